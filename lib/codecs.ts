@@ -1,0 +1,58 @@
+import { type Address as EvmAddress, getAddress } from 'viem'
+import * as z from 'zod'
+
+const MAX_UINT256 = 2n ** 256n - 1n
+
+/**
+ * An EVM address: all lower case, all upper case or with its EIP-55 checksum on the way in, checksummed everywhere after.
+ * A mixed-case address with a wrong checksum is refused: it is a typo, and money goes there.
+ */
+export const Address = z.codec(
+  z.string().meta({ pattern: '^0x[0-9a-fA-F]{40}$', description: 'EVM address, EIP-55 checksummed in every answer' }),
+  z.custom<EvmAddress>((value) => typeof value === 'string' && /^0x[0-9a-fA-F]{40}$/.test(value)),
+  {
+    decode: (text, context) => {
+      const digits = text.slice(2)
+      if (/^0x[0-9a-fA-F]{40}$/.test(text)) {
+        const checksummed = getAddress(`0x${digits.toLowerCase()}`)
+        if (text === checksummed || digits === digits.toLowerCase() || digits === digits.toUpperCase()) return checksummed
+      }
+      context.issues.push({ code: 'custom', message: 'must be an EVM address with a correct checksum', input: text })
+      return z.NEVER
+    },
+    encode: (address) => getAddress(address),
+  },
+)
+
+/** An unsigned 256-bit integer, such as a token amount in its smallest unit: a decimal string on the wire and at rest, a bigint in memory. */
+export const Amount = z.codec(
+  z.string().meta({ pattern: '^(0|[1-9][0-9]{0,77})$', description: 'Unsigned 256-bit integer in decimal digits' }),
+  z.bigint().nonnegative().lte(MAX_UINT256),
+  {
+    decode: (text, context) => {
+      if (/^(0|[1-9]\d{0,77})$/.test(text)) return BigInt(text)
+      context.issues.push({ code: 'custom', message: 'must be a string of decimal digits', input: text })
+      return z.NEVER
+    },
+    encode: (amount) => amount.toString(),
+  },
+)
+
+/** An Amount above zero. */
+export const PositiveAmount = Amount.refine((amount) => amount > 0n, 'must be positive')
+
+/** A positive whole number that arrives as text, as query parameters do. */
+export const NumberText = z.codec(z.string().meta({ pattern: '^[1-9][0-9]{0,14}$' }), z.number().int().positive(), {
+  decode: (text, context) => {
+    if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
+    context.issues.push({ code: 'custom', message: 'must be a positive whole number', input: text })
+    return z.NEVER
+  },
+  encode: (number) => number.toString(),
+})
+
+/** A moment: an ISO 8601 string in UTC with milliseconds on the wire and at rest, a Date in memory. */
+export const Timestamp = z.codec(z.iso.datetime({ precision: 3 }), z.date(), {
+  decode: (text) => new Date(text),
+  encode: (date) => date.toISOString(),
+})
