@@ -1,0 +1,177 @@
+import type { Address } from 'viem'
+import * as z from 'zod'
+
+type NativeCoin = { readonly symbol: string; readonly name: string; readonly decimals: number; readonly coinGeckoId: string }
+
+type ChainBase = {
+  /** The chain's key in portfolio answers. */
+  readonly key: string
+  readonly name: string
+  readonly nativeCoin: NativeCoin
+  readonly coinGeckoPlatform: string
+  readonly liFiId: number
+  /** Public endpoints, tried in this order where configuration names none. */
+  readonly rpcUrls: readonly [string, ...string[]]
+}
+
+/** A chain whose vaults and balances we read over Ethereum JSON-RPC. */
+export type EvmChain = ChainBase & {
+  readonly kind: 'evm'
+  readonly id: number
+  /** Typical seconds between blocks; good for estimates only. */
+  readonly blockSeconds: number
+  /** How many blocks deep an event must be before we store it as final. */
+  readonly finalityBlocks: number
+  /** The bridge's contracts on this chain, null where the bridge does not go. */
+  readonly bridge: { readonly pool: Address; readonly multicallHandler: Address; readonly fromBlock: bigint } | null
+}
+
+type SolanaChain = ChainBase & { readonly kind: 'solana'; readonly id: number }
+
+const ETHER: NativeCoin = { symbol: 'ETH', name: 'Ether', decimals: 18, coinGeckoId: 'ethereum' }
+const MULTICALL_HANDLER: Address = '0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E'
+
+/** The eight chains of the interface. */
+export const CHAINS = [
+  {
+    kind: 'evm',
+    id: 1,
+    key: 'eth-mainnet',
+    name: 'Ethereum',
+    nativeCoin: ETHER,
+    coinGeckoPlatform: 'ethereum',
+    liFiId: 1,
+    rpcUrls: ['https://ethereum-rpc.publicnode.com', 'https://eth.merkle.io'],
+    blockSeconds: 12,
+    finalityBlocks: 64,
+    bridge: {
+      pool: '0x5c7BCd6E7De5423a257D81B442095A1a6ced35C5',
+      multicallHandler: MULTICALL_HANDLER,
+      fromBlock: 22_967_417n,
+    },
+  },
+  {
+    kind: 'evm',
+    id: 10,
+    key: 'optimism-mainnet',
+    name: 'OP Mainnet',
+    nativeCoin: ETHER,
+    coinGeckoPlatform: 'optimistic-ethereum',
+    liFiId: 10,
+    rpcUrls: ['https://mainnet.optimism.io', 'https://optimism-rpc.publicnode.com'],
+    blockSeconds: 2,
+    finalityBlocks: 300,
+    bridge: {
+      pool: '0x6f26Bf09B1C792e3228e5467807a900A503c0281',
+      multicallHandler: MULTICALL_HANDLER,
+      fromBlock: 138_622_548n,
+    },
+  },
+  {
+    kind: 'evm',
+    id: 56,
+    key: 'bsc-mainnet',
+    name: 'BNB Smart Chain',
+    nativeCoin: { symbol: 'BNB', name: 'BNB', decimals: 18, coinGeckoId: 'binancecoin' },
+    coinGeckoPlatform: 'binance-smart-chain',
+    liFiId: 56,
+    rpcUrls: ['https://bsc-rpc.publicnode.com', 'https://bsc-dataseed.bnbchain.org'],
+    blockSeconds: 0.75,
+    finalityBlocks: 40,
+    bridge: {
+      pool: '0x4e8E101924eDE233C13e2D8622DC8aED2872d505',
+      multicallHandler: MULTICALL_HANDLER,
+      fromBlock: 54_800_640n,
+    },
+  },
+  {
+    kind: 'evm',
+    id: 100,
+    key: 'gnosis-mainnet',
+    name: 'Gnosis',
+    nativeCoin: { symbol: 'xDAI', name: 'xDAI', decimals: 18, coinGeckoId: 'xdai' },
+    coinGeckoPlatform: 'xdai',
+    liFiId: 100,
+    rpcUrls: ['https://rpc.gnosischain.com', 'https://gnosis-rpc.publicnode.com'],
+    blockSeconds: 5,
+    finalityBlocks: 64,
+    bridge: null,
+  },
+  {
+    kind: 'evm',
+    id: 137,
+    key: 'matic-mainnet',
+    name: 'Polygon',
+    nativeCoin: { symbol: 'POL', name: 'POL', decimals: 18, coinGeckoId: 'polygon-ecosystem-token' },
+    coinGeckoPlatform: 'polygon-pos',
+    liFiId: 137,
+    rpcUrls: ['https://polygon-bor-rpc.publicnode.com', 'https://polygon-rpc.com'],
+    blockSeconds: 2,
+    finalityBlocks: 128,
+    bridge: {
+      pool: '0x9295ee1d8C5b022Be115A2AD3c30C72E34e7F096',
+      multicallHandler: MULTICALL_HANDLER,
+      fromBlock: 74_229_464n,
+    },
+  },
+  {
+    kind: 'evm',
+    id: 8453,
+    key: 'base-mainnet',
+    name: 'Base',
+    nativeCoin: ETHER,
+    coinGeckoPlatform: 'base',
+    liFiId: 8453,
+    rpcUrls: ['https://mainnet.base.org', 'https://base-rpc.publicnode.com'],
+    blockSeconds: 2,
+    finalityBlocks: 300,
+    bridge: {
+      pool: '0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64',
+      multicallHandler: MULTICALL_HANDLER,
+      fromBlock: 33_154_505n,
+    },
+  },
+  {
+    kind: 'evm',
+    id: 42161,
+    key: 'arbitrum-mainnet',
+    name: 'Arbitrum One',
+    nativeCoin: ETHER,
+    coinGeckoPlatform: 'arbitrum-one',
+    liFiId: 42161,
+    rpcUrls: ['https://arb1.arbitrum.io/rpc', 'https://arbitrum-one-rpc.publicnode.com'],
+    blockSeconds: 0.25,
+    finalityBlocks: 2400,
+    bridge: {
+      pool: '0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A',
+      multicallHandler: MULTICALL_HANDLER,
+      fromBlock: 360_020_909n,
+    },
+  },
+  {
+    kind: 'solana',
+    // Solana has no numeric chain id of its own; wallets use LI.FI's.
+    id: 1151111081099710,
+    key: 'solana-mainnet',
+    name: 'Solana',
+    nativeCoin: { symbol: 'SOL', name: 'Solana', decimals: 9, coinGeckoId: 'solana' },
+    coinGeckoPlatform: 'solana',
+    liFiId: 1151111081099710,
+    rpcUrls: ['https://api.mainnet-beta.solana.com', 'https://solana-rpc.publicnode.com'],
+  },
+] as const satisfies readonly (EvmChain | SolanaChain)[]
+
+/** The EVM chains: where vaults can live. */
+export const EVM_CHAINS: readonly EvmChain[] = CHAINS.filter((chain) => chain.kind === 'evm')
+
+/** The EVM chain with this id, undefined when it is none of ours. */
+export function evmChain(id: number): EvmChain | undefined {
+  return EVM_CHAINS.find((chain) => chain.id === id)
+}
+
+/** The id of an EVM chain of the registry. */
+export const ChainId = z
+  .number()
+  .int()
+  .refine((id) => evmChain(id) !== undefined, 'must be the id of a supported chain')
+  .meta({ description: `Chain id: one of ${EVM_CHAINS.map(({ id }) => id).join(', ')}` })
