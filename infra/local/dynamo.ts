@@ -1,0 +1,91 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import {
+  type AttributeDefinition,
+  CreateTableCommand,
+  type DynamoDBClientConfig,
+  type KeySchemaElement,
+  ResourceInUseException,
+} from '@aws-sdk/client-dynamodb'
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import dynalite from 'dynalite'
+import { documentClient } from '../../lib/aws/dynamo.ts'
+import { TABLES, type TableDefinition, type TableKey, tableName } from '../tables.ts'
+
+/** The physical name of each table. */
+export type TableNames = Readonly<Record<TableKey, string>>
+
+/** A DynamoDB server inside this process, with the service's tables. */
+export type LocalDynamo = {
+  readonly endpoint: string
+  readonly tableNames: TableNames
+  /** Ends the server and all its connections. */
+  readonly stop: () => Promise<void>
+}
+
+/** Starts DynamoDB in this process on a free port with all tables; in memory unless given a path, where tables are kept. */
+export async function startDynamo({ path }: { path?: string } = {}): Promise<LocalDynamo> {
+  const server = dynalite({ createTableMs: 0, ...(path && { path }) })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+
+  const client = documentClient(localConfig(endpoint))
+  const tableNames = await createTables(client, 'local')
+  client.destroy()
+
+  return {
+    endpoint,
+    tableNames,
+    stop: () =>
+      new Promise((resolve, reject) => {
+        server.close((error) => (error ? reject(error) : resolve()))
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** What a client needs to talk to a local DynamoDB; the credentials are made up. */
+export function localConfig(endpoint: string): DynamoDBClientConfig {
+  return { endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }
+}
+
+/** Creates those of a stage's tables that do not exist yet and returns the names of all. */
+export async function createTables(client: DynamoDBDocumentClient, stage: string): Promise<TableNames> {
+  const create = async (table: TableKey) => {
+    const TableName = tableName(stage, table)
+    await client.send(new CreateTableCommand({ TableName, ...createTableInput(TABLES[table]) })).catch(ignoreExisting)
+    return TableName
+  }
+  return { clients: await create('clients'), deposits: await create('deposits') }
+}
+
+function createTableInput({ partitionKey, sortKey, indexes }: TableDefinition) {
+  const keys = [partitionKey, sortKey, ...indexes.flatMap((index) => [index.partitionKey, index.sortKey])]
+  const types = new Map(keys.map(({ name, type }) => [name, type]))
+  return {
+    BillingMode: 'PAY_PER_REQUEST' as const,
+    AttributeDefinitions: [...types].map(
+      ([AttributeName, AttributeType]): AttributeDefinition => ({ AttributeName, AttributeType }),
+    ),
+    KeySchema: keySchema(partitionKey.name, sortKey.name),
+    ...(indexes.length > 0 && {
+      GlobalSecondaryIndexes: indexes.map((index) => ({
+        IndexName: index.name,
+        KeySchema: keySchema(index.partitionKey.name, index.sortKey.name),
+        Projection: { ProjectionType: 'ALL' as const },
+      })),
+    }),
+  }
+}
+
+function keySchema(partitionKey: string, sortKey: string): KeySchemaElement[] {
+  return [
+    { AttributeName: partitionKey, KeyType: 'HASH' },
+    { AttributeName: sortKey, KeyType: 'RANGE' },
+  ]
+}
+
+function ignoreExisting(error: unknown): void {
+  if (!(error instanceof ResourceInUseException)) throw error
+}

@@ -1,0 +1,34 @@
+type KeyAttribute = { readonly name: string; readonly type: 'S' | 'N' }
+
+/** A DynamoDB table as data: its keys, and its indexes, which hold only the items that have both of the index's keys. */
+export type TableDefinition = {
+  readonly partitionKey: KeyAttribute
+  readonly sortKey: KeyAttribute
+  readonly indexes: readonly {
+    readonly name: string
+    readonly partitionKey: KeyAttribute
+    readonly sortKey: KeyAttribute
+  }[]
+}
+
+const PK = { name: 'pk', type: 'S' } as const
+const SK = { name: 'sk', type: 'S' } as const
+
+/** The service's tables: the stack deploys them and the local service creates them from this. */
+export const TABLES = {
+  clients: {
+    partitionKey: PK,
+    sortKey: SK,
+    // Sorted by `sk`, the entries that several clients have for one vault stand together.
+    indexes: [{ name: 'byChain', partitionKey: { name: 'vaultChainId', type: 'N' }, sortKey: SK }],
+  },
+  deposits: { partitionKey: PK, sortKey: SK, indexes: [] },
+} as const satisfies Record<string, TableDefinition>
+
+/** The word for one of the service's tables. */
+export type TableKey = keyof typeof TABLES
+
+/** The name under which a stage's table exists in AWS. */
+export function tableName(stage: string, table: TableKey): string {
+  return `vaultline-${stage}-${table}`
+}
