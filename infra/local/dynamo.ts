@@ -6,6 +6,7 @@ import {
   type DynamoDBClientConfig,
   type KeySchemaElement,
   ResourceInUseException,
+  waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import dynalite from 'dynalite'
@@ -55,6 +56,7 @@ export async function createTables(client: DynamoDBDocumentClient, stage: string
   const create = async (table: TableKey) => {
     const TableName = tableName(stage, table)
     await client.send(new CreateTableCommand({ TableName, ...createTableInput(TABLES[table]) })).catch(ignoreExisting)
+    await waitUntilTableExists({ client, minDelay: 0.01, maxDelay: 0.1, maxWaitTime: 5 }, { TableName })
     return TableName
   }
   return { clients: await create('clients'), deposits: await create('deposits') }

@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createRequire } from 'node:module'
+import { createInterface } from 'node:readline'
+import type { Address } from 'viem'
+import { TEST_MNEMONIC } from './accounts.ts'
+import { compiledContract } from './compile.ts'
+import { callRpc } from './rpc.ts'
+
+/** A local chain: its id, where it answers JSON-RPC, and how it mines (undefined: a block per transaction). */
+export type LocalChain = {
+  readonly chainId: number
+  readonly rpcUrl: string
+  readonly blockSeconds: number | undefined
+}
+
+/** A local chain in a process of its own; `stop` ends it and resolves when it is gone. */
+export type RunningChain = LocalChain & { stop(): Promise<void> }
+
+/** Where every chain has Multicall3. */
+export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
+
+// A block must take a whole deployment at once, and one eth_call a whole vault list.
+const BLOCK_GAS_LIMIT = 1_000_000_000
+
+// The watcher sees the end of its input when this process ends, however it ends, and takes anvil along.
+const START_WATCHED = 'exec 3<&0; (cat <&3; kill -9 $$) >/dev/null 2>&1 & exec "$0" "$@" 3<&- </dev/null'
+
+/**
+ * A fresh chain from anvil, answering, with Multicall3 in place and the accounts of `ACCOUNTS` holding 10,000 ether.
+ * Without `blockSeconds` every transaction gets its block at once; without `port` a free one is taken. Throws with
+ * anvil's words when it does not start.
+ */
+export async function startChain(options: {
+  readonly chainId: number
+  readonly blockSeconds?: number
+  readonly port?: number
+}): Promise<RunningChain> {
+  const { chainId, blockSeconds, port = 0 } = options
+  const multicall = compiledContract('Multicall3')
+  const args = ['--chain-id', chainId, '--port', port, '--gas-limit', BLOCK_GAS_LIMIT, '--order', 'fifo']
+  const anvil = spawn(
+    '/bin/sh',
+    ['-c', START_WATCHED, anvilBinary(), ...args.map(String), '--mnemonic', TEST_MNEMONIC],
+    // A group of its own: Ctrl-C reaches this process, which stops its chains in order.
+    { stdio: ['pipe', 'pipe', 'pipe'], detached: true },
+  )
+  const exited = once(anvil, 'exit')
+  const stop = async () => {
+    anvil.stdin.end()
+    await exited
+  }
+
+  let complaint = ''
+  anvil.stderr.on('data', (text) => {
+    complaint += text
+  })
+  const address = await new Promise<string>((resolve, reject) => {
+    const lines = createInterface(anvil.stdout)
+    lines.on('line', (line) => {
+      const listening = /^Listening on (\S+)$/.exec(line)
+      if (listening?.[1]) resolve(listening[1])
+    })
+    anvil.once('error', reject)
+    exited.then(() => reject(new Error(`anvil did not start: ${complaint.trim()}`)), reject)
+  })
+
+  const chain = { chainId, rpcUrl: `http://${address}`, blockSeconds }
+  try {
+    const { deployedBytecode } = await multicall
+    await callRpc(chain, [
+      { method: 'anvil_setLoggingEnabled', params: [false] },
+      { method: 'anvil_setCode', params: [MULTICALL3, deployedBytecode] },
+      ...(blockSeconds === undefined ? [] : [{ method: 'evm_setIntervalMining', params: [blockSeconds] }]),
+    ])
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { ...chain, stop }
+}
+
+function anvilBinary(): string {
+  const architecture = process.arch === 'x64' ? 'amd64' : process.arch
+  const binary = `@foundry-rs/anvil-${process.platform}-${architecture}/bin/anvil`
+  // The platform's package is a dependency of anvil's, not of ours.
+  return createRequire(createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json')).resolve(binary)
+}

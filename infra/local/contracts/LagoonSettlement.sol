@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.28;
+
+import {LagoonVaultBase} from "./LagoonVaultBase.sol";
+
+/// @title What the generations from 0.4 on share: the safe repeats the valuation it settles, shares can be claimed for
+/// others and on the way to a redemption, and the `max*` views answer for claims, 0 while paused.
+abstract contract LagoonSettlement is LagoonVaultBase {
+    function settleDeposit(uint256 newTotalAssets) external {
+        _settleDeposit(newTotalAssets);
+    }
+
+    function settleRedeem(uint256 newTotalAssets) external {
+        _settleRedeem(newTotalAssets);
+    }
+
+    function close(uint256 newTotalAssets) external {
+        _close(newTotalAssets);
+    }
+
+    function claimSharesAndRequestRedeem(uint256 sharesToRedeem)
+        external
+        onlyOpen
+        whenNotPaused
+        returns (uint40 requestId)
+    {
+        uint256 claimable = claimableDepositRequest(0, msg.sender);
+        if (claimable > 0) _claimDeposit(claimable, msg.sender, msg.sender);
+        return uint40(_requestRedeem(sharesToRedeem, msg.sender, msg.sender));
+    }
+
+    function claimSharesOnBehalf(address[] calldata controllers) external onlySafe {
+        for (uint256 i = 0; i < controllers.length; i++) {
+            uint256 claimable = claimableDepositRequest(0, controllers[i]);
+            if (claimable > 0) _claimDeposit(claimable, controllers[i], controllers[i]);
+        }
+    }
+
+    function maxDeposit(address controller) external view returns (uint256) {
+        return paused() ? 0 : claimableDepositRequest(0, controller);
+    }
+
+    function maxMint(address controller) external view returns (uint256) {
+        if (paused()) return 0;
+        uint40 requestId = _ledger().lastDepositRequestId[controller];
+        return _netOfEntryFee(convertToShares(claimableDepositRequest(requestId, controller), requestId), requestId);
+    }
+
+    function maxRedeem(address controller) external view returns (uint256) {
+        if (paused()) return 0;
+        return _redeemsAtOnce(controller) ? balanceOf(controller) : claimableRedeemRequest(0, controller);
+    }
+
+    function maxWithdraw(address controller) external view returns (uint256) {
+        if (paused()) return 0;
+        if (_redeemsAtOnce(controller)) return convertToAssets(balanceOf(controller));
+        return convertToAssets(claimableRedeemRequest(0, controller), _ledger().lastRedeemRequestId[controller]);
+    }
+}

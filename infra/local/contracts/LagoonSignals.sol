@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.28;
+
+import {LagoonStorage} from "./LagoonStorage.sol";
+
+/// @title Every event and error of Lagoon vaults that a reader, an indexer or a wallet can meet.
+abstract contract LagoonSignals is LagoonStorage {
+    // Requests and claims
+    event DepositRequest(
+        address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 assets
+    );
+    event DepositRequestCanceled(uint256 indexed requestId, address indexed controller);
+    event RedeemRequest(
+        address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 shares
+    );
+    event RedeemRequestCanceled(uint256 indexed requestId, address indexed controller, uint256 shares);
+    event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares);
+    event Withdraw(
+        address indexed sender, address indexed receiver, address indexed owner, uint256 assets, uint256 shares
+    );
+    event DepositSync(address indexed sender, address indexed owner, uint256 assets, uint256 shares);
+    event WithdrawSync(
+        address indexed sender, address indexed receiver, address indexed owner, uint256 assets, uint256 shares
+    );
+    event Referral(address indexed referral, address indexed owner, uint256 indexed requestId, uint256 assets);
+    event OperatorSet(address indexed controller, address indexed operator, bool approved);
+
+    // Valuation and settlement
+    event NewTotalAssetsUpdated(uint256 totalAssets);
+    event TotalAssetsUpdated(uint256 totalAssets);
+    event TotalAssetsLifespanUpdated(uint128 oldLifespan, uint128 newLifespan);
+    event SettleDeposit(
+        uint40 indexed epochId,
+        uint40 indexed settledId,
+        uint256 totalAssets,
+        uint256 totalSupply,
+        uint256 assetsDeposited,
+        uint256 sharesMinted
+    );
+    event SettleRedeem(
+        uint40 indexed epochId,
+        uint40 indexed settledId,
+        uint256 totalAssets,
+        uint256 totalSupply,
+        uint256 assetsWithdrawed,
+        uint256 sharesBurned
+    );
+
+    // The vault itself
+    event StateUpdated(State state);
+    event Paused(address account);
+    event Unpaused(address account);
+    event WhitelistUpdated(address indexed account, bool authorized);
+
+    error OnlyOneRequestAllowed();
+    error RequestNotCancelable(uint256 requestId);
+    error RequestIdNotClaimable();
+    error ERC7540InvalidOperator();
+    error ERC7540PreviewDepositDisabled();
+    error ERC7540PreviewMintDisabled();
+    error ERC7540PreviewRedeemDisabled();
+    error ERC7540PreviewWithdrawDisabled();
+    error CantDepositNativeToken();
+    error OnlySyncDepositAllowed();
+    error OnlyAsyncDepositAllowed();
+    error TotalAssetsExpired();
+    error SyncRedeemNotAllowed();
+    error AsyncOnly();
+    error MaxCapReached();
+
+    error NewTotalAssetsMissing();
+    error WrongNewTotalAssets();
+    error ValuationUpdateNotAllowed();
+
+    error NotOpen(State currentState);
+    error NotClosing(State currentState);
+    error Closed();
+    error EnforcedPause();
+    error ExpectedPause();
+
+    error NotWhitelisted();
+    error AddressNotAllowed(address account);
+    error OnlySafe(address safe);
+    error OnlyValuationManager(address valuationManager);
+    error OnlyWhitelistManager(address whitelistManager);
+    error OwnableUnauthorizedAccount(address account);
+    error AboveMaxRate(uint256 maxRate);
+    error InvalidInitialization();
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.28;
+
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+
+import {LagoonSettlement} from "./LagoonSettlement.sol";
+
+/// @title What 0.5 added: a settled valuation may stay valid for some time, and while it is, deposits give shares at
+/// once and requests are refused.
+abstract contract LagoonSyncDeposit is LagoonSettlement {
+    using SafeERC20 for IERC20;
+
+    function _valuationStands() internal view override returns (bool) {
+        return isTotalAssetsValid();
+    }
+
+    function _renewValuation() internal override {
+        Ledger storage ledger = _ledger();
+        if (!ledger.isAsyncOnly) ledger.totalAssetsExpiration = uint128(block.timestamp) + ledger.totalAssetsLifespan;
+    }
+
+    function _requireSyncDeposit() internal view virtual {
+        if (!isTotalAssetsValid()) revert OnlyAsyncDepositAllowed();
+    }
+
+    function _requireMayDepositNow(address receiver) internal view virtual;
+
+    function syncDeposit(uint256 assets, address receiver, address referral)
+        external
+        payable
+        onlyOpen
+        returns (uint256 shares)
+    {
+        _requireSyncDeposit();
+        _requireMayDepositNow(receiver);
+        _requireUnderCap(assets);
+        if (msg.value != 0) revert CantDepositNativeToken();
+
+        shares = convertToShares(assets);
+        uint256 fee = _feeOn(shares, _entryRate());
+        shares -= fee;
+        _ledger().totalAssets += assets;
+        _mint(receiver, shares);
+        if (fee > 0) _mint(_roles().feeReceiver, fee);
+        IERC20(asset()).safeTransferFrom(msg.sender, safe(), assets);
+        emit DepositSync(msg.sender, receiver, assets, shares);
+        emit Referral(referral, msg.sender, 0, assets);
+    }
+
+    function isTotalAssetsValid() public view returns (bool) {
+        return block.timestamp < _ledger().totalAssetsExpiration;
+    }
+
+    function expireTotalAssets() external onlySafe {
+        _ledger().totalAssetsExpiration = 0;
+    }
+
+    function updateTotalAssetsLifespan(uint128 lifespan) external onlySafe {
+        if (_ledger().isAsyncOnly) revert AsyncOnly();
+        emit TotalAssetsLifespanUpdated(_ledger().totalAssetsLifespan, lifespan);
+        _ledger().totalAssetsLifespan = lifespan;
+    }
+
+    function safe() public view returns (address) {
+        return _roles().safe;
+    }
+}

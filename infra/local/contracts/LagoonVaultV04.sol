@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.28;
+
+import {LagoonGetters} from "./LagoonGetters.sol";
+import {LagoonSettlement} from "./LagoonSettlement.sol";
+import {LagoonWhitelist} from "./LagoonWhitelist.sol";
+
+/// @title A vault like Lagoon 0.4: asynchronous only, with getters for the silo and the last requests.
+contract LagoonVaultV04 is LagoonSettlement, LagoonWhitelist, LagoonGetters {
+    function version() external pure returns (string memory) {
+        return "v0.4.0";
+    }
+}

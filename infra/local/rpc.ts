@@ -1,0 +1,29 @@
+import * as z from 'zod'
+
+/** One JSON-RPC call. */
+export type RpcCall = { readonly method: string; readonly params: readonly unknown[] }
+
+const Replies = z.array(
+  z.object({
+    id: z.number(),
+    result: z.unknown(),
+    error: z.object({ message: z.string() }).optional(),
+  }),
+)
+
+/** The results of many JSON-RPC calls made in one request, in their order; throws when any of them fails. */
+export async function callRpc(chain: { readonly rpcUrl: string }, calls: readonly RpcCall[]): Promise<unknown[]> {
+  if (calls.length === 0) return []
+  const body = calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))
+  const response = await fetch(chain.rpcUrl, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const results: unknown[] = []
+  for (const { id, result, error } of Replies.parse(await response.json())) {
+    if (error) throw new Error(`${calls[id]?.method} failed: ${error.message}`)
+    results[id] = result
+  }
+  return results
+}
