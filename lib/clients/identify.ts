@@ -1,0 +1,59 @@
+import { AppError } from '../errors.ts'
+import { equalHashes, hashApiKey, parseApiKey } from './api-key.ts'
+import { type Client, type ClientRecord, keyStatus } from './client.ts'
+
+const CACHE_MS = 60_000
+
+type Dependencies = {
+  readonly get: (clientId: string) => Promise<ClientRecord | null>
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}
+
+/**
+ * Returns a function that finds the client that an API key belongs to, and throws `missing_api_key` or `invalid_api_key`.
+ * A client's record is remembered for 60 s: for that long a revoked key can still work. A key that the remembered record
+ * lacks is looked up afresh, so a new key works at once.
+ */
+export function identifyClient({ get, now }: Dependencies) {
+  // Only clients that exist are remembered, so made-up ids cannot fill the memory.
+  const remembered = new Map<string, { record: ClientRecord; until: number }>()
+  const queries = new Map<string, Promise<ClientRecord | null>>()
+
+  const recall = (clientId: string) => {
+    const entry = remembered.get(clientId)
+    return entry && now() < entry.until ? entry.record : null
+  }
+
+  const query = (clientId: string) => {
+    const underWay = queries.get(clientId)
+    if (underWay) return underWay
+    const until = now() + CACHE_MS
+    const started = get(clientId)
+      .then((record) => {
+        if (record) remembered.set(clientId, { record, until })
+        else remembered.delete(clientId)
+        return record
+      })
+      .finally(() => queries.delete(clientId))
+    queries.set(clientId, started)
+    return started
+  }
+
+  return async (apiKey: string | undefined): Promise<Client> => {
+    if (!apiKey) throw new AppError('missing_api_key')
+    const parsed = parseApiKey(apiKey)
+    if (!parsed) throw new AppError('invalid_api_key')
+
+    const sha256 = hashApiKey(apiKey)
+    const { clientId } = parsed
+    const owner = match(recall(clientId), sha256) ?? match(await query(clientId), sha256)
+    if (!owner || keyStatus(owner.key, now()) !== 'active') throw new AppError('invalid_api_key')
+    return owner.client
+  }
+}
+
+function match(record: ClientRecord | null, sha256: string) {
+  const key = record?.keys.filter((candidate) => equalHashes(candidate.sha256, sha256))[0]
+  return record && key && { client: record.client, key }
+}

@@ -1,0 +1,62 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { GetCommand } from '@aws-sdk/lib-dynamodb'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { localConfig } from '../../../infra/local/dynamo.ts'
+import { conditionHeld, documentClient, dynamo } from '../../../lib/aws/dynamo.ts'
+
+const get = new GetCommand({ TableName: 'any', Key: { pk: 'a', sk: 'b' } })
+let server: Server | undefined
+
+afterEach(() => {
+  server?.closeAllConnections()
+  server?.close()
+})
+
+/** A server that answers every request with this status and body, or never; counts the requests. */
+async function standIn(reply?: { status: number; body: unknown }) {
+  let requests = 0
+  server = createServer((_, response) => {
+    requests += 1
+    if (reply) response.writeHead(reply.status).end(JSON.stringify(reply.body))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, count: () => requests }
+}
+
+describe('The DynamoDB client', () => {
+  test('gives up on a table that does not answer after 2 s, tried twice', async () => {
+    const { endpoint, count } = await standIn()
+    const started = performance.now()
+    await expect(documentClient(localConfig(endpoint)).send(get)).rejects.toMatchObject({ name: 'TimeoutError' })
+    expect(performance.now() - started).toBeLessThan(5500)
+    expect(count()).toBe(2)
+  }, 10_000)
+
+  test('tries a failed request a second time and no more', async () => {
+    const { endpoint, count } = await standIn({ status: 500, body: {} })
+    await expect(documentClient(localConfig(endpoint)).send(get)).rejects.toThrow()
+    expect(count()).toBe(2)
+  })
+
+  test('is one per process and finds its endpoint in the environment', async () => {
+    const { endpoint, count } = await standIn({ status: 200, body: {} })
+    vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', endpoint)
+    vi.stubEnv('AWS_REGION', 'eu-west-1')
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'any')
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'any')
+
+    await dynamo().send(get)
+    expect(count()).toBe(1)
+    expect(dynamo()).toBe(dynamo())
+    vi.unstubAllEnvs()
+  })
+})
+
+describe('A conditional write', () => {
+  test('that fails for another reason than its condition is thrown on', async () => {
+    await expect(conditionHeld(Promise.reject(new Error('down')))).rejects.toThrow('down')
+  })
+})

@@ -1,0 +1,183 @@
+import { timingSafeEqual } from 'node:crypto'
+import { describe, expect, vi } from 'vitest'
+import type { ApiKey, Client } from '../../../lib/clients/client.ts'
+import { identifyClient } from '../../../lib/clients/identify.ts'
+import { clientsTable } from '../../../lib/clients/table.ts'
+import { someClient, someKey, someVault } from '../../support/clients.ts'
+import { test as base } from '../../support/dynamo.ts'
+
+// Watched, not replaced: that a comparison takes constant time cannot be seen from outside.
+vi.mock('node:crypto', { spy: true })
+
+const MISSING = { code: 'missing_api_key' }
+const INVALID = { code: 'invalid_api_key' }
+
+const test = base
+  .extend('table', ({ dynamo, tableNames }) => clientsTable(dynamo, tableNames.clients))
+  .extend('clock', () => ({ now: Date.parse('2026-06-01T00:00:00.000Z') }))
+  .extend('identify', ({ table, clock }) => identifyClient({ get: table.get, now: () => clock.now }))
+  /** Stores a client with one key per entry of `keys` and gives the keys' texts. */
+  .extend('register', ({ table, requests }) => async (client: Client, keys: Partial<ApiKey>[] = [{}]) => {
+    await table.create(client)
+    for (const vault of client.vaults) await table.putVault(client.clientId, vault)
+    const texts = []
+    for (const overrides of keys) {
+      const { text, key } = someKey(client.clientId, overrides)
+      await table.putKey(client.clientId, key)
+      texts.push(text)
+    }
+    requests.length = 0
+    return texts as [string, ...string[]]
+  })
+
+describe('A request', () => {
+  test('with a live key is its client, with its vaults', async ({ identify, register }) => {
+    const client = someClient({ vaults: [someVault()] })
+    const [key] = await register(client)
+    expect(await identify(key)).toEqual(client)
+  })
+
+  test('without a key is refused as such', async ({ identify, requests }) => {
+    await expect(identify(undefined)).rejects.toMatchObject(MISSING)
+    await expect(identify('')).rejects.toMatchObject(MISSING)
+    expect(requests).toEqual([])
+  })
+
+  test('with a text that is no key is refused without a query', async ({ identify, requests }) => {
+    for (const text of ['x', 'jk_live_', 'Bearer abc', 'é'.repeat(60), 'x'.repeat(100_000)]) {
+      await expect(identify(text)).rejects.toMatchObject(INVALID)
+    }
+    expect(requests).toEqual([])
+  })
+
+  test('with a wrong check is refused without a query', async ({ identify, register, requests }) => {
+    const [key] = await register(someClient())
+    await expect(identify(key.slice(0, -1) + (key.endsWith('0') ? '1' : '0'))).rejects.toMatchObject(INVALID)
+    expect(requests).toEqual([])
+  })
+
+  test('with a well-formed key of a client that does not exist is refused', async ({ identify, requests }) => {
+    await expect(identify(someKey('AbCdE01234').text)).rejects.toMatchObject(INVALID)
+    expect(requests).toEqual(['Query'])
+  })
+
+  test('with a well-formed key that was never issued is refused', async ({ identify, register }) => {
+    const client = someClient()
+    await register(client)
+    await expect(identify(someKey(client.clientId).text)).rejects.toMatchObject(INVALID)
+  })
+
+  test('sees only its own client when there are two', async ({ identify, register }) => {
+    const [first] = await register(someClient({ name: 'First', vaults: [someVault()] }))
+    const [second] = await register(someClient({ name: 'Second' }))
+    expect(await identify(first)).toMatchObject({ name: 'First', vaults: [{ chainId: 8453 }] })
+    expect(await identify(second)).toMatchObject({ name: 'Second', vaults: [] })
+  })
+})
+
+describe('Rotation', () => {
+  test('lets two live keys of one client work side by side', async ({ identify, register }) => {
+    const client = someClient()
+    const [old, fresh] = await register(client, [{ name: 'old' }, { name: 'new' }])
+    expect(await identify(old)).toEqual(client)
+    expect(await identify(fresh)).toEqual(client)
+  })
+
+  test('lets a key work at once that was issued while its client is remembered', async ({
+    identify,
+    register,
+    table,
+  }) => {
+    const client = someClient()
+    const [old] = await register(client)
+    await identify(old)
+    const { text, key } = someKey(client.clientId)
+    await table.putKey(client.clientId, key)
+    expect(await identify(text)).toEqual(client)
+  })
+
+  test('ends for the old key when it is revoked, within 60 s, and not for the new one', async ({
+    identify,
+    register,
+    table,
+    clock,
+  }) => {
+    const client = someClient()
+    const [old, fresh] = await register(client, [{ keyId: '0000000001' }, { keyId: '0000000002' }])
+    await identify(old)
+    await table.revokeKey(client.clientId, '0000000001', new Date(clock.now))
+
+    clock.now += 60_000
+    await expect(identify(old)).rejects.toMatchObject(INVALID)
+    expect(await identify(fresh)).toEqual(client)
+  })
+})
+
+describe('A key that expires', () => {
+  test('works until its moment and not from then on, remembered or not', async ({ identify, register, clock }) => {
+    const [key] = await register(someClient(), [{ expiresAt: new Date(clock.now + 1000) }])
+    clock.now += 999
+    await identify(key)
+    clock.now += 1
+    await expect(identify(key)).rejects.toMatchObject(INVALID)
+    clock.now += 60_000
+    await expect(identify(key)).rejects.toMatchObject(INVALID)
+  })
+})
+
+describe('Authentication', () => {
+  test('takes one query, and none for 60 s after', async ({ identify, register, requests, clock }) => {
+    const [key] = await register(someClient())
+    await identify(key)
+    expect(requests).toEqual(['Query'])
+    clock.now += 59_999
+    await identify(key)
+    expect(requests).toEqual(['Query'])
+    clock.now += 1
+    await identify(key)
+    expect(requests).toEqual(['Query', 'Query'])
+  })
+
+  test('shares one query among concurrent requests', async ({ identify, register, requests }) => {
+    const client = someClient()
+    const [first, second] = await register(client, [{}, {}])
+    const found = await Promise.all([identify(first), identify(second), identify(first)])
+    expect(found).toEqual([client, client, client])
+    expect(requests).toEqual(['Query'])
+  })
+
+  test('does not remember that the table was down', async ({ register, table, clock }) => {
+    const client = someClient()
+    const [key] = await register(client)
+    const get = vi.fn(table.get).mockRejectedValueOnce(new Error('down'))
+    const identify = identifyClient({ get, now: () => clock.now })
+
+    await expect(identify(key)).rejects.toThrow('down')
+    expect(await identify(key)).toEqual(client)
+  })
+
+  test('fails, and does not refuse, while the table is down', async ({ clock }) => {
+    const get = () => Promise.reject(new Error('down'))
+    const identify = identifyClient({ get, now: () => clock.now })
+    await expect(identify(someKey('AbCdE01234').text)).rejects.toThrow('down')
+  })
+
+  test('does not remember clients that do not exist', async ({ identify, requests, table }) => {
+    const client = someClient()
+    const { text, key } = someKey(client.clientId)
+    await expect(identify(text)).rejects.toMatchObject(INVALID)
+    await table.create(client)
+    await table.putKey(client.clientId, key)
+    requests.length = 0
+
+    expect(await identify(text)).toEqual(client)
+    expect(requests).toEqual(['Query'])
+  })
+
+  test('compares hashes in constant time, with every key of the client', async ({ identify, register }) => {
+    const [first] = await register(someClient(), [{ keyId: '0000000001' }, { keyId: '0000000002' }])
+    vi.mocked(timingSafeEqual).mockClear()
+    await identify(first)
+    expect(timingSafeEqual).toHaveBeenCalledTimes(2)
+  })
+})

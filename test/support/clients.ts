@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto'
+import { createApiKey, hashApiKey, randomBase62 } from '../../lib/clients/api-key.ts'
+import type { ApiKey, Client } from '../../lib/clients/client.ts'
+import type { Vault } from '../../lib/vaults/vault.ts'
+
+/** A client without vaults; what a test does not name has no meaning for it. */
+export function someClient(overrides: Partial<Client> = {}): Client {
+  return {
+    clientId: randomBase62(10, randomBytes),
+    name: 'Some wallet',
+    createdAt: new Date('2026-01-01T00:00:00.000Z'),
+    vaults: [],
+    ...overrides,
+  }
+}
+
+/** A key of this client and what the table keeps of it. */
+export function someKey(clientId: string, overrides: Partial<ApiKey> = {}): { text: string; key: ApiKey } {
+  const text = createApiKey('test', clientId, randomBytes)
+  const key: ApiKey = {
+    keyId: randomBase62(10, randomBytes),
+    name: 'some key',
+    sha256: hashApiKey(text),
+    lastFour: text.slice(-4),
+    createdAt: new Date('2026-01-01T00:00:00.000Z'),
+    ...overrides,
+  }
+  return { text, key }
+}
+
+/** A vault as a client's configuration; what a test does not name has no meaning for it. */
+export function someVault(overrides: Partial<Vault> = {}): Vault {
+  return {
+    poolId: 'some-vault',
+    chainId: 8453,
+    address: '0x00000000000000000000000000000000000000A1',
+    kind: 'erc4626',
+    name: 'Some vault',
+    description: '',
+    logoUrl: '',
+    riskProfile: '',
+    riskProtocol: '',
+    asset: '0x00000000000000000000000000000000000000b2',
+    assetSymbol: 'USDC',
+    assetDecimals: 6,
+    shareToken: '0x00000000000000000000000000000000000000A1',
+    shareDecimals: 18,
+    hasCap: false,
+    addedAt: new Date('2026-01-01T00:00:00.000Z'),
+    ...overrides,
+  }
+}
