@@ -1,0 +1,163 @@
+import {
+  type Address,
+  createClient,
+  encodeFunctionData,
+  getAddress,
+  type Hash,
+  hexToBigInt,
+  http,
+  maxUint256,
+  numberToHex,
+  parseAbi,
+  slice,
+} from 'viem'
+import { getStorageAt, readContract } from 'viem/actions'
+import type { LocalChain } from './chains.ts'
+import { confirmTransactions, type LocalTransaction, sendTransactions } from './transactions.ts'
+
+/** What a settlement did: the valuation it accepted, in the asset's smallest unit, and its transaction. */
+export type Settlement = {
+  readonly chainId: number
+  readonly vault: Address
+  readonly totalAssets: bigint
+  readonly transactionHash: Hash
+}
+
+/** The async vaults of a chain that a curator looks after. */
+export type CuratedChain = { readonly chain: LocalChain; readonly vaults: readonly Address[] }
+
+/** A curator at work; `stop` resolves when its last round is over. */
+export type Curator = { stop(): Promise<void> }
+
+const VAULT = parseAbi([
+  'function version() view returns (string)',
+  'function asset() view returns (address)',
+  'function totalAssets() view returns (uint256)',
+  'function balanceOf(address) view returns (uint256)',
+  'function isTotalAssetsValid() view returns (bool)',
+  'function expireTotalAssets()',
+  'function updateNewTotalAssets(uint256)',
+  'function settleDeposit()',
+  'function settleDeposit(uint256)',
+])
+const TOKEN = parseAbi(['function mint(address, uint256)'])
+
+// Words that no generation, or not every one, has a getter for.
+const LEDGER = 0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n
+const ROLES = 0x7c302ed2c673c3d6b4551cf74a01ee649f887e14fd20d13dbca1b6099534d900n
+const STATE = 0x0e6b3200a60a991c539f47dddaca04a18eb4bcf2b53906fb44751d827f001400n
+
+/**
+ * Values an async vault at its total assets plus `gain` (minted to its safe) and settles what is pending, as its own
+ * valuation manager and safe, which must be accounts of the local chain. Throws when the vault refuses.
+ */
+export async function settle(chain: LocalChain, vault: Address, { gain = 0n } = {}): Promise<Settlement> {
+  const view = viewOf(chain, vault)
+  const [safe, valuationManager, asset, totalAssets, isValid, version] = await Promise.all([
+    view.address(ROLES + 2n),
+    view.address(ROLES + 4n),
+    view.read('asset'),
+    view.read('totalAssets'),
+    // Only 0.5 and later have this, and all but 0.1 the other.
+    view.read('isTotalAssetsValid').catch(() => false),
+    view.read('version').catch(() => undefined),
+  ])
+  const valuation = totalAssets + gain
+  const call = (from: Address, label: string, data: LocalTransaction['data'], to = vault) => ({ label, from, to, data })
+
+  const propose = encodeFunctionData({ abi: VAULT, functionName: 'updateNewTotalAssets', args: [valuation] })
+  // 0.1 takes the proposed valuation as it is; later the safe must repeat it.
+  const args = version === undefined ? ([] as const) : ([valuation] as const)
+  const accept = encodeFunctionData({ abi: VAULT, functionName: 'settleDeposit', args })
+  const transactions = [
+    call(valuationManager, `updateNewTotalAssets of ${vault}`, propose),
+    call(safe, `settleDeposit of ${vault}`, accept),
+  ]
+  if (gain > 0n) {
+    const mint = encodeFunctionData({ abi: TOKEN, functionName: 'mint', args: [safe, gain] })
+    transactions.unshift(call(safe, 'mint', mint, asset))
+  }
+  if (isValid) {
+    // A valuation that still stands must be ended before another is proposed.
+    const expire = encodeFunctionData({ abi: VAULT, functionName: 'expireTotalAssets' })
+    transactions.unshift(call(safe, `expireTotalAssets of ${vault}`, expire))
+  }
+
+  const hashes = await sendTransactions(chain, transactions)
+  await confirmTransactions(chain, transactions, hashes)
+  const transactionHash = hashes.at(-1)
+  if (!transactionHash) throw new Error('Nothing was sent')
+  return { chainId: chain.chainId, vault, totalAssets: valuation, transactionHash }
+}
+
+/** Whether an open vault holds requests, or a proposed valuation, that a settlement would settle. */
+export async function hasPending(chain: LocalChain, vault: Address): Promise<boolean> {
+  const view = viewOf(chain, vault)
+  const [state, proposal, silo, asset] = await Promise.all([
+    view.word(STATE),
+    view.word(LEDGER + 1n),
+    view.address(LEDGER + 8n),
+    view.read('asset'),
+  ])
+  if (state !== 0n) return false
+  if (proposal !== maxUint256) return true
+  const balances = await Promise.all([viewOf(chain, asset).balanceOf(silo), view.balanceOf(silo)])
+  return balances.some((balance) => balance > 0n)
+}
+
+/**
+ * Settles every vault that has something pending, every `everySeconds`; a vault or a chain that fails is tried again
+ * the next time. Each settlement adds `gainBasisPoints` of the vault's assets, by default nothing.
+ */
+export function startCurator(options: {
+  readonly chains: readonly CuratedChain[]
+  readonly everySeconds: number
+  readonly gainBasisPoints?: number
+  readonly onSettled?: (settlement: Settlement) => void
+  readonly onError?: (error: unknown) => void
+}): Curator {
+  const { chains, everySeconds, gainBasisPoints = 0, onSettled, onError } = options
+  let stopped = false
+  let round: Promise<unknown> | undefined
+
+  const settleChain = async ({ chain, vaults }: CuratedChain) => {
+    // One after the other, because all have the same safe and its transactions are numbered.
+    for (const vault of vaults) {
+      try {
+        if (stopped || !(await hasPending(chain, vault))) continue
+        const totalAssets = await viewOf(chain, vault).read('totalAssets')
+        onSettled?.(await settle(chain, vault, { gain: (totalAssets * BigInt(gainBasisPoints)) / 10_000n }))
+      } catch (error) {
+        onError?.(error)
+      }
+    }
+  }
+  const timer = setInterval(() => {
+    round ??= Promise.all(chains.map(settleChain)).finally(() => {
+      round = undefined
+    })
+  }, everySeconds * 1000)
+  return {
+    async stop() {
+      stopped = true
+      clearInterval(timer)
+      await round
+    },
+  }
+}
+
+function viewOf(chain: LocalChain, address: Address) {
+  const client = createClient({ transport: http(chain.rpcUrl, { batch: true, retryCount: 0 }) })
+  const word = async (slot: bigint) => {
+    const value = await getStorageAt(client, { address, slot: numberToHex(slot, { size: 32 }) })
+    return hexToBigInt(value ?? '0x0')
+  }
+  return {
+    word,
+    address: async (slot: bigint) => getAddress(slice(numberToHex(await word(slot), { size: 32 }), 12)),
+    read: <name extends 'asset' | 'totalAssets' | 'isTotalAssetsValid' | 'version'>(functionName: name) =>
+      readContract(client, { address, abi: VAULT, functionName }),
+    balanceOf: (account: Address) =>
+      readContract(client, { address, abi: VAULT, functionName: 'balanceOf', args: [account] }),
+  }
+}

@@ -1,0 +1,62 @@
+import { setTimeout } from 'node:timers/promises'
+import { type Address, type Hash, type Hex, isHex, numberToHex } from 'viem'
+import * as z from 'zod'
+import { callRpc, type RpcCall } from './rpc.ts'
+
+/** A transaction by an account that the local chain holds the key of; `label` names it when it reverts. */
+export type LocalTransaction = {
+  readonly label: string
+  readonly from: Address
+  readonly to?: Address
+  readonly data: Hex
+}
+
+type Endpoint = { readonly rpcUrl: string }
+
+// More than any transaction needs; with it the node estimates nothing, so one may depend on another not yet mined.
+const GAS = numberToHex(10_000_000)
+const RECEIPT_POLL_MS = 50
+
+const Quantity = z.string().transform(Number)
+const TransactionHash = z.custom<Hash>(isHex)
+const Receipt = z.object({ status: z.enum(['0x0', '0x1']) }).nullable()
+
+/** The next nonce of each account, counting what waits in the pool. */
+export async function readNonces(chain: Endpoint, accounts: readonly Address[]): Promise<number[]> {
+  const calls = accounts.map((account) => ({ method: 'eth_getTransactionCount', params: [account, 'pending'] }))
+  return (await callRpc(chain, calls)).map((nonce) => Quantity.parse(nonce))
+}
+
+/** Sends transactions in their order, `before` and `after` them other calls, all in one request; returns their hashes. */
+export async function sendTransactions(
+  chain: Endpoint,
+  transactions: readonly LocalTransaction[],
+  { before = [], after = [] }: { readonly before?: readonly RpcCall[]; readonly after?: readonly RpcCall[] } = {},
+): Promise<Hash[]> {
+  const senders = [...new Set(transactions.map(({ from }) => from))]
+  const nonces = await readNonces(chain, senders)
+  const sends = transactions.map(({ from, to, data }) => {
+    const sender = senders.indexOf(from)
+    const nonce = nonces[sender] ?? 0
+    nonces[sender] = nonce + 1
+    return { method: 'eth_sendTransaction', params: [{ from, to, data, gas: GAS, nonce: numberToHex(nonce) }] }
+  })
+  const results = await callRpc(chain, [...before, ...sends, ...after])
+  return results.slice(before.length, before.length + sends.length).map((hash) => TransactionHash.parse(hash))
+}
+
+/** Resolves when all are mined; throws with the label of the first that reverted. */
+export async function confirmTransactions(
+  chain: Endpoint,
+  transactions: readonly LocalTransaction[],
+  hashes: readonly Hash[],
+): Promise<void> {
+  const calls = hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] }))
+  for (;;) {
+    const receipts = (await callRpc(chain, calls)).map((receipt) => Receipt.parse(receipt))
+    const reverted = receipts.findIndex((receipt) => receipt?.status === '0x0')
+    if (reverted >= 0) throw new Error(`Reverted: ${transactions[reverted]?.label} in ${hashes[reverted]}`)
+    if (!receipts.includes(null)) return
+    await setTimeout(RECEIPT_POLL_MS)
+  }
+}
