@@ -14,10 +14,10 @@ import { documentClient } from '../../lib/aws/dynamo.ts'
 import { TABLES, type TableDefinition, type TableKey, tableName } from '../tables.ts'
 
 /** The physical name of each table. */
-export type TableNames = Readonly<Record<TableKey, string>>
+type TableNames = Readonly<Record<TableKey, string>>
 
 /** A DynamoDB server inside this process, with the service's tables. */
-export type LocalDynamo = {
+type LocalDynamo = {
   readonly endpoint: string
   readonly tableNames: TableNames
   /** Ends the server and all its connections. */

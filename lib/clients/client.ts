@@ -2,9 +2,11 @@ import * as z from 'zod'
 import { Timestamp } from '../codecs.ts'
 import { Vault } from '../vaults/vault.ts'
 
+const id = () => z.string().regex(/^[0-9A-Za-z]{10}$/, 'must be 10 letters and digits')
+
 /** An application that calls this service, and the vaults that it may see. */
 export const Client = z.object({
-  clientId: z.string().regex(/^[0-9A-Za-z]{10}$/),
+  clientId: id(),
   name: z.string().min(1),
   createdAt: Timestamp,
   vaults: z.array(Vault),
@@ -13,7 +15,7 @@ export type Client = z.output<typeof Client>
 
 /** What we keep of an API key: never the key itself, only its SHA-256 as 64 hex digits. */
 export const ApiKey = z.object({
-  keyId: z.string().regex(/^[0-9A-Za-z]{10}$/),
+  keyId: id(),
   name: z.string().min(1),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   lastFour: z.string().length(4),
