@@ -185,11 +185,22 @@ export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
   }
 }
 
-async function deployed(chain: LocalChain, add: (plan: Plan) => Address): Promise<Address> {
-  const plan = await openPlan(chain)
-  const address = add(plan)
-  await plan.execute()
-  return address
+const lastDeployments = new Map<string, Promise<unknown>>()
+
+/** Deployments asked for at the same moment are made one after the other, or they would plan the same addresses. */
+function deployed(chain: LocalChain, add: (plan: Plan) => Address): Promise<Address> {
+  const earlier = lastDeployments.get(chain.rpcUrl) ?? Promise.resolve()
+  const deployment = earlier.then(async () => {
+    const plan = await openPlan(chain)
+    const address = add(plan)
+    await plan.execute()
+    return address
+  })
+  lastDeployments.set(
+    chain.rpcUrl,
+    deployment.catch(() => undefined),
+  )
+  return deployment
 }
 
 function localToken(plan: Plan, chainId: number, options: TokenOptions): LocalToken {

@@ -6,7 +6,7 @@ export type RpcCall = { readonly method: string; readonly params: readonly unkno
 const Replies = z.array(
   z.object({
     id: z.number(),
-    result: z.unknown(),
+    result: z.unknown().optional(),
     error: z.object({ message: z.string() }).optional(),
   }),
 )

@@ -15,7 +15,7 @@ type Endpoint = { readonly rpcUrl: string }
 
 // More than any transaction needs; with it the node estimates nothing, so one may depend on another not yet mined.
 const GAS = numberToHex(10_000_000)
-const RECEIPT_POLL_MS = 50
+const RECEIPT_POLL_MS = 10
 
 const Quantity = z.string().transform(Number)
 const TransactionHash = z.custom<Hash>(isHex)
