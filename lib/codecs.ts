@@ -1,4 +1,4 @@
-import { type Address as EvmAddress, getAddress } from 'viem'
+import { type Address as EvmAddress, getAddress, zeroAddress } from 'viem'
 import * as z from 'zod'
 
 const MAX_UINT256 = 2n ** 256n - 1n
@@ -15,7 +15,8 @@ export const Address = z.codec(
       const digits = text.slice(2)
       if (/^0x[0-9a-fA-F]{40}$/.test(text)) {
         const checksummed = getAddress(`0x${digits.toLowerCase()}`)
-        if (text === checksummed || digits === digits.toLowerCase() || digits === digits.toUpperCase()) return checksummed
+        if (text === checksummed || digits === digits.toLowerCase() || digits === digits.toUpperCase())
+          return checksummed
       }
       context.issues.push({ code: 'custom', message: 'must be an EVM address with a correct checksum', input: text })
       return z.NEVER
@@ -23,6 +24,9 @@ export const Address = z.codec(
     encode: (address) => getAddress(address),
   },
 )
+
+/** The address of a person's account: any Address but zero, which is nobody's and from which nothing comes back. */
+export const UserAddress = Address.refine((address) => address !== zeroAddress, 'must not be the zero address')
 
 /** An unsigned 256-bit integer, such as a token amount in its smallest unit: a decimal string on the wire and at rest, a bigint in memory. */
 export const Amount = z.codec(
@@ -40,16 +44,6 @@ export const Amount = z.codec(
 
 /** An Amount above zero. */
 export const PositiveAmount = Amount.refine((amount) => amount > 0n, 'must be positive')
-
-/** A positive whole number that arrives as text, as query parameters do. */
-export const NumberText = z.codec(z.string().meta({ pattern: '^[1-9][0-9]{0,14}$' }), z.number().int().positive(), {
-  decode: (text, context) => {
-    if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-    context.issues.push({ code: 'custom', message: 'must be a positive whole number', input: text })
-    return z.NEVER
-  },
-  encode: (number) => number.toString(),
-})
 
 /** A moment: an ISO 8601 string in UTC with milliseconds on the wire and at rest, a Date in memory. */
 export const Timestamp = z.codec(z.iso.datetime({ precision: 3 }), z.date(), {

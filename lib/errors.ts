@@ -1,55 +1,167 @@
-type ErrorDefinition = {
-  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 413 | 429 | 500 | 502 | 503 | 504
+/** What a caller is told of one kind of failure. */
+export type ErrorDefinition = {
+  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 413 | 500 | 502 | 503 | 504
   /** The stable text that callers match on. */
   readonly error: string
   /** What the caller can do about it. */
   readonly message: string
+  /** How long to wait before the next try; sent as Retry-After. */
+  readonly retryAfterSeconds?: number
 }
 
 /** Every failure we mean: its HTTP status, its stable text and what the caller can do. */
 export const ERRORS = {
   // The request itself
-  invalid_json: { status: 400, error: 'Invalid JSON body', message: 'Send a JSON object with Content-Type: application/json.' },
+  invalid_json: {
+    status: 400,
+    error: 'Invalid JSON body',
+    message: 'Send a JSON object with Content-Type: application/json.',
+  },
   unknown_field: { status: 400, error: 'Unknown field', message: 'Remove or correct the fields named in details.' },
   not_found: { status: 404, error: 'Not found', message: 'No such route. GET /openapi.json lists them all.' },
-  method_not_allowed: { status: 405, error: 'Method not allowed', message: 'The route exists, but not with this method; see the Allow header.' },
+  method_not_allowed: {
+    status: 405,
+    error: 'Method not allowed',
+    message: 'The route exists, but not with this method; see the Allow header.',
+  },
   payload_too_large: { status: 413, error: 'Payload too large', message: 'Send at most 16 KiB.' },
 
   // Who calls
   missing_api_key: { status: 401, error: 'Missing API key', message: 'Send your API key in the x-join-key header.' },
-  invalid_api_key: { status: 401, error: 'Invalid API key', message: 'The API key was not recognised, has expired or was revoked.' },
+  invalid_api_key: {
+    status: 401,
+    error: 'Invalid API key',
+    message: 'The API key was not recognised, has expired or was revoked.',
+  },
 
   // Vaults
-  missing_or_invalid_vault_address: { status: 400, error: 'Missing or invalid vaultAddress', message: 'Give the vault contract address; a mixed-case address needs its correct checksum.' },
-  missing_or_invalid_amount: { status: 400, error: 'Missing or invalid amount', message: "Give a positive amount in the token's smallest unit, as a string of digits." },
-  missing_or_invalid_user_address: { status: 400, error: 'Missing or invalid userAddress', message: 'Give the wallet address of the user; a mixed-case address needs its correct checksum.' },
-  missing_or_invalid_chain_id: { status: 400, error: 'Missing or invalid chainId', message: 'Give the id of the chain where the vault is deployed, or leave it out.' },
-  missing_or_invalid_src_chain_id: { status: 400, error: 'Missing or invalid srcChainId', message: 'Give srcChainId and srcToken together, or neither.' },
-  missing_or_invalid_src_token: { status: 400, error: 'Missing or invalid srcToken', message: 'Give srcChainId and srcToken together, or neither.' },
-  unsupported_source_chain: { status: 400, error: 'Unsupported source chain', message: 'Deposits into this vault cannot start on that chain.' },
-  unsupported_source_token: { status: 400, error: 'Unsupported source token', message: 'Deposits into this vault cannot be paid with that token.' },
-  ambiguous_vault_address: { status: 400, error: 'Ambiguous vaultAddress', message: 'You have a vault with this address on more than one chain: give chainId.' },
-  vault_not_found: { status: 404, error: 'Vault not found', message: 'No vault with this address is configured for your account.' },
-  no_vaults_configured: { status: 404, error: 'No vaults configured', message: 'No vault is configured for your account yet.' },
-  depositor_not_allowed: { status: 403, error: 'Depositor not allowed', message: "The vault's access list does not admit this wallet." },
+  missing_or_invalid_vault_address: {
+    status: 400,
+    error: 'Missing or invalid vaultAddress',
+    message: 'Give the vault contract address; a mixed-case address needs its correct checksum.',
+  },
+  missing_or_invalid_amount: {
+    status: 400,
+    error: 'Missing or invalid amount',
+    message: "Give a positive amount in the token's smallest unit, as a string of digits.",
+  },
+  missing_or_invalid_user_address: {
+    status: 400,
+    error: 'Missing or invalid userAddress',
+    message: 'Give the wallet address of the user; a mixed-case address needs its correct checksum.',
+  },
+  missing_or_invalid_chain_id: {
+    status: 400,
+    error: 'Missing or invalid chainId',
+    message: 'Give the id of the chain where the vault is deployed, or leave it out.',
+  },
+  missing_or_invalid_src_chain_id: {
+    status: 400,
+    error: 'Missing or invalid srcChainId',
+    message: 'Give srcChainId and srcToken together, or neither.',
+  },
+  missing_or_invalid_src_token: {
+    status: 400,
+    error: 'Missing or invalid srcToken',
+    message: 'Give srcChainId and srcToken together, or neither.',
+  },
+  unsupported_source_chain: {
+    status: 400,
+    error: 'Unsupported source chain',
+    message: 'Deposits into this vault cannot start on that chain.',
+  },
+  unsupported_source_token: {
+    status: 400,
+    error: 'Unsupported source token',
+    message: 'Deposits into this vault cannot be paid with that token.',
+  },
+  ambiguous_vault_address: {
+    status: 400,
+    error: 'Ambiguous vaultAddress',
+    message: 'You have a vault with this address on more than one chain: give chainId.',
+  },
+  vault_not_found: {
+    status: 404,
+    error: 'Vault not found',
+    message: 'No vault with this address is configured for your account.',
+  },
+  no_vaults_configured: {
+    status: 404,
+    error: 'No vaults configured',
+    message: 'No vault is configured for your account yet.',
+  },
+  depositor_not_allowed: {
+    status: 403,
+    error: 'Depositor not allowed',
+    message: "The vault's access list does not admit this wallet.",
+  },
   vault_is_paused: { status: 409, error: 'Vault is paused', message: 'Try again when the vault is no longer paused.' },
-  vault_is_closed: { status: 409, error: 'Vault is closed', message: 'The vault is closing or closed and takes no more deposits.' },
-  deposits_are_not_open: { status: 409, error: 'Deposits are not open', message: 'The vault accepts no deposits at the moment.' },
-  unsupported_vault_version: { status: 409, error: 'Unsupported vault version', message: 'The vault runs a version that this service does not know; deposits wait until it does.' },
-  previous_deposit_request_not_settled: { status: 409, error: 'Previous deposit request not settled', message: 'Wait until the earlier request of this wallet is settled.' },
-  vault_cap_reached: { status: 409, error: 'Vault cap reached', message: 'The amount would take the vault above its cap; try a smaller one.' },
-  no_claimable_deposit: { status: 400, error: 'No claimable deposit found for this user', message: 'There is nothing to claim, or the deposit is not settled yet.' },
-  claim_not_applicable: { status: 400, error: 'Claim deposit is only applicable to async vaults', message: 'Deposits into this vault need no claim.' },
-  deposit_status_not_applicable: { status: 400, error: 'Deposit status is only applicable to async vaults', message: 'Deposits into this vault need no settlement.' },
+  vault_is_closed: {
+    status: 409,
+    error: 'Vault is closed',
+    message: 'The vault is closing or closed and takes no more deposits.',
+  },
+  deposits_are_not_open: {
+    status: 409,
+    error: 'Deposits are not open',
+    message: 'The vault accepts no deposits at the moment.',
+  },
+  unsupported_vault_version: {
+    status: 409,
+    error: 'Unsupported vault version',
+    message: 'The vault runs a version that this service does not know; deposits wait until it does.',
+  },
+  previous_deposit_request_not_settled: {
+    status: 409,
+    error: 'Previous deposit request not settled',
+    message: 'Wait until the earlier request of this wallet is settled.',
+  },
+  vault_cap_reached: {
+    status: 409,
+    error: 'Vault cap reached',
+    message: 'The amount would take the vault above its cap; try a smaller one.',
+  },
+  no_claimable_deposit: {
+    status: 400,
+    error: 'No claimable deposit found for this user',
+    message: 'There is nothing to claim, or the deposit is not settled yet.',
+  },
+  claim_not_applicable: {
+    status: 400,
+    error: 'Claim deposit is only applicable to async vaults',
+    message: 'Deposits into this vault need no claim.',
+  },
+  deposit_status_not_applicable: {
+    status: 400,
+    error: 'Deposit status is only applicable to async vaults',
+    message: 'Deposits into this vault need no settlement.',
+  },
 
   // Trouble elsewhere
-  upstream_bad_answer: { status: 502, error: 'Upstream unavailable', message: 'The chain gave an answer that cannot be used. Try again.' },
-  upstream_unavailable: { status: 503, error: 'Upstream unavailable', message: 'The chain cannot be reached at the moment. Try again shortly.' },
-  upstream_timeout: { status: 504, error: 'Upstream unavailable', message: 'The chain took too long to answer. Try again.' },
+  upstream_bad_answer: {
+    status: 502,
+    error: 'Upstream unavailable',
+    message: 'The chain gave an answer that cannot be used. Try again.',
+  },
+  upstream_unavailable: {
+    status: 503,
+    error: 'Upstream unavailable',
+    message: 'The chain cannot be reached at the moment. Try again shortly.',
+    retryAfterSeconds: 5,
+  },
+  upstream_timeout: {
+    status: 504,
+    error: 'Upstream unavailable',
+    message: 'The chain took too long to answer. Try again.',
+  },
 
   // Trouble here
   timed_out: { status: 504, error: 'Request timed out', message: 'The request took too long. Try again.' },
-  internal: { status: 500, error: 'Internal server error', message: 'Something went wrong on our side. Quote the requestId when you report it.' },
+  internal: {
+    status: 500,
+    error: 'Internal server error',
+    message: 'Something went wrong on our side. Quote the requestId when you report it.',
+  },
 } as const satisfies Record<string, ErrorDefinition>
 
 /** The stable, snake_case word of a failure. */
@@ -58,15 +170,24 @@ export type ErrorCode = keyof typeof ERRORS
 /** One problem of an input: which field, and what is wrong with it. */
 export type ErrorDetail = { field: string; issue: string }
 
+type AppErrorOptions = {
+  readonly details?: readonly ErrorDetail[]
+  readonly headers?: Readonly<Record<string, string>>
+  readonly cause?: unknown
+}
+
 /** A failure that we mean: it reaches the caller as its code's status and text. `cause` is for the log alone. */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly details: readonly ErrorDetail[] | undefined
+  /** Headers that the reply needs besides, such as Allow. */
+  readonly headers: Readonly<Record<string, string>>
 
-  constructor(code: ErrorCode, { details, cause }: { details?: readonly ErrorDetail[]; cause?: unknown } = {}) {
+  constructor(code: ErrorCode, { details, headers = {}, cause }: AppErrorOptions = {}) {
     super(ERRORS[code].error, { cause })
     this.name = 'AppError'
     this.code = code
     this.details = details
+    this.headers = headers
   }
 }

@@ -1,7 +1,12 @@
 import type { Address } from 'viem'
 import * as z from 'zod'
 
-type NativeCoin = { readonly symbol: string; readonly name: string; readonly decimals: number; readonly coinGeckoId: string }
+type NativeCoin = {
+  readonly symbol: string
+  readonly name: string
+  readonly decimals: number
+  readonly coinGeckoId: string
+}
 
 type ChainBase = {
   /** The chain's key in portfolio answers. */
@@ -175,3 +180,9 @@ export const ChainId = z
   .int()
   .refine((id) => evmChain(id) !== undefined, 'must be the id of a supported chain')
   .meta({ description: `Chain id: one of ${EVM_CHAINS.map(({ id }) => id).join(', ')}` })
+
+/** A ChainId that arrives as text, as query parameters do. */
+export const ChainIdText = z.codec(z.string().meta({ pattern: '^[0-9]+$' }), ChainId, {
+  decode: (text) => (/^\d{1,15}$/.test(text) ? Number(text) : Number.NaN),
+  encode: (id) => id.toString(),
+})

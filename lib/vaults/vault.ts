@@ -1,6 +1,8 @@
+import type { Address as EvmAddress } from 'viem'
 import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
 import { Address, Timestamp } from '../codecs.ts'
+import { AppError } from '../errors.ts'
 
 /**
  * A vault as configured for one client: what does not change, learnt from the chain when an operator added it.
@@ -25,8 +27,27 @@ export const Vault = z.object({
   /** Lagoon only: who holds the assets and who proposes valuations, as of `addedAt`. */
   safe: Address.optional(),
   valuationManager: Address.optional(),
+  /** Lagoon only: the contract that holds what waits for settlement; it never changes. */
+  pendingSilo: Address.optional(),
   /** Whether deposits were capped at `addedAt`. */
   hasCap: z.boolean(),
   addedAt: Timestamp,
 })
 export type Vault = z.output<typeof Vault>
+
+/** The part of a vault that reading it takes. */
+export type VaultOnChain = Pick<
+  Vault,
+  'address' | 'asset' | 'assetSymbol' | 'assetDecimals' | 'shareDecimals' | 'pendingSilo'
+>
+
+/**
+ * The vault of these that has this address, on this chain where one is given.
+ * Throws `vault_not_found`, or `ambiguous_vault_address` when two chains have one.
+ */
+export function findVault(vaults: readonly Vault[], address: EvmAddress, chainId: number | undefined): Vault {
+  const found = vaults.filter((vault) => vault.address === address && (chainId ?? vault.chainId) === vault.chainId)
+  if (found.length > 1) throw new AppError('ambiguous_vault_address')
+  if (!found[0]) throw new AppError('vault_not_found')
+  return found[0]
+}

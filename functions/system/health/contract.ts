@@ -1,0 +1,17 @@
+import * as z from 'zod'
+import type { EndpointContract } from '../../../lib/lambda/contract.ts'
+
+export const contract = {
+  method: 'GET',
+  path: '/health',
+  summary: 'Says that the service answers, and which version it runs.',
+  tag: 'System',
+  caller: 'anyone',
+  env: z.object({ SERVICE_VERSION: z.string().min(1) }),
+  request: {},
+  invalid: {},
+  response: z.object({ status: z.literal('ok'), version: z.string() }),
+  errors: [],
+  cacheControl: 'no-store',
+  impact: 'Uptime checks fail.',
+} as const satisfies EndpointContract

@@ -1,0 +1,7 @@
+import { endpoint } from '../../../lib/lambda/endpoint.ts'
+import { contract } from './contract.ts'
+
+export const handler = endpoint(contract, (env) => async () => ({
+  status: 'ok' as const,
+  version: env.SERVICE_VERSION,
+}))

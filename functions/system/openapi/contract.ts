@@ -1,0 +1,17 @@
+import * as z from 'zod'
+import type { EndpointContract } from '../../../lib/lambda/contract.ts'
+
+export const contract = {
+  method: 'GET',
+  path: '/openapi.json',
+  summary: 'Describes every route of the service as an OpenAPI 3.1 document.',
+  tag: 'System',
+  caller: 'anyone',
+  env: z.object({ SERVICE_VERSION: z.string().min(1) }),
+  request: {},
+  invalid: {},
+  response: z.looseObject({ openapi: z.literal('3.1.0') }),
+  errors: [],
+  cacheControl: 'public, max-age=300',
+  impact: 'Developers cannot load the API description.',
+} as const satisfies EndpointContract

@@ -1,0 +1,17 @@
+import * as z from 'zod'
+import type { EndpointContract } from '../../../lib/lambda/contract.ts'
+
+export const contract = {
+  method: 'ANY',
+  path: '$default',
+  summary: 'Answers what no other route takes: 404, or 405 where the path exists with another method.',
+  tag: 'System',
+  caller: 'anyone',
+  env: z.object({}),
+  request: {},
+  invalid: {},
+  response: z.never(),
+  errors: ['not_found', 'method_not_allowed'],
+  cacheControl: 'no-store',
+  impact: 'Requests to unknown routes get the gateway’s own error instead of ours.',
+} as const satisfies EndpointContract

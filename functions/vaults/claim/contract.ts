@@ -1,0 +1,52 @@
+import * as z from 'zod'
+import { ChainId } from '../../../lib/chain/registry.ts'
+import { Transaction } from '../../../lib/chain/transaction.ts'
+import { Address, Amount, UserAddress } from '../../../lib/codecs.ts'
+import type { EndpointContract } from '../../../lib/lambda/contract.ts'
+import { ChainsEnv, ClientsEnv } from '../../../lib/lambda/env.ts'
+import { SimulationResult } from '../../../lib/vaults/simulation-result.ts'
+
+export const contract = {
+  method: 'POST',
+  path: '/defi-vaults/v1/defi/vault/claim',
+  summary: "Builds the transaction that claims all shares of a user's settled deposit into an async vault.",
+  tag: 'Vaults',
+  caller: 'client',
+  env: z.object({ ...ClientsEnv.shape, ...ChainsEnv.shape }),
+  request: {
+    body: z.strictObject({
+      vaultAddress: Address,
+      userAddress: UserAddress,
+      chainId: ChainId.optional().meta({ description: 'Needed only where two chains have a vault with this address' }),
+    }),
+  },
+  invalid: {
+    vaultAddress: 'missing_or_invalid_vault_address',
+    userAddress: 'missing_or_invalid_user_address',
+    chainId: 'missing_or_invalid_chain_id',
+  },
+  response: z.object({
+    approval: z.array(Transaction).meta({ description: 'Always empty' }),
+    operations: z.array(Transaction),
+    protocol: z.string(),
+    chainId: ChainId,
+    estimatedGas: Amount.meta({ description: 'Gas units' }),
+    isCrossChain: z.literal(false),
+    isAsync: z.literal(true),
+    simulation: SimulationResult,
+    claimable: z.object({ assets: Amount, shares: Amount }).meta({ description: 'What the claim turns into what' }),
+  }),
+  errors: [
+    'ambiguous_vault_address',
+    'vault_not_found',
+    'claim_not_applicable',
+    'no_claimable_deposit',
+    'vault_is_paused',
+    'depositor_not_allowed',
+    'upstream_bad_answer',
+    'upstream_unavailable',
+    'upstream_timeout',
+  ],
+  cacheControl: 'no-store',
+  impact: 'Users cannot claim the shares of settled deposits.',
+} as const satisfies EndpointContract

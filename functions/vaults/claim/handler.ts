@@ -1,0 +1,28 @@
+import type { ChainReader } from '../../../lib/chain/reader.ts'
+import { AppError } from '../../../lib/errors.ts'
+import { apiKey } from '../../../lib/lambda/api-key.ts'
+import { chains } from '../../../lib/lambda/chains.ts'
+import type { Reply, Request } from '../../../lib/lambda/contract.ts'
+import { endpoint } from '../../../lib/lambda/endpoint.ts'
+import { prepareClaim } from '../../../lib/vaults/claim.ts'
+import { findVault } from '../../../lib/vaults/vault.ts'
+import { contract } from './contract.ts'
+
+const claim =
+  ({ readerOf }: { readerOf: (chainId: number) => ChainReader }) =>
+  async ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
+    if (vault.kind !== 'lagoon') throw new AppError('claim_not_applicable')
+
+    const prepared = await prepareClaim(readerOf(vault.chainId), vault, body.userAddress)
+    return {
+      approval: [],
+      ...prepared,
+      protocol: vault.kind,
+      chainId: vault.chainId,
+      isCrossChain: false,
+      isAsync: true,
+    }
+  }
+
+export const handler = endpoint(contract, async (env) => claim({ readerOf: await chains(env) }), apiKey)

@@ -1,0 +1,49 @@
+import * as z from 'zod'
+import { ChainId, ChainIdText } from '../../../lib/chain/registry.ts'
+import { Address, Amount, UserAddress } from '../../../lib/codecs.ts'
+import type { EndpointContract } from '../../../lib/lambda/contract.ts'
+import { ChainsEnv, ClientsEnv } from '../../../lib/lambda/env.ts'
+
+export const contract = {
+  method: 'GET',
+  path: '/defi-vaults/v1/defi/vault/{vaultAddress}/deposit-status',
+  summary: "Says where a user's deposit into an async vault stands: pending, claimable or deposited.",
+  tag: 'Vaults',
+  caller: 'client',
+  env: z.object({ ...ClientsEnv.shape, ...ChainsEnv.shape }),
+  request: {
+    path: z.object({ vaultAddress: Address }),
+    query: z.object({
+      userAddress: UserAddress,
+      chainId: ChainIdText.optional().meta({
+        description: 'Needed only where two chains have a vault with this address',
+      }),
+    }),
+  },
+  invalid: {
+    vaultAddress: 'missing_or_invalid_vault_address',
+    userAddress: 'missing_or_invalid_user_address',
+    chainId: 'missing_or_invalid_chain_id',
+  },
+  response: z.object({
+    vaultAddress: Address,
+    userAddress: Address,
+    chainId: ChainId,
+    status: z.enum(['pending', 'claimable', 'deposited', 'no_active_deposit']),
+    statusDescription: z.string(),
+    amounts: z.object({ pendingDeposit: Amount, claimableShares: Amount, currentShares: Amount }),
+    vault: z
+      .object({ depositEpochId: z.number().int().nullable(), isTotalAssetsValid: z.boolean().nullable() })
+      .meta({ description: 'null where the vault runs a version that does not tell' }),
+  }),
+  errors: [
+    'ambiguous_vault_address',
+    'vault_not_found',
+    'deposit_status_not_applicable',
+    'upstream_bad_answer',
+    'upstream_unavailable',
+    'upstream_timeout',
+  ],
+  cacheControl: 'no-store',
+  impact: 'Users cannot see whether their deposits are settled.',
+} as const satisfies EndpointContract

@@ -1,0 +1,30 @@
+import type { ChainReader } from '../../../lib/chain/reader.ts'
+import { AppError } from '../../../lib/errors.ts'
+import { apiKey } from '../../../lib/lambda/api-key.ts'
+import { chains } from '../../../lib/lambda/chains.ts'
+import type { Reply, Request } from '../../../lib/lambda/contract.ts'
+import { endpoint } from '../../../lib/lambda/endpoint.ts'
+import { readDepositStatus, STATUS_DESCRIPTIONS } from '../../../lib/vaults/status.ts'
+import { findVault } from '../../../lib/vaults/vault.ts'
+import { contract } from './contract.ts'
+
+const depositStatus =
+  ({ readerOf }: { readerOf: (chainId: number) => ChainReader }) =>
+  async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
+    if (vault.kind !== 'lagoon') throw new AppError('deposit_status_not_applicable')
+
+    const found = await readDepositStatus(readerOf(vault.chainId), vault, query.userAddress)
+    const { status, pendingDeposit, claimableShares, currentShares, depositEpochId, isTotalAssetsValid } = found
+    return {
+      vaultAddress: vault.address,
+      userAddress: query.userAddress,
+      chainId: vault.chainId,
+      status,
+      statusDescription: STATUS_DESCRIPTIONS[status],
+      amounts: { pendingDeposit, claimableShares, currentShares },
+      vault: { depositEpochId, isTotalAssetsValid },
+    }
+  }
+
+export const handler = endpoint(contract, async (env) => depositStatus({ readerOf: await chains(env) }), apiKey)

@@ -1,0 +1,62 @@
+import * as z from 'zod'
+import { ChainId } from '../../../lib/chain/registry.ts'
+import { Transaction } from '../../../lib/chain/transaction.ts'
+import { Address, Amount, PositiveAmount, UserAddress } from '../../../lib/codecs.ts'
+import type { EndpointContract } from '../../../lib/lambda/contract.ts'
+import { ChainsEnv, ClientsEnv } from '../../../lib/lambda/env.ts'
+import { SimulationResult } from '../../../lib/vaults/simulation-result.ts'
+
+export const contract = {
+  method: 'POST',
+  path: '/defi-vaults/v1/defi/vault/deposit',
+  summary: 'Builds the transactions that deposit into a vault: approvals first, then the operations, in order.',
+  tag: 'Vaults',
+  caller: 'client',
+  env: z.object({ ...ClientsEnv.shape, ...ChainsEnv.shape }),
+  request: {
+    body: z.strictObject({
+      vaultAddress: Address,
+      amount: PositiveAmount,
+      userAddress: UserAddress,
+      srcChainId: z.number().int().positive().optional(),
+      srcToken: Address.optional(),
+      chainId: ChainId.optional().meta({ description: 'Needed only where two chains have a vault with this address' }),
+    }),
+  },
+  invalid: {
+    vaultAddress: 'missing_or_invalid_vault_address',
+    amount: 'missing_or_invalid_amount',
+    userAddress: 'missing_or_invalid_user_address',
+    srcChainId: 'missing_or_invalid_src_chain_id',
+    srcToken: 'missing_or_invalid_src_token',
+    chainId: 'missing_or_invalid_chain_id',
+  },
+  response: z.object({
+    approval: z.array(Transaction),
+    operations: z.array(Transaction),
+    protocol: z.string(),
+    chainId: ChainId,
+    estimatedGas: Amount.meta({ description: 'Gas units of all transactions together' }),
+    isCrossChain: z.boolean(),
+    isAsync: z.boolean().meta({ description: 'True when deposits need settlement before shares are available' }),
+    simulation: SimulationResult,
+  }),
+  errors: [
+    'unsupported_source_chain',
+    'unsupported_source_token',
+    'ambiguous_vault_address',
+    'vault_not_found',
+    'vault_is_paused',
+    'vault_is_closed',
+    'deposits_are_not_open',
+    'unsupported_vault_version',
+    'previous_deposit_request_not_settled',
+    'vault_cap_reached',
+    'depositor_not_allowed',
+    'upstream_bad_answer',
+    'upstream_unavailable',
+    'upstream_timeout',
+  ],
+  cacheControl: 'no-store',
+  impact: 'Users cannot deposit into vaults.',
+} as const satisfies EndpointContract

@@ -1,0 +1,55 @@
+import { dynamo } from '../../../lib/aws/dynamo.ts'
+import { AppError } from '../../../lib/errors.ts'
+import { apiKey } from '../../../lib/lambda/api-key.ts'
+import { chains } from '../../../lib/lambda/chains.ts'
+import type { Reply, Request } from '../../../lib/lambda/contract.ts'
+import { endpoint } from '../../../lib/lambda/endpoint.ts'
+import { type ListedVault, listVaults } from '../../../lib/vaults/list.ts'
+import { stateTable } from '../../../lib/vaults/state-table.ts'
+import { contract } from './contract.ts'
+
+const list =
+  ({ read }: { read: ReturnType<typeof listVaults> }) =>
+  async ({ client }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    if (client.vaults.length === 0) throw new AppError('no_vaults_configured')
+    const vaults = await read(client.vaults)
+    return { success: true, data: vaults.map(toReply) }
+  }
+
+function toReply({ vault, apy, hasCap, state, asOf }: ListedVault): Reply<typeof contract>['data'][number] {
+  return {
+    poolId: vault.poolId,
+    chainId: vault.chainId,
+    name: vault.name,
+    logo_url: vault.logoUrl,
+    riskProfile: vault.riskProfile,
+    riskProtocol: vault.riskProtocol,
+    poolAddress: vault.address,
+    depositTokenAddress: vault.asset,
+    yieldTokenAddress: vault.shareToken,
+    type: vault.kind === 'erc4626' ? 'sync' : 'async',
+    MaxCap: hasCap ?? vault.hasCap,
+    description: vault.description,
+    APY: apy,
+    ...(vault.kind === 'lagoon' && {
+      protocol: 'lagoon',
+      curatorAddress: state?.safe ?? vault.safe,
+      valuationManager: state?.valuationManager ?? vault.valuationManager,
+      vaultState: state,
+      stateAsOf: asOf ?? null,
+    }),
+  }
+}
+
+export const handler = endpoint(
+  contract,
+  async (env) =>
+    list({
+      read: listVaults({
+        readerOf: await chains(env),
+        states: stateTable(dynamo(), env.DEPOSITS_TABLE),
+        now: Date.now,
+      }),
+    }),
+  apiKey,
+)

@@ -1,0 +1,53 @@
+import { type Abi, type Address, decodeErrorResult, type Hex, hexToBigInt, isHex, numberToHex } from 'viem'
+import * as z from 'zod'
+import type { RpcOutcome, RpcRequest } from './rpc.ts'
+import type { Transaction } from './transaction.ts'
+
+/** What one simulated transaction did. `gasUsed` is in gas units; `reason` names the revert where it is one that we know. */
+export type SimulatedCall =
+  | { readonly status: 'success'; readonly gasUsed: bigint; readonly returnData: Hex }
+  | { readonly status: 'reverted'; readonly gasUsed: bigint; readonly reason: string }
+
+const HexText = z.custom<Hex>((value) => isHex(value))
+
+const SimulatedBlocks = z.tuple([
+  z.object({
+    calls: z.array(
+      z.object({
+        status: HexText,
+        gasUsed: HexText,
+        returnData: HexText.default('0x'),
+        error: z.object({ data: HexText.optional().catch(undefined) }).optional(),
+      }),
+    ),
+  }),
+])
+
+/**
+ * The call that runs these transactions of one account in order, each on the state that the ones before it leave,
+ * without a signature or a balance for gas (eth_simulateV1, https://github.com/ethereum/execution-apis).
+ */
+export function simulationRequest(from: Address, transactions: readonly Transaction[]): RpcRequest {
+  const calls = transactions.map(({ to, data, value }) => ({ from, to, data, value: numberToHex(value) }))
+  return { method: 'eth_simulateV1', params: [{ blockStateCalls: [{ calls }], validation: false }, 'latest'] }
+}
+
+/** What each transaction did, or null where the node cannot simulate. `abi` names the errors that it may revert with. */
+export function parseSimulation(outcome: RpcOutcome | undefined, length: number, abi: Abi): SimulatedCall[] | null {
+  const blocks = SimulatedBlocks.safeParse(outcome && 'result' in outcome ? outcome.result : undefined).data
+  if (blocks?.[0].calls.length !== length) return null
+  return blocks[0].calls.map(({ status, gasUsed, returnData, error }) =>
+    hexToBigInt(status) === 1n
+      ? { status: 'success', gasUsed: hexToBigInt(gasUsed), returnData }
+      : { status: 'reverted', gasUsed: hexToBigInt(gasUsed), reason: revertReason(error?.data ?? returnData, abi) },
+  )
+}
+
+function revertReason(data: Hex, abi: Abi): string {
+  try {
+    const { errorName, args } = decodeErrorResult({ abi, data })
+    return errorName === 'Error' ? String(args?.[0]).slice(0, 200) : errorName
+  } catch {
+    return data === '0x' ? 'reverted without a reason' : `reverted with ${data.slice(0, 10)}`
+  }
+}

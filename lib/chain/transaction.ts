@@ -1,0 +1,11 @@
+import { type Hex, isHex } from 'viem'
+import * as z from 'zod'
+import { Address, Amount } from '../codecs.ts'
+
+/** A transaction for the caller to sign: `value` is in the native coin's smallest unit. */
+export const Transaction = z.object({
+  to: Address,
+  data: z.string().refine((text): text is Hex => isHex(text)),
+  value: Amount,
+})
+export type Transaction = z.output<typeof Transaction>

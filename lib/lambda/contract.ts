@@ -1,0 +1,58 @@
+import type * as z from 'zod'
+import type { Client } from '../clients/client.ts'
+import type { ErrorCode } from '../errors.ts'
+
+/** What an HTTP function promises, as data: read by the function, the stack, the local gateway, the tests and the API reference. */
+export type EndpointContract = {
+  readonly method: 'GET' | 'POST' | 'DELETE' | 'ANY'
+  /** The route, with API Gateway's `{parameter}` places; `$default` takes what no other route takes. */
+  readonly path: `/${string}` | '$default'
+  /** One sentence: what the caller gets. */
+  readonly summary: string
+  readonly tag: 'Vaults' | 'System'
+  /** `client`: the x-join-key header must name a client. */
+  readonly caller: 'anyone' | 'client'
+  readonly env: z.ZodObject
+  readonly request: {
+    readonly path?: z.ZodObject
+    readonly query?: z.ZodObject
+    /** A strict object: an unknown field is refused. */
+    readonly body?: z.ZodObject
+  }
+  /** The error of each request field, in the order in which they decide the answer's `error`. */
+  readonly invalid: Readonly<Record<string, ErrorCode>>
+  readonly response: z.ZodType
+  /** What this function itself can answer beyond the errors that every function of its kind has. */
+  readonly errors: readonly ErrorCode[]
+  readonly cacheControl: 'no-store' | `public, max-age=${number}`
+  /** What users notice when this function fails: the text of its alarm. */
+  readonly impact: string
+}
+
+/** What a scheduled function promises, as data. */
+export type JobContract = {
+  readonly summary: string
+  readonly env: z.ZodObject
+  /** The input of one run. */
+  readonly event: z.ZodType
+  /** What a run reports. */
+  readonly report: z.ZodType
+  readonly everyMinutes: number
+  /** One run is scheduled for each of these inputs. */
+  readonly runs: readonly unknown[]
+  readonly impact: string
+}
+
+/** The parsed environment of a contract. */
+export type Env<C extends { env: z.ZodObject }> = z.output<C['env']>
+
+/** The parsed request that a contract's implementation is given, with the route that was asked for and its caller. */
+export type Request<C extends EndpointContract> = {
+  readonly [Part in keyof C['request']]: C['request'][Part] extends z.ZodType ? z.output<C['request'][Part]> : never
+} & { readonly http: { readonly method: string; readonly path: string } } & Caller<C>
+
+/** Who calls: the client, where the contract asks for one. */
+export type Caller<C extends EndpointContract> = C['caller'] extends 'client' ? { readonly client: Client } : unknown
+
+/** The reply that a contract's implementation owes, before it is encoded. */
+export type Reply<C extends EndpointContract> = z.output<C['response']>

@@ -1,0 +1,51 @@
+import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware'
+import middy from '@middy/core'
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
+import { AppError } from '../errors.ts'
+import { logger } from '../logger.ts'
+import { once } from '../once.ts'
+import type { Caller, EndpointContract, Env, Reply, Request } from './contract.ts'
+import { errorReplies, requestLog } from './middlewares.ts'
+import { jsonReply } from './replies.ts'
+import { parseRequest } from './request.ts'
+
+/** What a contract's implementation does with one request. */
+type Implementation<C extends EndpointContract> = (request: Request<C>) => Promise<Reply<C>>
+
+/** Finds out who calls from the request's headers, or throws. */
+type Identify<C extends EndpointContract> = (env: Env<C>) => (headers: Headers) => Promise<Caller<C>>
+type Headers = Readonly<Record<string, string | undefined>>
+
+/**
+ * Turns a contract and its implementation into a Lambda handler for API Gateway's HTTP API (payload version 2).
+ * `build` runs once per container. A contract with a `caller` other than anyone must say how the caller is found.
+ */
+export function endpoint<const C extends EndpointContract>(
+  contract: C,
+  build: (env: Env<C>) => Implementation<C> | Promise<Implementation<C>>,
+  ...identify: C['caller'] extends 'anyone' ? [] : [Identify<C>]
+) {
+  const start = once(async () => {
+    const env = contract.env.parse(process.env) as Env<C>
+    return { run: await build(env), identify: identify[0]?.(env) }
+  })
+
+  // The first middleware in is the last one out: the logger must still hold its keys when the others write.
+  return middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2>({
+    timeoutEarlyInMillis: 500,
+    timeoutEarlyResponse: () => {
+      throw new AppError('timed_out')
+    },
+  })
+    .use(injectLambdaContext(logger, { resetKeys: true }))
+    .use(requestLog(Date.now))
+    .use(errorReplies())
+    .handler(async (event) => {
+      const { run, identify } = await start()
+      const caller = await identify?.(event.headers)
+      const { method, path } = event.requestContext.http
+      const request = Object.assign(parseRequest(contract, event), { http: { method, path } }, caller) as Request<C>
+      const reply = contract.response.encode(await run(request))
+      return jsonReply(200, reply, { 'cache-control': contract.cacheControl })
+    })
+}

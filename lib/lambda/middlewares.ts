@@ -1,0 +1,47 @@
+import type { MiddlewareObj } from '@middy/core'
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda'
+import { AppError } from '../errors.ts'
+import { logger } from '../logger.ts'
+import { errorReply } from './replies.ts'
+
+type HttpMiddleware = MiddlewareObj<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, Context>
+
+/** Gives every reply its `x-request-id` and logs one line per request: route, status, duration in milliseconds. */
+export function requestLog(now: () => number): HttpMiddleware {
+  const started = new WeakMap<object, number>()
+  const finish: HttpMiddleware['after'] = ({ event, response }) => {
+    if (!response) return
+    response.headers = { ...response.headers, 'x-request-id': event.requestContext.requestId }
+    logger.info('request', {
+      route: event.routeKey,
+      status: response.statusCode,
+      milliseconds: now() - (started.get(event) ?? now()),
+    })
+  }
+  return {
+    before: ({ event }) => {
+      started.set(event, now())
+      logger.appendKeys({ requestId: event.requestContext.requestId })
+    },
+    after: finish,
+    onError: finish,
+  }
+}
+
+/** Turns what was thrown into the reply: an AppError into its own status and text, anything else into an `internal` that says nothing of the inside. */
+export function errorReplies(): HttpMiddleware {
+  return {
+    onError: (request) => {
+      const { error, event } = request
+      const known = error instanceof AppError ? error : new AppError('internal', { cause: error })
+      if (known.code === 'internal') logger.error('internal error', { error: known })
+      else logger.warn(known.message, { code: known.code, details: known.details, cause: reason(known.cause) })
+      request.response = errorReply(known, event.requestContext.requestId)
+    },
+  }
+}
+
+/** A cause's name and message; only causes that we made ourselves carry a message known to be free of secrets. */
+function reason(cause: unknown): string | undefined {
+  return cause instanceof Error ? cause.message : undefined
+}

@@ -1,0 +1,118 @@
+import * as z from 'zod'
+import { ERRORS, type ErrorCode } from '../errors.ts'
+import type { EndpointContract } from './contract.ts'
+import { ErrorBody } from './replies.ts'
+
+const CALLER_ERRORS: Record<EndpointContract['caller'], readonly ErrorCode[]> = {
+  anyone: [],
+  client: ['missing_api_key', 'invalid_api_key'],
+}
+const BODY_ERRORS: readonly ErrorCode[] = ['invalid_json', 'unknown_field', 'payload_too_large']
+const COMMON_ERRORS: readonly ErrorCode[] = ['timed_out', 'internal']
+
+/** Every error that an endpoint can answer, in the order of their statuses. */
+export function errorsOf({ caller, request, invalid, errors }: EndpointContract): ErrorCode[] {
+  const codes = [
+    ...CALLER_ERRORS[caller],
+    ...Object.values(invalid),
+    ...(request.body ? BODY_ERRORS : []),
+    ...errors,
+    ...COMMON_ERRORS,
+  ]
+  return [...new Set(codes)].sort((a, b) => ERRORS[a].status - ERRORS[b].status)
+}
+
+/** The OpenAPI 3.1 document of these endpoints (https://spec.openapis.org/oas/v3.1.0). */
+export function buildOpenApi(contracts: readonly EndpointContract[], version: string) {
+  const routes = contracts.filter(({ path }) => path !== '$default')
+  const byPath = Map.groupBy(routes, ({ path }) => path)
+  return {
+    openapi: '3.1.0' as const,
+    info: {
+      title: 'Vaultline',
+      version,
+      description: 'The back end of a self-custody wallet. Token amounts are strings of digits in the smallest unit.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
+    paths: Object.fromEntries(
+      [...byPath].map(([path, group]) => [
+        path,
+        Object.fromEntries(group.map((contract) => [contract.method.toLowerCase(), operation(contract)])),
+      ]),
+    ),
+    components: {
+      schemas: { Error: jsonSchema(ErrorBody) },
+      securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'x-join-key' } },
+    },
+  }
+}
+
+function operation(contract: EndpointContract) {
+  const { summary, tag, caller, request, response } = contract
+  return {
+    operationId: operationId(contract),
+    summary,
+    tags: [tag],
+    security: caller === 'anyone' ? [] : [{ apiKey: [] }],
+    parameters: [...parameters('path', request.path), ...parameters('query', request.query)],
+    ...(request.body && { requestBody: { required: true, content: json(jsonSchema(request.body)) } }),
+    responses: {
+      200: { description: 'Success', headers: { 'x-request-id': REQUEST_ID }, content: json(jsonSchema(response)) },
+      ...errorResponses(errorsOf(contract)),
+    },
+  }
+}
+
+function operationId({ method, path }: EndpointContract): string {
+  const words = path.replaceAll(/[{}]/g, '').split(/[/.-]/).filter(Boolean)
+  return [method.toLowerCase(), ...words.map((word) => word.charAt(0).toUpperCase() + word.slice(1))].join('')
+}
+
+const REQUEST_ID = { description: 'Quote it when you report a problem.', schema: { type: 'string' } }
+
+function errorResponses(codes: readonly ErrorCode[]) {
+  const byStatus = Map.groupBy(codes, (code) => ERRORS[code].status)
+  return Object.fromEntries(
+    [...byStatus].map(([status, group]) => [
+      status,
+      {
+        description: group.map((code) => `\`${code}\`: ${ERRORS[code].error}. ${ERRORS[code].message}`).join('\n\n'),
+        headers: { 'x-request-id': REQUEST_ID },
+        content: json({
+          allOf: [
+            { $ref: '#/components/schemas/Error' },
+            {
+              type: 'object',
+              properties: {
+                code: { enum: group },
+                error: { enum: [...new Set(group.map((code) => ERRORS[code].error))] },
+              },
+            },
+          ],
+        }),
+      },
+    ]),
+  )
+}
+
+function parameters(place: 'path' | 'query', schema: z.ZodObject | undefined) {
+  const { properties = {}, required = [] } = schema ? jsonSchema(schema) : {}
+  return Object.entries(properties).map(([name, property]) => ({
+    name,
+    in: place,
+    required: required.includes(name),
+    schema: property,
+  }))
+}
+
+/** The JSON Schema of what is on the wire: codecs are described by their text form. */
+function jsonSchema(schema: z.ZodType) {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+  return rest
+}
+
+function json(schema: unknown) {
+  return { 'application/json': { schema } }
+}

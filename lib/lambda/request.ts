@@ -1,0 +1,51 @@
+import type { APIGatewayProxyEventV2 } from 'aws-lambda'
+import type * as z from 'zod'
+import { AppError, type ErrorDetail } from '../errors.ts'
+import type { EndpointContract } from './contract.ts'
+
+const MAX_BODY_BYTES = 16 * 1024
+
+/**
+ * The event's path, query and body as the contract declares them.
+ * Throws `payload_too_large`, `invalid_json`, or the error of the first bad field with all problems in its details.
+ */
+export function parseRequest(contract: EndpointContract, event: APIGatewayProxyEventV2): Record<string, unknown> {
+  const received = {
+    path: () => event.pathParameters ?? {},
+    query: () => event.queryStringParameters ?? {},
+    body: () => readJsonObject(event),
+  }
+  const parts = Object.entries(contract.request) as [keyof typeof received, z.ZodObject][]
+  const parsed = parts.map(([part, schema]) => [part, schema.safeParse(received[part]())] as const)
+
+  const issues = parsed.flatMap(([, { error }]) => error?.issues ?? [])
+  if (issues.length > 0) throw invalidRequest(contract, issues)
+  return Object.fromEntries(parsed.map(([part, { data }]) => [part, data]))
+}
+
+function invalidRequest({ invalid }: EndpointContract, issues: readonly z.core.$ZodIssue[]): AppError {
+  const details = issues.flatMap(toDetails)
+  const first = Object.entries(invalid).find(([field]) => details.some((detail) => detail.field === field))
+  return new AppError(first?.[1] ?? 'unknown_field', { details })
+}
+
+function toDetails(issue: z.core.$ZodIssue): ErrorDetail[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({ field: key.slice(0, 64), issue: 'is not a field of this request' }))
+  }
+  const missing = issue.code === 'invalid_type' && issue.input === undefined
+  return [{ field: issue.path.join('.'), issue: missing ? 'is required' : issue.message }]
+}
+
+function readJsonObject(event: APIGatewayProxyEventV2): unknown {
+  const bytes = Buffer.from(event.body ?? '', event.isBase64Encoded ? 'base64' : 'utf8')
+  if (bytes.length > MAX_BODY_BYTES) throw new AppError('payload_too_large')
+  if (bytes.length === 0) return {}
+  try {
+    const json: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json
+  } catch (cause) {
+    throw new AppError('invalid_json', { cause })
+  }
+  throw new AppError('invalid_json')
+}

@@ -1,0 +1,52 @@
+import type { Address } from 'viem'
+import { decodeFunctionResult } from 'viem'
+import type { ChainReader } from '../chain/reader.ts'
+import { parseSimulation, type SimulatedCall } from '../chain/simulation.ts'
+import type { Transaction } from '../chain/transaction.ts'
+import { known } from '../chain/view.ts'
+import { AppError } from '../errors.ts'
+import { lagoonAbi } from './abi.ts'
+import { checkClaim, encodeClaim } from './calldata.ts'
+import { DEPOSIT_ERRORS, summarise, UPPER_ESTIMATE } from './deposit.ts'
+import { lagoonAccount, readClaimableShares } from './lagoon.ts'
+import type { SimulationResult } from './simulation-result.ts'
+import type { Vault } from './vault.ts'
+
+/** The transaction that claims all shares of a user's settled deposit. */
+export type PreparedClaim = {
+  operations: Transaction[]
+  /** Gas units. */
+  estimatedGas: bigint
+  simulation: SimulationResult
+  /** What is claimed, in the smallest units of asset and share. */
+  claimable: { assets: bigint; shares: bigint }
+}
+
+/** The claim of everything that the user can claim, in two round trips. Throws the AppError that says why there is none, or `upstream_*`. */
+export async function prepareClaim(reader: ChainReader, vault: Vault, user: Address): Promise<PreparedClaim> {
+  const { value } = await reader.readOne(lagoonAccount(vault, user))
+  const {
+    account,
+    vault: { state },
+  } = value
+  if (account.claimableAssets === 0n) throw new AppError('no_claimable_deposit')
+  if (known(state.paused)) throw new AppError('vault_is_paused')
+  if (account.allowed === false) throw new AppError('depositor_not_allowed')
+
+  const request = { vault, user, amount: account.claimableAssets }
+  const operations = [encodeClaim(request)]
+  checkClaim(request, operations)
+
+  const calls = parseSimulation(await reader.simulate(user, operations), operations.length, DEPOSIT_ERRORS)
+  const shares = mintedShares(calls?.[0]) ?? (await readClaimableShares(reader, vault, account))
+  return {
+    operations,
+    ...summarise(calls ?? undefined, UPPER_ESTIMATE.claim),
+    claimable: { assets: account.claimableAssets, shares },
+  }
+}
+
+function mintedShares(claim: SimulatedCall | undefined): bigint | undefined {
+  if (claim?.status !== 'success') return undefined
+  return decodeFunctionResult({ abi: lagoonAbi, functionName: 'deposit', data: claim.returnData })
+}

@@ -1,0 +1,134 @@
+import type { Abi } from 'viem'
+import { type ChainReader, mapQuery, type Query } from '../chain/reader.ts'
+import { parseSimulation, type SimulatedCall, simulationRequest } from '../chain/simulation.ts'
+import type { Transaction } from '../chain/transaction.ts'
+import { erc20Abi, erc4626Abi, lagoonAbi } from './abi.ts'
+import {
+  checkDeposit,
+  type DepositRequest,
+  encodeApprovals,
+  encodeDeposit,
+  encodeRequestDeposit,
+  encodeSyncDeposit,
+} from './calldata.ts'
+import { chooseErc4626Deposit, erc4626Account } from './erc4626.ts'
+import { chooseLagoonDeposit, lagoonAccount } from './lagoon.ts'
+import type { SimulationResult } from './simulation-result.ts'
+import type { Vault } from './vault.ts'
+
+/** The transactions of a deposit, to be sent in order: approvals first. */
+export type PreparedDeposit = {
+  approval: Transaction[]
+  operations: Transaction[]
+  /** Gas units of all transactions together. */
+  estimatedGas: bigint
+  simulation: SimulationResult
+  /** Whether the shares come only after a settlement. */
+  isAsync: boolean
+}
+
+/** The errors that a deposit or a claim may revert with. */
+export const DEPOSIT_ERRORS: Abi = [...lagoonAbi, ...erc4626Abi, ...erc20Abi].filter((item) => item.type === 'error')
+
+/** Estimates are this share above what the simulation used, in percent: the state moves on before the transactions are mined. */
+const MARGIN_PERCENT = 15n
+
+/** Upper estimates in gas units for when nothing could be simulated. */
+export const UPPER_ESTIMATE = { approve: 70_000n, deposit: 500_000n, claim: 400_000n }
+
+const ENCODERS = { deposit: encodeDeposit, requestDeposit: encodeRequestDeposit, syncDeposit: encodeSyncDeposit }
+type Operation = keyof typeof ENCODERS
+
+/**
+ * The transactions that deposit into the vault now, in one round trip: the state that decides between them and the
+ * simulation of every candidate go out together. Throws the AppError that says why there are none, or `upstream_*`.
+ */
+export async function prepareDeposit(reader: ChainReader, request: DepositRequest): Promise<PreparedDeposit> {
+  const { user } = request
+  const { candidates, terms } = ADAPTERS[request.vault.kind]
+  const approvals = {
+    none: [],
+    exact: encodeApprovals(request, { resetFirst: false }),
+    reset: encodeApprovals(request, { resetFirst: true }),
+  }
+  // One dry run tries all candidate operations in turn: those that the vault does not accept now revert and change nothing.
+  const attempts = candidates.map((operation) => ENCODERS[operation](request))
+  const along = Object.values(approvals).map((approval) => simulationRequest(user, [...approval, ...attempts]))
+
+  const { value, outcomes } = await reader.readOne(terms(request), { along })
+  const { allowance, operation } = value
+  const [none, exact, reset] = Object.values(approvals).map((approval, index) =>
+    parseSimulation(outcomes[index], approval.length + attempts.length, DEPOSIT_ERRORS),
+  )
+
+  const needed = neededApprovals(request.amount, allowance, exact?.[0])
+  const approval = approvals[needed]
+  const operations = [ENCODERS[operation](request)]
+  checkDeposit(request, { approval, operations })
+
+  const simulated = { none, exact, reset }[needed]
+  const chosen = simulated && [
+    ...simulated.slice(0, approval.length),
+    simulated[approval.length + candidates.indexOf(operation)],
+  ]
+  const upperEstimate = UPPER_ESTIMATE.approve * BigInt(approval.length) + UPPER_ESTIMATE.deposit
+  return {
+    approval,
+    operations,
+    isAsync: operation === 'requestDeposit',
+    ...summarise(
+      chosen?.filter((call) => call !== undefined),
+      upperEstimate,
+    ),
+  }
+}
+
+/** Gas and result of the simulated transactions; the upper estimate where they reverted or were not simulated. */
+export function summarise(
+  calls: readonly SimulatedCall[] | undefined,
+  upperEstimate: bigint,
+): { estimatedGas: bigint; simulation: SimulationResult } {
+  if (!calls) return { estimatedGas: upperEstimate, simulation: { status: 'unavailable' } }
+  const reverted = calls.find((call) => call.status === 'reverted')
+  if (reverted) return { estimatedGas: upperEstimate, simulation: { status: 'reverted', reason: reverted.reason } }
+  const used = calls.reduce((sum, { gasUsed }) => sum + gasUsed, 0n)
+  return { estimatedGas: (used * (100n + MARGIN_PERCENT)) / 100n, simulation: { status: 'success' } }
+}
+
+/**
+ * Which approvals come first. A token that refuses to change an allowance in one step shows it in the dry run;
+ * without one, the reset is always right.
+ */
+function neededApprovals(
+  amount: bigint,
+  allowance: bigint,
+  directApproval: SimulatedCall | undefined,
+): 'none' | 'exact' | 'reset' {
+  if (allowance >= amount) return 'none'
+  return allowance === 0n || directApproval?.status === 'success' ? 'exact' : 'reset'
+}
+
+type Terms = { readonly allowance: bigint; readonly operation: Operation }
+
+/** For each kind of vault: the operations that it may take, and the query for the one that it takes now. */
+const ADAPTERS: Record<
+  Vault['kind'],
+  { readonly candidates: readonly Operation[]; readonly terms: (request: DepositRequest) => Query<Terms> }
+> = {
+  erc4626: {
+    candidates: ['deposit'],
+    terms: ({ vault, user, amount }) =>
+      mapQuery(erc4626Account(vault, user), (account) => ({
+        allowance: account.allowance,
+        operation: chooseErc4626Deposit(account, amount),
+      })),
+  },
+  lagoon: {
+    candidates: ['requestDeposit', 'syncDeposit'],
+    terms: ({ vault, user, amount }) =>
+      mapQuery(lagoonAccount(vault, user), ({ vault, account }) => ({
+        allowance: account.allowance,
+        operation: chooseLagoonDeposit(vault, account, amount),
+      })),
+  },
+}

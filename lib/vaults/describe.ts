@@ -1,0 +1,98 @@
+import type { Address } from 'viem'
+import { chainReader, mapQuery, query } from '../chain/reader.ts'
+import { evmChain } from '../chain/registry.ts'
+import type { Rpc } from '../chain/rpc.ts'
+import { view } from '../chain/view.ts'
+import { ASYNC_DEPOSIT_INTERFACE, erc20Abi, erc4626Abi } from './abi.ts'
+import { erc4626Vault } from './erc4626.ts'
+import { lagoonVault } from './lagoon.ts'
+import type { Vault } from './vault.ts'
+
+/** What the chain tells of a vault when an operator adds it; `version` is Lagoon's, null for others. */
+export type VaultDescription = Omit<
+  Vault,
+  'poolId' | 'description' | 'logoUrl' | 'riskProfile' | 'riskProtocol' | 'addedAt'
+> & { readonly version: string | null }
+
+/**
+ * Reads what a vault is: its tokens, and by ERC-165 whether its deposits are asynchronous.
+ * Throws an Error that says, for an operator, why it is no vault of ours; AppError `upstream_*` when the chain cannot be read.
+ */
+export async function describeVault(rpc: Rpc, chainId: number, address: Address): Promise<VaultDescription> {
+  const chain = evmChain(chainId)
+  if (!chain) throw new Error(`There is no chain ${chainId} in the registry.`)
+  const reader = chainReader(chain, rpc)
+
+  const { value: own } = await reader.readOne(identity(address))
+  const { asset, name, shareDecimals, isAsync } = own
+  if (asset === undefined || name === undefined || shareDecimals === undefined) {
+    throw new Error(
+      `${address} on chain ${chainId} is not an ERC-4626 vault: it does not tell its asset, name and decimals.`,
+    )
+  }
+  const { value: token } = await reader.readOne(tokenOf(asset))
+  if (token.symbol === undefined || token.decimals === undefined) {
+    throw new Error(`The vault's asset ${asset} does not tell its symbol and decimals.`)
+  }
+  const described = {
+    chainId,
+    address,
+    name,
+    asset,
+    assetSymbol: token.symbol,
+    assetDecimals: token.decimals,
+    shareToken: own.share ?? address,
+    shareDecimals,
+  }
+  return isAsync
+    ? { ...described, ...(await reader.readOne(lagoonParts(described))).value }
+    : { ...described, ...(await reader.readOne(erc4626Parts(described))).value }
+}
+
+function identity(address: Address) {
+  const views = {
+    asset: view(address, erc4626Abi, 'asset', []),
+    share: view(address, erc4626Abi, 'share', []),
+    name: view(address, erc20Abi, 'name', []),
+    decimals: view(address, erc20Abi, 'decimals', []),
+    isAsync: view(address, erc4626Abi, 'supportsInterface', [ASYNC_DEPOSIT_INTERFACE]),
+  }
+  return query({ address, slots: {}, views }, ({ answers: { decimals, isAsync, ...answers } }) => ({
+    ...answers,
+    shareDecimals: decimals,
+    isAsync: isAsync ?? false,
+  }))
+}
+
+function tokenOf(asset: Address) {
+  const views = { symbol: view(asset, erc20Abi, 'symbol', []), decimals: view(asset, erc20Abi, 'decimals', []) }
+  return query({ address: asset, slots: {}, views }, ({ answers }) => answers)
+}
+
+type Described = Omit<VaultDescription, 'kind' | 'hasCap' | 'version'>
+
+function erc4626Parts(vault: Described) {
+  return mapQuery(erc4626Vault(vault), ({ hasCap }) => ({
+    kind: 'erc4626' as const,
+    hasCap: hasCap ?? false,
+    version: null,
+  }))
+}
+
+function lagoonParts(vault: Described) {
+  return mapQuery(lagoonVault(vault), ({ generation, version, state, maxCap }) => {
+    const { safe, valuationManager, pendingSilo } = state
+    if (generation === 'unknown' || !safe || !valuationManager || !pendingSilo) {
+      const found = version ? `its version is ${version}` : 'it has no version'
+      throw new Error(`${vault.address} takes asynchronous deposits, but is no Lagoon vault of 0.1 to 0.6: ${found}.`)
+    }
+    return {
+      kind: 'lagoon' as const,
+      safe,
+      valuationManager,
+      pendingSilo,
+      hasCap: maxCap !== undefined && maxCap !== 2n ** 256n - 1n,
+      version: version ?? '0.1 or 0.2',
+    }
+  })
+}

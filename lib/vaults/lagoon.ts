@@ -1,0 +1,267 @@
+import { type Address, encodeAbiParameters, getAddress, type Hex, keccak256, numberToHex, pad } from 'viem'
+import { type ChainReader, type Query, query, type Reading, type Reads } from '../chain/reader.ts'
+import { known, view } from '../chain/view.ts'
+import { AppError } from '../errors.ts'
+import { erc20Abi, erc4626Abi, lagoonAbi } from './abi.ts'
+import type { Vault, VaultOnChain } from './vault.ts'
+import { buildVaultState, type VaultState } from './vault-state.ts'
+
+/**
+ * Lagoon v0 vaults (ERC-7540), versions 0.1 to 0.6. Vaults are proxies, so the version is found anew at every reading.
+ * Much of their state has no getter in newer versions; all of them keep it at the same ERC-7201 storage slots.
+ */
+const ERC7540_STORAGE = 0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n
+const ROLES_STORAGE = 0x7c302ed2c673c3d6b4551cf74a01ee649f887e14fd20d13dbca1b6099534d900n
+const VAULT_STORAGE = 0x0e6b3200a60a991c539f47dddaca04a18eb4bcf2b53906fb44751d827f001400n
+
+/** OpenZeppelin's PausableUpgradeable. */
+const PAUSED_SLOT = slot(0xcd5ed15c6e187e77e9aee88184c21f4f2182ab5827cb3b7e07fbedcd63f03300n)
+
+const vaultSlots = {
+  newTotalAssets: slot(ERC7540_STORAGE + 1n),
+  epochIds: slot(ERC7540_STORAGE + 2n),
+  pendingSilo: slot(ERC7540_STORAGE + 8n),
+  maxCap: slot(ERC7540_STORAGE + 11n),
+  syncMode: slot(ERC7540_STORAGE + 12n),
+  feeReceiver: slot(ROLES_STORAGE + 1n),
+  safe: slot(ROLES_STORAGE + 2n),
+  valuationManager: slot(ROLES_STORAGE + 4n),
+  lifecycle: slot(VAULT_STORAGE),
+}
+const LAST_DEPOSIT_REQUEST_IDS = ERC7540_STORAGE + 5n
+
+/** Who may still deposit: `open` takes deposits, `closing` and `closed` accept requests that are never settled. */
+export type Lifecycle = 'open' | 'closing' | 'closed'
+
+/** How a version takes deposits; `unknown` versions are read by their views alone and refuse deposits. */
+export type Generation = 'before 0.5' | '0.5' | '0.6' | 'unknown'
+
+/** A Lagoon vault at one block: what callers see, and what the deposit rules need besides. */
+export type LagoonVault = {
+  readonly version: string | undefined
+  readonly generation: Generation
+  readonly lifecycle: Lifecycle | undefined
+  /** 0.6 only, in assets; 2^256 - 1 when there is none. */
+  readonly maxCap: bigint | undefined
+  /** 0.6 only: whether the synchronous mode takes deposits. */
+  readonly syncModeTakesDeposits: boolean
+  readonly state: VaultState
+}
+
+/** What one account has in a Lagoon vault, in the smallest units of assets and shares. */
+export type LagoonAccount = {
+  readonly address: Address
+  readonly pendingAssets: bigint
+  readonly claimableAssets: bigint
+  /** What a claim of all claimable assets mints, fees taken off; undefined before 0.2 and while paused: the contract does not say then. */
+  readonly claimableShares: bigint | undefined
+  readonly shares: bigint
+  /** How much of the asset the vault may take from the account. */
+  readonly allowance: bigint
+  readonly lastDepositRequestId: number
+  /** Whether the vault's access list admits the account; undefined when the vault does not say. */
+  readonly allowed: boolean | undefined
+}
+
+/** The vault at one block. Its parsing never throws: what a version does not tell is undefined or missing. */
+export function lagoonVault(vault: VaultOnChain): Query<LagoonVault> {
+  return query(vaultReads(vault), (reading) => parseVault(vault, reading))
+}
+
+/** The vault and what one account has in it. Its parsing throws `upstream_bad_answer` when the vault does not tell an amount. */
+export function lagoonAccount(vault: Vault, account: Address): Query<{ vault: LagoonVault; account: LagoonAccount }> {
+  return query(accountReads(vault, account), (reading) => ({
+    vault: parseVault(vault, reading),
+    account: parseAccount(account, reading),
+  }))
+}
+
+function vaultReads(vault: VaultOnChain) {
+  const { address, asset } = vault
+  const silo = vault.pendingSilo ?? address
+  return {
+    address,
+    slots: vaultSlots,
+    views: {
+      version: view(address, lagoonAbi, 'version', []),
+      pendingSilo: view(address, lagoonAbi, 'pendingSilo', []),
+      owner: view(address, lagoonAbi, 'owner', []),
+      safe: view(address, lagoonAbi, 'safe', []),
+      isTotalAssetsValid: view(address, lagoonAbi, 'isTotalAssetsValid', []),
+      paused: view(address, erc4626Abi, 'paused', []),
+      totalAssets: view(address, erc4626Abi, 'totalAssets', []),
+      sharePrice: view(address, erc4626Abi, 'convertToAssets', [10n ** BigInt(vault.shareDecimals)]),
+      symbol: view(address, erc20Abi, 'symbol', []),
+      totalSupply: view(address, erc20Abi, 'totalSupply', []),
+      siloAssets: view(asset, erc20Abi, 'balanceOf', [silo]),
+      siloShares: view(address, erc20Abi, 'balanceOf', [silo]),
+    },
+  } satisfies Reads
+}
+
+function accountReads(vault: Vault, account: Address) {
+  const { address, asset } = vault
+  const { slots, views } = vaultReads(vault)
+  return {
+    address,
+    slots: { ...slots, lastDepositRequestId: mappingSlot(LAST_DEPOSIT_REQUEST_IDS, account) },
+    views: {
+      ...views,
+      // Request id 0 stands for the account's last request.
+      pendingAssets: view(address, lagoonAbi, 'pendingDepositRequest', [0n, account]),
+      claimableAssets: view(address, lagoonAbi, 'claimableDepositRequest', [0n, account]),
+      maxMint: view(address, lagoonAbi, 'maxMint', [account]),
+      shares: view(address, erc20Abi, 'balanceOf', [account]),
+      isWhitelisted: view(address, lagoonAbi, 'isWhitelisted', [account]),
+      isAllowed: view(address, lagoonAbi, 'isAllowed', [account]),
+      allowance: view(asset, erc20Abi, 'allowance', [account, address]),
+    },
+  } satisfies Reads
+}
+
+function parseVault(vault: VaultOnChain, { words, answers }: Reading<ReturnType<typeof vaultReads>>): LagoonVault {
+  const storedSilo = addressOf(words.pendingSilo)
+  const generation = generationOf(
+    answers.version,
+    answers.pendingSilo !== undefined && answers.pendingSilo === storedSilo,
+  )
+  // A layout that we do not know is not read.
+  const stored = <T>(value: T): T | undefined => (generation === 'unknown' ? undefined : value)
+  const siloIsKnown = generation !== 'unknown' && storedSilo === vault.pendingSilo
+
+  return {
+    version: answers.version,
+    generation,
+    lifecycle: stored(lifecycleOf(words.lifecycle)),
+    maxCap: generation === '0.6' ? words.maxCap : undefined,
+    syncModeTakesDeposits: generation !== '0.6' || takesDeposits(words.syncMode),
+    state: buildVaultState({
+      symbol: answers.symbol,
+      decimals: vault.shareDecimals,
+      asset: vault.asset,
+      assetSymbol: vault.assetSymbol,
+      assetDecimals: vault.assetDecimals,
+      totalAssets: answers.totalAssets,
+      totalSupply: answers.totalSupply,
+      sharePrice: answers.sharePrice,
+      owner: answers.owner,
+      safe: stored(addressOf(words.safe)) ?? answers.safe,
+      valuationManager: stored(addressOf(words.valuationManager)),
+      feeReceiver: stored(addressOf(words.feeReceiver)),
+      paused: answers.paused,
+      pendingSilo: stored(storedSilo),
+      pendingDeposits: siloIsKnown ? answers.siloAssets : undefined,
+      pendingRedeems: siloIsKnown ? answers.siloShares : undefined,
+      isTotalAssetsValid: generation === 'before 0.5' ? false : answers.isTotalAssetsValid,
+      newTotalAssets: stored(words.newTotalAssets),
+      depositEpochId: stored(Number(bits(words.epochIds, 0n, 40n))),
+      redeemEpochId: stored(Number(bits(words.epochIds, 120n, 40n))),
+    }),
+  }
+}
+
+function parseAccount(address: Address, { words, answers }: Reading<ReturnType<typeof accountReads>>): LagoonAccount {
+  const claimableAssets = known(answers.claimableAssets)
+  return {
+    address,
+    pendingAssets: known(answers.pendingAssets),
+    claimableAssets,
+    claimableShares: tellsShares(answers.maxMint, claimableAssets) ? answers.maxMint : undefined,
+    shares: known(answers.shares),
+    allowance: known(answers.allowance),
+    lastDepositRequestId: Number(bits(words.lastDepositRequestId, 0n, 40n)),
+    allowed: answers.isAllowed ?? answers.isWhitelisted,
+  }
+}
+
+/**
+ * What a claim of everything claimable mints. Costs a round trip only when the account's own reading does not tell.
+ * Throws `upstream_*`.
+ */
+export async function readClaimableShares(reader: ChainReader, vault: Vault, account: LagoonAccount): Promise<bigint> {
+  if (account.claimableShares !== undefined) return account.claimableShares
+  const { address } = vault
+  const reads = {
+    address,
+    slots: {},
+    views: {
+      maxMint: view(address, lagoonAbi, 'maxMint', [account.address]),
+      // At the rate of the account's own request: any other rate is wrong for it.
+      shares: view(address, lagoonAbi, 'convertToShares', [
+        account.claimableAssets,
+        BigInt(account.lastDepositRequestId),
+      ]),
+    },
+  } satisfies Reads
+  const shares = query(reads, ({ answers: { maxMint, shares } }) =>
+    tellsShares(maxMint, account.claimableAssets) ? maxMint : known(shares),
+  )
+  // A paused vault answers 0, though the shares are there.
+  const { value } = await reader.readOne(shares, { pretend: { address, slot: PAUSED_SLOT, word: slot(0n) } })
+  return value
+}
+
+/**
+ * The one call that takes a deposit of `amount` into the vault now.
+ * Throws the AppError that says why none does.
+ */
+export function chooseLagoonDeposit(
+  { generation, lifecycle, maxCap, syncModeTakesDeposits, state }: LagoonVault,
+  { pendingAssets, lastDepositRequestId, allowed }: LagoonAccount,
+  amount: bigint,
+): 'requestDeposit' | 'syncDeposit' {
+  if (known(state.paused)) throw new AppError('vault_is_paused')
+  if (generation === 'unknown') throw new AppError('unsupported_vault_version')
+  if (lifecycle !== 'open') throw new AppError('vault_is_closed')
+
+  const synchronous = known(state.isTotalAssetsValid)
+  if (synchronous && !syncModeTakesDeposits) throw new AppError('deposits_are_not_open')
+  if (!synchronous && pendingAssets > 0n && lastDepositRequestId !== state.depositEpochId) {
+    throw new AppError('previous_deposit_request_not_settled')
+  }
+  if (maxCap !== undefined && known(state.totalAssets) + known(state.pendingDeposits) + amount > maxCap) {
+    throw new AppError('vault_cap_reached')
+  }
+  if (allowed === false) throw new AppError('depositor_not_allowed')
+  return synchronous ? 'syncDeposit' : 'requestDeposit'
+}
+
+/** Version 0.1 does not implement maxMint and answers with the largest integer; a paused vault answers 0. */
+function tellsShares(maxMint: bigint | undefined, claimableAssets: bigint): maxMint is bigint {
+  return maxMint !== undefined && maxMint < 2n ** 255n && (maxMint > 0n || claimableAssets === 0n)
+}
+
+function generationOf(version: string | undefined, hasSiloGetter: boolean): Generation {
+  // Versions 0.1 and 0.2 have no version(), but a getter for their silo.
+  if (version === undefined) return hasSiloGetter ? 'before 0.5' : 'unknown'
+  const minor = /^v0\.([1-6])\.\d+$/.exec(version)?.[1]
+  if (minor === undefined) return 'unknown'
+  if (minor === '6') return '0.6'
+  return minor === '5' ? '0.5' : 'before 0.5'
+}
+
+function lifecycleOf(word: bigint): Lifecycle | undefined {
+  return (['open', 'closing', 'closed'] as const)[Number(bits(word, 0n, 8n))]
+}
+
+/** SyncMode: 0 both, 1 deposits only, 2 redemptions only, 3 none. */
+function takesDeposits(syncModeWord: bigint): boolean {
+  return bits(syncModeWord, 0n, 8n) < 2n
+}
+
+function bits(word: bigint, from: bigint, length: bigint): bigint {
+  return (word >> from) & ((1n << length) - 1n)
+}
+
+function addressOf(word: bigint): Address {
+  return getAddress(numberToHex(bits(word, 0n, 160n), { size: 20 }))
+}
+
+function slot(position: bigint): Hex {
+  return numberToHex(position, { size: 32 })
+}
+
+/** Where Solidity keeps the value of an address key: keccak256(key, slot of the mapping). */
+function mappingSlot(mapping: bigint, key: Address): Hex {
+  return keccak256(encodeAbiParameters([{ type: 'bytes32' }, { type: 'uint256' }], [pad(key), mapping]))
+}

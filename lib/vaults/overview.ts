@@ -1,0 +1,53 @@
+import { type ChainReader, mapQuery, type Query } from '../chain/reader.ts'
+import type { PricePoint } from './apy.ts'
+import { erc4626Vault } from './erc4626.ts'
+import { lagoonVault } from './lagoon.ts'
+import type { Vault } from './vault.ts'
+import type { VaultState } from './vault-state.ts'
+
+/** What the list shows of a vault besides its record. */
+export type Overview = {
+  /** What one whole share is worth, in the asset's smallest unit. */
+  readonly sharePrice: bigint | undefined
+  readonly hasCap: boolean | undefined
+  /** Async vaults only. */
+  readonly state: VaultState | undefined
+}
+
+const NO_CAP = 2n ** 256n - 1n
+
+const OVERVIEWS: Record<Vault['kind'], (vault: Vault) => Query<Overview>> = {
+  erc4626: (vault) =>
+    mapQuery(erc4626Vault(vault), ({ sharePrice, hasCap }) => ({ sharePrice, hasCap, state: undefined })),
+  lagoon: (vault) =>
+    mapQuery(lagoonVault(vault), ({ state, generation, maxCap }) => ({
+      sharePrice: state.sharePrice,
+      hasCap: generation === 'unknown' ? undefined : maxCap !== undefined && maxCap !== NO_CAP,
+      state,
+    })),
+}
+
+/** The overviews of vaults of one chain, all of one block, in one round trip of two RPC calls. Throws `upstream_*`. */
+export async function readOverviews(reader: ChainReader, vaults: readonly Vault[]) {
+  const { block, values } = await reader.read(vaults.map((vault) => OVERVIEWS[vault.kind](vault)))
+  return { block, overviews: values }
+}
+
+/**
+ * The share prices of these vaults `seconds` before a block, or as near to it as the chain's usual pace tells;
+ * undefined for a vault that was not there yet, and for all where the node keeps no state that old.
+ */
+export async function readPastSharePrices(
+  reader: ChainReader,
+  vaults: readonly Vault[],
+  { before, seconds }: { before: bigint; seconds: number },
+): Promise<(PricePoint | undefined)[]> {
+  const at = before - BigInt(Math.round(seconds / reader.chain.blockSeconds))
+  if (at <= 0n) return vaults.map(() => undefined)
+  const { block, values } = await reader.read(vaults.map(sharePrice), { at })
+  return values.map((price) => (price === undefined ? undefined : { price, timestamp: block.timestamp }))
+}
+
+function sharePrice(vault: Vault): Query<bigint | undefined> {
+  return mapQuery(erc4626Vault(vault), (read) => read.sharePrice)
+}
