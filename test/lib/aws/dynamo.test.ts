@@ -44,6 +44,7 @@ describe('The DynamoDB client', () => {
   test('is one per process and finds its endpoint in the environment', async () => {
     const { endpoint, count } = await standIn({ status: 200, body: {} })
     vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', endpoint)
+    vi.stubEnv('AWS_PROFILE', undefined)
     vi.stubEnv('AWS_REGION', 'eu-west-1')
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'any')
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'any')

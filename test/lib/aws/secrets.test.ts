@@ -18,6 +18,7 @@ beforeAll(async () => {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   vi.stubEnv('AWS_ENDPOINT_URL_SECRETS_MANAGER', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  vi.stubEnv('AWS_PROFILE', undefined)
   vi.stubEnv('AWS_REGION', 'eu-west-1')
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'any')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'any')

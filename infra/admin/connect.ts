@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import * as z from 'zod'
+import { documentClient, dynamo } from '../../lib/aws/dynamo.ts'
+import { readSecretJson } from '../../lib/aws/secrets.ts'
+import { RpcUrls } from '../../lib/chain/readers.ts'
+import { evmChain } from '../../lib/chain/registry.ts'
+import { createRpc } from '../../lib/chain/rpc.ts'
+import { clientsTable } from '../../lib/clients/table.ts'
+import { describeVault } from '../../lib/vaults/describe.ts'
+import { localConfig } from '../local/dynamo.ts'
+import { tableName } from '../tables.ts'
+import { type Admin, AdminError } from './operations.ts'
+
+type Urls = readonly [string, ...string[]]
+
+const LocalState = z.object({
+  dynamoEndpoint: z.url(),
+  tables: z.object({ clients: z.string() }),
+  chains: z.array(z.object({ chainId: z.number(), rpcUrl: z.url() })),
+})
+
+const StageConfig = z.object({ rpcUrls: RpcUrls.default({}) })
+
+/** The local service that wrote this state file; throws AdminError when it is not running. */
+export async function connectLocal(stateFile: string): Promise<Admin> {
+  return localAdmin(await readLocalState(stateFile))
+}
+
+/** The local service whose parts are here. */
+export function localAdmin({ dynamoEndpoint, tables, chains }: z.output<typeof LocalState>): Admin {
+  return {
+    ...surroundings((chainId) => {
+      const chain = chains.find((candidate) => candidate.chainId === chainId)
+      if (!chain) throw new AdminError(`The local service has no chain ${chainId}.`)
+      return [chain.rpcUrl]
+    }),
+    clients: clientsTable(documentClient(localConfig(dynamoEndpoint)), tables.clients),
+    keyEnvironment: 'local',
+  }
+}
+
+/** A deployed stage, with the AWS credentials and region of the environment. */
+export function connectStage(stage: 'dev' | 'staging' | 'prod'): Admin {
+  return {
+    ...surroundings(async (chainId) => {
+      const { rpcUrls } = await readSecretJson(`vaultline/${stage}/config`, StageConfig)
+      const urls = rpcUrls[chainId] ?? evmChain(chainId)?.rpcUrls
+      if (!urls) throw new AdminError(`Chain ${chainId} is not supported.`)
+      return urls
+    }),
+    clients: clientsTable(dynamo(), tableName(stage, 'clients')),
+    keyEnvironment: stage === 'prod' ? 'live' : 'test',
+  }
+}
+
+function surroundings(
+  urlsOf: (chainId: number) => Urls | Promise<Urls>,
+): Pick<Admin, 'randomBytes' | 'now' | 'describeVault'> {
+  const environment = { fetch, random: Math.random, now: Date.now }
+  return {
+    randomBytes,
+    now: Date.now,
+    describeVault: async (chainId, address) =>
+      await describeVault(createRpc(await urlsOf(chainId), environment), chainId, address),
+  }
+}
+
+async function readLocalState(stateFile: string): Promise<z.output<typeof LocalState>> {
+  const notRunning = new AdminError('The local service is not running. Start it with npm start, or give --stage.')
+  const text = await readFile(stateFile, 'utf8').catch(() => {
+    throw notRunning
+  })
+  const state = LocalState.parse(JSON.parse(text))
+  // The file outlives a service that was killed.
+  await fetch(state.dynamoEndpoint).catch(() => {
+    throw notRunning
+  })
+  return state
+}
