@@ -44,8 +44,8 @@ function parseOptions({ options }: Command, args: readonly string[]): Record<str
 }
 
 function describeIssue(issue: z.core.$ZodIssue): string {
-  // Every option arrives as text, so the only wrong type is none.
   const option = `--${kebabCase(issue.path.join('.'))}`
+  // Every option arrives as text, so the only wrong type is none.
   return issue.code === 'invalid_type' ? `${option} is missing` : `${option}: ${issue.message}`
 }
 

@@ -21,7 +21,7 @@ const Key = z.object({ sk: z.string() })
  * gives all that a request needs. Every method throws when the table cannot be reached or an item does not parse.
  */
 export function clientsTable(documentClient: DynamoDBDocumentClient, tableName: string) {
-  const create = (item: Record<string, unknown>) =>
+  const putNew = (item: Record<string, unknown>) =>
     conditionHeld(
       documentClient.send(
         new PutCommand({ TableName: tableName, Item: item, ConditionExpression: 'attribute_not_exists(pk)' }),
@@ -66,12 +66,12 @@ export function clientsTable(documentClient: DynamoDBDocumentClient, tableName: 
 
     /** Adds a client; false when its id is taken. */
     create(client: Profile): Promise<boolean> {
-      return create({ pk: partition(client.clientId), sk: 'CLIENT', ...Profile.encode(client) })
+      return putNew({ pk: partition(client.clientId), sk: 'CLIENT', ...Profile.encode(client) })
     },
 
     /** Adds a key to a client; false when the client has a key with this id. */
     putKey(clientId: string, key: ApiKey): Promise<boolean> {
-      return create({ pk: partition(clientId), sk: keySort(key.keyId), ...ApiKey.encode(key) })
+      return putNew({ pk: partition(clientId), sk: keySort(key.keyId), ...ApiKey.encode(key) })
     },
 
     /** Marks a key as revoked at this moment; false when there is no such key or it is revoked already. */
@@ -91,7 +91,7 @@ export function clientsTable(documentClient: DynamoDBDocumentClient, tableName: 
 
     /** Adds a vault to a client; false when the client has it already. */
     putVault(clientId: string, vault: Vault): Promise<boolean> {
-      return create({
+      return putNew({
         pk: partition(clientId),
         sk: vaultSort(vault.chainId, vault.address),
         vaultChainId: vault.chainId,
@@ -125,6 +125,7 @@ export function clientsTable(documentClient: DynamoDBDocumentClient, tableName: 
     },
   }
 }
+
 /** The table of clients, as `clientsTable` gives it. */
 export type ClientsTable = ReturnType<typeof clientsTable>
 
