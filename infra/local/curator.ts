@@ -13,7 +13,7 @@ import {
 } from 'viem'
 import { getStorageAt, readContract } from 'viem/actions'
 import type { LocalChain } from './chains.ts'
-import { confirmTransactions, type LocalTransaction, sendTransactions } from './transactions.ts'
+import { type LocalTransaction, transact } from './transactions.ts'
 
 /** What a settlement did: the valuation it accepted, in the asset's smallest unit, and its transaction. */
 export type Settlement = {
@@ -83,9 +83,7 @@ export async function settle(chain: LocalChain, vault: Address, { gain = 0n } = 
     transactions.unshift(call(safe, `expireTotalAssets of ${vault}`, expire))
   }
 
-  const hashes = await sendTransactions(chain, transactions)
-  await confirmTransactions(chain, transactions, hashes)
-  const transactionHash = hashes.at(-1)
+  const transactionHash = (await transact(chain, transactions)).at(-1)
   if (!transactionHash) throw new Error('Nothing was sent')
   return { chainId: chain.chainId, vault, totalAssets: valuation, transactionHash }
 }
@@ -126,7 +124,8 @@ export function startCurator(options: {
       try {
         if (stopped || !(await hasPending(chain, vault))) continue
         const totalAssets = await viewOf(chain, vault).read('totalAssets')
-        onSettled?.(await settle(chain, vault, { gain: (totalAssets * BigInt(gainBasisPoints)) / 10_000n }))
+        const settlement = await settle(chain, vault, { gain: (totalAssets * BigInt(gainBasisPoints)) / 10_000n })
+        onSettled?.(settlement)
       } catch (error) {
         onError?.(error)
       }

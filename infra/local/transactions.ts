@@ -45,6 +45,13 @@ export async function sendTransactions(
   return results.slice(before.length, before.length + sends.length).map((hash) => TransactionHash.parse(hash))
 }
 
+/** The hashes of transactions, sent in their order and all mined; throws with the label of the first that reverted. */
+export async function transact(chain: Endpoint, transactions: readonly LocalTransaction[]): Promise<Hash[]> {
+  const hashes = await sendTransactions(chain, transactions)
+  await confirmTransactions(chain, transactions, hashes)
+  return hashes
+}
+
 /** Resolves when all are mined; throws with the label of the first that reverted. */
 export async function confirmTransactions(
   chain: Endpoint,

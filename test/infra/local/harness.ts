@@ -6,6 +6,7 @@ import {
   type ContractFunctionReturnType,
   ContractFunctionRevertedError,
   createClient,
+  encodeFunctionData,
   http,
   isAddressEqual,
   parseAbi,
@@ -13,10 +14,11 @@ import {
   parseUnits,
   type TransactionReceipt,
 } from 'viem'
-import { readContract, simulateContract, waitForTransactionReceipt, writeContract } from 'viem/actions'
+import { getTransactionReceipt, readContract, simulateContract } from 'viem/actions'
 import { ACCOUNTS } from '../../../infra/local/accounts.ts'
 import { startChain } from '../../../infra/local/chains.ts'
 import { deployLagoonVault, deployToken, type LagoonGeneration } from '../../../infra/local/deploy.ts'
+import { transact } from '../../../infra/local/transactions.ts'
 import { LAGOON } from './lagoon-abi.ts'
 
 /** The users that the tests act as, and the roles. */
@@ -41,7 +43,7 @@ type Reads = ContractFunctionName<typeof LAGOON, 'view' | 'pure'>
 /** A chain with a token of six decimals; ends with `stop`. */
 export async function openSession() {
   const chain = await startChain({ chainId: 31337 })
-  const client = createClient({ transport: http(chain.rpcUrl), pollingInterval: 5 })
+  const client = createClient({ transport: http(chain.rpcUrl) })
   const token = await deployToken(chain, { name: 'USD Coin', symbol: 'USDC', decimals: 6 })
 
   const vaultAt = (address: Address) => ({
@@ -54,15 +56,9 @@ export async function openSession() {
     ) {
       // Simulated first, for an error with a name.
       await simulateContract(client, { address, abi: LAGOON, functionName, args, account: from } as never)
-      const hash = await writeContract(client, {
-        address,
-        abi: LAGOON,
-        functionName,
-        args,
-        account: from,
-        chain: null,
-      } as never)
-      return eventsOf(await waitForTransactionReceipt(client, { hash }), address)
+      const data = encodeFunctionData({ abi: LAGOON, functionName, args } as never)
+      const [hash = '0x'] = await transact(chain, [{ label: functionName, from, to: address, data }])
+      return eventsOf(await getTransactionReceipt(client, { hash }), address)
     },
     read<const name extends Reads, const args extends ContractFunctionArgs<typeof LAGOON, 'view' | 'pure', name>>(
       functionName: name,
@@ -76,10 +72,12 @@ export async function openSession() {
   type Vault = ReturnType<typeof vaultAt>
 
   const pay = async (from: Address, to: Address, amount: bigint) => {
-    const send = { address: token, abi: TOKEN, account: from, chain: null } as const
-    await writeContract(client, { ...send, functionName: 'mint', args: [from, amount] })
-    const hash = await writeContract(client, { ...send, functionName: 'approve', args: [to, amount] })
-    await waitForTransactionReceipt(client, { hash })
+    const mint = encodeFunctionData({ abi: TOKEN, functionName: 'mint', args: [from, amount] })
+    const approve = encodeFunctionData({ abi: TOKEN, functionName: 'approve', args: [to, amount] })
+    await transact(chain, [
+      { label: 'mint', from, to: token, data: mint },
+      { label: 'approve', from, to: token, data: approve },
+    ])
   }
 
   return {

@@ -34,6 +34,9 @@ export const LAGOON = parseAbi([
   'function switchAccessMode(uint8 mode)',
   'function updateMaxCap(uint256 maxCap)',
   'function setSyncMode(uint8 mode)',
+  'function activateAsyncOnly()',
+  'struct Rates { uint16 managementRate; uint16 performanceRate; uint16 entryRate; uint16 exitRate; uint16 haircutRate; }',
+  'function updateRates(Rates rates)',
   'function pendingDepositRequest(uint256 requestId, address controller) view returns (uint256 assets)',
   'function claimableDepositRequest(uint256 requestId, address controller) view returns (uint256 assets)',
   'function pendingRedeemRequest(uint256 requestId, address controller) view returns (uint256 shares)',
@@ -114,4 +117,5 @@ export const LAGOON = parseAbi([
   'error NotWhitelisted()',
   'error AddressNotAllowed(address account)',
   'error OnlySafe(address safe)',
+  'error AsyncOnly()',
 ])
