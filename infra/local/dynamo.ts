@@ -14,10 +14,10 @@ import { documentClient } from '../../lib/aws/dynamo.ts'
 import { TABLES, type TableDefinition, type TableKey, tableName } from '../tables.ts'
 
 /** The physical name of each table. */
-type TableNames = Readonly<Record<TableKey, string>>
+export type TableNames = Readonly<Record<TableKey, string>>
 
 /** A DynamoDB server inside this process, with the service's tables. */
-type LocalDynamo = {
+export type LocalDynamo = {
   readonly endpoint: string
   readonly tableNames: TableNames
   /** Ends the server and all its connections. */
@@ -46,9 +46,17 @@ export async function startDynamo({ path }: { path?: string } = {}): Promise<Loc
   }
 }
 
-/** What a client needs to talk to a local DynamoDB; the credentials are made up. */
+/** The environment of an AWS client on this machine: made-up credentials, which nothing here checks. */
+export const localCredentials = { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' }
+
+/** What a client needs to talk to a local DynamoDB. */
 export function localConfig(endpoint: string): DynamoDBClientConfig {
-  return { endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }
+  const { AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = localCredentials
+  return {
+    endpoint,
+    region: AWS_REGION,
+    credentials: { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY },
+  }
 }
 
 /** Creates those of a stage's tables that do not exist yet and returns the names of all. */

@@ -92,7 +92,7 @@ async function fetchJson(
   body: string,
   milliseconds: number,
 ): Promise<unknown> {
-  const signal = AbortSignal.timeout(milliseconds)
+  const signal = AbortSignal.timeout(Math.floor(milliseconds))
   try {
     const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body, signal })
     if (!response.ok) throw failed('upstream_unavailable', `HTTP status ${response.status}`)

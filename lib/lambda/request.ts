@@ -33,7 +33,8 @@ function toDetails(issue: z.core.$ZodIssue): ErrorDetail[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({ field: key.slice(0, 64), issue: 'is not a field of this request' }))
   }
-  const missing = issue.code === 'invalid_type' && issue.input === undefined
+  // A finished issue no longer has its input; its message is where zod says that there was none.
+  const missing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined')
   return [{ field: issue.path.join('.'), issue: missing ? 'is required' : issue.message }]
 }
 

@@ -1,0 +1,58 @@
+import type { RpcUrls } from '../../lib/chain/readers.ts'
+import { localAdmin } from '../admin/connect.ts'
+import type { Admin } from '../admin/operations.ts'
+import { type RunningChain, startChain } from './chains.ts'
+import { deployLocalWorld, type LocalWorld } from './deploy.ts'
+import { type LocalDynamo, localCredentials, startDynamo } from './dynamo.ts'
+import { type Providers, startProviders } from './providers.ts'
+
+/** Everything that the functions talk to, on this machine. */
+export type Backends = {
+  readonly chains: readonly (RunningChain & LocalWorld)[]
+  readonly dynamo: LocalDynamo
+  readonly providers: Providers
+  /** The environment in which the functions run; the same names as in AWS. */
+  readonly environment: Readonly<Record<string, string>>
+  readonly admin: Admin
+  /** Changes where functions that start from now on read the chains. */
+  setRpcUrls(rpcUrls: RpcUrls): void
+  stop(): Promise<void>
+}
+
+const CHAIN_IDS = [8453, 42161]
+const CONFIG_SECRET = 'vaultline/local/config'
+
+/** Starts both chains with their contracts, DynamoDB with its tables, and the providers, side by side. */
+export async function startBackends({ blockSeconds }: { blockSeconds?: number } = {}): Promise<Backends> {
+  const [dynamo, ...chains] = await Promise.all([
+    startDynamo(),
+    ...CHAIN_IDS.map(async (chainId) => {
+      const chain = await startChain({ chainId, ...(blockSeconds !== undefined && { blockSeconds }) })
+      return { ...chain, ...(await deployLocalWorld(chain)) }
+    }),
+  ])
+  const rpcUrls: RpcUrls = Object.fromEntries(chains.map(({ chainId, rpcUrl }) => [chainId, [rpcUrl]]))
+  const secrets = { [CONFIG_SECRET]: { rpcUrls } }
+  const providers = await startProviders({ secrets })
+  const { endpoint: dynamoEndpoint, tableNames: tables } = dynamo
+  return {
+    chains,
+    dynamo,
+    providers,
+    environment: {
+      ...localCredentials,
+      AWS_ENDPOINT_URL_DYNAMODB: dynamoEndpoint,
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: providers.url,
+      CLIENTS_TABLE: tables.clients,
+      DEPOSITS_TABLE: tables.deposits,
+      CONFIG_SECRET,
+    },
+    admin: localAdmin({ dynamoEndpoint, tables, chains: [...chains] }),
+    setRpcUrls(rpcUrls) {
+      secrets[CONFIG_SECRET] = { rpcUrls }
+    },
+    async stop() {
+      await Promise.all([...chains, dynamo, providers].map((backend) => backend.stop()))
+    },
+  }
+}

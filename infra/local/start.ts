@@ -1,0 +1,157 @@
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { Worker } from 'node:worker_threads'
+import packageJson from '../../package.json' with { type: 'json' }
+import { seedClient } from '../admin/operations.ts'
+import { ENVIRONMENTS } from '../environments.ts'
+import { ACCOUNTS } from './accounts.ts'
+import { type Backends, startBackends } from './backends.ts'
+import { startCurator } from './curator.ts'
+import { removeState, STATE_FILE, writeState } from './state.ts'
+
+const BLOCK_SECONDS = 1
+const SETTLE_SECONDS = 20
+const LOG_FILE = '.local/service.log'
+
+const startedAt = Date.now()
+const stops: (() => Promise<unknown>)[] = []
+let stopping: Promise<void> | undefined
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void stop(0))
+try {
+  await start()
+} catch (error) {
+  say(`Not started: ${error instanceof Error ? error.message : String(error)}`)
+  await stop(1)
+}
+
+async function start(): Promise<void> {
+  say('Starting two chains, the tables and the providers …')
+  const backends = await startBackends({ blockSeconds: BLOCK_SECONDS })
+  stops.push(backends.stop)
+
+  say('Registering two clients with their vaults …')
+  const { apiKey, otherApiKey } = await seed(backends)
+
+  say('Starting the functions …')
+  const port = await startService(backends.environment)
+  const curator = startCurator({
+    chains: backends.chains.map((chain) => ({
+      chain,
+      vaults: chain.vaults.filter(({ type }) => type === 'async').map(({ address }) => address),
+    })),
+    everySeconds: SETTLE_SECONDS,
+    onError: (error) => say(`The curator will try again: ${error instanceof Error ? error.message : String(error)}`),
+  })
+  stops.push(curator.stop)
+
+  const baseUrl = `http://localhost:${port}`
+  await writeState({
+    baseUrl,
+    apiKey,
+    otherClient: { apiKey: otherApiKey },
+    chains: backends.chains.map(({ chainId, rpcUrl }) => ({ chainId, rpcUrl })),
+    vaults: backends.chains.flatMap(({ vaults }) => vaults),
+    tokens: backends.chains.flatMap(({ tokens }) => tokens),
+    accounts: ACCOUNTS.users,
+    curator: {
+      settlesEverySeconds: SETTLE_SECONDS,
+      safe: ACCOUNTS.safe.address,
+      valuationManager: ACCOUNTS.valuationManager.address,
+    },
+    providersUrl: backends.providers.url,
+    dynamoEndpoint: backends.dynamo.endpoint,
+    tables: backends.dynamo.tableNames,
+  })
+  stops.push(removeState)
+  introduce(baseUrl, apiKey)
+}
+
+async function seed({ admin, chains }: Backends): Promise<{ apiKey: string; otherApiKey: string }> {
+  const vaults = chains
+    .flatMap(({ vaults }) => vaults)
+    .map(({ chainId, address, type, name }) => ({
+      chainId,
+      address,
+      name,
+      description: 'A made-up vault on a chain of this machine.',
+      riskProfile: type === 'sync' ? 'conservative' : 'balanced',
+      riskProtocol: 'low',
+    }))
+  const demo = await seedClient(admin, { name: 'Demo wallet', vaults })
+  const other = await seedClient(admin, { name: 'Other wallet', vaults: vaults.slice(0, 1) })
+  return { apiKey: demo.apiKey, otherApiKey: other.apiKey }
+}
+
+/** Runs the gateway and the functions in a thread of their own, and gives the gateway's port. */
+async function startService(environment: Readonly<Record<string, string>>): Promise<number> {
+  await mkdir('.local', { recursive: true })
+  const log = createWriteStream(LOG_FILE)
+  const service = new Worker(new URL('service.ts', import.meta.url), {
+    env: { ...environment, SERVICE_VERSION: packageJson.version },
+    workerData: { port: await choosePort(), cors: { allowOrigins: ENVIRONMENTS.local.corsOrigins }, schedule: true },
+    stdout: true,
+    stderr: true,
+  })
+  service.stdout.pipe(log)
+  service.stderr.pipe(log, { end: false })
+  stops.push(async () => {
+    service.postMessage('stop')
+    await once(service, 'exit')
+  })
+  const [port] = await once(service, 'message')
+  return port
+}
+
+/** The port that PORT names, else the first free one from 3000 up. */
+async function choosePort(): Promise<number> {
+  const { PORT } = process.env
+  if (PORT) return Number(PORT)
+  for (let port = 3000; port < 3100; port += 1) {
+    if (await isFree(port)) return port
+  }
+  throw new Error('No free port between 3000 and 3099; choose one with PORT.')
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const probe = createServer()
+  const answer = await new Promise<boolean>((resolve) => {
+    probe.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true))
+  })
+  probe.close()
+  return answer
+}
+
+function introduce(baseUrl: string, apiKey: string): void {
+  say('Ready.')
+  process.stdout.write(`
+  Base URL   ${baseUrl}
+  API key    ${apiKey}
+  Logs       ${LOG_FILE}      State  ${STATE_FILE}
+
+  Two local chains: Base (8453) and Arbitrum (42161). Async vaults are settled every ${SETTLE_SECONDS} s.
+
+  Try, in another terminal:
+
+    curl -s ${baseUrl}/defi-vaults/v1/vaults -H 'x-join-key: ${apiKey}'
+    npm run demo
+    curl -s ${baseUrl}/openapi.json
+
+  Ctrl-C stops everything.
+`)
+}
+
+function stop(exitCode: number): Promise<void> {
+  stopping ??= (async () => {
+    say('Stopping …')
+    for (const end of stops.reverse()) await end().catch((error) => say(String(error)))
+    process.exit(exitCode)
+  })()
+  return stopping
+}
+
+function say(text: string): void {
+  process.stdout.write(`${((Date.now() - startedAt) / 1000).toFixed(1).padStart(5)} s  ${text}\n`)
+}

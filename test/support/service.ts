@@ -1,0 +1,117 @@
+import { type Address, createClient, type Hash, http, type TransactionReceipt } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { getTransactionReceipt, sendTransaction } from 'viem/actions'
+import { test as base } from 'vitest'
+import { seedClient } from '../../infra/admin/operations.ts'
+import { ACCOUNTS, type LocalAccount } from '../../infra/local/accounts.ts'
+import { type Backends, startBackends } from '../../infra/local/backends.ts'
+import { startGateway } from '../../infra/local/gateway.ts'
+import type { Vault } from '../../lib/vaults/vault.ts'
+import { startWire, type Wire } from './wire.ts'
+
+/** A reply as a caller sees it. */
+export type HttpReply = {
+  readonly status: number
+  readonly headers: Headers
+  // Tests look into replies freely; what they must look like is the contracts' business.
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  readonly body: any
+}
+
+/** A transaction as the service hands it out. */
+export type HandedOut = { readonly to: Address; readonly data: Hash; readonly value: string }
+
+/** The whole service, seen from outside: its HTTP interface, its chains and the wires between. */
+export type Service = {
+  readonly backends: Backends
+  readonly baseUrl: string
+  /** The wire to each chain's RPC, by chain id. */
+  readonly rpc: Readonly<Record<number, Wire>>
+  /** The wire to DynamoDB. */
+  readonly table: Wire
+  /** Calls the service with the first client's key unless told; `key: null` sends none. */
+  call(method: string, path: string, options?: CallOptions): Promise<HttpReply>
+  /** A new client of its own with these vaults, and its key. */
+  createClient(vaults: readonly Pick<Vault, 'chainId' | 'address'>[]): Promise<string>
+  /** Signs and sends transactions in order with a plain viem wallet; the receipts, reverted or not. */
+  send(chainId: number, user: LocalAccount, transactions: readonly HandedOut[]): Promise<TransactionReceipt[]>
+}
+
+type CallOptions = { readonly key?: string | null; readonly body?: unknown; readonly headers?: Record<string, string> }
+
+/** Tests of the running service: one service per test file, every wire faithful again before each test. */
+export const test = base
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
+  .extend('sharedService', { scope: 'file' }, async ({}, { onCleanup }) => {
+    const { service, stop } = await startService()
+    onCleanup(stop)
+    return service
+  })
+  .extend('service', ({ sharedService }) => {
+    for (const wire of [...Object.values(sharedService.rpc), sharedService.table]) wire.reset()
+    return sharedService
+  })
+
+async function startService(): Promise<{ service: Service; stop: () => Promise<void> }> {
+  const backends = await startBackends()
+  const table = await startWire(backends.dynamo.endpoint)
+  const wires = await Promise.all(
+    backends.chains.map(async ({ chainId, rpcUrl }) => [chainId, await startWire(rpcUrl)] as const),
+  )
+  const rpc = Object.fromEntries(wires)
+  backends.setRpcUrls(Object.fromEntries(wires.map(([chainId, { url }]) => [chainId, [url]])))
+  Object.assign(process.env, backends.environment, {
+    AWS_ENDPOINT_URL_DYNAMODB: table.url,
+    SERVICE_VERSION: '0.0.0-test',
+  })
+  const gateway = await startGateway({ port: 0, cors: { allowOrigins: ['https://wallet.example'] }, schedule: false })
+  const baseUrl = `http://127.0.0.1:${gateway.port}`
+
+  const createSeededClient = async (vaults: readonly Pick<Vault, 'chainId' | 'address'>[]) =>
+    (await seedClient(backends.admin, { name: 'Some wallet', vaults })).apiKey
+  const firstKey = await createSeededClient(backends.chains.flatMap(({ vaults }) => vaults.map(placeOf)))
+
+  const service: Service = {
+    backends,
+    baseUrl,
+    rpc,
+    table,
+    async call(method, path, { key = firstKey, body, headers = {} } = {}) {
+      const response = await fetch(`${baseUrl}${path}`, {
+        method,
+        headers: { ...(key !== null && { 'x-join-key': key }), 'content-type': 'application/json', ...headers },
+        ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      })
+      const text = await response.text()
+      return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
+    },
+    createClient: createSeededClient,
+    async send(chainId, user, transactions) {
+      const chain = backends.chains.find((candidate) => candidate.chainId === chainId)
+      const wallet = createClient({
+        account: privateKeyToAccount(user.privateKey),
+        transport: http(chain?.rpcUrl),
+        pollingInterval: 10,
+      })
+      const receipts: TransactionReceipt[] = []
+      for (const { to, data, value } of transactions) {
+        // With a gas limit of its own a transaction that reverts is mined too, instead of refused.
+        const hash = await sendTransaction(wallet, { to, data, value: BigInt(value), gas: 3_000_000n, chain: null })
+        receipts.push(await getTransactionReceipt(wallet, { hash }))
+      }
+      return receipts
+    },
+  }
+  const stop = async () => {
+    await gateway.stop()
+    await Promise.all([...Object.values(rpc), table, backends].map((part) => part.stop()))
+  }
+  return { service, stop }
+}
+
+function placeOf({ chainId, address }: Pick<Vault, 'chainId' | 'address'>) {
+  return { chainId, address }
+}
+
+/** The accounts that tests may spend from. */
+export const USERS = ACCOUNTS.users

@@ -1,0 +1,91 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** How the wire behaves: faithfully, or in one of the ways in which services fail. */
+export type Behaviour =
+  | 'pass'
+  | 'refuse connections'
+  | 'never answer'
+  | 'answer 429'
+  | 'answer 500'
+  | 'answer HTML'
+  | 'answer nonsense'
+  | 'answer an empty batch'
+  | 'rate-limit inside the batch'
+
+/** A wire that counts: an HTTP server in front of another, which remembers every request's body. */
+export type Wire = {
+  readonly url: string
+  /** The bodies of all requests since the last `reset`. */
+  readonly bodies: string[]
+  behaviour: Behaviour
+  /** Rewrites an answer before it is passed on. */
+  rewrite: ((answer: string, request: string) => string) | undefined
+  reset(): void
+  stop(): Promise<void>
+}
+
+const CANNED: Partial<Record<Behaviour, { status: number; type: string; body: string }>> = {
+  'answer 429': { status: 429, type: 'text/plain', body: 'Too Many Requests' },
+  'answer 500': { status: 500, type: 'text/plain', body: 'Internal Server Error' },
+  'answer HTML': { status: 200, type: 'text/html', body: '<html><body>Welcome</body></html>' },
+  'answer nonsense': { status: 200, type: 'application/json', body: '{"jsonrpc":"2.0","result":"0xnonsense"}' },
+  'answer an empty batch': { status: 200, type: 'application/json', body: '[]' },
+}
+
+/** Starts a wire in front of `target`; it behaves until it is told otherwise. */
+export async function startWire(target: string): Promise<Wire> {
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const body = Buffer.concat(chunks)
+    wire.bodies.push(body.toString())
+
+    if (wire.behaviour === 'never answer') await sleep(20_000, undefined, { ref: false })
+    if (wire.behaviour === 'refuse connections' || wire.behaviour === 'never answer') {
+      request.socket.destroy()
+      return
+    }
+    const canned = CANNED[wire.behaviour]
+    if (canned) {
+      response.writeHead(canned.status, { 'content-type': canned.type }).end(canned.body)
+      return
+    }
+    if (wire.behaviour === 'rate-limit inside the batch') {
+      const calls: { id: number }[] = JSON.parse(body.toString())
+      const error = { code: -32005, message: 'daily request count exceeded, request rate limited' }
+      response.end(JSON.stringify(calls.map(({ id }) => ({ jsonrpc: '2.0', id, error }))))
+      return
+    }
+
+    const { host: _, connection: __, ...headers } = request.headers
+    const answer = await fetch(`${target}${request.url}`, {
+      method: request.method ?? 'POST',
+      headers: Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]),
+      ...(body.length > 0 && { body }),
+    })
+    const text = await answer.text()
+    const type = answer.headers.get('content-type') ?? 'application/json'
+    response.writeHead(answer.status, { 'content-type': type }).end(wire.rewrite?.(text, body.toString()) ?? text)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+
+  const wire: Wire = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    bodies: [],
+    behaviour: 'pass',
+    rewrite: undefined,
+    reset() {
+      wire.bodies.length = 0
+      wire.behaviour = 'pass'
+      wire.rewrite = undefined
+    },
+    async stop() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+  return wire
+}

@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    env: { TZ: 'UTC', POWERTOOLS_DEV: 'true' },
+    expect: { requireAssertions: true },
+    clearMocks: true,
+    silent: 'passed-only',
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  },
+})
