@@ -20,8 +20,18 @@ const SETTINGS = {
   outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },
 }
 
+let compiling: Promise<CompiledContracts> | undefined
+
 /** Every contract compiled, from the cache in `.local` unless a source changed; throws with solc's messages. */
-export async function compileContracts(): Promise<CompiledContracts> {
+export function compileContracts(): Promise<CompiledContracts> {
+  compiling ??= readOrCompile().catch((error) => {
+    compiling = undefined
+    throw error
+  })
+  return compiling
+}
+
+async function readOrCompile(): Promise<CompiledContracts> {
   const sources = await readSources()
   const cached = join(CACHE, `contracts-${fingerprint(sources)}.json`)
   const known = await readFile(cached, 'utf8').catch(() => undefined)

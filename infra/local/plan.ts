@@ -2,6 +2,7 @@ import { type Abi, type Address, encodeDeployData, encodeFunctionData, getContra
 import { ACCOUNTS } from './accounts.ts'
 import type { LocalChain } from './chains.ts'
 import { compileContracts } from './compile.ts'
+import { callRpc } from './rpc.ts'
 import { confirmTransactions, type LocalTransaction, readNonces, sendTransactions } from './transactions.ts'
 
 /**
@@ -47,9 +48,15 @@ export async function openPlan(chain: LocalChain): Promise<Plan> {
     },
     async execute() {
       const [hold, release] = mining(chain)
-      // One block for everything: a block each would carry the chain's clock ahead of the real one.
-      const after = [{ method: 'evm_mine', params: [] }, release]
-      const hashes = await sendTransactions(chain, steps, { before: [hold], after })
+      await callRpc(chain, [hold])
+      let hashes: Awaited<ReturnType<typeof sendTransactions>>
+      try {
+        hashes = await sendTransactions(chain, steps)
+        // One block for everything: a block each would carry the chain's clock ahead of the real one.
+        await callRpc(chain, [{ method: 'evm_mine', params: [] }])
+      } finally {
+        await callRpc(chain, [release])
+      }
       await confirmTransactions(chain, steps, hashes)
     },
   }

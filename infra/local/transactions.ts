@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { type Address, type Hash, type Hex, isHex, numberToHex } from 'viem'
 import * as z from 'zod'
-import { callRpc, type RpcCall } from './rpc.ts'
+import { callRpc } from './rpc.ts'
 
 /** A transaction by an account that the local chain holds the key of; `label` names it when it reverts. */
 export type LocalTransaction = {
@@ -15,7 +15,7 @@ type Endpoint = { readonly rpcUrl: string }
 
 // More than any transaction needs; with it the node estimates nothing, so one may depend on another not yet mined.
 const GAS = numberToHex(10_000_000)
-const RECEIPT_POLL_MS = 10
+const RECEIPT_POLL_MS = 5
 
 const Quantity = z.string().transform(Number)
 const TransactionHash = z.custom<Hash>(isHex)
@@ -27,26 +27,28 @@ export async function readNonces(chain: Endpoint, accounts: readonly Address[]):
   return (await callRpc(chain, calls)).map((nonce) => Quantity.parse(nonce))
 }
 
-/** Sends transactions in their order, `before` and `after` them other calls, all in one request; returns their hashes. */
+/** The hashes of transactions that entered the pool in their order; nothing is said about whether they are mined. */
 export async function sendTransactions(
   chain: Endpoint,
   transactions: readonly LocalTransaction[],
-  { before = [], after = [] }: { readonly before?: readonly RpcCall[]; readonly after?: readonly RpcCall[] } = {},
-): Promise<Hash[]> {
+): Promise<readonly Hash[]> {
   const senders = [...new Set(transactions.map(({ from }) => from))]
   const nonces = await readNonces(chain, senders)
-  const sends = transactions.map(({ from, to, data }) => {
+  const hashes: Hash[] = []
+  // One request each: anvil works on the calls of a batch at the same time, and may put them in another order.
+  for (const { from, to, data } of transactions) {
     const sender = senders.indexOf(from)
     const nonce = nonces[sender] ?? 0
     nonces[sender] = nonce + 1
-    return { method: 'eth_sendTransaction', params: [{ from, to, data, gas: GAS, nonce: numberToHex(nonce) }] }
-  })
-  const results = await callRpc(chain, [...before, ...sends, ...after])
-  return results.slice(before.length, before.length + sends.length).map((hash) => TransactionHash.parse(hash))
+    const transaction = { from, to, data, gas: GAS, nonce: numberToHex(nonce) }
+    const [hash] = await callRpc(chain, [{ method: 'eth_sendTransaction', params: [transaction] }])
+    hashes.push(TransactionHash.parse(hash))
+  }
+  return hashes
 }
 
 /** The hashes of transactions, sent in their order and all mined; throws with the label of the first that reverted. */
-export async function transact(chain: Endpoint, transactions: readonly LocalTransaction[]): Promise<Hash[]> {
+export async function transact(chain: Endpoint, transactions: readonly LocalTransaction[]): Promise<readonly Hash[]> {
   const hashes = await sendTransactions(chain, transactions)
   await confirmTransactions(chain, transactions, hashes)
   return hashes

@@ -90,8 +90,11 @@ export async function openSession() {
       const name = `Vault ${generation}`
       return vaultAt(await deployLagoonVault(chain, { generation, asset: token, name, symbol: 'V', ...options }))
     },
+    /** The address of a 0.6 vault on another asset. */
+    deployVaultOn: (asset: Address) =>
+      deployLagoonVault(chain, { generation: '0.6', asset, name: 'Vault', symbol: 'V' }),
     /** Gives a user tokens and lets the vault take them. */
-    pay: (from: Address, vault: Vault, amount: bigint) => pay(from, vault.address, amount),
+    pay: (from: Address, vault: Pick<Vault, 'address'>, amount: bigint) => pay(from, vault.address, amount),
     /** A request for a deposit of the user's own, freshly minted tokens. */
     async request(vault: Vault, user: Address, amount: bigint) {
       await pay(user, vault.address, amount)
