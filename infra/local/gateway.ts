@@ -60,7 +60,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await Promise.all(Object.keys({ ...endpoints, ...jobs }).map(handlerOf))
 
   const server = createServer((request, response) => {
-    serve(request, cors, handlerOf)
+    void serve(request, cors, handlerOf)
       .catch(() => errorReply(new AppError('internal'), randomUUID()))
       .then((reply) => send(response, reply))
   })

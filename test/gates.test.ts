@@ -1,0 +1,77 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import * as z from 'zod'
+
+const RESTRICTED = 'lint/style/noRestrictedImports'
+
+/** Violations, each planted in a tree that is otherwise clean: the rule, the file, its code, and what the linter must say. */
+const VIOLATIONS = [
+  ['lib imports nothing above it', 'lib/vaults/a.ts', "import '../../functions/vaults/list/contract.ts'", RESTRICTED],
+  ['lib does not import infra', 'lib/chain/a.ts', "import '../../infra/tables.ts'", RESTRICTED],
+  ['lib does not import tests', 'lib/a.ts', "import '../test/support/service.ts'", RESTRICTED],
+  ['functions do not import each other', 'functions/x/a/handler.ts', "import '../b/contract.ts'", RESTRICTED],
+  ['functions do not reach other areas', 'functions/x/b/handler.ts', "import '../../y/b/contract.ts'", RESTRICTED],
+  ['functions do not import infra', 'functions/x/c/handler.ts', "import '../../../infra/tables.ts'", RESTRICTED],
+  ['a contract imports no handler', 'functions/x/d/contract.ts', "import './handler.ts'", RESTRICTED],
+  ['a contract imports no AWS client', 'functions/x/e/contract.ts', "import '../../../lib/aws/dynamo.ts'", RESTRICTED],
+  ['a contract imports no frame', 'functions/x/f/contract.ts', "import '../../../lib/lambda/endpoint.ts'", RESTRICTED],
+  ['a contract imports no table', 'functions/x/g/contract.ts', "import '../../../lib/clients/table.ts'", RESTRICTED],
+  ['a contract imports no other contract', 'functions/x/h/contract.ts', "import '../a/contract.ts'", RESTRICTED],
+  ['infra imports no handler', 'infra/a.ts', "import '../functions/vaults/list/handler.ts'", RESTRICTED],
+  ['encoders of calldata take no client', 'lib/y/calldata.ts', "import '../chain/reader.ts'", RESTRICTED],
+  ['the environment is read at the edges only', 'lib/b.ts', 'export const a = process.env', 'lint/style/noProcessEnv'],
+  ['there are no barrels', 'lib/c.ts', "export * from './codecs.ts'", 'lint/performance/noReExportAll'],
+  ['there are no default exports', 'lib/d.ts', 'export default 1', 'lint/style/noDefaultExport'],
+  ['there are no import cycles', 'lib/e.ts', "import './f.ts'", 'lint/suspicious/noImportCycles'],
+  ['nobody writes to the console', 'lib/g.ts', 'console.log(1)', 'lint/suspicious/noConsole'],
+  ['promises do not float', 'lib/h.ts', 'async function a() {}\na()', 'lint/nursery/noFloatingPromises'],
+] as const
+const CLEAN = [
+  ['lib/f.ts', "import './e.ts'"],
+  ['functions/x/i/handler.ts', "import '../../../lib/once.ts'\nimport './contract.ts'"],
+  ['functions/x/i/contract.ts', "import '../../../lib/lambda/contract.ts'\nimport '../../../lib/lambda/env.ts'"],
+  ['functions/system/i/handler.ts', "import '../../contracts.ts'\nimport './contract.ts'"],
+  ['infra/b.ts', "import '../functions/contracts.ts'"],
+  ['lib/aws/a.ts', 'export const a = process.env'],
+] as const
+
+const Report = z.object({
+  diagnostics: z.array(z.object({ category: z.string(), location: z.object({ path: z.string() }) })),
+})
+
+let folder: string
+let found: Map<string, string[]>
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gates-'))
+  cpSync('biome.json', join(folder, 'biome.json'))
+  for (const [path, code] of [...VIOLATIONS.map(([, path, code]) => [path, code] as const), ...CLEAN]) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), `${code}\n`)
+  }
+  const options = ['--vcs-enabled=false', '--reporter=json', '--max-diagnostics=none']
+  const { stdout } = spawnSync('biome', ['lint', ...options], { cwd: folder, encoding: 'utf8' })
+  const { diagnostics } = Report.parse(JSON.parse(stdout))
+  const byPath = Map.groupBy(diagnostics, ({ location }) => location.path)
+  found = new Map([...byPath].map(([path, group]) => [path, group.map(({ category }) => category)]))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+test.for(VIOLATIONS)('The linter goes red when broken: %s', ([, path, , category]) => {
+  expect(found.get(path)).toContain(category)
+})
+
+test.for(CLEAN.slice(1))('The linter lets pass what the rules allow: %s', ([path]) => {
+  expect(found.get(path) ?? []).toEqual([])
+})
+
+test('Encoders of calldata are synchronous', () => {
+  const encoders = readdirSync('lib', { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('calldata.ts'),
+  )
+  expect(encoders).not.toEqual([])
+  for (const path of encoders) expect(readFileSync(join('lib', path), 'utf8')).not.toMatch(/\b(async|await|Promise)\b/)
+})
