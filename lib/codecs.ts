@@ -8,7 +8,7 @@ const MAX_UINT256 = 2n ** 256n - 1n
  * A mixed-case address with a wrong checksum is refused: it is a typo, and money goes there.
  */
 export const Address = z.codec(
-  z.string().meta({ pattern: '^0x[0-9a-fA-F]{40}$', description: 'EVM address, EIP-55 checksummed in every answer' }),
+  z.string().meta({ pattern: '^0x[0-9a-fA-F]{40}$', description: 'EVM address' }),
   z.custom<EvmAddress>((value) => typeof value === 'string' && /^0x[0-9a-fA-F]{40}$/.test(value)),
   {
     decode: (text, context) => {
@@ -30,7 +30,7 @@ export const UserAddress = Address.refine((address) => address !== zeroAddress, 
 
 /** An unsigned 256-bit integer, such as a token amount in its smallest unit: a decimal string on the wire and at rest, a bigint in memory. */
 export const Amount = z.codec(
-  z.string().meta({ pattern: '^(0|[1-9][0-9]{0,77})$', description: 'Unsigned 256-bit integer in decimal digits' }),
+  z.string().meta({ pattern: '^(0|[1-9][0-9]{0,77})$', description: 'Whole number below 2^256' }),
   z.bigint().nonnegative().lte(MAX_UINT256),
   {
     decode: (text, context) => {

@@ -8,7 +8,7 @@ import { AppError } from '../../lib/errors.ts'
 import { errorReply } from '../../lib/lambda/replies.ts'
 
 /** What the stack's HTTP API does for origins, by the same configuration. */
-export type Cors = { readonly allowOrigins: readonly string[] }
+type Cors = { readonly allowOrigins: readonly string[] }
 
 type GatewayOptions = {
   /** 0 for any free one. */

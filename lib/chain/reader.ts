@@ -35,7 +35,7 @@ export function mapQuery<T, U>({ parse, ...reads }: Query<T>, map: (value: T) =>
 }
 
 /** The block that a reading is of: its number and its time in seconds since 1970. */
-export type Block = { readonly number: bigint; readonly timestamp: bigint }
+type Block = { readonly number: bigint; readonly timestamp: bigint }
 
 /** The values of queries, all of one block, with the outcomes of the calls that went along. */
 export type Snapshot<T> = {

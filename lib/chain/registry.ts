@@ -179,7 +179,7 @@ export const ChainId = z
   .number()
   .int()
   .refine((id) => evmChain(id) !== undefined, 'must be the id of a supported chain')
-  .meta({ description: `Chain id: one of ${EVM_CHAINS.map(({ id }) => id).join(', ')}` })
+  .describe(`Chain id: one of ${EVM_CHAINS.map(({ id }) => id).join(', ')}`)
 
 /** A ChainId that arrives as text, as query parameters do. */
 export const ChainIdText = z.codec(z.string().meta({ pattern: '^[0-9]+$' }), ChainId, {

@@ -9,7 +9,7 @@ export type RpcRequest = { readonly method: string; readonly params: readonly un
 export type RpcOutcome = { readonly result: unknown } | { readonly error: RpcError }
 
 /** A node's error for one call. The node's own text is not kept: it may name a URL. */
-export type RpcError = { readonly code: number }
+type RpcError = { readonly code: number }
 
 /**
  * Sends calls as one JSON-RPC batch, one HTTP request, and gives their outcomes in order.

@@ -6,14 +6,14 @@ import { type AppError, ERRORS, type ErrorDefinition } from '../errors.ts'
 export const ErrorBody = z.object({
   success: z.literal(false),
   statusCode: z.number().int(),
-  error: z.string().meta({ description: 'Stable text to match on' }),
-  code: z.string().meta({ description: 'The same as a stable snake_case word' }),
-  message: z.string().meta({ description: 'What the caller can do' }),
+  error: z.string().describe('Stable text to match on'),
+  code: z.string().describe('The same as a stable snake_case word'),
+  message: z.string().describe('What the caller can do'),
   requestId: z.string(),
   details: z
     .array(z.object({ field: z.string(), issue: z.string() }))
     .optional()
-    .meta({ description: 'Every problem of the input' }),
+    .describe('Every problem of the input'),
 })
 export type ErrorBody = z.output<typeof ErrorBody>
 

@@ -31,10 +31,10 @@ const vaultSlots = {
 const LAST_DEPOSIT_REQUEST_IDS = ERC7540_STORAGE + 5n
 
 /** Who may still deposit: `open` takes deposits, `closing` and `closed` accept requests that are never settled. */
-export type Lifecycle = 'open' | 'closing' | 'closed'
+type Lifecycle = 'open' | 'closing' | 'closed'
 
 /** How a version takes deposits; `unknown` versions are read by their views alone and refuse deposits. */
-export type Generation = 'before 0.5' | '0.5' | '0.6' | 'unknown'
+type Generation = 'before 0.5' | '0.5' | '0.6' | 'unknown'
 
 /** A Lagoon vault at one block: what callers see, and what the deposit rules need besides. */
 export type LagoonVault = {

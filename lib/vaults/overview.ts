@@ -6,7 +6,7 @@ import type { Vault } from './vault.ts'
 import type { VaultState } from './vault-state.ts'
 
 /** What the list shows of a vault besides its record. */
-export type Overview = {
+type Overview = {
   /** What one whole share is worth, in the asset's smallest unit. */
   readonly sharePrice: bigint | undefined
   readonly hasCap: boolean | undefined

@@ -4,15 +4,11 @@ import * as z from 'zod'
 export const SimulationResult = z.discriminatedUnion('status', [
   z.object({ status: z.literal('success') }),
   z.object({
-    status: z
-      .literal('unavailable')
-      .meta({ description: 'The chain cannot simulate; estimatedGas is an upper estimate' }),
+    status: z.literal('unavailable').describe('The chain cannot simulate; estimatedGas is an upper estimate'),
   }),
   z.object({
-    status: z
-      .literal('reverted')
-      .meta({ description: 'The transactions would fail now; estimatedGas is an upper estimate' }),
-    reason: z.string().meta({ description: "The contract's own error, such as ERC20InsufficientBalance" }),
+    status: z.literal('reverted').describe('The transactions would fail now; estimatedGas is an upper estimate'),
+    reason: z.string().describe("The contract's own error, such as ERC20InsufficientBalance"),
   }),
 ])
 export type SimulationResult = z.output<typeof SimulationResult>

@@ -11,7 +11,7 @@ export const contract = {
     chainId: ChainId,
     vaults: z.number().int(),
     recorded: z.number().int(),
-    unchanged: z.number().int().meta({ description: 'The table already held this block or a later one' }),
+    unchanged: z.number().int().describe('The table already held this block or a later one'),
   }),
   everyMinutes: 1,
   runs: EVM_CHAINS.map(({ id }) => ({ chainId: id })),

@@ -17,7 +17,7 @@ export const contract = {
     body: z.strictObject({
       vaultAddress: Address,
       userAddress: UserAddress,
-      chainId: ChainId.optional().meta({ description: 'Needed only where two chains have a vault with this address' }),
+      chainId: ChainId.optional().describe('Needed only where two chains have a vault with this address'),
     }),
   },
   invalid: {
@@ -26,15 +26,15 @@ export const contract = {
     chainId: 'missing_or_invalid_chain_id',
   },
   response: z.object({
-    approval: z.array(Transaction).meta({ description: 'Always empty' }),
+    approval: z.array(Transaction).describe('Always empty'),
     operations: z.array(Transaction),
     protocol: z.string(),
     chainId: ChainId,
-    estimatedGas: Amount.meta({ description: 'Gas units' }),
+    estimatedGas: Amount.describe('Gas units'),
     isCrossChain: z.literal(false),
     isAsync: z.literal(true),
     simulation: SimulationResult,
-    claimable: z.object({ assets: Amount, shares: Amount }).meta({ description: 'What the claim turns into what' }),
+    claimable: z.object({ assets: Amount, shares: Amount }).describe('What the claim turns into what'),
   }),
   errors: [
     'ambiguous_vault_address',

@@ -15,9 +15,7 @@ export const contract = {
     path: z.object({ vaultAddress: Address }),
     query: z.object({
       userAddress: UserAddress,
-      chainId: ChainIdText.optional().meta({
-        description: 'Needed only where two chains have a vault with this address',
-      }),
+      chainId: ChainIdText.optional().describe('Needed only where two chains have a vault with this address'),
     }),
   },
   invalid: {
@@ -31,10 +29,14 @@ export const contract = {
     chainId: ChainId,
     status: z.enum(['pending', 'claimable', 'deposited', 'no_active_deposit']),
     statusDescription: z.string(),
-    amounts: z.object({ pendingDeposit: Amount, claimableShares: Amount, currentShares: Amount }),
+    amounts: z.object({
+      pendingDeposit: Amount.describe('Assets awaiting settlement'),
+      claimableShares: Amount.describe('Shares ready to claim'),
+      currentShares: Amount.describe('Shares in the user wallet'),
+    }),
     vault: z
       .object({ depositEpochId: z.number().int().nullable(), isTotalAssetsValid: z.boolean().nullable() })
-      .meta({ description: 'null where the vault runs a version that does not tell' }),
+      .describe('null where the vault runs a version that does not tell'),
   }),
   errors: [
     'ambiguous_vault_address',

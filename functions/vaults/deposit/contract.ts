@@ -15,12 +15,12 @@ export const contract = {
   env: z.object({ ...ClientsEnv.shape, ...ChainsEnv.shape }),
   request: {
     body: z.strictObject({
-      vaultAddress: Address,
-      amount: PositiveAmount,
-      userAddress: UserAddress,
-      srcChainId: z.number().int().positive().optional(),
-      srcToken: Address.optional(),
-      chainId: ChainId.optional().meta({ description: 'Needed only where two chains have a vault with this address' }),
+      vaultAddress: Address.describe('Vault contract'),
+      amount: PositiveAmount.describe("Above zero, in the deposit token's smallest unit"),
+      userAddress: UserAddress.describe('Depositor wallet'),
+      srcChainId: z.number().int().positive().optional().describe('Only for deposits from another chain'),
+      srcToken: Address.optional().describe('Required with srcChainId'),
+      chainId: ChainId.optional().describe('Needed only where two chains have a vault with this address'),
     }),
   },
   invalid: {
@@ -32,13 +32,13 @@ export const contract = {
     chainId: 'missing_or_invalid_chain_id',
   },
   response: z.object({
-    approval: z.array(Transaction),
-    operations: z.array(Transaction),
-    protocol: z.string(),
-    chainId: ChainId,
-    estimatedGas: Amount.meta({ description: 'Gas units of all transactions together' }),
+    approval: z.array(Transaction).describe('Send these first'),
+    operations: z.array(Transaction).describe('Send these after the approvals are confirmed'),
+    protocol: z.string().describe('`lagoon` or `erc4626`'),
+    chainId: ChainId.describe('Where the deposit arrives'),
+    estimatedGas: Amount.describe('Gas units of all transactions together'),
     isCrossChain: z.boolean(),
-    isAsync: z.boolean().meta({ description: 'True when deposits need settlement before shares are available' }),
+    isAsync: z.boolean().describe('True when deposits need settlement before shares are available'),
     simulation: SimulationResult,
   }),
   errors: [

@@ -1,0 +1,104 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import * as z from 'zod'
+import { endpoints } from '../functions/contracts.ts'
+import { ERRORS } from '../lib/errors.ts'
+import type { EndpointContract } from '../lib/lambda/contract.ts'
+import { errorsOf } from '../lib/lambda/openapi.ts'
+
+// Writes docs/api.md from the contracts that the functions run on; with --check it only says whether the file is what
+// the contracts say.
+const FILE = 'docs/api.md'
+const CHECK = process.argv.includes('--check')
+
+const INTRODUCTION = `# API reference
+
+Written from the contracts that the functions run on: \`npm run docs\`. The same as OpenAPI 3.1: \`GET /openapi.json\`.
+
+* JSON in, JSON out; header names in any case. Every answer carries \`x-request-id\`.
+* \`x-join-key\` is your API key. You see your own vaults only.
+* Addresses may come in lower case, upper case or with their EIP-55 checksum; a mixed-case address with a wrong checksum
+  is refused. Answers are checksummed.
+* Token amounts are strings of decimal digits in the token's smallest unit, below 2^256. Times are ISO 8601 in UTC.
+* Unknown body fields are refused, so that a misspelt one cannot change what a deposit does. Unknown query parameters
+  are ignored.
+* Unknown is not zero: what could not be read is left out and named, never \`"0"\`.
+* Send the transactions of \`approval\` first and wait for their confirmation, then those of \`operations\`, in order.
+* \`estimatedGas\` is what a dry run of all transactions used, plus 15 %. Where \`simulation.status\` is not \`success\` it is
+  an upper estimate: 70,000 for each approval, 500,000 for a deposit, 400,000 for a claim. On rollups the fee for
+  publishing data comes on top.
+
+Every error has this body; match on \`error\` or \`code\`, both are stable:
+
+\`\`\`json
+{ "success": false, "statusCode": 401, "error": "Invalid API key", "code": "invalid_api_key",
+  "message": "The API key was not recognised, has expired or was revoked.", "requestId": "…",
+  "details": [ { "field": "amount", "issue": "must be positive" } ] }
+\`\`\`
+
+The field that comes first in the body's table decides \`error\`; \`details\` names all problems.`
+
+const text = reference()
+if (!CHECK) await writeFile(FILE, text)
+else if ((await readFile(FILE, 'utf8').catch(() => '')) !== text) {
+  process.stderr.write(`${FILE} is not what the contracts say. Run: npm run docs\n`)
+  process.exitCode = 1
+}
+
+function reference(): string {
+  const routes = Object.values<EndpointContract>(endpoints).filter(({ path }) => path !== '$default')
+  return `${[INTRODUCTION, ...routes.map(route)].join('\n\n')}\n`
+}
+
+function route(contract: EndpointContract): string {
+  const { method, path, summary, caller, request, response } = contract
+  return [
+    `## ${method} ${path}`,
+    summary,
+    caller === 'client' ? 'Needs the `x-join-key` header.' : 'Needs no API key.',
+    ...fieldTable('Path', request.path),
+    ...fieldTable('Query', request.query),
+    ...fieldTable('Body', request.body),
+    ...fieldTable('Answer', response),
+    errorTable(contract),
+  ].join('\n\n')
+}
+
+function errorTable(contract: EndpointContract): string {
+  const rows = errorsOf(contract).map((code) => {
+    const { status, error, message } = ERRORS[code]
+    return `| ${status} | ${error} | \`${code}\` | ${message} |`
+  })
+  return ['| status | error | code | what to do |', '|---|---|---|---|', ...rows].join('\n')
+}
+
+function fieldTable(title: string, schema: z.ZodType | undefined): string[] {
+  if (!schema) return []
+  const rows = fields(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }), '')
+  if (rows.length === 0) return []
+  return [[`| ${title} | type | |`, '|---|---|---|', ...rows].join('\n')]
+}
+
+function fields(schema: z.core.JSONSchema._JSONSchema, prefix: string): string[] {
+  if (typeof schema === 'boolean') return []
+  const { properties = {}, required = [], anyOf, oneOf } = schema
+  const variants = [...(anyOf ?? []), ...(oneOf ?? [])].flatMap((variant) => fields(variant, prefix))
+  if (variants.length > 0) return [...new Set(variants)]
+  return Object.entries(properties).flatMap(([name, property]) => {
+    if (typeof property === 'boolean') return []
+    const note = [required.includes(name) ? '' : 'optional', property.description ?? ''].filter(Boolean).join('. ')
+    const item = property.items && !Array.isArray(property.items) ? property.items : property
+    const path = `${prefix}${name}`
+    return [
+      `| \`${path}\` | ${typeOf(property)} | ${note} |`,
+      ...fields(item, property.items ? `${path}[].` : `${path}.`),
+    ]
+  })
+}
+
+function typeOf(schema: z.core.JSONSchema.BaseSchema): string {
+  if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``
+  if (schema.enum) return schema.enum.map((value) => `\`${value}\``).join(', ')
+  const variants = (schema.anyOf ?? schema.oneOf)?.filter((variant) => typeof variant !== 'boolean')
+  if (variants) return [...new Set(variants.map(typeOf))].join(' or ')
+  return String(schema.type ?? 'any')
+}

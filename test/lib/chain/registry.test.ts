@@ -1,0 +1,44 @@
+import { getAddress } from 'viem'
+import { expect, test } from 'vitest'
+import { CHAINS, ChainId, ChainIdText, EVM_CHAINS, evmChain } from '../../../lib/chain/registry.ts'
+
+const INTERFACE = [
+  'arbitrum-mainnet',
+  'base-mainnet',
+  'bsc-mainnet',
+  'eth-mainnet',
+  'gnosis-mainnet',
+  'matic-mainnet',
+  'optimism-mainnet',
+  'solana-mainnet',
+]
+
+test('The registry has exactly the eight chains of the interface', () => {
+  expect(CHAINS.map(({ key }) => key).sort()).toEqual(INTERFACE)
+})
+
+test('Every chain has at least two public RPC URLs, over TLS', () => {
+  for (const { rpcUrls } of CHAINS) {
+    expect(rpcUrls.length).toBeGreaterThan(1)
+    for (const url of rpcUrls) expect(new URL(url).protocol).toBe('https:')
+  }
+})
+
+test('The bridge goes to every EVM chain but Gnosis, at checksummed addresses', () => {
+  expect(EVM_CHAINS.filter(({ bridge }) => !bridge).map(({ name }) => name)).toEqual(['Gnosis'])
+  for (const { bridge } of EVM_CHAINS) {
+    if (!bridge) continue
+    expect(getAddress(bridge.pool.toLowerCase())).toBe(bridge.pool)
+    expect(getAddress(bridge.multicallHandler.toLowerCase())).toBe(bridge.multicallHandler)
+  }
+})
+
+test('A chain id is that of an EVM chain of the registry, as number and as text', () => {
+  expect(EVM_CHAINS.map(({ id }) => ChainId.parse(id))).toEqual([1, 10, 56, 100, 137, 8453, 42161])
+  expect(ChainIdText.parse('8453')).toBe(8453)
+  for (const other of [0, -1, 1.5, 5, 1151111081099710, '8453']) expect(ChainId.safeParse(other).success).toBe(false)
+  for (const other of ['', '0x2105', '8453 ', '08453x', '5', '99999999999999999999']) {
+    expect(ChainIdText.safeParse(other).success).toBe(false)
+  }
+  expect(evmChain(1151111081099710)).toBeUndefined()
+})
