@@ -182,7 +182,7 @@ export const ChainId = z
   .describe(`Chain id: one of ${EVM_CHAINS.map(({ id }) => id).join(', ')}`)
 
 /** A ChainId that arrives as text, as query parameters do. */
-export const ChainIdText = z.codec(z.string().meta({ pattern: '^[0-9]+$' }), ChainId, {
-  decode: (text) => (/^\d{1,15}$/.test(text) ? Number(text) : Number.NaN),
+export const ChainIdText = z.codec(z.string().meta({ pattern: '^[1-9][0-9]*$' }), ChainId, {
+  decode: (text) => (/^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN),
   encode: (id) => id.toString(),
 })
