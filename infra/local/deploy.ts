@@ -1,8 +1,9 @@
-import { type Address, maxUint256, parseUnits } from 'viem'
+import { type Address, maxUint256, numberToHex, parseUnits } from 'viem'
 import { ACCOUNTS } from './accounts.ts'
 import type { LocalChain } from './chains.ts'
 import { openPlan, type Plan } from './plan.ts'
 import { callRpc } from './rpc.ts'
+import { readNonces } from './transactions.ts'
 
 /** A generation of Lagoon vault; `unknown` calls itself v0.7.0 and behaves as 0.6. */
 export type LagoonGeneration = '0.1' | '0.4' | '0.5' | '0.6' | 'unknown'
@@ -141,17 +142,15 @@ export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
   const spec = WORLDS[chainId]
   if (!spec) throw new Error(`No local world for chain ${chainId}; there is one for ${Object.keys(WORLDS).join(', ')}`)
   // Without this both chains would have the same addresses, and a mix-up of chains would go unnoticed.
-  const nonce = `0x${chainId.toString(16)}`
-  await callRpc(chain, [{ method: 'anvil_setNonce', params: [ACCOUNTS.admin.address, nonce] }])
+  const admin = ACCOUNTS.admin.address
+  const [nonce = 0] = await readNonces(chain, [admin])
+  if (nonce < chainId) await callRpc(chain, [{ method: 'anvil_setNonce', params: [admin, numberToHex(chainId)] }])
 
   const plan = await openPlan(chain)
   const tokens = {
     USDC: localToken(plan, chainId, { name: 'USD Coin', symbol: 'USDC', decimals: 6 }),
     DAI: localToken(plan, chainId, { name: 'Dai Stablecoin', symbol: 'DAI', decimals: 18 }),
-    USDT: {
-      ...{ chainId, name: 'Tether USD', symbol: 'USDT', decimals: 6 },
-      address: planTether(plan),
-    },
+    USDT: { chainId, address: planTether(plan), name: 'Tether USD', symbol: 'USDT', decimals: 6 },
   }
   for (const token of Object.values(tokens)) {
     for (const user of ACCOUNTS.users) planMint(plan, token, user.address, USER_BALANCE)
@@ -164,11 +163,16 @@ export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
     implementations.set(generation, implementation)
     const address = planLagoonVault(plan, { generation, asset: token.address, ...options }, implementation)
     planFirstSettlements(plan, token, address)
+    const vault = {
+      chainId,
+      address,
+      type: 'async',
+      protocol: 'lagoon',
+      asset: token.address,
+      name: options.name,
+    } as const
     const version = VERSIONS[generation]
-    return {
-      ...{ chainId, address, type: 'async', protocol: 'lagoon', asset: token.address, name: options.name },
-      ...(version !== undefined && { version }),
-    }
+    return version === undefined ? vault : { ...vault, version }
   })
 
   const { asset, ...options } = spec.sync
