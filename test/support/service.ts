@@ -1,7 +1,7 @@
 import { type Address, createClient, type Hash, http, type TransactionReceipt } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { getTransactionReceipt, sendTransaction } from 'viem/actions'
-import { test as base } from 'vitest'
+import { test as base, vi } from 'vitest'
 import { seedClient } from '../../infra/admin/operations.ts'
 import { ACCOUNTS, type LocalAccount } from '../../infra/local/accounts.ts'
 import { type Backends, startBackends } from '../../infra/local/backends.ts'
@@ -25,6 +25,8 @@ export type HandedOut = { readonly to: Address; readonly data: Hash; readonly va
 export type Service = {
   readonly backends: Backends
   readonly baseUrl: string
+  /** The first client's key: it has all vaults. */
+  readonly apiKey: string
   /** The wire to each chain's RPC, by chain id. */
   readonly rpc: Readonly<Record<number, Wire>>
   /** The wire to DynamoDB. */
@@ -37,6 +39,7 @@ export type Service = {
   send(chainId: number, user: LocalAccount, transactions: readonly HandedOut[]): Promise<TransactionReceipt[]>
 }
 
+/** `body` is sent as JSON, unless it is text or bytes already. */
 type CallOptions = { readonly key?: string | null; readonly body?: unknown; readonly headers?: Record<string, string> }
 
 /** Tests of the running service: one service per test file, every wire faithful again before each test. */
@@ -51,6 +54,17 @@ export const test = base
     for (const wire of [...Object.values(sharedService.rpc), sharedService.table]) wire.reset()
     return sharedService
   })
+  /** The same service in new containers, which remember nothing and read their configuration afresh. */
+  .extend('coldService', async ({ service }, { onCleanup }): Promise<Service> => {
+    vi.resetModules()
+    const { startGateway } = await import('../../infra/local/gateway.ts')
+    const gateway = await startGateway(GATEWAY)
+    onCleanup(gateway.stop)
+    const baseUrl = `http://127.0.0.1:${gateway.port}`
+    return { ...service, baseUrl, call: callerOf(baseUrl, service.apiKey) }
+  })
+
+const GATEWAY = { port: 0, cors: { allowOrigins: ['https://wallet.example'] }, schedule: false }
 
 async function startService(): Promise<{ service: Service; stop: () => Promise<void> }> {
   const backends = await startBackends()
@@ -64,27 +78,20 @@ async function startService(): Promise<{ service: Service; stop: () => Promise<v
     AWS_ENDPOINT_URL_DYNAMODB: table.url,
     SERVICE_VERSION: '0.0.0-test',
   })
-  const gateway = await startGateway({ port: 0, cors: { allowOrigins: ['https://wallet.example'] }, schedule: false })
+  const gateway = await startGateway(GATEWAY)
   const baseUrl = `http://127.0.0.1:${gateway.port}`
 
   const createSeededClient = async (vaults: readonly Pick<Vault, 'chainId' | 'address'>[]) =>
     (await seedClient(backends.admin, { name: 'Some wallet', vaults })).apiKey
-  const firstKey = await createSeededClient(backends.chains.flatMap(({ vaults }) => vaults.map(placeOf)))
+  const apiKey = await createSeededClient(backends.chains.flatMap(({ vaults }) => vaults.map(placeOf)))
 
   const service: Service = {
     backends,
     baseUrl,
+    apiKey,
     rpc,
     table,
-    async call(method, path, { key = firstKey, body, headers = {} } = {}) {
-      const response = await fetch(`${baseUrl}${path}`, {
-        method,
-        headers: { ...(key !== null && { 'x-join-key': key }), 'content-type': 'application/json', ...headers },
-        ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-      })
-      const text = await response.text()
-      return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
-    },
+    call: callerOf(baseUrl, apiKey),
     createClient: createSeededClient,
     async send(chainId, user, transactions) {
       const chain = backends.chains.find((candidate) => candidate.chainId === chainId)
@@ -107,6 +114,22 @@ async function startService(): Promise<{ service: Service; stop: () => Promise<v
     await Promise.all([...Object.values(rpc), table, backends].map((part) => part.stop()))
   }
   return { service, stop }
+}
+
+function callerOf(baseUrl: string, firstKey: string): Service['call'] {
+  return async (method, path, { key = firstKey, body, headers = {} } = {}) => {
+    const response = await fetch(`${baseUrl}${path}`, {
+      method,
+      headers: { ...(key !== null && { 'x-join-key': key }), 'content-type': 'application/json', ...headers },
+      ...(body !== undefined && { body: isRaw(body) ? body : JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
+  }
+}
+
+function isRaw(body: unknown): body is string | Uint8Array<ArrayBuffer> {
+  return typeof body === 'string' || body instanceof Uint8Array
 }
 
 function placeOf({ chainId, address }: Pick<Vault, 'chainId' | 'address'>) {

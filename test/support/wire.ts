@@ -13,6 +13,13 @@ export type Behaviour =
   | 'answer nonsense'
   | 'answer an empty batch'
   | 'rate-limit inside the batch'
+  | 'answer after 2 s'
+  | 'cut the connection'
+  | 'truncate the JSON'
+  | 'answer other calls'
+  | 'answer results of the wrong type'
+  | 'answer nonsense hex'
+  | 'refuse every call'
 
 /** A wire that counts: an HTTP server in front of another, which remembers every request's body. */
 export type Wire = {
@@ -32,6 +39,24 @@ const CANNED: Partial<Record<Behaviour, { status: number; type: string; body: st
   'answer HTML': { status: 200, type: 'text/html', body: '<html><body>Welcome</body></html>' },
   'answer nonsense': { status: 200, type: 'application/json', body: '{"jsonrpc":"2.0","result":"0xnonsense"}' },
   'answer an empty batch': { status: 200, type: 'application/json', body: '[]' },
+}
+
+type Answer = { readonly jsonrpc: '2.0'; readonly id: number; readonly result?: unknown }
+
+/** What becomes of a faithful batch of answers before it is passed on. */
+const SPOILED: Partial<Record<Behaviour, (answer: Answer, index: number) => unknown>> = {
+  'answer other calls': ({ id, ...answer }) => ({ ...answer, id: id + 1000 }),
+  'answer results of the wrong type': ({ id }, index) => ({
+    jsonrpc: '2.0',
+    id,
+    result: [7, null, {}, true][index % 4],
+  }),
+  'answer nonsense hex': ({ id }) => ({ jsonrpc: '2.0', id, result: '0xdeadbeef' }),
+  'refuse every call': ({ id }) => ({
+    jsonrpc: '2.0',
+    id,
+    error: { code: -32000, message: 'cannot run this, see https://node.example/hunter2' },
+  }),
 }
 
 /** Starts a wire in front of `target`; it behaves until it is told otherwise. */
@@ -65,8 +90,14 @@ export async function startWire(target: string): Promise<Wire> {
       headers: Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]),
       ...(body.length > 0 && { body }),
     })
-    const text = await answer.text()
+    const text = spoil(await answer.text(), wire.behaviour)
     const type = answer.headers.get('content-type') ?? 'application/json'
+    if (wire.behaviour === 'answer after 2 s') await sleep(2_000, undefined, { ref: false })
+    if (wire.behaviour === 'cut the connection') {
+      response.writeHead(200, { 'content-type': type, 'content-length': text.length })
+      response.write(text.slice(0, text.length / 2), () => request.socket.destroy())
+      return
+    }
     response.writeHead(answer.status, { 'content-type': type }).end(wire.rewrite?.(text, body.toString()) ?? text)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -88,4 +119,15 @@ export async function startWire(target: string): Promise<Wire> {
     },
   }
   return wire
+}
+
+function spoil(text: string, behaviour: Behaviour): string {
+  if (behaviour === 'truncate the JSON') return text.slice(0, text.length / 2)
+  const spoilOne = SPOILED[behaviour]
+  return spoilOne ? JSON.stringify(JSON.parse(text).map(spoilOne)) : text
+}
+
+/** The JSON-RPC calls inside the recorded requests: one list per HTTP request. */
+export function callsIn({ bodies }: Wire): { method: string; params: unknown[] }[][] {
+  return bodies.map((body) => [JSON.parse(body)].flat())
 }
