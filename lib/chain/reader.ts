@@ -67,10 +67,10 @@ const ARB_SYS: Address = '0x0000000000000000000000000000000000000064'
 const arbSysAbi = parseAbi(['function arbBlockNumber() view returns (uint256)'])
 
 const blockViews = {
-  arbBlockNumber: view(ARB_SYS, arbSysAbi, 'arbBlockNumber', []),
   blockNumber: view(MULTICALL3, multicall3Abi, 'getBlockNumber', []),
   timestamp: view(MULTICALL3, multicall3Abi, 'getCurrentBlockTimestamp', []),
 }
+const arbitrumBlockViews = { ...blockViews, arbBlockNumber: view(ARB_SYS, arbSysAbi, 'arbBlockNumber', []) }
 
 /** A reader of one chain. It remembers, while it lives, whether the chain's nodes refuse state overrides. */
 export function chainReader(chain: EvmChain, rpc: Rpc) {
@@ -86,8 +86,8 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
     const tag = at === undefined ? 'latest' : numberToHex(at)
     const byOverride = !overridesRefused && queries.some(hasSlots)
     const [views, ...rest] = await rpc([
-      viewsCall(queries, tag, overridesRefused ? undefined : pretend),
-      ...(byOverride ? [storageCall(queries, tag)] : []),
+      viewsCall(chain, queries, tag, overridesRefused ? undefined : pretend),
+      ...(byOverride ? [storageCall(chain, queries, tag)] : []),
       ...along,
     ])
     const { block, answers } = decodeViews(chain, queries, views)
@@ -131,8 +131,13 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
   return { chain, read, readOne, simulate }
 }
 
-function viewsCall(queries: readonly Reads[], tag: string, pretend: ReadOptions['pretend']): RpcRequest {
-  const calls = [...Object.values(blockViews), ...queries.flatMap(({ views }) => Object.values(views))]
+function viewsCall(
+  chain: EvmChain,
+  queries: readonly Reads[],
+  tag: string,
+  pretend: ReadOptions['pretend'],
+): RpcRequest {
+  const calls = [...Object.values(blockViewsOf(chain)), ...queries.flatMap(({ views }) => Object.values(views))]
   const overrides = pretend && { [pretend.address]: { stateDiff: { [pretend.slot]: pretend.word } } }
   return {
     method: 'eth_call',
@@ -140,10 +145,10 @@ function viewsCall(queries: readonly Reads[], tag: string, pretend: ReadOptions[
   }
 }
 
-function storageCall(queries: readonly Reads[], tag: string): RpcRequest {
+function storageCall(chain: EvmChain, queries: readonly Reads[], tag: string): RpcRequest {
   const stored = queries.filter(hasSlots)
   const loads = stored.map(({ address, slots }) => ({ to: address, data: concat(Object.values(slots)) }))
-  const data = encodeAggregate([...Object.values(blockViews), ...loads])
+  const data = encodeAggregate([...Object.values(blockViewsOf(chain)), ...loads])
   const overrides = Object.fromEntries(stored.map(({ address }) => [address, { code: STORAGE_LOADER }]))
   return { method: 'eth_call', params: [{ to: MULTICALL3, data }, tag, overrides] }
 }
@@ -172,9 +177,14 @@ function decodeStorage(chain: EvmChain, queries: readonly Reads[], outcome: RpcO
   return words.every((word) => word !== undefined) ? { block, words } : undefined
 }
 
+/** ArbSys is asked on Arbitrum alone: other chains have something else at its address. */
+function blockViewsOf({ id }: EvmChain): typeof blockViews & Partial<typeof arbitrumBlockViews> {
+  return id === 42161 ? arbitrumBlockViews : blockViews
+}
+
 function takeBlock(chain: EvmChain, returned: (Hex | undefined)[]): Block {
-  const { arbBlockNumber, blockNumber, timestamp } = takeAnswers(blockViews, returned)
-  const number = chain.id === 42161 ? (arbBlockNumber ?? blockNumber) : blockNumber
+  const { arbBlockNumber, blockNumber, timestamp } = takeAnswers(blockViewsOf(chain), returned)
+  const number = arbBlockNumber ?? blockNumber
   if (number === undefined || timestamp === undefined) throw new AppError('upstream_bad_answer')
   return { number, timestamp }
 }

@@ -42,11 +42,16 @@ function readJsonObject(event: APIGatewayProxyEventV2): unknown {
   const bytes = Buffer.from(event.body ?? '', event.isBase64Encoded ? 'base64' : 'utf8')
   if (bytes.length > MAX_BODY_BYTES) throw new AppError('payload_too_large')
   if (bytes.length === 0) return {}
-  try {
-    const json: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-    if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json
-  } catch (cause) {
-    throw new AppError('invalid_json', { cause })
-  }
+  const json = parseJson(bytes)
+  if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json
   throw new AppError('invalid_json')
+}
+
+function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    // Not the cause: it quotes the body, and causes are logged.
+    throw new AppError('invalid_json')
+  }
 }
