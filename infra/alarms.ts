@@ -1,0 +1,80 @@
+import { Duration, Stack } from 'aws-cdk-lib'
+import type { HttpStage } from 'aws-cdk-lib/aws-apigatewayv2'
+import { Alarm, ComparisonOperator, type IMetric, MathExpression, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch'
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
+import { FilterPattern } from 'aws-cdk-lib/aws-logs'
+import { Topic } from 'aws-cdk-lib/aws-sns'
+import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions'
+import { Construct } from 'constructs'
+import type { JobContract } from '../lib/lambda/contract.ts'
+import type { FunctionName } from './functions.ts'
+import type { ServiceFunction } from './service-function.ts'
+
+type Condition = { readonly metric: IMetric; readonly threshold: number; readonly periods?: number }
+
+/** All alarms of a stage, told to one topic. Each says what users notice. */
+export class Alarms extends Construct {
+  readonly #topic: Topic
+
+  constructor(scope: Construct, email: string | undefined) {
+    super(scope, 'Alarms')
+    // Not encrypted with the account's SNS key: alarms may not use that key, and they tell no secret.
+    this.#topic = new Topic(this, 'Topic')
+    if (email) this.#topic.addSubscription(new EmailSubscription(email))
+  }
+
+  /** Alarms when an endpoint crashed or answered that something went wrong on our side. */
+  onEndpoint(name: FunctionName, { lambda, logGroup }: ServiceFunction, impact: string): void {
+    const period = Duration.minutes(5)
+    // The frame answers a failure of ours with 500 and logs it as an error: to Lambda that is a success.
+    const logged = logGroup.addMetricFilter('Errors', {
+      filterPattern: FilterPattern.stringValue('$.level', '=', 'ERROR'),
+      metricNamespace: Stack.of(this).stackName,
+      metricName: `${name} errors`,
+    })
+    const metric = new MathExpression({
+      expression: 'FILL(crashed, 0) + FILL(logged, 0)',
+      usingMetrics: {
+        crashed: lambda.metricErrors({ period }),
+        logged: logged.metric({ statistic: 'Sum', period }),
+      },
+      period,
+    })
+    this.#alarm(name, impact, { metric, threshold: 1 })
+  }
+
+  /** Alarms when one input of a job failed three times on end, or once where the job runs that seldom. */
+  onJob(name: FunctionName, { lambda }: ServiceFunction, { impact, everyMinutes }: JobContract): void {
+    const minutes = Math.max(5, everyMinutes)
+    const metric = lambda.metricErrors({ period: Duration.minutes(minutes) })
+    this.#alarm(name, impact, { metric, threshold: Math.min(3, Math.floor(minutes / everyMinutes)) })
+  }
+
+  /** Alarms when more than one request in twenty fails, for a quarter of an hour. */
+  onApi(stage: HttpStage): void {
+    const period = Duration.minutes(5)
+    const metric = new MathExpression({
+      // Of a handful of requests one failure says nothing.
+      expression: 'IF(requests < 20, 0, 100 * failed / requests)',
+      usingMetrics: {
+        failed: stage.metricServerError({ statistic: 'Sum', period }),
+        requests: stage.metricCount({ period }),
+      },
+      period,
+    })
+    const impact = 'More than 5 % of requests fail: a chain is unreachable, or a function is broken or throttled.'
+    this.#alarm('api', `${impact} The access log names the routes.`, { metric, threshold: 5, periods: 3 })
+  }
+
+  #alarm(id: string, impact: string, { metric, threshold, periods = 1 }: Condition): void {
+    const alarm = new Alarm(this, id, {
+      alarmDescription: impact,
+      metric,
+      threshold,
+      evaluationPeriods: periods,
+      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+    })
+    alarm.addAlarmAction(new SnsAction(this.#topic))
+  }
+}

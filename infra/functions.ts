@@ -1,0 +1,55 @@
+import { endpoints, jobs } from '../functions/contracts.ts'
+import type { EndpointContract, JobContract } from '../lib/lambda/contract.ts'
+import type { TABLES, TableKey } from './tables.ts'
+
+type Contracts = typeof endpoints & typeof jobs
+
+/** The folder of one function in `functions/`. */
+export type FunctionName = keyof Contracts
+
+/** Every endpoint's contract, with its folder. */
+export const ENDPOINTS = Object.entries(endpoints) as readonly (readonly [keyof typeof endpoints, EndpointContract])[]
+
+/** Every job's contract, with its folder. */
+export const JOBS = Object.entries(jobs) as readonly (readonly [keyof typeof jobs, JobContract])[]
+
+/** The environment variables that one function's contract asks for. */
+type VariableOf<Name extends FunctionName> = keyof Contracts[Name]['env']['shape']
+
+/** Every environment variable that any contract asks for. */
+export type Variable = { [Name in FunctionName]: VariableOf<Name> }[FunctionName]
+
+/** The tables whose names one function's contract asks for, by the names of their variables. */
+type TableOf<Name extends FunctionName> = {
+  [Table in TableKey]: `${Uppercase<Table>}_TABLE` extends VariableOf<Name> ? Table : never
+}[TableKey]
+
+type IndexOf<Table extends TableKey> = (typeof TABLES)[Table]['indexes'][number]['name']
+
+/** What a function may do with a table: a DynamoDB action on the table itself, or a query on one of its indexes. */
+export type Access<Table extends TableKey = TableKey> =
+  | 'Query'
+  | 'GetItem'
+  | 'BatchGetItem'
+  | 'PutItem'
+  | 'UpdateItem'
+  | 'DeleteItem'
+  | `Query ${IndexOf<Table>}`
+
+/** Exactly the tables that a contract asks for. */
+type Grants<Name extends FunctionName> = {
+  readonly [Table in TableOf<Name>]: readonly [Access<Table>, ...Access<Table>[]]
+} & { readonly [Table in Exclude<TableKey, TableOf<Name>>]?: never }
+
+/** What each function does with the tables that its contract asks for, and so may do. */
+export const GRANTS = {
+  // Whoever asks who calls needs one query of the client's partition.
+  'vaults/list': { clients: ['Query'], deposits: ['BatchGetItem'] },
+  'vaults/deposit': { clients: ['Query'] },
+  'vaults/claim': { clients: ['Query'] },
+  'vaults/deposit-status': { clients: ['Query'] },
+  'system/health': {},
+  'system/openapi': {},
+  'system/unknown-route': {},
+  'jobs/refresh-chain': { clients: ['Query byChain'], deposits: ['PutItem'] },
+} as const satisfies { readonly [Name in FunctionName]: Grants<Name> }

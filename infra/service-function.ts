@@ -1,0 +1,77 @@
+import { fileURLToPath } from 'node:url'
+import { AssetHashType, DockerImage, type Duration, type RemovalPolicy } from 'aws-cdk-lib'
+import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import {
+  Architecture,
+  Code,
+  type EventInvokeConfigOptions,
+  Function as LambdaFunction,
+  LoggingFormat,
+  Runtime,
+  Tracing,
+} from 'aws-cdk-lib/aws-lambda'
+import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
+import { Construct } from 'constructs'
+import { writeBundle } from './bundling.ts'
+import type { FunctionName } from './functions.ts'
+
+type Settings = {
+  readonly description: string
+  readonly variables: Readonly<Record<string, string>>
+  readonly permissions: readonly PolicyStatement[]
+  readonly memoryMiB: number
+  readonly timeout: Duration
+  /** How failed runs are tried again, where nobody waits for an answer. */
+  readonly retries?: Pick<EventInvokeConfigOptions, 'retryAttempts' | 'maxEventAge'>
+  readonly logs: { readonly retention: RetentionDays; readonly removalPolicy: RemovalPolicy }
+}
+
+/** One function of the service, with a role and a log group of its own. */
+export class ServiceFunction extends Construct {
+  readonly lambda: LambdaFunction
+  readonly logGroup: LogGroup
+
+  constructor(scope: Construct, name: FunctionName, settings: Settings) {
+    super(scope, pascalCase(name))
+    this.logGroup = new LogGroup(this, 'Logs', settings.logs)
+
+    const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
+    this.logGroup.grantWrite(role)
+    for (const permission of settings.permissions) role.addToPolicy(permission)
+
+    this.lambda = new LambdaFunction(this, 'Function', {
+      description: settings.description,
+      runtime: Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      handler: 'index.handler',
+      code: bundledCode(name),
+      memorySize: settings.memoryMiB,
+      timeout: settings.timeout,
+      ...settings.retries,
+      environment: { ...settings.variables, NODE_OPTIONS: '--enable-source-maps' },
+      role,
+      logGroup: this.logGroup,
+      loggingFormat: LoggingFormat.JSON,
+      tracing: Tracing.ACTIVE,
+    })
+  }
+}
+
+function bundledCode(name: FunctionName): Code {
+  return Code.fromAsset(fileURLToPath(new URL(`../functions/${name}`, import.meta.url)), {
+    assetHashType: AssetHashType.OUTPUT,
+    bundling: {
+      image: DockerImage.fromRegistry('never-used'),
+      local: {
+        tryBundle: (directory) => {
+          writeBundle(name, directory)
+          return true
+        },
+      },
+    },
+  })
+}
+
+function pascalCase(name: string): string {
+  return name.replaceAll(/(?:^|\W)(\w)/g, (_, letter: string) => letter.toUpperCase())
+}

@@ -1,0 +1,192 @@
+import { CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib'
+import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb'
+import { Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events'
+import { LambdaFunction as FunctionTarget } from 'aws-cdk-lib/aws-events-targets'
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
+import { LogGroup } from 'aws-cdk-lib/aws-logs'
+import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
+import type { Construct } from 'constructs'
+import type { EndpointContract, JobContract } from '../lib/lambda/contract.ts'
+import { Alarms } from './alarms.ts'
+import { configSecretName, ENVIRONMENTS, type Stage, type StageEnvironment } from './environments.ts'
+import { type Access, ENDPOINTS, type FunctionName, GRANTS, JOBS, type Variable } from './functions.ts'
+import { ServiceApi } from './http-api.ts'
+import { ServiceFunction } from './service-function.ts'
+import { TABLES, type TableDefinition, type TableKey, tableName } from './tables.ts'
+
+type Contract = EndpointContract | JobContract
+type Work = Pick<ConstructorParameters<typeof ServiceFunction>[2], 'memoryMiB' | 'timeout' | 'retries'>
+
+const ENDPOINT_WORK: Work = {
+  // One whole vCPU. A request runs on one thread: less would stretch cold starts, more would buy nothing.
+  memoryMiB: 1769,
+  // What a request may take, all upstreams included. Half a second earlier the frame answers 504 by itself.
+  timeout: Duration.seconds(10),
+}
+
+/** One stage of the service on AWS: what the contracts ask for, and nothing else. */
+export class ServiceStack extends Stack {
+  readonly #environment: StageEnvironment
+  readonly #tables: Readonly<Record<TableKey, Table>>
+  readonly #config: Secret
+  readonly #variables: Readonly<Record<Variable, string>>
+
+  constructor(scope: Construct, stage: Stage, version: string) {
+    const environment: StageEnvironment = ENVIRONMENTS[stage]
+    super(scope, `vaultline-${stage}`, {
+      description: `The Vaultline wallet service, ${stage}`,
+      tags: { service: 'vaultline', stage },
+      terminationProtection: environment.retain,
+    })
+    this.#environment = environment
+    this.#tables = { clients: this.#table(stage, 'clients'), deposits: this.#table(stage, 'deposits') }
+    this.#config = this.#secret(stage)
+    this.#variables = {
+      CLIENTS_TABLE: this.#tables.clients.tableName,
+      DEPOSITS_TABLE: this.#tables.deposits.tableName,
+      CONFIG_SECRET: this.#config.secretArn,
+      SERVICE_VERSION: version,
+    }
+
+    const alarms = new Alarms(this, environment.alarmEmail)
+    const api = new ServiceApi(this, {
+      ...environment,
+      name: this.stackName,
+      methods: ENDPOINTS.map(([, { method }]) => method),
+      accessLogs: new LogGroup(this, 'AccessLogs', {
+        ...this.#logs(),
+        // Logs that AWS services write themselves need no place in the account's log policy under this prefix.
+        logGroupName: `/aws/vendedlogs/${this.stackName}/access`,
+      }),
+    })
+    for (const [name, contract] of ENDPOINTS) {
+      const deployed = this.#deploy(name, contract, ENDPOINT_WORK)
+      api.route(contract, deployed.lambda)
+      alarms.onEndpoint(name, deployed, contract.impact)
+    }
+    for (const [name, contract] of JOBS) {
+      const deployed = this.#deploy(name, contract, jobWork(contract))
+      this.#schedule(contract, deployed)
+      alarms.onJob(name, deployed, contract)
+    }
+    alarms.onApi(api.stage)
+
+    new CfnOutput(this, 'ApiUrl', { value: api.url })
+  }
+
+  #table(stage: Stage, key: TableKey): Table {
+    const { partitionKey, sortKey, indexes }: TableDefinition = TABLES[key]
+    const table = new Table(this, `${key}-table`, {
+      // Given, not generated: the operators' command addresses the tables by stage.
+      tableName: tableName(stage, key),
+      partitionKey: attribute(partitionKey),
+      sortKey: attribute(sortKey),
+      billingMode: BillingMode.PAY_PER_REQUEST,
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+      // The account's own DynamoDB key: its use shows in CloudTrail, and no function needs a permission for it. A key
+      // of ours would cost $1 a month each and keep out nobody whom the account's IAM lets in.
+      encryption: TableEncryption.AWS_MANAGED,
+      deletionProtection: this.#environment.retain,
+      removalPolicy: this.#removalPolicy(),
+    })
+    for (const { name, ...keys } of indexes) {
+      table.addGlobalSecondaryIndex({
+        indexName: name,
+        partitionKey: attribute(keys.partitionKey),
+        sortKey: attribute(keys.sortKey),
+      })
+    }
+    return table
+  }
+
+  /**
+   * The secret starts with no RPC URL, so that chains are read at the registry's public ones; an operator stores more
+   * (docs/deploy.md). CloudFormation writes a secret's value again only when its `GenerateSecretString` changes: what
+   * stands there must stay as it is, for a change of it would replace what operators stored in every stage.
+   */
+  #secret(stage: Stage): Secret {
+    return new Secret(this, 'Config', {
+      secretName: configSecretName(stage),
+      description: 'RPC URLs by chain id; see docs/deploy.md',
+      generateSecretString: { secretStringTemplate: '{"rpcUrls":{}}', generateStringKey: 'unused' },
+      removalPolicy: this.#removalPolicy(),
+    })
+  }
+
+  #deploy(name: FunctionName, contract: Contract, work: Work): ServiceFunction {
+    const variables = Object.keys(contract.env.shape)
+    return new ServiceFunction(this, name, {
+      ...work,
+      description: contract.summary,
+      variables: Object.fromEntries(variables.map((variable) => [variable, this.#value(name, variable)])),
+      permissions: [...this.#tablePermissions(name), ...this.#secretPermissions(variables)],
+      logs: this.#logs(),
+    })
+  }
+
+  #value(name: FunctionName, variable: string): string {
+    const values: Readonly<Record<string, string>> = this.#variables
+    const value = values[variable]
+    if (value === undefined) throw new Error(`${name} asks for ${variable}, which the stack does not know.`)
+    return value
+  }
+
+  #tablePermissions(name: FunctionName): PolicyStatement[] {
+    const grants: Readonly<Record<string, readonly Access[]>> = GRANTS[name]
+    return Object.entries(this.#tables).flatMap(([key, { tableArn }]) =>
+      (grants[key] ?? []).map((access) => {
+        const [action, index] = access.split(' ')
+        return new PolicyStatement({
+          actions: [`dynamodb:${action}`],
+          resources: [index ? `${tableArn}/index/${index}` : tableArn],
+        })
+      }),
+    )
+  }
+
+  #secretPermissions(variables: readonly string[]): PolicyStatement[] {
+    if (!variables.includes('CONFIG_SECRET')) return []
+    return [new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [this.#config.secretArn] })]
+  }
+
+  // No reserved concurrency: the runs of different inputs then never wait for each other, and a new account, which may
+  // run ten functions at a time, has none to reserve. One input's runs do not overlap, by their time-out.
+  #schedule({ summary, runs, everyMinutes }: JobContract, { lambda, node }: ServiceFunction): void {
+    for (const run of runs) {
+      new Rule(this, `${node.id} ${JSON.stringify(run)}`, {
+        description: summary,
+        schedule: Schedule.rate(Duration.minutes(everyMinutes)),
+        targets: [
+          new FunctionTarget(lambda, {
+            event: RuleTargetInput.fromObject(run),
+            retryAttempts: 1,
+            maxEventAge: Duration.minutes(everyMinutes),
+          }),
+        ],
+      })
+    }
+  }
+
+  #logs() {
+    return { retention: this.#environment.logRetentionDays, removalPolicy: this.#removalPolicy() }
+  }
+
+  #removalPolicy(): RemovalPolicy {
+    return this.#environment.retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY
+  }
+}
+
+/** A run ends before the next one of the same input begins, within the quarter of an hour that Lambda allows. */
+function jobWork({ everyMinutes }: JobContract): Work {
+  return {
+    // A run waits for a chain nearly all its time, and nobody waits for the run: a third of a vCPU is enough.
+    memoryMiB: 512,
+    timeout: Duration.seconds(Math.min(everyMinutes * 60 - 10, 15 * 60)),
+    // A failed run is tried once more, unless the next one is due by then.
+    retries: { retryAttempts: 1, maxEventAge: Duration.minutes(Math.min(everyMinutes, 6 * 60)) },
+  }
+}
+
+function attribute({ name, type }: TableDefinition['partitionKey']) {
+  return { name, type: { S: AttributeType.STRING, N: AttributeType.NUMBER }[type] }
+}
