@@ -1,0 +1,42 @@
+import { gzipSync } from 'node:zlib'
+import { type Bundle, bundle, bundleBudget } from '../infra/bundling.ts'
+import { ENDPOINTS, type FunctionName, JOBS } from '../infra/functions.ts'
+
+/** One function's line: its name, minified and gzip sizes and budget in KiB, and what takes most of the room. */
+function describe(name: FunctionName, { code, bytesByFile }: Bundle): string[] {
+  const sizes = [code.length / 1024, gzipSync(code).length / 1024, bundleBudget(name)]
+  return [name, ...sizes.map((size) => size.toFixed(0)), largestPackages(bytesByFile).join(', ')]
+}
+
+function largestPackages(bytesByFile: ReadonlyMap<string, number>): string[] {
+  const byPackage = new Map<string, number>()
+  for (const [file, bytes] of bytesByFile) {
+    const name = packageOf(file)
+    byPackage.set(name, (byPackage.get(name) ?? 0) + bytes)
+  }
+  const largest = [...byPackage].sort(([, left], [, right]) => right - left).slice(0, 5)
+  return largest.map(([name, bytes]) => `${name} ${(bytes / 1024).toFixed(0)}`)
+}
+
+function packageOf(file: string): string {
+  return file.match(/.*node_modules\/((?:@[^/]+\/)?[^/]+)/)?.[1] ?? 'our own code'
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []
+  const isNumber = (column: number) => column > 0 && column < 4
+  const line = (row: readonly string[]) =>
+    row.map((cell, i) => (isNumber(i) ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0))).join('  ')
+  return rows.map((row) => line(row).trimEnd()).join('\n')
+}
+
+const names = [...ENDPOINTS, ...JOBS].map(([name]) => name)
+const bundles = names.map((name) => ({ name, made: bundle(name) }))
+const headings = ['function', 'KiB', 'gzip', 'budget', 'largest (KiB)']
+process.stdout.write(`${table([headings, ...bundles.map(({ name, made }) => describe(name, made))])}\n`)
+
+const tooLarge = bundles.filter(({ name, made }) => made.code.length > bundleBudget(name) * 1024)
+if (tooLarge.length > 0) {
+  process.stderr.write(`Over budget: ${tooLarge.map(({ name }) => name).join(', ')}\n`)
+  process.exitCode = 1
+}

@@ -1,0 +1,85 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, describe, expect, test } from 'vitest'
+import { bundleBudget, writeBundle } from '../../infra/bundling.ts'
+import { ENDPOINTS, JOBS } from '../../infra/functions.ts'
+import { createApiKey } from '../../lib/clients/api-key.ts'
+
+const NAMES = [...ENDPOINTS, ...JOBS].map(([name]) => name)
+
+const directory = mkdtempSync(join(tmpdir(), 'vaultline-bundles-'))
+afterAll(() => rmSync(directory, { recursive: true }))
+const bundles = new Map(NAMES.map((name) => [name, writeBundle(name, join(directory, name))]))
+
+describe.each(NAMES)('%s', (name) => {
+  test('is within its budget', () => {
+    expect(bundles.get(name)?.code.length).toBeLessThanOrEqual(bundleBudget(name) * 1024)
+  })
+
+  test('loads in a Node 24 that has nothing else, and nothing in its environment', async () => {
+    const loaded = await run(name, 'console.log(process.version, typeof handler)')
+    expect(loaded).toMatch(/^v24\.\S+ function\n$/)
+  })
+})
+
+test('what is bundled is only what runs: no other way to find credentials', () => {
+  const files = [...bundles.values()].flatMap(({ bytesByFile }) => [...bytesByFile.keys()])
+  expect(files).toContain('infra/lambda-credentials.ts')
+  expect(files.filter((file) => /credential-provider|nested-clients/.test(file))).toEqual([])
+})
+
+test('a bundle signs its requests to AWS with the credentials that Lambda gives it', async () => {
+  const requests: IncomingHttpHeaders[] = []
+  const aws = createServer((request, response) => {
+    requests.push(request.headers)
+    const isSecret = String(request.headers['x-amz-target']).startsWith('secretsmanager')
+    response.setHeader('content-type', 'application/x-amz-json-1.0')
+    response.end(JSON.stringify(isSecret ? { SecretString: '{"rpcUrls":{}}' } : { Items: [], Count: 0 }))
+  })
+  await new Promise<void>((listening) => aws.listen(0, '127.0.0.1', listening))
+  const { port } = aws.address() as AddressInfo
+  const event = {
+    headers: { 'x-join-key': createApiKey('test', 'aaaaaaaaaa', (size) => Buffer.alloc(size)) },
+    requestContext: { requestId: 'some-request', http: { method: 'GET', path: '/' } },
+  }
+  const context = '{ getRemainingTimeInMillis: () => 10_000 }'
+  const script = `console.log((await handler(${JSON.stringify(event)}, ${context})).statusCode)`
+  const reply = await run('vaults/list', script, {
+    AWS_ENDPOINT_URL: `http://127.0.0.1:${port}`,
+    AWS_REGION: 'eu-west-1',
+    AWS_ACCESS_KEY_ID: 'THEROLESKEY',
+    AWS_SECRET_ACCESS_KEY: 'secret',
+    AWS_SESSION_TOKEN: 'the-session',
+    CLIENTS_TABLE: 'clients',
+    DEPOSITS_TABLE: 'deposits',
+    CONFIG_SECRET: 'config',
+  }).finally(() => aws.close())
+
+  expect(reply.trimEnd().split('\n').at(-1)).toBe('401')
+  expect(requests.map((headers) => headers['x-amz-target'])).toEqual([
+    'secretsmanager.GetSecretValue',
+    'DynamoDB_20120810.Query',
+  ])
+  for (const headers of requests) {
+    expect(headers.authorization).toContain('Credential=THEROLESKEY/')
+    expect(headers['x-amz-security-token']).toBe('the-session')
+  }
+})
+
+/** What a script prints that is given a bundle's handler, in a process with this environment alone. */
+async function run(name: string, script: string, env: Record<string, string> = {}): Promise<string> {
+  const url = pathToFileURL(join(directory, name, 'index.mjs')).href
+  const source = `const { handler } = await import(${JSON.stringify(url)})\n${script}`
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--enable-source-maps', '--input-type=module', '--eval', source],
+    { env, cwd: directory },
+  )
+  return stdout
+}

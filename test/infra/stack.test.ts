@@ -1,0 +1,389 @@
+import { execFile } from 'node:child_process'
+import { globSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { endpoints, jobs } from '../../functions/contracts.ts'
+import { ENVIRONMENTS, STAGES, type StageEnvironment } from '../../infra/environments.ts'
+import type { FunctionName } from '../../infra/functions.ts'
+import { TABLES, type TableDefinition } from '../../infra/tables.ts'
+import type { EndpointContract, JobContract } from '../../lib/lambda/contract.ts'
+import { synthesize } from './synthesize.ts'
+
+const ENDPOINTS: [string, EndpointContract][] = Object.entries(endpoints)
+const JOBS: [string, JobContract][] = Object.entries(jobs)
+const CONTRACTS: [string, EndpointContract | JobContract][] = [...ENDPOINTS, ...JOBS]
+const RUNS = JOBS.flatMap(([name, contract]) => contract.runs.map((run) => ({ name, contract, run })))
+
+/** All that each function may do besides writing its own log and traces. Argue for every line that is added here. */
+const PERMISSIONS: Record<FunctionName, [action: string, resource: string][]> = {
+  'vaults/list': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:BatchGetItem', 'depositstable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+  ],
+  'vaults/deposit': [
+    ['dynamodb:Query', 'clientstable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+  ],
+  'vaults/claim': [
+    ['dynamodb:Query', 'clientstable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+  ],
+  'vaults/deposit-status': [
+    ['dynamodb:Query', 'clientstable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+  ],
+  'system/health': [],
+  'system/openapi': [],
+  'system/unknown-route': [],
+  'jobs/refresh-chain': [
+    ['dynamodb:Query', 'clientstable/index/byChain'],
+    ['dynamodb:PutItem', 'depositstable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+  ],
+}
+
+/** What each variable that a contract can ask for holds. */
+const VALUES: Record<string, string> = {
+  CLIENTS_TABLE: 'clientstable',
+  DEPOSITS_TABLE: 'depositstable',
+  CONFIG_SECRET: 'Config',
+  SERVICE_VERSION: '1.2.3',
+}
+
+/** What an access log may hold: nothing that a caller sent but the route and the method in it. */
+const LOGGED = [
+  ['time', 'requestTime'],
+  ['requestId', 'requestId'],
+  ['route', 'routeKey'],
+  ['status', 'status'],
+  ['milliseconds', 'responseLatency'],
+  ['functionMilliseconds', 'integrationLatency'],
+  ['bytes', 'responseLength'],
+  ['gatewayError', 'error.responseType'],
+  ['functionError', 'integrationErrorMessage'],
+]
+
+const synthesized = new Map(STAGES.map((stage) => [stage, synthesize(stage)]))
+
+describe.each(STAGES)('%s', (stage) => {
+  const environment: StageEnvironment = ENVIRONMENTS[stage]
+  const isProduction = stage === 'prod'
+  const retained = isProduction ? 'Retain' : 'Delete'
+  const { resources, outputs, tags, terminationProtection, ofType } = synthesized.get(stage) ?? synthesize(stage)
+
+  test('consists of what contracts ask for and of nothing else', () => {
+    const byType = Map.groupBy(Object.values(resources), ({ Type }) => Type)
+    expect(Object.fromEntries([...byType].map(([type, found]) => [type, found.length]))).toEqual({
+      'AWS::ApiGatewayV2::Api': 1,
+      'AWS::ApiGatewayV2::Stage': 1,
+      'AWS::ApiGatewayV2::Route': expectedRoutes().length,
+      'AWS::ApiGatewayV2::Integration': ENDPOINTS.length,
+      'AWS::Lambda::Function': CONTRACTS.length,
+      'AWS::Lambda::EventInvokeConfig': JOBS.length,
+      'AWS::Lambda::Permission': ENDPOINTS.length + RUNS.length,
+      'AWS::IAM::Role': CONTRACTS.length,
+      'AWS::IAM::Policy': CONTRACTS.length,
+      'AWS::Events::Rule': RUNS.length,
+      'AWS::Logs::LogGroup': CONTRACTS.length + 1,
+      'AWS::Logs::MetricFilter': ENDPOINTS.length,
+      'AWS::CloudWatch::Alarm': CONTRACTS.length + 1,
+      'AWS::SNS::Topic': 1,
+      'AWS::DynamoDB::Table': Object.keys(TABLES).length,
+      'AWS::SecretsManager::Secret': 1,
+    })
+  })
+
+  test('routes each contract, and nothing else, to its own function', () => {
+    const integrations = ofType('AWS::ApiGatewayV2::Integration')
+    const routes = Object.values(ofType('AWS::ApiGatewayV2::Route')).map(({ RouteKey, AuthorizationType, Target }) => {
+      expect(AuthorizationType).toBe('NONE')
+      return [RouteKey, integrations[String(Target).replace('integrations/', '')]]
+    })
+    expect(Object.fromEntries(routes)).toEqual(
+      Object.fromEntries(
+        expectedRoutes().map(([route, name]) => [
+          route,
+          {
+            ApiId: 'ApiHttpApi',
+            IntegrationType: 'AWS_PROXY',
+            IntegrationUri: `${idOf(name)}Function`,
+            PayloadFormatVersion: '2.0',
+          },
+        ]),
+      ),
+    )
+  })
+
+  test('lets the gateway and the schedules invoke their own functions alone', () => {
+    const api = 'arn:aws:execute-api:region:account:ApiHttpApi'
+    const fromGateway = ENDPOINTS.map(([name, { path }]) => [
+      `${idOf(name)}Function`,
+      'apigateway.amazonaws.com',
+      path === '$default' ? `${api}/*/*/*` : `${api}/*/*${path}`,
+    ])
+    const fromSchedules = RUNS.map(({ name, run }) => [
+      `${idOf(name)}Function`,
+      'events.amazonaws.com',
+      ruleOf(name, run),
+    ])
+    const permissions = Object.values(ofType('AWS::Lambda::Permission')).map(
+      ({ FunctionName, Principal, SourceArn, ...rest }) => {
+        expect(rest).toEqual({ Action: 'lambda:InvokeFunction' })
+        return [FunctionName, Principal, SourceArn]
+      },
+    )
+    expect(permissions.toSorted()).toEqual([...fromGateway, ...fromSchedules].toSorted())
+  })
+
+  test.each(CONTRACTS)('%s runs on ARM and Node 24, with a role and a log of its own', (name, contract) => {
+    const id = idOf(name)
+    const isJob = 'runs' in contract
+    expect(ofType('AWS::Lambda::Function')[`${id}Function`]).toEqual({
+      Architectures: ['arm64'],
+      Code: expect.anything(),
+      Description: contract.summary,
+      Environment: expect.anything(),
+      Handler: 'index.handler',
+      LoggingConfig: { LogFormat: 'JSON', LogGroup: `${id}Logs` },
+      MemorySize: isJob ? 512 : 1769,
+      Role: `${id}Role`,
+      Runtime: 'nodejs24.x',
+      Timeout: isJob ? contract.everyMinutes * 60 - 10 : 10,
+      TracingConfig: { Mode: 'Active' },
+    })
+    expect(resources[`${id}Logs`]).toEqual({
+      Type: 'AWS::Logs::LogGroup',
+      Properties: { RetentionInDays: environment.logRetentionDays },
+      DeletionPolicy: retained,
+      UpdateReplacePolicy: retained,
+    })
+  })
+
+  test.each(CONTRACTS)('%s has the variables that its contract asks for', (name, { env }) => {
+    const asked = Object.keys(env.shape).map((variable) => [variable, VALUES[variable]])
+    expect(ofType('AWS::Lambda::Function')[`${idOf(name)}Function`]).toHaveProperty('Environment', {
+      Variables: { ...Object.fromEntries(asked), NODE_OPTIONS: '--enable-source-maps' },
+    })
+  })
+
+  test.each(Object.entries(PERMISSIONS))('%s has its permissions', (name, permissions) => {
+    const id = idOf(name)
+    expect(ofType('AWS::IAM::Role')[`${id}Role`]).toEqual({
+      AssumeRolePolicyDocument: {
+        Statement: [{ Action: 'sts:AssumeRole', Effect: 'Allow', Principal: { Service: 'lambda.amazonaws.com' } }],
+        Version: '2012-10-17',
+      },
+    })
+    expect(ofType('AWS::IAM::Policy')[`${id}RoleDefaultPolicy`]).toEqual({
+      PolicyDocument: {
+        Statement: [
+          { Action: ['logs:CreateLogStream', 'logs:PutLogEvents'], Effect: 'Allow', Resource: `${id}Logs` },
+          ...permissions.map(([Action, Resource]) => ({ Action, Effect: 'Allow', Resource })),
+          // Traces belong to no resource: AWS knows no narrower form of this one.
+          { Action: ['xray:PutTraceSegments', 'xray:PutTelemetryRecords'], Effect: 'Allow', Resource: '*' },
+        ],
+        Version: '2012-10-17',
+      },
+      PolicyName: expect.any(String),
+      Roles: [`${id}Role`],
+    })
+  })
+
+  test.each(Object.entries<TableDefinition>(TABLES))('the table %s is as defined, and safe', (key, definition) => {
+    const { partitionKey, sortKey, indexes } = definition
+    const keys = [partitionKey, sortKey, ...indexes.flatMap((index) => [index.partitionKey, index.sortKey])]
+    const types = Object.entries(Object.fromEntries(keys.map(({ name, type }) => [name, type])))
+    expect(resources[`${key}table`]).toEqual({
+      Type: 'AWS::DynamoDB::Table',
+      Properties: {
+        TableName: `vaultline-${stage}-${key}`,
+        AttributeDefinitions: types.map(([AttributeName, AttributeType]) => ({ AttributeName, AttributeType })),
+        KeySchema: keySchema(definition),
+        ...(indexes.length > 0 && {
+          GlobalSecondaryIndexes: indexes.map((index) => ({
+            IndexName: index.name,
+            KeySchema: keySchema(index),
+            Projection: { ProjectionType: 'ALL' },
+          })),
+        }),
+        BillingMode: 'PAY_PER_REQUEST',
+        PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+        SSESpecification: { SSEEnabled: true },
+        DeletionProtectionEnabled: isProduction,
+      },
+      DeletionPolicy: retained,
+      UpdateReplacePolicy: retained,
+    })
+  })
+
+  test('the secret starts with no RPC URL, and no later deploy writes over it', () => {
+    const { Config } = resources
+    expect(Config).toEqual({
+      Type: 'AWS::SecretsManager::Secret',
+      Properties: {
+        Name: `vaultline/${stage}/config`,
+        Description: expect.any(String),
+        // Never change these two lines: CloudFormation would replace what operators stored.
+        GenerateSecretString: { SecretStringTemplate: '{"rpcUrls":{}}', GenerateStringKey: 'unused' },
+      },
+      DeletionPolicy: retained,
+      UpdateReplacePolicy: retained,
+    })
+  })
+
+  test('browsers may call from the pages of the environment, without cookies', () => {
+    const { ApiHttpApi } = ofType('AWS::ApiGatewayV2::Api')
+    const methods = new Set(ENDPOINTS.map(([, { method }]) => method).filter((method) => method !== 'ANY'))
+    expect(ApiHttpApi).toHaveProperty('CorsConfiguration', {
+      AllowOrigins: environment.corsOrigins,
+      AllowMethods: [...methods],
+      AllowHeaders: ['content-type', 'x-join-key', 'authorization', 'platform'],
+      ExposeHeaders: ['x-request-id', 'retry-after'],
+      AllowCredentials: false,
+      MaxAge: 7200,
+    })
+    expect(environment.corsOrigins.filter((origin) => new URL(origin).origin !== origin)).toEqual([])
+  })
+
+  test('requests are throttled, and logged without anything that a caller sent', () => {
+    const { ApiStage } = ofType('AWS::ApiGatewayV2::Stage')
+    expect(ApiStage).toEqual({
+      AccessLogSettings: {
+        DestinationArn: 'AccessLogs',
+        Format: JSON.stringify(Object.fromEntries(LOGGED.map(([key, variable]) => [key, `$context.${variable}`]))),
+      },
+      ApiId: 'ApiHttpApi',
+      StageName: '$default',
+      AutoDeploy: true,
+      DefaultRouteSettings: {
+        ThrottlingRateLimit: environment.throttling.requestsPerSecond,
+        ThrottlingBurstLimit: environment.throttling.burst,
+      },
+    })
+    const { AccessLogs } = resources
+    expect(AccessLogs).toMatchObject({
+      Properties: { RetentionInDays: environment.logRetentionDays },
+      DeletionPolicy: retained,
+    })
+  })
+
+  test('schedules each run of a job once', () => {
+    expect(ofType('AWS::Events::Rule')).toEqual(
+      Object.fromEntries(
+        RUNS.map(({ name, run, contract: { everyMinutes, summary } }) => [
+          ruleOf(name, run),
+          {
+            Description: summary,
+            ScheduleExpression: everyMinutes === 1 ? 'rate(1 minute)' : `rate(${everyMinutes} minutes)`,
+            State: 'ENABLED',
+            Targets: [
+              {
+                Arn: `${idOf(name)}Function`,
+                Id: 'Target0',
+                Input: JSON.stringify(run),
+                RetryPolicy: { MaximumEventAgeInSeconds: everyMinutes * 60, MaximumRetryAttempts: 1 },
+              },
+            ],
+          },
+        ]),
+      ),
+    )
+  })
+
+  test.each(CONTRACTS)('%s alarms with what users notice', (name, { impact }) => {
+    const alarm = Object.values(ofType('AWS::CloudWatch::Alarm')).filter(
+      ({ AlarmDescription }) => AlarmDescription === impact,
+    )
+    expect(alarm).toHaveLength(1)
+    expect(alarm[0]).toMatchObject({ AlarmActions: ['AlarmsTopic'], TreatMissingData: 'notBreaching' })
+    expect(JSON.stringify(alarm[0])).toContain(`{"Name":"FunctionName","Value":"${idOf(name)}Function"}`)
+  })
+
+  test.each(ENDPOINTS)('%s alarms on the failures of ours that it answered', (name) => {
+    const [filter] = Object.values(ofType('AWS::Logs::MetricFilter')).filter(
+      ({ LogGroupName }) => LogGroupName === `${idOf(name)}Logs`,
+    )
+    const metric = { MetricName: `${name} errors`, MetricNamespace: `vaultline-${stage}` }
+    expect(filter).toMatchObject({
+      FilterPattern: '{ $.level = "ERROR" }',
+      MetricTransformations: [{ ...metric, MetricValue: '1' }],
+    })
+    const alarm = ofType('AWS::CloudWatch::Alarm')[`Alarms${name.replaceAll(/\W/g, '')}`]
+    expect(alarm).toMatchObject({
+      Metrics: expect.arrayContaining([
+        {
+          Id: 'logged',
+          MetricStat: {
+            Metric: { MetricName: metric.MetricName, Namespace: metric.MetricNamespace },
+            Period: 300,
+            Stat: 'Sum',
+          },
+          ReturnData: false,
+        },
+      ]),
+      Threshold: 1,
+    })
+  })
+
+  test('tells the API address and nothing else', () => {
+    expect(outputs).toEqual({ ApiUrl: { Value: 'ApiHttpApi.ApiEndpoint' } })
+  })
+
+  test('is tagged, and protected in production', () => {
+    expect(tags).toEqual({ service: 'vaultline', stage })
+    expect(terminationProtection).toBe(isProduction)
+  })
+})
+
+test('every contract in functions/ is deployed', () => {
+  const folders = globSync('functions/**/contract.ts').map((file) => file.replaceAll(/^functions.|.contract\.ts$/g, ''))
+  expect(folders.toSorted()).toEqual(CONTRACTS.map(([name]) => name).toSorted())
+})
+
+test('all stages are synthesized without AWS credentials', async () => {
+  const outdir = mkdtempSync(join(tmpdir(), 'vaultline-app-'))
+  try {
+    const context = JSON.stringify({ 'aws:cdk:bundling-stacks': [] })
+    await promisify(execFile)(process.execPath, ['infra/app.ts'], {
+      env: { CDK_OUTDIR: outdir, CDK_CONTEXT_JSON: context, HOME: outdir },
+    })
+    const templates = readdirSync(outdir).filter((file) => file.endsWith('.template.json'))
+    expect(templates.toSorted()).toEqual(STAGES.map((stage) => `vaultline-${stage}.template.json`).toSorted())
+  } finally {
+    rmSync(outdir, { recursive: true })
+  }
+})
+
+/** Each route with the folder of its function. What takes unknown routes must not take the browsers' OPTIONS. */
+function expectedRoutes(): [string, string][] {
+  return ENDPOINTS.flatMap(([name, { method, path }]) => {
+    if (path !== '$default') return [[`${method} ${path}`, name]]
+    const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
+    return methods.flatMap((method): [string, string][] => [
+      [`${method} /`, name],
+      [`${method} /{proxy+}`, name],
+    ])
+  })
+}
+
+function keySchema({ partitionKey, sortKey }: Pick<TableDefinition, 'partitionKey' | 'sortKey'>) {
+  return [
+    { AttributeName: partitionKey.name, KeyType: 'HASH' },
+    { AttributeName: sortKey.name, KeyType: 'RANGE' },
+  ]
+}
+
+/** How the stack names what belongs to a function. */
+function idOf(name: string): string {
+  return name
+    .split(/\W/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('')
+}
+
+function ruleOf(name: string, run: unknown): string {
+  return `${idOf(name)}${JSON.stringify(run).replaceAll(/\W/g, '')}`
+}
