@@ -37,6 +37,7 @@ async function readOrCompile(): Promise<CompiledContracts> {
   const known = await readFile(cached, 'utf8').catch(() => undefined)
   if (known !== undefined) return JSON.parse(known)
 
+  onCompile?.()
   const contracts = await compile(sources)
   await mkdir(CACHE, { recursive: true })
   // Written aside and renamed, because test files that start together compile together.

@@ -8,6 +8,7 @@ import { seedClient } from '../admin/operations.ts'
 import { ENVIRONMENTS } from '../environments.ts'
 import { ACCOUNTS } from './accounts.ts'
 import { type Backends, startBackends } from './backends.ts'
+import { compileContracts } from './compile.ts'
 import { startCurator } from './curator.ts'
 import { removeState, STATE_FILE, writeState } from './state.ts'
 
@@ -28,6 +29,7 @@ try {
 }
 
 async function start(): Promise<void> {
+  await compileContracts({ onCompile: () => say('Compiling the local contracts, this once …') })
   say('Starting two chains, the tables and the providers …')
   const backends = await startBackends({ blockSeconds: BLOCK_SECONDS })
   stops.push(backends.stop)
