@@ -1,6 +1,6 @@
 import { type Address, createClient, type Hash, http, type TransactionReceipt } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { getTransactionReceipt, sendTransaction } from 'viem/actions'
+import { sendTransaction, waitForTransactionReceipt } from 'viem/actions'
 import { test as base, vi } from 'vitest'
 import { seedClient } from '../../infra/admin/operations.ts'
 import { ACCOUNTS, type LocalAccount } from '../../infra/local/accounts.ts'
@@ -104,7 +104,7 @@ async function startService(): Promise<{ service: Service; stop: () => Promise<v
       for (const { to, data, value } of transactions) {
         // With a gas limit of its own a transaction that reverts is mined too, instead of refused.
         const hash = await sendTransaction(wallet, { to, data, value: BigInt(value), gas: 3_000_000n, chain: null })
-        receipts.push(await getTransactionReceipt(wallet, { hash }))
+        receipts.push(await waitForTransactionReceipt(wallet, { hash }))
       }
       return receipts
     },
