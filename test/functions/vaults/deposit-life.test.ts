@@ -1,0 +1,419 @@
+import { getAddress } from 'viem'
+import { describe, expect } from 'vitest'
+import type { LagoonGeneration } from '../../../infra/local/deploy.ts'
+import { type HttpReply, type Service, test, USERS } from '../../support/service.ts'
+import {
+  type Asset,
+  expectFairGas,
+  expectSuccess,
+  openLagoonVault,
+  openYieldVault,
+  sharesFor,
+  type TestVault,
+} from '../../support/vaults.ts'
+
+const [ALICE, BOB, CAROL] = USERS
+
+const ASSETS = ['USDC', 'DAI', 'USDT'] as const
+const VIRTUAL_SHARES = { USDC: 10n ** 12n, DAI: 1n, USDT: 10n ** 12n }
+const UPPER_APPROVE = 70_000
+const UPPER_DEPOSIT = 500_000
+
+type LagoonCase = { readonly label: string; readonly generation: LagoonGeneration; readonly entryRate: number }
+
+const BEFORE_SYNC: LagoonCase[] = [
+  { label: '0.1', generation: '0.1', entryRate: 0 },
+  { label: '0.4', generation: '0.4', entryRate: 0 },
+]
+const WITH_SYNC: LagoonCase[] = [
+  { label: '0.5', generation: '0.5', entryRate: 0 },
+  { label: '0.6', generation: '0.6', entryRate: 0 },
+  { label: '0.6 with an entry fee', generation: '0.6', entryRate: 37 },
+]
+const ALL = [...BEFORE_SYNC, ...WITH_SYNC]
+const withAssets = (cases: readonly LagoonCase[]) =>
+  cases.flatMap((lagoon) => ASSETS.map((asset) => ({ ...lagoon, asset })))
+
+/** A vault whose share price is no round number: somebody's settled deposit has gained. */
+async function openSeasonedVault(
+  service: Service,
+  options: Omit<LagoonCase, 'label'> & { asset: Asset; chainId?: number },
+): Promise<TestVault> {
+  const { generation, entryRate, asset, chainId = 8453 } = options
+  const vault = await openLagoonVault(service, { generation, entryRate, asset, chainId })
+  await vault.request(BOB.address, vault.units('1000.000007'))
+  await vault.settle()
+  await vault.settle(vault.units('123.456789'))
+  return vault
+}
+
+async function rateOf(vault: TestVault) {
+  const [totalAssets, totalSupply] = await Promise.all([vault.read('totalAssets'), vault.read('totalSupply')])
+  return { totalAssets, totalSupply, virtualShares: VIRTUAL_SHARES[vault.asset] }
+}
+
+/** What the service says of Alice's deposit; it must be a good answer. */
+async function statusOf(vault: TestVault) {
+  const { status, body } = await vault.status(ALICE)
+  expect(status).toBe(200)
+  expect(body).toMatchObject({ vaultAddress: vault.address, userAddress: ALICE.address, chainId: vault.chain.chainId })
+  return body
+}
+
+/** Alice's deposit over HTTP, its transactions sent as they came; all must go well. */
+async function depositAndSend(vault: TestVault, amount: bigint): Promise<HttpReply> {
+  const reply = await vault.deposit(ALICE, amount)
+  expect(reply.status).toBe(200)
+  const receipts = await vault.send(ALICE, reply)
+  expectSuccess(receipts)
+  expectFairGas(reply, receipts)
+  return reply
+}
+
+async function claimAndSend(vault: TestVault): Promise<HttpReply> {
+  const reply = await vault.claim(ALICE)
+  expect(reply.status).toBe(200)
+  const receipts = await vault.send(ALICE, reply)
+  expectSuccess(receipts)
+  expectFairGas(reply, receipts)
+  return reply
+}
+
+describe('the life of a deposit', () => {
+  test.for(withAssets(ALL))(
+    'A deposit into a Lagoon $label vault of $asset is pending, then claimable with exactly the shares that its claim mints, then deposited',
+    async ({ asset, generation, entryRate }, { service }) => {
+      const vault = await openSeasonedVault(service, { generation, entryRate, asset })
+      const amount = vault.units('1234.567891')
+      const balance = await vault.balanceOf(ALICE.address)
+      expect(await statusOf(vault)).toMatchObject({ status: 'no_active_deposit' })
+
+      const deposit = await depositAndSend(vault, amount)
+      expect(deposit.body).toMatchObject({
+        approval: [{ to: vault.token, value: '0' }],
+        operations: [{ to: vault.address, value: '0' }],
+        protocol: 'lagoon',
+        chainId: 8453,
+        isCrossChain: false,
+        isAsync: true,
+      })
+      expect(await vault.balanceOf(ALICE.address)).toBe(balance - amount)
+      expect(await vault.allowance(ALICE.address)).toBe(0n)
+      // Somebody else's deposit in the same epoch is no part of hers.
+      await vault.request(CAROL.address, vault.units('77.000001'))
+      expect(await statusOf(vault)).toMatchObject({
+        status: 'pending',
+        statusDescription: 'Deposit request submitted, awaiting curator settlement.',
+        amounts: { pendingDeposit: `${amount}`, claimableShares: '0', currentShares: '0' },
+        vault: { depositEpochId: 3, isTotalAssetsValid: false },
+      })
+
+      const { totalSupply, virtualShares } = await rateOf(vault)
+      const { totalAssets } = await vault.settle(vault.units('3.141593'))
+      const shares = sharesFor(amount, { totalAssets, totalSupply, virtualShares }, entryRate)
+      expect(await statusOf(vault)).toMatchObject({
+        status: 'claimable',
+        amounts: { pendingDeposit: '0', claimableShares: `${shares}`, currentShares: '0' },
+        vault: { depositEpochId: 5 },
+      })
+
+      const claim = await claimAndSend(vault)
+      expect(claim.body).toMatchObject({
+        approval: [],
+        operations: [{ to: vault.address, value: '0' }],
+        protocol: 'lagoon',
+        chainId: 8453,
+        isCrossChain: false,
+        isAsync: true,
+        claimable: { assets: `${amount}`, shares: `${shares}` },
+      })
+      expect(await vault.read('balanceOf', ALICE.address)).toBe(shares)
+      expect(await statusOf(vault)).toMatchObject({
+        status: 'deposited',
+        amounts: { pendingDeposit: '0', claimableShares: '0', currentShares: `${shares}` },
+      })
+    },
+  )
+
+  test.for(withAssets(WITH_SYNC))(
+    'While its valuation is valid, a deposit into a Lagoon $label vault of $asset gives exactly its shares at once',
+    async ({ asset, generation, entryRate }, { service }) => {
+      const vault = await openSeasonedVault(service, { generation, entryRate, asset })
+      await vault.settleForADay(vault.units('3.141593'))
+      const amount = vault.units('1234.567891')
+      const balance = await vault.balanceOf(ALICE.address)
+      const shares = sharesFor(amount, await rateOf(vault), entryRate)
+
+      const { body } = await depositAndSend(vault, amount)
+      expect(body).toMatchObject({ protocol: 'lagoon', isAsync: false, isCrossChain: false })
+      expect(await vault.balanceOf(ALICE.address)).toBe(balance - amount)
+      expect(await vault.read('balanceOf', ALICE.address)).toBe(shares)
+      expect(await statusOf(vault)).toMatchObject({
+        status: 'deposited',
+        amounts: { pendingDeposit: '0', claimableShares: '0', currentShares: `${shares}` },
+        vault: { depositEpochId: 3, isTotalAssetsValid: true },
+      })
+    },
+  )
+
+  test.for(ASSETS.map((asset) => ({ asset })))(
+    'A deposit into a synchronous vault of $asset gives exactly its shares at once',
+    async ({ asset }, { service }) => {
+      const vault = await openYieldVault(service, { asset })
+      // Yield that came before any share makes the rate odd.
+      await vault.mint(vault.address, 1_234_567n)
+      const amount = vault.units('1234.567891')
+      const balance = await vault.balanceOf(ALICE.address)
+
+      const { body } = await depositAndSend(vault, amount)
+      expect(body).toMatchObject({ protocol: 'erc4626', chainId: 8453, isAsync: false, isCrossChain: false })
+      expect(await vault.balanceOf(ALICE.address)).toBe(balance - amount)
+      const firstRate = { totalAssets: 1_234_567n, totalSupply: 0n, virtualShares: 1n }
+      expect(await vault.read('balanceOf', ALICE.address)).toBe(sharesFor(amount, firstRate))
+
+      const rate = { ...(await rateOf(vault)), virtualShares: 1n }
+      await depositAndSend(vault, 7_000_000n)
+      const both = sharesFor(amount, firstRate) + sharesFor(7_000_000n, rate)
+      expect(await vault.read('balanceOf', ALICE.address)).toBe(both)
+    },
+  )
+
+  test.for(ALL)('Deposits into a Lagoon $label vault in one epoch add up', async (lagoon, { service }) => {
+    const vault = await openSeasonedVault(service, { ...lagoon, asset: 'USDC' })
+    await depositAndSend(vault, 1_000_003n)
+    await depositAndSend(vault, 2_000_004n)
+    expect(await statusOf(vault)).toMatchObject({ status: 'pending', amounts: { pendingDeposit: '3000007' } })
+
+    const { totalSupply, virtualShares } = await rateOf(vault)
+    const { totalAssets } = await vault.settle()
+    const shares = sharesFor(3_000_007n, { totalAssets, totalSupply, virtualShares }, lagoon.entryRate)
+    const { body } = await claimAndSend(vault)
+    expect(body.claimable).toEqual({ assets: '3000007', shares: `${shares}` })
+    expect(await vault.read('balanceOf', ALICE.address)).toBe(shares)
+  })
+
+  test.for(ALL)(
+    'A deposit into a Lagoon $label vault after a settlement claims the settled one along the way',
+    async (lagoon, { service }) => {
+      const vault = await openSeasonedVault(service, { ...lagoon, asset: 'USDC' })
+      await depositAndSend(vault, 5_000_005n)
+      await vault.settle()
+      const claimable = (await statusOf(vault)).amounts.claimableShares
+
+      await depositAndSend(vault, 6_000_006n)
+      expect(await vault.read('balanceOf', ALICE.address)).toBe(BigInt(claimable))
+      expect(await statusOf(vault)).toMatchObject({
+        status: 'pending',
+        amounts: { pendingDeposit: '6000006', claimableShares: '0', currentShares: claimable },
+      })
+
+      const { totalSupply, virtualShares } = await rateOf(vault)
+      const { totalAssets } = await vault.settle(999_999n)
+      const shares = sharesFor(6_000_006n, { totalAssets, totalSupply, virtualShares }, lagoon.entryRate)
+      await claimAndSend(vault)
+      expect(await vault.read('balanceOf', ALICE.address)).toBe(BigInt(claimable) + shares)
+    },
+  )
+
+  test('The shares of a claim are those of its own settlement, whatever the price is later', async ({ service }) => {
+    const vault = await openSeasonedVault(service, { generation: '0.5', entryRate: 0, asset: 'USDC' })
+    await depositAndSend(vault, 5_000_005n)
+    await vault.settle()
+    const claimable = (await statusOf(vault)).amounts.claimableShares
+    await vault.request(BOB.address, 10_000_000n)
+    await vault.settle(500_000_000n)
+    await vault.settle(500_000_000n)
+
+    expect((await statusOf(vault)).amounts.claimableShares).toBe(claimable)
+    const { body } = await claimAndSend(vault)
+    expect(body.claimable).toEqual({ assets: '5000005', shares: claimable })
+    expect(await vault.read('balanceOf', ALICE.address)).toBe(BigInt(claimable))
+  })
+
+  test('A deposit lives on the chain of its vault', async ({ service }) => {
+    const vault = await openSeasonedVault(service, { generation: '0.6', entryRate: 0, asset: 'DAI', chainId: 42161 })
+    service.rpc[8453]?.reset()
+    const { body } = await depositAndSend(vault, vault.units('2.5'))
+    expect(body.chainId).toBe(42161)
+    expect(await statusOf(vault)).toMatchObject({
+      status: 'pending',
+      amounts: { pendingDeposit: '2500000000000000000' },
+    })
+    await vault.settle()
+    const claim = await claimAndSend(vault)
+    expect(claim.body.chainId).toBe(42161)
+    expect(await vault.read('balanceOf', ALICE.address)).toBe(BigInt(claim.body.claimable.shares))
+    expect(service.rpc[8453]?.bodies).toEqual([])
+  })
+
+  test('A deposit of the smallest unit is a deposit', async ({ service }) => {
+    const vault = await openSeasonedVault(service, { generation: '0.6', entryRate: 0, asset: 'USDT' })
+    await depositAndSend(vault, 1n)
+    expect((await statusOf(vault)).amounts.pendingDeposit).toBe('1')
+    await vault.settle()
+    const { body } = await claimAndSend(vault)
+    expect(await vault.read('balanceOf', ALICE.address)).toBe(BigInt(body.claimable.shares))
+  })
+
+  test('The same chain and the deposit token named as the source are the same deposit', async ({ service }) => {
+    const vault = await openSeasonedVault(service, { generation: '0.5', entryRate: 0, asset: 'USDC' })
+    const plain = await vault.deposit(ALICE, 1_000_000n)
+    const named = await vault.deposit(ALICE, 1_000_000n, { srcChainId: 8453, srcToken: vault.token })
+    expect(named.status).toBe(200)
+    expect(named.body).toEqual(plain.body)
+    expectSuccess(await vault.send(ALICE, named))
+  })
+})
+
+describe('approvals', () => {
+  const AMOUNT = 5_000_000n
+  const approving = (vault: TestVault, amount: bigint) => ({
+    to: vault.token,
+    // approve(address,uint256)
+    data: `0x095ea7b3${vault.address.slice(2).toLowerCase().padStart(64, '0')}${amount.toString(16).padStart(64, '0')}`,
+    value: '0',
+  })
+
+  const KINDS: { kind: string; open: (service: Service, asset: Asset) => Promise<TestVault> }[] = [
+    {
+      kind: 'an async vault',
+      open: (service, asset) => openSeasonedVault(service, { generation: '0.5', entryRate: 0, asset }),
+    },
+    { kind: 'a sync vault', open: (service, asset) => openYieldVault(service, { asset }) },
+  ]
+  const cases = KINDS.flatMap((kind) => ASSETS.map((asset) => ({ ...kind, asset })))
+  const ordinary = cases.filter(({ asset }) => asset !== 'USDT')
+  const tether = cases.filter(({ asset }) => asset === 'USDT')
+
+  test.for(cases)(
+    'A deposit of $asset into $kind without an allowance comes with one approval of exactly its amount',
+    async ({ asset, open }, { service }) => {
+      const vault = await open(service, asset)
+      const { body } = await depositAndSend(vault, AMOUNT)
+      expect(body.approval).toEqual([approving(vault, AMOUNT)])
+      expect(await vault.allowance(ALICE.address)).toBe(0n)
+    },
+  )
+
+  test.for(cases)(
+    'A deposit of $asset into $kind with an allowance of exactly its amount needs no approval',
+    async ({ asset, open }, { service }) => {
+      const vault = await open(service, asset)
+      await vault.approve(ALICE.address, AMOUNT)
+      const { body } = await depositAndSend(vault, AMOUNT)
+      expect(body.approval).toEqual([])
+      expect(await vault.allowance(ALICE.address)).toBe(0n)
+    },
+  )
+
+  test.for(cases)(
+    'A deposit of $asset into $kind with a larger allowance needs no approval',
+    async ({ asset, open }, { service }) => {
+      const vault = await open(service, asset)
+      await vault.approve(ALICE.address, AMOUNT + 1n)
+      const { body } = await depositAndSend(vault, AMOUNT)
+      expect(body.approval).toEqual([])
+      expect(await vault.allowance(ALICE.address)).toBe(1n)
+    },
+  )
+
+  test.for(ordinary)(
+    'An allowance of $asset that is one unit too small is replaced in one step for $kind',
+    async ({ asset, open }, { service }) => {
+      const vault = await open(service, asset)
+      await vault.approve(ALICE.address, AMOUNT - 1n)
+      const { body } = await depositAndSend(vault, AMOUNT)
+      expect(body.approval).toEqual([approving(vault, AMOUNT)])
+      expect(await vault.allowance(ALICE.address)).toBe(0n)
+    },
+  )
+
+  test.for(tether)(
+    'An allowance of $asset that is one unit too small is first set to zero for $kind',
+    async ({ asset, open }, { service }) => {
+      const vault = await open(service, asset)
+      await vault.approve(ALICE.address, AMOUNT - 1n)
+      const { body } = await depositAndSend(vault, AMOUNT)
+      expect(body.approval).toEqual([approving(vault, 0n), approving(vault, AMOUNT)])
+      expect(await vault.allowance(ALICE.address)).toBe(0n)
+    },
+  )
+
+  test('An allowance for somebody else or by somebody else is none', async ({ service }) => {
+    const [vault, other] = await Promise.all([openYieldVault(service), openYieldVault(service)])
+    await vault.approve(BOB.address, AMOUNT)
+    await other.approve(ALICE.address, AMOUNT)
+    const { body } = await depositAndSend(vault, AMOUNT)
+    expect(body.approval).toEqual([approving(vault, AMOUNT)])
+  })
+})
+
+describe('what cannot be paid', () => {
+  const POOR = { address: getAddress('0x1234567890abcdef1234567890abcdef12345678') }
+  const cases = [
+    { kind: 'Lagoon 0.4', asset: 'USDC', reason: 'ERC20InsufficientBalance' },
+    { kind: 'Lagoon 0.5', asset: 'DAI', reason: 'ERC20InsufficientBalance' },
+    { kind: 'Lagoon 0.6', asset: 'USDT', reason: 'reverted without a reason' },
+    { kind: 'sync', asset: 'USDC', reason: 'ERC20InsufficientBalance' },
+    { kind: 'sync', asset: 'USDT', reason: 'reverted without a reason' },
+  ] as const
+
+  test.for(cases)(
+    "A deposit of more $asset than the user has into a $kind vault is handed out with the token's error and the upper estimate",
+    async ({ kind, asset, reason }, { service }) => {
+      const generation = kind === 'sync' ? undefined : (kind.slice(-3) as LagoonGeneration)
+      const vault = generation
+        ? await openSeasonedVault(service, { generation, entryRate: 0, asset })
+        : await openYieldVault(service, { asset })
+      await vault.mint(POOR.address, 99n)
+
+      const { status, body } = await vault.deposit(POOR, (await vault.balanceOf(POOR.address)) + 1n)
+      expect(status).toBe(200)
+      expect(body.simulation).toEqual({ status: 'reverted', reason })
+      expect(body.approval).toHaveLength(1)
+      expect(body.operations).toHaveLength(1)
+      expect(body.estimatedGas).toBe(`${UPPER_APPROVE + UPPER_DEPOSIT}`)
+    },
+  )
+
+  test('The upper estimate counts the approvals: none with an allowance, two with a USDT-like reset', async ({
+    service,
+  }) => {
+    const vault = await openSeasonedVault(service, { generation: '0.5', entryRate: 0, asset: 'USDT' })
+    const tooMuch = (await vault.balanceOf(ALICE.address)) + 1n
+    await vault.approve(ALICE.address, tooMuch)
+    const covered = await vault.deposit(ALICE, tooMuch)
+    const reset = await vault.deposit(ALICE, tooMuch + 1n)
+
+    expect(covered.body).toMatchObject({ approval: [], simulation: { status: 'reverted' } })
+    expect(covered.body.estimatedGas).toBe(`${UPPER_DEPOSIT}`)
+    expect(reset.body.approval).toHaveLength(2)
+    expect(reset.body.simulation.status).toBe('reverted')
+    expect(reset.body.estimatedGas).toBe(`${2 * UPPER_APPROVE + UPPER_DEPOSIT}`)
+  })
+})
+
+describe('addresses', () => {
+  const upper = (address: string) => `0x${address.slice(2).toUpperCase()}`
+
+  test.for([
+    { casing: 'lower', write: (address: string) => address.toLowerCase() },
+    { casing: 'upper', write: upper },
+  ])('Addresses written in $casing case give the same answers, checksummed', async ({ write }, { service }) => {
+    const vault = await openSeasonedVault(service, { generation: '0.4', entryRate: 0, asset: 'USDC' })
+    const alice = { address: write(ALICE.address) as typeof ALICE.address }
+    const deposit = await vault.deposit(alice, 1_000_000n, { vaultAddress: write(vault.address) })
+    expect(deposit.status).toBe(200)
+    expect(deposit.body.approval).toMatchObject([{ to: vault.token }])
+    expect(deposit.body.operations).toMatchObject([{ to: vault.address }])
+    expect(deposit.body).toEqual((await vault.deposit(ALICE, 1_000_000n)).body)
+    expectSuccess(await vault.send(ALICE, deposit))
+
+    const { body } = await vault.status(alice, write(vault.address))
+    expect(body).toMatchObject({ vaultAddress: vault.address, userAddress: ALICE.address, status: 'pending' })
+    await vault.settle()
+    const claim = await vault.claim(alice, write(vault.address))
+    expect(claim.body.operations).toMatchObject([{ to: vault.address }])
+    expectSuccess(await vault.send(ALICE, claim))
+  })
+})

@@ -1,0 +1,212 @@
+import {
+  type Address,
+  BaseError,
+  type ContractFunctionName,
+  ContractFunctionRevertedError,
+  createClient,
+  encodeFunctionData,
+  type Hash,
+  http,
+  parseAbi,
+  parseUnits,
+  type TransactionReceipt,
+} from 'viem'
+import { readContract, simulateContract } from 'viem/actions'
+import { expect } from 'vitest'
+import { ACCOUNTS, type LocalAccount } from '../../infra/local/accounts.ts'
+import { type Settlement, settle } from '../../infra/local/curator.ts'
+import {
+  deployLagoonVault,
+  deployYieldVault,
+  type LagoonGeneration,
+  type LagoonVaultOptions,
+  upgradeLagoonVault,
+} from '../../infra/local/deploy.ts'
+import { callRpc } from '../../infra/local/rpc.ts'
+import { type LocalTransaction, transact } from '../../infra/local/transactions.ts'
+import { LAGOON } from '../infra/local/lagoon-abi.ts'
+import type { HandedOut, HttpReply, Service } from './service.ts'
+
+/** The tokens of the local chains: of 6 decimals, of 18 decimals, and one with the habits of USDT. */
+export type Asset = 'USDC' | 'DAI' | 'USDT'
+
+const DECIMALS = { USDC: 6, DAI: 18, USDT: 6 } as const
+
+// Written apart from the service's own ABI, so that a mistake there does not hide itself.
+const ABI = [
+  ...LAGOON,
+  ...parseAbi([
+    'function setDepositCap(uint256 cap)',
+    'function disableWhitelist()',
+    'function revokeFromWhitelist(address[] accounts)',
+    'function revokeFromBlacklist(address[] accounts)',
+    'error Closed()',
+    'error NotClosing(uint8 currentState)',
+    'error ERC4626ExceededMaxDeposit(address receiver, uint256 assets, uint256 max)',
+    'error ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)',
+    'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
+  ]),
+]
+const TOKEN = parseAbi([
+  'function mint(address to, uint256 amount)',
+  'function approve(address spender, uint256 amount)',
+  'function transfer(address to, uint256 amount)',
+  'function balanceOf(address account) view returns (uint256)',
+  'function allowance(address owner, address spender) view returns (uint256)',
+])
+
+type Write = ContractFunctionName<typeof ABI, 'payable' | 'nonpayable'>
+type View = ContractFunctionName<typeof ABI, 'view' | 'pure'>
+
+/** The roles that every vault of these tests has. */
+export const ROLES = {
+  admin: ACCOUNTS.admin.address,
+  safe: ACCOUNTS.safe.address,
+  valuationManager: ACCOUNTS.valuationManager.address,
+  feeReceiver: ACCOUNTS.feeReceiver.address,
+}
+
+/** A fresh vault with a client of its own: what the client does over HTTP, and what others do on the chain. */
+export type TestVault = ReturnType<typeof testVault>
+
+type Place = { readonly chainId?: number; readonly asset?: Asset }
+type LagoonOptions = Place & Pick<LagoonVaultOptions, 'generation' | 'entryRate' | 'whitelisted'>
+
+/** A fresh Lagoon-like vault, on Base and of USDC unless told. */
+export async function openLagoonVault(service: Service, options: LagoonOptions): Promise<TestVault> {
+  const { chainId = 8453, asset = 'USDC', ...rest } = options
+  const { chain, token } = placeOf(service, chainId, asset)
+  const name = `Lagoon ${options.generation} ${asset}`
+  const address = await deployLagoonVault(chain, { ...rest, asset: token, name, symbol: 'LV' })
+  return testVault(service, { chain, token, asset, address, key: await service.createClient([{ chainId, address }]) })
+}
+
+/** A fresh synchronous vault, on Base and of USDC unless told. */
+export async function openYieldVault(service: Service, { chainId = 8453, asset = 'USDC' }: Place = {}) {
+  const { chain, token } = placeOf(service, chainId, asset)
+  const address = await deployYieldVault(chain, { asset: token, name: `Savings ${asset}`, symbol: 'YV' })
+  return testVault(service, { chain, token, asset, address, key: await service.createClient([{ chainId, address }]) })
+}
+
+function placeOf(service: Service, chainId: number, asset: Asset) {
+  const chain = service.backends.chains.find((candidate) => candidate.chainId === chainId)
+  const token = chain?.tokens.find(({ symbol }) => symbol === asset)?.address
+  if (!chain || !token) throw new Error(`There is no ${asset} on a chain ${chainId}`)
+  return { chain, token }
+}
+
+type Setting = ReturnType<typeof placeOf> & { readonly asset: Asset; readonly address: Address; readonly key: string }
+
+function testVault(service: Service, { chain, token, asset, address, key }: Setting) {
+  const { chainId } = chain
+  const client = createClient({ transport: http(chain.rpcUrl) })
+  const call = (method: string, path: string, body?: unknown) =>
+    service.call(method, `/defi-vaults/v1${path}`, { key, ...(body !== undefined && { body }) })
+  const onVault = (from: Address, functionName: Write, args: readonly unknown[]): LocalTransaction => ({
+    label: functionName,
+    from,
+    to: address,
+    data: encodeFunctionData({ abi: ABI, functionName, args } as never),
+  })
+  const onToken = (from: Address, functionName: 'mint' | 'approve' | 'transfer', to: Address, amount: bigint) => ({
+    label: functionName,
+    from,
+    to: token,
+    data: encodeFunctionData({ abi: TOKEN, functionName, args: [to, amount] }),
+  })
+  const tokenView = (functionName: 'balanceOf' | 'allowance', args: readonly Address[]) =>
+    readContract(client, { address: token, abi: TOKEN, functionName, args } as never) as Promise<bigint>
+
+  return {
+    service,
+    chain,
+    address,
+    asset,
+    token,
+
+    // The client, over HTTP
+    list: () => call('GET', '/vaults'),
+    deposit: ({ address: userAddress }: Pick<LocalAccount, 'address'>, amount: bigint, more: object = {}) =>
+      call('POST', '/defi/vault/deposit', { vaultAddress: address, amount: `${amount}`, userAddress, ...more }),
+    claim: ({ address: userAddress }: Pick<LocalAccount, 'address'>, vaultAddress: string = address) =>
+      call('POST', '/defi/vault/claim', { vaultAddress, userAddress }),
+    status: ({ address: userAddress }: Pick<LocalAccount, 'address'>, vaultAddress: string = address) =>
+      call('GET', `/defi/vault/${vaultAddress}/deposit-status?userAddress=${userAddress}`),
+
+    // The user's wallet
+    /** Signs and sends what a reply of the service hands out, in its order; the receipts, reverted or not. */
+    send(user: LocalAccount, { body }: HttpReply): Promise<TransactionReceipt[]> {
+      const transactions: HandedOut[] = [...body.approval, ...body.operations]
+      return service.send(chainId, user, transactions)
+    },
+
+    // Everybody else, on the chain
+    /** An amount of the asset in its smallest unit. */
+    units: (whole: string) => parseUnits(whole, DECIMALS[asset]),
+    /** Transactions of local accounts, mined; throws when one reverts. */
+    act: (from: Address, functionName: Write, ...args: readonly unknown[]) =>
+      transact(chain, [onVault(from, functionName, args)]),
+    approve: (from: Address, amount: bigint) => transact(chain, [onToken(from, 'approve', address, amount)]),
+    mint: (to: Address, amount: bigint) => transact(chain, [onToken(ROLES.admin, 'mint', to, amount)]),
+    giveAway: (from: Address, amount: bigint) => transact(chain, [onToken(from, 'transfer', ROLES.admin, amount)]),
+    /** A request for a deposit of freshly minted tokens, made without the service. */
+    request: (owner: Address, amount: bigint, controller = owner) =>
+      transact(chain, [
+        onToken(owner, 'mint', owner, amount),
+        onToken(owner, 'approve', address, amount),
+        onVault(owner, 'requestDeposit', [amount, controller, owner]),
+      ]),
+    /** Values the vault at its assets plus `gain` and settles what is pending. */
+    settle: (gain = 0n): Promise<Settlement> => settle(chain, address, { gain }),
+    /** The same, and the valuation stays valid for a day. */
+    async settleForADay(gain = 0n): Promise<Settlement> {
+      await transact(chain, [onVault(ROLES.safe, 'updateTotalAssetsLifespan', [86_400n])])
+      return settle(chain, address, { gain })
+    },
+    upgrade: (generation: LagoonGeneration) => upgradeLagoonVault(chain, address, generation),
+    /** Takes the code away from the vault's address. */
+    destroy: () => callRpc(chain, [{ method: 'anvil_setCode', params: [address, '0x'] }]),
+
+    // What the chain says
+    read: (functionName: View, ...args: readonly unknown[]) =>
+      readContract(client, { address, abi: ABI, functionName, args } as never) as Promise<bigint>,
+    balanceOf: (account: Address) => tokenView('balanceOf', [account]),
+    allowance: (owner: Address) => tokenView('allowance', [owner, address]),
+    /** The name of the error that the vault itself would refuse this call with now; undefined when it would accept it. */
+    async refusal(from: Address, functionName: Write, ...args: readonly unknown[]): Promise<string | undefined> {
+      try {
+        await simulateContract(client, { address, abi: ABI, functionName, args, account: from } as never)
+        return undefined
+      } catch (error) {
+        const reverted = error instanceof BaseError && error.walk((e) => e instanceof ContractFunctionRevertedError)
+        if (!(reverted instanceof ContractFunctionRevertedError)) throw error
+        return reverted.data?.errorName ?? reverted.signature ?? 'no reason'
+      }
+    },
+  }
+}
+
+/** Passes when all of these transactions were mined and none reverted. */
+export function expectSuccess(receipts: readonly { readonly status: string; readonly transactionHash: Hash }[]): void {
+  expect(receipts.length).toBeGreaterThan(0)
+  expect(receipts.map(({ status }) => status)).toEqual(receipts.map(() => 'success'))
+}
+
+/** Passes when a reply's `estimatedGas` covers what its transactions used, and is at most 1.3 times that. */
+export function expectFairGas({ body }: HttpReply, receipts: readonly TransactionReceipt[]): void {
+  const used = receipts.reduce((sum, { gasUsed }) => sum + gasUsed, 0n)
+  expect(body.simulation).toEqual({ status: 'success' })
+  expect(BigInt(body.estimatedGas)).toBeGreaterThanOrEqual(used)
+  expect(BigInt(body.estimatedGas) * 10n).toBeLessThanOrEqual(used * 13n)
+}
+
+/** The shares that `assets` buy at a rate, by ERC-4626's formula with Lagoon's virtual shares, less the entry fee. */
+export function sharesFor(
+  assets: bigint,
+  rate: { readonly totalAssets: bigint; readonly totalSupply: bigint; readonly virtualShares: bigint },
+  feeBasisPoints = 0,
+): bigint {
+  const shares = (assets * (rate.totalSupply + rate.virtualShares)) / (rate.totalAssets + 1n)
+  // The fee is rounded up.
+  return shares - (shares * BigInt(feeBasisPoints) + 9_999n) / 10_000n
+}
