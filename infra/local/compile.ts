@@ -22,16 +22,19 @@ const SETTINGS = {
 
 let compiling: Promise<CompiledContracts> | undefined
 
-/** Every contract compiled, from the cache in `.local` unless a source changed; throws with solc's messages. */
-export function compileContracts(): Promise<CompiledContracts> {
-  compiling ??= readOrCompile().catch((error) => {
+/**
+ * Every contract compiled, from the cache in `.local` unless a source changed; `onCompile` is told when one did and it
+ * takes some seconds. Throws with solc's messages.
+ */
+export function compileContracts({ onCompile }: { onCompile?: () => void } = {}): Promise<CompiledContracts> {
+  compiling ??= readOrCompile(onCompile).catch((error) => {
     compiling = undefined
     throw error
   })
   return compiling
 }
 
-async function readOrCompile(): Promise<CompiledContracts> {
+async function readOrCompile(onCompile?: () => void): Promise<CompiledContracts> {
   const sources = await readSources()
   const cached = join(CACHE, `contracts-${fingerprint(sources)}.json`)
   const known = await readFile(cached, 'utf8').catch(() => undefined)
