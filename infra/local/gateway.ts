@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda'
 import { endpoints, jobs } from '../../functions/contracts.ts'
-import { AppError } from '../../lib/errors.ts'
+import { AppError, type ErrorCode } from '../../lib/errors.ts'
 import { errorReply } from '../../lib/lambda/replies.ts'
 
 /** What the stack's HTTP API does for origins, by the same configuration. */
@@ -61,7 +61,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
   const server = createServer((request, response) => {
     void serve(request, cors, handlerOf)
-      .catch(() => errorReply(new AppError('internal'), randomUUID()))
+      .catch(() => gatewayError('internal', randomUUID()))
       .then((reply) => send(response, reply))
   })
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve))
@@ -92,9 +92,7 @@ async function serve(
 
   const body = await readBody(request)
   const requestId = randomUUID()
-  const reply = body
-    ? await invoke(request, body, requestId, handlerOf)
-    : withRequestId(errorReply(new AppError('payload_too_large'), requestId), requestId)
+  const reply = body ? await invoke(request, body, requestId, handlerOf) : gatewayError('payload_too_large', requestId)
   return { ...reply, headers: { ...reply.headers, ...corsHeaders } }
 }
 
@@ -104,7 +102,8 @@ async function invoke(
   requestId: string,
   handlerOf: (name: string) => Promise<Handler>,
 ): Promise<APIGatewayProxyStructuredResultV2> {
-  const url = new URL(request.url ?? '/', 'http://localhost')
+  // Put together as text: resolved as a reference, a path of two slashes would be taken for a host.
+  const url = new URL(`http://localhost${request.url ?? '/'}`)
   const { route, pathParameters } = findRoute(request.method ?? 'GET', url.pathname)
   const handler = await handlerOf(route.name)
   return await handler(
@@ -122,9 +121,18 @@ function findRoute(method: string, path: string) {
   const route = ROUTES.find(fits) ?? ROUTES.find(({ key }) => key === '$default')
   if (!route) throw new Error('There is no $default route.')
   const parameters = route.places.flatMap((place, i) =>
-    place.startsWith('{') ? [[place.slice(1, -1), decodeURIComponent(parts[i] ?? '')]] : [],
+    place.startsWith('{') ? [[place.slice(1, -1), decodeOnce(parts[i] ?? '')]] : [],
   )
   return { route, pathParameters: parameters.length > 0 ? Object.fromEntries(parameters) : undefined }
+}
+
+/** The text that a path's part stands for; the part itself where its percent signs mean nothing. */
+function decodeOnce(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
 }
 
 function toEvent(
@@ -214,10 +222,10 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   let length = 0
   for await (const chunk of request) {
     length += chunk.length
-    if (length > MAX_BODY_BYTES) return undefined
-    chunks.push(chunk)
+    // Read to its end all the same: to stop halfway would break the connection for the next request.
+    if (length <= MAX_BODY_BYTES) chunks.push(chunk)
   }
-  return Buffer.concat(chunks)
+  return length <= MAX_BODY_BYTES ? Buffer.concat(chunks) : undefined
 }
 
 function send(response: ServerResponse, { statusCode = 200, headers, body }: APIGatewayProxyStructuredResultV2): void {
@@ -235,7 +243,9 @@ function corsHeadersFor(origin: string | undefined, { allowOrigins }: Cors): Rec
   }
 }
 
-function withRequestId(reply: APIGatewayProxyStructuredResultV2, requestId: string): APIGatewayProxyStructuredResultV2 {
+/** An error of the gateway's own, in the form of the functions'. */
+function gatewayError(code: ErrorCode, requestId: string): APIGatewayProxyStructuredResultV2 {
+  const reply = errorReply(new AppError(code), requestId)
   return { ...reply, headers: { ...reply.headers, 'x-request-id': requestId } }
 }
 

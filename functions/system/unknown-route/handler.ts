@@ -16,7 +16,10 @@ async function refuse({ http }: Request<typeof contract>): Promise<never> {
 function matches(template: string, path: string): boolean {
   const places = template.split('/')
   const parts = path.split('/')
-  return places.length === parts.length && places.every((place, i) => place.startsWith('{') || place === parts[i])
+  return (
+    places.length === parts.length &&
+    places.every((place, i) => (place.startsWith('{') ? parts[i] !== '' : place === parts[i]))
+  )
 }
 
 export const handler = endpoint(contract, () => refuse)
