@@ -1,0 +1,710 @@
+import { type Address, encodeFunctionData, getAddress, type Hex, maxUint256, parseAbi } from 'viem'
+import { describe, expect } from 'vitest'
+import { ACCOUNTS } from '../../../infra/local/accounts.ts'
+import { deployLagoonVault, deployYieldVault, upgradeLagoonVault } from '../../../infra/local/deploy.ts'
+import { callRpc } from '../../../infra/local/rpc.ts'
+import { transact } from '../../../infra/local/transactions.ts'
+import type { ErrorCode } from '../../../lib/errors.ts'
+import { someKey } from '../../support/clients.ts'
+import { expectError } from '../../support/errors.ts'
+import { test as base, type HttpReply, type Service } from '../../support/service.ts'
+
+const LIST = '/defi-vaults/v1/vaults'
+const DEPOSIT = '/defi-vaults/v1/defi/vault/deposit'
+const CLAIM = '/defi-vaults/v1/defi/vault/claim'
+const statusPath = (vault: unknown, query = `?userAddress=${USER}`) =>
+  `/defi-vaults/v1/defi/vault/${vault}/deposit-status${query}`
+
+const [{ address: USER }] = ACCOUNTS.users
+const NOBODYS_VAULT = '0x00000000000000000000000000000000000000A1'
+const ZERO_ADDRESS = '0x0000000000000000000000000000000000000000'
+
+const VAULT_ABI = parseAbi([
+  'function pause()',
+  'function initiateClosing()',
+  'function setDepositCap(uint256 cap)',
+  'function updateMaxCap(uint256 cap)',
+  'function updateNewTotalAssets(uint256 totalAssets)',
+  'function requestDeposit(uint256 assets, address controller, address owner) returns (uint256)',
+  'function approve(address spender, uint256 amount) returns (bool)',
+])
+
+const test = base
+  .extend('chain', ({ service }) => service.backends.chains[0] as Service['backends']['chains'][number])
+  .extend('usdc', ({ chain }) => chain.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address)
+  .extend('syncVault', ({ chain }) => chain.vaults.find(({ type }) => type === 'sync')?.address as Address)
+  .extend('asyncVault', ({ chain }) => chain.vaults.find(({ type }) => type === 'async')?.address as Address)
+  /** A vault that stands at the same address on both chains, and the key of a client that has both. */
+  .extend('twin', { scope: 'file' }, async ({ sharedService }) => {
+    const { chains } = sharedService.backends
+    const addresses = []
+    for (const chain of chains) {
+      // The same deployer at the same nonce makes the same address on both chains.
+      await callRpc(chain, [{ method: 'anvil_setNonce', params: [ACCOUNTS.admin.address, '0x1000000'] }])
+      const asset = chain.tokens[0]?.address as Address
+      addresses.push(await deployLagoonVault(chain, { generation: '0.5', asset, name: 'Twin', symbol: 'TWIN' }))
+    }
+    const [address] = addresses as [Address]
+    const places = chains.map(({ chainId }) => ({ chainId, address }))
+    return { address, key: await sharedService.createClient(places) }
+  })
+
+const body = (vaultAddress: unknown, overrides: Record<string, unknown> = {}) => ({
+  vaultAddress,
+  amount: '1000000',
+  userAddress: USER,
+  ...overrides,
+})
+
+/** Every way to ask the service as a client: a request that is right but for what a test changes. */
+const ASKING: Record<string, (service: Service, key: string | null) => Promise<HttpReply>> = {
+  'the vault list': (service, key) => service.call('GET', LIST, { key }),
+  'a deposit': (service, key) => service.call('POST', DEPOSIT, { key, body: body(NOBODYS_VAULT) }),
+  'a claim': (service, key) =>
+    service.call('POST', CLAIM, { key, body: { vaultAddress: NOBODYS_VAULT, userAddress: USER } }),
+  'a deposit status': (service, key) => service.call('GET', statusPath(NOBODYS_VAULT), { key }),
+}
+
+describe('Asking for', () => {
+  test.for(Object.entries(ASKING))('%s without a key is refused as `Missing API key`', async ([, ask], { service }) => {
+    expectError(await ask(service, null), 'missing_api_key')
+    expectError(await ask(service, ''), 'missing_api_key')
+  })
+
+  test.for(Object.entries(ASKING))(
+    '%s with another key is refused as `Invalid API key`',
+    async ([, ask], { service }) => {
+      const wrongCheck = service.apiKey.slice(0, -1) + (service.apiKey.endsWith('0') ? '1' : '0')
+      const keys = ['x', 'undefined', wrongCheck, `${service.apiKey}0`, `${service.apiKey},${service.apiKey}`]
+      for (const key of [...keys, someKey('AbCdE01234').text]) expectError(await ask(service, key), 'invalid_api_key')
+    },
+  )
+
+  test('a deposit with the key in another place is refused as `Missing API key`', async ({ service, syncVault }) => {
+    const headers = { authorization: `Bearer ${service.apiKey}` }
+    expectError(await service.call('POST', DEPOSIT, { key: null, headers, body: body(syncVault) }), 'missing_api_key')
+    const inQuery = `${LIST}?x-join-key=${service.apiKey}`
+    expectError(await service.call('GET', inQuery, { key: null }), 'missing_api_key')
+  })
+
+  test('the vaults of a client without any is refused as `No vaults configured`', async ({ service }) => {
+    const key = await service.createClient([])
+    expectError(await service.call('GET', LIST, { key }), 'no_vaults_configured')
+  })
+})
+
+describe('Who calls is asked before what they ask for', () => {
+  test.for<[string, string, string | undefined]>([
+    ['fields are wrong', DEPOSIT, '{"vaultAddress":5}'],
+    ['the body is not JSON', CLAIM, 'not JSON'],
+    ['the body is too large', DEPOSIT, ' '.repeat(20_000)],
+    ['there is no body', CLAIM, undefined],
+  ])('when %s', async ([, path, text], { service }) => {
+    expectError(await service.call('POST', path, { key: null, body: text }), 'missing_api_key')
+    expectError(await service.call('POST', path, { key: 'x', body: text }), 'invalid_api_key')
+  })
+
+  test('when the path and the query are wrong', async ({ service }) => {
+    expectError(await service.call('GET', statusPath('x', ''), { key: null }), 'missing_api_key')
+  })
+})
+
+// Values that are no address, as JSON texts.
+const NO_ADDRESSES: readonly string[] = [
+  'null',
+  'true',
+  '5',
+  '{}',
+  '[]',
+  `["${USER}"]`,
+  '""',
+  '"0x"',
+  '"vitalik.eth"',
+  `"${USER.slice(2)}"`,
+  `"${USER.slice(0, -1)}"`,
+  `"${USER}0"`,
+  `" ${USER}"`,
+  `"${USER}\\n"`,
+  `"0X${USER.slice(2)}"`,
+  `"${USER.slice(0, -1)}g"`,
+  // A typo in one letter's case breaks the checksum.
+  `"${USER.replace('A', 'a')}"`,
+  // Fullwidth and Arabic digits.
+  `"${USER.slice(0, -1)}\uff16"`,
+  `"${USER.slice(0, -1)}\u0666"`,
+]
+
+const NO_AMOUNTS: readonly string[] = [
+  'null',
+  'true',
+  '5',
+  '1e18',
+  '{}',
+  '[]',
+  '["5"]',
+  '""',
+  '"0"',
+  '"-1"',
+  '"+1"',
+  '"01"',
+  '"00"',
+  '"1.0"',
+  '"1."',
+  '".5"',
+  '"1,000"',
+  '"1_000"',
+  '"1e6"',
+  '"1E6"',
+  '"0x10"',
+  '"5n"',
+  '"NaN"',
+  '"Infinity"',
+  '" 1"',
+  '"1 "',
+  '"1\\n"',
+  '"1\\u0000"',
+  '"\u0661\u0662"',
+  '"\uff11"',
+  '"\u00b2"',
+  '"ten"',
+  // 79 digits, and 2^256 with its 78.
+  `"1${'0'.repeat(78)}"`,
+  `"${2n ** 256n}"`,
+  `"${'9'.repeat(5000)}"`,
+]
+
+const NO_CHAIN_IDS: readonly string[] = ['null', '"8453"', '0', '-1', '1.5', '1e400', '[8453]', '{}', 'true', '""']
+
+/** For each field of each body, in the order of the interface: its error and what is refused as such. */
+const FIELDS: Record<string, readonly [field: string, code: ErrorCode, refused: readonly string[]][]> = {
+  [DEPOSIT]: [
+    ['vaultAddress', 'missing_or_invalid_vault_address', NO_ADDRESSES],
+    ['amount', 'missing_or_invalid_amount', NO_AMOUNTS],
+    ['userAddress', 'missing_or_invalid_user_address', [...NO_ADDRESSES, `"${ZERO_ADDRESS}"`]],
+    ['srcChainId', 'missing_or_invalid_src_chain_id', NO_CHAIN_IDS],
+    ['srcToken', 'missing_or_invalid_src_token', NO_ADDRESSES],
+    ['chainId', 'missing_or_invalid_chain_id', [...NO_CHAIN_IDS, '5', '99999']],
+  ],
+  [CLAIM]: [
+    ['vaultAddress', 'missing_or_invalid_vault_address', NO_ADDRESSES],
+    ['userAddress', 'missing_or_invalid_user_address', [...NO_ADDRESSES, `"${ZERO_ADDRESS}"`]],
+    ['chainId', 'missing_or_invalid_chain_id', [...NO_CHAIN_IDS, '5', '99999']],
+  ],
+}
+const REFUSED = Object.entries(FIELDS).flatMap(([path, fields]) =>
+  fields.flatMap(([field, code, refused]) => refused.map((json) => [path, field, json, code] as const)),
+)
+const PAIRS = Object.entries(FIELDS).flatMap(([path, fields]) =>
+  fields.flatMap((first, i) => fields.slice(i + 1).map((second) => [path, first, second] as const)),
+)
+const REQUIRED: Record<string, readonly string[]> = {
+  [DEPOSIT]: ['vaultAddress', 'amount', 'userAddress'],
+  [CLAIM]: ['vaultAddress', 'userAddress'],
+}
+
+/** A right body for a path, as JSON text, with these fields replaced or added. */
+function bodyText(path: string, vault: Address, replaced: readonly (readonly [field: string, json: string])[]): string {
+  const right = { ...body(vault), ...(path === CLAIM && { amount: undefined }) }
+  const texts = new Map(
+    Object.entries(right).flatMap(([name, value]) => (value ? [[name, JSON.stringify(value)]] : [])),
+  )
+  for (const [field, json] of replaced) texts.set(field, json)
+  return `{${[...texts].map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',')}}`
+}
+
+describe('A body', () => {
+  test.for(REFUSED)('to %s whose %s is %s is refused', async ([path, field, json, code], { service, asyncVault }) => {
+    const srcChainId = field === 'srcToken' ? ([['srcChainId', '8453']] as const) : []
+    const text = bodyText(path, asyncVault, [...srcChainId, [field, json]])
+    expectError(await service.call('POST', path, { body: text }), code, [field])
+  })
+
+  test.for(Object.entries(REQUIRED).flatMap(([path, fields]) => fields.map((field) => [path, field] as const)))(
+    'to %s without its %s is told that it is required',
+    async ([path, field], { service, asyncVault }) => {
+      const { [field]: _, ...rest } = JSON.parse(bodyText(path, asyncVault, []))
+      const reply = await service.call('POST', path, { body: rest })
+      const code = FIELDS[path]?.find(([name]) => name === field)?.[1] as ErrorCode
+      expectError(reply, code, [field])
+      expect(reply.body.details).toEqual([{ field, issue: 'is required' }])
+    },
+  )
+
+  test.for(PAIRS)(
+    'to %s with two bad fields gets the error of the first and both in its details: $1.0 before $2.0',
+    async ([path, [first, code], [second]], { service, asyncVault }) => {
+      // The later field stands first: the order of the interface decides, not that of the body.
+      const right: Record<string, unknown> = { ...JSON.parse(bodyText(path, asyncVault, [])), srcChainId: undefined }
+      const { [first]: _, [second]: __, ...rest } = right
+      const reply = await service.call('POST', path, { body: { [second]: false, ...rest, [first]: false } })
+      expectError(reply, code, [first, second])
+    },
+  )
+
+  test.for(Object.entries(REQUIRED))(
+    'to %s that is missing or empty lacks every required field',
+    async ([path, fields], { service }) => {
+      for (const empty of [undefined, '', '{}']) {
+        const reply = await service.call('POST', path, { body: empty })
+        expectError(reply, 'missing_or_invalid_vault_address', fields)
+      }
+    },
+  )
+
+  test.for([
+    ['srcChainID'],
+    ['srctoken'],
+    ['vaultaddress'],
+    ['__proto__'],
+    ['constructor'],
+    ['toString'],
+    [''],
+    ['a.b'],
+    ['\u0000'],
+  ])('with the unknown field %j is refused by that name', async ([field], { service, asyncVault }) => {
+    for (const path of [DEPOSIT, CLAIM]) {
+      const text = bodyText(path, asyncVault, [[field as string, '8453']])
+      expectError(await service.call('POST', path, { body: text }), 'unknown_field', [field as string])
+    }
+  })
+
+  test('with several unknown fields names each, the long ones cut', async ({ service, asyncVault }) => {
+    const reply = await service.call('POST', CLAIM, {
+      body: { vaultAddress: asyncVault, userAddress: USER, srcChainID: 1, ['x'.repeat(5000)]: 2 },
+    })
+    expectError(reply, 'unknown_field', ['srcChainID', 'x'.repeat(64)])
+  })
+
+  test('with an unknown and a bad field gets the error of the bad one and both in its details', async ({
+    service,
+    asyncVault,
+  }) => {
+    const reply = await service.call('POST', DEPOSIT, { body: body(asyncVault, { srcChainID: 8453, amount: '0' }) })
+    expectError(reply, 'missing_or_invalid_amount', ['amount', 'srcChainID'])
+  })
+
+  test.for([
+    ['text', 'not JSON'],
+    ['an array', '[]'],
+    ['an array of bodies', `[{"vaultAddress":"${USER}"}]`],
+    ['a JSON string', '"{}"'],
+    ['a number', '5'],
+    ['null', 'null'],
+    ['half an object', '{"vaultAddress":'],
+    ['an object and more', '{} {}'],
+    ['an object with a trailing comma', '{"a":1,}'],
+    ['single-quoted', "{'a':1}"],
+    ['a form', 'vaultAddress=0x&amount=1'],
+    ['deeply nested', '['.repeat(16_000)],
+    ['blank', '   '],
+  ])('that is %s is refused as `Invalid JSON body`', async ([, text], { service }) => {
+    for (const path of [DEPOSIT, CLAIM]) {
+      expectError(await service.call('POST', path, { body: text }), 'invalid_json')
+      const headers = { 'content-type': 'application/octet-stream' }
+      expectError(await service.call('POST', path, { body: text, headers }), 'invalid_json')
+    }
+  })
+
+  test('that is not UTF-8 is refused', async ({ service, asyncVault }) => {
+    const bytes = Buffer.from(JSON.stringify(body(asyncVault, { amount: 'X' })))
+    bytes[bytes.indexOf('X')] = 0xff
+    const headers = { 'content-type': 'application/octet-stream' }
+    expectError(await service.call('POST', DEPOSIT, { body: new Uint8Array(bytes), headers }), 'invalid_json')
+    // The gateway has put a replacement character there.
+    const asText = await service.call('POST', DEPOSIT, { body: new Uint8Array(bytes) })
+    expectError(asText, 'missing_or_invalid_amount', ['amount'])
+  })
+
+  test('that API Gateway hands over in base64 is read', async ({ service, syncVault }) => {
+    const headers = { 'content-type': 'application/octet-stream' }
+    const { status } = await service.call('POST', DEPOSIT, { body: JSON.stringify(body(syncVault)), headers })
+    expect(status).toBe(200)
+  })
+
+  test('of 16 KiB is read, and one of a byte more is refused as `Payload too large`', async ({
+    service,
+    syncVault,
+  }) => {
+    const text = JSON.stringify(body(syncVault))
+    const { status } = await service.call('POST', DEPOSIT, { body: text.padEnd(16 * 1024) })
+    expect(status).toBe(200)
+    expectError(await service.call('POST', DEPOSIT, { body: text.padEnd(16 * 1024 + 1) }), 'payload_too_large')
+  })
+
+  test('is measured in bytes, not in characters', async ({ service }) => {
+    const text = `{"vaultAddress":"${'\u20ac'.repeat(6000)}"}`
+    expect(text.length).toBeLessThan(16 * 1024)
+    expectError(await service.call('POST', DEPOSIT, { body: text }), 'payload_too_large')
+  })
+
+  test('of more than the gateway takes is refused with the same error', async ({ service }) => {
+    expectError(await service.call('POST', DEPOSIT, { body: ' '.repeat(11 * 1024 * 1024) }), 'payload_too_large')
+  })
+})
+
+/** The forms in which people write one address. */
+const FORMS: Record<string, (address: Address) => string> = {
+  checksummed: (address) => address,
+  'all lower': (address) => address.toLowerCase(),
+  'all upper': (address) => `0x${address.slice(2).toUpperCase()}`,
+}
+
+describe('Addresses', () => {
+  test.for(Object.entries(FORMS))(
+    'in %s case are taken and answered checksummed',
+    async ([, form], { service, asyncVault, usdc }) => {
+      const overrides = { userAddress: form(USER), srcChainId: 8453, srcToken: form(usdc) }
+      const deposit = await service.call('POST', DEPOSIT, { body: body(form(asyncVault), overrides) })
+      expect(deposit.status).toBe(200)
+      expect(deposit.body.operations[0].to).toBe(getAddress(asyncVault))
+
+      const status = await service.call('GET', statusPath(form(asyncVault), `?userAddress=${form(USER)}`))
+      expect(status.body).toMatchObject({ vaultAddress: getAddress(asyncVault), userAddress: getAddress(USER) })
+
+      const claim = await service.call('POST', CLAIM, {
+        body: { vaultAddress: form(asyncVault), userAddress: form(USER) },
+      })
+      expectError(claim, 'no_claimable_deposit')
+    },
+  )
+})
+
+describe('The amount', () => {
+  test.for([['1'], [maxUint256.toString()]])('%s is taken', async ([amount], { service, syncVault }) => {
+    const reply = await service.call('POST', DEPOSIT, { body: body(syncVault, { amount }) })
+    expect(reply.status).toBe(200)
+  })
+})
+
+describe('The source of a deposit', () => {
+  test('named by its chain alone lacks its token', async ({ service, asyncVault }) => {
+    const reply = await service.call('POST', DEPOSIT, { body: body(asyncVault, { srcChainId: 8453 }) })
+    expectError(reply, 'missing_or_invalid_src_token', ['srcToken'])
+  })
+
+  test('named by its token alone lacks its chain', async ({ service, asyncVault, usdc }) => {
+    const reply = await service.call('POST', DEPOSIT, { body: body(asyncVault, { srcToken: usdc }) })
+    expectError(reply, 'missing_or_invalid_src_chain_id', ['srcChainId'])
+  })
+
+  test('on a chain that is not supported is refused as `Unsupported source chain`', async ({
+    service,
+    asyncVault,
+    usdc,
+  }) => {
+    for (const srcChainId of [2, 43114, 31337, Number.MAX_SAFE_INTEGER]) {
+      const reply = await service.call('POST', DEPOSIT, { body: body(asyncVault, { srcChainId, srcToken: usdc }) })
+      expectError(reply, 'unsupported_source_chain')
+    }
+  })
+
+  test('that is another token is refused as `Unsupported source token`', async ({ service, chain, asyncVault }) => {
+    const dai = chain.tokens.find(({ symbol }) => symbol === 'DAI')?.address
+    for (const srcToken of [dai, NOBODYS_VAULT, ZERO_ADDRESS]) {
+      const reply = await service.call('POST', DEPOSIT, { body: body(asyncVault, { srcChainId: 8453, srcToken }) })
+      expectError(reply, 'unsupported_source_token')
+    }
+  })
+
+  test("that is the vault's own chain and asset is the same-chain deposit", async ({ service, asyncVault, usdc }) => {
+    const plain = await service.call('POST', DEPOSIT, { body: body(asyncVault) })
+    const named = await service.call('POST', DEPOSIT, { body: body(asyncVault, { srcChainId: 8453, srcToken: usdc }) })
+    expect(plain.body).toMatchObject({ isCrossChain: false, chainId: 8453 })
+    expect(named.body).toEqual(plain.body)
+  })
+})
+
+const VAULT_ROUTES: Record<string, (service: Service, vault: Address, chainId?: number) => Promise<HttpReply>> = {
+  'A deposit': (service, vault, chainId) => service.call('POST', DEPOSIT, { body: body(vault, { chainId }) }),
+  'A claim': (service, vaultAddress, chainId) =>
+    service.call('POST', CLAIM, { body: { vaultAddress, userAddress: USER, chainId } }),
+  'A deposit status': (service, vault, chainId) =>
+    service.call('GET', statusPath(vault, `?userAddress=${USER}${chainId ? `&chainId=${chainId}` : ''}`)),
+}
+
+describe('A vault that the client does not have is `Vault not found`', () => {
+  test.for(Object.entries(VAULT_ROUTES))('%s: no such vault', async ([, ask], { service }) => {
+    expectError(await ask(service, NOBODYS_VAULT), 'vault_not_found')
+    expectError(await ask(service, ZERO_ADDRESS), 'vault_not_found')
+  })
+
+  test.for(Object.entries(VAULT_ROUTES))(
+    '%s: no such vault on that chain',
+    async ([, ask], { service, asyncVault }) => {
+      expectError(await ask(service, asyncVault, 42161), 'vault_not_found')
+      expectError(await ask(service, asyncVault, 1), 'vault_not_found')
+    },
+  )
+})
+
+describe('A vault address that the client has on two chains', () => {
+  test('needs a chainId in a deposit', async ({ service, twin: { address, key } }) => {
+    expectError(await service.call('POST', DEPOSIT, { key, body: body(address) }), 'ambiguous_vault_address')
+    for (const chainId of [8453, 42161]) {
+      const { status, body: answer } = await service.call('POST', DEPOSIT, { key, body: body(address, { chainId }) })
+      expect({ status, chainId: answer.chainId }).toEqual({ status: 200, chainId })
+    }
+  })
+
+  test('needs a chainId in a claim', async ({ service, twin: { address, key } }) => {
+    const claim = { vaultAddress: address, userAddress: USER }
+    expectError(await service.call('POST', CLAIM, { key, body: claim }), 'ambiguous_vault_address')
+    for (const chainId of [8453, 42161]) {
+      const reply = await service.call('POST', CLAIM, { key, body: { ...claim, chainId } })
+      expectError(reply, 'no_claimable_deposit')
+    }
+  })
+
+  test('needs a chainId in a deposit status', async ({ service, twin: { address, key } }) => {
+    expectError(await service.call('GET', statusPath(address), { key }), 'ambiguous_vault_address')
+    for (const chainId of [8453, 42161]) {
+      const path = statusPath(address, `?userAddress=${USER}&chainId=${chainId}`)
+      const { status, body: answer } = await service.call('GET', path, { key })
+      expect({ status, chainId: answer.chainId }).toEqual({ status: 200, chainId })
+    }
+  })
+
+  test('stands twice in the list', async ({ service, twin: { address, key } }) => {
+    const { body: list } = await service.call('GET', LIST, { key })
+    expect(list.data).toMatchObject([
+      { poolAddress: address, chainId: 42161 },
+      { poolAddress: address, chainId: 8453 },
+    ])
+  })
+})
+
+describe('A deposit status', () => {
+  test.for(NO_ADDRESSES.flatMap((json) => (json.startsWith('"') ? [JSON.parse(json)] : [])).map((text) => [text]))(
+    'of the vault %j is refused',
+    async ([text], { service }) => {
+      const reply = await service.call('GET', statusPath(encodeURIComponent(text)))
+      // Without the vault address it is another path.
+      if (text === '') expectError(reply, 'not_found')
+      else expectError(reply, 'missing_or_invalid_vault_address', ['vaultAddress'])
+    },
+  )
+
+  test.for([
+    ['nobody', ''],
+    ['an empty address', '?userAddress='],
+    ['the zero address', `?userAddress=${ZERO_ADDRESS}`],
+    ['no address', '?userAddress=vitalik.eth'],
+    ['an address with a wrong checksum', `?userAddress=${USER.replace('A', 'a')}`],
+    ['two users', `?userAddress=${USER}&userAddress=${USER}`],
+    ['a user under another name', `?useraddress=${USER}`],
+  ])('of %s is refused', async ([, query], { service, asyncVault }) => {
+    const reply = await service.call('GET', statusPath(asyncVault, query))
+    expectError(reply, 'missing_or_invalid_user_address', ['userAddress'])
+  })
+
+  test.for([[''], ['x'], ['5'], ['-8453'], ['8453.0'], ['0x2105'], ['8453,8453'], ['9'.repeat(400)], ['\u0661']])(
+    'on the chain %j is refused',
+    async ([chainId], { service, asyncVault }) => {
+      const query = `?userAddress=${USER}&chainId=${encodeURIComponent(chainId as string)}`
+      const reply = await service.call('GET', statusPath(asyncVault, query))
+      expectError(reply, 'missing_or_invalid_chain_id', ['chainId'])
+    },
+  )
+
+  test('with several bad parts gets the error of the first and all in its details', async ({ service, asyncVault }) => {
+    const all = await service.call('GET', statusPath('x', '?userAddress=y&chainId=z'))
+    expectError(all, 'missing_or_invalid_vault_address', ['vaultAddress', 'userAddress', 'chainId'])
+    const query = await service.call('GET', statusPath(asyncVault, '?chainId=z'))
+    expectError(query, 'missing_or_invalid_user_address', ['userAddress', 'chainId'])
+  })
+
+  test('of a sync vault is refused as not applicable', async ({ service, syncVault }) => {
+    expectError(await service.call('GET', statusPath(syncVault)), 'deposit_status_not_applicable')
+  })
+})
+
+describe('A claim', () => {
+  test('of a sync vault is refused as not applicable', async ({ service, syncVault }) => {
+    const reply = await service.call('POST', CLAIM, { body: { vaultAddress: syncVault, userAddress: USER } })
+    expectError(reply, 'claim_not_applicable')
+  })
+
+  test('of nothing is refused as `No claimable deposit found for this user`', async ({ service, asyncVault }) => {
+    const reply = await service.call('POST', CLAIM, { body: { vaultAddress: asyncVault, userAddress: USER } })
+    expectError(reply, 'no_claimable_deposit')
+  })
+})
+
+describe('Unknown query parameters', () => {
+  test.for([
+    ['GET', LIST],
+    ['GET', '/health'],
+    ['GET', '/openapi.json'],
+  ] as const)('of %s %s are ignored', async ([method, path], { service }) => {
+    const { status } = await service.call(method, `${path}?foo=bar&chainId=x&__proto__=1`)
+    expect(status).toBe(200)
+  })
+
+  test('of a deposit, a claim and a deposit status are ignored', async ({ service, asyncVault }) => {
+    const deposit = await service.call('POST', `${DEPOSIT}?amount=5`, { body: body(asyncVault) })
+    expect(deposit.status).toBe(200)
+    const claim = { vaultAddress: asyncVault, userAddress: USER }
+    expectError(await service.call('POST', `${CLAIM}?foo=bar`, { body: claim }), 'no_claimable_deposit')
+    const { status } = await service.call('GET', `${statusPath(asyncVault)}&foo=bar&vaultAddress=x`)
+    expect(status).toBe(200)
+  })
+})
+
+/** Ways to make a vault refuse deposits, by the error that says why. */
+const REFUSING: Partial<
+  Record<ErrorCode, (chain: Service['backends']['chains'][number], asset: Address) => Promise<Address>>
+> = {
+  vault_is_paused: async (chain, asset) => {
+    const vault = await deployLagoonVault(chain, { generation: '0.5', ...named(asset) })
+    return await act(chain, vault, 'admin', encodeFunctionData({ abi: VAULT_ABI, functionName: 'pause' }))
+  },
+  vault_is_closed: async (chain, asset) => {
+    const vault = await deployLagoonVault(chain, { generation: '0.5', ...named(asset) })
+    return await act(chain, vault, 'admin', encodeFunctionData({ abi: VAULT_ABI, functionName: 'initiateClosing' }))
+  },
+  deposits_are_not_open: async (chain, asset) => {
+    const vault = await deployYieldVault(chain, named(asset))
+    const close = encodeFunctionData({ abi: VAULT_ABI, functionName: 'setDepositCap', args: [0n] })
+    return await act(chain, vault, 'admin', close)
+  },
+  vault_cap_reached: async (chain, asset) => {
+    const vault = await deployLagoonVault(chain, { generation: '0.6', ...named(asset) })
+    return await act(
+      chain,
+      vault,
+      'safe',
+      encodeFunctionData({ abi: VAULT_ABI, functionName: 'updateMaxCap', args: [9n] }),
+    )
+  },
+  depositor_not_allowed: (chain, asset) =>
+    deployLagoonVault(chain, { generation: '0.5', ...named(asset), whitelisted: true }),
+  previous_deposit_request_not_settled: async (chain, asset) => {
+    const vault = await deployLagoonVault(chain, { generation: '0.5', ...named(asset) })
+    const approve = encodeFunctionData({ abi: VAULT_ABI, functionName: 'approve', args: [vault, 5n] })
+    const request = encodeFunctionData({ abi: VAULT_ABI, functionName: 'requestDeposit', args: [5n, USER, USER] })
+    const propose = encodeFunctionData({ abi: VAULT_ABI, functionName: 'updateNewTotalAssets', args: [0n] })
+    await transact(chain, [
+      { label: 'approve', from: USER, to: asset, data: approve },
+      { label: 'request', from: USER, to: vault, data: request },
+    ])
+    return await act(chain, vault, 'valuationManager', propose)
+  },
+  unsupported_vault_version: (chain, asset) => deployLagoonVault(chain, { generation: '0.6', ...named(asset) }),
+}
+
+function named(asset: Address) {
+  return { asset, name: 'Refusing vault', symbol: 'REF' }
+}
+
+async function act(
+  chain: Service['backends']['chains'][number],
+  vault: Address,
+  role: 'admin' | 'safe' | 'valuationManager',
+  data: Hex,
+): Promise<Address> {
+  await transact(chain, [{ label: 'set up', from: ACCOUNTS[role].address, to: vault, data }])
+  return vault
+}
+
+describe('A deposit that the vault does not take now is refused as', () => {
+  test.for(Object.entries(REFUSING) as [ErrorCode, NonNullable<(typeof REFUSING)[ErrorCode]>][])(
+    '%s',
+    async ([code, make], { service, chain, usdc }) => {
+      const address = await make(chain, usdc)
+      const key = await service.createClient([{ chainId: chain.chainId, address }])
+      // An operator cannot add a vault of an unknown version: it becomes one later.
+      if (code === 'unsupported_vault_version') await upgradeLagoonVault(chain, address, 'unknown')
+      expectError(await service.call('POST', DEPOSIT, { key, body: body(address) }), code)
+    },
+  )
+})
+
+describe('A route', () => {
+  const ALLOWED: Record<string, string> = {
+    [LIST]: 'GET',
+    [DEPOSIT]: 'POST',
+    [CLAIM]: 'POST',
+    [statusPath(NOBODYS_VAULT, '')]: 'GET',
+    '/health': 'GET',
+    '/openapi.json': 'GET',
+  }
+
+  test.for(Object.entries(ALLOWED))(
+    '%s names %s to whoever asks with another method',
+    async ([path, allowed], { service }) => {
+      for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) => method !== allowed)) {
+        const reply = await service.call(method, path, { key: null })
+        expectError(reply, 'method_not_allowed')
+        expect(reply.headers.get('allow')).toBe(allowed)
+      }
+    },
+  )
+
+  test.for(Object.keys(ALLOWED).map((path) => [path]))(
+    '%s answers HEAD with headers alone',
+    async ([path], { service }) => {
+      const { status, headers, body: answer } = await service.call('HEAD', path as string)
+      expect(status).toBe(405)
+      expect(headers.get('x-request-id')).toMatch(/./)
+      expect(answer).toBeUndefined()
+    },
+  )
+
+  test.for([
+    ['/'],
+    ['/nope'],
+    ['/Health'],
+    ['/health/'],
+    [`${LIST}/`],
+    [`${DEPOSIT}/`],
+    [LIST.toUpperCase()],
+    ['/defi-vaults/v2/vaults'],
+    ['/defi-vaults/v1/vaults/1'],
+    ['/defi-vaults/v1/defi/vault/deposit-status'],
+    ['/defi-vaults/v1/defi/vault//deposit-status'],
+    ['/defi-vaults/v1/defi/vault/a/b/deposit-status'],
+    ['/%68ealth/x'],
+    ['/$default'],
+    ['/functions/system/health/handler.ts'],
+    ['/.env'],
+  ])('%s does not exist, with any method', async ([path], { service }) => {
+    for (const method of ['GET', 'POST', 'DELETE']) {
+      expectError(await service.call(method, path as string, { key: null }), 'not_found')
+    }
+  })
+})
+
+describe('What everybody may ask', () => {
+  test('/health needs no key and says that the service answers', async ({ service }) => {
+    for (const key of [null, 'x']) {
+      const { status, headers, body: answer } = await service.call('GET', '/health', { key })
+      expect({ status, answer }).toEqual({ status: 200, answer: { status: 'ok', version: '0.0.0-test' } })
+      expect(headers.get('cache-control')).toBe('no-store')
+      expect(headers.get('x-request-id')).toMatch(/./)
+    }
+  })
+
+  test('/openapi.json needs no key and may be kept for a while', async ({ service }) => {
+    const { status, headers, body: answer } = await service.call('GET', '/openapi.json', { key: null })
+    expect({ status, openapi: answer.openapi }).toEqual({ status: 200, openapi: '3.1.0' })
+    expect(headers.get('cache-control')).toMatch(/^public, max-age=\d+$/)
+  })
+})
+
+describe('Every answer', () => {
+  test('has an id of its own', async ({ service }) => {
+    const replies = await Promise.all([1, 2, 3].map(() => service.call('GET', '/health')))
+    expect(new Set(replies.map(({ headers }) => headers.get('x-request-id'))).size).toBe(3)
+  })
+
+  test('with calldata or about a client is not to be stored', async ({ service, asyncVault }) => {
+    const replies = [
+      await service.call('GET', LIST),
+      await service.call('POST', DEPOSIT, { body: body(asyncVault) }),
+      await service.call('GET', statusPath(asyncVault)),
+    ]
+    expect(replies.map(({ status, headers }) => [status, headers.get('cache-control')])).toEqual(
+      replies.map(() => [200, 'no-store']),
+    )
+  })
+})

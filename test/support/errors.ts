@@ -1,0 +1,67 @@
+import { expect } from 'vitest'
+import type { ErrorCode, ErrorDetail } from '../../lib/errors.ts'
+import type { HttpReply } from './service.ts'
+
+/** Every error as callers were promised it: status and exact text. Written apart from the code under test. */
+export const PROMISED: Readonly<Record<ErrorCode, readonly [status: number, error: string]>> = {
+  invalid_json: [400, 'Invalid JSON body'],
+  unknown_field: [400, 'Unknown field'],
+  not_found: [404, 'Not found'],
+  method_not_allowed: [405, 'Method not allowed'],
+  payload_too_large: [413, 'Payload too large'],
+  missing_api_key: [401, 'Missing API key'],
+  invalid_api_key: [401, 'Invalid API key'],
+  missing_or_invalid_vault_address: [400, 'Missing or invalid vaultAddress'],
+  missing_or_invalid_amount: [400, 'Missing or invalid amount'],
+  missing_or_invalid_user_address: [400, 'Missing or invalid userAddress'],
+  missing_or_invalid_chain_id: [400, 'Missing or invalid chainId'],
+  missing_or_invalid_src_chain_id: [400, 'Missing or invalid srcChainId'],
+  missing_or_invalid_src_token: [400, 'Missing or invalid srcToken'],
+  unsupported_source_chain: [400, 'Unsupported source chain'],
+  unsupported_source_token: [400, 'Unsupported source token'],
+  ambiguous_vault_address: [400, 'Ambiguous vaultAddress'],
+  vault_not_found: [404, 'Vault not found'],
+  no_vaults_configured: [404, 'No vaults configured'],
+  depositor_not_allowed: [403, 'Depositor not allowed'],
+  vault_is_paused: [409, 'Vault is paused'],
+  vault_is_closed: [409, 'Vault is closed'],
+  deposits_are_not_open: [409, 'Deposits are not open'],
+  unsupported_vault_version: [409, 'Unsupported vault version'],
+  previous_deposit_request_not_settled: [409, 'Previous deposit request not settled'],
+  vault_cap_reached: [409, 'Vault cap reached'],
+  no_claimable_deposit: [400, 'No claimable deposit found for this user'],
+  claim_not_applicable: [400, 'Claim deposit is only applicable to async vaults'],
+  deposit_status_not_applicable: [400, 'Deposit status is only applicable to async vaults'],
+  upstream_bad_answer: [502, 'Upstream unavailable'],
+  upstream_unavailable: [503, 'Upstream unavailable'],
+  upstream_timeout: [504, 'Upstream unavailable'],
+  timed_out: [504, 'Request timed out'],
+  internal: [500, 'Internal server error'],
+}
+
+/** What must never be seen in an answer: addresses of servers, traces, names of our tools. */
+const INSIDE = /https?:|localhost|127\.0\.0\.1|\bat .*:\d+|node_modules|\.ts\b|ECONN|Zod|viem|Dynamo|arn:|hunter2/i
+
+/** Asserts that a reply is this error, with the promised body and headers and nothing beyond; `fields` are those of its details. */
+export function expectError({ status, headers, body }: HttpReply, code: ErrorCode, fields?: readonly string[]): void {
+  const [promisedStatus, error] = PROMISED[code]
+  expect(body).toEqual({
+    success: false,
+    statusCode: promisedStatus,
+    error,
+    code,
+    message: expect.stringMatching(/^[A-Z].*[.]$/),
+    requestId: expect.stringMatching(/./),
+    ...(fields && { details: fields.map((field) => ({ field, issue: expect.stringMatching(/./) })) }),
+  })
+  expect(status).toBe(promisedStatus)
+  expect(JSON.stringify(body)).not.toMatch(INSIDE)
+  for (const { issue } of (body.details ?? []) as ErrorDetail[]) expect(issue.length).toBeLessThan(200)
+  expect(headers.get('x-request-id')).toBe(body.requestId)
+  expect(headers.get('content-type')).toBe('application/json')
+  expect(headers.get('cache-control')).toBe('no-store')
+  expect(headers.get('retry-after')).toEqual(
+    status === 503 || status === 429 ? expect.stringMatching(/^[1-9]\d*$/) : null,
+  )
+  expect(headers.get('allow')).toEqual(status === 405 ? expect.stringMatching(/^[A-Z]+(, [A-Z]+)*$/) : null)
+}
