@@ -1,4 +1,5 @@
 import { type Address, maxUint256, numberToHex, parseUnits } from 'viem'
+import { bridgeTokenOf } from '../../lib/bridge/tokens.ts'
 import { ACCOUNTS } from './accounts.ts'
 import type { LocalChain } from './chains.ts'
 import { openPlan, type Plan } from './plan.ts'
@@ -146,12 +147,8 @@ export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
   const [nonce = 0] = await readNonces(chain, [admin])
   if (nonce < chainId) await callRpc(chain, [{ method: 'anvil_setNonce', params: [admin, numberToHex(chainId)] }])
 
+  const tokens = await deployTokens(chain)
   const plan = await openPlan(chain)
-  const tokens = {
-    USDC: localToken(plan, chainId, { name: 'USD Coin', symbol: 'USDC', decimals: 6 }),
-    DAI: localToken(plan, chainId, { name: 'Dai Stablecoin', symbol: 'DAI', decimals: 18 }),
-    USDT: { chainId, address: planTether(plan), name: 'Tether USD', symbol: 'USDT', decimals: 6 },
-  }
   for (const token of Object.values(tokens)) {
     for (const user of ACCOUNTS.users) planMint(plan, token, user.address, USER_BALANCE)
   }
@@ -207,8 +204,38 @@ function deployed(chain: LocalChain, add: (plan: Plan) => Address): Promise<Addr
   return deployment
 }
 
-function localToken(plan: Plan, chainId: number, options: TokenOptions): LocalToken {
-  return { chainId, ...options, address: planToken(plan, options) }
+/** The tokens at the addresses that they have on the real chain, so that nothing has to be told of local ones. */
+async function deployTokens(chain: LocalChain): Promise<Record<TokenSymbol, LocalToken>> {
+  const plan = await openPlan(chain)
+  const usdc = { name: 'USD Coin', symbol: 'USDC', decimals: 6 } as const
+  const dai = { name: 'Dai Stablecoin', symbol: 'DAI', decimals: 18 } as const
+  const usdt = { name: 'Tether USD', symbol: 'USDT', decimals: 6 } as const
+  const addresses = { USDC: planToken(plan, usdc), DAI: planToken(plan, dai), USDT: planTether(plan) }
+  await plan.execute()
+
+  const place = async (token: TokenOptions & { symbol: TokenSymbol }): Promise<LocalToken> => {
+    const address = bridgeTokenOf(chain.chainId, token.symbol)?.address
+    if (!address) throw new Error(`${token.symbol} has no address on chain ${chain.chainId}`)
+    await copyContract(chain, addresses[token.symbol], address)
+    return { chainId: chain.chainId, ...token, address }
+  }
+  return { USDC: await place(usdc), DAI: await place(dai), USDT: await place(usdt) }
+}
+
+// Names and symbols of both kinds of token are short texts in the first words of their storage.
+const COPIED_WORDS = 5
+
+/** Puts a contract's code and the first words of its storage at another address. */
+async function copyContract(chain: LocalChain, from: Address, to: Address): Promise<void> {
+  const slots = Array.from({ length: COPIED_WORDS }, (_, index) => numberToHex(index, { size: 32 }))
+  const [code, ...words] = await callRpc(chain, [
+    { method: 'eth_getCode', params: [from, 'latest'] },
+    ...slots.map((slot) => ({ method: 'eth_getStorageAt', params: [from, slot, 'latest'] })),
+  ])
+  await callRpc(chain, [
+    { method: 'anvil_setCode', params: [to, code] },
+    ...slots.map((slot, index) => ({ method: 'anvil_setStorageAt', params: [to, slot, words[index]] })),
+  ])
 }
 
 function planToken(plan: Plan, { name, symbol, decimals }: TokenOptions): Address {
