@@ -37,6 +37,8 @@ const ABI = [
   ...LAGOON,
   ...parseAbi([
     'function setDepositCap(uint256 cap)',
+    'function transfer(address to, uint256 amount) returns (bool)',
+    'function close()',
     'function disableWhitelist()',
     'function revokeFromWhitelist(address[] accounts)',
     'function revokeFromBlacklist(address[] accounts)',

@@ -1,0 +1,738 @@
+import { maxUint256, zeroAddress } from 'viem'
+import { describe, expect } from 'vitest'
+import type { LagoonGeneration } from '../../../infra/local/deploy.ts'
+import { callRpc } from '../../../infra/local/rpc.ts'
+import { type HttpReply, test, USERS } from '../../support/service.ts'
+import { expectSuccess, openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
+
+const [ALICE, BOB] = USERS
+const AMOUNT = 5_000_000n
+
+const SELECTORS = {
+  requestDeposit: '0x85b77f45',
+  syncDeposit: '0xd01d073a',
+  deposit: '0x6e553f65',
+  claim: '0x2e2d2984',
+}
+
+const REFUSALS = {
+  vault_is_paused: [409, 'Vault is paused'],
+  vault_is_closed: [409, 'Vault is closed'],
+  deposits_are_not_open: [409, 'Deposits are not open'],
+  previous_deposit_request_not_settled: [409, 'Previous deposit request not settled'],
+  vault_cap_reached: [409, 'Vault cap reached'],
+  unsupported_vault_version: [409, 'Unsupported vault version'],
+  depositor_not_allowed: [403, 'Depositor not allowed'],
+  no_claimable_deposit: [400, 'No claimable deposit found for this user'],
+  claim_not_applicable: [400, 'Claim deposit is only applicable to async vaults'],
+  deposit_status_not_applicable: [400, 'Deposit status is only applicable to async vaults'],
+  upstream_bad_answer: [502, 'Upstream unavailable'],
+} as const
+
+const EVERY = (['0.1', '0.4', '0.5', '0.6'] as const).map((generation) => ({ generation }))
+const BEFORE_SYNC = EVERY.slice(0, 2)
+const WITH_SYNC = EVERY.slice(2)
+const SYNC_MODES = { Both: 0, SyncDeposit: 1, SyncRedeem: 2, None: 3 }
+
+function expectRefusal({ status, body }: HttpReply, code: keyof typeof REFUSALS): void {
+  const [statusCode, error] = REFUSALS[code]
+  expect(body).toMatchObject({ success: false, statusCode, error, code })
+  expect(status).toBe(statusCode)
+}
+
+/** Asks for Alice's deposit, expects this one operation and sees it through on the chain. */
+async function expectDeposit(
+  vault: TestVault,
+  operation: 'requestDeposit' | 'syncDeposit' | 'deposit',
+  amount = AMOUNT,
+) {
+  const reply = await vault.deposit(ALICE, amount)
+  expect(reply.status).toBe(200)
+  expect(reply.body).toMatchObject({
+    operations: [{ to: vault.address, data: expect.stringMatching(`^${SELECTORS[operation]}`), value: '0' }],
+    isAsync: operation === 'requestDeposit',
+    simulation: { status: 'success' },
+  })
+  expectSuccess(await vault.send(ALICE, reply))
+}
+
+/** What the vault itself says to a request and to a deposit at once by Alice, who could pay for either; undefined where it accepts. */
+async function refusalsOnChain(vault: TestVault, amount = AMOUNT) {
+  await vault.mint(ALICE.address, amount)
+  await vault.approve(ALICE.address, amount)
+  const { address } = ALICE
+  return {
+    requestDeposit: await vault.refusal(address, 'requestDeposit', amount, address, address),
+    syncDeposit: await vault.refusal(address, 'syncDeposit', amount, address, zeroAddress),
+  }
+}
+
+/** The safe's call that settles, in the generation's own form. */
+function settleDeposit(vault: TestVault, generation: LagoonGeneration, totalAssets: bigint) {
+  const valuation = generation === '0.1' ? [] : [totalAssets]
+  return vault.refusal(ROLES.safe, 'settleDeposit', ...valuation)
+}
+
+function close(vault: TestVault, generation: LagoonGeneration, totalAssets: bigint) {
+  // Only 0.1 takes the proposed valuation as it is.
+  return vault.act(ROLES.safe, 'close', ...(generation === '0.1' ? [] : [totalAssets]))
+}
+
+describe('a vault that is not open', () => {
+  test.for(EVERY)(
+    'A paused Lagoon $generation vault refuses deposits, as the contract does',
+    async ({ generation }, { service }) => {
+      const vault = await openLagoonVault(service, { generation })
+      await vault.act(ROLES.admin, 'pause')
+      expectRefusal(await vault.deposit(ALICE, AMOUNT), 'vault_is_paused')
+      expect((await refusalsOnChain(vault)).requestDeposit).toBe('EnforcedPause')
+      expect((await refusalsOnChain(vault)).syncDeposit).toBeDefined()
+
+      await vault.act(ROLES.admin, 'unpause')
+      await expectDeposit(vault, 'requestDeposit')
+    },
+  )
+
+  test.for(WITH_SYNC)(
+    'A paused Lagoon $generation vault refuses deposits at once too, as the contract does',
+    async ({ generation }, { service }) => {
+      const vault = await openLagoonVault(service, { generation })
+      await vault.settleForADay()
+      await vault.act(ROLES.admin, 'pause')
+      expectRefusal(await vault.deposit(ALICE, AMOUNT), 'vault_is_paused')
+      expect(await refusalsOnChain(vault)).toEqual({ requestDeposit: 'EnforcedPause', syncDeposit: 'EnforcedPause' })
+
+      await vault.act(ROLES.admin, 'unpause')
+      await expectDeposit(vault, 'syncDeposit')
+    },
+  )
+
+  test.for(EVERY)(
+    'A closing Lagoon $generation vault refuses deposits, which the contract accepts and its closing never settles',
+    async ({ generation }, { service }) => {
+      const vault = await openLagoonVault(service, { generation })
+      await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', 0n)
+      await vault.act(ROLES.admin, 'initiateClosing')
+      expectRefusal(await vault.deposit(ALICE, AMOUNT), 'vault_is_closed')
+
+      await vault.request(ALICE.address, AMOUNT)
+      expect(await settleDeposit(vault, generation, 0n)).toBe('NotOpen')
+      await close(vault, generation, 0n)
+      expect(await vault.read('pendingDepositRequest', 0n, ALICE.address)).toBe(AMOUNT)
+      expect(await vault.refusal(ROLES.valuationManager, 'updateNewTotalAssets', 0n)).toBe('Closed')
+      expect(await settleDeposit(vault, generation, 0n)).toBe('NotOpen')
+    },
+  )
+
+  test.for(WITH_SYNC)(
+    'A closing Lagoon $generation vault refuses deposits while its valuation is valid, as the contract does',
+    async ({ generation }, { service }) => {
+      const vault = await openLagoonVault(service, { generation })
+      await vault.settleForADay()
+      await vault.act(ROLES.admin, 'initiateClosing')
+      expectRefusal(await vault.deposit(ALICE, AMOUNT), 'vault_is_closed')
+      expect(await refusalsOnChain(vault)).toEqual({ requestDeposit: 'OnlySyncDepositAllowed', syncDeposit: 'NotOpen' })
+    },
+  )
+
+  test.for(EVERY)(
+    'A closed Lagoon $generation vault refuses deposits, which the contract accepts and never settles',
+    async ({ generation }, { service }) => {
+      const vault = await openLagoonVault(service, { generation })
+      await vault.request(BOB.address, AMOUNT)
+      const { totalAssets } = await vault.settle()
+      await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', totalAssets + AMOUNT)
+      await vault.act(ROLES.admin, 'initiateClosing')
+      await close(vault, generation, totalAssets + AMOUNT)
+      expectRefusal(await vault.deposit(ALICE, AMOUNT), 'vault_is_closed')
+
+      await vault.request(ALICE.address, AMOUNT)
+      expect(await vault.refusal(ROLES.valuationManager, 'updateNewTotalAssets', 0n)).toBe('Closed')
+      expect(await settleDeposit(vault, generation, 0n)).toBe('NotOpen')
+      expect(await vault.read('pendingDepositRequest', 0n, ALICE.address)).toBe(AMOUNT)
+    },
+  )
+})
+
+describe('how a vault takes deposits now', () => {
+  test.for(BEFORE_SYNC)(
+    'A Lagoon $generation vault takes requests; it has nothing else',
+    async ({ generation }, { service }) => {
+      const vault = await openLagoonVault(service, { generation })
+      expect(await refusalsOnChain(vault)).toEqual({ requestDeposit: undefined, syncDeposit: 'no reason' })
+      await expectDeposit(vault, 'requestDeposit')
+    },
+  )
+
+  test.for(WITH_SYNC)(
+    'A Lagoon $generation vault takes deposits at once while its valuation is valid, and the contract nothing else',
+    async ({ generation }, { service }) => {
+      const vault = await openLagoonVault(service, { generation })
+      await vault.settleForADay()
+      expect(await refusalsOnChain(vault)).toEqual({ requestDeposit: 'OnlySyncDepositAllowed', syncDeposit: undefined })
+      await expectDeposit(vault, 'syncDeposit')
+    },
+  )
+
+  test.for([
+    { generation: '0.5', syncRefusal: 'OnlyAsyncDepositAllowed' },
+    { generation: '0.6', syncRefusal: 'TotalAssetsExpired' },
+  ] as const)(
+    'A Lagoon $generation vault takes requests when its valuation has expired, and the contract nothing else',
+    async ({ generation, syncRefusal }, { service }) => {
+      const vault = await openLagoonVault(service, { generation })
+      await vault.settleForADay()
+      await callRpc(vault.chain, [
+        { method: 'evm_increaseTime', params: [86_401] },
+        { method: 'evm_mine', params: [] },
+      ])
+      expect(await refusalsOnChain(vault)).toEqual({ requestDeposit: undefined, syncDeposit: syncRefusal })
+      await expectDeposit(vault, 'requestDeposit')
+    },
+  )
+
+  test.for(WITH_SYNC)(
+    'A Lagoon $generation vault takes requests once its safe ended the valuation',
+    async ({ generation }, { service }) => {
+      const vault = await openLagoonVault(service, { generation })
+      await vault.settleForADay()
+      await expectDeposit(vault, 'syncDeposit')
+      await vault.act(ROLES.safe, 'expireTotalAssets')
+      await expectDeposit(vault, 'requestDeposit')
+    },
+  )
+
+  test.for([{ mode: 'SyncRedeem' }, { mode: 'None' }] as const)(
+    'A Lagoon 0.6 vault in sync mode $mode takes no deposit at all while its valuation is valid, and neither does the contract',
+    async ({ mode }, { service }) => {
+      const vault = await openLagoonVault(service, { generation: '0.6' })
+      await vault.settleForADay()
+      await vault.act(ROLES.safe, 'setSyncMode', SYNC_MODES[mode])
+      expectRefusal(await vault.deposit(ALICE, AMOUNT), 'deposits_are_not_open')
+      expect(await refusalsOnChain(vault)).toEqual({
+        requestDeposit: 'OnlySyncDepositAllowed',
+        syncDeposit: 'OnlyAsyncDepositAllowed',
+      })
+      await vault.act(ROLES.safe, 'expireTotalAssets')
+      await expectDeposit(vault, 'requestDeposit')
+    },
+  )
+
+  test.for([{ mode: 'Both' }, { mode: 'SyncDeposit' }] as const)(
+    'A Lagoon 0.6 vault in sync mode $mode takes deposits at once while its valuation is valid',
+    async ({ mode }, { service }) => {
+      const vault = await openLagoonVault(service, { generation: '0.6' })
+      await vault.settleForADay()
+      await vault.act(ROLES.safe, 'setSyncMode', SYNC_MODES[mode])
+      await expectDeposit(vault, 'syncDeposit')
+    },
+  )
+
+  test('A Lagoon 0.6 vault that was made async-only for ever takes requests', async ({ service }) => {
+    const vault = await openLagoonVault(service, { generation: '0.6' })
+    await vault.settleForADay()
+    await vault.act(ROLES.admin, 'activateAsyncOnly')
+    await expectDeposit(vault, 'requestDeposit')
+    await vault.settle()
+    await expectDeposit(vault, 'requestDeposit')
+  })
+})
+
+describe('a request that is not settled', () => {
+  test.for(EVERY)(
+    'A Lagoon $generation vault refuses a deposit while an earlier epoch holds a request of the user, as the contract does',
+    async ({ generation }, { service }) => {
+      const vault = await openLagoonVault(service, { generation })
+      await expectDeposit(vault, 'requestDeposit')
+      await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', 0n)
+      expectRefusal(await vault.deposit(ALICE, AMOUNT), 'previous_deposit_request_not_settled')
+      expect((await refusalsOnChain(vault)).requestDeposit).toBe('OnlyOneRequestAllowed')
+
+      await vault.settle()
+      await expectDeposit(vault, 'requestDeposit')
+    },
+  )
+
+  test.for(EVERY)(
+    'A request of the current epoch is no obstacle to a deposit into a Lagoon $generation vault',
+    async ({ generation }, { service }) => {
+      const vault = await openLagoonVault(service, { generation })
+      await expectDeposit(vault, 'requestDeposit')
+      await expectDeposit(vault, 'requestDeposit', 1n)
+      expect((await vault.status(ALICE)).body.amounts.pendingDeposit).toBe(`${AMOUNT + 1n}`)
+    },
+  )
+
+  test.for(EVERY)(
+    'A request that was cancelled is no obstacle to a deposit into a Lagoon $generation vault in a later epoch',
+    async ({ generation }, { service }) => {
+      const vault = await openLagoonVault(service, { generation })
+      await expectDeposit(vault, 'requestDeposit')
+      await vault.act(ALICE.address, 'cancelRequestDeposit')
+      expect((await vault.status(ALICE)).body).toMatchObject({
+        status: 'no_active_deposit',
+        amounts: { pendingDeposit: '0', claimableShares: '0', currentShares: '0' },
+      })
+      await vault.request(BOB.address, AMOUNT)
+      await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', 0n)
+      await expectDeposit(vault, 'requestDeposit')
+    },
+  )
+
+  test.for(EVERY)(
+    "Somebody else's unsettled request is no obstacle to a deposit into a Lagoon $generation vault",
+    async ({ generation }, { service }) => {
+      const vault = await openLagoonVault(service, { generation })
+      await vault.request(BOB.address, AMOUNT)
+      await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', 0n)
+      await expectDeposit(vault, 'requestDeposit')
+    },
+  )
+
+  test.for(WITH_SYNC)(
+    'An unsettled request of an earlier epoch is no obstacle to a deposit at once into a Lagoon $generation vault',
+    async ({ generation }, { service }) => {
+      const vault = await openLagoonVault(service, { generation })
+      await expectDeposit(vault, 'requestDeposit')
+      await vault.act(ROLES.safe, 'updateTotalAssetsLifespan', 86_400n)
+      await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', 0n)
+      // Settles redemptions alone: the valuation is valid now, and the request is still pending.
+      await vault.act(ROLES.safe, 'settleRedeem', 0n)
+      await expectDeposit(vault, 'syncDeposit')
+      expect((await vault.status(ALICE)).body).toMatchObject({
+        status: 'pending',
+        amounts: { pendingDeposit: `${AMOUNT}`, currentShares: `${await vault.read('balanceOf', ALICE.address)}` },
+      })
+    },
+  )
+})
+
+describe('the cap of a Lagoon 0.6 vault', () => {
+  test('Requests may fill the cap to the last unit, with what waits in the silo counted, and not one more', async ({
+    service,
+  }) => {
+    const vault = await openLagoonVault(service, { generation: '0.6' })
+    await vault.request(BOB.address, 2_000_000n)
+    await vault.settle()
+    await vault.request(BOB.address, 3_000_000n)
+    await vault.act(ROLES.safe, 'updateMaxCap', 5_000_000n + AMOUNT)
+
+    expectRefusal(await vault.deposit(ALICE, AMOUNT + 1n), 'vault_cap_reached')
+    expect((await refusalsOnChain(vault, AMOUNT + 1n)).requestDeposit).toBe('MaxCapReached')
+    await expectDeposit(vault, 'requestDeposit', AMOUNT)
+    expectRefusal(await vault.deposit(ALICE, 1n), 'vault_cap_reached')
+    expect((await refusalsOnChain(vault, 1n)).requestDeposit).toBe('MaxCapReached')
+  })
+
+  test('Deposits at once may fill the cap to the last unit, and not one more', async ({ service }) => {
+    const vault = await openLagoonVault(service, { generation: '0.6' })
+    await vault.request(BOB.address, 2_000_000n)
+    await vault.settleForADay()
+    await vault.act(ROLES.safe, 'updateMaxCap', 2_000_000n + AMOUNT)
+
+    expectRefusal(await vault.deposit(ALICE, AMOUNT + 1n), 'vault_cap_reached')
+    expect((await refusalsOnChain(vault, AMOUNT + 1n)).syncDeposit).toBe('MaxCapReached')
+    await expectDeposit(vault, 'syncDeposit', AMOUNT)
+  })
+
+  test('A vault without a cap takes any amount', async ({ service }) => {
+    const vault = await openLagoonVault(service, { generation: '0.6' })
+    await vault.mint(ALICE.address, 2n ** 200n)
+    await expectDeposit(vault, 'requestDeposit', 2n ** 200n)
+  })
+})
+
+describe('who may deposit', () => {
+  const ACCESS_ERRORS = { '0.1': 'NotWhitelisted', '0.4': 'NotWhitelisted', '0.5': 'NotWhitelisted' } as const
+  const errorOf = (generation: LagoonGeneration) =>
+    generation in ACCESS_ERRORS ? ACCESS_ERRORS[generation as '0.1'] : 'AddressNotAllowed'
+
+  test.for(EVERY)(
+    'A whitelisted Lagoon $generation vault takes deposits of those on its list alone, as the contract does',
+    async ({ generation }, { service }) => {
+      const vault = await openLagoonVault(service, { generation, whitelisted: true })
+      await vault.act(ROLES.admin, 'addToWhitelist', [BOB.address])
+      expectRefusal(await vault.deposit(ALICE, AMOUNT), 'depositor_not_allowed')
+      expect((await refusalsOnChain(vault)).requestDeposit).toBe(errorOf(generation))
+
+      await vault.act(ROLES.admin, 'addToWhitelist', [ALICE.address])
+      await expectDeposit(vault, 'requestDeposit')
+    },
+  )
+
+  test.for(WITH_SYNC)(
+    'A whitelisted Lagoon $generation vault takes deposits at once of those on its list alone, as the contract does',
+    async ({ generation }, { service }) => {
+      const vault = await openLagoonVault(service, { generation, whitelisted: true })
+      await vault.settleForADay()
+      expectRefusal(await vault.deposit(ALICE, AMOUNT), 'depositor_not_allowed')
+      expect((await refusalsOnChain(vault)).syncDeposit).toBe(errorOf(generation))
+
+      await vault.act(ROLES.admin, 'addToWhitelist', [ALICE.address])
+      await expectDeposit(vault, 'syncDeposit')
+    },
+  )
+
+  test('A Lagoon 0.6 vault takes no deposits of those on its blacklist, as the contract does', async ({ service }) => {
+    const vault = await openLagoonVault(service, { generation: '0.6' })
+    await vault.act(ROLES.admin, 'addToBlacklist', [ALICE.address])
+    expectRefusal(await vault.deposit(ALICE, AMOUNT), 'depositor_not_allowed')
+    expect((await refusalsOnChain(vault)).requestDeposit).toBe('AddressNotAllowed')
+
+    await vault.settleForADay()
+    expectRefusal(await vault.deposit(ALICE, AMOUNT), 'depositor_not_allowed')
+    expect((await refusalsOnChain(vault)).syncDeposit).toBe('AddressNotAllowed')
+
+    await vault.act(ROLES.admin, 'revokeFromBlacklist', [ALICE.address])
+    await expectDeposit(vault, 'syncDeposit')
+  })
+
+  test('A whitelist that is switched off admits everybody', async ({ service }) => {
+    const vault = await openLagoonVault(service, { generation: '0.4', whitelisted: true })
+    await vault.act(ROLES.admin, 'disableWhitelist')
+    await expectDeposit(vault, 'requestDeposit')
+  })
+})
+
+describe('a synchronous vault', () => {
+  const refusal = async (vault: TestVault, amount: bigint) => {
+    await vault.approve(ALICE.address, amount)
+    return vault.refusal(ALICE.address, 'deposit', amount, ALICE.address)
+  }
+
+  test('A paused synchronous vault refuses deposits, as the contract does', async ({ service }) => {
+    const vault = await openYieldVault(service)
+    await vault.act(ROLES.admin, 'pause')
+    expectRefusal(await vault.deposit(ALICE, AMOUNT), 'vault_is_paused')
+    expect(await refusal(vault, AMOUNT)).toBe('EnforcedPause')
+    await vault.act(ROLES.admin, 'unpause')
+    await expectDeposit(vault, 'deposit')
+  })
+
+  test('A synchronous vault that takes nothing at all is not open, and the contract refuses', async ({ service }) => {
+    const vault = await openYieldVault(service)
+    await vault.act(ROLES.admin, 'setDepositCap', 0n)
+    expectRefusal(await vault.deposit(ALICE, AMOUNT), 'deposits_are_not_open')
+    expect(await refusal(vault, AMOUNT)).toBe('ERC4626ExceededMaxDeposit')
+    expect(await refusal(vault, 1n)).toBe('ERC4626ExceededMaxDeposit')
+  })
+
+  test('Deposits may fill the cap of a synchronous vault to the last unit, and not one more', async ({ service }) => {
+    const vault = await openYieldVault(service)
+    await vault.act(ROLES.admin, 'setDepositCap', AMOUNT + 1_000_000n)
+    await expectDeposit(vault, 'deposit', 1_000_000n)
+
+    expectRefusal(await vault.deposit(ALICE, AMOUNT + 1n), 'vault_cap_reached')
+    expect(await refusal(vault, AMOUNT + 1n)).toBe('ERC4626ExceededMaxDeposit')
+    await expectDeposit(vault, 'deposit', AMOUNT)
+    expectRefusal(await vault.deposit(ALICE, 1n), 'deposits_are_not_open')
+    expect(await refusal(vault, 1n)).toBe('ERC4626ExceededMaxDeposit')
+  })
+
+  test('A synchronous vault has nothing to claim and no deposit status', async ({ service }) => {
+    const vault = await openYieldVault(service)
+    await expectDeposit(vault, 'deposit')
+    expectRefusal(await vault.claim(ALICE), 'claim_not_applicable')
+    expectRefusal(await vault.status(ALICE), 'deposit_status_not_applicable')
+  })
+})
+
+describe('a vault whose code changes while the service runs', () => {
+  const stateOf = async (vault: TestVault) => (await vault.list()).body.data[0].vaultState
+
+  test('A vault upgraded from 0.5 to 0.6 and rolled back is dealt with as what it is at the moment', async ({
+    service,
+  }) => {
+    const vault = await openLagoonVault(service, { generation: '0.5' })
+    await vault.settleForADay()
+    await expectDeposit(vault, 'syncDeposit')
+
+    await vault.upgrade('0.6')
+    // The word of the cap was never written before.
+    expectRefusal(await vault.deposit(ALICE, AMOUNT), 'vault_cap_reached')
+    expect((await refusalsOnChain(vault)).syncDeposit).toBe('MaxCapReached')
+    await vault.act(ROLES.safe, 'updateMaxCap', maxUint256)
+    await expectDeposit(vault, 'syncDeposit')
+    await vault.act(ROLES.safe, 'setSyncMode', SYNC_MODES.None)
+    expectRefusal(await vault.deposit(ALICE, AMOUNT), 'deposits_are_not_open')
+    expect(await stateOf(vault)).toMatchObject({ missing: [], isTotalAssetsValid: true })
+
+    await vault.upgrade('0.5')
+    await expectDeposit(vault, 'syncDeposit')
+    await vault.upgrade('0.4')
+    await expectDeposit(vault, 'requestDeposit')
+    expect(await stateOf(vault)).toMatchObject({ missing: [], isTotalAssetsValid: false })
+  })
+
+  test('A deposit requested under 0.4 and settled under 0.5 is claimed under 0.6', async ({ service }) => {
+    const vault = await openLagoonVault(service, { generation: '0.4' })
+    await expectDeposit(vault, 'requestDeposit')
+    await vault.upgrade('0.5')
+    expect((await vault.status(ALICE)).body).toMatchObject({
+      status: 'pending',
+      amounts: { pendingDeposit: `${AMOUNT}` },
+    })
+    await vault.settle()
+    const { claimableShares } = (await vault.status(ALICE)).body.amounts
+    await vault.upgrade('0.6')
+    expect((await vault.status(ALICE)).body.amounts.claimableShares).toBe(claimableShares)
+
+    const reply = await vault.claim(ALICE)
+    expect(reply.body.claimable).toEqual({ assets: `${AMOUNT}`, shares: claimableShares })
+    expectSuccess(await vault.send(ALICE, reply))
+    expect(await vault.read('balanceOf', ALICE.address)).toBe(BigInt(claimableShares))
+  })
+
+  test('A vault upgraded to a version nobody knows is listed by what it tells, refuses deposits and still pays claims', async ({
+    service,
+  }) => {
+    const vault = await openLagoonVault(service, { generation: '0.6', entryRate: 50 })
+    await expectDeposit(vault, 'requestDeposit')
+    await vault.settle()
+    const before = await stateOf(vault)
+    await vault.upgrade('unknown')
+
+    const list = await vault.list()
+    expect(list.status).toBe(200)
+    const { missing, ...state } = list.body.data[0].vaultState
+    const hidden = [
+      'valuationManager',
+      'feeReceiver',
+      'pendingSilo',
+      'pendingDeposits',
+      'pendingRedeems',
+      'newTotalAssets',
+      'depositEpochId',
+      'redeemEpochId',
+    ]
+    expect([...missing].sort()).toEqual(hidden.sort())
+    const told = Object.entries(before).filter(([name]) => name !== 'missing' && !hidden.includes(name))
+    expect(state).toEqual(Object.fromEntries(told))
+
+    expectRefusal(await vault.deposit(ALICE, AMOUNT), 'unsupported_vault_version')
+    const status = await vault.status(ALICE)
+    expect(status.status).toBe(200)
+    expect(status.body).toMatchObject({
+      status: 'claimable',
+      vault: { depositEpochId: null, isTotalAssetsValid: false },
+    })
+
+    const claim = await vault.claim(ALICE)
+    expect(claim.status).toBe(200)
+    expect(claim.body.claimable.shares).toBe(status.body.amounts.claimableShares)
+    expectSuccess(await vault.send(ALICE, claim))
+    expect(await vault.read('balanceOf', ALICE.address)).toBe(BigInt(claim.body.claimable.shares))
+    expect((await vault.status(ALICE)).body.status).toBe('deposited')
+    expectRefusal(await vault.claim(ALICE), 'no_claimable_deposit')
+  })
+
+  test('A Lagoon vault without code is an answer that cannot be used, and no obstacle to the list', async ({
+    service,
+  }) => {
+    const [vault, other] = [
+      await openLagoonVault(service, { generation: '0.5' }),
+      await openLagoonVault(service, { generation: '0.5' }),
+    ]
+    await vault.destroy()
+    for (const reply of [await vault.deposit(ALICE, AMOUNT), await vault.claim(ALICE), await vault.status(ALICE)]) {
+      expectRefusal(reply, 'upstream_bad_answer')
+    }
+    const key = await service.createClient([{ chainId: 8453, address: other.address }])
+    const alone = await service.call('GET', '/defi-vaults/v1/vaults', { key })
+    const list = await vault.list()
+    expect(list.status).toBe(200)
+    expect(list.body.data).toMatchObject([{ poolAddress: vault.address, stateAsOf: { stale: false } }])
+    expect(list.body.data[0].vaultState).not.toHaveProperty('totalAssets')
+    expect(list.body.data[0].vaultState.missing).toContain('totalAssets')
+    expect(alone.body.data[0].vaultState.missing).toEqual([])
+  })
+
+  test('A synchronous vault without code is an answer that cannot be used, and no obstacle to the list', async ({
+    service,
+  }) => {
+    const vault = await openYieldVault(service)
+    await vault.destroy()
+    expectRefusal(await vault.deposit(ALICE, AMOUNT), 'upstream_bad_answer')
+    const list = await vault.list()
+    expect(list.status).toBe(200)
+    expect(list.body.data).toMatchObject([{ poolAddress: vault.address, type: 'sync', APY: '0.00' }])
+  })
+})
+
+describe('claims', () => {
+  const claimOnChain = (vault: TestVault, by: string, amount: bigint, controller = by) =>
+    vault.refusal(by as typeof ALICE.address, 'deposit', amount, by, controller)
+
+  test.for(EVERY)(
+    'A user without a deposit has nothing to claim from a Lagoon $generation vault, as the contract says',
+    async ({ generation }, { service }) => {
+      const vault = await openLagoonVault(service, { generation })
+      expectRefusal(await vault.claim(ALICE), 'no_claimable_deposit')
+      expect((await vault.status(ALICE)).body).toMatchObject({
+        status: 'no_active_deposit',
+        statusDescription: 'No pending or claimable deposit found for the user.',
+        amounts: { pendingDeposit: '0', claimableShares: '0', currentShares: '0' },
+      })
+      expect(await claimOnChain(vault, ALICE.address, 1n)).toBe('Panic')
+    },
+  )
+
+  test.for(EVERY)(
+    'A pending deposit cannot be claimed from a Lagoon $generation vault, as the contract says',
+    async ({ generation }, { service }) => {
+      const vault = await openLagoonVault(service, { generation })
+      await expectDeposit(vault, 'requestDeposit')
+      expectRefusal(await vault.claim(ALICE), 'no_claimable_deposit')
+      expect(await claimOnChain(vault, ALICE.address, AMOUNT)).toBe('RequestIdNotClaimable')
+
+      await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', 0n)
+      expectRefusal(await vault.claim(ALICE), 'no_claimable_deposit')
+      expect(await claimOnChain(vault, ALICE.address, AMOUNT)).toBe('RequestIdNotClaimable')
+    },
+  )
+
+  test.for(EVERY)(
+    "Somebody else's deposit cannot be claimed from a Lagoon $generation vault, as the contract says",
+    async ({ generation }, { service }) => {
+      const vault = await openLagoonVault(service, { generation })
+      await expectDeposit(vault, 'requestDeposit')
+      await vault.settle()
+      expectRefusal(await vault.claim(BOB), 'no_claimable_deposit')
+      expect(await claimOnChain(vault, BOB.address, AMOUNT, ALICE.address)).toBe('ERC7540InvalidOperator')
+      expect(await claimOnChain(vault, BOB.address, AMOUNT)).toBe('Panic')
+      expect((await vault.claim(ALICE)).status).toBe(200)
+    },
+  )
+
+  test('A claim is made once', async ({ service }) => {
+    const vault = await openLagoonVault(service, { generation: '0.5' })
+    await expectDeposit(vault, 'requestDeposit')
+    await vault.settle()
+    const reply = await vault.claim(ALICE)
+    expect(reply.body.operations[0].data).toMatch(new RegExp(`^${SELECTORS.claim}`))
+    expectSuccess(await vault.send(ALICE, reply))
+    expectRefusal(await vault.claim(ALICE), 'no_claimable_deposit')
+    expect((await vault.send(ALICE, reply)).map(({ status }) => status)).toEqual(['reverted'])
+  })
+
+  test.for([{ generation: '0.4' }, { generation: '0.5' }, { generation: '0.6' }] as const)(
+    'What the safe claimed for the user of a Lagoon $generation vault is deposited and not claimable any more',
+    async ({ generation }, { service }) => {
+      const vault = await openLagoonVault(service, { generation })
+      await expectDeposit(vault, 'requestDeposit')
+      await vault.settle()
+      const { claimableShares } = (await vault.status(ALICE)).body.amounts
+      await vault.act(ROLES.safe, 'claimSharesOnBehalf', [ALICE.address])
+
+      expectRefusal(await vault.claim(ALICE), 'no_claimable_deposit')
+      expect(await claimOnChain(vault, ALICE.address, AMOUNT)).toBe('Panic')
+      expect((await vault.status(ALICE)).body).toMatchObject({
+        status: 'deposited',
+        amounts: { pendingDeposit: '0', claimableShares: '0', currentShares: claimableShares },
+      })
+    },
+  )
+
+  test('A deposit whose shares were all sent away is no active deposit', async ({ service }) => {
+    const vault = await openLagoonVault(service, { generation: '0.5' })
+    await vault.settleForADay()
+    await expectDeposit(vault, 'syncDeposit')
+    const shares = await vault.read('balanceOf', ALICE.address)
+    await vault.act(ALICE.address, 'transfer', BOB.address, shares)
+    expect((await vault.status(ALICE)).body.status).toBe('no_active_deposit')
+    expect((await vault.status(BOB)).body).toMatchObject({
+      status: 'deposited',
+      amounts: { currentShares: `${shares}` },
+    })
+  })
+
+  test.for([
+    { label: '0.1', generation: '0.1', entryRate: 0 },
+    { label: '0.4', generation: '0.4', entryRate: 0 },
+    { label: '0.5', generation: '0.5', entryRate: 0 },
+    { label: '0.6 with an entry fee', generation: '0.6', entryRate: 37 },
+  ] as const)(
+    'A paused Lagoon $label vault refuses claims, as the contract does, and still shows exactly what is claimable',
+    async ({ generation, entryRate }, { service }) => {
+      const vault = await openLagoonVault(service, { generation, entryRate })
+      await vault.request(BOB.address, 1_000_007n)
+      await vault.settle()
+      await vault.settle(31_415n)
+      await expectDeposit(vault, 'requestDeposit')
+      await vault.settle()
+
+      await vault.act(ROLES.admin, 'pause')
+      expectRefusal(await vault.claim(ALICE), 'vault_is_paused')
+      expect(await claimOnChain(vault, ALICE.address, AMOUNT)).toBe('EnforcedPause')
+      const { body } = await vault.status(ALICE)
+      expect(body.status).toBe('claimable')
+
+      await vault.act(ROLES.admin, 'unpause')
+      expectSuccess(await vault.send(ALICE, await vault.claim(ALICE)))
+      expect(await vault.read('balanceOf', ALICE.address)).toBe(BigInt(body.amounts.claimableShares))
+    },
+  )
+
+  test('A blacklisted user cannot claim from a Lagoon 0.6 vault, as the contract says', async ({ service }) => {
+    const vault = await openLagoonVault(service, { generation: '0.6' })
+    await expectDeposit(vault, 'requestDeposit')
+    await vault.settle()
+    await vault.act(ROLES.admin, 'addToBlacklist', [ALICE.address])
+    expectRefusal(await vault.claim(ALICE), 'depositor_not_allowed')
+    expect(await claimOnChain(vault, ALICE.address, AMOUNT)).toBe('AddressNotAllowed')
+    expect((await vault.status(ALICE)).body.status).toBe('claimable')
+
+    await vault.act(ROLES.admin, 'revokeFromBlacklist', [ALICE.address])
+    expectSuccess(await vault.send(ALICE, await vault.claim(ALICE)))
+  })
+
+  test.for(EVERY.slice(0, 3))(
+    'A user taken off the whitelist of a Lagoon $generation vault can still claim, as the contract lets her',
+    async ({ generation }, { service }) => {
+      const vault = await openLagoonVault(service, { generation, whitelisted: true })
+      await vault.act(ROLES.admin, 'addToWhitelist', [ALICE.address])
+      await expectDeposit(vault, 'requestDeposit')
+      await vault.settle()
+      await vault.act(ROLES.admin, 'revokeFromWhitelist', [ALICE.address])
+
+      expect(await claimOnChain(vault, ALICE.address, AMOUNT)).toBeUndefined()
+      const reply = await vault.claim(ALICE)
+      expect(reply.status).toBe(200)
+      expectSuccess(await vault.send(ALICE, reply))
+    },
+  )
+})
+
+describe("somebody else's request for the user", () => {
+  test.for(EVERY)(
+    "Somebody else's request for the user of a Lagoon $generation vault claims for her, then blocks her, and is hers to claim",
+    async ({ generation }, { service }) => {
+      const vault = await openLagoonVault(service, { generation })
+      await expectDeposit(vault, 'requestDeposit')
+      await vault.settle()
+      const { claimableShares } = (await vault.status(ALICE)).body.amounts
+      const epoch = (await vault.status(ALICE)).body.vault.depositEpochId
+
+      await vault.request(BOB.address, 1n, ALICE.address)
+      expect((await vault.status(ALICE)).body).toMatchObject({
+        status: 'pending',
+        amounts: { pendingDeposit: '1', claimableShares: '0', currentShares: claimableShares },
+        vault: { depositEpochId: epoch },
+      })
+      expect((await vault.status(BOB)).body.status).toBe('no_active_deposit')
+      expectRefusal(await vault.claim(ALICE), 'no_claimable_deposit')
+      await expectDeposit(vault, 'requestDeposit', 7n)
+
+      await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', AMOUNT)
+      expectRefusal(await vault.deposit(ALICE, AMOUNT), 'previous_deposit_request_not_settled')
+      expect((await refusalsOnChain(vault)).requestDeposit).toBe('OnlyOneRequestAllowed')
+
+      await vault.settle()
+      const reply = await vault.claim(ALICE)
+      expect(reply.body.claimable.assets).toBe('8')
+      expectSuccess(await vault.send(ALICE, reply))
+      const shares = BigInt(claimableShares) + BigInt(reply.body.claimable.shares)
+      expect(await vault.read('balanceOf', ALICE.address)).toBe(shares)
+    },
+  )
+})
