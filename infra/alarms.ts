@@ -43,7 +43,7 @@ export class Alarms extends Construct {
     this.#alarm(name, impact, { metric, threshold: 1 })
   }
 
-  /** Alarms when one input of a job failed three times on end, or once where the job runs that seldom. */
+  /** Alarms when three runs of a job failed within five minutes, or one where it runs less often: the next run makes good one failure. */
   onJob(name: FunctionName, { lambda }: ServiceFunction, { impact, everyMinutes }: JobContract): void {
     const minutes = Math.max(5, everyMinutes)
     const metric = lambda.metricErrors({ period: Duration.minutes(minutes) })

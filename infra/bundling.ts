@@ -12,6 +12,7 @@ export type Bundle = {
 }
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const LAMBDA_CREDENTIALS = fileURLToPath(import.meta.resolve('./lambda-credentials.ts'))
 const FILE = 'index.mjs'
 
 const OPTIONS = {
@@ -23,7 +24,7 @@ const OPTIONS = {
   mainFields: ['module', 'main'],
   // The AWS SDK that was tested is the one that runs, not the one that the runtime happens to have.
   external: [],
-  alias: { '@aws-sdk/credential-provider-node': './infra/lambda-credentials.ts' },
+  alias: { '@aws-sdk/credential-provider-node': LAMBDA_CREDENTIALS },
   minify: true,
   legalComments: 'none',
   sourcemap: true,

@@ -52,7 +52,7 @@ export const ENVIRONMENTS = {
 export const CORS = {
   allowHeaders: ['content-type', 'x-join-key', 'authorization', 'platform'],
   exposeHeaders: ['x-request-id', 'retry-after'],
-  // No browser remembers for longer than Chromium's two hours and Firefox's day.
+  // Chromium forgets after two hours, whatever is allowed.
   maxAgeSeconds: 7200,
 } as const
 

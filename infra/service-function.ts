@@ -15,7 +15,8 @@ import { Construct } from 'constructs'
 import { writeBundle } from './bundling.ts'
 import type { FunctionName } from './functions.ts'
 
-type Settings = {
+/** What is chosen for one function. */
+export type FunctionSettings = {
   readonly description: string
   readonly variables: Readonly<Record<string, string>>
   readonly permissions: readonly PolicyStatement[]
@@ -31,7 +32,7 @@ export class ServiceFunction extends Construct {
   readonly lambda: LambdaFunction
   readonly logGroup: LogGroup
 
-  constructor(scope: Construct, name: FunctionName, settings: Settings) {
+  constructor(scope: Construct, name: FunctionName, settings: FunctionSettings) {
     super(scope, pascalCase(name))
     this.logGroup = new LogGroup(this, 'Logs', settings.logs)
 

@@ -11,11 +11,11 @@ import { Alarms } from './alarms.ts'
 import { configSecretName, ENVIRONMENTS, type Stage, type StageEnvironment } from './environments.ts'
 import { type Access, ENDPOINTS, type FunctionName, GRANTS, JOBS, type Variable } from './functions.ts'
 import { ServiceApi } from './http-api.ts'
-import { ServiceFunction } from './service-function.ts'
+import { type FunctionSettings, ServiceFunction } from './service-function.ts'
 import { TABLES, type TableDefinition, type TableKey, tableName } from './tables.ts'
 
 type Contract = EndpointContract | JobContract
-type Work = Pick<ConstructorParameters<typeof ServiceFunction>[2], 'memoryMiB' | 'timeout' | 'retries'>
+type Work = Pick<FunctionSettings, 'memoryMiB' | 'timeout' | 'retries'>
 
 const ENDPOINT_WORK: Work = {
   // One whole vCPU. A request runs on one thread: less would stretch cold starts, more would buy nothing.
