@@ -141,6 +141,7 @@ describe.each(STAGES)('%s', (stage) => {
   test.each(CONTRACTS)('%s runs on ARM and Node 24, with a role and a log of its own', (name, contract) => {
     const id = idOf(name)
     const isJob = 'runs' in contract
+    expect(contract.summary.length, 'what Lambda takes as a description').toBeLessThanOrEqual(256)
     expect(ofType('AWS::Lambda::Function')[`${id}Function`]).toEqual({
       Architectures: ['arm64'],
       Code: expect.anything(),
