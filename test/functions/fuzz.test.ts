@@ -1,0 +1,221 @@
+import { Agent, request } from 'node:http'
+import fc from 'fast-check'
+import { describe, expect, vi } from 'vitest'
+import { endpoints } from '../../functions/contracts.ts'
+import type { EndpointContract } from '../../lib/lambda/contract.ts'
+import { errorsOf } from '../../lib/lambda/openapi.ts'
+import { expectError } from '../support/errors.ts'
+import { test as base, type HttpReply, USERS } from '../support/service.ts'
+
+// Thousands of log lines would take longer than the requests.
+vi.hoisted(() => {
+  process.env['POWERTOOLS_LOG_LEVEL'] = 'SILENT'
+})
+
+const RUNS = { numRuns: 1000 }
+const [{ address: USER }] = USERS
+const NOBODYS_VAULT = '0x00000000000000000000000000000000000000A1'
+
+type RawRequest = {
+  readonly method: string
+  readonly path: string
+  readonly headers: Record<string, string>
+  readonly body?: Buffer | string | undefined
+}
+
+const test = base
+  /** Sends a request byte by byte as given; `fetch` would tidy it up. */
+  .extend('send', ({ service }, { onCleanup }) => {
+    const agent = new Agent({ keepAlive: true })
+    onCleanup(() => agent.destroy())
+    return ({ method, path, headers, body }: RawRequest): Promise<HttpReply> =>
+      new Promise((resolve, reject) => {
+        const length = { 'content-length': String(Buffer.byteLength(body ?? '')) }
+        const options = { agent, method, headers: { ...headers, ...length } }
+        const outgoing = request(new URL(service.baseUrl), { ...options, path }, async (incoming) => {
+          const text = Buffer.concat(await incoming.toArray()).toString()
+          const received = new Headers(incoming.headers as Record<string, string>)
+          resolve({ status: incoming.statusCode ?? 0, headers: received, body: JSON.parse(text) })
+        })
+        outgoing.once('error', reject).end(body)
+      })
+  })
+  /** Sends a thousand such requests, each of which must get what one of its contracts declares; the codes that were met. */
+  .extend('fuzz', ({ send }) => async (requests: fc.Arbitrary<RawRequest>, contracts: readonly EndpointContract[]) => {
+    const met = new Set<string>()
+    const property = fc.asyncProperty(requests, async (sent) => {
+      met.add(expectDeclared(contracts, await send(sent)))
+    })
+    await fc.assert(property, RUNS)
+    return [...met]
+  })
+  .extend('vaults', ({ service }) => service.backends.chains.flatMap(({ vaults }) => vaults))
+
+/** Asserts that a reply is one that these contracts declare: never a 5xx, always the one error body. Gives its code, or success. */
+function expectDeclared(contracts: readonly EndpointContract[], reply: HttpReply): string {
+  expect(reply.status).toBeLessThan(500)
+  if (reply.status === 200) {
+    const errors = contracts.map(({ response }) => response.safeDecode(reply.body).error)
+    expect(errors).toContain(undefined)
+    return 'success'
+  }
+  const code = contracts.flatMap(errorsOf).find((declared) => declared === reply.body.code)
+  expect(code, `${reply.body.code} is declared`).toBeDefined()
+  if (code) expectError(reply, code, fieldsOf(reply))
+  return String(code)
+}
+
+function fieldsOf({ body }: HttpReply): string[] | undefined {
+  return (body.details as { field: string }[] | undefined)?.map(({ field }) => field)
+}
+
+const PLAIN_TEXT = fc.string({ unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)) })
+const HEADER_TEXT = fc
+  .oneof(fc.integer({ min: 0x20, max: 0x7e }), fc.integer({ min: 0xa0, max: 0xff }))
+  .chain((code) => fc.string({ unit: fc.constantFrom('\t', 'a', '{', String.fromCharCode(code)), maxLength: 200 }))
+const HEADERS = fc.dictionary(
+  fc.constantFrom('content-type', 'accept', 'authorization', 'platform', 'origin', 'cookie', 'user-agent', 'x-other'),
+  fc.oneof(HEADER_TEXT, fc.constantFrom('application/json', 'application/octet-stream', 'text/plain', 'null')),
+)
+const QUERY = fc.oneof(
+  fc.constant(''),
+  PLAIN_TEXT.map((text) => `?${text}`),
+  fc.webQueryParameters().map((text) => `?${text}`),
+)
+
+/** A JSON value, or a text that is nearly an address, an amount or a chain id. */
+const VALUE = fc.oneof(
+  fc.jsonValue({ maxDepth: 2 }),
+  fc.constantFrom<unknown>('', '0', '-1', '01', '1e3', 2 ** 53, -0, 1.5, `0x${'0'.repeat(40)}`, '0x', {}, [], null),
+  fc.stringMatching(/^0x[0-9a-fA-F]{38,42}$/),
+  fc.stringMatching(/^0x[0-9a-f]{40}$/),
+  fc.bigInt({ min: 0n, max: 2n ** 257n }).map(String),
+  fc.string({ unit: 'grapheme', maxLength: 50 }),
+)
+
+/** The text with one of its characters replaced, doubled or taken out. */
+function typo(text: string): fc.Arbitrary<string> {
+  return fc
+    .tuple(fc.nat({ max: text.length - 1 }), fc.constantFrom('', 'g', 'F', ' ', '\u0660', '\u0000'))
+    .map(([at, character]) => text.slice(0, at) + character + text.slice(at + 1))
+}
+
+/** A right body with one thing changed: a field replaced, misspelt, taken out or added. */
+function nearly(right: Record<string, unknown>): fc.Arbitrary<Record<string, unknown>> {
+  const field = fc.constantFrom(...Object.keys(right), 'srcChainId', 'srcToken', 'chainId')
+  return fc.oneof(
+    fc.tuple(field, VALUE).map(([name, value]) => ({ ...right, [name]: value })),
+    fc.tuple(PLAIN_TEXT, VALUE).map(([name, value]) => ({ ...right, [name]: value })),
+    field.map((name) => ({ ...right, [name]: undefined })),
+    field.chain((name) => typo(String(right[name] ?? name)).map((text) => ({ ...right, [name]: text }))),
+    field.chain((name) => typo(name).map((text) => ({ ...right, [name]: undefined, [text]: right[name] }))),
+  )
+}
+
+/** Bodies of every kind; few of them are right, because those ask a chain. */
+function bodies(rights: readonly Record<string, unknown>[]): fc.Arbitrary<Buffer | string | undefined> {
+  const right = fc.constantFrom(...rights)
+  return fc.oneof(
+    { weight: 6, arbitrary: right.chain(nearly).map((body) => JSON.stringify(body)) },
+    { weight: 3, arbitrary: fc.json() },
+    { weight: 2, arbitrary: fc.string({ unit: 'binary' }) },
+    { weight: 2, arbitrary: fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)) },
+    { weight: 1, arbitrary: right.map((body) => JSON.stringify(body)) },
+    { weight: 1, arbitrary: fc.constantFrom(undefined, '', ' '.repeat(16_385), '[', '{"a":{"a":{"a":1}}}') },
+  )
+}
+
+describe('A thousand random requests never break', () => {
+  test('the vault list', { timeout: 60_000 }, async ({ service, fuzz }) => {
+    const contract = endpoints['vaults/list']
+    // The right key is rare, because the list asks both chains.
+    const key = fc.oneof({ weight: 19, arbitrary: HEADER_TEXT }, { weight: 1, arbitrary: fc.constant(service.apiKey) })
+    const requests = fc.record({ query: QUERY, headers: HEADERS, key }).map(({ query, headers, key }) => ({
+      method: 'GET',
+      path: contract.path + query,
+      headers: { ...headers, 'x-join-key': key },
+    }))
+    const met = await fuzz(requests, [contract])
+    expect(met).toEqual(expect.arrayContaining(['success', 'missing_api_key', 'invalid_api_key']))
+  })
+
+  test.for([
+    ['vaults/deposit', { amount: '1000' }, ['success', 'missing_or_invalid_amount', 'missing_or_invalid_src_token']],
+    ['vaults/claim', {}, ['no_claimable_deposit', 'claim_not_applicable']],
+  ] as const)('%s', { timeout: 60_000 }, async ([name, extra, expected], { service, vaults, fuzz }) => {
+    const contract = endpoints[name]
+    const addresses = [...vaults.map(({ address }) => address), NOBODYS_VAULT]
+    const rights = addresses.map((vaultAddress) => ({ vaultAddress, ...extra, userAddress: USER }))
+    const requests = fc
+      .record({ query: QUERY, headers: HEADERS, body: bodies(rights) })
+      .map(({ query, headers, body }) => ({
+        method: 'POST',
+        path: contract.path + query,
+        headers: { ...headers, 'x-join-key': service.apiKey },
+        body,
+      }))
+    const met = await fuzz(requests, [contract])
+    expect(met).toEqual(expect.arrayContaining([...expected, 'invalid_json', 'unknown_field', 'vault_not_found']))
+  })
+
+  test('the deposit status', { timeout: 60_000 }, async ({ service, vaults, fuzz }) => {
+    const contract = endpoints['vaults/deposit-status']
+    const vault = fc.constantFrom(...vaults.map(({ address }) => address))
+    const place = fc.oneof(vault, vault.chain(typo), fc.stringMatching(/^0x[0-9a-f]{40}$/), PLAIN_TEXT)
+    const query = fc.oneof(
+      QUERY,
+      fc.constant(`?userAddress=${USER}`),
+      typo(USER).map((user) => `?userAddress=${encodeURIComponent(user)}`),
+      fc.oneof(typo('8453'), VALUE.map(String)).map((chainId) => `?userAddress=${USER}&chainId=${encode(chainId)}`),
+    )
+    const requests = fc.record({ place, query, headers: HEADERS }).map(({ place, query, headers }) => ({
+      method: 'GET',
+      path: contract.path.replace('{vaultAddress}', () => encode(place)) + query,
+      headers: { ...headers, 'x-join-key': service.apiKey },
+    }))
+    // Without a vault address, or with a dot for one, it is another route.
+    const met = await fuzz(requests, [contract, endpoints['system/unknown-route']])
+    const expected = [
+      'success',
+      'missing_or_invalid_vault_address',
+      'missing_or_invalid_user_address',
+      'vault_not_found',
+    ]
+    expect(met).toEqual(expect.arrayContaining([...expected, 'missing_or_invalid_chain_id']))
+  })
+
+  test.for([['system/health'], ['system/openapi']] as const)('%s', { timeout: 60_000 }, async ([name], { fuzz }) => {
+    const contract = endpoints[name]
+    const requests = fc.record({ query: QUERY, headers: HEADERS, key: HEADER_TEXT }).map(({ query, headers, key }) => ({
+      method: 'GET',
+      path: contract.path + query,
+      headers: { ...headers, 'x-join-key': key },
+    }))
+    expect(await fuzz(requests, [contract])).toEqual(['success'])
+  })
+
+  test('any route with any method', { timeout: 60_000 }, async ({ fuzz }) => {
+    const known = fc.constantFrom(...Object.values(endpoints).map(({ path }) => path))
+    const odd = fc.constantFrom('..', '.', '%2e%2e', '%', '%zz', '%00', '%c0%af', '/', '\\', '{x}', '*', ';', '@')
+    const path = fc.oneof(
+      known,
+      fc.array(fc.oneof(PLAIN_TEXT, odd)).map((pieces) => pieces.join('/')),
+      known.chain(typo).map((text) => text.replaceAll(/[^\x21-\x7e]/g, encode)),
+      fc.tuple(known, odd).map((pieces) => pieces.join('/')),
+      odd.map((part) => endpoints['vaults/deposit-status'].path.replace('{vaultAddress}', () => part)),
+    )
+    const requests = fc.record({
+      method: fc.constantFrom('GET', 'GET', 'POST', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND'),
+      path: path.map((text) => (text.startsWith('/') ? text : `/${text}`)),
+      headers: HEADERS,
+      body: fc.oneof(fc.constant(undefined), fc.json()),
+    })
+    const met = await fuzz(requests, Object.values(endpoints))
+    expect(met).toEqual(expect.arrayContaining(['success', 'not_found', 'method_not_allowed', 'missing_api_key']))
+  })
+})
+
+/** Any text as a part of a path or a query; `encodeURIComponent` refuses half a character. */
+function encode(text: string): string {
+  return encodeURIComponent(text.toWellFormed())
+}
