@@ -3,11 +3,12 @@ import { readFile } from 'node:fs/promises'
 import * as z from 'zod'
 import { documentClient, dynamo } from '../../lib/aws/dynamo.ts'
 import { readSecretJson } from '../../lib/aws/secrets.ts'
-import { RpcUrls } from '../../lib/chain/readers.ts'
 import { evmChain } from '../../lib/chain/registry.ts'
 import { createRpc } from '../../lib/chain/rpc.ts'
 import { clientsTable } from '../../lib/clients/table.ts'
+import { Config } from '../../lib/lambda/env.ts'
 import { describeVault } from '../../lib/vaults/describe.ts'
+import { configSecretName, type Stage } from '../environments.ts'
 import { localConfig } from '../local/dynamo.ts'
 import { tableName } from '../tables.ts'
 import { type Admin, AdminError } from './operations.ts'
@@ -19,8 +20,6 @@ const LocalState = z.object({
   tables: z.object({ clients: z.string() }),
   chains: z.array(z.object({ chainId: z.number(), rpcUrl: z.url() })),
 })
-
-const StageConfig = z.object({ rpcUrls: RpcUrls.default({}) })
 
 /** The local service that wrote this state file; throws AdminError when it is not running. */
 export async function connectLocal(stateFile: string): Promise<Admin> {
@@ -41,10 +40,10 @@ export function localAdmin({ dynamoEndpoint, tables, chains }: z.output<typeof L
 }
 
 /** A deployed stage, with the AWS credentials and region of the environment. */
-export function connectStage(stage: 'dev' | 'staging' | 'prod'): Admin {
+export function connectStage(stage: Stage): Admin {
   return {
     ...surroundings(async (chainId) => {
-      const { rpcUrls } = await readSecretJson(`vaultline/${stage}/config`, StageConfig)
+      const { rpcUrls } = await readSecretJson(configSecretName(stage), Config)
       const urls = rpcUrls[chainId] ?? evmChain(chainId)?.rpcUrls
       if (!urls) throw new AdminError(`Chain ${chainId} is not supported.`)
       return urls

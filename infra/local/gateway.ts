@@ -6,6 +6,7 @@ import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context
 import { endpoints, jobs } from '../../functions/contracts.ts'
 import { AppError, type ErrorCode } from '../../lib/errors.ts'
 import { errorReply } from '../../lib/lambda/replies.ts'
+import { CORS } from '../environments.ts'
 
 /** What the stack's HTTP API does for origins, by the same configuration. */
 type Cors = { readonly allowOrigins: readonly string[] }
@@ -237,8 +238,9 @@ function corsHeadersFor(origin: string | undefined, { allowOrigins }: Cors): Rec
   return {
     'access-control-allow-origin': origin,
     'access-control-allow-methods': 'GET,POST,DELETE,OPTIONS',
-    'access-control-allow-headers': 'content-type,x-join-key,authorization,platform',
-    'access-control-expose-headers': 'x-request-id,retry-after',
+    'access-control-allow-headers': CORS.allowHeaders.join(','),
+    'access-control-expose-headers': CORS.exposeHeaders.join(','),
+    'access-control-max-age': CORS.maxAgeSeconds.toString(),
     vary: 'origin',
   }
 }

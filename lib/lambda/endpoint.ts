@@ -25,10 +25,9 @@ export function endpoint<const C extends EndpointContract>(
   build: (env: Env<C>) => Implementation<C> | Promise<Implementation<C>>,
   ...identify: C['caller'] extends 'anyone' ? [] : [Identify<C>]
 ) {
-  const start = once(async () => {
-    const env = contract.env.parse(process.env) as Env<C>
-    return { run: await build(env), identify: identify[0]?.(env) }
-  })
+  const env = once(() => contract.env.parse(process.env) as Env<C>)
+  const identified = once(async () => identify[0]?.(await env()))
+  const built = once(async () => build(await env()))
 
   // The first middleware in is the last one out: the logger must still hold its keys when the others write.
   return middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2>({
@@ -41,10 +40,10 @@ export function endpoint<const C extends EndpointContract>(
     .use(requestLog(Date.now))
     .use(errorReplies())
     .handler(async (event) => {
-      const { run, identify } = await start()
-      const caller = await identify?.(event.headers)
+      const caller = await (await identified())?.(event.headers)
       const { method, path } = event.requestContext.http
       const request = Object.assign(parseRequest(contract, event), { http: { method, path } }, caller) as Request<C>
+      const run = await built()
       const reply = contract.response.encode(await run(request))
       return jsonReply(200, reply, { 'cache-control': contract.cacheControl })
     })

@@ -1,7 +1,19 @@
 import * as z from 'zod'
 import { ERRORS, type ErrorCode } from '../errors.ts'
 import type { EndpointContract } from './contract.ts'
-import { ErrorBody } from './replies.ts'
+
+const ErrorSchema = z.object({
+  success: z.literal(false),
+  statusCode: z.number().int(),
+  error: z.string().describe('Stable text to match on'),
+  code: z.string().describe('The same as a stable snake_case word'),
+  message: z.string().describe('What the caller can do'),
+  requestId: z.string(),
+  details: z
+    .array(z.object({ field: z.string(), issue: z.string() }))
+    .optional()
+    .describe('Every problem of the input'),
+})
 
 const CALLER_ERRORS: Record<EndpointContract['caller'], readonly ErrorCode[]> = {
   anyone: [],
@@ -43,7 +55,7 @@ export function buildOpenApi(contracts: readonly EndpointContract[], version: st
       ]),
     ),
     components: {
-      schemas: { Error: jsonSchema(ErrorBody) },
+      schemas: { Error: jsonSchema(ErrorSchema) },
       securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'x-join-key' } },
     },
   }

@@ -1,21 +1,16 @@
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
-import * as z from 'zod'
-import { type AppError, ERRORS, type ErrorDefinition } from '../errors.ts'
+import { type AppError, ERRORS, type ErrorCode, type ErrorDefinition, type ErrorDetail } from '../errors.ts'
 
 /** The body that every failed request gets. */
-export const ErrorBody = z.object({
-  success: z.literal(false),
-  statusCode: z.number().int(),
-  error: z.string().describe('Stable text to match on'),
-  code: z.string().describe('The same as a stable snake_case word'),
-  message: z.string().describe('What the caller can do'),
-  requestId: z.string(),
-  details: z
-    .array(z.object({ field: z.string(), issue: z.string() }))
-    .optional()
-    .describe('Every problem of the input'),
-})
-export type ErrorBody = z.output<typeof ErrorBody>
+export type ErrorBody = {
+  success: false
+  statusCode: number
+  error: string
+  code: ErrorCode
+  message: string
+  requestId: string
+  details?: readonly ErrorDetail[]
+}
 
 /** An HTTP reply with a JSON body. */
 export function jsonReply(
@@ -36,7 +31,7 @@ export function errorReply(error: AppError, requestId: string): APIGatewayProxyS
     code: error.code,
     message,
     requestId,
-    ...(error.details && { details: [...error.details] }),
+    ...(error.details && { details: error.details }),
   }
   return jsonReply(status, body, {
     'cache-control': 'no-store',

@@ -1,19 +1,5 @@
 import { parseAbi } from 'viem'
 
-/** ERC-20, with the allowance errors of ERC-6093. */
-export const erc20Abi = parseAbi([
-  'function approve(address spender, uint256 amount) returns (bool)',
-  'function allowance(address owner, address spender) view returns (uint256)',
-  'function balanceOf(address account) view returns (uint256)',
-  'function decimals() view returns (uint8)',
-  'function name() view returns (string)',
-  'function symbol() view returns (string)',
-  'function totalSupply() view returns (uint256)',
-  'error ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)',
-  'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
-  'error SafeERC20FailedOperation(address token)',
-])
-
 /** ERC-4626 and ERC-7575, with OpenZeppelin's errors and pause. */
 export const erc4626Abi = parseAbi([
   'function asset() view returns (address)',

@@ -1,16 +1,10 @@
 import type { Abi } from 'viem'
+import { approvalsNeeded, checkApprovals, encodeApprovals, erc20Abi } from '../chain/erc20.ts'
 import { type ChainReader, mapQuery, type Query } from '../chain/reader.ts'
 import { parseSimulation, type SimulatedCall, simulationRequest } from '../chain/simulation.ts'
 import type { Transaction } from '../chain/transaction.ts'
-import { erc20Abi, erc4626Abi, lagoonAbi } from './abi.ts'
-import {
-  checkDeposit,
-  type DepositRequest,
-  encodeApprovals,
-  encodeDeposit,
-  encodeRequestDeposit,
-  encodeSyncDeposit,
-} from './calldata.ts'
+import { erc4626Abi, lagoonAbi } from './abi.ts'
+import { checkDeposit, type DepositOperation, type DepositRequest, encodeDeposit } from './calldata.ts'
 import { chooseErc4626Deposit, erc4626Account } from './erc4626.ts'
 import { chooseLagoonDeposit, lagoonAccount } from './lagoon.ts'
 import type { SimulationResult } from './simulation-result.ts'
@@ -36,35 +30,33 @@ const MARGIN_PERCENT = 15n
 /** Upper estimates in gas units for when nothing could be simulated. */
 export const UPPER_ESTIMATE = { approve: 70_000n, deposit: 500_000n, claim: 400_000n }
 
-const ENCODERS = { deposit: encodeDeposit, requestDeposit: encodeRequestDeposit, syncDeposit: encodeSyncDeposit }
-type Operation = keyof typeof ENCODERS
+/** A deposit into a vault of the client's. */
+type VaultDeposit = DepositRequest & { readonly vault: Vault }
 
 /**
  * The transactions that deposit into the vault now, in one round trip: the state that decides between them and the
  * simulation of every candidate go out together. Throws the AppError that says why there are none, or `upstream_*`.
  */
-export async function prepareDeposit(reader: ChainReader, request: DepositRequest): Promise<PreparedDeposit> {
-  const { user } = request
-  const { candidates, terms } = ADAPTERS[request.vault.kind]
-  const approvals = {
-    none: [],
-    exact: encodeApprovals(request, { resetFirst: false }),
-    reset: encodeApprovals(request, { resetFirst: true }),
-  }
-  // One dry run tries all candidate operations in turn: those that the vault does not accept now revert and change nothing.
-  const attempts = candidates.map((operation) => ENCODERS[operation](request))
-  const along = Object.values(approvals).map((approval) => simulationRequest(user, [...approval, ...attempts]))
+export async function prepareDeposit(reader: ChainReader, request: VaultDeposit): Promise<PreparedDeposit> {
+  const { vault, user, amount } = request
+  const { candidates, terms } = ADAPTERS[vault.kind]
+  const spending = { token: vault.asset, spender: vault.address, amount }
+  // One dry run tries all candidates in turn: those that the vault does not accept now revert and change nothing.
+  const attempts = candidates.map((operation) => encodeDeposit(operation, request))
+  const variants = (['none', 'exact', 'reset'] as const).map((needed) => encodeApprovals(spending, needed))
+  const along = variants.map((approval) => simulationRequest(user, [...approval, ...attempts]))
 
   const { value, outcomes } = await reader.readOne(terms(request), { along })
   const { allowance, operation } = value
-  const [none, exact, reset] = Object.values(approvals).map((approval, index) =>
+  const [none, exact, reset] = variants.map((approval, index) =>
     parseSimulation(outcomes[index], approval.length + attempts.length, DEPOSIT_ERRORS),
   )
 
-  const needed = neededApprovals(request.amount, allowance, exact?.[0])
-  const approval = approvals[needed]
-  const operations = [ENCODERS[operation](request)]
-  checkDeposit(request, { approval, operations })
+  const needed = approvalsNeeded(amount, allowance, exact?.[0])
+  const approval = encodeApprovals(spending, needed)
+  const operations = [encodeDeposit(operation, request)]
+  checkApprovals(spending, approval)
+  checkDeposit(request, operations)
 
   const simulated = { none, exact, reset }[needed]
   const chosen = simulated && [
@@ -95,25 +87,12 @@ export function summarise(
   return { estimatedGas: (used * (100n + MARGIN_PERCENT)) / 100n, simulation: { status: 'success' } }
 }
 
-/**
- * Which approvals come first. A token that refuses to change an allowance in one step shows it in the dry run;
- * without one, the reset is always right.
- */
-function neededApprovals(
-  amount: bigint,
-  allowance: bigint,
-  directApproval: SimulatedCall | undefined,
-): 'none' | 'exact' | 'reset' {
-  if (allowance >= amount) return 'none'
-  return allowance === 0n || directApproval?.status === 'success' ? 'exact' : 'reset'
-}
-
-type Terms = { readonly allowance: bigint; readonly operation: Operation }
+type Terms = { readonly allowance: bigint; readonly operation: DepositOperation }
 
 /** For each kind of vault: the operations that it may take, and the query for the one that it takes now. */
 const ADAPTERS: Record<
   Vault['kind'],
-  { readonly candidates: readonly Operation[]; readonly terms: (request: DepositRequest) => Query<Terms> }
+  { readonly candidates: readonly DepositOperation[]; readonly terms: (request: VaultDeposit) => Query<Terms> }
 > = {
   erc4626: {
     candidates: ['deposit'],

@@ -1,8 +1,9 @@
 import type { Address } from 'viem'
+import { erc20Abi } from '../chain/erc20.ts'
 import { type Query, query } from '../chain/reader.ts'
 import { known, view } from '../chain/view.ts'
 import { AppError } from '../errors.ts'
-import { erc20Abi, erc4626Abi } from './abi.ts'
+import { erc4626Abi } from './abi.ts'
 import type { Vault, VaultOnChain } from './vault.ts'
 
 const NO_LIMIT = 2n ** 256n - 1n

@@ -1,8 +1,9 @@
 import { type Address, encodeAbiParameters, getAddress, type Hex, keccak256, numberToHex, pad } from 'viem'
+import { erc20Abi } from '../chain/erc20.ts'
 import { type ChainReader, type Query, query, type Reading, type Reads } from '../chain/reader.ts'
 import { known, view } from '../chain/view.ts'
 import { AppError } from '../errors.ts'
-import { erc20Abi, erc4626Abi, lagoonAbi } from './abi.ts'
+import { erc4626Abi, lagoonAbi } from './abi.ts'
 import type { Vault, VaultOnChain } from './vault.ts'
 import { buildVaultState, type VaultState } from './vault-state.ts'
 

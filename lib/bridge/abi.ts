@@ -1,0 +1,41 @@
+import { parseAbi, parseAbiParameters } from 'viem'
+
+/** The part of the bridge's pool that we call and whose events we read (Across SpokePool); the V3 events are those of old logs. */
+export const poolAbi = parseAbi([
+  'function depositV3(address depositor, address recipient, address inputToken, address outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, address exclusiveRelayer, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message) payable',
+  'function getCurrentTime() view returns (uint256)',
+  'function depositQuoteTimeBuffer() view returns (uint32)',
+  'function fillDeadlineBuffer() view returns (uint32)',
+  'function pausedDeposits() view returns (bool)',
+  'function fillStatuses(bytes32 relayHash) view returns (uint256)',
+  'event FundsDeposited(bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 indexed destinationChainId, uint256 indexed depositId, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityDeadline, bytes32 indexed depositor, bytes32 recipient, bytes32 exclusiveRelayer, bytes message)',
+  'event V3FundsDeposited(address inputToken, address outputToken, uint256 inputAmount, uint256 outputAmount, uint256 indexed destinationChainId, uint32 indexed depositId, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityDeadline, address indexed depositor, address recipient, address exclusiveRelayer, bytes message)',
+  'event FilledRelay(bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 repaymentChainId, uint256 indexed originChainId, uint256 indexed depositId, uint32 fillDeadline, uint32 exclusivityDeadline, bytes32 exclusiveRelayer, bytes32 indexed relayer, bytes32 depositor, bytes32 recipient, bytes32 messageHash, (bytes32 updatedRecipient, bytes32 updatedMessageHash, uint256 updatedOutputAmount, uint8 fillType) relayExecutionInfo)',
+  'event FilledV3Relay(address inputToken, address outputToken, uint256 inputAmount, uint256 outputAmount, uint256 repaymentChainId, uint256 indexed originChainId, uint32 indexed depositId, uint32 fillDeadline, uint32 exclusivityDeadline, address exclusiveRelayer, address indexed relayer, address depositor, address recipient, bytes message, (address updatedRecipient, bytes updatedMessage, uint256 updatedOutputAmount, uint8 fillType) relayExecutionInfo)',
+  'error InvalidQuoteTimestamp()',
+  'error InvalidFillDeadline()',
+  'error DepositsArePaused()',
+  'error DisabledRoute()',
+])
+
+/** The bridge's handler on the destination, which runs the calls of a message (Across MulticallHandler). */
+export const handlerAbi = parseAbi([
+  'struct Replacement { address token; uint256 offset; }',
+  'struct Call { address target; bytes callData; uint256 value; }',
+  'function makeCallWithBalance(address target, bytes callData, uint256 value, Replacement[] replacement)',
+  'event CallsFailed(Call[] calls, address indexed fallbackRecipient)',
+  'event DrainedTokens(address indexed recipient, address indexed token, uint256 indexed amount)',
+])
+
+/** A message to the handler: the calls, and who gets the tokens when one of them fails. */
+export const instructionsParameters = parseAbiParameters([
+  'Instructions instructions',
+  'struct Instructions { Call[] calls; address fallbackRecipient; }',
+  'struct Call { address target; bytes callData; uint256 value; }',
+])
+
+/** What identifies a fill: keccak256(abi.encode(relayData, destinationChainId)). */
+export const relayDataParameters = parseAbiParameters([
+  'RelayData relayData, uint256 destinationChainId',
+  'struct RelayData { bytes32 depositor; bytes32 recipient; bytes32 exclusiveRelayer; bytes32 inputToken; bytes32 outputToken; uint256 inputAmount; uint256 outputAmount; uint256 originChainId; uint256 depositId; uint32 fillDeadline; uint32 exclusivityDeadline; bytes message; }',
+])

@@ -1,0 +1,191 @@
+import {
+  type Address,
+  concat,
+  decodeAbiParameters,
+  decodeFunctionData,
+  encodeAbiParameters,
+  encodeFunctionData,
+  type Hex,
+  isAddressEqual,
+  zeroAddress,
+} from 'viem'
+import { erc20Abi } from '../chain/erc20.ts'
+import type { Transaction } from '../chain/transaction.ts'
+import { checkDeposit, type DepositOperation, encodeDeposit } from '../vaults/calldata.ts'
+import type { Vault } from '../vaults/vault.ts'
+import { handlerAbi, instructionsParameters, poolAbi } from './abi.ts'
+
+/** Where a deposit goes from and to: the bridge's contracts and the tokens of one asset on both chains. */
+export type Route = {
+  readonly sourceChainId: number
+  readonly pool: Address
+  readonly inputToken: Address
+  readonly inputDecimals: number
+  /** The multicall handler on the destination. */
+  readonly handler: Address
+  readonly outputDecimals: number
+}
+
+/** A deposit into `vault` by and for `user`, paid on another chain. Amounts in each token's smallest unit, times in seconds since 1970. */
+export type BridgeRequest = {
+  readonly vault: Vault
+  readonly user: Address
+  readonly route: Route
+  readonly operation: DepositOperation
+  readonly inputAmount: bigint
+}
+
+/** What the bridge promises for a request. */
+export type BridgeTerms = {
+  readonly outputAmount: bigint
+  readonly quoteTimestamp: number
+  readonly fillDeadline: number
+}
+
+// Offsets in calldata: behind the selector stands the first argument, behind that the second.
+const FIRST_ARGUMENT = 4n
+const SECOND_ARGUMENT = 36n
+
+/**
+ * The message that deposits whatever is delivered into the vault for the user. Each amount is a placeholder that the
+ * handler replaces by its balance, so the deposit is exact even when a slow fill delivers another amount than was
+ * promised. The approval of 0 goes first because anybody can leave an allowance of the shared handler behind, and some
+ * tokens refuse to change one. When a call fails, the user gets the tokens.
+ */
+export function encodeMessage({ vault, user, route: { handler }, operation }: BridgeRequest): Hex {
+  const approve = encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [vault.address, 0n] })
+  // The request is the user's, but the handler holds and pays the tokens.
+  const deposit = encodeDeposit(operation, { vault, user, amount: 0n, payer: handler })
+  const withBalance = (target: Address, callData: Hex, offset: bigint) => ({
+    target: handler,
+    callData: encodeFunctionData({
+      abi: handlerAbi,
+      functionName: 'makeCallWithBalance',
+      args: [target, callData, 0n, [{ token: vault.asset, offset }]],
+    }),
+    value: 0n,
+  })
+  const calls = [
+    { target: vault.asset, callData: approve, value: 0n },
+    withBalance(vault.asset, approve, SECOND_ARGUMENT),
+    withBalance(vault.address, deposit.data, FIRST_ARGUMENT),
+  ]
+  return encodeAbiParameters(instructionsParameters, [{ calls, fallbackRecipient: user }])
+}
+
+/**
+ * The deposit into the bridge's pool: the user is the depositor, who gets a refund; the recipient is the handler.
+ * `integratorId`, two bytes, is appended as the bridge asks its integrators to.
+ */
+export function encodeBridgeDeposit(
+  request: BridgeRequest,
+  terms: BridgeTerms,
+  integratorId: Hex | undefined,
+): Transaction {
+  const { vault, user, route, inputAmount } = request
+  const { outputAmount, quoteTimestamp, fillDeadline } = terms
+  const data = encodeFunctionData({
+    abi: poolAbi,
+    functionName: 'depositV3',
+    args: [
+      user,
+      route.handler,
+      route.inputToken,
+      vault.asset,
+      inputAmount,
+      outputAmount,
+      BigInt(vault.chainId),
+      // Nobody fills exclusively: which relayer would is nothing that we can check.
+      zeroAddress,
+      quoteTimestamp,
+      fillDeadline,
+      0,
+      encodeMessage(request),
+    ],
+  })
+  return { to: route.pool, data: integratorId ? concat([data, '0x1dc0de', integratorId]) : data, value: 0n }
+}
+
+/**
+ * The last look before a deposit through the bridge leaves: decodes the call of the pool and its message, and compares
+ * every field with what was asked for and promised. Throws on any difference, which is our mistake.
+ */
+export function checkBridgeDeposit(
+  request: BridgeRequest,
+  terms: BridgeTerms,
+  operations: readonly Transaction[],
+): void {
+  const [operation, ...more] = operations
+  if (!operation || more.length > 0) throw new Error('There is not exactly one operation.')
+  const { vault, user, route, inputAmount } = request
+  const { functionName, args } = decodeFunctionData({ abi: poolAbi, data: operation.data })
+  if (functionName !== 'depositV3') throw new Error('The operation is no deposit into the bridge.')
+
+  const [
+    depositor,
+    recipient,
+    inputToken,
+    outputToken,
+    input,
+    output,
+    chainId,
+    relayer,
+    quotedAt,
+    deadline,
+    exclusive,
+  ] = args
+  const right =
+    isAddressEqual(operation.to, route.pool) &&
+    operation.value === 0n &&
+    isAddressEqual(depositor, user) &&
+    isAddressEqual(recipient, route.handler) &&
+    isAddressEqual(inputToken, route.inputToken) &&
+    isAddressEqual(outputToken, vault.asset) &&
+    input === inputAmount &&
+    output === terms.outputAmount &&
+    chainId === BigInt(vault.chainId) &&
+    relayer === zeroAddress &&
+    quotedAt === terms.quoteTimestamp &&
+    deadline === terms.fillDeadline &&
+    exclusive === 0
+  if (!right) throw new Error('The deposit into the bridge is not what was asked for.')
+  checkMessage(request, args[11])
+}
+
+function checkMessage({ vault, user, route: { handler } }: BridgeRequest, message: Hex): void {
+  const [{ calls, fallbackRecipient }] = decodeAbiParameters(instructionsParameters, message)
+  const [reset, approve, deposit, ...more] = calls
+  if (!reset || !approve || !deposit || more.length > 0) throw new Error('The message has not exactly three calls.')
+  const inner = [approve, deposit].map(({ target, callData, value }) => {
+    const { functionName, args } = decodeFunctionData({ abi: handlerAbi, data: callData })
+    const [innerTarget, innerData, innerValue, [replacement, ...others]] = args
+    const right =
+      functionName === 'makeCallWithBalance' &&
+      isAddressEqual(target, handler) &&
+      value + innerValue === 0n &&
+      others.length === 0 &&
+      replacement !== undefined &&
+      isAddressEqual(replacement.token, vault.asset)
+    if (!right) throw new Error('A call of the message is not one with the delivered balance.')
+    return { target: innerTarget, data: innerData, offset: replacement.offset }
+  })
+  const [spending, depositing] = inner
+  const right =
+    isAddressEqual(fallbackRecipient, user) &&
+    isAddressEqual(reset.target, vault.asset) &&
+    reset.value === 0n &&
+    isApprovalOfZero(reset.callData, vault.address) &&
+    spending?.target === vault.asset &&
+    spending.offset === SECOND_ARGUMENT &&
+    isApprovalOfZero(spending.data, vault.address) &&
+    depositing?.offset === FIRST_ARGUMENT
+  if (!right) throw new Error('The message is not what was asked for.')
+  checkDeposit({ vault, user, amount: 0n, payer: handler }, [
+    { to: depositing.target, data: depositing.data, value: 0n },
+  ])
+}
+
+function isApprovalOfZero(data: Hex, spender: Address): boolean {
+  const { functionName, args } = decodeFunctionData({ abi: erc20Abi, data })
+  return functionName === 'approve' && isAddressEqual(args[0], spender) && args[1] === 0n
+}

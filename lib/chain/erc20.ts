@@ -1,0 +1,60 @@
+import { type Address, decodeFunctionData, encodeFunctionData, isAddressEqual, parseAbi } from 'viem'
+import type { SimulatedCall } from './simulation.ts'
+import type { Transaction } from './transaction.ts'
+
+/** ERC-20, with the errors of ERC-6093. */
+export const erc20Abi = parseAbi([
+  'function approve(address spender, uint256 amount) returns (bool)',
+  'function allowance(address owner, address spender) view returns (uint256)',
+  'function balanceOf(address account) view returns (uint256)',
+  'function decimals() view returns (uint8)',
+  'function name() view returns (string)',
+  'function symbol() view returns (string)',
+  'function totalSupply() view returns (uint256)',
+  'error ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)',
+  'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
+  'error SafeERC20FailedOperation(address token)',
+])
+
+/** How much of a token a spender is to take, in its smallest unit. */
+export type Spending = { readonly token: Address; readonly spender: Address; readonly amount: bigint }
+
+/** Which approvals a spending needs: none, one of exactly the amount, or one of 0 before it. */
+export type ApprovalsNeeded = 'none' | 'exact' | 'reset'
+
+/** The approvals of exactly the amount. */
+export function encodeApprovals({ token, spender, amount }: Spending, needed: ApprovalsNeeded): Transaction[] {
+  const approve = (allowance: bigint) => ({
+    to: token,
+    data: encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [spender, allowance] }),
+    value: 0n,
+  })
+  return { none: [], exact: [approve(amount)], reset: [approve(0n), approve(amount)] }[needed]
+}
+
+/**
+ * Which approvals a spending needs beyond the present allowance. Some tokens refuse to change an allowance in one step:
+ * they show it in the dry run of the direct approval; where there was none, the reset is always right.
+ */
+export function approvalsNeeded(
+  amount: bigint,
+  allowance: bigint,
+  directApproval: SimulatedCall | undefined,
+): ApprovalsNeeded {
+  if (allowance >= amount) return 'none'
+  return allowance === 0n || directApproval?.status === 'success' ? 'exact' : 'reset'
+}
+
+/** Throws unless these transactions, if any, approve exactly the spending and nothing else. */
+export function checkApprovals({ token, spender, amount }: Spending, approval: readonly Transaction[]): void {
+  const amounts = approval.map(({ to, data, value }) => {
+    const { functionName, args } = decodeFunctionData({ abi: erc20Abi, data })
+    const right =
+      functionName === 'approve' && isAddressEqual(to, token) && value === 0n && isAddressEqual(args[0], spender)
+    if (!right) throw new Error('The approval is not for the spender.')
+    return args[1]
+  })
+  const exact =
+    amounts.length <= 2 && amounts.every((approved, i) => approved === (i < amounts.length - 1 ? 0n : amount))
+  if (!exact) throw new Error('The approvals are not for exactly the amount.')
+}
