@@ -1,0 +1,104 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { annualYield, type PricePoint } from '../../../lib/vaults/apy.ts'
+
+const HOUR = 3_600n
+const DAY = 86_400n
+const START = 1_750_000_000n
+
+const from = (price: bigint): PricePoint => ({ price, timestamp: START })
+const after = (seconds: bigint, price: bigint): PricePoint => ({ price, timestamp: START + seconds })
+
+describe('the yield of exact prices', () => {
+  test.for([
+    { growth: '1 % in a year', before: 1_000_000n, now: 1_010_000n, seconds: 365n * DAY, percent: '1.00' },
+    { growth: 'nothing in a week', before: 1_234_567n, now: 1_234_567n, seconds: 7n * DAY, percent: '0.00' },
+    { growth: '0.1 % in a week', before: 1_000_000n, now: 1_001_000n, seconds: 7n * DAY, percent: '5.35' },
+    { growth: '0.1 % lost in a week', before: 1_000_000n, now: 999_000n, seconds: 7n * DAY, percent: '-5.08' },
+    { growth: '2 % in a quarter of a year', before: 100n, now: 102n, seconds: (365n * DAY) / 4n, percent: '8.24' },
+    { growth: 'a doubling in two years', before: 1n, now: 2n, seconds: 730n * DAY, percent: '41.42' },
+    { growth: 'a halving in a year', before: 2n, now: 1n, seconds: 365n * DAY, percent: '-50.00' },
+    { growth: 'the loss of everything', before: 1_000_000n, now: 0n, seconds: 7n * DAY, percent: '-100.00' },
+    { growth: '0.01 % in an hour', before: 10_000n, now: 10_001n, seconds: HOUR, percent: '140.12' },
+    {
+      growth: 'one part in 10^18 of a price of 18 decimals in a week',
+      before: 10n ** 18n,
+      now: 10n ** 18n + 1n,
+      seconds: 7n * DAY,
+      percent: '0.00',
+    },
+    {
+      growth: '0.1 % in a week, of a price of 30 digits',
+      before: 10n ** 30n,
+      now: 1_001n * 10n ** 27n,
+      seconds: 7n * DAY,
+      percent: '5.35',
+    },
+  ])('A share price that shows $growth yields $percent percent a year', ({ before, now, seconds, percent }) => {
+    expect(annualYield(from(before), after(seconds, now))).toBe(percent)
+  })
+})
+
+describe('a price with nothing to compare it with', () => {
+  test.for([
+    { without: 'an earlier price', before: undefined, now: after(7n * DAY, 1_000_000n) },
+    { without: 'a present price', before: from(1_000_000n), now: undefined },
+    { without: 'any price', before: undefined, now: undefined },
+    { without: 'an earlier price above zero', before: from(0n), now: after(7n * DAY, 1_000_000n) },
+    { without: 'an hour between the prices', before: from(1_000_000n), now: after(HOUR - 1n, 2_000_000n) },
+    { without: 'time between the prices', before: from(1_000_000n), now: after(0n, 2_000_000n) },
+    { without: 'time that goes forward', before: from(1_000_000n), now: after(-7n * DAY, 2_000_000n) },
+  ])('Without $without the yield is 0.00', ({ before, now }) => {
+    expect(annualYield(before, now)).toBe('0.00')
+  })
+})
+
+describe('the yield of any prices', () => {
+  const anyPrice = fc.oneof(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), fc.bigInt({ min: 0n, max: 10n ** 7n }))
+  const anySeconds = fc.bigInt({ min: 0n, max: 10n * 365n * DAY })
+
+  test('The yield is a number with two decimals, whatever the prices', () => {
+    fc.assert(
+      fc.property(anyPrice, anyPrice, anySeconds, (before, now, seconds) => {
+        const percent = annualYield(from(before), after(seconds, now))
+        expect(percent).toMatch(/^-?\d+\.\d{2}$/)
+        expect(percent).not.toBe('-0.00')
+        expect(Number(percent)).toBeGreaterThanOrEqual(-100)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  test('A growth that only an exponent can write is no yield', () => {
+    // 1.65 % in two hours, as a young vault may show: 10^33 percent a year.
+    expect(annualYield(from(1_000_000n), after(2n * HOUR, 1_016_502n))).toBe('0.00')
+    expect(annualYield(from(1n), after(HOUR, 2n ** 255n))).toBe('0.00')
+  })
+
+  test('A loss too small for two decimals is none', () => {
+    expect(annualYield(from(10n ** 12n), after(365n * DAY, 10n ** 12n - 1n))).toBe('0.00')
+  })
+
+  test('The yield has the sign of the growth', () => {
+    const price = fc.bigInt({ min: 1n, max: 10n ** 12n })
+    fc.assert(
+      fc.property(price, price, fc.bigInt({ min: 365n * DAY, max: 730n * DAY }), (before, now, seconds) => {
+        const percent = Number(annualYield(from(before), after(seconds, now)))
+        if (now >= before) expect(percent).toBeGreaterThanOrEqual(0)
+        else expect(percent).toBeLessThanOrEqual(0)
+      }),
+    )
+  })
+
+  test('A higher price now never yields less', () => {
+    const before = 10n ** 18n
+    const price = fc.bigInt({ min: before / 2n, max: before * 2n })
+    fc.assert(
+      fc.property(price, price, fc.bigInt({ min: 7n * DAY, max: 730n * DAY }), (one, other, seconds) => {
+        const [lower, higher] = one < other ? [one, other] : [other, one]
+        const yieldOf = (price: bigint) => Number(annualYield(from(before), after(seconds, price)))
+        expect(yieldOf(higher)).toBeGreaterThanOrEqual(yieldOf(lower))
+      }),
+    )
+  })
+})
