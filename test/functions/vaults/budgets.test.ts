@@ -1,0 +1,199 @@
+import type { Address } from 'viem'
+import { describe, expect } from 'vitest'
+import { settle } from '../../../infra/local/curator.ts'
+import { deployLagoonVault, deployYieldVault } from '../../../infra/local/deploy.ts'
+import { someKey } from '../../support/clients.ts'
+import { test as base, type Service, USERS } from '../../support/service.ts'
+import { callsIn } from '../../support/wire.ts'
+
+const LIST = '/defi-vaults/v1/vaults'
+const DEPOSIT = '/defi-vaults/v1/defi/vault/deposit'
+const CLAIM = '/defi-vaults/v1/defi/vault/claim'
+const [USER] = USERS
+const NOBODYS_VAULT = '0x00000000000000000000000000000000000000A1'
+
+const statusPath = (vault: Address) => `/defi-vaults/v1/defi/vault/${vault}/deposit-status?userAddress=${USER.address}`
+const depositOf = (vaultAddress: Address) => ({ vaultAddress, amount: '1000', userAddress: USER.address })
+const claimOf = (vaultAddress: Address) => ({ vaultAddress, userAddress: USER.address })
+
+/** How many HTTP requests went to each chain since `forget`. */
+const askedOf = ({ rpc }: Service) => ({ base: rpc[8453]?.bodies.length, arbitrum: rpc[42161]?.bodies.length })
+
+function forget({ rpc, table }: Service): void {
+  for (const wire of [...Object.values(rpc), table]) wire.reset()
+}
+
+const test = base
+  /** The key of a client with 30 vaults: the ten that are always there, and ten more on each chain. */
+  .extend('keyOfThirty', { scope: 'file' }, async ({ sharedService }) => {
+    const { chains } = sharedService.backends
+    const places = chains.map(async (chain) => {
+      const asset = chain.tokens[0]?.address as Address
+      const made: Promise<Address>[] = []
+      for (let i = 0; i < 5; i += 1) {
+        made.push(deployYieldVault(chain, { asset, name: `Sync ${i}`, symbol: 'S' }))
+        made.push(
+          deployLagoonVault(chain, { generation: i % 2 ? '0.5' : '0.6', asset, name: `Async ${i}`, symbol: 'A' }),
+        )
+      }
+      const addresses = [...chain.vaults.map(({ address }) => address), ...(await Promise.all(made))]
+      return addresses.map((address) => ({ chainId: chain.chainId, address }))
+    })
+    return sharedService.createClient((await Promise.all(places)).flat())
+  })
+  .extend('asyncVault', ({ service }) => service.backends.chains[0]?.vaults[0]?.address as Address)
+  .extend('syncVault', ({ service }) => service.backends.chains[0]?.vaults.at(-1)?.address as Address)
+
+describe('The vault list asks each chain in one HTTP request of at most three calls', () => {
+  test.for([10, 30])('for %i vaults', async (count, { service, keyOfThirty }) => {
+    const key = count === 10 ? service.apiKey : keyOfThirty
+    await service.call('GET', LIST, { key })
+    forget(service)
+
+    const { body } = await service.call('GET', LIST, { key })
+    expect(body.data).toHaveLength(count)
+    expect(body.data.every((vault: { stateAsOf?: { stale: boolean } }) => vault.stateAsOf?.stale !== true)).toBe(true)
+    expect(askedOf(service)).toEqual({ base: 1, arbitrum: 1 })
+    const calls = Object.values(service.rpc).flatMap(callsIn)
+    for (const batch of calls) expect(batch.length).toBeLessThanOrEqual(3)
+  })
+
+  test('in a new container too', async ({ coldService: service }) => {
+    await service.call('GET', LIST)
+    expect(askedOf(service)).toEqual({ base: 1, arbitrum: 1 })
+  })
+
+  test('and not the chains on which the client has no vault', async ({ service, asyncVault }) => {
+    const key = await service.createClient([{ chainId: 8453, address: asyncVault }])
+    forget(service)
+    const { body } = await service.call('GET', LIST, { key })
+    expect(body.data).toHaveLength(1)
+    expect(askedOf(service)).toEqual({ base: 1, arbitrum: 0 })
+  })
+})
+
+describe("A request about one vault asks its chain alone: a deposit's whole life on", () => {
+  const places = ['0.5', '0.4', '0.6', '0.6 with an entry fee'].map((what, index) => [what, index] as const)
+
+  test.for(places)('Lagoon %s takes one request per step, and two for the claim', async ([, index], { service }) => {
+    const { vaults, ...chain } = service.backends.chains[0] as Service['backends']['chains'][number]
+    const { address } = vaults[index] as { address: Address }
+    const asking = async (method: string, path: string, body?: unknown) => {
+      forget(service)
+      const reply = await service.call(method, path, { body })
+      expect(reply).toMatchObject({ status: 200 })
+      return { reply, asked: askedOf(service) }
+    }
+
+    const deposit = await asking('POST', DEPOSIT, depositOf(address))
+    expect(deposit.asked).toEqual({ base: 1, arbitrum: 0 })
+    await service.send(8453, USER, [...deposit.reply.body.approval, ...deposit.reply.body.operations])
+
+    const pending = await asking('GET', statusPath(address))
+    expect(pending.reply.body.status).toBe('pending')
+    expect(pending.asked).toEqual({ base: 1, arbitrum: 0 })
+
+    await settle(chain, address)
+    const claimable = await asking('GET', statusPath(address))
+    expect(claimable.reply.body.status).toBe('claimable')
+    expect(claimable.asked).toEqual({ base: 1, arbitrum: 0 })
+
+    const claim = await asking('POST', CLAIM, claimOf(address))
+    expect(claim.asked).toEqual({ base: 2, arbitrum: 0 })
+    await service.send(8453, USER, claim.reply.body.operations)
+
+    const deposited = await asking('GET', statusPath(address))
+    expect(deposited.reply.body.status).toBe('deposited')
+    expect(deposited.asked).toEqual({ base: 1, arbitrum: 0 })
+  })
+
+  test('a synchronous vault takes one request', async ({ service, syncVault }) => {
+    const { status } = await service.call('POST', DEPOSIT, { body: depositOf(syncVault) })
+    expect(status).toBe(200)
+    expect(askedOf(service)).toEqual({ base: 1, arbitrum: 0 })
+  })
+})
+
+describe('No chain is asked', () => {
+  test.for<[string, string, string, (vaults: { asyncVault: Address; syncVault: Address }) => unknown, number]>([
+    [
+      'for a deposit with a bad field',
+      'POST',
+      DEPOSIT,
+      ({ asyncVault }) => ({ ...depositOf(asyncVault), amount: '0' }),
+      400,
+    ],
+    [
+      'for a deposit from a chain that is not supported',
+      'POST',
+      DEPOSIT,
+      ({ asyncVault }) => ({ ...depositOf(asyncVault), srcChainId: 2, srcToken: NOBODYS_VAULT }),
+      400,
+    ],
+    ['for a deposit into a vault that the client does not have', 'POST', DEPOSIT, () => depositOf(NOBODYS_VAULT), 404],
+    ['for a claim from a vault that the client does not have', 'POST', CLAIM, () => claimOf(NOBODYS_VAULT), 404],
+    ['for a claim from a synchronous vault', 'POST', CLAIM, ({ syncVault }) => claimOf(syncVault), 400],
+    ['for the status in a vault that the client does not have', 'GET', statusPath(NOBODYS_VAULT), () => undefined, 404],
+    ['for health', 'GET', '/health', () => undefined, 200],
+    ['for the API reference', 'GET', '/openapi.json', () => undefined, 200],
+    ['for an unknown route', 'GET', '/nope', () => undefined, 404],
+  ])('%s', async ([, method, path, bodyOf, expected], { service, asyncVault, syncVault }) => {
+    const { status } = await service.call(method, path, { body: bodyOf({ asyncVault, syncVault }) })
+    expect(status).toBe(expected)
+    expect(askedOf(service)).toEqual({ base: 0, arbitrum: 0 })
+  })
+})
+
+/** One right request to each endpoint that asks who calls. */
+const ENDPOINTS: [string, (service: Service, vault: Address, key: string) => ReturnType<Service['call']>][] = [
+  ['the vault list', (service, _, key) => service.call('GET', LIST, { key })],
+  ['a deposit', (service, vault, key) => service.call('POST', DEPOSIT, { key, body: depositOf(vault) })],
+  ['a claim', (service, vault, key) => service.call('POST', CLAIM, { key, body: claimOf(vault) })],
+  ['a deposit status', (service, vault, key) => service.call('GET', statusPath(vault), { key })],
+]
+
+describe('Who calls and what they may see takes', () => {
+  test.for(ENDPOINTS)(
+    'one query for %s in a new container, and none after',
+    async ([, ask], { coldService, asyncVault }) => {
+      await ask(coldService, asyncVault, coldService.apiKey)
+      expect(coldService.table.bodies.map((body) => JSON.parse(body))).toEqual([
+        expect.objectContaining({ TableName: expect.any(String), KeyConditionExpression: expect.any(String) }),
+      ])
+
+      coldService.table.reset()
+      const { status } = await ask(coldService, asyncVault, coldService.apiKey)
+      expect(status).not.toBe(401)
+      expect(coldService.table.bodies).toEqual([])
+    },
+  )
+
+  test('one query for many requests that come to a new container at once', async ({ coldService }) => {
+    const replies = await Promise.all(Array.from({ length: 10 }, () => coldService.call('GET', LIST)))
+    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
+    expect(coldService.table.bodies).toHaveLength(1)
+  })
+
+  test.for(ENDPOINTS)(
+    'no query for %s with a key whose check is wrong',
+    async ([, ask], { coldService, asyncVault }) => {
+      const key = coldService.apiKey.slice(0, -1) + (coldService.apiKey.endsWith('0') ? '1' : '0')
+      const { status } = await ask(coldService, asyncVault, key)
+      expect(status).toBe(401)
+      expect(coldService.table.bodies).toEqual([])
+      expect(askedOf(coldService)).toEqual({ base: 0, arbitrum: 0 })
+    },
+  )
+
+  test('one query, and no question to a chain, for a key that was never issued', async ({ coldService }) => {
+    const { status } = await coldService.call('GET', LIST, { key: someKey('AbCdE01234').text })
+    expect(status).toBe(401)
+    expect(coldService.table.bodies).toHaveLength(1)
+    expect(askedOf(coldService)).toEqual({ base: 0, arbitrum: 0 })
+  })
+
+  test('nothing where nobody needs to be known', async ({ coldService }) => {
+    for (const path of ['/health', '/openapi.json', '/nope']) await coldService.call('GET', path)
+    expect(coldService.table.bodies).toEqual([])
+  })
+})
