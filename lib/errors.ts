@@ -75,6 +75,21 @@ export const ERRORS = {
     error: 'Unsupported source token',
     message: 'Deposits into this vault cannot be paid with that token.',
   },
+  amount_too_low_for_bridge: {
+    status: 400,
+    error: 'Amount too low for bridge',
+    message: 'The amount is below what the bridge takes; try a larger one.',
+  },
+  amount_too_high_for_bridge: {
+    status: 400,
+    error: 'Amount too high for bridge',
+    message: 'The amount is above what the bridge can move now; try a smaller one.',
+  },
+  cross_chain_not_available: {
+    status: 409,
+    error: 'Cross-chain deposit not available for this vault',
+    message: "Deposit from the vault's own chain instead.",
+  },
   ambiguous_vault_address: {
     status: 400,
     error: 'Ambiguous vaultAddress',
@@ -141,18 +156,18 @@ export const ERRORS = {
   upstream_bad_answer: {
     status: 502,
     error: 'Upstream unavailable',
-    message: 'The chain gave an answer that cannot be used. Try again.',
+    message: 'A chain or service that we need gave an answer that cannot be used. Try again.',
   },
   upstream_unavailable: {
     status: 503,
     error: 'Upstream unavailable',
-    message: 'The chain cannot be reached at the moment. Try again shortly.',
+    message: 'A chain or service that we need cannot be reached at the moment. Try again shortly.',
     retryAfterSeconds: 5,
   },
   upstream_timeout: {
     status: 504,
     error: 'Upstream unavailable',
-    message: 'The chain took too long to answer. Try again.',
+    message: 'A chain or service that we need took too long to answer. Try again.',
   },
 
   // Trouble here

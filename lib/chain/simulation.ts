@@ -1,12 +1,19 @@
 import { type Abi, type Address, decodeErrorResult, type Hex, hexToBigInt, isHex, numberToHex } from 'viem'
 import * as z from 'zod'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
+import type { SimulationResult } from './simulation-result.ts'
 import type { Transaction } from './transaction.ts'
 
 /** What one simulated transaction did. `gasUsed` is in gas units; `reason` names the revert where it is one that we know. */
 export type SimulatedCall =
   | { readonly status: 'success'; readonly gasUsed: bigint; readonly returnData: Hex }
   | { readonly status: 'reverted'; readonly gasUsed: bigint; readonly reason: string }
+
+/** Estimates are this share above what the simulation used, in percent: the state moves on before the transactions are mined. */
+const MARGIN_PERCENT = 15n
+
+/** Upper estimates in gas units for when nothing could be simulated. */
+export const UPPER_ESTIMATE = { approve: 70_000n, deposit: 500_000n, claim: 400_000n }
 
 const HexText = z.custom<Hex>((value) => isHex(value))
 
@@ -41,6 +48,18 @@ export function parseSimulation(outcome: RpcOutcome | undefined, length: number,
       ? { status: 'success', gasUsed: hexToBigInt(gasUsed), returnData }
       : { status: 'reverted', gasUsed: hexToBigInt(gasUsed), reason: revertReason(error?.data ?? returnData, abi) },
   )
+}
+
+/** Gas and result of the simulated transactions; the upper estimate where they reverted or were not simulated. */
+export function summarise(
+  calls: readonly SimulatedCall[] | undefined,
+  upperEstimate: bigint,
+): { estimatedGas: bigint; simulation: SimulationResult } {
+  if (!calls) return { estimatedGas: upperEstimate, simulation: { status: 'unavailable' } }
+  const reverted = calls.find((call) => call.status === 'reverted')
+  if (reverted) return { estimatedGas: upperEstimate, simulation: { status: 'reverted', reason: reverted.reason } }
+  const used = calls.reduce((sum, { gasUsed }) => sum + gasUsed, 0n)
+  return { estimatedGas: (used * (100n + MARGIN_PERCENT)) / 100n, simulation: { status: 'success' } }
 }
 
 function revertReason(data: Hex, abi: Abi): string {

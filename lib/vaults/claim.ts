@@ -1,15 +1,15 @@
 import type { Address } from 'viem'
 import { decodeFunctionResult } from 'viem'
 import type { ChainReader } from '../chain/reader.ts'
-import { parseSimulation, type SimulatedCall } from '../chain/simulation.ts'
+import { parseSimulation, type SimulatedCall, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
+import type { SimulationResult } from '../chain/simulation-result.ts'
 import type { Transaction } from '../chain/transaction.ts'
 import { known } from '../chain/view.ts'
 import { AppError } from '../errors.ts'
 import { lagoonAbi } from './abi.ts'
 import { checkClaim, encodeClaim } from './calldata.ts'
-import { DEPOSIT_ERRORS, summarise, UPPER_ESTIMATE } from './deposit.ts'
+import { DEPOSIT_ERRORS } from './deposit.ts'
 import { lagoonAccount, readClaimableShares } from './lagoon.ts'
-import type { SimulationResult } from './simulation-result.ts'
 import type { Vault } from './vault.ts'
 
 /** The transaction that claims all shares of a user's settled deposit. */

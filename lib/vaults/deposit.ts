@@ -1,13 +1,13 @@
 import type { Abi } from 'viem'
 import { approvalsNeeded, checkApprovals, encodeApprovals, erc20Abi } from '../chain/erc20.ts'
 import { type ChainReader, mapQuery, type Query } from '../chain/reader.ts'
-import { parseSimulation, type SimulatedCall, simulationRequest } from '../chain/simulation.ts'
+import { parseSimulation, simulationRequest, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
+import type { SimulationResult } from '../chain/simulation-result.ts'
 import type { Transaction } from '../chain/transaction.ts'
 import { erc4626Abi, lagoonAbi } from './abi.ts'
 import { checkDeposit, type DepositOperation, type DepositRequest, encodeDeposit } from './calldata.ts'
 import { chooseErc4626Deposit, erc4626Account } from './erc4626.ts'
 import { chooseLagoonDeposit, lagoonAccount } from './lagoon.ts'
-import type { SimulationResult } from './simulation-result.ts'
 import type { Vault } from './vault.ts'
 
 /** The transactions of a deposit, to be sent in order: approvals first. */
@@ -23,12 +23,6 @@ export type PreparedDeposit = {
 
 /** The errors that a deposit or a claim may revert with. */
 export const DEPOSIT_ERRORS: Abi = [...lagoonAbi, ...erc4626Abi, ...erc20Abi].filter((item) => item.type === 'error')
-
-/** Estimates are this share above what the simulation used, in percent: the state moves on before the transactions are mined. */
-const MARGIN_PERCENT = 15n
-
-/** Upper estimates in gas units for when nothing could be simulated. */
-export const UPPER_ESTIMATE = { approve: 70_000n, deposit: 500_000n, claim: 400_000n }
 
 /** A deposit into a vault of the client's. */
 type VaultDeposit = DepositRequest & { readonly vault: Vault }
@@ -73,18 +67,6 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
       upperEstimate,
     ),
   }
-}
-
-/** Gas and result of the simulated transactions; the upper estimate where they reverted or were not simulated. */
-export function summarise(
-  calls: readonly SimulatedCall[] | undefined,
-  upperEstimate: bigint,
-): { estimatedGas: bigint; simulation: SimulationResult } {
-  if (!calls) return { estimatedGas: upperEstimate, simulation: { status: 'unavailable' } }
-  const reverted = calls.find((call) => call.status === 'reverted')
-  if (reverted) return { estimatedGas: upperEstimate, simulation: { status: 'reverted', reason: reverted.reason } }
-  const used = calls.reduce((sum, { gasUsed }) => sum + gasUsed, 0n)
-  return { estimatedGas: (used * (100n + MARGIN_PERCENT)) / 100n, simulation: { status: 'success' } }
 }
 
 type Terms = { readonly allowance: bigint; readonly operation: DepositOperation }

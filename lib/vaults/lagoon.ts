@@ -22,6 +22,7 @@ const vaultSlots = {
   newTotalAssets: slot(ERC7540_STORAGE + 1n),
   epochIds: slot(ERC7540_STORAGE + 2n),
   pendingSilo: slot(ERC7540_STORAGE + 8n),
+  totalAssetsTimes: slot(ERC7540_STORAGE + 10n),
   maxCap: slot(ERC7540_STORAGE + 11n),
   syncMode: slot(ERC7540_STORAGE + 12n),
   feeReceiver: slot(ROLES_STORAGE + 1n),
@@ -46,6 +47,8 @@ export type LagoonVault = {
   readonly maxCap: bigint | undefined
   /** 0.6 only: whether the synchronous mode takes deposits. */
   readonly syncModeTakesDeposits: boolean
+  /** Until when a valuation allows synchronous deposits, seconds since 1970; 0 before there was one. From 0.5 on. */
+  readonly totalAssetsExpiration: bigint | undefined
   readonly state: VaultState
 }
 
@@ -62,6 +65,8 @@ export type LagoonAccount = {
   readonly lastDepositRequestId: number
   /** Whether the vault's access list admits the account; undefined when the vault does not say. */
   readonly allowed: boolean | undefined
+  /** The same of who pays for the account. */
+  readonly payerAllowed: boolean | undefined
 }
 
 /** The vault at one block. Its parsing never throws: what a version does not tell is undefined or missing. */
@@ -69,9 +74,16 @@ export function lagoonVault(vault: VaultOnChain): Query<LagoonVault> {
   return query(vaultReads(vault), (reading) => parseVault(vault, reading))
 }
 
-/** The vault and what one account has in it. Its parsing throws `upstream_bad_answer` when the vault does not tell an amount. */
-export function lagoonAccount(vault: Vault, account: Address): Query<{ vault: LagoonVault; account: LagoonAccount }> {
-  return query(accountReads(vault, account), (reading) => ({
+/**
+ * The vault and what one account has in it, with `payer` as who would pay for it. Its parsing throws
+ * `upstream_bad_answer` when the vault does not tell an amount.
+ */
+export function lagoonAccount(
+  vault: Vault,
+  account: Address,
+  payer: Address = account,
+): Query<{ vault: LagoonVault; account: LagoonAccount }> {
+  return query(accountReads(vault, account, payer), (reading) => ({
     vault: parseVault(vault, reading),
     account: parseAccount(account, reading),
   }))
@@ -100,7 +112,7 @@ function vaultReads(vault: VaultOnChain) {
   } satisfies Reads
 }
 
-function accountReads(vault: Vault, account: Address) {
+function accountReads(vault: Vault, account: Address, payer: Address) {
   const { address, asset } = vault
   const { slots, views } = vaultReads(vault)
   return {
@@ -115,6 +127,8 @@ function accountReads(vault: Vault, account: Address) {
       shares: view(address, erc20Abi, 'balanceOf', [account]),
       isWhitelisted: view(address, lagoonAbi, 'isWhitelisted', [account]),
       isAllowed: view(address, lagoonAbi, 'isAllowed', [account]),
+      payerIsWhitelisted: view(address, lagoonAbi, 'isWhitelisted', [payer]),
+      payerIsAllowed: view(address, lagoonAbi, 'isAllowed', [payer]),
       allowance: view(asset, erc20Abi, 'allowance', [account, address]),
     },
   } satisfies Reads
@@ -136,6 +150,7 @@ function parseVault(vault: VaultOnChain, { words, answers }: Reading<ReturnType<
     lifecycle: stored(lifecycleOf(words.lifecycle)),
     maxCap: generation === '0.6' ? words.maxCap : undefined,
     syncModeTakesDeposits: generation !== '0.6' || takesDeposits(words.syncMode),
+    totalAssetsExpiration: stored(bits(words.totalAssetsTimes, 0n, 128n)),
     state: buildVaultState({
       symbol: answers.symbol,
       decimals: vault.shareDecimals,
@@ -172,6 +187,7 @@ function parseAccount(address: Address, { words, answers }: Reading<ReturnType<t
     allowance: known(answers.allowance),
     lastDepositRequestId: Number(bits(words.lastDepositRequestId, 0n, 40n)),
     allowed: answers.isAllowed ?? answers.isWhitelisted,
+    payerAllowed: answers.payerIsAllowed ?? answers.payerIsWhitelisted,
   }
 }
 
@@ -208,7 +224,7 @@ export async function readClaimableShares(reader: ChainReader, vault: Vault, acc
  */
 export function chooseLagoonDeposit(
   { generation, lifecycle, maxCap, syncModeTakesDeposits, state }: LagoonVault,
-  { pendingAssets, lastDepositRequestId, allowed }: LagoonAccount,
+  { pendingAssets, lastDepositRequestId, allowed, payerAllowed }: LagoonAccount,
   amount: bigint,
 ): 'requestDeposit' | 'syncDeposit' {
   if (known(state.paused)) throw new AppError('vault_is_paused')
@@ -224,6 +240,7 @@ export function chooseLagoonDeposit(
     throw new AppError('vault_cap_reached')
   }
   if (allowed === false) throw new AppError('depositor_not_allowed')
+  if (payerAllowed === false) throw new AppError('cross_chain_not_available')
   return synchronous ? 'syncDeposit' : 'requestDeposit'
 }
 

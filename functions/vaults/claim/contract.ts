@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { ChainId } from '../../../lib/chain/registry.ts'
+import { SimulationResult } from '../../../lib/chain/simulation-result.ts'
 import { Transaction } from '../../../lib/chain/transaction.ts'
 import { Address, Amount, UserAddress } from '../../../lib/codecs.ts'
 import type { EndpointContract } from '../../../lib/lambda/contract.ts'
 import { ChainsEnv, ClientsEnv } from '../../../lib/lambda/env.ts'
-import { SimulationResult } from '../../../lib/vaults/simulation-result.ts'
 
 export const contract = {
   method: 'POST',
