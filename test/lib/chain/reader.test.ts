@@ -1,0 +1,383 @@
+import { type Address, createClient, encodeFunctionData, type Hex, http, numberToHex, parseAbi, toHex } from 'viem'
+import { getBlock, getStorageAt, readContract } from 'viem/actions'
+import { test as base, describe, expect } from 'vitest'
+import { ACCOUNTS } from '../../../infra/local/accounts.ts'
+import { type LocalChain, startChain } from '../../../infra/local/chains.ts'
+import { deployLagoonVault, deployToken } from '../../../infra/local/deploy.ts'
+import { callRpc } from '../../../infra/local/rpc.ts'
+import { transact } from '../../../infra/local/transactions.ts'
+import { type ChainReader, chainReader, type Query, query } from '../../../lib/chain/reader.ts'
+import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
+import { createRpc, type Rpc, type RpcOutcome, type RpcRequest } from '../../../lib/chain/rpc.ts'
+import { view } from '../../../lib/chain/view.ts'
+import { startWire } from '../../support/wire.ts'
+
+const BASE = evmChain(8453) as EvmChain
+const ARBITRUM = evmChain(42161) as EvmChain
+const ARB_SYS: Address = '0x0000000000000000000000000000000000000064'
+const NO_PROPOSAL = 2n ** 256n - 1n
+
+/** The vault's proposed valuation, and its epochs and settlements, which no getter tells. */
+const LEDGER = 0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n
+const PROPOSAL = toHex(LEDGER + 1n)
+const EPOCHS = toHex(LEDGER + 2n)
+
+const abi = parseAbi([
+  'function totalSupply() view returns (uint256)',
+  'function name() view returns (string)',
+  'function noSuchFunction() view returns (uint256)',
+  'function mint(address to, uint256 amount)',
+  'function updateNewTotalAssets(uint256 newTotalAssets)',
+])
+const envOf = { fetch, random: () => 0, now: () => performance.now() }
+
+type World = { readonly chain: LocalChain; readonly token: Address; readonly vault: Address; readonly other: Address }
+
+const test = base
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
+  .extend('world', { scope: 'file' }, async ({}, { onCleanup }): Promise<World> => {
+    const chain = await startChain({ chainId: 8453 })
+    onCleanup(chain.stop)
+    const token = await deployToken(chain, { name: 'USD Coin', symbol: 'USDC', decimals: 6 })
+    const open = (name: string) => deployLagoonVault(chain, { generation: '0.5', asset: token, name, symbol: 'V' })
+    return { chain, token, vault: await open('One'), other: await open('Another') }
+  })
+  .extend('rpc', ({ world }) => createRpc([world.chain.rpcUrl], envOf))
+  .extend('wire', async ({ world }, { onCleanup }) => {
+    const wire = await startWire(world.chain.rpcUrl)
+    onCleanup(wire.stop)
+    return wire
+  })
+
+/** Two storage words of the vault, the supply of its asset, and a function that nobody has. */
+function vaultQuery({ token }: World, vault: Address) {
+  const views = {
+    name: view(vault, abi, 'name', []),
+    minted: view(token, abi, 'totalSupply', []),
+    absent: view(vault, abi, 'noSuchFunction', []),
+  }
+  return query({ address: vault, slots: { proposal: PROPOSAL, epochs: EPOCHS }, views }, (reading) => reading)
+}
+
+/** What the chain says at a block, asked for one by one. */
+async function atBlock({ chain, token, vault }: World, blockNumber: bigint) {
+  const client = createClient({ transport: http(chain.rpcUrl) })
+  const word = async (slot: Hex) => BigInt((await getStorageAt(client, { address: vault, slot, blockNumber })) ?? '0x0')
+  const { timestamp } = await getBlock(client, { blockNumber })
+  return {
+    block: { number: blockNumber, timestamp },
+    value: {
+      words: { proposal: await word(PROPOSAL), epochs: await word(EPOCHS) },
+      answers: {
+        name: 'One',
+        minted: await readContract(client, { address: token, abi, functionName: 'totalSupply', blockNumber }),
+        absent: undefined,
+      },
+    },
+  }
+}
+
+let change = 1_000n
+/** Two blocks, which change what a view and what a storage word says. */
+async function changeBoth({ chain, token, vault }: World): Promise<void> {
+  change += 1n
+  const { admin, valuationManager } = ACCOUNTS
+  await transact(chain, [
+    {
+      label: 'mint',
+      from: admin.address,
+      to: token,
+      data: encodeFunctionData({ abi, functionName: 'mint', args: [admin.address, change] }),
+    },
+    {
+      label: 'propose',
+      from: valuationManager.address,
+      to: vault,
+      data: encodeFunctionData({ abi, functionName: 'updateNewTotalAssets', args: [change] }),
+    },
+  ])
+}
+
+async function latestBlock({ chain }: World): Promise<bigint> {
+  return (await getBlock(createClient({ transport: http(chain.rpcUrl), cacheTime: 0 }))).number
+}
+
+const hasOverrides = ({ method, params }: RpcRequest) => method === 'eth_call' && params.length > 2
+
+/** A node that does not run calls with state overrides. */
+function refusing(rpc: Rpc): Rpc {
+  return async (requests) => {
+    const outcomes = await rpc(requests)
+    return outcomes.map((outcome, i) =>
+      hasOverrides(requests[i] as RpcRequest) ? { error: { code: -32602 } } : outcome,
+    )
+  }
+}
+
+/** A node that runs them as if they had none. */
+function ignoring(rpc: Rpc): Rpc {
+  return (requests) =>
+    rpc(requests.map((call) => (hasOverrides(call) ? { ...call, params: call.params.slice(0, 2) } : call)))
+}
+
+/** Remembers every batch that is sent. */
+function recording(rpc: Rpc): { rpc: Rpc; batches: (readonly RpcRequest[])[] } {
+  const batches: (readonly RpcRequest[])[] = []
+  return {
+    batches,
+    rpc: (requests) => {
+      batches.push(requests)
+      return rpc(requests)
+    },
+  }
+}
+
+/** Answers the first batch call by call, in this order, with something happening after the first of them. */
+function interrupted(rpc: Rpc, order: readonly number[], happen: () => Promise<void>): Rpc {
+  let first = true
+  return async (requests) => {
+    if (!first) return rpc(requests)
+    first = false
+    const outcomes: RpcOutcome[] = []
+    for (const [turn, index] of [...order, ...requests.keys()].entries()) {
+      if (outcomes[index]) continue
+      if (turn === 1) await happen()
+      outcomes[index] = (await rpc([requests[index] as RpcRequest]))[0] as RpcOutcome
+    }
+    return outcomes
+  }
+}
+
+const readVault = (reader: ChainReader, world: World) => reader.readOne(vaultQuery(world, world.vault))
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+
+/** What the vault's getter says of the first word of its storage. */
+function totalAssets({ vault }: World) {
+  const totalAssets = view(vault, parseAbi(['function totalAssets() view returns (uint256)']), 'totalAssets', [])
+  return query({ address: vault, slots: {}, views: { totalAssets } }, ({ answers }) => answers.totalAssets)
+}
+function pretending({ vault }: World, word: bigint) {
+  return { pretend: { address: vault, slot: toHex(LEDGER), word: numberToHex(word, { size: 32 }) } }
+}
+
+describe('a reading', () => {
+  test('A reading is what the chain says of storage and views at one block', async ({ world, rpc }) => {
+    await changeBoth(world)
+    const { block, value } = await readVault(chainReader(BASE, rpc), world)
+    expect({ block, value }).toEqual(await atBlock(world, await latestBlock(world)))
+    expect(value.words.proposal).toBe(change)
+  })
+
+  test('A reading of several contracts gives each its own, in order, from two calls in one request', async ({
+    world,
+    rpc,
+  }) => {
+    const recorded = recording(rpc)
+    const supply = query(
+      { address: world.token, slots: {}, views: { minted: view(world.token, abi, 'totalSupply', []) } },
+      ({ answers }) => answers.minted,
+    )
+    const queries: Query<unknown>[] = [vaultQuery(world, world.other), supply, vaultQuery(world, world.vault)]
+    const { values } = await chainReader(BASE, recorded.rpc).read(queries)
+    const [other, minted, one] = values
+    const { value } = await atBlock(world, await latestBlock(world))
+    expect(one).toEqual(value)
+    expect(minted).toBe(value.answers.minted)
+    expect(other).toMatchObject({ words: { proposal: NO_PROPOSAL }, answers: { name: 'Another', absent: undefined } })
+    expect(recorded.batches.map((batch) => batch.length)).toEqual([2])
+  })
+
+  test('A reading at a block is of that block, whatever came after', async ({ world, rpc }) => {
+    const before = await latestBlock(world)
+    const then = await atBlock(world, before)
+    await changeBoth(world)
+    const { block, value } = await chainReader(BASE, rpc).readOne(vaultQuery(world, world.vault), { at: before })
+    expect({ block, value }).toEqual(then)
+  })
+
+  test('An address without code has empty words and tells nothing', async ({ world, rpc }) => {
+    const nowhere: Address = '0x00000000000000000000000000000000000000A1'
+    const { value } = await chainReader(BASE, rpc).readOne(vaultQuery(world, nowhere))
+    expect(value.words).toEqual({ proposal: 0n, epochs: 0n })
+    expect(value.answers).toMatchObject({ name: undefined, absent: undefined })
+  })
+
+  test('Views may be shown another storage word than the real one', async ({ world, rpc }) => {
+    const reader = chainReader(BASE, rpc)
+    expect((await reader.readOne(totalAssets(world), pretending(world, 77n))).value).toBe(77n)
+    expect((await reader.readOne(totalAssets(world))).value).toBe(0n)
+  })
+})
+
+describe('a node without state overrides', () => {
+  const NODES = [
+    { node: 'refuses', spoil: refusing },
+    { node: 'ignores', spoil: ignoring },
+  ]
+
+  test.for(NODES)('A node that $node state overrides gives the same reading', async ({ spoil }, { world, rpc }) => {
+    const faithful = await readVault(chainReader(BASE, rpc), world)
+    const spoilt = await readVault(chainReader(BASE, spoil(rpc)), world)
+    expect(spoilt).toEqual(faithful)
+    expect(spoilt.value.words.proposal).toBe(change)
+  })
+
+  test.for(NODES)(
+    'Where a node $node state overrides, the words are of the block of the views, though the chain moves on',
+    async ({ spoil }, { world, rpc }) => {
+      const then = await atBlock(world, await latestBlock(world))
+      let batches = 0
+      const moving: Rpc = async (requests) => {
+        if (batches++ === 1) await changeBoth(world)
+        return spoil(rpc)(requests)
+      }
+      const { block, value } = await readVault(chainReader(BASE, moving), world)
+      expect({ block, value }).toEqual(then)
+      expect(batches).toBe(2)
+    },
+  )
+
+  test('Over HTTP: a refused override is followed by one batch of pinned words, and never tried again', async ({
+    world,
+    wire,
+  }) => {
+    wire.rewrite = (answer, request) => {
+      const calls: (RpcRequest & { id: number })[] = JSON.parse(request)
+      const refused = new Set(calls.filter(hasOverrides).map(({ id }) => id))
+      const error = { code: -32602, message: 'invalid argument 2: state overrides are not supported' }
+      const answers: { id: number }[] = JSON.parse(answer)
+      return JSON.stringify(
+        answers.map((item) => (refused.has(item.id) ? { jsonrpc: '2.0', id: item.id, error } : item)),
+      )
+    }
+    const reader = chainReader(BASE, createRpc([wire.url], envOf))
+    const block = await latestBlock(world)
+    const callsOf = (body: string | undefined) => JSON.parse(body ?? '[]') as RpcRequest[]
+
+    const first = await readVault(reader, world)
+    expect({ block: first.block, value: first.value }).toEqual(await atBlock(world, block))
+    expect(wire.bodies).toHaveLength(2)
+    expect(callsOf(wire.bodies[0]).some(hasOverrides)).toBe(true)
+    expect(callsOf(wire.bodies[1])).toMatchObject([
+      { method: 'eth_getStorageAt', params: [world.vault, PROPOSAL, numberToHex(block)] },
+      { method: 'eth_getStorageAt', params: [world.vault, EPOCHS, numberToHex(block)] },
+    ])
+
+    wire.bodies.length = 0
+    await changeBoth(world)
+    const second = await readVault(reader, world)
+    expect({ block: second.block, value: second.value }).toEqual(await atBlock(world, block + 2n))
+    expect(wire.bodies.flatMap(callsOf).filter(hasOverrides)).toEqual([])
+    expect(wire.bodies).toHaveLength(2)
+  })
+
+  test('Calls that go along are sent once, and their outcomes kept', async ({ world, rpc }) => {
+    const recorded = recording(refusing(rpc))
+    const along = [
+      { method: 'eth_chainId', params: [] },
+      { method: 'eth_noSuchMethod', params: [] },
+    ]
+    const reader = chainReader(BASE, recorded.rpc)
+    const { outcomes } = await reader.readOne(vaultQuery(world, world.vault), { along })
+    expect(outcomes).toEqual([{ result: '0x2105' }, { error: { code: -32601 } }])
+    expect(recorded.batches.flat().filter(({ method }) => method === 'eth_chainId')).toHaveLength(1)
+  })
+
+  test('A node that is known to refuse overrides shows its views the real words', async ({ world, rpc }) => {
+    const reader = chainReader(BASE, refusing(rpc))
+    await readVault(reader, world)
+    expect((await reader.readOne(totalAssets(world), pretending(world, 77n))).value).toBe(0n)
+  })
+
+  test('A word that is not told is a bad answer', async ({ world, rpc }) => {
+    const broken: Rpc = async (requests) =>
+      (await refusing(rpc)(requests)).map((outcome, i) =>
+        requests[i]?.method === 'eth_getStorageAt' ? { error: { code: -32000 } } : outcome,
+      )
+    const error = await failure(readVault(chainReader(BASE, broken), world))
+    expect(error).toMatchObject({ name: 'AppError', code: 'upstream_bad_answer' })
+  })
+})
+
+describe('a block between the two calls', () => {
+  test.for([
+    { older: 'views', order: [0, 1] },
+    { older: 'words', order: [1, 0] },
+  ])('Where the $older are the older ones, both are read again at their block', async ({ order }, { world, rpc }) => {
+    const then = await atBlock(world, await latestBlock(world))
+    const recorded = recording(interrupted(rpc, order, () => changeBoth(world)))
+    const along = [{ method: 'eth_chainId', params: [] }]
+    const reader = chainReader(BASE, recorded.rpc)
+
+    const { block, value, outcomes } = await reader.readOne(vaultQuery(world, world.vault), { along })
+    expect({ block, value }).toEqual(then)
+    expect(outcomes).toEqual([{ result: '0x2105' }])
+    expect(recorded.batches.map((batch) => batch.map(({ method }) => method))).toEqual([
+      ['eth_call', 'eth_call', 'eth_chainId'],
+      ['eth_call', 'eth_call'],
+    ])
+    for (const { params } of recorded.batches[1] ?? []) expect(params[1]).toBe(numberToHex(then.block.number))
+  })
+})
+
+describe('answers that are none', () => {
+  const SPOILT: Record<string, RpcOutcome> = {
+    'an error': { error: { code: -32000 } },
+    nothing: { result: null },
+    'empty data': { result: '0x' },
+    'no hex': { result: 'the answer' },
+    'a number': { result: 7 },
+    'other data': { result: '0xdeadbeef' },
+    'an empty list': { result: `0x${'20'.padStart(64, '0')}${''.padStart(64, '0')}` },
+  }
+  test.for(Object.entries(SPOILT))('Views answered by %s are a bad answer', async ([, outcome], { world, rpc }) => {
+    const broken: Rpc = async (requests) => (await rpc(requests)).with(0, outcome)
+    const error = await failure(readVault(chainReader(BASE, broken), world))
+    expect(error).toMatchObject({ name: 'AppError', code: 'upstream_bad_answer' })
+  })
+})
+
+describe('the number of a block', () => {
+  // Returns the EVM's block number plus 1,000, whatever it is asked.
+  const ARB_SYS_CODE: Hex = '0x6103e843015f5260205ff3'
+  const setArbSys = (code: Hex, { chain }: World) =>
+    callRpc(chain, [{ method: 'anvil_setCode', params: [ARB_SYS, code] }])
+  test.beforeEach(({ world }) => setArbSys(ARB_SYS_CODE, world))
+  test.afterEach(({ world }) => setArbSys('0x', world))
+
+  test("On Arbitrum it is the chain's own, which ArbSys tells, and not the EVM's", async ({ world, rpc }) => {
+    const { block } = await readVault(chainReader(ARBITRUM, rpc), world)
+    expect(block.number).toBe((await latestBlock(world)) + 1_000n)
+  })
+
+  test('Words read one by one on Arbitrum are pinned to that number', async ({ world, rpc }) => {
+    // Anvil has no such block, so the words are made up.
+    const recorded = recording(async (requests) =>
+      (await refusing(rpc)(requests)).map((outcome, i) =>
+        requests[i]?.method === 'eth_getStorageAt' ? { result: '0x7' } : outcome,
+      ),
+    )
+    const { value } = await readVault(chainReader(ARBITRUM, recorded.rpc), world)
+    const tag = numberToHex((await latestBlock(world)) + 1_000n)
+    expect(recorded.batches[1]).toMatchObject([
+      { params: [world.vault, PROPOSAL, tag] },
+      { params: [world.vault, EPOCHS, tag] },
+    ])
+    expect(value.words).toEqual({ proposal: 7n, epochs: 7n })
+  })
+
+  test("Where ArbSys does not answer it is the EVM's", async ({ world, rpc }) => {
+    await setArbSys('0x', world)
+    const { block } = await readVault(chainReader(ARBITRUM, rpc), world)
+    expect(block.number).toBe(await latestBlock(world))
+  })
+
+  test("On other chains it is the EVM's, whatever is at the address of ArbSys", async ({ world, rpc }) => {
+    const { block } = await readVault(chainReader(BASE, rpc), world)
+    expect(block.number).toBe(await latestBlock(world))
+  })
+})
