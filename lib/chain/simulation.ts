@@ -16,15 +16,17 @@ const MARGIN_PERCENT = 15n
 export const UPPER_ESTIMATE = { approve: 70_000n, deposit: 500_000n, claim: 400_000n }
 
 const HexText = z.custom<Hex>((value) => isHex(value))
+/** A number of at most 64 bits: more is no gas and no status. */
+const Quantity = z.custom<Hex>((value) => typeof value === 'string' && /^0x[0-9a-fA-F]{1,16}$/.test(value))
 
 const SimulatedBlocks = z.tuple([
   z.object({
     calls: z.array(
       z.object({
-        status: HexText,
-        gasUsed: HexText,
+        status: Quantity,
+        gasUsed: Quantity,
         returnData: HexText.default('0x'),
-        error: z.object({ data: HexText.optional().catch(undefined) }).optional(),
+        error: z.object({ data: HexText.optional().catch(undefined) }).nullish(),
       }),
     ),
   }),

@@ -1,5 +1,4 @@
-import type { Address } from 'viem'
-import { decodeFunctionResult } from 'viem'
+import { type Address, decodeFunctionResult, size } from 'viem'
 import type { ChainReader } from '../chain/reader.ts'
 import { parseSimulation, type SimulatedCall, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
 import type { SimulationResult } from '../chain/simulation-result.ts'
@@ -48,6 +47,7 @@ export async function prepareClaim(reader: ChainReader, vault: Vault, user: Addr
 }
 
 function mintedShares(claim: SimulatedCall | undefined): bigint | undefined {
-  if (claim?.status !== 'success') return undefined
+  // A node may leave out what the claim returns.
+  if (claim?.status !== 'success' || size(claim.returnData) !== 32) return undefined
   return decodeFunctionResult({ abi: lagoonAbi, functionName: 'deposit', data: claim.returnData })
 }
