@@ -72,6 +72,10 @@ const blockViews = {
 }
 const arbitrumBlockViews = { ...blockViews, arbBlockNumber: view(ARB_SYS, arbSysAbi, 'arbBlockNumber', []) }
 
+/** What a number and a Date can hold. */
+const LAST_NUMBER = BigInt(Number.MAX_SAFE_INTEGER)
+const LAST_SECOND = 8_640_000_000_000n
+
 /** A reader of one chain. It remembers, while it lives, whether the chain's nodes refuse state overrides. */
 export function chainReader(chain: EvmChain, rpc: Rpc) {
   let overridesRefused = false
@@ -95,6 +99,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
     overridesRefused ||= byOverride && !stored
 
     if (stored && stored.block.number !== block.number) {
+      if (at !== undefined) throw badAnswer('two calls at one block are of different blocks')
       const both = stored.block.number < block.number ? stored.block.number : block.number
       return { ...(await read(queries, { ...options, along: [], at: both })), outcomes: rest }
     }
@@ -124,7 +129,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
     )
     const outcomes = requests.length > 0 ? await rpc(requests) : []
     return queries.map(({ slots }) =>
-      Object.fromEntries(Object.keys(slots).map((name) => [name, hexToBigInt(resultHex(outcomes.shift()))])),
+      Object.fromEntries(Object.keys(slots).map((name) => [name, resultWord(outcomes.shift())])),
     )
   }
 
@@ -185,7 +190,8 @@ function blockViewsOf({ id }: EvmChain): typeof blockViews & Partial<typeof arbi
 function takeBlock(chain: EvmChain, returned: (Hex | undefined)[]): Block {
   const { arbBlockNumber, blockNumber, timestamp } = takeAnswers(blockViewsOf(chain), returned)
   const number = arbBlockNumber ?? blockNumber
-  if (number === undefined || timestamp === undefined) throw new AppError('upstream_bad_answer')
+  if (number === undefined || timestamp === undefined) throw badAnswer('the block does not tell its number and time')
+  if (number > LAST_NUMBER || timestamp > LAST_SECOND) throw badAnswer('no chain has such a block')
   return { number, timestamp }
 }
 
@@ -215,11 +221,22 @@ function decodeOutcome(outcome: RpcOutcome | undefined): (Hex | undefined)[] {
   try {
     return decodeAggregate(data)
   } catch (cause) {
-    throw new AppError('upstream_bad_answer', { cause: new Error('not the return data of aggregate3', { cause }) })
+    throw badAnswer('not the return data of aggregate3', cause)
   }
 }
 
 function resultHex(outcome: RpcOutcome | undefined): Hex {
   if (outcome && 'result' in outcome && isHex(outcome.result)) return outcome.result
-  throw new AppError('upstream_bad_answer', { cause: new Error('a call has no result') })
+  throw badAnswer('a call has no result')
+}
+
+/** A storage word; some nodes leave its zeros out. */
+function resultWord(outcome: RpcOutcome | undefined): bigint {
+  const data = resultHex(outcome)
+  if (data === '0x' || size(data) > 32) throw badAnswer('a storage word has the wrong size')
+  return hexToBigInt(data)
+}
+
+function badAnswer(why: string, cause?: unknown): AppError {
+  return new AppError('upstream_bad_answer', { cause: new Error(why, { cause }) })
 }
