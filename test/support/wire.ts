@@ -29,6 +29,8 @@ export type Wire = {
   behaviour: Behaviour
   /** Rewrites an answer before it is passed on. */
   rewrite: ((answer: string, request: string) => string) | undefined
+  /** Rewrites a request before it is passed on. */
+  rewriteRequest: ((request: string) => string) | undefined
   reset(): void
   stop(): Promise<void>
 }
@@ -84,11 +86,11 @@ export async function startWire(target: string): Promise<Wire> {
       return
     }
 
-    const { host: _, connection: __, ...headers } = request.headers
+    const { host: _, connection: __, 'content-length': ___, ...headers } = request.headers
     const answer = await fetch(`${target}${request.url}`, {
       method: request.method ?? 'POST',
       headers: Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]),
-      ...(body.length > 0 && { body }),
+      ...(body.length > 0 && { body: wire.rewriteRequest?.(body.toString()) ?? body }),
     })
     const text = spoil(await answer.text(), wire.behaviour)
     const type = answer.headers.get('content-type') ?? 'application/json'
@@ -107,10 +109,12 @@ export async function startWire(target: string): Promise<Wire> {
     bodies: [],
     behaviour: 'pass',
     rewrite: undefined,
+    rewriteRequest: undefined,
     reset() {
       wire.bodies.length = 0
       wire.behaviour = 'pass'
       wire.rewrite = undefined
+      wire.rewriteRequest = undefined
     },
     async stop() {
       const closed = new Promise((resolve) => server.close(resolve))

@@ -1,0 +1,425 @@
+import {
+  type Address,
+  decodeFunctionData,
+  decodeFunctionResult,
+  encodeFunctionResult,
+  type Hex,
+  numberToHex,
+  parseAbi,
+  toFunctionSelector,
+} from 'viem'
+import { describe, expect } from 'vitest'
+import { handler as refreshChain } from '../../../functions/jobs/refresh-chain/handler.ts'
+import { callRpc } from '../../../infra/local/rpc.ts'
+import type { ErrorCode } from '../../../lib/errors.ts'
+import { expectError } from '../../support/errors.ts'
+import { someContext } from '../../support/lambda.ts'
+import { test as base, type Service, USERS } from '../../support/service.ts'
+import type { Behaviour, Wire } from '../../support/wire.ts'
+
+const LIST = '/defi-vaults/v1/vaults'
+const DEPOSIT = '/defi-vaults/v1/defi/vault/deposit'
+const CLAIM = '/defi-vaults/v1/defi/vault/claim'
+const [USER] = USERS
+/** The code of a contract that always reverts. */
+const REVERTING = '0x5f5ffd'
+/** How long a wallet waits for the list. */
+const PATIENCE_MS = 4_000
+
+/** Every way in which a chain fails, and what that is called. */
+const FAILURES: readonly (readonly [Behaviour, ErrorCode])[] = [
+  ['refuse connections', 'upstream_unavailable'],
+  ['cut the connection', 'upstream_unavailable'],
+  ['answer 429', 'upstream_unavailable'],
+  ['answer 500', 'upstream_unavailable'],
+  ['rate-limit inside the batch', 'upstream_unavailable'],
+  ['never answer', 'upstream_timeout'],
+  ['answer HTML', 'upstream_bad_answer'],
+  ['answer nonsense', 'upstream_bad_answer'],
+  ['answer an empty batch', 'upstream_bad_answer'],
+  ['truncate the JSON', 'upstream_bad_answer'],
+  ['answer other calls', 'upstream_bad_answer'],
+  ['answer results of the wrong type', 'upstream_bad_answer'],
+  ['answer nonsense hex', 'upstream_bad_answer'],
+  ['refuse every call', 'upstream_bad_answer'],
+]
+
+const test = base
+  .extend('base', ({ service }) => service.rpc[8453] as Wire)
+  .extend('vaultsOn', ({ service }) => (chainId: number, type: 'async' | 'sync' = 'async') => {
+    const chain = service.backends.chains.find((candidate) => candidate.chainId === chainId)
+    const addresses = (chain?.vaults ?? []).filter((vault) => vault.type === type).map(({ address }) => address)
+    return addresses as [Address, ...Address[]]
+  })
+  .extend(
+    'list',
+    ({ service }) =>
+      (key?: string) =>
+        list(service, key),
+  )
+
+/** The list as a wallet sees it that waits four seconds. */
+async function list({ baseUrl, apiKey }: Service, key = apiKey): Promise<{ status: number; vaults: Listed[] }> {
+  const signal = AbortSignal.timeout(PATIENCE_MS)
+  const response = await fetch(baseUrl + LIST, { headers: { 'x-join-key': key }, signal })
+  const { data } = (await response.json()) as { data: Listed[] }
+  return { status: response.status, vaults: data }
+}
+
+type Listed = {
+  readonly chainId: number
+  readonly type: 'async' | 'sync'
+  readonly poolAddress: Address
+  readonly vaultState?: { readonly totalAssets: string; readonly missing: string[] }
+  readonly stateAsOf?: { readonly blockNumber: number; readonly timestamp: string; readonly stale: boolean } | null
+}
+
+const refresh = (chainId: number): Promise<unknown> => refreshChain({ chainId }, someContext())
+
+function asyncOn(vaults: readonly Listed[], chainId: number): Listed[] {
+  return vaults.filter((vault) => vault.chainId === chainId && vault.type === 'async')
+}
+
+const askDeposit = (service: Service, vaultAddress: Address) =>
+  service.call('POST', DEPOSIT, { body: { vaultAddress, amount: '1000', userAddress: USER.address } })
+const askClaim = (service: Service, vaultAddress: Address) =>
+  service.call('POST', CLAIM, { body: { vaultAddress, userAddress: USER.address } })
+const askStatus = (service: Service, vault: Address) =>
+  service.call('GET', `/defi-vaults/v1/defi/vault/${vault}/deposit-status?userAddress=${USER.address}`)
+
+test('Before anything was recorded, the vaults of a chain that fails have no state, and say so', async ({
+  service,
+  base,
+  list,
+}) => {
+  base.behaviour = 'answer 500'
+  const { status, vaults } = await list()
+  expect({ status, count: vaults.length }).toEqual({ status: 200, count: service.backends.chains.length * 5 })
+  for (const vault of asyncOn(vaults, 8453)) {
+    expect(vault).toHaveProperty('stateAsOf', null)
+    expect(vault).not.toHaveProperty('vaultState')
+  }
+  for (const vault of asyncOn(vaults, 42161)) expect(vault.stateAsOf).toMatchObject({ stale: false })
+})
+
+describe('While one chain is to', () => {
+  test.for(FAILURES)(
+    '%s, the list has its last recorded states and the other chain live',
+    async ([behaviour], { base, list }) => {
+      await refresh(8453)
+      base.behaviour = behaviour
+      const { status, vaults } = await list()
+
+      expect({ status, count: vaults.length }).toEqual({ status: 200, count: 10 })
+      const failing = asyncOn(vaults, 8453)
+      const healthy = asyncOn(vaults, 42161)
+      expect(failing).toHaveLength(4)
+      for (const { stateAsOf, vaultState } of failing) {
+        expect(stateAsOf).toMatchObject({ stale: true, blockNumber: expect.any(Number) })
+        expect(vaultState).toMatchObject({ totalAssets: expect.stringMatching(/^[1-9]\d+$/), missing: [] })
+      }
+      for (const { stateAsOf } of healthy) expect(stateAsOf).toMatchObject({ stale: false })
+    },
+  )
+
+  test.for(FAILURES)(
+    '%s, deposits, claims and statuses there say %s, and elsewhere go on',
+    async ([behaviour, code], { service, base, vaultsOn }) => {
+      const [failing] = vaultsOn(8453)
+      const [failingSync] = vaultsOn(8453, 'sync')
+      const [healthy] = vaultsOn(42161)
+      base.behaviour = behaviour
+
+      const [there, elsewhere] = await Promise.all([
+        Promise.all([
+          askDeposit(service, failing),
+          askDeposit(service, failingSync),
+          askClaim(service, failing),
+          askStatus(service, failing),
+        ]),
+        Promise.all([askDeposit(service, healthy), askStatus(service, healthy), askClaim(service, healthy)]),
+      ])
+      for (const reply of there) expectError(reply, code)
+      const [deposit, status, claim] = elsewhere
+      expect([deposit.status, status.status]).toEqual([200, 200])
+      expectError(claim, 'no_claimable_deposit')
+    },
+  )
+
+  test('answer after 2 s, the list still has it live', async ({ base, list }) => {
+    base.behaviour = 'answer after 2 s'
+    const { status, vaults } = await list()
+    expect(status).toBe(200)
+    for (const { stateAsOf } of [...asyncOn(vaults, 8453), ...asyncOn(vaults, 42161)]) {
+      expect(stateAsOf).toMatchObject({ stale: false })
+    }
+  })
+
+  test('fail, the other works for a client with vaults there alone', async ({ service, base, list, vaultsOn }) => {
+    const [address] = vaultsOn(42161)
+    const key = await service.createClient([{ chainId: 42161, address }])
+    base.behaviour = 'never answer'
+    const { status, vaults } = await list(key)
+    expect(status).toBe(200)
+    expect(vaults).toMatchObject([{ stateAsOf: { stale: false } }])
+    expect(base.bodies).toEqual([])
+  })
+
+  test('fail together with the other, the list has the last recorded states of both', async ({ service, list }) => {
+    await Promise.all([refresh(8453), refresh(42161)])
+    for (const wire of Object.values(service.rpc)) wire.behaviour = 'answer 500'
+    const { status, vaults } = await list()
+    expect(status).toBe(200)
+    for (const { stateAsOf } of vaults.filter(({ type }) => type === 'async')) {
+      expect(stateAsOf).toMatchObject({ stale: true })
+    }
+  })
+
+  test('answer again, everything is live at once', async ({ service, base, list, vaultsOn }) => {
+    base.behaviour = 'answer 500'
+    await list()
+    base.reset()
+    const { vaults } = await list()
+    for (const { stateAsOf } of asyncOn(vaults, 8453)) expect(stateAsOf).toMatchObject({ stale: false })
+    const [vault] = vaultsOn(8453)
+    expect(await askDeposit(service, vault)).toMatchObject({ status: 200 })
+  })
+})
+
+type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
+type Change = (result: unknown, call: Call) => unknown
+
+/** Rewrites the results of a batch, each in sight of its call. */
+function rewriteResults(wire: Wire, change: Change): void {
+  wire.rewrite = (answer, request) => {
+    const calls: Call[] = JSON.parse(request)
+    const items: { id: number; result: unknown }[] = JSON.parse(answer)
+    const resultOf = ({ id, result }: (typeof items)[number]) => {
+      const call = calls.find((candidate) => candidate.id === id)
+      return call ? change(result, call) : result
+    }
+    return JSON.stringify(items.map((item) => ({ ...item, result: resultOf(item) })))
+  }
+}
+
+const aggregateAbi = parseAbi([
+  'struct Call { address target; bool allowFailure; bytes callData; }',
+  'struct Result { bool success; bytes returnData; }',
+  'function aggregate3(Call[] calls) returns (Result[] returnData)',
+  'function getBlockNumber() view returns (uint256)',
+  'function getCurrentBlockTimestamp() view returns (uint256)',
+])
+const BLOCK_NUMBER = toFunctionSelector('getBlockNumber()')
+const BLOCK_TIME = toFunctionSelector('getCurrentBlockTimestamp()')
+
+/** Changes what each call of an aggregate returned, by the selector of its function. */
+function changeAggregate(change: (data: Hex, selector: string) => string): Change {
+  return (result, { method, params }) => {
+    if (method !== 'eth_call' || result === undefined) return result
+    const [{ data }] = params as [{ data: Hex }]
+    const [calls = []] = decodeFunctionData({ abi: aggregateAbi, data }).args ?? []
+    const abi = { abi: aggregateAbi, functionName: 'aggregate3' } as const
+    const changed = decodeFunctionResult({ ...abi, data: result as Hex }).map(({ success, returnData }, index) => ({
+      success,
+      returnData: change(returnData, calls[index]?.callData.slice(0, 10) ?? '') as Hex,
+    }))
+    return encodeFunctionResult({ ...abi, result: changed })
+  }
+}
+
+/** Changes what contracts returned, but not what the aggregate says of the block. */
+function changeValues(change: (data: Hex) => string): Change {
+  return changeAggregate((data, selector) =>
+    [BLOCK_NUMBER, BLOCK_TIME].includes(selector as Hex) ? data : change(data),
+  )
+}
+
+const ones = (data: string) => `0x${'f'.repeat(data.length - 2)}`
+const zeros = (data: string) => `0x${'0'.repeat(data.length - 2)}`
+
+describe('A chain that answers in the right form but makes no sense', () => {
+  const NONSENSE: readonly (readonly [string, Change])[] = [
+    ['nothing but ones', (result) => ones(String(result))],
+    ['nothing but zeros', (result) => zeros(String(result))],
+    ['half of each result', (result) => String(result).slice(0, 2 + Math.floor(String(result).length / 128) * 64)],
+    ['an odd number of digits', (result) => String(result).slice(0, -1)],
+    ['empty results', () => '0x'],
+    ['no results', () => undefined],
+    ['results that are no text', () => ({ hex: '0x' })],
+    ['a huge block number', changeAggregate((data, selector) => (selector === BLOCK_NUMBER ? ones(data) : data))],
+    ['a huge time', changeAggregate((data, selector) => (selector === BLOCK_TIME ? ones(data) : data))],
+    ['the largest of all values', changeValues(ones)],
+    ['the smallest of all values', changeValues(zeros)],
+    ['no values', changeValues(() => '0x')],
+    ['too many values', changeValues((data) => `${data}${'0'.repeat(64)}`)],
+    ['values cut short', changeValues((data) => data.slice(0, -2))],
+  ]
+
+  test.for(NONSENSE)(
+    '(%s) is never a failure of ours',
+    async ([, change], { coldService: service, base, vaultsOn }) => {
+      const [asyncVault] = vaultsOn(8453)
+      const [syncVault] = vaultsOn(8453, 'sync')
+      rewriteResults(base, change)
+
+      const { status, vaults } = await list(service)
+      expect({ status, count: vaults.length }).toEqual({ status: 200, count: 10 })
+      const replies = [
+        await askDeposit(service, asyncVault),
+        await askDeposit(service, syncVault),
+        await askClaim(service, asyncVault),
+        await askStatus(service, asyncVault),
+      ]
+      expect(replies.filter(({ status }) => status === 500 || status === 504)).toEqual([])
+    },
+  )
+
+  test.for([['0x'], [`0x${'f'.repeat(65)}`], [null], [7], ['0xgg']])(
+    '(storage words that are %j) is a bad answer',
+    async ([word], { coldService: service, base, vaultsOn }) => {
+      base.rewrite = (answer, request) => {
+        const calls: Call[] = JSON.parse(request)
+        const items: { id: number }[] = JSON.parse(answer)
+        const spoil = ({ id, ...item }: { id: number }) => {
+          const { method, params } = calls[id] as Call
+          // A node that refuses state overrides is asked for the words one by one.
+          if (method === 'eth_call' && params.length === 3)
+            return { id, error: { code: -32602, message: 'too many arguments' } }
+          return { id, ...item, ...(method === 'eth_getStorageAt' && { result: word }) }
+        }
+        return JSON.stringify(items.map(spoil))
+      }
+      expectError(await askStatus(service, vaultsOn(8453)[0]), 'upstream_bad_answer')
+      expect(base.bodies.join()).toContain('eth_getStorageAt')
+    },
+  )
+
+  test('(a simulation without figures) is a deposit with the upper estimate', async ({
+    coldService: service,
+    base,
+    vaultsOn,
+  }) => {
+    const simulated = { status: '0x1', gasUsed: '0x5208', returnData: '0x' }
+    const odd = [
+      { ...simulated, status: '0x' },
+      { ...simulated, gasUsed: '0x' },
+      { ...simulated, gasUsed: `0x${'f'.repeat(64)}` },
+      { ...simulated, gasUsed: 21000 },
+      { ...simulated, returnData: '0xgg' },
+      null,
+    ]
+    const blocks = odd.flatMap((call) => [1, 2, 3, 4].map((length) => [{ calls: Array(length).fill(call) }]))
+    for (const answer of [null, [], {}, '0x', [{}], [{ calls: [] }], ...blocks]) {
+      rewriteResults(base, (result, { method }) => (method === 'eth_simulateV1' ? answer : result))
+      const reply = await askDeposit(service, vaultsOn(8453)[0])
+      expect(reply).toMatchObject({ status: 200, body: { simulation: { status: 'unavailable' } } })
+    }
+  })
+
+  test('(a block that is always another) is a bad answer, not a search without end', async ({
+    coldService: service,
+    base,
+    vaultsOn,
+  }) => {
+    let block = 1_000_000
+    // The two reads of one batch never agree on the block.
+    const another = changeAggregate((data, selector) => {
+      if (selector !== BLOCK_NUMBER) return data
+      block += 1
+      return numberToHex(block, { size: 32 })
+    })
+    rewriteResults(base, another)
+    // A node that knows every block that it is asked for.
+    base.rewriteRequest = (request) => request.replaceAll(/"0x[0-9a-f]+"(?=[,\]])/g, '"latest"')
+    const { status } = await list(service)
+    expect(status).toBe(200)
+    expectError(await askStatus(service, vaultsOn(8453)[0]), 'upstream_bad_answer')
+  })
+})
+
+describe("The job that records a chain's states", () => {
+  test('reports what it did, and that nothing is new when it runs again at the same block', async ({ service }) => {
+    await callRpc(service.backends.chains[0] as { rpcUrl: string }, [{ method: 'anvil_mine', params: ['0x1'] }])
+    expect(await refresh(8453)).toEqual({ chainId: 8453, vaults: 4, recorded: 4, unchanged: 0 })
+    expect(await refresh(8453)).toEqual({ chainId: 8453, vaults: 4, recorded: 0, unchanged: 4 })
+  })
+
+  test('asks its chain once, and the other not at all', async ({ service }) => {
+    await refresh(8453)
+    service.rpc[8453]?.reset()
+    await refresh(8453)
+    expect([service.rpc[8453]?.bodies.length, service.rpc[42161]?.bodies.length]).toEqual([1, 0])
+  })
+
+  test('never puts an older block in the place of a newer one', async ({ service, base, list }) => {
+    const chain = service.backends.chains[0] as { rpcUrl: string }
+    const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
+    await callRpc(chain, [{ method: 'anvil_mine', params: ['0x5'] }])
+    await refresh(8453)
+    const recordedBlock = async () => {
+      base.behaviour = 'answer 500'
+      const { vaults } = await list()
+      base.reset()
+      return asyncOn(vaults, 8453).map(({ stateAsOf }) => stateAsOf?.blockNumber)
+    }
+    const newer = await recordedBlock()
+
+    await callRpc(chain, [{ method: 'evm_revert', params: [snapshot] }])
+    expect(await refresh(8453)).toEqual({ chainId: 8453, vaults: 4, recorded: 0, unchanged: 4 })
+    expect(await recordedBlock()).toEqual(newer)
+  })
+
+  test('loses nothing and tells no lie when it runs twice at once', async ({ service }) => {
+    await callRpc(service.backends.chains[0] as { rpcUrl: string }, [{ method: 'anvil_mine', params: ['0x9'] }])
+    const reports = (await Promise.all([refresh(8453), refresh(8453)])) as { recorded: number; unchanged: number }[]
+    expect(reports.reduce((sum, { recorded }) => sum + recorded, 0)).toBe(4)
+    expect(reports.reduce((sum, { unchanged }) => sum + unchanged, 0)).toBe(4)
+  })
+
+  test('records the others when one vault cannot be read', async ({ service, base, list, vaultsOn }) => {
+    const chain = service.backends.chains[0] as { rpcUrl: string }
+    const [broken, ...sound] = vaultsOn(8453)
+    const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
+    await callRpc(chain, [
+      { method: 'anvil_setCode', params: [broken, REVERTING] },
+      { method: 'anvil_mine', params: ['0x20'] },
+    ])
+    expect(await refresh(8453)).toMatchObject({ vaults: 4 })
+
+    base.behaviour = 'answer 500'
+    const { vaults } = await list()
+    await callRpc(chain, [{ method: 'evm_revert', params: [snapshot] }])
+    const recorded = asyncOn(vaults, 8453).filter(({ poolAddress }) => sound.includes(poolAddress))
+    expect(recorded).toHaveLength(3)
+    for (const { vaultState, stateAsOf } of recorded) {
+      expect(vaultState?.missing).toEqual([])
+      expect(stateAsOf?.stale).toBe(true)
+    }
+  })
+
+  test.for(FAILURES)(
+    'fails loudly while its chain is to %s, and records nothing',
+    async ([behaviour, code], { base, service }) => {
+      base.behaviour = behaviour
+      await expect(refresh(8453)).rejects.toMatchObject({ code })
+      expect(service.table.bodies.filter((body) => body.includes('"Item"'))).toEqual([])
+    },
+  )
+
+  test('fails loudly while the table cannot be reached', async ({ service }) => {
+    service.table.behaviour = 'answer 500'
+    await expect(refresh(8453)).rejects.toThrow()
+  })
+
+  test.for([[{}], [{ chainId: 5 }], [{ chainId: '8453' }], [null], [undefined]])(
+    'refuses to run for %j',
+    async ([event]) => {
+      await expect(refreshChain(event, someContext())).rejects.toThrow()
+    },
+  )
+
+  test('has nothing to do on a chain where nobody has a vault', async ({ service }) => {
+    expect(await refresh(10)).toEqual({ chainId: 10, vaults: 0, recorded: 0, unchanged: 0 })
+    expect(Object.values(service.rpc).flatMap(({ bodies }) => bodies)).toEqual([])
+  })
+})
