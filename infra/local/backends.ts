@@ -1,16 +1,20 @@
 import type { RpcUrls } from '../../lib/chain/readers.ts'
 import { localAdmin } from '../admin/connect.ts'
 import type { Admin } from '../admin/operations.ts'
+import { deployBridge } from './bridge.ts'
 import { type RunningChain, startChain } from './chains.ts'
 import { deployLocalWorld, type LocalWorld } from './deploy.ts'
 import { type LocalDynamo, localCredentials, startDynamo } from './dynamo.ts'
 import { type Providers, startProviders } from './providers.ts'
+import { createRelayer, type Relayer } from './relayer.ts'
 
 /** Everything that the functions talk to, on this machine. */
 export type Backends = {
   readonly chains: readonly (RunningChain & LocalWorld)[]
   readonly dynamo: LocalDynamo
   readonly providers: Providers
+  /** Fills transfers between the chains when it is told to, or by itself once it is started. */
+  readonly relayer: Relayer
   /** The environment in which the functions run; the same names as in AWS. */
   readonly environment: Readonly<Record<string, string>>
   readonly admin: Admin
@@ -28,17 +32,21 @@ export async function startBackends({ blockSeconds }: { blockSeconds?: number } 
     startDynamo(),
     ...CHAIN_IDS.map(async (chainId) => {
       const chain = await startChain({ chainId, ...(blockSeconds !== undefined && { blockSeconds }) })
-      return { ...chain, ...(await deployLocalWorld(chain)) }
+      const world = await deployLocalWorld(chain)
+      await deployBridge(chain, world.tokens)
+      return { ...chain, ...world }
     }),
   ])
   const rpcUrls: RpcUrls = Object.fromEntries(chains.map(({ chainId, rpcUrl }) => [chainId, [rpcUrl]]))
   const secrets = { [CONFIG_SECRET]: { rpcUrls } }
-  const providers = await startProviders({ secrets })
+  const relayer = createRelayer({ chains })
+  const providers = await startProviders({ secrets, chains, relayer })
   const { endpoint: dynamoEndpoint, tableNames: tables } = dynamo
   return {
     chains,
     dynamo,
     providers,
+    relayer,
     environment: {
       ...localCredentials,
       AWS_ENDPOINT_URL_DYNAMODB: dynamoEndpoint,
@@ -52,6 +60,7 @@ export async function startBackends({ blockSeconds }: { blockSeconds?: number } 
       secrets[CONFIG_SECRET] = { rpcUrls }
     },
     async stop() {
+      await relayer.stop()
       await Promise.all([...chains, dynamo, providers].map((backend) => backend.stop()))
     },
   }

@@ -1,20 +1,38 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { type AcrossApi, type BridgedChain, createAcrossApi } from './providers/across-api.ts'
+import type { Provider } from './providers/provider.ts'
+import { relayerControl } from './providers/relayer-control.ts'
+import { secretsManager } from './providers/secrets-manager.ts'
+import type { Relayer } from './relayer.ts'
 
 /** The services outside that cannot be had on this machine, as one local server. */
-export type Providers = { readonly url: string; stop(): Promise<void> }
+export type Providers = {
+  readonly url: string
+  /** The bridge's API, under /api; its `rewrite` makes it lie. */
+  readonly acrossApi: AcrossApi
+  stop(): Promise<void>
+}
 
 /**
- * Starts the local providers on a free port. So far: AWS Secrets Manager's GetSecretValue, with these secrets as JSON
- * (https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html).
+ * Starts the local providers on a free port: AWS Secrets Manager with these secrets, the bridge's API between these
+ * chains, and the relayer's control under /relayer.
  */
-export async function startProviders({ secrets }: { secrets: Readonly<Record<string, unknown>> }): Promise<Providers> {
+export async function startProviders(options: {
+  readonly secrets: Readonly<Record<string, unknown>>
+  readonly chains: readonly BridgedChain[]
+  readonly relayer: Relayer
+}): Promise<Providers> {
+  const { secrets, chains, relayer } = options
+  const acrossApi = createAcrossApi({ chains, relayer })
+  const providers = [secretsManager(secrets), acrossApi.answer, relayerControl(relayer)]
   const server = createServer((request, response) => {
-    answerSecretsManager(request, response, secrets).catch(() => response.writeHead(500).end())
+    serve(request, response, providers).catch(() => response.writeHead(500).end())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    acrossApi,
     async stop() {
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeAllConnections()
@@ -23,18 +41,27 @@ export async function startProviders({ secrets }: { secrets: Readonly<Record<str
   }
 }
 
-async function answerSecretsManager(
+async function serve(
   request: IncomingMessage,
   response: ServerResponse,
-  secrets: Readonly<Record<string, unknown>>,
+  providers: readonly Provider[],
 ): Promise<void> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk)
-  const { SecretId } = JSON.parse(Buffer.concat(chunks).toString() || '{}')
-  const isKnown =
-    request.headers['x-amz-target'] === 'secretsmanager.GetSecretValue' && Object.hasOwn(secrets, SecretId)
-  const [status, body] = isKnown
-    ? [200, { Name: SecretId, SecretString: JSON.stringify(secrets[SecretId]) }]
-    : [400, { __type: 'ResourceNotFoundException', Message: "Secrets Manager can't find the specified secret." }]
-  response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(body))
+  const { method = 'GET', headers } = request
+  const url = new URL(request.url ?? '/', 'http://localhost')
+  const body = Buffer.concat(chunks).toString()
+  for (const provider of providers) {
+    const reply = await provider({ method, url, headers, body })
+    if (reply === undefined) continue
+    if (reply === 'hang up') {
+      request.socket.destroy()
+      return
+    }
+    const { status, contentType = 'application/json' } = reply
+    const text = typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body)
+    response.writeHead(status, { 'content-type': contentType }).end(text)
+    return
+  }
+  response.writeHead(404).end()
 }

@@ -1,0 +1,349 @@
+import { randomUUID } from 'node:crypto'
+import { type Address, createClient, getAddress, http, isAddress, isHex, parseAbi, parseUnits, zeroAddress } from 'viem'
+import { getBlock, getCode, readContract } from 'viem/actions'
+import * as z from 'zod'
+import { bridgeContracts } from '../bridge.ts'
+import type { LocalChain } from '../chains.ts'
+import type { LocalToken } from '../deploy.ts'
+import type { Relayer } from '../relayer.ts'
+import { answerDepositStatus } from './deposit-status.ts'
+import type { Provider, ProviderReply, ProviderRequest } from './provider.ts'
+
+/** A chain that the local bridge goes to, and what it takes there: tokens of one symbol are one asset. */
+export type BridgedChain = LocalChain & { readonly tokens: readonly LocalToken[] }
+
+type Answer = ProviderReply | 'hang up'
+type Rewrite = (reply: ProviderReply, request: ProviderRequest) => Answer | Promise<Answer>
+
+/** The local stand-in for the bridge's REST API; what it quotes is made up, and its ids say so. */
+export type AcrossApi = {
+  readonly answer: Provider
+  /** Rewrites each answer before it leaves, so that the API lies, fails, dawdles or hangs up. */
+  rewrite: Rewrite | undefined
+}
+
+type ErrorCode =
+  | 'INVALID_PARAM'
+  | 'MISSING_PARAM'
+  | 'INVALID_METHOD'
+  | 'AMOUNT_TOO_LOW'
+  | 'AMOUNT_TOO_HIGH'
+  | 'ROUTE_NOT_ENABLED'
+
+class ApiError extends Error {
+  readonly code: ErrorCode
+  readonly param: string | undefined
+
+  constructor(code: ErrorCode, message: string, param?: string) {
+    super(message)
+    this.code = code
+    this.param = param
+  }
+}
+
+// Of the amount, in hundredths of a per cent; together 5.
+const CAPITAL_BASIS_POINTS = 4n
+const LP_BASIS_POINTS = 1n
+// In whole tokens: all of them are dollars.
+const GAS_FEE = '0.05'
+const GAS_FEE_WITH_MESSAGE = '0.12'
+const MIN_DEPOSIT = '1'
+const MAX_DEPOSIT = '2000000'
+const MAX_DEPOSIT_INSTANT = '500000'
+// A deposit is worth its gas only from this multiple of it.
+const MIN_GAS_FEES = 10n
+
+const FILL_SECONDS = 3
+const DEADLINE_SECONDS = 7200
+const WHOLE = 10n ** 18n
+/** Longer ones do not fit into an address; they go into the body of a POST. */
+const MAX_MESSAGE_IN_QUERY = 25_000
+
+const TOKEN = parseAbi(['function balanceOf(address account) view returns (uint256)'])
+
+const Digits = z
+  .string()
+  .regex(/^\d{1,78}$/)
+  .transform(BigInt)
+const ChainNumber = z
+  .string()
+  .regex(/^[1-9]\d{0,15}$/)
+  .transform(Number)
+const AnyAddress = z.custom<Address>((text) => typeof text === 'string' && isAddress(text, { strict: false }))
+const Flag = z.enum(['true', 'false']).transform((text) => text === 'true')
+const Message = z
+  .string()
+  .refine((text) => isHex(text) && text.length % 2 === 0)
+  .optional()
+
+const RouteParams = z.object({
+  inputToken: AnyAddress,
+  outputToken: AnyAddress,
+  originChainId: ChainNumber,
+  destinationChainId: ChainNumber,
+  amount: Digits.optional(),
+  recipient: AnyAddress.optional(),
+  message: Message,
+  relayer: AnyAddress.optional(),
+  allowUnmatchedDecimals: Flag.optional(),
+})
+const FeeParams = RouteParams.extend({
+  amount: Digits.refine((amount) => amount > 0n),
+  timestamp: Digits.optional(),
+  skipAmountLimit: Flag.optional(),
+})
+const RoutesQuery = z.object({
+  originToken: AnyAddress.optional(),
+  destinationToken: AnyAddress.optional(),
+  originChainId: ChainNumber.optional(),
+  destinationChainId: ChainNumber.optional(),
+  originTokenSymbol: z.string().optional(),
+  destinationTokenSymbol: z.string().optional(),
+})
+
+type Route = { readonly from: LocalToken; readonly to: LocalToken }
+
+/** The bridge's API for these chains: suggested-fees, limits, available-routes and deposit/status, under /api. */
+export function createAcrossApi(options: {
+  readonly chains: readonly BridgedChain[]
+  readonly relayer: Relayer
+}): AcrossApi {
+  const { chains, relayer } = options
+  const routes = routesBetween(chains)
+  const answers: { readonly [path: string]: (request: ProviderRequest) => Promise<ProviderReply> } = {
+    '/api/suggested-fees': async (request) => ok(await suggestFees(request)),
+    '/api/limits': async (request) => ok(await quoteLimits(request)),
+    '/api/available-routes': async (request) => ok(listRoutes(request)),
+    '/api/deposit/status': ({ url }) => answerDepositStatus(url.searchParams, { chains, relayer }),
+  }
+
+  const suggestFees = async (request: ProviderRequest) => {
+    const params = parse(FeeParams, paramsOf(request))
+    const { amount, skipAmountLimit = false } = params
+    const { from, to } = routeOf(params)
+    await checkMessage(request, params, { from, to })
+
+    const fees = feesOf(amount, from, params.message)
+    const limits = limitsOf(from, params.message)
+    const isAmountTooLow = amount < limits.minDeposit
+    if (isAmountTooLow && !skipAmountLimit) {
+      throw new ApiError('AMOUNT_TOO_LOW', 'Sent amount is too low relative to fees', 'amount')
+    }
+    if (amount > limits.maxDeposit) throw new ApiError('AMOUNT_TOO_HIGH', 'Amount exceeds max. deposit limit', 'amount')
+
+    const block = await getBlock(clientOf(from.chainId))
+    const timestamp = params.timestamp ?? block.timestamp
+    const outputAmount = amount > fees.total ? scale(amount - fees.total, from.decimals, to.decimals) : 0n
+    const share = (total: bigint) => ({ pct: ((total * WHOLE) / amount).toString(), total: total.toString() })
+    return {
+      estimatedFillTimeSec: FILL_SECONDS,
+      capitalFeePct: share(fees.capital).pct,
+      capitalFeeTotal: share(fees.capital).total,
+      relayGasFeePct: share(fees.gas).pct,
+      relayGasFeeTotal: share(fees.gas).total,
+      relayFeePct: share(fees.total).pct,
+      relayFeeTotal: share(fees.total).total,
+      lpFeePct: '0',
+      timestamp: timestamp.toString(),
+      isAmountTooLow,
+      quoteBlock: block.number.toString(),
+      exclusiveRelayer: zeroAddress,
+      exclusivityDeadline: 0,
+      spokePoolAddress: bridgeContracts(from.chainId).pool,
+      destinationSpokePoolAddress: bridgeContracts(to.chainId).pool,
+      // Everything that the depositor pays: the other three are its parts.
+      totalRelayFee: share(fees.total),
+      relayerCapitalFee: share(fees.capital),
+      relayerGasFee: share(fees.gas),
+      lpFee: share(fees.lp),
+      limits: asText(limits),
+      fillDeadline: (timestamp + BigInt(DEADLINE_SECONDS)).toString(),
+      outputAmount: outputAmount.toString(),
+      inputToken: describe(from),
+      outputToken: describe(to),
+      id: madeUpId(),
+    }
+  }
+
+  const quoteLimits = async (request: ProviderRequest) => {
+    const params = parse(RouteParams, paramsOf(request))
+    const { from, to } = routeOf(params)
+    if (params.message !== undefined && params.amount === undefined) {
+      throw new ApiError('MISSING_PARAM', 'Amount is required with a message', 'amount')
+    }
+    await checkMessage(request, params, { from, to })
+    return asText(limitsOf(from, params.message))
+  }
+
+  const listRoutes = (request: ProviderRequest) => {
+    const query = parse(RoutesQuery, paramsOf(request))
+    const isWanted = (wanted: string | number | undefined, value: string | number) =>
+      wanted === undefined || wanted.toString().toLowerCase() === value.toString().toLowerCase()
+    return routes
+      .map(({ from, to }) => ({
+        originChainId: from.chainId,
+        originToken: from.address,
+        destinationChainId: to.chainId,
+        destinationToken: to.address,
+        originTokenSymbol: from.symbol,
+        destinationTokenSymbol: to.symbol,
+        isNative: false,
+      }))
+      .filter(
+        (route) =>
+          isWanted(query.originToken, route.originToken) &&
+          isWanted(query.destinationToken, route.destinationToken) &&
+          isWanted(query.originChainId, route.originChainId) &&
+          isWanted(query.destinationChainId, route.destinationChainId) &&
+          isWanted(query.originTokenSymbol, route.originTokenSymbol) &&
+          isWanted(query.destinationTokenSymbol, route.destinationTokenSymbol),
+      )
+  }
+
+  const routeOf = (params: z.output<typeof RouteParams>): Route => {
+    const route = routes.find(
+      ({ from, to }) =>
+        from.chainId === params.originChainId &&
+        to.chainId === params.destinationChainId &&
+        from.address === getAddress(params.inputToken) &&
+        to.address === getAddress(params.outputToken),
+    )
+    if (!route) throw new ApiError('ROUTE_NOT_ENABLED', 'Route is not enabled')
+    if (route.from.decimals !== route.to.decimals && !params.allowUnmatchedDecimals) {
+      const message = `Input and output tokens have ${route.from.decimals} and ${route.to.decimals} decimals`
+      throw new ApiError('INVALID_PARAM', message, 'allowUnmatchedDecimals')
+    }
+    return route
+  }
+
+  const checkMessage = async ({ method }: ProviderRequest, params: z.output<typeof RouteParams>, route: Route) => {
+    const { message, recipient, amount = 0n, relayer: payer = relayer.address } = params
+    if (message === undefined || message === '0x') return
+    if (method === 'GET' && message.length > MAX_MESSAGE_IN_QUERY) {
+      throw new ApiError('INVALID_PARAM', 'Message is too long for a GET; use POST', 'message')
+    }
+    if (!recipient) throw new ApiError('MISSING_PARAM', 'Recipient is required with a message', 'recipient')
+    const { from, to } = route
+    const client = clientOf(to.chainId)
+    const [code, funds] = await Promise.all([
+      getCode(client, { address: recipient }),
+      readContract(client, { address: to.address, abi: TOKEN, functionName: 'balanceOf', args: [payer] }),
+    ])
+    if (!code) throw new ApiError('INVALID_PARAM', 'Recipient must be a contract with a message', 'recipient')
+    if (funds < scale(amount, from.decimals, to.decimals)) {
+      throw new ApiError('INVALID_PARAM', `Relayer Address ${payer} doesn't have enough funds`, 'relayer')
+    }
+  }
+
+  const clientOf = (chainId: number) => {
+    const chain = chains.find((candidate) => candidate.chainId === chainId)
+    return createClient({ transport: http(chain?.rpcUrl, { retryCount: 0 }) })
+  }
+
+  const api: AcrossApi = {
+    rewrite: undefined,
+    async answer(request) {
+      const answer = answers[request.url.pathname]
+      if (!answer) return undefined
+      const reply = isReadable(request) ? await answer(request).catch(refuse) : refuse(wrongMethod(request))
+      return api.rewrite ? await api.rewrite(reply, request) : reply
+    },
+  }
+  return api
+}
+
+function routesBetween(chains: readonly BridgedChain[]): Route[] {
+  const tokens = chains.flatMap((chain) => chain.tokens)
+  return tokens.flatMap((from) =>
+    tokens.filter((to) => to.symbol === from.symbol && to.chainId !== from.chainId).map((to) => ({ from, to })),
+  )
+}
+
+/** The parameters of a request, wherever they stand; in a POST most of them may stand in the body. */
+function paramsOf({ method, url, body }: ProviderRequest): Record<string, unknown> {
+  const query = Object.fromEntries(url.searchParams)
+  if (method !== 'POST' || body === '') return query
+  const inBody = z.record(z.string(), z.unknown()).safeParse(parseJson(body))
+  if (!inBody.success) throw new ApiError('INVALID_PARAM', 'The body must be a JSON object', 'body')
+  const texts = Object.entries(inBody.data).map(([name, value]) => [name, String(value)])
+  return { ...query, ...Object.fromEntries(texts) }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function parse<T>(schema: z.ZodType<T>, params: Record<string, unknown>): T {
+  const result = schema.safeParse(params)
+  if (result.success) return result.data
+  const param = String(result.error.issues[0]?.path[0])
+  throw params[param] === undefined
+    ? new ApiError('MISSING_PARAM', `Missing parameter ${param}`, param)
+    : new ApiError('INVALID_PARAM', `Invalid parameter ${param}`, param)
+}
+
+function feesOf(amount: bigint, token: LocalToken, message: string | undefined) {
+  const capital = (amount * CAPITAL_BASIS_POINTS) / 10_000n
+  const lp = (amount * LP_BASIS_POINTS) / 10_000n
+  const gas = gasFee(token, message)
+  return { capital, lp, gas, total: capital + lp + gas }
+}
+
+function gasFee({ decimals }: LocalToken, message: string | undefined): bigint {
+  return parseUnits(message === undefined || message === '0x' ? GAS_FEE : GAS_FEE_WITH_MESSAGE, decimals)
+}
+
+function limitsOf(token: LocalToken, message: string | undefined) {
+  const [least, worthItsGas] = [parseUnits(MIN_DEPOSIT, token.decimals), gasFee(token, message) * MIN_GAS_FEES]
+  const maxDeposit = parseUnits(MAX_DEPOSIT, token.decimals)
+  const instant = parseUnits(MAX_DEPOSIT_INSTANT, token.decimals)
+  return {
+    minDeposit: least > worthItsGas ? least : worthItsGas,
+    maxDeposit,
+    maxDepositInstant: instant,
+    maxDepositShortDelay: maxDeposit,
+    recommendedDepositInstant: instant,
+  }
+}
+
+/** The same amount with other decimals, rounded down. */
+function scale(amount: bigint, from: number, to: number): bigint {
+  return to >= from ? amount * 10n ** BigInt(to - from) : amount / 10n ** BigInt(from - to)
+}
+
+function describe({ address, symbol, decimals, chainId }: LocalToken) {
+  return { address, symbol, decimals, chainId }
+}
+
+function asText<K extends string>(amounts: Record<K, bigint>) {
+  return Object.fromEntries(Object.entries<bigint>(amounts).map(([name, amount]) => [name, amount.toString()]))
+}
+
+function isReadable({ method }: ProviderRequest): boolean {
+  return method === 'GET' || method === 'POST'
+}
+
+function wrongMethod({ method }: ProviderRequest): ApiError {
+  return new ApiError('INVALID_METHOD', `Method ${method} is not allowed`)
+}
+
+function ok(body: unknown): ProviderReply {
+  return { status: 200, body }
+}
+
+function refuse(error: unknown): ProviderReply {
+  const body = (code: string, status: number, message: string, param?: string): ProviderReply => ({
+    status,
+    body: { type: 'AcrossApiError', code, status, message, ...(param && { param }), id: madeUpId() },
+  })
+  if (error instanceof ApiError) return body(error.code, 400, error.message, error.param)
+  return body('UPSTREAM_RPC_ERROR', 502, 'A local chain does not answer')
+}
+
+function madeUpId(): string {
+  return `made-up-${randomUUID()}`
+}

@@ -1,0 +1,136 @@
+import * as z from 'zod'
+import type { Relay, Relayer } from '../relayer.ts'
+import type { Provider, ProviderReply, ProviderRequest } from './provider.ts'
+
+const COMMANDS = {
+  'GET /relayer': 'the settings, every deposit with what became of it, and these commands',
+  'POST /relayer/stop': 'fills nothing by itself',
+  'POST /relayer/resume': 'fills by itself again',
+  'POST /relayer/settings {delaySeconds?, batchSize?}':
+    'fills so many seconds after it saw a deposit, and so many deposits of one destination in one transaction',
+  'POST /relayer/fill {depositId?, together?}': 'fills one or all that wait at once, or all in one transaction',
+  'POST /relayer/ignore {depositId}': 'never fills it by itself, so that it expires; "next" is the next one made',
+  'POST /relayer/slow-fill {depositId}': 'asks for a slow fill instead of filling; "next" is the next one made',
+  'POST /relayer/execute-slow-fill {depositId, outputAmount?}': 'makes the slow fill, with another amount if given',
+  'POST /relayer/refund {depositId?}': 'pays one or all expired deposits back to their depositors',
+  'POST /relayer/advance {seconds}': 'puts the clocks of all chains forward',
+}
+
+const Digits = z
+  .string()
+  .regex(/^\d{1,78}$/)
+  .transform(BigInt)
+const Which = { depositId: Digits, originChainId: z.int().optional() }
+const OneOrNext = z.strictObject({ ...Which, depositId: z.union([z.literal('next'), Digits]) })
+const OneOrAll = z.strictObject({ ...Which, depositId: Digits.optional() })
+const Nothing = z.strictObject({})
+const Settings = z.strictObject({
+  delaySeconds: z.number().min(0).optional(),
+  batchSize: z.int().min(1).optional(),
+})
+const Fill = z.strictObject({ ...OneOrAll.shape, together: z.boolean().optional() })
+const SlowFill = z.strictObject({ ...Which, outputAmount: Digits.optional() })
+const Advance = z.strictObject({ seconds: z.int().min(1) })
+
+/** Tells a relayer what to do, over HTTP under /relayer; `GET /relayer` says what there is to tell. */
+export function relayerControl(relayer: Relayer): Provider {
+  const one = async (which: { depositId: bigint; originChainId?: number | undefined }): Promise<Relay> => {
+    const { depositId, originChainId } = which
+    const relays = await relayer.look({ depositId, ...(originChainId !== undefined && { originChainId }) })
+    const [relay, ...more] = relays
+    if (!relay) throw new Error(`There is no deposit ${depositId}`)
+    if (more.length > 0) throw new Error(`Two chains have a deposit ${depositId}: give originChainId`)
+    return relay
+  }
+  const commands: { readonly [name: string]: (body: unknown) => Promise<unknown> } = {
+    async stop(body) {
+      Nothing.parse(body)
+      relayer.settings.running = false
+    },
+    async resume(body) {
+      Nothing.parse(body)
+      relayer.settings.running = true
+    },
+    async settings(body) {
+      const { delaySeconds, batchSize } = Settings.parse(body)
+      if (delaySeconds !== undefined) relayer.settings.delaySeconds = delaySeconds
+      if (batchSize !== undefined) relayer.settings.batchSize = batchSize
+    },
+    async fill(body) {
+      const { depositId, together = false, ...rest } = Fill.parse(body)
+      if (depositId !== undefined) await relayer.fill((await one({ depositId, ...rest })).deposit)
+      else if (together) await relayer.fillTogether()
+      else await relayer.fillAll()
+    },
+    async ignore(body) {
+      const { depositId, ...rest } = OneOrNext.parse(body)
+      if (depositId === 'next') await relayer.planNext('ignore')
+      else await relayer.ignore((await one({ depositId, ...rest })).deposit)
+    },
+    async 'slow-fill'(body) {
+      const { depositId, ...rest } = OneOrNext.parse(body)
+      if (depositId === 'next') await relayer.planNext('slow-fill')
+      else await relayer.requestSlowFill((await one({ depositId, ...rest })).deposit)
+    },
+    async 'execute-slow-fill'(body) {
+      const { outputAmount, ...which } = SlowFill.parse(body)
+      await relayer.executeSlowFill((await one(which)).deposit, outputAmount)
+    },
+    async refund(body) {
+      const { depositId, ...rest } = OneOrAll.parse(body)
+      const relays = depositId === undefined ? await relayer.look() : [await one({ depositId, ...rest })]
+      for (const { deposit, state } of relays) {
+        if (depositId !== undefined || state === 'expired') await relayer.refund(deposit)
+      }
+    },
+    async advance(body) {
+      await relayer.advance(Advance.parse(body).seconds)
+    },
+  }
+  const report = async (): Promise<ProviderReply> => {
+    const { address, settings } = relayer
+    const deposits = (await relayer.look()).map(describe)
+    return { status: 200, body: { address, ...settings, deposits, commands: COMMANDS } }
+  }
+
+  return async ({ method, url, body }: ProviderRequest) => {
+    const [, root, name, ...more] = url.pathname.split('/')
+    if (root !== 'relayer') return undefined
+    if (name === undefined && method === 'GET') return report()
+    const command =
+      name !== undefined && Object.hasOwn(commands, name) && more.length === 0 ? commands[name] : undefined
+    if (!command || method !== 'POST') {
+      return { status: 404, body: { error: 'No such command', commands: COMMANDS } }
+    }
+    try {
+      await command(JSON.parse(body || '{}'))
+    } catch (error) {
+      if (error instanceof z.ZodError || error instanceof SyntaxError) return { status: 400, body: explain(error) }
+      return { status: 409, body: explain(error) }
+    }
+    return report()
+  }
+}
+
+function explain(error: unknown): { error: string } {
+  if (error instanceof z.ZodError) return { error: z.prettifyError(error) }
+  return { error: error instanceof Error ? error.message : String(error) }
+}
+
+function describe({ deposit, relayHash, state, trouble, fillTransaction, refundTransaction }: Relay) {
+  const { originChainId, destinationChainId, depositId, inputAmount, outputAmount, fillDeadline } = deposit
+  return {
+    originChainId,
+    depositId: depositId.toString(),
+    destinationChainId,
+    state,
+    inputAmount: inputAmount.toString(),
+    outputAmount: outputAmount.toString(),
+    fillDeadline: new Date(fillDeadline * 1000).toISOString(),
+    relayHash,
+    depositTransaction: deposit.transactionHash,
+    fillTransaction: fillTransaction ?? null,
+    refundTransaction: refundTransaction ?? null,
+    ...(trouble !== undefined && { trouble }),
+  }
+}
