@@ -14,6 +14,7 @@ import { removeState, STATE_FILE, writeState } from './state.ts'
 
 const BLOCK_SECONDS = 1
 const SETTLE_SECONDS = 20
+const FILL_SECONDS = 3
 const LOG_FILE = '.local/service.log'
 
 const startedAt = Date.now()
@@ -24,7 +25,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => vo
 try {
   await start()
 } catch (error) {
-  say(`Not started: ${error instanceof Error ? error.message : String(error)}`)
+  say(`Not started: ${messageOf(error)}`)
   await stop(1)
 }
 
@@ -45,9 +46,13 @@ async function start(): Promise<void> {
       vaults: chain.vaults.filter(({ type }) => type === 'async').map(({ address }) => address),
     })),
     everySeconds: SETTLE_SECONDS,
-    onError: (error) => say(`The curator will try again: ${error instanceof Error ? error.message : String(error)}`),
+    onError: (error) => say(`The curator will try again: ${messageOf(error)}`),
   })
   stops.push(curator.stop)
+
+  const { relayer } = backends
+  relayer.settings.delaySeconds = FILL_SECONDS
+  relayer.start({ onError: (error) => say(`The relayer will try again: ${messageOf(error)}`) })
 
   const baseUrl = `http://localhost:${port}`
   await writeState({
@@ -64,11 +69,12 @@ async function start(): Promise<void> {
       valuationManager: ACCOUNTS.valuationManager.address,
     },
     providersUrl: backends.providers.url,
+    relayer: { controlUrl: `${backends.providers.url}/relayer`, address: relayer.address },
     dynamoEndpoint: backends.dynamo.endpoint,
     tables: backends.dynamo.tableNames,
   })
   stops.push(removeState)
-  introduce(baseUrl, apiKey)
+  introduce(baseUrl, apiKey, `${backends.providers.url}/relayer`)
 }
 
 async function seed({ admin, chains }: Backends): Promise<{ apiKey: string; otherApiKey: string }> {
@@ -126,7 +132,7 @@ async function isFree(port: number): Promise<boolean> {
   return answer
 }
 
-function introduce(baseUrl: string, apiKey: string): void {
+function introduce(baseUrl: string, apiKey: string, controlUrl: string): void {
   say('Ready.')
   process.stdout.write(`
   Base URL   ${baseUrl}
@@ -134,6 +140,7 @@ function introduce(baseUrl: string, apiKey: string): void {
   Logs       ${LOG_FILE}      State  ${STATE_FILE}
 
   Two local chains: Base (8453) and Arbitrum (42161). Async vaults are settled every ${SETTLE_SECONDS} s.
+  Transfers between them are filled after ${FILL_SECONDS} s; the relayer is told otherwise at ${controlUrl}
 
   Try, in another terminal:
 
@@ -152,6 +159,10 @@ function stop(exitCode: number): Promise<void> {
     process.exit(exitCode)
   })()
   return stopping
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 function say(text: string): void {

@@ -17,6 +17,8 @@ export type LocalState = {
   readonly accounts: readonly { readonly address: Address; readonly privateKey: Hex }[]
   readonly curator: { readonly settlesEverySeconds: number; readonly safe: Address; readonly valuationManager: Address }
   readonly providersUrl: string
+  /** Who fills transfers between the chains; `GET` of its control tells what it can be told. */
+  readonly relayer: { readonly controlUrl: string; readonly address: Address }
   readonly dynamoEndpoint: string
   readonly tables: TableNames
 }
