@@ -48,16 +48,19 @@ export function createRpc(urls: readonly [string, ...string[]], { fetch, random,
   return async (requests) => {
     const body = JSON.stringify(requests.map((request, id) => ({ jsonrpc: '2.0', id, ...request })))
     const giveUpAt = now() + DEADLINE_MS
-    const post = (milliseconds: number) =>
-      postBatch(fetch, urls[preferred] ?? urls[0], body, requests.length, milliseconds)
+    const post = (index: number, milliseconds: number) =>
+      postBatch(fetch, urls[index] ?? urls[0], body, requests.length, milliseconds)
+    const first = preferred
+    const second = (first + 1) % urls.length
     try {
-      return await post(urls.length > 1 ? DEADLINE_MS * FIRST_TRY_SHARE : DEADLINE_MS)
+      return await post(first, urls.length > 1 ? DEADLINE_MS * FIRST_TRY_SHARE : DEADLINE_MS)
     } catch (error) {
-      preferred = (preferred + 1) % urls.length
+      // The next one of this batch's own, for another batch may have moved on from the same URL meanwhile.
+      preferred = second
       const left = giveUpAt - now() - MAX_JITTER_MS
       if (left < MAX_JITTER_MS) throw error
       await sleep(random() * MAX_JITTER_MS)
-      return await post(left)
+      return await post(second, left)
     }
   }
 }
