@@ -1,0 +1,110 @@
+import type { Address } from 'viem'
+import { describe, expect } from 'vitest'
+import { expectError } from '../../support/errors.ts'
+import { test as base, type Service, USERS } from '../../support/service.ts'
+import { type Behaviour, startWire, type Wire } from '../../support/wire.ts'
+
+const LIST = '/defi-vaults/v1/vaults'
+const DEPOSIT = '/defi-vaults/v1/defi/vault/deposit'
+const [USER] = USERS
+
+const FAILURES: readonly Behaviour[] = [
+  'refuse connections',
+  'cut the connection',
+  'answer 429',
+  'answer 500',
+  'rate-limit inside the batch',
+  'never answer',
+  'answer HTML',
+  'answer nonsense',
+  'answer an empty batch',
+  'truncate the JSON',
+  'answer other calls',
+]
+
+const test = base
+  .extend('first', ({ service }) => service.rpc[8453] as Wire)
+  .extend('spare', async ({ service }, { onCleanup }) => {
+    const wire = await startWire(service.backends.chains[0]?.rpcUrl as string)
+    onCleanup(wire.stop)
+    return wire
+  })
+  /** The service in new containers that know two nodes of Base. */
+  .extend('spared', async ({ coldService, first, spare }) => {
+    const other = coldService.rpc[42161] as Wire
+    coldService.backends.setRpcUrls({ '8453': [first.url, spare.url], '42161': [other.url] })
+    return coldService
+  })
+
+type Listed = { chainId: number; type: string; stateAsOf?: { stale: boolean } | null }
+
+async function listOnBase(service: Service): Promise<Listed[]> {
+  const signal = AbortSignal.timeout(4_000)
+  const response = await fetch(service.baseUrl + LIST, { headers: { 'x-join-key': service.apiKey }, signal })
+  const { data } = (await response.json()) as { data: Listed[] }
+  return data.filter(({ chainId, type }) => chainId === 8453 && type === 'async')
+}
+
+function deposit(service: Service) {
+  const vaultAddress = service.backends.chains[0]?.vaults[0]?.address as Address
+  return service.call('POST', DEPOSIT, { body: { vaultAddress, amount: '1000', userAddress: USER.address } })
+}
+
+describe('When the first of two nodes is to', () => {
+  test.for(FAILURES.map((failure) => [failure]))(
+    '%s, the second saves the list',
+    async ([failure], { spared, first }) => {
+      first.behaviour = failure as Behaviour
+      const vaults = await listOnBase(spared)
+      expect(vaults).toHaveLength(4)
+      for (const { stateAsOf } of vaults) expect(stateAsOf).toMatchObject({ stale: false })
+      expect(first.bodies).toHaveLength(1)
+    },
+  )
+
+  test.for(FAILURES.map((failure) => [failure]))(
+    '%s, the second saves a deposit',
+    async ([failure], { spared, first }) => {
+      first.behaviour = failure as Behaviour
+      expect(await deposit(spared)).toMatchObject({ status: 200, body: { simulation: expect.anything() } })
+      expect(first.bodies).toHaveLength(1)
+    },
+  )
+
+  test('fail, the next requests go to the second at once', async ({ spared, first, spare }) => {
+    first.behaviour = 'answer 500'
+    await deposit(spared)
+    for (const wire of [first, spare]) wire.bodies.length = 0
+
+    expect(await deposit(spared)).toMatchObject({ status: 200 })
+    expect([first.bodies.length, spare.bodies.length]).toEqual([0, 1])
+  })
+
+  test('fail and then the second, the first saves the request again', async ({ spared, first, spare }) => {
+    first.behaviour = 'answer 500'
+    await deposit(spared)
+    first.behaviour = 'pass'
+    spare.behaviour = 'refuse connections'
+    expect(await deposit(spared)).toMatchObject({ status: 200 })
+  })
+
+  test('fail like the second, the request fails after one try on each', async ({ spared, first, spare }) => {
+    first.behaviour = 'answer 429'
+    spare.behaviour = 'answer HTML'
+    expectError(await deposit(spared), 'upstream_bad_answer')
+    expect([first.bodies.length, spare.bodies.length]).toEqual([1, 1])
+  })
+
+  test('fail for many requests at once, the second saves them all', async ({ spared, first }) => {
+    first.behaviour = 'answer 500'
+    const replies = await Promise.all(Array.from({ length: 6 }, () => deposit(spared)))
+    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
+  })
+})
+
+test('While the first of two nodes answers, the second is left alone', async ({ spared, first, spare }) => {
+  await deposit(spared)
+  await listOnBase(spared)
+  expect(first.bodies).toHaveLength(2)
+  expect(spare.bodies).toEqual([])
+})
