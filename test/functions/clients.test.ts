@@ -1,0 +1,176 @@
+import { request } from 'node:http'
+import type { Address } from 'viem'
+import { describe, expect } from 'vitest'
+import { revokeKey } from '../../infra/admin/operations.ts'
+import { parseApiKey } from '../../lib/clients/api-key.ts'
+import type { ApiKey } from '../../lib/clients/client.ts'
+import { someClient, someKey } from '../support/clients.ts'
+import { expectError } from '../support/errors.ts'
+import { test as base, type HttpReply, type Service, USERS } from '../support/service.ts'
+
+const LIST = '/defi-vaults/v1/vaults'
+const DEPOSIT = '/defi-vaults/v1/defi/vault/deposit'
+const CLAIM = '/defi-vaults/v1/defi/vault/claim'
+const [{ address: USER }] = USERS
+const NOBODYS_VAULT = '0x00000000000000000000000000000000000000A1'
+
+/** The requests about one vault. */
+const ABOUT_A_VAULT: [string, (service: Service, key: string, vault: string) => Promise<HttpReply>][] = [
+  [
+    'a deposit',
+    (service, key, vaultAddress) =>
+      service.call('POST', DEPOSIT, { key, body: { vaultAddress, amount: '1000', userAddress: USER } }),
+  ],
+  [
+    'a deposit on its chain',
+    (service, key, vaultAddress) =>
+      service.call('POST', DEPOSIT, { key, body: { vaultAddress, amount: '1000', userAddress: USER, chainId: 8453 } }),
+  ],
+  [
+    'a claim',
+    (service, key, vaultAddress) => service.call('POST', CLAIM, { key, body: { vaultAddress, userAddress: USER } }),
+  ],
+  [
+    'a deposit status',
+    (service, key, vault) =>
+      service.call('GET', `/defi-vaults/v1/defi/vault/${vault}/deposit-status?userAddress=${USER}`, { key }),
+  ],
+]
+
+const test = base
+  .extend('vaults', ({ service }) => service.backends.chains.flatMap(({ vaults }) => vaults))
+  /** The one vault that the second client has, and those that it has not. */
+  .extend('own', ({ vaults }) => vaults[1]?.address as Address)
+  .extend('others', ({ vaults, own }) => vaults.map(({ address }) => address).filter((address) => address !== own))
+  .extend('second', async ({ service, own }) => service.createClient([{ chainId: 8453, address: own }]))
+  /** Gives the second client one more key of this kind. */
+  .extend('addKey', ({ service, second }) => async (overrides: Partial<ApiKey>) => {
+    const clientId = parseApiKey(second)?.clientId as string
+    const { text, key } = someKey(clientId, overrides)
+    await service.backends.admin.clients.putKey(clientId, key)
+    return { text, clientId, keyId: key.keyId }
+  })
+
+/** All that a caller can see of a reply, but for the request's own id and the moment. */
+function visible({ status, headers, body }: HttpReply) {
+  const { requestId: _, ...rest } = body
+  const names = [...headers].filter(([name]) => !['date', 'x-request-id', 'content-length'].includes(name))
+  return { status, headers: names, body: rest }
+}
+
+describe('A client', () => {
+  test('sees its own vaults in the list and no other, whoever asked before', async ({
+    service,
+    second,
+    own,
+    vaults,
+  }) => {
+    const listOf = async (key: string) => {
+      const { body } = await service.call('GET', LIST, { key })
+      return body.data.map(({ poolAddress }: { poolAddress: string }) => poolAddress)
+    }
+    const all = vaults.map(({ address }) => address).sort()
+    expect((await listOf(service.apiKey)).sort()).toEqual(all)
+    expect(await listOf(second)).toEqual([own])
+    expect((await listOf(service.apiKey)).sort()).toEqual(all)
+    const together = await Promise.all([second, service.apiKey, second].map(listOf))
+    expect(together.map(({ length }) => length)).toEqual([1, all.length, 1])
+  })
+
+  test.for(ABOUT_A_VAULT)(
+    "asking for %s of another client's vault is answered exactly as for one that does not exist",
+    async ([, ask], { service, second, others }) => {
+      const missing = await ask(service, second, NOBODYS_VAULT)
+      expectError(missing, 'vault_not_found')
+      for (const vault of others) expect(visible(await ask(service, second, vault))).toEqual(visible(missing))
+    },
+  )
+
+  test.for(ABOUT_A_VAULT)(
+    'asking for %s of its own vault is not told that there is none',
+    async ([, ask], { service, second, own }) => {
+      const { status } = await ask(service, second, own)
+      expect([200, 400]).toContain(status)
+    },
+  )
+
+  test('without vaults has none configured, and finds none', async ({ service, own }) => {
+    const key = await service.createClient([])
+    expectError(await service.call('GET', LIST, { key }), 'no_vaults_configured')
+    for (const [, ask] of ABOUT_A_VAULT) expectError(await ask(service, key, own), 'vault_not_found')
+  })
+
+  test('shows a vault that two have as each configured it', async ({ service, second, own }) => {
+    const { clients } = service.backends.admin
+    const record = await clients.get(parseApiKey(second)?.clientId as string)
+    const client = someClient()
+    const { text, key } = someKey(client.clientId)
+    await clients.create(client)
+    await clients.putKey(client.clientId, key)
+    for (const vault of record?.client.vaults ?? []) {
+      await clients.putVault(client.clientId, { ...vault, name: 'Another name', poolId: 'another-pool' })
+    }
+    const theirs = await service.call('GET', LIST, { key: text })
+    const ours = await service.call('GET', LIST, { key: second })
+    expect(theirs.body.data).toMatchObject([{ poolAddress: own, name: 'Another name', poolId: 'another-pool' }])
+    expect(ours.body.data).toMatchObject([{ poolAddress: own, name: expect.not.stringMatching('Another name') }])
+  })
+})
+
+describe('A key', () => {
+  test('that is one of several of its client works like the others', async ({ service, second, addKey, own }) => {
+    const { text } = await addKey({ name: 'rotation' })
+    for (const key of [second, text]) {
+      const { body } = await service.call('GET', LIST, { key })
+      expect(body.data).toMatchObject([{ poolAddress: own }])
+    }
+  })
+
+  test.for<[string, Partial<ApiKey>]>([
+    ['is revoked', { revokedAt: new Date('2026-01-02T00:00:00.000Z') }],
+    ['is expired', { expiresAt: new Date('2026-01-02T00:00:00.000Z') }],
+    ['is revoked and would not expire yet', { revokedAt: new Date(), expiresAt: new Date('2999-01-01T00:00:00.000Z') }],
+  ])('that %s is refused everywhere as `Invalid API key`', async ([, overrides], { service, addKey, own }) => {
+    const { text } = await addKey(overrides)
+    expectError(await service.call('GET', LIST, { key: text }), 'invalid_api_key')
+    for (const [, ask] of ABOUT_A_VAULT) expectError(await ask(service, text, own), 'invalid_api_key')
+  })
+
+  test('that will expire works until then', async ({ service, addKey }) => {
+    const { text } = await addKey({ expiresAt: new Date('2999-01-01T00:00:00.000Z') })
+    const { status } = await service.call('GET', LIST, { key: text })
+    expect(status).toBe(200)
+  })
+
+  test('that was used and then revoked is refused by every new container', async ({ coldService, addKey }) => {
+    const { text, clientId, keyId } = await addKey({})
+    const { status } = await coldService.call('GET', '/health')
+    expect(status).toBe(200)
+    await revokeKey(coldService.backends.admin, clientId, keyId)
+    expectError(await coldService.call('GET', LIST, { key: text }), 'invalid_api_key')
+  })
+
+  test.for([['x-join-key'], ['X-JOIN-KEY'], ['X-Join-Key'], ['x-jOiN-kEy']])(
+    'is found in a header written %s',
+    async ([name], { service }) => {
+      // `fetch` writes all names in lower case; this does not.
+      const status = await new Promise((resolve, reject) => {
+        const headers = { [name as string]: service.apiKey }
+        request(`${service.baseUrl}${LIST}`, { headers }, (response) => {
+          response.resume()
+          resolve(response.statusCode)
+        })
+          .once('error', reject)
+          .end()
+      })
+      expect(status).toBe(200)
+    },
+  )
+
+  test('with its last characters changed, or of another environment, is refused', async ({ service }) => {
+    const { apiKey } = service
+    for (const key of [apiKey.toLowerCase(), apiKey.replace('jk_local', 'jk_live'), apiKey.slice(1), `${apiKey} x`]) {
+      expectError(await service.call('GET', LIST, { key }), 'invalid_api_key')
+    }
+  })
+})
