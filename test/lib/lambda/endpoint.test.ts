@@ -1,0 +1,298 @@
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import * as z from 'zod'
+import { Address, Amount } from '../../../lib/codecs.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { EndpointContract } from '../../../lib/lambda/contract.ts'
+import { endpoint } from '../../../lib/lambda/endpoint.ts'
+import { expectError } from '../../support/errors.ts'
+import { someContext, someEvent } from '../../support/lambda.ts'
+import { captureLogs } from '../../support/logs.ts'
+
+const contract = {
+  method: 'POST',
+  path: '/things/{thing}',
+  summary: 'Does something with a thing.',
+  tag: 'System',
+  caller: 'anyone',
+  env: z.object({ SOME_SETTING: z.string().min(1) }),
+  request: {
+    path: z.object({ thing: Address }),
+    query: z.object({ userAddress: Address.optional() }),
+    body: z.strictObject({ amount: Amount }),
+  },
+  invalid: {
+    thing: 'missing_or_invalid_vault_address',
+    userAddress: 'missing_or_invalid_user_address',
+    amount: 'missing_or_invalid_amount',
+  },
+  response: z.object({ amount: Amount, parts: z.array(z.object({ name: z.string() })) }),
+  errors: [],
+  cacheControl: 'no-store',
+  impact: 'Nothing.',
+} as const satisfies EndpointContract
+
+const THING = '0x00000000000000000000000000000000000000A1'
+const EVENT = { pathParameters: { thing: THING }, body: '{"amount":"5"}' }
+const REPLY = { amount: 5n, parts: [] }
+
+type Handler = (event: APIGatewayProxyEventV2, context: Context) => Promise<APIGatewayProxyStructuredResultV2>
+
+/** Calls a handler as Lambda does, with a right request unless told. */
+async function invoke(handler: Handler, event: Partial<APIGatewayProxyEventV2> = {}, context = someContext()) {
+  const sent = someEvent('POST', `/things/${THING}`, { ...EVENT, ...event })
+  const { statusCode = 0, headers, body = '' } = await handler(sent, context)
+  const requestId = sent.requestContext.requestId
+  return {
+    status: statusCode,
+    headers: new Headers(headers as Record<string, string>),
+    body: JSON.parse(body),
+    requestId,
+  }
+}
+
+beforeEach(() => {
+  vi.stubEnv('SOME_SETTING', 'some setting')
+  onTestFinished(() => {
+    vi.unstubAllEnvs()
+  })
+})
+
+describe('A request', () => {
+  test('reaches the implementation parsed, and its reply leaves encoded', async () => {
+    const run = vi.fn(async () => REPLY)
+    const handler = endpoint(contract, () => run)
+    const reply = await invoke(handler, { queryStringParameters: { userAddress: THING.toLowerCase(), more: 'x' } })
+    expect(reply).toMatchObject({ status: 200, body: { amount: '5', parts: [] } })
+    expect(reply.headers.get('x-request-id')).toBe(reply.requestId)
+    expect(reply.headers.get('cache-control')).toBe('no-store')
+    expect(run).toHaveBeenCalledExactlyOnceWith({
+      path: { thing: THING },
+      query: { userAddress: THING },
+      body: { amount: 5n },
+      http: { method: 'POST', path: `/things/${THING}` },
+    })
+  })
+
+  test('without parameters and body, as API Gateway leaves them out, lacks what is required', async () => {
+    const handler = endpoint(contract, () => async () => REPLY)
+    const nothing = { pathParameters: undefined, queryStringParameters: undefined, body: undefined }
+    const reply = await invoke(handler, nothing as unknown as Partial<APIGatewayProxyEventV2>)
+    expectError(reply, 'missing_or_invalid_vault_address', ['thing', 'amount'])
+    const nulls = { pathParameters: null, queryStringParameters: null, body: null }
+    const other = await invoke(handler, nulls as unknown as Partial<APIGatewayProxyEventV2>)
+    expectError(other, 'missing_or_invalid_vault_address', ['thing', 'amount'])
+  })
+
+  test('in base64 is decoded', async () => {
+    const handler = endpoint(contract, () => async ({ body }) => ({ ...REPLY, amount: body.amount }))
+    const body = Buffer.from('{"amount":"7"}').toString('base64')
+    expect(await invoke(handler, { body, isBase64Encoded: true })).toMatchObject({ status: 200, body: { amount: '7' } })
+  })
+
+  test('makes the container ready once, also when several come at once', async () => {
+    const build = vi.fn(() => async () => REPLY)
+    const handler = endpoint(contract, build)
+    await Promise.all([invoke(handler), invoke(handler)])
+    await invoke(handler)
+    expect(build).toHaveBeenCalledExactlyOnceWith({ SOME_SETTING: 'some setting' })
+  })
+})
+
+describe('Who calls', () => {
+  const asked = { ...contract, caller: 'client' } as const satisfies EndpointContract
+  const client = { clientId: 'AbCdE01234', name: 'Some wallet', createdAt: new Date(), vaults: [] }
+
+  test('is given to the implementation', async () => {
+    const run = vi.fn(async () => REPLY)
+    const handler = endpoint(
+      asked,
+      () => run,
+      () => async () => ({ client }),
+    )
+    await invoke(handler)
+    expect(run).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ client }))
+  })
+
+  test('is asked before the request is looked at, and before anything is built', async () => {
+    const build = vi.fn(() => async () => REPLY)
+    const handler = endpoint(asked, build, () => async () => {
+      throw new AppError('invalid_api_key')
+    })
+    expectError(await invoke(handler, { body: 'not JSON' }), 'invalid_api_key')
+    expect(build).not.toHaveBeenCalled()
+  })
+})
+
+describe('A reply', () => {
+  test('leaves with what the contract declares and nothing else, at any depth', async () => {
+    const secret = { hunter2: 'hunter2' }
+    const handler = endpoint(contract, () => async () => ({
+      ...REPLY,
+      parts: [{ name: 'part', ...secret }],
+      ...secret,
+    }))
+    const { body } = await invoke(handler)
+    expect(body).toEqual({ amount: '5', parts: [{ name: 'part' }] })
+  })
+
+  test.for<[string, unknown]>([
+    ['lacks a field', { amount: 5n }],
+    ['has a field of another type', { amount: 'hunter2', parts: [] }],
+    ['has an amount that is none', { amount: -5n, parts: [] }],
+    ['is nothing', undefined],
+  ])('that %s does not leave', async ([, reply]) => {
+    const handler = endpoint(contract, () => async () => reply as typeof REPLY)
+    expectError(await invoke(handler), 'internal')
+  })
+})
+
+describe('A failure', () => {
+  test.for<[string, unknown]>([
+    ['an Error', new Error('hunter2 at https://node.example/hunter2')],
+    ['a TypeError', new TypeError("Cannot read properties of undefined (reading 'hunter2')")],
+    [
+      'an Error that looks like ours',
+      Object.assign(new Error('hunter2'), { statusCode: 418, code: 'vault_not_found' }),
+    ],
+    ['a text', 'hunter2'],
+    ['nothing', undefined],
+    ['an object', { hunter2: 'hunter2' }],
+  ])('that is %s says nothing of the inside', async ([, thrown]) => {
+    const handler = endpoint(contract, () => async () => {
+      throw thrown
+    })
+    expectError(await invoke(handler), 'internal')
+  })
+
+  test('that we mean is told with its own text, and never with its cause', async () => {
+    const handler = endpoint(contract, () => async () => {
+      throw new AppError('upstream_unavailable', { cause: new Error('hunter2') })
+    })
+    expectError(await invoke(handler), 'upstream_unavailable')
+  })
+
+  test('of one request does not spoil the next', async () => {
+    const run = vi.fn(async () => REPLY).mockRejectedValueOnce(new Error('once'))
+    const handler = endpoint(contract, () => run)
+    expectError(await invoke(handler), 'internal')
+    expect(await invoke(handler)).toMatchObject({ status: 200 })
+  })
+})
+
+describe('A misconfigured function', () => {
+  test.for<[string, string | undefined]>([
+    ['a setting missing', undefined],
+    ['a setting empty', ''],
+  ])('with %s answers every request with 500, and works as soon as it is mended', async ([, value]) => {
+    vi.stubEnv('SOME_SETTING', value)
+    const build = vi.fn(() => async () => REPLY)
+    const handler = endpoint(contract, build)
+    const reply = await invoke(handler)
+    expectError(reply, 'internal')
+    expect(JSON.stringify(reply.body)).not.toContain('SOME_SETTING')
+    expect(build).not.toHaveBeenCalled()
+
+    vi.stubEnv('SOME_SETTING', 'some setting')
+    expect(await invoke(handler)).toMatchObject({ status: 200 })
+  })
+
+  test('whose parts cannot be built tries again with the next request', async () => {
+    const build = vi
+      .fn(() => async () => REPLY)
+      .mockImplementationOnce(() => {
+        throw new Error('the secret hunter2 cannot be read')
+      })
+    const handler = endpoint(contract, build)
+    expectError(await invoke(handler), 'internal')
+    expect(await invoke(handler)).toMatchObject({ status: 200 })
+  })
+})
+
+describe('A request that takes too long', () => {
+  test('is answered before Lambda ends it', async () => {
+    const handler = endpoint(contract, () => () => new Promise(() => {}))
+    expectError(await invoke(handler, {}, someContext({ remainingMs: 600 })), 'timed_out')
+  })
+
+  test('is answered when already who calls cannot be found out', async () => {
+    const asked = { ...contract, caller: 'client' } as const satisfies EndpointContract
+    const handler = endpoint(
+      asked,
+      () => async () => REPLY,
+      () => () => new Promise(() => {}),
+    )
+    expectError(await invoke(handler, {}, someContext({ remainingMs: 600 })), 'timed_out')
+  })
+
+  test('keeps nobody waiting who comes after', async () => {
+    const run = vi.fn(async () => REPLY).mockImplementationOnce(() => new Promise(() => {}))
+    const handler = endpoint(contract, () => run)
+    expectError(await invoke(handler, {}, someContext({ remainingMs: 600 })), 'timed_out')
+    expect(await invoke(handler)).toMatchObject({ status: 200 })
+  })
+})
+
+describe('The log', () => {
+  const throwing = (thrown: unknown) =>
+    endpoint(contract, () => async () => {
+      throw thrown
+    })
+
+  test.for<[string, Handler, Partial<APIGatewayProxyEventV2>, number]>([
+    ['that succeeds', endpoint(contract, () => async () => REPLY), {}, 200],
+    ['that is refused', endpoint(contract, () => async () => REPLY), { body: 'no' }, 400],
+    ['that fails', throwing(new Error('broken')), {}, 500],
+    ['that we mean to fail', throwing(new AppError('upstream_timeout')), {}, 504],
+  ])('has one line for a request %s: its id, route, status and duration', async ([, handler, event, status]) => {
+    const { lines } = captureLogs()
+    const { requestId } = await invoke(handler, event)
+    const requests = lines.filter(({ message }) => message === 'request')
+    expect(requests).toMatchObject([{ level: 'INFO', requestId, status, milliseconds: expect.any(Number) }])
+    expect(lines.every((line) => line['requestId'] === requestId)).toBe(true)
+  })
+
+  test('has one line for a request that takes too long', async () => {
+    const { lines } = captureLogs()
+    const { requestId } = await invoke(
+      endpoint(contract, () => () => new Promise(() => {})),
+      {},
+      someContext({ remainingMs: 600 }),
+    )
+    expect(lines.filter(({ message }) => message === 'request')).toMatchObject([{ requestId, status: 504 }])
+  })
+
+  test('tells the cause of a failure of ours, for us to find it', async () => {
+    const { lines, text } = captureLogs()
+    const { requestId } = await invoke(throwing(new Error('the very reason')))
+    const errors = lines.filter(({ level }) => level === 'ERROR')
+    expect(errors).toMatchObject([{ requestId }])
+    expect(text()).toContain('the very reason')
+    expect(text()).toContain('endpoint.test.ts')
+  })
+
+  test('tells the code of a failure that we mean, as a warning', async () => {
+    const { lines } = captureLogs()
+    await invoke(throwing(new AppError('upstream_unavailable', { cause: new Error('HTTP status 500') })))
+    expect(lines.filter(({ level }) => level !== 'INFO')).toMatchObject([
+      { level: 'WARN', code: 'upstream_unavailable', cause: 'HTTP status 500' },
+    ])
+  })
+
+  test('carries nothing of one request over to the next', async () => {
+    const { lines } = captureLogs()
+    const handler = endpoint(contract, () => async () => REPLY)
+    const ids = [await invoke(handler), await invoke(handler)].map(({ requestId }) => requestId)
+    expect(lines.map((line) => line['requestId'])).toEqual(ids)
+  })
+
+  test('has neither body nor headers of a request that is refused', async () => {
+    const { text } = captureLogs()
+    const handler = endpoint(contract, () => async () => REPLY)
+    const headers = { 'x-join-key': 'jk_hunter2', authorization: 'Bearer hunter2', cookie: 'hunter2' }
+    for (const body of ['hunter2', '{"amount":"hunter2"}', '"hunter2', '{hunter2@example.com}', '{"amount":hunter2}']) {
+      expect(await invoke(handler, { headers, body })).toMatchObject({ status: 400 })
+    }
+    expect(text()).not.toContain('hunter2')
+  })
+})

@@ -1,0 +1,77 @@
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import * as z from 'zod'
+import { Amount } from '../../../lib/codecs.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { JobContract } from '../../../lib/lambda/contract.ts'
+import { job } from '../../../lib/lambda/job.ts'
+import { someContext } from '../../support/lambda.ts'
+import { captureLogs } from '../../support/logs.ts'
+
+const contract = {
+  summary: 'Does something now and then.',
+  env: z.object({ SOME_SETTING: z.string().min(1) }),
+  event: z.object({ from: Amount }),
+  report: z.object({ done: Amount }),
+  everyMinutes: 1,
+  runs: [{ from: '1' }],
+  impact: 'Nothing.',
+} as const satisfies JobContract
+
+beforeEach(() => {
+  vi.stubEnv('SOME_SETTING', 'some setting')
+  onTestFinished(() => {
+    vi.unstubAllEnvs()
+  })
+})
+
+describe('A run', () => {
+  test('gets its input parsed, and its report is returned and logged as the contract declares it', async () => {
+    const { lines } = captureLogs()
+    const run = vi.fn(async ({ from }: { from: bigint }) => ({ done: from + 1n, hunter2: 'hunter2' }))
+    const handler = job(contract, () => run)
+    const context = someContext()
+    expect(await handler({ from: '5', more: 'x' }, context)).toEqual({ done: '6' })
+    expect(run).toHaveBeenCalledExactlyOnceWith({ from: 5n })
+    expect(lines).toMatchObject([
+      { message: 'report', report: { done: '6' }, function_request_id: context.awsRequestId },
+    ])
+    expect(JSON.stringify(lines)).not.toContain('hunter2')
+  })
+
+  test('that fails is thrown on as it is, and logged with its reason', async () => {
+    const { lines, text } = captureLogs()
+    const failure = new AppError('upstream_unavailable', { cause: new Error('the very reason') })
+    const handler = job(contract, () => () => Promise.reject(failure))
+    await expect(handler({ from: '5' }, someContext())).rejects.toBe(failure)
+    expect(lines).toMatchObject([{ level: 'ERROR' }])
+    expect(text()).toContain('the very reason')
+  })
+
+  test.for([[{}], [{ from: 5 }], [{ from: '-5' }], [null], [undefined], ['5']])(
+    'with the input %j is refused',
+    async ([event]) => {
+      captureLogs()
+      const run = vi.fn(async () => ({ done: 1n }))
+      await expect(job(contract, () => run)(event, someContext())).rejects.toThrow()
+      expect(run).not.toHaveBeenCalled()
+    },
+  )
+
+  test('whose report is not what the contract declares fails', async () => {
+    captureLogs()
+    const handler = job(contract, () => async () => ({ done: -1n }))
+    await expect(handler({ from: '5' }, someContext())).rejects.toThrow()
+  })
+
+  test('of a misconfigured function fails, and the next works when it is mended', async () => {
+    captureLogs()
+    vi.stubEnv('SOME_SETTING', undefined)
+    const build = vi.fn(() => async () => ({ done: 1n }))
+    const handler = job(contract, build)
+    await expect(handler({ from: '5' }, someContext())).rejects.toThrow()
+    vi.stubEnv('SOME_SETTING', 'some setting')
+    expect(await handler({ from: '5' }, someContext())).toEqual({ done: '1' })
+    await handler({ from: '5' }, someContext())
+    expect(build).toHaveBeenCalledOnce()
+  })
+})

@@ -1,0 +1,18 @@
+import { onTestFinished, vi } from 'vitest'
+
+/** One line of the log. */
+export type LogLine = { readonly level: string; readonly message: string; readonly [key: string]: unknown }
+
+/** Catches what is logged from now on until the test ends. */
+export function captureLogs(): { readonly lines: LogLine[]; readonly text: () => string } {
+  const lines: LogLine[] = []
+  for (const method of ['debug', 'info', 'warn', 'error', 'log', 'trace'] as const) {
+    const spy = vi.spyOn(console, method)
+    spy.mockImplementation((...parts: unknown[]) => {
+      const text = parts.map(String).join(' ')
+      lines.push(text.startsWith('{') ? JSON.parse(text) : { level: 'RAW', message: text })
+    })
+    onTestFinished(() => spy.mockRestore())
+  }
+  return { lines, text: () => JSON.stringify(lines) }
+}
