@@ -116,10 +116,9 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
     return { block, value: values[0] as T, outcomes }
   }
 
-  /** What eth_simulateV1 says of these transactions of `from`. Throws AppError `upstream_*`. */
-  async function simulate(from: Address, transactions: readonly Transaction[]): Promise<RpcOutcome | undefined> {
-    const [outcome] = await rpc([simulationRequest(from, transactions)])
-    return outcome
+  /** What eth_simulateV1 says of each of these lists of transactions of `from`, in one HTTP request. Throws AppError `upstream_*`. */
+  function simulate(from: Address, variants: readonly (readonly Transaction[])[]): Promise<RpcOutcome[]> {
+    return rpc(variants.map((transactions) => simulationRequest(from, transactions)))
   }
 
   /** The storage words one by one, for nodes that refuse state overrides. */

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { RpcUrls } from '../chain/readers.ts'
 
 /** The environment of a function that asks who calls. */
 export const ClientsEnv = z.object({ CLIENTS_TABLE: z.string().min(1) })
@@ -9,6 +8,3 @@ export const DepositsEnv = z.object({ DEPOSITS_TABLE: z.string().min(1) })
 
 /** The environment of a function that reads chains: the ARN of the secret with its configuration. */
 export const ChainsEnv = z.object({ CONFIG_SECRET: z.string().min(1) })
-
-/** The content of that secret: what configures a stage and must not be seen. */
-export const Config = z.object({ rpcUrls: RpcUrls.default({}) })

@@ -35,7 +35,7 @@ export async function prepareClaim(reader: ChainReader, vault: Vault, user: Addr
   const operations = [encodeClaim(request)]
   checkClaim(request, operations)
 
-  const calls = parseSimulation(await reader.simulate(user, operations), operations.length, DEPOSIT_ERRORS)
+  const calls = parseSimulation((await reader.simulate(user, [operations]))[0], operations.length, DEPOSIT_ERRORS)
   // Versions before 0.5.1 let those claim whom their list does not admit any more; the dry run tells.
   if (account.allowed === false && calls?.[0]?.status !== 'success') throw new AppError('depositor_not_allowed')
   const shares = mintedShares(calls?.[0]) ?? (await readClaimableShares(reader, vault, account))

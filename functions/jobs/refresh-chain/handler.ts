@@ -1,7 +1,7 @@
 import { dynamo } from '../../../lib/aws/dynamo.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { type ClientsTable, clientsTable } from '../../../lib/clients/table.ts'
-import { chains } from '../../../lib/lambda/chains.ts'
+import { readConfig, readersOf } from '../../../lib/lambda/config.ts'
 import { job } from '../../../lib/lambda/job.ts'
 import { readOverviews } from '../../../lib/vaults/overview.ts'
 import { type StateTable, stateTable } from '../../../lib/vaults/state-table.ts'
@@ -35,6 +35,6 @@ export const handler = job(contract, async (env) =>
   refreshChain({
     clients: clientsTable(dynamo(), env.CLIENTS_TABLE),
     states: stateTable(dynamo(), env.DEPOSITS_TABLE),
-    readerOf: await chains(env),
+    readerOf: readersOf(await readConfig(env)),
   }),
 )

@@ -1,7 +1,7 @@
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { apiKey } from '../../../lib/lambda/api-key.ts'
-import { chains } from '../../../lib/lambda/chains.ts'
+import { readConfig, readersOf } from '../../../lib/lambda/config.ts'
 import type { Reply, Request } from '../../../lib/lambda/contract.ts'
 import { endpoint } from '../../../lib/lambda/endpoint.ts'
 import { prepareClaim } from '../../../lib/vaults/claim.ts'
@@ -25,4 +25,4 @@ const claim =
     }
   }
 
-export const handler = endpoint(contract, async (env) => claim({ readerOf: await chains(env) }), apiKey)
+export const handler = endpoint(contract, async (env) => claim({ readerOf: readersOf(await readConfig(env)) }), apiKey)

@@ -1,7 +1,7 @@
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { apiKey } from '../../../lib/lambda/api-key.ts'
-import { chains } from '../../../lib/lambda/chains.ts'
+import { readConfig, readersOf } from '../../../lib/lambda/config.ts'
 import type { Reply, Request } from '../../../lib/lambda/contract.ts'
 import { endpoint } from '../../../lib/lambda/endpoint.ts'
 import { readDepositStatus, STATUS_DESCRIPTIONS } from '../../../lib/vaults/status.ts'
@@ -27,4 +27,8 @@ const depositStatus =
     }
   }
 
-export const handler = endpoint(contract, async (env) => depositStatus({ readerOf: await chains(env) }), apiKey)
+export const handler = endpoint(
+  contract,
+  async (env) => depositStatus({ readerOf: readersOf(await readConfig(env)) }),
+  apiKey,
+)

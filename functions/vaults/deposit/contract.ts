@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ChainId } from '../../../lib/chain/registry.ts'
 import { SimulationResult } from '../../../lib/chain/simulation-result.ts'
 import { Transaction } from '../../../lib/chain/transaction.ts'
-import { Address, Amount, PositiveAmount, UserAddress } from '../../../lib/codecs.ts'
+import { Address, Amount, PositiveAmount, Timestamp, UserAddress } from '../../../lib/codecs.ts'
 import type { EndpointContract } from '../../../lib/lambda/contract.ts'
 import { ChainsEnv, ClientsEnv } from '../../../lib/lambda/env.ts'
 
@@ -40,10 +40,23 @@ export const contract = {
     isCrossChain: z.boolean(),
     isAsync: z.boolean().describe('True when deposits need settlement before shares are available'),
     simulation: SimulationResult,
+    quote: z
+      .object({
+        inputAmount: Amount.describe("In the source token's smallest unit"),
+        outputAmount: Amount.describe("In the vault asset's smallest unit"),
+        feeTotal: Amount.describe("In the source token's smallest unit"),
+        expectedFillSeconds: z.number(),
+        expiresAt: Timestamp.describe('Send the transactions before'),
+      })
+      .optional()
+      .describe('Cross-chain only'),
   }),
   errors: [
     'unsupported_source_chain',
     'unsupported_source_token',
+    'amount_too_low_for_bridge',
+    'amount_too_high_for_bridge',
+    'cross_chain_not_available',
     'ambiguous_vault_address',
     'vault_not_found',
     'vault_is_paused',

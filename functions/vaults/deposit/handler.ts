@@ -1,40 +1,57 @@
+import { prepareCrossChainDeposit } from '../../../lib/bridge/deposit.ts'
+import type { BridgeApi } from '../../../lib/bridge/quote.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
+import { evmChain } from '../../../lib/chain/registry.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { apiKey } from '../../../lib/lambda/api-key.ts'
-import { chains } from '../../../lib/lambda/chains.ts'
+import { readConfig, readersOf } from '../../../lib/lambda/config.ts'
 import type { Reply, Request } from '../../../lib/lambda/contract.ts'
 import { endpoint } from '../../../lib/lambda/endpoint.ts'
 import { prepareDeposit } from '../../../lib/vaults/deposit.ts'
-import { findVault, type Vault } from '../../../lib/vaults/vault.ts'
+import { findVault } from '../../../lib/vaults/vault.ts'
 import { contract } from './contract.ts'
 
+type Dependencies = { readerOf: (chainId: number) => ChainReader; bridge: BridgeApi; fetch: typeof fetch }
 type Body = Request<typeof contract>['body']
 
 const deposit =
-  ({ readerOf }: { readerOf: (chainId: number) => ChainReader }) =>
+  ({ readerOf, bridge, fetch }: Dependencies) =>
   async ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    requireBothOrNeither(body)
+    const source = sourceOf(body)
     const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
-    requireSameChain(body, vault)
+    const to = { protocol: vault.kind, chainId: vault.chainId }
+    const { userAddress: user, amount } = body
 
-    const request = { vault, user: body.userAddress, amount: body.amount }
-    const prepared = await prepareDeposit(readerOf(vault.chainId), request)
-    return { ...prepared, protocol: vault.kind, chainId: vault.chainId, isCrossChain: false }
+    if (source === undefined || source.chainId === vault.chainId) {
+      if (source !== undefined && source.token !== vault.asset) throw new AppError('unsupported_source_token')
+      const prepared = await prepareDeposit(readerOf(vault.chainId), { vault, user, amount })
+      return { ...prepared, ...to, isCrossChain: false }
+    }
+    const prepared = await prepareCrossChainDeposit(
+      { readerOf, api: bridge, fetch },
+      { vault, user, inputAmount: amount, sourceChainId: source.chainId, sourceToken: source.token },
+    )
+    return { ...prepared, ...to, isCrossChain: true }
   }
 
-function requireBothOrNeither({ srcChainId, srcToken }: Body): void {
-  if (srcChainId === undefined && srcToken !== undefined) throw missing('missing_or_invalid_src_chain_id', 'srcChainId')
-  if (srcChainId !== undefined && srcToken === undefined) throw missing('missing_or_invalid_src_token', 'srcToken')
-}
-
-/** The vault's own chain and asset named as the source are the same-chain deposit. */
-function requireSameChain({ srcChainId, srcToken }: Body, vault: Vault): void {
-  if (srcChainId !== undefined && srcChainId !== vault.chainId) throw new AppError('unsupported_source_chain')
-  if (srcToken !== undefined && srcToken !== vault.asset) throw new AppError('unsupported_source_token')
+/** Where the deposit is paid, undefined for the vault's own chain. */
+function sourceOf({ srcChainId: chainId, srcToken: token }: Body) {
+  if (chainId === undefined && token === undefined) return undefined
+  if (chainId === undefined) throw missing('missing_or_invalid_src_chain_id', 'srcChainId')
+  if (token === undefined) throw missing('missing_or_invalid_src_token', 'srcToken')
+  if (!evmChain(chainId)) throw new AppError('unsupported_source_chain')
+  return { chainId, token }
 }
 
 function missing(code: 'missing_or_invalid_src_chain_id' | 'missing_or_invalid_src_token', field: string): AppError {
   return new AppError(code, { details: [{ field, issue: 'is required' }] })
 }
 
-export const handler = endpoint(contract, async (env) => deposit({ readerOf: await chains(env) }), apiKey)
+export const handler = endpoint(
+  contract,
+  async (env) => {
+    const config = await readConfig(env)
+    return deposit({ readerOf: readersOf(config), bridge: config.bridge, fetch })
+  },
+  apiKey,
+)

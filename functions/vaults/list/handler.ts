@@ -1,7 +1,7 @@
 import { dynamo } from '../../../lib/aws/dynamo.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { apiKey } from '../../../lib/lambda/api-key.ts'
-import { chains } from '../../../lib/lambda/chains.ts'
+import { readConfig, readersOf } from '../../../lib/lambda/config.ts'
 import type { Reply, Request } from '../../../lib/lambda/contract.ts'
 import { endpoint } from '../../../lib/lambda/endpoint.ts'
 import { type ListedVault, listVaults } from '../../../lib/vaults/list.ts'
@@ -46,7 +46,7 @@ export const handler = endpoint(
   async (env) =>
     list({
       read: listVaults({
-        readerOf: await chains(env),
+        readerOf: readersOf(await readConfig(env)),
         states: stateTable(dynamo(), env.DEPOSITS_TABLE),
         now: Date.now,
       }),

@@ -1,0 +1,227 @@
+import { type Abi, type Address, type Hex, isHex } from 'viem'
+import { type ApprovalsNeeded, approvalsNeeded, checkApprovals, encodeApprovals, erc20Abi } from '../chain/erc20.ts'
+import { type ChainReader, mapQuery, type Query, query } from '../chain/reader.ts'
+import { evmChain } from '../chain/registry.ts'
+import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
+import { parseSimulation, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
+import { known, view } from '../chain/view.ts'
+import { AppError } from '../errors.ts'
+import type { DepositOperation } from '../vaults/calldata.ts'
+import { DEPOSIT_ERRORS, type PreparedDeposit } from '../vaults/deposit.ts'
+import { chooseErc4626Deposit, erc4626Account } from '../vaults/erc4626.ts'
+import { chooseLagoonDeposit, lagoonAccount } from '../vaults/lagoon.ts'
+import type { Vault } from '../vaults/vault.ts'
+import { poolAbi } from './abi.ts'
+import { type BridgeRequest, checkBridgeDeposit, encodeBridgeDeposit, type Route } from './calldata.ts'
+import { type BridgeApi, checkQuote, fetchQuote, type Quote, quoteExpiry } from './quote.ts'
+import { bridgeToken, bridgeTokenOf } from './tokens.ts'
+
+/** A deposit into `vault` by and for `user`, paid with `inputAmount` of `sourceToken` on another chain. */
+export type CrossChainDeposit = {
+  readonly vault: Vault
+  readonly user: Address
+  readonly inputAmount: bigint
+  readonly sourceChainId: number
+  readonly sourceToken: Address
+}
+
+/** The transactions of a deposit from another chain, and what the bridge promises: amounts in smallest units. */
+export type PreparedCrossChainDeposit = PreparedDeposit & {
+  quote: {
+    inputAmount: bigint
+    outputAmount: bigint
+    /** In the input token's smallest unit. */
+    feeTotal: bigint
+    expectedFillSeconds: number
+    expiresAt: Date
+  }
+}
+
+type Dependencies = {
+  readonly readerOf: (chainId: number) => ChainReader
+  readonly api: BridgeApi
+  readonly fetch: typeof globalThis.fetch
+}
+
+const POOL_ERRORS: Abi = [...poolAbi.filter(({ type }) => type === 'error'), ...DEPOSIT_ERRORS]
+/** A synchronous deposit must find the valuation still standing when it arrives, this many seconds from now. */
+const SYNC_MARGIN_SECONDS = 15n * 60n
+/** The code of an account that delegates to a contract (EIP-7702) and stays an ordinary one on every chain. */
+const DELEGATION = /^0xef0100/i
+
+/**
+ * The transactions on the source chain that deposit into a vault on another one. The quote and both chains' states are
+ * fetched side by side; the transactions themselves are simulated once they are known.
+ * Throws the AppError that says why there are none, or `upstream_*`.
+ */
+export async function prepareCrossChainDeposit(
+  { readerOf, api, fetch }: Dependencies,
+  deposit: CrossChainDeposit,
+): Promise<PreparedCrossChainDeposit> {
+  const { vault, user, inputAmount } = deposit
+  const route = findRoute(deposit)
+  const request = (operation: DepositOperation): BridgeRequest => ({ vault, user, route, operation, inputAmount })
+  const quoteFor = (operation: DepositOperation) => fetchQuote(api, request(operation), { fetch })
+
+  // Asked before the vault's state is known; most deposits take the usual operation.
+  const usual = USUAL_OPERATION[vault.kind]
+  const quoted = settle(quoteFor(usual))
+  const [source, destination] = await Promise.all([
+    readSource(readerOf(route.sourceChainId), user, route),
+    readDestination(readerOf(vault.chainId), deposit, route),
+  ])
+  if (source.paused) throw new AppError('cross_chain_not_available')
+  // A smart account that is not deployed on the destination could not use what it gets there.
+  if (source.userIsContract && !destination.userHasCode) throw new AppError('cross_chain_not_available')
+
+  const operation = destination.choose(0n)
+  const quote = operation === usual ? unwrap(await quoted) : await quoteFor(operation)
+  const clocks = { ...source.clocks, destination: destination.time }
+  const bridged = request(operation)
+  checkQuote(bridged, quote, clocks)
+  destination.choose(quote.outputAmount)
+
+  return {
+    ...(await prepareTransactions(readerOf(route.sourceChainId), bridged, quote, source.allowance, api)),
+    isAsync: operation === 'requestDeposit',
+    quote: {
+      inputAmount,
+      outputAmount: quote.outputAmount,
+      feeTotal: inputAmount - scale(quote.outputAmount, route.outputDecimals, route.inputDecimals),
+      expectedFillSeconds: quote.expectedFillSeconds,
+      expiresAt: new Date(quoteExpiry(quote, clocks) * 1000),
+    },
+  }
+}
+
+const USUAL_OPERATION: Record<Vault['kind'], DepositOperation> = { erc4626: 'deposit', lagoon: 'requestDeposit' }
+
+/** The route of one asset between two chains that we allow; any other could strand the money. */
+function findRoute({ vault, sourceChainId, sourceToken }: CrossChainDeposit): Route {
+  const source = evmChain(sourceChainId)
+  if (!source?.bridge) throw new AppError('unsupported_source_chain')
+  const destination = evmChain(vault.chainId)
+  const output = bridgeToken(vault.chainId, vault.asset)
+  if (!destination?.bridge || !output) throw new AppError('cross_chain_not_available')
+  const input = bridgeTokenOf(sourceChainId, output.symbol)
+  if (input?.address !== sourceToken) throw new AppError('unsupported_source_token')
+  return {
+    sourceChainId,
+    pool: source.bridge.pool,
+    inputToken: input.address,
+    inputDecimals: input.decimals,
+    handler: destination.bridge.multicallHandler,
+    outputDecimals: output.decimals,
+  }
+}
+
+async function prepareTransactions(
+  reader: ChainReader,
+  request: BridgeRequest,
+  quote: Quote,
+  allowance: bigint,
+  { integratorId }: BridgeApi,
+) {
+  const { user, route, inputAmount } = request
+  const operations = [encodeBridgeDeposit(request, quote, integratorId)]
+  checkBridgeDeposit(request, quote, operations)
+
+  const spending = { token: route.inputToken, spender: route.pool, amount: inputAmount }
+  // Only an allowance that is there but too small leaves open what the token demands: both ways are tried.
+  const candidates: readonly ApprovalsNeeded[] =
+    allowance > 0n && allowance < inputAmount
+      ? ['exact', 'reset']
+      : [approvalsNeeded(inputAmount, allowance, undefined)]
+  const variants = candidates.map((needed) => [...encodeApprovals(spending, needed), ...operations])
+  const outcomes = await reader.simulate(user, variants)
+  const simulated = variants.map((variant, index) => parseSimulation(outcomes[index], variant.length, POOL_ERRORS))
+
+  const needed = approvalsNeeded(inputAmount, allowance, simulated[0]?.[0])
+  const approval = encodeApprovals(spending, needed)
+  checkApprovals(spending, approval)
+  const calls = simulated[candidates.indexOf(needed)]
+  const upperEstimate = UPPER_ESTIMATE.approve * BigInt(approval.length) + UPPER_ESTIMATE.bridge
+  return { approval, operations, ...summarise(calls ?? undefined, upperEstimate) }
+}
+
+/** What the source chain says: how the pool stands, and what the user allows it. */
+async function readSource(reader: ChainReader, user: Address, { pool, inputToken }: Route) {
+  const views = {
+    time: view(pool, poolAbi, 'getCurrentTime', []),
+    quoteTimeBuffer: view(pool, poolAbi, 'depositQuoteTimeBuffer', []),
+    fillDeadlineBuffer: view(pool, poolAbi, 'fillDeadlineBuffer', []),
+    paused: view(pool, poolAbi, 'pausedDeposits', []),
+    allowance: view(inputToken, erc20Abi, 'allowance', [user, pool]),
+  }
+  const { value, outcomes } = await reader.readOne(
+    query({ address: pool, slots: {}, views }, ({ answers }) => ({
+      paused: known(answers.paused),
+      allowance: known(answers.allowance),
+      clocks: {
+        source: Number(known(answers.time)),
+        quoteTimeBuffer: known(answers.quoteTimeBuffer),
+        fillDeadlineBuffer: known(answers.fillDeadlineBuffer),
+      },
+    })),
+    { along: [codeOf(user)] },
+  )
+  const code = parseCode(outcomes[0])
+  return { ...value, userIsContract: code !== '0x' && !DELEGATION.test(code) }
+}
+
+/** What the destination says: the operation that the vault takes for an amount, or why it takes none. */
+async function readDestination(reader: ChainReader, { vault, user }: CrossChainDeposit, { handler }: Route) {
+  const { block, value, outcomes } = await reader.readOne(CHOICES[vault.kind](vault, user, handler), {
+    along: [codeOf(user)],
+  })
+  return {
+    time: Number(block.timestamp),
+    userHasCode: parseCode(outcomes[0]) !== '0x',
+    choose: (amount: bigint) => value(amount, block.timestamp),
+  }
+}
+
+function codeOf(account: Address): RpcRequest {
+  return { method: 'eth_getCode', params: [account, 'latest'] }
+}
+
+function parseCode(outcome: RpcOutcome | undefined): Hex {
+  if (outcome && 'result' in outcome && isHex(outcome.result)) return outcome.result
+  throw new AppError('upstream_bad_answer', { cause: new Error('no code') })
+}
+
+/** Chooses the operation for an amount of the vault's asset at a time in seconds since 1970, or throws why there is none. */
+type Choice = (amount: bigint, now: bigint) => DepositOperation
+
+const CHOICES: Record<Vault['kind'], (vault: Vault, user: Address, handler: Address) => Query<Choice>> = {
+  erc4626: (vault, user) =>
+    mapQuery(erc4626Account(vault, user), (account) => (amount) => chooseErc4626Deposit(account, amount)),
+  lagoon: (vault, user, handler) =>
+    mapQuery(lagoonAccount(vault, user, handler), ({ vault, account }) => (amount, now) => {
+      const operation = chooseLagoonDeposit(vault, account, amount)
+      const ends = vault.totalAssetsExpiration ?? 0n
+      // After the valuation's end the vault would refuse it, before it any other.
+      if (operation === 'syncDeposit' && ends < now + SYNC_MARGIN_SECONDS)
+        throw new AppError('cross_chain_not_available')
+      return operation
+    }),
+}
+
+function scale(amount: bigint, from: number, to: number): bigint {
+  return (amount * 10n ** BigInt(to)) / 10n ** BigInt(from)
+}
+
+type Settled<T> = { readonly value: T } | { readonly error: unknown }
+
+/** The outcome of a promise that may fail before anybody waits for it. */
+function settle<T>(promise: Promise<T>): Promise<Settled<T>> {
+  return promise.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  )
+}
+
+function unwrap<T>(settled: Settled<T>): T {
+  if ('error' in settled) throw settled.error
+  return settled.value
+}
