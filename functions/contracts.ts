@@ -4,6 +4,7 @@ import { contract as health } from './system/health/contract.ts'
 import { contract as openapi } from './system/openapi/contract.ts'
 import { contract as unknownRoute } from './system/unknown-route/contract.ts'
 import { contract as claim } from './vaults/claim/contract.ts'
+import { contract as crossChainStatus } from './vaults/cross-chain-status/contract.ts'
 import { contract as deposit } from './vaults/deposit/contract.ts'
 import { contract as depositStatus } from './vaults/deposit-status/contract.ts'
 import { contract as list } from './vaults/list/contract.ts'
@@ -14,6 +15,7 @@ export const endpoints = {
   'vaults/deposit': deposit,
   'vaults/claim': claim,
   'vaults/deposit-status': depositStatus,
+  'vaults/cross-chain-status': crossChainStatus,
   'system/health': health,
   'system/openapi': openapi,
   'system/unknown-route': unknownRoute,

@@ -48,6 +48,7 @@ export const GRANTS = {
   'vaults/deposit': { clients: ['Query'] },
   'vaults/claim': { clients: ['Query'] },
   'vaults/deposit-status': { clients: ['Query'] },
+  'vaults/cross-chain-status': { clients: ['Query'], deposits: ['GetItem', 'PutItem'] },
   'system/health': {},
   'system/openapi': {},
   'system/unknown-route': {},

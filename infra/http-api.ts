@@ -78,13 +78,15 @@ export class ServiceApi extends Construct {
   }
 
   /** Routes what a contract asks for to its function. */
-  route({ method, path }: EndpointContract, lambda: LambdaFunction): void {
+  route({ method, path, aliases = [] }: EndpointContract, lambda: LambdaFunction): void {
     if (path === '$default') {
       const integration = new HttpLambdaIntegration('Unknown', lambda, { scopePermissionToRoute: false })
       for (const unknown of UNKNOWN_PATHS) this.#api.addRoutes({ path: unknown, methods: UNKNOWN_METHODS, integration })
     } else {
       const integration = new HttpLambdaIntegration('Endpoint', lambda)
-      this.#api.addRoutes({ path, methods: [HttpMethod[method]], integration })
+      for (const each of [path, ...aliases]) {
+        this.#api.addRoutes({ path: each, methods: [HttpMethod[method]], integration })
+      }
     }
   }
 }

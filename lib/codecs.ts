@@ -1,4 +1,4 @@
-import { type Address as EvmAddress, getAddress, zeroAddress } from 'viem'
+import { type Address as EvmAddress, getAddress, type Hash, isHash, zeroAddress } from 'viem'
 import * as z from 'zod'
 
 const MAX_UINT256 = 2n ** 256n - 1n
@@ -44,6 +44,31 @@ export const Amount = z.codec(
 
 /** An Amount above zero. */
 export const PositiveAmount = Amount.refine((amount) => amount > 0n, 'must be positive')
+
+/** The hash of a transaction, in lower case. */
+export const TransactionHash = z.codec(
+  z.string().meta({ pattern: '^0x[0-9a-fA-F]{64}$', description: 'Transaction hash' }),
+  z.custom<Hash>((value) => typeof value === 'string' && isHash(value)),
+  {
+    decode: (text, context) => {
+      const hash = text.toLowerCase()
+      if (isHash(hash) && text.startsWith('0x')) return hash
+      context.issues.push({ code: 'custom', message: 'must be 0x and 64 hexadecimal digits', input: text })
+      return z.NEVER
+    },
+    encode: (hash) => hash,
+  },
+)
+
+/** A whole number from 0 up that arrives as text, as query parameters do. */
+export const SmallNumberText = z.codec(
+  z.string().meta({ pattern: '^(0|[1-9][0-9]{0,14})$' }),
+  z.number().int().min(0),
+  {
+    decode: (text) => (/^(0|[1-9]\d{0,14})$/.test(text) ? Number(text) : Number.NaN),
+    encode: (number) => number.toString(),
+  },
+)
 
 /** A moment: an ISO 8601 string in UTC with milliseconds on the wire and at rest, a Date in memory. */
 export const Timestamp = z.codec(z.iso.datetime({ precision: 3 }), z.date(), {

@@ -152,6 +152,38 @@ export const ERRORS = {
     message: 'Deposits into this vault need no settlement.',
   },
 
+  // Deposits from another chain
+  missing_tx_hash: {
+    status: 400,
+    error: 'Missing required parameter: txHash',
+    message: 'Give the hash of the source transaction in the path.',
+  },
+  invalid_tx_hash: {
+    status: 400,
+    error: 'Invalid txHash',
+    message: 'A transaction hash is 0x and 64 hexadecimal digits.',
+  },
+  missing_src_chain_id: {
+    status: 400,
+    error: 'Missing required query parameter: srcChainId',
+    message: 'Give the id of the chain where the deposit was sent.',
+  },
+  invalid_src_chain_id: {
+    status: 400,
+    error: 'Invalid srcChainId',
+    message: 'Give the id of the chain where the deposit was sent, a number.',
+  },
+  unsupported_src_chain_id: {
+    status: 400,
+    error: 'Unsupported srcChainId',
+    message: 'No deposits can come from that chain.',
+  },
+  invalid_index: {
+    status: 400,
+    error: 'Invalid index',
+    message: 'Give which of the deposits of the transaction is meant, counting from 0.',
+  },
+
   // Trouble elsewhere
   upstream_bad_answer: {
     status: 502,

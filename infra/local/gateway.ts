@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda'
 import { endpoints, jobs } from '../../functions/contracts.ts'
 import { AppError, type ErrorCode } from '../../lib/errors.ts'
+import type { EndpointContract } from '../../lib/lambda/contract.ts'
 import { errorReply } from '../../lib/lambda/replies.ts'
 import { CORS } from '../environments.ts'
 
@@ -36,13 +37,15 @@ const FUNCTION_TIMEOUT_MS = 15_000
 const MAX_BODY_BYTES = 10 * 1024 * 1024
 const TEXT_TYPES = /^(text\/|application\/(json|javascript|xml))/
 
-const ROUTES: readonly Route[] = Object.entries(endpoints)
-  .map(([name, { method, path }]) => ({
-    key: path === '$default' ? path : `${method} ${path}`,
-    method,
-    places: path.split('/'),
-    name,
-  }))
+const ROUTES: readonly Route[] = Object.entries<EndpointContract>(endpoints)
+  .flatMap(([name, { method, path, aliases = [] }]) =>
+    [path, ...aliases].map((template) => ({
+      key: template === '$default' ? template : `${method} ${template}`,
+      method,
+      places: template.split('/'),
+      name,
+    })),
+  )
   // API Gateway prefers the route with fewer parameters.
   .sort((a, b) => parameterCount(a) - parameterCount(b))
 

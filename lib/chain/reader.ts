@@ -1,5 +1,6 @@
 import { type Address, concat, type Hex, hexToBigInt, isHex, numberToHex, parseAbi, size, slice } from 'viem'
 import { AppError } from '../errors.ts'
+import { type LogFilter, readLogs } from './logs.ts'
 import { decodeAggregate, encodeAggregate, MULTICALL3, multicall3Abi } from './multicall.ts'
 import type { EvmChain } from './registry.ts'
 import type { Rpc, RpcOutcome, RpcRequest } from './rpc.ts'
@@ -132,7 +133,16 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
     )
   }
 
-  return { chain, read, readOne, simulate }
+  return {
+    chain,
+    read,
+    readOne,
+    simulate,
+    /** The outcomes of other calls, in one HTTP request. Throws AppError `upstream_*`. */
+    request: rpc,
+    /** All events of the filter in these blocks; see `readLogs`. */
+    logs: (filter: LogFilter, from: bigint, to: bigint) => readLogs(rpc, filter, from, to),
+  }
 }
 
 function viewsCall(

@@ -7,6 +7,8 @@ export type EndpointContract = {
   readonly method: 'GET' | 'POST' | 'DELETE' | 'ANY'
   /** The route, with API Gateway's `{parameter}` places; `$default` takes what no other route takes. */
   readonly path: `/${string}` | '$default'
+  /** More paths of the same function, for requests that lack a parameter of `path`; they are not documented. */
+  readonly aliases?: readonly `/${string}`[]
   /** One sentence: what the caller gets. */
   readonly summary: string
   readonly tag: 'Vaults' | 'System'
@@ -20,7 +22,7 @@ export type EndpointContract = {
     readonly body?: z.ZodObject
   }
   /** The error of each request field, in the order in which they decide the answer's `error`. */
-  readonly invalid: Readonly<Record<string, ErrorCode>>
+  readonly invalid: Readonly<Record<string, FieldError>>
   readonly response: z.ZodType
   /** What this function itself can answer beyond the errors that every function of its kind has. */
   readonly errors: readonly ErrorCode[]
@@ -28,6 +30,9 @@ export type EndpointContract = {
   /** What users notice when this function fails: the text of its alarm. */
   readonly impact: string
 }
+
+/** The error of a request field, or one for when it is missing and one for when it is wrong. */
+export type FieldError = ErrorCode | { readonly missing: ErrorCode; readonly invalid: ErrorCode }
 
 /** What a scheduled function promises, as data. */
 export type JobContract = {

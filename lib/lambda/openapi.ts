@@ -26,7 +26,7 @@ const COMMON_ERRORS: readonly ErrorCode[] = ['timed_out', 'internal']
 export function errorsOf({ caller, request, invalid, errors }: EndpointContract): ErrorCode[] {
   const codes = [
     ...CALLER_ERRORS[caller],
-    ...Object.values(invalid),
+    ...Object.values(invalid).flatMap((error) => (typeof error === 'string' ? [error] : Object.values(error))),
     ...(request.body ? BODY_ERRORS : []),
     ...errors,
     ...COMMON_ERRORS,

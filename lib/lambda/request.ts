@@ -4,6 +4,7 @@ import { AppError, type ErrorDetail } from '../errors.ts'
 import type { EndpointContract } from './contract.ts'
 
 const MAX_BODY_BYTES = 16 * 1024
+const MISSING = 'is required'
 
 /**
  * The event's path, query and body as the contract declares them.
@@ -25,8 +26,13 @@ export function parseRequest(contract: EndpointContract, event: APIGatewayProxyE
 
 function invalidRequest({ invalid }: EndpointContract, issues: readonly z.core.$ZodIssue[]): AppError {
   const details = issues.flatMap(toDetails)
-  const first = Object.entries(invalid).find(([field]) => details.some((detail) => detail.field === field))
-  return new AppError(first?.[1] ?? 'unknown_field', { details })
+  for (const [field, error] of Object.entries(invalid)) {
+    const detail = details.find((candidate) => candidate.field === field)
+    if (!detail) continue
+    if (typeof error === 'string') return new AppError(error, { details })
+    return new AppError(detail.issue === MISSING ? error.missing : error.invalid, { details })
+  }
+  return new AppError('unknown_field', { details })
 }
 
 function toDetails(issue: z.core.$ZodIssue): ErrorDetail[] {
@@ -35,7 +41,7 @@ function toDetails(issue: z.core.$ZodIssue): ErrorDetail[] {
   }
   // A finished issue no longer has its input; its message is where zod says that there was none.
   const missing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined')
-  return [{ field: issue.path.join('.'), issue: missing ? 'is required' : issue.message }]
+  return [{ field: issue.path.join('.'), issue: missing ? MISSING : issue.message }]
 }
 
 function readJsonObject(event: APIGatewayProxyEventV2): unknown {

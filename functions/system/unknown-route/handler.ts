@@ -1,10 +1,12 @@
 import { AppError } from '../../../lib/errors.ts'
-import type { Request } from '../../../lib/lambda/contract.ts'
+import type { EndpointContract, Request } from '../../../lib/lambda/contract.ts'
 import { endpoint } from '../../../lib/lambda/endpoint.ts'
 import { endpoints } from '../../contracts.ts'
 import { contract } from './contract.ts'
 
-const ROUTES = Object.values(endpoints).filter(({ path }) => path !== '$default')
+const ROUTES = Object.values<EndpointContract>(endpoints)
+  .filter(({ path }) => path !== '$default')
+  .flatMap(({ method, path, aliases = [] }) => [path, ...aliases].map((template) => ({ method, path: template })))
 
 async function refuse({ http }: Request<typeof contract>): Promise<never> {
   const allow = ROUTES.filter(({ path }) => matches(path, http.path)).map(({ method }) => method)

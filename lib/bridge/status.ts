@@ -1,0 +1,302 @@
+import { type Address, type Hash, type Hex, numberToHex, pad, parseAbiItem, toEventSelector } from 'viem'
+import { BlockHeader, blockRequest, parseResult, Receipt, receiptRequest } from '../chain/logs.ts'
+import { type ChainReader, query } from '../chain/reader.ts'
+import { evmChain } from '../chain/registry.ts'
+import { known, view } from '../chain/view.ts'
+import { AppError } from '../errors.ts'
+import { poolAbi } from './abi.ts'
+import {
+  addressIn,
+  type BridgeDeposit,
+  FILLED_RELAY,
+  type Fill,
+  type FillOutcome,
+  findFill,
+  parseDeposits,
+  parseFillOutcome,
+  parseMessage,
+  relayHash,
+} from './events.ts'
+import type { TransfersTable } from './table.ts'
+import { namedChain, type Transfer, type TransferKey, type TransferStatus } from './transfer.ts'
+
+type Dependencies = {
+  readonly readerOf: (chainId: number) => ChainReader
+  readonly transfers: Pick<TransfersTable, 'get' | 'record'>
+}
+
+/** Where a transfer stands, and the contract on the destination that its deposit is meant for. */
+export type FoundTransfer = {
+  readonly status: TransferStatus
+  readonly target: { readonly chainId: number; readonly address: Address } | undefined
+}
+
+/** What is seen of a transfer now, and what is to be kept of it. */
+type Seen = { readonly status: TransferStatus; readonly keep: Transfer }
+
+const TRANSFER_EVENT = toEventSelector(
+  parseAbiItem('event Transfer(address indexed from, address indexed to, uint256 value)'),
+)
+/** Blocks are counted back by the chain's usual pace; this much more is read, in percent, and as many blocks besides. */
+const PACE_MARGIN_PERCENT = 30n
+const MARGIN_BLOCKS = 200n
+/** The longest time that the pool lets a deposit wait for its fill. */
+const LONGEST_FILL_SECONDS = 21_600n
+const FILLED = 2n
+const SLOW_FILL_REQUESTED = 1n
+
+/**
+ * Where the deposit of a source transaction stands, from the chains alone. A final answer costs no RPC, an unfinished
+ * transfer two round trips, an expired one three; the one question that finds a new fill costs four.
+ * Throws `upstream_*`.
+ */
+export async function readTransfer({ readerOf, transfers }: Dependencies, key: TransferKey): Promise<FoundTransfer> {
+  const recorded = (await transfers.get(key)) ?? {}
+  if (recorded.final) return found({ status: recorded.final, keep: recorded })
+
+  const { status, keep } = await readNow(readerOf, key, recorded)
+  if (isNews(keep, recorded)) await transfers.record(key, keep)
+  return found({ status, keep })
+}
+
+function found({ status, keep: { source } }: Seen): FoundTransfer {
+  const message = source && parseMessage(source.deposit)
+  return {
+    status,
+    target: message && source && { chainId: source.deposit.destinationChainId, address: message.target },
+  }
+}
+
+function isNews(keep: Transfer, recorded: Transfer): boolean {
+  const changed = keep.source?.isFinal !== recorded.source?.isFinal || keep.fillTransaction !== recorded.fillTransaction
+  return changed || keep.final !== undefined
+}
+
+async function readNow(
+  readerOf: (chainId: number) => ChainReader,
+  key: TransferKey,
+  recorded: Transfer,
+): Promise<Seen> {
+  const reader = readerOf(key.sourceChainId)
+  if (recorded.source?.isFinal) return readBridged(readerOf, key, recorded, recorded.source.deposit)
+
+  const outcomes = await reader.request([receiptRequest(key.transactionHash), blockRequest('latest')])
+  const receipt = parseResult(Receipt.nullable(), outcomes[0])
+  const head = parseResult(BlockHeader, outcomes[1])
+  if (!receipt) {
+    // A node that lags behind the one that was asked before, or a reorganisation: what was seen is not unseen.
+    if (recorded.source) return readBridged(readerOf, key, recorded, recorded.source.deposit)
+    return { status: pending(key), keep: recorded }
+  }
+
+  const isFinal = isDeep(reader, receipt.blockNumber, head)
+  if (receipt.status === 'reverted') return conclude(failed(key, 'source_reverted'), recorded, isFinal)
+  const pool = reader.chain.bridge?.pool
+  const deposit = pool && parseDeposits(receipt.logs, pool, reader.chain.id)[key.index]
+  if (!deposit || !evmChain(deposit.destinationChainId)?.bridge) {
+    return conclude(failed(key, 'no_deposit_in_transaction'), recorded, isFinal)
+  }
+  return readBridged(readerOf, key, recorded, deposit, { blockNumber: receipt.blockNumber, isFinal })
+}
+
+/** Where a deposit stands that is in the pool; `block` is its block where it was just looked at. */
+async function readBridged(
+  readerOf: (chainId: number) => ChainReader,
+  key: TransferKey,
+  recorded: Transfer,
+  deposit: BridgeDeposit,
+  block?: { readonly blockNumber: bigint; readonly isFinal: boolean },
+): Promise<Seen> {
+  const destination = readerOf(deposit.destinationChainId)
+  const [initiated, { fillStatus, head }] = await Promise.all([
+    block ? readTime(readerOf(key.sourceChainId), block.blockNumber) : (recorded.source?.initiated ?? null),
+    readFillStatus(destination, deposit),
+  ])
+  const source = initiated && { deposit, initiated, isFinal: block?.isFinal ?? recorded.source?.isFinal ?? false }
+  const keep: Transfer = { ...recorded, ...(source && { source }) }
+  const known = { ...about(key, deposit), timestamps: { initiated, bridged: null, completed: null } }
+
+  if (fillStatus === FILLED) {
+    const hash =
+      recorded.fillTransaction ?? (await searchFill(destination, deposit, { since: initiated, head }))?.transactionHash
+    const filled = hash && (await readFill(destination, deposit, hash))
+    // The pool knows of a fill that its logs do not show yet, or no longer: the next question will tell.
+    if (!filled) return { status: { ...known, ...BRIDGING }, keep: { ...keep, fillTransaction: undefined } }
+    const isFinal = isDeep(destination, filled.fill.blockNumber, head)
+    return conclude(delivered(known, filled), { ...keep, fillTransaction: hash }, isFinal)
+  }
+  if (head.timestamp <= BigInt(deposit.relayData.fillDeadline)) {
+    return { status: { ...known, ...(fillStatus === SLOW_FILL_REQUESTED ? SLOWLY_BRIDGING : BRIDGING) }, keep }
+  }
+  const refund = await searchRefund(readerOf(key.sourceChainId), deposit)
+  const reason = refund ? 'refunded' : 'expired'
+  return conclude({ ...known, ...FAILURES[reason] }, keep, refund?.isFinal ?? false)
+}
+
+function conclude(status: TransferStatus, keep: Transfer, isFinal: boolean): Seen {
+  return { status, keep: isFinal ? { ...keep, final: status } : keep }
+}
+
+async function readTime(reader: ChainReader, blockNumber: bigint): Promise<Date> {
+  const [outcome] = await reader.request([blockRequest(blockNumber)])
+  return dateOf(parseResult(BlockHeader, outcome).timestamp)
+}
+
+/** What the destination's pool says of the deposit: 0 not filled, 1 slow fill requested, 2 filled. */
+async function readFillStatus(reader: ChainReader, deposit: BridgeDeposit) {
+  const { pool } = bridgeOf(reader)
+  const views = { fillStatus: view(pool, poolAbi, 'fillStatuses', [relayHash(deposit)]) }
+  const { value, block } = await reader.readOne(
+    query({ address: pool, slots: {}, views }, ({ answers }) => known(answers.fillStatus)),
+  )
+  return { fillStatus: value, head: block }
+}
+
+async function searchFill(
+  reader: ChainReader,
+  deposit: BridgeDeposit,
+  { since, head }: { since: Date | null; head: BlockHeader },
+): Promise<Fill | undefined> {
+  const { pool } = bridgeOf(reader)
+  const { originChainId, depositId, fillDeadline } = deposit.relayData
+  const topics = [FILLED_RELAY, word(originChainId), word(depositId)]
+  const earliest = since ? secondsOf(since) : BigInt(fillDeadline) - LONGEST_FILL_SECONDS
+  const logs = await reader.logs({ address: pool, topics }, blockAt(reader, head, earliest), head.number)
+  return findFill(logs, pool, deposit)
+}
+
+/** The fill in this transaction and what it led to, undefined where the transaction is not, or no longer, on the chain. */
+async function readFill(reader: ChainReader, deposit: BridgeDeposit, hash: Hash): Promise<Filled | undefined> {
+  const { pool, multicallHandler: handler } = bridgeOf(reader)
+  const receipt = parseResult(Receipt.nullable(), (await reader.request([receiptRequest(hash)]))[0])
+  const fill = receipt && findFill(receipt.logs, pool, deposit)
+  if (!fill) return undefined
+  const outcome = parseFillOutcome(receipt.logs, { pool, handler, fill, deposit })
+  return { fill, outcome, at: await readTime(reader, fill.blockNumber) }
+}
+
+type Filled = { readonly fill: Fill; readonly outcome: FillOutcome; readonly at: Date }
+
+/** The pool's payment of at least the deposit back to the depositor, after the deposit expired. */
+async function searchRefund(
+  reader: ChainReader,
+  { relayData }: BridgeDeposit,
+): Promise<{ isFinal: boolean } | undefined> {
+  const { pool } = bridgeOf(reader)
+  const head = parseResult(BlockHeader, (await reader.request([blockRequest('latest')]))[0])
+  const filter = { address: addressIn(relayData.inputToken), topics: [TRANSFER_EVENT, pad(pool), relayData.depositor] }
+  const logs = await reader.logs(filter, blockAt(reader, head, BigInt(relayData.fillDeadline)), head.number)
+  const refund = logs.find(({ data }) => BigInt(data) >= relayData.inputAmount)
+  return refund && { isFinal: isDeep(reader, refund.blockNumber, head) }
+}
+
+/** A block surely not after this time, in seconds since 1970, told by the chain's usual pace. */
+function blockAt({ chain }: ChainReader, head: BlockHeader, time: bigint): bigint {
+  const elapsed = head.timestamp > time ? Number(head.timestamp - time) : 0
+  const blocks = BigInt(Math.ceil(elapsed / chain.blockSeconds))
+  const block = head.number - (blocks * (100n + PACE_MARGIN_PERCENT)) / 100n - MARGIN_BLOCKS
+  return block > 0n ? block : 0n
+}
+
+function isDeep({ chain }: ChainReader, blockNumber: bigint, head: BlockHeader): boolean {
+  return head.number - blockNumber >= BigInt(chain.finalityBlocks)
+}
+
+function bridgeOf({ chain }: ChainReader) {
+  if (!chain.bridge) throw new AppError('internal', { cause: new Error(`There is no bridge on chain ${chain.id}.`) })
+  return chain.bridge
+}
+
+type Outcome = Pick<TransferStatus, 'status' | 'statusDescription' | 'reason' | 'terminal' | 'nextPollAfterMs'>
+
+const PENDING: Outcome = {
+  status: 'pending',
+  statusDescription: 'Transaction submitted, waiting to be mined.',
+  reason: null,
+  terminal: false,
+  nextPollAfterMs: 3_000,
+}
+const BRIDGING: Outcome = {
+  status: 'bridging',
+  statusDescription: 'The bridge is processing the cross-chain transfer.',
+  reason: null,
+  terminal: false,
+  nextPollAfterMs: 3_000,
+}
+const SLOWLY_BRIDGING: Outcome = {
+  ...BRIDGING,
+  statusDescription: 'The bridge is processing the cross-chain transfer the slow way, which can take hours.',
+  nextPollAfterMs: 60_000,
+}
+const COMPLETED: Outcome = {
+  status: 'completed',
+  statusDescription: 'Funds delivered to the destination and deposited.',
+  reason: null,
+  terminal: true,
+  nextPollAfterMs: null,
+}
+const FAILURES: Record<NonNullable<TransferStatus['reason']>, Outcome> = {
+  source_reverted: failure('source_reverted', 'The source transaction reverted; nothing was sent.'),
+  no_deposit_in_transaction: failure(
+    'no_deposit_in_transaction',
+    'The source transaction holds no deposit into the bridge.',
+  ),
+  expired: {
+    ...failure('expired', 'Nobody filled the transfer in time; it will be refunded on the source chain within hours.'),
+    terminal: false,
+    nextPollAfterMs: 600_000,
+  },
+  refunded: failure('refunded', 'Nobody filled the transfer in time; it was refunded on the source chain.'),
+  destination_action_failed: failure(
+    'destination_action_failed',
+    'The vault did not take the deposit; the tokens were sent to the user on the destination chain.',
+  ),
+}
+
+function failure(reason: NonNullable<TransferStatus['reason']>, statusDescription: string): Outcome {
+  return { status: 'failed', statusDescription, reason, terminal: true, nextPollAfterMs: null }
+}
+
+function pending(key: TransferKey): TransferStatus {
+  return { ...about(key), ...PENDING }
+}
+
+function failed(key: TransferKey, reason: 'source_reverted' | 'no_deposit_in_transaction'): TransferStatus {
+  return { ...about(key), ...FAILURES[reason] }
+}
+
+function delivered(known: Omit<TransferStatus, keyof Outcome>, { fill, outcome, at }: Filled): TransferStatus {
+  const completed = outcome.status === 'completed'
+  return {
+    ...known,
+    ...(completed ? COMPLETED : FAILURES.destination_action_failed),
+    outputAmount: completed ? fill.outputAmount : (outcome.returned ?? null),
+    timestamps: { ...known.timestamps, bridged: at, completed: completed ? at : null },
+    transactions: { ...known.transactions, fill: fill.transactionHash },
+  }
+}
+
+/** What is known of a transfer whatever became of it. */
+function about(key: TransferKey, deposit?: BridgeDeposit): Omit<TransferStatus, keyof Outcome> {
+  return {
+    depositId: key.transactionHash,
+    srcChain: namedChain(key.sourceChainId) ?? { id: key.sourceChainId, name: 'unknown' },
+    dstChain: deposit ? namedChain(deposit.destinationChainId) : null,
+    inputAmount: deposit?.relayData.inputAmount ?? null,
+    outputAmount: null,
+    timestamps: { initiated: null, bridged: null, completed: null },
+    transactions: { source: key.transactionHash, fill: null },
+  }
+}
+
+function word(value: bigint): Hex {
+  return numberToHex(value, { size: 32 })
+}
+
+function dateOf(seconds: bigint): Date {
+  return new Date(Number(seconds) * 1000)
+}
+
+function secondsOf(date: Date): bigint {
+  return BigInt(Math.floor(date.getTime() / 1000))
+}

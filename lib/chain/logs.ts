@@ -1,0 +1,103 @@
+import { type Address, type Hash, type Hex, isAddress, isHash, isHex, numberToHex } from 'viem'
+import * as z from 'zod'
+import { AppError } from '../errors.ts'
+import type { Rpc, RpcOutcome, RpcRequest } from './rpc.ts'
+
+const HexText = z.custom<Hex>((value) => isHex(value))
+const HashText = z.custom<Hash>((value) => typeof value === 'string' && isHash(value))
+const AddressText = z.custom<Address>((value) => typeof value === 'string' && isAddress(value, { strict: false }))
+const Quantity = HexText.transform((text) => BigInt(text))
+
+/** An event of a contract, undecoded. */
+export const Log = z.object({
+  address: AddressText,
+  topics: z.tuple([HashText], HashText).or(z.tuple([])),
+  data: HexText,
+  logIndex: Quantity.transform(Number),
+  blockNumber: Quantity,
+  transactionHash: HashText,
+})
+export type Log = z.output<typeof Log>
+
+/** What became of a transaction. */
+export const Receipt = z.object({
+  status: Quantity.transform((status) => (status === 1n ? ('success' as const) : ('reverted' as const))),
+  blockNumber: Quantity,
+  transactionHash: HashText,
+  logs: z.array(Log),
+})
+export type Receipt = z.output<typeof Receipt>
+
+/** A block's number and its time in seconds since 1970. */
+export const BlockHeader = z.object({ number: Quantity, timestamp: Quantity })
+export type BlockHeader = z.output<typeof BlockHeader>
+
+/** Which events: of one contract, by topics (null for any). */
+export type LogFilter = { readonly address: Address; readonly topics: readonly (Hex | null)[] }
+
+/** The call for a transaction's receipt; the node answers null for one that it does not know. */
+export function receiptRequest(hash: Hash): RpcRequest {
+  return { method: 'eth_getTransactionReceipt', params: [hash] }
+}
+
+/** The call for a block's header. */
+export function blockRequest(block: bigint | 'latest'): RpcRequest {
+  return { method: 'eth_getBlockByNumber', params: [typeof block === 'bigint' ? numberToHex(block) : block, false] }
+}
+
+/** The result of a call in the form that the schema says; throws `upstream_bad_answer` for anything else. */
+export function parseResult<Schema extends z.ZodType>(
+  schema: Schema,
+  outcome: RpcOutcome | undefined,
+): z.output<Schema> {
+  const parsed = schema.safeParse(outcome && 'result' in outcome ? outcome.result : undefined)
+  if (!parsed.success) throw new AppError('upstream_bad_answer', { cause: new Error('a result of another shape') })
+  return parsed.data
+}
+
+/** Nodes limit how many blocks one call may ask for; the next smaller range is tried where one refuses. */
+const RANGES = [10_000n, 1_000n]
+
+/**
+ * All events of the filter in these blocks, both ends included, in order. One round trip, and another one where the
+ * node refuses the larger ranges; nothing is ever skipped. Throws `upstream_*`.
+ */
+export async function readLogs(rpc: Rpc, filter: LogFilter, from: bigint, to: bigint): Promise<Log[]> {
+  return readRanges(rpc, filter, [[from, to]], RANGES)
+}
+
+type Range = readonly [from: bigint, to: bigint]
+
+async function readRanges(
+  rpc: Rpc,
+  filter: LogFilter,
+  ranges: readonly Range[],
+  [size, ...smaller]: readonly bigint[],
+): Promise<Log[]> {
+  if (size === undefined) throw new AppError('upstream_bad_answer', { cause: new Error('a range of logs was refused') })
+  const pieces = ranges.flatMap((range) => split(range, size))
+  if (pieces.length === 0) return []
+  const outcomes = await rpc(
+    pieces.map(([from, to]) => ({
+      method: 'eth_getLogs',
+      params: [{ ...filter, fromBlock: numberToHex(from), toBlock: numberToHex(to) }],
+    })),
+  )
+  const read = await Promise.all(
+    outcomes.map((outcome, index) => {
+      const piece = pieces[index]
+      if ('error' in outcome && piece) return readRanges(rpc, filter, [piece], smaller)
+      return parseResult(z.array(Log), outcome)
+    }),
+  )
+  return read.flat()
+}
+
+function split([from, to]: Range, size: bigint): Range[] {
+  const pieces: Range[] = []
+  for (let start = from; start <= to; start += size) {
+    const end = start + size - 1n
+    pieces.push([start, end < to ? end : to])
+  }
+  return pieces
+}
