@@ -38,9 +38,10 @@ export async function startBackends({ blockSeconds }: { blockSeconds?: number } 
     }),
   ])
   const rpcUrls: RpcUrls = Object.fromEntries(chains.map(({ chainId, rpcUrl }) => [chainId, [rpcUrl]]))
-  const secrets = { [CONFIG_SECRET]: { rpcUrls } }
+  const config = { rpcUrls, bridge: { url: '' } }
   const relayer = createRelayer({ chains })
-  const providers = await startProviders({ secrets, chains, relayer })
+  const providers = await startProviders({ secrets: { [CONFIG_SECRET]: config }, chains, relayer })
+  config.bridge.url = `${providers.url}/api`
   const { endpoint: dynamoEndpoint, tableNames: tables } = dynamo
   return {
     chains,
@@ -57,7 +58,7 @@ export async function startBackends({ blockSeconds }: { blockSeconds?: number } 
     },
     admin: localAdmin({ dynamoEndpoint, tables, chains: [...chains] }),
     setRpcUrls(rpcUrls) {
-      secrets[CONFIG_SECRET] = { rpcUrls }
+      config.rpcUrls = rpcUrls
     },
     async stop() {
       await relayer.stop()

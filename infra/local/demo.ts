@@ -8,9 +8,15 @@ import { type LocalState, readState } from './state.ts'
 type Transaction = { to: Hex; data: Hex; value: string }
 type Deposit = { approval: Transaction[]; operations: Transaction[]; estimatedGas: string; isAsync: boolean }
 type Claim = Deposit & { claimable: { assets: string; shares: string } }
+type TransferStatus = { status: string; statusDescription: string; terminal: boolean; nextPollAfterMs: number | null }
 type Status = { status: string; statusDescription: string; amounts: Record<string, string> }
 type Vault = { poolAddress: Hex; chainId: number; name: string; type: string; depositTokenAddress: Hex; APY: string }
 
+/** The demos by name. */
+const DEMOS: Record<string, (state: LocalState, vaults: readonly Vault[]) => Promise<void>> = {
+  'same-chain': playSameChain,
+  'cross-chain': playCrossChain,
+}
 const PATIENCE_MS = 60_000
 const startedAt = Date.now()
 
@@ -22,35 +28,81 @@ try {
 }
 
 async function play(state: LocalState): Promise<void> {
+  const name = process.argv[2] ?? 'same-chain'
+  const demo = DEMOS[name]
+  if (!demo) throw new Error(`There is no demo ${name}; there is ${Object.keys(DEMOS).join(' and ')}.`)
+
   const { data: vaults } = await call<{ data: Vault[] }>(state, 'GET', '/defi-vaults/v1/vaults')
   say(`GET vaults: ${vaults.length} vaults on ${new Set(vaults.map(({ chainId }) => chainId)).size} chains`)
+  await demo(state, vaults)
+  say('Done.')
+}
 
-  const onBase = vaults.filter(({ chainId }) => chainId === 8453)
-  const sync = onBase.find(({ type }) => type === 'sync')
-  const async = onBase.find(({ name }) => name.startsWith('Harbor'))
-  if (!sync || !async) throw new Error('The demo vaults are not there.')
-
+async function playSameChain(state: LocalState, vaults: readonly Vault[]): Promise<void> {
+  const sync = find(vaults, 'Cove')
   heading(`A deposit into ${sync.name}: shares at once`)
   await deposit(state, sync, '250')
 
+  const async = find(vaults, 'Harbor')
   heading(`A deposit into ${async.name}: shares after the curator's settlement`)
   await deposit(state, async, '1000')
   await waitForSettlement(state, async)
   await claim(state, async)
-  say('Done.')
 }
 
-async function deposit(state: LocalState, vault: Vault, wholeTokens: string): Promise<void> {
+async function playCrossChain(state: LocalState, vaults: readonly Vault[]): Promise<void> {
+  const vault = find(vaults, 'Harbor')
+  const { symbol } = tokenOf(state, vault)
+  const token = state.tokens.find((candidate) => candidate.chainId === 42161 && candidate.symbol === symbol)
+  if (!token) throw new Error(`There is no ${symbol} on Arbitrum.`)
+
+  heading(`A deposit of ${symbol} on Arbitrum into ${vault.name} on Base`)
+  const hash = await deposit(state, vault, '500', { srcChainId: token.chainId, srcToken: token.address })
+  await waitForTransfer(state, token.chainId, hash)
+  await waitForSettlement(state, vault)
+  await claim(state, vault)
+}
+
+async function waitForTransfer(state: LocalState, chainId: number, hash: Hex): Promise<void> {
+  const giveUpAt = Date.now() + PATIENCE_MS
+  for (let last = ''; ; ) {
+    if (Date.now() > giveUpAt) throw new Error('The transfer did not arrive in time.')
+    const path = `/defi-vaults/v1/defi/cross-chain/${hash}/status?srcChainId=${chainId}`
+    const { status, statusDescription, terminal } = await call<TransferStatus>(state, 'GET', path)
+    if (status !== last) say(`GET cross-chain status: ${status}. ${statusDescription}`)
+    if (terminal) return
+    last = status
+    await sleep(500)
+  }
+}
+
+function find(vaults: readonly Vault[], name: string): Vault {
+  const vault = vaults.find((candidate) => candidate.name.startsWith(name))
+  if (!vault) throw new Error(`The demo vault ${name} is not there.`)
+  return vault
+}
+
+/** Deposits whole tokens, and gives the hash of the last transaction. */
+async function deposit(
+  state: LocalState,
+  vault: Vault,
+  wholeTokens: string,
+  source?: { srcChainId: number; srcToken: Hex },
+): Promise<Hex> {
   const { decimals, symbol } = tokenOf(state, vault)
   const prepared = await call<Deposit>(state, 'POST', '/defi-vaults/v1/defi/vault/deposit', {
     vaultAddress: vault.poolAddress,
     amount: parseUnits(wholeTokens, decimals).toString(),
     userAddress: userOf(state).address,
+    ...source,
   })
   const counts = `${prepared.approval.length} approval, ${prepared.operations.length} operation`
   say(`POST deposit of ${wholeTokens} ${symbol}: ${counts}, about ${prepared.estimatedGas} gas`)
-  for (const transaction of prepared.approval) await send(state, vault.chainId, 'approval', transaction)
-  for (const transaction of prepared.operations) await send(state, vault.chainId, 'operation', transaction)
+  const chainId = source?.srcChainId ?? vault.chainId
+  for (const transaction of prepared.approval) await send(state, chainId, 'approval', transaction)
+  const [operation] = prepared.operations
+  if (!operation) throw new Error('There is no operation.')
+  return await send(state, chainId, 'operation', operation)
 }
 
 async function waitForSettlement(state: LocalState, vault: Vault): Promise<void> {
@@ -83,7 +135,7 @@ function statusOf(state: LocalState, { poolAddress }: Vault): Promise<Status> {
 }
 
 /** Signs and sends a transaction just as the service returned it, and waits until it is mined. */
-async function send(state: LocalState, chainId: number, what: string, { to, data, value }: Transaction): Promise<void> {
+async function send(state: LocalState, chainId: number, what: string, { to, data, value }: Transaction): Promise<Hex> {
   const rpcUrl = state.chains.find((chain) => chain.chainId === chainId)?.rpcUrl
   const wallet = createClient({ account: privateKeyToAccount(userOf(state).privateKey), transport: http(rpcUrl) })
   const hash = await sendTransaction(wallet, { to, data, value: BigInt(value), chain: null })
@@ -94,6 +146,7 @@ async function send(state: LocalState, chainId: number, what: string, { to, data
   }
   if (receipt.status === 'reverted') throw new Error(`The ${what} ${hash} reverted.`)
   say(`Sent the ${what}: mined in block ${receipt.blockNumber}, ${receipt.gasUsed} gas`)
+  return hash
 }
 
 async function call<T>({ baseUrl, apiKey }: LocalState, method: string, path: string, body?: unknown): Promise<T> {

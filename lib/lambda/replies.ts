@@ -2,7 +2,7 @@ import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
 import { type AppError, ERRORS, type ErrorCode, type ErrorDefinition, type ErrorDetail } from '../errors.ts'
 
 /** The body that every failed request gets. */
-export type ErrorBody = {
+type ErrorBody = {
   success: false
   statusCode: number
   error: string

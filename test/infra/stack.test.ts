@@ -35,6 +35,12 @@ const PERMISSIONS: Record<FunctionName, [action: string, resource: string][]> = 
     ['dynamodb:Query', 'clientstable'],
     ['secretsmanager:GetSecretValue', 'Config'],
   ],
+  'vaults/cross-chain-status': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:GetItem', 'depositstable'],
+    ['dynamodb:PutItem', 'depositstable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+  ],
   'system/health': [],
   'system/openapi': [],
   'system/unknown-route': [],
