@@ -14,6 +14,7 @@ import { synthesize } from './synthesize.ts'
 const ENDPOINTS: [string, EndpointContract][] = Object.entries(endpoints)
 const JOBS: [string, JobContract][] = Object.entries(jobs)
 const CONTRACTS: [string, EndpointContract | JobContract][] = [...ENDPOINTS, ...JOBS]
+const ALIASES = ENDPOINTS.reduce((sum, [, { aliases = [] }]) => sum + aliases.length, 0)
 const RUNS = JOBS.flatMap(([name, contract]) => contract.runs.map((run) => ({ name, contract, run })))
 
 /** All that each function may do besides writing its own log and traces. Argue for every line that is added here. */
@@ -89,7 +90,7 @@ describe.each(STAGES)('%s', (stage) => {
       'AWS::ApiGatewayV2::Integration': ENDPOINTS.length,
       'AWS::Lambda::Function': CONTRACTS.length,
       'AWS::Lambda::EventInvokeConfig': JOBS.length,
-      'AWS::Lambda::Permission': ENDPOINTS.length + RUNS.length,
+      'AWS::Lambda::Permission': ENDPOINTS.length + ALIASES + RUNS.length,
       'AWS::IAM::Role': CONTRACTS.length,
       'AWS::IAM::Policy': CONTRACTS.length,
       'AWS::Events::Rule': RUNS.length,
@@ -125,11 +126,13 @@ describe.each(STAGES)('%s', (stage) => {
 
   test('lets the gateway and the schedules invoke their own functions alone', () => {
     const api = 'arn:aws:execute-api:region:account:ApiHttpApi'
-    const fromGateway = ENDPOINTS.map(([name, { path }]) => [
-      `${idOf(name)}Function`,
-      'apigateway.amazonaws.com',
-      path === '$default' ? `${api}/*/*/*` : `${api}/*/*${path}`,
-    ])
+    const fromGateway = ENDPOINTS.flatMap(([name, { path, aliases = [] }]) =>
+      [path, ...aliases].map((each) => [
+        `${idOf(name)}Function`,
+        'apigateway.amazonaws.com',
+        each === '$default' ? `${api}/*/*/*` : `${api}/*/*${each}`,
+      ]),
+    )
     const fromSchedules = RUNS.map(({ name, run }) => [
       `${idOf(name)}Function`,
       'events.amazonaws.com',
@@ -366,8 +369,8 @@ test('all stages are synthesized without AWS credentials', async () => {
 
 /** Each route with the folder of its function. What takes unknown routes must not take the browsers' OPTIONS. */
 function expectedRoutes(): [string, string][] {
-  return ENDPOINTS.flatMap(([name, { method, path }]) => {
-    if (path !== '$default') return [[`${method} ${path}`, name]]
+  return ENDPOINTS.flatMap(([name, { method, path, aliases = [] }]) => {
+    if (path !== '$default') return [path, ...aliases].map((each): [string, string] => [`${method} ${each}`, name])
     const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
     return methods.flatMap((method): [string, string][] => [
       [`${method} /`, name],
