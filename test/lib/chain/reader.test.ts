@@ -293,13 +293,27 @@ describe('a node without state overrides', () => {
     expect((await reader.readOne(totalAssets(world), pretending(world, 77n))).value).toBe(0n)
   })
 
-  test('A word that is not told is a bad answer', async ({ world, rpc }) => {
-    const broken: Rpc = async (requests) =>
-      (await refusing(rpc)(requests)).map((outcome, i) =>
-        requests[i]?.method === 'eth_getStorageAt' ? { error: { code: -32000 } } : outcome,
+  const wordsAnswered = (rpc: Rpc, outcome: RpcOutcome): Rpc => {
+    return async (requests) =>
+      (await refusing(rpc)(requests)).map((faithful, i) =>
+        requests[i]?.method === 'eth_getStorageAt' ? outcome : faithful,
       )
-    const error = await failure(readVault(chainReader(BASE, broken), world))
+  }
+  const NO_WORDS: Record<string, RpcOutcome> = {
+    'an error': { error: { code: -32000 } },
+    nothing: { result: null },
+    'empty data': { result: '0x' },
+    'more than a word': { result: `0x${'00'.repeat(33)}` },
+    'a number': { result: 7 },
+  }
+  test.for(Object.entries(NO_WORDS))('A word answered by %s is a bad answer', async ([, outcome], { world, rpc }) => {
+    const error = await failure(readVault(chainReader(BASE, wordsAnswered(rpc, outcome)), world))
     expect(error).toMatchObject({ name: 'AppError', code: 'upstream_bad_answer' })
+  })
+
+  test('A word without its leading zeros is the same word', async ({ world, rpc }) => {
+    const { value } = await readVault(chainReader(BASE, wordsAnswered(rpc, { result: '0x7' })), world)
+    expect(value.words).toEqual({ proposal: 7n, epochs: 7n })
   })
 })
 
