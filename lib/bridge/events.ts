@@ -19,7 +19,7 @@ import type { Log } from '../chain/logs.ts'
 import { handlerAbi, instructionsParameters, poolAbi, relayDataParameters } from './abi.ts'
 
 /** A deposit into the bridge as the pool's event tells it: what identifies its fill. Addresses are 32 bytes, amounts in smallest units. */
-export type RelayData = {
+type RelayData = {
   readonly depositor: Hex
   readonly recipient: Hex
   readonly exclusiveRelayer: Hex

@@ -7,7 +7,7 @@ const HexText = z.string().refine((text): text is Hex => isHex(text))
 const HashText = z.string().refine((text): text is Hash => isHash(text))
 
 /** Why a transfer failed. */
-export const FailureReason = z.enum([
+const FailureReason = z.enum([
   'source_reverted',
   'no_deposit_in_transaction',
   'expired',

@@ -32,7 +32,7 @@ export type EndpointContract = {
 }
 
 /** The error of a request field, or one for when it is missing and one for when it is wrong. */
-export type FieldError = ErrorCode | { readonly missing: ErrorCode; readonly invalid: ErrorCode }
+type FieldError = ErrorCode | { readonly missing: ErrorCode; readonly invalid: ErrorCode }
 
 /** What a scheduled function promises, as data. */
 export type JobContract = {
