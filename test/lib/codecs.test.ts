@@ -1,0 +1,233 @@
+import fc from 'fast-check'
+import { getAddress } from 'viem'
+import { describe, expect, test } from 'vitest'
+import type * as z from 'zod'
+import { Address, Amount, PositiveAmount, Timestamp, UserAddress } from '../../lib/codecs.ts'
+
+const MAX = 2n ** 256n - 1n
+// From EIP-55 itself.
+const CHECKSUMMED = [
+  '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+  '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+  '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB',
+  '0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb',
+  '0x52908400098527886E0F7030069857D2E4169EE7',
+  '0xde709f2102306220921060314715629080e2fb77',
+] as const
+
+const address = fc.stringMatching(/^[0-9a-f]{40}$/).map((digits) => getAddress(`0x${digits}`))
+const amount = fc.bigInt({ min: 0n, max: MAX })
+const moment = fc.date({ min: new Date('0000-01-01'), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true })
+const anything = fc.oneof(
+  address,
+  address.map((text) => text.toLowerCase()),
+  address.map((text) => `0x${text.slice(2).toUpperCase()}`),
+  amount.map(String),
+  moment.map((date) => date.toISOString()),
+  fc.anything(),
+  fc.string({ unit: 'binary' }),
+  fc.stringMatching(/^0x[0-9a-fA-F]{39,41}$/),
+)
+
+/** Whatever a codec takes, it gives back in the one canonical form; nothing makes it throw. */
+function takesOnlyCanonical(codec: z.ZodType, input: unknown, canonical: (text: string) => string): void {
+  const { success, data } = codec.safeDecode(input)
+  if (!success) return
+  expect(typeof input).toBe('string')
+  expect(codec.encode(data)).toBe(canonical(input as string))
+}
+
+describe('An address', () => {
+  test('is taken as EIP-55 writes it, and in all lower and all upper case, and comes back as EIP-55 writes it', () => {
+    for (const text of CHECKSUMMED) {
+      for (const form of [text, text.toLowerCase(), `0x${text.slice(2).toUpperCase()}`]) {
+        expect(Address.decode(form)).toBe(text)
+        expect(Address.encode(Address.decode(form))).toBe(text)
+      }
+    }
+  })
+
+  test('survives encoding and decoding', () => {
+    fc.assert(
+      fc.property(address, (value) => {
+        expect(Address.decode(Address.encode(value))).toBe(value)
+      }),
+    )
+  })
+
+  test('with one letter in the wrong case is refused', () => {
+    const mistyped = fc.tuple(address, fc.nat()).map(([value, choice]) => {
+      const letters = [...value.matchAll(/[a-fA-F]/g)].map(({ index }) => index)
+      const at = letters[choice % (letters.length || 1)] ?? 0
+      const letter = value.charAt(at)
+      const other = letter === letter.toUpperCase() ? letter.toLowerCase() : letter.toUpperCase()
+      return value.slice(0, at) + other + value.slice(at + 1)
+    })
+    fc.assert(
+      fc.property(mistyped, (text) => {
+        const digits = text.slice(2)
+        // With all letters in one case there is no checksum to be wrong.
+        const isPlain = digits === digits.toLowerCase() || digits === digits.toUpperCase()
+        expect(Address.safeDecode(text).success).toBe(isPlain || text === getAddress(text.toLowerCase()))
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  test('is the only thing that is taken for one', () => {
+    fc.assert(
+      fc.property(anything, (input) => takesOnlyCanonical(Address, input, (text) => getAddress(text.toLowerCase()))),
+      { numRuns: 2000 },
+    )
+  })
+
+  test.for([
+    [''],
+    ['0x'],
+    [`0X${'a'.repeat(40)}`],
+    ['a'.repeat(40)],
+    [`0x${'a'.repeat(39)}`],
+    [`0x${'a'.repeat(41)}`],
+    [`0x${'g'.repeat(40)}`],
+    [` 0x${'a'.repeat(40)}`],
+    [`0x${'a'.repeat(40)}\n`],
+    [`0x${'\uff11'.repeat(40)}`],
+    [5],
+    [null],
+    [undefined],
+    [['0x']],
+  ])('is not %j', ([input]) => {
+    expect(Address.safeParse(input).error?.issues).toHaveLength(1)
+  })
+
+  test('of a person is never zero, in whatever form it is written', () => {
+    const zero = `0x${'0'.repeat(40)}`
+    expect(Address.decode(zero)).toBe(zero)
+    expect(UserAddress.safeDecode(zero).error?.issues).toMatchObject([{ message: 'must not be the zero address' }])
+    fc.assert(
+      fc.property(address, (value) => {
+        expect(UserAddress.decode(value)).toBe(value)
+      }),
+    )
+  })
+})
+
+describe('An amount', () => {
+  test('survives encoding and decoding, up to the largest of 256 bits', () => {
+    for (const value of [0n, 1n, 2n ** 53n + 1n, 2n ** 128n, MAX - 1n, MAX]) {
+      expect(Amount.decode(Amount.encode(value))).toBe(value)
+    }
+    fc.assert(
+      fc.property(amount, (value) => {
+        expect(Amount.decode(Amount.encode(value))).toBe(value)
+      }),
+    )
+  })
+
+  test('is written in one way only', () => {
+    const digits = fc.stringMatching(/^[0-9]{1,80}$/)
+    fc.assert(
+      fc.property(fc.oneof(anything, digits), (input) => takesOnlyCanonical(Amount, input, (text) => text)),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('of more than 256 bits, or below zero, neither comes in nor goes out', () => {
+    const tooLarge = fc.bigInt({ min: MAX + 1n, max: 2n ** 300n })
+    fc.assert(
+      fc.property(fc.oneof(tooLarge, fc.bigInt({ max: -1n })), (value) => {
+        expect(Amount.safeDecode(value.toString()).success).toBe(false)
+        expect(Amount.safeEncode(value).success).toBe(false)
+      }),
+    )
+    expect(Amount.safeDecode(MAX.toString()).success).toBe(true)
+    expect(Amount.safeDecode((MAX + 1n).toString()).success).toBe(false)
+  })
+
+  test.for(
+    [
+      '',
+      '-0',
+      '-1',
+      '+1',
+      '00',
+      '01',
+      '1.0',
+      '1.',
+      '.1',
+      '1e3',
+      '0x1',
+      '1n',
+      '1_0',
+      '1,0',
+      ' 1',
+      '1 ',
+      '1\n',
+      '\ufeff1',
+      '\u0661',
+      '\uff11',
+      '\u00b9',
+      'NaN',
+      'Infinity',
+      '9'.repeat(78),
+      '1'.repeat(79),
+    ].map((text) => [text]),
+  )('is not written as %j', ([text]) => {
+    expect(Amount.safeDecode(text as string).error?.issues).toHaveLength(1)
+  })
+
+  test('is never taken from a number, which would have lost digits', () => {
+    for (const value of [0, 1, 1e21, 2 ** 53, Number.NaN]) expect(Amount.safeParse(value).success).toBe(false)
+    for (const value of [0, 1, '1']) expect(Amount.safeEncode(value as unknown as bigint).success).toBe(false)
+  })
+
+  test('to be paid is positive', () => {
+    expect(PositiveAmount.safeDecode('0').error?.issues).toMatchObject([{ message: 'must be positive' }])
+    fc.assert(
+      fc.property(fc.bigInt({ min: 1n, max: MAX }), (value) => {
+        expect(PositiveAmount.decode(`${value}`)).toBe(value)
+      }),
+    )
+  })
+})
+
+describe('A moment', () => {
+  test('survives encoding and decoding, to the millisecond', () => {
+    fc.assert(
+      fc.property(moment, (value) => {
+        expect(Timestamp.decode(Timestamp.encode(value))).toEqual(value)
+      }),
+    )
+  })
+
+  test('is written in UTC with milliseconds and in no other way', () => {
+    expect(Timestamp.encode(new Date(1_795_132_800_001))).toBe('2026-11-20T00:00:00.001Z')
+    fc.assert(
+      fc.property(anything, (input) => takesOnlyCanonical(Timestamp, input, (text) => text)),
+      { numRuns: 2000 },
+    )
+  })
+
+  test.for(
+    [
+      '',
+      '2026-11-20',
+      '2026-11-20T00:00:00Z',
+      '2026-11-20T00:00:00.001',
+      '2026-11-20T00:00:00.001+00:00',
+      '2026-11-20T00:00:00.0001Z',
+      '2026-02-30T00:00:00.000Z',
+      '2026-13-01T00:00:00.000Z',
+      '2026-11-20T24:00:00.000Z',
+      '2026-11-20 00:00:00.000Z',
+      '1795132800001',
+      '+012026-11-20T00:00:00.001Z',
+    ].map((text) => [text]),
+  )('is not written as %j', ([text]) => {
+    expect(Timestamp.safeDecode(text as string).success).toBe(false)
+  })
+
+  test('that is none does not go out', () => {
+    expect(Timestamp.safeEncode(new Date(Number.NaN)).success).toBe(false)
+  })
+})
