@@ -52,7 +52,6 @@ const ABI = [
 const TOKEN = parseAbi([
   'function mint(address to, uint256 amount)',
   'function approve(address spender, uint256 amount)',
-  'function transfer(address to, uint256 amount)',
   'function balanceOf(address account) view returns (uint256)',
   'function allowance(address owner, address spender) view returns (uint256)',
 ])
@@ -110,7 +109,7 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
     to: address,
     data: encodeFunctionData({ abi: ABI, functionName, args } as never),
   })
-  const onToken = (from: Address, functionName: 'mint' | 'approve' | 'transfer', to: Address, amount: bigint) => ({
+  const onToken = (from: Address, functionName: 'mint' | 'approve', to: Address, amount: bigint) => ({
     label: functionName,
     from,
     to: token,
@@ -120,7 +119,6 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
     readContract(client, { address: token, abi: TOKEN, functionName, args } as never) as Promise<bigint>
 
   return {
-    service,
     chain,
     address,
     asset,
@@ -150,7 +148,6 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
       transact(chain, [onVault(from, functionName, args)]),
     approve: (from: Address, amount: bigint) => transact(chain, [onToken(from, 'approve', address, amount)]),
     mint: (to: Address, amount: bigint) => transact(chain, [onToken(ROLES.admin, 'mint', to, amount)]),
-    giveAway: (from: Address, amount: bigint) => transact(chain, [onToken(from, 'transfer', ROLES.admin, amount)]),
     /** A request for a deposit of freshly minted tokens, made without the service. */
     request: (owner: Address, amount: bigint, controller = owner) =>
       transact(chain, [
