@@ -14,6 +14,9 @@ export type Providers = {
   stop(): Promise<void>
 }
 
+// Node's own limit is below what fits into a query of the bridge's API.
+const MAX_HEADER_BYTES = 64 * 1024
+
 /**
  * Starts the local providers on a free port: AWS Secrets Manager with these secrets, the bridge's API between these
  * chains, and the relayer's control under /relayer.
@@ -26,7 +29,7 @@ export async function startProviders(options: {
   const { secrets, chains, relayer } = options
   const acrossApi = createAcrossApi({ chains, relayer })
   const providers = [secretsManager(secrets), acrossApi.answer, relayerControl(relayer)]
-  const server = createServer((request, response) => {
+  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
     serve(request, response, providers).catch(() => response.writeHead(500).end())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -141,19 +141,34 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     return turn
   }
 
-  const look = async () => {
-    for (const chain of chains) {
-      const head = await getBlock(clientOf(chain))
-      const seen = heads.get(chain.chainId)?.number ?? -1n
-      const wentBack = head.number < seen
-      if (wentBack) forget(chain.chainId)
-      if (head.number !== seen) {
-        const fromBlock = wentBack ? 0n : seen + 1n
-        for (const deposit of await readDeposits(chain, { fromBlock, toBlock: head.number })) relays.push(met(deposit))
-      }
-      heads.set(chain.chainId, head)
+  /** Takes in what is new on all chains; gives what failed, for one chain must not hold up the others. */
+  const look = async (): Promise<unknown[]> => {
+    const news = await Promise.allSettled(chains.map(readNews))
+    for (const result of news) {
+      if (result.status === 'rejected') continue
+      const { chainId, head, wentBack, deposits } = result.value
+      if (wentBack) forget(chainId)
+      relays.push(...deposits.map(met))
+      heads.set(chainId, head)
     }
-    await Promise.all(relays.filter(({ state }) => !FINAL.has(state)).map(refresh))
+    const open = relays.filter(({ state }) => !FINAL.has(state))
+    const results = [...news, ...(await Promise.allSettled(open.map(refresh)))]
+    return results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+  }
+
+  const lookOrThrow = async () => {
+    const errors = await look()
+    if (errors.length > 0) throw errors[0]
+  }
+
+  const readNews = async (chain: LocalChain) => {
+    const { chainId } = chain
+    const head = await getBlock(clientOf(chain))
+    const seen = heads.get(chainId)?.number ?? -1n
+    const wentBack = head.number < seen
+    const range = { fromBlock: wentBack ? 0n : seen + 1n, toBlock: head.number }
+    const deposits = head.number === seen ? [] : await readDeposits(chain, range)
+    return { chainId, head, wentBack, deposits }
   }
 
   /** What a chain said before it was set back to an earlier block is void. */
@@ -253,8 +268,8 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     }
   }
 
-  const work = async () => {
-    await look()
+  const work = async (onError: (error: unknown) => void) => {
+    for (const error of await look()) onError(error)
     if (!settings.running) return
     const latest = Date.now() - settings.delaySeconds * 1000
     const due = relays.filter(({ state, seenAt }) => state === 'waiting' && seenAt <= latest)
@@ -281,13 +296,13 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     settings,
     look: (query = {}) =>
       inTurn(async () => {
-        await look()
+        await lookOrThrow()
         return relays.filter(({ deposit }) => fits(deposit, query)).map(snapshot)
       }),
-    fill: (deposit) => inTurn(async () => look().then(() => fill(relayOf(deposit)))),
+    fill: (deposit) => inTurn(async () => lookOrThrow().then(() => fill(relayOf(deposit)))),
     fillAll: () =>
       inTurn(async () => {
-        await look()
+        await lookOrThrow()
         const filled: Known[] = []
         for (const relay of relays.filter(({ state }) => state === 'waiting')) {
           if (await handle(relay)) filled.push(relay)
@@ -296,13 +311,13 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
       }),
     fillTogether: (deposits) =>
       inTurn(async () => {
-        await look()
+        await lookOrThrow()
         return fillTogether(deposits?.map(relayOf) ?? relays.filter(({ state }) => state === 'waiting'))
       }),
-    requestSlowFill: (deposit) => inTurn(async () => look().then(() => requestSlowFill(relayOf(deposit)))),
+    requestSlowFill: (deposit) => inTurn(async () => lookOrThrow().then(() => requestSlowFill(relayOf(deposit)))),
     executeSlowFill: (deposit, outputAmount = deposit.outputAmount) =>
       inTurn(async () => {
-        await look()
+        await lookOrThrow()
         const relay = relayOf(deposit)
         const chainId = BigInt(deposit.destinationChainId)
         const slowFill = { relayData: relayDataOf(deposit), chainId, updatedOutputAmount: outputAmount }
@@ -317,7 +332,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
       }),
     refund: (deposit) =>
       inTurn(async () => {
-        await look()
+        await lookOrThrow()
         const relay = relayOf(deposit)
         if (relay.state !== 'expired') throw new Error(`Deposit ${deposit.depositId} is not expired: ${relay.state}`)
         const origin = chainOf(deposit.originChainId) ?? fail(deposit.originChainId)
@@ -330,14 +345,14 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
       }),
     ignore: (deposit) =>
       inTurn(async () => {
-        await look()
+        await lookOrThrow()
         const relay = relayOf(deposit)
         if (relay.state === 'waiting') relay.state = 'ignored'
       }),
     planNext: (plan) =>
       inTurn(async () => {
         // What was made until now is not the next one.
-        await look()
+        await lookOrThrow()
         plans.push(plan)
       }),
     advance: (seconds) =>
@@ -350,7 +365,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     start({ onError = () => {} } = {}) {
       loop ??= (async () => {
         while (!stopped) {
-          await inTurn(work).catch(onError)
+          await inTurn(() => work(onError)).catch(onError)
           await new Promise((resolve) => setTimeout(resolve, POLL_MS))
         }
       })()
