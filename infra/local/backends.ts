@@ -1,7 +1,7 @@
 import type { RpcUrls } from '../../lib/chain/readers.ts'
 import { localAdmin } from '../admin/connect.ts'
 import type { Admin } from '../admin/operations.ts'
-import { deployBridge } from './bridge.ts'
+import { deployBridge, deployBridgeTokens } from './bridge.ts'
 import { type RunningChain, startChain } from './chains.ts'
 import { deployLocalWorld, type LocalWorld } from './deploy.ts'
 import { type LocalDynamo, localCredentials, startDynamo } from './dynamo.ts'
@@ -26,13 +26,22 @@ export type Backends = {
 const CHAIN_IDS = [8453, 42161]
 const CONFIG_SECRET = 'vaultline/local/config'
 
+type BackendsOptions = {
+  readonly blockSeconds?: number
+  /** Further chains, which have the bridge and its dollars, and no vaults. */
+  readonly bridgedChainIds?: readonly number[]
+}
+
 /** Starts both chains with their contracts, DynamoDB with its tables, and the providers, side by side. */
-export async function startBackends({ blockSeconds }: { blockSeconds?: number } = {}): Promise<Backends> {
+export async function startBackends(options: BackendsOptions = {}): Promise<Backends> {
+  const { blockSeconds, bridgedChainIds = [] } = options
   const [dynamo, ...chains] = await Promise.all([
     startDynamo(),
-    ...CHAIN_IDS.map(async (chainId) => {
+    ...[...CHAIN_IDS, ...bridgedChainIds].map(async (chainId) => {
       const chain = await startChain({ chainId, ...(blockSeconds !== undefined && { blockSeconds }) })
-      const world = await deployLocalWorld(chain)
+      const world = CHAIN_IDS.includes(chainId)
+        ? await deployLocalWorld(chain)
+        : { tokens: await deployBridgeTokens(chain, ['USDC', 'USDT']), vaults: [] }
       await deployBridge(chain, world.tokens)
       return { ...chain, ...world }
     }),

@@ -4,20 +4,22 @@ import {
   encodeAbiParameters,
   type Hash,
   type Hex,
+  hexToBigInt,
   http,
   keccak256,
   maxUint256,
   numberToHex,
-  pad,
   parseAbi,
   parseAbiParameters,
   parseUnits,
 } from 'viem'
 import { getContractEvents } from 'viem/actions'
+import { bridgeTokenOf } from '../../lib/bridge/tokens.ts'
 import { evmChain } from '../../lib/chain/registry.ts'
 import { ACCOUNTS } from './accounts.ts'
 import type { LocalChain } from './chains.ts'
 import { compiledContract } from './compile.ts'
+import { copyContract, deployToken, type LocalToken } from './deploy.ts'
 import { openPlan } from './plan.ts'
 import { callRpc } from './rpc.ts'
 
@@ -131,6 +133,8 @@ export type BridgeDeposit = {
 
 type BridgedToken = { readonly address: Address; readonly decimals: number }
 
+const RELAYER = ACCOUNTS.relayer.address
+const USER_FUNDS = '1000000'
 // In whole tokens: more than anybody on a local chain has.
 const RELAYER_FUNDS = '100000000'
 const POOL_FUNDS = '10000000'
@@ -171,16 +175,37 @@ export async function installPool(
   await callRpc(chain, [{ method: 'anvil_setCode', params: [address, deployedBytecode] }])
 }
 
-/** Lets the relayer fill, and the pool pay slow fills, in these tokens. */
-export async function supplyBridge(chain: LocalChain, tokens: readonly BridgedToken[]): Promise<void> {
-  if (tokens.length === 0) return
-  const { pool } = bridgeContracts(chain.chainId)
-  const relayer = ACCOUNTS.relayer.address
+/**
+ * The bridge's tokens of these symbols at their real addresses on a chain, with the decimals that they have there, and
+ * a million of each for every user. Throws for a token that the bridge does not take there.
+ */
+export async function deployBridgeTokens(chain: LocalChain, symbols: readonly string[]): Promise<LocalToken[]> {
+  const { chainId } = chain
+  const tokens = symbols.map((symbol) => {
+    const token = bridgeTokenOf(chainId, symbol)
+    if (!token) throw new Error(`The bridge takes no ${symbol} on chain ${chainId}`)
+    return { chainId, name: `Bridged ${symbol}`, ...token }
+  })
+  for (const { address, ...token } of tokens) await copyContract(chain, await deployToken(chain, token), address)
   const plan = await openPlan(chain)
   for (const { address, decimals } of tokens) {
-    plan.call(relayer, address, 'Token', 'mint', [relayer, parseUnits(RELAYER_FUNDS, decimals)])
-    plan.call(relayer, address, 'Token', 'mint', [pool, parseUnits(POOL_FUNDS, decimals)])
-    plan.call(relayer, address, 'Token', 'approve', [pool, maxUint256])
+    for (const user of ACCOUNTS.users) {
+      plan.call(RELAYER, address, 'Token', 'mint', [user.address, parseUnits(USER_FUNDS, decimals)])
+    }
+  }
+  await plan.execute()
+  return tokens
+}
+
+/** Lets the relayer fill, and the pool pay slow fills, in these tokens. */
+async function supplyBridge(chain: LocalChain, tokens: readonly BridgedToken[]): Promise<void> {
+  if (tokens.length === 0) return
+  const { pool } = bridgeContracts(chain.chainId)
+  const plan = await openPlan(chain)
+  for (const { address, decimals } of tokens) {
+    plan.call(RELAYER, address, 'Token', 'mint', [RELAYER, parseUnits(RELAYER_FUNDS, decimals)])
+    plan.call(RELAYER, address, 'Token', 'mint', [pool, parseUnits(POOL_FUNDS, decimals)])
+    plan.call(RELAYER, address, 'Token', 'approve', [pool, maxUint256])
   }
   await plan.execute()
 }
@@ -205,11 +230,11 @@ export async function readDeposits(
       // Above 2^53 no chain is meant that we could reach.
       destinationChainId: Number(args.destinationChainId),
       depositId: BigInt(args.depositId),
-      depositor: pad(args.depositor),
-      recipient: pad(args.recipient),
-      exclusiveRelayer: pad(args.exclusiveRelayer),
-      inputToken: pad(args.inputToken),
-      outputToken: pad(args.outputToken),
+      depositor: wordOf(args.depositor),
+      recipient: wordOf(args.recipient),
+      exclusiveRelayer: wordOf(args.exclusiveRelayer),
+      inputToken: wordOf(args.inputToken),
+      outputToken: wordOf(args.outputToken),
       inputAmount: args.inputAmount,
       outputAmount: args.outputAmount,
       quoteTimestamp: args.quoteTimestamp,
@@ -220,6 +245,11 @@ export async function readDeposits(
       blockNumber,
       logIndex,
     }))
+}
+
+// The old events have addresses.
+function wordOf(accountOrWord: Hex): Hex {
+  return numberToHex(hexToBigInt(accountOrWord), { size: 32 })
 }
 
 /** What a pool on the destination is told of a deposit. */

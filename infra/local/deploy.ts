@@ -226,7 +226,7 @@ async function deployTokens(chain: LocalChain): Promise<Record<TokenSymbol, Loca
 const COPIED_WORDS = 5
 
 /** Puts a contract's code and the first words of its storage at another address. */
-async function copyContract(chain: LocalChain, from: Address, to: Address): Promise<void> {
+export async function copyContract(chain: LocalChain, from: Address, to: Address): Promise<void> {
   const slots = Array.from({ length: COPIED_WORDS }, (_, index) => numberToHex(index, { size: 32 }))
   const [code, ...words] = await callRpc(chain, [
     { method: 'eth_getCode', params: [from, 'latest'] },
