@@ -1,0 +1,273 @@
+import fc from 'fast-check'
+import { type Address, type Hex, numberToHex, pad } from 'viem'
+import { describe, expect, test } from 'vitest'
+import { BlockHeader, blockRequest, parseResult, Receipt, readLogs, receiptRequest } from '../../../lib/chain/logs.ts'
+import type { Rpc, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
+import { AppError } from '../../../lib/errors.ts'
+
+const CONTRACT: Address = '0x00000000000000000000000000000000000000A1'
+const TOPIC = pad('0x01')
+const FILTER = { address: CONTRACT, topics: [TOPIC, null, pad('0x02')] }
+const TOO_LARGE: RpcOutcome = { error: { code: -32602 } }
+const BLOCKS = (from: bigint, to: bigint) => to - from + 1n
+
+type Range = { readonly from: bigint; readonly to: bigint }
+type Refuses = (range: Range) => boolean
+
+/** A log as a node tells it. */
+function someLog(blockNumber: bigint, logIndex = 0): Record<string, unknown> {
+  return {
+    address: CONTRACT.toLowerCase(),
+    topics: [TOPIC],
+    data: '0x',
+    logIndex: numberToHex(logIndex),
+    blockNumber: numberToHex(blockNumber),
+    transactionHash: pad(numberToHex(blockNumber + 1n)),
+    removed: false,
+  }
+}
+
+/** A node with one event in each of these blocks; what it was asked, what it answered, and in how many turns. */
+function startNode({ blocks = [], refuses = () => false }: { blocks?: readonly bigint[]; refuses?: Refuses } = {}) {
+  const asked: { method: string; params: unknown[] }[] = []
+  const answered: Range[] = []
+  let answeredTurns = 0
+  let turns = 0
+  const rpc: Rpc = async (requests) => {
+    // Asked in this turn is what was asked before the answers to the last one were there.
+    turns = answeredTurns + 1
+    const turn = turns
+    const outcomes = requests.map(({ method, params }) => {
+      asked.push({ method, params: [...params] })
+      const [{ fromBlock, toBlock }] = params as [{ fromBlock: Hex; toBlock: Hex }]
+      const range = { from: BigInt(fromBlock), to: BigInt(toBlock) }
+      if (refuses(range)) return TOO_LARGE
+      answered.push(range)
+      return {
+        result: blocks.filter((block) => block >= range.from && block <= range.to).map((block) => someLog(block)),
+      }
+    })
+    await Promise.resolve()
+    answeredTurns = Math.max(answeredTurns, turn)
+    return outcomes
+  }
+  return { rpc, asked, answered, turns: () => turns }
+}
+
+/** Whether these ranges, in some order, are all blocks from `from` to `to`, each once. */
+function isPartition(ranges: readonly Range[], { from, to }: Range): boolean {
+  const sorted = [...ranges].sort((a, b) => (a.from < b.from ? -1 : 1))
+  return (
+    sorted[0]?.from === from &&
+    sorted.at(-1)?.to === to &&
+    sorted.every((range, i) => range.from <= range.to && (i === 0 || range.from === (sorted[i - 1]?.to ?? 0n) + 1n))
+  )
+}
+
+async function failureOf(call: Promise<unknown>): Promise<AppError> {
+  const thrown: unknown = await call.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  expect(thrown).toBeInstanceOf(AppError)
+  return thrown as AppError
+}
+
+const anyRange = fc
+  .tuple(
+    fc.oneof(fc.constantFrom(0n, 1n, 999n, 1_000n, 2n ** 40n), fc.bigInt({ min: 0n, max: 2n ** 50n })),
+    fc.oneof(
+      fc.constantFrom(0n, 1n, 998n, 999n, 1_000n, 9_998n, 9_999n, 10_000n),
+      fc.bigInt({ min: 0n, max: 60_000n }),
+    ),
+  )
+  .map(([from, length]): Range => ({ from, to: from + length }))
+/** A range, and some of its blocks, its ends and the seams of pieces among them. */
+const anySetting = anyRange.chain((range) =>
+  fc
+    .uniqueArray(
+      fc.oneof(
+        fc.constantFrom(range.from, range.to),
+        fc.bigInt({ min: range.from, max: range.to }),
+        fc.bigInt({ min: 0n, max: 60n }).map((seam) => clamp(range.from + seam * 1_000n, range)),
+        fc.bigInt({ min: 1n, max: 60n }).map((seam) => clamp(range.from + seam * 1_000n - 1n, range)),
+      ),
+      { maxLength: 12 },
+    )
+    .map((blocks) => ({ range, blocks: blocks.sort((a, b) => (a < b ? -1 : 1)) })),
+)
+
+function clamp(block: bigint, { from, to }: Range): bigint {
+  return block < from ? from : block > to ? to : block
+}
+
+describe('Reading the events of a range of blocks', () => {
+  test('gives every event once and in order, whatever limit the node has for a range', async () => {
+    const limits = fc.oneof(
+      fc.constantFrom(1_000n, 1_001n, 2_000n, 9_999n, 10_000n, 10_001n),
+      fc.bigInt({ min: 1_000n, max: 100_000n }),
+    )
+    await fc.assert(
+      fc.asyncProperty(anySetting, limits, async ({ range, blocks }, limit) => {
+        const { rpc, answered } = startNode({ blocks, refuses: ({ from, to }) => BLOCKS(from, to) > limit })
+        const logs = await readLogs(rpc, FILTER, range.from, range.to)
+        expect(logs.map(({ blockNumber }) => blockNumber)).toEqual(blocks)
+        expect(isPartition(answered, range)).toBe(true)
+      }),
+    )
+  })
+
+  test('never skips a block, whichever ranges the node refuses: it has all of them, or a typed error', async () => {
+    const anyRefusal = fc.record({
+      salt: fc.bigInt({ min: 1n, max: 2n ** 32n }),
+      share: fc.integer({ min: 0, max: 60 }),
+    })
+    let whole = 0
+    let failed = 0
+    await fc.assert(
+      fc.asyncProperty(anySetting, anyRefusal, async ({ range, blocks }, { salt, share }) => {
+        const refuses: Refuses = ({ from, to }) => ((from * 31n + to * 17n) * salt) % 101n < BigInt(share)
+        const { rpc, answered } = startNode({ blocks, refuses })
+        const logs = await readLogs(rpc, FILTER, range.from, range.to).catch(({ code }: AppError) => code)
+        if (logs === 'upstream_bad_answer') {
+          failed += 1
+          expect(isPartition(answered, range)).toBe(false)
+          return
+        }
+        whole += 1
+        expect(logs).toHaveLength(blocks.length)
+        expect(isPartition(answered, range)).toBe(true)
+      }),
+      { numRuns: 200 },
+    )
+    expect(Math.min(whole, failed)).toBeGreaterThan(0)
+  })
+
+  test.for([0n, 1n, 999n, 9_999n, 10_000n, 54_321n])(
+    'is one round trip where nothing is refused, for %d more blocks than one',
+    async (length) => {
+      const { rpc, asked, turns } = startNode()
+      expect(await readLogs(rpc, FILTER, 7n, 7n + length)).toEqual([])
+      expect(turns()).toBe(1)
+      expect(asked).toHaveLength(Number(length / 10_000n) + 1)
+      for (const { method, params } of asked) {
+        expect(method).toBe('eth_getLogs')
+        expect(params).toEqual([expect.objectContaining(FILTER)])
+      }
+    },
+  )
+
+  test('is a second round trip, of the refused ranges alone, where the larger ranges are refused', async () => {
+    const { rpc, asked, turns } = startNode({
+      blocks: [5n, 15_000n, 29_999n],
+      refuses: ({ from, to }) => BLOCKS(from, to) > 1_000n && from >= 10_000n,
+    })
+    const logs = await readLogs(rpc, FILTER, 0n, 29_999n)
+    expect(logs.map(({ blockNumber }) => blockNumber)).toEqual([5n, 15_000n, 29_999n])
+    expect(turns()).toBe(2)
+    expect(asked).toHaveLength(3 + 20)
+  })
+
+  test('asks nothing of a range without blocks', async () => {
+    const { rpc, asked } = startNode()
+    expect(await readLogs(rpc, FILTER, 8n, 7n)).toEqual([])
+    expect(asked).toEqual([])
+  })
+
+  test.for(['upstream_unavailable', 'upstream_timeout', 'upstream_bad_answer'] as const)(
+    'fails with %s when the node does',
+    async (code) => {
+      const rpc: Rpc = () => Promise.reject(new AppError(code))
+      expect(await failureOf(readLogs(rpc, FILTER, 0n, 5n))).toMatchObject({ code })
+    },
+  )
+
+  test('fails with upstream_bad_answer when the node refuses every range', async () => {
+    const { rpc } = startNode({ refuses: () => true })
+    expect(await failureOf(readLogs(rpc, FILTER, 0n, 50_000n))).toMatchObject({ code: 'upstream_bad_answer' })
+  })
+
+  test('fails as the node does that breaks down between the first answer and the second', async () => {
+    let requests = 0
+    const rpc: Rpc = async (batch) => {
+      requests += 1
+      if (requests > 1) throw new AppError('upstream_timeout')
+      return batch.map(() => TOO_LARGE)
+    }
+    expect(await failureOf(readLogs(rpc, FILTER, 0n, 5n))).toMatchObject({ code: 'upstream_timeout' })
+  })
+
+  test.for<[string, unknown]>([
+    ['null', null],
+    ['nothing', undefined],
+    ['a text', 'logs'],
+    ['an object', {}],
+    ['a log without its block', [{ ...someLog(1n), blockNumber: null }]],
+    ['a log without its index', [{ ...someLog(1n), logIndex: undefined }]],
+    ['a log without its transaction', [{ ...someLog(1n), transactionHash: null }]],
+    ['a log of nobody', [{ ...someLog(1n), address: '0x12' }]],
+    ['a log with data that are none', [{ ...someLog(1n), data: 'zz' }]],
+    ['a log with half a topic', [{ ...someLog(1n), topics: ['0x1234'] }]],
+    ['one log that is none among good ones', [someLog(1n), null, someLog(2n)]],
+  ])('fails with upstream_bad_answer when the node answers %s', async ([, result]) => {
+    const rpc: Rpc = async (requests) => requests.map(() => ({ result }))
+    expect(await failureOf(readLogs(rpc, FILTER, 0n, 5n))).toMatchObject({ code: 'upstream_bad_answer' })
+  })
+
+  test('reads logs without topics', async () => {
+    const rpc: Rpc = async (requests) => requests.map(() => ({ result: [{ ...someLog(3n, 2), topics: [] }] }))
+    expect(await readLogs(rpc, FILTER, 0n, 5n)).toEqual([
+      {
+        address: CONTRACT.toLowerCase(),
+        topics: [],
+        data: '0x',
+        logIndex: 2,
+        blockNumber: 3n,
+        transactionHash: pad('0x04'),
+      },
+    ])
+  })
+})
+
+const HASH = pad('0xabcdef')
+const RECEIPT = { status: '0x1', blockNumber: '0x10', transactionHash: HASH, logs: [someLog(16n)] }
+
+describe('What a node says of a transaction and of a block', () => {
+  test('is asked for by hash and by number', () => {
+    const requests: RpcRequest[] = [receiptRequest(HASH), blockRequest(16n), blockRequest('latest')]
+    expect(requests).toEqual([
+      { method: 'eth_getTransactionReceipt', params: [HASH] },
+      { method: 'eth_getBlockByNumber', params: ['0x10', false] },
+      { method: 'eth_getBlockByNumber', params: ['latest', false] },
+    ])
+  })
+
+  test('is a success or a reversion, or nothing yet', () => {
+    const parse = (result: unknown) => parseResult(Receipt.nullable(), { result })
+    expect(parse(RECEIPT)).toMatchObject({ status: 'success', blockNumber: 16n, logs: [{ blockNumber: 16n }] })
+    expect(parse({ ...RECEIPT, status: '0x0', logs: [] })).toMatchObject({ status: 'reverted', logs: [] })
+    expect(parse(null)).toBeNull()
+  })
+
+  test.for<[string, RpcOutcome | undefined]>([
+    ['an error', { error: { code: -32000 } }],
+    ['no outcome', undefined],
+    ['no result', { result: undefined }],
+    ['a receipt without a status', { result: { ...RECEIPT, status: undefined } }],
+    ['a receipt of a transaction that waits', { result: { ...RECEIPT, blockNumber: null } }],
+    ['a receipt with a broken log', { result: { ...RECEIPT, logs: [{ ...someLog(1n), data: 7 }] } }],
+  ])('is a typed error for %s', ([, outcome]) => {
+    expect(() => parseResult(Receipt.nullable(), outcome)).toThrow(
+      expect.objectContaining({ code: 'upstream_bad_answer' }),
+    )
+  })
+
+  test.for([null, { number: '0x1' }, { number: '1', timestamp: '0x1' }, { number: null, timestamp: '0x1' }])(
+    'is a typed error where the block is %j',
+    (result) => {
+      expect(() => parseResult(BlockHeader, { result })).toThrow(
+        expect.objectContaining({ code: 'upstream_bad_answer' }),
+      )
+    },
+  )
+})
