@@ -2,6 +2,7 @@ import { Agent, request } from 'node:http'
 import fc from 'fast-check'
 import { describe, expect, vi } from 'vitest'
 import { endpoints } from '../../functions/contracts.ts'
+import { EVM_CHAINS } from '../../lib/chain/registry.ts'
 import type { EndpointContract } from '../../lib/lambda/contract.ts'
 import { errorsOf } from '../../lib/lambda/openapi.ts'
 import { expectError } from '../support/errors.ts'
@@ -182,6 +183,30 @@ describe('A thousand random requests never break', () => {
       'vault_not_found',
     ]
     expect(met).toEqual(expect.arrayContaining([...expected, 'missing_or_invalid_chain_id']))
+  })
+
+  test('the cross-chain status', { timeout: 60_000 }, async ({ service, fuzz }) => {
+    const contract = endpoints['vaults/cross-chain-status']
+    const hash = fc.stringMatching(/^0x[0-9a-f]{64}$/)
+    const place = fc.oneof(hash.chain(typo), hash, PLAIN_TEXT)
+    // Only two chains are on this machine; the others must not be asked.
+    const elsewhere = EVM_CHAINS.map(({ id }) => id.toString())
+    const chainId = fc.oneof(typo('8453'), VALUE.map(String)).filter((text) => !elsewhere.includes(text))
+    const query = fc.oneof(
+      QUERY,
+      fc.constantFrom('?srcChainId=8453', '?srcChainId=42161&index=2'),
+      chainId.map((text) => `?srcChainId=${encode(text)}`),
+      fc.oneof(typo('8453'), VALUE.map(String)).map((text) => `?srcChainId=8453&index=${encode(text)}`),
+    )
+    const requests = fc.record({ place, query, headers: HEADERS }).map(({ place, query, headers }) => ({
+      method: 'GET',
+      path: contract.path.replace('{txHash}', () => encode(place)) + query,
+      headers: { ...headers, 'x-join-key': service.apiKey },
+    }))
+    // Without a hash, or with a dot for one, it is another route.
+    const met = await fuzz(requests, [contract, endpoints['system/unknown-route']])
+    const expected = ['success', 'invalid_tx_hash', 'missing_src_chain_id', 'invalid_src_chain_id', 'invalid_index']
+    expect(met).toEqual(expect.arrayContaining([...expected, 'unsupported_src_chain_id']))
   })
 
   test.for([['system/health'], ['system/openapi']] as const)('%s', { timeout: 60_000 }, async ([name], { fuzz }) => {

@@ -15,7 +15,11 @@ const CLAIM = '/defi-vaults/v1/defi/vault/claim'
 const statusPath = (vault: unknown, query = `?userAddress=${USER}`) =>
   `/defi-vaults/v1/defi/vault/${vault}/deposit-status${query}`
 
+const CROSS_CHAIN_WITHOUT_HASH = '/defi-vaults/v1/defi/cross-chain/status'
+const crossChainPath = (hash: string) => `/defi-vaults/v1/defi/cross-chain/${encodeURIComponent(hash)}/status`
+
 const [{ address: USER }] = ACCOUNTS.users
+const HASH = `0x${'5c'.repeat(32)}`
 const NOBODYS_VAULT = '0x00000000000000000000000000000000000000A1'
 const ZERO_ADDRESS = '0x0000000000000000000000000000000000000000'
 
@@ -63,6 +67,8 @@ const ASKING: Record<string, (service: Service, key: string | null) => Promise<H
   'a claim': (service, key) =>
     service.call('POST', CLAIM, { key, body: { vaultAddress: NOBODYS_VAULT, userAddress: USER } }),
   'a deposit status': (service, key) => service.call('GET', statusPath(NOBODYS_VAULT), { key }),
+  'a cross-chain status': (service, key) => service.call('GET', `${crossChainPath(HASH)}?srcChainId=8453`, { key }),
+  'a cross-chain status without a hash': (service, key) => service.call('GET', CROSS_CHAIN_WITHOUT_HASH, { key }),
 }
 
 describe('Asking for', () => {
@@ -530,6 +536,92 @@ describe('A claim', () => {
   })
 })
 
+describe('A cross-chain status', () => {
+  test('without a hash is refused as `Missing required parameter: txHash`', async ({ service }) => {
+    const reply = await service.call('GET', `${CROSS_CHAIN_WITHOUT_HASH}?srcChainId=8453`)
+    expectError(reply, 'missing_tx_hash', ['txHash'])
+    const nothing = await service.call('GET', CROSS_CHAIN_WITHOUT_HASH)
+    expectError(nothing, 'missing_tx_hash', ['txHash', 'srcChainId'])
+  })
+
+  test.for(
+    [
+      'x',
+      '0x',
+      HASH.slice(2),
+      HASH.slice(0, -1),
+      `${HASH}0`,
+      `${HASH.slice(0, -1)}g`,
+      ` ${HASH}`,
+      `${HASH}\n`,
+      `0X${HASH.slice(2)}`,
+      USER,
+      `${HASH.slice(0, -1)}\u0665`,
+    ].map((hash) => [hash]),
+  )('of the hash %j is refused as `Invalid txHash`', async ([hash], { service }) => {
+    const reply = await service.call('GET', `${crossChainPath(hash as string)}?srcChainId=8453`)
+    expectError(reply, 'invalid_tx_hash', ['txHash'])
+  })
+
+  test('without its source chain is refused as `Missing required query parameter: srcChainId`', async ({ service }) => {
+    for (const query of ['', '?', '?srcChainID=8453', '?chainId=8453']) {
+      expectError(await service.call('GET', crossChainPath(HASH) + query), 'missing_src_chain_id', ['srcChainId'])
+    }
+  })
+
+  test.for(
+    [
+      '',
+      'x',
+      '-1',
+      '+8453',
+      '08453',
+      '1.5',
+      '8453.0',
+      '0x2105',
+      '1e3',
+      ' 8453',
+      '8453,8453',
+      '9'.repeat(400),
+      '\u0668',
+    ].map((text) => [text]),
+  )('from the chain %j is refused as `Invalid srcChainId`', async ([text], { service }) => {
+    const query = `?srcChainId=${encodeURIComponent(text as string)}`
+    expectError(await service.call('GET', crossChainPath(HASH) + query), 'invalid_src_chain_id', ['srcChainId'])
+  })
+
+  test.for([[0], [2], [100], [43114], [999_999_999_999_999]])(
+    'from chain %i, from where nothing can come, is refused as `Unsupported srcChainId`',
+    async ([chainId], { service }) => {
+      const reply = await service.call('GET', `${crossChainPath(HASH)}?srcChainId=${chainId}`)
+      expectError(reply, 'unsupported_src_chain_id')
+    },
+  )
+
+  test.for([[''], ['x'], ['-1'], ['1.5'], ['01']])(
+    'of the deposit with index %j is refused',
+    async ([index], { service }) => {
+      const reply = await service.call('GET', `${crossChainPath(HASH)}?srcChainId=8453&index=${index}`)
+      expectError(reply, 'invalid_index', ['index'])
+    },
+  )
+
+  test('with several bad parts gets the error of the first and all in its details', async ({ service }) => {
+    const all = await service.call('GET', `${crossChainPath('x')}?srcChainId=y&index=z`)
+    expectError(all, 'invalid_tx_hash', ['txHash', 'srcChainId', 'index'])
+    const query = await service.call('GET', `${crossChainPath(HASH)}?index=z`)
+    expectError(query, 'missing_src_chain_id', ['srcChainId', 'index'])
+  })
+
+  test('of a hash that nobody has seen yet is pending, in whatever case it is written', async ({ service }) => {
+    for (const hash of [HASH, `0x${HASH.slice(2).toUpperCase()}`]) {
+      const { status, headers, body: answer } = await service.call('GET', `${crossChainPath(hash)}?srcChainId=8453`)
+      expect({ status, answer }).toMatchObject({ status: 200, answer: { status: 'pending', depositId: HASH } })
+      expect(headers.get('cache-control')).toBe('no-store')
+    }
+  })
+})
+
 describe('Unknown query parameters', () => {
   test.for([
     ['GET', LIST],
@@ -625,6 +717,8 @@ describe('A route', () => {
     [DEPOSIT]: 'POST',
     [CLAIM]: 'POST',
     [statusPath(NOBODYS_VAULT, '')]: 'GET',
+    [crossChainPath(HASH)]: 'GET',
+    [CROSS_CHAIN_WITHOUT_HASH]: 'GET',
     '/health': 'GET',
     '/openapi.json': 'GET',
   }
@@ -663,6 +757,9 @@ describe('A route', () => {
     ['/defi-vaults/v1/defi/vault/deposit-status'],
     ['/defi-vaults/v1/defi/vault//deposit-status'],
     ['/defi-vaults/v1/defi/vault/a/b/deposit-status'],
+    ['/defi-vaults/v1/defi/cross-chain'],
+    ['/defi-vaults/v1/defi/cross-chain//status'],
+    [`/defi-vaults/v1/defi/cross-chain/${HASH}`],
     ['/%68ealth/x'],
     ['/$default'],
     ['/functions/system/health/handler.ts'],
