@@ -69,11 +69,11 @@ export function parseDeposits(logs: readonly Log[], pool: Address, originChainId
     if (event?.eventName !== 'FundsDeposited' && event?.eventName !== 'V3FundsDeposited') return []
     const { args } = event
     const relayData = {
-      depositor: pad(args.depositor),
-      recipient: pad(args.recipient),
-      exclusiveRelayer: pad(args.exclusiveRelayer),
-      inputToken: pad(args.inputToken),
-      outputToken: pad(args.outputToken),
+      depositor: wordOf(args.depositor),
+      recipient: wordOf(args.recipient),
+      exclusiveRelayer: wordOf(args.exclusiveRelayer),
+      inputToken: wordOf(args.inputToken),
+      outputToken: wordOf(args.outputToken),
       inputAmount: args.inputAmount,
       outputAmount: args.outputAmount,
       originChainId: BigInt(originChainId),
@@ -159,6 +159,11 @@ export function parseMessage({ relayData }: BridgeDeposit): { user: Address; tar
 /** The 20-byte address in a 32-byte one. */
 export function addressIn(bytes32: Hex): Address {
   return getAddress(slice(bytes32, 12))
+}
+
+/** An address or a word as 32 bytes in lower case, in which a word from a log is written too. */
+function wordOf(account: Hex): Hex {
+  return `0x${pad(account).slice(2).toLowerCase()}`
 }
 
 function returnedAmount(logs: readonly Log[], handler: Address, user: Address): bigint | undefined {
