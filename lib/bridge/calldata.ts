@@ -152,7 +152,7 @@ export function checkBridgeDeposit(
   checkMessage(request, args[11])
 }
 
-function checkMessage({ vault, user, route: { handler } }: BridgeRequest, message: Hex): void {
+function checkMessage({ vault, user, route: { handler }, operation }: BridgeRequest, message: Hex): void {
   const [{ calls, fallbackRecipient }] = decodeAbiParameters(instructionsParameters, message)
   const [reset, approve, deposit, ...more] = calls
   if (!reset || !approve || !deposit || more.length > 0) throw new Error('The message has not exactly three calls.')
@@ -180,7 +180,7 @@ function checkMessage({ vault, user, route: { handler } }: BridgeRequest, messag
     isApprovalOfZero(spending.data, vault.address) &&
     depositing?.offset === FIRST_ARGUMENT
   if (!right) throw new Error('The message is not what was asked for.')
-  checkDeposit({ vault, user, amount: 0n, payer: handler }, [
+  checkDeposit(operation, { vault, user, amount: 0n, payer: handler }, [
     { to: depositing.target, data: depositing.data, value: 0n },
   ])
 }

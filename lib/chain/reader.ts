@@ -79,7 +79,7 @@ const LAST_SECOND = 8_640_000_000_000n
 
 /** A reader of one chain. It remembers, while it lives, whether the chain's nodes refuse state overrides. */
 export function chainReader(chain: EvmChain, rpc: Rpc) {
-  let overridesRefused = false
+  let refusals = 0
 
   /**
    * Reads contracts at one block, the latest unless told, and sends `along` in the same HTTP request.
@@ -88,6 +88,8 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
    */
   async function read<T>(queries: readonly Query<T>[], options: ReadOptions = {}): Promise<Snapshot<T>> {
     const { along = [], at, pretend } = options
+    // Once can be a passing fault of the node.
+    const overridesRefused = refusals > 1
     const tag = at === undefined ? 'latest' : numberToHex(at)
     const byOverride = !overridesRefused && queries.some(hasSlots)
     const [views, ...rest] = await rpc([
@@ -97,7 +99,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
     ])
     const { block, answers } = decodeViews(chain, queries, views)
     const stored = byOverride ? decodeStorage(chain, queries, rest.shift()) : undefined
-    overridesRefused ||= byOverride && !stored
+    if (byOverride) refusals = stored ? 0 : refusals + 1
 
     if (stored && stored.block.number !== block.number) {
       if (at !== undefined) throw badAnswer('two calls at one block are of different blocks')

@@ -41,28 +41,39 @@ export function encodeClaim({ vault, user, amount }: DepositRequest): Transactio
  * The last look before a deposit leaves: decodes it and compares every field with what was asked for.
  * Throws on any difference; a difference is our mistake, so it reaches the caller as an internal error.
  */
-export function checkDeposit(request: DepositRequest, operations: readonly Transaction[]): void {
-  checkSingle(request, operations, parseDeposit)
+export function checkDeposit(
+  operation: DepositOperation,
+  request: DepositRequest,
+  transactions: readonly Transaction[],
+): void {
+  checkSingle(operation, request, transactions, parseDeposit)
 }
 
 /** The same last look for a claim. */
-export function checkClaim(request: DepositRequest, operations: readonly Transaction[]): void {
-  checkSingle(request, operations, parseClaim)
+export function checkClaim(request: DepositRequest, transactions: readonly Transaction[]): void {
+  checkSingle('claim', request, transactions, parseClaim)
 }
 
-type Terms = { readonly amount: bigint; readonly receiver: Address; readonly payer?: Address }
+type Terms = {
+  readonly operation: DepositOperation | 'claim'
+  readonly amount: bigint
+  readonly receiver: Address
+  readonly payer?: Address
+}
 
 function checkSingle(
+  operation: Terms['operation'],
   { vault, user, amount, payer = user }: DepositRequest,
-  operations: readonly Transaction[],
+  transactions: readonly Transaction[],
   parse: (data: Hex) => Terms,
 ): void {
-  const [operation, ...more] = operations
-  if (!operation || more.length > 0) throw new Error('There is not exactly one operation.')
-  const terms = parse(operation.data)
+  const [transaction, ...more] = transactions
+  if (!transaction || more.length > 0) throw new Error('There is not exactly one operation.')
+  const terms = parse(transaction.data)
   const right =
-    isAddressEqual(operation.to, vault.address) &&
-    operation.value === 0n &&
+    isAddressEqual(transaction.to, vault.address) &&
+    transaction.value === 0n &&
+    terms.operation === operation &&
     terms.amount === amount &&
     isAddressEqual(terms.receiver, user) &&
     isAddressEqual(terms.payer ?? payer, payer)
@@ -70,15 +81,15 @@ function checkSingle(
 }
 
 function parseDeposit(data: Hex): Terms {
-  const { functionName, args } = decodeFunctionData({ abi: [...erc4626Abi, ...lagoonAbi], data })
-  if (functionName === 'requestDeposit') return { amount: args[0], receiver: args[1], payer: args[2] }
-  if (functionName === 'syncDeposit' && args[2] === zeroAddress) return { amount: args[0], receiver: args[1] }
-  if (functionName === 'deposit' && args.length === 2) return { amount: args[0], receiver: args[1] }
+  const { functionName: operation, args } = decodeFunctionData({ abi: [...erc4626Abi, ...lagoonAbi], data })
+  if (operation === 'requestDeposit') return { operation, amount: args[0], receiver: args[1], payer: args[2] }
+  if (operation === 'syncDeposit' && args[2] === zeroAddress) return { operation, amount: args[0], receiver: args[1] }
+  if (operation === 'deposit' && args.length === 2) return { operation, amount: args[0], receiver: args[1] }
   throw new Error('The operation is no deposit.')
 }
 
 function parseClaim(data: Hex): Terms {
   const { functionName, args } = decodeFunctionData({ abi: lagoonAbi, data })
-  if (functionName === 'deposit') return { amount: args[0], receiver: args[1], payer: args[2] }
+  if (functionName === 'deposit') return { operation: 'claim', amount: args[0], receiver: args[1], payer: args[2] }
   throw new Error('The operation is no claim.')
 }

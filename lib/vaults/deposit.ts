@@ -50,7 +50,7 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
   const approval = encodeApprovals(spending, needed)
   const operations = [encodeDeposit(operation, request)]
   checkApprovals(spending, approval)
-  checkDeposit(request, operations)
+  checkDeposit(operation, request, operations)
 
   const simulated = { none, exact, reset }[needed]
   const chosen = simulated && [

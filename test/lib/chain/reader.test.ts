@@ -241,7 +241,7 @@ describe('a node without state overrides', () => {
     },
   )
 
-  test('Over HTTP: a refused override is followed by one batch of pinned words, and never tried again', async ({
+  test('Over HTTP: a refused override is followed by one batch of pinned words, and after two not tried again', async ({
     world,
     wire,
   }) => {
@@ -267,6 +267,7 @@ describe('a node without state overrides', () => {
       { method: 'eth_getStorageAt', params: [world.vault, EPOCHS, numberToHex(block)] },
     ])
 
+    await readVault(reader, world)
     wire.bodies.length = 0
     await changeBoth(world)
     const second = await readVault(reader, world)
@@ -287,8 +288,24 @@ describe('a node without state overrides', () => {
     expect(recorded.batches.flat().filter(({ method }) => method === 'eth_chainId')).toHaveLength(1)
   })
 
+  test('A node that refuses overrides once is asked with them again', async ({ world, rpc }) => {
+    let faults = 1
+    const faltering: Rpc = (requests) => (faults-- > 0 ? refusing(rpc)(requests) : rpc(requests))
+    const asked: RpcRequest[] = []
+    const reader = chainReader(BASE, (requests) => {
+      asked.push(...requests)
+      return faltering(requests)
+    })
+    await readVault(reader, world)
+    asked.length = 0
+    await readVault(reader, world)
+    expect(asked.some(hasOverrides)).toBe(true)
+    expect(asked.some(({ method }) => method === 'eth_getStorageAt')).toBe(false)
+  })
+
   test('A node that is known to refuse overrides shows its views the real words', async ({ world, rpc }) => {
     const reader = chainReader(BASE, refusing(rpc))
+    await readVault(reader, world)
     await readVault(reader, world)
     expect((await reader.readOne(totalAssets(world), pretending(world, 77n))).value).toBe(0n)
   })

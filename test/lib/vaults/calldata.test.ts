@@ -77,7 +77,7 @@ const everyOperation = (Object.keys(OPERATIONS) as Operation[]).map((operation) 
 /** The check that this kind of operation goes through. */
 function check(operation: Operation, { payer, ...request }: Request, operations: readonly Transaction[]): void {
   if (operation === 'claim') checkClaim(request, operations)
-  else checkDeposit({ ...request, payer }, operations)
+  else checkDeposit(operation, { ...request, payer }, operations)
 }
 
 describe('what is encoded', () => {
@@ -189,7 +189,17 @@ describe('the last look', () => {
     fc.assert(
       fc.property(paidByOther, ({ request }) => {
         const swapped = encodeDeposit('requestDeposit', { ...request, user: request.payer, payer: request.user })
-        expect(() => checkDeposit(request, [swapped])).toThrow()
+        expect(() => checkDeposit('requestDeposit', request, [swapped])).toThrow()
+      }),
+    )
+  })
+
+  test('Another operation than the one that the vault takes does not pass', () => {
+    const names = ['deposit', 'requestDeposit', 'syncDeposit'] as const
+    fc.assert(
+      fc.property(anySetting, fc.constantFrom(...names), fc.constantFrom(...names), ({ request }, asked, given) => {
+        fc.pre(asked !== given)
+        expect(() => checkDeposit(asked, request, [encodeDeposit(given, request)])).toThrow()
       }),
     )
   })
