@@ -5,6 +5,7 @@ import { test as base, vi } from 'vitest'
 import { seedClient } from '../../infra/admin/operations.ts'
 import { ACCOUNTS, type LocalAccount } from '../../infra/local/accounts.ts'
 import { type Backends, startBackends } from '../../infra/local/backends.ts'
+import type { LocalChain } from '../../infra/local/chains.ts'
 import { startGateway } from '../../infra/local/gateway.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
 import { startWire, type Wire } from './wire.ts'
@@ -56,13 +57,19 @@ export const test = base
   })
   /** The same service in new containers, which remember nothing and read their configuration afresh. */
   .extend('coldService', async ({ service }, { onCleanup }): Promise<Service> => {
-    vi.resetModules()
-    const { startGateway } = await import('../../infra/local/gateway.ts')
-    const gateway = await startGateway(GATEWAY)
-    onCleanup(gateway.stop)
-    const baseUrl = `http://127.0.0.1:${gateway.port}`
-    return { ...service, baseUrl, call: callerOf(baseUrl, service.apiKey) }
+    const cold = await startAnew(service)
+    onCleanup(cold.stop)
+    return cold.service
   })
+
+/** The same service in new containers, which remember nothing and read their environment and configuration afresh. */
+export async function startAnew(service: Service): Promise<{ service: Service; stop: () => Promise<void> }> {
+  vi.resetModules()
+  const { startGateway } = await import('../../infra/local/gateway.ts')
+  const { port, stop } = await startGateway(GATEWAY)
+  const baseUrl = `http://127.0.0.1:${port}`
+  return { service: { ...service, baseUrl, call: callerOf(baseUrl, service.apiKey) }, stop }
+}
 
 const GATEWAY = { port: 0, cors: { allowOrigins: ['https://wallet.example'] }, schedule: false }
 
@@ -93,27 +100,32 @@ async function startService(): Promise<{ service: Service; stop: () => Promise<v
     table,
     call: callerOf(baseUrl, apiKey),
     createClient: createSeededClient,
-    async send(chainId, user, transactions) {
-      const chain = backends.chains.find((candidate) => candidate.chainId === chainId)
-      const wallet = createClient({
-        account: privateKeyToAccount(user.privateKey),
-        transport: http(chain?.rpcUrl),
-        pollingInterval: 10,
-      })
-      const receipts: TransactionReceipt[] = []
-      for (const { to, data, value } of transactions) {
-        // With a gas limit of its own a transaction that reverts is mined too, instead of refused.
-        const hash = await sendTransaction(wallet, { to, data, value: BigInt(value), gas: 3_000_000n, chain: null })
-        receipts.push(await waitForTransactionReceipt(wallet, { hash }))
-      }
-      return receipts
-    },
+    send: senderOn(backends.chains),
   }
   const stop = async () => {
     await gateway.stop()
     await Promise.all([...Object.values(rpc), table, backends].map((part) => part.stop()))
   }
   return { service, stop }
+}
+
+/** Signs and sends transactions on these chains, in order, with a plain viem wallet. */
+export function senderOn(chains: readonly LocalChain[]): Service['send'] {
+  return async (chainId, user, transactions) => {
+    const chain = chains.find((candidate) => candidate.chainId === chainId)
+    const wallet = createClient({
+      account: privateKeyToAccount(user.privateKey),
+      transport: http(chain?.rpcUrl),
+      pollingInterval: 10,
+    })
+    const receipts: TransactionReceipt[] = []
+    for (const { to, data, value } of transactions) {
+      // With a gas limit of its own a transaction that reverts is mined too, instead of refused.
+      const hash = await sendTransaction(wallet, { to, data, value: BigInt(value), gas: 3_000_000n, chain: null })
+      receipts.push(await waitForTransactionReceipt(wallet, { hash }))
+    }
+    return receipts
+  }
 }
 
 function callerOf(baseUrl: string, firstKey: string): Service['call'] {

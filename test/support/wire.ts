@@ -27,6 +27,8 @@ export type Wire = {
   /** The bodies of all requests since the last `reset`. */
   readonly bodies: string[]
   behaviour: Behaviour
+  /** What every request waits for before it is passed on. */
+  hold: Promise<unknown> | undefined
   /** Rewrites an answer before it is passed on. */
   rewrite: ((answer: string, request: string) => string) | undefined
   /** Rewrites a request before it is passed on. */
@@ -68,6 +70,7 @@ export async function startWire(target: string): Promise<Wire> {
     for await (const chunk of request) chunks.push(chunk)
     const body = Buffer.concat(chunks)
     wire.bodies.push(body.toString())
+    await wire.hold
 
     if (wire.behaviour === 'never answer') await sleep(20_000, undefined, { ref: false })
     if (wire.behaviour === 'refuse connections' || wire.behaviour === 'never answer') {
@@ -108,11 +111,13 @@ export async function startWire(target: string): Promise<Wire> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     bodies: [],
     behaviour: 'pass',
+    hold: undefined,
     rewrite: undefined,
     rewriteRequest: undefined,
     reset() {
       wire.bodies.length = 0
       wire.behaviour = 'pass'
+      wire.hold = undefined
       wire.rewrite = undefined
       wire.rewriteRequest = undefined
     },
