@@ -28,7 +28,6 @@ import {
   parseDeposits,
   parseFillOutcome,
   parseMessage,
-  type RelayData,
   relayHash,
 } from '../../../lib/bridge/events.ts'
 import type { Log } from '../../../lib/chain/logs.ts'
@@ -219,6 +218,8 @@ describe('The relay hash', () => {
     )
   })
 })
+
+type RelayData = BridgeDeposit['relayData']
 
 /** The relay data twelve times, each with another part changed. */
 function variations(relayData: RelayData): RelayData[] {
