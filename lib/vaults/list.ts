@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChainReader } from '../chain/reader.ts'
 import { logger } from '../logger.ts'
 import { annualYield, type PricePoint } from './apy.ts'
@@ -26,6 +27,7 @@ type Dependencies = {
 const YIELD_SECONDS = 7 * 86_400
 /** The price of a week ago moves slowly, and asking for it costs a round trip. */
 const PAST_PRICES_MS = 15 * 60_000
+const PATIENCE_MS = 800
 
 /**
  * Returns the function that lists vaults with their live state, chains side by side, one round trip each, plus one
@@ -54,10 +56,16 @@ export function listVaults({ readerOf, states, now }: Dependencies) {
   async function weekAgo(reader: ChainReader, vaults: readonly Vault[], before: bigint) {
     const unknown = vaults.filter((vault) => now() - (pastPrices.get(keyOf(vault))?.at ?? 0) > PAST_PRICES_MS)
     if (unknown.length > 0) {
-      const window = { before, seconds: YIELD_SECONDS }
-      // A node without old state is no reason to fail: there is no yield to show then.
-      const prices = await readPastSharePrices(reader, unknown, window).catch(() => [])
-      for (const [index, vault] of unknown.entries()) pastPrices.set(keyOf(vault), { at: now(), price: prices[index] })
+      const remember = (prices: readonly (PricePoint | undefined)[]) => {
+        for (const [index, vault] of unknown.entries()) {
+          pastPrices.set(keyOf(vault), { at: now(), price: prices[index] })
+        }
+      }
+      // A node without old state, or a slow one, is no reason to fail or to wait: there is no yield to show then.
+      const asked = readPastSharePrices(reader, unknown, { before, seconds: YIELD_SECONDS }).then(remember, () =>
+        remember([]),
+      )
+      await Promise.race([asked, sleep(PATIENCE_MS, undefined, { ref: false })])
     }
     return vaults.map((vault) => pastPrices.get(keyOf(vault))?.price)
   }
