@@ -1,0 +1,178 @@
+import { existsSync, globSync } from 'node:fs'
+import { build } from 'esbuild'
+import { describe, expect, test } from 'vitest'
+import { endpoints, jobs } from '../../functions/contracts.ts'
+import { ERRORS } from '../../lib/errors.ts'
+import type { EndpointContract, JobContract } from '../../lib/lambda/contract.ts'
+import { errorsOf } from '../../lib/lambda/openapi.ts'
+import { PROMISED } from '../support/errors.ts'
+
+const ENDPOINTS = Object.entries<EndpointContract>(endpoints)
+const CONTRACTS = Object.entries<EndpointContract | JobContract>({ ...endpoints, ...jobs })
+const FILES = globSync('functions/**/contract.ts')
+
+test('Every contract in functions/ is listed, under the name of its folder, and nothing else is', async () => {
+  expect(FILES.length).toBeGreaterThan(0)
+  const found = await Promise.all(
+    FILES.map(async (file) => {
+      const { contract } = await import(/* @vite-ignore */ `../../${file}`)
+      return [file.replace(/^functions\/(.*)\/contract\.ts$/, '$1'), contract] as const
+    }),
+  )
+  expect(Object.keys({ ...endpoints, ...jobs }).sort()).toEqual(found.map(([name]) => name).sort())
+  for (const [name, contract] of found) expect(Object.fromEntries(CONTRACTS)[name]).toBe(contract)
+})
+
+test.for(CONTRACTS.map(([name]) => [name]))('%s has its work beside its promise', ([name]) => {
+  expect(existsSync(`functions/${name}/handler.ts`)).toBe(true)
+})
+
+test('Every handler has a contract', () => {
+  const folders = globSync('functions/**/handler.ts').map((file) => file.replace(/\/handler\.ts$/, ''))
+  expect(folders.filter((folder) => !existsSync(`${folder}/contract.ts`))).toEqual([])
+})
+
+test.for(CONTRACTS)('%s says in sentences what it does and what its failure means', ([, { summary, impact }]) => {
+  for (const text of [summary, impact]) expect(text).toMatch(/^[A-Z][^\n]{10,}[^.!?]\.$/)
+})
+
+describe('A contract of an endpoint', () => {
+  test.for(ENDPOINTS)('has an error for each field, in the order of the fields: %s', ([, { request, invalid }]) => {
+    const fields = [request.path, request.query, request.body].flatMap((part) => Object.keys(part?.shape ?? {}))
+    expect(Object.keys(invalid)).toEqual(fields)
+  })
+
+  test.for(ENDPOINTS)('checks path, query and body in this order: %s', ([, { request }]) => {
+    const order = ['path', 'query', 'body']
+    expect(Object.keys(request)).toEqual(order.filter((part) => part in request))
+  })
+
+  test.for(ENDPOINTS)(
+    'has a path schema for exactly the parameters of its path: %s',
+    ([, { path, aliases = [], request }]) => {
+      const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+      expect(Object.keys(request.path?.shape ?? {})).toEqual(parameters)
+      for (const alias of aliases) expect(alias).not.toContain('{')
+    },
+  )
+
+  test.for(ENDPOINTS)('refuses unknown fields of a body: %s', ([, { request }]) => {
+    const unknown = request.body?.safeParse({ surelyUnknown: 1 }).error?.issues.map(({ code }) => code)
+    expect(unknown ?? ['unrecognized_keys']).toContain('unrecognized_keys')
+  })
+
+  test.for(ENDPOINTS)('declares errors that exist, each once, and 200 as its success: %s', ([, contract]) => {
+    const codes = errorsOf(contract)
+    expect(new Set(codes).size).toBe(codes.length)
+    for (const code of codes) expect(ERRORS).toHaveProperty(code)
+    expect(new Set(contract.errors).size).toBe(contract.errors.length)
+  })
+
+  test.for(ENDPOINTS)(
+    'that is about a client or carries calldata is not to be stored: %s',
+    ([, { caller, cacheControl }]) => {
+      if (caller === 'client') expect(cacheControl).toBe('no-store')
+      expect(cacheControl).toMatch(/^(no-store|public, max-age=\d+)$/)
+    },
+  )
+})
+
+describe('The routes', () => {
+  const routes = ENDPOINTS.flatMap(([, { method, path, aliases = [] }]) =>
+    [path, ...aliases].map((one) => `${method} ${one}`),
+  )
+
+  test('are each taken once, whatever their parameters are called', () => {
+    const shapes = routes.map((route) => route.replaceAll(/\{\w+\}/g, '{}'))
+    expect(new Set(shapes).size).toBe(routes.length)
+  })
+
+  test('are those of the interface', () => {
+    expect(routes).toEqual(
+      expect.arrayContaining([
+        'GET /defi-vaults/v1/vaults',
+        'POST /defi-vaults/v1/defi/vault/deposit',
+        'POST /defi-vaults/v1/defi/vault/claim',
+        'GET /defi-vaults/v1/defi/vault/{vaultAddress}/deposit-status',
+        'GET /defi-vaults/v1/defi/cross-chain/{txHash}/status',
+        'GET /defi-vaults/v1/defi/cross-chain/status',
+        'GET /health',
+        'GET /openapi.json',
+        'ANY $default',
+      ]),
+    )
+  })
+
+  test('ask who calls, but for those that everybody may ask', () => {
+    const open = ENDPOINTS.filter(([, { caller }]) => caller === 'anyone').map(([, { path }]) => path)
+    const allowed = ['/health', '/openapi.json', '$default', '/auth/register/init']
+    expect(open.filter((path) => !allowed.includes(path))).toEqual([])
+  })
+})
+
+describe('A job', () => {
+  test.for(Object.entries<JobContract>(jobs))(
+    '%s takes every input that it is scheduled with',
+    ([, { runs, event, everyMinutes }]) => {
+      expect(runs.length).toBeGreaterThan(0)
+      for (const run of runs) expect(event.safeDecode(run).success).toBe(true)
+      expect(Number.isInteger(everyMinutes) && everyMinutes > 0).toBe(true)
+    },
+  )
+})
+
+/** What a contract may not bring along: it must cost nothing to read. */
+const DOES_SOMETHING =
+  /@aws-sdk|@smithy|@middy|@aws-lambda-powertools|lib\/aws\/|lib\/logger\.ts|handler\.ts$|(table|reader|readers|rpc)\.ts$|lib\/lambda\/(?!contract\.ts|env\.ts)/
+
+test.for([...FILES, 'functions/contracts.ts'].map((file) => [file]))(
+  '%s brings along nothing that does anything',
+  async ([file]) => {
+    const { metafile } = await build({
+      entryPoints: [file as string],
+      bundle: true,
+      write: false,
+      metafile: true,
+      format: 'esm',
+      platform: 'node',
+      mainFields: ['module', 'main'],
+      logLevel: 'silent',
+    })
+    const inputs = Object.keys(metafile.inputs)
+    expect(inputs).toContain(file)
+    expect(inputs.filter((input) => DOES_SOMETHING.test(input))).toEqual([])
+    // Packages may know built-in modules that are shaken off; our own files may not ask for any.
+    const own = Object.entries(metafile.inputs).filter(([input]) => !input.includes('node_modules'))
+    const builtIns = own.flatMap(([, { imports }]) => imports.filter(({ external }) => external))
+    expect(builtIns.map(({ path }) => path)).toEqual([])
+  },
+)
+
+describe('The errors', () => {
+  test('have the statuses and texts that were promised', () => {
+    const known = Object.entries(ERRORS).map(([code, { status, error }]) => [code, [status, error]])
+    expect(Object.fromEntries(known)).toEqual(PROMISED)
+  })
+
+  test('have one text for one meaning: a text stands for several codes only where the trouble is elsewhere', () => {
+    const byText = Map.groupBy(Object.entries(ERRORS), ([, { error }]) => error)
+    const shared = [...byText].filter(([, entries]) => entries.length > 1).map(([text]) => text)
+    expect(shared).toEqual(['Upstream unavailable'])
+  })
+
+  test('are called by stable words in snake_case', () => {
+    for (const code of Object.keys(ERRORS)) expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/)
+  })
+
+  test('tell in a sentence what to do, and when to come back where that helps', () => {
+    for (const [code, definition] of Object.entries(ERRORS)) {
+      expect(definition.message, code).toMatch(/^[A-Z].*\.$/)
+      expect('retryAfterSeconds' in definition, code).toBe(definition.status === 503)
+    }
+  })
+
+  test('can each be answered by some endpoint', () => {
+    const declared = new Set<string>(ENDPOINTS.flatMap(([, contract]) => errorsOf(contract)))
+    expect(Object.keys(ERRORS).filter((code) => !declared.has(code))).toEqual([])
+  })
+})
