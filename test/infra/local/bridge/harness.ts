@@ -93,7 +93,7 @@ export function word(address: Address): Hex {
 }
 
 /** Asks a chain. */
-export function clientOf({ rpcUrl }: { readonly rpcUrl: string }) {
+function clientOf({ rpcUrl }: { readonly rpcUrl: string }) {
   return createClient({ transport: http(rpcUrl) })
 }
 
