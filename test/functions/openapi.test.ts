@@ -1,0 +1,328 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import type { Address } from 'viem'
+import { describe, expect } from 'vitest'
+import * as z from 'zod'
+import { endpoints } from '../../functions/contracts.ts'
+import { settle } from '../../infra/local/curator.ts'
+import { ERRORS, type ErrorCode } from '../../lib/errors.ts'
+import type { EndpointContract } from '../../lib/lambda/contract.ts'
+import { errorsOf } from '../../lib/lambda/openapi.ts'
+import { test as base, type HttpReply, type Service, USERS } from '../support/service.ts'
+
+type JsonSchema = Record<string, unknown>
+type Content = { readonly 'application/json': { readonly schema: JsonSchema } }
+type Operation = {
+  readonly operationId: string
+  readonly summary: string
+  readonly security: readonly JsonSchema[]
+  readonly parameters: readonly {
+    readonly name: string
+    readonly in: string
+    readonly required: boolean
+    readonly schema: JsonSchema
+  }[]
+  readonly requestBody?: { readonly required: boolean; readonly content: Content }
+  readonly responses: Readonly<
+    Record<string, { readonly description: string; readonly headers: JsonSchema; readonly content: Content }>
+  >
+}
+type Document = {
+  readonly openapi: string
+  readonly info: { readonly version: string }
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>>; readonly securitySchemes: JsonSchema }
+}
+
+const DOCUMENTED = Object.entries<EndpointContract>(endpoints).filter(([, { path }]) => path !== '$default')
+const [USER] = USERS
+const NOBODYS_VAULT = '0x00000000000000000000000000000000000000A1'
+const HASH = `0x${'5c'.repeat(32)}`
+
+const test = base
+  .extend('document', async ({ service }): Promise<Document> => {
+    const { body } = await service.call('GET', '/openapi.json', { key: null })
+    return body
+  })
+  .extend('operationOf', ({ document }) => (name: string): Operation => {
+    const { method, path } = Object.fromEntries(DOCUMENTED)[name] as EndpointContract
+    return document.paths[path]?.[method.toLowerCase()] as Operation
+  })
+
+/** The schema with its references put in, and with nothing allowed beyond what it names. */
+function closed(schema: unknown, { components }: Document): JsonSchema {
+  const close = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(close)
+    if (typeof value !== 'object' || value === null) return value
+    const { $ref, ...rest } = value as JsonSchema
+    if (typeof $ref === 'string') return close(components.schemas[$ref.split('/').at(-1) ?? ''])
+    const inner = Object.fromEntries(Object.entries(rest).map(([name, part]) => [name, close(part)]))
+    const isObject = inner['type'] === 'object' && inner['properties'] !== undefined
+    return isObject && !('additionalProperties' in inner) ? { ...inner, additionalProperties: false } : inner
+  }
+  return close(schema) as JsonSchema
+}
+
+/** What is wrong with a value by a JSON Schema; undefined when nothing is. */
+function problemsOf(schema: JsonSchema, value: unknown): string | undefined {
+  const { error } = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]).safeParse(value)
+  return error && z.prettifyError(error)
+}
+
+describe('The document', () => {
+  test('is valid OpenAPI 3.1', async ({ document }) => {
+    const validator = new Validator()
+    expect(await validator.validate(structuredClone(document))).toEqual({ valid: true })
+    expect(validator.version).toBe('3.1')
+  })
+
+  test('is of the version that runs, and looks the same each time', async ({ service, document }) => {
+    expect(document.info.version).toBe('0.0.0-test')
+    const again = await service.call('GET', '/openapi.json')
+    expect(again.body).toEqual(document)
+  })
+
+  test('has every route of the contracts and no other', ({ document }) => {
+    const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    const promised = DOCUMENTED.map(([, { method, path }]) => `${method} ${path}`)
+    expect(documented.sort()).toEqual(promised.sort())
+  })
+
+  test('calls every operation by a name of its own', ({ document }) => {
+    const ids = Object.values(document.paths).flatMap((methods) =>
+      Object.values(methods).map(({ operationId }) => operationId),
+    )
+    expect(new Set(ids).size).toBe(ids.length)
+    for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9]+$/)
+  })
+
+  test('points nowhere but into itself', ({ document }) => {
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference)
+    expect(references.length).toBeGreaterThan(0)
+    for (const reference of references) {
+      const name = /^#\/components\/schemas\/(\w+)$/.exec(reference ?? '')?.[1]
+      expect(document.components.schemas).toHaveProperty(name ?? 'nothing')
+    }
+  })
+
+  test.for(DOCUMENTED)('has every error of %s, by status, with code and text', ([name, contract], { operationOf }) => {
+    const { responses } = operationOf(name)
+    const codes = errorsOf(contract)
+    const statuses = new Set(['200', ...codes.map((code) => ERRORS[code].status.toString())])
+    expect(Object.keys(responses).sort()).toEqual([...statuses].sort())
+    for (const code of codes) {
+      const { status, error } = ERRORS[code]
+      const response = responses[status]
+      expect(response?.description).toContain(`\`${code}\`: ${error}.`)
+      expect(response?.content['application/json'].schema).toMatchObject({
+        allOf: [
+          { $ref: '#/components/schemas/Error' },
+          {
+            properties: {
+              code: { enum: expect.arrayContaining([code]) },
+              error: { enum: expect.arrayContaining([error]) },
+            },
+          },
+        ],
+      })
+    }
+  })
+
+  test.for(DOCUMENTED)('has the parameters, the body and the key of %s', ([name, contract], { operationOf }) => {
+    const { parameters, requestBody, security, summary } = operationOf(name)
+    const { path, query, body } = contract.request
+    const names = [path, query].flatMap((part) => Object.keys(part?.shape ?? {}))
+    expect(parameters.map((parameter) => parameter.name)).toEqual(names)
+    for (const parameter of parameters) {
+      expect(parameter.required || parameter.in === 'query').toBe(true)
+      expect(parameter.schema).toMatchObject({ type: 'string' })
+    }
+    const documented = requestBody?.content['application/json'].schema
+    expect(Object.keys((documented?.['properties'] ?? {}) as object)).toEqual(Object.keys(body?.shape ?? {}))
+    expect(requestBody === undefined || documented?.['additionalProperties'] === false).toBe(true)
+    expect(security).toEqual(contract.caller === 'client' ? [{ apiKey: [] }] : [])
+    expect(summary).toBe(contract.summary)
+  })
+
+  test('says what is required of a body as the service does', ({ operationOf }) => {
+    const deposit = operationOf('vaults/deposit').requestBody?.content['application/json'].schema as JsonSchema
+    expect(deposit['required']).toEqual(['vaultAddress', 'amount', 'userAddress'])
+    const right = { vaultAddress: NOBODYS_VAULT, amount: '1', userAddress: USER.address }
+    expect(problemsOf(deposit, right)).toBeUndefined()
+    for (const wrong of [
+      {},
+      { ...right, srcChainID: 1 },
+      { ...right, amount: '01' },
+      { ...right, amount: 1 },
+      { ...right, vaultAddress: 'x' },
+    ]) {
+      expect(problemsOf(deposit, wrong)).toBeDefined()
+    }
+  })
+
+  test('names the header of the key', ({ document }) => {
+    expect(document.components.securitySchemes).toEqual({
+      apiKey: { type: 'apiKey', in: 'header', name: 'x-join-key' },
+    })
+  })
+})
+
+type Ask = (service: Service, vaults: Vaults) => Promise<HttpReply>
+type Vaults = { readonly asyncVault: Address; readonly syncVault: Address; readonly otherUsdc: Address }
+
+const deposit =
+  (choose: (vaults: Vaults) => unknown, extra: (vaults: Vaults) => object = () => ({})): Ask =>
+  (service, vaults) =>
+    service.call('POST', endpoints['vaults/deposit'].path, {
+      body: { vaultAddress: choose(vaults), amount: '50000000', userAddress: USER.address, ...extra(vaults) },
+    })
+const claim =
+  (choose: (vaults: Vaults) => unknown, extra: object = {}): Ask =>
+  (service, vaults) =>
+    service.call('POST', endpoints['vaults/claim'].path, {
+      body: { vaultAddress: choose(vaults), userAddress: USER.address, ...extra },
+    })
+const status =
+  (choose: (vaults: Vaults) => string, query = `?userAddress=${USER.address}`): Ask =>
+  (service, vaults) =>
+    service.call('GET', endpoints['vaults/deposit-status'].path.replace('{vaultAddress}', choose(vaults)) + query)
+const crossChain =
+  (hash: string, query: string): Ask =>
+  (service) =>
+    service.call('GET', endpoints['vaults/cross-chain-status'].path.replace('{txHash}', hash) + query)
+const list =
+  (key?: string): Ask =>
+  (service) =>
+    service.call('GET', endpoints['vaults/list'].path, { ...(key !== undefined && { key }) })
+const get =
+  (path: string): Ask =>
+  (service) =>
+    service.call('GET', path)
+const withWires =
+  (behaviour: 'answer 500' | 'answer HTML', ask: Ask): Ask =>
+  (service, vaults) => {
+    for (const wire of Object.values(service.rpc)) wire.behaviour = behaviour
+    return ask(service, vaults)
+  }
+
+const fromArbitrum = ({ otherUsdc }: Vaults) => ({ srcChainId: 42161, srcToken: otherUsdc })
+
+/** Live requests by endpoint: successes as `ok`, and errors by their code. */
+const LIVE: readonly (readonly [name: keyof typeof endpoints, ErrorCode | 'ok', what: string, Ask])[] = [
+  ['system/health', 'ok', 'health', get('/health')],
+  ['system/openapi', 'ok', 'itself', get('/openapi.json')],
+  ['vaults/list', 'ok', 'all vaults', list()],
+  ['vaults/list', 'ok', 'all vaults while no chain answers', withWires('answer 500', list())],
+  ['vaults/list', 'missing_api_key', 'no key', list('')],
+  ['vaults/list', 'invalid_api_key', 'a wrong key', list('x')],
+  ['vaults/deposit', 'ok', 'a deposit to be settled', deposit(({ asyncVault }) => asyncVault)],
+  ['vaults/deposit', 'ok', 'a deposit at once', deposit(({ syncVault }) => syncVault)],
+  [
+    'vaults/deposit',
+    'ok',
+    'a deposit that would revert',
+    deposit(
+      ({ syncVault }) => syncVault,
+      () => ({ amount: (2n ** 255n).toString() }),
+    ),
+  ],
+  ['vaults/deposit', 'ok', 'a deposit from another chain', deposit(({ asyncVault }) => asyncVault, fromArbitrum)],
+  [
+    'vaults/deposit',
+    'unknown_field',
+    'a misspelt field',
+    deposit(
+      ({ asyncVault }) => asyncVault,
+      () => ({ srcChainID: 1 }),
+    ),
+  ],
+  ['vaults/deposit', 'missing_or_invalid_vault_address', 'no address', deposit(() => 5)],
+  ['vaults/deposit', 'vault_not_found', 'an unknown vault', deposit(() => NOBODYS_VAULT)],
+  ['vaults/deposit', 'payload_too_large', 'a large body', deposit(() => 'x'.repeat(20_000))],
+  [
+    'vaults/deposit',
+    'upstream_unavailable',
+    'a chain that is down',
+    withWires(
+      'answer 500',
+      deposit(({ asyncVault }) => asyncVault),
+    ),
+  ],
+  [
+    'vaults/deposit',
+    'upstream_bad_answer',
+    'a chain that is confused',
+    withWires(
+      'answer HTML',
+      deposit(({ asyncVault }) => asyncVault),
+    ),
+  ],
+  ['vaults/deposit-status', 'ok', 'a settled deposit', status(({ asyncVault }) => asyncVault)],
+  ['vaults/deposit-status', 'missing_or_invalid_user_address', 'no user', status(({ asyncVault }) => asyncVault, '')],
+  [
+    'vaults/deposit-status',
+    'deposit_status_not_applicable',
+    'a synchronous vault',
+    status(({ syncVault }) => syncVault),
+  ],
+  ['vaults/claim', 'ok', 'a settled deposit', claim(({ asyncVault }) => asyncVault)],
+  [
+    'vaults/claim',
+    'no_claimable_deposit',
+    'nothing settled',
+    claim(({ asyncVault }) => asyncVault, { userAddress: USERS[1].address }),
+  ],
+  ['vaults/claim', 'claim_not_applicable', 'a synchronous vault', claim(({ syncVault }) => syncVault)],
+  ['vaults/cross-chain-status', 'ok', 'a hash that nobody has seen', crossChain(HASH, '?srcChainId=8453')],
+  ['vaults/cross-chain-status', 'invalid_tx_hash', 'no hash', crossChain('x', '?srcChainId=8453')],
+  ['vaults/cross-chain-status', 'missing_src_chain_id', 'no chain', crossChain(HASH, '')],
+  ['vaults/cross-chain-status', 'unsupported_src_chain_id', 'another chain', crossChain(HASH, '?srcChainId=2')],
+]
+
+const liveTest = test.extend('vaults', { scope: 'file' }, async ({ sharedService }): Promise<Vaults> => {
+  const [chain, other] = sharedService.backends.chains as [
+    Service['backends']['chains'][number],
+    Service['backends']['chains'][number],
+  ]
+  const addressOf = (type: 'async' | 'sync') => chain.vaults.find((vault) => vault.type === type)?.address as Address
+  const asyncVault = addressOf('async')
+  // A settled deposit of the user's, to be claimed and asked about.
+  const { body } = await sharedService.call('POST', endpoints['vaults/deposit'].path, {
+    body: { vaultAddress: asyncVault, amount: '1000000', userAddress: USER.address },
+  })
+  await sharedService.send(chain.chainId, USER, [...body.approval, ...body.operations])
+  await settle(chain, asyncVault)
+  const otherUsdc = other.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address
+  return { asyncVault, syncVault: addressOf('sync'), otherUsdc }
+})
+
+describe('A live answer is as the document says:', () => {
+  liveTest.for(LIVE)('%s, %s: %s', async ([name, expected, , ask], { service, vaults, document, operationOf }) => {
+    const { status, body } = await ask(service, vaults)
+    expect(status === 200 ? 'ok' : body.code).toBe(expected)
+
+    const response = operationOf(name).responses[status]
+    const schema = response?.content['application/json'].schema as JsonSchema
+    if (status === 200) {
+      expect(problemsOf(closed(schema, document), body)).toBeUndefined()
+      return
+    }
+    const [error, ofThisStatus] = schema['allOf'] as [JsonSchema, JsonSchema]
+    expect(problemsOf(closed(error, document), body)).toBeUndefined()
+    expect(problemsOf(ofThisStatus, body)).toBeUndefined()
+  })
+
+  test('another body would be found out', ({ document, operationOf }) => {
+    const schema = closed(operationOf('system/health').responses['200']?.content['application/json'].schema, document)
+    expect(problemsOf(schema, { status: 'ok', version: '1' })).toBeUndefined()
+    for (const wrong of [
+      {},
+      { status: 'ok' },
+      { status: 'no', version: '1' },
+      { status: 'ok', version: '1', more: 1 },
+    ]) {
+      expect(problemsOf(schema, wrong)).toBeDefined()
+    }
+  })
+})
