@@ -1,6 +1,6 @@
 import { type Address, createClient, type Hash, http, type TransactionReceipt } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { sendTransaction, waitForTransactionReceipt } from 'viem/actions'
+import { getTransactionReceipt, sendTransaction } from 'viem/actions'
 import { test as base, vi } from 'vitest'
 import { seedClient } from '../../infra/admin/operations.ts'
 import { ACCOUNTS, type LocalAccount } from '../../infra/local/accounts.ts'
@@ -116,13 +116,14 @@ export function senderOn(chains: readonly LocalChain[]): Service['send'] {
     const wallet = createClient({
       account: privateKeyToAccount(user.privateKey),
       transport: http(chain?.rpcUrl),
-      pollingInterval: 10,
     })
     const receipts: TransactionReceipt[] = []
     for (const { to, data, value } of transactions) {
       // With a gas limit of its own a transaction that reverts is mined too, instead of refused.
       const hash = await sendTransaction(wallet, { to, data, value: BigInt(value), gas: 3_000_000n, chain: null })
-      receipts.push(await waitForTransactionReceipt(wallet, { hash }))
+      // viem's own waiting misses a block that comes while it looks at the one before, and waits for ever.
+      const receipt = () => getTransactionReceipt(wallet, { hash }).catch(() => undefined)
+      receipts.push(await vi.waitUntil(receipt, { interval: 5, timeout: 10_000 }))
     }
     return receipts
   }
