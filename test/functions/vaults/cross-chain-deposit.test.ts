@@ -1,0 +1,620 @@
+import {
+  type Address,
+  encodeFunctionData,
+  getAddress,
+  type Hex,
+  parseAbi,
+  parseUnits,
+  type TransactionReceipt,
+  zeroAddress,
+} from 'viem'
+import { describe, expect, vi } from 'vitest'
+import { deployBridge } from '../../../infra/local/bridge.ts'
+import { startChain } from '../../../infra/local/chains.ts'
+import { deployToken, type LagoonGeneration } from '../../../infra/local/deploy.ts'
+import { createRelayer } from '../../../infra/local/relayer.ts'
+import { callRpc } from '../../../infra/local/rpc.ts'
+import {
+  type Bridge,
+  callHandler,
+  test as crossChainTest,
+  HANDLER,
+  type Journey,
+  journeyTo,
+  readPoolCall,
+  startConfigured,
+} from '../../support/cross-chain.ts'
+import { expectError } from '../../support/errors.ts'
+import { type HttpReply, type Service, USERS } from '../../support/service.ts'
+import {
+  type Asset,
+  expectFairGas,
+  expectSuccess,
+  openLagoonVault,
+  openYieldVault,
+  ROLES,
+  sharesFor,
+  type TestVault,
+} from '../../support/vaults.ts'
+
+const [ALICE, BOB] = USERS
+const POOR = { address: getAddress('0x1234567890abcdef1234567890abcdef12345678') }
+
+/** BNB Smart Chain and its USDC. */
+const BNB = { CHAIN: 56, USDC: '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d' } as const
+
+const ASSETS = ['USDC', 'USDT', 'DAI'] as const
+const NAMES: Readonly<Record<number, string>> = { 8453: 'Base', 42161: 'Arbitrum' }
+/** The pool takes a quote that is at most this old, in seconds. */
+const QUOTE_TIME_BUFFER = 3600
+/** Documented upper estimates. */
+const UPPER_APPROVE = 70_000
+const UPPER_BRIDGE = 250_000
+
+type Kind = {
+  readonly kind: string
+  readonly isAsync: boolean
+  readonly protocol: 'lagoon' | 'erc4626'
+  readonly open: (service: Service, place: { asset?: Asset; chainId?: number }) => Promise<TestVault>
+}
+
+/** A vault whose share price is no round number: somebody's settled deposit has gained. */
+async function openSeasonedVault(
+  service: Service,
+  options: { readonly generation: LagoonGeneration; readonly asset?: Asset; readonly chainId?: number },
+): Promise<TestVault> {
+  const vault = await openLagoonVault(service, options)
+  await vault.request(BOB.address, vault.units('1000.000007'))
+  await vault.settle()
+  await vault.settle(vault.units('123.456789'))
+  return vault
+}
+
+const lagoon = (generation: LagoonGeneration): Kind => ({
+  kind: `a Lagoon ${generation} vault`,
+  isAsync: true,
+  protocol: 'lagoon',
+  open: (service, place) => openSeasonedVault(service, { generation, ...place }),
+})
+const inSyncMode = (generation: LagoonGeneration): Kind => ({
+  kind: `a Lagoon ${generation} vault in sync mode`,
+  isAsync: false,
+  protocol: 'lagoon',
+  async open(service, place) {
+    const vault = await openSeasonedVault(service, { generation, ...place })
+    await vault.settleForADay(vault.units('3.141593'))
+    return vault
+  },
+})
+const synchronous: Kind = {
+  kind: 'a synchronous vault',
+  isAsync: false,
+  protocol: 'erc4626',
+  async open(service, place) {
+    const vault = await openYieldVault(service, place)
+    // Yield that came before any share makes the rate odd.
+    await vault.mint(vault.address, 1_234_567n)
+    return vault
+  },
+}
+const ASYNC = (['0.4', '0.5', '0.6'] as const).map(lagoon)
+const SYNC_MODE = (['0.5', '0.6'] as const).map(inSyncMode)
+const KINDS: readonly Kind[] = [synchronous, ...ASYNC, ...SYNC_MODE]
+
+/** What the user got for `amount` that arrived at the vault, whose state before is given. */
+async function expectDeposited(vault: TestVault, { isAsync, protocol }: Kind, amount: bigint, before: Rate) {
+  const virtualShares = protocol === 'lagoon' ? 10n ** BigInt(18 - decimalsOf(vault)) : 1n
+  const [pending, shares] = [
+    isAsync ? await vault.read('pendingDepositRequest', 0n, ALICE.address) : 0n,
+    await vault.read('balanceOf', ALICE.address),
+  ]
+  expect({ pending, shares }).toEqual(
+    isAsync
+      ? { pending: amount, shares: 0n }
+      : { pending: 0n, shares: sharesFor(amount, { ...before, virtualShares }) },
+  )
+}
+
+function decimalsOf({ chain, token }: TestVault): number {
+  return chain.tokens.find(({ address }) => address === token)?.decimals as number
+}
+
+type Rate = { readonly totalAssets: bigint; readonly totalSupply: bigint }
+
+async function rateOf(vault: TestVault): Promise<Rate> {
+  const [totalAssets, totalSupply] = await Promise.all([vault.read('totalAssets'), vault.read('totalSupply')])
+  return { totalAssets, totalSupply }
+}
+
+/** Asks for Alice's deposit and sends it off; all must go well. */
+async function sendOff(
+  journey: Journey,
+  amount: bigint,
+): Promise<{ reply: HttpReply; receipts: TransactionReceipt[] }> {
+  const reply = await journey.ask(ALICE, amount)
+  expect(reply).toMatchObject({ status: 200 })
+  const receipts = await journey.send(ALICE, reply)
+  expectSuccess(receipts)
+  expectFairGas(reply, receipts)
+  return { reply, receipts }
+}
+
+function approvalOf(spender: Address, amount: bigint): Hex {
+  return encodeFunctionData({ abi: parseAbi(['function approve(address, uint256)']), args: [spender, amount] })
+}
+
+const outputOf = ({ body }: HttpReply) => BigInt(body.quote.outputAmount)
+
+/** The service with a third chain, BNB Smart Chain, whose USDC has 18 decimals. */
+const test = crossChainTest.extend('withBnb', { scope: 'file' }, async ({ sharedService }, { onCleanup }) => {
+  const { CHAIN, USDC } = BNB
+  const chain = await startChain({ chainId: CHAIN })
+  const token = { chainId: CHAIN, address: USDC, name: 'Binance-Peg USD Coin', symbol: 'USDC', decimals: 18 }
+  const code = await callRpc(chain, [{ method: 'eth_getCode', params: [await deployToken(chain, token), 'latest'] }])
+  // What a token is called stands in its storage, which tells nothing here.
+  await callRpc(chain, [{ method: 'anvil_setCode', params: [USDC, ...code] }])
+  await deployBridge(chain, [token])
+
+  const chains = [...sharedService.backends.chains, { ...chain, tokens: [token], vaults: [] }]
+  const { stop, ...configured } = await startConfigured(sharedService, { chains, relayer: createRelayer({ chains }) })
+  onCleanup(async () => {
+    await stop()
+    await chain.stop()
+  })
+  return configured
+})
+
+describe('a deposit from another chain', () => {
+  const ways = [
+    { to: 8453, from: 42161 },
+    { to: 42161, from: 8453 },
+  ]
+  const cases = ways.flatMap(({ to, from }) =>
+    KINDS.flatMap((kind) => ASSETS.map((asset) => ({ ...kind, asset, to, way: `${NAMES[from]} to ${NAMES[to]}` }))),
+  )
+
+  test.for(cases)(
+    "$asset from $way into $kind arrive as promised, to the unit, and are the user's",
+    async ({ asset, to, ...kind }, { service, bridge }) => {
+      const vault = await kind.open(service, { asset, chainId: to })
+      const journey = journeyTo(vault, service)
+      const amount = journey.units('1234.567891')
+      const [balance, pooled] = await Promise.all([ALICE.address, journey.pool].map(journey.balanceOf))
+      const [rate, held] = await Promise.all([rateOf(vault), vault.balanceOf(ALICE.address)])
+
+      const { reply, receipts } = await sendOff(journey, amount)
+      const offer = bridge.offers.at(-1)
+      const output = BigInt(offer?.outputAmount ?? 0)
+      expect(reply.body).toEqual({
+        approval: [journey.approving(amount)],
+        operations: [{ to: journey.pool, data: expect.any(String), value: '0' }],
+        protocol: kind.protocol,
+        chainId: to,
+        estimatedGas: expect.any(String),
+        isCrossChain: true,
+        isAsync: kind.isAsync,
+        simulation: { status: 'success' },
+        quote: {
+          inputAmount: `${amount}`,
+          outputAmount: `${output}`,
+          feeTotal: `${amount - output}`,
+          expectedFillSeconds: offer?.estimatedFillTimeSec,
+          expiresAt: new Date((Number(offer?.timestamp) + QUOTE_TIME_BUFFER) * 1000).toISOString(),
+        },
+      })
+      expect(readPoolCall(reply.body.operations[0])).toEqual({
+        depositor: ALICE.address,
+        recipient: HANDLER,
+        inputToken: journey.token.address,
+        outputToken: vault.token,
+        inputAmount: amount,
+        outputAmount: output,
+        destinationChainId: BigInt(to),
+        exclusiveRelayer: zeroAddress,
+        quoteTimestamp: Number(offer?.timestamp),
+        fillDeadline: Number(offer?.fillDeadline),
+        exclusivity: 0,
+        // The fee was quoted for the very message that is sent.
+        message: bridge.asked.at(-1)?.url.searchParams.get('message'),
+      })
+      expect(await Promise.all([ALICE.address, journey.pool].map(journey.balanceOf))).toEqual([
+        (balance as bigint) - amount,
+        (pooled as bigint) + amount,
+      ])
+      expect(await journey.allowance(ALICE.address)).toBe(0n)
+
+      await journey.fill(receipts)
+      await expectDeposited(vault, kind, output, rate)
+      expect(await vault.balanceOf(ALICE.address)).toBe(held)
+      expect(await journey.leftAtHandler()).toEqual({ balance: 0n, allowance: 0n })
+    },
+  )
+
+  test.for(ASYNC)('What arrived in $kind settles into shares that the user claims', async (kind, { service }) => {
+    const vault = await kind.open(service, { asset: 'USDT' })
+    const journey = journeyTo(vault, service)
+    const { reply, receipts } = await sendOff(journey, 50_000_005n)
+    await journey.fill(receipts)
+    expect((await vault.status(ALICE)).body).toMatchObject({
+      status: 'pending',
+      amounts: { pendingDeposit: reply.body.quote.outputAmount },
+    })
+
+    await vault.settle()
+    expect((await vault.status(ALICE)).body).toMatchObject({ status: 'claimable' })
+    const claim = await vault.claim(ALICE)
+    expectSuccess(await vault.send(ALICE, claim))
+    expect(claim.body.claimable).toEqual({
+      assets: reply.body.quote.outputAmount,
+      shares: `${await vault.read('balanceOf', ALICE.address)}`,
+    })
+  })
+
+  test('Two deposits that arrive in one epoch add up', async ({ service }) => {
+    const vault = await openLagoonVault(service, { generation: '0.5' })
+    const journey = journeyTo(vault, service)
+    const first = await sendOff(journey, 5_000_000n)
+    const second = await sendOff(journey, 7_000_000n)
+    await journey.fill(second.receipts)
+    await journey.fill(first.receipts)
+    expect(await vault.read('pendingDepositRequest', 0n, ALICE.address)).toBe(
+      outputOf(first.reply) + outputOf(second.reply),
+    )
+  })
+
+  test.for(ASYNC)('A deposit that arrives in $kind claims a settled one for the user', async (kind, { service }) => {
+    const vault = await kind.open(service, {})
+    await vault.request(ALICE.address, 9_000_009n)
+    await vault.settle()
+    const claimable = BigInt((await vault.status(ALICE)).body.amounts.claimableShares)
+    const journey = journeyTo(vault, service)
+    const { reply, receipts } = await sendOff(journey, 5_000_000n)
+    await journey.fill(receipts)
+    expect(await vault.read('balanceOf', ALICE.address)).toBe(claimable)
+    expect(await vault.read('pendingDepositRequest', 0n, ALICE.address)).toBe(outputOf(reply))
+  })
+})
+
+describe('approvals for the bridge', () => {
+  const AMOUNT = 5_000_000n
+
+  test.for(ASSETS.map((asset) => ({ asset })))(
+    'An allowance of $asset that suffices needs no approval, and what is beyond the amount stays',
+    async ({ asset }, { service }) => {
+      const journey = journeyTo(await openYieldVault(service, { asset }), service)
+      const amount = journey.units('5')
+      await journey.approve(ALICE.address, amount)
+      expect((await sendOff(journey, amount)).reply.body.approval).toEqual([])
+      await journey.approve(ALICE.address, amount + 1n)
+      expect((await sendOff(journey, amount)).reply.body.approval).toEqual([])
+      expect(await journey.allowance(ALICE.address)).toBe(1n)
+      await journey.approve(ALICE.address, 0n)
+    },
+  )
+
+  test.for([{ asset: 'USDC' }, { asset: 'DAI' }] as const)(
+    'An allowance of $asset that is one unit too small is replaced by exactly the amount',
+    async ({ asset }, { service }) => {
+      const journey = journeyTo(await openYieldVault(service, { asset }), service)
+      const amount = journey.units('5')
+      await journey.approve(ALICE.address, amount - 1n)
+      const { reply } = await sendOff(journey, amount)
+      expect(reply.body.approval).toEqual([journey.approving(amount)])
+      expect(await journey.allowance(ALICE.address)).toBe(0n)
+    },
+  )
+
+  test.for([
+    { what: 'of one unit', leftover: 1n },
+    { what: 'one unit too small', leftover: AMOUNT - 1n },
+  ])('An allowance of USDT $what is first set to zero', async ({ leftover }, { service }) => {
+    const journey = journeyTo(await openYieldVault(service, { asset: 'USDT' }), service)
+    await journey.approve(ALICE.address, leftover)
+    const { reply } = await sendOff(journey, AMOUNT)
+    expect(reply.body.approval).toEqual([journey.approving(0n), journey.approving(AMOUNT)])
+    expect(await journey.allowance(ALICE.address)).toBe(0n)
+  })
+
+  test('An allowance for the vault, for the pool of the other chain or by somebody else is none', async ({
+    service,
+  }) => {
+    const vault = await openYieldVault(service)
+    const journey = journeyTo(vault, service)
+    await vault.approve(ALICE.address, AMOUNT)
+    await journey.approve(BOB.address, AMOUNT)
+    const { reply } = await sendOff(journey, AMOUNT)
+    expect(reply.body.approval).toEqual([journey.approving(AMOUNT)])
+    await journey.approve(BOB.address, 0n)
+  })
+})
+
+describe('what cannot be simulated to its end', () => {
+  test.for([
+    { asset: 'USDC', reason: 'ERC20InsufficientBalance' },
+    { asset: 'DAI', reason: 'ERC20InsufficientBalance' },
+    { asset: 'USDT', reason: 'reverted without a reason' },
+  ] as const)(
+    'A user with too little $asset gets the transactions, and is told that they would fail now and why',
+    async ({ asset, reason }, { service }) => {
+      const journey = journeyTo(await openYieldVault(service, { asset }), service)
+      const amount = journey.units('5')
+      await journey.mint(POOR.address, amount - 1n)
+      const { status, body } = await journey.ask(POOR, amount)
+      expect({ status, body }).toMatchObject({
+        status: 200,
+        body: {
+          approval: [journey.approving(amount)],
+          operations: [{ to: journey.pool }],
+          estimatedGas: `${UPPER_APPROVE + UPPER_BRIDGE}`,
+          simulation: { status: 'reverted', reason },
+        },
+      })
+      await journey.mint(POOR.address, 1n)
+      expect((await journey.ask(POOR, amount)).body.simulation).toEqual({ status: 'success' })
+    },
+  )
+
+  test.for([
+    { what: 'no allowance', allowance: 0n, approvals: 1 },
+    { what: 'too small an allowance', allowance: 1n, approvals: 2 },
+    { what: 'an allowance of exactly the amount', allowance: 5_000_000n, approvals: 0 },
+  ])(
+    'Where the source chain cannot simulate and there is $what, the estimate is the documented upper one',
+    async ({ allowance, approvals }, { service }) => {
+      const journey = journeyTo(await openYieldVault(service), service)
+      await journey.approve(ALICE.address, allowance)
+      const wire = service.rpc[journey.source.chainId]
+      if (wire) {
+        wire.rewrite = (answer, request) => {
+          if (!request.includes('eth_simulateV1')) return answer
+          const error = { code: -32601, message: 'the method does not exist' }
+          return JSON.stringify(JSON.parse(answer).map(({ id }: { id: number }) => ({ jsonrpc: '2.0', id, error })))
+        }
+      }
+      const reply = await journey.ask(ALICE, 5_000_000n)
+      expect(reply.body).toMatchObject({
+        approval: [journey.approving(0n), journey.approving(5_000_000n)].slice(2 - approvals),
+        estimatedGas: `${approvals * UPPER_APPROVE + UPPER_BRIDGE}`,
+        simulation: { status: 'unavailable' },
+      })
+      expectSuccess(await journey.send(ALICE, reply))
+    },
+  )
+})
+
+describe('what the bridge delivers', () => {
+  const DELIVERIES = [
+    { what: 'less than promised', difference: -1_000_001n },
+    { what: 'more than promised', difference: 2_000_003n },
+    { what: 'a single unit', difference: undefined },
+  ]
+  const cases = KINDS.flatMap((kind) => DELIVERIES.map((delivery) => ({ ...kind, ...delivery })))
+
+  test.for(cases)(
+    'A slow fill that delivers $what into $kind is deposited with exactly what was delivered',
+    async ({ difference, what: _, ...kind }, { service }) => {
+      const vault = await kind.open(service, { asset: 'USDT' })
+      const journey = journeyTo(vault, service)
+      const { reply, receipts } = await sendOff(journey, 50_000_000n)
+      const rate = await rateOf(vault)
+      const delivered = difference === undefined ? 1n : outputOf(reply) + difference
+      await journey.fillSlowly(receipts, delivered)
+      await expectDeposited(vault, kind, delivered, rate)
+      expect(await journey.leftAtHandler()).toEqual({ balance: 0n, allowance: 0n })
+    },
+  )
+
+  test.for(KINDS)(
+    'An allowance of one unit that somebody left at the handler does not stop a deposit of USDT into $kind',
+    async (kind, { service }) => {
+      const vault = await kind.open(service, { asset: 'USDT' })
+      const journey = journeyTo(vault, service)
+      const { reply, receipts } = await sendOff(journey, 50_000_000n)
+      const rate = await rateOf(vault)
+      await callHandler(vault.chain, BOB.address, vault.token, approvalOf(vault.address, 1n))
+      expect(await journey.leftAtHandler()).toEqual({ balance: 0n, allowance: 1n })
+
+      await journey.fill(receipts)
+      await expectDeposited(vault, kind, outputOf(reply), rate)
+      expect(await journey.leftAtHandler()).toEqual({ balance: 0n, allowance: 0n })
+    },
+  )
+
+  test.for(KINDS)(
+    'When $kind is paused before it arrives, the user has all of it as tokens on the destination',
+    async (kind, { service }) => {
+      const vault = await kind.open(service, { asset: 'USDT' })
+      const journey = journeyTo(vault, service)
+      const { reply, receipts } = await sendOff(journey, 50_000_000n)
+      const held = await vault.balanceOf(ALICE.address)
+      await vault.act(ROLES.admin, 'pause')
+      await journey.fill(receipts)
+      expect(await vault.balanceOf(ALICE.address)).toBe(held + outputOf(reply))
+      expect(await vault.read('balanceOf', ALICE.address)).toBe(0n)
+      expect(await journey.leftAtHandler()).toEqual({ balance: 0n, allowance: 0n })
+    },
+  )
+})
+
+describe('round trips', () => {
+  /** How often each was asked for Alice's deposit. */
+  async function countAsked(service: Service, bridge: Bridge, vault: TestVault) {
+    const journey = journeyTo(vault, service)
+    for (const wire of Object.values(service.rpc)) wire.reset()
+    const { status } = await journey.ask(ALICE, 5_000_000n)
+    expect(status).toBe(200)
+    const asked = (chainId: number) => service.rpc[chainId]?.bodies.length
+    return { source: asked(journey.source.chainId), destination: asked(vault.chain.chainId), api: bridge.asked.length }
+  }
+
+  test.for([synchronous, ...ASYNC])(
+    'A deposit into $kind takes two requests to the source, one to the destination and one to the bridge',
+    async (kind, { service, bridge }) => {
+      const vault = await kind.open(service, {})
+      expect(await countAsked(service, bridge, vault)).toEqual({ source: 2, destination: 1, api: 1 })
+    },
+  )
+
+  test.for(SYNC_MODE)(
+    'A deposit into $kind takes a second quote, for the message of another operation',
+    async (kind, { service, bridge }) => {
+      const vault = await kind.open(service, {})
+      expect(await countAsked(service, bridge, vault)).toEqual({ source: 2, destination: 1, api: 2 })
+      const [first, second] = bridge.asked.map(({ url }) => url.searchParams.get('message'))
+      expect(first).not.toBe(second)
+    },
+  )
+
+  test('A leftover allowance takes no request more', async ({ service, bridge }) => {
+    const vault = await openYieldVault(service, { asset: 'USDT' })
+    const journey = journeyTo(vault, service)
+    await journey.approve(ALICE.address, 1n)
+    expect(await countAsked(service, bridge, vault)).toEqual({ source: 2, destination: 1, api: 1 })
+    await journey.approve(ALICE.address, 0n)
+  })
+
+  test('The bridge and both chains are asked at the same time', async ({ service, bridge }) => {
+    const vault = await openLagoonVault(service, { generation: '0.6' })
+    const journey = journeyTo(vault, service)
+    const wires = Object.values(service.rpc)
+    const { promise: bridgeAsked, resolve } = Promise.withResolvers<void>()
+    for (const wire of wires) {
+      wire.reset()
+      wire.hold = bridgeAsked
+    }
+    bridge.answer = async (reply) => {
+      await vi.waitUntil(() => wires.every(({ bodies }) => bodies.length > 0), { interval: 1 })
+      resolve()
+      return reply
+    }
+    expect(await journey.ask(ALICE, 5_000_000n)).toMatchObject({ status: 200, body: { isCrossChain: true } })
+  })
+})
+
+describe("a deposit from the vault's own chain that names it", () => {
+  test.for(KINDS)(
+    'Into $kind is the same as one that does not, without the bridge',
+    async (kind, { service, bridge }) => {
+      const vault = await kind.open(service, {})
+      const { chainId: srcChainId } = vault.chain
+      for (const wire of Object.values(service.rpc)) wire.reset()
+      const named = await vault.deposit(ALICE, 5_000_000n, { srcChainId, srcToken: vault.token })
+      expect(named.status).toBe(200)
+      expect(named.body).toMatchObject({ isCrossChain: false, operations: [{ to: vault.address }] })
+      expect(named.body).not.toHaveProperty('quote')
+      expect(bridge.asked).toEqual([])
+      expect([8453, 42161].map((chainId) => service.rpc[chainId]?.bodies.length)).toEqual([1, 0])
+
+      expect((await vault.deposit(ALICE, 5_000_000n)).body).toEqual(named.body)
+      expectSuccess(await vault.send(ALICE, named))
+    },
+  )
+})
+
+describe('USDC of 18 decimals on BNB Smart Chain and of 6 on Base', () => {
+  const SCALE = 10n ** 12n
+  const FROM_BNB = parseUnits('1234.567891234567890123', 18)
+  const TO_BNB = parseUnits('1234.567891', 6)
+  const kinds = [synchronous, lagoon('0.5'), inSyncMode('0.6')]
+
+  const toBase = async ({ service }: { service: Service }, kind: Kind = synchronous) => {
+    const vault = await kind.open(service, {})
+    const journey = journeyTo(vault, service, BNB.CHAIN)
+    await journey.mint(ALICE.address, FROM_BNB)
+    return { vault, journey }
+  }
+  const toBnb = async ({ service }: { service: Service }, kind: Kind = synchronous) => {
+    const vault = await kind.open(service, { chainId: BNB.CHAIN })
+    return { vault, journey: journeyTo(vault, service, 8453) }
+  }
+
+  test.for(kinds)('18 decimals arrive as 6 in $kind', async (kind, { withBnb }) => {
+    const { vault, journey } = await toBase(withBnb, kind)
+    const rate = await rateOf(vault)
+    const balance = await journey.balanceOf(ALICE.address)
+    const { reply, receipts } = await sendOff(journey, FROM_BNB)
+    const output = BigInt(withBnb.bridge.offers.at(-1)?.outputAmount ?? 0)
+    expect(output * SCALE).toBeGreaterThan((FROM_BNB * 99n) / 100n)
+    expect(reply.body).toMatchObject({
+      approval: [journey.approving(FROM_BNB)],
+      chainId: 8453,
+      quote: { inputAmount: `${FROM_BNB}`, outputAmount: `${output}`, feeTotal: `${FROM_BNB - output * SCALE}` },
+    })
+    expect(await journey.balanceOf(ALICE.address)).toBe(balance - FROM_BNB)
+
+    await journey.fill(receipts)
+    await expectDeposited(vault, kind, output, rate)
+    expect(await journey.leftAtHandler()).toEqual({ balance: 0n, allowance: 0n })
+  })
+
+  test.for(kinds)('6 decimals arrive as 18 in $kind', async (kind, { withBnb }) => {
+    const { vault, journey } = await toBnb(withBnb, kind)
+    const rate = await rateOf(vault)
+    // What is left behind the sixth decimal of the output is part of the fee.
+    withBnb.bridge.lie((offer) => ({ ...offer, outputAmount: `${BigInt(offer.outputAmount) - 876_543_210_987n}` }))
+    const { reply, receipts } = await sendOff(journey, TO_BNB)
+    const output = BigInt(withBnb.bridge.offers.at(-1)?.outputAmount ?? 0) - 876_543_210_987n
+    expect(output).toBeGreaterThan((TO_BNB * SCALE * 99n) / 100n)
+    expect(reply.body).toMatchObject({
+      approval: [journey.approving(TO_BNB)],
+      chainId: BNB.CHAIN,
+      quote: { inputAmount: `${TO_BNB}`, outputAmount: `${output}`, feeTotal: `${TO_BNB - output / SCALE}` },
+    })
+
+    await journey.fill(receipts)
+    await expectDeposited(vault, kind, output, rate)
+    expect(await journey.leftAtHandler()).toEqual({ balance: 0n, allowance: 0n })
+  })
+
+  const ways = [
+    { way: '18 decimals to 6', open: toBase, amount: FROM_BNB, worth: FROM_BNB / SCALE },
+    { way: '6 decimals to 18', open: toBnb, amount: TO_BNB, worth: TO_BNB * SCALE },
+  ]
+
+  test.for(ways)('From $way all of the input may arrive', async ({ open, amount, worth }, { withBnb }) => {
+    const { journey } = await open(withBnb)
+    withBnb.bridge.lie((offer) => ({ ...offer, outputAmount: `${worth}` }))
+    const { status, body } = await journey.ask(ALICE, amount)
+    expect(status).toBe(200)
+    expect(body.quote.outputAmount).toBe(`${worth}`)
+    expect(BigInt(body.quote.feeTotal)).toBe(amount === FROM_BNB ? FROM_BNB % SCALE : 0n)
+  })
+
+  test.for(ways)('From $way one unit more than the input is refused', async ({ open, amount, worth }, { withBnb }) => {
+    const { journey } = await open(withBnb)
+    withBnb.bridge.lie((offer) => ({ ...offer, outputAmount: `${worth + 1n}` }))
+    expectError(await journey.ask(ALICE, amount), 'upstream_bad_answer')
+  })
+
+  test.for(ways)("From $way an output of the input's own digits is refused", async ({ open, amount }, { withBnb }) => {
+    const { journey } = await open(withBnb)
+    withBnb.bridge.lie((offer) => ({ ...offer, outputAmount: `${amount}` }))
+    expectError(await journey.ask(ALICE, amount), 'upstream_bad_answer')
+  })
+})
+
+// The last ones, for they put the clocks forward.
+describe('the expiry of a quote', () => {
+  test('Until the quote expires the pool takes the deposit, and not a second longer', async ({ service }) => {
+    const vault = await openYieldVault(service)
+    const journey = journeyTo(vault, service)
+    const sendAt = async ({ body }: HttpReply, secondsAfterExpiry: number) => {
+      await service.send(journey.source.chainId, ALICE, body.approval)
+      const time = new Date(body.quote.expiresAt).getTime() / 1000 + secondsAfterExpiry
+      await callRpc(journey.source, [{ method: 'evm_setNextBlockTimestamp', params: [time] }])
+      const receipts = await service.send(journey.source.chainId, ALICE, body.operations)
+      // The chains' clocks stay together.
+      await callRpc(vault.chain, [{ method: 'evm_increaseTime', params: [QUOTE_TIME_BUFFER] }])
+      await vault.mint(ROLES.admin, 1n)
+      return receipts
+    }
+    const intime = await journey.ask(ALICE, 5_000_000n)
+    const receipts = await sendAt(intime, 0)
+    expectSuccess(receipts)
+    await journey.fill(receipts)
+    expect(await vault.read('balanceOf', ALICE.address)).toBe(outputOf(intime))
+
+    const late = await sendAt(await journey.ask(ALICE, 5_000_000n), 1)
+    expect(late.map(({ status }) => status)).toEqual(['reverted'])
+  })
+})

@@ -1,0 +1,268 @@
+import {
+  type Address,
+  createClient,
+  decodeFunctionData,
+  encodeAbiParameters,
+  encodeFunctionData,
+  type Hex,
+  http,
+  parseAbi,
+  parseAbiParameters,
+  parseUnits,
+  type TransactionReceipt,
+  zeroAddress,
+} from 'viem'
+import { getTransactionReceipt, readContract } from 'viem/actions'
+import { localAdmin } from '../../infra/admin/connect.ts'
+import { seedClient } from '../../infra/admin/operations.ts'
+import { ACCOUNTS, type LocalAccount } from '../../infra/local/accounts.ts'
+import type { LocalChain } from '../../infra/local/chains.ts'
+import type { LocalToken } from '../../infra/local/deploy.ts'
+import type { AcrossApi } from '../../infra/local/providers/across-api.ts'
+import type { ProviderReply, ProviderRequest } from '../../infra/local/providers/provider.ts'
+import { startProviders } from '../../infra/local/providers.ts'
+import type { Relay, Relayer } from '../../infra/local/relayer.ts'
+import { transact } from '../../infra/local/transactions.ts'
+import { test as base, type HandedOut, type HttpReply, type Service, senderOn, startAnew } from './service.ts'
+import type { TestVault } from './vaults.ts'
+
+/** The bridge's contracts as the world knows them; written apart from the service's own registry and ABI. */
+export const HANDLER: Address = '0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E'
+const POOLS: Readonly<Record<number, Address>> = {
+  56: '0x4e8E101924eDE233C13e2D8622DC8aED2872d505',
+  8453: '0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64',
+  42161: '0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A',
+}
+const POOL_ABI = parseAbi([
+  'function depositV3(address depositor, address recipient, address inputToken, address outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, address exclusiveRelayer, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message) payable',
+])
+const HANDLER_ABI = parseAbi([
+  'function handleV3AcrossMessage(address token, uint256 amount, address relayer, bytes message)',
+])
+const MESSAGE = parseAbiParameters([
+  'Instructions instructions',
+  'struct Instructions { Call[] calls; address fallbackRecipient; }',
+  'struct Call { address target; bytes callData; uint256 value; }',
+])
+const TOKEN_ABI = parseAbi([
+  'function mint(address to, uint256 amount)',
+  'function approve(address spender, uint256 amount)',
+  'function balanceOf(address account) view returns (uint256)',
+  'function allowance(address owner, address spender) view returns (uint256)',
+])
+
+/** What the bridge's API offers, as it says it. */
+export type Offer = {
+  readonly outputAmount: string
+  readonly timestamp: string
+  readonly fillDeadline: string
+  readonly estimatedFillTimeSec: number
+  readonly [field: string]: unknown
+}
+
+/** The bridge's API as the service meets it. */
+export type Bridge = {
+  /** The requests for a quote. */
+  readonly asked: ProviderRequest[]
+  /** What the API would have answered by itself. */
+  readonly offers: Offer[]
+  /** What it answers instead. */
+  answer: AcrossApi['rewrite']
+  /** Changes what it offers, before it is sent. */
+  lie(change: (offer: Offer) => unknown): void
+}
+
+/** Listens to what the API of the bridge is asked for quotes, until it is told to `leave`; everything else passes. */
+function listenTo(api: AcrossApi): Bridge & { leave(): void } {
+  const bridge = {
+    asked: [] as ProviderRequest[],
+    offers: [] as Offer[],
+    answer: undefined as AcrossApi['rewrite'],
+    lie(change: (offer: Offer) => unknown) {
+      bridge.answer = (reply) => ({ ...reply, body: change(reply.body as Offer) })
+    },
+    leave() {
+      api.rewrite = undefined
+    },
+  }
+  api.rewrite = (reply: ProviderReply, request: ProviderRequest) => {
+    if (request.url.pathname !== '/api/suggested-fees') return reply
+    bridge.asked.push(request)
+    bridge.offers.push(reply.body as Offer)
+    return bridge.answer ? bridge.answer(reply, request) : reply
+  }
+  return bridge
+}
+
+/** Tests of deposits from another chain: those of the running service, with an ear at the bridge's API. */
+export const test = base.extend('bridge', ({ service }, { onCleanup }): Bridge => {
+  const bridge = listenTo(service.backends.providers.acrossApi)
+  onCleanup(bridge.leave)
+  return bridge
+})
+
+/** A way from another chain into a vault: what its user, the relayer and the source chain do. */
+export type Journey = ReturnType<typeof journeyTo>
+
+/** The way into a vault from another chain of the service, by default the first, paid in the vault's own asset there. */
+export function journeyTo(vault: TestVault, service: Service, from?: number) {
+  const { chains, relayer } = service.backends
+  const source = chains.find(({ chainId }) => (from === undefined ? chainId !== vault.chain.chainId : chainId === from))
+  const token = source?.tokens.find(({ symbol }) => symbol === vault.asset)
+  const pool = source && POOLS[source.chainId]
+  if (!source || !token || !pool) throw new Error(`There is no ${vault.asset} on another chain`)
+
+  const client = createClient({ transport: http(source.rpcUrl) })
+  const destination = createClient({ transport: http(vault.chain.rpcUrl) })
+  const onToken = (account: Address, functionName: 'mint' | 'approve', to: Address, amount: bigint) =>
+    transact(source, [
+      {
+        label: functionName,
+        from: account,
+        to: token.address,
+        data: encodeFunctionData({ abi: TOKEN_ABI, functionName, args: [to, amount] }),
+      },
+    ])
+  const relayOf = async (receipts: readonly TransactionReceipt[]): Promise<Relay> => {
+    const transactionHash = receipts.at(-1)?.transactionHash
+    const [relay] = transactionHash ? await relayer.look({ transactionHash }) : []
+    if (!relay) throw new Error('No pool took a deposit in the last of these transactions')
+    return relay
+  }
+  const receiptOf = (hash: Hex) => getTransactionReceipt(destination, { hash })
+
+  return {
+    source: source satisfies LocalChain,
+    token: token satisfies LocalToken,
+    pool,
+    /** An amount of the source token in its smallest unit. */
+    units: (whole: string) => parseUnits(whole, token.decimals),
+
+    // The user
+    ask: (user: Pick<LocalAccount, 'address'>, amount: bigint, more: object = {}) =>
+      vault.deposit(user, amount, { srcChainId: source.chainId, srcToken: token.address, ...more }),
+    /** Signs and sends what a reply hands out on the source chain, in its order; the receipts, reverted or not. */
+    send(user: LocalAccount, { body }: HttpReply): Promise<TransactionReceipt[]> {
+      const transactions: HandedOut[] = [...body.approval, ...body.operations]
+      return service.send(source.chainId, user, transactions)
+    },
+    /** What the only approval of exactly this amount looks like. */
+    approving: (amount: bigint) => ({
+      to: token.address,
+      // approve(address,uint256)
+      data: `0x095ea7b3${pool.slice(2).toLowerCase().padStart(64, '0')}${amount.toString(16).padStart(64, '0')}`,
+      value: '0',
+    }),
+    approve: (owner: Address, amount: bigint) => onToken(owner, 'approve', pool, amount),
+    mint: (to: Address, amount: bigint) => onToken(ACCOUNTS.admin.address, 'mint', to, amount),
+
+    // The relayer
+    /** Fills what the last of these transactions sent off; throws when it refuses. */
+    fill: async (receipts: readonly TransactionReceipt[]) =>
+      receiptOf(await relayer.fill((await relayOf(receipts)).deposit)),
+    /** Fills it slowly, with this much. */
+    async fillSlowly(receipts: readonly TransactionReceipt[], outputAmount: bigint) {
+      const { deposit } = await relayOf(receipts)
+      await relayer.requestSlowFill(deposit)
+      return receiptOf(await relayer.executeSlowFill(deposit, outputAmount))
+    },
+
+    // What the source chain says
+    balanceOf: (account: Address) =>
+      readContract(client, { address: token.address, abi: TOKEN_ABI, functionName: 'balanceOf', args: [account] }),
+    allowance: (owner: Address) =>
+      readContract(client, {
+        address: token.address,
+        abi: TOKEN_ABI,
+        functionName: 'allowance',
+        args: [owner, pool],
+      }),
+    /** What the destination's handler still holds of the vault's asset, and lets the vault take of it. */
+    async leftAtHandler() {
+      const view = { address: vault.token, abi: TOKEN_ABI } as const
+      const [balance, allowance] = await Promise.all([
+        readContract(destination, { ...view, functionName: 'balanceOf', args: [HANDLER] }),
+        readContract(destination, { ...view, functionName: 'allowance', args: [HANDLER, vault.address] }),
+      ])
+      return { balance, allowance }
+    },
+  }
+}
+
+/** The pool's deposit that a transaction makes; throws when it is another call. */
+export function readPoolCall({ data }: Pick<HandedOut, 'data'>) {
+  const [
+    depositor,
+    recipient,
+    inputToken,
+    outputToken,
+    inputAmount,
+    outputAmount,
+    destinationChainId,
+    exclusiveRelayer,
+    quoteTimestamp,
+    fillDeadline,
+    exclusivity,
+    message,
+  ] = decodeFunctionData({ abi: POOL_ABI, data }).args
+  return {
+    ...{ depositor, recipient, inputToken, outputToken, inputAmount, outputAmount, destinationChainId },
+    ...{ exclusiveRelayer, quoteTimestamp, fillDeadline, exclusivity, message },
+  }
+}
+
+/** The service in new containers with a configuration and a bridge API of its own, between these chains. */
+export async function startConfigured(
+  service: Service,
+  options: {
+    readonly chains?: Service['backends']['chains']
+    readonly relayer?: Relayer
+    readonly bridge?: { readonly url?: string; readonly apiKey?: string; readonly integratorId?: string }
+  } = {},
+): Promise<{ service: Service; bridge: Bridge; stop: () => Promise<void> }> {
+  const { chains = service.backends.chains, relayer = service.backends.relayer } = options
+  const config = { rpcUrls: {}, bridge: {} }
+  const secrets = { [service.backends.environment['CONFIG_SECRET'] ?? '']: config }
+  const providers = await startProviders({ secrets, chains, relayer })
+  config.rpcUrls = Object.fromEntries(
+    chains.map(({ chainId, rpcUrl }) => [chainId, [service.rpc[chainId]?.url ?? rpcUrl]]),
+  )
+  config.bridge = { url: `${providers.url}/api`, ...options.bridge }
+
+  process.env['AWS_ENDPOINT_URL_SECRETS_MANAGER'] = providers.url
+  const anew = await startAnew(service)
+  // A container reads its configuration with the first request that needs it.
+  await anew.service.call('POST', '/defi-vaults/v1/defi/vault/deposit', {
+    body: { vaultAddress: HANDLER, userAddress: HANDLER, amount: '1' },
+  })
+  process.env['AWS_ENDPOINT_URL_SECRETS_MANAGER'] = service.backends.environment['AWS_ENDPOINT_URL_SECRETS_MANAGER']
+
+  const { dynamo } = service.backends
+  const admin = localAdmin({ dynamoEndpoint: dynamo.endpoint, tables: dynamo.tableNames, chains: [...chains] })
+  return {
+    service: {
+      ...anew.service,
+      backends: { ...service.backends, chains, relayer, providers },
+      createClient: async (vaults) => (await seedClient(admin, { name: 'Some wallet', vaults })).apiKey,
+      send: senderOn(chains),
+    },
+    bridge: listenTo(providers.acrossApi),
+    async stop() {
+      await anew.stop()
+      await providers.stop()
+    },
+  }
+}
+
+/** Lets a chain's handler make this one call now, as anybody may. */
+export async function callHandler(chain: LocalChain, from: Address, target: Address, callData: Hex): Promise<void> {
+  const message = encodeAbiParameters(MESSAGE, [
+    { calls: [{ target, callData, value: 0n }], fallbackRecipient: zeroAddress },
+  ])
+  const data = encodeFunctionData({
+    abi: HANDLER_ABI,
+    functionName: 'handleV3AcrossMessage',
+    args: [target, 0n, from, message],
+  })
+  await transact(chain, [{ label: 'handleV3AcrossMessage', from, to: HANDLER, data }])
+}
