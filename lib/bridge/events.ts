@@ -143,6 +143,19 @@ export function parseFillOutcome(
   return { status: 'completed' }
 }
 
+/** Whether these logs of a transaction tell of a refund by the pool that covers this deposit. */
+export function paysBack(logs: readonly Log[], pool: Address, { relayData }: BridgeDeposit): boolean {
+  const { inputToken, depositor, inputAmount } = relayData
+  return ofContract(logs, pool).some((log) => {
+    const event = decode(poolAbi, log)
+    if (event?.eventName !== 'ExecutedRelayerRefundRoot') return false
+    const { l2TokenAddress, refundAddresses, refundAmounts } = event.args
+    const covers = (account: Address, index: number) =>
+      isAddressEqual(account, addressIn(depositor)) && (refundAmounts[index] ?? 0n) >= inputAmount
+    return isAddressEqual(l2TokenAddress, addressIn(inputToken)) && refundAddresses.some(covers)
+  })
+}
+
 /** Whom a deposit's message serves and which contract it ends at; undefined where it is none of ours. */
 export function parseMessage({ relayData }: BridgeDeposit): { user: Address; target: Address } | undefined {
   try {

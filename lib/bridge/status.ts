@@ -15,6 +15,7 @@ import {
   parseDeposits,
   parseFillOutcome,
   parseMessage,
+  paysBack,
   relayHash,
 } from './events.ts'
 import type { TransfersTable } from './table.ts'
@@ -177,17 +178,29 @@ async function readFill(reader: ChainReader, deposit: BridgeDeposit, hash: Hash)
 
 type Filled = { readonly fill: Fill; readonly outcome: FillOutcome; readonly at: Date }
 
-/** The pool's payment of at least the deposit back to the depositor, after the deposit expired. */
-async function searchRefund(
-  reader: ChainReader,
-  { relayData }: BridgeDeposit,
-): Promise<{ isFinal: boolean } | undefined> {
+/** The pool's refund of at least the deposit to the depositor, after the deposit expired. */
+async function searchRefund(reader: ChainReader, deposit: BridgeDeposit): Promise<{ isFinal: boolean } | undefined> {
   const { pool } = bridgeOf(reader)
+  const { inputToken, depositor, fillDeadline } = deposit.relayData
   const head = parseResult(BlockHeader, (await reader.request([blockRequest('latest')]))[0])
-  const filter = { address: addressIn(relayData.inputToken), topics: [TRANSFER_EVENT, pad(pool), relayData.depositor] }
-  const logs = await reader.logs(filter, blockAt(reader, head, BigInt(relayData.fillDeadline)), head.number)
-  const refund = logs.find(({ data }) => BigInt(data) >= relayData.inputAmount)
-  return refund && { isFinal: isDeep(reader, refund.blockNumber, head) }
+  const filter = { address: addressIn(inputToken), topics: [TRANSFER_EVENT, pad(pool), depositor] }
+  const payments = await reader.logs(filter, blockAt(reader, head, BigInt(fillDeadline)), head.number)
+  if (payments.length === 0) return undefined
+
+  // The pool pays for other reasons too, and the blocks read begin before the deadline.
+  const requests = payments.flatMap((payment) => [
+    receiptRequest(payment.transactionHash),
+    blockRequest(payment.blockNumber),
+  ])
+  const outcomes = await reader.request(requests)
+  for (const [index, { blockNumber }] of payments.entries()) {
+    const receipt = parseResult(Receipt.nullable(), outcomes[2 * index])
+    const { timestamp } = parseResult(BlockHeader, outcomes[2 * index + 1])
+    if (receipt && timestamp > BigInt(fillDeadline) && paysBack(receipt.logs, pool, deposit)) {
+      return { isFinal: isDeep(reader, blockNumber, head) }
+    }
+  }
+  return undefined
 }
 
 /** A block surely not after this time, in seconds since 1970, told by the chain's usual pace. */
