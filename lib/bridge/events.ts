@@ -140,7 +140,10 @@ export function parseFillOutcome(
       if (beneficiary && isAddressEqual(beneficiary, message.user)) return { status: 'completed' }
     }
   }
-  return { status: 'completed' }
+  // Calls that deposit nothing and fail nothing, such as those of a vault without code, leave it all to the user.
+  const returned = returnedAmount(own, handler, message.user)
+  const isAll = returned !== undefined && returned >= fill.outputAmount
+  return isAll ? { status: 'destination_action_failed', returned } : { status: 'completed' }
 }
 
 /** Whether these logs of a transaction tell of a refund by the pool that covers this deposit. */
