@@ -121,6 +121,8 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
   return {
     chain,
     address,
+    /** The key of the client that has this vault alone. */
+    key,
     asset,
     token,
 

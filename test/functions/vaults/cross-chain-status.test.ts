@@ -1,0 +1,682 @@
+import { type Hash, pad, zeroAddress, zeroHash } from 'viem'
+import { describe, expect } from 'vitest'
+import { installPool } from '../../../infra/local/bridge.ts'
+import { MULTICALL3 } from '../../../infra/local/chains.ts'
+import type { LagoonGeneration } from '../../../infra/local/deploy.ts'
+import { sendTransactions } from '../../../infra/local/transactions.ts'
+import { USERS } from '../../support/service.ts'
+import {
+  ARBITRUM,
+  BASE,
+  call,
+  depositMessage,
+  type Entry,
+  expectStatus,
+  forge,
+  forgeFill,
+  HANDLER,
+  handlerMessage,
+  type Order,
+  POOLS,
+  type Transfer,
+  type Transfers,
+  test,
+} from '../../support/transfers.ts'
+import {
+  type Asset,
+  expectSuccess,
+  openLagoonVault,
+  openYieldVault,
+  ROLES,
+  type TestVault,
+} from '../../support/vaults.ts'
+
+const [ALICE, BOB, CAROL] = USERS
+const NO_HASH: Hash = `0x${'5c'.repeat(32)}`
+/** Where somebody else's contract is that looks like the pool. */
+const FALSE_POOL = '0x00000000000000000000000000000000000fa15e'
+
+const openAsync = (service: Transfers['service'], generation: LagoonGeneration = '0.5') =>
+  openLagoonVault(service, { generation })
+
+/** A Lagoon vault whose valuation stands for a day, so that it gives shares at once. */
+async function openSyncing(service: Transfers['service']): Promise<TestVault> {
+  const vault = await openLagoonVault(service, { generation: '0.6' })
+  await vault.request(BOB.address, vault.units('1000'))
+  await vault.settleForADay()
+  return vault
+}
+
+describe('A source transaction', () => {
+  test('that nobody has seen yet is pending', async ({ transfers }) => {
+    expectStatus(await transfers.askFor(NO_HASH, { from: ARBITRUM }), 'pending', { hash: NO_HASH, from: ARBITRUM })
+    expectStatus(await transfers.askFor(NO_HASH, { from: BASE, index: 3 }), 'pending', { hash: NO_HASH, from: BASE })
+  })
+
+  test('that waits to be mined is pending, and bridging as soon as it is mined', async ({ transfers }) => {
+    const { hash, mine } = await transfers.sendWaiting(ARBITRUM, ALICE.address, await transfers.depositCall())
+    expectStatus(await transfers.askFor(hash, { from: ARBITRUM }), 'pending', { hash, from: ARBITRUM })
+    await mine()
+    const [transfer] = await transfers.transfersIn(ARBITRUM, hash)
+    await transfer?.shows('bridging')
+  })
+
+  test('on another chain than the one named is pending', async ({ transfers }) => {
+    const { hash } = await transfers.open()
+    expectStatus(await transfers.askFor(hash, { from: BASE }), 'pending', { hash, from: BASE })
+  })
+
+  test('is found by its hash in capitals', async ({ transfers }) => {
+    const { hash } = await transfers.open()
+    const { body } = await transfers.askFor(`0x${hash.slice(2).toUpperCase()}`, { from: ARBITRUM })
+    expect(body).toMatchObject({ status: 'bridging', depositId: hash, transactions: { source: hash } })
+  })
+
+  test('that is no deposit has failed, because it holds none', async ({ transfers }) => {
+    const token = transfers.tokenOf(ARBITRUM, 'USDC')
+    const hash = await transfers.send(ARBITRUM, ALICE.address, call(token, 'transfer', [BOB.address, 5n]))
+    const reply = await transfers.askFor(hash, { from: ARBITRUM })
+    expectStatus(reply, 'no_deposit_in_transaction', { hash, from: ARBITRUM })
+  })
+
+  test('that only sends tokens to the pool has failed, because it holds no deposit', async ({ transfers }) => {
+    const token = transfers.tokenOf(ARBITRUM, 'USDC')
+    const hash = await transfers.send(ARBITRUM, ALICE.address, call(token, 'transfer', [POOLS[ARBITRUM], 5n]))
+    const reply = await transfers.askFor(hash, { from: ARBITRUM })
+    expectStatus(reply, 'no_deposit_in_transaction', { hash, from: ARBITRUM })
+  })
+
+  test('that reverted has failed', async ({ transfers }) => {
+    // Carol has not let the pool take her tokens.
+    const { target: to, callData: data } = await transfers.depositCall({ user: CAROL })
+    const reverting = [{ label: 'deposit', from: CAROL.address, to, data }]
+    const [hash = NO_HASH] = await sendTransactions(transfers.chainOf(ARBITRUM), reverting)
+    expect(await transfers.receiptOf(ARBITRUM, hash)).toMatchObject({ status: '0x0' })
+    const reply = await transfers.askFor(hash, { from: ARBITRUM })
+    expectStatus(reply, 'source_reverted', { hash, from: ARBITRUM })
+  })
+
+  test('with the event of a deposit from another contract than the pool holds no deposit', async ({ transfers }) => {
+    const chain = transfers.chainOf(ARBITRUM)
+    await installPool(chain, { address: FALSE_POOL })
+    const approve = call(transfers.tokenOf(ARBITRUM, 'USDC'), 'approve', [FALSE_POOL, 50_000_000n])
+    await transfers.send(ARBITRUM, ALICE.address, approve)
+    const { callData } = await transfers.depositCall()
+    const hash = await transfers.send(ARBITRUM, ALICE.address, { target: FALSE_POOL, callData })
+    const reply = await transfers.askFor(hash, { from: ARBITRUM })
+    expectStatus(reply, 'no_deposit_in_transaction', { hash, from: ARBITRUM })
+  })
+
+  test('with a forged deposit before and after the real one holds the real one alone', async ({ transfers }) => {
+    const forged = forge('FundsDeposited', {
+      inputToken: pad('0x01'),
+      outputToken: pad('0x02'),
+      inputAmount: 7n,
+      outputAmount: 6n,
+      destinationChainId: BigInt(BASE),
+      depositId: 1n,
+      quoteTimestamp: 1,
+      fillDeadline: 2,
+      exclusivityDeadline: 0,
+      depositor: pad(ALICE.address),
+      recipient: pad(HANDLER),
+      exclusiveRelayer: zeroHash,
+      message: '0x',
+    })
+    const token = transfers.tokenOf(ARBITRUM, 'USDC')
+    const hash = await transfers.sendTogether(ARBITRUM, [
+      call(token, 'mint', [MULTICALL3, 50_000_000n]),
+      call(token, 'approve', [POOLS[ARBITRUM], 50_000_000n]),
+      forged,
+      await transfers.depositCall(),
+      forged,
+    ])
+    const [transfer, ...more] = await transfers.transfersIn(ARBITRUM, hash)
+    expect(more).toEqual([])
+    await transfer?.shows('bridging')
+    const second = await transfers.askFor(hash, { from: ARBITRUM, index: 1 })
+    expectStatus(second, 'no_deposit_in_transaction', { hash, from: ARBITRUM })
+  })
+
+  test.for([[100], [59144], [999_999_999], [10_000_000_000]])(
+    'with a deposit to chain %i, which is none of ours, has failed',
+    async ([to], { transfers }) => {
+      const hash = await transfers.send(ARBITRUM, ALICE.address, await transfers.depositCall({ to: to as number }))
+      expect(await transfers.transfersIn(ARBITRUM, hash)).toHaveLength(1)
+      const reply = await transfers.askFor(hash, { from: ARBITRUM })
+      expectStatus(reply, 'no_deposit_in_transaction', { hash, from: ARBITRUM })
+    },
+  )
+
+  test('of old, whose event is another, is a deposit like those of today', async ({ service, transfers }) => {
+    const vault = await openAsync(service)
+    await installPool(transfers.chainOf(ARBITRUM), { contract: 'LegacySpokePool' })
+    const transfer = await transfers.open({ into: vault })
+    await installPool(transfers.chainOf(ARBITRUM))
+    await transfer.shows('bridging')
+    const fill = await transfers.relayer.fill(transfer.deposit)
+    await transfer.shows('completed', { fill, protocol: 'lagoon', key: vault.key })
+  })
+
+  test('with several deposits has one status for each, by its place', async ({ service, transfers }) => {
+    const vault = await openAsync(service)
+    const orders: Order[] = [
+      { into: vault, inputAmount: 11_000_000n },
+      { inputAmount: 22_000_000n, asset: 'DAI' },
+    ]
+    const [first, second] = (await transfers.openTogether(orders)) as [Transfer, Transfer]
+    await first.shows('bridging')
+    await second.shows('bridging')
+    const third = await transfers.askFor(first.hash, { from: ARBITRUM, index: 2 })
+    expectStatus(third, 'no_deposit_in_transaction', { hash: first.hash, from: ARBITRUM })
+
+    const fill = await transfers.relayer.fill(second.deposit)
+    await first.shows('bridging')
+    await second.shows('completed', { fill })
+    const otherFill = await transfers.relayer.fill(first.deposit)
+    await first.shows('completed', { fill: otherFill, protocol: 'lagoon', key: vault.key })
+    await second.shows('completed', { fill })
+  })
+})
+
+describe('A transfer', () => {
+  const LAGOON: { generation: LagoonGeneration; asset: Asset; from: number; to: number }[] = [
+    { generation: '0.1', asset: 'USDC', from: ARBITRUM, to: BASE },
+    { generation: '0.4', asset: 'DAI', from: ARBITRUM, to: BASE },
+    { generation: '0.5', asset: 'USDC', from: BASE, to: ARBITRUM },
+    { generation: '0.6', asset: 'USDT', from: ARBITRUM, to: BASE },
+    { generation: '0.6', asset: 'USDT', from: BASE, to: ARBITRUM },
+  ]
+
+  test.for(LAGOON)(
+    'of $asset from chain $from into a Lagoon $generation vault is bridging, then completed with what arrived and when',
+    async ({ generation, asset, from, to }, { service, transfers }) => {
+      const vault = await openLagoonVault(service, { generation, asset, chainId: to })
+      const transfer = await transfers.open({ from, into: vault, inputAmount: 70_000_001n, outputAmount: 69_999_990n })
+      await transfer.shows('bridging', { protocol: 'lagoon', key: vault.key })
+
+      const fill = await transfers.relayer.fill(transfer.deposit)
+      await transfer.shows('completed', { fill, protocol: 'lagoon', key: vault.key })
+      expect(await vault.read('pendingDepositRequest', 0n, ALICE.address)).toBe(69_999_990n)
+      expect(await vault.balanceOf(HANDLER)).toBe(0n)
+    },
+  )
+
+  const AT_ONCE: { kind: string; entry: Entry; protocol: 'lagoon' | 'erc4626'; open: typeof openSyncing }[] = [
+    { kind: 'a Lagoon vault with a valid valuation', entry: 'syncDeposit', protocol: 'lagoon', open: openSyncing },
+    { kind: 'a sync vault', entry: 'deposit', protocol: 'erc4626', open: openYieldVault },
+  ]
+
+  test.for(AT_ONCE)(
+    'into $kind is completed with shares',
+    async ({ entry, protocol, open }, { service, transfers }) => {
+      const vault = await open(service)
+      const transfer = await transfers.open({ into: vault, entry })
+      await transfer.shows('bridging', { protocol, key: vault.key })
+      const fill = await transfers.relayer.fill(transfer.deposit)
+      await transfer.shows('completed', { fill, protocol, key: vault.key })
+      expect(await vault.read('balanceOf', ALICE.address)).toBeGreaterThan(0n)
+      expect(await vault.balanceOf(HANDLER)).toBe(0n)
+    },
+  )
+
+  test('that the service itself prepared is followed from its operation to the request', async ({
+    service,
+    transfers,
+  }) => {
+    const vault = await openAsync(service)
+    const source = { srcChainId: ARBITRUM, srcToken: transfers.tokenOf(ARBITRUM, 'USDC') }
+    const prepared = await vault.deposit(ALICE, 25_000_000n, source)
+    const receipts = await service.send(ARBITRUM, ALICE, [...prepared.body.approval, ...prepared.body.operations])
+    expectSuccess(receipts)
+    const [transfer] = await transfers.transfersIn(ARBITRUM, receipts.at(-1)?.transactionHash ?? NO_HASH)
+    expect(`${transfer?.deposit.outputAmount}`).toBe(prepared.body.quote.outputAmount)
+    await transfer?.shows('bridging', { protocol: 'lagoon', key: vault.key })
+    const fill = await transfers.relayer.fill((transfer as Transfer).deposit)
+    await transfer?.shows('completed', { fill, protocol: 'lagoon', key: vault.key })
+  })
+
+  test('says no protocol to a client that does not have the vault', async ({ service, transfers }) => {
+    const vault = await openAsync(service)
+    const key = await service.createClient([])
+    const transfer = await transfers.open({ into: vault })
+    await transfer.shows('bridging', { key })
+    const fill = await transfers.relayer.fill(transfer.deposit)
+    await transfer.shows('completed', { fill, key })
+    await transfer.shows('completed', { fill, key: vault.key, protocol: 'lagoon' })
+  })
+
+  test('says no protocol to a client that has a vault of that address on another chain', async ({
+    service,
+    transfers,
+  }) => {
+    const vault = await openAsync(service)
+    const other = await openLagoonVault(service, { generation: '0.5', chainId: ARBITRUM })
+    const message = depositMessage({
+      token: transfers.tokenOf(BASE, 'USDC'),
+      vault: other.address,
+      user: ALICE.address,
+      entry: 'requestDeposit',
+    })
+    const transfer = await transfers.open({ message })
+    expect(vault.address).not.toBe(other.address)
+    await transfer.shows('bridging', { key: other.key })
+  })
+
+  test('without a message is completed when it is delivered', async ({ transfers }) => {
+    const transfer = await transfers.open({ inputAmount: 3_000_000n })
+    await transfer.shows('bridging')
+    const fill = await transfers.relayer.fill(transfer.deposit)
+    await transfer.shows('completed', { fill })
+  })
+
+  test('is still bridging while a slow fill is requested, and completed with the amount that it then delivers', async ({
+    service,
+    transfers,
+  }) => {
+    const vault = await openAsync(service)
+    for (const difference of [-1_234n, 4_321n, 0n]) {
+      const transfer = await transfers.open({ into: vault })
+      await transfer.shows('bridging')
+      const { nextPollAfterMs } = (await transfer.ask()).body
+      await transfers.relayer.requestSlowFill(transfer.deposit)
+      await transfer.shows('bridging')
+      // It takes hours, so there is no haste.
+      expect((await transfer.ask()).body.nextPollAfterMs).toBeGreaterThan(nextPollAfterMs)
+
+      const before = await vault.read('pendingDepositRequest', 0n, ALICE.address)
+      const outputAmount = transfer.deposit.outputAmount + difference
+      const fill = await transfers.relayer.executeSlowFill(transfer.deposit, outputAmount)
+      await transfer.shows('completed', { fill, outputAmount, protocol: 'lagoon', key: vault.key })
+      expect(await vault.read('pendingDepositRequest', 0n, ALICE.address)).toBe(before + outputAmount)
+    }
+  })
+
+  test('is completed when a relayer is faster than the slow fill that was requested', async ({ transfers }) => {
+    const transfer = await transfers.open()
+    await transfers.relayer.requestSlowFill(transfer.deposit)
+    const fill = await transfers.relayer.fill(transfer.deposit)
+    await transfer.shows('completed', { fill })
+  })
+
+  test('is its own: an equal deposit with another id, made and filled by somebody else, is another one', async ({
+    service,
+    transfers,
+  }) => {
+    const vault = await openAsync(service)
+    const first = await transfers.open({ into: vault })
+    const parts = await transfers.argumentsOf({ into: vault })
+    const same = parts.with(9, first.deposit.fillDeadline)
+    const hash = await transfers.send(ARBITRUM, ALICE.address, call(transfers.poolOf(ARBITRUM), 'deposit', same))
+    const [griefer] = (await transfers.transfersIn(ARBITRUM, hash)) as [Transfer]
+    const {
+      transactionHash: _,
+      blockNumber: __,
+      logIndex: ___,
+      depositId,
+      quoteTimestamp: ____,
+      ...rest
+    } = griefer.deposit
+    expect(first.deposit).toMatchObject(rest)
+    expect(depositId).not.toBe(first.deposit.depositId)
+
+    const fill = await transfers.relayer.fill(griefer.deposit)
+    await first.shows('bridging')
+    await griefer.shows('completed', { fill })
+    const otherFill = await transfers.relayer.fill(first.deposit)
+    await first.shows('completed', { fill: otherFill })
+  })
+
+  test('with an id of 256 bits is followed as any other', async ({ service, transfers }) => {
+    const vault = await openAsync(service)
+    const parts = await transfers.argumentsOf({ into: vault })
+    const unsafe = call(transfers.poolOf(ARBITRUM), 'unsafeDeposit', parts.toSpliced(8, 0, 77n))
+    const [transfer] = await transfers.transfersIn(ARBITRUM, await transfers.send(ARBITRUM, ALICE.address, unsafe))
+    expect(transfer?.deposit.depositId).toBeGreaterThan(2n ** 128n)
+    await transfer?.shows('bridging')
+    const fill = await transfers.relayer.fill((transfer as Transfer).deposit)
+    await transfer?.shows('completed', { fill, protocol: 'lagoon', key: vault.key })
+  })
+
+  test('is not filled by another pool', async ({ transfers }) => {
+    const transfer = await transfers.open()
+    await installPool(transfers.chainOf(BASE), { address: FALSE_POOL })
+    await transfers.sendTogether(BASE, transfers.fillCalls(transfer, FALSE_POOL))
+    await transfer.shows('bridging')
+  })
+})
+
+describe('When the deposit fails on arrival, the transfer has failed and the user holds the tokens there:', () => {
+  type Case = {
+    readonly what: string
+    readonly entry: Entry
+    readonly open: (service: Transfers['service']) => Promise<TestVault>
+    readonly meanwhile: (vault: TestVault) => Promise<unknown>
+  }
+  const CASES: Case[] = [
+    {
+      what: 'an async vault is paused',
+      entry: 'requestDeposit',
+      open: openAsync,
+      meanwhile: (vault) => vault.act(ROLES.admin, 'pause'),
+    },
+    {
+      what: 'a sync vault is paused',
+      entry: 'deposit',
+      open: openYieldVault,
+      meanwhile: (vault) => vault.act(ROLES.admin, 'pause'),
+    },
+    {
+      what: 'a sync vault reaches its cap',
+      entry: 'deposit',
+      open: openYieldVault,
+      meanwhile: (vault) => vault.act(ROLES.admin, 'setDepositCap', 1n),
+    },
+    {
+      what: 'a vault with a valid valuation starts to close',
+      entry: 'syncDeposit',
+      open: openSyncing,
+      meanwhile: (vault) => vault.act(ROLES.admin, 'initiateClosing'),
+    },
+    {
+      what: 'a vault with a valid valuation is closed',
+      entry: 'syncDeposit',
+      open: openSyncing,
+      meanwhile: async (vault) => {
+        await vault.act(ROLES.safe, 'expireTotalAssets')
+        await vault.act(ROLES.admin, 'initiateClosing')
+        const assets = await vault.read('totalAssets')
+        await vault.mint(ROLES.safe, assets)
+        await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', assets)
+        await vault.act(ROLES.safe, 'close', assets)
+      },
+    },
+    {
+      what: 'the valuation of a vault ends',
+      entry: 'syncDeposit',
+      open: openSyncing,
+      meanwhile: (vault) => vault.act(ROLES.safe, 'expireTotalAssets'),
+    },
+    {
+      what: 'a valuation begins to stand',
+      entry: 'requestDeposit',
+      open: openAsync,
+      meanwhile: (vault) => vault.settleForADay(),
+    },
+    {
+      what: 'a valuation is proposed while an earlier request waits',
+      entry: 'requestDeposit',
+      open: async (service) => {
+        const vault = await openAsync(service)
+        await vault.request(ALICE.address, 5_000_000n)
+        return vault
+      },
+      meanwhile: (vault) => vault.act(ROLES.valuationManager, 'updateNewTotalAssets', 1n),
+    },
+    {
+      what: 'the vault is gone',
+      entry: 'requestDeposit',
+      open: openAsync,
+      meanwhile: (vault) => vault.destroy(),
+    },
+  ]
+
+  test.for(CASES)('$what', async ({ entry, open, meanwhile }, { service, transfers }) => {
+    const vault = await open(service)
+    const protocol = entry === 'deposit' ? 'erc4626' : 'lagoon'
+    const transfer = await transfers.open({ into: vault, entry })
+    await meanwhile(vault)
+    const before = await vault.balanceOf(ALICE.address)
+    await transfer.shows('bridging', { protocol, key: vault.key })
+
+    const fill = await transfers.relayer.fill(transfer.deposit)
+    const received = (await vault.balanceOf(ALICE.address)) - before
+    expect(received).toBe(transfer.deposit.outputAmount)
+    await transfer.shows('destination_action_failed', { fill, outputAmount: received, protocol, key: vault.key })
+    expect(await vault.balanceOf(HANDLER)).toBe(0n)
+  })
+
+  test('the amount is that of a slow fill, and what others left at the handler', async ({ service, transfers }) => {
+    const vault = await openAsync(service)
+    const transfer = await transfers.open({ into: vault })
+    await vault.act(ROLES.admin, 'pause')
+    await transfers.relayer.requestSlowFill(transfer.deposit)
+    await vault.mint(HANDLER, 17n)
+    const before = await vault.balanceOf(ALICE.address)
+    const fill = await transfers.relayer.executeSlowFill(transfer.deposit, 40_000_000n)
+    const outputAmount = (await vault.balanceOf(ALICE.address)) - before
+    expect(outputAmount).toBe(40_000_017n)
+    await transfer.shows('destination_action_failed', { fill, outputAmount, protocol: 'lagoon', key: vault.key })
+  })
+
+  test('but an async vault that starts to close still takes the request', async ({ service, transfers }) => {
+    const vault = await openAsync(service)
+    const transfer = await transfers.open({ into: vault })
+    await vault.act(ROLES.admin, 'initiateClosing')
+    const fill = await transfers.relayer.fill(transfer.deposit)
+    await transfer.shows('completed', { fill, protocol: 'lagoon', key: vault.key })
+    expect(await vault.read('pendingDepositRequest', 0n, ALICE.address)).toBe(transfer.deposit.outputAmount)
+  })
+})
+
+describe('A fill that is not alone in its transaction', () => {
+  /** Orders into one vault with a cap of 100 USDC, of which only the small one fits. */
+  const openCapped = async (service: Transfers['service']) => {
+    const vault = await openYieldVault(service)
+    await vault.act(ROLES.admin, 'setDepositCap', vault.units('100'))
+    return vault
+  }
+  const SMALL = 60_000_000n
+  const LARGE = 170_000_000n
+
+  test.for<[string, 'first' | 'second', boolean]>([
+    ['the first of two', 'first', false],
+    ['the second of two', 'second', false],
+    ["the first of one user's two", 'first', true],
+    ["the second of one user's two", 'second', true],
+  ])('%s fails, and only that one has failed', async ([, failing, sameUser], { service, transfers }) => {
+    const vault = await openCapped(service)
+    const order = { into: vault, entry: 'deposit' } as const
+    const small = await transfers.open({ ...order, outputAmount: SMALL, inputAmount: SMALL })
+    const user = sameUser ? ALICE : BOB
+    const large = await transfers.open({ ...order, user, outputAmount: LARGE, inputAmount: LARGE })
+
+    const together = failing === 'first' ? [large, small] : [small, large]
+    const before = await vault.balanceOf(user.address)
+    const [fill] = await transfers.relayer.fillTogether(together.map(({ deposit }) => deposit))
+    expect((await vault.balanceOf(user.address)) - before).toBe(LARGE)
+    const shown = { ...(fill && { fill }), protocol: 'erc4626', key: vault.key } as const
+    await small.shows('completed', shown)
+    await large.shows('destination_action_failed', shown)
+  })
+
+  test('of five, alternately taken and refused, each has its own status', async ({ service, transfers }) => {
+    const good = await openAsync(service)
+    const paused = await openAsync(service)
+    await paused.act(ROLES.admin, 'pause')
+    const all: Transfer[] = []
+    for (const into of [paused, good, paused, good, paused]) all.push(await transfers.open({ into }))
+    const [fill] = await transfers.relayer.fillTogether(all.map(({ deposit }) => deposit))
+    for (const [i, transfer] of all.entries()) {
+      await transfer.shows(i % 2 === 0 ? 'destination_action_failed' : 'completed', { ...(fill && { fill }) })
+    }
+  })
+
+  test("is completed, whatever strangers let the handler do before and after it in the user's name", async ({
+    service,
+    transfers,
+  }) => {
+    const vault = await openAsync(service)
+    const transfer = await transfers.open({ into: vault })
+    const failing = transfers.handlerCall(
+      handlerMessage([call(vault.address, 'transfer', [zeroAddress, 1n])], ALICE.address),
+    )
+    const leaving = call(vault.token, 'mint', [HANDLER, 3n])
+    const fill = await transfers.sendTogether(BASE, [
+      ...[leaving, failing, failing],
+      ...transfers.fillCalls(transfer),
+      ...[leaving, failing, failing],
+    ])
+    await transfer.shows('completed', { fill, protocol: 'lagoon', key: vault.key })
+    expect(await vault.read('pendingDepositRequest', 0n, ALICE.address)).toBe(transfer.deposit.outputAmount)
+  })
+
+  test('has failed with its own amount, whatever strangers deposit for the user before and after it', async ({
+    service,
+    transfers,
+  }) => {
+    const vault = await openCapped(service)
+    const transfer = await transfers.open({ into: vault, entry: 'deposit', inputAmount: LARGE, outputAmount: LARGE })
+    const message = depositMessage({ token: vault.token, vault: vault.address, user: ALICE.address, entry: 'deposit' })
+    const depositing = [call(vault.token, 'mint', [HANDLER, 2n]), transfers.handlerCall(message)]
+    const before = await vault.balanceOf(ALICE.address)
+    const fill = await transfers.sendTogether(BASE, [
+      ...depositing,
+      ...transfers.fillCalls(transfer),
+      ...depositing,
+      ...[call(vault.token, 'mint', [HANDLER, 9n]), transfers.handlerCall(handlerMessage([], ALICE.address))],
+    ])
+    expect(await vault.read('balanceOf', ALICE.address)).toBeGreaterThan(0n)
+    expect((await vault.balanceOf(ALICE.address)) - before).toBe(LARGE + 9n)
+    await transfer.shows('destination_action_failed', { fill, protocol: 'erc4626', key: vault.key })
+  })
+
+  test('is completed, whatever other contracts claim around it', async ({ service, transfers }) => {
+    const vault = await openAsync(service)
+    const transfer = await transfers.open({ into: vault })
+    const claims = [
+      forgeFill(transfer),
+      forge('CallsFailed', { calls: [], fallbackRecipient: ALICE.address }),
+      forge('DrainedTokens', { recipient: ALICE.address, token: vault.token, amount: 1n }),
+    ]
+    await installPool(transfers.chainOf(BASE), { address: FALSE_POOL })
+    const fill = await transfers.sendTogether(BASE, [
+      ...claims,
+      ...transfers.fillCalls(transfer, FALSE_POOL),
+      ...claims,
+      ...transfers.fillCalls(transfer),
+      ...claims,
+    ])
+    await transfer.shows('completed', { fill, protocol: 'lagoon', key: vault.key })
+  })
+
+  test('has failed, whatever other contracts claim around it', async ({ service, transfers }) => {
+    const vault = await openAsync(service)
+    const transfer = await transfers.open({ into: vault })
+    await vault.act(ROLES.admin, 'pause')
+    const requested = forge('DepositRequest', {
+      controller: ALICE.address,
+      owner: HANDLER,
+      requestId: 1n,
+      sender: HANDLER,
+      assets: transfer.deposit.outputAmount,
+    })
+    const filled = forgeFill(transfer)
+    const fill = await transfers.sendTogether(BASE, [
+      ...[requested, filled, requested],
+      ...transfers.fillCalls(transfer),
+      ...[requested, filled, requested],
+    ])
+    await transfer.shows('destination_action_failed', { fill, protocol: 'lagoon', key: vault.key })
+  })
+
+  test('and first hands the user the shares of an earlier request is a request all the same', async ({
+    service,
+    transfers,
+  }) => {
+    const vault = await openAsync(service)
+    await vault.request(ALICE.address, 8_000_000n)
+    await vault.settle()
+    const transfer = await transfers.open({ into: vault })
+    const fill = await transfers.relayer.fill(transfer.deposit)
+    expect(await vault.read('balanceOf', ALICE.address)).toBeGreaterThan(0n)
+    expect(await vault.read('pendingDepositRequest', 0n, ALICE.address)).toBe(transfer.deposit.outputAmount)
+    await transfer.shows('completed', { fill, protocol: 'lagoon', key: vault.key })
+  })
+
+  test('and could not hand out the shares of an earlier request has failed', async ({ service, transfers }) => {
+    const vault = await openAsync(service)
+    await vault.request(ALICE.address, 8_000_000n)
+    await vault.settleForADay()
+    const transfer = await transfers.open({ into: vault })
+    const fill = await transfers.relayer.fill(transfer.deposit)
+    expect(await vault.read('balanceOf', ALICE.address)).toBe(0n)
+    await transfer.shows('destination_action_failed', { fill, protocol: 'lagoon', key: vault.key })
+  })
+})
+
+describe('A transfer that nobody fills', () => {
+  test('is bridging until its deadline has passed on the destination, then expired, and refunded in the end', async ({
+    service,
+    transfers,
+  }) => {
+    const vault = await openAsync(service)
+    const transfer = await transfers.open({ into: vault, seconds: 3_000 })
+    const { fillDeadline } = transfer.deposit
+    const shown = { protocol: 'lagoon', key: vault.key } as const
+    await transfers.setClock(BASE, fillDeadline - 1)
+    await transfer.shows('bridging', shown)
+    await transfers.setClock(BASE, fillDeadline)
+    await transfer.shows('bridging', shown)
+    await transfers.setClock(BASE, fillDeadline + 1)
+    await transfer.shows('expired', shown)
+    await transfers.setClock(ARBITRUM, fillDeadline + 1)
+    await transfer.shows('expired', shown)
+
+    await transfers.relayer.refund(transfer.deposit)
+    await transfer.shows('refunded', shown)
+  })
+
+  test('is expired also when a slow fill was requested', async ({ transfers }) => {
+    const transfer = await transfers.open({ seconds: 600 })
+    await transfers.relayer.requestSlowFill(transfer.deposit)
+    await transfers.relayer.advance(601)
+    await transfer.shows('expired')
+    await transfers.relayer.refund(transfer.deposit)
+    await transfer.shows('refunded')
+  })
+
+  test('is not expired when it was filled in time, however late somebody asks', async ({ transfers }) => {
+    const transfer = await transfers.open({ seconds: 600 })
+    const fill = await transfers.relayer.fill(transfer.deposit)
+    await transfers.relayer.advance(50_000)
+    await transfer.shows('completed', { fill })
+  })
+
+  test('is not refunded by less than it was, nor by what others get', async ({ transfers }) => {
+    const transfer = await transfers.open({ seconds: 600 })
+    const less = await transfers.open({ seconds: 600, inputAmount: transfer.deposit.inputAmount - 1n })
+    const ofBob = await transfers.open({ seconds: 600, user: BOB })
+    const inDai = await transfers.open({ seconds: 600, asset: 'DAI' })
+    await transfers.relayer.advance(700)
+    for (const { deposit } of [less, ofBob, inDai]) await transfers.relayer.refund(deposit)
+    const token = transfers.tokenOf(ARBITRUM, 'USDC')
+    await transfers.send(ARBITRUM, BOB.address, call(token, 'transfer', [ALICE.address, transfer.deposit.inputAmount]))
+    await transfer.shows('expired')
+    await less.shows('refunded')
+    await ofBob.shows('refunded')
+    await inDai.shows('refunded')
+  })
+
+  test('is not refunded by the refund of an earlier one', async ({ transfers }) => {
+    const earlier = await transfers.open({ seconds: 600 })
+    await transfers.relayer.advance(700)
+    await transfers.relayer.refund(earlier.deposit)
+    const transfer = await transfers.open({ seconds: 600 })
+    await transfers.relayer.advance(700)
+    await transfer.shows('expired')
+    await earlier.shows('refunded')
+    await transfers.relayer.refund(transfer.deposit)
+    await transfer.shows('refunded')
+  })
+
+  test('is not refunded by a slow fill of its user in the same token', async ({ transfers }) => {
+    const transfer = await transfers.open({ seconds: 600 })
+    const back = await transfers.open({ from: BASE, to: ARBITRUM, inputAmount: 90_000_000n })
+    await transfers.relayer.advance(700)
+    await transfers.relayer.requestSlowFill(back.deposit)
+    const fill = await transfers.relayer.executeSlowFill(back.deposit)
+    await back.shows('completed', { fill })
+    await transfer.shows('expired')
+  })
+})

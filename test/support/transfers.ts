@@ -1,0 +1,445 @@
+import {
+  type Address,
+  type ContractFunctionName,
+  concat,
+  encodeAbiParameters,
+  encodeEventTopics,
+  encodeFunctionData,
+  type Hash,
+  type Hex,
+  keccak256,
+  maxUint256,
+  numberToHex,
+  pad,
+  parseAbi,
+  parseAbiParameters,
+  zeroAddress,
+  zeroHash,
+} from 'viem'
+import { expect } from 'vitest'
+import { ACCOUNTS, type LocalAccount } from '../../infra/local/accounts.ts'
+import { type BridgeDeposit, readDeposits, relayDataOf } from '../../infra/local/bridge.ts'
+import { type LocalChain, MULTICALL3 } from '../../infra/local/chains.ts'
+import { callRpc } from '../../infra/local/rpc.ts'
+import { sendTransactions, transact } from '../../infra/local/transactions.ts'
+import { test as base, type HttpReply, type Service, USERS } from './service.ts'
+import type { Asset, TestVault } from './vaults.ts'
+
+export const BASE = 8453
+export const ARBITRUM = 42161
+
+/** The bridge's contracts and the chains' names as the world knows them; written apart from the service's registry. */
+export const HANDLER: Address = '0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E'
+export const POOLS: Readonly<Record<number, Address>> = {
+  [BASE]: '0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64',
+  [ARBITRUM]: '0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A',
+}
+const NAMES: Readonly<Record<number, string>> = { [BASE]: 'Base', [ARBITRUM]: 'Arbitrum One' }
+
+const ABI = parseAbi([
+  'struct RelayData { bytes32 depositor; bytes32 recipient; bytes32 exclusiveRelayer; bytes32 inputToken; bytes32 outputToken; uint256 inputAmount; uint256 outputAmount; uint256 originChainId; uint256 depositId; uint32 fillDeadline; uint32 exclusivityDeadline; bytes message; }',
+  'struct Call { address target; bytes callData; uint256 value; }',
+  'struct Replacement { address token; uint256 offset; }',
+  'struct Call3 { address target; bool allowFailure; bytes callData; }',
+  'function deposit(bytes32 depositor, bytes32 recipient, bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, bytes32 exclusiveRelayer, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message) payable',
+  'function unsafeDeposit(bytes32 depositor, bytes32 recipient, bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, bytes32 exclusiveRelayer, uint256 depositNonce, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message) payable',
+  'function multicall(bytes[] data)',
+  'function fillRelay(RelayData relayData, uint256 repaymentChainId, bytes32 repaymentAddress)',
+  'function handleV3AcrossMessage(address token, uint256 amount, address relayer, bytes message)',
+  'function makeCallWithBalance(address target, bytes callData, uint256 value, Replacement[] replacement)',
+  'function approve(address spender, uint256 amount)',
+  'function transfer(address to, uint256 amount)',
+  'function mint(address to, uint256 amount)',
+  'function requestDeposit(uint256 assets, address controller, address owner)',
+  'function syncDeposit(uint256 assets, address receiver, address referral)',
+  'function aggregate3(Call3[] calls)',
+])
+const VAULT_ABI = parseAbi(['function deposit(uint256 assets, address receiver)'])
+const MESSAGE = parseAbiParameters([
+  'Instructions instructions',
+  'struct Instructions { Call[] calls; address fallbackRecipient; }',
+  'struct Call { address target; bytes callData; uint256 value; }',
+])
+const EVENTS = parseAbi([
+  'struct Call { address target; bytes callData; uint256 value; }',
+  'event FundsDeposited(bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 indexed destinationChainId, uint256 indexed depositId, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityDeadline, bytes32 indexed depositor, bytes32 recipient, bytes32 exclusiveRelayer, bytes message)',
+  'event FilledRelay(bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 repaymentChainId, uint256 indexed originChainId, uint256 indexed depositId, uint32 fillDeadline, uint32 exclusivityDeadline, bytes32 exclusiveRelayer, bytes32 indexed relayer, bytes32 depositor, bytes32 recipient, bytes32 messageHash, (bytes32 updatedRecipient, bytes32 updatedMessageHash, uint256 updatedOutputAmount, uint8 fillType) relayExecutionInfo)',
+  'event CallsFailed(Call[] calls, address indexed fallbackRecipient)',
+  'event DrainedTokens(address indexed recipient, address indexed token, uint256 indexed amount)',
+  'event DepositRequest(address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 assets)',
+])
+
+/** A call as somebody may make it. */
+export type Call = { readonly target: Address; readonly callData: Hex }
+
+/** Calldata of any function that these tests need. */
+export function call(target: Address, functionName: FunctionName, args: readonly unknown[]): Call {
+  return { target, callData: encodeFunctionData({ abi: ABI, functionName, args } as never) }
+}
+type FunctionName = ContractFunctionName<typeof ABI>
+
+/** How a message deposits into a vault. */
+export type Entry = 'requestDeposit' | 'syncDeposit' | 'deposit'
+
+/** The message that deposits whatever arrives of a token into a vault for a user, as the service's own says it. */
+export function depositMessage(options: {
+  readonly token: Address
+  readonly vault: Address
+  readonly user: Address
+  readonly entry: Entry
+}): Hex {
+  const { token, vault, user, entry } = options
+  const approve = call(token, 'approve', [vault, 0n])
+  const deposit = {
+    requestDeposit: () => call(vault, 'requestDeposit', [0n, user, HANDLER]),
+    syncDeposit: () => call(vault, 'syncDeposit', [0n, user, zeroAddress]),
+    deposit: () => ({ target: vault, callData: encodeFunctionData({ abi: VAULT_ABI, args: [0n, user] }) }),
+  }[entry]()
+  const withBalance = ({ target, callData }: Call, offset: bigint) =>
+    call(HANDLER, 'makeCallWithBalance', [target, callData, 0n, [{ token, offset }]])
+  return handlerMessage([approve, withBalance(approve, 36n), withBalance(deposit, 4n)], user)
+}
+
+/** A message to the handler: these calls, and who gets the tokens when one of them fails. */
+export function handlerMessage(calls: readonly Call[], fallbackRecipient: Address): Hex {
+  return encodeAbiParameters(MESSAGE, [{ calls: calls.map((one) => ({ ...one, value: 0n })), fallbackRecipient }])
+}
+
+/** The code of a contract that logs whatever it is told: as many topics as it is made for, and data. */
+function emitterCode(topics: number): Hex {
+  const byte = (value: number) => numberToHex(value, { size: 1 })
+  const load = Array.from({ length: topics }, (_, i) => concat(['0x60', byte((topics - 1 - i) * 32), '0x35']))
+  const size = byte(topics * 32)
+  return concat([...load, '0x60', size, '0x36038060', size, '0x5f375f', byte(0xa0 + topics), '0x00'])
+}
+
+/** Where on each chain somebody's contract is that logs what it is told, by the number of topics. */
+const emitterAt = (topics: number): Address => `0x${'0'.repeat(36)}e1${topics.toString(16).padStart(2, '0')}`
+
+/** The call that makes a contract of nobody's log this event. */
+export function forge(eventName: (typeof EVENTS)[number]['name'], args: Record<string, unknown>): Call {
+  const event = EVENTS.find(({ name }) => name === eventName)
+  if (!event) throw new Error(`There is no event ${eventName}`)
+  const topics = encodeEventTopics({ abi: EVENTS, eventName, args } as never) as Hex[]
+  const inputs = event.inputs.filter((input) => !('indexed' in input))
+  const data = encodeAbiParameters(inputs, inputs.map(({ name }) => args[name]) as never)
+  return { target: emitterAt(topics.length), callData: concat([...topics, data]) }
+}
+
+/** The call that makes a contract of nobody's log the fill of a deposit. */
+export function forgeFill({ deposit }: Transfer): Call {
+  const messageHash = deposit.message === '0x' ? zeroHash : keccak256(deposit.message)
+  return forge('FilledRelay', {
+    ...relayDataOf(deposit),
+    ...{ repaymentChainId: 1n, relayer: pad('0x99'), messageHash },
+    relayExecutionInfo: {
+      updatedRecipient: deposit.recipient,
+      updatedMessageHash: messageHash,
+      updatedOutputAmount: deposit.outputAmount + 1n,
+      fillType: 0,
+    },
+  })
+}
+
+/** What a deposit into the bridge is made with; what is not said is usual. */
+export type Order = {
+  readonly from?: number
+  readonly to?: number
+  readonly asset?: Asset
+  readonly user?: LocalAccount
+  readonly inputAmount?: bigint
+  readonly outputAmount?: bigint
+  /** The vault it ends in, by `entry`; without one, it is a plain transfer to the user. */
+  readonly into?: TestVault
+  readonly entry?: Entry
+  readonly message?: Hex
+  readonly recipient?: Address
+  /** How long it may wait for its fill. */
+  readonly seconds?: number
+}
+
+/** What a status says, apart from which transfer it is of. */
+type State = {
+  readonly status: 'pending' | 'bridging' | 'completed' | 'failed'
+  readonly reason: string | null
+  readonly terminal: boolean
+}
+const STATES = {
+  pending: { status: 'pending', reason: null, terminal: false },
+  bridging: { status: 'bridging', reason: null, terminal: false },
+  completed: { status: 'completed', reason: null, terminal: true },
+  source_reverted: { status: 'failed', reason: 'source_reverted', terminal: true },
+  no_deposit_in_transaction: { status: 'failed', reason: 'no_deposit_in_transaction', terminal: true },
+  destination_action_failed: { status: 'failed', reason: 'destination_action_failed', terminal: true },
+  expired: { status: 'failed', reason: 'expired', terminal: false },
+  refunded: { status: 'failed', reason: 'refunded', terminal: true },
+} as const satisfies Record<string, State>
+export type StateName = keyof typeof STATES
+
+/** What an answer is expected to say; what is not said is null, but for what is known of every transfer. */
+type Expected = {
+  readonly hash: Hash
+  readonly from: number
+  readonly to?: number
+  readonly inputAmount?: bigint
+  readonly outputAmount?: bigint
+  readonly initiated?: string
+  readonly bridged?: string
+  readonly fill?: Hash
+  readonly protocol?: 'lagoon' | 'erc4626'
+}
+
+/** Passes when a reply is this status in its whole documented shape, and does not say which bridge it is. */
+export function expectStatus({ status, headers, body }: HttpReply, state: StateName, expected: Expected): void {
+  const { hash, from, to, inputAmount, outputAmount, initiated = null, bridged = null, fill = null } = expected
+  const chain = (id: number) => ({ id, name: NAMES[id] })
+  const { terminal, ...said } = STATES[state]
+  expect({ status, body }).toEqual({
+    status: 200,
+    body: {
+      depositId: hash,
+      ...said,
+      terminal,
+      statusDescription: expect.stringMatching(/^[A-Z].*[.]$/),
+      nextPollAfterMs: terminal ? null : expect.any(Number),
+      srcChain: chain(from),
+      dstChain: to === undefined ? null : chain(to),
+      protocol: expected.protocol ?? null,
+      inputAmount: inputAmount === undefined ? null : `${inputAmount}`,
+      outputAmount: outputAmount === undefined ? null : `${outputAmount}`,
+      timestamps: { initiated, bridged, completed: state === 'completed' ? bridged : null },
+      transactions: { source: hash, fill },
+    },
+  })
+  if (!terminal) expect(body.nextPollAfterMs).toBeGreaterThanOrEqual(1000)
+  expect(headers.get('cache-control')).toBe('no-store')
+  expect(JSON.stringify([body, [...headers]])).not.toMatch(/across|spoke|relay|multicall|handler|\buma\b/i)
+}
+
+/** Who asks: by default the first client, of the service that the test started with. */
+type Asking = { readonly key?: string; readonly as?: Service }
+type Shown = Asking & {
+  readonly fill?: Hash
+  /** What the fill delivered, by default what it was to. */
+  readonly outputAmount?: bigint
+  readonly protocol?: 'lagoon' | 'erc4626'
+}
+
+/** A transfer that was sent off. */
+export type Transfer = {
+  readonly deposit: BridgeDeposit
+  readonly hash: Hash
+  /** Its place among the deposits of its transaction. */
+  readonly index: number
+  ask(asking?: Asking): Promise<HttpReply>
+  /** Asks, and passes when the answer is this in every part. */
+  shows(state: StateName, shown?: Shown): Promise<void>
+}
+
+/** The bridge between the service's chains: what users, relayers and strangers do there. */
+export type Transfers = ReturnType<typeof transfersOn>
+
+function transfersOn(service: Service) {
+  const { chains, relayer } = service.backends
+  const chainOf = (chainId: number) => {
+    const chain = chains.find((candidate) => candidate.chainId === chainId)
+    if (!chain) throw new Error(`There is no chain ${chainId}`)
+    return chain
+  }
+  const tokenOf = (chainId: number, asset: Asset): Address => {
+    const token = chainOf(chainId).tokens.find(({ symbol }) => symbol === asset)
+    if (!token) throw new Error(`There is no ${asset} on chain ${chainId}`)
+    return token.address
+  }
+  const poolOf = (chainId: number) => POOLS[chainId] ?? zeroAddress
+  /** The time of a chain's block in seconds since 1970. */
+  const clockOf = async (chainId: number, block: bigint | 'latest' = 'latest') => {
+    const tag = block === 'latest' ? block : numberToHex(block)
+    const [header] = await callRpc(chainOf(chainId), [{ method: 'eth_getBlockByNumber', params: [tag, false] }])
+    return Number((header as { timestamp: Hex }).timestamp)
+  }
+  const receiptOf = async (chainId: number, hash: Hash) => {
+    const [receipt] = await callRpc(chainOf(chainId), [{ method: 'eth_getTransactionReceipt', params: [hash] }])
+    const { blockNumber, status } = receipt as { blockNumber: Hex; status: Hex }
+    return { blockNumber: BigInt(blockNumber), status }
+  }
+  /** The time of a transaction's block as answers write it. */
+  const timeOf = async (chainId: number, hash: Hash) => {
+    const { blockNumber } = await receiptOf(chainId, hash)
+    return new Date((await clockOf(chainId, blockNumber)) * 1000).toISOString()
+  }
+  /** The hash of one transaction, mined; throws when it reverts. */
+  const send = async (chainId: number, from: Address, { target, callData }: Call): Promise<Hash> => {
+    const [hash] = await transact(chainOf(chainId), [{ label: 'a call', from, to: target, data: callData }])
+    if (!hash) throw new Error('Nothing was sent')
+    return hash
+  }
+  /** One transaction of a stranger's that makes all of these calls in order. */
+  const sendTogether = (chainId: number, calls: readonly Call[]) =>
+    send(
+      chainId,
+      ACCOUNTS.anchor.address,
+      call(MULTICALL3, 'aggregate3', [calls.map((one) => ({ ...one, allowFailure: false }))]),
+    )
+
+  const argumentsOf = async (order: Order): Promise<unknown[]> => {
+    const { from = ARBITRUM, to = order.into?.chain.chainId ?? BASE, asset = order.into?.asset ?? 'USDC' } = order
+    const { user = ALICE, inputAmount = 50_000_000n, outputAmount = inputAmount - 60_000n, seconds = 7200 } = order
+    const known = NAMES[to] !== undefined
+    const outputToken = tokenOf(known ? to : BASE, asset)
+    const message =
+      order.message ??
+      (order.into
+        ? depositMessage({
+            token: outputToken,
+            vault: order.into.address,
+            user: user.address,
+            entry: order.entry ?? 'requestDeposit',
+          })
+        : '0x')
+    const recipient = order.recipient ?? (message === '0x' ? user.address : HANDLER)
+    const [now, then] = await Promise.all([clockOf(from), clockOf(known ? to : from)])
+    return [
+      ...[user.address, recipient, tokenOf(from, asset), outputToken].map((address) => pad(address)),
+      ...[inputAmount, outputAmount, BigInt(to), pad('0x00')],
+      ...[now, then + seconds, 0, message],
+    ]
+  }
+  /** The pool's call that makes a deposit like this. */
+  const depositCall = async (order: Order = {}): Promise<Call> =>
+    call(poolOf(order.from ?? ARBITRUM), 'deposit', await argumentsOf(order))
+
+  const transferOf = (deposit: BridgeDeposit, index = 0): Transfer => {
+    const { originChainId: from, destinationChainId: to, transactionHash: hash, inputAmount } = deposit
+    const ask = (asking: Asking = {}) => askFor(hash, { from, index, ...asking })
+    return {
+      deposit,
+      hash,
+      index,
+      ask,
+      async shows(state, { fill, outputAmount = deposit.outputAmount, protocol, ...asking } = {}) {
+        expectStatus(await ask(asking), state, {
+          ...{ hash, from, to, inputAmount, initiated: await timeOf(from, hash) },
+          ...(fill && { fill, outputAmount, bridged: await timeOf(to, fill) }),
+          ...(protocol && { protocol }),
+        })
+      },
+    }
+  }
+  /** The transfers that a transaction sent off, in order. */
+  const transfersIn = async (chainId: number, hash: Hash): Promise<Transfer[]> => {
+    const { blockNumber } = await receiptOf(chainId, hash)
+    const deposits = await readDeposits(chainOf(chainId), { fromBlock: blockNumber, toBlock: blockNumber })
+    return deposits.filter(({ transactionHash }) => transactionHash === hash).map(transferOf)
+  }
+  const askFor = (
+    hash: string,
+    options: Asking & { readonly from: number; readonly index?: number },
+  ): Promise<HttpReply> => {
+    const { from, index = 0, key = service.apiKey, as = service } = options
+    const query = `srcChainId=${from}${index > 0 ? `&index=${index}` : ''}`
+    return as.call('GET', `/defi-vaults/v1/defi/cross-chain/${hash}/status?${query}`, { key })
+  }
+
+  return {
+    service,
+    relayer,
+    chainOf,
+    tokenOf,
+    poolOf,
+    clockOf,
+    receiptOf,
+    timeOf,
+    send,
+    sendTogether,
+    transferOf,
+    transfersIn,
+    depositCall,
+    argumentsOf,
+    askFor,
+
+    /** Sends one transaction to the pool, and gives the only transfer in it. */
+    async open(order: Order = {}): Promise<Transfer> {
+      const { from = ARBITRUM, user = ALICE } = order
+      const hash = await send(from, user.address, await depositCall(order))
+      const [transfer] = await transfersIn(from, hash)
+      if (!transfer) throw new Error('The pool took no deposit')
+      return transfer
+    },
+    /** Sends these deposits of one user's in one transaction, and gives their transfers. */
+    async openTogether(orders: readonly Order[]): Promise<Transfer[]> {
+      const [{ from = ARBITRUM, user = ALICE } = {}] = orders
+      const calls = await Promise.all(orders.map(depositCall))
+      const together = call(poolOf(from), 'multicall', [calls.map(({ callData }) => callData)])
+      return transfersIn(from, await send(from, user.address, together))
+    },
+    /** A transaction that enters the pool of waiting ones; `mine` mines it. */
+    async sendWaiting(chainId: number, from: Address, { target, callData }: Call) {
+      const chain = chainOf(chainId)
+      await callRpc(chain, [{ method: 'evm_setAutomine', params: [false] }])
+      const [hash] = await sendTransactions(chain, [{ label: 'a waiting call', from, to: target, data: callData }])
+      if (!hash) throw new Error('Nothing was sent')
+      return {
+        hash,
+        async mine() {
+          await callRpc(chain, [{ method: 'evm_mine', params: [] }])
+          await callRpc(chain, [{ method: 'evm_setAutomine', params: [true] }])
+        },
+      }
+    },
+    /** The calls with which anybody fills deposits out of freshly minted tokens. */
+    fillCalls: ({ deposit }: Transfer, pool = poolOf(deposit.destinationChainId)): Call[] => {
+      const token: Address = `0x${deposit.outputToken.slice(26)}`
+      return [
+        call(token, 'mint', [MULTICALL3, deposit.outputAmount]),
+        call(token, 'approve', [pool, 0n]),
+        call(token, 'approve', [pool, deposit.outputAmount]),
+        call(pool, 'fillRelay', [relayDataOf(deposit), BigInt(deposit.originChainId), pad(MULTICALL3)]),
+      ]
+    },
+    /** The call of the handler that anybody may make at any time. */
+    handlerCall: (message: Hex): Call =>
+      call(HANDLER, 'handleV3AcrossMessage', [tokenOf(BASE, 'USDC'), 0n, HANDLER, message]),
+    /** Mines blocks on a chain, each so many seconds after the last. */
+    mine: (chainId: number, blocks: number, seconds = 1) =>
+      callRpc(chainOf(chainId), [{ method: 'anvil_mine', params: [numberToHex(blocks), numberToHex(seconds)] }]),
+    /** Puts the clock of a chain to a time in seconds since 1970, in a new block. */
+    async setClock(chainId: number, seconds: number): Promise<void> {
+      await callRpc(chainOf(chainId), [{ method: 'evm_setNextBlockTimestamp', params: [seconds] }])
+      await callRpc(chainOf(chainId), [{ method: 'evm_mine', params: [] }])
+    },
+    /** Remembers a chain as it is; what is returned takes back everything since. */
+    async remember(chainId: number): Promise<() => Promise<void>> {
+      const [id] = await callRpc(chainOf(chainId), [{ method: 'evm_snapshot', params: [] }])
+      return async () => {
+        await callRpc(chainOf(chainId), [{ method: 'evm_revert', params: [id] }])
+      }
+    },
+  }
+}
+
+const [ALICE, BOB] = USERS
+
+async function approvePool(chain: LocalChain & { readonly tokens: readonly { readonly address: Address }[] }) {
+  const pool = POOLS[chain.chainId] ?? zeroAddress
+  const approvals = [ALICE, BOB].flatMap(({ address: from }) =>
+    chain.tokens.map(({ address: to }) => {
+      const { callData: data } = call(to, 'approve', [pool, maxUint256])
+      return { label: 'approve', from, to, data }
+    }),
+  )
+  await transact(chain, approvals)
+  const emitters = [2, 3, 4].map((topics) => ({
+    method: 'anvil_setCode',
+    params: [emitterAt(topics), emitterCode(topics)],
+  }))
+  await callRpc(chain, emitters)
+}
+
+/** Tests of transfers from chain to chain: Alice and Bob let the pools take their tokens. */
+export const test = base
+  .extend('sharedTransfers', { scope: 'file' }, async ({ sharedService }) => {
+    await Promise.all(sharedService.backends.chains.map(approvePool))
+    return transfersOn(sharedService)
+  })
+  .extend('transfers', ({ sharedTransfers, service: _ }) => sharedTransfers)
