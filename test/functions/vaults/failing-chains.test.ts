@@ -1,17 +1,17 @@
-import {
-  type Address,
-  decodeFunctionData,
-  decodeFunctionResult,
-  encodeFunctionResult,
-  type Hex,
-  numberToHex,
-  parseAbi,
-  toFunctionSelector,
-} from 'viem'
+import { type Address, numberToHex } from 'viem'
 import { describe, expect } from 'vitest'
 import { handler as refreshChain } from '../../../functions/jobs/refresh-chain/handler.ts'
 import { callRpc } from '../../../infra/local/rpc.ts'
 import type { ErrorCode } from '../../../lib/errors.ts'
+import {
+  BLOCK_NUMBER,
+  BLOCK_TIME,
+  type Call,
+  type Change,
+  changeAggregate,
+  changeValues,
+  rewriteResults,
+} from '../../support/chain-answers.ts'
 import { expectError } from '../../support/errors.ts'
 import { someContext } from '../../support/lambda.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
@@ -185,54 +185,6 @@ describe('While one chain is to', () => {
     expect(await askDeposit(service, vault)).toMatchObject({ status: 200 })
   })
 })
-
-type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
-type Change = (result: unknown, call: Call) => unknown
-
-/** Rewrites the results of a batch, each in sight of its call. */
-function rewriteResults(wire: Wire, change: Change): void {
-  wire.rewrite = (answer, request) => {
-    const calls: Call[] = JSON.parse(request)
-    const items: { id: number; result: unknown }[] = JSON.parse(answer)
-    const resultOf = ({ id, result }: (typeof items)[number]) => {
-      const call = calls.find((candidate) => candidate.id === id)
-      return call ? change(result, call) : result
-    }
-    return JSON.stringify(items.map((item) => ({ ...item, result: resultOf(item) })))
-  }
-}
-
-const aggregateAbi = parseAbi([
-  'struct Call { address target; bool allowFailure; bytes callData; }',
-  'struct Result { bool success; bytes returnData; }',
-  'function aggregate3(Call[] calls) returns (Result[] returnData)',
-  'function getBlockNumber() view returns (uint256)',
-  'function getCurrentBlockTimestamp() view returns (uint256)',
-])
-const BLOCK_NUMBER = toFunctionSelector('getBlockNumber()')
-const BLOCK_TIME = toFunctionSelector('getCurrentBlockTimestamp()')
-
-/** Changes what each call of an aggregate returned, by the selector of its function. */
-function changeAggregate(change: (data: Hex, selector: string) => string): Change {
-  return (result, { method, params }) => {
-    if (method !== 'eth_call' || result === undefined) return result
-    const [{ data }] = params as [{ data: Hex }]
-    const [calls = []] = decodeFunctionData({ abi: aggregateAbi, data }).args ?? []
-    const abi = { abi: aggregateAbi, functionName: 'aggregate3' } as const
-    const changed = decodeFunctionResult({ ...abi, data: result as Hex }).map(({ success, returnData }, index) => ({
-      success,
-      returnData: change(returnData, calls[index]?.callData.slice(0, 10) ?? '') as Hex,
-    }))
-    return encodeFunctionResult({ ...abi, result: changed })
-  }
-}
-
-/** Changes what contracts returned, but not what the aggregate says of the block. */
-function changeValues(change: (data: Hex) => string): Change {
-  return changeAggregate((data, selector) =>
-    [BLOCK_NUMBER, BLOCK_TIME].includes(selector as Hex) ? data : change(data),
-  )
-}
 
 const ones = (data: string) => `0x${'f'.repeat(data.length - 2)}`
 const zeros = (data: string) => `0x${'0'.repeat(data.length - 2)}`

@@ -1,0 +1,61 @@
+import {
+  decodeFunctionData,
+  decodeFunctionResult,
+  encodeFunctionResult,
+  type Hex,
+  parseAbi,
+  toFunctionSelector,
+} from 'viem'
+import type { Wire } from './wire.ts'
+
+/** One JSON-RPC call of a batch. */
+export type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
+/** What becomes of the result of a call. */
+export type Change = (result: unknown, call: Call) => unknown
+
+/** Rewrites the results of a batch, each in sight of its call. */
+export function rewriteResults(wire: Wire, change: Change): void {
+  wire.rewrite = (answer, request) => {
+    const calls: Call[] = JSON.parse(request)
+    const items: { id: number; result: unknown }[] = JSON.parse(answer)
+    const resultOf = ({ id, result }: (typeof items)[number]) => {
+      const call = calls.find((candidate) => candidate.id === id)
+      return call ? change(result, call) : result
+    }
+    return JSON.stringify(items.map((item) => ({ ...item, result: resultOf(item) })))
+  }
+}
+
+const aggregateAbi = parseAbi([
+  'struct Call { address target; bool allowFailure; bytes callData; }',
+  'struct Result { bool success; bytes returnData; }',
+  'function aggregate3(Call[] calls) returns (Result[] returnData)',
+  'function getBlockNumber() view returns (uint256)',
+  'function getCurrentBlockTimestamp() view returns (uint256)',
+])
+/** The selectors of what an aggregate says of its block. */
+export const BLOCK_NUMBER = toFunctionSelector('getBlockNumber()')
+export const BLOCK_TIME = toFunctionSelector('getCurrentBlockTimestamp()')
+
+/** Changes what each call of an aggregate returned, by the selector of its function. */
+export function changeAggregate(change: (data: Hex, selector: string, call: Call) => string): Change {
+  return (result, call) => {
+    const { method, params } = call
+    if (method !== 'eth_call' || result === undefined) return result
+    const [{ data }] = params as [{ data: Hex }]
+    const [calls = []] = decodeFunctionData({ abi: aggregateAbi, data }).args ?? []
+    const abi = { abi: aggregateAbi, functionName: 'aggregate3' } as const
+    const changed = decodeFunctionResult({ ...abi, data: result as Hex }).map(({ success, returnData }, index) => ({
+      success,
+      returnData: change(returnData, calls[index]?.callData.slice(0, 10) ?? '', call) as Hex,
+    }))
+    return encodeFunctionResult({ ...abi, result: changed })
+  }
+}
+
+/** Changes what contracts returned, but not what the aggregate says of the block. */
+export function changeValues(change: (data: Hex) => string): Change {
+  return changeAggregate((data, selector) =>
+    [BLOCK_NUMBER, BLOCK_TIME].includes(selector as Hex) ? data : change(data),
+  )
+}
