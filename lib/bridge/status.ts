@@ -2,6 +2,7 @@ import { type Address, type Hash, type Hex, numberToHex, pad, parseAbiItem, toEv
 import { BlockHeader, blockRequest, parseResult, Receipt, receiptRequest } from '../chain/logs.ts'
 import { type ChainReader, query } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
+import type { RpcOutcome } from '../chain/rpc.ts'
 import { known, view } from '../chain/view.ts'
 import { AppError } from '../errors.ts'
 import { poolAbi } from './abi.ts'
@@ -48,7 +49,7 @@ const SLOW_FILL_REQUESTED = 1n
 
 /**
  * Where the deposit of a source transaction stands, from the chains alone. A final answer costs no RPC, an unfinished
- * transfer two round trips, an expired one three; the one question that finds a new fill costs four.
+ * transfer two round trips, an expired one three; a question that finds a new fill or a refund costs four.
  * Throws `upstream_*`.
  */
 export async function readTransfer({ readerOf, transfers }: Dependencies, key: TransferKey): Promise<FoundTransfer> {
@@ -86,7 +87,7 @@ async function readNow(
   const head = parseResult(BlockHeader, outcomes[1])
   if (!receipt) {
     // A node that lags behind the one that was asked before, or a reorganisation: what was seen is not unseen.
-    if (recorded.source) return readBridged(readerOf, key, recorded, recorded.source.deposit)
+    if (recorded.source) return readBridged(readerOf, key, recorded, recorded.source.deposit, { head })
     return { status: pending(key), keep: recorded }
   }
 
@@ -97,39 +98,48 @@ async function readNow(
   if (!deposit || !evmChain(deposit.destinationChainId)?.bridge) {
     return conclude(failed(key, 'no_deposit_in_transaction'), recorded, isFinal)
   }
-  return readBridged(readerOf, key, recorded, deposit, { blockNumber: receipt.blockNumber, isFinal })
+  return readBridged(readerOf, key, recorded, deposit, { head, block: { number: receipt.blockNumber, isFinal } })
 }
 
-/** Where a deposit stands that is in the pool; `block` is its block where it was just looked at. */
+/** What was just seen of the source chain: its head, and the block of the deposit. */
+type Sight = {
+  readonly head?: BlockHeader
+  readonly block?: { readonly number: bigint; readonly isFinal: boolean }
+}
+
+/** Where a deposit stands that is in the pool. */
 async function readBridged(
   readerOf: (chainId: number) => ChainReader,
   key: TransferKey,
   recorded: Transfer,
   deposit: BridgeDeposit,
-  block?: { readonly blockNumber: bigint; readonly isFinal: boolean },
+  sight: Sight = {},
 ): Promise<Seen> {
+  const { block } = sight
+  const source = readerOf(key.sourceChainId)
   const destination = readerOf(deposit.destinationChainId)
-  const [initiated, { fillStatus, head }] = await Promise.all([
-    block ? readTime(readerOf(key.sourceChainId), block.blockNumber) : (recorded.source?.initiated ?? null),
-    readFillStatus(destination, deposit),
+  const [initiated, { fillStatus, head, recordedFill }] = await Promise.all([
+    block ? readTime(source, block.number) : (recorded.source?.initiated ?? null),
+    readFillStatus(destination, deposit, recorded.fillTransaction),
   ])
-  const source = initiated && { deposit, initiated, isFinal: block?.isFinal ?? recorded.source?.isFinal ?? false }
-  const keep: Transfer = { ...recorded, ...(source && { source }) }
+  const seen = initiated && { deposit, initiated, isFinal: block?.isFinal ?? recorded.source?.isFinal ?? false }
+  const keep: Transfer = { ...recorded, ...(seen && { source: seen }) }
   const known = { ...about(key, deposit), timestamps: { initiated, bridged: null, completed: null } }
 
   if (fillStatus === FILLED) {
-    const hash =
-      recorded.fillTransaction ?? (await searchFill(destination, deposit, { since: initiated, head }))?.transactionHash
-    const filled = hash && (await readFill(destination, deposit, hash))
+    const filled =
+      (await readRecordedFill(destination, deposit, recordedFill)) ??
+      (await searchFill(destination, deposit, { since: initiated, head }))
     // The pool knows of a fill that its logs do not show yet, or no longer: the next question will tell.
     if (!filled) return { status: { ...known, ...BRIDGING }, keep: { ...keep, fillTransaction: undefined } }
-    const isFinal = isDeep(destination, filled.fill.blockNumber, head)
-    return conclude(delivered(known, filled), { ...keep, fillTransaction: hash }, isFinal)
+    const { transactionHash, blockNumber } = filled.fill
+    const isFinal = isDeep(destination, blockNumber, head)
+    return conclude(delivered(known, filled), { ...keep, fillTransaction: transactionHash }, isFinal)
   }
   if (head.timestamp <= BigInt(deposit.relayData.fillDeadline)) {
     return { status: { ...known, ...(fillStatus === SLOW_FILL_REQUESTED ? SLOWLY_BRIDGING : BRIDGING) }, keep }
   }
-  const refund = await searchRefund(readerOf(key.sourceChainId), deposit)
+  const refund = await searchRefund(source, deposit, sight.head ?? (await readHead(source)))
   const reason = refund ? 'refunded' : 'expired'
   return conclude({ ...known, ...FAILURES[reason] }, keep, refund?.isFinal ?? false)
 }
@@ -138,51 +148,77 @@ function conclude(status: TransferStatus, keep: Transfer, isFinal: boolean): See
   return { status, keep: isFinal ? { ...keep, final: status } : keep }
 }
 
+async function readHead(reader: ChainReader): Promise<BlockHeader> {
+  const [outcome] = await reader.request([blockRequest('latest')])
+  return parseResult(BlockHeader, outcome)
+}
+
 async function readTime(reader: ChainReader, blockNumber: bigint): Promise<Date> {
   const [outcome] = await reader.request([blockRequest(blockNumber)])
   return dateOf(parseResult(BlockHeader, outcome).timestamp)
 }
 
-/** What the destination's pool says of the deposit: 0 not filled, 1 slow fill requested, 2 filled. */
-async function readFillStatus(reader: ChainReader, deposit: BridgeDeposit) {
+/** What the destination's pool says of the deposit: 0 not filled, 1 slow fill requested, 2 filled; and a known fill's receipt. */
+async function readFillStatus(reader: ChainReader, deposit: BridgeDeposit, fillTransaction: Hash | undefined) {
   const { pool } = bridgeOf(reader)
   const views = { fillStatus: view(pool, poolAbi, 'fillStatuses', [relayHash(deposit)]) }
-  const { value, block } = await reader.readOne(
+  const { value, block, outcomes } = await reader.readOne(
     query({ address: pool, slots: {}, views }, ({ answers }) => known(answers.fillStatus)),
+    { along: fillTransaction ? [receiptRequest(fillTransaction)] : [] },
   )
-  return { fillStatus: value, head: block }
+  return { fillStatus: value, head: block, recordedFill: outcomes[0] }
+}
+
+/** A fill, what it led to, and the time of its block. */
+type Filled = { readonly fill: Fill; readonly outcome: FillOutcome; readonly at: Date }
+
+/** The fill that was found before, undefined where its transaction is no longer on the chain. */
+async function readRecordedFill(
+  reader: ChainReader,
+  deposit: BridgeDeposit,
+  outcome: RpcOutcome | undefined,
+): Promise<Filled | undefined> {
+  const filled = outcome && parseFill(reader, deposit, outcome)
+  return filled && { ...filled, at: await readTime(reader, filled.fill.blockNumber) }
 }
 
 async function searchFill(
   reader: ChainReader,
   deposit: BridgeDeposit,
   { since, head }: { since: Date | null; head: BlockHeader },
-): Promise<Fill | undefined> {
+): Promise<Filled | undefined> {
   const { pool } = bridgeOf(reader)
   const { originChainId, depositId, fillDeadline } = deposit.relayData
   const topics = [FILLED_RELAY, word(originChainId), word(depositId)]
   const earliest = since ? secondsOf(since) : BigInt(fillDeadline) - LONGEST_FILL_SECONDS
   const logs = await reader.logs({ address: pool, topics }, blockAt(reader, head, earliest), head.number)
-  return findFill(logs, pool, deposit)
+  const found = findFill(logs, pool, deposit)
+  if (!found) return undefined
+
+  const { transactionHash, blockNumber } = found
+  const [receipt, block] = await reader.request([receiptRequest(transactionHash), blockRequest(blockNumber)])
+  const filled = parseFill(reader, deposit, receipt)
+  // Not where it was a moment ago: the chain is being reorganised.
+  if (filled?.fill.blockNumber !== blockNumber) return undefined
+  return { ...filled, at: dateOf(parseResult(BlockHeader, block).timestamp) }
 }
 
-/** The fill in this transaction and what it led to, undefined where the transaction is not, or no longer, on the chain. */
-async function readFill(reader: ChainReader, deposit: BridgeDeposit, hash: Hash): Promise<Filled | undefined> {
+/** The fill in a receipt and what it led to, undefined where there is no receipt or no such fill in it. */
+function parseFill(reader: ChainReader, deposit: BridgeDeposit, outcome: RpcOutcome | undefined) {
   const { pool, multicallHandler: handler } = bridgeOf(reader)
-  const receipt = parseResult(Receipt.nullable(), (await reader.request([receiptRequest(hash)]))[0])
+  const receipt = parseResult(Receipt.nullable(), outcome)
   const fill = receipt && findFill(receipt.logs, pool, deposit)
-  if (!fill) return undefined
-  const outcome = parseFillOutcome(receipt.logs, { pool, handler, fill, deposit })
-  return { fill, outcome, at: await readTime(reader, fill.blockNumber) }
+  return fill ? { fill, outcome: parseFillOutcome(receipt.logs, { pool, handler, fill, deposit }) } : undefined
 }
-
-type Filled = { readonly fill: Fill; readonly outcome: FillOutcome; readonly at: Date }
 
 /** The pool's refund of at least the deposit to the depositor, after the deposit expired. */
-async function searchRefund(reader: ChainReader, deposit: BridgeDeposit): Promise<{ isFinal: boolean } | undefined> {
+async function searchRefund(
+  reader: ChainReader,
+  deposit: BridgeDeposit,
+  head: BlockHeader,
+): Promise<{ isFinal: boolean } | undefined> {
   const { pool } = bridgeOf(reader)
   const { inputToken, depositor, fillDeadline } = deposit.relayData
-  const head = parseResult(BlockHeader, (await reader.request([blockRequest('latest')]))[0])
   const filter = { address: addressIn(inputToken), topics: [TRANSFER_EVENT, pad(pool), depositor] }
   const payments = await reader.logs(filter, blockAt(reader, head, BigInt(fillDeadline)), head.number)
   if (payments.length === 0) return undefined
