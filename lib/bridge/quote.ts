@@ -139,6 +139,8 @@ async function fetchSuggestedFees(
   try {
     const response = await fetch(`${url}/suggested-fees?${query}`, {
       headers: apiKey ? { authorization: `Bearer ${apiKey}` } : {},
+      // Nobody but the configured API is believed.
+      redirect: 'manual',
       signal,
     })
     if (response.ok) return await response.json()
