@@ -53,13 +53,13 @@ const SuggestedFees = z.object({
   limits: z.object({ minDeposit: Digits, maxDeposit: Digits }),
 })
 
-const REFUSALS: Readonly<
-  Record<string, 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'cross_chain_not_available'>
-> = {
+const REFUSALS = {
   AMOUNT_TOO_LOW: 'amount_too_low_for_bridge',
   AMOUNT_TOO_HIGH: 'amount_too_high_for_bridge',
   ROUTE_NOT_ENABLED: 'cross_chain_not_available',
-}
+} as const
+/** A refusal that is for the user to know. */
+const Refusal = z.object({ code: z.enum(['AMOUNT_TOO_LOW', 'AMOUNT_TOO_HIGH', 'ROUTE_NOT_ENABLED']) })
 
 /**
  * What the bridge's API offers for the request's real message (GET /suggested-fees). Only amounts and times are taken
@@ -144,9 +144,8 @@ async function fetchSuggestedFees(
       signal,
     })
     if (response.ok) return await response.json()
-    const code = z.object({ code: z.string() }).safeParse(await response.json().catch(() => undefined)).data?.code
-    const refusal = code === undefined ? undefined : REFUSALS[code]
-    if (refusal) throw new AppError(refusal)
+    const refusal = Refusal.safeParse(await response.json().catch(() => undefined)).data
+    if (refusal) throw new AppError(REFUSALS[refusal.code])
     const unavailable = response.status === 429 || response.status >= 500
     throw unavailable ? unavailableBecause(`HTTP status ${response.status}`) : bad(`HTTP status ${response.status}`)
   } catch (error) {
