@@ -59,7 +59,13 @@ const REFUSALS = {
   ROUTE_NOT_ENABLED: 'cross_chain_not_available',
 } as const
 /** A refusal that is for the user to know. */
-const Refusal = z.object({ code: z.enum(['AMOUNT_TOO_LOW', 'AMOUNT_TOO_HIGH', 'ROUTE_NOT_ENABLED']) })
+const Refusal = z.union([
+  z.object({ code: z.enum(['AMOUNT_TOO_LOW', 'AMOUNT_TOO_HIGH', 'ROUTE_NOT_ENABLED']) }),
+  // We name no relayer: it is the bridge's own that has less than the fill takes.
+  z
+    .object({ code: z.literal('INVALID_PARAM'), param: z.literal('relayer') })
+    .transform(() => ({ code: 'AMOUNT_TOO_HIGH' as const })),
+])
 
 /**
  * What the bridge's API offers for the request's real message (GET /suggested-fees). Only amounts and times are taken
