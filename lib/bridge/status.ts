@@ -1,4 +1,5 @@
-import { type Address, type Hash, type Hex, numberToHex, pad, parseAbiItem, toEventSelector } from 'viem'
+import { isDeepStrictEqual } from 'node:util'
+import { type Address, type Hash, type Hex, numberToHex, pad, parseAbiItem, size, toEventSelector } from 'viem'
 import { BlockHeader, blockRequest, parseResult, Receipt, receiptRequest } from '../chain/logs.ts'
 import { type ChainReader, query } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
@@ -57,7 +58,7 @@ export async function readTransfer({ readerOf, transfers }: Dependencies, key: T
   if (recorded.final) return found({ status: recorded.final, keep: recorded })
 
   const { status, keep } = await readNow(readerOf, key, recorded)
-  if (isNews(keep, recorded)) await transfers.record(key, keep)
+  if (!isDeepStrictEqual(keep, recorded)) await transfers.record(key, keep)
   return found({ status, keep })
 }
 
@@ -67,11 +68,6 @@ function found({ status, keep: { source } }: Seen): FoundTransfer {
     status,
     target: message && source && { chainId: source.deposit.destinationChainId, address: message.target },
   }
-}
-
-function isNews(keep: Transfer, recorded: Transfer): boolean {
-  const changed = keep.source?.isFinal !== recorded.source?.isFinal || keep.fillTransaction !== recorded.fillTransaction
-  return changed || keep.final !== undefined
 }
 
 async function readNow(
@@ -131,7 +127,7 @@ async function readBridged(
       (await readRecordedFill(destination, deposit, recordedFill)) ??
       (await searchFill(destination, deposit, { since: initiated, head }))
     // The pool knows of a fill that its logs do not show yet, or no longer: the next question will tell.
-    if (!filled) return { status: { ...known, ...BRIDGING }, keep: { ...keep, fillTransaction: undefined } }
+    if (!filled) return { status: { ...known, ...BRIDGING }, keep }
     const { transactionHash, blockNumber } = filled.fill
     const isFinal = isDeep(destination, blockNumber, head)
     return conclude(delivered(known, filled), { ...keep, fillTransaction: transactionHash }, isFinal)
@@ -218,9 +214,10 @@ async function searchRefund(
   head: BlockHeader,
 ): Promise<{ isFinal: boolean } | undefined> {
   const { pool } = bridgeOf(reader)
-  const { inputToken, depositor, fillDeadline } = deposit.relayData
+  const { inputToken, inputAmount, depositor, fillDeadline } = deposit.relayData
   const filter = { address: addressIn(inputToken), topics: [TRANSFER_EVENT, pad(pool), depositor] }
-  const payments = await reader.logs(filter, blockAt(reader, head, BigInt(fillDeadline)), head.number)
+  const transfers = await reader.logs(filter, blockAt(reader, head, BigInt(fillDeadline)), head.number)
+  const payments = transfers.filter(({ data }) => size(data) === 32 && BigInt(data) >= inputAmount)
   if (payments.length === 0) return undefined
 
   // The pool pays for other reasons too, and the blocks read begin before the deadline.
