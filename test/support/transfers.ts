@@ -13,15 +13,17 @@ import {
   pad,
   parseAbi,
   parseAbiParameters,
+  parseGwei,
   zeroAddress,
   zeroHash,
 } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
 import { expect } from 'vitest'
 import { ACCOUNTS, type LocalAccount } from '../../infra/local/accounts.ts'
 import { type BridgeDeposit, readDeposits, relayDataOf } from '../../infra/local/bridge.ts'
 import { type LocalChain, MULTICALL3 } from '../../infra/local/chains.ts'
 import { callRpc } from '../../infra/local/rpc.ts'
-import { sendTransactions, transact } from '../../infra/local/transactions.ts'
+import { confirmTransactions, readNonces, sendTransactions, transact } from '../../infra/local/transactions.ts'
 import { test as base, type HttpReply, type Service, USERS } from './service.ts'
 import type { Asset, TestVault } from './vaults.ts'
 
@@ -258,6 +260,15 @@ function transfersOn(service: Service) {
     const [header] = await callRpc(chainOf(chainId), [{ method: 'eth_getBlockByNumber', params: [tag, false] }])
     return Number((header as { timestamp: Hex }).timestamp)
   }
+  /** Puts the clock of a chain to a time in seconds since 1970, in a new block. */
+  const setClock = async (chainId: number, seconds: number): Promise<void> => {
+    await callRpc(chainOf(chainId), [{ method: 'evm_setNextBlockTimestamp', params: [seconds] }])
+    await callRpc(chainOf(chainId), [{ method: 'evm_mine', params: [] }])
+  }
+  const chainHead = async (chainId: number) => {
+    const [number] = await callRpc(chainOf(chainId), [{ method: 'eth_blockNumber', params: [] }])
+    return BigInt(number as Hex)
+  }
   const receiptOf = async (chainId: number, hash: Hash) => {
     const [receipt] = await callRpc(chainOf(chainId), [{ method: 'eth_getTransactionReceipt', params: [hash] }])
     const { blockNumber, status } = receipt as { blockNumber: Hex; status: Hex }
@@ -348,6 +359,7 @@ function transfersOn(service: Service) {
     tokenOf,
     poolOf,
     clockOf,
+    chainHead,
     receiptOf,
     timeOf,
     send,
@@ -387,6 +399,18 @@ function transfersOn(service: Service) {
         },
       }
     },
+    /** A transaction of a user's, signed but not sent; whatever comes before it, it stays the same. */
+    async sign(chainId: number, user: LocalAccount, { target: to, callData: data }: Call): Promise<Hex> {
+      const [nonce = 0] = await readNonces(chainOf(chainId), [user.address])
+      const terms = { gas: 3_000_000n, gasPrice: parseGwei('100'), nonce, chainId, type: 'legacy' } as const
+      return privateKeyToAccount(user.privateKey).signTransaction({ to, data, ...terms })
+    },
+    /** The hash of a signed transaction, mined. */
+    async sendSigned(chainId: number, signed: Hex): Promise<Hash> {
+      const [hash] = await callRpc(chainOf(chainId), [{ method: 'eth_sendRawTransaction', params: [signed] }])
+      await confirmTransactions(chainOf(chainId), [], [hash as Hash])
+      return hash as Hash
+    },
     /** The calls with which anybody fills deposits out of freshly minted tokens. */
     fillCalls: ({ deposit }: Transfer, pool = poolOf(deposit.destinationChainId)): Call[] => {
       const token: Address = `0x${deposit.outputToken.slice(26)}`
@@ -403,10 +427,12 @@ function transfersOn(service: Service) {
     /** Mines blocks on a chain, each so many seconds after the last. */
     mine: (chainId: number, blocks: number, seconds = 1) =>
       callRpc(chainOf(chainId), [{ method: 'anvil_mine', params: [numberToHex(blocks), numberToHex(seconds)] }]),
-    /** Puts the clock of a chain to a time in seconds since 1970, in a new block. */
-    async setClock(chainId: number, seconds: number): Promise<void> {
-      await callRpc(chainOf(chainId), [{ method: 'evm_setNextBlockTimestamp', params: [seconds] }])
-      await callRpc(chainOf(chainId), [{ method: 'evm_mine', params: [] }])
+    setClock,
+    /** Lets the deadline of a transfer pass on both chains. */
+    async letExpire({ deposit }: Transfer): Promise<void> {
+      for (const { chainId } of chains) {
+        await setClock(chainId, Math.max(deposit.fillDeadline, await clockOf(chainId)) + 1)
+      }
     },
     /** Remembers a chain as it is; what is returned takes back everything since. */
     async remember(chainId: number): Promise<() => Promise<void>> {

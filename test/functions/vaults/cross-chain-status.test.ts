@@ -630,7 +630,7 @@ describe('A transfer that nobody fills', () => {
   test('is expired also when a slow fill was requested', async ({ transfers }) => {
     const transfer = await transfers.open({ seconds: 600 })
     await transfers.relayer.requestSlowFill(transfer.deposit)
-    await transfers.relayer.advance(601)
+    await transfers.letExpire(transfer)
     await transfer.shows('expired')
     await transfers.relayer.refund(transfer.deposit)
     await transfer.shows('refunded')
@@ -648,7 +648,7 @@ describe('A transfer that nobody fills', () => {
     const less = await transfers.open({ seconds: 600, inputAmount: transfer.deposit.inputAmount - 1n })
     const ofBob = await transfers.open({ seconds: 600, user: BOB })
     const inDai = await transfers.open({ seconds: 600, asset: 'DAI' })
-    await transfers.relayer.advance(700)
+    await transfers.letExpire(inDai)
     for (const { deposit } of [less, ofBob, inDai]) await transfers.relayer.refund(deposit)
     const token = transfers.tokenOf(ARBITRUM, 'USDC')
     await transfers.send(ARBITRUM, BOB.address, call(token, 'transfer', [ALICE.address, transfer.deposit.inputAmount]))
@@ -660,10 +660,10 @@ describe('A transfer that nobody fills', () => {
 
   test('is not refunded by the refund of an earlier one', async ({ transfers }) => {
     const earlier = await transfers.open({ seconds: 600 })
-    await transfers.relayer.advance(700)
+    await transfers.letExpire(earlier)
     await transfers.relayer.refund(earlier.deposit)
     const transfer = await transfers.open({ seconds: 600 })
-    await transfers.relayer.advance(700)
+    await transfers.letExpire(transfer)
     await transfer.shows('expired')
     await earlier.shows('refunded')
     await transfers.relayer.refund(transfer.deposit)
@@ -673,7 +673,7 @@ describe('A transfer that nobody fills', () => {
   test('is not refunded by a slow fill of its user in the same token', async ({ transfers }) => {
     const transfer = await transfers.open({ seconds: 600 })
     const back = await transfers.open({ from: BASE, to: ARBITRUM, inputAmount: 90_000_000n })
-    await transfers.relayer.advance(700)
+    await transfers.letExpire(transfer)
     await transfers.relayer.requestSlowFill(back.deposit)
     const fill = await transfers.relayer.executeSlowFill(back.deposit)
     await back.shows('completed', { fill })

@@ -1,0 +1,450 @@
+import { ScanCommand } from '@aws-sdk/lib-dynamodb'
+import type { Hash } from 'viem'
+import { describe, expect, vi } from 'vitest'
+import { localConfig } from '../../../infra/local/dynamo.ts'
+import { sendTransactions } from '../../../infra/local/transactions.ts'
+import { documentClient } from '../../../lib/aws/dynamo.ts'
+import { evmChain } from '../../../lib/chain/registry.ts'
+import { USERS } from '../../support/service.ts'
+import {
+  ARBITRUM,
+  BASE,
+  test as base,
+  call,
+  expectStatus,
+  type Transfer,
+  type Transfers,
+} from '../../support/transfers.ts'
+import { openLagoonVault, openYieldVault, ROLES } from '../../support/vaults.ts'
+import { callsIn, type Wire } from '../../support/wire.ts'
+
+const [ALICE, BOB, CAROL] = USERS
+const NO_HASH: Hash = `0x${'5c'.repeat(32)}`
+const UNTIL_FINAL = evmChain(BASE)?.finalityBlocks ?? 0
+
+/** How many HTTP requests each chain got, and which writes the table. */
+type Cost = { readonly source: number; readonly destination: number; readonly writes: number }
+
+const test = base
+  /** Everything that is recorded of a source transaction. */
+  .extend('recordsOf', async ({ service: { backends } }, { onCleanup }) => {
+    const client = documentClient(localConfig(backends.dynamo.endpoint))
+    onCleanup(() => client.destroy())
+    return async (hash: Hash): Promise<Record<string, unknown>[]> => {
+      const { Items: items = [] } = await client.send(
+        new ScanCommand({
+          TableName: backends.dynamo.tableNames.deposits,
+          FilterExpression: 'begins_with(pk, :transfer) AND contains(pk, :hash)',
+          ExpressionAttributeValues: { ':transfer': 'TRANSFER#', ':hash': hash },
+        }),
+      )
+      return items
+    }
+  })
+  /** What something asks of the chains and the table; Arbitrum is the source unless told. */
+  .extend('costOf', ({ service }) => async (work: () => Promise<unknown>, from = ARBITRUM): Promise<Cost> => {
+    for (const wire of [...Object.values(service.rpc), service.table]) wire.bodies.length = 0
+    await work()
+    const asked = (chainId: number) => service.rpc[chainId]?.bodies.length ?? 0
+    const writes = service.table.bodies.filter((body) => body.includes('"Item"')).length
+    return { source: asked(from), destination: asked(from === BASE ? ARBITRUM : BASE), writes }
+  })
+
+const NOTHING: Cost = { source: 0, destination: 0, writes: 0 }
+
+/** Makes everything that happened on Base so far final; the other chain's clock keeps step. */
+async function finalise(transfers: Transfers): Promise<void> {
+  await transfers.mine(BASE, UNTIL_FINAL)
+  await transfers.setClock(ARBITRUM, await transfers.clockOf(BASE))
+}
+
+const refuse = (transfers: Transfers, ...chainIds: number[]) => {
+  for (const id of chainIds) (transfers.service.rpc[id] as Wire).behaviour = 'refuse connections'
+}
+
+/** Rewrites the results of one method on a wire. */
+function rewriteResults(wire: Wire, method: string, change: (result: unknown) => unknown): void {
+  wire.rewrite = (answer, request) => {
+    const calls: { id: number; method: string }[] = JSON.parse(request)
+    const items: { id: number; result: unknown }[] = JSON.parse(answer)
+    const isMeant = (id: number) => calls.find((one) => one.id === id)?.method === method
+    return JSON.stringify(items.map((item) => (isMeant(item.id) ? { ...item, result: change(item.result) } : item)))
+  }
+}
+
+describe('The first question', () => {
+  test('about a hash that nobody has seen records nothing', async ({ transfers, recordsOf, costOf }) => {
+    const cost = await costOf(() => transfers.askFor(NO_HASH, { from: ARBITRUM }))
+    expect(cost).toEqual({ source: 1, destination: 0, writes: 0 })
+    expect(await recordsOf(NO_HASH)).toEqual([])
+  })
+
+  test('about a transfer records it, and the second one nothing more', async ({ transfers, recordsOf, costOf }) => {
+    const transfer = await transfers.open()
+    expect(await recordsOf(transfer.hash)).toEqual([])
+    expect(await costOf(() => transfer.shows('bridging'))).toMatchObject({ writes: 1 })
+    const [record, ...more] = await recordsOf(transfer.hash)
+    expect(more).toEqual([])
+    expect(record).toMatchObject({ pk: `TRANSFER#${ARBITRUM}#${transfer.hash}`, sk: 'DEPOSIT#0' })
+
+    expect(await costOf(() => transfer.shows('bridging'))).toMatchObject({ writes: 0 })
+    expect(await recordsOf(transfer.hash)).toEqual([record])
+  })
+
+  test('about each of several deposits in a transaction records that one', async ({ transfers, recordsOf }) => {
+    const [first, second] = (await transfers.openTogether([{}, { asset: 'DAI' }])) as [Transfer, Transfer]
+    await second.shows('bridging')
+    expect(await recordsOf(first.hash)).toMatchObject([{ sk: 'DEPOSIT#1' }])
+    await first.shows('bridging')
+    expect(await recordsOf(first.hash)).toHaveLength(2)
+    await transfers.askFor(first.hash, { from: ARBITRUM, index: 2 })
+    expect(await recordsOf(first.hash)).toHaveLength(2)
+  })
+
+  test('about a transfer that has arrived already records it', async ({ transfers, recordsOf }) => {
+    const transfer = await transfers.open()
+    const fill = await transfers.relayer.fill(transfer.deposit)
+    await transfer.shows('completed', { fill })
+    expect(await recordsOf(transfer.hash)).toHaveLength(1)
+  })
+
+  test('about a transaction without a deposit records nothing before that is final', async ({
+    transfers,
+    recordsOf,
+    costOf,
+  }) => {
+    const token = transfers.tokenOf(BASE, 'USDC')
+    const hash = await transfers.send(BASE, ALICE.address, call(token, 'transfer', [CAROL.address, 5n]))
+    const { target: to, callData: data } = await transfers.depositCall({ from: BASE, to: ARBITRUM, user: CAROL })
+    const reverting = [{ label: 'deposit', from: CAROL.address, to, data }]
+    const [reverted = NO_HASH] = await sendTransactions(transfers.chainOf(BASE), reverting)
+    const ask = async () => {
+      const none = await transfers.askFor(hash, { from: BASE })
+      expectStatus(none, 'no_deposit_in_transaction', { hash, from: BASE })
+      expectStatus(await transfers.askFor(reverted, { from: BASE }), 'source_reverted', { hash: reverted, from: BASE })
+    }
+    expect(await costOf(ask, BASE)).toEqual({ source: 2, destination: 0, writes: 0 })
+    expect([...(await recordsOf(hash)), ...(await recordsOf(reverted))]).toEqual([])
+
+    await finalise(transfers)
+    expect(await costOf(ask, BASE)).toEqual({ source: 2, destination: 0, writes: 2 })
+    expect(await costOf(ask, BASE)).toEqual(NOTHING)
+    refuse(transfers, BASE, ARBITRUM)
+    await ask()
+  })
+})
+
+describe('A last answer', () => {
+  test('is asked for again until its block is final, and then never', async ({ service, transfers, costOf }) => {
+    const good = await openLagoonVault(service, { generation: '0.5' })
+    const paused = await openYieldVault(service)
+    await paused.act(ROLES.admin, 'pause')
+    const delivered = await transfers.open({ into: good })
+    const failed = await transfers.open({ into: paused, entry: 'deposit' })
+    const deliveredBy = await transfers.relayer.fill(delivered.deposit)
+    await transfers.mine(BASE, 3)
+    const failedBy = await transfers.relayer.fill(failed.deposit)
+    const shown = [
+      () => delivered.shows('completed', { fill: deliveredBy, protocol: 'lagoon', key: good.key }),
+      () => failed.shows('destination_action_failed', { fill: failedBy, protocol: 'erc4626', key: paused.key }),
+    ] as const
+
+    for (const show of shown) {
+      await show()
+      const again = await costOf(show)
+      expect(again.destination).toBeGreaterThan(0)
+      expect(again.writes).toBe(0)
+    }
+    // One block short of the first one's finality.
+    const { blockNumber } = await transfers.receiptOf(BASE, deliveredBy)
+    const head = async () => Number((await transfers.chainHead(BASE)) - blockNumber)
+    await transfers.mine(BASE, UNTIL_FINAL - 1 - (await head()))
+    expect(await costOf(shown[0])).toMatchObject({ writes: 0 })
+    await transfers.mine(BASE, 1)
+    expect(await costOf(shown[0])).toMatchObject({ writes: 1 })
+    expect(await costOf(shown[0])).toEqual(NOTHING)
+    expect(await costOf(shown[1])).toMatchObject({ writes: 0 })
+
+    await finalise(transfers)
+    expect(await costOf(shown[1])).toMatchObject({ writes: 1 })
+    refuse(transfers, BASE, ARBITRUM)
+    for (const show of shown) expect(await costOf(show)).toEqual(NOTHING)
+  })
+
+  test('that a transfer is refunded is stored when the refund is final, and that it is expired is not', async ({
+    transfers,
+    costOf,
+  }) => {
+    const transfer = await transfers.open({ from: BASE, to: ARBITRUM, seconds: 600 })
+    await transfer.shows('bridging')
+    await finalise(transfers)
+    await transfers.letExpire(transfer)
+    await transfer.shows('expired')
+    expect(await costOf(() => transfer.shows('expired'), BASE)).toMatchObject({ writes: 0 })
+
+    await transfers.relayer.refund(transfer.deposit)
+    await transfer.shows('refunded')
+    expect(await costOf(() => transfer.shows('refunded'), BASE)).toMatchObject({ writes: 0 })
+    await finalise(transfers)
+    await transfer.shows('refunded')
+    refuse(transfers, BASE, ARBITRUM)
+    expect(await costOf(() => transfer.shows('refunded'), BASE)).toEqual(NOTHING)
+  })
+
+  test('is the same for every client, but for the protocol of a vault that it does not have', async ({
+    service,
+    transfers,
+  }) => {
+    const vault = await openLagoonVault(service, { generation: '0.6' })
+    const other = await service.createClient([])
+    const transfer = await transfers.open({ into: vault })
+    const fill = await transfers.relayer.fill(transfer.deposit)
+    await finalise(transfers)
+    await transfer.shows('completed', { fill, key: other })
+    refuse(transfers, BASE, ARBITRUM)
+    await transfer.shows('completed', { fill, key: vault.key, protocol: 'lagoon' })
+    await transfer.shows('completed', { fill, key: other })
+  })
+
+  test('is never overwritten by a question that was asked before', async ({
+    service,
+    transfers,
+    recordsOf,
+    costOf,
+  }) => {
+    const transfer = await transfers.open()
+    const destination = service.rpc[BASE] as Wire
+    const askChains = Promise.withResolvers<void>()
+    const write = Promise.withResolvers<void>()
+
+    // The first question has seen an unfilled transfer when its record is held up on the way.
+    destination.hold = askChains.promise
+    service.table.bodies.length = 0
+    const first = transfer.ask()
+    await vi.waitUntil(() => destination.bodies.length > 0, { interval: 1 })
+    service.table.hold = write.promise
+    askChains.resolve()
+    await vi.waitUntil(() => service.table.bodies.some((body) => body.includes('"Item"')), { interval: 1 })
+    service.table.hold = undefined
+
+    const fill = await transfers.relayer.fill(transfer.deposit)
+    await finalise(transfers)
+    await transfer.shows('completed', { fill })
+    const records = await recordsOf(transfer.hash)
+    expect(records).toHaveLength(1)
+
+    write.resolve()
+    expect((await first).body).toMatchObject({ status: 'bridging' })
+    expect(await recordsOf(transfer.hash)).toEqual(records)
+    expect(await costOf(() => transfer.shows('completed', { fill }))).toEqual(NOTHING)
+  })
+})
+
+describe('Questions at the same time', () => {
+  test('leave one record, and all get the same answer', async ({ transfers, recordsOf, costOf }) => {
+    const transfer = await transfers.open()
+    const askAll = () => Promise.all(Array.from({ length: 8 }, () => transfer.ask()))
+    const bodiesOf = async () => new Set((await askAll()).map(({ body }) => JSON.stringify(body)))
+    expect((await bodiesOf()).size).toBe(1)
+    expect(await recordsOf(transfer.hash)).toHaveLength(1)
+
+    const fill = await transfers.relayer.fill(transfer.deposit)
+    expect((await bodiesOf()).size).toBe(1)
+    await finalise(transfers)
+    expect((await bodiesOf()).size).toBe(1)
+    expect(await recordsOf(transfer.hash)).toHaveLength(1)
+    expect(await costOf(() => transfer.shows('completed', { fill }))).toEqual(NOTHING)
+  })
+})
+
+describe('When a chain is reorganised before a block is final', () => {
+  test('a fill that is gone makes the transfer bridging again, and the fill that replaces it is found', async ({
+    service,
+    transfers,
+  }) => {
+    const vault = await openLagoonVault(service, { generation: '0.5' })
+    const shown = { protocol: 'lagoon', key: vault.key } as const
+    const transfer = await transfers.open({ into: vault })
+    await transfer.shows('bridging', shown)
+    const forget = await transfers.remember(BASE)
+    const lost = await transfers.relayer.fill(transfer.deposit)
+    await transfer.shows('completed', { fill: lost, ...shown })
+
+    await forget()
+    await transfers.mine(BASE, 2)
+    await transfer.shows('bridging', shown)
+    const fill = await transfers.sendTogether(BASE, transfers.fillCalls(transfer))
+    expect(fill).not.toBe(lost)
+    await transfer.shows('completed', { fill, ...shown })
+    await finalise(transfers)
+    await transfer.shows('completed', { fill, ...shown })
+    refuse(transfers, BASE, ARBITRUM)
+    await transfer.shows('completed', { fill, ...shown })
+  })
+
+  test('a fill that another one replaces, with another outcome, is told as the other one is', async ({
+    service,
+    transfers,
+  }) => {
+    const vault = await openLagoonVault(service, { generation: '0.5' })
+    const shown = { protocol: 'lagoon', key: vault.key } as const
+    const transfer = await transfers.open({ into: vault })
+    const forget = await transfers.remember(BASE)
+    const lost = await transfers.relayer.fill(transfer.deposit)
+    await transfer.shows('completed', { fill: lost, ...shown })
+
+    await forget()
+    await vault.act(ROLES.admin, 'pause')
+    const fill = await transfers.sendTogether(BASE, transfers.fillCalls(transfer))
+    await transfer.shows('destination_action_failed', { fill, ...shown })
+    await transfer.shows('destination_action_failed', { fill, ...shown })
+  })
+
+  test('the same fill in a later block has the time of that block', async ({ transfers }) => {
+    const transfer = await transfers.open()
+    const forget = await transfers.remember(BASE)
+    const fill = await transfers.relayer.fill(transfer.deposit)
+    await transfer.shows('completed', { fill })
+    const before = await transfers.timeOf(BASE, fill)
+    await forget()
+    await transfers.mine(BASE, 5, 7)
+    expect(await transfers.relayer.fill(transfer.deposit)).toBe(fill)
+    expect(await transfers.timeOf(BASE, fill)).not.toBe(before)
+    await transfer.shows('completed', { fill })
+  })
+
+  test('a refund that is gone makes the transfer expired again', async ({ transfers }) => {
+    const transfer = await transfers.open({ seconds: 600 })
+    await transfers.letExpire(transfer)
+    const forget = await transfers.remember(ARBITRUM)
+    await transfers.relayer.refund(transfer.deposit)
+    await transfer.shows('refunded')
+    await forget()
+    await transfers.mine(ARBITRUM, 2)
+    await transfer.shows('expired')
+  })
+
+  test('a deposit that has another id now is followed by that one', async ({ transfers }) => {
+    const signed = await transfers.sign(ARBITRUM, ALICE, await transfers.depositCall())
+    const forget = await transfers.remember(ARBITRUM)
+    const hash = await transfers.sendSigned(ARBITRUM, signed)
+    const [first] = (await transfers.transfersIn(ARBITRUM, hash)) as [Transfer]
+    await first.shows('bridging')
+
+    // Somebody else's deposit comes first now, and takes the id.
+    await forget()
+    await transfers.open({ user: BOB })
+    expect(await transfers.sendSigned(ARBITRUM, signed)).toBe(hash)
+    const [second] = (await transfers.transfersIn(ARBITRUM, hash)) as [Transfer]
+    expect(second.deposit.depositId).not.toBe(first.deposit.depositId)
+    await second.shows('bridging')
+    const fill = await transfers.relayer.fill(second.deposit)
+    await second.shows('completed', { fill })
+  })
+
+  test('a deposit that waits to be mined again, with another id, is followed by that one once it is', async ({
+    service,
+    transfers,
+  }) => {
+    const signed = await transfers.sign(ARBITRUM, ALICE, await transfers.depositCall())
+    const forget = await transfers.remember(ARBITRUM)
+    const hash = await transfers.sendSigned(ARBITRUM, signed)
+    const [first] = (await transfers.transfersIn(ARBITRUM, hash)) as [Transfer]
+    await first.shows('bridging')
+    await forget()
+    // What was seen is not unseen.
+    expect((await first.ask()).body).toMatchObject({ status: 'bridging' })
+
+    await transfers.open({ user: BOB })
+    await transfers.sendSigned(ARBITRUM, signed)
+    const [second] = (await transfers.transfersIn(ARBITRUM, hash)) as [Transfer]
+    await second.shows('bridging')
+    const fill = await transfers.relayer.fill(second.deposit)
+    rewriteResults(service.rpc[ARBITRUM] as Wire, 'eth_getTransactionReceipt', () => null)
+    await second.shows('completed', { fill })
+  })
+})
+
+describe('A node that lags behind', () => {
+  test('does not make a transfer pending again that was seen', async ({ service, transfers }) => {
+    const transfer = await transfers.open()
+    await transfer.shows('bridging')
+    rewriteResults(service.rpc[ARBITRUM] as Wire, 'eth_getTransactionReceipt', () => null)
+    await transfer.shows('bridging')
+    const fill = await transfers.relayer.fill(transfer.deposit)
+    await transfer.shows('completed', { fill })
+    await transfer.shows('completed', { fill })
+  })
+
+  test('does not make an expired transfer pending again', async ({ service, transfers }) => {
+    const transfer = await transfers.open({ seconds: 600 })
+    await transfer.shows('bridging')
+    rewriteResults(service.rpc[ARBITRUM] as Wire, 'eth_getTransactionReceipt', () => null)
+    await transfers.letExpire(transfer)
+    await transfer.shows('expired')
+  })
+
+  test('does not make a fill complete that its logs or its receipt do not show yet', async ({ service, transfers }) => {
+    const destination = service.rpc[BASE] as Wire
+    const transfer = await transfers.open()
+    const fill = await transfers.relayer.fill(transfer.deposit)
+    rewriteResults(destination, 'eth_getLogs', () => [])
+    await transfer.shows('bridging')
+    rewriteResults(destination, 'eth_getTransactionReceipt', () => null)
+    await transfer.shows('bridging')
+    destination.rewrite = undefined
+    await transfer.shows('completed', { fill })
+    // Seen once, it is found without a search.
+    rewriteResults(destination, 'eth_getLogs', () => [])
+    await transfer.shows('completed', { fill })
+  })
+})
+
+describe('A question asks each chain at most three times:', () => {
+  test('about an unfinished transfer, the first time and again, also expired, and the source no more once it is final', async ({
+    transfers,
+    costOf,
+  }) => {
+    const transfer = await transfers.open({ from: BASE, to: ARBITRUM, user: BOB, seconds: 3_000 })
+    const bridging = () => transfer.shows('bridging')
+    expect(await costOf(bridging, BASE)).toEqual({ source: 2, destination: 1, writes: 1 })
+    expect(await costOf(bridging, BASE)).toEqual({ source: 2, destination: 1, writes: 0 })
+    await transfers.relayer.requestSlowFill(transfer.deposit)
+    expect(await costOf(bridging, BASE)).toEqual({ source: 2, destination: 1, writes: 0 })
+
+    await finalise(transfers)
+    expect(await costOf(bridging, BASE)).toEqual({ source: 2, destination: 1, writes: 1 })
+    expect(await costOf(bridging, BASE)).toEqual({ source: 0, destination: 1, writes: 0 })
+
+    await transfers.letExpire(transfer)
+    const expired = () => transfer.shows('expired')
+    expect(await costOf(expired, BASE)).toEqual({ source: 2, destination: 1, writes: 0 })
+    expect(await costOf(expired, BASE)).toEqual({ source: 2, destination: 1, writes: 0 })
+    await transfers.relayer.refund(transfer.deposit)
+    const refunded = () => transfer.shows('refunded')
+    expect(await costOf(refunded, BASE)).toEqual({ source: 3, destination: 1, writes: 0 })
+  })
+
+  test('about an expired transfer that nobody asked about before', async ({ transfers, costOf }) => {
+    const transfer = await transfers.open({ user: BOB, seconds: 600 })
+    await transfers.letExpire(transfer)
+    expect(await costOf(() => transfer.shows('expired'))).toEqual({ source: 3, destination: 1, writes: 1 })
+    expect(await costOf(() => transfer.shows('expired'))).toEqual({ source: 3, destination: 1, writes: 0 })
+  })
+
+  test('about a new fill, and about one that is not final yet', async ({ transfers, costOf }) => {
+    const transfer = await transfers.open()
+    const fill = await transfers.relayer.fill(transfer.deposit)
+    const completed = () => transfer.shows('completed', { fill })
+    expect(await costOf(completed)).toEqual({ source: 2, destination: 3, writes: 1 })
+    expect(await costOf(completed)).toEqual({ source: 2, destination: 2, writes: 0 })
+  })
+
+  test('and the calls of one request are at most three', async ({ service, transfers }) => {
+    const transfer = await transfers.open()
+    await transfer.shows('bridging')
+    const fill = await transfers.relayer.fill(transfer.deposit)
+    await transfer.shows('completed', { fill })
+    for (const calls of Object.values(service.rpc).flatMap(callsIn)) expect(calls.length).toBeLessThanOrEqual(3)
+  })
+})
