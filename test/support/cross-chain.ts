@@ -17,7 +17,6 @@ import { localAdmin } from '../../infra/admin/connect.ts'
 import { seedClient } from '../../infra/admin/operations.ts'
 import { ACCOUNTS, type LocalAccount } from '../../infra/local/accounts.ts'
 import type { LocalChain } from '../../infra/local/chains.ts'
-import type { LocalToken } from '../../infra/local/deploy.ts'
 import type { AcrossApi } from '../../infra/local/providers/across-api.ts'
 import type { ProviderReply, ProviderRequest } from '../../infra/local/providers/provider.ts'
 import { startProviders } from '../../infra/local/providers.ts'
@@ -132,8 +131,9 @@ export function journeyTo(vault: TestVault, service: Service, from?: number) {
   const receiptOf = (hash: Hex) => getTransactionReceipt(destination, { hash })
 
   return {
-    source: source satisfies LocalChain,
-    token: token satisfies LocalToken,
+    vault,
+    source,
+    token,
     pool,
     /** An amount of the source token in its smallest unit. */
     units: (whole: string) => parseUnits(whole, token.decimals),

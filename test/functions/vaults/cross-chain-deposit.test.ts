@@ -146,23 +146,28 @@ function approvalOf(spender: Address, amount: bigint): Hex {
 const outputOf = ({ body }: HttpReply) => BigInt(body.quote.outputAmount)
 
 /** The service with a third chain, BNB Smart Chain, whose USDC has 18 decimals. */
-const test = crossChainTest.extend('withBnb', { scope: 'file' }, async ({ sharedService }, { onCleanup }) => {
-  const { CHAIN, USDC } = BNB
-  const chain = await startChain({ chainId: CHAIN })
-  const token = { chainId: CHAIN, address: USDC, name: 'Binance-Peg USD Coin', symbol: 'USDC', decimals: 18 }
-  const code = await callRpc(chain, [{ method: 'eth_getCode', params: [await deployToken(chain, token), 'latest'] }])
-  // What a token is called stands in its storage, which tells nothing here.
-  await callRpc(chain, [{ method: 'anvil_setCode', params: [USDC, ...code] }])
-  await deployBridge(chain, [token])
+const test = crossChainTest
+  .extend('sharedWithBnb', { scope: 'file' }, async ({ sharedService }, { onCleanup }) => {
+    const { CHAIN, USDC } = BNB
+    const chain = await startChain({ chainId: CHAIN })
+    const token = { chainId: CHAIN, address: USDC, name: 'Binance-Peg USD Coin', symbol: 'USDC', decimals: 18 }
+    const code = await callRpc(chain, [{ method: 'eth_getCode', params: [await deployToken(chain, token), 'latest'] }])
+    // What a token is called stands in its storage, which tells nothing here.
+    await callRpc(chain, [{ method: 'anvil_setCode', params: [USDC, ...code] }])
+    await deployBridge(chain, [token])
 
-  const chains = [...sharedService.backends.chains, { ...chain, tokens: [token], vaults: [] }]
-  const { stop, ...configured } = await startConfigured(sharedService, { chains, relayer: createRelayer({ chains }) })
-  onCleanup(async () => {
-    await stop()
-    await chain.stop()
+    const chains = [...sharedService.backends.chains, { ...chain, tokens: [token], vaults: [] }]
+    const { stop, ...configured } = await startConfigured(sharedService, { chains, relayer: createRelayer({ chains }) })
+    onCleanup(async () => {
+      await stop()
+      await chain.stop()
+    })
+    return configured
   })
-  return configured
-})
+  .extend('withBnb', ({ service: _, sharedWithBnb }) => {
+    sharedWithBnb.bridge.answer = undefined
+    return sharedWithBnb
+  })
 
 describe('a deposit from another chain', () => {
   const ways = [
