@@ -192,6 +192,20 @@ describe('Who calls and what they may see takes', () => {
     expect(askedOf(coldService)).toEqual({ base: 0, arbitrum: 0 })
   })
 
+  test('nothing more when a chain fails but one question for all its last states', async ({
+    service,
+    keyOfThirty: key,
+  }) => {
+    await service.call('GET', LIST, { key })
+    forget(service)
+    for (const wire of Object.values(service.rpc)) wire.behaviour = 'answer 500'
+    const { body } = await service.call('GET', LIST, { key })
+    expect(body.data).toHaveLength(30)
+    const asked = service.table.bodies.map((text) => Object.keys(JSON.parse(text)))
+    // One for each chain.
+    expect(asked).toEqual([['RequestItems'], ['RequestItems']])
+  })
+
   test('nothing where nobody needs to be known', async ({ coldService }) => {
     for (const path of ['/health', '/openapi.json', '/nope']) await coldService.call('GET', path)
     expect(coldService.table.bodies).toEqual([])
