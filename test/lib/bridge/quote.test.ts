@@ -1,0 +1,315 @@
+import fc from 'fast-check'
+import { type Address, getAddress } from 'viem'
+import { describe, expect, test } from 'vitest'
+import { type BridgeRequest, encodeMessage } from '../../../lib/bridge/calldata.ts'
+import { BridgeApi, type Clocks, checkQuote, fetchQuote, type Quote, quoteExpiry } from '../../../lib/bridge/quote.ts'
+import { AppError, type ErrorCode } from '../../../lib/errors.ts'
+import { someVault } from '../../support/clients.ts'
+
+const POOL: Address = '0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A'
+const HANDLER: Address = '0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E'
+const INPUT: Address = '0xaf88d065e77c8cC2239327C5EDb3A432268e5831'
+const OUTPUT: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+const MINUTE = 60
+const NOW = 1_795_132_800
+
+function someRequest({ inputAmount = 50_000_000n, inputDecimals = 6, outputDecimals = 6 } = {}): BridgeRequest {
+  return {
+    vault: someVault({ asset: OUTPUT }),
+    user: getAddress('0x15d34aaf54267db7d7c367839aaf71a00a2c6a65'),
+    route: {
+      sourceChainId: 42161,
+      pool: POOL,
+      inputToken: INPUT,
+      inputDecimals,
+      handler: HANDLER,
+      outputDecimals,
+    },
+    operation: 'requestDeposit',
+    inputAmount,
+  }
+}
+
+/** The code of the AppError that the work throws, undefined when it throws nothing; any other error is thrown on. */
+function codeOf(work: () => void): ErrorCode | undefined {
+  try {
+    work()
+    return undefined
+  } catch (error) {
+    if (error instanceof AppError) return error.code
+    throw error
+  }
+}
+
+describe('what a quote must keep', () => {
+  /** The worth of an amount in units that are smaller than any token's. */
+  const worth = (amount: bigint, decimals: number) => amount * 10n ** BigInt(36 - decimals)
+
+  const anyDecimals = fc.constantFrom(0, 2, 6, 8, 18, 27)
+  const near = (amount: bigint) =>
+    fc.bigInt({ min: -2n, max: 2n }).map((step) => (amount + step > 0n ? amount + step : 0n))
+
+  /** Amounts that are often just at the edge between what passes and what does not. */
+  const anyAmounts = fc
+    .record({
+      inputAmount: fc.oneof(fc.bigInt({ min: 1n, max: 10n ** 30n }), fc.bigInt({ min: 1n, max: 100n })),
+      inputDecimals: anyDecimals,
+      outputDecimals: anyDecimals,
+    })
+    .chain((request) => {
+      const { inputAmount, inputDecimals, outputDecimals } = request
+      const whole = (inputAmount * 10n ** BigInt(outputDecimals)) / 10n ** BigInt(inputDecimals)
+      const output = fc.oneof(
+        { arbitrary: near(whole), weight: 3 },
+        { arbitrary: near((whole * 9n) / 10n), weight: 3 },
+        { arbitrary: fc.bigInt({ min: 0n, max: 2n * whole + 2n }), weight: 2 },
+        { arbitrary: fc.constantFrom(0n, inputAmount, 2n ** 256n - 1n), weight: 1 },
+      )
+      const limits = fc.record({
+        min: fc.oneof({ arbitrary: fc.constant(0n), weight: 8 }, near(inputAmount)),
+        max: fc.oneof({ arbitrary: fc.constant(2n ** 256n), weight: 8 }, near(inputAmount)),
+      })
+      return fc.tuple(fc.constant(request), output, limits)
+    })
+
+  const mostly = (usual: number, ...others: number[]) =>
+    fc.oneof({ arbitrary: fc.constant(usual), weight: 10 }, fc.constantFrom(...others))
+  /** Times that are often good, and often just at an edge. */
+  const anyTimes = fc
+    .record({
+      source: fc.integer({ min: NOW - 1_000, max: NOW + 1_000 }),
+      destination: fc.integer({ min: NOW - 4_000, max: NOW + 4_000 }),
+      quoteTimeBuffer: mostly(60 * MINUTE, 0, 30 * MINUTE, 120 * MINUTE),
+      fillDeadlineBuffer: mostly(360 * MINUTE, 0, 45 * MINUTE),
+    })
+    .chain((clocks) => {
+      const { source, destination, quoteTimeBuffer, fillDeadlineBuffer } = clocks
+      const edge = (...times: number[]) =>
+        fc.tuple(fc.constantFrom(...times), fc.integer({ min: -1, max: 1 })).map(([time, step]) => time + step)
+      return fc.tuple(
+        fc.constant(clocks),
+        fc.oneof(
+          { arbitrary: fc.integer({ min: source - 30 * MINUTE, max: source }), weight: 5 },
+          edge(source, source + MINUTE, source - quoteTimeBuffer, source - quoteTimeBuffer + 30 * MINUTE),
+          fc.constantFrom(0, 2 ** 32 - 1),
+        ),
+        fc.oneof(
+          { arbitrary: fc.integer({ min: source + 90 * MINUTE, max: source + 300 * MINUTE }), weight: 5 },
+          edge(source + fillDeadlineBuffer, source + 45 * MINUTE, destination + 30 * MINUTE, source),
+          fc.constantFrom(0, 2 ** 32 - 1),
+        ),
+      )
+    })
+
+  const isFair = (inputWorth: bigint, outputWorth: bigint) =>
+    outputWorth > 0n && outputWorth <= inputWorth && (inputWorth - outputWorth) * 10n <= inputWorth
+  const isTimely = (clocks: Clocks, quoteTimestamp: number, fillDeadline: number) => {
+    const { source, destination, quoteTimeBuffer, fillDeadlineBuffer } = clocks
+    const lastMoment = Math.min(quoteTimestamp + quoteTimeBuffer, fillDeadline - 15 * MINUTE)
+    return (
+      // Within what the pool takes, but for a minute in which clocks may differ …
+      quoteTimestamp - source <= MINUTE &&
+      source - quoteTimestamp <= quoteTimeBuffer &&
+      fillDeadline - source <= fillDeadlineBuffer &&
+      // … and with time to sign and to fill.
+      lastMoment - source >= 30 * MINUTE &&
+      fillDeadline - destination >= 30 * MINUTE
+    )
+  }
+  const goodTimes = { quoteTimestamp: NOW - 5 * MINUTE, fillDeadline: NOW + 115 * MINUTE, expectedFillSeconds: 3 }
+  const goodClocks = { source: NOW, destination: NOW, quoteTimeBuffer: 60 * MINUTE, fillDeadlineBuffer: 360 * MINUTE }
+
+  test('An amount passes within its limits, and an output of at most the input and at least nine tenths of it', () => {
+    fc.assert(
+      fc.property(anyAmounts, ([request, outputAmount, limits]) => {
+        const { inputAmount, inputDecimals, outputDecimals } = request
+        const quote: Quote = { ...goodTimes, outputAmount, limits }
+        const fair = isFair(worth(inputAmount, inputDecimals), worth(outputAmount, outputDecimals))
+        const expected =
+          inputAmount < limits.min
+            ? 'amount_too_low_for_bridge'
+            : inputAmount > limits.max
+              ? 'amount_too_high_for_bridge'
+              : fair
+                ? undefined
+                : 'upstream_bad_answer'
+        expect(codeOf(() => checkQuote(someRequest(request), quote, goodClocks))).toBe(expected)
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
+  test('Times pass within what the pool takes, and with half an hour to sign and a quarter of one to fill', () => {
+    fc.assert(
+      fc.property(anyTimes, ([clocks, quoteTimestamp, fillDeadline]) => {
+        const limits = { min: 0n, max: 2n ** 256n }
+        const quote = { outputAmount: 49_900_000n, quoteTimestamp, fillDeadline, expectedFillSeconds: 3, limits }
+        const expected = isTimely(clocks, quoteTimestamp, fillDeadline) ? undefined : 'upstream_bad_answer'
+        expect(codeOf(() => checkQuote(someRequest(), quote, clocks))).toBe(expected)
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
+  test('Nothing passes that is fair but late, or timely but unfair', () => {
+    fc.assert(
+      fc.property(anyAmounts, anyTimes, ([request, outputAmount], [clocks, quoteTimestamp, fillDeadline]) => {
+        const limits = { min: 0n, max: 2n ** 256n }
+        const quote = { outputAmount, quoteTimestamp, fillDeadline, expectedFillSeconds: 3, limits }
+        const { inputAmount, inputDecimals, outputDecimals } = request
+        const passes =
+          isFair(worth(inputAmount, inputDecimals), worth(outputAmount, outputDecimals)) &&
+          isTimely(clocks, quoteTimestamp, fillDeadline)
+        expect(codeOf(() => checkQuote(someRequest(request), quote, clocks)) === undefined).toBe(passes)
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
+  test("A quote expires with the pool's patience or a quarter of an hour before its deadline", () => {
+    fc.assert(
+      fc.property(anyTimes, ([clocks, quoteTimestamp, fillDeadline]) => {
+        const expiry = quoteExpiry({ outputAmount: 1n, quoteTimestamp, fillDeadline }, clocks)
+        expect(expiry).toBe(Math.min(quoteTimestamp + clocks.quoteTimeBuffer, fillDeadline - 900))
+      }),
+    )
+  })
+})
+
+describe('what is understood of the API', () => {
+  const API: BridgeApi = { url: 'https://bridge.example/api' }
+  const OFFER = {
+    outputAmount: '49900000',
+    timestamp: `${NOW}`,
+    fillDeadline: `${NOW + 7200}`,
+    estimatedFillTimeSec: 3,
+    isAmountTooLow: false,
+    spokePoolAddress: POOL,
+    inputToken: { address: INPUT, symbol: 'USDC', decimals: 6, chainId: 42161 },
+    outputToken: { address: OUTPUT, symbol: 'USDC', decimals: 6, chainId: 8453 },
+    limits: { minDeposit: '1200000', maxDeposit: '2000000000000' },
+  }
+  const CODES: readonly ErrorCode[] = [
+    'upstream_bad_answer',
+    'upstream_unavailable',
+    'upstream_timeout',
+    'amount_too_low_for_bridge',
+    'amount_too_high_for_bridge',
+    'cross_chain_not_available',
+  ]
+
+  /** The quote, or the code of the error, when the API answers so. */
+  const outcomeOf = (response: Response): Promise<Quote | ErrorCode> =>
+    fetchQuote(API, someRequest(), { fetch: async () => response }).catch((error: unknown) => {
+      if (error instanceof AppError) return error.code
+      throw error
+    })
+
+  test('Amounts and times are understood to the digit', async () => {
+    const time = fc.integer({ min: 0, max: 2 ** 32 - 1 })
+    const amount = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n })
+    const numbers = fc.record({
+      output: amount,
+      min: amount,
+      max: amount,
+      quotedAt: time,
+      deadline: time,
+      seconds: time,
+    })
+    await fc.assert(
+      fc.asyncProperty(numbers, async ({ output, min, max, quotedAt, deadline, seconds }) => {
+        const offer = {
+          ...OFFER,
+          outputAmount: `${output}`,
+          limits: { minDeposit: `${min}`, maxDeposit: `${max}` },
+          timestamp: `${quotedAt}`,
+          fillDeadline: deadline,
+          estimatedFillTimeSec: seconds,
+        }
+        expect(await outcomeOf(Response.json(offer))).toEqual({
+          outputAmount: output,
+          quoteTimestamp: quotedAt,
+          fillDeadline: deadline,
+          expectedFillSeconds: seconds,
+          limits: { min, max },
+        })
+      }),
+    )
+  })
+
+  test('Whatever stands in a field, there comes what it says or an error that we mean', async () => {
+    const odd = fc.oneof(
+      fc.jsonValue(),
+      fc.constantFrom('-1', '1.5', '0x10', '1e6', ' 1', '1 ', '', '9'.repeat(79), '٣', -1, 1.5, 2 ** 53, 1e300),
+      fc.constantFrom(POOL, POOL.toLowerCase(), INPUT, OUTPUT, { address: POOL }, { address: OUTPUT }),
+    )
+    const field = fc.constantFrom(...(Object.keys(OFFER) as (keyof typeof OFFER)[]))
+    await fc.assert(
+      fc.asyncProperty(field, odd, async (name, value) => {
+        const outcome = await outcomeOf(Response.json({ ...OFFER, [name]: value }))
+        if (typeof outcome === 'string') {
+          expect(CODES).toContain(outcome)
+          return
+        }
+        const said = { ...OFFER, [name]: value }
+        expect(outcome).toEqual({
+          outputAmount: BigInt(said.outputAmount),
+          quoteTimestamp: Number(said.timestamp),
+          fillDeadline: Number(said.fillDeadline),
+          expectedFillSeconds: said.estimatedFillTimeSec,
+          limits: { min: BigInt(said.limits.minDeposit), max: BigInt(said.limits.maxDeposit) },
+        })
+        expect(`${said.spokePoolAddress}`.toLowerCase()).toBe(POOL.toLowerCase())
+        expect(`${said.inputToken.address}`.toLowerCase()).toBe(INPUT.toLowerCase())
+        expect(`${said.outputToken.address}`.toLowerCase()).toBe(OUTPUT.toLowerCase())
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  test('Whatever else comes, there comes an error that we mean', async () => {
+    const status = fc.constantFrom(200, 201, 400, 401, 403, 404, 418, 429, 500, 502, 503, 504)
+    const body = fc.oneof(fc.string(), fc.json(), fc.constantFrom('null', '[]', '{}', '<html>', '{"code":"__proto__"}'))
+    await fc.assert(
+      fc.asyncProperty(status, body, async (status, body) => {
+        expect(CODES).toContain(await outcomeOf(new Response(body, { status })))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('It is asked once, for the message that will be sent, and told the key alone', async () => {
+    const asked: { url: URL; init: RequestInit | undefined }[] = []
+    const request = someRequest()
+    const fetch = async (input: string | URL | Request, init?: RequestInit) => {
+      asked.push({ url: new URL(input.toString()), init })
+      return Response.json(OFFER)
+    }
+    await fetchQuote({ ...API, apiKey: 'some-key' }, request, { fetch })
+    await fetchQuote(API, request, { fetch })
+    expect(asked.map(({ init }) => init?.headers)).toEqual([{ authorization: 'Bearer some-key' }, {}])
+    for (const { url } of asked) {
+      expect(`${url.origin}${url.pathname}`).toBe('https://bridge.example/api/suggested-fees')
+      expect(url.searchParams.get('message')).toBe(encodeMessage(request))
+      expect(url.href).not.toContain('some-key')
+    }
+  })
+})
+
+describe('the configuration of the bridge', () => {
+  test('Where nothing is said it is the real API, without a key and an id', () => {
+    expect(BridgeApi.parse({})).toEqual({ url: 'https://app.across.to/api' })
+  })
+
+  test('An integrator id is two bytes of hex', () => {
+    expect(BridgeApi.parse({ integratorId: '0x00c4' }).integratorId).toBe('0x00c4')
+    for (const integratorId of ['00c4', '0x00C4', '0xc4', '0x00c4aa', '0x', '', '0x00c4\n', 'x0x00c4', 196]) {
+      expect(BridgeApi.safeParse({ integratorId }).success).toBe(false)
+    }
+  })
+
+  test('A key that is empty and a URL that is none are mistakes', () => {
+    expect(BridgeApi.safeParse({ apiKey: '' }).success).toBe(false)
+    expect(BridgeApi.safeParse({ url: 'across' }).success).toBe(false)
+  })
+})
