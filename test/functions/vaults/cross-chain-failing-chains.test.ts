@@ -114,6 +114,11 @@ describe('While the destination is to', () => {
   )
 })
 
+test('While both chains answer after 2 s, a status is as good as ever', async ({ wires, stages }) => {
+  for (const wire of [wires.source, wires.destination]) wire.behaviour = 'answer after 2 s'
+  await stages.bridging.shows('bridging')
+})
+
 describe('A status that cannot be had whole is an error:', () => {
   const NEEDED: readonly (readonly [Role, string, 'bridging' | 'filled' | 'expired'])[] = [
     ['source', 'eth_getTransactionReceipt', 'bridging'],

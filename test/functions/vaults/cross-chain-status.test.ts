@@ -299,6 +299,23 @@ describe('A transfer', () => {
     await transfer.shows('completed', { fill })
   })
 
+  test('of a token with 18 decimals that arrives as one with 6 has the amounts of both', async ({
+    service,
+    transfers,
+  }) => {
+    const vault = await openAsync(service)
+    const parts = await transfers.argumentsOf({ into: vault, outputAmount: 49_990_000n })
+    const inDai = parts.with(2, pad(transfers.tokenOf(ARBITRUM, 'DAI'))).with(4, 50n * 10n ** 18n)
+    const hash = await transfers.send(ARBITRUM, ALICE.address, call(transfers.poolOf(ARBITRUM), 'deposit', inDai))
+    const [transfer] = (await transfers.transfersIn(ARBITRUM, hash)) as [Transfer]
+    const fill = await transfers.relayer.fill(transfer.deposit)
+    await transfer.shows('completed', { fill, protocol: 'lagoon', key: vault.key })
+    expect((await transfer.ask()).body).toMatchObject({
+      inputAmount: '50000000000000000000',
+      outputAmount: '49990000',
+    })
+  })
+
   test('is its own: an equal deposit with another id, made and filled by somebody else, is another one', async ({
     service,
     transfers,
@@ -502,6 +519,22 @@ describe('A fill that is not alone in its transaction', () => {
     }
   })
 
+  test('of a vault that is gone, before one that is refused for the same user, has its own amount', async ({
+    service,
+    transfers,
+  }) => {
+    const gone = await openAsync(service)
+    const paused = await openAsync(service)
+    await gone.destroy()
+    await paused.act(ROLES.admin, 'pause')
+    const first = await transfers.open({ into: gone, inputAmount: 33_000_000n })
+    const second = await transfers.open({ into: paused, inputAmount: 44_000_000n })
+    const [fill] = await transfers.relayer.fillTogether([first.deposit, second.deposit])
+    for (const transfer of [first, second]) {
+      await transfer.shows('destination_action_failed', { ...(fill && { fill }) })
+    }
+  })
+
   test("is completed, whatever strangers let the handler do before and after it in the user's name", async ({
     service,
     transfers,
@@ -668,6 +701,17 @@ describe('A transfer that nobody fills', () => {
     await earlier.shows('refunded')
     await transfers.relayer.refund(transfer.deposit)
     await transfer.shows('refunded')
+  })
+
+  test('is refunded by a payment for several at once', async ({ transfers }) => {
+    const both = [await transfers.open({ seconds: 600 }), await transfers.open({ seconds: 600 })]
+    await transfers.letExpire(both[1] as Transfer)
+    const [amount, token] = [100_000_000n, transfers.tokenOf(ARBITRUM, 'USDC')]
+    await transfers.refundTogether(ARBITRUM, token, [
+      [BOB.address, 1n],
+      [ALICE.address, amount],
+    ])
+    for (const transfer of both) await transfer.shows('refunded')
   })
 
   test('is not refunded by a slow fill of its user in the same token', async ({ transfers }) => {

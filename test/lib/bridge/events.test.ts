@@ -394,7 +394,10 @@ describe('What a fill led to', () => {
     user: fc.constantFrom(...USERS),
     vault: fc.constantFrom(...VAULTS),
     amount: fc.bigInt({ min: 1n, max: 2n ** 100n }),
-    succeed: fc.option(anySuccess, { nil: undefined }),
+    end: fc.oneof(
+      anySuccess.map((succeed) => ({ succeed })),
+      fc.constantFrom('refused' as const, 'left over' as const),
+    ),
   })
   /** What strangers may cause between two fills: calls of the handler, and deposits for whom they like. */
   const anyNoise = fc.oneof(
@@ -431,12 +434,21 @@ describe('What a fill led to', () => {
     fc.assert(
       fc.property(anyTransaction, ([batch, before, forgeries]) => {
         const fills = batch.map(({ order, noise }, i) => {
-          const { user, vault, amount, succeed } = order
+          const { user, vault, amount, end } = order
           const deposit = depositOf({ user, vault, amount, id: BigInt(i) })
-          const effect = succeed?.(user, vault, amount) ?? [callsFailed(user), drained(user, amount)]
           const moved = emit(TOKEN, 'Transfer', { from: POOL, to: HANDLER, value: amount })
-          const expected = succeed ? { status: 'completed' } : { status: 'destination_action_failed', returned: amount }
-          return { deposit, logs: [fillLog(deposit), moved, ...effect, ...noise], expected }
+          const failed = { status: 'destination_action_failed', returned: amount }
+          if (end === 'refused') {
+            const effect = [callsFailed(user), drained(user, amount)]
+            return { deposit, logs: [fillLog(deposit), moved, ...effect, ...noise], expected: failed }
+          }
+          // Calls that did nothing, as those of a vault that is gone; what comes after is somebody else's.
+          if (end === 'left over') {
+            const others = [callsFailed(ELSEWHERE), drained(ELSEWHERE, 1n), requested(ELSEWHERE, vault, 1n)]
+            return { deposit, logs: [fillLog(deposit), moved, drained(user, amount), ...others], expected: failed }
+          }
+          const logs = [fillLog(deposit), moved, ...end.succeed(user, vault, amount), ...noise]
+          return { deposit, logs, expected: { status: 'completed' } }
         })
         const honest = [...before, ...fills.flatMap(({ logs }) => logs)]
         const logs = placed(
