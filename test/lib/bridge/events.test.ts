@@ -28,6 +28,7 @@ import {
   parseDeposits,
   parseFillOutcome,
   parseMessage,
+  paysBack,
   relayHash,
 } from '../../../lib/bridge/events.ts'
 import type { Log } from '../../../lib/chain/logs.ts'
@@ -50,6 +51,7 @@ const EVENTS = parseAbi([
   'event DepositSync(address indexed sender, address indexed owner, uint256 assets, uint256 shares)',
   'event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares)',
   'event Transfer(address indexed from, address indexed to, uint256 value)',
+  'event ExecutedRelayerRefundRoot(uint256 amountToReturn, uint256 indexed chainId, uint256[] refundAmounts, uint32 indexed rootBundleId, uint32 indexed leafId, address l2TokenAddress, address[] refundAddresses, bool deferredRefunds, address caller)',
 ])
 const MESSAGE = parseAbiParameters([
   'Instructions instructions',
@@ -469,6 +471,56 @@ describe('What a fill led to', () => {
     const logs = placed([fillLog(deposit), ...USERS.map((user) => callsFailed(user))])
     const fill = findFill(logs, POOL, deposit) as Fill
     expect(parseFillOutcome(logs, { pool: POOL, handler: HANDLER, fill, deposit })).toEqual({ status: 'completed' })
+  })
+})
+
+describe('A refund', () => {
+  type Refund = {
+    readonly pool: Address
+    readonly token: Address
+    readonly payments: readonly (readonly [Address, bigint])[]
+  }
+  const refundLog = ({ pool, token, payments }: Refund) =>
+    emit(pool, 'ExecutedRelayerRefundRoot', {
+      amountToReturn: 0n,
+      chainId: 42161n,
+      refundAmounts: payments.map(([, amount]) => amount),
+      rootBundleId: 1,
+      leafId: 2,
+      l2TokenAddress: token,
+      refundAddresses: payments.map(([account]) => account),
+      deferredRefunds: false,
+      caller: ELSEWHERE,
+    })
+
+  test('is a payment of the pool to the depositor in the token of the deposit, of at least as much', () => {
+    const user = getAddress(pad('0xa1', { size: 20 }))
+    const { relayData, ...rest } = depositOf({ user, vault: ELSEWHERE, id: 1n, amount: 100n })
+    const deposit = { ...rest, relayData: { ...relayData, inputToken: pad(TOKEN).toLowerCase() as Hex } }
+    const { inputAmount } = relayData
+    const right: Refund = { pool: POOL, token: TOKEN, payments: [[user, inputAmount]] }
+    const isRefund = (...refunds: Refund[]) => paysBack(placed(refunds.map(refundLog)), POOL, deposit)
+
+    expect(isRefund(right)).toBe(true)
+    expect(isRefund({ ...right, payments: [[user, inputAmount * 7n]] })).toBe(true)
+    expect(isRefund({ ...right, payments: [[ELSEWHERE, 1n], ...right.payments] })).toBe(true)
+    expect(isRefund({ ...right, pool: ELSEWHERE }, right)).toBe(true)
+
+    expect(isRefund()).toBe(false)
+    expect(isRefund({ ...right, payments: [[user, inputAmount - 1n]] })).toBe(false)
+    expect(
+      isRefund({
+        ...right,
+        payments: [
+          [ELSEWHERE, inputAmount],
+          [user, 1n],
+        ],
+      }),
+    ).toBe(false)
+    expect(isRefund({ ...right, payments: [[ELSEWHERE, inputAmount]] })).toBe(false)
+    expect(isRefund({ ...right, payments: [] })).toBe(false)
+    expect(isRefund({ ...right, token: ELSEWHERE })).toBe(false)
+    expect(isRefund({ ...right, pool: ELSEWHERE })).toBe(false)
   })
 })
 
