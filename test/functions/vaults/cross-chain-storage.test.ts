@@ -165,10 +165,14 @@ describe('A last answer', () => {
     expect(await costOf(shown[0])).toEqual(NOTHING)
     expect(await costOf(shown[1])).toMatchObject({ writes: 0 })
 
-    await finalise(transfers)
+    // And now the other one's.
+    await transfers.mine(BASE, 5)
     expect(await costOf(shown[1])).toMatchObject({ writes: 1 })
     refuse(transfers, BASE, ARBITRUM)
     for (const show of shown) expect(await costOf(show)).toEqual(NOTHING)
+    // It is the same for every client, but for the protocol of a vault that it does not have.
+    await delivered.shows('completed', { fill: deliveredBy, key: paused.key })
+    await failed.shows('destination_action_failed', { fill: failedBy, key: good.key })
   })
 
   test('that a transfer is refunded is stored when the refund is final, and that it is expired is not', async ({
@@ -176,8 +180,6 @@ describe('A last answer', () => {
     costOf,
   }) => {
     const transfer = await transfers.open({ from: BASE, to: ARBITRUM, seconds: 600 })
-    await transfer.shows('bridging')
-    await finalise(transfers)
     await transfers.letExpire(transfer)
     await transfer.shows('expired')
     expect(await costOf(() => transfer.shows('expired'), BASE)).toMatchObject({ writes: 0 })
@@ -189,21 +191,6 @@ describe('A last answer', () => {
     await transfer.shows('refunded')
     refuse(transfers, BASE, ARBITRUM)
     expect(await costOf(() => transfer.shows('refunded'), BASE)).toEqual(NOTHING)
-  })
-
-  test('is the same for every client, but for the protocol of a vault that it does not have', async ({
-    service,
-    transfers,
-  }) => {
-    const vault = await openLagoonVault(service, { generation: '0.6' })
-    const other = await service.createClient([])
-    const transfer = await transfers.open({ into: vault })
-    const fill = await transfers.relayer.fill(transfer.deposit)
-    await finalise(transfers)
-    await transfer.shows('completed', { fill, key: other })
-    refuse(transfers, BASE, ARBITRUM)
-    await transfer.shows('completed', { fill, key: vault.key, protocol: 'lagoon' })
-    await transfer.shows('completed', { fill, key: other })
   })
 
   test('is never overwritten by a question that was asked before', async ({
@@ -241,7 +228,7 @@ describe('A last answer', () => {
 })
 
 describe('Questions at the same time', () => {
-  test('leave one record, and all get the same answer', async ({ transfers, recordsOf, costOf }) => {
+  test('leave one record, and all get the same answer', async ({ transfers, recordsOf }) => {
     const transfer = await transfers.open()
     const askAll = () => Promise.all(Array.from({ length: 8 }, () => transfer.ask()))
     const bodiesOf = async () => new Set((await askAll()).map(({ body }) => JSON.stringify(body)))
@@ -250,10 +237,8 @@ describe('Questions at the same time', () => {
 
     const fill = await transfers.relayer.fill(transfer.deposit)
     expect((await bodiesOf()).size).toBe(1)
-    await finalise(transfers)
-    expect((await bodiesOf()).size).toBe(1)
     expect(await recordsOf(transfer.hash)).toHaveLength(1)
-    expect(await costOf(() => transfer.shows('completed', { fill }))).toEqual(NOTHING)
+    await transfer.shows('completed', { fill })
   })
 })
 
