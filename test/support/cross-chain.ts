@@ -59,35 +59,44 @@ export type Offer = {
   readonly [field: string]: unknown
 }
 
+/** A request for a quote, and what the API answers by itself. */
+type Quoted = { readonly request: ProviderRequest; readonly offer: Offer }
+
 /** The bridge's API as the service meets it. */
 export type Bridge = {
-  /** The requests for a quote. */
-  readonly asked: ProviderRequest[]
-  /** What the API would have answered by itself. */
-  readonly offers: Offer[]
+  /** The quotes that were asked for deposits into this vault. Those of another test may come late: only its own count. */
+  quotesFor(vault: Pick<TestVault, 'address'>): Quoted[]
+  /** The quote behind a reply: it was asked for the very message that is sent. Throws when there is none. */
+  quoteBehind(reply: HttpReply): Quoted
   /** What it answers instead. */
   answer: AcrossApi['rewrite']
   /** Changes what it offers, before it is sent. */
   lie(change: (offer: Offer) => unknown): void
 }
 
-/** Listens to what the API of the bridge is asked for quotes, until it is told to `leave`; everything else passes. */
-function listenTo(api: AcrossApi): Bridge & { leave(): void } {
-  const bridge = {
-    asked: [] as ProviderRequest[],
-    offers: [] as Offer[],
-    answer: undefined as AcrossApi['rewrite'],
-    lie(change: (offer: Offer) => unknown) {
-      bridge.answer = (reply) => ({ ...reply, body: change(reply.body as Offer) })
+/** Listens to what the API of the bridge is asked for quotes; everything else passes. */
+function listenTo(api: AcrossApi): Bridge {
+  const quotes: Quoted[] = []
+  const messageOf = ({ request }: Quoted) => request.url.searchParams.get('message') ?? ''
+  const bridge: Bridge = {
+    answer: undefined,
+    quotesFor({ address }) {
+      const named = address.slice(2).toLowerCase()
+      return quotes.filter((quoted) => messageOf(quoted).includes(named))
     },
-    leave() {
-      api.rewrite = undefined
+    quoteBehind({ body }) {
+      const { message } = readPoolCall(body.operations[0])
+      const quoted = quotes.findLast((candidate) => messageOf(candidate) === message)
+      if (!quoted) throw new Error('The bridge was not asked for this message')
+      return quoted
+    },
+    lie(change) {
+      bridge.answer = (reply) => ({ ...reply, body: change(reply.body as Offer) })
     },
   }
   api.rewrite = (reply: ProviderReply, request: ProviderRequest) => {
     if (request.url.pathname !== '/api/suggested-fees') return reply
-    bridge.asked.push(request)
-    bridge.offers.push(reply.body as Offer)
+    quotes.push({ request, offer: reply.body as Offer })
     return bridge.answer ? bridge.answer(reply, request) : reply
   }
   return bridge
@@ -95,9 +104,11 @@ function listenTo(api: AcrossApi): Bridge & { leave(): void } {
 
 /** Tests of deposits from another chain: those of the running service, with an ear at the bridge's API. */
 export const test = base.extend('bridge', ({ service }, { onCleanup }): Bridge => {
-  const bridge = listenTo(service.backends.providers.acrossApi)
-  onCleanup(bridge.leave)
-  return bridge
+  const { acrossApi } = service.backends.providers
+  onCleanup(() => {
+    acrossApi.rewrite = undefined
+  })
+  return listenTo(acrossApi)
 })
 
 /** A way from another chain into a vault: what its user, the relayer and the source chain do. */

@@ -188,8 +188,9 @@ describe('a deposit from another chain', () => {
       const [rate, held] = await Promise.all([rateOf(vault), vault.balanceOf(ALICE.address)])
 
       const { reply, receipts } = await sendOff(journey, amount)
-      const offer = bridge.offers.at(-1)
-      const output = BigInt(offer?.outputAmount ?? 0)
+      // The fee was quoted for the very message that is sent.
+      const { offer } = bridge.quoteBehind(reply)
+      const output = BigInt(offer.outputAmount)
       expect(reply.body).toEqual({
         approval: [journey.approving(amount)],
         operations: [{ to: journey.pool, data: expect.any(String), value: '0' }],
@@ -203,8 +204,8 @@ describe('a deposit from another chain', () => {
           inputAmount: `${amount}`,
           outputAmount: `${output}`,
           feeTotal: `${amount - output}`,
-          expectedFillSeconds: offer?.estimatedFillTimeSec,
-          expiresAt: new Date((Number(offer?.timestamp) + QUOTE_TIME_BUFFER) * 1000).toISOString(),
+          expectedFillSeconds: offer.estimatedFillTimeSec,
+          expiresAt: new Date((Number(offer.timestamp) + QUOTE_TIME_BUFFER) * 1000).toISOString(),
         },
       })
       expect(readPoolCall(reply.body.operations[0])).toEqual({
@@ -216,11 +217,10 @@ describe('a deposit from another chain', () => {
         outputAmount: output,
         destinationChainId: BigInt(to),
         exclusiveRelayer: zeroAddress,
-        quoteTimestamp: Number(offer?.timestamp),
-        fillDeadline: Number(offer?.fillDeadline),
+        quoteTimestamp: Number(offer.timestamp),
+        fillDeadline: Number(offer.fillDeadline),
         exclusivity: 0,
-        // The fee was quoted for the very message that is sent.
-        message: bridge.asked.at(-1)?.url.searchParams.get('message'),
+        message: expect.any(String),
       })
       expect(await Promise.all([ALICE.address, journey.pool].map(journey.balanceOf))).toEqual([
         (balance as bigint) - amount,
@@ -449,7 +449,11 @@ describe('round trips', () => {
     const { status } = await journey.ask(ALICE, 5_000_000n)
     expect(status).toBe(200)
     const asked = (chainId: number) => service.rpc[chainId]?.bodies.length
-    return { source: asked(journey.source.chainId), destination: asked(vault.chain.chainId), api: bridge.asked.length }
+    return {
+      source: asked(journey.source.chainId),
+      destination: asked(vault.chain.chainId),
+      api: bridge.quotesFor(vault).length,
+    }
   }
 
   test.for([synchronous, ...ASYNC])(
@@ -465,7 +469,7 @@ describe('round trips', () => {
     async (kind, { service, bridge }) => {
       const vault = await kind.open(service, {})
       expect(await countAsked(service, bridge, vault)).toEqual({ source: 2, destination: 1, api: 2 })
-      const [first, second] = bridge.asked.map(({ url }) => url.searchParams.get('message'))
+      const [first, second] = bridge.quotesFor(vault).map(({ request }) => request.url.searchParams.get('message'))
       expect(first).not.toBe(second)
     },
   )
@@ -507,7 +511,7 @@ describe("a deposit from the vault's own chain that names it", () => {
       expect(named.status).toBe(200)
       expect(named.body).toMatchObject({ isCrossChain: false, operations: [{ to: vault.address }] })
       expect(named.body).not.toHaveProperty('quote')
-      expect(bridge.asked).toEqual([])
+      expect(bridge.quotesFor(vault)).toEqual([])
       expect([8453, 42161].map((chainId) => service.rpc[chainId]?.bodies.length)).toEqual([1, 0])
 
       expect((await vault.deposit(ALICE, 5_000_000n)).body).toEqual(named.body)
@@ -538,7 +542,7 @@ describe('USDC of 18 decimals on BNB Smart Chain and of 6 on Base', () => {
     const rate = await rateOf(vault)
     const balance = await journey.balanceOf(ALICE.address)
     const { reply, receipts } = await sendOff(journey, FROM_BNB)
-    const output = BigInt(withBnb.bridge.offers.at(-1)?.outputAmount ?? 0)
+    const output = BigInt(withBnb.bridge.quoteBehind(reply).offer.outputAmount)
     expect(output * SCALE).toBeGreaterThan((FROM_BNB * 99n) / 100n)
     expect(reply.body).toMatchObject({
       approval: [journey.approving(FROM_BNB)],
@@ -558,7 +562,7 @@ describe('USDC of 18 decimals on BNB Smart Chain and of 6 on Base', () => {
     // What is left behind the sixth decimal of the output is part of the fee.
     withBnb.bridge.lie((offer) => ({ ...offer, outputAmount: `${BigInt(offer.outputAmount) - 876_543_210_987n}` }))
     const { reply, receipts } = await sendOff(journey, TO_BNB)
-    const output = BigInt(withBnb.bridge.offers.at(-1)?.outputAmount ?? 0) - 876_543_210_987n
+    const output = BigInt(withBnb.bridge.quoteBehind(reply).offer.outputAmount) - 876_543_210_987n
     expect(output).toBeGreaterThan((TO_BNB * SCALE * 99n) / 100n)
     expect(reply.body).toMatchObject({
       approval: [journey.approving(TO_BNB)],

@@ -77,10 +77,10 @@ function expectDeposit(reply: HttpReply): void {
 }
 
 /** What was asked of the chains and the bridge. */
-const askedOf = ({ rpc }: Service, { asked }: Bridge) => ({
+const askedOf = ({ rpc }: Service, bridge: Bridge, vault: { readonly address: Address }) => ({
   base: rpc[8453]?.bodies.length,
   arbitrum: rpc[42161]?.bodies.length,
-  bridge: asked.length,
+  bridge: bridge.quotesFor(vault).length,
 })
 
 describe('a source that cannot be', () => {
@@ -91,7 +91,7 @@ describe('a source that cannot be', () => {
   ])('$chain is no source chain', async ({ srcChainId }, { service, journey, bridge }) => {
     for (const wire of Object.values(service.rpc)) wire.reset()
     expectError(await journey.ask(ALICE, AMOUNT, { srcChainId }), 'unsupported_source_chain')
-    expect(askedOf(service, bridge)).toEqual({ base: 0, arbitrum: 0, bridge: 0 })
+    expect(askedOf(service, bridge, journey.vault)).toEqual({ base: 0, arbitrum: 0, bridge: 0 })
   })
 
   test.for([{ srcChainId: 0 }, { srcChainId: -1 }, { srcChainId: 1.5 }, { srcChainId: '42161' }, { srcChainId: null }])(
@@ -111,7 +111,7 @@ describe('a source that cannot be', () => {
   ])('$token is no source token', async ({ srcToken }, { service, journey, bridge }) => {
     for (const wire of Object.values(service.rpc)) wire.reset()
     expectError(await journey.ask(ALICE, AMOUNT, { srcToken }), 'unsupported_source_token')
-    expect(askedOf(service, bridge)).toEqual({ base: 0, arbitrum: 0, bridge: 0 })
+    expect(askedOf(service, bridge, journey.vault)).toEqual({ base: 0, arbitrum: 0, bridge: 0 })
   })
 
   test('The source token may be written in lower or in upper case', async ({ journey }) => {
@@ -142,7 +142,7 @@ describe('a vault that cannot be reached', () => {
     const source = { srcChainId: journey.source.chainId, srcToken: journey.token.address }
     const path = '/defi-vaults/v1/defi/vault/deposit'
     expectError(await service.call('POST', path, { key, body: { ...body, ...source } }), 'cross_chain_not_available')
-    expect(askedOf(service, bridge)).toEqual({ base: 0, arbitrum: 0, bridge: 0 })
+    expect(askedOf(service, bridge, { address })).toEqual({ base: 0, arbitrum: 0, bridge: 0 })
     expect((await service.call('POST', path, { key, body })).status).toBe(200)
   })
 
@@ -165,7 +165,7 @@ describe('a vault that cannot be reached', () => {
       },
     })
     expectError(reply, 'cross_chain_not_available')
-    expect(bridge.asked).toEqual([])
+    expect(bridge.quotesFor(vault)).toEqual([])
   })
 
   test('A route that the bridge does not offer is none', async ({ journey, bridge }) => {
@@ -548,7 +548,6 @@ describe("a bridge's API that lies", () => {
     async ({ lie }, { journey, bridge }) => {
       bridge.lie(lie)
       expectError(await journey.ask(ALICE, AMOUNT), 'upstream_bad_answer')
-      expect(bridge.asked).toHaveLength(1)
     },
   )
 
@@ -592,11 +591,11 @@ describe("a bridge's API that lies", () => {
       const vault = await openLagoonVault(service, { generation: '0.5' })
       await vault.settleForADay()
       bridge.answer = (reply) =>
-        bridge.asked.length < lies
+        bridge.quotesFor(vault).length < lies
           ? reply
           : { ...reply, body: { ...(reply.body as Offer), outputAmount: `${AMOUNT + 1n}` } }
       expectError(await journeyTo(vault, service).ask(ALICE, AMOUNT), 'upstream_bad_answer')
-      expect(bridge.asked).toHaveLength(2)
+      expect(bridge.quotesFor(vault)).toHaveLength(2)
     },
   )
 
@@ -609,9 +608,9 @@ describe("a bridge's API that lies", () => {
     async ({ answer }, { service, bridge }) => {
       const vault = await openLagoonVault(service, { generation: '0.6' })
       await vault.settleForADay()
-      bridge.answer = (reply) => (bridge.asked.length === 1 ? answer : reply)
+      bridge.answer = (reply) => (bridge.quotesFor(vault).length === 1 ? answer : reply)
       expectDeposit(await journeyTo(vault, service).ask(ALICE, AMOUNT))
-      expect(bridge.asked).toHaveLength(2)
+      expect(bridge.quotesFor(vault)).toHaveLength(2)
     },
   )
 })
@@ -639,7 +638,7 @@ describe('an offer at the edge of what is taken', () => {
     bridge.lie((offer) => ({ ...offer, timestamp: `${Number(offer.timestamp) - 29 * MINUTE}` }))
     const reply = await journey.ask(ALICE, AMOUNT)
     expectDeposit(reply)
-    const quotedAt = Number(bridge.offers[0]?.timestamp) - 29 * MINUTE
+    const quotedAt = Number(bridge.quoteBehind(reply).offer.timestamp) - 29 * MINUTE
     expect(reply.body.quote.expiresAt).toBe(new Date((quotedAt + 60 * MINUTE) * 1000).toISOString())
     expect(readPoolCall(reply.body.operations[0]).quoteTimestamp).toBe(quotedAt)
   })
@@ -651,7 +650,7 @@ describe('an offer at the edge of what is taken', () => {
     bridge.lie((offer) => ({ ...offer, fillDeadline: `${Number(offer.timestamp) + 50 * MINUTE}` }))
     const reply = await journey.ask(ALICE, AMOUNT)
     expectDeposit(reply)
-    const deadline = Number(bridge.offers[0]?.timestamp) + 50 * MINUTE
+    const deadline = Number(bridge.quoteBehind(reply).offer.timestamp) + 50 * MINUTE
     expect(reply.body.quote.expiresAt).toBe(new Date((deadline - 15 * MINUTE) * 1000).toISOString())
     expect(readPoolCall(reply.body.operations[0]).fillDeadline).toBe(deadline)
   })
@@ -765,7 +764,7 @@ describe("a bridge's API that fails", () => {
           response.writeHead(status, { location: `${elsewhere}${request.url}` }).end(),
         )
         expectError(await ask(redirected, journey), 'upstream_bad_answer')
-        expect(bridge.asked).toEqual([])
+        expect(bridge.quotesFor(journey.vault)).toEqual([])
       },
     )
   })
@@ -822,9 +821,9 @@ describe("what the bridge's API says besides", () => {
 describe('what the bridge is told', () => {
   test('The bridge is asked for this very deposit', async ({ journey, bridge }) => {
     await journey.ask(ALICE, AMOUNT)
-    const [request] = bridge.asked
-    expect(request).toMatchObject({ method: 'GET', body: '' })
-    expect(Object.fromEntries(request?.url.searchParams ?? [])).toEqual({
+    const [quoted] = bridge.quotesFor(journey.vault)
+    expect(quoted?.request).toMatchObject({ method: 'GET', body: '' })
+    expect(Object.fromEntries(quoted?.request.url.searchParams ?? [])).toEqual({
       inputToken: journey.token.address,
       outputToken: journey.vault.token,
       originChainId: '42161',
@@ -838,8 +837,9 @@ describe('what the bridge is told', () => {
 
   test("Without a key it is told none, and never the client's", async ({ service, journey, bridge }) => {
     const reply = await journey.ask(ALICE, AMOUNT)
-    expect(bridge.asked[0]?.headers.authorization).toBeUndefined()
-    expect(JSON.stringify(bridge.asked[0]?.headers)).not.toContain('jk_')
+    const { request } = bridge.quoteBehind(reply)
+    expect(request.headers.authorization).toBeUndefined()
+    expect(JSON.stringify(request.headers)).not.toContain('jk_')
     // Nothing stands behind the call.
     expect(reply.body.operations[0].data).not.toContain('1dc0de')
     expect(service.apiKey).toMatch(/^jk_/)
@@ -847,8 +847,9 @@ describe('what the bridge is told', () => {
 
   test('Our key is told as a bearer token', async ({ known: { service, bridge } }) => {
     const journey = journeyTo(await openYieldVault(service), service)
-    expectDeposit(await journey.ask(ALICE, AMOUNT))
-    expect(bridge.asked.at(-1)?.headers.authorization).toBe(`Bearer ${API_KEY}`)
+    const reply = await journey.ask(ALICE, AMOUNT)
+    expectDeposit(reply)
+    expect(bridge.quoteBehind(reply).request.headers.authorization).toBe(`Bearer ${API_KEY}`)
   })
 
   test('Our key is in no answer and in no log, whatever the bridge does', async ({ known: { service, bridge } }) => {

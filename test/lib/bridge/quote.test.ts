@@ -259,6 +259,17 @@ describe('what is understood of the API', () => {
           expectedFillSeconds: said.estimatedFillTimeSec,
           limits: { min: BigInt(said.limits.minDeposit), max: BigInt(said.limits.maxDeposit) },
         })
+        const { outputAmount, limits, quoteTimestamp, fillDeadline, expectedFillSeconds } = outcome
+        for (const number of [
+          outputAmount,
+          limits.min,
+          limits.max,
+          quoteTimestamp,
+          fillDeadline,
+          expectedFillSeconds,
+        ]) {
+          expect(number >= 0).toBe(true)
+        }
         expect(`${said.spokePoolAddress}`.toLowerCase()).toBe(POOL.toLowerCase())
         expect(`${said.inputToken.address}`.toLowerCase()).toBe(INPUT.toLowerCase())
         expect(`${said.outputToken.address}`.toLowerCase()).toBe(OUTPUT.toLowerCase())
