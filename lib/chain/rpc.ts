@@ -82,11 +82,15 @@ async function postBatch(
     if (!item) throw failed('upstream_bad_answer', 'a call has no answer')
     if (!item.error) return { result: item.result }
     const { code, message } = item.error
-    if (RATE_LIMIT_CODES.includes(code) || /rate.?limit|too many requests/i.test(message)) {
-      throw failed('upstream_unavailable', 'rate limited')
-    }
+    if (isRateLimit(code, message)) throw failed('upstream_unavailable', 'rate limited')
     return { error: { code } }
   })
+}
+
+/** Some nodes have one code for too many requests and for asking one call for too much; the second is that call's alone. */
+function isRateLimit(code: number, message: string): boolean {
+  if (/rate.?limit|too many requests/i.test(message)) return true
+  return RATE_LIMIT_CODES.includes(code) && !/block|range|result|log/i.test(message)
 }
 
 async function fetchJson(

@@ -145,6 +145,15 @@ const FAILURES: readonly (readonly [string, Node, AppError['code']])[] = [
   ),
 ]
 
+test.for(['query returned more than 10000 results', 'block range is too wide', 'limited to 1000 blocks'])(
+  'A call that asks for too much (%s) fails alone, whatever its code',
+  async (message) => {
+    const refused = [0, 1, 2].map((id) => (id === 1 ? { id, error: { code: -32005, message } } : { id, result: '0x1' }))
+    const { rpc } = rpcOver({ [FIRST]: answering(refused) })
+    expect(await rpc(CALLS)).toEqual([{ result: '0x1' }, { error: { code: -32005 } }, { result: '0x1' }])
+  },
+)
+
 describe('A node that', () => {
   test.for(FAILURES)('%s fails the whole batch', async ([, node, code]) => {
     const { rpc, asked } = rpcOver({ [FIRST]: node })
