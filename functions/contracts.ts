@@ -1,5 +1,16 @@
 import type { EndpointContract, JobContract } from '../lib/lambda/contract.ts'
+import { contract as login } from './auth/login/contract.ts'
+import { contract as loginInit } from './auth/login-init/contract.ts'
+import { contract as logout } from './auth/logout/contract.ts'
+import { contract as register } from './auth/register/contract.ts'
+import { contract as registerInit } from './auth/register-init/contract.ts'
+import { contract as walletsInit } from './auth/wallets-init/contract.ts'
+import { contract as walletsLink } from './auth/wallets-link/contract.ts'
+import { contract as walletsList } from './auth/wallets-list/contract.ts'
+import { contract as walletsUnlink } from './auth/wallets-unlink/contract.ts'
 import { contract as refreshChain } from './jobs/refresh-chain/contract.ts'
+import { contract as appleAppSiteAssociation } from './system/apple-app-site-association/contract.ts'
+import { contract as assetlinks } from './system/assetlinks/contract.ts'
 import { contract as health } from './system/health/contract.ts'
 import { contract as openapi } from './system/openapi/contract.ts'
 import { contract as unknownRoute } from './system/unknown-route/contract.ts'
@@ -11,6 +22,15 @@ import { contract as list } from './vaults/list/contract.ts'
 
 /** Every endpoint of the service, by its folder in `functions/`. */
 export const endpoints = {
+  'auth/register-init': registerInit,
+  'auth/register': register,
+  'auth/login-init': loginInit,
+  'auth/login': login,
+  'auth/logout': logout,
+  'auth/wallets-init': walletsInit,
+  'auth/wallets-link': walletsLink,
+  'auth/wallets-list': walletsList,
+  'auth/wallets-unlink': walletsUnlink,
   'vaults/list': list,
   'vaults/deposit': deposit,
   'vaults/claim': claim,
@@ -18,6 +38,8 @@ export const endpoints = {
   'vaults/cross-chain-status': crossChainStatus,
   'system/health': health,
   'system/openapi': openapi,
+  'system/apple-app-site-association': appleAppSiteAssociation,
+  'system/assetlinks': assetlinks,
   'system/unknown-route': unknownRoute,
 } as const satisfies Record<string, EndpointContract>
 

@@ -1,3 +1,6 @@
+import type { RateLimits } from '../lib/identity/rate-limits.ts'
+import type { RelyingParty } from '../lib/identity/relying-party.ts'
+
 /** The stages that run on AWS. */
 export const STAGES = ['dev', 'staging', 'prod'] as const
 
@@ -6,8 +9,11 @@ export type Stage = (typeof STAGES)[number]
 
 /** What every place that runs the service decides for itself, the local one too. */
 export type Environment = {
-  /** The web pages' origins that a browser may call from. */
+  /** The web pages' origins that a browser may call from, and where it may make and use credentials. */
   readonly corsOrigins: readonly string[]
+  /** For whom credentials are made. Its domain is that of the web pages, or one above; it must never change. */
+  readonly relyingParty: Omit<RelyingParty, 'webOrigins'>
+  readonly rateLimits: RateLimits
 }
 
 /** What a stage on AWS decides besides. */
@@ -24,11 +30,33 @@ export type StageEnvironment = Environment & {
 /** Where a web page under development usually runs: Next, Vite, Expo. */
 const LOCALHOST = ['http://localhost:3000', 'http://localhost:5173', 'http://localhost:8081']
 
+/** Applications that nobody can have built: they stand here for what an entry looks like. */
+const EXAMPLE_APPS = {
+  iosApps: ['ABCDE12345.example.wallet'],
+  androidApps: [
+    {
+      packageName: 'example.wallet',
+      certificateSha256:
+        '14:6D:E9:83:C5:73:06:50:D8:EE:B9:95:2F:34:FC:64:16:A0:83:42:E6:1D:BE:A8:8A:04:96:B2:3F:CF:44:E5',
+    },
+  ],
+}
+
+/** Ten minutes' worth for people; whole mobile networks can share one address. */
+const RATE_LIMITS = { perAddress: 100, perEmail: 10 }
+
 /** All environments: the local one, and each stage on AWS. */
 export const ENVIRONMENTS = {
-  local: { corsOrigins: LOCALHOST },
+  local: {
+    corsOrigins: LOCALHOST,
+    relyingParty: { id: 'localhost', name: 'Vaultline', ...EXAMPLE_APPS },
+    // All that happens on one machine comes from one address.
+    rateLimits: { perAddress: 5000, perEmail: 500 },
+  },
   dev: {
     corsOrigins: LOCALHOST,
+    relyingParty: { id: 'localhost', name: 'Vaultline (dev)', iosApps: [], androidApps: [] },
+    rateLimits: RATE_LIMITS,
     logRetentionDays: 7,
     throttling: { requestsPerSecond: 20, burst: 40 },
     retain: false,
@@ -36,12 +64,16 @@ export const ENVIRONMENTS = {
   // Nobody can own a name under .example: no page can call these two stages before its origin is put here.
   staging: {
     corsOrigins: ['https://staging.wallet.example'],
+    relyingParty: { id: 'staging.wallet.example', name: 'Wallet (staging)', ...EXAMPLE_APPS },
+    rateLimits: RATE_LIMITS,
     logRetentionDays: 30,
     throttling: { requestsPerSecond: 50, burst: 100 },
     retain: false,
   },
   prod: {
     corsOrigins: ['https://wallet.example'],
+    relyingParty: { id: 'wallet.example', name: 'Wallet', ...EXAMPLE_APPS },
+    rateLimits: RATE_LIMITS,
     logRetentionDays: 90,
     throttling: { requestsPerSecond: 200, burst: 400 },
     retain: true,
@@ -55,6 +87,19 @@ export const CORS = {
   // Chromium forgets after two hours, whatever is allowed.
   maxAgeSeconds: 7200,
 } as const
+
+/** The variables of functions that have to do with users, as JSON. */
+export function identityVariables({ corsOrigins, relyingParty, rateLimits }: Environment) {
+  return {
+    RELYING_PARTY: JSON.stringify({ ...relyingParty, webOrigins: corsOrigins }),
+    RATE_LIMITS: JSON.stringify(rateLimits),
+  }
+}
+
+/** The name of the secret with a stage's own key. */
+export function identitySecretName(stage: Stage): string {
+  return `vaultline/${stage}/identity`
+}
 
 /** The name of the secret with a stage's RPC URLs; an operator fills it (docs/deploy.md). */
 export function configSecretName(stage: Stage): string {

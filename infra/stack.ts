@@ -8,7 +8,14 @@ import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import type { Construct } from 'constructs'
 import type { EndpointContract, JobContract } from '../lib/lambda/contract.ts'
 import { Alarms } from './alarms.ts'
-import { configSecretName, ENVIRONMENTS, type Stage, type StageEnvironment } from './environments.ts'
+import {
+  configSecretName,
+  ENVIRONMENTS,
+  identitySecretName,
+  identityVariables,
+  type Stage,
+  type StageEnvironment,
+} from './environments.ts'
 import { type Access, ENDPOINTS, type FunctionName, GRANTS, JOBS, type Variable } from './functions.ts'
 import { ServiceApi } from './http-api.ts'
 import { type FunctionSettings, ServiceFunction } from './service-function.ts'
@@ -28,7 +35,8 @@ const ENDPOINT_WORK: Work = {
 export class ServiceStack extends Stack {
   readonly #environment: StageEnvironment
   readonly #tables: Readonly<Record<TableKey, Table>>
-  readonly #config: Secret
+  /** By the variables that hold their ARNs. */
+  readonly #secrets: Readonly<Record<'CONFIG_SECRET' | 'IDENTITY_SECRET', Secret>>
   readonly #variables: Readonly<Record<Variable, string>>
 
   constructor(scope: Construct, stage: Stage, version: string) {
@@ -39,12 +47,19 @@ export class ServiceStack extends Stack {
       terminationProtection: environment.retain,
     })
     this.#environment = environment
-    this.#tables = { clients: this.#table(stage, 'clients'), deposits: this.#table(stage, 'deposits') }
-    this.#config = this.#secret(stage)
+    this.#tables = {
+      clients: this.#table(stage, 'clients'),
+      deposits: this.#table(stage, 'deposits'),
+      users: this.#table(stage, 'users'),
+    }
+    this.#secrets = { CONFIG_SECRET: this.#configSecret(stage), IDENTITY_SECRET: this.#identitySecret(stage) }
     this.#variables = {
       CLIENTS_TABLE: this.#tables.clients.tableName,
       DEPOSITS_TABLE: this.#tables.deposits.tableName,
-      CONFIG_SECRET: this.#config.secretArn,
+      USERS_TABLE: this.#tables.users.tableName,
+      CONFIG_SECRET: this.#secrets.CONFIG_SECRET.secretArn,
+      IDENTITY_SECRET: this.#secrets.IDENTITY_SECRET.secretArn,
+      ...identityVariables(environment),
       SERVICE_VERSION: version,
     }
 
@@ -75,7 +90,7 @@ export class ServiceStack extends Stack {
   }
 
   #table(stage: Stage, key: TableKey): Table {
-    const { partitionKey, sortKey, indexes }: TableDefinition = TABLES[key]
+    const { partitionKey, sortKey, indexes, timeToLive }: TableDefinition = TABLES[key]
     const table = new Table(this, `${key}-table`, {
       // Given, not generated: the operators' command addresses the tables by stage.
       tableName: tableName(stage, key),
@@ -86,6 +101,7 @@ export class ServiceStack extends Stack {
       // The account's own DynamoDB key: its use shows in CloudTrail, and no function needs a permission for it. A key
       // of ours would cost $1 a month each and keep out nobody whom the account's IAM lets in.
       encryption: TableEncryption.AWS_MANAGED,
+      ...(timeToLive && { timeToLiveAttribute: timeToLive }),
       deletionProtection: this.#environment.retain,
       removalPolicy: this.#removalPolicy(),
     })
@@ -104,11 +120,29 @@ export class ServiceStack extends Stack {
    * (docs/deploy.md). CloudFormation writes a secret's value again only when its `GenerateSecretString` changes: what
    * stands there must stay as it is, for a change of it would replace what operators stored in every stage.
    */
-  #secret(stage: Stage): Secret {
+  #configSecret(stage: Stage): Secret {
     return new Secret(this, 'Config', {
       secretName: configSecretName(stage),
       description: 'RPC URLs by chain id; see docs/deploy.md',
       generateSecretString: { secretStringTemplate: '{"rpcUrls":{}}', generateStringKey: 'unused' },
+      removalPolicy: this.#removalPolicy(),
+    })
+  }
+
+  /**
+   * The key from which the secrets of one-time codes follow. Nobody needs to know it, and nothing here may change: with
+   * another key every one-time code of the stage would be refused.
+   */
+  #identitySecret(stage: Stage): Secret {
+    return new Secret(this, 'Identity', {
+      secretName: identitySecretName(stage),
+      description: "The service's own key; see docs/deploy.md",
+      generateSecretString: {
+        secretStringTemplate: '{}',
+        generateStringKey: 'key',
+        passwordLength: 64,
+        excludePunctuation: true,
+      },
       removalPolicy: this.#removalPolicy(),
     })
   }
@@ -145,8 +179,12 @@ export class ServiceStack extends Stack {
   }
 
   #secretPermissions(variables: readonly string[]): PolicyStatement[] {
-    if (!variables.includes('CONFIG_SECRET')) return []
-    return [new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [this.#config.secretArn] })]
+    return Object.entries(this.#secrets)
+      .filter(([variable]) => variables.includes(variable))
+      .map(
+        ([, { secretArn }]) =>
+          new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [secretArn] }),
+      )
   }
 
   // No reserved concurrency: the runs of different inputs then never wait for each other, and a new account, which may

@@ -9,6 +9,8 @@ export type TableDefinition = {
     readonly partitionKey: KeyAttribute
     readonly sortKey: KeyAttribute
   }[]
+  /** The attribute with the moment, in seconds since 1970, from which on DynamoDB may delete an item; it takes days at times. */
+  readonly timeToLive?: string
 }
 
 const PK = { name: 'pk', type: 'S' } as const
@@ -23,6 +25,13 @@ export const TABLES = {
     indexes: [{ name: 'byChain', partitionKey: { name: 'vaultChainId', type: 'N' }, sortKey: SK }],
   },
   deposits: { partitionKey: PK, sortKey: SK, indexes: [] },
+  users: {
+    partitionKey: PK,
+    sortKey: SK,
+    // Passkeys tell the id of their user. Only users themselves have both keys.
+    indexes: [{ name: 'byUserId', partitionKey: { name: 'userId', type: 'S' }, sortKey: { name: 'email', type: 'S' } }],
+    timeToLive: 'expiresAt',
+  },
 } as const satisfies Record<string, TableDefinition>
 
 /** The word for one of the service's tables. */

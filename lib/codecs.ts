@@ -75,3 +75,29 @@ export const Timestamp = z.codec(z.iso.datetime({ precision: 3 }), z.date(), {
   decode: (text) => new Date(text),
   encode: (date) => date.toISOString(),
 })
+
+/** Bytes, at most this many: base64url on the wire and at rest, with or without padding on the way in. */
+export function base64url(maxBytes: number) {
+  const maxLength = Math.ceil(maxBytes / 3) * 4
+  return z.codec(
+    z
+      .string()
+      .max(maxLength)
+      .meta({ pattern: '^[A-Za-z0-9_-]+={0,2}$', description: `base64url of at most ${maxBytes} bytes` }),
+    z.instanceof(Uint8Array).refine((bytes) => bytes.length > 0 && bytes.length <= maxBytes, 'has a wrong length'),
+    {
+      decode: (text, context) => {
+        if (/^[\w-]+={0,2}$/.test(text)) return new Uint8Array(Buffer.from(text, 'base64url'))
+        context.issues.push({ code: 'custom', message: 'must be base64url', input: text })
+        return z.NEVER
+      },
+      encode: (bytes) => Buffer.from(bytes).toString('base64url'),
+    },
+  )
+}
+
+/** A moment in whole seconds, as DynamoDB's time to live wants it: seconds since 1970 at rest, a Date in memory. */
+export const EpochSeconds = z.codec(z.number().int().nonnegative(), z.date(), {
+  decode: (seconds) => new Date(seconds * 1000),
+  encode: (date) => Math.floor(date.getTime() / 1000),
+})

@@ -1,6 +1,6 @@
 /** What a caller is told of one kind of failure. */
 export type ErrorDefinition = {
-  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 413 | 500 | 502 | 503 | 504
+  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 413 | 429 | 500 | 502 | 503 | 504
   /** The stable text that callers match on. */
   readonly error: string
   /** What the caller can do about it. */
@@ -34,6 +34,121 @@ export const ERRORS = {
     message: 'The API key was not recognised, has expired or was revoked.',
   },
 
+  missing_session: {
+    status: 401,
+    error: 'Missing session',
+    message: 'Log in and send the session as Authorization: Bearer <token>.',
+  },
+  invalid_session: {
+    status: 401,
+    error: 'Invalid session',
+    message: 'The session has expired, was logged out or is of another client. Log in again.',
+  },
+  too_many_requests: {
+    status: 429,
+    error: 'Too many requests',
+    message: 'Wait as long as Retry-After says.',
+    // The window of the limits; the reply says what is left of it.
+    retryAfterSeconds: 600,
+  },
+
+  // Accounts
+  missing_or_invalid_platform: {
+    status: 400,
+    error: 'Missing or invalid platform',
+    message: 'Send web, ios or android in the platform header.',
+  },
+  missing_or_invalid_email: { status: 400, error: 'Missing or invalid email', message: 'Give an e-mail address.' },
+  missing_or_invalid_temporary_authentication_token: {
+    status: 400,
+    error: 'Missing or invalid temporaryAuthenticationToken',
+    message: 'Give the token of POST /auth/register/init, in the body or as Authorization: Bearer <token>.',
+  },
+  missing_or_invalid_first_factor_credential: {
+    status: 400,
+    error: 'Missing or invalid firstFactorCredential',
+    message: 'Give a credential of a kind that supportedCredentialKinds lists as a first factor.',
+  },
+  missing_or_invalid_second_factor_credential: {
+    status: 400,
+    error: 'Missing or invalid secondFactorCredential',
+    message:
+      'Give a credential of a kind that supportedCredentialKinds lists as a second factor; a password needs one.',
+  },
+  missing_or_invalid_recovery_credential: {
+    status: 400,
+    error: 'Missing or invalid recoveryCredential',
+    message: 'Give a credential of the kind RecoveryKey, or leave it out.',
+  },
+  invalid_credential: {
+    status: 400,
+    error: 'Invalid credential',
+    message: 'Start a new registration; details name the checks that failed.',
+  },
+  registration_expired_or_used: {
+    status: 401,
+    error: 'Registration expired or already used',
+    message: 'Start a new registration: each is good for one try within ten minutes.',
+  },
+  user_already_registered: {
+    status: 409,
+    error: 'User already registered',
+    message: 'A user with this e-mail address exists. Log in instead.',
+  },
+  credential_already_registered: {
+    status: 409,
+    error: 'Credential already registered',
+    message: 'Start a new registration with new credentials.',
+  },
+  missing_or_invalid_challenge_identifier: {
+    status: 400,
+    error: 'Missing or invalid challengeIdentifier',
+    message: 'Give the challengeIdentifier of POST /auth/login/init.',
+  },
+  missing_or_invalid_first_factor: {
+    status: 400,
+    error: 'Missing or invalid firstFactor',
+    message: 'Give what the credential made of the challenge, in the form of its kind.',
+  },
+  missing_or_invalid_second_factor: {
+    status: 400,
+    error: 'Missing or invalid secondFactor',
+    message: 'Give what the credential made of the challenge, in the form of its kind, or leave it out.',
+  },
+  login_failed: { status: 401, error: 'Login failed', message: 'Start a new login: each is good for one try.' },
+  missing_or_invalid_address: {
+    status: 400,
+    error: 'Missing or invalid address',
+    message: 'Give an address of the chain; a mixed-case EVM address needs its correct checksum.',
+  },
+  missing_or_invalid_chain: { status: 400, error: 'Missing or invalid chain', message: 'Give evm or solana.' },
+  missing_or_invalid_message: {
+    status: 400,
+    error: 'Missing or invalid message',
+    message: 'Give the message of POST /auth/wallets/init as it is.',
+  },
+  invalid_signature: {
+    status: 400,
+    error: 'Invalid signature',
+    message: "Sign the message with the wallet's own key: hexadecimal for EVM, base58 for Solana.",
+  },
+  challenge_expired_or_used: {
+    status: 401,
+    error: 'Challenge expired or already used',
+    message: 'Ask for a new message: each is good once, within ten minutes, for the user who asked for it.',
+  },
+  wallet_already_linked: {
+    status: 409,
+    error: 'Wallet already linked',
+    message: 'The user has linked this wallet before.',
+  },
+  too_many_wallets: { status: 409, error: 'Too many wallets', message: 'A user can link 20 wallets; unlink one.' },
+  wallet_not_found: {
+    status: 404,
+    error: 'Wallet not found',
+    message: 'The user has linked no wallet with this address.',
+  },
+
   // Vaults
   missing_or_invalid_vault_address: {
     status: 400,
@@ -53,7 +168,7 @@ export const ERRORS = {
   missing_or_invalid_chain_id: {
     status: 400,
     error: 'Missing or invalid chainId',
-    message: 'Give the id of the chain where the vault is deployed, or leave it out.',
+    message: 'Give the id of a supported chain, or leave it out.',
   },
   missing_or_invalid_src_chain_id: {
     status: 400,

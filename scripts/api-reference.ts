@@ -16,6 +16,10 @@ Written from the contracts that the functions run on: \`npm run docs\`. The same
 
 * JSON in, JSON out; header names in any case. Every answer carries \`x-request-id\`.
 * \`x-join-key\` is your API key. You see your own vaults only.
+* A user registers in two calls, and logs in in two. The first gives a challenge, the second takes what credentials made
+  of it, in the formats of Dfns' delegated registration and login, so that its signers fit. The challenge counts as it was
+  sent or as base64url of its text. Challenges are good for ten minutes and one try.
+* The session that a login gives is good for 30 days, with your API key alone: \`Authorization: Bearer <token>\`.
 * Addresses may come in lower case, upper case or with their EIP-55 checksum; a mixed-case address with a wrong checksum
   is refused. Answers are checksummed.
 * Token amounts are strings of decimal digits in the token's smallest unit, below 2^256. Times are ISO 8601 in UTC.
@@ -37,6 +41,12 @@ Every error has this body; match on \`error\` or \`code\`, both are stable:
 
 The field that comes first in the body's table decides \`error\`; \`details\` names all problems.`
 
+const CALLERS: Record<EndpointContract['caller'], string> = {
+  anyone: 'Needs no API key.',
+  client: 'Needs the `x-join-key` header.',
+  user: 'Needs the `x-join-key` header and a session: `Authorization: Bearer <token>`.',
+}
+
 const text = reference()
 if (!CHECK) await writeFile(FILE, text)
 else if ((await readFile(FILE, 'utf8').catch(() => '')) !== text) {
@@ -50,14 +60,16 @@ function reference(): string {
 }
 
 function route(contract: EndpointContract): string {
-  const { method, path, summary, caller, request, response } = contract
+  const { method, path, summary, caller, request, response, status = 200 } = contract
   return [
     `## ${method} ${path}`,
     summary,
-    caller === 'client' ? 'Needs the `x-join-key` header.' : 'Needs no API key.',
+    CALLERS[caller],
+    ...fieldTable('Header', request.headers),
     ...fieldTable('Path', request.path),
     ...fieldTable('Query', request.query),
     ...fieldTable('Body', request.body),
+    ...(response instanceof z.ZodUndefined ? [`Answers ${status} without a body.`] : []),
     ...fieldTable('Answer', response),
     errorTable(contract),
   ].join('\n\n')

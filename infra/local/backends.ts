@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import type { RpcUrls } from '../../lib/chain/readers.ts'
 import { localAdmin } from '../admin/connect.ts'
 import type { Admin } from '../admin/operations.ts'
+import { ENVIRONMENTS, identityVariables } from '../environments.ts'
 import { deployBridge, deployBridgeTokens } from './bridge.ts'
 import { type RunningChain, startChain } from './chains.ts'
 import { deployLocalWorld, type LocalWorld } from './deploy.ts'
@@ -25,8 +27,12 @@ export type Backends = {
 
 const CHAIN_IDS = [8453, 42161]
 const CONFIG_SECRET = 'vaultline/local/config'
+const IDENTITY_SECRET = 'vaultline/local/identity'
 
-type BackendsOptions = {
+/** What to start otherwise than usual. */
+export type BackendsOptions = {
+  /** The chains with vaults. */
+  readonly chainIds?: readonly number[]
   readonly blockSeconds?: number
   /** Further chains, which have the bridge and its dollars, and no vaults. */
   readonly bridgedChainIds?: readonly number[]
@@ -34,12 +40,12 @@ type BackendsOptions = {
 
 /** Starts both chains with their contracts, DynamoDB with its tables, and the providers, side by side. */
 export async function startBackends(options: BackendsOptions = {}): Promise<Backends> {
-  const { blockSeconds, bridgedChainIds = [] } = options
+  const { blockSeconds, chainIds = CHAIN_IDS, bridgedChainIds = [] } = options
   const [dynamo, ...chains] = await Promise.all([
     startDynamo(),
-    ...[...CHAIN_IDS, ...bridgedChainIds].map(async (chainId) => {
+    ...[...chainIds, ...bridgedChainIds].map(async (chainId) => {
       const chain = await startChain({ chainId, ...(blockSeconds !== undefined && { blockSeconds }) })
-      const world = CHAIN_IDS.includes(chainId)
+      const world = chainIds.includes(chainId)
         ? await deployLocalWorld(chain)
         : { tokens: await deployBridgeTokens(chain, ['USDC', 'USDT']), vaults: [] }
       await deployBridge(chain, world.tokens)
@@ -49,7 +55,8 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
   const rpcUrls: RpcUrls = Object.fromEntries(chains.map(({ chainId, rpcUrl }) => [chainId, [rpcUrl]]))
   const config = { rpcUrls, bridge: { url: '' } }
   const relayer = createRelayer({ chains })
-  const providers = await startProviders({ secrets: { [CONFIG_SECRET]: config }, chains, relayer })
+  const secrets = { [CONFIG_SECRET]: config, [IDENTITY_SECRET]: { key: randomBytes(32).toString('hex') } }
+  const providers = await startProviders({ secrets, chains, relayer })
   config.bridge.url = `${providers.url}/api`
   const { endpoint: dynamoEndpoint, tableNames: tables } = dynamo
   return {
@@ -63,7 +70,10 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
       AWS_ENDPOINT_URL_SECRETS_MANAGER: providers.url,
       CLIENTS_TABLE: tables.clients,
       DEPOSITS_TABLE: tables.deposits,
+      USERS_TABLE: tables.users,
       CONFIG_SECRET,
+      IDENTITY_SECRET,
+      ...identityVariables(ENVIRONMENTS.local),
     },
     admin: localAdmin({ dynamoEndpoint, tables, chains: [...chains] }),
     setRpcUrls(rpcUrls) {

@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import packageJson from '../../package.json' with { type: 'json' }
 import { seedClient } from '../admin/operations.ts'
-import { ENVIRONMENTS } from '../environments.ts'
+import { ENVIRONMENTS, identityVariables } from '../environments.ts'
 import { ACCOUNTS } from './accounts.ts'
 import { type Backends, startBackends } from './backends.ts'
 import { compileContracts } from './compile.ts'
@@ -97,9 +97,13 @@ async function seed({ admin, chains }: Backends): Promise<{ apiKey: string; othe
 async function startService(environment: Readonly<Record<string, string>>): Promise<number> {
   await mkdir('.local', { recursive: true })
   const log = createWriteStream(LOG_FILE)
+  const chosen = await choosePort()
+  // A page that the service's own port serves may make credentials too.
+  const corsOrigins = [...new Set([...ENVIRONMENTS.local.corsOrigins, `http://localhost:${chosen}`])]
+  const identity = identityVariables({ ...ENVIRONMENTS.local, corsOrigins })
   const service = new Worker(new URL('service.ts', import.meta.url), {
-    env: { ...environment, SERVICE_VERSION: packageJson.version },
-    workerData: { port: await choosePort(), cors: { allowOrigins: ENVIRONMENTS.local.corsOrigins }, schedule: true },
+    env: { ...environment, ...identity, SERVICE_VERSION: packageJson.version },
+    workerData: { port: chosen, cors: { allowOrigins: ENVIRONMENTS.local.corsOrigins }, schedule: true },
     stdout: true,
     stderr: true,
   })

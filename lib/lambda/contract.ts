@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import type { Client } from '../clients/client.ts'
 import type { ErrorCode } from '../errors.ts'
+import type { Session } from '../identity/session.ts'
 
 /** What an HTTP function promises, as data: read by the function, the stack, the local gateway, the tests and the API reference. */
 export type EndpointContract = {
@@ -11,19 +12,24 @@ export type EndpointContract = {
   readonly aliases?: readonly `/${string}`[]
   /** One sentence: what the caller gets. */
   readonly summary: string
-  readonly tag: 'Vaults' | 'System'
-  /** `client`: the x-join-key header must name a client. */
-  readonly caller: 'anyone' | 'client'
+  readonly tag: 'Vaults' | 'Accounts' | 'System'
+  /** `client`: the x-join-key header must name a client; `user`: besides, Authorization must carry a session of one of its users. */
+  readonly caller: 'anyone' | 'client' | 'user'
   readonly env: z.ZodObject
   readonly request: {
+    /** By their names in lower case. Who calls is not asked for here. */
+    readonly headers?: z.ZodObject
     readonly path?: z.ZodObject
     readonly query?: z.ZodObject
     /** A strict object: an unknown field is refused. */
     readonly body?: z.ZodObject
   }
-  /** The error of each request field, in the order in which they decide the answer's `error`. */
+  /** The error of each request field, in the order in which they decide the answer's `error`; `a.b` is the field `b` inside `a`. */
   readonly invalid: Readonly<Record<string, FieldError>>
+  /** `z.undefined()` for an answer without a body. */
   readonly response: z.ZodType
+  /** The status of a success, where it is not 200. */
+  readonly status?: 201 | 204
   /** What this function itself can answer beyond the errors that every function of its kind has. */
   readonly errors: readonly ErrorCode[]
   readonly cacheControl: 'no-store' | `public, max-age=${number}`
@@ -54,10 +60,17 @@ export type Env<C extends { env: z.ZodObject }> = z.output<C['env']>
 /** The parsed request that a contract's implementation is given, with the route that was asked for and its caller. */
 export type Request<C extends EndpointContract> = {
   readonly [Part in keyof C['request']]: C['request'][Part] extends z.ZodType ? z.output<C['request'][Part]> : never
-} & { readonly http: { readonly method: string; readonly path: string } } & Caller<C>
+} & { readonly http: Http } & Caller<C>
 
-/** Who calls: the client, where the contract asks for one. */
-export type Caller<C extends EndpointContract> = C['caller'] extends 'client' ? { readonly client: Client } : unknown
+/** The route that was asked for, and the IP address that asks. */
+type Http = { readonly method: string; readonly path: string; readonly sourceIp: string }
+
+/** Who calls: the client, and the session of its user, where the contract asks for them. */
+export type Caller<C extends EndpointContract> = {
+  readonly anyone: unknown
+  readonly client: { readonly client: Client }
+  readonly user: { readonly client: Client; readonly session: Session }
+}[C['caller']]
 
 /** The reply that a contract's implementation owes, before it is encoded. */
 export type Reply<C extends EndpointContract> = z.output<C['response']>

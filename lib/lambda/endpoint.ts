@@ -41,10 +41,11 @@ export function endpoint<const C extends EndpointContract>(
     .use(errorReplies())
     .handler(async (event) => {
       const caller = await (await identified())?.(event.headers)
-      const { method, path } = event.requestContext.http
-      const request = Object.assign(parseRequest(contract, event), { http: { method, path } }, caller) as Request<C>
+      const { method, path, sourceIp } = event.requestContext.http
+      const http = { method, path, sourceIp }
+      const request = Object.assign(parseRequest(contract, event), { http }, caller) as Request<C>
       const run = await built()
       const reply = contract.response.encode(await run(request))
-      return jsonReply(200, reply, { 'cache-control': contract.cacheControl })
+      return jsonReply(contract.status ?? 200, reply, { 'cache-control': contract.cacheControl })
     })
 }

@@ -18,6 +18,7 @@ const ErrorSchema = z.object({
 const CALLER_ERRORS: Record<EndpointContract['caller'], readonly ErrorCode[]> = {
   anyone: [],
   client: ['missing_api_key', 'invalid_api_key'],
+  user: ['missing_api_key', 'invalid_api_key', 'missing_session', 'invalid_session'],
 }
 const BODY_ERRORS: readonly ErrorCode[] = ['invalid_json', 'unknown_field', 'payload_too_large']
 const COMMON_ERRORS: readonly ErrorCode[] = ['timed_out', 'internal']
@@ -56,25 +57,42 @@ export function buildOpenApi(contracts: readonly EndpointContract[], version: st
     ),
     components: {
       schemas: { Error: jsonSchema(ErrorSchema) },
-      securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'x-join-key' } },
+      securitySchemes: {
+        apiKey: { type: 'apiKey', in: 'header', name: 'x-join-key' },
+        session: { type: 'http', scheme: 'bearer' },
+      },
     },
   }
 }
 
 function operation(contract: EndpointContract) {
-  const { summary, tag, caller, request, response } = contract
+  const { summary, tag, caller, request, response, status = 200 } = contract
   return {
     operationId: operationId(contract),
     summary,
     tags: [tag],
-    security: caller === 'anyone' ? [] : [{ apiKey: [] }],
-    parameters: [...parameters('path', request.path), ...parameters('query', request.query)],
+    security: SECURITY[caller],
+    parameters: [
+      ...parameters('header', request.headers),
+      ...parameters('path', request.path),
+      ...parameters('query', request.query),
+    ],
     ...(request.body && { requestBody: { required: true, content: json(jsonSchema(request.body)) } }),
     responses: {
-      200: { description: 'Success', headers: { 'x-request-id': REQUEST_ID }, content: json(jsonSchema(response)) },
+      [status]: {
+        description: 'Success',
+        headers: { 'x-request-id': REQUEST_ID },
+        ...(!(response instanceof z.ZodUndefined) && { content: json(jsonSchema(response)) }),
+      },
       ...errorResponses(errorsOf(contract)),
     },
   }
+}
+
+const SECURITY: Record<EndpointContract['caller'], readonly Record<string, readonly string[]>[]> = {
+  anyone: [],
+  client: [{ apiKey: [] }],
+  user: [{ apiKey: [], session: [] }],
 }
 
 function operationId({ method, path }: EndpointContract): string {
@@ -109,7 +127,7 @@ function errorResponses(codes: readonly ErrorCode[]) {
   )
 }
 
-function parameters(place: 'path' | 'query', schema: z.ZodObject | undefined) {
+function parameters(place: 'header' | 'path' | 'query', schema: z.ZodObject | undefined) {
   const { properties = {}, required = [] } = schema ? jsonSchema(schema) : {}
   return Object.entries(properties).map(([name, property]) => ({
     name,

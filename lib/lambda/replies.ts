@@ -12,12 +12,13 @@ type ErrorBody = {
   details?: readonly ErrorDetail[]
 }
 
-/** An HTTP reply with a JSON body. */
+/** An HTTP reply with a JSON body, or with none where it is undefined. */
 export function jsonReply(
   statusCode: number,
   body: unknown,
   headers: Record<string, string>,
 ): APIGatewayProxyStructuredResultV2 {
+  if (body === undefined) return { statusCode, headers }
   return { statusCode, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }
 }
 

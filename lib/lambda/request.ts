@@ -7,11 +7,12 @@ const MAX_BODY_BYTES = 16 * 1024
 const MISSING = 'is required'
 
 /**
- * The event's path, query and body as the contract declares them.
+ * The event's headers, path, query and body as the contract declares them.
  * Throws `payload_too_large`, `invalid_json`, or the error of the first bad field with all problems in its details.
  */
 export function parseRequest(contract: EndpointContract, event: APIGatewayProxyEventV2): Record<string, unknown> {
   const received = {
+    headers: () => event.headers ?? {},
     path: () => event.pathParameters ?? {},
     query: () => event.queryStringParameters ?? {},
     body: () => readJsonObject(event),
@@ -26,8 +27,9 @@ export function parseRequest(contract: EndpointContract, event: APIGatewayProxyE
 
 function invalidRequest({ invalid }: EndpointContract, issues: readonly z.core.$ZodIssue[]): AppError {
   const details = issues.flatMap(toDetails)
+  const known = issues.filter(({ code }) => code !== 'unrecognized_keys').flatMap(toDetails)
   for (const [field, error] of Object.entries(invalid)) {
-    const detail = details.find((candidate) => candidate.field === field)
+    const detail = known.find((candidate) => candidate.field === field || candidate.field.startsWith(`${field}.`))
     if (!detail) continue
     if (typeof error === 'string') return new AppError(error, { details })
     return new AppError(detail.issue === MISSING ? error.missing : error.invalid, { details })
@@ -37,7 +39,10 @@ function invalidRequest({ invalid }: EndpointContract, issues: readonly z.core.$
 
 function toDetails(issue: z.core.$ZodIssue): ErrorDetail[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ field: key.slice(0, 64), issue: 'is not a field of this request' }))
+    return issue.keys.map((key) => ({
+      field: [...issue.path, key.slice(0, 64)].join('.'),
+      issue: 'is not a field of this request',
+    }))
   }
   // A finished issue no longer has its input; its message is where zod says that there was none.
   const missing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined')

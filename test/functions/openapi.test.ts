@@ -23,7 +23,7 @@ type Operation = {
   }[]
   readonly requestBody?: { readonly required: boolean; readonly content: Content }
   readonly responses: Readonly<
-    Record<string, { readonly description: string; readonly headers: JsonSchema; readonly content: Content }>
+    Record<string, { readonly description: string; readonly headers: JsonSchema; readonly content?: Content }>
   >
 }
 type Document = {
@@ -109,13 +109,13 @@ describe('The document', () => {
   test.for(DOCUMENTED)('has every error of %s, by status, with code and text', ([name, contract], { operationOf }) => {
     const { responses } = operationOf(name)
     const codes = errorsOf(contract)
-    const statuses = new Set(['200', ...codes.map((code) => ERRORS[code].status.toString())])
+    const statuses = new Set([String(contract.status ?? 200), ...codes.map((code) => ERRORS[code].status.toString())])
     expect(Object.keys(responses).sort()).toEqual([...statuses].sort())
     for (const code of codes) {
       const { status, error } = ERRORS[code]
       const response = responses[status]
       expect(response?.description).toContain(`\`${code}\`: ${error}.`)
-      expect(response?.content['application/json'].schema).toMatchObject({
+      expect(response?.content?.['application/json'].schema).toMatchObject({
         allOf: [
           { $ref: '#/components/schemas/Error' },
           {
@@ -131,17 +131,18 @@ describe('The document', () => {
 
   test.for(DOCUMENTED)('has the parameters, the body and the key of %s', ([name, contract], { operationOf }) => {
     const { parameters, requestBody, security, summary } = operationOf(name)
-    const { path, query, body } = contract.request
-    const names = [path, query].flatMap((part) => Object.keys(part?.shape ?? {}))
+    const { headers, path, query, body } = contract.request
+    const names = [headers, path, query].flatMap((part) => Object.keys(part?.shape ?? {}))
     expect(parameters.map((parameter) => parameter.name)).toEqual(names)
     for (const parameter of parameters) {
-      expect(parameter.required || parameter.in === 'query').toBe(true)
+      expect(parameter.required || parameter.in !== 'path').toBe(true)
       expect(parameter.schema).toMatchObject({ type: 'string' })
     }
     const documented = requestBody?.content['application/json'].schema
     expect(Object.keys((documented?.['properties'] ?? {}) as object)).toEqual(Object.keys(body?.shape ?? {}))
     expect(requestBody === undefined || documented?.['additionalProperties'] === false).toBe(true)
-    expect(security).toEqual(contract.caller === 'client' ? [{ apiKey: [] }] : [])
+    const keys = { anyone: [], client: [{ apiKey: [] }], user: [{ apiKey: [], session: [] }] }
+    expect(security).toEqual(keys[contract.caller])
     expect(summary).toBe(contract.summary)
   })
 
@@ -164,6 +165,7 @@ describe('The document', () => {
   test('names the header of the key', ({ document }) => {
     expect(document.components.securitySchemes).toEqual({
       apiKey: { type: 'apiKey', in: 'header', name: 'x-join-key' },
+      session: { type: 'http', scheme: 'bearer' },
     })
   })
 })
@@ -303,7 +305,7 @@ describe('A live answer is as the document says:', () => {
     expect(status === 200 ? 'ok' : body.code).toBe(expected)
 
     const response = operationOf(name).responses[status]
-    const schema = response?.content['application/json'].schema as JsonSchema
+    const schema = response?.content?.['application/json'].schema as JsonSchema
     if (status === 200) {
       expect(problemsOf(closed(schema, document), body)).toBeUndefined()
       return
@@ -314,7 +316,7 @@ describe('A live answer is as the document says:', () => {
   })
 
   test('another body would be found out', ({ document, operationOf }) => {
-    const schema = closed(operationOf('system/health').responses['200']?.content['application/json'].schema, document)
+    const schema = closed(operationOf('system/health').responses['200']?.content?.['application/json'].schema, document)
     expect(problemsOf(schema, { status: 'ok', version: '1' })).toBeUndefined()
     for (const wrong of [
       {},

@@ -8,6 +8,8 @@ import { endpoints, jobs } from '../../functions/contracts.ts'
 import { ENVIRONMENTS, STAGES, type StageEnvironment } from '../../infra/environments.ts'
 import type { FunctionName } from '../../infra/functions.ts'
 import { TABLES, type TableDefinition } from '../../infra/tables.ts'
+import { RateLimits } from '../../lib/identity/rate-limits.ts'
+import { RelyingParty } from '../../lib/identity/relying-party.ts'
 import type { EndpointContract, JobContract } from '../../lib/lambda/contract.ts'
 import { synthesize } from './synthesize.ts'
 
@@ -42,6 +44,62 @@ const PERMISSIONS: Record<FunctionName, [action: string, resource: string][]> = 
     ['dynamodb:PutItem', 'depositstable'],
     ['secretsmanager:GetSecretValue', 'Config'],
   ],
+  'auth/register-init': [
+    ['dynamodb:UpdateItem', 'userstable'],
+    ['dynamodb:PutItem', 'userstable'],
+    ['secretsmanager:GetSecretValue', 'Identity'],
+  ],
+  'auth/register': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:DeleteItem', 'userstable'],
+    ['dynamodb:PutItem', 'userstable'],
+    ['secretsmanager:GetSecretValue', 'Identity'],
+  ],
+  'auth/login-init': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:UpdateItem', 'userstable'],
+    ['dynamodb:PutItem', 'userstable'],
+    ['dynamodb:GetItem', 'userstable'],
+    ['secretsmanager:GetSecretValue', 'Identity'],
+  ],
+  'auth/login': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:DeleteItem', 'userstable'],
+    ['dynamodb:GetItem', 'userstable'],
+    ['dynamodb:Query', 'userstable/index/byUserId'],
+    ['dynamodb:UpdateItem', 'userstable'],
+    ['dynamodb:PutItem', 'userstable'],
+    ['secretsmanager:GetSecretValue', 'Identity'],
+  ],
+  'auth/logout': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:GetItem', 'userstable'],
+    ['dynamodb:DeleteItem', 'userstable'],
+  ],
+  'auth/wallets-init': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:GetItem', 'userstable'],
+    ['dynamodb:UpdateItem', 'userstable'],
+    ['dynamodb:PutItem', 'userstable'],
+  ],
+  'auth/wallets-link': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:GetItem', 'userstable'],
+    ['dynamodb:DeleteItem', 'userstable'],
+    ['dynamodb:UpdateItem', 'userstable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+  ],
+  'auth/wallets-list': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:GetItem', 'userstable'],
+  ],
+  'auth/wallets-unlink': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:GetItem', 'userstable'],
+    ['dynamodb:UpdateItem', 'userstable'],
+  ],
+  'system/apple-app-site-association': [],
+  'system/assetlinks': [],
   'system/health': [],
   'system/openapi': [],
   'system/unknown-route': [],
@@ -53,10 +111,14 @@ const PERMISSIONS: Record<FunctionName, [action: string, resource: string][]> = 
 }
 
 /** What each variable that a contract can ask for holds. */
-const VALUES: Record<string, string> = {
+const VALUES: Record<string, unknown> = {
   CLIENTS_TABLE: 'clientstable',
   DEPOSITS_TABLE: 'depositstable',
+  USERS_TABLE: 'userstable',
   CONFIG_SECRET: 'Config',
+  IDENTITY_SECRET: 'Identity',
+  RELYING_PARTY: expect.stringMatching(/^{"id":"/),
+  RATE_LIMITS: expect.stringMatching(/^{"perAddress":/),
   SERVICE_VERSION: '1.2.3',
 }
 
@@ -99,7 +161,7 @@ describe.each(STAGES)('%s', (stage) => {
       'AWS::CloudWatch::Alarm': CONTRACTS.length + 1,
       'AWS::SNS::Topic': 1,
       'AWS::DynamoDB::Table': Object.keys(TABLES).length,
-      'AWS::SecretsManager::Secret': 1,
+      'AWS::SecretsManager::Secret': 2,
     })
   })
 
@@ -203,7 +265,7 @@ describe.each(STAGES)('%s', (stage) => {
   })
 
   test.each(Object.entries<TableDefinition>(TABLES))('the table %s is as defined, and safe', (key, definition) => {
-    const { partitionKey, sortKey, indexes } = definition
+    const { partitionKey, sortKey, indexes, timeToLive } = definition
     const keys = [partitionKey, sortKey, ...indexes.flatMap((index) => [index.partitionKey, index.sortKey])]
     const types = Object.entries(Object.fromEntries(keys.map(({ name, type }) => [name, type])))
     expect(resources[`${key}table`]).toEqual({
@@ -223,6 +285,7 @@ describe.each(STAGES)('%s', (stage) => {
         PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
         SSESpecification: { SSEEnabled: true },
         DeletionProtectionEnabled: isProduction,
+        ...(timeToLive && { TimeToLiveSpecification: { AttributeName: timeToLive, Enabled: true } }),
       },
       DeletionPolicy: retained,
       UpdateReplacePolicy: retained,
@@ -242,6 +305,40 @@ describe.each(STAGES)('%s', (stage) => {
       DeletionPolicy: retained,
       UpdateReplacePolicy: retained,
     })
+  })
+
+  test('the key that one-time codes depend on is made once, and no later deploy writes over it', () => {
+    const { Identity } = resources
+    expect(Identity).toEqual({
+      Type: 'AWS::SecretsManager::Secret',
+      Properties: {
+        Name: `vaultline/${stage}/identity`,
+        Description: expect.any(String),
+        // Never change these lines: CloudFormation would make another key, and refuse every user's one-time codes.
+        GenerateSecretString: {
+          SecretStringTemplate: '{}',
+          GenerateStringKey: 'key',
+          PasswordLength: 64,
+          ExcludePunctuation: true,
+        },
+      },
+      DeletionPolicy: retained,
+      UpdateReplacePolicy: retained,
+    })
+  })
+
+  test('the relying party is that of the environment, with origins that its web pages can have', () => {
+    const { relyingParty, rateLimits, corsOrigins } = environment
+    const variables = ofType('AWS::Lambda::Function')['AuthRegisterInitFunction']?.['Environment'] as {
+      Variables: Record<string, string>
+    }
+    const { RELYING_PARTY = '', RATE_LIMITS = '' } = variables.Variables
+    expect(RelyingParty.parse(JSON.parse(RELYING_PARTY))).toEqual({ ...relyingParty, webOrigins: corsOrigins })
+    expect(RateLimits.parse(JSON.parse(RATE_LIMITS))).toEqual(rateLimits)
+    for (const origin of corsOrigins) {
+      const { hostname } = new URL(origin)
+      expect(hostname === relyingParty.id || hostname.endsWith(`.${relyingParty.id}`)).toBe(true)
+    }
   })
 
   test('browsers may call from the pages of the environment, without cookies', () => {

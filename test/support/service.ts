@@ -4,7 +4,7 @@ import { getTransactionReceipt, sendTransaction } from 'viem/actions'
 import { test as base, vi } from 'vitest'
 import { seedClient } from '../../infra/admin/operations.ts'
 import { ACCOUNTS, type LocalAccount } from '../../infra/local/accounts.ts'
-import { type Backends, startBackends } from '../../infra/local/backends.ts'
+import { type Backends, type BackendsOptions, startBackends } from '../../infra/local/backends.ts'
 import type { LocalChain } from '../../infra/local/chains.ts'
 import { startGateway } from '../../infra/local/gateway.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
@@ -45,15 +45,31 @@ type CallOptions = { readonly key?: string | null; readonly body?: unknown; read
 
 /** Tests of the running service: one service per test file, every wire faithful again before each test. */
 export const test = base
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
-  .extend('sharedService', { scope: 'file' }, async ({}, { onCleanup }) => {
-    const { service, stop } = await startService()
+  .extend('backendsOptions', { scope: 'file' }, (): BackendsOptions => ({}))
+  .extend('sharedService', { scope: 'file' }, async ({ backendsOptions }, { onCleanup }) => {
+    const { service, stop } = await startService(backendsOptions)
     onCleanup(stop)
     return service
   })
   .extend('service', ({ sharedService }) => {
     for (const wire of [...Object.values(sharedService.rpc), sharedService.table]) wire.reset()
     return sharedService
+  })
+  /** The time as new containers see it; ask for it before them. */
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
+  .extend('clock', ({}, { onCleanup }) => {
+    const { now } = Date
+    let passed = 0
+    Date.now = () => now() + passed
+    onCleanup(() => {
+      Date.now = now
+    })
+    return {
+      /** Lets this many seconds pass. */
+      pass(seconds: number) {
+        passed += seconds * 1000
+      },
+    }
   })
   /** The same service in new containers, which remember nothing and read their configuration afresh. */
   .extend('coldService', async ({ service }, { onCleanup }): Promise<Service> => {
@@ -73,8 +89,8 @@ export async function startAnew(service: Service): Promise<{ service: Service; s
 
 const GATEWAY = { port: 0, cors: { allowOrigins: ['https://wallet.example'] }, schedule: false }
 
-async function startService(): Promise<{ service: Service; stop: () => Promise<void> }> {
-  const backends = await startBackends()
+async function startService(options: BackendsOptions): Promise<{ service: Service; stop: () => Promise<void> }> {
+  const backends = await startBackends(options)
   const table = await startWire(backends.dynamo.endpoint)
   const wires = await Promise.all(
     backends.chains.map(async ({ chainId, rpcUrl }) => [chainId, await startWire(rpcUrl)] as const),
@@ -148,6 +164,9 @@ function isRaw(body: unknown): body is string | Uint8Array<ArrayBuffer> {
 function placeOf({ chainId, address }: Pick<Vault, 'chainId' | 'address'>) {
   return { chainId, address }
 }
+
+/** Tests of the running service without a chain: it starts in a moment. */
+export const chainlessTest = test.extend('backendsOptions', { scope: 'file' }, () => ({ chainIds: [] }))
 
 /** The accounts that tests may spend from. */
 export const USERS = ACCOUNTS.users

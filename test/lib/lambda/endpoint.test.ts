@@ -70,7 +70,7 @@ describe('A request', () => {
       path: { thing: THING },
       query: { userAddress: THING },
       body: { amount: 5n },
-      http: { method: 'POST', path: `/things/${THING}` },
+      http: { method: 'POST', path: `/things/${THING}`, sourceIp: '192.0.2.1' },
     })
   })
 

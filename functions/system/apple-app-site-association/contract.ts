@@ -1,0 +1,18 @@
+import * as z from 'zod'
+import type { EndpointContract } from '../../../lib/lambda/contract.ts'
+import { RelyingPartyEnv } from '../../../lib/lambda/env.ts'
+
+export const contract = {
+  method: 'GET',
+  path: '/.well-known/apple-app-site-association',
+  summary: 'Tells Apple which applications may use the passkeys of this domain.',
+  tag: 'System',
+  caller: 'anyone',
+  env: z.object({ ...RelyingPartyEnv.shape }),
+  request: {},
+  invalid: {},
+  response: z.object({ webcredentials: z.object({ apps: z.array(z.string()) }) }),
+  errors: [],
+  cacheControl: 'public, max-age=300',
+  impact: 'New installations on Apple’s devices cannot use passkeys.',
+} as const satisfies EndpointContract

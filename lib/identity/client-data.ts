@@ -1,0 +1,49 @@
+import * as z from 'zod'
+import { must } from './check.ts'
+import { equalTexts } from './token.ts'
+
+/** What the client must have signed: our challenge, for one of our origins. */
+export type Expected = {
+  readonly challenge: string
+  readonly origins: readonly string[]
+  readonly rpId: string
+}
+
+const ClientData = z.object({
+  type: z.string(),
+  challenge: z.string(),
+  origin: z.string().optional(),
+  crossOrigin: z.boolean().optional(),
+  topOrigin: z.string().optional(),
+})
+
+/**
+ * Checks what a client says that it signed: its type, the challenge as it was sent or as base64url of its text, and
+ * the origin. Only clients of the kind `Key` may leave the origin out. Throws FailedCheck.
+ */
+export function checkClientData(
+  bytes: Uint8Array,
+  type: `${'webauthn' | 'key'}.${'create' | 'get'}`,
+  { challenge, origins }: Expected,
+): void {
+  const clientData = ClientData.safeParse(parseJson(bytes)).data
+  must(clientData !== undefined, 'client data')
+  must(clientData.type === type, 'type')
+  // Some clients take the challenge for text and encode it once more.
+  const encoded = Buffer.from(challenge).toString('base64url')
+  const isOurs = [challenge, encoded].map((text) => equalTexts(clientData.challenge, text)).includes(true)
+  must(isOurs, 'challenge')
+  const { origin, crossOrigin = false, topOrigin } = clientData
+  const isKey = type.startsWith('key')
+  must(origin === undefined ? isKey : origins.includes(origin), 'origin')
+  must(!crossOrigin && topOrigin === undefined, 'origin')
+}
+
+/** The JSON value that these bytes are in UTF-8; undefined when they are none. */
+export function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    return undefined
+  }
+}

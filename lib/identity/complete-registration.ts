@@ -1,0 +1,106 @@
+import type { RandomBytes } from '../clients/api-key.ts'
+import { AppError, type ErrorDetail } from '../errors.ts'
+import { isFulfilled, must } from './check.ts'
+import type { Expected } from './client-data.ts'
+import type { Credential, NewCredential } from './credential.ts'
+import { attestKey } from './key.ts'
+import { attestPasskey } from './passkey.ts'
+import { hashPassword } from './password.ts'
+import { originsOf, type RelyingParty } from './relying-party.ts'
+import type { UsersTable } from './table.ts'
+import { hashToken } from './token.ts'
+import { totpSecret, totpStep } from './totp.ts'
+import type { User } from './user.ts'
+
+type Dependencies = {
+  readonly users: UsersTable
+  readonly relyingParty: RelyingParty
+  /** The service's own key, from which the secrets of one-time codes follow. */
+  readonly key: string
+  readonly randomBytes: RandomBytes
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}
+
+type Credentials = {
+  readonly firstFactorCredential: NewCredential
+  readonly secondFactorCredential?: NewCredential | undefined
+  readonly recoveryCredential?: NewCredential | undefined
+}
+
+/**
+ * Completes a registration with its token, which is used up whatever comes of it. Throws `registration_expired_or_used`,
+ * `invalid_credential` with every check that failed, `credential_already_registered` or `user_already_registered`.
+ */
+export function completeRegistration({ users, relyingParty, key, randomBytes, now }: Dependencies) {
+  const verify = async (credential: NewCredential, expected: Expected, userId: string): Promise<Credential> => {
+    const name = credential.credentialName
+    switch (credential.credentialKind) {
+      case 'Fido2':
+        return { kind: 'Fido2', name, ...(await attestPasskey(credential.credentialInfo, expected)) }
+      case 'Key':
+        return { kind: 'Key', name, ...attestKey(credential.credentialInfo, expected) }
+      case 'PasswordProtectedKey':
+      case 'RecoveryKey': {
+        const { credentialKind: kind, encryptedPrivateKey } = credential
+        return { kind, name, ...attestKey(credential.credentialInfo, expected), encryptedPrivateKey }
+      }
+      case 'Password':
+        return { kind: 'Password', name, hash: await hashPassword(credential.credentialInfo.password, randomBytes) }
+      case 'Totp': {
+        const lastStep = totpStep(totpSecret(key, userId), credential.credentialInfo.otpCode, now())
+        must(lastStep !== null, 'code')
+        return { kind: 'Totp', name, lastStep }
+      }
+    }
+  }
+
+  return async (clientId: string, token: string, credentials: Credentials): Promise<void> => {
+    const createdAt = new Date(now())
+    const registration = await users.registrations.take(hashToken(token), createdAt)
+    if (!registration) throw new AppError('registration_expired_or_used')
+
+    const { email, platform, userId, challenge } = registration
+    const expected = { challenge, origins: originsOf(relyingParty, platform), rpId: relyingParty.id }
+    const [firstFactor, secondFactor, recovery] = await allVerified(credentials, (credential) =>
+      verify(credential, expected, userId),
+    )
+    const user: User = { clientId, email, userId, createdAt, firstFactor, secondFactor, recovery, wallets: {} }
+
+    const ids = [firstFactor, secondFactor, recovery].flatMap((made) => (made && 'id' in made ? [made.id] : []))
+    const claimed: string[] = []
+    const claim = async (id: string) => {
+      if (await users.claimCredential(id, userId)) claimed.push(id)
+    }
+    await Promise.all(ids.map(claim))
+    if (claimed.length === ids.length && (await users.create(user))) return
+
+    await Promise.all(claimed.map((id) => users.releaseCredential(id, userId)))
+    throw new AppError(claimed.length < ids.length ? 'credential_already_registered' : 'user_already_registered')
+  }
+}
+
+/** The three credentials as they are kept; throws `invalid_credential` that tells what is wrong with each of them. */
+async function allVerified(
+  { firstFactorCredential, secondFactorCredential, recoveryCredential }: Credentials,
+  verify: (credential: NewCredential) => Promise<Credential>,
+): Promise<[Credential, Credential | undefined, Credential | undefined]> {
+  const [first, second, recovery] = await Promise.allSettled([
+    verify(firstFactorCredential),
+    secondFactorCredential && verify(secondFactorCredential),
+    recoveryCredential && verify(recoveryCredential),
+  ])
+  const details = [
+    ...detailsOf('firstFactorCredential', first),
+    ...detailsOf('secondFactorCredential', second),
+    ...detailsOf('recoveryCredential', recovery),
+  ]
+  if (!isFulfilled(first) || !isFulfilled(second) || !isFulfilled(recovery)) {
+    throw new AppError('invalid_credential', { details })
+  }
+  return [first.value, second.value, recovery.value]
+}
+
+function detailsOf(field: string, result: PromiseSettledResult<unknown>): ErrorDetail[] {
+  return isFulfilled(result) ? [] : [{ field, issue: String(result.reason.message) }]
+}

@@ -1,0 +1,143 @@
+import * as z from 'zod'
+import { base64url } from '../codecs.ts'
+
+/** The algorithms that a passkey may have, by their COSE numbers: ES256 and RS256. */
+export const PASSKEY_ALGORITHMS = [-7, -257]
+
+/** The id of a credential, at most 1023 bytes: base64url without padding after it was read. */
+const CredentialId = z
+  .string()
+  .max(1364)
+  .regex(/^[\w-]+={0,2}$/)
+  .transform((text) => Buffer.from(text, 'base64url').toString('base64url'))
+  .meta({ pattern: '^[A-Za-z0-9_-]+={0,2}$', description: 'base64url of at most 1023 bytes' })
+
+const ClientDataBytes = base64url(4096).describe('The client data as signed, in base64url')
+
+/** The hash with which a key signed, where it is not the usual one of its type. */
+const Algorithm = z.enum(['SHA256', 'SHA512', 'RSA-SHA256'])
+const EncryptedPrivateKey = z.string().min(1).max(8192).describe('Kept as it is; it cannot be read here')
+const Password = z.string().min(8).max(256)
+const OtpCode = z.string().regex(/^\d{6}$/, 'must be six digits')
+
+const credentialName = z.string().min(1).max(100).optional()
+const credentialInfo = z.strictObject({
+  credId: CredentialId,
+  clientData: ClientDataBytes,
+  attestationData: base64url(16_384),
+})
+const fido2 = z.strictObject({ credentialKind: z.literal('Fido2'), credentialInfo, credentialName })
+const key = z.strictObject({ credentialKind: z.literal('Key'), credentialInfo, credentialName })
+const passwordProtectedKey = z.strictObject({
+  credentialKind: z.literal('PasswordProtectedKey'),
+  credentialInfo,
+  encryptedPrivateKey: EncryptedPrivateKey,
+  credentialName,
+})
+const password = z.strictObject({
+  credentialKind: z.literal('Password'),
+  credentialInfo: z.strictObject({ password: Password }),
+  credentialName,
+})
+const totp = z.strictObject({
+  credentialKind: z.literal('Totp'),
+  credentialInfo: z.strictObject({ otpCode: OtpCode }),
+  credentialName,
+})
+
+/** A new credential with which a user shall log in. */
+export const FirstFactorCredential = z.discriminatedUnion('credentialKind', [
+  fido2,
+  key,
+  password,
+  passwordProtectedKey,
+])
+
+/** A new credential that a user shall need besides. */
+export const SecondFactorCredential = z.discriminatedUnion('credentialKind', [fido2, key, totp, passwordProtectedKey])
+
+/** A new key for the day on which all others are lost. */
+export const RecoveryCredential = z.strictObject({
+  credentialKind: z.literal('RecoveryKey'),
+  credentialInfo,
+  encryptedPrivateKey: EncryptedPrivateKey.optional(),
+  credentialName,
+})
+
+/** A credential as a client hands it over at registration. */
+export type NewCredential = z.output<
+  typeof FirstFactorCredential | typeof SecondFactorCredential | typeof RecoveryCredential
+>
+export type NewKey = Extract<NewCredential, { credentialInfo: { attestationData: Uint8Array } }>
+
+const fido2Factor = z.strictObject({
+  kind: z.literal('Fido2'),
+  credentialAssertion: z.strictObject({
+    credId: CredentialId,
+    clientData: ClientDataBytes,
+    authenticatorData: base64url(4096),
+    signature: base64url(1024),
+    userHandle: base64url(128).nullish(),
+    algorithm: z.string().max(20).optional(),
+  }),
+})
+const keyFactor = z.strictObject({
+  kind: z.enum(['Key', 'PasswordProtectedKey']),
+  credentialAssertion: z.strictObject({
+    credId: CredentialId,
+    clientData: ClientDataBytes,
+    signature: base64url(1024),
+    algorithm: Algorithm.optional(),
+  }),
+})
+const passwordFactor = z.strictObject({ kind: z.literal('Password'), password: Password })
+const totpFactor = z.strictObject({ kind: z.literal('Totp'), otpCode: OtpCode })
+
+/** What a credential that was registered as first factor made of a login's challenge. */
+export const FirstFactor = z.discriminatedUnion('kind', [fido2Factor, keyFactor, passwordFactor])
+
+/** What a credential that was registered as second factor made of a login's challenge. */
+export const SecondFactor = z.discriminatedUnion('kind', [fido2Factor, keyFactor, totpFactor])
+
+export type Factor = z.output<typeof FirstFactor | typeof SecondFactor>
+export type Fido2Factor = z.output<typeof fido2Factor>
+export type KeyFactor = z.output<typeof keyFactor>
+
+/** What the attestation data of a key is once it is decoded: JSON in these words. */
+export const KeyAttestation = z.object({
+  publicKey: z.string().max(4096),
+  signature: z.string().regex(/^([0-9a-f]{2})+$/i),
+  algorithm: Algorithm.optional(),
+})
+
+const name = z.string().optional()
+const Fido2Credential = z.object({
+  kind: z.literal('Fido2'),
+  id: z.string(),
+  name,
+  /** As COSE. */
+  publicKey: base64url(4096),
+  /** How often the authenticator had signed when it was last seen; 0 where it does not count. */
+  counter: z.number().int(),
+  backedUp: z.boolean(),
+  aaguid: z.string(),
+})
+const KeyCredential = z.object({
+  kind: z.enum(['Key', 'PasswordProtectedKey']),
+  id: z.string(),
+  name,
+  /** As PEM, just as it was received. */
+  publicKey: z.string(),
+  encryptedPrivateKey: z.string().optional(),
+})
+
+/** What is kept of a credential. Of a password only its hash, of a one-time-code generator nothing but the last step that was used. */
+export const Credential = z.discriminatedUnion('kind', [
+  Fido2Credential,
+  KeyCredential,
+  KeyCredential.extend({ kind: z.literal('RecoveryKey') }),
+  z.object({ kind: z.literal('Password'), name, hash: z.string() }),
+  z.object({ kind: z.literal('Totp'), name, lastStep: z.number().int() }),
+])
+export type Credential = z.output<typeof Credential>
+export type CredentialOf<Kind extends Credential['kind']> = Extract<Credential, { kind: Kind }>

@@ -1,0 +1,67 @@
+import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { must } from './check.ts'
+import { checkClientData, type Expected, parseJson } from './client-data.ts'
+import { type CredentialOf, KeyAttestation, type KeyFactor, type NewKey } from './credential.ts'
+
+type SigningKey = CredentialOf<'Key' | 'PasswordProtectedKey' | 'RecoveryKey'>
+
+/**
+ * The key that a client made and proves to hold: it signed its own client data and public key. Throws FailedCheck.
+ * The bytes that were received are what was signed: clients order the fields as they like.
+ */
+export function attestKey(
+  { credId, clientData, attestationData }: NewKey['credentialInfo'],
+  expected: Expected,
+): Pick<SigningKey, 'id' | 'publicKey'> {
+  checkClientData(clientData, 'key.create', expected)
+  const attestation = KeyAttestation.safeParse(parseJson(attestationData)).data
+  must(attestation !== undefined, 'attestation')
+  const { publicKey, signature, algorithm } = attestation
+  const clientDataHash = createHash('sha256').update(clientData).digest('hex')
+  const signed = Buffer.from(JSON.stringify({ clientDataHash, publicKey }))
+  const isSigned = verify(
+    hashOf(publicKeyOf(publicKey), algorithm),
+    signed,
+    publicKeyOf(publicKey),
+    Buffer.from(signature, 'hex'),
+  )
+  must(isSigned, 'signature')
+  return { id: credId, publicKey }
+}
+
+/** Checks that this key signed the client data of a login, as it was received. Throws FailedCheck. */
+export function assertKey({ credentialAssertion }: KeyFactor, credential: SigningKey, expected: Expected): void {
+  const { clientData, signature, algorithm } = credentialAssertion
+  checkClientData(clientData, 'key.get', expected)
+  const key = publicKeyOf(credential.publicKey)
+  must(verify(hashOf(key, algorithm), clientData, key, signature), 'signature')
+}
+
+function publicKeyOf(pem: string): KeyObject {
+  const key = parsePem(pem)
+  must(key !== undefined, 'attestation')
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key
+  const isP256 = type === 'ec' && details?.namedCurve === 'prime256v1'
+  const isRsa = type === 'rsa' && (details?.modulusLength ?? 0) >= 2048
+  must(isP256 || isRsa || type === 'ed25519', 'algorithm')
+  return key
+}
+
+function parsePem(pem: string): KeyObject | undefined {
+  // A private key would be taken too, and its public half used.
+  if (!pem.startsWith('-----BEGIN PUBLIC KEY-----')) return undefined
+  try {
+    return createPublicKey(pem)
+  } catch {
+    return undefined
+  }
+}
+
+/** The hash that belongs to the key; Ed25519 has its own inside. */
+function hashOf(
+  { asymmetricKeyType }: KeyObject,
+  algorithm: KeyFactor['credentialAssertion']['algorithm'],
+): string | null {
+  if (asymmetricKeyType === 'ed25519') return null
+  return algorithm === 'SHA512' ? 'sha512' : 'sha256'
+}

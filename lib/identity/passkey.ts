@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto'
+import { verifyAuthenticationResponse, verifyRegistrationResponse } from '@simplewebauthn/server'
+import {
+  decodeAttestationObject,
+  decodeCredentialPublicKey,
+  parseAuthenticatorData,
+} from '@simplewebauthn/server/helpers'
+import { FailedCheck, must } from './check.ts'
+import { checkClientData, type Expected } from './client-data.ts'
+import { type CredentialOf, type Fido2Factor, type NewKey, PASSKEY_ALGORITHMS } from './credential.ts'
+import { equalTexts } from './token.ts'
+
+type Passkey = CredentialOf<'Fido2'>
+
+const COSE_ALGORITHM = 3
+
+/**
+ * The passkey that an authenticator made for us with its user's verification. Throws FailedCheck.
+ * Our own checks come first, because they can tell what is wrong; the library's have the last word.
+ */
+export async function attestPasskey(
+  { credId, clientData, attestationData }: NewKey['credentialInfo'],
+  { rpId, ...expected }: Expected,
+): Promise<Omit<Passkey, 'kind'>> {
+  checkClientData(clientData, 'webauthn.create', { rpId, ...expected })
+  const { authData, id, algorithm } = parseAttestation(attestationData)
+  checkAuthenticatorData(authData, rpId)
+  must(id === credId, 'credential id')
+  must(PASSKEY_ALGORITHMS.includes(algorithm), 'algorithm')
+
+  const { registrationInfo } = await verifyRegistrationResponse({
+    response: {
+      id: credId,
+      rawId: credId,
+      type: 'public-key',
+      clientExtensionResults: {},
+      response: { clientDataJSON: textOf(clientData), attestationObject: textOf(attestationData) },
+    },
+    expectedChallenge: () => true,
+    expectedOrigin: [...expected.origins],
+    expectedRPID: rpId,
+    requireUserVerification: true,
+    supportedAlgorithmIDs: PASSKEY_ALGORITHMS,
+  }).catch(() => {
+    throw new FailedCheck('attestation')
+  })
+  must(registrationInfo?.credential.id === credId, 'attestation')
+  const { credential, credentialBackedUp: backedUp, aaguid } = registrationInfo
+  return { id: credId, publicKey: credential.publicKey, counter: credential.counter, backedUp, aaguid }
+}
+
+/** Checks that this passkey signed a login's challenge with its user's verification; gives the authenticator's new counter. Throws FailedCheck. */
+export async function assertPasskey(
+  { credentialAssertion }: Fido2Factor,
+  { publicKey, counter }: Passkey,
+  { rpId, ...expected }: Expected,
+): Promise<number> {
+  const { credId: id, clientData, authenticatorData, signature } = credentialAssertion
+  checkClientData(clientData, 'webauthn.get', { rpId, ...expected })
+  checkAuthenticatorData(authenticatorData, rpId)
+  const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+    response: {
+      id,
+      rawId: id,
+      type: 'public-key',
+      clientExtensionResults: {},
+      response: {
+        clientDataJSON: textOf(clientData),
+        authenticatorData: textOf(authenticatorData),
+        signature: textOf(signature),
+      },
+    },
+    expectedChallenge: () => true,
+    expectedOrigin: [...expected.origins],
+    expectedRPID: rpId,
+    requireUserVerification: true,
+    credential: { id, publicKey: new Uint8Array(publicKey), counter },
+  }).catch(() => {
+    throw new FailedCheck('signature')
+  })
+  must(verified, 'signature')
+  return authenticationInfo.newCounter
+}
+
+function parseAttestation(bytes: Uint8Array): { authData: Uint8Array; id: string; algorithm: number } {
+  try {
+    const authData = decodeAttestationObject(new Uint8Array(bytes)).get('authData')
+    const { credentialID, credentialPublicKey } = parseAuthenticatorData(authData)
+    const algorithm = credentialPublicKey && decodeCredentialPublicKey(credentialPublicKey).get(COSE_ALGORITHM)
+    return { authData, id: textOf(credentialID ?? new Uint8Array()), algorithm: Number(algorithm) }
+  } catch {
+    // Not the cause: it quotes what was received.
+    throw new FailedCheck('attestation')
+  }
+}
+
+/** Checks the start of the authenticator data (https://www.w3.org/TR/webauthn-3/#sctn-authenticator-data). */
+function checkAuthenticatorData(bytes: Uint8Array, rpId: string): void {
+  const rpIdHash = createHash('sha256').update(rpId).digest('hex')
+  must(equalTexts(Buffer.from(bytes.subarray(0, 32)).toString('hex'), rpIdHash), 'relying party')
+  const flags = bytes[32] ?? 0
+  const [present, verified] = [1, 4]
+  must((flags & present) > 0 && (flags & verified) > 0, 'user verification')
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64url')
+}

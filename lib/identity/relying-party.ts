@@ -1,0 +1,43 @@
+import * as z from 'zod'
+
+/** What an application runs on; it decides which origins its credentials may be made for. */
+export const Platform = z.enum(['web', 'ios', 'android'])
+export type Platform = z.output<typeof Platform>
+
+/** An Android application: its name, and the SHA-256 of the certificate that signs it, as Android's tools print it. */
+const AndroidApp = z.object({
+  packageName: z.string().min(1),
+  certificateSha256: z.string().regex(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/, 'must be 32 bytes in upper case, with colons'),
+})
+
+/** For whom credentials are made (WebAuthn's relying party), and the web pages and applications that may ask for them. */
+export const RelyingParty = z.object({
+  /** The domain that all of them share. */
+  id: z.string().min(1),
+  name: z.string().min(1),
+  webOrigins: z.array(z.url()),
+  /** Application identifiers with the team in front: `TEAM123456.example.wallet`. */
+  iosApps: z.array(z.string().regex(/^[0-9A-Z]{10}\.[\w.-]+$/)),
+  androidApps: z.array(AndroidApp),
+})
+export type RelyingParty = z.output<typeof RelyingParty>
+
+/** The origins that clients write into what they sign on a platform. */
+export function originsOf({ id, webOrigins, androidApps }: RelyingParty, platform: Platform): string[] {
+  switch (platform) {
+    case 'web':
+      return webOrigins
+    case 'ios':
+      return [`https://${id}`]
+    case 'android':
+      return androidApps.map(({ certificateSha256 }) => {
+        const hash = Buffer.from(certificateSha256.replaceAll(':', ''), 'hex')
+        return `android:apk-key-hash:${hash.toString('base64url')}`
+      })
+  }
+}
+
+/** The origins of all platforms. */
+export function allOriginsOf(relyingParty: RelyingParty): string[] {
+  return Platform.options.flatMap((platform) => originsOf(relyingParty, platform))
+}

@@ -1,0 +1,36 @@
+import * as z from 'zod'
+import { EpochSeconds } from '../codecs.ts'
+import { AppError } from '../errors.ts'
+import { hashToken } from './token.ts'
+
+/** A user's login, from which it ends by itself after 30 days. */
+export const Session = z.object({
+  /** The SHA-256 of its token, which finds it. */
+  hash: z.string(),
+  clientId: z.string(),
+  user: z.object({ id: z.string(), email: z.string() }),
+  expiresAt: EpochSeconds,
+})
+export type Session = z.output<typeof Session>
+
+type Dependencies = {
+  readonly get: (hash: string) => Promise<Session | null>
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}
+
+/** Returns a function that finds the session that an Authorization header carries, and throws `missing_session` or `invalid_session`. */
+export function identifySession({ get, now }: Dependencies) {
+  return async (authorization: string | undefined, clientId: string): Promise<Session> => {
+    const token = bearerToken(authorization)
+    if (!token) throw new AppError('missing_session')
+    const session = await get(hashToken(token))
+    if (session?.clientId !== clientId || session.expiresAt.getTime() <= now()) throw new AppError('invalid_session')
+    return session
+  }
+}
+
+/** The token of an Authorization header of the scheme Bearer; undefined when it has none. */
+export function bearerToken(authorization: string | undefined): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+}

@@ -1,0 +1,195 @@
+import {
+  DeleteCommand,
+  type DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb'
+import type * as z from 'zod'
+import { conditionHeld, listItems } from '../aws/dynamo.ts'
+import { EpochSeconds, Timestamp } from '../codecs.ts'
+import { LoginChallenge, Registration, WalletChallenge } from './challenges.ts'
+import { Session } from './session.ts'
+import { User } from './user.ts'
+import type { Wallet } from './wallet.ts'
+
+/** An item that ends by itself. DynamoDB deletes it some time after its end: until then it must be looked at. */
+type Expiring = z.ZodObject<{ expiresAt: typeof EpochSeconds }>
+
+/** Whose item: users are found by their client and their e-mail address. */
+type UserKey = Pick<User, 'clientId' | 'email'>
+
+/** What a login changes in a credential, so that neither counter nor code serves a second time. */
+export type CredentialUse = { readonly field: 'counter' | 'lastStep'; readonly value: number }
+
+/**
+ * The table of users. A user is one item with all credentials and wallets, so that one conditional put registers.
+ * Every method throws when the table cannot be reached or an item does not parse.
+ */
+export function usersTable(documentClient: DynamoDBDocumentClient, tableName: string) {
+  const TableName = tableName
+  const get = async (Key: Record<string, string>) =>
+    (await documentClient.send(new GetCommand({ TableName, Key, ConsistentRead: true }))).Item
+  const putNew = (Item: Record<string, unknown>) =>
+    conditionHeld(
+      documentClient.send(new PutCommand({ TableName, Item, ConditionExpression: 'attribute_not_exists(pk)' })),
+    )
+
+  /** Items of one kind that are found by the hash of a secret and end by themselves. */
+  function expiring<Schema extends Expiring>(kind: string, schema: Schema) {
+    const keyOf = (hash: string) => ({ pk: `${kind}#${hash}`, sk: kind })
+    return {
+      put: async (hash: string, value: z.output<Schema>): Promise<void> => {
+        await putNew({ ...keyOf(hash), ...schema.encode(value) })
+      },
+      get: async (hash: string): Promise<z.output<Schema> | null> => {
+        const item = await get(keyOf(hash))
+        return item ? schema.parse(item) : null
+      },
+      /** Takes the item away and gives it; null when it has ended or somebody else has taken it. */
+      take: async (hash: string, now: Date): Promise<z.output<Schema> | null> => {
+        let taken: Record<string, unknown> | undefined
+        const command = new DeleteCommand({
+          TableName,
+          Key: keyOf(hash),
+          ConditionExpression: 'expiresAt > :now',
+          ExpressionAttributeValues: { ':now': EpochSeconds.encode(now) },
+          ReturnValues: 'ALL_OLD',
+        })
+        const held = await conditionHeld(
+          documentClient.send(command).then(({ Attributes }) => {
+            taken = Attributes
+          }),
+        )
+        return held ? schema.parse(taken) : null
+      },
+      delete: async (hash: string): Promise<void> => {
+        await documentClient.send(new DeleteCommand({ TableName, Key: keyOf(hash) }))
+      },
+    }
+  }
+
+  return {
+    registrations: expiring('REGISTRATION', Registration),
+    loginChallenges: expiring('LOGIN', LoginChallenge),
+    sessions: expiring('SESSION', Session),
+    walletChallenges: expiring('WALLET', WalletChallenge),
+
+    /** Adds a user; false when the client has one with this e-mail address. */
+    create(user: User): Promise<boolean> {
+      return putNew({ ...userKey(user), ...User.encode(user) })
+    },
+
+    /** The client's user with this e-mail address; null when there is none. */
+    async get(key: UserKey): Promise<User | null> {
+      const item = await get(userKey(key))
+      return item ? User.parse(item) : null
+    },
+
+    /** The user with this id, as of a moment ago; null when there is none. */
+    async find(userId: string): Promise<User | null> {
+      const [item] = await listItems(documentClient, {
+        TableName,
+        IndexName: 'byUserId',
+        KeyConditionExpression: 'userId = :id',
+        ExpressionAttributeValues: { ':id': userId },
+      })
+      return item ? User.parse(item) : null
+    },
+
+    /** Takes a credential's id for a user; false when it is taken. */
+    claimCredential(id: string, userId: string): Promise<boolean> {
+      return putNew({ ...credentialKey(id), claimedBy: userId })
+    },
+
+    /** Gives back what a registration that failed had claimed. */
+    async releaseCredential(id: string, userId: string): Promise<void> {
+      await conditionHeld(
+        documentClient.send(
+          new DeleteCommand({
+            TableName,
+            Key: credentialKey(id),
+            ConditionExpression: 'claimedBy = :user',
+            ExpressionAttributeValues: { ':user': userId },
+          }),
+        ),
+      )
+    },
+
+    /** Records what a login used; false when another login has used that, or something later, before. */
+    recordUse(key: UserKey, uses: Partial<Record<'firstFactor' | 'secondFactor', CredentialUse>>): Promise<boolean> {
+      const entries = Object.entries(uses)
+      // By a name of its own, because DynamoDB keeps the word counter for itself.
+      const paths = entries.map(([factor], i) => ({ path: `${factor}.#field${i}`, value: `:value${i}` }))
+      return conditionHeld(
+        documentClient.send(
+          new UpdateCommand({
+            TableName,
+            Key: userKey(key),
+            UpdateExpression: `SET ${paths.map(({ path, value }) => `${path} = ${value}`).join(', ')}`,
+            ConditionExpression: paths.map(({ path, value }) => `${path} < ${value}`).join(' AND '),
+            ExpressionAttributeNames: Object.fromEntries(entries.map(([, { field }], i) => [`#field${i}`, field])),
+            ExpressionAttributeValues: Object.fromEntries(entries.map(([, { value }], i) => [`:value${i}`, value])),
+          }),
+        ),
+      )
+    },
+
+    /** Adds a wallet to a user who has fewer than `max`; false when the user has it already, or too many. */
+    linkWallet(key: UserKey, { address, chain, linkedAt }: Wallet, max: number): Promise<boolean> {
+      return conditionHeld(
+        documentClient.send(
+          new UpdateCommand({
+            TableName,
+            Key: userKey(key),
+            UpdateExpression: 'SET wallets.#address = :wallet',
+            ConditionExpression: 'attribute_not_exists(wallets.#address) AND size(wallets) < :max',
+            ExpressionAttributeNames: { '#address': address },
+            ExpressionAttributeValues: { ':wallet': { chain, linkedAt: Timestamp.encode(linkedAt) }, ':max': max },
+          }),
+        ),
+      )
+    },
+
+    /** Takes a wallet from a user; false when the user does not have it. */
+    unlinkWallet(key: UserKey, address: string): Promise<boolean> {
+      return conditionHeld(
+        documentClient.send(
+          new UpdateCommand({
+            TableName,
+            Key: userKey(key),
+            UpdateExpression: 'REMOVE wallets.#address',
+            ConditionExpression: 'attribute_exists(wallets.#address)',
+            ExpressionAttributeNames: { '#address': address },
+          }),
+        ),
+      )
+    },
+
+    /** Counts one more under this key until the moment is over; false, without counting, when `max` are counted. */
+    count(key: string, max: number, until: Date): Promise<boolean> {
+      return conditionHeld(
+        documentClient.send(
+          new UpdateCommand({
+            TableName,
+            Key: { pk: `LIMIT#${key}`, sk: 'LIMIT' },
+            UpdateExpression: 'ADD hits :one SET expiresAt = :end',
+            ConditionExpression: 'attribute_not_exists(hits) OR hits < :max',
+            ExpressionAttributeValues: { ':one': 1, ':end': EpochSeconds.encode(until), ':max': max },
+          }),
+        ),
+      )
+    },
+  }
+}
+
+/** The table of users, as `usersTable` gives it. */
+export type UsersTable = ReturnType<typeof usersTable>
+
+function userKey({ clientId, email }: UserKey) {
+  return { pk: `USER#${clientId}#${email}`, sk: 'USER' }
+}
+
+function credentialKey(id: string) {
+  return { pk: `CREDENTIAL#${id}`, sk: 'CREDENTIAL' }
+}

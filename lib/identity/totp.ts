@@ -1,0 +1,46 @@
+import { createHmac } from 'node:crypto'
+import { equalTexts } from './token.ts'
+
+const STEP_SECONDS = 30
+const DIGITS = 6
+const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+
+/**
+ * The secret of a user's one-time codes, 20 bytes. It follows from the service's key and the user's id, which is new
+ * with every registration, so it is kept nowhere.
+ */
+export function totpSecret(key: string, userId: string): Uint8Array {
+  return createHmac('sha256', key).update(`totp ${userId}`).digest().subarray(0, 20)
+}
+
+/** The URL that authenticator applications show as a QR code (https://github.com/google/google-authenticator/wiki/Key-Uri-Format). */
+export function otpUrl(secret: Uint8Array, { issuer, account }: { issuer: string; account: string }): string {
+  const label = `${encodeURIComponent(issuer)}:${encodeURIComponent(account)}`
+  const query = `secret=${base32(secret)}&issuer=${encodeURIComponent(issuer)}`
+  return `otpauth://totp/${label}?${query}&algorithm=SHA1&digits=${DIGITS}&period=${STEP_SECONDS}`
+}
+
+/**
+ * The 30-second step, counted from 1970, whose code this is (RFC 6238): the current one, the one before or the one
+ * after, and later than the last step that was used; null when it is none of them. `now` is in epoch milliseconds.
+ */
+export function totpStep(secret: Uint8Array, code: string, now: number, lastStep = 0): number | null {
+  const current = Math.floor(now / 1000 / STEP_SECONDS)
+  const fitting = [current - 1, current, current + 1].filter((step) => equalTexts(codeOf(secret, step), code))
+  return fitting.find((step) => step > lastStep) ?? null
+}
+
+function codeOf(secret: Uint8Array, step: number): string {
+  const counter = Buffer.alloc(8)
+  counter.writeBigUInt64BE(BigInt(step))
+  const hash = createHmac('sha1', secret).update(counter).digest()
+  const offset = hash.readUInt8(19) & 0x0f
+  const number = hash.readUInt32BE(offset) & 0x7fffffff
+  return (number % 10 ** DIGITS).toString().padStart(DIGITS, '0')
+}
+
+/** 20 bytes are 32 characters, without a rest. */
+function base32(bytes: Uint8Array): string {
+  const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('')
+  return (bits.match(/.{5}/g) ?? []).map((five) => BASE32[Number.parseInt(five, 2)]).join('')
+}

@@ -1,0 +1,74 @@
+import { createPublicKey, verify } from 'node:crypto'
+import {
+  type Address,
+  encodeDeployData,
+  erc6492SignatureValidatorAbi,
+  erc6492SignatureValidatorByteCode,
+  type Hex,
+  hashMessage,
+  hexToBigInt,
+  isHex,
+  recoverAddress,
+} from 'viem'
+import type { ChainReader } from '../chain/reader.ts'
+import { decodeBase58 } from './base58.ts'
+import type { WalletChallenge } from './challenges.ts'
+
+/**
+ * Whether this signature of the message is the wallet's own: of a plain EVM account, or of a contract account that is
+ * deployed (ERC-1271) or not yet (ERC-6492), as its own chain sees it; or of a Solana account, in base58.
+ * One call to a chain, for what is no plain account's signature alone. Throws AppError `upstream_*`.
+ */
+export async function isSignedBy(
+  { address, chain, chainId }: Pick<WalletChallenge, 'address' | 'chain' | 'chainId'>,
+  message: string,
+  signature: string,
+  readerOf: (chainId: number) => Pick<ChainReader, 'request'>,
+): Promise<boolean> {
+  if (chain === 'solana') return isSignedOnSolana(address, message, signature)
+  if (!isHex(signature) || signature.length % 2 === 1) return false
+  const hash = hashMessage(message)
+  const recovered = await recoverAddress({ hash, signature }).catch(() => undefined)
+  if (recovered === address) return true
+
+  // The validator's constructor gives the answer, so that it needs to be deployed nowhere (https://eips.ethereum.org/EIPS/eip-6492).
+  const data = encodeDeployData({
+    abi: erc6492SignatureValidatorAbi,
+    bytecode: erc6492SignatureValidatorByteCode,
+    // The schema of wallet addresses has checked it.
+    args: [address as Address, hash, signature],
+  })
+  const [outcome] = await readerOf(chainId).request([{ method: 'eth_call', params: [{ data }, 'latest'] }])
+  return outcome !== undefined && 'result' in outcome && isTrue(outcome.result)
+}
+
+/** Whether a call returned true, as one byte or as a word. */
+function isTrue(result: unknown): boolean {
+  return isHex(result) && (result as Hex).length > 2 && hexToBigInt(result) === 1n
+}
+
+function isSignedOnSolana(address: string, message: string, signature: string): boolean {
+  const publicKey = decodeBase58(address, 32)
+  const bytes = decodeBase58(signature, 64)
+  if (!publicKey || !bytes || isOfSmallOrder(publicKey)) return false
+  const x = Buffer.from(publicKey).toString('base64url')
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+  return verify(null, Buffer.from(message), key, bytes)
+}
+
+/** The points whose signatures anybody can make, without their sign bit (https://github.com/jedisct1/libsodium, `has_small_order`). */
+const SMALL_ORDER = [
+  '0000000000000000000000000000000000000000000000000000000000000000',
+  '0100000000000000000000000000000000000000000000000000000000000000',
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+  'edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+  'eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+]
+
+function isOfSmallOrder(publicKey: Uint8Array): boolean {
+  const point = Buffer.from(publicKey)
+  point[31] = (point[31] ?? 0) & 0x7f
+  return SMALL_ORDER.includes(point.toString('hex'))
+}

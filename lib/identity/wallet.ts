@@ -1,0 +1,27 @@
+import * as z from 'zod'
+import { Address, Timestamp } from '../codecs.ts'
+import { decodeBase58 } from './base58.ts'
+
+/** What kind of chain a wallet is for: all EVM chains, or Solana. */
+export const WalletChain = z.enum(['evm', 'solana'])
+type WalletChain = z.output<typeof WalletChain>
+
+/** A wallet that its user has shown to hold. */
+export const Wallet = z.object({
+  address: z.string().describe('With its EIP-55 checksum, or in base58 for Solana'),
+  chain: WalletChain,
+  linkedAt: Timestamp,
+})
+export type Wallet = z.output<typeof Wallet>
+
+/** An address of either kind of chain, with its kind: EVM addresses in any case that Address takes, Solana's in base58. */
+export const WalletAddress = z
+  .string()
+  .max(64)
+  .transform((text, context): { address: string; chain: WalletChain } => {
+    const evm = Address.safeDecode(text)
+    if (evm.success) return { address: evm.data, chain: 'evm' }
+    if (decodeBase58(text, 32)) return { address: text, chain: 'solana' }
+    context.issues.push({ code: 'custom', message: 'must be an address with a correct checksum', input: text })
+    return z.NEVER
+  })

@@ -1,0 +1,137 @@
+import { createHook } from 'node:async_hooks'
+import { describe, expect, vi } from 'vitest'
+import { beginLogin, completeLogin, oneTimeCode, registerUser, someEmail } from '../../support/accounts.ts'
+import { someKeyPair, somePasskey } from '../../support/credentials.ts'
+import { type HttpReply, type Service, chainlessTest as test } from '../../support/service.ts'
+
+// Log lines would blur the times.
+vi.hoisted(() => {
+  process.env['POWERTOOLS_LOG_LEVEL'] = 'SILENT'
+})
+
+const TRIES = 200
+const PASSWORD = 'correct horse battery staple'
+
+/** Users of every kind, for each of which an e-mail address is known. */
+async function knownEmails(service: Service): Promise<string[]> {
+  const users = await Promise.all([
+    registerUser(service, (begun) => ({ firstFactorCredential: somePasskey().create(begun) })),
+    registerUser(service, (begun) => ({ firstFactorCredential: someKeyPair().create(begun) })),
+    registerUser(service, (begun) => ({
+      firstFactorCredential: someKeyPair().create(begun),
+      secondFactorCredential: someKeyPair('Ed25519').create(begun),
+    })),
+    registerUser(service, (begun) => ({
+      firstFactorCredential: someKeyPair().create(
+        begun,
+        {},
+        { kind: 'PasswordProtectedKey', encryptedPrivateKey: 'x' },
+      ),
+      recoveryCredential: someKeyPair().create(begun, {}, { kind: 'RecoveryKey' }),
+    })),
+    registerUser(service, ({ otpUrl }) => ({
+      firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: PASSWORD } },
+      secondFactorCredential: { credentialKind: 'Totp', credentialInfo: { otpCode: oneTimeCode(otpUrl) } },
+    })),
+  ])
+  return users.map(({ email }) => email)
+}
+
+/** All that a caller can see of a reply, with texts that are new each time told by their lengths alone. */
+function shapeOf({ status, headers, body }: HttpReply, email: string): unknown {
+  const shape = (value: unknown): unknown => {
+    if (typeof value === 'string') {
+      const text = value.replace(email, 'email').replace(encodeURIComponent(email), 'email')
+      return /^[\w-]{36,}$/.test(text) ? `text of ${text.length}` : text.replace(/secret=[A-Z2-7]{32}/, 'secret')
+    }
+    if (Array.isArray(value)) return value.map(shape)
+    if (typeof value !== 'object' || value === null) return value
+    return Object.entries(value).map(([name, part]) => [name, shape(part)])
+  }
+  const names = [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name))
+  return { status, names, body: shape(body) }
+}
+
+/** The requests to the table, by what they do. */
+function operationsOf(service: Service): string[] {
+  return service.table.bodies.map((body) => Object.keys(JSON.parse(body)).sort().join())
+}
+
+const initOf = (service: Service, email: string) => service.call('POST', '/auth/login/init', { body: { email } })
+const registerInitOf = (service: Service, email: string) =>
+  service.call('POST', '/auth/register/init', { key: null, headers: { platform: 'web' }, body: { email } })
+const loginOf =
+  (factorsOf: (begun: { challenge: string }) => object) =>
+  async (service: Service, email: string): Promise<HttpReply> => {
+    const begun = await beginLogin(service, email)
+    service.table.reset()
+    return await completeLogin(service, begun, factorsOf(begun))
+  }
+const [KEY, PASSKEY] = [someKeyPair(), somePasskey()]
+
+const CALLS: [string, (service: Service, email: string) => Promise<HttpReply>][] = [
+  ['the start of a registration', registerInitOf],
+  ['the start of a login', initOf],
+  ['a login with a key', loginOf((begun) => ({ firstFactor: KEY.get(begun) }))],
+  ['a login with a passkey', loginOf((begun) => ({ firstFactor: PASSKEY.get(begun, { userHandle: 'eA' }) }))],
+  ['a login with a password', loginOf(() => ({ firstFactor: { kind: 'Password', password: 'wrong password' } }))],
+  [
+    'a login with two factors',
+    loginOf((begun) => ({ firstFactor: KEY.get(begun), secondFactor: { kind: 'Totp', otpCode: '000000' } })),
+  ],
+]
+
+describe('Nothing tells an e-mail address that is known from one that is not', () => {
+  test.for(CALLS)('in what is seen of %s', async ([, call], { service }) => {
+    const known = await knownEmails(service)
+    const emails = [...known, someEmail(), someEmail()]
+    const shapes = await Promise.all(emails.map(async (email) => shapeOf(await call(service, email), email)))
+    const [first, ...others] = shapes
+    for (const other of others) expect(other).toEqual(first)
+  })
+
+  test.for(CALLS)('in the work that is done for %s', async ([, call], { service }) => {
+    const works: unknown[] = []
+    for (const email of [...(await knownEmails(service)), someEmail()]) {
+      const hashed: string[] = []
+      const hook = createHook({ init: (_, type) => type === 'SCRYPTREQUEST' && hashed.push(type) })
+      service.table.reset()
+      hook.enable()
+      await call(service, email)
+      hook.disable()
+      works.push({ operations: operationsOf(service), hashed })
+    }
+    for (const work of works) expect(work).toEqual(works[0])
+  })
+
+  test('in the credentials that a login lists: as many, of the same form, the same each time', async ({ service }) => {
+    for (const email of [...(await knownEmails(service)), someEmail()]) {
+      const lists = await Promise.all([1, 2].map(async () => (await beginLogin(service, email)).allowCredentials))
+      expect(lists[0]).toEqual(lists[1])
+      for (const kind of ['key', 'passwordProtectedKey']) {
+        const ids: string[] = lists[0][kind].map(({ id }: { id: string }) => id)
+        expect(new Set(ids).size).toBe(2)
+        expect(ids.every((id) => /^[\w-]{43}$/.test(id))).toBe(true)
+        expect(ids).toEqual(ids.toSorted())
+      }
+    }
+  })
+
+  const TIMED = CALLS.filter(([name]) => ['the start of a login', 'a login with a key'].includes(name))
+  test.for(TIMED)('in the time that %s takes, over 200 tries', { timeout: 60_000 }, async ([, call], { service }) => {
+    const [known = ''] = (await knownEmails(service)).slice(1)
+    const times = { known: [] as number[], unknown: [] as number[] }
+    for (let i = 0; i < TRIES; i += 1) {
+      // Side by side, so that whatever slows the machine slows both.
+      for (const which of i % 2 ? (['known', 'unknown'] as const) : (['unknown', 'known'] as const)) {
+        const started = performance.now()
+        await call(service, which === 'known' ? known : someEmail())
+        times[which].push(performance.now() - started)
+      }
+    }
+    // How often a known one takes longer than an unknown one: half the time, if nothing tells them apart.
+    const longer = times.known.flatMap((one) => times.unknown.filter((other) => one > other)).length
+    expect(longer / TRIES ** 2).toBeGreaterThan(0.2)
+    expect(longer / TRIES ** 2).toBeLessThan(0.8)
+  })
+})

@@ -1,0 +1,109 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import { expect } from 'vitest'
+import { type CreationOptions, someKeyPair } from './credentials.ts'
+import type { HttpReply, Service } from './service.ts'
+
+/** The options of a registration that has begun. */
+export type Begun = CreationOptions & {
+  readonly temporaryAuthenticationToken: string
+  readonly otpUrl: string
+  readonly user: { readonly id: string; readonly name: string; readonly displayName: string }
+}
+
+/** An e-mail address that nobody has had before. */
+export function someEmail(): string {
+  return `alice.${randomUUID()}@example.com`
+}
+
+/** Begins a registration and gives its options. */
+export async function beginRegistration(service: Service, email = someEmail(), platform = 'web'): Promise<Begun> {
+  const { status, body } = await service.call('POST', '/auth/register/init', {
+    key: null,
+    headers: { platform },
+    body: { email },
+  })
+  expect(status).toBe(200)
+  return body.publicKeyCredentialCreationOptions
+}
+
+/** Completes a registration with these credentials. */
+export function completeRegistration(
+  service: Service,
+  { temporaryAuthenticationToken }: Pick<Begun, 'temporaryAuthenticationToken'>,
+  credentials: object,
+  options: { key?: string } = {},
+): Promise<HttpReply> {
+  return service.call('POST', '/auth/register', { ...options, body: { temporaryAuthenticationToken, ...credentials } })
+}
+
+/** A new user with what these credentials are, made from the registration's options. */
+export async function registerUser(
+  service: Service,
+  credentialsOf: (begun: Begun) => object,
+  { email = someEmail(), key, platform }: { email?: string; key?: string; platform?: string } = {},
+): Promise<{ email: string; begun: Begun }> {
+  const begun = await beginRegistration(service, email, platform)
+  const { status, body } = await completeRegistration(service, begun, credentialsOf(begun), { ...(key && { key }) })
+  expect(body).toBeUndefined()
+  expect(status).toBe(200)
+  return { email, begun }
+}
+
+/** What a login is begun with. */
+export type LoginBegun = { readonly challenge: string; readonly challengeIdentifier: string }
+
+/** Begins a login. */
+export async function beginLogin(service: Service, email?: string, key?: string) {
+  const { status, body } = await service.call('POST', '/auth/login/init', {
+    ...(key && { key }),
+    body: { ...(email !== undefined && { email }) },
+  })
+  expect(status).toBe(200)
+  return body
+}
+
+/** Completes a login with these factors. */
+export function completeLogin(
+  service: Service,
+  { challengeIdentifier }: Pick<LoginBegun, 'challengeIdentifier'>,
+  factors: object,
+  options: { key?: string } = {},
+): Promise<HttpReply> {
+  return service.call('POST', '/auth/login', { ...options, body: { challengeIdentifier, ...factors } })
+}
+
+/** Logs in with what these factors are, made from the login's challenge. */
+export async function login(
+  service: Service,
+  email: string | undefined,
+  factorsOf: (begun: LoginBegun) => object,
+): Promise<HttpReply> {
+  const begun = await beginLogin(service, email)
+  return await completeLogin(service, begun, factorsOf(begun))
+}
+
+/** A new user with a key, logged in. */
+export async function someSession(service: Service) {
+  const keyPair = someKeyPair()
+  const { email, begun } = await registerUser(service, (options) => ({
+    firstFactorCredential: keyPair.create(options),
+  }))
+  const { status, body } = await login(service, email, (challenge) => ({ firstFactor: keyPair.get(challenge) }))
+  expect(status).toBe(200)
+  const headers = { authorization: `Bearer ${body.token}` }
+  return { email, userId: begun.user.id, token: body.token as string, headers, keyPair }
+}
+
+/** The one-time code of an otpauth URL this many 30-second steps from now, as an authenticator application makes it. */
+export function oneTimeCode(otpUrl: string, steps = 0): string {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+  const bits = [...(new URL(otpUrl).searchParams.get('secret') ?? '')]
+    .map((character) => alphabet.indexOf(character).toString(2).padStart(5, '0'))
+    .join('')
+  const secret = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
+  const counter = Buffer.alloc(8)
+  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + steps))
+  const hash = createHmac('sha1', secret).update(counter).digest()
+  const number = hash.readUInt32BE((hash.at(-1) ?? 0) & 15) & 0x7fffffff
+  return (number % 1_000_000).toString().padStart(6, '0')
+}

@@ -1,0 +1,181 @@
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign as signBytes } from 'node:crypto'
+
+/** What a client is told when it is to make a credential. */
+export type CreationOptions = { readonly challenge: string; readonly user: { readonly id: string } }
+
+/** What is wrong with what a client made; nothing, unless a test says so. */
+export type Faults = {
+  /** As the client writes it into its client data. */
+  readonly challenge?: string
+  readonly origin?: string | undefined
+  readonly type?: string
+  readonly rpId?: string
+  /** The flags of the authenticator data: 1 present, 4 verified, 64 with a credential. */
+  readonly flags?: number
+  /** The credential id inside the authenticator data. */
+  readonly innerId?: string
+  /** The COSE number of the algorithm that the key claims to be of. */
+  readonly algorithm?: number
+  readonly crossOrigin?: boolean
+  /** Spoils what is signed. */
+  readonly signature?: 'of something else'
+  readonly userHandle?: string
+  readonly counter?: number
+  /** Writes the client data as this text. */
+  readonly clientData?: (fields: Record<string, unknown>) => string
+}
+
+const ORIGIN = 'http://localhost:3000'
+
+/** A passkey on an authenticator of our own making: what WebAuthn says, byte by byte, or nearly. */
+export function somePasskey(id = randomBytes(32).toString('base64url')) {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  let counter = 0
+  let userHandle = ''
+
+  const authenticatorData = ({ rpId = 'localhost', flags = 5, counter: given }: Faults, rest = Buffer.alloc(0)) => {
+    counter = given ?? counter
+    const count = Buffer.alloc(4)
+    count.writeUInt32BE(counter)
+    return Buffer.concat([sha256(rpId), Buffer.from([flags]), count, rest])
+  }
+
+  return {
+    id,
+    /** The credential as it is registered; `attestation: 'packed'` signs it with itself. */
+    create(
+      { challenge, user }: CreationOptions,
+      { attestation = 'none', ...faults }: Faults & { attestation?: 'none' | 'packed' } = {},
+    ) {
+      userHandle = user.id
+      const clientData = clientDataOf('webauthn.create', challenge, { origin: ORIGIN, ...faults })
+      const innerId = Buffer.from(faults.innerId ?? id, 'base64url')
+      const length = Buffer.alloc(2)
+      length.writeUInt16BE(innerId.length)
+      const credential = Buffer.concat([Buffer.alloc(16), length, innerId, coseKey(publicKey, faults.algorithm ?? -7)])
+      const authData = authenticatorData({ flags: 0x45, ...faults }, credential)
+      const signed = faults.signature ? Buffer.from('else') : Buffer.concat([authData, sha256(clientData)])
+      const attStmt = attestation === 'packed' ? { alg: -7, sig: signBytes('sha256', signed, privateKey) } : {}
+      return {
+        credentialKind: 'Fido2',
+        credentialInfo: {
+          credId: id,
+          clientData: clientData.toString('base64url'),
+          attestationData: cbor({ fmt: attestation, attStmt, authData }).toString('base64url'),
+        },
+      }
+    },
+    /** The login that it makes of a challenge. */
+    get({ challenge }: { challenge: string }, faults: Faults = {}) {
+      const clientData = clientDataOf('webauthn.get', challenge, { origin: ORIGIN, ...faults })
+      const authData = authenticatorData({ flags: 5, ...faults })
+      const signed = faults.signature ? Buffer.from('else') : Buffer.concat([authData, sha256(clientData)])
+      return {
+        kind: 'Fido2',
+        credentialAssertion: {
+          credId: id,
+          clientData: clientData.toString('base64url'),
+          authenticatorData: authData.toString('base64url'),
+          signature: signBytes('sha256', signed, privateKey).toString('base64url'),
+          userHandle: faults.userHandle ?? (userHandle || undefined),
+        },
+      }
+    },
+  }
+}
+
+/** The types of keys that clients may make. */
+export const KEY_TYPES = ['P-256', 'Ed25519', 'RSA'] as const
+
+const KEY_PAIRS = {
+  'P-256': () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+  Ed25519: () => generateKeyPairSync('ed25519'),
+  RSA: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
+  'P-384': () => generateKeyPairSync('ec', { namedCurve: 'P-384' }),
+  'RSA of 1024 bits': () => generateKeyPairSync('rsa', { modulusLength: 1024 }),
+}
+
+/** A key that a client keeps by itself. */
+export function someKeyPair(
+  type: keyof typeof KEY_PAIRS = 'P-256',
+  { id = randomBytes(32).toString('base64url'), pem = (text: string) => text } = {},
+) {
+  const { publicKey, privateKey } = KEY_PAIRS[type]()
+  const hash = type === 'Ed25519' ? null : 'sha256'
+  return {
+    id,
+    /** The credential as it is registered, of this kind. */
+    create<Extra extends object>(
+      { challenge }: CreationOptions,
+      faults: Faults = {},
+      { kind = 'Key', ...extra }: { kind?: string } & Extra = {} as Extra,
+    ) {
+      const clientData = clientDataOf('key.create', challenge, faults)
+      const text = pem(publicKey.export({ type: 'spki', format: 'pem' }).toString())
+      const fingerprint = JSON.stringify({ clientDataHash: sha256(clientData).toString('hex'), publicKey: text })
+      const signed = Buffer.from(faults.signature ?? fingerprint)
+      const signature = signBytes(hash, signed, privateKey).toString('hex')
+      return {
+        credentialKind: kind,
+        credentialInfo: {
+          credId: id,
+          clientData: clientData.toString('base64url'),
+          attestationData: Buffer.from(JSON.stringify({ publicKey: text, signature })).toString('base64url'),
+        },
+        ...extra,
+      }
+    },
+    /** The login that it makes of a challenge, as this kind. */
+    get({ challenge }: { challenge: string }, faults: Faults = {}, kind = 'Key') {
+      const clientData = clientDataOf('key.get', challenge, faults)
+      const signed = faults.signature ? Buffer.from('else') : clientData
+      return {
+        kind,
+        credentialAssertion: {
+          credId: id,
+          clientData: clientData.toString('base64url'),
+          signature: signBytes(hash, signed, privateKey).toString('base64url'),
+        },
+      }
+    },
+  }
+}
+
+function clientDataOf(usualType: string, usualChallenge: string, faults: Faults): Buffer {
+  const { type = usualType, challenge = usualChallenge, origin, crossOrigin, clientData = JSON.stringify } = faults
+  return Buffer.from(clientData({ type, challenge, ...(origin && { origin }), ...(crossOrigin && { crossOrigin }) }))
+}
+
+function coseKey(key: KeyObject, algorithm: number): Buffer {
+  const { x = '', y = '' } = key.export({ format: 'jwk' })
+  const coordinates = [x, y].map((text) => Buffer.from(text, 'base64url'))
+  return cborMap([
+    [1, 2],
+    [3, algorithm],
+    [-1, 1],
+    [-2, coordinates[0]],
+    [-3, coordinates[1]],
+  ])
+}
+
+/** The part of CBOR that attestations need (RFC 8949). */
+function cbor(value: unknown): Buffer {
+  if (typeof value === 'number') return value < 0 ? cborHead(1, -1 - value) : cborHead(0, value)
+  if (typeof value === 'string') return Buffer.concat([cborHead(3, Buffer.byteLength(value)), Buffer.from(value)])
+  if (value instanceof Uint8Array) return Buffer.concat([cborHead(2, value.length), value])
+  return cborMap(Object.entries(value as object))
+}
+
+function cborMap(entries: readonly (readonly [unknown, unknown])[]): Buffer {
+  return Buffer.concat([cborHead(5, entries.length), ...entries.flat().map(cbor)])
+}
+
+function cborHead(major: number, length: number): Buffer {
+  if (length < 24) return Buffer.from([(major << 5) | length])
+  if (length < 256) return Buffer.from([(major << 5) | 24, length])
+  return Buffer.from([(major << 5) | 25, length >> 8, length & 0xff])
+}
+
+function sha256(data: string | Uint8Array): Buffer {
+  return createHash('sha256').update(data).digest()
+}
