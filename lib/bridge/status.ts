@@ -45,6 +45,10 @@ const PACE_MARGIN_PERCENT = 30n
 const MARGIN_BLOCKS = 200n
 /** The longest time that the pool lets a deposit wait for its fill. */
 const LONGEST_FILL_SECONDS = 21_600n
+/** How long after its deadline a deposit is an old one. */
+const OLD_SECONDS = 86_400n
+const NEAR_SECONDS = 1_800n
+const MOST_LOOKS = 8
 const FILLED = 2n
 const SLOW_FILL_REQUESTED = 1n
 
@@ -187,8 +191,8 @@ async function searchFill(
   const { originChainId, depositId, fillDeadline } = deposit.relayData
   const topics = [FILLED_RELAY, word(originChainId), word(depositId)]
   const earliest = since ? secondsOf(since) : BigInt(fillDeadline) - LONGEST_FILL_SECONDS
-  const logs = await reader.logs({ address: pool, topics }, blockAt(reader, head, earliest), head.number)
-  const found = findFill(logs, pool, deposit)
+  const { from, to } = await fillWindow(reader, head, { earliest, latest: BigInt(fillDeadline) })
+  const found = findFill(await reader.logs({ address: pool, topics }, from, to), pool, deposit)
   if (!found) return undefined
 
   const { transactionHash, blockNumber } = found
@@ -197,6 +201,38 @@ async function searchFill(
   // Not where it was a moment ago: the chain is being reorganised.
   if (filled?.fill.blockNumber !== blockNumber) return undefined
   return { ...filled, at: dateOf(parseResult(BlockHeader, block).timestamp) }
+}
+
+/**
+ * The blocks in which a fill must be: up to the head for a young deposit. For an old one that would be more blocks than
+ * nodes let be searched, so the blocks of its times are looked up, at two round trips more or a few.
+ */
+async function fillWindow(
+  reader: ChainReader,
+  head: BlockHeader,
+  { earliest, latest }: { earliest: bigint; latest: bigint },
+): Promise<{ from: bigint; to: bigint }> {
+  if (head.timestamp < latest + OLD_SECONDS) return { from: blockAt(reader, head, earliest), to: head.number }
+  const [from, to] = await Promise.all([findBlock(reader, head, earliest), findBlock(reader, head, latest)])
+  const margin = MARGIN_BLOCKS + BigInt(Math.ceil(Number(2n * NEAR_SECONDS) / reader.chain.blockSeconds))
+  return { from: from > margin ? from - margin : 0n, to: to + margin < head.number ? to + margin : head.number }
+}
+
+/** A block within half an hour of this time, by the pace between the blocks looked at so far. */
+async function findBlock(reader: ChainReader, head: BlockHeader, time: bigint): Promise<bigint> {
+  let known = head
+  let pace = reader.chain.blockSeconds
+  for (let look = 0; look < MOST_LOOKS; look += 1) {
+    const guess = known.number + BigInt(Math.round(Number(time - known.timestamp) / pace))
+    const number = guess < 0n ? 0n : guess < head.number ? guess : head.number
+    const [outcome] = await reader.request([blockRequest(number)])
+    const block = parseResult(BlockHeader, outcome)
+    const away = block.timestamp > time ? block.timestamp - time : time - block.timestamp
+    if (away <= NEAR_SECONDS || block.number === known.number) return block.number
+    pace = Number(block.timestamp - known.timestamp) / Number(block.number - known.number) || pace
+    known = block
+  }
+  return known.number
 }
 
 /** The fill in a receipt and what it led to, undefined where there is no receipt or no such fill in it. */

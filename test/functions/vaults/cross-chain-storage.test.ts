@@ -108,6 +108,22 @@ describe('The first question', () => {
     expect(await recordsOf(transfer.hash)).toHaveLength(1)
   })
 
+  test('about a transfer of long ago finds its fill among the blocks of its time', async ({ service, transfers }) => {
+    const transfer = await transfers.open()
+    const fill = await transfers.relayer.fill(transfer.deposit)
+    for (const days of [1, 20, 40]) {
+      await transfers.setClock(BASE, (await transfers.clockOf(BASE)) + days * 86_400)
+      await transfers.mine(BASE, 30)
+    }
+    const wire = service.rpc[BASE] as Wire
+    wire.bodies.length = 0
+    await transfer.shows('completed', { fill })
+    const searches = callsIn(wire)
+      .flat()
+      .filter(({ method }) => method === 'eth_getLogs')
+    expect(searches).toHaveLength(1)
+  })
+
   test('about a transaction without a deposit records nothing before that is final', async ({
     transfers,
     recordsOf,
