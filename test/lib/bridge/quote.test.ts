@@ -246,12 +246,14 @@ describe('what is understood of the API', () => {
     const field = fc.constantFrom(...(Object.keys(OFFER) as (keyof typeof OFFER)[]))
     await fc.assert(
       fc.asyncProperty(field, odd, async (name, value) => {
-        const outcome = await outcomeOf(Response.json({ ...OFFER, [name]: value }))
+        const body = JSON.stringify({ ...OFFER, [name]: value })
+        const outcome = await outcomeOf(new Response(body))
         if (typeof outcome === 'string') {
           expect(CODES).toContain(outcome)
           return
         }
-        const said = { ...OFFER, [name]: value }
+        // As it was sent: JSON knows no negative zero.
+        const said: typeof OFFER = JSON.parse(body)
         expect(outcome).toEqual({
           outputAmount: BigInt(said.outputAmount),
           quoteTimestamp: Number(said.timestamp),
