@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient, formatUnits, type Hex, http, parseUnits } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { getTransactionReceipt, sendTransaction } from 'viem/actions'
+import { playAccount } from './demo-account.ts'
 import { type LocalState, readState } from './state.ts'
 
 /** What the demo reads of the service's answers. */
@@ -13,9 +14,10 @@ type Status = { status: string; statusDescription: string; amounts: Record<strin
 type Vault = { poolAddress: Hex; chainId: number; name: string; type: string; depositTokenAddress: Hex; APY: string }
 
 /** The demos by name. */
-const DEMOS: Record<string, (state: LocalState, vaults: readonly Vault[]) => Promise<void>> = {
-  'same-chain': playSameChain,
-  'cross-chain': playCrossChain,
+const DEMOS: Record<string, (state: LocalState) => Promise<void>> = {
+  'same-chain': async (state) => await playSameChain(state, await listVaults(state)),
+  'cross-chain': async (state) => await playCrossChain(state, await listVaults(state)),
+  account: async (state) => await playAccount({ call: (...request) => call(state, ...request), say }, userOf(state)),
 }
 const PATIENCE_MS = 60_000
 const startedAt = Date.now()
@@ -30,12 +32,16 @@ try {
 async function play(state: LocalState): Promise<void> {
   const name = process.argv[2] ?? 'same-chain'
   const demo = DEMOS[name]
-  if (!demo) throw new Error(`There is no demo ${name}; there is ${Object.keys(DEMOS).join(' and ')}.`)
+  if (!demo) throw new Error(`There is no demo ${name}; there is ${Object.keys(DEMOS).join(', ')}.`)
 
+  await demo(state)
+  say('Done.')
+}
+
+async function listVaults(state: LocalState): Promise<readonly Vault[]> {
   const { data: vaults } = await call<{ data: Vault[] }>(state, 'GET', '/defi-vaults/v1/vaults')
   say(`GET vaults: ${vaults.length} vaults on ${new Set(vaults.map(({ chainId }) => chainId)).size} chains`)
-  await demo(state, vaults)
-  say('Done.')
+  return vaults
 }
 
 async function playSameChain(state: LocalState, vaults: readonly Vault[]): Promise<void> {
@@ -149,15 +155,22 @@ async function send(state: LocalState, chainId: number, what: string, { to, data
   return hash
 }
 
-async function call<T>({ baseUrl, apiKey }: LocalState, method: string, path: string, body?: unknown): Promise<T> {
+async function call<T>(
+  { baseUrl, apiKey }: LocalState,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+): Promise<T> {
   const response = await fetch(`${baseUrl}${path}`, {
     method,
-    headers: { 'x-join-key': apiKey, 'content-type': 'application/json' },
+    headers: { 'x-join-key': apiKey, 'content-type': 'application/json', ...headers },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
   const text = await response.text()
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
-  return JSON.parse(text)
+  // Some answers have no body.
+  return JSON.parse(text || 'null')
 }
 
 function userOf({ accounts }: LocalState) {
