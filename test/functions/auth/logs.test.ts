@@ -1,0 +1,94 @@
+import { privateKeyToAccount } from 'viem/accounts'
+import { describe, expect } from 'vitest'
+import {
+  beginLogin,
+  beginRegistration,
+  completeLogin,
+  completeRegistration,
+  oneTimeCode,
+  someSession,
+} from '../../support/accounts.ts'
+import { someKeyPair, somePasskey } from '../../support/credentials.ts'
+import { captureLogs } from '../../support/logs.ts'
+import { chainlessTest as test, USERS } from '../../support/service.ts'
+
+const PASSWORD = 'hunter2 hunter2'
+const [USER] = USERS
+
+/** Every text inside a value that is long enough to be a secret. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return value.length >= 6 ? [value] : []
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+}
+
+describe('The log of a service whose users come and go', () => {
+  test('has nothing that users sent or were given', async ({ coldService: service }) => {
+    const { lines, text } = captureLogs()
+    const seen: unknown[] = []
+    const kept = <T>(value: T): T => {
+      seen.push(value)
+      return value
+    }
+
+    const begun = kept(await beginRegistration(service, 'alice.hunter2@example.com'))
+    const otpCode = kept(oneTimeCode(begun.otpUrl))
+    const credentials = kept({
+      firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: PASSWORD } },
+      secondFactorCredential: { credentialKind: 'Totp', credentialInfo: { otpCode } },
+      recoveryCredential: someKeyPair().create(begun, {}, { kind: 'RecoveryKey', encryptedPrivateKey: 'hunter2-key' }),
+    })
+    await completeRegistration(service, begun, credentials)
+    await completeRegistration(service, begun, credentials)
+
+    const wrong = kept(await beginRegistration(service, 'bob.hunter2@example.com'))
+    const origin = 'https://hunter2.example'
+    await completeRegistration(service, wrong, kept({ firstFactorCredential: somePasskey().create(wrong, { origin }) }))
+    const malformed = kept(await beginRegistration(service, 'carol.hunter2@example.com'))
+    await completeRegistration(service, malformed, {
+      firstFactorCredential: 'hunter2',
+      secondFactorCredential: PASSWORD,
+    })
+    await service.call('POST', '/auth/register/init', { headers: { platform: 'hunter2' }, body: { email: 'hunter2@' } })
+
+    const login = kept(await beginLogin(service, begun.user.name))
+    const factors = { firstFactor: { kind: 'Password', password: PASSWORD }, secondFactor: { kind: 'Totp', otpCode } }
+    await completeLogin(service, login, factors)
+    const passkey = kept(await beginLogin(service))
+    await completeLogin(service, passkey, kept({ firstFactor: somePasskey().get(passkey) }))
+
+    const session = await someSession(service)
+    const { headers } = session
+    kept([session.email, session.token, session.userId, session.keyPair.id])
+    const wallet = privateKeyToAccount(USER.privateKey)
+    const body = { address: wallet.address, chain: 'evm' }
+    const { message } = kept((await service.call('POST', '/auth/wallets/init', { headers, body })).body)
+    const signature = kept(await wallet.signMessage({ message }))
+    await service.call('POST', '/auth/wallets', { headers, body: { message, signature } })
+    await service.call('POST', '/auth/wallets', { headers, body: { message, signature } })
+    await service.call('DELETE', `/auth/wallets/${wallet.address}`, { headers })
+    await service.call('POST', '/auth/logout', { headers })
+    await service.call('POST', '/auth/logout', { headers })
+    service.table.behaviour = 'answer 500'
+    await service.call('GET', '/auth/wallets', { headers })
+    await service.call('POST', '/auth/login/init', { body: { email: session.email } })
+
+    expect(lines.filter(({ message: logged }) => logged === 'request').length).toBeGreaterThan(20)
+    expect(lines.filter(({ level }) => level === 'ERROR').length).toBeGreaterThan(0)
+    const logged = text()
+    // Words of the interface that any log may have.
+    const words = [
+      'public-key',
+      'required',
+      'second',
+      'either',
+      'localhost',
+      'Vaultline',
+      'Password',
+      'PasswordProtectedKey',
+      'RecoveryKey',
+    ]
+    const secrets = [...textsIn(seen), 'hunter2', service.apiKey, 'Bearer'].filter((each) => !words.includes(each))
+    expect(secrets.length).toBeGreaterThan(40)
+    expect(secrets.filter((secret) => logged.includes(secret))).toEqual([])
+  })
+})
