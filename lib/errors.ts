@@ -184,6 +184,20 @@ export const ERRORS = {
     message: 'Give which of the deposits of the transaction is meant, counting from 0.',
   },
 
+  // What users have
+  position_not_found: {
+    status: 404,
+    error: 'Position not found',
+    message: 'The user never had anything in this vault.',
+  },
+  invalid_limit: { status: 400, error: 'Invalid limit', message: 'Give a number from 1 to 100.' },
+  invalid_cursor: {
+    status: 400,
+    error: 'Invalid cursor',
+    message: 'Give the nextCursor of the page before, with the same filters.',
+  },
+  invalid_status: { status: 400, error: 'Invalid status', message: 'Give pending, claimable, completed or cancelled.' },
+
   // Trouble elsewhere
   upstream_bad_answer: {
     status: 502,

@@ -16,6 +16,8 @@ export const Log = z.object({
   logIndex: Quantity.transform(Number),
   blockNumber: Quantity,
   transactionHash: HashText,
+  /** Seconds since 1970, from nodes that tell it with the event. */
+  blockTimestamp: Quantity.optional(),
 })
 export type Log = z.output<typeof Log>
 
@@ -32,8 +34,11 @@ export type Receipt = z.output<typeof Receipt>
 export const BlockHeader = z.object({ number: Quantity, timestamp: Quantity })
 export type BlockHeader = z.output<typeof BlockHeader>
 
-/** Which events: of one contract, by topics (null for any). */
-export type LogFilter = { readonly address: Address; readonly topics: readonly (Hex | null)[] }
+/** Which events: of these contracts, by topics (null for any, a list for any of it). */
+export type LogFilter = {
+  readonly address: Address | readonly Address[]
+  readonly topics: readonly (Hex | readonly Hex[] | null)[]
+}
 
 /** The call for a transaction's receipt; the node answers null for one that it does not know. */
 export function receiptRequest(hash: Hash): RpcRequest {
@@ -100,4 +105,12 @@ function split([from, to]: Range, size: bigint): Range[] {
     pieces.push([start, end < to ? end : to])
   }
   return pieces
+}
+
+/** The times of logs' blocks, in seconds since 1970: one request where the node does not tell them with the logs. Throws `upstream_*`. */
+export async function readTimestamps(rpc: Rpc, logs: readonly Log[]): Promise<(log: Log) => bigint> {
+  const untold = [...new Set(logs.filter((log) => log.blockTimestamp === undefined).map((log) => log.blockNumber))]
+  const outcomes = untold.length > 0 ? await rpc(untold.map(blockRequest)) : []
+  const times = new Map(untold.map((number, index) => [number, parseResult(BlockHeader, outcomes[index]).timestamp]))
+  return ({ blockNumber, blockTimestamp }) => blockTimestamp ?? times.get(blockNumber) ?? 0n
 }

@@ -35,6 +35,28 @@ export function mapQuery<T, U>({ parse, ...reads }: Query<T>, map: (value: T) =>
   return { ...reads, parse: (reading) => map(parse(reading)) }
 }
 
+/** Two queries of one contract as one. */
+export function joinQueries<L, R>(left: Query<L>, right: Query<R>): Query<readonly [L, R]> {
+  return {
+    address: left.address,
+    slots: { ...prefixed('left', left.slots), ...prefixed('right', right.slots) },
+    views: { ...prefixed('left', left.views), ...prefixed('right', right.views) },
+    parse: ({ words, answers }) => [
+      left.parse({ words: unprefixed('left', words), answers: unprefixed('left', answers) }),
+      right.parse({ words: unprefixed('right', words), answers: unprefixed('right', answers) }),
+    ],
+  }
+}
+
+function prefixed<T>(prefix: string, values: Readonly<Record<string, T>>): Record<string, T> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [`${prefix} ${name}`, value]))
+}
+
+function unprefixed<T>(prefix: string, values: Readonly<Record<string, T>>): Record<string, T> {
+  const own = Object.entries(values).filter(([name]) => name.startsWith(`${prefix} `))
+  return Object.fromEntries(own.map(([name, value]) => [name.slice(prefix.length + 1), value]))
+}
+
 /** The block that a reading is of: its number and its time in seconds since 1970. */
 type Block = { readonly number: bigint; readonly timestamp: bigint }
 

@@ -11,7 +11,7 @@ export type EndpointContract = {
   readonly aliases?: readonly `/${string}`[]
   /** One sentence: what the caller gets. */
   readonly summary: string
-  readonly tag: 'Vaults' | 'System'
+  readonly tag: 'Vaults' | 'Users' | 'System'
   /** `client`: the x-join-key header must name a client. */
   readonly caller: 'anyone' | 'client'
   readonly env: z.ZodObject

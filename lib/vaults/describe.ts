@@ -1,6 +1,6 @@
-import type { Address } from 'viem'
+import { type Address, isHex, numberToHex } from 'viem'
 import { erc20Abi } from '../chain/erc20.ts'
-import { chainReader, mapQuery, query } from '../chain/reader.ts'
+import { type ChainReader, chainReader, mapQuery, query } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import type { Rpc } from '../chain/rpc.ts'
 import { view } from '../chain/view.ts'
@@ -12,8 +12,12 @@ import type { Vault } from './vault.ts'
 /** What the chain tells of a vault when an operator adds it; `version` is Lagoon's, null for others. */
 export type VaultDescription = Omit<
   Vault,
-  'poolId' | 'description' | 'logoUrl' | 'riskProfile' | 'riskProtocol' | 'addedAt'
-> & { readonly version: string | null }
+  'poolId' | 'description' | 'logoUrl' | 'riskProfile' | 'riskProtocol' | 'firstBlock' | 'addedAt'
+> & {
+  readonly version: string | null
+  /** The block in which the vault was deployed; null where the node does not keep state that old. */
+  readonly firstBlock: number | null
+}
 
 /**
  * Reads what a vault is: its tokens, and by ERC-165 whether its deposits are asynchronous.
@@ -24,7 +28,7 @@ export async function describeVault(rpc: Rpc, chainId: number, address: Address)
   if (!chain) throw new Error(`There is no chain ${chainId} in the registry.`)
   const reader = chainReader(chain, rpc)
 
-  const { value: own } = await reader.readOne(identity(address))
+  const { value: own, block } = await reader.readOne(identity(address))
   const { asset, name, shareDecimals, isAsync } = own
   if (asset === undefined || name === undefined || shareDecimals === undefined) {
     throw new Error(
@@ -44,6 +48,7 @@ export async function describeVault(rpc: Rpc, chainId: number, address: Address)
     assetDecimals: token.decimals,
     shareToken: own.share ?? address,
     shareDecimals,
+    firstBlock: await findFirstBlock(reader, address, Number(block.number)),
   }
   return isAsync
     ? { ...described, ...(await reader.readOne(lagoonParts(described))).value }
@@ -96,4 +101,28 @@ function lagoonParts(vault: Described) {
       version: version ?? '0.1 or 0.2',
     }
   })
+}
+
+/** How many blocks one request looks at. */
+const PROBES = 24
+
+/** The first block at whose end the contract has code, by narrowing down; null where a block's state is not kept. */
+async function findFirstBlock(reader: ChainReader, address: Address, last: number): Promise<number | null> {
+  let without = -1
+  let withCode = last
+  while (withCode - without > 1) {
+    const width = withCode - without
+    const offsets = Array.from({ length: PROBES }, (_, i) => without + Math.floor((width * (i + 1)) / (PROBES + 1)))
+    const probes = [...new Set(offsets)].filter((block) => block > without && block < withCode)
+    const outcomes = await reader.request(
+      probes.map((block) => ({ method: 'eth_getCode', params: [address, numberToHex(block)] })),
+    )
+    for (const [index, block] of probes.entries()) {
+      const outcome = outcomes[index]
+      if (!outcome || !('result' in outcome) || !isHex(outcome.result)) return null
+      if (outcome.result === '0x') without = Math.max(without, block)
+      else withCode = Math.min(withCode, block)
+    }
+  }
+  return withCode
 }

@@ -22,6 +22,7 @@ const PERMISSIONS: Record<FunctionName, [action: string, resource: string][]> = 
   'vaults/list': [
     ['dynamodb:Query', 'clientstable'],
     ['dynamodb:BatchGetItem', 'depositstable'],
+    ['dynamodb:Query', 'depositstable'],
     ['secretsmanager:GetSecretValue', 'Config'],
   ],
   'vaults/deposit': [
@@ -42,12 +43,32 @@ const PERMISSIONS: Record<FunctionName, [action: string, resource: string][]> = 
     ['dynamodb:PutItem', 'depositstable'],
     ['secretsmanager:GetSecretValue', 'Config'],
   ],
+  'users/positions': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:Query', 'depositstable'],
+    ['dynamodb:GetItem', 'depositstable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+  ],
+  'users/position': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:Query', 'depositstable'],
+    ['dynamodb:GetItem', 'depositstable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+  ],
+  'users/deposits': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:Query', 'depositstable'],
+    ['dynamodb:GetItem', 'depositstable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+  ],
   'system/health': [],
   'system/openapi': [],
   'system/unknown-route': [],
   'jobs/refresh-chain': [
     ['dynamodb:Query', 'clientstable/index/byChain'],
+    ['dynamodb:GetItem', 'depositstable'],
     ['dynamodb:PutItem', 'depositstable'],
+    ['dynamodb:UpdateItem', 'depositstable'],
     ['secretsmanager:GetSecretValue', 'Config'],
   ],
 }
