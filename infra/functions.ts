@@ -44,7 +44,7 @@ type Grants<Name extends FunctionName> = {
 /** What each function does with the tables that its contract asks for, and so may do. */
 export const GRANTS = {
   // Whoever asks who calls needs one query of the client's partition.
-  'vaults/list': { clients: ['Query'], deposits: ['BatchGetItem', 'Query'] },
+  'vaults/list': { clients: ['Query'], deposits: ['BatchGetItem', 'GetItem'] },
   'vaults/deposit': { clients: ['Query'] },
   'vaults/claim': { clients: ['Query'] },
   'vaults/deposit-status': { clients: ['Query'] },
@@ -56,5 +56,5 @@ export const GRANTS = {
   'system/health': {},
   'system/openapi': {},
   'system/unknown-route': {},
-  'jobs/refresh-chain': { clients: ['Query byChain'], deposits: ['GetItem', 'PutItem', 'UpdateItem'] },
+  'jobs/refresh-chain': { clients: ['Query byChain'], deposits: ['Query', 'GetItem', 'PutItem', 'UpdateItem'] },
 } as const satisfies { readonly [Name in FunctionName]: Grants<Name> }

@@ -7,6 +7,7 @@ import type { Vault } from '../vaults/vault.ts'
 import { parseVaultEvents, VAULT_EVENT_TOPICS } from './events.ts'
 import { EMPTY_LEDGER, postEvents } from './ledger.ts'
 import type { Checkpoint, RecordsTable, VaultProgress } from './table.ts'
+import { YIELD_SECONDS } from './yields.ts'
 
 /** What one run over a chain did. */
 export type RefreshReport = {
@@ -23,7 +24,7 @@ export type RefreshReport = {
 
 type Dependencies = {
   readonly reader: ChainReader
-  readonly records: Pick<RecordsTable, 'getCheckpoint' | 'moveCheckpoint' | 'record' | 'recordPrices'>
+  readonly records: Pick<RecordsTable, 'getCheckpoint' | 'moveCheckpoint' | 'record' | 'recordPrices' | 'getPriceAt'>
   readonly states: Pick<StateTable, 'record'>
 }
 
@@ -31,6 +32,7 @@ type Dependencies = {
 const LONGEST_RANGE = 50_000
 /** How many vaults that are behind one run helps. */
 const BEHIND_PER_RUN = 5
+const HOUR_SECONDS = 3600n
 
 /**
  * Records what happened in a chain's vaults up to its last final block: movements, prices, states; then moves the
@@ -63,7 +65,7 @@ export async function refreshChain(
       const posted = postEvents(vault, before.ledger, events.get(vault.address) ?? [])
       movements += await records.record(posted.movements)
       prices += await records.recordPrices(vault, posted.prices)
-      progress[vault.address] = { through: to, ledger: posted.ledger }
+      progress[vault.address] = { ...before, through: to, ledger: posted.ledger }
     }
   }
 
@@ -76,6 +78,13 @@ export async function refreshChain(
     if (vault.kind === 'erc4626' && sharePrice !== undefined) {
       prices += await records.recordPrices(vault, [{ price: sharePrice, timestamp: hourOf(block.timestamp) }])
     }
+  }
+
+  for (const vault of vaults) {
+    const known = progress[vault.address]
+    if (!known || (known.weekAgo && block.timestamp - known.weekAgo.foundAt < HOUR_SECONDS)) continue
+    const past = await records.getPriceAt(vault, block.timestamp - YIELD_SECONDS)
+    if (past) progress[vault.address] = { ...known, weekAgo: { ...past, foundAt: block.timestamp } }
   }
 
   const through = Math.max(checkpoint.through ?? 0, ...steps.filter(({ isCurrent }) => isCurrent).map(({ to }) => to))
@@ -143,5 +152,5 @@ function byPosition(left: Log, right: Log): number {
 }
 
 function hourOf(seconds: bigint): bigint {
-  return seconds - (seconds % 3600n)
+  return seconds - (seconds % HOUR_SECONDS)
 }

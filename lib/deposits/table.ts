@@ -9,7 +9,12 @@ import { Ledger } from './ledger.ts'
 import { Movement, positionOf } from './movement.ts'
 
 /** How far a vault's events are recorded, and its ledger after them. */
-const VaultProgress = z.object({ through: z.number().int(), ledger: Ledger })
+const VaultProgress = z.object({
+  through: z.number().int(),
+  ledger: Ledger,
+  /** What one share was worth a week ago, or at first where the vault is younger; looked up anew each hour. */
+  weekAgo: z.object({ price: Amount, timestamp: Amount, foundAt: Amount }).optional(),
+})
 export type VaultProgress = z.output<typeof VaultProgress>
 
 /** How far the events of a chain's vaults are recorded; everything in one item, so that it moves at once or not at all. */

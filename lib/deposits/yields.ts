@@ -1,27 +1,31 @@
-import { annualYield, type PricePoint } from '../vaults/apy.ts'
+import { annualYield } from '../vaults/apy.ts'
 import type { Vault } from '../vaults/vault.ts'
-import type { RecordsTable } from './table.ts'
+import type { Checkpoint, RecordsTable } from './table.ts'
 
-const PERIOD_SECONDS = 7n * 86_400n
+/** How far back the price is that a yield compares with. */
+export const YIELD_SECONDS = 7n * 86_400n
 const REMEMBERED_MS = 15 * 60_000
 
 /**
- * Returns the function that gives a vault's yield over the last seven days, in percent with two decimals, from the
- * recorded price of a week ago, which is remembered for a quarter of an hour, and the price now.
+ * Returns the function that gives a vault's yield over the last seven days, in percent with two decimals: from the price
+ * of a week ago, which the job keeps with the chain's checkpoint and which is remembered for a quarter of an hour, to
+ * the price now.
  */
-export function yieldsOf({ records, now }: { records: Pick<RecordsTable, 'getPriceAt'>; now: () => number }) {
-  const remembered = new Map<string, { readonly until: number; readonly price: Promise<PricePoint | undefined> }>()
+export function yieldsOf({ records, now }: { records: Pick<RecordsTable, 'getCheckpoint'>; now: () => number }) {
+  const remembered = new Map<number, { readonly until: number; readonly checkpoint: Promise<Checkpoint> }>()
 
-  return async (vault: Vault, latest: bigint | undefined): Promise<string> => {
-    if (latest === undefined) return annualYield(undefined, undefined)
-    const key = `${vault.chainId}#${vault.address}`
-    const seconds = BigInt(Math.floor(now() / 1000))
-    const known = remembered.get(key)
-    const price = known && now() < known.until ? known.price : records.getPriceAt(vault, seconds - PERIOD_SECONDS)
-    if (price !== known?.price) {
-      remembered.set(key, { until: now() + REMEMBERED_MS, price })
-      price.catch(() => remembered.delete(key))
-    }
-    return annualYield(await price, { price: latest, timestamp: seconds })
+  const checkpointOf = (chainId: number): Promise<Checkpoint> => {
+    const known = remembered.get(chainId)
+    if (known && now() < known.until) return known.checkpoint
+    const checkpoint = records.getCheckpoint(chainId)
+    remembered.set(chainId, { until: now() + REMEMBERED_MS, checkpoint })
+    checkpoint.catch(() => remembered.delete(chainId))
+    return checkpoint
+  }
+
+  return async ({ chainId, address }: Vault, latest: bigint | undefined): Promise<string> => {
+    const { vaults } = await checkpointOf(chainId)
+    const price = latest === undefined ? undefined : { price: latest, timestamp: BigInt(Math.floor(now() / 1000)) }
+    return annualYield(vaults[address]?.weekAgo, price)
   }
 }

@@ -22,7 +22,7 @@ const PERMISSIONS: Record<FunctionName, [action: string, resource: string][]> = 
   'vaults/list': [
     ['dynamodb:Query', 'clientstable'],
     ['dynamodb:BatchGetItem', 'depositstable'],
-    ['dynamodb:Query', 'depositstable'],
+    ['dynamodb:GetItem', 'depositstable'],
     ['secretsmanager:GetSecretValue', 'Config'],
   ],
   'vaults/deposit': [
@@ -66,6 +66,7 @@ const PERMISSIONS: Record<FunctionName, [action: string, resource: string][]> = 
   'system/unknown-route': [],
   'jobs/refresh-chain': [
     ['dynamodb:Query', 'clientstable/index/byChain'],
+    ['dynamodb:Query', 'depositstable'],
     ['dynamodb:GetItem', 'depositstable'],
     ['dynamodb:PutItem', 'depositstable'],
     ['dynamodb:UpdateItem', 'depositstable'],
