@@ -35,10 +35,13 @@ export async function startChain(options: {
   readonly chainId: number
   readonly blockSeconds?: number
   readonly port?: number
+  /** The time of the first block, in seconds since 1970; the present by default. */
+  readonly startsAt?: number
 }): Promise<RunningChain> {
-  const { chainId, blockSeconds, port = 0 } = options
+  const { chainId, blockSeconds, port = 0, startsAt } = options
   const multicall = compiledContract('Multicall3')
   const args = ['--chain-id', chainId, '--port', port, '--gas-limit', BLOCK_GAS_LIMIT, '--order', 'fifo']
+  if (startsAt !== undefined) args.push('--timestamp', startsAt)
   const anvil = spawn(
     '/bin/sh',
     ['-c', START_WATCHED, anvilBinary(), ...args.map(String), '--mnemonic', TEST_MNEMONIC],

@@ -27,7 +27,7 @@ type LedgerVault = Pick<Vault, 'kind' | 'address' | 'pendingSilo' | 'assetDecima
 export type Posted = {
   readonly ledger: Ledger
   readonly movements: readonly Movement[]
-  /** Lagoon: the price after each transaction with a valuation or a settlement. */
+  /** The price after each transaction that tells it: a valuation or settlement of Lagoon's, a trade with others. */
   readonly prices: readonly PricePoint[]
 }
 
@@ -48,12 +48,19 @@ export function postEvents(vault: LedgerVault, before: Ledger, events: readonly 
     const near = events.slice(Math.max(0, index - NEAR), index + NEAR).filter(sameTransaction)
     ledger = post(vault, ledger, event, near)
     movements.push(...movementsOf(vault, ledger, event, near))
-    if (vault.kind === 'lagoon' && REPRICING.has(event.eventName)) {
+    if (tellsPrice(vault, event)) {
       const price = shareValue(vault, ledger, 10n ** BigInt(vault.shareDecimals))
       if (price !== null) prices.set(event.position.transactionHash, { price, timestamp: event.position.timestamp })
     }
   }
   return { ledger, movements, prices: [...prices.values()] }
+}
+
+/** Whether the ledger after this event tells the price to the asset's unit: trades of less than a whole token do not. */
+function tellsPrice({ kind, assetDecimals }: LedgerVault, event: VaultEvent): boolean {
+  if (kind === 'lagoon') return REPRICING.has(event.eventName)
+  const traded = event.eventName === 'Deposit' || event.eventName === 'Withdraw'
+  return traded && event.args.assets >= 10n ** BigInt(assetDecimals)
 }
 
 /** How many events around one can belong to the same call. */
