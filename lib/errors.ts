@@ -217,6 +217,12 @@ export const ERRORS = {
   },
 
   // Trouble here
+  service_unavailable: {
+    status: 503,
+    error: 'Service unavailable',
+    message: 'We cannot answer at the moment. Try again shortly.',
+    retryAfterSeconds: 5,
+  },
   timed_out: { status: 504, error: 'Request timed out', message: 'The request took too long. Try again.' },
   internal: {
     status: 500,

@@ -73,7 +73,9 @@ export async function refreshChain(
   let recordedStates = 0
   for (const [index, vault] of vaults.entries()) {
     const { state, sharePrice } = overviews[index] ?? {}
-    if (state && (await states.record(vault, { state, asOf }))) recordedStates += 1
+    // A broken vault's state must not take the place of what was known of it.
+    const isWhole = state?.totalAssets !== undefined
+    if (isWhole && (await states.record(vault, { state, asOf }))) recordedStates += 1
     // A price that is read live may be of a block that goes away: the hour's first one is recorded, for a chart.
     if (vault.kind === 'erc4626' && sharePrice !== undefined) {
       prices += await records.recordPrices(vault, [{ price: sharePrice, timestamp: hourOf(block.timestamp) }])

@@ -37,14 +37,19 @@ export function listVaults({ readerOf, states, yieldOf }: Dependencies) {
     }
     return Promise.all(
       vaults.map(async (vault, index) => {
-        const { sharePrice, hasCap, state } = overviews[index] ?? {}
+        const overview = overviews[index]
+        if (!overview) return (await lastRecorded([vault]))[0] ?? unknownVault(vault)
+        const { sharePrice, hasCap, state } = overview
         return { vault, apy: await yieldOf(vault, sharePrice), hasCap, state, asOf }
       }),
     )
   }
 
   async function lastRecorded(vaults: readonly Vault[]): Promise<ListedVault[]> {
-    const recorded = await states.get(vaults)
+    const recorded = await states.get(vaults).catch((error: unknown) => {
+      logger.error('recorded states not read', { error })
+      return []
+    })
     return Promise.all(
       vaults.map(async (vault, index) => {
         const { state, asOf } = recorded[index] ?? {}
@@ -67,4 +72,8 @@ export function listVaults({ readerOf, states, yieldOf }: Dependencies) {
     const byVault = new Map(listed.flat().map((entry) => [entry.vault, entry]))
     return vaults.flatMap((vault) => byVault.get(vault) ?? [])
   }
+}
+
+function unknownVault(vault: Vault): ListedVault {
+  return { vault, apy: '0.00', hasCap: undefined, state: undefined, asOf: undefined }
 }

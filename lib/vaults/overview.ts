@@ -1,4 +1,4 @@
-import { type ChainReader, mapQuery, type Query } from '../chain/reader.ts'
+import { type Block, type ChainReader, mapQuery, type Query } from '../chain/reader.ts'
 import { erc4626Vault } from './erc4626.ts'
 import { lagoonVault } from './lagoon.ts'
 import type { Vault } from './vault.ts'
@@ -26,8 +26,14 @@ const OVERVIEWS: Record<Vault['kind'], (vault: Vault) => Query<Overview>> = {
     })),
 }
 
-/** The overviews of vaults of one chain, all of one block, in one round trip of two RPC calls. Throws `upstream_*`. */
-export async function readOverviews(reader: ChainReader, vaults: readonly Vault[]) {
-  const { block, values } = await reader.read(vaults.map((vault) => OVERVIEWS[vault.kind](vault)))
+/**
+ * The overviews of vaults of one chain, all of one block, in one round trip of two RPC calls; undefined for a vault that
+ * cannot be read, which costs more. Throws `upstream_*`.
+ */
+export async function readOverviews(
+  reader: ChainReader,
+  vaults: readonly Vault[],
+): Promise<{ block: Block; overviews: (Overview | undefined)[] }> {
+  const { block, values } = await reader.readEach(vaults.map((vault) => OVERVIEWS[vault.kind](vault)))
   return { block, overviews: values }
 }

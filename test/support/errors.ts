@@ -49,6 +49,7 @@ export const PROMISED: Readonly<Record<ErrorCode, readonly [status: number, erro
   upstream_unavailable: [503, 'Upstream unavailable'],
   upstream_timeout: [504, 'Upstream unavailable'],
   timed_out: [504, 'Request timed out'],
+  service_unavailable: [503, 'Service unavailable'],
   internal: [500, 'Internal server error'],
 }
 
