@@ -56,5 +56,8 @@ export const GRANTS = {
   'system/health': {},
   'system/openapi': {},
   'system/unknown-route': {},
-  'jobs/refresh-chain': { clients: ['Query byChain'], deposits: ['Query', 'GetItem', 'PutItem', 'UpdateItem'] },
+  'jobs/refresh-chain': {
+    clients: ['Query byChain'],
+    deposits: ['Query', 'Query openTransfers', 'GetItem', 'PutItem', 'UpdateItem'],
+  },
 } as const satisfies { readonly [Name in FunctionName]: Grants<Name> }

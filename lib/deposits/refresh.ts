@@ -17,6 +17,8 @@ export type RefreshReport = {
   readonly through: number | null
   /** Vaults whose past is still being read. */
   readonly behind: number
+  /** How far the records are behind the last final block, by the chain's usual pace. */
+  readonly lagSeconds: number
   readonly movements: number
   readonly prices: number
   readonly states: number
@@ -97,6 +99,7 @@ export async function refreshChain(
     vaults: vaults.length,
     through: through > 0 ? through : null,
     behind: vaults.filter((vault) => (progress[vault.address]?.through ?? 0) < through).length,
+    lagSeconds: Math.max(0, final - through) * chain.blockSeconds,
     movements,
     prices,
     states: recordedStates,

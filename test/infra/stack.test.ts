@@ -67,6 +67,7 @@ const PERMISSIONS: Record<FunctionName, [action: string, resource: string][]> = 
   'jobs/refresh-chain': [
     ['dynamodb:Query', 'clientstable/index/byChain'],
     ['dynamodb:Query', 'depositstable'],
+    ['dynamodb:Query', 'depositstable/index/openTransfers'],
     ['dynamodb:GetItem', 'depositstable'],
     ['dynamodb:PutItem', 'depositstable'],
     ['dynamodb:UpdateItem', 'depositstable'],

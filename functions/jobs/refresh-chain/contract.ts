@@ -3,19 +3,23 @@ import { ChainId, EVM_CHAINS } from '../../../lib/chain/registry.ts'
 import type { JobContract } from '../../../lib/lambda/contract.ts'
 import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/lambda/env.ts'
 
+const Transfers = z.object({ open: z.number().int(), ended: z.number().int() })
+
 export const contract = {
   summary:
     "Records what happened in one chain's vaults: deposits, withdrawals, prices and states, block by final block.",
   env: z.object({ ...ClientsEnv.shape, ...DepositsEnv.shape, ...ChainsEnv.shape }),
   event: z.object({ chainId: ChainId }),
   report: z.discriminatedUnion('outcome', [
-    z.object({ outcome: z.enum(['nothing to do', 'another run is at work']), chainId: ChainId }),
+    z.object({ outcome: z.enum(['no vaults', 'another run is at work']), chainId: ChainId, transfers: Transfers }),
     z.object({
       outcome: z.literal('refreshed'),
       chainId: ChainId,
+      transfers: Transfers,
       vaults: z.number().int(),
       through: z.number().int().nullable().describe('The last recorded block; null before the first'),
       behind: z.number().int().describe('Vaults whose past is still being read'),
+      lagSeconds: z.number().describe('How far the records are behind the last final block, by the usual pace'),
       movements: z.number().int(),
       prices: z.number().int(),
       states: z.number().int(),

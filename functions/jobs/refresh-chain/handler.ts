@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { dynamo } from '../../../lib/aws/dynamo.ts'
+import { followTransfers } from '../../../lib/bridge/follow.ts'
+import { type TransfersTable, transfersTable } from '../../../lib/bridge/table.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { type ClientsTable, clientsTable } from '../../../lib/clients/table.ts'
 import { refreshChain } from '../../../lib/deposits/refresh.ts'
@@ -13,6 +15,7 @@ type Dependencies = {
   clients: Pick<ClientsTable, 'listVaultsOnChain'>
   records: RecordsTable
   states: StateTable
+  transfers: TransfersTable
   readerOf: (chainId: number) => ChainReader
   /** Epoch milliseconds. */
   now: () => number
@@ -22,17 +25,18 @@ type Dependencies = {
 const LEASE_MS = 90_000
 
 const refresh =
-  ({ clients, records, states, readerOf, now }: Dependencies) =>
+  ({ clients, records, states, transfers, readerOf, now }: Dependencies) =>
   async ({ chainId }: { chainId: number }) => {
+    const followed = await followTransfers({ readerOf, transfers }, chainId)
     const vaults = await clients.listVaultsOnChain(chainId)
-    if (vaults.length === 0) return { chainId, outcome: 'nothing to do' as const }
+    if (vaults.length === 0) return { chainId, outcome: 'no vaults' as const, transfers: followed }
 
     const owner = randomUUID()
     const taken = await records.takeLease(chainId, owner, { now: now(), until: now() + LEASE_MS })
-    if (!taken) return { chainId, outcome: 'another run is at work' as const }
+    if (!taken) return { chainId, outcome: 'another run is at work' as const, transfers: followed }
     try {
       const report = await refreshChain({ reader: readerOf(chainId), records, states }, vaults, owner)
-      return { ...report, outcome: 'refreshed' as const }
+      return { ...report, outcome: 'refreshed' as const, transfers: followed }
     } catch (error) {
       await records.giveLeaseBack(chainId, owner)
       throw error
@@ -44,6 +48,7 @@ export const handler = job(contract, async (env) =>
     clients: clientsTable(dynamo(), env.CLIENTS_TABLE),
     records: recordsTable(dynamo(), env.DEPOSITS_TABLE),
     states: stateTable(dynamo(), env.DEPOSITS_TABLE),
+    transfers: transfersTable(dynamo(), env.DEPOSITS_TABLE),
     readerOf: readersOf(await readConfig(env)),
     now: Date.now,
   }),
