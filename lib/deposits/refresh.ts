@@ -99,7 +99,7 @@ export async function refreshChain(
     vaults: vaults.length,
     through: through > 0 ? through : null,
     behind: vaults.filter((vault) => (progress[vault.address]?.through ?? 0) < through).length,
-    lagSeconds: Math.max(0, final - through) * chain.blockSeconds,
+    lagSeconds: through > 0 ? Math.max(0, final - through) * chain.blockSeconds : 0,
     movements,
     prices,
     states: recordedStates,

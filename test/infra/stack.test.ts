@@ -72,6 +72,7 @@ const PERMISSIONS: Record<FunctionName, [action: string, resource: string][]> = 
     ['dynamodb:PutItem', 'depositstable'],
     ['dynamodb:UpdateItem', 'depositstable'],
     ['secretsmanager:GetSecretValue', 'Config'],
+    ['sqs:SendMessage', 'DeadLetters'],
   ],
 }
 
@@ -118,8 +119,10 @@ describe.each(STAGES)('%s', (stage) => {
       'AWS::IAM::Policy': CONTRACTS.length,
       'AWS::Events::Rule': RUNS.length,
       'AWS::Logs::LogGroup': CONTRACTS.length + 1,
-      'AWS::Logs::MetricFilter': ENDPOINTS.length,
-      'AWS::CloudWatch::Alarm': CONTRACTS.length + 1,
+      'AWS::Logs::MetricFilter': ENDPOINTS.length + JOBS.length,
+      'AWS::CloudWatch::Alarm': CONTRACTS.length + JOBS.length + 2,
+      'AWS::SQS::Queue': 1,
+      'AWS::SQS::QueuePolicy': 1,
       'AWS::SNS::Topic': 1,
       'AWS::DynamoDB::Table': Object.keys(TABLES).length,
       'AWS::SecretsManager::Secret': 1,
@@ -177,6 +180,7 @@ describe.each(STAGES)('%s', (stage) => {
     expect(ofType('AWS::Lambda::Function')[`${id}Function`]).toEqual({
       Architectures: ['arm64'],
       Code: expect.anything(),
+      ...(isJob && { DeadLetterConfig: { TargetArn: 'DeadLetters' } }),
       Description: contract.summary,
       Environment: expect.anything(),
       Handler: 'index.handler',
@@ -316,6 +320,7 @@ describe.each(STAGES)('%s', (stage) => {
               {
                 Arn: `${idOf(name)}Function`,
                 Id: 'Target0',
+                DeadLetterConfig: { Arn: 'DeadLetters' },
                 Input: JSON.stringify(run),
                 RetryPolicy: { MaximumEventAgeInSeconds: everyMinutes * 60, MaximumRetryAttempts: 1 },
               },
@@ -328,7 +333,8 @@ describe.each(STAGES)('%s', (stage) => {
 
   test.each(CONTRACTS)('%s alarms with what users notice', (name, { impact }) => {
     const alarm = Object.values(ofType('AWS::CloudWatch::Alarm')).filter(
-      ({ AlarmDescription }) => AlarmDescription === impact,
+      ({ AlarmDescription, ...rest }) =>
+        AlarmDescription === impact && JSON.stringify(rest).includes('"Name":"FunctionName"'),
     )
     expect(alarm).toHaveLength(1)
     expect(alarm[0]).toMatchObject({ AlarmActions: ['AlarmsTopic'], TreatMissingData: 'notBreaching' })
@@ -359,6 +365,27 @@ describe.each(STAGES)('%s', (stage) => {
       ]),
       Threshold: 1,
     })
+  })
+
+  test.each(JOBS)('%s alarms when its records fall behind', (name, { impact }) => {
+    const [filter] = Object.values(ofType('AWS::Logs::MetricFilter')).filter(
+      ({ LogGroupName }) => LogGroupName === `${idOf(name)}Logs`,
+    )
+    expect(filter).toMatchObject({
+      MetricTransformations: [{ MetricName: `${name} lag`, MetricValue: '$.report.lagSeconds' }],
+    })
+    const alarms = Object.values(ofType('AWS::CloudWatch::Alarm'))
+    expect(alarms.filter(({ MetricName }) => MetricName === `${name} lag`)).toMatchObject([
+      { AlarmDescription: impact, Statistic: 'Maximum', Threshold: 900, EvaluationPeriods: 3 },
+    ])
+  })
+
+  test('keeps the inputs of runs that failed for good, and alarms', () => {
+    expect(ofType('AWS::SQS::Queue')).toMatchObject({ DeadLetters: { MessageRetentionPeriod: 14 * 86_400 } })
+    const alarms = Object.values(ofType('AWS::CloudWatch::Alarm'))
+    expect(alarms.filter(({ Namespace }) => Namespace === 'AWS/SQS')).toMatchObject([
+      { MetricName: 'ApproximateNumberOfMessagesVisible', Threshold: 1, AlarmActions: ['AlarmsTopic'] },
+    ])
   })
 
   test('tells the API address and nothing else', () => {
