@@ -116,18 +116,30 @@ type Step = {
 }
 
 function planSteps(checkpoint: Checkpoint, vaults: readonly Vault[], final: number): Step[] {
-  // Before the first run the chain starts where its oldest vault does.
-  const through = checkpoint.through ?? Math.min(...vaults.map(({ firstBlock }) => firstBlock - 1))
-  const current = vaults.filter((vault) => progressOf(checkpoint, vault).through === through)
-  const behind = vaults.filter((vault) => progressOf(checkpoint, vault).through < through).slice(0, BEHIND_PER_RUN)
+  const through = startOf(checkpoint, vaults)
+  const readThrough = (vault: Vault) => progressOf(checkpoint, vault).through
   const step = (ofVaults: readonly Vault[], after: number, last: number, isCurrent: boolean): Step[] => {
     const to = Math.min(last, after + LONGEST_RANGE)
     return ofVaults.length > 0 && to > after ? [{ vaults: ofVaults, from: after + 1, to, isCurrent }] : []
   }
-  return [
-    ...step(current, through, final, true),
-    ...behind.flatMap((vault) => step([vault], progressOf(checkpoint, vault).through, through, false)),
-  ]
+  const current = step(
+    vaults.filter((vault) => readThrough(vault) >= through),
+    through,
+    final,
+    true,
+  )
+  // To where the others are after this run, or they would be one step behind for ever; a node that lags knows less.
+  const target = current[0]?.to ?? Math.min(through, final)
+  const behind = vaults.filter((vault) => readThrough(vault) < through)
+  // Others in each run, so that some whose past cannot be read do not hold up the rest.
+  const first = behind.length > 0 ? Math.abs(final) % behind.length : 0
+  const helped = [...behind.slice(first), ...behind.slice(0, first)].slice(0, BEHIND_PER_RUN)
+  return [...current, ...helped.flatMap((vault) => step([vault], readThrough(vault), target, false))]
+}
+
+/** The block through which the vaults that have caught up are read; before the first run the one before the oldest vault. */
+function startOf({ through }: Checkpoint, vaults: readonly Vault[]): number {
+  return through ?? Math.min(...vaults.map(({ firstBlock }) => firstBlock - 1))
 }
 
 function progressOf({ vaults, through }: Checkpoint, { address, firstBlock }: Vault): VaultProgress {
