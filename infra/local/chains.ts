@@ -41,8 +41,6 @@ export async function startChain(options: {
   const { chainId, blockSeconds, port = 0, startsAt } = options
   const multicall = compiledContract('Multicall3')
   const args = ['--chain-id', chainId, '--port', port, '--gas-limit', BLOCK_GAS_LIMIT, '--order', 'fifo']
-  // Otherwise the states of old blocks go to the disk, a gigabyte for some thousand blocks, and stay there.
-  args.push('--max-persisted-states', 0)
   if (startsAt !== undefined) args.push('--timestamp', startsAt)
   const anvil = spawn(
     '/bin/sh',
