@@ -106,23 +106,34 @@ function lagoonParts(vault: Described) {
 /** How many blocks one request looks at. */
 const PROBES = 24
 
-/** The first block at whose end the contract has code, by narrowing down; null where a block's state is not kept. */
+/**
+ * The first block at whose end the contract has code, by narrowing down; null where a block's state is not kept. Looks
+ * back from the last block at first, so that nodes that keep recent states alone tell of recent contracts.
+ */
 async function findFirstBlock(reader: ChainReader, address: Address, last: number): Promise<number | null> {
+  const hasCode = async (blocks: readonly number[]): Promise<(boolean | null)[]> => {
+    const outcomes = await reader.request(
+      blocks.map((block) => ({ method: 'eth_getCode', params: [address, numberToHex(block)] })),
+    )
+    return outcomes.map((outcome) => ('result' in outcome && isHex(outcome.result) ? outcome.result !== '0x' : null))
+  }
   let without = -1
   let withCode = last
+  let isFirst = true
   while (withCode - without > 1) {
     const width = withCode - without
-    const offsets = Array.from({ length: PROBES }, (_, i) => without + Math.floor((width * (i + 1)) / (PROBES + 1)))
+    const offsets = isFirst
+      ? Array.from({ length: Math.ceil(Math.log2(width)) }, (_, i) => last - 2 ** i)
+      : Array.from({ length: PROBES }, (_, i) => without + Math.floor((width * (i + 1)) / (PROBES + 1)))
     const probes = [...new Set(offsets)].filter((block) => block > without && block < withCode)
-    const outcomes = await reader.request(
-      probes.map((block) => ({ method: 'eth_getCode', params: [address, numberToHex(block)] })),
-    )
+    const answers = await hasCode(probes)
     for (const [index, block] of probes.entries()) {
-      const outcome = outcomes[index]
-      if (!outcome || !('result' in outcome) || !isHex(outcome.result)) return null
-      if (outcome.result === '0x') without = Math.max(without, block)
-      else withCode = Math.min(withCode, block)
+      if (answers[index] === false) without = Math.max(without, block)
+      if (answers[index] === true) withCode = Math.min(withCode, block)
     }
+    // What is not kept does not matter where the contract is younger.
+    if (probes.some((block, index) => answers[index] === null && block > without && block < withCode)) return null
+    isFirst = false
   }
   return withCode
 }
