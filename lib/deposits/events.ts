@@ -21,7 +21,7 @@ const vaultEvents = parseAbi([
 export const VAULT_EVENT_TOPICS: readonly Hash[] = vaultEvents.map(toEventSelector)
 
 /** Where an event stands on its chain; `timestamp` in seconds since 1970. */
-export type ChainPosition = {
+type ChainPosition = {
   readonly chainId: number
   readonly blockNumber: bigint
   readonly logIndex: number

@@ -2,7 +2,7 @@ import type { LiveAccount } from './account.ts'
 import type { Movement } from './movement.ts'
 
 /** What became of a deposit. */
-export type DepositStatus = 'pending' | 'claimable' | 'completed' | 'cancelled'
+type DepositStatus = 'pending' | 'claimable' | 'completed' | 'cancelled'
 
 type DepositMovement = Extract<Movement, { kind: 'deposit' }>
 

@@ -32,7 +32,7 @@ export type Posted = {
 }
 
 /** What these shares are worth by the ledger, in the asset's smallest unit; null before there is a price. */
-export function shareValue(vault: LedgerVault, { assets, supply }: Ledger, shares: bigint): bigint | null {
+function shareValue(vault: LedgerVault, { assets, supply }: Ledger, shares: bigint): bigint | null {
   // Lagoon, as OpenZeppelin's ERC-4626, counts one unit of assets and 10^offset shares that are nobody's.
   if (vault.kind === 'lagoon') return (shares * (assets + 1n)) / (supply + 10n ** decimalsOffset(vault))
   return supply === 0n ? null : (shares * assets) / supply
