@@ -1,9 +1,9 @@
 import type { Address } from 'viem'
 import { erc20Abi } from '../chain/erc20.ts'
-import { joinQueries, mapQuery, type Query, query, type Reads } from '../chain/reader.ts'
+import { type ChainReader, joinQueries, mapQuery, type Query, query, type Reads } from '../chain/reader.ts'
 import { known, view } from '../chain/view.ts'
 import { erc4626Abi, lagoonAbi } from '../vaults/abi.ts'
-import { lagoonAccount } from '../vaults/lagoon.ts'
+import { lagoonAccount, lastRedeemRequestSlot, readSettled, tellsAmount } from '../vaults/lagoon.ts'
 import type { Vault } from '../vaults/vault.ts'
 
 /** What one user has in a vault at one block, in the smallest units of asset and share. */
@@ -24,15 +24,18 @@ export type LiveAccount = {
   readonly worth: (shares: bigint) => bigint
 }
 
-/** What the recorded movements say of the user's open request: for when the vault does not tell its shares. */
-export type OpenRequest = { readonly requestId: bigint; readonly assets: bigint }
+/** What was read of an account, and how to read what its vault does not tell: a request more, of the same block. */
+export type AccountReading = {
+  readonly account: LiveAccount
+  readonly complete?: (reader: ChainReader, at: bigint) => Promise<LiveAccount>
+}
 
 /** More digits of the price than one unit of the asset has. */
 const PRECISION = 10n ** 18n
 
 /** What a user has in a vault. Its parsing throws `upstream_bad_answer` when the vault does not tell an amount. */
-export function liveAccount(vault: Vault, user: Address, open: OpenRequest | undefined): Query<LiveAccount> {
-  return vault.kind === 'lagoon' ? inLagoon(vault, user, open) : inErc4626(vault, user)
+export function liveAccount(vault: Vault, user: Address): Query<AccountReading> {
+  return vault.kind === 'lagoon' ? inLagoon(vault, user) : mapQuery(inErc4626(vault, user), (account) => ({ account }))
 }
 
 function inErc4626({ address, shareToken, shareDecimals }: Vault, user: Address): Query<LiveAccount> {
@@ -59,38 +62,54 @@ function inErc4626({ address, shareToken, shareDecimals }: Vault, user: Address)
   })
 }
 
-function inLagoon(vault: Vault, user: Address, open: OpenRequest | undefined): Query<LiveAccount> {
+function inLagoon(vault: Vault, user: Address): Query<AccountReading> {
   const { address, shareDecimals, assetDecimals } = vault
   const views = {
-    settledShares: view(address, lagoonAbi, 'convertToShares', [open?.assets ?? 0n, open?.requestId ?? 0n]),
     pendingRedeemShares: view(address, lagoonAbi, 'pendingRedeemRequest', [0n, user]),
-    claimableRedeemShares: view(address, lagoonAbi, 'claimableRedeemRequest', [0n, user]),
+    redeemableShares: view(address, lagoonAbi, 'claimableRedeemRequest', [0n, user]),
     maxWithdraw: view(address, lagoonAbi, 'maxWithdraw', [user]),
   }
-  const more = query({ address, slots: {}, views } satisfies Reads, ({ answers }) => answers)
-  return mapQuery(joinQueries(lagoonAccount(vault, user), more), ([{ account, vault: lagoon }, answers]) => {
-    const { state } = lagoon
-    const redeemable = known(answers.claimableRedeemShares)
+  const slots = { lastRedeemRequestId: lastRedeemRequestSlot(user) }
+  const more = query({ address, slots, views } satisfies Reads, (reading) => reading)
+  return mapQuery(joinQueries(lagoonAccount(vault, user), more), ([{ account, vault: lagoon }, { words, answers }]) => {
+    const { state, version } = lagoon
+    const redeemableShares = known(answers.redeemableShares)
     const assets = known(state.totalAssets) + 1n
     const supply = known(state.totalSupply) + 10n ** BigInt(Math.max(0, shareDecimals - assetDecimals))
-    const worth = (shares: bigint) => (shares * assets) / supply
-    return {
+    // Version 0.1, which has no version(), means the worth of the wallet by it.
+    const maxWithdraw = version === undefined ? undefined : answers.maxWithdraw
+    const live: LiveAccount = {
       pendingAssets: account.pendingAssets,
       claimableAssets: account.claimableAssets,
-      // Where the vault does not tell, the rate of the request itself does.
-      claimableShares: account.claimableShares ?? known(answers.settledShares),
+      claimableShares: account.claimableAssets === 0n ? 0n : (account.claimableShares ?? 0n),
       shares: account.shares,
       pendingRedeemShares: known(answers.pendingRedeemShares),
-      claimableRedeemAssets: tellsAssets(answers.maxWithdraw, redeemable) ? answers.maxWithdraw : worth(redeemable),
+      // A closed vault counts the shares in the wallet, which need no request any more.
+      claimableRedeemAssets: redeemableShares > 0n && tellsAmount(maxWithdraw, redeemableShares) ? maxWithdraw : 0n,
       depositEpochId: state.depositEpochId ?? null,
       isTotalAssetsValid: state.isTotalAssetsValid ?? null,
       sharePrice: known(state.sharePrice),
-      worth,
+      worth: (shares) => (shares * assets) / supply,
     }
-  })
-}
+    const tellsAll =
+      (account.claimableAssets === 0n || account.claimableShares !== undefined) &&
+      (redeemableShares === 0n || tellsAmount(maxWithdraw, redeemableShares))
+    if (tellsAll) return { account: live }
 
-/** A paused vault answers 0, version 0.1 the largest integer. */
-function tellsAssets(maxWithdraw: bigint | undefined, redeemableShares: bigint): maxWithdraw is bigint {
-  return maxWithdraw !== undefined && maxWithdraw < 2n ** 255n && (maxWithdraw > 0n || redeemableShares === 0n)
+    const { claimableAssets, lastDepositRequestId } = account
+    const lastRedeemRequestId = Number(words.lastRedeemRequestId & (2n ** 40n - 1n))
+    const settled = {
+      account: user,
+      claimableAssets,
+      lastDepositRequestId,
+      redeemableShares,
+      lastRedeemRequestId,
+      version,
+    }
+    const complete = async (reader: ChainReader, at: bigint): Promise<LiveAccount> => {
+      const { claimableShares, redeemableAssets } = await readSettled(reader, vault, settled, at)
+      return { ...live, claimableShares, claimableRedeemAssets: redeemableAssets }
+    }
+    return { account: live, complete }
+  })
 }

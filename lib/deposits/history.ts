@@ -65,7 +65,7 @@ export function depositEntries(movements: readonly Movement[], live: LiveAccount
 }
 
 /** The requests that can still be pending or claimable: those with the last id that were not taken back. */
-export function openDeposits(movements: readonly Movement[]): DepositMovement[] {
+function openDeposits(movements: readonly Movement[]): DepositMovement[] {
   const cancelled = cancelledDeposits(movements)
   const requests = movements
     .filter((movement) => movement.kind === 'deposit')

@@ -32,6 +32,7 @@ export const lagoonAbi = parseAbi([
   'function claimableRedeemRequest(uint256 requestId, address controller) view returns (uint256 shares)',
   'function maxWithdraw(address controller) view returns (uint256 assets)',
   'function convertToShares(uint256 assets, uint256 requestId) view returns (uint256 shares)',
+  'function convertToAssets(uint256 shares, uint256 requestId) view returns (uint256 assets)',
   'function isTotalAssetsValid() view returns (bool)',
   'function isWhitelisted(address account) view returns (bool)',
   'function isAllowed(address account) view returns (bool)',
