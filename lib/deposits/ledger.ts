@@ -23,12 +23,15 @@ export const EMPTY_LEDGER: Ledger = { assets: 0n, supply: 0n }
 
 type LedgerVault = Pick<Vault, 'kind' | 'address' | 'pendingSilo' | 'assetDecimals' | 'shareDecimals'>
 
+/** A price and the block that told it. */
+type RecordedPrice = PricePoint & { readonly blockNumber: bigint }
+
 /** What a vault's events led to: its ledger after them, and what happened to whom at which price. */
 export type Posted = {
   readonly ledger: Ledger
   readonly movements: readonly Movement[]
-  /** The price after each transaction that tells it: a valuation or settlement of Lagoon's, a trade with others. */
-  readonly prices: readonly PricePoint[]
+  /** The price after each block that tells it: by a valuation or settlement of Lagoon's, by a trade with others. */
+  readonly prices: readonly RecordedPrice[]
 }
 
 /** What these shares are worth by the ledger, in the asset's smallest unit; null before there is a price. */
@@ -42,7 +45,7 @@ function shareValue(vault: LedgerVault, { assets, supply }: Ledger, shares: bigi
 export function postEvents(vault: LedgerVault, before: Ledger, events: readonly VaultEvent[]): Posted {
   let ledger = before
   const movements: Movement[] = []
-  const prices = new Map<string, PricePoint>()
+  const prices = new Map<bigint, RecordedPrice>()
   for (const [index, event] of events.entries()) {
     const sameTransaction = (other: VaultEvent) => other.position.transactionHash === event.position.transactionHash
     const near = events.slice(Math.max(0, index - NEAR), index + NEAR).filter(sameTransaction)
@@ -50,7 +53,8 @@ export function postEvents(vault: LedgerVault, before: Ledger, events: readonly 
     movements.push(...movementsOf(vault, ledger, event, near))
     if (tellsPrice(vault, event)) {
       const price = shareValue(vault, ledger, 10n ** BigInt(vault.shareDecimals))
-      if (price !== null) prices.set(event.position.transactionHash, { price, timestamp: event.position.timestamp })
+      const { blockNumber, timestamp } = event.position
+      if (price !== null) prices.set(blockNumber, { price, timestamp, blockNumber })
     }
   }
   return { ledger, movements, prices: [...prices.values()] }
@@ -67,10 +71,19 @@ function tellsPrice({ kind, assetDecimals }: LedgerVault, event: VaultEvent): bo
 const NEAR = 12
 const REPRICING: ReadonlySet<string> = new Set(['TotalAssetsUpdated', 'SettleDeposit', 'SettleRedeem'])
 
+/** The smallest trade that tells a price: to a millionth. */
+const PRECISE = 1_000_000n
+
+function isPrecise({ assets, supply }: Ledger): boolean {
+  return assets >= PRECISE && supply >= PRECISE
+}
+
 function post(vault: LedgerVault, ledger: Ledger, event: VaultEvent, near: readonly VaultEvent[]): Ledger {
   if (vault.kind === 'erc4626') {
-    const traded = event.eventName === 'Deposit' || event.eventName === 'Withdraw'
-    return traded && event.args.shares > 0n ? { assets: event.args.assets, supply: event.args.shares } : ledger
+    if (event.eventName !== 'Deposit' && event.eventName !== 'Withdraw') return ledger
+    const trade = { assets: event.args.assets, supply: event.args.shares }
+    // Anybody may trade a few units, whose ratio is far from the price.
+    return isPrecise(trade) || (!isPrecise(ledger) && trade.supply > 0n) ? trade : ledger
   }
   const { assets, supply } = ledger
   switch (event.eventName) {

@@ -61,11 +61,15 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
     },
 
     /** Records what one whole share of a vault was worth at moments; the number of moments not recorded before. */
-    async recordPrices(vault: VaultKey, prices: readonly PricePoint[]): Promise<number> {
-      const items = prices.map((point) => ({
+    async recordPrices(
+      vault: VaultKey,
+      prices: readonly (PricePoint & { readonly blockNumber?: bigint })[],
+    ): Promise<number> {
+      const items = prices.map(({ price, timestamp, blockNumber = 0n }) => ({
         pk: vaultPartition(vault),
-        sk: priceSort(point.timestamp),
-        ...PriceItem.encode(point),
+        // Some chains have several blocks in a second; the last of them tells the price after it.
+        sk: `${priceSort(timestamp)}#${blockNumber.toString().padStart(12, '0')}`,
+        ...PriceItem.encode({ price, timestamp }),
       }))
       return await createAll(items, create)
     },
@@ -94,7 +98,7 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
         )
         return z.array(PriceItem).parse(items ?? [])[0]
       }
-      const before = await one('sk BETWEEN :first AND :at', { ':first': 'PRICE#', ':at': priceSort(at) }, false)
+      const before = await one('sk BETWEEN :first AND :at', { ':first': 'PRICE#', ':at': `${priceSort(at)}#~` }, false)
       return before ?? (await one('begins_with(sk, :price)', { ':price': 'PRICE#' }, true))
     },
 
