@@ -469,12 +469,16 @@ describe('The history', () => {
             cursor = body.nextCursor
             for (let i = 0; i < inserts; i += 1) await sync.act(ALICE.address, 'deposit', 1_000n, ALICE.address)
           }
-          expect(seen).toEqual(start.slice(0, seen.length))
+          expect(new Set(seen).size).toBe(seen.length)
+          // What one chain's clock puts behind another's last deposit comes in its place.
+          const known = seen.filter((id) => start.includes(id))
+          expect(known).toEqual(start.slice(0, known.length))
         },
       ),
       { numRuns: 8 },
     )
-    expect(idsOf((await views.deposits(ALICE.address, '?limit=100')).body).slice(-before.length)).toEqual(before)
+    const after = idsOf((await views.deposits(ALICE.address, '?limit=100')).body)
+    expect(after.filter((id) => before.includes(id))).toEqual(before)
   })
 
   test('knows a cursor only for the list that it was given for', async ({ service, busy: { key, views, vaults } }) => {
