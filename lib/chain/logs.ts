@@ -60,26 +60,22 @@ export function parseResult<Schema extends z.ZodType>(
   return parsed.data
 }
 
-/** Nodes limit how many blocks one call may ask for; the next smaller range is tried where one refuses. */
-const RANGES = [10_000n, 1_000n]
+/** Nodes limit how many blocks one call may ask for, or events; the next smaller range is tried where one refuses. */
+const RANGES = [10_000n, 1_000n, 100n, 10n, 1n] as const
+/** No node limits calls to fewer blocks than this: one that refuses several such calls, and all, has another reason. */
+const SMALLEST_LIMIT = 1_000n
 
 /**
- * All events of the filter in these blocks, both ends included, in order. One round trip, and another one where the
+ * All events of the filter in these blocks, both ends included, in order. One round trip, and others where the
  * node refuses the larger ranges; nothing is ever skipped. Throws `upstream_*`.
  */
 export async function readLogs(rpc: Rpc, filter: LogFilter, from: bigint, to: bigint): Promise<Log[]> {
-  return readRanges(rpc, filter, [[from, to]], RANGES)
+  return readRanges(rpc, filter, [[from, to]], RANGES[0])
 }
 
 type Range = readonly [from: bigint, to: bigint]
 
-async function readRanges(
-  rpc: Rpc,
-  filter: LogFilter,
-  ranges: readonly Range[],
-  [size, ...smaller]: readonly bigint[],
-): Promise<Log[]> {
-  if (size === undefined) throw new AppError('upstream_bad_answer', { cause: new Error('a range of logs was refused') })
+async function readRanges(rpc: Rpc, filter: LogFilter, ranges: readonly Range[], size: bigint): Promise<Log[]> {
   const pieces = ranges.flatMap((range) => split(range, size))
   if (pieces.length === 0) return []
   const outcomes = await rpc(
@@ -88,14 +84,22 @@ async function readRanges(
       params: [{ ...filter, fromBlock: numberToHex(from), toBlock: numberToHex(to) }],
     })),
   )
+  const areAllRefused = outcomes.every((outcome) => 'error' in outcome)
+  if (areAllRefused && pieces.length > 1 && size <= SMALLEST_LIMIT) throw refused()
   const read = await Promise.all(
     outcomes.map((outcome, index) => {
       const piece = pieces[index]
-      if ('error' in outcome && piece) return readRanges(rpc, filter, [piece], smaller)
-      return parseResult(z.array(Log), outcome)
+      if (!('error' in outcome) || !piece) return parseResult(z.array(Log), outcome)
+      const smaller = RANGES.find((range) => range < piece[1] - piece[0] + 1n)
+      if (smaller === undefined) throw refused()
+      return readRanges(rpc, filter, [piece], smaller)
     }),
   )
   return read.flat()
+}
+
+function refused(): AppError {
+  return new AppError('upstream_bad_answer', { cause: new Error('a range of logs was refused') })
 }
 
 function split([from, to]: Range, size: bigint): Range[] {

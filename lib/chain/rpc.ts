@@ -31,6 +31,8 @@ const MAX_JITTER_MS = 100
 /** The share of the deadline that the first try may use when there is another URL for a second one. */
 const FIRST_TRY_SHARE = 0.55
 const RATE_LIMIT_CODES = [429, -32005, -32016, -32029, -32090]
+/** What nodes say, some of them with the code of a rate limit, of a call for events that must be asked in parts. */
+const TOO_MANY_EVENTS = /\bresults\b|\brange\b|\bresponse size\b|\bmore than \d+ (logs|events)\b/i
 
 const Answer = z.array(
   z.object({
@@ -82,7 +84,8 @@ async function postBatch(
     if (!item) throw failed('upstream_bad_answer', 'a call has no answer')
     if (!item.error) return { result: item.result }
     const { code, message } = item.error
-    if (RATE_LIMIT_CODES.includes(code) || /rate.?limit|too many requests/i.test(message)) {
+    const isRateLimit = RATE_LIMIT_CODES.includes(code) || /rate.?limit|too many requests/i.test(message)
+    if (isRateLimit && !TOO_MANY_EVENTS.test(message)) {
       throw failed('upstream_unavailable', 'rate limited')
     }
     return { error: { code } }

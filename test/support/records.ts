@@ -1,4 +1,4 @@
-import { ScanCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
+import { DeleteCommand, PutCommand, ScanCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import { type Address, numberToHex } from 'viem'
 import { handler } from '../../functions/jobs/refresh-chain/handler.ts'
 import { localConfig } from '../../infra/local/dynamo.ts'
@@ -62,6 +62,16 @@ export async function scanRecords(service: Service): Promise<Map<string, Record<
     ExclusiveStartKey = page.LastEvaluatedKey
   } while (ExclusiveStartKey)
   return records
+}
+
+/** Makes the records those of an earlier scan again; leases are left out. */
+export async function restoreRecords(service: Service, earlier: ReadonlyMap<string, Record<string, unknown>>) {
+  const client = clientOf(service)
+  const TableName = service.backends.dynamo.tableNames.deposits
+  for (const [key, { pk, sk }] of await scanRecords(service)) {
+    if (!earlier.has(key)) await client.send(new DeleteCommand({ TableName, Key: { pk, sk } }))
+  }
+  for (const Item of earlier.values()) await client.send(new PutCommand({ TableName, Item }))
 }
 
 /** Lets the lease of a run that was killed run out. */
