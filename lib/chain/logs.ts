@@ -62,8 +62,8 @@ export function parseResult<Schema extends z.ZodType>(
 
 /** Nodes limit how many blocks one call may ask for, or events; the next smaller range is tried where one refuses. */
 const RANGES = [10_000n, 1_000n, 100n, 10n, 1n] as const
-/** No node limits calls to fewer blocks than this: one that refuses several such calls, and all, has another reason. */
-const SMALLEST_LIMIT = 1_000n
+/** A node that refuses as many calls for as few blocks, and all of them, has another reason. */
+const REFUSED = { calls: 10, blocks: 1_000n }
 
 /**
  * All events of the filter in these blocks, both ends included, in order. One round trip, and others where the
@@ -85,9 +85,10 @@ async function readRanges(rpc: Rpc, filter: LogFilter, ranges: readonly Range[],
     })),
   )
   const areAllRefused = outcomes.every((outcome) => 'error' in outcome)
-  if (areAllRefused && pieces.length > 1 && size <= SMALLEST_LIMIT) throw refused()
+  if (areAllRefused && pieces.length >= REFUSED.calls && size <= REFUSED.blocks) throw refused()
   const read = await Promise.all(
-    outcomes.map((outcome, index) => {
+    // Async, so that one piece's failure leaves no other piece's unhandled.
+    outcomes.map(async (outcome, index) => {
       const piece = pieces[index]
       if (!('error' in outcome) || !piece) return parseResult(z.array(Log), outcome)
       const smaller = RANGES.find((range) => range < piece[1] - piece[0] + 1n)
