@@ -14,6 +14,9 @@ import { contract as assetlinks } from './system/assetlinks/contract.ts'
 import { contract as health } from './system/health/contract.ts'
 import { contract as openapi } from './system/openapi/contract.ts'
 import { contract as unknownRoute } from './system/unknown-route/contract.ts'
+import { contract as userDeposits } from './users/deposits/contract.ts'
+import { contract as userPosition } from './users/position/contract.ts'
+import { contract as userPositions } from './users/positions/contract.ts'
 import { contract as claim } from './vaults/claim/contract.ts'
 import { contract as crossChainStatus } from './vaults/cross-chain-status/contract.ts'
 import { contract as deposit } from './vaults/deposit/contract.ts'
@@ -36,6 +39,9 @@ export const endpoints = {
   'vaults/claim': claim,
   'vaults/deposit-status': depositStatus,
   'vaults/cross-chain-status': crossChainStatus,
+  'users/positions': userPositions,
+  'users/position': userPosition,
+  'users/deposits': userDeposits,
   'system/health': health,
   'system/openapi': openapi,
   'system/apple-app-site-association': appleAppSiteAssociation,

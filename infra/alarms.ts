@@ -5,10 +5,14 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
 import { FilterPattern } from 'aws-cdk-lib/aws-logs'
 import { Topic } from 'aws-cdk-lib/aws-sns'
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions'
+import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import type { JobContract } from '../lib/lambda/contract.ts'
 import type { FunctionName } from './functions.ts'
 import type { ServiceFunction } from './service-function.ts'
+
+/** After so long behind, records are no longer what users take for the present. */
+const LONGEST_LAG_SECONDS = 15 * 60
 
 type Condition = { readonly metric: IMetric; readonly threshold: number; readonly periods?: number }
 
@@ -48,6 +52,27 @@ export class Alarms extends Construct {
     const minutes = Math.max(5, everyMinutes)
     const metric = lambda.metricErrors({ period: Duration.minutes(minutes) })
     this.#alarm(name, impact, { metric, threshold: Math.min(3, Math.floor(minutes / everyMinutes)) })
+  }
+
+  /** Alarms when the records of a job fall behind what happened on a chain. */
+  onLag(name: FunctionName, { logGroup }: ServiceFunction, impact: string): void {
+    const lag = logGroup.addMetricFilter('Lag', {
+      filterPattern: FilterPattern.exists('$.report.lagSeconds'),
+      metricNamespace: Stack.of(this).stackName,
+      metricName: `${name} lag`,
+      metricValue: '$.report.lagSeconds',
+    })
+    const metric = lag.metric({ statistic: 'Maximum', period: Duration.minutes(5) })
+    this.#alarm(`${name} lag`, impact, { metric, threshold: LONGEST_LAG_SECONDS, periods: 3 })
+  }
+
+  /** Alarms when runs failed for good: their inputs wait in the queue to be looked at. */
+  onDeadLetters(queue: Queue): void {
+    const metric = queue.metricApproximateNumberOfMessagesVisible({ period: Duration.minutes(5), statistic: 'Maximum' })
+    this.#alarm('dead letters', 'Runs of a job failed for good; the queue holds their inputs.', {
+      metric,
+      threshold: 1,
+    })
   }
 
   /** Alarms when more than one request in twenty fails, for a quarter of an hour. */

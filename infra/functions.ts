@@ -44,7 +44,7 @@ type Grants<Name extends FunctionName> = {
 /** What each function does with the tables that its contract asks for, and so may do. */
 export const GRANTS = {
   // Whoever asks who calls needs one query of the client's partition.
-  'vaults/list': { clients: ['Query'], deposits: ['BatchGetItem'] },
+  'vaults/list': { clients: ['Query'], deposits: ['BatchGetItem', 'GetItem'] },
   'vaults/deposit': { clients: ['Query'] },
   'vaults/claim': { clients: ['Query'] },
   'vaults/deposit-status': { clients: ['Query'] },
@@ -64,8 +64,15 @@ export const GRANTS = {
   'auth/wallets-unlink': { clients: ['Query'], users: ['GetItem', 'UpdateItem'] },
   'system/apple-app-site-association': {},
   'system/assetlinks': {},
+  // A user's movements or a vault's prices are one query, a chain's checkpoint one item.
+  'users/positions': { clients: ['Query'], deposits: ['Query', 'GetItem'] },
+  'users/position': { clients: ['Query'], deposits: ['Query', 'GetItem'] },
+  'users/deposits': { clients: ['Query'], deposits: ['Query', 'GetItem'] },
   'system/health': {},
   'system/openapi': {},
   'system/unknown-route': {},
-  'jobs/refresh-chain': { clients: ['Query byChain'], deposits: ['PutItem'] },
+  'jobs/refresh-chain': {
+    clients: ['Query byChain'],
+    deposits: ['Query', 'Query openTransfers', 'GetItem', 'PutItem', 'UpdateItem'],
+  },
 } as const satisfies { readonly [Name in FunctionName]: Grants<Name> }

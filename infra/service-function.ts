@@ -11,6 +11,7 @@ import {
   Tracing,
 } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
+import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { writeBundle } from './bundling.ts'
 import type { FunctionName } from './functions.ts'
@@ -24,6 +25,8 @@ export type FunctionSettings = {
   readonly timeout: Duration
   /** How failed runs are tried again, where nobody waits for an answer. */
   readonly retries?: Pick<EventInvokeConfigOptions, 'retryAttempts' | 'maxEventAge'>
+  /** Where the input of a run goes that failed for good. */
+  readonly deadLetters?: Queue
   readonly logs: { readonly retention: RetentionDays; readonly removalPolicy: RemovalPolicy }
 }
 
@@ -49,6 +52,7 @@ export class ServiceFunction extends Construct {
       memorySize: settings.memoryMiB,
       timeout: settings.timeout,
       ...settings.retries,
+      ...(settings.deadLetters && { deadLetterQueue: settings.deadLetters }),
       environment: { ...settings.variables, NODE_OPTIONS: '--enable-source-maps' },
       role,
       logGroup: this.logGroup,

@@ -5,6 +5,7 @@ import { LambdaFunction as FunctionTarget } from 'aws-cdk-lib/aws-events-targets
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
+import { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
 import type { EndpointContract, JobContract } from '../lib/lambda/contract.ts'
 import { Alarms } from './alarms.ts'
@@ -22,7 +23,7 @@ import { type FunctionSettings, ServiceFunction } from './service-function.ts'
 import { TABLES, type TableDefinition, type TableKey, tableName } from './tables.ts'
 
 type Contract = EndpointContract | JobContract
-type Work = Pick<FunctionSettings, 'memoryMiB' | 'timeout' | 'retries'>
+type Work = Pick<FunctionSettings, 'memoryMiB' | 'timeout' | 'retries' | 'deadLetters'>
 
 const ENDPOINT_WORK: Work = {
   // One whole vCPU. A request runs on one thread: less would stretch cold starts, more would buy nothing.
@@ -79,11 +80,18 @@ export class ServiceStack extends Stack {
       api.route(contract, deployed.lambda)
       alarms.onEndpoint(name, deployed, contract.impact)
     }
+    const deadLetters = new Queue(this, 'DeadLetters', {
+      enforceSSL: true,
+      retentionPeriod: Duration.days(14),
+      removalPolicy: this.#removalPolicy(),
+    })
     for (const [name, contract] of JOBS) {
-      const deployed = this.#deploy(name, contract, jobWork(contract))
-      this.#schedule(contract, deployed)
+      const deployed = this.#deploy(name, contract, { ...jobWork(contract), deadLetters })
+      this.#schedule(contract, deployed, deadLetters)
       alarms.onJob(name, deployed, contract)
+      alarms.onLag(name, deployed, contract.impact)
     }
+    alarms.onDeadLetters(deadLetters)
     alarms.onApi(api.stage)
 
     new CfnOutput(this, 'ApiUrl', { value: api.url })
@@ -189,7 +197,11 @@ export class ServiceStack extends Stack {
 
   // No reserved concurrency: the runs of different inputs then never wait for each other, and a new account, which may
   // run ten functions at a time, has none to reserve. One input's runs do not overlap, by their time-out.
-  #schedule({ summary, runs, everyMinutes }: JobContract, { lambda, node }: ServiceFunction): void {
+  #schedule(
+    { summary, runs, everyMinutes }: JobContract,
+    { lambda, node }: ServiceFunction,
+    deadLetterQueue: Queue,
+  ): void {
     for (const run of runs) {
       new Rule(this, `${node.id} ${JSON.stringify(run)}`, {
         description: summary,
@@ -197,6 +209,7 @@ export class ServiceStack extends Stack {
         targets: [
           new FunctionTarget(lambda, {
             event: RuleTargetInput.fromObject(run),
+            deadLetterQueue,
             retryAttempts: 1,
             maxEventAge: Duration.minutes(everyMinutes),
           }),

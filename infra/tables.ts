@@ -24,7 +24,12 @@ export const TABLES = {
     // Sorted by `sk`, the entries that several clients have for one vault stand together.
     indexes: [{ name: 'byChain', partitionKey: { name: 'vaultChainId', type: 'N' }, sortKey: SK }],
   },
-  deposits: { partitionKey: PK, sortKey: SK, indexes: [] },
+  deposits: {
+    partitionKey: PK,
+    sortKey: SK,
+    // Transfers whose last answer is still to come, by the chain that they started on.
+    indexes: [{ name: 'openTransfers', partitionKey: { name: 'openOnChain', type: 'N' }, sortKey: PK }],
+  },
   users: {
     partitionKey: PK,
     sortKey: SK,

@@ -42,6 +42,16 @@ export const Amount = z.codec(
   },
 )
 
+/** A whole number of either sign: decimal digits, with a minus before those below zero. */
+export const SignedAmount = z.codec(z.string().meta({ pattern: '^(0|-?[1-9][0-9]{0,77})$' }), z.bigint(), {
+  decode: (text, context) => {
+    if (/^(0|-?[1-9]\d{0,77})$/.test(text)) return BigInt(text)
+    context.issues.push({ code: 'custom', message: 'must be a string of decimal digits', input: text })
+    return z.NEVER
+  },
+  encode: (amount) => amount.toString(),
+})
+
 /** An Amount above zero. */
 export const PositiveAmount = Amount.refine((amount) => amount > 0n, 'must be positive')
 

@@ -299,6 +299,20 @@ export const ERRORS = {
     message: 'Give which of the deposits of the transaction is meant, counting from 0.',
   },
 
+  // What users have
+  position_not_found: {
+    status: 404,
+    error: 'Position not found',
+    message: 'The user never had anything in this vault.',
+  },
+  invalid_limit: { status: 400, error: 'Invalid limit', message: 'Give a number from 1 to 100.' },
+  invalid_cursor: {
+    status: 400,
+    error: 'Invalid cursor',
+    message: 'Give the nextCursor of the page before, with the same filters.',
+  },
+  invalid_status: { status: 400, error: 'Invalid status', message: 'Give pending, claimable, completed or cancelled.' },
+
   // Trouble elsewhere
   upstream_bad_answer: {
     status: 502,
@@ -318,6 +332,12 @@ export const ERRORS = {
   },
 
   // Trouble here
+  service_unavailable: {
+    status: 503,
+    error: 'Service unavailable',
+    message: 'We cannot answer at the moment. Try again shortly.',
+    retryAfterSeconds: 5,
+  },
   timed_out: { status: 504, error: 'Request timed out', message: 'The request took too long. Try again.' },
   internal: {
     status: 500,

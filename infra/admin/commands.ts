@@ -116,6 +116,12 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       poolId: text(100)
         .optional()
         .register(optionHelp, { value: 'text', meaning: 'Its id in answers; <chain>-<address> unless given' }),
+      firstBlock: z.coerce
+        .number()
+        .int()
+        .nonnegative()
+        .optional()
+        .register(optionHelp, { value: 'number', meaning: 'Where its past starts, if its node does not tell' }),
     }),
     async (admin, { client, chain, ...rest }) => {
       const { vault, version } = await addVault(admin, { clientId: client, chainId: chain, ...rest })

@@ -30,6 +30,9 @@ type Presentation = {
 
 type VaultPlace = Pick<Vault, 'chainId' | 'address'>
 
+/** A vault to add; `firstBlock` only where its node does not tell. */
+type NewVault = { clientId: string; firstBlock?: number | undefined } & VaultPlace & Presentation
+
 /** What the operator asked for cannot be done; the message tells why, in full. */
 export class AdminError extends Error {}
 
@@ -85,7 +88,7 @@ export async function revokeKey(admin: Admin, clientId: string, keyId: string): 
 /** Reads a vault from its chain and adds it to a client; `version` is Lagoon's, null for other vaults. */
 export async function addVault(
   admin: Admin,
-  { clientId, chainId, address, ...presentation }: { clientId: string } & VaultPlace & Presentation,
+  { clientId, chainId, address, firstBlock, ...presentation }: NewVault,
 ): Promise<{ vault: Vault; version: string | null }> {
   const { client } = await getClient(admin, clientId)
   const poolId = presentation.poolId ?? `${chainId}-${address}`
@@ -94,9 +97,14 @@ export async function addVault(
   )
   if (rival) throw new AdminError(`Pool id ${poolId} is taken by the vault ${rival.address} on chain ${rival.chainId}.`)
 
-  const { version, ...description } = await admin.describeVault(chainId, address)
+  const { version, firstBlock: deployedAt, ...description } = await admin.describeVault(chainId, address)
+  const start = firstBlock ?? deployedAt
+  if (start === null) {
+    throw new AdminError('The node does not tell when the vault was deployed. Give its block with --first-block.')
+  }
   const vault: Vault = {
     ...description,
+    firstBlock: start,
     poolId,
     name: presentation.name ?? description.name,
     description: presentation.description ?? '',

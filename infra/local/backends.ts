@@ -7,8 +7,10 @@ import { deployBridge, deployBridgeTokens } from './bridge.ts'
 import { type RunningChain, startChain } from './chains.ts'
 import { deployLocalWorld, type LocalWorld } from './deploy.ts'
 import { type LocalDynamo, localCredentials, startDynamo } from './dynamo.ts'
+import { PAST_SECONDS, playHistory } from './history.ts'
 import { type Providers, startProviders } from './providers.ts'
 import { createRelayer, type Relayer } from './relayer.ts'
+import { callRpc } from './rpc.ts'
 
 /** Everything that the functions talk to, on this machine. */
 export type Backends = {
@@ -36,20 +38,28 @@ export type BackendsOptions = {
   readonly blockSeconds?: number
   /** Further chains, which have the bridge and its dollars, and no vaults. */
   readonly bridgedChainIds?: readonly number[]
+  /** Whether both chains have months of a past, in which the first user deposited and earned. */
+  readonly withPast?: boolean
 }
 
 /** Starts both chains with their contracts, DynamoDB with its tables, and the providers, side by side. */
 export async function startBackends(options: BackendsOptions = {}): Promise<Backends> {
-  const { blockSeconds, chainIds = CHAIN_IDS, bridgedChainIds = [] } = options
+  const { blockSeconds, chainIds = CHAIN_IDS, bridgedChainIds = [], withPast = false } = options
   const [dynamo, ...chains] = await Promise.all([
     startDynamo(),
     ...[...chainIds, ...bridgedChainIds].map(async (chainId) => {
-      const chain = await startChain({ chainId, ...(blockSeconds !== undefined && { blockSeconds }) })
+      const chain = await startChain({
+        chainId,
+        ...(withPast ? { startsAt: Math.floor(Date.now() / 1000) - PAST_SECONDS } : blockSeconds && { blockSeconds }),
+      })
       const world = chainIds.includes(chainId)
         ? await deployLocalWorld(chain)
         : { tokens: await deployBridgeTokens(chain, ['USDC', 'USDT']), vaults: [] }
       await deployBridge(chain, world.tokens)
-      return { ...chain, ...world }
+      if (!withPast) return { ...chain, ...world }
+      await playHistory(chain, world, Date.now)
+      if (blockSeconds) await callRpc(chain, [{ method: 'evm_setIntervalMining', params: [blockSeconds] }])
+      return { ...chain, blockSeconds, ...world }
     }),
   ])
   const rpcUrls: RpcUrls = Object.fromEntries(chains.map(({ chainId, rpcUrl }) => [chainId, [rpcUrl]]))

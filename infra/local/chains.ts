@@ -1,6 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Address } from 'viem'
 import { TEST_MNEMONIC } from './accounts.ts'
@@ -24,7 +27,9 @@ export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 const BLOCK_GAS_LIMIT = 1_000_000_000
 
 // The watcher sees the end of its input when this process ends, however it ends, and takes anvil along.
-const START_WATCHED = 'exec 3<&0; (cat <&3; kill -9 $$) >/dev/null 2>&1 & exec "$0" "$@" 3<&- </dev/null'
+const START_WATCHED = `states=$1; shift; exec 3<&0
+(cat <&3; kill -9 $$; rm -rf "$states") >/dev/null 2>&1 &
+exec "$0" "$@" 3<&- </dev/null`
 
 /**
  * A fresh chain from anvil, answering, with Multicall3 in place and the accounts of `ACCOUNTS` holding 10,000 ether.
@@ -35,13 +40,19 @@ export async function startChain(options: {
   readonly chainId: number
   readonly blockSeconds?: number
   readonly port?: number
+  /** The time of the first block, in seconds since 1970; the present by default. */
+  readonly startsAt?: number
 }): Promise<RunningChain> {
-  const { chainId, blockSeconds, port = 0 } = options
+  const { chainId, blockSeconds, port = 0, startsAt } = options
   const multicall = compiledContract('Multicall3')
   const args = ['--chain-id', chainId, '--port', port, '--gas-limit', BLOCK_GAS_LIMIT, '--order', 'fifo']
+  if (startsAt !== undefined) args.push('--timestamp', startsAt)
+  // The states of old blocks, some 200 KB each: anvil leaves them behind, so the watcher takes them away.
+  const states = mkdtempSync(join(tmpdir(), 'vaultline-chain-'))
+  args.push('--cache-path', states)
   const anvil = spawn(
     '/bin/sh',
-    ['-c', START_WATCHED, anvilBinary(), ...args.map(String), '--mnemonic', TEST_MNEMONIC],
+    ['-c', START_WATCHED, anvilBinary(), states, ...args.map(String), '--mnemonic', TEST_MNEMONIC],
     // A group of its own: Ctrl-C reaches this process, which stops its chains in order.
     { stdio: ['pipe', 'pipe', 'pipe'], detached: true },
   )

@@ -31,8 +31,8 @@ try {
 
 async function start(): Promise<void> {
   await compileContracts({ onCompile: () => say('Compiling the local contracts, this once …') })
-  say('Starting two chains, the tables and the providers …')
-  const backends = await startBackends({ blockSeconds: BLOCK_SECONDS })
+  say('Starting two chains with some months of a past, the tables and the providers …')
+  const backends = await startBackends({ blockSeconds: BLOCK_SECONDS, withPast: true })
   stops.push(backends.stop)
 
   say('Registering two clients with their vaults …')

@@ -1,9 +1,20 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
+import type { Hash } from 'viem'
 import * as z from 'zod'
-import { conditionHeld } from '../aws/dynamo.ts'
+import { conditionHeld, listItems } from '../aws/dynamo.ts'
 import { Transfer, type TransferKey } from './transfer.ts'
 
 const Item = z.object({ transfer: Transfer })
+const KeyItem = z
+  .object({ pk: z.string().regex(/^TRANSFER#\d+#0x[0-9a-f]{64}$/), sk: z.string().regex(/^DEPOSIT#\d+$/) })
+  .transform(({ pk, sk }): TransferKey => {
+    const [, chainId, transactionHash] = pk.split('#')
+    return {
+      sourceChainId: Number(chainId),
+      transactionHash: transactionHash as Hash,
+      index: Number(sk.slice('DEPOSIT#'.length)),
+    }
+  })
 
 /** The table of transfers that somebody asked about. */
 export function transfersTable(client: DynamoDBDocumentClient, tableName: string) {
@@ -14,6 +25,17 @@ export function transfersTable(client: DynamoDBDocumentClient, tableName: string
       return item && Item.parse(item).transfer
     },
 
+    /** The transfers that started on this chain and whose final answer is still to come. */
+    async listOpen(sourceChainId: number): Promise<TransferKey[]> {
+      const items = await listItems(client, {
+        TableName: tableName,
+        IndexName: 'openTransfers',
+        KeyConditionExpression: 'openOnChain = :chain',
+        ExpressionAttributeValues: { ':chain': sourceChainId },
+      })
+      return z.array(KeyItem).parse(items)
+    },
+
     /** Records what is known of a transfer now; false when its final answer is recorded already. */
     record(key: TransferKey, transfer: Transfer): Promise<boolean> {
       const { transfer: encoded } = z.encode(Item, { transfer })
@@ -21,7 +43,7 @@ export function transfersTable(client: DynamoDBDocumentClient, tableName: string
         client.send(
           new PutCommand({
             TableName: tableName,
-            Item: { ...itemKey(key), transfer: encoded },
+            Item: { ...itemKey(key), ...(!transfer.final && { openOnChain: key.sourceChainId }), transfer: encoded },
             ConditionExpression: 'attribute_not_exists(transfer.#final)',
             ExpressionAttributeNames: { '#final': 'final' },
           }),

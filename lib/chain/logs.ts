@@ -16,6 +16,8 @@ export const Log = z.object({
   logIndex: Quantity.transform(Number),
   blockNumber: Quantity,
   transactionHash: HashText,
+  /** Seconds since 1970, from nodes that tell it with the event. */
+  blockTimestamp: Quantity.optional(),
 })
 export type Log = z.output<typeof Log>
 
@@ -32,8 +34,11 @@ export type Receipt = z.output<typeof Receipt>
 export const BlockHeader = z.object({ number: Quantity, timestamp: Quantity })
 export type BlockHeader = z.output<typeof BlockHeader>
 
-/** Which events: of one contract, by topics (null for any). */
-export type LogFilter = { readonly address: Address; readonly topics: readonly (Hex | null)[] }
+/** Which events: of these contracts, by topics (null for any, a list for any of it). */
+export type LogFilter = {
+  readonly address: Address | readonly Address[]
+  readonly topics: readonly (Hex | readonly Hex[] | null)[]
+}
 
 /** The call for a transaction's receipt; the node answers null for one that it does not know. */
 export function receiptRequest(hash: Hash): RpcRequest {
@@ -55,26 +60,22 @@ export function parseResult<Schema extends z.ZodType>(
   return parsed.data
 }
 
-/** Nodes limit how many blocks one call may ask for; the next smaller range is tried where one refuses. */
-const RANGES = [10_000n, 1_000n]
+/** Nodes limit how many blocks one call may ask for, or events; the next smaller range is tried where one refuses. */
+const RANGES = [10_000n, 1_000n, 100n, 10n, 1n] as const
+/** A node that refuses as many calls for as few blocks, and all of them, has another reason. */
+const REFUSED = { calls: 10, blocks: 1_000n }
 
 /**
- * All events of the filter in these blocks, both ends included, in order. One round trip, and another one where the
+ * All events of the filter in these blocks, both ends included, in order. One round trip, and others where the
  * node refuses the larger ranges; nothing is ever skipped. Throws `upstream_*`.
  */
 export async function readLogs(rpc: Rpc, filter: LogFilter, from: bigint, to: bigint): Promise<Log[]> {
-  return readRanges(rpc, filter, [[from, to]], RANGES)
+  return readRanges(rpc, filter, [[from, to]], RANGES[0])
 }
 
 type Range = readonly [from: bigint, to: bigint]
 
-async function readRanges(
-  rpc: Rpc,
-  filter: LogFilter,
-  ranges: readonly Range[],
-  [size, ...smaller]: readonly bigint[],
-): Promise<Log[]> {
-  if (size === undefined) throw new AppError('upstream_bad_answer', { cause: new Error('a range of logs was refused') })
+async function readRanges(rpc: Rpc, filter: LogFilter, ranges: readonly Range[], size: bigint): Promise<Log[]> {
   const pieces = ranges.flatMap((range) => split(range, size))
   if (pieces.length === 0) return []
   const outcomes = await rpc(
@@ -83,14 +84,23 @@ async function readRanges(
       params: [{ ...filter, fromBlock: numberToHex(from), toBlock: numberToHex(to) }],
     })),
   )
+  const areAllRefused = outcomes.every((outcome) => 'error' in outcome)
+  if (areAllRefused && pieces.length >= REFUSED.calls && size <= REFUSED.blocks) throw refused()
   const read = await Promise.all(
-    outcomes.map((outcome, index) => {
+    // Async, so that one piece's failure leaves no other piece's unhandled.
+    outcomes.map(async (outcome, index) => {
       const piece = pieces[index]
-      if ('error' in outcome && piece) return readRanges(rpc, filter, [piece], smaller)
-      return parseResult(z.array(Log), outcome)
+      if (!('error' in outcome) || !piece) return parseResult(z.array(Log), outcome)
+      const smaller = RANGES.find((range) => range < piece[1] - piece[0] + 1n)
+      if (smaller === undefined) throw refused()
+      return readRanges(rpc, filter, [piece], smaller)
     }),
   )
   return read.flat()
+}
+
+function refused(): AppError {
+  return new AppError('upstream_bad_answer', { cause: new Error('a range of logs was refused') })
 }
 
 function split([from, to]: Range, size: bigint): Range[] {
@@ -100,4 +110,12 @@ function split([from, to]: Range, size: bigint): Range[] {
     pieces.push([start, end < to ? end : to])
   }
   return pieces
+}
+
+/** The times of logs' blocks, in seconds since 1970: one request where the node does not tell them with the logs. Throws `upstream_*`. */
+export async function readTimestamps(rpc: Rpc, logs: readonly Log[]): Promise<(log: Log) => bigint> {
+  const untold = [...new Set(logs.filter((log) => log.blockTimestamp === undefined).map((log) => log.blockNumber))]
+  const outcomes = untold.length > 0 ? await rpc(untold.map(blockRequest)) : []
+  const times = new Map(untold.map((number, index) => [number, parseResult(BlockHeader, outcomes[index]).timestamp]))
+  return ({ blockNumber, blockTimestamp }) => blockTimestamp ?? times.get(blockNumber) ?? 0n
 }

@@ -35,8 +35,30 @@ export function mapQuery<T, U>({ parse, ...reads }: Query<T>, map: (value: T) =>
   return { ...reads, parse: (reading) => map(parse(reading)) }
 }
 
+/** Two queries of one contract as one. */
+export function joinQueries<L, R>(left: Query<L>, right: Query<R>): Query<readonly [L, R]> {
+  return {
+    address: left.address,
+    slots: { ...prefixed('left', left.slots), ...prefixed('right', right.slots) },
+    views: { ...prefixed('left', left.views), ...prefixed('right', right.views) },
+    parse: ({ words, answers }) => [
+      left.parse({ words: unprefixed('left', words), answers: unprefixed('left', answers) }),
+      right.parse({ words: unprefixed('right', words), answers: unprefixed('right', answers) }),
+    ],
+  }
+}
+
+function prefixed<T>(prefix: string, values: Readonly<Record<string, T>>): Record<string, T> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [`${prefix} ${name}`, value]))
+}
+
+function unprefixed<T>(prefix: string, values: Readonly<Record<string, T>>): Record<string, T> {
+  const own = Object.entries(values).filter(([name]) => name.startsWith(`${prefix} `))
+  return Object.fromEntries(own.map(([name, value]) => [name.slice(prefix.length + 1), value]))
+}
+
 /** The block that a reading is of: its number and its time in seconds since 1970. */
-type Block = { readonly number: bigint; readonly timestamp: bigint }
+export type Block = { readonly number: bigint; readonly timestamp: bigint }
 
 /** The values of queries, all of one block, with the outcomes of the calls that went along. */
 export type Snapshot<T> = {
@@ -77,6 +99,9 @@ const arbitrumBlockViews = { ...blockViews, arbBlockNumber: view(ARB_SYS, arbSys
 const LAST_NUMBER = BigInt(Number.MAX_SAFE_INTEGER)
 const LAST_SECOND = 8_640_000_000_000n
 
+/** How many reads a node that refuses state overrides is spared them. */
+const ASK_AGAIN_AFTER = 500
+
 /** A reader of one chain. It remembers, while it lives, whether the chain's nodes refuse state overrides. */
 export function chainReader(chain: EvmChain, rpc: Rpc) {
   let refusals = 0
@@ -88,8 +113,8 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
    */
   async function read<T>(queries: readonly Query<T>[], options: ReadOptions = {}): Promise<Snapshot<T>> {
     const { along = [], at, pretend } = options
-    // Once can be a passing fault of the node.
-    const overridesRefused = refusals > 1
+    // Once can be a passing fault of the node; a node that refuses is asked again now and then.
+    const overridesRefused = refusals > 1 && refusals % ASK_AGAIN_AFTER !== 0
     const tag = at === undefined ? 'latest' : numberToHex(at)
     const byOverride = !overridesRefused && queries.some(hasSlots)
     const [views, ...rest] = await rpc([
@@ -99,7 +124,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
     ])
     const { block, answers } = decodeViews(chain, queries, views)
     const stored = byOverride ? decodeStorage(chain, queries, rest.shift()) : undefined
-    if (byOverride) refusals = stored ? 0 : refusals + 1
+    if (byOverride || overridesRefused) refusals = stored ? 0 : refusals + 1
 
     if (stored && stored.block.number !== block.number) {
       if (at !== undefined) throw badAnswer('two calls at one block are of different blocks')
@@ -117,6 +142,33 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
   async function readOne<T>(query: Query<T>, options?: ReadOptions) {
     const { block, values, outcomes } = await read([query], options)
     return { block, value: values[0] as T, outcomes }
+  }
+
+  /**
+   * Reads contracts of which some may be broken, at one block: a contract that makes the whole call fail, by burning all
+   * its gas, is found by reading in halves, and has no value. Throws AppError `upstream_*` when none can be read.
+   */
+  async function readEach<T>(queries: readonly Query<T>[]): Promise<{ block: Block; values: (T | undefined)[] }> {
+    const { block, values } = await readHalves(queries, undefined)
+    if (!block) throw badAnswer('none of the contracts can be read')
+    return { block, values }
+  }
+
+  async function readHalves<T>(
+    queries: readonly Query<T>[],
+    at: bigint | undefined,
+  ): Promise<{ block: Block | undefined; values: (T | undefined)[] }> {
+    try {
+      const { block, values } = await read(queries, at === undefined ? {} : { at })
+      return { block, values: [...values] }
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'upstream_bad_answer') throw error
+      if (queries.length <= 1) return { block: undefined, values: queries.map(() => undefined) }
+    }
+    const middle = Math.ceil(queries.length / 2)
+    const left = await readHalves(queries.slice(0, middle), at)
+    const right = await readHalves(queries.slice(middle), at ?? left.block?.number)
+    return { block: left.block ?? right.block, values: [...left.values, ...right.values] }
   }
 
   /** What eth_simulateV1 says of each of these lists of transactions of `from`, in one HTTP request. Throws AppError `upstream_*`. */
@@ -138,6 +190,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
   return {
     chain,
     read,
+    readEach,
     readOne,
     simulate,
     /** The outcomes of other calls, in one HTTP request. Throws AppError `upstream_*`. */

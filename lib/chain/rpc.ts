@@ -31,6 +31,8 @@ const MAX_JITTER_MS = 100
 /** The share of the deadline that the first try may use when there is another URL for a second one. */
 const FIRST_TRY_SHARE = 0.55
 const RATE_LIMIT_CODES = [429, -32005, -32016, -32029, -32090]
+/** What nodes say, some of them with the code of a rate limit, of a call for events that must be asked in parts. */
+const TOO_MANY_EVENTS = /\bresults\b|\brange\b|\bblocks\b|\bresponse size\b|\bmore than \d+ (logs|events)\b/i
 
 const Answer = z.array(
   z.object({
@@ -87,10 +89,9 @@ async function postBatch(
   })
 }
 
-/** Some nodes have one code for too many requests and for asking one call for too much; the second is that call's alone. */
 function isRateLimit(code: number, message: string): boolean {
-  if (/rate.?limit|too many requests/i.test(message)) return true
-  return RATE_LIMIT_CODES.includes(code) && !/block|range|result|log/i.test(message)
+  if (TOO_MANY_EVENTS.test(message)) return false
+  return RATE_LIMIT_CODES.includes(code) || /rate.?limit|too many requests/i.test(message)
 }
 
 async function fetchJson(

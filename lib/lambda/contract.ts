@@ -12,7 +12,7 @@ export type EndpointContract = {
   readonly aliases?: readonly `/${string}`[]
   /** One sentence: what the caller gets. */
   readonly summary: string
-  readonly tag: 'Vaults' | 'Accounts' | 'System'
+  readonly tag: 'Vaults' | 'Users' | 'Accounts' | 'System'
   /** `client`: the x-join-key header must name a client; `user`: besides, Authorization must carry a session of one of its users. */
   readonly caller: 'anyone' | 'client' | 'user'
   readonly env: z.ZodObject

@@ -33,12 +33,18 @@ export function errorReplies(): HttpMiddleware {
   return {
     onError: (request) => {
       const { error, event } = request
-      const known = error instanceof AppError ? error : new AppError('internal', { cause: error })
-      if (known.code === 'internal') logger.error('internal error', { error: known })
+      const known = error instanceof AppError ? error : new AppError(codeOf(error), { cause: error })
+      if (known.code === 'internal' || known.code === 'service_unavailable')
+        logger.error(known.message, { error: known })
       else logger.warn(known.message, { code: known.code, details: known.details, cause: reason(known.cause) })
       request.response = errorReply(known, event.requestContext.requestId)
     },
   }
+}
+
+/** A table or secret that cannot be reached is trouble that passes; anything else is our mistake. */
+function codeOf(error: unknown): 'service_unavailable' | 'internal' {
+  return error instanceof Error && '$metadata' in error ? 'service_unavailable' : 'internal'
 }
 
 /** A cause's name and message; only causes that we made ourselves carry a message known to be free of secrets. */

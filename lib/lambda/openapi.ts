@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ERRORS, type ErrorCode } from '../errors.ts'
+import { ERRORS, type ErrorCode, type ErrorDefinition } from '../errors.ts'
 import type { EndpointContract } from './contract.ts'
 
 const ErrorSchema = z.object({
@@ -21,7 +21,7 @@ const CALLER_ERRORS: Record<EndpointContract['caller'], readonly ErrorCode[]> = 
   user: ['missing_api_key', 'invalid_api_key', 'missing_session', 'invalid_session'],
 }
 const BODY_ERRORS: readonly ErrorCode[] = ['invalid_json', 'unknown_field', 'payload_too_large']
-const COMMON_ERRORS: readonly ErrorCode[] = ['timed_out', 'internal']
+const COMMON_ERRORS: readonly ErrorCode[] = ['timed_out', 'service_unavailable', 'internal']
 
 /** Every error that an endpoint can answer, in the order of their statuses. */
 export function errorsOf({ caller, request, invalid, errors }: EndpointContract): ErrorCode[] {
@@ -102,6 +102,13 @@ function operationId({ method, path }: EndpointContract): string {
 
 const REQUEST_ID = { description: 'Quote it when you report a problem.', schema: { type: 'string' } }
 
+const RETRY_AFTER = { description: 'Seconds to wait before the next try.', schema: { type: 'integer' } }
+
+function canRetry(code: ErrorCode): boolean {
+  const definition: ErrorDefinition = ERRORS[code]
+  return definition.retryAfterSeconds !== undefined
+}
+
 function errorResponses(codes: readonly ErrorCode[]) {
   const byStatus = Map.groupBy(codes, (code) => ERRORS[code].status)
   return Object.fromEntries(
@@ -109,7 +116,7 @@ function errorResponses(codes: readonly ErrorCode[]) {
       status,
       {
         description: group.map((code) => `\`${code}\`: ${ERRORS[code].error}. ${ERRORS[code].message}`).join('\n\n'),
-        headers: { 'x-request-id': REQUEST_ID },
+        headers: { 'x-request-id': REQUEST_ID, ...(group.some(canRetry) && { 'retry-after': RETRY_AFTER }) },
         content: json({
           allOf: [
             { $ref: '#/components/schemas/Error' },

@@ -1,6 +1,6 @@
-import type { Address } from 'viem'
+import { type Address, isHex, numberToHex } from 'viem'
 import { erc20Abi } from '../chain/erc20.ts'
-import { chainReader, mapQuery, query } from '../chain/reader.ts'
+import { type ChainReader, chainReader, mapQuery, query } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import type { Rpc } from '../chain/rpc.ts'
 import { view } from '../chain/view.ts'
@@ -12,8 +12,12 @@ import type { Vault } from './vault.ts'
 /** What the chain tells of a vault when an operator adds it; `version` is Lagoon's, null for others. */
 export type VaultDescription = Omit<
   Vault,
-  'poolId' | 'description' | 'logoUrl' | 'riskProfile' | 'riskProtocol' | 'addedAt'
-> & { readonly version: string | null }
+  'poolId' | 'description' | 'logoUrl' | 'riskProfile' | 'riskProtocol' | 'firstBlock' | 'addedAt'
+> & {
+  readonly version: string | null
+  /** The block in which the vault was deployed; null where the node does not keep state that old. */
+  readonly firstBlock: number | null
+}
 
 /**
  * Reads what a vault is: its tokens, and by ERC-165 whether its deposits are asynchronous.
@@ -24,7 +28,7 @@ export async function describeVault(rpc: Rpc, chainId: number, address: Address)
   if (!chain) throw new Error(`There is no chain ${chainId} in the registry.`)
   const reader = chainReader(chain, rpc)
 
-  const { value: own } = await reader.readOne(identity(address))
+  const { value: own, block } = await reader.readOne(identity(address))
   const { asset, name, shareDecimals, isAsync } = own
   if (asset === undefined || name === undefined || shareDecimals === undefined) {
     throw new Error(
@@ -44,6 +48,7 @@ export async function describeVault(rpc: Rpc, chainId: number, address: Address)
     assetDecimals: token.decimals,
     shareToken: own.share ?? address,
     shareDecimals,
+    firstBlock: await findFirstBlock(reader, address, Number(block.number)),
   }
   return isAsync
     ? { ...described, ...(await reader.readOne(lagoonParts(described))).value }
@@ -96,4 +101,39 @@ function lagoonParts(vault: Described) {
       version: version ?? '0.1 or 0.2',
     }
   })
+}
+
+/** How many blocks one request looks at. */
+const PROBES = 24
+
+/**
+ * The first block at whose end the contract has code, by narrowing down; null where a block's state is not kept. Looks
+ * back from the last block at first, so that nodes that keep recent states alone tell of recent contracts.
+ */
+async function findFirstBlock(reader: ChainReader, address: Address, last: number): Promise<number | null> {
+  const hasCode = async (blocks: readonly number[]): Promise<(boolean | null)[]> => {
+    const outcomes = await reader.request(
+      blocks.map((block) => ({ method: 'eth_getCode', params: [address, numberToHex(block)] })),
+    )
+    return outcomes.map((outcome) => ('result' in outcome && isHex(outcome.result) ? outcome.result !== '0x' : null))
+  }
+  let without = -1
+  let withCode = last
+  let isFirst = true
+  while (withCode - without > 1) {
+    const width = withCode - without
+    const offsets = isFirst
+      ? Array.from({ length: Math.ceil(Math.log2(width)) }, (_, i) => last - 2 ** i)
+      : Array.from({ length: PROBES }, (_, i) => without + Math.floor((width * (i + 1)) / (PROBES + 1)))
+    const probes = [...new Set(offsets)].filter((block) => block > without && block < withCode)
+    const answers = await hasCode(probes)
+    for (const [index, block] of probes.entries()) {
+      if (answers[index] === false) without = Math.max(without, block)
+      if (answers[index] === true) withCode = Math.min(withCode, block)
+    }
+    // What is not kept does not matter where the contract is younger.
+    if (probes.some((block, index) => answers[index] === null && block > without && block < withCode)) return null
+    isFirst = false
+  }
+  return withCode
 }

@@ -31,6 +31,7 @@ const vaultSlots = {
   lifecycle: slot(VAULT_STORAGE),
 }
 const LAST_DEPOSIT_REQUEST_IDS = ERC7540_STORAGE + 5n
+const LAST_REDEEM_REQUEST_IDS = ERC7540_STORAGE + 6n
 
 /** Who may still deposit: `open` takes deposits, `closing` and `closed` accept requests that are never settled. */
 type Lifecycle = 'open' | 'closing' | 'closed'
@@ -182,13 +183,65 @@ function parseAccount(address: Address, { words, answers }: Reading<ReturnType<t
     address,
     pendingAssets: known(answers.pendingAssets),
     claimableAssets,
-    claimableShares: tellsShares(answers.maxMint, claimableAssets) ? answers.maxMint : undefined,
+    claimableShares: tellsAmount(answers.maxMint, claimableAssets) ? answers.maxMint : undefined,
     shares: known(answers.shares),
     allowance: known(answers.allowance),
     lastDepositRequestId: Number(bits(words.lastDepositRequestId, 0n, 40n)),
     allowed: answers.isAllowed ?? answers.isWhitelisted,
     payerAllowed: answers.payerIsAllowed ?? answers.payerIsWhitelisted,
   }
+}
+
+/** What an account has in settled requests, in the smallest units of asset and share. */
+type Settled = {
+  readonly account: Address
+  readonly claimableAssets: bigint
+  readonly lastDepositRequestId: number
+  readonly redeemableShares: bigint
+  readonly lastRedeemRequestId: number
+  /** Versions before 0.3 do not say theirs; of them 0.1 means something else by maxWithdraw. */
+  readonly version: string | undefined
+}
+
+/** Where a vault keeps the id of an account's last request for a redemption. */
+export function lastRedeemRequestSlot(account: Address): Hex {
+  return mappingSlot(LAST_REDEEM_REQUEST_IDS, account)
+}
+
+/**
+ * What claims of everything settled give, by the rates of the account's own requests, for vaults that do not tell it: a
+ * paused one answers 0, though it is all there, and version 0.1 the largest integer. Throws `upstream_*`.
+ */
+export async function readSettled(
+  reader: ChainReader,
+  { address }: Vault,
+  { account, claimableAssets, lastDepositRequestId, redeemableShares, lastRedeemRequestId, version }: Settled,
+  at: bigint,
+): Promise<{ readonly claimableShares: bigint; readonly redeemableAssets: bigint }> {
+  const reads = {
+    address,
+    slots: {},
+    views: {
+      maxMint: view(address, lagoonAbi, 'maxMint', [account]),
+      shares: view(address, lagoonAbi, 'convertToShares', [claimableAssets, BigInt(lastDepositRequestId)]),
+      maxWithdraw: view(address, lagoonAbi, 'maxWithdraw', [account]),
+      assets: view(address, lagoonAbi, 'convertToAssets', [redeemableShares, BigInt(lastRedeemRequestId)]),
+    },
+  } satisfies Reads
+  const settled = query(reads, ({ answers: { maxMint, shares, maxWithdraw, assets } }) => ({
+    claimableShares: claimableAssets === 0n ? 0n : tellsAmount(maxMint, claimableAssets) ? maxMint : known(shares),
+    redeemableAssets:
+      version !== undefined && tellsAmount(maxWithdraw, redeemableShares)
+        ? redeemableShares === 0n
+          ? 0n
+          : maxWithdraw
+        : known(assets),
+  }))
+  const { value } = await reader.readOne(settled, {
+    at,
+    pretend: { address, slot: PAUSED_SLOT, word: slot(0n) },
+  })
+  return value
 }
 
 /**
@@ -211,7 +264,7 @@ export async function readClaimableShares(reader: ChainReader, vault: Vault, acc
     },
   } satisfies Reads
   const shares = query(reads, ({ answers: { maxMint, shares } }) =>
-    tellsShares(maxMint, account.claimableAssets) ? maxMint : known(shares),
+    tellsAmount(maxMint, account.claimableAssets) ? maxMint : known(shares),
   )
   // A paused vault answers 0, though the shares are there.
   const { value } = await reader.readOne(shares, { pretend: { address, slot: PAUSED_SLOT, word: slot(0n) } })
@@ -244,9 +297,12 @@ export function chooseLagoonDeposit(
   return synchronous ? 'syncDeposit' : 'requestDeposit'
 }
 
-/** Version 0.1 does not implement maxMint and answers with the largest integer; a paused vault answers 0. */
-function tellsShares(maxMint: bigint | undefined, claimableAssets: bigint): maxMint is bigint {
-  return maxMint !== undefined && maxMint < 2n ** 255n && (maxMint > 0n || claimableAssets === 0n)
+/**
+ * Whether maxMint or maxWithdraw tells what this much in settled requests gives: version 0.1 does not implement them and
+ * answers with the largest integer; a paused vault answers 0.
+ */
+export function tellsAmount(max: bigint | undefined, settled: bigint): max is bigint {
+  return max !== undefined && max < 2n ** 255n && (max > 0n || settled === 0n)
 }
 
 function generationOf(version: string | undefined, hasSiloGetter: boolean): Generation {

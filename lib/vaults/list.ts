@@ -1,8 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChainReader } from '../chain/reader.ts'
 import { logger } from '../logger.ts'
-import { annualYield, type PricePoint } from './apy.ts'
-import { readOverviews, readPastSharePrices } from './overview.ts'
+import { readOverviews } from './overview.ts'
 import type { StateTable } from './state-table.ts'
 import type { Vault } from './vault.ts'
 import type { StateAsOf, VaultState } from './vault-state.ts'
@@ -20,23 +18,15 @@ export type ListedVault = {
 type Dependencies = {
   readonly readerOf: (chainId: number) => ChainReader
   readonly states: Pick<StateTable, 'get'>
-  /** Milliseconds since 1970. */
-  readonly now: () => number
+  /** The yield of a vault whose shares have this price now, in percent with two decimals. */
+  readonly yieldOf: (vault: Vault, sharePrice: bigint | undefined) => Promise<string>
 }
 
-const YIELD_SECONDS = 7 * 86_400
-/** The price of a week ago moves slowly, and asking for it costs a round trip. */
-const PAST_PRICES_MS = 15 * 60_000
-const PATIENCE_MS = 800
-
 /**
- * Returns the function that lists vaults with their live state, chains side by side, one round trip each, plus one
- * every quarter of an hour for the prices of a week ago. A chain that cannot be read gives its vaults' last recorded
+ * Returns the function that lists vaults with their live state, chains side by side, one round trip each. A chain that cannot be read gives its vaults' last recorded
  * states and never holds up the others.
  */
-export function listVaults({ readerOf, states, now }: Dependencies) {
-  const pastPrices = new Map<string, { readonly at: number; readonly price: PricePoint | undefined }>()
-
+export function listVaults({ readerOf, states, yieldOf }: Dependencies) {
   async function readChain(chainId: number, vaults: readonly Vault[]): Promise<ListedVault[]> {
     const reader = readerOf(chainId)
     const { block, overviews } = await readOverviews(reader, vaults)
@@ -45,39 +35,28 @@ export function listVaults({ readerOf, states, now }: Dependencies) {
       timestamp: new Date(Number(block.timestamp) * 1000),
       stale: false,
     }
-    const past = await weekAgo(reader, vaults, block.number)
-    return vaults.map((vault, index) => {
-      const { sharePrice, hasCap, state } = overviews[index] ?? {}
-      const apy = annualYield(past[index], pricePoint(sharePrice, asOf.timestamp))
-      return { vault, apy, hasCap, state, asOf }
-    })
-  }
-
-  async function weekAgo(reader: ChainReader, vaults: readonly Vault[], before: bigint) {
-    const unknown = vaults.filter((vault) => now() - (pastPrices.get(keyOf(vault))?.at ?? 0) > PAST_PRICES_MS)
-    if (unknown.length > 0) {
-      const remember = (prices: readonly (PricePoint | undefined)[]) => {
-        for (const [index, vault] of unknown.entries()) {
-          pastPrices.set(keyOf(vault), { at: now(), price: prices[index] })
-        }
-      }
-      // A node without old state, or a slow one, is no reason to fail or to wait: there is no yield to show then.
-      const asked = readPastSharePrices(reader, unknown, { before, seconds: YIELD_SECONDS }).then(remember, () =>
-        remember([]),
-      )
-      await Promise.race([asked, sleep(PATIENCE_MS, undefined, { ref: false })])
-    }
-    return vaults.map((vault) => pastPrices.get(keyOf(vault))?.price)
+    return Promise.all(
+      vaults.map(async (vault, index) => {
+        const overview = overviews[index]
+        if (!overview) return (await lastRecorded([vault]))[0] ?? unknownVault(vault)
+        const { sharePrice, hasCap, state } = overview
+        return { vault, apy: await yieldOf(vault, sharePrice), hasCap, state, asOf }
+      }),
+    )
   }
 
   async function lastRecorded(vaults: readonly Vault[]): Promise<ListedVault[]> {
-    const recorded = await states.get(vaults)
-    return vaults.map((vault, index) => {
-      const { state, asOf } = recorded[index] ?? {}
-      const latest = pricePoint(state?.sharePrice, asOf?.timestamp)
-      const apy = annualYield(pastPrices.get(keyOf(vault))?.price, latest)
-      return { vault, apy, hasCap: undefined, state, asOf: asOf && { ...asOf, stale: true } }
+    const recorded = await states.get(vaults).catch((error: unknown) => {
+      logger.error('recorded states not read', { error })
+      return []
     })
+    return Promise.all(
+      vaults.map(async (vault, index) => {
+        const { state, asOf } = recorded[index] ?? {}
+        const apy = await yieldOf(vault, state?.sharePrice)
+        return { vault, apy, hasCap: undefined, state, asOf: asOf && { ...asOf, stale: true } }
+      }),
+    )
   }
 
   return async (vaults: readonly Vault[]): Promise<ListedVault[]> => {
@@ -95,10 +74,6 @@ export function listVaults({ readerOf, states, now }: Dependencies) {
   }
 }
 
-function keyOf({ chainId, address }: Vault): string {
-  return `${chainId}#${address}`
-}
-
-function pricePoint(price: bigint | undefined, at: Date | undefined): PricePoint | undefined {
-  return price === undefined || !at ? undefined : { price, timestamp: BigInt(Math.floor(at.getTime() / 1000)) }
+function unknownVault(vault: Vault): ListedVault {
+  return { vault, apy: '0.00', hasCap: undefined, state: undefined, asOf: undefined }
 }

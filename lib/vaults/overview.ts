@@ -1,5 +1,4 @@
-import { type ChainReader, mapQuery, type Query } from '../chain/reader.ts'
-import type { PricePoint } from './apy.ts'
+import { type Block, type ChainReader, mapQuery, type Query } from '../chain/reader.ts'
 import { erc4626Vault } from './erc4626.ts'
 import { lagoonVault } from './lagoon.ts'
 import type { Vault } from './vault.ts'
@@ -27,27 +26,14 @@ const OVERVIEWS: Record<Vault['kind'], (vault: Vault) => Query<Overview>> = {
     })),
 }
 
-/** The overviews of vaults of one chain, all of one block, in one round trip of two RPC calls. Throws `upstream_*`. */
-export async function readOverviews(reader: ChainReader, vaults: readonly Vault[]) {
-  const { block, values } = await reader.read(vaults.map((vault) => OVERVIEWS[vault.kind](vault)))
-  return { block, overviews: values }
-}
-
 /**
- * The share prices of these vaults `seconds` before a block, or as near to it as the chain's usual pace tells;
- * undefined for a vault that was not there yet, and for all where the node keeps no state that old.
+ * The overviews of vaults of one chain, all of one block, in one round trip of two RPC calls; undefined for a vault that
+ * cannot be read, which costs more. Throws `upstream_*`.
  */
-export async function readPastSharePrices(
+export async function readOverviews(
   reader: ChainReader,
   vaults: readonly Vault[],
-  { before, seconds }: { before: bigint; seconds: number },
-): Promise<(PricePoint | undefined)[]> {
-  const at = before - BigInt(Math.round(seconds / reader.chain.blockSeconds))
-  if (at <= 0n) return vaults.map(() => undefined)
-  const { block, values } = await reader.read(vaults.map(sharePrice), { at })
-  return values.map((price) => (price === undefined ? undefined : { price, timestamp: block.timestamp }))
-}
-
-function sharePrice(vault: Vault): Query<bigint | undefined> {
-  return mapQuery(erc4626Vault(vault), (read) => read.sharePrice)
+): Promise<{ block: Block; overviews: (Overview | undefined)[] }> {
+  const { block, values } = await reader.readEach(vaults.map((vault) => OVERVIEWS[vault.kind](vault)))
+  return { block, overviews: values }
 }

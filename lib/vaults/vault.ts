@@ -31,6 +31,8 @@ export const Vault = z.object({
   pendingSilo: Address.optional(),
   /** Whether deposits were capped at `addedAt`. */
   hasCap: z.boolean(),
+  /** A block at or before the vault's first event: where the reading of its past starts. */
+  firstBlock: z.number().int().nonnegative(),
   addedAt: Timestamp,
 })
 export type Vault = z.output<typeof Vault>

@@ -44,7 +44,7 @@ test('a bundle signs its requests to AWS with the credentials that Lambda gives 
   await new Promise<void>((listening) => aws.listen(0, '127.0.0.1', listening))
   const { port } = aws.address() as AddressInfo
   const context = '{ getRemainingTimeInMillis: () => 10_000 }'
-  const script = `console.log((await handler({ chainId: 8453 }, ${context})).vaults)`
+  const script = `console.log((await handler({ chainId: 8453 }, ${context})).outcome)`
   const reply = await run('jobs/refresh-chain', script, {
     AWS_ENDPOINT_URL: `http://127.0.0.1:${port}`,
     AWS_REGION: 'eu-west-1',
@@ -56,9 +56,10 @@ test('a bundle signs its requests to AWS with the credentials that Lambda gives 
     CONFIG_SECRET: 'config',
   }).finally(() => aws.close())
 
-  expect(reply.trimEnd().split('\n').at(-1)).toBe('0')
+  expect(reply.trimEnd().split('\n').at(-1)).toBe('no vaults')
   expect(requests.map((headers) => headers['x-amz-target'])).toEqual([
     'secretsmanager.GetSecretValue',
+    'DynamoDB_20120810.Query',
     'DynamoDB_20120810.Query',
   ])
   for (const headers of requests) {

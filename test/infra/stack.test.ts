@@ -24,6 +24,7 @@ const PERMISSIONS: Record<FunctionName, [action: string, resource: string][]> = 
   'vaults/list': [
     ['dynamodb:Query', 'clientstable'],
     ['dynamodb:BatchGetItem', 'depositstable'],
+    ['dynamodb:GetItem', 'depositstable'],
     ['secretsmanager:GetSecretValue', 'Config'],
   ],
   'vaults/deposit': [
@@ -100,13 +101,36 @@ const PERMISSIONS: Record<FunctionName, [action: string, resource: string][]> = 
   ],
   'system/apple-app-site-association': [],
   'system/assetlinks': [],
+  'users/positions': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:Query', 'depositstable'],
+    ['dynamodb:GetItem', 'depositstable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+  ],
+  'users/position': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:Query', 'depositstable'],
+    ['dynamodb:GetItem', 'depositstable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+  ],
+  'users/deposits': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:Query', 'depositstable'],
+    ['dynamodb:GetItem', 'depositstable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+  ],
   'system/health': [],
   'system/openapi': [],
   'system/unknown-route': [],
   'jobs/refresh-chain': [
     ['dynamodb:Query', 'clientstable/index/byChain'],
+    ['dynamodb:Query', 'depositstable'],
+    ['dynamodb:Query', 'depositstable/index/openTransfers'],
+    ['dynamodb:GetItem', 'depositstable'],
     ['dynamodb:PutItem', 'depositstable'],
+    ['dynamodb:UpdateItem', 'depositstable'],
     ['secretsmanager:GetSecretValue', 'Config'],
+    ['sqs:SendMessage', 'DeadLetters'],
   ],
 }
 
@@ -157,8 +181,10 @@ describe.each(STAGES)('%s', (stage) => {
       'AWS::IAM::Policy': CONTRACTS.length,
       'AWS::Events::Rule': RUNS.length,
       'AWS::Logs::LogGroup': CONTRACTS.length + 1,
-      'AWS::Logs::MetricFilter': ENDPOINTS.length,
-      'AWS::CloudWatch::Alarm': CONTRACTS.length + 1,
+      'AWS::Logs::MetricFilter': ENDPOINTS.length + JOBS.length,
+      'AWS::CloudWatch::Alarm': CONTRACTS.length + JOBS.length + 2,
+      'AWS::SQS::Queue': 1,
+      'AWS::SQS::QueuePolicy': 1,
       'AWS::SNS::Topic': 1,
       'AWS::DynamoDB::Table': Object.keys(TABLES).length,
       'AWS::SecretsManager::Secret': 2,
@@ -216,6 +242,7 @@ describe.each(STAGES)('%s', (stage) => {
     expect(ofType('AWS::Lambda::Function')[`${id}Function`]).toEqual({
       Architectures: ['arm64'],
       Code: expect.anything(),
+      ...(isJob && { DeadLetterConfig: { TargetArn: 'DeadLetters' } }),
       Description: contract.summary,
       Environment: expect.anything(),
       Handler: 'index.handler',
@@ -390,6 +417,7 @@ describe.each(STAGES)('%s', (stage) => {
               {
                 Arn: `${idOf(name)}Function`,
                 Id: 'Target0',
+                DeadLetterConfig: { Arn: 'DeadLetters' },
                 Input: JSON.stringify(run),
                 RetryPolicy: { MaximumEventAgeInSeconds: everyMinutes * 60, MaximumRetryAttempts: 1 },
               },
@@ -402,7 +430,8 @@ describe.each(STAGES)('%s', (stage) => {
 
   test.each(CONTRACTS)('%s alarms with what users notice', (name, { impact }) => {
     const alarm = Object.values(ofType('AWS::CloudWatch::Alarm')).filter(
-      ({ AlarmDescription }) => AlarmDescription === impact,
+      ({ AlarmDescription, ...rest }) =>
+        AlarmDescription === impact && JSON.stringify(rest).includes('"Name":"FunctionName"'),
     )
     expect(alarm).toHaveLength(1)
     expect(alarm[0]).toMatchObject({ AlarmActions: ['AlarmsTopic'], TreatMissingData: 'notBreaching' })
@@ -433,6 +462,27 @@ describe.each(STAGES)('%s', (stage) => {
       ]),
       Threshold: 1,
     })
+  })
+
+  test.each(JOBS)('%s alarms when its records fall behind', (name, { impact }) => {
+    const [filter] = Object.values(ofType('AWS::Logs::MetricFilter')).filter(
+      ({ LogGroupName }) => LogGroupName === `${idOf(name)}Logs`,
+    )
+    expect(filter).toMatchObject({
+      MetricTransformations: [{ MetricName: `${name} lag`, MetricValue: '$.report.lagSeconds' }],
+    })
+    const alarms = Object.values(ofType('AWS::CloudWatch::Alarm'))
+    expect(alarms.filter(({ MetricName }) => MetricName === `${name} lag`)).toMatchObject([
+      { AlarmDescription: impact, Statistic: 'Maximum', Threshold: 900, EvaluationPeriods: 3 },
+    ])
+  })
+
+  test('keeps the inputs of runs that failed for good, and alarms', () => {
+    expect(ofType('AWS::SQS::Queue')).toMatchObject({ DeadLetters: { MessageRetentionPeriod: 14 * 86_400 } })
+    const alarms = Object.values(ofType('AWS::CloudWatch::Alarm'))
+    expect(alarms.filter(({ Namespace }) => Namespace === 'AWS/SQS')).toMatchObject([
+      { MetricName: 'ApproximateNumberOfMessagesVisible', Threshold: 1, AlarmActions: ['AlarmsTopic'] },
+    ])
   })
 
   test('tells the API address and nothing else', () => {

@@ -46,6 +46,7 @@ export function someVault(overrides: Partial<Vault> = {}): Vault {
     shareToken: '0x00000000000000000000000000000000000000A1',
     shareDecimals: 18,
     hasCap: false,
+    firstBlock: 0,
     addedAt: new Date('2026-01-01T00:00:00.000Z'),
     ...overrides,
   }

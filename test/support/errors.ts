@@ -66,10 +66,15 @@ export const PROMISED: Readonly<Record<ErrorCode, readonly [status: number, erro
   invalid_src_chain_id: [400, 'Invalid srcChainId'],
   unsupported_src_chain_id: [400, 'Unsupported srcChainId'],
   invalid_index: [400, 'Invalid index'],
+  position_not_found: [404, 'Position not found'],
+  invalid_limit: [400, 'Invalid limit'],
+  invalid_cursor: [400, 'Invalid cursor'],
+  invalid_status: [400, 'Invalid status'],
   upstream_bad_answer: [502, 'Upstream unavailable'],
   upstream_unavailable: [503, 'Upstream unavailable'],
   upstream_timeout: [504, 'Upstream unavailable'],
   timed_out: [504, 'Request timed out'],
+  service_unavailable: [503, 'Service unavailable'],
   internal: [500, 'Internal server error'],
 }
 

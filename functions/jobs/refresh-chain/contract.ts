@@ -3,17 +3,29 @@ import { ChainId, EVM_CHAINS } from '../../../lib/chain/registry.ts'
 import type { JobContract } from '../../../lib/lambda/contract.ts'
 import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/lambda/env.ts'
 
+const Transfers = z.object({ open: z.number().int(), ended: z.number().int() })
+
 export const contract = {
-  summary: "Records the state of one chain's vaults, so that they can be listed while the chain cannot be read.",
+  summary:
+    "Records what happened in one chain's vaults: deposits, withdrawals, prices and states, block by final block.",
   env: z.object({ ...ClientsEnv.shape, ...DepositsEnv.shape, ...ChainsEnv.shape }),
   event: z.object({ chainId: ChainId }),
-  report: z.object({
-    chainId: ChainId,
-    vaults: z.number().int(),
-    recorded: z.number().int(),
-    unchanged: z.number().int().describe('The table already held this block or a later one'),
-  }),
+  report: z.discriminatedUnion('outcome', [
+    z.object({ outcome: z.enum(['no vaults', 'another run is at work']), chainId: ChainId, transfers: Transfers }),
+    z.object({
+      outcome: z.literal('refreshed'),
+      chainId: ChainId,
+      transfers: Transfers,
+      vaults: z.number().int(),
+      through: z.number().int().nullable().describe('The last recorded block; null before the first'),
+      behind: z.number().int().describe('Vaults whose past is still being read'),
+      lagSeconds: z.number().describe('How far the records are behind the last final block, by the usual pace'),
+      movements: z.number().int(),
+      prices: z.number().int(),
+      states: z.number().int(),
+    }),
+  ]),
   everyMinutes: 1,
   runs: EVM_CHAINS.map(({ id }) => ({ chainId: id })),
-  impact: 'While a chain cannot be read, the vault list shows older states than it could.',
+  impact: 'Positions and histories cost more round trips, and yields and the states of unreachable chains grow old.',
 } as const satisfies JobContract

@@ -1,40 +1,55 @@
+import { randomUUID } from 'node:crypto'
 import { dynamo } from '../../../lib/aws/dynamo.ts'
+import { followTransfers } from '../../../lib/bridge/follow.ts'
+import { type TransfersTable, transfersTable } from '../../../lib/bridge/table.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { type ClientsTable, clientsTable } from '../../../lib/clients/table.ts'
+import { refreshChain } from '../../../lib/deposits/refresh.ts'
+import { type RecordsTable, recordsTable } from '../../../lib/deposits/table.ts'
 import { readConfig, readersOf } from '../../../lib/lambda/config.ts'
 import { job } from '../../../lib/lambda/job.ts'
-import { readOverviews } from '../../../lib/vaults/overview.ts'
 import { type StateTable, stateTable } from '../../../lib/vaults/state-table.ts'
 import { contract } from './contract.ts'
 
 type Dependencies = {
   clients: Pick<ClientsTable, 'listVaultsOnChain'>
-  states: Pick<StateTable, 'record'>
+  records: RecordsTable
+  states: StateTable
+  transfers: TransfersTable
   readerOf: (chainId: number) => ChainReader
+  /** Epoch milliseconds. */
+  now: () => number
 }
 
-const refreshChain =
-  ({ clients, states, readerOf }: Dependencies) =>
-  async ({ chainId }: { chainId: number }) => {
-    const vaults = (await clients.listVaultsOnChain(chainId)).filter(({ kind }) => kind === 'lagoon')
-    if (vaults.length === 0) return { chainId, vaults: 0, recorded: 0, unchanged: 0 }
+/** Longer than a run may take, so that a run that was killed does not stop the next ones for long. */
+const LEASE_MS = 90_000
 
-    const { block, overviews } = await readOverviews(readerOf(chainId), vaults)
-    const asOf = { blockNumber: Number(block.number), timestamp: new Date(Number(block.timestamp) * 1000) }
-    const writes = await Promise.all(
-      vaults.map((vault, index) => {
-        const state = overviews[index]?.state
-        return state ? states.record(vault, { state, asOf }) : false
-      }),
-    )
-    const recorded = writes.filter(Boolean).length
-    return { chainId, vaults: vaults.length, recorded, unchanged: vaults.length - recorded }
+const refresh =
+  ({ clients, records, states, transfers, readerOf, now }: Dependencies) =>
+  async ({ chainId }: { chainId: number }) => {
+    const followed = await followTransfers({ readerOf, transfers }, chainId)
+    const vaults = await clients.listVaultsOnChain(chainId)
+    if (vaults.length === 0) return { chainId, outcome: 'no vaults' as const, transfers: followed }
+
+    const owner = randomUUID()
+    const taken = await records.takeLease(chainId, owner, { now: now(), until: now() + LEASE_MS })
+    if (!taken) return { chainId, outcome: 'another run is at work' as const, transfers: followed }
+    try {
+      const report = await refreshChain({ reader: readerOf(chainId), records, states }, vaults, owner)
+      return { ...report, outcome: 'refreshed' as const, transfers: followed }
+    } catch (error) {
+      await records.giveLeaseBack(chainId, owner)
+      throw error
+    }
   }
 
 export const handler = job(contract, async (env) =>
-  refreshChain({
+  refresh({
     clients: clientsTable(dynamo(), env.CLIENTS_TABLE),
+    records: recordsTable(dynamo(), env.DEPOSITS_TABLE),
     states: stateTable(dynamo(), env.DEPOSITS_TABLE),
+    transfers: transfersTable(dynamo(), env.DEPOSITS_TABLE),
     readerOf: readersOf(await readConfig(env)),
+    now: Date.now,
   }),
 )

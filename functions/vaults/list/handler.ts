@@ -1,4 +1,6 @@
 import { dynamo } from '../../../lib/aws/dynamo.ts'
+import { recordsTable } from '../../../lib/deposits/table.ts'
+import { yieldsOf } from '../../../lib/deposits/yields.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { apiKey } from '../../../lib/lambda/api-key.ts'
 import { readConfig, readersOf } from '../../../lib/lambda/config.ts'
@@ -48,7 +50,7 @@ export const handler = endpoint(
       read: listVaults({
         readerOf: readersOf(await readConfig(env)),
         states: stateTable(dynamo(), env.DEPOSITS_TABLE),
-        now: Date.now,
+        yieldOf: yieldsOf({ records: recordsTable(dynamo(), env.DEPOSITS_TABLE), now: Date.now }),
       }),
     }),
   apiKey,

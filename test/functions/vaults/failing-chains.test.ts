@@ -1,5 +1,5 @@
 import { type Address, numberToHex } from 'viem'
-import { describe, expect } from 'vitest'
+import { describe, expect, vi } from 'vitest'
 import { handler as refreshChain } from '../../../functions/jobs/refresh-chain/handler.ts'
 import { callRpc } from '../../../infra/local/rpc.ts'
 import type { ErrorCode } from '../../../lib/errors.ts'
@@ -292,8 +292,9 @@ describe('A chain that answers in the right form but makes no sense', () => {
 describe("The job that records a chain's states", () => {
   test('reports what it did, and that nothing is new when it runs again at the same block', async ({ service }) => {
     await callRpc(service.backends.chains[0] as { rpcUrl: string }, [{ method: 'anvil_mine', params: ['0x1'] }])
-    expect(await refresh(8453)).toEqual({ chainId: 8453, vaults: 4, recorded: 4, unchanged: 0 })
-    expect(await refresh(8453)).toEqual({ chainId: 8453, vaults: 4, recorded: 0, unchanged: 4 })
+    const report = { outcome: 'refreshed', chainId: 8453, vaults: 5, through: null, behind: 0, movements: 0 }
+    expect(await refresh(8453)).toMatchObject({ ...report, states: 4 })
+    expect(await refresh(8453)).toMatchObject({ ...report, prices: 0, states: 0 })
   })
 
   test('asks its chain once, and the other not at all', async ({ service }) => {
@@ -317,15 +318,24 @@ describe("The job that records a chain's states", () => {
     const newer = await recordedBlock()
 
     await callRpc(chain, [{ method: 'evm_revert', params: [snapshot] }])
-    expect(await refresh(8453)).toEqual({ chainId: 8453, vaults: 4, recorded: 0, unchanged: 4 })
+    expect(await refresh(8453)).toMatchObject({ outcome: 'refreshed', vaults: 5, states: 0 })
     expect(await recordedBlock()).toEqual(newer)
   })
 
-  test('loses nothing and tells no lie when it runs twice at once', async ({ service }) => {
+  test('leaves a chain to the run that is at work there', async ({ service, base }) => {
     await callRpc(service.backends.chains[0] as { rpcUrl: string }, [{ method: 'anvil_mine', params: ['0x9'] }])
-    const reports = (await Promise.all([refresh(8453), refresh(8453)])) as { recorded: number; unchanged: number }[]
-    expect(reports.reduce((sum, { recorded }) => sum + recorded, 0)).toBe(4)
-    expect(reports.reduce((sum, { unchanged }) => sum + unchanged, 0)).toBe(4)
+    // Hold the first at its chain, so that the second comes while it is at work.
+    let release = () => {}
+    base.hold = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const first = refresh(8453)
+    await vi.waitUntil(() => base.bodies.length > 0)
+    const second = await refresh(8453).finally(release)
+    expect(second).toMatchObject({ outcome: 'another run is at work', chainId: 8453 })
+    expect(await first).toMatchObject({ outcome: 'refreshed', states: 4 })
+    base.hold = undefined
+    expect(await refresh(8453)).toMatchObject({ outcome: 'refreshed', states: 0 })
   })
 
   test('records the others when one vault cannot be read', async ({ service, base, list, vaultsOn }) => {
@@ -336,7 +346,7 @@ describe("The job that records a chain's states", () => {
       { method: 'anvil_setCode', params: [broken, REVERTING] },
       { method: 'anvil_mine', params: ['0x20'] },
     ])
-    expect(await refresh(8453)).toMatchObject({ vaults: 4 })
+    expect(await refresh(8453)).toMatchObject({ outcome: 'refreshed', vaults: 5 })
 
     base.behaviour = 'answer 500'
     const { vaults } = await list()
@@ -371,7 +381,7 @@ describe("The job that records a chain's states", () => {
   )
 
   test('has nothing to do on a chain where nobody has a vault', async ({ service }) => {
-    expect(await refresh(10)).toEqual({ chainId: 10, vaults: 0, recorded: 0, unchanged: 0 })
+    expect(await refresh(10)).toMatchObject({ outcome: 'no vaults', chainId: 10 })
     expect(Object.values(service.rpc).flatMap(({ bodies }) => bodies)).toEqual([])
   })
 })

@@ -1,24 +1,17 @@
-import {
-  type Address,
-  createClient,
-  encodeFunctionData,
-  http,
-  maxUint256,
-  numberToHex,
-  parseAbi,
-  toFunctionSelector,
-} from 'viem'
+import { type Address, createClient, encodeFunctionData, http, maxUint256, numberToHex, parseAbi } from 'viem'
 import { readContract } from 'viem/actions'
 import { describe, expect } from 'vitest'
+import { handler as refreshChain } from '../../../functions/jobs/refresh-chain/handler.ts'
 import { addVault, issueKey, createClient as registerClient } from '../../../infra/admin/operations.ts'
 import { ACCOUNTS } from '../../../infra/local/accounts.ts'
 import { settle } from '../../../infra/local/curator.ts'
 import { deployLagoonVault, deployYieldVault } from '../../../infra/local/deploy.ts'
 import { callRpc } from '../../../infra/local/rpc.ts'
 import { transact } from '../../../infra/local/transactions.ts'
-import { BLOCK_NUMBER, BLOCK_TIME, changeAggregate, rewriteResults } from '../../support/chain-answers.ts'
-import { test as base, type Service, USERS } from '../../support/service.ts'
-import type { Wire } from '../../support/wire.ts'
+import { someContext } from '../../support/lambda.ts'
+import { recordsOf } from '../../support/records.ts'
+import { test as base, type Service, startAnew, USERS } from '../../support/service.ts'
+import { openLagoonVault, openYieldVault } from '../../support/vaults.ts'
 
 const LIST = '/defi-vaults/v1/vaults'
 const [USER] = USERS
@@ -267,32 +260,39 @@ describe('The list', () => {
 })
 
 describe('The APY', () => {
-  const WEEK = 7 * 86_400
-  const LATEST = 1_000_000
-  const NOW = 1_795_132_800
-  const CONVERT = toFunctionSelector('convertToAssets(uint256)')
+  const DAY = 86_400
+  const LATER = 400
 
-  /** Makes a wire tell of a chain a week long, on which every share was worth `past` thousandths of what it is now. */
-  function growWeek(wire: Wire, past: bigint): void {
-    // The node below knows its latest block alone.
-    wire.rewriteRequest = (request) => request.replaceAll(/"0x[0-9a-f]+"(?=[,\]])/g, '"latest"')
-    rewriteResults(
-      wire,
-      changeAggregate((data, selector, { params }) => {
-        const block = params[1] === 'latest' ? LATEST : Number(params[1])
-        if (selector === BLOCK_NUMBER) return numberToHex(block, { size: 32 })
-        // Base makes a block every two seconds.
-        if (selector === BLOCK_TIME) return numberToHex(NOW - (LATEST - block) * 2, { size: 32 })
-        if (selector !== CONVERT || block === LATEST || data.length !== 66) return data
-        return numberToHex((BigInt(data) * past) / 1000n, { size: 32 })
-      }),
+  /** What one share was worth, in thousandths of what it is worth now, and how many seconds ago. */
+  type Past = readonly (readonly [secondsAgo: number, thousandths: bigint])[]
+
+  /** A Lagoon vault and a synchronous one that have this past, as the service lists them after its job ran. */
+  async function listWithPast(service: Service, chain: Chain, past: Past): Promise<Listed[]> {
+    const vaults = [await openLagoonVault(service, { generation: '0.5' }), await openYieldVault(service)]
+    const places = vaults.map(({ address }) => ({ chainId: chain.chainId, address }))
+    const key = await service.createClient(places)
+    const listed = async (from: Service): Promise<Listed[]> => (await from.call('GET', LIST, { key })).body.data
+
+    // A whole share of a fresh vault is worth a whole unit of its asset.
+    const recorded = places.map((place) =>
+      recordsOf(service).recordPrices(
+        place,
+        past.map(([secondsAgo, thousandths]) => ({
+          price: (10n ** 6n * thousandths) / 1000n,
+          timestamp: BigInt(Math.floor(Date.now() / 1000) - secondsAgo),
+        })),
+      ),
     )
+    await Promise.all(recorded)
+    await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(LATER)] }])
+    await refreshChain({ chainId: chain.chainId }, someContext())
+    const { service: anew, stop } = await startAnew(service)
+    const list = await listed(anew).finally(stop)
+    expect(list).toHaveLength(vaults.length)
+    return list
   }
 
-  const listOnBase = async (service: Service): Promise<Listed[]> => {
-    const { body } = await service.call('GET', LIST)
-    return body.data.filter(({ chainId }: Listed) => chainId === 8453)
-  }
+  const annual = (growth: number, seconds: number) => (growth ** ((365 * DAY) / seconds) - 1) * 100
 
   test.for<[string, bigint, number]>([
     ['grew', 998n, 1000 / 998],
@@ -300,44 +300,48 @@ describe('The APY', () => {
     ['stayed', 1000n, 1],
   ])(
     'is what the share price %s by in the last seven days, as of a year',
-    async ([, past, growth], { coldService }) => {
-      growWeek(coldService.rpc[8453] as Wire, past)
-      const vaults = await listOnBase(coldService)
-      const expected = (growth ** ((365 * 86_400) / WEEK) - 1) * 100
-      expect(vaults).toHaveLength(5)
+    async ([, past, growth], { service, chain }) => {
+      const vaults = await listWithPast(service, chain, [
+        [9 * DAY, 900n],
+        [7 * DAY, past],
+        [6 * DAY, 1100n],
+      ])
       for (const { APY } of vaults) {
         expect(APY).toMatch(/^-?\d+\.\d{2}$/)
-        expect(Math.abs(Number(APY) - expected)).toBeLessThan(0.02)
+        expect(Math.abs(Number(APY) - annual(growth, 7 * DAY))).toBeLessThan(0.02)
       }
     },
   )
 
-  test('is asked for once in a while, in one more request', async ({ coldService }) => {
-    const wire = coldService.rpc[8453] as Wire
-    growWeek(wire, 998n)
-    await listOnBase(coldService)
-    expect(wire.bodies).toHaveLength(2)
-    await listOnBase(coldService)
-    expect(wire.bodies).toHaveLength(3)
+  test('is since the first price where the vault is younger than seven days', async ({ service, chain }) => {
+    const vaults = await listWithPast(service, chain, [
+      [2 * DAY, 999n],
+      [DAY, 1100n],
+    ])
+    for (const { APY } of vaults) expect(Math.abs(Number(APY) - annual(1000 / 999, 2 * DAY))).toBeLessThan(0.02)
   })
 
-  test('is 0.00 where the node does not know what was a week ago, and the list is none the worse', async ({
-    coldService,
-  }) => {
-    const wire = coldService.rpc[8453] as Wire
-    growWeek(wire, 998n)
-    const { rewrite } = wire
-    wire.rewrite = (answer, request) => {
-      const isOld = (JSON.parse(request) as { params: unknown[] }[]).some(({ params }) => params[1] !== 'latest')
-      const error = { code: -32000, message: 'missing trie node' }
-      return isOld ? JSON.stringify([{ jsonrpc: '2.0', id: 0, error }]) : (rewrite?.(answer, request) ?? answer)
+  test('costs no request to a chain of its own', async ({ service, list }) => {
+    await list()
+    for (const wire of Object.values(service.rpc)) wire.reset()
+    await list()
+    expect(Object.values(service.rpc).map(({ bodies }) => bodies.length)).toEqual([1, 1])
+  })
+
+  test('is 0.00 where the records cannot be read, and the list is none the worse', async ({ coldService: service }) => {
+    service.table.rewrite = (answer, request) => (request.includes('CHECKPOINT#') ? 'nonsense' : answer)
+    const { status, body } = await service.call('GET', LIST)
+    expect(status).toBe(200)
+    expect(service.table.bodies.join()).toContain('CHECKPOINT#')
+    for (const { APY, stateAsOf, type } of body.data) {
+      expect(APY).toBe('0.00')
+      if (type === 'async') expect(stateAsOf.stale).toBe(false)
     }
-    const vaults = await listOnBase(coldService)
-    expect(vaults.map(({ APY }) => APY)).toEqual(vaults.map(() => '0.00'))
-    for (const { stateAsOf, type } of vaults) if (type === 'async') expect(stateAsOf.stale).toBe(false)
   })
 
-  test('is 0.00 on a chain younger than a week', async ({ list }) => {
-    for (const { APY } of await list()) expect(APY).toBe('0.00')
+  test('is 0.00 where no price is recorded yet', async ({ list, service, usdc, chain }) => {
+    const address = await deployYieldVault(chain, { asset: usdc, name: 'Young', symbol: 'Y' })
+    const [vault] = await list(await service.createClient([{ chainId: chain.chainId, address }]))
+    expect(vault?.['APY']).toBe('0.00')
   })
 })

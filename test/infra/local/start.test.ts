@@ -227,7 +227,7 @@ describe('`npm start`', () => {
 
   test('records the states of the vaults by itself', async ({ running }) => {
     const log = () => readFileSync(join(running.folder, '.local/service.log'), 'utf8')
-    await vi.waitFor(() => expect(log()).toMatch(/"report":\{"chainId":8453,"vaults":\d+,"recorded":[1-9]/), {
+    await vi.waitFor(() => expect(log()).toMatch(/"report":\{"outcome":"refreshed","chainId":8453,.*"states":[1-9]/), {
       timeout: 10_000,
     })
   })

@@ -59,7 +59,7 @@ describe('The log of a busy service', () => {
         body: { vaultAddress, userAddress: USER },
       }),
     )
-    expectError(storm.at(-1) as (typeof storm)[number], 'internal')
+    expectError(storm.at(-1) as (typeof storm)[number], 'service_unavailable')
 
     const ids = [...calm, ...storm].map((reply) => reply.headers.get('x-request-id'))
     const logged = lines.filter(({ message }) => message === 'request').map((line) => line['requestId'])

@@ -1,0 +1,74 @@
+import { dynamo } from '../../../lib/aws/dynamo.ts'
+import type { ChainReader } from '../../../lib/chain/reader.ts'
+import { decodeCursor, encodeCursor } from '../../../lib/deposits/cursor.ts'
+import { depositEntries } from '../../../lib/deposits/history.ts'
+import { positionOf } from '../../../lib/deposits/movement.ts'
+import { readUserVaults } from '../../../lib/deposits/read.ts'
+import { type RecordsTable, recordsTable } from '../../../lib/deposits/table.ts'
+import { depositView } from '../../../lib/deposits/views.ts'
+import { yieldsOf } from '../../../lib/deposits/yields.ts'
+import { apiKey } from '../../../lib/lambda/api-key.ts'
+import { readConfig, readersOf } from '../../../lib/lambda/config.ts'
+import type { Reply, Request } from '../../../lib/lambda/contract.ts'
+import { endpoint } from '../../../lib/lambda/endpoint.ts'
+import { contract } from './contract.ts'
+
+type Dependencies = {
+  readerOf: (chainId: number) => ChainReader
+  records: RecordsTable
+  yieldOf: ReturnType<typeof yieldsOf>
+}
+
+const deposits =
+  ({ yieldOf, ...dependencies }: Dependencies) =>
+  async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { userAddress: user } = path
+    const { limit, cursor, vaultAddress, chainId, status } = query
+    const list = JSON.stringify([client.clientId, user, vaultAddress, chainId, status])
+    const before = cursor === undefined ? undefined : decodeCursor(cursor, list)
+
+    const vaults = client.vaults.filter(
+      (vault) => (vaultAddress ?? vault.address) === vault.address && (chainId ?? vault.chainId) === vault.chainId,
+    )
+    const { vaults: read, errors } = await readUserVaults(dependencies, vaults, user)
+    const matching = read
+      .flatMap((ofVault) =>
+        depositEntries(ofVault.movements, ofVault.live).map((entry) => ({
+          ofVault,
+          entry,
+          position: positionOf(entry.movement),
+        })),
+      )
+      .filter(({ entry }) => (status ?? entry.status) === entry.status)
+      .toSorted((left, right) => (left.position < right.position ? 1 : -1))
+
+    const rest = before === undefined ? matching : matching.filter(({ position }) => position < before)
+    const page = rest.slice(0, limit)
+    const last = page.at(-1)
+    const hasMore = rest.length > page.length
+    return {
+      userAddress: user,
+      totalRecords: matching.length,
+      hasMore,
+      nextCursor: hasMore && last ? encodeCursor(last.position, list) : null,
+      deposits: await Promise.all(
+        page.map(async ({ ofVault, entry }) =>
+          depositView(ofVault, entry, await yieldOf(ofVault.vault, ofVault.live.sharePrice)),
+        ),
+      ),
+      ...(Object.keys(errors).length > 0 && { errors }),
+    }
+  }
+
+export const handler = endpoint(
+  contract,
+  async (env) => {
+    const records = recordsTable(dynamo(), env.DEPOSITS_TABLE)
+    return deposits({
+      readerOf: readersOf(await readConfig(env)),
+      records,
+      yieldOf: yieldsOf({ records, now: Date.now }),
+    })
+  },
+  apiKey,
+)

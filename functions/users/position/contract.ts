@@ -1,0 +1,60 @@
+import * as z from 'zod'
+import { ChainIdText } from '../../../lib/chain/registry.ts'
+import { Address, Amount, Timestamp, UserAddress } from '../../../lib/codecs.ts'
+import { DepositView, PositionView } from '../../../lib/deposits/views.ts'
+import type { EndpointContract } from '../../../lib/lambda/contract.ts'
+import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/lambda/env.ts'
+
+export const contract = {
+  method: 'GET',
+  path: '/defi-vaults/v1/defi/user/{userAddress}/positions/{vaultAddress}',
+  summary: "Shows a user's position in one vault with its amounts, its latest deposits and a price history.",
+  tag: 'Users',
+  caller: 'client',
+  env: z.object({ ...ClientsEnv.shape, ...DepositsEnv.shape, ...ChainsEnv.shape }),
+  request: {
+    path: z.object({ userAddress: UserAddress, vaultAddress: Address }),
+    query: z.object({
+      chainId: ChainIdText.optional().describe('Needed only where two chains have a vault with this address'),
+    }),
+  },
+  invalid: {
+    userAddress: 'missing_or_invalid_user_address',
+    vaultAddress: 'missing_or_invalid_vault_address',
+    chainId: 'missing_or_invalid_chain_id',
+  },
+  response: PositionView.extend({
+    amounts: z.object({
+      pendingDeposit: Amount,
+      claimableShares: Amount,
+      currentShares: Amount,
+      pendingRedeemShares: Amount,
+      claimableRedeemAssets: Amount,
+    }),
+    vault: z.object({
+      poolId: z.string(),
+      name: z.string(),
+      type: z.enum(['async', 'sync']),
+      protocol: z.string(),
+      apy: z.string(),
+      sharePrice: Amount,
+      assetSymbol: z.string(),
+      assetDecimals: z.number().int(),
+      depositEpochId: z.number().int().nullable(),
+      isTotalAssetsValid: z.boolean().nullable(),
+    }),
+    deposits: z.array(DepositView).describe('The latest 20'),
+    hasMore: z.boolean().describe('Whether there are more deposits than these'),
+    sharePriceHistory: z.array(z.object({ timestamp: Timestamp, sharePrice: Amount })).describe('The last year'),
+  }),
+  errors: [
+    'ambiguous_vault_address',
+    'vault_not_found',
+    'position_not_found',
+    'upstream_bad_answer',
+    'upstream_unavailable',
+    'upstream_timeout',
+  ],
+  cacheControl: 'no-store',
+  impact: 'Users cannot see the details of a position.',
+} as const satisfies EndpointContract

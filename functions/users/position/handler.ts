@@ -1,0 +1,86 @@
+import { dynamo } from '../../../lib/aws/dynamo.ts'
+import type { ChainReader } from '../../../lib/chain/reader.ts'
+import { buildPosition } from '../../../lib/deposits/position.ts'
+import { readUserVaults } from '../../../lib/deposits/read.ts'
+import { type RecordsTable, recordsTable } from '../../../lib/deposits/table.ts'
+import { depositView, positionView } from '../../../lib/deposits/views.ts'
+import { yieldsOf } from '../../../lib/deposits/yields.ts'
+import { AppError } from '../../../lib/errors.ts'
+import { apiKey } from '../../../lib/lambda/api-key.ts'
+import { readConfig, readersOf } from '../../../lib/lambda/config.ts'
+import type { Reply, Request } from '../../../lib/lambda/contract.ts'
+import { endpoint } from '../../../lib/lambda/endpoint.ts'
+import { findVault } from '../../../lib/vaults/vault.ts'
+import { contract } from './contract.ts'
+
+type Dependencies = {
+  readerOf: (chainId: number) => ChainReader
+  records: RecordsTable
+  yieldOf: ReturnType<typeof yieldsOf>
+  /** Epoch milliseconds. */
+  now: () => number
+}
+
+const LATEST = 20
+const YEAR_SECONDS = 365n * 86_400n
+
+const position =
+  ({ yieldOf, now, ...dependencies }: Dependencies) =>
+  async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { userAddress: user } = path
+    const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
+    const since = BigInt(Math.floor(now() / 1000)) - YEAR_SECONDS
+    const [{ vaults }, prices] = await Promise.all([
+      readUserVaults(dependencies, [vault], user),
+      dependencies.records.listPrices(vault, since),
+    ])
+    const [ofVault] = vaults
+    const built = ofVault && buildPosition(ofVault.movements, ofVault.live)
+    if (!built) throw new AppError('position_not_found')
+
+    const { live } = ofVault
+    const apy = await yieldOf(vault, live.sharePrice)
+    const entries = built.entries.toReversed()
+    return {
+      ...positionView(ofVault, built, { user, apy }),
+      amounts: {
+        pendingDeposit: live.pendingAssets,
+        claimableShares: live.claimableShares,
+        currentShares: live.shares,
+        pendingRedeemShares: live.pendingRedeemShares,
+        claimableRedeemAssets: live.claimableRedeemAssets,
+      },
+      vault: {
+        poolId: vault.poolId,
+        name: vault.name,
+        type: vault.kind === 'erc4626' ? 'sync' : 'async',
+        protocol: vault.kind,
+        apy,
+        sharePrice: live.sharePrice,
+        assetSymbol: vault.assetSymbol,
+        assetDecimals: vault.assetDecimals,
+        depositEpochId: live.depositEpochId,
+        isTotalAssetsValid: live.isTotalAssetsValid,
+      },
+      deposits: entries.slice(0, LATEST).map((entry) => depositView(ofVault, entry, apy)),
+      hasMore: entries.length > LATEST,
+      sharePriceHistory: prices.map(({ price, timestamp }) => ({
+        timestamp: new Date(Number(timestamp) * 1000),
+        sharePrice: price,
+      })),
+    }
+  }
+
+export const handler = endpoint(
+  contract,
+  async (env) => {
+    const records = recordsTable(dynamo(), env.DEPOSITS_TABLE)
+    return position({
+      readerOf: readersOf(await readConfig(env)),
+      records,
+      yieldOf: yieldsOf({ records, now: Date.now }),
+      now: Date.now,
+    })
+  },
+  apiKey,
+)

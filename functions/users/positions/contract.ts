@@ -1,0 +1,25 @@
+import * as z from 'zod'
+import { Address, UserAddress } from '../../../lib/codecs.ts'
+import { ChainErrors, PositionView } from '../../../lib/deposits/views.ts'
+import type { EndpointContract } from '../../../lib/lambda/contract.ts'
+import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/lambda/env.ts'
+
+export const contract = {
+  method: 'GET',
+  path: '/defi-vaults/v1/defi/user/{userAddress}/positions',
+  summary: "Lists a user's positions in the client's vaults: what went in, came out, is there and was earned.",
+  tag: 'Users',
+  caller: 'client',
+  env: z.object({ ...ClientsEnv.shape, ...DepositsEnv.shape, ...ChainsEnv.shape }),
+  request: { path: z.object({ userAddress: UserAddress }) },
+  invalid: { userAddress: 'missing_or_invalid_user_address' },
+  response: z.object({
+    userAddress: Address,
+    totalRecords: z.number().int(),
+    positions: z.array(PositionView),
+    errors: ChainErrors,
+  }),
+  errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],
+  cacheControl: 'no-store',
+  impact: 'Users cannot see what they have in vaults.',
+} as const satisfies EndpointContract

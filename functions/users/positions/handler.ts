@@ -1,0 +1,51 @@
+import { dynamo } from '../../../lib/aws/dynamo.ts'
+import type { ChainReader } from '../../../lib/chain/reader.ts'
+import { buildPosition } from '../../../lib/deposits/position.ts'
+import { readUserVaults } from '../../../lib/deposits/read.ts'
+import { type RecordsTable, recordsTable } from '../../../lib/deposits/table.ts'
+import { positionView } from '../../../lib/deposits/views.ts'
+import { yieldsOf } from '../../../lib/deposits/yields.ts'
+import { apiKey } from '../../../lib/lambda/api-key.ts'
+import { readConfig, readersOf } from '../../../lib/lambda/config.ts'
+import type { Reply, Request } from '../../../lib/lambda/contract.ts'
+import { endpoint } from '../../../lib/lambda/endpoint.ts'
+import { contract } from './contract.ts'
+
+type Dependencies = {
+  readerOf: (chainId: number) => ChainReader
+  records: RecordsTable
+  yieldOf: ReturnType<typeof yieldsOf>
+}
+
+const positions =
+  ({ yieldOf, ...dependencies }: Dependencies) =>
+  async ({ client, path: { userAddress: user } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { vaults, errors } = await readUserVaults(dependencies, client.vaults, user)
+    const views = await Promise.all(
+      vaults.map(async (ofVault) => {
+        const position = buildPosition(ofVault.movements, ofVault.live)
+        const apy = position && (await yieldOf(ofVault.vault, ofVault.live.sharePrice))
+        return position && apy ? [positionView(ofVault, position, { user, apy })] : []
+      }),
+    )
+    const found = views.flat()
+    return {
+      userAddress: user,
+      totalRecords: found.length,
+      positions: found,
+      ...(Object.keys(errors).length > 0 && { errors }),
+    }
+  }
+
+export const handler = endpoint(
+  contract,
+  async (env) => {
+    const records = recordsTable(dynamo(), env.DEPOSITS_TABLE)
+    return positions({
+      readerOf: readersOf(await readConfig(env)),
+      records,
+      yieldOf: yieldsOf({ records, now: Date.now }),
+    })
+  },
+  apiKey,
+)

@@ -1,0 +1,46 @@
+import { type Hash, isHash } from 'viem'
+import * as z from 'zod'
+import { ChainId } from '../chain/registry.ts'
+import { Address, Amount, Timestamp } from '../codecs.ts'
+
+const HashText = z.string().refine((text): text is Hash => isHash(text))
+
+const place = {
+  user: Address,
+  chainId: ChainId,
+  vault: Address,
+  transactionHash: HashText,
+  blockNumber: z.number().int().nonnegative(),
+  logIndex: z.number().int().nonnegative(),
+  timestamp: Timestamp,
+}
+
+/**
+ * One thing that happened to one user in one vault, as an event of the chain tells it; assets and shares in their
+ * smallest units. It is never changed: what a deposit has become follows from the movements after it.
+ *
+ * * `deposit`: assets went in; shares at once for synchronous ones (`requestId` 0).
+ * * `cancel`: the request with this id was taken back whole.
+ * * `claim`: settled assets became shares.
+ * * `withdraw`: assets came out.
+ * * `receive`, `send`: shares came or went without assets; `assets` is their value then.
+ */
+export const Movement = z.discriminatedUnion('kind', [
+  z.object({ ...place, kind: z.literal('deposit'), requestId: Amount, assets: Amount, shares: Amount.nullable() }),
+  z.object({ ...place, kind: z.literal('cancel'), requestId: Amount }),
+  z.object({ ...place, kind: z.literal('claim'), assets: Amount, shares: Amount }),
+  z.object({ ...place, kind: z.literal('withdraw'), assets: Amount, shares: Amount }),
+  z.object({ ...place, kind: z.literal('receive'), assets: Amount, shares: Amount }),
+  z.object({ ...place, kind: z.literal('send'), assets: Amount, shares: Amount }),
+])
+export type Movement = z.output<typeof Movement>
+
+/** A movement's place in time: sorts as text in the order in which things happened. */
+export function positionOf({ timestamp, chainId, blockNumber, logIndex, kind }: Movement): string {
+  const seconds = Math.floor(timestamp.getTime() / 1000)
+  return [digits(seconds, 12), digits(chainId, 12), digits(blockNumber, 12), digits(logIndex, 6), kind].join('#')
+}
+
+function digits(number: number, length: number): string {
+  return number.toString().padStart(length, '0')
+}

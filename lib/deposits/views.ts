@@ -1,0 +1,113 @@
+import * as z from 'zod'
+import { ChainId } from '../chain/registry.ts'
+import { Address, Amount, SignedAmount, Timestamp, TransactionHash } from '../codecs.ts'
+import type { Vault } from '../vaults/vault.ts'
+import type { DepositEntry } from './history.ts'
+import type { Position } from './position.ts'
+import type { UserVault } from './read.ts'
+
+/** What each status of a deposit means, for people. */
+const DESCRIPTIONS: Record<DepositEntry['status'], string> = {
+  pending: 'Deposit request submitted, awaiting curator settlement.',
+  claimable: 'The curator has settled the epoch; the shares are ready to claim.',
+  completed: 'The shares have been received.',
+  cancelled: 'The deposit request was cancelled.',
+}
+
+/** A deposit as callers see it. */
+export const DepositView = z.object({
+  depositId: z.string().describe('<chainId>-<transactionHash>-<logIndex>'),
+  vaultAddress: Address,
+  vaultName: z.string(),
+  userAddress: Address,
+  chainId: ChainId,
+  status: z.enum(['pending', 'claimable', 'completed', 'cancelled']),
+  statusDescription: z.string(),
+  amounts: z.object({
+    depositedAssets: Amount.describe('What went in'),
+    pendingDeposit: Amount.describe("This deposit's part of the assets awaiting settlement"),
+    claimableShares: Amount.describe("This deposit's part of the shares ready to claim"),
+    currentShares: Amount.describe("This deposit's part of the shares in the wallet"),
+  }),
+  vault: z.object({ apy: z.string(), assetSymbol: z.string(), assetDecimals: z.number().int(), sharePrice: Amount }),
+  epochId: z.number().int().describe('The request id; 0 for synchronous deposits'),
+  timestamp: Timestamp,
+  transactionHash: TransactionHash,
+})
+
+/** A position as callers see it; amounts in the asset's smallest unit. */
+export const PositionView = z.object({
+  vaultAddress: Address,
+  vaultName: z.string(),
+  userAddress: Address,
+  chainId: ChainId,
+  apy: z.string().describe('Percent with two decimals'),
+  assetSymbol: z.string(),
+  assetDecimals: z.number().int(),
+  totalDepositedAssets: Amount.describe('All deposits not cancelled, and shares received at their value then'),
+  totalWithdrawnAssets: Amount.describe('Assets withdrawn, and shares sent away at their value then'),
+  currentShares: Amount.describe('Shares in the wallet'),
+  sharePrice: Amount.describe('What one whole share is worth'),
+  currentValue: Amount.describe('Everything of the user in the vault: pending, in shares, claimable, being redeemed'),
+  earnedAssets: SignedAmount.describe('currentValue + totalWithdrawnAssets - totalDepositedAssets; may be negative'),
+  depositCount: z.number().int(),
+  startDate: Timestamp,
+  lastDepositDate: Timestamp,
+  statusBreakdown: z.object({
+    pending: z.number().int(),
+    claimable: z.number().int(),
+    completed: z.number().int(),
+  }),
+})
+
+/** Why the vaults of some chains are left out, by chain id. */
+export const ChainErrors = z
+  .record(z.string(), z.string())
+  .optional()
+  .describe('Chains that could not be read, whose vaults are left out')
+
+/** The view of a deposit. */
+export function depositView(
+  { vault, live }: UserVault,
+  entry: DepositEntry,
+  apy: string,
+): z.output<typeof DepositView> {
+  const { movement, status, pendingDeposit, claimableShares, currentShares } = entry
+  return {
+    depositId: `${movement.chainId}-${movement.transactionHash}-${movement.logIndex}`,
+    vaultAddress: vault.address,
+    vaultName: vault.name,
+    userAddress: movement.user,
+    chainId: vault.chainId,
+    status,
+    statusDescription: DESCRIPTIONS[status],
+    amounts: { depositedAssets: movement.assets, pendingDeposit, claimableShares, currentShares },
+    vault: { apy, ...assetOf(vault), sharePrice: live.sharePrice },
+    epochId: Number(movement.requestId),
+    timestamp: movement.timestamp,
+    transactionHash: movement.transactionHash,
+  }
+}
+
+/** The view of a position. */
+export function positionView(
+  { vault, live }: UserVault,
+  { entries: _, ...position }: Position,
+  { user, apy }: { user: z.output<typeof Address>; apy: string },
+): z.output<typeof PositionView> {
+  return {
+    vaultAddress: vault.address,
+    vaultName: vault.name,
+    userAddress: user,
+    chainId: vault.chainId,
+    apy,
+    ...assetOf(vault),
+    currentShares: live.shares,
+    sharePrice: live.sharePrice,
+    ...position,
+  }
+}
+
+function assetOf({ assetSymbol, assetDecimals }: Vault) {
+  return { assetSymbol, assetDecimals }
+}

@@ -1,0 +1,566 @@
+import { type Address, createClient, type Hash, http } from 'viem'
+import { getBlock, getTransactionReceipt } from 'viem/actions'
+import { describe, expect } from 'vitest'
+import type { LocalAccount } from '../../../infra/local/accounts.ts'
+import type { ErrorCode } from '../../../lib/errors.ts'
+import { expectError } from '../../support/errors.ts'
+import { recordAll, recordsOf, viewsFor } from '../../support/records.ts'
+import { test as base, type Service, USERS } from '../../support/service.ts'
+import { openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
+import { type Behaviour, callsIn, type Wire } from '../../support/wire.ts'
+
+const [ALICE, BOB, CAROL] = USERS
+const NOBODY = '0x00000000000000000000000000000000000000A1'
+type User = Pick<LocalAccount, 'address'>
+
+/** A user's position as a client sees it that has this vault alone. */
+async function positionOf(service: Service, vault: TestVault, { address }: User) {
+  const { status, body } = await viewsFor(service, vault.key).positions(address)
+  expect(status).toBe(200)
+  expect(body).toMatchObject({ userAddress: address, totalRecords: body.positions.length })
+  return body.positions[0]
+}
+
+/** The figures of a position, as numbers. */
+async function figuresOf(service: Service, vault: TestVault, user: User) {
+  const position = await positionOf(service, vault, user)
+  const figure = (name: string) => BigInt(position[name])
+  return {
+    deposited: figure('totalDepositedAssets'),
+    withdrawn: figure('totalWithdrawnAssets'),
+    value: figure('currentValue'),
+    earned: figure('earnedAssets'),
+    shares: figure('currentShares'),
+  }
+}
+
+async function timeOf(vault: TestVault, hash: Hash | undefined): Promise<string> {
+  const client = createClient({ transport: http(vault.chain.rpcUrl) })
+  const { blockNumber } = await getTransactionReceipt(client, { hash: hash as Hash })
+  return new Date(Number((await getBlock(client, { blockNumber })).timestamp) * 1000).toISOString()
+}
+
+const worth = (vault: TestVault, shares: bigint) => vault.read('convertToAssets', shares)
+const sharesOf = (vault: TestVault, { address }: User) => vault.read('balanceOf', address)
+const claim = (vault: TestVault, { address }: User, assets: bigint) =>
+  vault.act(address, 'deposit', assets, address, address)
+
+const test = base
+  .extend('seasoned', ({ service }) => async (generation: '0.1' | '0.4' | '0.5' | '0.6' = '0.5') => {
+    const vault = await openLagoonVault(service, { generation })
+    await vault.request(BOB.address, vault.units('1000.000007'))
+    await vault.settle()
+    await vault.settle(vault.units('123.456789'))
+    return vault
+  })
+  /** A vault in which Alice has shares of a settled deposit. */
+  .extend('invested', ({ seasoned }) => async (assets: bigint, generation?: '0.1' | '0.4' | '0.5' | '0.6') => {
+    const vault = await seasoned(generation)
+    await vault.request(ALICE.address, assets)
+    await vault.settle()
+    await claim(vault, ALICE, assets)
+    return vault
+  })
+  .extend('sync', ({ service }) => async (assets: bigint) => {
+    const vault = await openYieldVault(service)
+    await vault.mint(ALICE.address, assets)
+    await vault.approve(ALICE.address, assets)
+    await vault.act(ALICE.address, 'deposit', assets, ALICE.address)
+    return vault
+  })
+  /** A client with a vault on each chain, in both of which Alice has a pending deposit. */
+  .extend('both', { scope: 'file' }, async ({ sharedService: service }) => {
+    const vaults = [
+      await openLagoonVault(service, { generation: '0.5' }),
+      await openLagoonVault(service, { generation: '0.6', chainId: 42161 }),
+    ] as const
+    for (const vault of vaults) await vault.request(ALICE.address, 5_000_000n)
+    const key = await service.createClient(vaults.map(({ chain, address }) => ({ chainId: chain.chainId, address })))
+    return { vaults, views: viewsFor(service, key) }
+  })
+
+describe('A position', () => {
+  test('has every field of the interface, and is the same once it is recorded', async ({ service, seasoned }) => {
+    const vault = await seasoned()
+    const first = (await vault.request(ALICE.address, 5_000_000n)).at(-1)
+    await vault.settle(7_000_000n)
+    await claim(vault, ALICE, 5_000_000n)
+    const last = (await vault.request(ALICE.address, 3_000_000n)).at(-1)
+    const shares = await sharesOf(vault, ALICE)
+    const value = 3_000_000n + (await worth(vault, shares))
+    const position = {
+      vaultAddress: vault.address,
+      vaultName: 'Lagoon 0.5 USDC',
+      userAddress: ALICE.address,
+      chainId: 8453,
+      apy: '0.00',
+      assetSymbol: 'USDC',
+      assetDecimals: 6,
+      totalDepositedAssets: '8000000',
+      totalWithdrawnAssets: '0',
+      currentShares: `${shares}`,
+      sharePrice: `${await worth(vault, 10n ** 18n)}`,
+      currentValue: `${value}`,
+      earnedAssets: `${value - 8_000_000n}`,
+      depositCount: 2,
+      startDate: await timeOf(vault, first),
+      lastDepositDate: await timeOf(vault, last),
+      statusBreakdown: { pending: 1, claimable: 0, completed: 1 },
+    }
+    const views = viewsFor(service, vault.key)
+    const live = await views.positions(ALICE.address)
+    expect(live.body).toEqual({ userAddress: ALICE.address, totalRecords: 1, positions: [position] })
+    expect(live.headers.get('cache-control')).toBe('no-store')
+    const liveDetail = await views.position(ALICE.address, vault.address)
+    expect(liveDetail.headers.get('cache-control')).toBe('no-store')
+    const { deposits } = (await views.deposits(ALICE.address)).body
+    const sharePrice = position.sharePrice
+    expect(liveDetail.body).toEqual({
+      ...position,
+      amounts: {
+        pendingDeposit: '3000000',
+        claimableShares: '0',
+        currentShares: `${shares}`,
+        pendingRedeemShares: '0',
+        claimableRedeemAssets: '0',
+      },
+      vault: {
+        poolId: expect.stringMatching(/./),
+        name: 'Lagoon 0.5 USDC',
+        type: 'async',
+        protocol: 'lagoon',
+        apy: '0.00',
+        sharePrice,
+        assetSymbol: 'USDC',
+        assetDecimals: 6,
+        depositEpochId: 5,
+        isTotalAssetsValid: false,
+      },
+      deposits,
+      hasMore: false,
+      sharePriceHistory: expect.any(Array),
+    })
+
+    await recordAll(vault.chain)
+    // The hour of mined blocks between has its part in the yield of a year.
+    const rest = (body: Record<string, unknown>) => ({ ...body, apy: undefined, vault: undefined, deposits: undefined })
+    const recorded = (await views.positions(ALICE.address)).body.positions
+    expect(recorded.map(rest)).toEqual([position].map(rest))
+    const { sharePriceHistory, ...detail } = (await views.position(ALICE.address, vault.address)).body
+    expect(rest(detail)).toEqual({ ...rest(liveDetail.body), sharePriceHistory: undefined })
+    // One point for each settlement, from the first price on; the last is the price now.
+    expect(sharePriceHistory.length).toBe(3)
+    expect(sharePriceHistory[0].sharePrice).toBe('1000000')
+    expect(sharePriceHistory.at(-1).sharePrice).toBe(sharePrice)
+    const times = sharePriceHistory.map(({ timestamp }: { timestamp: string }) => timestamp)
+    expect(times).toEqual(times.toSorted())
+  })
+
+  test('in a synchronous vault says so', async ({ service, sync }) => {
+    const vault = await sync(5_000_000n)
+    const { body } = await viewsFor(service, vault.key).position(ALICE.address, vault.address)
+    expect(body).toMatchObject({
+      totalDepositedAssets: '5000000',
+      currentValue: '5000000',
+      earnedAssets: '0',
+      vault: { type: 'sync', protocol: 'erc4626', depositEpochId: null, isTotalAssetsValid: null },
+      amounts: { pendingDeposit: '0', claimableShares: '0', pendingRedeemShares: '0', claimableRedeemAssets: '0' },
+      deposits: [{ epochId: 0, status: 'completed' }],
+    })
+  })
+
+  test.for(['0.1', '0.4', '0.5', '0.6'] as const)(
+    'in a Lagoon %s vault has all of the user in its value, whatever is in flight, and no gain before there is one',
+    async (generation, { service, seasoned }) => {
+      const vault = await seasoned(generation)
+      const check = async (expected: { deposited: bigint; withdrawn?: bigint; value: bigint; shares: bigint }) => {
+        const withdrawn = expected.withdrawn ?? 0n
+        expect(await figuresOf(service, vault, ALICE)).toEqual({
+          ...expected,
+          withdrawn,
+          earned: expected.value + withdrawn - expected.deposited,
+        })
+      }
+      const deposited = 1_234_567_891n
+      await vault.request(ALICE.address, deposited)
+      await check({ deposited, value: deposited, shares: 0n })
+
+      await vault.settle(3_141_593n)
+      const all = await vault.read('convertToShares', deposited, 3n)
+      await check({ deposited, value: await worth(vault, all), shares: 0n })
+      await claim(vault, ALICE, 234_567_891n)
+      const part = await sharesOf(vault, ALICE)
+      const rest = await vault.read('convertToShares', 1_000_000_000n, 3n)
+      await check({ deposited, value: await worth(vault, part + rest), shares: part })
+      await claim(vault, ALICE, 1_000_000_000n)
+      const shares = await sharesOf(vault, ALICE)
+      await check({ deposited, value: await worth(vault, shares), shares })
+
+      const redeemed = shares / 3n
+      await vault.act(ALICE.address, 'requestRedeem', redeemed, ALICE.address, ALICE.address)
+      await check({ deposited, value: await worth(vault, shares), shares: shares - redeemed })
+      await vault.settle(5_000_000n)
+      const assets = await vault.read('convertToAssets', redeemed, 2n)
+      await check({
+        deposited,
+        value: (await worth(vault, shares - redeemed)) + assets,
+        shares: shares - redeemed,
+      })
+      // What is settled does not gain any more.
+      await vault.settle(11_000_000n)
+      await check({
+        deposited,
+        value: (await worth(vault, shares - redeemed)) + assets,
+        shares: shares - redeemed,
+      })
+      await vault.act(ALICE.address, 'redeem', redeemed, ALICE.address, ALICE.address)
+      await check({
+        deposited,
+        withdrawn: assets,
+        value: await worth(vault, shares - redeemed),
+        shares: shares - redeemed,
+      })
+    },
+  )
+
+  test('shows each amount of what is in flight', async ({ service, invested }) => {
+    const vault = await invested(9_000_000n)
+    const shares = await sharesOf(vault, ALICE)
+    const amounts = async () => (await viewsFor(service, vault.key).position(ALICE.address, vault.address)).body.amounts
+    const redeemed = shares / 2n
+    await vault.act(ALICE.address, 'requestRedeem', redeemed, ALICE.address, ALICE.address)
+    await vault.request(ALICE.address, 4_000_000n)
+    expect(await amounts()).toEqual({
+      pendingDeposit: '4000000',
+      claimableShares: '0',
+      currentShares: `${shares - redeemed}`,
+      pendingRedeemShares: `${redeemed}`,
+      claimableRedeemAssets: '0',
+    })
+    await vault.settle(2_000_000n)
+    expect(await amounts()).toEqual({
+      pendingDeposit: '0',
+      claimableShares: `${await vault.read('maxMint', ALICE.address)}`,
+      currentShares: `${shares - redeemed}`,
+      pendingRedeemShares: '0',
+      claimableRedeemAssets: `${await vault.read('maxWithdraw', ALICE.address)}`,
+    })
+  })
+
+  test.for(['0.4', '0.5', '0.6'] as const)(
+    'in a Lagoon %s vault is the same while the vault is paused',
+    async (generation, { service, invested }) => {
+      const vault = await invested(9_000_000n, generation)
+      const redeemed = (await sharesOf(vault, ALICE)) / 2n
+      await vault.act(ALICE.address, 'requestRedeem', redeemed, ALICE.address, ALICE.address)
+      await vault.request(ALICE.address, 4_000_000n)
+      await vault.settle(2_000_000n)
+      await claim(vault, ALICE, 1_500_000n)
+      // What is settled keeps its own rate.
+      await vault.settle(3_000_000n)
+      const views = viewsFor(service, vault.key)
+      const before = (await views.position(ALICE.address, vault.address)).body
+      await vault.act(ROLES.admin, 'pause')
+      expect((await views.position(ALICE.address, vault.address)).body).toEqual(before)
+      await recordAll(vault.chain)
+      const { amounts, currentValue, earnedAssets } = (await views.position(ALICE.address, vault.address)).body
+      expect({ amounts, currentValue, earnedAssets }).toEqual({
+        amounts: before.amounts,
+        currentValue: before.currentValue,
+        earnedAssets: before.earnedAssets,
+      })
+    },
+  )
+
+  test('in a closed vault counts its shares once', async ({ service, invested }) => {
+    const vault = await invested(9_000_000n)
+    await vault.act(ROLES.admin, 'initiateClosing')
+    const totalAssets = await vault.read('totalAssets')
+    await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', totalAssets)
+    await vault.act(ROLES.safe, 'close', totalAssets)
+    const shares = await sharesOf(vault, ALICE)
+    expect(await figuresOf(service, vault, ALICE)).toMatchObject({ value: await worth(vault, shares), shares })
+
+    const half = shares / 2n
+    const assets = await worth(vault, half)
+    await vault.act(ALICE.address, 'redeem', half, ALICE.address, ALICE.address)
+    expect(await figuresOf(service, vault, ALICE)).toMatchObject({
+      withdrawn: assets,
+      value: await worth(vault, shares - half),
+      shares: shares - half,
+    })
+  })
+
+  test('may have lost', async ({ service, invested }) => {
+    const vault = await invested(9_000_000n)
+    const loss = (await vault.read('totalAssets')) / 10n
+    await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', loss * 9n)
+    await vault.act(ROLES.safe, 'settleDeposit', loss * 9n)
+    const { earnedAssets } = await positionOf(service, vault, ALICE)
+    expect(earnedAssets).toMatch(/^-9\d{5}$/)
+  })
+
+  test('leaves out what was cancelled, and begins with the first deposit that was not', async ({
+    service,
+    seasoned,
+  }) => {
+    const vault = await seasoned()
+    await vault.request(ALICE.address, 5_000_000n)
+    await vault.act(ALICE.address, 'cancelRequestDeposit')
+    const cancelled = await positionOf(service, vault, ALICE)
+    expect(cancelled).toMatchObject({
+      totalDepositedAssets: '0',
+      currentValue: '0',
+      earnedAssets: '0',
+      depositCount: 0,
+      statusBreakdown: { pending: 0, claimable: 0, completed: 0 },
+    })
+    const hash = (await vault.request(ALICE.address, 6_000_000n)).at(-1)
+    expect(await positionOf(service, vault, ALICE)).toMatchObject({
+      totalDepositedAssets: '6000000',
+      currentValue: '6000000',
+      depositCount: 1,
+      startDate: await timeOf(vault, hash),
+      lastDepositDate: await timeOf(vault, hash),
+      statusBreakdown: { pending: 1, claimable: 0, completed: 0 },
+    })
+  })
+
+  test.for(['a Lagoon vault', 'a synchronous vault'] as const)(
+    'in %s whose shares move to another user is no loss and no gain, for neither',
+    async (kind, { service, invested, sync }) => {
+      const vault = await (kind === 'a Lagoon vault' ? invested(9_000_000n) : sync(9_000_000n))
+      const before = await figuresOf(service, vault, ALICE)
+      const sent = before.shares / 3n
+      const value = await worth(vault, sent)
+      const [hash] = await vault.act(ALICE.address, 'transfer', CAROL.address, sent)
+      const [alice, carol] = [await figuresOf(service, vault, ALICE), await figuresOf(service, vault, CAROL)]
+      expect(alice).toMatchObject({ withdrawn: value, shares: before.shares - sent })
+      expect(carol).toMatchObject({ deposited: value, withdrawn: 0n, shares: sent, value, earned: 0n })
+      expect(alice.earned - before.earned).toBeGreaterThanOrEqual(-1n)
+      expect(alice.earned - before.earned).toBeLessThanOrEqual(1n)
+      expect(await positionOf(service, vault, CAROL)).toMatchObject({
+        depositCount: 0,
+        startDate: await timeOf(vault, hash),
+        lastDepositDate: await timeOf(vault, hash),
+      })
+      if (kind === 'a Lagoon vault') {
+        // From here on it is the other one's gain.
+        await vault.settle(100_000_000n)
+        expect((await figuresOf(service, vault, CAROL)).earned).toBe((await worth(vault, sent)) - value)
+      }
+    },
+  )
+
+  test('is not moved by a trade of a few units: the value of shares then is that of an honest trade', async ({
+    service,
+    sync,
+  }) => {
+    const vault = await sync(900_000_000n)
+    await vault.mint(vault.address, 123_456_789n)
+    await vault.mint(ALICE.address, 100_000_003n)
+    await vault.approve(ALICE.address, 100_000_003n)
+    await vault.act(ALICE.address, 'deposit', 100_000_000n, ALICE.address)
+    // Three units buy two: half as much again as the price.
+    await vault.act(ALICE.address, 'deposit', 3n, ALICE.address)
+    const sent = 300_000_000n
+    const value = await worth(vault, sent)
+    await vault.act(ALICE.address, 'transfer', CAROL.address, sent)
+    const { deposited, earned } = await figuresOf(service, vault, CAROL)
+    expect(deposited).toBeGreaterThanOrEqual(value - 10n)
+    expect(deposited).toBeLessThanOrEqual(value + 10n)
+    expect(earned).toBe(value - deposited)
+  })
+
+  test('whose shares were claimed for somebody else is that of both', async ({ service, seasoned }) => {
+    const vault = await seasoned()
+    await vault.request(ALICE.address, 5_000_000n)
+    await vault.settle()
+    const shares = await vault.read('maxMint', ALICE.address)
+    await vault.act(ALICE.address, 'deposit', 5_000_000n, CAROL.address, ALICE.address)
+    const value = await worth(vault, shares)
+    expect(await figuresOf(service, vault, ALICE)).toMatchObject({ deposited: 5_000_000n, withdrawn: value, value: 0n })
+    expect(await figuresOf(service, vault, CAROL)).toMatchObject({ deposited: value, shares, value, earned: 0n })
+  })
+
+  test('shows the latest 20 deposits, and that there are more', async ({ service }) => {
+    const vault = await openYieldVault(service)
+    await vault.mint(ALICE.address, 21_000_000n)
+    await vault.approve(ALICE.address, 21_000_000n)
+    const views = viewsFor(service, vault.key)
+    for (let i = 0; i < 20; i += 1) await vault.act(ALICE.address, 'deposit', 1_000_000n, ALICE.address)
+    const twenty = (await views.position(ALICE.address, vault.address)).body
+    expect(twenty).toMatchObject({ hasMore: false, depositCount: 20 })
+    await vault.act(ALICE.address, 'deposit', 999_999n, ALICE.address)
+    const { body } = await views.position(ALICE.address, vault.address)
+    expect(body).toMatchObject({ hasMore: true, depositCount: 21 })
+    const history = await views.deposits(ALICE.address, '?limit=20')
+    expect(body.deposits).toEqual(history.body.deposits)
+    expect(body.deposits[0].amounts.depositedAssets).toBe('999999')
+  })
+})
+
+describe('Positions', () => {
+  test('of a user with nothing are none', async ({ service }) => {
+    const { status, body } = await viewsFor(service).positions(NOBODY)
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: { userAddress: NOBODY, totalRecords: 0, positions: [] },
+    })
+  })
+
+  test('of a client without vaults are none', async ({ service }) => {
+    const key = await service.createClient([])
+    for (const { status, body } of [
+      await viewsFor(service, key).positions(ALICE.address),
+      await viewsFor(service, key).deposits(ALICE.address),
+    ]) {
+      expect({ status, total: body.totalRecords }).toEqual({ status: 200, total: 0 })
+    }
+  })
+
+  test('are those in the vaults of the calling client alone', async ({ service, invested, seasoned }) => {
+    const vault = await invested(5_000_000n)
+    const other = await seasoned()
+    const { body } = await viewsFor(service, other.key).positions(ALICE.address)
+    expect(body).toMatchObject({ totalRecords: 0, positions: [] })
+    const foreign = await viewsFor(service, other.key).position(ALICE.address, vault.address)
+    expectError(foreign, 'vault_not_found')
+  })
+
+  test.for<[string, string, string, ErrorCode, string[] | undefined]>([
+    ['0x1234', '', '', 'missing_or_invalid_user_address', ['userAddress']],
+    [`${ALICE.address.slice(0, -1)}0`, '', '', 'missing_or_invalid_user_address', ['userAddress']],
+    [ALICE.address, '/0x12', '', 'missing_or_invalid_vault_address', ['vaultAddress']],
+    [ALICE.address, `/${NOBODY}`, '?chainId=x', 'missing_or_invalid_chain_id', ['chainId']],
+    [ALICE.address, `/${NOBODY}`, '?chainId=5', 'missing_or_invalid_chain_id', ['chainId']],
+    [ALICE.address, `/${NOBODY}`, '', 'vault_not_found', undefined],
+    ['0x12', '/0x12', '?chainId=x', 'missing_or_invalid_user_address', ['userAddress', 'vaultAddress', 'chainId']],
+  ])('of %s%s%s are refused: %s', async ([user, vault, query, code, fields], { service }) => {
+    expectError(await service.call('GET', `/defi-vaults/v1/defi/user/${user}/positions${vault}${query}`), code, fields)
+  })
+
+  test('that a user never had are not found', async ({ service, seasoned }) => {
+    const vault = await seasoned()
+    const views = viewsFor(service, vault.key)
+    expectError(await views.position(ALICE.address, vault.address), 'position_not_found')
+    expectError(await views.position(ALICE.address, vault.address, '?chainId=42161'), 'vault_not_found')
+    expect((await views.position(BOB.address, vault.address, '?chainId=8453')).status).toBe(200)
+    expect((await views.position(BOB.address.toLowerCase(), vault.address.toLowerCase())).status).toBe(200)
+  })
+
+  test('are for known clients alone', async ({ service }) => {
+    for (const path of [`${ALICE.address}/positions`, `${ALICE.address}/positions/${NOBODY}`]) {
+      expectError(await service.call('GET', `/defi-vaults/v1/defi/user/${path}`, { key: null }), 'missing_api_key')
+    }
+  })
+
+  test('have a yield of the last seven days, as the vault list', async ({ coldService: service, sync }) => {
+    const vault = await sync(5_000_000n)
+    const week = BigInt(Math.floor(Date.now() / 1000) - 7 * 86_400)
+    const place = { chainId: 8453, address: vault.address }
+    await recordsOf(service).recordPrices(place, [{ price: 999_000n, timestamp: week }])
+    await recordAll(vault.chain)
+    const expected = ((1000 / 999) ** (365 / 7) - 1) * 100
+    const [{ apy }] = (await viewsFor(service, vault.key).positions(ALICE.address)).body.positions
+    expect(Math.abs(Number(apy) - expected)).toBeLessThan(0.02)
+    const { body } = await viewsFor(service, vault.key).position(ALICE.address, vault.address)
+    expect(body).toMatchObject({ apy, vault: { apy }, deposits: [{ vault: { apy } }] })
+    const [listed] = (await service.call('GET', '/defi-vaults/v1/vaults', { key: vault.key })).body.data
+    expect(listed.APY).toBe(apy)
+  })
+})
+
+const FAILURES: readonly (readonly [Behaviour, ErrorCode])[] = [
+  ['refuse connections', 'upstream_unavailable'],
+  ['answer 429', 'upstream_unavailable'],
+  ['rate-limit inside the batch', 'upstream_unavailable'],
+  ['never answer', 'upstream_timeout'],
+  ['answer HTML', 'upstream_bad_answer'],
+  ['answer an empty batch', 'upstream_bad_answer'],
+  ['truncate the JSON', 'upstream_bad_answer'],
+  ['refuse every call', 'upstream_bad_answer'],
+]
+
+describe('While one chain is to', () => {
+  test.for(FAILURES)(
+    '%s, what is on the other is answered, and the failing one named',
+    async ([behaviour], { service, both }) => {
+      const { vaults, views } = both
+      const failing = service.rpc[42161] as Wire
+      failing.behaviour = behaviour
+      const [positions, deposits] = await Promise.all([views.positions(ALICE.address), views.deposits(ALICE.address)])
+      for (const { status, body } of [positions, deposits]) {
+        expect({ status, total: body.totalRecords, errors: Object.keys(body.errors) }).toEqual({
+          status: 200,
+          total: 1,
+          errors: ['42161'],
+        })
+        expect(body.errors['42161']).not.toMatch(/https?:|127\.0|\.ts|hunter2/)
+      }
+      expect(positions.body.positions[0].vaultAddress).toBe(vaults[0].address)
+      expect(deposits.body.deposits[0].vaultAddress).toBe(vaults[0].address)
+      failing.reset()
+      expect((await views.positions(ALICE.address)).body).toMatchObject({ totalRecords: 2 })
+      expect((await views.positions(ALICE.address)).body).not.toHaveProperty('errors')
+    },
+  )
+
+  test.for(FAILURES)('%s, and the other too, the answer is %s', async ([behaviour, code], { service, both }) => {
+    const { vaults, views } = both
+    for (const wire of Object.values(service.rpc)) wire.behaviour = behaviour
+    const replies = await Promise.all([
+      views.positions(ALICE.address),
+      views.deposits(ALICE.address),
+      views.position(ALICE.address, vaults[1].address),
+    ])
+    for (const reply of replies) expectError(reply, code)
+  })
+
+  test('fail, a position on the other is answered without it', async ({ service, both }) => {
+    const { vaults, views } = both
+    const failing = service.rpc[42161] as Wire
+    failing.behaviour = 'never answer'
+    expect((await views.position(ALICE.address, vaults[0].address)).status).toBe(200)
+    expect((await views.deposits(ALICE.address, '?chainId=8453')).body).toMatchObject({ totalRecords: 1 })
+    expect(failing.bodies).toEqual([])
+  })
+})
+
+describe('A vault that cannot be read', () => {
+  test('and that the user never used does not hide the others', async ({ service, invested, seasoned }) => {
+    const [vault, broken] = [await invested(5_000_000n), await seasoned()]
+    const key = await service.createClient([vault, broken].map(({ address }) => ({ chainId: 8453, address })))
+    await broken.destroy()
+    const { status, body } = await viewsFor(service, key).positions(ALICE.address)
+    expect(status).toBe(200)
+    expect(body.positions).toHaveLength(1)
+    expect((await viewsFor(service, key).deposits(ALICE.address)).body).toMatchObject({ totalRecords: 1 })
+  })
+})
+
+describe('Over ten vaults on two chains', () => {
+  const ask = (service: Service, address: Address) => viewsFor(service).positions(address)
+
+  test('positions and a page of the history take one request to each chain and one query of what the user did', async ({
+    service,
+  }) => {
+    const views = viewsFor(service)
+    const user = ALICE.address
+    await ask(service, user)
+    for (const read of [() => views.positions(user), () => views.deposits(user)]) {
+      await read()
+      for (const wire of [...Object.values(service.rpc), service.table]) wire.reset()
+      const { status } = await read()
+      expect(status).toBe(200)
+      expect(Object.values(service.rpc).map(({ bodies }) => bodies.length)).toEqual([1, 1])
+      for (const batch of Object.values(service.rpc).flatMap(callsIn)) expect(batch.length).toBeLessThanOrEqual(3)
+      const requests = service.table.bodies.map((body) => JSON.parse(body))
+      const queries = requests.filter(({ KeyConditionExpression }) => KeyConditionExpression !== undefined)
+      expect(queries).toHaveLength(1)
+      expect(JSON.stringify(queries[0])).toContain(`USER#${user}`)
+      const items = requests.flatMap(({ Key }) => (Key ? [Key.pk.S] : []))
+      expect(items.toSorted()).toEqual(['CHECKPOINT#42161', 'CHECKPOINT#8453'])
+    }
+  })
+})

@@ -1,0 +1,98 @@
+import { DeleteCommand, PutCommand, ScanCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
+import { type Address, numberToHex } from 'viem'
+import { handler } from '../../functions/jobs/refresh-chain/handler.ts'
+import { localConfig } from '../../infra/local/dynamo.ts'
+import { callRpc } from '../../infra/local/rpc.ts'
+import { documentClient } from '../../lib/aws/dynamo.ts'
+import { evmChain } from '../../lib/chain/registry.ts'
+import { recordsTable } from '../../lib/deposits/table.ts'
+import { someContext } from './lambda.ts'
+import type { HttpReply, Service } from './service.ts'
+
+/** The table of records, written to behind the service's back. */
+export function recordsOf(service: Service) {
+  return recordsTable(clientOf(service), service.backends.dynamo.tableNames.deposits)
+}
+
+function clientOf({ backends }: Service) {
+  return documentClient(localConfig(backends.dynamo.endpoint))
+}
+
+/** What one run of the job says that it did. */
+export type Report = {
+  readonly outcome: string
+  readonly through: number | null
+  readonly behind: number
+  readonly movements: number
+}
+
+/** Runs the job for a chain once. */
+export async function refresh(chainId: number): Promise<Report> {
+  return (await handler({ chainId }, someContext())) as Report
+}
+
+/** Mines so many blocks at once. */
+export async function mine(chain: { readonly rpcUrl: string }, blocks: number): Promise<void> {
+  await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(blocks)] }])
+}
+
+/** Makes everything that has happened on a chain final, and runs the job until it is recorded. */
+export async function recordAll(chain: { readonly chainId: number; readonly rpcUrl: string }): Promise<void> {
+  await mine(chain, evmChain(chain.chainId)?.finalityBlocks ?? 0)
+  const [head] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
+  const final = Number(head) - (evmChain(chain.chainId)?.finalityBlocks ?? 0)
+  for (let run = 0; run < 20; run += 1) {
+    const { through, behind } = await refresh(chain.chainId)
+    if (through === final && behind === 0) return
+  }
+  throw new Error('The records do not catch up with the chain')
+}
+
+/** Every record of the service, by its key; leases left out. */
+export async function scanRecords(service: Service): Promise<Map<string, Record<string, unknown>>> {
+  const client = clientOf(service)
+  const TableName = service.backends.dynamo.tableNames.deposits
+  const records = new Map<string, Record<string, unknown>>()
+  let ExclusiveStartKey: Record<string, unknown> | undefined
+  do {
+    const page = await client.send(new ScanCommand({ TableName, ExclusiveStartKey }))
+    for (const { leaseOwner: _, leaseUntil: __, ...item } of page.Items ?? []) {
+      records.set(`${item['pk']} ${item['sk']}`, item)
+    }
+    ExclusiveStartKey = page.LastEvaluatedKey
+  } while (ExclusiveStartKey)
+  return records
+}
+
+/** Makes the records those of an earlier scan again; leases are left out. */
+export async function restoreRecords(service: Service, earlier: ReadonlyMap<string, Record<string, unknown>>) {
+  const client = clientOf(service)
+  const TableName = service.backends.dynamo.tableNames.deposits
+  for (const [key, { pk, sk }] of await scanRecords(service)) {
+    if (!earlier.has(key)) await client.send(new DeleteCommand({ TableName, Key: { pk, sk } }))
+  }
+  for (const Item of earlier.values()) await client.send(new PutCommand({ TableName, Item }))
+}
+
+/** Lets the lease of a run that was killed run out. */
+export async function expireLease(service: Service, chainId: number): Promise<void> {
+  await clientOf(service).send(
+    new UpdateCommand({
+      TableName: service.backends.dynamo.tableNames.deposits,
+      Key: { pk: `CHECKPOINT#${chainId}`, sk: 'CHECKPOINT' },
+      UpdateExpression: 'SET leaseUntil = :past',
+      ExpressionAttributeValues: { ':past': 0 },
+    }),
+  )
+}
+
+/** What a client's key sees of users, over HTTP. */
+export function viewsFor(service: Pick<Service, 'call'>, key?: string) {
+  const get = (path: string): Promise<HttpReply> =>
+    service.call('GET', `/defi-vaults/v1/defi/user/${path}`, key === undefined ? {} : { key })
+  return {
+    positions: (user: string) => get(`${user}/positions`),
+    position: (user: string, vault: Address | string, query = '') => get(`${user}/positions/${vault}${query}`),
+    deposits: (user: string, query = '') => get(`${user}/deposits${query}`),
+  }
+}
