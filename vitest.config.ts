@@ -7,6 +7,8 @@ export default defineConfig({
     env: { TZ: 'UTC', POWERTOOLS_DEV: 'true' },
     expect: { requireAssertions: true },
     clearMocks: true,
+    // The tests mostly wait for their chains: two files at a time take half as long, on two cores too.
+    maxWorkers: 2,
     silent: 'passed-only',
     testTimeout: 30_000,
     hookTimeout: 60_000,
