@@ -50,7 +50,11 @@ export function postEvents(vault: LedgerVault, before: Ledger, events: readonly 
     const sameTransaction = (other: VaultEvent) => other.position.transactionHash === event.position.transactionHash
     const near = events.slice(Math.max(0, index - NEAR), index + NEAR).filter(sameTransaction)
     ledger = post(vault, ledger, event, near)
-    movements.push(...movementsOf(vault, ledger, event, near))
+    const settled = () =>
+      near
+        .filter((other) => other.position.logIndex > event.position.logIndex)
+        .reduce((after, other) => post(vault, after, other, near), ledger)
+    movements.push(...movementsOf(vault, { ledger, settled }, event, near))
     if (tellsPrice(vault, event)) {
       const price = shareValue(vault, ledger, 10n ** BigInt(vault.shareDecimals))
       const { blockNumber, timestamp } = event.position
@@ -106,7 +110,15 @@ function post(vault: LedgerVault, ledger: Ledger, event: VaultEvent, near: reado
   }
 }
 
-function movementsOf(vault: LedgerVault, ledger: Ledger, event: VaultEvent, near: readonly VaultEvent[]): Movement[] {
+/** The ledger after an event, and after its whole transaction. */
+type Ledgers = { readonly ledger: Ledger; readonly settled: () => Ledger }
+
+function movementsOf(
+  vault: LedgerVault,
+  { ledger, settled }: Ledgers,
+  event: VaultEvent,
+  near: readonly VaultEvent[],
+): Movement[] {
   const { position } = event
   const place = (user: Address) => ({
     user,
@@ -161,7 +173,8 @@ function movementsOf(vault: LedgerVault, ledger: Ledger, event: VaultEvent, near
       if (from !== zeroAddress) return moved(from, to, value)
       // A mint that no deposit explains is a fee.
       if (isDeposit(near, vault, to, value)) return []
-      return [{ ...place(to), kind: 'receive', assets: shareValue(vault, ledger, value) ?? 0n, shares: value }]
+      // The assets that the shares stand for come with a later event of the transaction.
+      return [{ ...place(to), kind: 'receive', assets: shareValue(vault, settled(), value) ?? 0n, shares: value }]
     }
     default:
       return []

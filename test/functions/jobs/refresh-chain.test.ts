@@ -1,0 +1,546 @@
+import { type Address, encodeFunctionData, numberToHex, parseAbi } from 'viem'
+import { describe, expect, vi } from 'vitest'
+import { deployYieldVault } from '../../../infra/local/deploy.ts'
+import { callRpc } from '../../../infra/local/rpc.ts'
+import { transact } from '../../../infra/local/transactions.ts'
+import { BLOCK_NUMBER, type Call, changeAggregate, rewriteResults } from '../../support/chain-answers.ts'
+import { expireLease, refresh, restoreRecords, scanRecords, viewsFor } from '../../support/records.ts'
+import { test as base, type Service, USERS } from '../../support/service.ts'
+import { createSilence, type EventFilter, type Silence } from '../../support/silence.ts'
+import { openLagoonVault, openYieldVault, type TestVault } from '../../support/vaults.ts'
+import { callsIn, type Wire } from '../../support/wire.ts'
+
+const [ALICE, BOB, CAROL] = USERS
+const BASE = 8453
+/** Base's. */
+const FINALITY = 300
+
+/** A chain whose wire tells of silent blocks. */
+type QuietChain = Service['backends']['chains'][number] & {
+  /** So many blocks in which nothing happens. */
+  pass(blocks: number): Promise<{ undo(): void }>
+  /** The number of the last block. */
+  head(): Promise<number>
+  /** Forgets what the wire was told to do and what went over it, but not the silences. */
+  calm(): void
+  /** Makes everything final and has it recorded. */
+  record(): Promise<void>
+}
+
+const realHead = async (chain: { rpcUrl: string }) =>
+  Number((await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }]))[0])
+
+function quiet(service: Service, index: 0 | 1, silence: Silence): QuietChain {
+  const chain = service.backends.chains[index] as Service['backends']['chains'][number]
+  const wire = service.rpc[chain.chainId] as Wire
+  silence.applyTo(wire)
+  const head = async () => silence.toldHead(await realHead(chain))
+  const pass = async (blocks: number) => silence.add(await realHead(chain), blocks)
+  return {
+    ...chain,
+    pass,
+    head,
+    calm() {
+      wire.reset()
+      silence.applyTo(wire)
+    },
+    async record() {
+      await pass(FINALITY)
+      const final = (await head()) - FINALITY
+      for (let run = 0; run < 9; run += 1) {
+        const { through, behind } = await refresh(chain.chainId)
+        if (through === final && behind === 0) return
+      }
+      throw new Error('The records do not catch up with the chain')
+    },
+  }
+}
+
+const test = base
+  .extend('rpc', ({ service }) => service.rpc[BASE] as Wire)
+  .extend('silence', { scope: 'file' }, () => createSilence())
+  .extend('chain', ({ service, silence }) => quiet(service, 0, silence))
+  /** A Lagoon vault and a synchronous one, of one client, on a chain that is recorded. */
+  .extend('vaults', async ({ service, chain }) => {
+    const [lagoon, sync] = [await openLagoonVault(service, { generation: '0.5' }), await openYieldVault(service)]
+    const key = await service.createClient([lagoon, sync].map(({ address }) => ({ chainId: BASE, address })))
+    await chain.record()
+    for (const wire of [...Object.values(service.rpc), service.table]) wire.bodies.length = 0
+    return { lagoon, sync, views: viewsFor(service, key) }
+  })
+
+type Vaults = { readonly lagoon: TestVault; readonly sync: TestVault; readonly views: ReturnType<typeof viewsFor> }
+
+/** A bit of everything that can happen to users: ten events that make movements, and more that make none. */
+async function live({ lagoon, sync }: Pick<Vaults, 'lagoon' | 'sync'>): Promise<void> {
+  await lagoon.request(ALICE.address, 5_000_000n)
+  await lagoon.request(BOB.address, 6_000_000n)
+  await lagoon.act(BOB.address, 'cancelRequestDeposit')
+  await lagoon.settle(1_000_000n)
+  await lagoon.act(ALICE.address, 'deposit', 3_000_000n, ALICE.address, ALICE.address)
+  await lagoon.act(ALICE.address, 'deposit', 2_000_000n, ALICE.address, ALICE.address)
+  const shares = await lagoon.read('balanceOf', ALICE.address)
+  await lagoon.act(ALICE.address, 'transfer', CAROL.address, shares / 4n)
+  await lagoon.act(ALICE.address, 'requestRedeem', shares / 4n, ALICE.address, ALICE.address)
+  await lagoon.settle(1_000_000n)
+  await lagoon.act(ALICE.address, 'redeem', shares / 4n, ALICE.address, ALICE.address)
+  await sync.mint(CAROL.address, 9_000_000n)
+  await sync.approve(CAROL.address, 9_000_000n)
+  await sync.act(CAROL.address, 'deposit', 9_000_000n, ALICE.address)
+  await sync.act(ALICE.address, 'redeem', 1_000_000n, ALICE.address, ALICE.address)
+}
+
+/** What the service says of the three users, apart from yields and prices then. */
+async function shown({ views }: Pick<Vaults, 'views'>) {
+  const strip = (value: unknown): unknown => JSON.parse(JSON.stringify(value), (name, of) => (name === 'apy' ? 0 : of))
+  const users = [ALICE, BOB, CAROL].map(({ address }) => address)
+  return Promise.all(
+    users.map(async (user) => {
+      const [positions, deposits] = [await views.positions(user), await views.deposits(user)]
+      expect([positions.status, deposits.status]).toEqual([200, 200])
+      return strip([positions.body, deposits.body])
+    }),
+  )
+}
+
+const movementsIn = (records: ReadonlyMap<string, unknown>) =>
+  [...records.keys()].filter((key) => key.includes(' MOVE#'))
+/** The records without what depends on when exactly they were made: the states of vaults and the hour of a live price. */
+function lasting(records: ReadonlyMap<string, Record<string, unknown>>) {
+  return new Map([...records].filter(([key]) => !key.endsWith(' STATE')))
+}
+
+/** The filters of the calls for events that went over the wire. */
+const eventCalls = (wire: Wire) =>
+  callsIn(wire)
+    .flat()
+    .filter(({ method }) => method === 'eth_getLogs')
+    .map(({ params }) => params[0] as EventFilter)
+const blocksOf = ({ fromBlock, toBlock }: EventFilter) => Number(toBlock) - Number(fromBlock) + 1
+
+type Answered = { readonly id: number; readonly result?: unknown; readonly error?: unknown }
+
+/** Refuses calls for events with an error of the node's, by the filter and what the answer would be. */
+function refuseEvents(
+  wire: Wire,
+  error: { readonly code: number; readonly message: string },
+  isRefused: (filter: EventFilter, logs: readonly unknown[]) => boolean,
+): void {
+  const below = wire.rewrite
+  wire.rewrite = (answer, request) => {
+    const calls: Call[] = JSON.parse(request)
+    const refuse = ({ id, ...rest }: Answered): Answered => {
+      const call = calls.find((candidate) => candidate.id === id)
+      if (call?.method !== 'eth_getLogs' || !Array.isArray(rest.result)) return { id, ...rest }
+      return isRefused(call.params[0] as EventFilter, rest.result) ? { id, error } : { id, ...rest }
+    }
+    return JSON.stringify((JSON.parse(below?.(answer, request) ?? answer) as Answered[]).map(refuse))
+  }
+}
+
+describe('The job', () => {
+  test('records what the reads have shown all along', async ({ chain, rpc, vaults, service }) => {
+    await live(vaults)
+    const before = await shown(vaults)
+    const count = movementsIn(await scanRecords(service)).length
+    await chain.pass(FINALITY)
+    const { movements, outcome, through } = await refresh(BASE)
+    expect({ outcome, through }).toEqual({ outcome: 'refreshed', through: (await chain.head()) - FINALITY })
+    // Three requests and sync deposits, a cancellation, two claims, a transfer of two sides, two withdrawals.
+    expect(movements).toBe(10)
+    expect(movementsIn(await scanRecords(service)).length).toBe(count + 10)
+    expect(await shown(vaults)).toEqual(before)
+    // From here on they come from the table alone: the tail has none of them.
+    chain.calm()
+    await vaults.views.positions(ALICE.address)
+    expect(eventCalls(rpc)).toMatchObject([{ fromBlock: numberToHex((through ?? 0) + 1), toBlock: 'latest' }])
+  })
+
+  test('records nothing again when it runs again, and nothing before it is final', async ({
+    chain,
+    vaults,
+    service,
+  }) => {
+    await live(vaults)
+    const last = await chain.head()
+    await chain.pass(FINALITY - 1)
+    await refresh(BASE)
+    const early = await scanRecords(service)
+    const blocks = movementsIn(early).map((key) => Number(key.split('#')[4]))
+    expect(Math.max(...blocks)).toBeLessThan(last)
+    await chain.pass(1)
+    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', movements: 1, through: last })
+    const once = await scanRecords(service)
+    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', movements: 0, prices: 0, states: 0 })
+    expect(await scanRecords(service)).toEqual(once)
+  })
+
+  test('leaves a chain to the run that is at work, and takes over from one that was killed', async ({
+    chain,
+    rpc,
+    vaults,
+    service,
+  }) => {
+    await live(vaults)
+    await chain.pass(FINALITY)
+    let release = () => {}
+    rpc.hold = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const first = refresh(BASE)
+    await vi.waitUntil(() => rpc.bodies.length > 0)
+    const others = await Promise.all([refresh(BASE), refresh(BASE)]).finally(release)
+    expect(others.map(({ outcome }) => outcome)).toEqual(['another run is at work', 'another run is at work'])
+    expect(await first).toMatchObject({ outcome: 'refreshed', movements: 10 })
+
+    // A run whose lease ran out while it slept does not move the checkpoint any more.
+    await live(vaults)
+    await chain.pass(FINALITY)
+    rpc.hold = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    rpc.bodies.length = 0
+    const slow = refresh(BASE)
+    await vi.waitUntil(() => rpc.bodies.length > 0)
+    rpc.hold = undefined
+    await expireLease(service, BASE)
+    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', movements: 10 })
+    const undisturbed = await scanRecords(service)
+    const settled = expect(slow).rejects.toThrow()
+    release()
+    await settled
+    expect(await scanRecords(service)).toEqual(undisturbed)
+    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', movements: 0 })
+  })
+
+  test('killed at any write leaves nothing wrong: the next run makes the same records', async ({
+    chain,
+    vaults,
+    service,
+  }) => {
+    const { table } = service
+    await live(vaults)
+    await chain.pass(FINALITY)
+    const isWrite = (body: string) => /"Item"|UpdateExpression/.test(body)
+    let writes = Number.POSITIVE_INFINITY
+    // What has no answer any more, because its writer is gone.
+    const killAfter = (count: number) => {
+      writes = count
+      table.rewriteRequest = (body) => {
+        if (!isWrite(body)) return body
+        writes -= 1
+        return writes < 0 ? 'no request' : body
+      }
+    }
+    const start = await scanRecords(service)
+    let kills = 0
+    for (let count = 1; count < 60; count += 1) {
+      killAfter(count)
+      const outcome = await refresh(BASE).catch(() => undefined)
+      table.reset()
+      if (outcome) break
+      kills += 1
+      await expireLease(service, BASE)
+      const between = await scanRecords(service)
+      // What was there stays as it was, but for the states of vaults, and the checkpoint has not moved.
+      for (const [key, item] of lasting(start)) expect(between.get(key)).toEqual(item)
+    }
+    expect(kills).toBeGreaterThan(10)
+    const killed = await scanRecords(service)
+    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', movements: 0, prices: 0, states: 0 })
+    expect(await scanRecords(service)).toEqual(killed)
+    expect(movementsIn(killed).length - movementsIn(start).length).toBe(10)
+
+    // The same events in an undisturbed run.
+    await restoreRecords(service, start)
+    await refresh(BASE)
+    expect(await scanRecords(service)).toEqual(killed)
+  })
+
+  test('fed the same blocks again makes no other records', async ({ chain, vaults, service }) => {
+    const start = await scanRecords(service)
+    await live(vaults)
+    await chain.pass(FINALITY)
+    expect(await refresh(BASE)).toMatchObject({ movements: 10 })
+    const first = await scanRecords(service)
+    // As if the checkpoint had been lost on its way.
+    const checkpoints = [...start].filter(([key]) => key.startsWith('CHECKPOINT#'))
+    await restoreRecords(service, new Map([...first, ...checkpoints]))
+    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', movements: 0, prices: 0 })
+    expect(await scanRecords(service)).toEqual(first)
+  })
+
+  test('reads a day of silence in one run, and everything around it', async ({ chain, vaults, service }) => {
+    await live(vaults)
+    // Two seconds a block.
+    await chain.pass(2_000)
+    await live(vaults)
+    const before = await shown(vaults)
+    await chain.pass(FINALITY)
+    const report = await refresh(BASE)
+    expect(report).toMatchObject({ outcome: 'refreshed', movements: 20, through: (await chain.head()) - FINALITY })
+    expect(await shown(vaults)).toEqual(before)
+    expect(movementsIn(await scanRecords(service)).length).toBeGreaterThanOrEqual(20)
+  })
+})
+
+describe('Where a node limits calls for events, none is missed:', () => {
+  const LIMITS: [string, { code: number; message: string }, (blocks: number, count: number) => boolean][] = [
+    ['1,000 blocks', { code: -32602, message: 'query exceeds max block range 1000' }, (blocks) => blocks > 1_000],
+    ['1,000 blocks, in other words', { code: -32000, message: 'please use a smaller one' }, (blocks) => blocks > 1_000],
+    [
+      '1,000 blocks, in a number',
+      { code: -32614, message: 'eth_getLogs is limited to a 1,000 range' },
+      (blocks) => blocks > 1_000,
+    ],
+    ['20 results', { code: -32005, message: 'query returned more than 10000 results' }, (_, count) => count > 20],
+    ['20 results, by size', { code: -32602, message: 'Log response size exceeded.' }, (_, count) => count > 20],
+  ]
+
+  test.for(LIMITS)('%s', async ([, error, isRefused], { chain, rpc, vaults, service }) => {
+    await live(vaults)
+    await chain.pass(1_500)
+    await live(vaults)
+    const before = await shown(vaults)
+    refuseEvents(rpc, error, (filter, logs) => {
+      const head = filter.toBlock === 'latest' ? Number.MAX_SAFE_INTEGER : Number(filter.toBlock)
+      return isRefused(head - Number(filter.fromBlock) + 1, logs.length)
+    })
+    // The live tail is longer than the node allows, too.
+    expect(await shown(vaults)).toEqual(before)
+    await chain.pass(FINALITY)
+    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', movements: 20 })
+    expect(await shown(vaults)).toEqual(before)
+    chain.calm()
+    expect(await shown(vaults)).toEqual(before)
+    expect(await refresh(BASE)).toMatchObject({ movements: 0 })
+    expect(service.table.behaviour).toBe('pass')
+  })
+
+  test('a node that refuses all of them is a failure that says so, and the next run has everything', async ({
+    chain,
+    rpc,
+    vaults,
+    service,
+  }) => {
+    await live(vaults)
+    await chain.pass(FINALITY)
+    const start = await scanRecords(service)
+    refuseEvents(rpc, { code: -32601, message: 'the method is not available' }, () => true)
+    await expect(refresh(BASE)).rejects.toMatchObject({ code: 'upstream_bad_answer' })
+    expect(await scanRecords(service)).toEqual(start)
+    chain.calm()
+    expect(await refresh(BASE)).toMatchObject({ movements: 10 })
+  })
+
+  test.for(['lost', 'lost in part', 'cut off'] as const)(
+    'a batch that is %s',
+    async (how, { chain, rpc, vaults, service }) => {
+      await live(vaults)
+      await chain.pass(FINALITY)
+      const start = await scanRecords(service)
+      if (how === 'lost') rpc.behaviour = 'answer an empty batch'
+      else if (how === 'cut off') rpc.rewrite = (answer) => answer.slice(0, answer.length / 2)
+      else rpc.rewrite = (answer) => JSON.stringify((JSON.parse(answer) as unknown[]).slice(1))
+      await expect(refresh(BASE)).rejects.toMatchObject({ code: 'upstream_bad_answer' })
+      expect(lasting(await scanRecords(service))).toEqual(lasting(start))
+      chain.calm()
+      expect(await refresh(BASE)).toMatchObject({ movements: 10 })
+    },
+  )
+
+  test('a node that is behind the records moves nothing back', async ({ chain, rpc, vaults, service }) => {
+    await live(vaults)
+    await chain.record()
+    const head = await chain.head()
+    const before = await shown(vaults)
+    const recorded = await scanRecords(service)
+    const lag = FINALITY + 200
+    const below = rpc.rewrite
+    rewriteResults(
+      rpc,
+      changeAggregate((data, selector) =>
+        selector === BLOCK_NUMBER ? numberToHex(BigInt(data) - BigInt(lag), { size: 32 }) : data,
+      ),
+    )
+    const behind = rpc.rewrite
+    rpc.rewrite = (answer, request) => behind?.(below?.(answer, request) ?? answer, request) ?? answer
+    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', through: head - FINALITY, movements: 0 })
+    expect(lasting(await scanRecords(service))).toEqual(lasting(recorded))
+    chain.calm()
+    expect(await shown(vaults)).toEqual(before)
+    await live(vaults)
+    await chain.pass(FINALITY)
+    expect(await refresh(BASE)).toMatchObject({ movements: 10 })
+  })
+})
+
+describe('When blocks go away again', () => {
+  test('what was shown of them changes, and what is stored never does', async ({ chain, vaults, service }) => {
+    await live(vaults)
+    await chain.record()
+    const recorded = await scanRecords(service)
+    const settled = await shown(vaults)
+    const [id] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
+
+    await vaults.lagoon.request(ALICE.address, 7_000_000n)
+    await vaults.sync.act(ALICE.address, 'transfer', BOB.address, 1_000_000n)
+    // The last one that is not final.
+    const passed = await chain.pass(FINALITY - 10)
+    await refresh(BASE)
+    const orphaned = await shown(vaults)
+    expect(orphaned).not.toEqual(settled)
+    expect(movementsIn(await scanRecords(service))).toEqual(movementsIn(recorded))
+
+    await callRpc(chain, [{ method: 'evm_revert', params: [id] }])
+    passed.undo()
+    expect(await shown(vaults)).toEqual(settled)
+    await vaults.lagoon.request(ALICE.address, 1_234_567n)
+    const other = await shown(vaults)
+    expect(other).not.toEqual(orphaned)
+    expect(other).not.toEqual(settled)
+    await chain.pass(FINALITY)
+    expect(await refresh(BASE)).toMatchObject({ movements: 1 })
+    expect(await shown(vaults)).toEqual(other)
+    const after = await scanRecords(service)
+    for (const key of movementsIn(recorded)) expect(after.get(key)).toEqual(recorded.get(key))
+    expect(movementsIn(after)).toHaveLength(movementsIn(recorded).length + 1)
+  })
+})
+
+describe('One run', () => {
+  test.for([
+    ['tells the time of its events', 2],
+    ['does not', 3],
+  ] as const)(
+    'over 50 vaults with 100 new events asks a node that %s in %i requests',
+    async ([which, requests], { service, chain, rpc, vaults: _ }) => {
+      await chain.record()
+      const asset = chain.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address
+      const made: Address[] = []
+      for (let i = 0; i < 45; i += 1) {
+        made.push(await deployYieldVault(chain, { asset, name: `Sync ${i}`, symbol: 'S' }))
+      }
+      await service.createClient(made.map((address) => ({ chainId: BASE, address })))
+      await chain.record()
+      await depositInto(chain, asset, made, 100)
+      await chain.pass(FINALITY)
+      if (which === 'does not') {
+        const below = rpc.rewrite
+        rpc.rewrite = (answer, request) =>
+          (below?.(answer, request) ?? answer).replaceAll(/"blockTimestamp":"0x[0-9a-f]+",?/g, '')
+      }
+      rpc.bodies.length = 0
+      const { movements, vaults } = (await refresh(BASE)) as { movements: number; vaults?: number }
+      expect(movements).toBe(100)
+      expect(vaults).toBeGreaterThanOrEqual(50)
+      expect(rpc.bodies.length).toBeLessThanOrEqual(requests)
+      expect(service.rpc[42161]?.bodies).toEqual([])
+    },
+  )
+})
+
+describe('A vault that is added when its chain is recorded', () => {
+  const ARBITRUM = 42161
+  const SILENCE = 130_000
+  /** The most that one run reads of a vault. */
+  const STEP = 50_000
+
+  test('is read from its first block on in bounded steps, shown meanwhile, and holds up nobody', async ({
+    service,
+  }) => {
+    const chain = quiet(service, 1, createSilence())
+    const rpc = service.rpc[ARBITRUM] as Wire
+    const open = () => openLagoonVault(service, { generation: '0.5', chainId: ARBITRUM })
+    const early = await open()
+    const late: Address[] = []
+    const asset = chain.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address
+    for (let i = 0; i < 7; i += 1) late.push(await deployYieldVault(chain, { asset, name: `Late ${i}`, symbol: 'L' }))
+    await early.request(ALICE.address, 5_000_000n)
+    await depositInto(chain, asset, late, 7)
+    // The chain's own first runs go in steps, too.
+    await chain.pass(SILENCE)
+    const final = (await chain.head()) - 2_400
+    const throughs: (number | null)[] = []
+    for (let run = 0; run < 4 && throughs.at(-1) !== final; run += 1) {
+      rpc.bodies.length = 0
+      const { through, behind } = await refresh(ARBITRUM)
+      throughs.push(through)
+      expect(behind).toBe(0)
+      expect(eventCalls(rpc).reduce((sum, filter) => sum + blocksOf(filter), 0)).toBeLessThanOrEqual(STEP)
+    }
+    expect(throughs).toHaveLength(3)
+    expect(throughs.at(-1)).toBe(final)
+
+    // Seven more, the past of six of which cannot be read now.
+    const key = await service.createClient(late.map((address) => ({ chainId: ARBITRUM, address })))
+    const views = viewsFor(service, key)
+    const [good, ...bad] = late as [Address, ...Address[]]
+    const faithful = rpc.rewrite
+    refuseEvents(
+      rpc,
+      { code: -32000, message: 'pruned' },
+      ({ address, toBlock }) => toBlock !== 'latest' && bad.some((one) => address.includes(one)),
+    )
+    const positionIn = async (vault: Address) => (await views.position(USERS[0].address, vault)).body
+    const before = await positionIn(good)
+    expect(before).toMatchObject({ totalDepositedAssets: '1000000', depositCount: 1 })
+    let runs = 0
+    let report = await refresh(ARBITRUM)
+    for (; report.behind > 6 && runs < 40; runs += 1) {
+      await chain.pass(1)
+      rpc.bodies.length = 0
+      report = await refresh(ARBITRUM)
+      // The others go on.
+      expect(report.through).toBe((await chain.head()) - 2_400)
+      for (const { address, fromBlock, toBlock } of eventCalls(rpc)) {
+        if (address.includes(good)) expect(blocksOf({ address, fromBlock, toBlock })).toBeLessThanOrEqual(STEP)
+      }
+      expect(await positionIn(good)).toMatchObject({ totalDepositedAssets: '1000000', depositCount: 1 })
+    }
+    expect(report.behind).toBe(6)
+
+    // As soon as the node tells their past, they catch up, and stay so.
+    rpc.rewrite = faithful
+    for (runs = 0; report.behind > 0 && runs < 20; runs += 1) {
+      await chain.pass(1)
+      report = await refresh(ARBITRUM)
+    }
+    expect(report.behind).toBe(0)
+    await chain.pass(1)
+    rpc.bodies.length = 0
+    expect(await refresh(ARBITRUM)).toMatchObject({ behind: 0 })
+    expect(eventCalls(rpc)).toHaveLength(1)
+    for (const vault of late) expect(await positionIn(vault)).toMatchObject({ depositCount: 1 })
+  })
+})
+
+/** Deposits of the first user into these synchronous vaults by turns, so many in all. */
+async function depositInto(
+  chain: Service['backends']['chains'][number],
+  asset: Address,
+  vaults: readonly Address[],
+  count: number,
+): Promise<void> {
+  const from = ALICE.address
+  const call = (to: Address, label: 'mint' | 'approve' | 'deposit', args: readonly [unknown, unknown]) => ({
+    label,
+    from,
+    to,
+    data: encodeFunctionData({ abi: CALLS, functionName: label, args } as never),
+  })
+  await transact(chain, [
+    call(asset, 'mint', [from, 1_000_000n * BigInt(count)]),
+    ...vaults.map((vault) => call(asset, 'approve', [vault, 1_000_000n * BigInt(count)])),
+  ])
+  const deposits = Array.from({ length: count }, (_, i) =>
+    call(vaults[i % vaults.length] as Address, 'deposit', [1_000_000n, from]),
+  )
+  await transact(chain, deposits)
+}
+
+const CALLS = parseAbi([
+  'function mint(address to, uint256 amount)',
+  'function approve(address spender, uint256 amount)',
+  'function deposit(uint256 assets, address receiver)',
+])

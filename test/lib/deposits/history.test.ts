@@ -1,0 +1,158 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { LiveAccount } from '../../../lib/deposits/account.ts'
+import { depositEntries } from '../../../lib/deposits/history.ts'
+import type { Movement } from '../../../lib/deposits/movement.ts'
+import { lives, place } from '../../support/movements.ts'
+
+const NOTHING: LiveAccount = {
+  pendingAssets: 0n,
+  claimableAssets: 0n,
+  claimableShares: 0n,
+  shares: 0n,
+  pendingRedeemShares: 0n,
+  claimableRedeemAssets: 0n,
+  depositEpochId: 1,
+  isTotalAssetsValid: false,
+  sharePrice: 1n,
+  worth: (shares) => shares,
+}
+const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => total + amount, 0n)
+
+/** Movements in their order, each at a place of its own. */
+type Given = Movement extends infer M ? (M extends Movement ? Omit<M, keyof ReturnType<typeof place>> : never) : never
+const inOrder = (given: readonly Given[]): Movement[] =>
+  given.map((movement, index) => ({ ...place(index), ...movement }) as Movement)
+const request = (requestId: bigint, assets: bigint): Given => ({ kind: 'deposit', requestId, assets, shares: null })
+const claim = (assets: bigint, shares: bigint): Given => ({ kind: 'claim', assets, shares })
+
+/** What the entries say, one line each: status, pending, claimable and current. */
+const told = (given: readonly Given[], live: Partial<LiveAccount>) =>
+  depositEntries(inOrder(given), { ...NOTHING, ...live }).map(
+    ({ status, pendingDeposit, claimableShares, currentShares }) => [
+      status,
+      pendingDeposit,
+      claimableShares,
+      currentShares,
+    ],
+  )
+
+describe('The deposits of a user in a vault', () => {
+  test('are all of them, in order, once', () => {
+    fc.assert(
+      fc.property(lives, ({ movements, live }) => {
+        const deposits = movements.filter(({ kind }) => kind === 'deposit')
+        expect(depositEntries(movements, live).map(({ movement }) => movement)).toEqual(deposits)
+      }),
+    )
+  })
+
+  test('have parts that add up to the whole, to the last unit', () => {
+    fc.assert(
+      fc.property(lives, ({ movements, live }) => {
+        const entries = depositEntries(movements, live)
+        expect(sum(entries.map(({ pendingDeposit }) => pendingDeposit))).toBe(live.pendingAssets)
+        expect(sum(entries.map(({ claimableShares }) => claimableShares))).toBe(live.claimableShares)
+        const current = sum(entries.map(({ currentShares }) => currentShares))
+        const isReceived = movements.some(({ kind }) => kind === 'receive')
+        if (isReceived) expect(current).toBeLessThanOrEqual(live.shares)
+        else expect(current).toBe(live.shares)
+      }),
+    )
+  })
+
+  test('have a part of each that is never more than they can have', () => {
+    fc.assert(
+      fc.property(lives, ({ movements, live }) => {
+        for (const { movement, status, pendingDeposit, claimableShares, currentShares } of depositEntries(
+          movements,
+          live,
+        )) {
+          expect(pendingDeposit).toBeLessThanOrEqual(movement.assets)
+          for (const part of [pendingDeposit, claimableShares, currentShares]) expect(part).toBeGreaterThanOrEqual(0n)
+          if (status === 'cancelled') expect([pendingDeposit, claimableShares, currentShares]).toEqual([0n, 0n, 0n])
+          if (status === 'pending') expect([claimableShares, currentShares]).toEqual([0n, 0n])
+          if (status !== 'pending') expect(pendingDeposit).toBe(0n)
+          if (status !== 'claimable') expect(claimableShares).toBe(0n)
+          if (movement.shares !== null) expect(currentShares).toBeLessThanOrEqual(movement.shares)
+        }
+      }),
+    )
+  })
+
+  test('are spent oldest first: nothing is left of one while an older one has something', () => {
+    fc.assert(
+      fc.property(lives, ({ movements, live }) => {
+        const spent = movements.some(({ kind }) => kind === 'send' || kind === 'withdraw')
+        const whole = depositEntries(movements, { ...live, shares: 10n ** 30n })
+        const entries = depositEntries(movements, live)
+        if (!spent) expect(entries).toEqual(whole)
+        const touched = entries.map(({ currentShares }, index) => currentShares < (whole[index]?.currentShares ?? 0n))
+        // Behind the last deposit that lost something, all are whole; before it, all are empty.
+        const last = touched.lastIndexOf(true)
+        for (const { currentShares } of entries.slice(0, Math.max(0, last))) expect(currentShares).toBe(0n)
+      }),
+    )
+  })
+
+  test('are pending by their own amounts before a settlement', () => {
+    expect(told([request(1n, 5n), request(1n, 7n)], { pendingAssets: 12n })).toEqual([
+      ['pending', 5n, 0n, 0n],
+      ['pending', 7n, 0n, 0n],
+    ])
+  })
+
+  test('are cancelled together, up to the cancellation', () => {
+    const given = [request(1n, 5n), request(1n, 7n), { kind: 'cancel', requestId: 1n } as const, request(1n, 11n)]
+    expect(told(given, { pendingAssets: 11n })).toEqual([
+      ['cancelled', 0n, 0n, 0n],
+      ['cancelled', 0n, 0n, 0n],
+      ['pending', 11n, 0n, 0n],
+    ])
+  })
+
+  test('before a cancelled request are not cancelled with it', () => {
+    const given = [request(1n, 5n), claim(5n, 50n), request(3n, 7n), { kind: 'cancel', requestId: 3n } as const]
+    expect(told(given, { shares: 50n })).toEqual([
+      ['completed', 0n, 0n, 50n],
+      ['cancelled', 0n, 0n, 0n],
+    ])
+  })
+
+  test('of one request are claimed in parts, the oldest first, each claim by its own rate', () => {
+    const given = [request(1n, 5n), request(1n, 7n), request(1n, 9n)]
+    expect(told(given, { claimableAssets: 21n, claimableShares: 210n })).toEqual([
+      ['claimable', 0n, 50n, 0n],
+      ['claimable', 0n, 70n, 0n],
+      ['claimable', 0n, 90n, 0n],
+    ])
+    const some = [...given, claim(8n, 80n)]
+    expect(told(some, { claimableAssets: 13n, claimableShares: 130n, shares: 80n })).toEqual([
+      ['completed', 0n, 0n, 50n],
+      ['claimable', 0n, 40n, 30n],
+      ['claimable', 0n, 90n, 0n],
+    ])
+    expect(told([...some, claim(13n, 130n)], { shares: 210n })).toEqual([
+      ['completed', 0n, 0n, 50n],
+      ['completed', 0n, 0n, 70n],
+      ['completed', 0n, 0n, 90n],
+    ])
+  })
+
+  test('stand in line with shares that came by transfer', () => {
+    const given: Given[] = [
+      { kind: 'deposit', requestId: 0n, assets: 10n, shares: 100n },
+      { kind: 'receive', assets: 5n, shares: 50n },
+      { kind: 'deposit', requestId: 0n, assets: 20n, shares: 200n },
+    ]
+    expect(told(given, { shares: 350n }).map(([, , , current]) => current)).toEqual([100n, 200n])
+    expect(told(given, { shares: 240n }).map(([, , , current]) => current)).toEqual([0n, 200n])
+    expect(told(given, { shares: 199n }).map(([, , , current]) => current)).toEqual([0n, 199n])
+  })
+
+  test('at once are completed, with request 0', () => {
+    expect(told([{ kind: 'deposit', requestId: 0n, assets: 10n, shares: 100n }], { shares: 100n })).toEqual([
+      ['completed', 0n, 0n, 100n],
+    ])
+  })
+})

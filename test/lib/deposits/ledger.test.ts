@@ -1,0 +1,246 @@
+import fc from 'fast-check'
+import { type Address, zeroAddress } from 'viem'
+import { describe, expect, test } from 'vitest'
+import type { VaultEvent } from '../../../lib/deposits/events.ts'
+import { EMPTY_LEDGER, type Ledger, postEvents } from '../../../lib/deposits/ledger.ts'
+
+const VAULT: Address = '0x00000000000000000000000000000000000000A1'
+const SILO: Address = '0x00000000000000000000000000000000000000b2'
+const [ALICE, BOB, FEES]: [Address, Address, Address] = [
+  '0x0000000000000000000000000000000000000C01',
+  '0x0000000000000000000000000000000000000C02',
+  '0x0000000000000000000000000000000000000C03',
+]
+const LAGOON = { kind: 'lagoon', address: VAULT, pendingSilo: SILO, assetDecimals: 6, shareDecimals: 18 } as const
+const SYNC = { kind: 'erc4626', address: VAULT, assetDecimals: 6, shareDecimals: 6 } as const
+const OFFSET = 10n ** 12n
+
+type Told = { readonly eventName: VaultEvent['eventName']; readonly args: Record<string, unknown> }
+const transfer = (from: Address, to: Address, value: bigint): Told => ({
+  eventName: 'Transfer',
+  args: { from, to, value },
+})
+const valued = (totalAssets: bigint): Told => ({ eventName: 'TotalAssetsUpdated', args: { totalAssets } })
+const trade = (eventName: 'Deposit' | 'Withdraw', owner: Address, assets: bigint, shares: bigint): Told => ({
+  eventName,
+  args: { sender: owner, receiver: owner, owner, assets, shares },
+})
+
+/** Events, one list per transaction, each in a block of its own. */
+const chain = (transactions: readonly (readonly Told[])[]): VaultEvent[] =>
+  transactions.flatMap((events, block) =>
+    events.map((event, logIndex) => ({
+      ...event,
+      vault: VAULT,
+      position: {
+        chainId: 8453,
+        blockNumber: BigInt(block + 1),
+        logIndex,
+        transactionHash: `0x${(block + 1).toString(16).padStart(64, '0')}` as const,
+        timestamp: BigInt(1_795_132_800 + block),
+      },
+    })),
+  ) as unknown as VaultEvent[]
+
+/** What happened to whom, in short. */
+const told = (vault: typeof LAGOON | typeof SYNC, transactions: readonly (readonly Told[])[], before?: Ledger) =>
+  postEvents(vault, before ?? EMPTY_LEDGER, chain(transactions)).movements.map(({ user, kind, ...rest }) => [
+    user,
+    kind,
+    'assets' in rest ? rest.assets : undefined,
+    'shares' in rest ? rest.shares : undefined,
+  ])
+
+const worth = ({ assets, supply }: Ledger, shares: bigint) => (shares * (assets + 1n)) / (supply + OFFSET)
+
+describe('The events of a Lagoon vault', () => {
+  const before = { assets: 1_000_000_000n, supply: 900n * 10n ** 18n }
+
+  test('tell a claim of the controller, and a gift where another receives its shares', () => {
+    const claimed = (owner: Address): Told => ({
+      eventName: 'Deposit',
+      args: { sender: ALICE, owner, assets: 5n, shares: 4n * 10n ** 18n },
+    })
+    const paid = (owner: Address) => transfer(VAULT, owner, 4n * 10n ** 18n)
+    expect(told(LAGOON, [[paid(ALICE), claimed(ALICE)]], before)).toEqual([[ALICE, 'claim', 5n, 4n * 10n ** 18n]])
+    const value = worth(before, 4n * 10n ** 18n)
+    expect(told(LAGOON, [[paid(BOB), claimed(BOB)]], before)).toEqual([
+      [ALICE, 'claim', 5n, 4n * 10n ** 18n],
+      [ALICE, 'send', value, 4n * 10n ** 18n],
+      [BOB, 'receive', value, 4n * 10n ** 18n],
+    ])
+  })
+
+  test('tell shares that move between users at their value then, and none on their way through the vault', () => {
+    const shares = 7n * 10n ** 18n
+    const value = worth(before, shares)
+    expect(told(LAGOON, [[transfer(ALICE, BOB, shares)]], before)).toEqual([
+      [ALICE, 'send', value, shares],
+      [BOB, 'receive', value, shares],
+    ])
+    const inside = [transfer(ALICE, SILO, 1n), transfer(SILO, ALICE, 1n), transfer(zeroAddress, VAULT, 1n)]
+    expect(told(LAGOON, [[...inside, transfer(ALICE, ALICE, 1n), transfer(ALICE, BOB, 0n)]], before)).toEqual([])
+    expect(told(LAGOON, [[transfer(SILO, zeroAddress, 1n)]], before)).toEqual([])
+  })
+
+  test('tell a redemption for somebody else as a gift, and one of the own shares not at all', () => {
+    const requested = (controller: Address): Told => ({
+      eventName: 'RedeemRequest',
+      args: { controller, owner: ALICE, requestId: 2n, sender: ALICE, shares: OFFSET },
+    })
+    expect(told(LAGOON, [[transfer(ALICE, SILO, OFFSET), requested(ALICE)]], before)).toEqual([])
+    const value = worth(before, OFFSET)
+    expect(told(LAGOON, [[transfer(ALICE, SILO, OFFSET), requested(BOB)]], before)).toEqual([
+      [ALICE, 'send', value, OFFSET],
+      [BOB, 'receive', value, OFFSET],
+    ])
+  })
+
+  test('tell a deposit at once with its shares, and a fee at what it is worth when all is done', () => {
+    const [shares, fee] = [90n * 10n ** 18n, 10n ** 18n]
+    const synced: Told = {
+      eventName: 'DepositSync',
+      args: { sender: ALICE, owner: ALICE, assets: 101_111_111n, shares },
+    }
+    const after = { assets: before.assets + 101_111_111n, supply: before.supply + shares + fee }
+    const events = [transfer(zeroAddress, ALICE, shares), transfer(zeroAddress, FEES, fee), synced]
+    expect(told(LAGOON, [events], before)).toEqual([
+      [FEES, 'receive', worth(after, fee), fee],
+      [ALICE, 'deposit', 101_111_111n, shares],
+    ])
+    expect(postEvents(LAGOON, before, chain([events])).ledger).toEqual(after)
+  })
+
+  test('tell a fee of a settlement at what it is worth when all is done', () => {
+    const [shares, fee] = [900n * 10n ** 18n, 9n * 10n ** 18n]
+    const settled: Told = {
+      eventName: 'SettleDeposit',
+      args: { totalAssets: 2_000_000_000n, totalSupply: 0n, assetsDeposited: 1_000_000_000n, sharesMinted: shares },
+    }
+    const events = [
+      valued(before.assets),
+      transfer(zeroAddress, VAULT, shares - fee),
+      transfer(zeroAddress, FEES, fee),
+      settled,
+    ]
+    const after = { assets: 2_000_000_000n, supply: before.supply + shares }
+    expect(told(LAGOON, [events], before)).toEqual([[FEES, 'receive', worth(after, fee), fee]])
+  })
+
+  test('tell what a closed vault pays at once, and what a settled redemption pays, alike', () => {
+    const [assets, shares] = [1_111_111n, 10n ** 18n]
+    const paid = trade('Withdraw', ALICE, assets, shares)
+    const closed = [transfer(ALICE, zeroAddress, shares), paid]
+    expect(told(LAGOON, [closed], before)).toEqual([[ALICE, 'withdraw', assets, shares]])
+    expect(told(LAGOON, [[paid]], before)).toEqual([[ALICE, 'withdraw', assets, shares]])
+    expect(postEvents(LAGOON, before, chain([closed])).ledger).toEqual({
+      assets: before.assets - assets,
+      supply: before.supply - shares,
+    })
+    expect(postEvents(LAGOON, before, chain([[paid]])).ledger).toEqual(before)
+  })
+
+  test('tell a price with each valuation and settlement, one for each block', () => {
+    const settled: Told = { eventName: 'SettleRedeem', args: { totalAssets: 700_000_000n } }
+    const { prices } = postEvents(
+      LAGOON,
+      before,
+      chain([[valued(990_000_000n), settled], [transfer(ALICE, BOB, 1n)], [valued(5n)]]),
+    )
+    const price = (assets: bigint) => worth({ assets, supply: before.supply }, 10n ** 18n)
+    expect(prices.map(({ price, blockNumber }) => [price, blockNumber])).toEqual([
+      [price(700_000_000n), 1n],
+      [price(5n), 3n],
+    ])
+  })
+})
+
+describe('The events of a synchronous vault', () => {
+  test('tell deposits of the owner and withdrawals from the owner', () => {
+    const transactions = [
+      [transfer(zeroAddress, ALICE, 9_000_000n), trade('Deposit', ALICE, 10_000_000n, 9_000_000n)],
+      [transfer(ALICE, zeroAddress, 3_000_000n), trade('Withdraw', ALICE, 4_000_000n, 3_000_000n)],
+    ]
+    expect(told(SYNC, transactions)).toEqual([
+      [ALICE, 'deposit', 10_000_000n, 9_000_000n],
+      [ALICE, 'withdraw', 4_000_000n, 3_000_000n],
+    ])
+  })
+
+  test('value shares by the last trade that is large enough to tell', () => {
+    const large = [trade('Deposit', ALICE, 10_000_000n, 5_000_000n)]
+    const dust = [trade('Deposit', BOB, 3n, 1n), trade('Withdraw', BOB, 0n, 0n), trade('Withdraw', BOB, 999_999n, 1n)]
+    const moved = [transfer(ALICE, BOB, 700n)]
+    expect(told(SYNC, [large, dust, moved]).slice(-1)).toEqual([[BOB, 'receive', 1_400n, 700n]])
+    // As long as there is nothing better, a small one must do.
+    expect(told(SYNC, [[trade('Deposit', BOB, 3n, 1n)], moved]).slice(-1)).toEqual([[BOB, 'receive', 2_100n, 700n]])
+    expect(told(SYNC, [dust, large, moved]).slice(-1)).toEqual([[BOB, 'receive', 1_400n, 700n]])
+  })
+})
+
+describe('Events', () => {
+  const user = fc.constantFrom(ALICE, BOB, FEES)
+  const amount = fc.bigInt({ min: 0n, max: 10n ** 24n })
+  const transaction: fc.Arbitrary<Told[]> = fc.oneof(
+    fc.tuple(user, user, amount).map(([from, to, value]) => [transfer(from, to, value)]),
+    fc
+      .tuple(user, amount, amount)
+      .map(([owner, assets, shares]) => [
+        transfer(zeroAddress, owner, shares),
+        trade('Deposit', owner, assets, shares),
+      ]),
+    fc
+      .tuple(user, amount, amount, amount)
+      .map(([owner, assets, shares, fee]) => [
+        transfer(zeroAddress, owner, shares),
+        transfer(zeroAddress, FEES, fee),
+        { eventName: 'DepositSync' as const, args: { sender: owner, owner, assets, shares } },
+      ]),
+    fc.tuple(amount, amount).map(([total, shares]) => [valued(total), transfer(zeroAddress, VAULT, shares)]),
+    fc
+      .tuple(user, amount)
+      .map(([controller, assets]) => [
+        { eventName: 'DepositRequest' as const, args: { controller, owner: controller, requestId: 1n, assets } },
+      ]),
+  )
+
+  test.each([LAGOON, SYNC])('give the same, however many of them are posted at once ($kind)', (vault) => {
+    fc.assert(
+      fc.property(fc.array(transaction, { maxLength: 15 }), fc.nat(), (transactions, cut) => {
+        const events = chain(transactions)
+        const whole = postEvents(vault, EMPTY_LEDGER, events)
+        const block = BigInt(cut % (transactions.length + 1))
+        const early = postEvents(
+          vault,
+          EMPTY_LEDGER,
+          events.filter(({ position }) => position.blockNumber <= block),
+        )
+        const late = postEvents(
+          vault,
+          early.ledger,
+          events.filter(({ position }) => position.blockNumber > block),
+        )
+        expect([...early.movements, ...late.movements]).toEqual(whole.movements)
+        expect([...early.prices, ...late.prices]).toEqual(whole.prices)
+        expect(late.ledger).toEqual(whole.ledger)
+      }),
+    )
+  })
+
+  test.each([LAGOON, SYNC])('take from one user exactly what they give to another ($kind)', (vault) => {
+    fc.assert(
+      fc.property(fc.array(transaction, { maxLength: 15 }), (transactions) => {
+        const { movements } = postEvents(vault, EMPTY_LEDGER, chain(transactions))
+        for (const sent of movements) {
+          if (sent.kind !== 'send') continue
+          const { user, kind: _, ...rest } = sent
+          const others = movements.filter(
+            ({ kind, transactionHash }) => kind === 'receive' && transactionHash === sent.transactionHash,
+          )
+          expect(others).toEqual([expect.objectContaining(rest)])
+          expect(others[0]?.user).not.toBe(user)
+        }
+      }),
+    )
+  })
+})

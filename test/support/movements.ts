@@ -1,0 +1,106 @@
+import fc from 'fast-check'
+import type { LiveAccount } from '../../lib/deposits/account.ts'
+import type { Movement } from '../../lib/deposits/movement.ts'
+
+/** A user's life in one Lagoon vault: what happened, and what the vault says of the user at the end. */
+export type Life = { readonly movements: readonly Movement[]; readonly live: LiveAccount }
+
+type Step =
+  | { readonly do: 'request' | 'sync' | 'receive' | 'send' | 'redeem' | 'claim'; readonly amount: bigint }
+  | { readonly do: 'cancel' | 'settle' }
+
+const PLACE = {
+  user: '0x00000000000000000000000000000000000000A1',
+  chainId: 8453,
+  vault: '0x00000000000000000000000000000000000000b2',
+  transactionHash: `0x${'1'.repeat(64)}`,
+} as const
+
+/** Every movement needs its own place; its amounts are the test's business. */
+export function place(index: number) {
+  return { ...PLACE, blockNumber: index + 1, logIndex: 0, timestamp: new Date(1_795_132_800_000 + index * 1000) }
+}
+
+const amount = fc.bigInt({ min: 0n, max: 10n ** 12n })
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ do: fc.constantFrom('request', 'sync', 'receive', 'send', 'redeem', 'claim'), amount }),
+  fc.record({ do: fc.constantFrom('cancel', 'settle') }),
+)
+
+/** Two shares are given for each unit of assets at the first settlement, three at the second, and so on: no rounding. */
+const rateOf = (requestId: bigint) => requestId / 2n + 2n
+
+/** Lives as vaults allow them: claims of what is settled, cancellations before a settlement, spending of what is there. */
+export const lives: fc.Arbitrary<Life> = fc.array(step, { maxLength: 40 }).map((steps) => live(steps))
+
+function live(steps: readonly Step[]): Life {
+  const movements: Movement[] = []
+  let epoch = 1n
+  let open = { requestId: 0n, assets: 0n }
+  let shares = 0n
+  const isSettled = () => open.requestId < epoch
+  const claim = (assets: bigint) => {
+    const claimed = assets * rateOf(open.requestId)
+    movements.push({ ...place(movements.length), kind: 'claim', assets, shares: claimed })
+    open = { ...open, assets: open.assets - assets }
+    shares += claimed
+  }
+
+  for (const step of steps) {
+    if (step.do === 'request') {
+      if (isSettled() && open.assets > 0n) claim(open.assets)
+      open = { requestId: epoch, assets: (open.requestId === epoch ? open.assets : 0n) + step.amount }
+      movements.push({
+        ...place(movements.length),
+        kind: 'deposit',
+        requestId: epoch,
+        assets: step.amount,
+        shares: null,
+      })
+    } else if (step.do === 'cancel') {
+      if (open.requestId !== epoch) continue
+      open = { requestId: epoch, assets: 0n }
+      movements.push({ ...place(movements.length), kind: 'cancel', requestId: epoch })
+    } else if (step.do === 'settle') {
+      epoch += 2n
+    } else if (step.do === 'claim') {
+      const assets = step.amount < open.assets ? step.amount : open.assets
+      if (isSettled() && assets > 0n) claim(assets)
+    } else if (step.do === 'sync') {
+      movements.push({
+        ...place(movements.length),
+        kind: 'deposit',
+        requestId: 0n,
+        assets: step.amount,
+        shares: step.amount * 2n,
+      })
+      shares += step.amount * 2n
+    } else if (step.do === 'receive') {
+      movements.push({ ...place(movements.length), kind: 'receive', assets: step.amount, shares: step.amount })
+      shares += step.amount
+    } else if (step.do === 'send' || step.do === 'redeem') {
+      const spent = step.amount < shares ? step.amount : shares
+      if (spent === 0n) continue
+      const kind = step.do === 'send' ? ('send' as const) : ('withdraw' as const)
+      movements.push({ ...place(movements.length), kind, assets: spent / 2n, shares: spent })
+      shares -= spent
+    }
+  }
+
+  const claimable = isSettled() ? open.assets : 0n
+  return {
+    movements,
+    live: {
+      pendingAssets: isSettled() ? 0n : open.assets,
+      claimableAssets: claimable,
+      claimableShares: claimable * rateOf(open.requestId),
+      shares,
+      pendingRedeemShares: 0n,
+      claimableRedeemAssets: 0n,
+      depositEpochId: Number(epoch),
+      isTotalAssetsValid: false,
+      sharePrice: 1_000_000n,
+      worth: (of) => (of * 3n) / 7n,
+    },
+  }
+}

@@ -1,0 +1,90 @@
+import { type Hex, numberToHex, toFunctionSelector } from 'viem'
+import { BLOCK_NUMBER, type Call, changeAggregate, rewriteResults } from './chain-answers.ts'
+import type { Wire } from './wire.ts'
+
+/** The filter of a call for events. */
+export type EventFilter = {
+  readonly address: readonly string[]
+  readonly fromBlock: Hex
+  readonly toBlock: Hex | 'latest'
+}
+
+const ARB_BLOCK_NUMBER = toFunctionSelector('arbBlockNumber()')
+
+/**
+ * Blocks in which nothing happens, any number at no cost: the wire to a node tells of them, and the node below knows
+ * nothing of it. What happens on the node after a silence has later blocks on the wire.
+ */
+export function createSilence() {
+  const gaps: { after: number; by: number }[] = []
+
+  const told = (block: number) => block + gaps.reduce((sum, { after, by }) => (after < block ? sum + by : sum), 0)
+  const toldHead = (head: number) => head + gaps.reduce((sum, { after, by }) => (after <= head ? sum + by : sum), 0)
+  /** The block of the node that begins, or ends, a range of told blocks. */
+  const real = (block: number, end: 'from' | 'to') => {
+    let shift = 0
+    for (const { after, by } of gaps) {
+      if (block <= after + shift) return block - shift
+      if (block <= after + shift + by) return end === 'from' ? after + 1 : after
+      shift += by
+    }
+    return block - shift
+  }
+
+  function moveRange(filter: EventFilter): EventFilter {
+    const from = real(Number(filter.fromBlock), 'from')
+    if (filter.toBlock === 'latest') return { ...filter, fromBlock: numberToHex(from) }
+    const to = real(Number(filter.toBlock), 'to')
+    // Nothing ever happened in the first block.
+    const [fromBlock, toBlock] = from > to ? [0, 0] : [from, to]
+    return { ...filter, fromBlock: numberToHex(fromBlock), toBlock: numberToHex(toBlock) }
+  }
+
+  return {
+    /** So many silent blocks, after the node's block of this number; a silence can be `undone`. */
+    add(after: number, by: number): { undo(): void } {
+      const gap = { after, by }
+      gaps.push(gap)
+      return { undo: () => gaps.splice(gaps.indexOf(gap), 1) }
+    },
+    /** The last block, as the wire tells it, where the node's is this one. */
+    toldHead,
+    /** Lets a wire tell of the silences. */
+    applyTo(wire: Wire): void {
+      wire.rewriteRequest = (request) => {
+        const move = (call: Call): Call => {
+          const [first, tag, ...rest] = call.params
+          if (call.method === 'eth_getLogs') return { ...call, params: [moveRange(first as EventFilter)] }
+          if (call.method === 'eth_getBlockByNumber' && String(first).startsWith('0x')) {
+            return { ...call, params: [numberToHex(real(Number(first), 'to')), tag] }
+          }
+          if (call.method !== 'eth_call' || typeof tag !== 'string' || !tag.startsWith('0x')) return call
+          return { ...call, params: [first, numberToHex(real(Number(tag), 'to')), ...rest] }
+        }
+        return JSON.stringify((JSON.parse(request) as Call[]).map(move))
+      }
+      const moveHead = changeAggregate((data, selector) =>
+        (selector === BLOCK_NUMBER || selector === ARB_BLOCK_NUMBER) && data.length === 66
+          ? numberToHex(toldHead(Number(data)), { size: 32 })
+          : data,
+      )
+      rewriteResults(wire, (result, call) => {
+        if (call.method !== 'eth_getLogs') return moveHead(result, call)
+        if (!Array.isArray(result)) return result
+        const logs: { blockNumber: Hex }[] = result
+        return logs.map((log) => ({ ...log, blockNumber: numberToHex(told(Number(log.blockNumber))) }))
+      })
+      const { rewrite } = wire
+      wire.rewrite = (answer, request) => {
+        // The node does not know the silent blocks after its last one, and refuses to look for events there.
+        const calls: Call[] = JSON.parse(request)
+        const isOpen = ({ id, error }: { id: number; error?: unknown }) =>
+          error !== undefined && (calls.find((call) => call.id === id)?.params[0] as EventFilter)?.toBlock === 'latest'
+        const items: { id: number; error?: unknown }[] = JSON.parse(answer)
+        const known = items.map((item) => (isOpen(item) ? { jsonrpc: '2.0', id: item.id, result: [] } : item))
+        return rewrite?.(JSON.stringify(known), request) ?? answer
+      }
+    },
+  }
+}
+export type Silence = ReturnType<typeof createSilence>
