@@ -32,7 +32,7 @@ export async function refresh(chainId: number): Promise<Report> {
 }
 
 /** Mines so many blocks at once. */
-export async function mine(chain: { readonly rpcUrl: string }, blocks: number): Promise<void> {
+async function mine(chain: { readonly rpcUrl: string }, blocks: number): Promise<void> {
   await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(blocks)] }])
 }
 
