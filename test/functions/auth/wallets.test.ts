@@ -294,7 +294,7 @@ describe('A wallet is not linked', () => {
 
   const alterations: [string, (message: string) => string][] = [
     ['another domain', (message) => message.replace('localhost', 'evil.example')],
-    ['another nonce', (message) => message.replace(/Nonce: \w/, 'Nonce: 0')],
+    ['another nonce', (message) => message.replace(/Nonce: (\w)/, (_, first) => `Nonce: ${first === '0' ? '1' : '0'}`)],
     ['another chain', (message) => message.replace(`Chain ID: ${CHAIN}`, 'Chain ID: 1')],
     ['another address', (message) => message.replace(/0x\w{40}/, NOBODY)],
     ['a later end', (message) => message.replace(/Expiration Time: 20/, 'Expiration Time: 30')],

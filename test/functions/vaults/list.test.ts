@@ -303,7 +303,8 @@ describe('The APY', () => {
     async ([, past, growth], { service, chain }) => {
       const vaults = await listWithPast(service, chain, [
         [9 * DAY, 900n],
-        [7 * DAY, past],
+        // The chain's newest block may be a little older than this machine's clock.
+        [7 * DAY + 60, past],
         [6 * DAY, 1100n],
       ])
       for (const { APY } of vaults) {
