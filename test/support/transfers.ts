@@ -18,7 +18,7 @@ import {
   zeroHash,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import { ACCOUNTS, type LocalAccount } from '../../infra/local/accounts.ts'
 import { type BridgeDeposit, readDeposits, relayDataOf } from '../../infra/local/bridge.ts'
 import { type LocalChain, MULTICALL3 } from '../../infra/local/chains.ts'
@@ -272,7 +272,12 @@ function transfersOn(service: Service) {
     return BigInt(number as Hex)
   }
   const receiptOf = async (chainId: number, hash: Hash) => {
-    const [receipt] = await callRpc(chainOf(chainId), [{ method: 'eth_getTransactionReceipt', params: [hash] }])
+    // anvil may answer with a hash a moment before it mines.
+    const receipt = await vi.waitFor(async () => {
+      const [mined] = await callRpc(chainOf(chainId), [{ method: 'eth_getTransactionReceipt', params: [hash] }])
+      if (!mined) throw new Error(`No receipt of ${hash} yet.`)
+      return mined
+    })
     const { blockNumber, status } = receipt as { blockNumber: Hex; status: Hex }
     return { blockNumber: BigInt(blockNumber), status }
   }
