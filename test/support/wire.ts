@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { ErrorCode } from '../../lib/errors.ts'
 
 /** How the wire behaves: faithfully, or in one of the ways in which services fail. */
 export type Behaviour =
@@ -20,6 +21,24 @@ export type Behaviour =
   | 'answer results of the wrong type'
   | 'answer nonsense hex'
   | 'refuse every call'
+
+/** Every way in which a chain fails, and the error that answers where nothing else can. */
+export const CHAIN_FAILURES: readonly (readonly [Behaviour, ErrorCode])[] = [
+  ['refuse connections', 'upstream_unavailable'],
+  ['cut the connection', 'upstream_unavailable'],
+  ['answer 429', 'upstream_unavailable'],
+  ['answer 500', 'upstream_unavailable'],
+  ['rate-limit inside the batch', 'upstream_unavailable'],
+  ['never answer', 'upstream_timeout'],
+  ['answer HTML', 'upstream_bad_answer'],
+  ['answer nonsense', 'upstream_bad_answer'],
+  ['answer an empty batch', 'upstream_bad_answer'],
+  ['truncate the JSON', 'upstream_bad_answer'],
+  ['answer other calls', 'upstream_bad_answer'],
+  ['answer results of the wrong type', 'upstream_bad_answer'],
+  ['answer nonsense hex', 'upstream_bad_answer'],
+  ['refuse every call', 'upstream_bad_answer'],
+]
 
 /** A wire that counts: an HTTP server in front of another, which remembers every request's body. */
 export type Wire = {

@@ -7,7 +7,7 @@ import { expectError } from '../../support/errors.ts'
 import { recordAll, recordsOf, viewsFor } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import { openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
-import { type Behaviour, callsIn, type Wire } from '../../support/wire.ts'
+import { CHAIN_FAILURES, callsIn, type Wire } from '../../support/wire.ts'
 
 const [ALICE, BOB, CAROL] = USERS
 const NOBODY = '0x00000000000000000000000000000000000000A1'
@@ -471,19 +471,8 @@ describe('Positions', () => {
   })
 })
 
-const FAILURES: readonly (readonly [Behaviour, ErrorCode])[] = [
-  ['refuse connections', 'upstream_unavailable'],
-  ['answer 429', 'upstream_unavailable'],
-  ['rate-limit inside the batch', 'upstream_unavailable'],
-  ['never answer', 'upstream_timeout'],
-  ['answer HTML', 'upstream_bad_answer'],
-  ['answer an empty batch', 'upstream_bad_answer'],
-  ['truncate the JSON', 'upstream_bad_answer'],
-  ['refuse every call', 'upstream_bad_answer'],
-]
-
 describe('While one chain is to', () => {
-  test.for(FAILURES)(
+  test.for(CHAIN_FAILURES)(
     '%s, what is on the other is answered, and the failing one named',
     async ([behaviour], { service, both }) => {
       const { vaults, views } = both
@@ -506,7 +495,7 @@ describe('While one chain is to', () => {
     },
   )
 
-  test.for(FAILURES)('%s, and the other too, the answer is %s', async ([behaviour, code], { service, both }) => {
+  test.for(CHAIN_FAILURES)('%s, and the other too, the answer is %s', async ([behaviour, code], { service, both }) => {
     const { vaults, views } = both
     for (const wire of Object.values(service.rpc)) wire.behaviour = behaviour
     const replies = await Promise.all([

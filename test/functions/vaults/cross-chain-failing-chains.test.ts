@@ -1,29 +1,10 @@
 import type { Hash } from 'viem'
 import { describe, expect } from 'vitest'
-import type { ErrorCode } from '../../../lib/errors.ts'
 import { expectError } from '../../support/errors.ts'
 import { ARBITRUM, BASE, test as base, expectStatus, type Transfer, type Transfers } from '../../support/transfers.ts'
-import { type Behaviour, callsIn, type Wire } from '../../support/wire.ts'
+import { CHAIN_FAILURES, callsIn, type Wire } from '../../support/wire.ts'
 
 const NO_HASH: Hash = `0x${'5c'.repeat(32)}`
-
-/** Every way in which a chain fails, and what that is called. */
-const FAILURES: readonly (readonly [Behaviour, ErrorCode])[] = [
-  ['refuse connections', 'upstream_unavailable'],
-  ['cut the connection', 'upstream_unavailable'],
-  ['answer 429', 'upstream_unavailable'],
-  ['answer 500', 'upstream_unavailable'],
-  ['rate-limit inside the batch', 'upstream_unavailable'],
-  ['never answer', 'upstream_timeout'],
-  ['answer HTML', 'upstream_bad_answer'],
-  ['answer nonsense', 'upstream_bad_answer'],
-  ['answer an empty batch', 'upstream_bad_answer'],
-  ['truncate the JSON', 'upstream_bad_answer'],
-  ['answer other calls', 'upstream_bad_answer'],
-  ['answer results of the wrong type', 'upstream_bad_answer'],
-  ['answer nonsense hex', 'upstream_bad_answer'],
-  ['refuse every call', 'upstream_bad_answer'],
-]
 
 const CHAINS = { source: ARBITRUM, destination: BASE } as const
 type Role = keyof typeof CHAINS
@@ -74,7 +55,7 @@ function change(wire: Wire, method: string, answerOf: (item: Item, call: Call) =
 const refusal = ({ id }: Item): Item => ({ id, error: { code: -32602, message: 'no' } })
 
 describe('While the source chain is to', () => {
-  test.for(FAILURES)(
+  test.for(CHAIN_FAILURES)(
     '%s, every status is %s, and right again after',
     async ([behaviour, code], { wires, stages, transfers }) => {
       const { bridging, filled, fill, expired } = stages
@@ -94,7 +75,7 @@ describe('While the source chain is to', () => {
 })
 
 describe('While the destination is to', () => {
-  test.for(FAILURES)(
+  test.for(CHAIN_FAILURES)(
     '%s, every status is %s, and right again after',
     async ([behaviour, code], { wires, stages, transfers }) => {
       const { bridging, filled, fill, expired } = stages

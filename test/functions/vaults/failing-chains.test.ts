@@ -2,7 +2,6 @@ import { type Address, numberToHex } from 'viem'
 import { describe, expect, vi } from 'vitest'
 import { handler as refreshChain } from '../../../functions/jobs/refresh-chain/handler.ts'
 import { callRpc } from '../../../infra/local/rpc.ts'
-import type { ErrorCode } from '../../../lib/errors.ts'
 import {
   BLOCK_NUMBER,
   BLOCK_TIME,
@@ -15,7 +14,7 @@ import {
 import { expectError } from '../../support/errors.ts'
 import { someContext } from '../../support/lambda.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
-import type { Behaviour, Wire } from '../../support/wire.ts'
+import { CHAIN_FAILURES, type Wire } from '../../support/wire.ts'
 
 const LIST = '/defi-vaults/v1/vaults'
 const DEPOSIT = '/defi-vaults/v1/defi/vault/deposit'
@@ -25,24 +24,6 @@ const [USER] = USERS
 const REVERTING = '0x5f5ffd'
 /** How long a wallet waits for the list. */
 const PATIENCE_MS = 4_000
-
-/** Every way in which a chain fails, and what that is called. */
-const FAILURES: readonly (readonly [Behaviour, ErrorCode])[] = [
-  ['refuse connections', 'upstream_unavailable'],
-  ['cut the connection', 'upstream_unavailable'],
-  ['answer 429', 'upstream_unavailable'],
-  ['answer 500', 'upstream_unavailable'],
-  ['rate-limit inside the batch', 'upstream_unavailable'],
-  ['never answer', 'upstream_timeout'],
-  ['answer HTML', 'upstream_bad_answer'],
-  ['answer nonsense', 'upstream_bad_answer'],
-  ['answer an empty batch', 'upstream_bad_answer'],
-  ['truncate the JSON', 'upstream_bad_answer'],
-  ['answer other calls', 'upstream_bad_answer'],
-  ['answer results of the wrong type', 'upstream_bad_answer'],
-  ['answer nonsense hex', 'upstream_bad_answer'],
-  ['refuse every call', 'upstream_bad_answer'],
-]
 
 const test = base
   .extend('base', ({ service }) => service.rpc[8453] as Wire)
@@ -103,7 +84,7 @@ test('Before anything was recorded, the vaults of a chain that fails have no sta
 })
 
 describe('While one chain is to', () => {
-  test.for(FAILURES)(
+  test.for(CHAIN_FAILURES)(
     '%s, the list has its last recorded states and the other chain live',
     async ([behaviour], { base, list }) => {
       await refresh(8453)
@@ -122,7 +103,7 @@ describe('While one chain is to', () => {
     },
   )
 
-  test.for(FAILURES)(
+  test.for(CHAIN_FAILURES)(
     '%s, deposits, claims and statuses there say %s, and elsewhere go on',
     async ([behaviour, code], { service, base, vaultsOn }) => {
       const [failing] = vaultsOn(8453)
@@ -359,7 +340,7 @@ describe("The job that records a chain's states", () => {
     }
   })
 
-  test.for(FAILURES)(
+  test.for(CHAIN_FAILURES)(
     'fails loudly while its chain is to %s, and records nothing',
     async ([behaviour, code], { base, service }) => {
       base.behaviour = behaviour
