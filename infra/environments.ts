@@ -83,7 +83,7 @@ export const ENVIRONMENTS = {
 /** What a browser may send and read, and for how many seconds it may remember the permission; the same everywhere. */
 export const CORS = {
   allowHeaders: ['content-type', 'x-join-key', 'authorization', 'platform'],
-  exposeHeaders: ['x-request-id', 'retry-after'],
+  exposeHeaders: ['x-request-id', 'retry-after', 'age', 'x-stale'],
   // Chromium forgets after two hours, whatever is allowed.
   maxAgeSeconds: 7200,
 } as const

@@ -52,12 +52,14 @@ export class ServiceStack extends Stack {
       clients: this.#table(stage, 'clients'),
       deposits: this.#table(stage, 'deposits'),
       users: this.#table(stage, 'users'),
+      cache: this.#table(stage, 'cache'),
     }
     this.#secrets = { CONFIG_SECRET: this.#configSecret(stage), IDENTITY_SECRET: this.#identitySecret(stage) }
     this.#variables = {
       CLIENTS_TABLE: this.#tables.clients.tableName,
       DEPOSITS_TABLE: this.#tables.deposits.tableName,
       USERS_TABLE: this.#tables.users.tableName,
+      CACHE_TABLE: this.#tables.cache.tableName,
       CONFIG_SECRET: this.#secrets.CONFIG_SECRET.secretArn,
       IDENTITY_SECRET: this.#secrets.IDENTITY_SECRET.secretArn,
       ...identityVariables(environment),

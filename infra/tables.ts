@@ -37,6 +37,8 @@ export const TABLES = {
     indexes: [{ name: 'byUserId', partitionKey: { name: 'userId', type: 'S' }, sortKey: { name: 'email', type: 'S' } }],
     timeToLive: 'expiresAt',
   },
+  // Answers of upstreams: each can be had again.
+  cache: { partitionKey: PK, sortKey: SK, indexes: [], timeToLive: 'expiresAt' },
 } as const satisfies Record<string, TableDefinition>
 
 /** The word for one of the service's tables. */

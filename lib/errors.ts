@@ -313,6 +313,30 @@ export const ERRORS = {
   },
   invalid_status: { status: 400, error: 'Invalid status', message: 'Give pending, claimable, completed or cancelled.' },
 
+  // Portfolio and markets
+  unsupported_currency: {
+    status: 400,
+    error: 'Unsupported currency',
+    message: 'Give a currency such as USD, EUR, GBP, CHF or JPY, or leave it out.',
+  },
+  invalid_days: { status: 400, error: 'Invalid days', message: 'Give a whole number of days from 1 up, or max.' },
+  unsupported_network: {
+    status: 400,
+    error: 'Unsupported network',
+    message: 'Give a chain by its key, such as base-mainnet, by its id, or by its CoinGecko platform.',
+  },
+  token_not_found: { status: 404, error: 'Token not found', message: 'Nobody knows a price of such a token.' },
+  coin_not_found: {
+    status: 404,
+    error: 'Coin not found',
+    message: 'Give the id of a coin, as the search tells it.',
+  },
+  invalid_search: {
+    status: 400,
+    error: 'Search must contain at least 3 characters',
+    message: 'Give a part of the name or of the symbol of a coin.',
+  },
+
   // Trouble elsewhere
   upstream_bad_answer: {
     status: 502,

@@ -81,6 +81,7 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
       CLIENTS_TABLE: tables.clients,
       DEPOSITS_TABLE: tables.deposits,
       USERS_TABLE: tables.users,
+      CACHE_TABLE: tables.cache,
       CONFIG_SECRET,
       IDENTITY_SECRET,
       ...identityVariables(ENVIRONMENTS.local),

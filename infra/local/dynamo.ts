@@ -67,7 +67,12 @@ export async function createTables(client: DynamoDBDocumentClient, stage: string
     await waitUntilTableExists({ client, minDelay: 0.01, maxDelay: 0.1, maxWaitTime: 5 }, { TableName })
     return TableName
   }
-  return { clients: await create('clients'), deposits: await create('deposits'), users: await create('users') }
+  return {
+    clients: await create('clients'),
+    deposits: await create('deposits'),
+    users: await create('users'),
+    cache: await create('cache'),
+  }
 }
 
 function createTableInput({ partitionKey, sortKey, indexes }: TableDefinition) {

@@ -3,10 +3,20 @@ import { readSecretJson } from '../aws/secrets.ts'
 import { BridgeApi } from '../bridge/quote.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { chainReaders, RpcUrls } from '../chain/readers.ts'
+import { CoinGeckoApi, DefiLlamaApi, LiFiApi } from '../markets/apis.ts'
+import { GoldRushApi, SolanaNftsApi } from '../portfolio/apis.ts'
 import type { ChainsEnv } from './env.ts'
 
 /** The content of a stage's secret: what configures the stage and must not be seen. */
-export const Config = z.object({ rpcUrls: RpcUrls.default({}), bridge: BridgeApi.prefault({}) })
+export const Config = z.object({
+  rpcUrls: RpcUrls.default({}),
+  bridge: BridgeApi.prefault({}),
+  coinGecko: CoinGeckoApi.prefault({}),
+  defiLlama: DefiLlamaApi.prefault({}),
+  liFi: LiFiApi.prefault({}),
+  goldRush: GoldRushApi.prefault({}),
+  solanaNfts: SolanaNftsApi.optional(),
+})
 export type Config = z.output<typeof Config>
 
 /** The configuration of a function. Throws when the secret cannot be read or has another form. */

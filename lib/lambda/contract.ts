@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import type { Aged } from '../cache/cache.ts'
 import type { Client } from '../clients/client.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Session } from '../identity/session.ts'
@@ -12,7 +13,7 @@ export type EndpointContract = {
   readonly aliases?: readonly `/${string}`[]
   /** One sentence: what the caller gets. */
   readonly summary: string
-  readonly tag: 'Vaults' | 'Users' | 'Accounts' | 'System'
+  readonly tag: 'Vaults' | 'Users' | 'Accounts' | 'Portfolio' | 'Markets' | 'System'
   /** `client`: the x-join-key header must name a client; `user`: besides, Authorization must carry a session of one of its users. */
   readonly caller: 'anyone' | 'client' | 'user'
   readonly env: z.ZodObject
@@ -33,6 +34,8 @@ export type EndpointContract = {
   /** What this function itself can answer beyond the errors that every function of its kind has. */
   readonly errors: readonly ErrorCode[]
   readonly cacheControl: 'no-store' | `public, max-age=${number}`
+  /** Whether the answer can be older than the request: its age is told as Age, and x-stale when it is past its time. */
+  readonly aged?: true
   /** What users notice when this function fails: the text of its alarm. */
   readonly impact: string
 }
@@ -72,5 +75,7 @@ export type Caller<C extends EndpointContract> = {
   readonly user: { readonly client: Client; readonly session: Session }
 }[C['caller']]
 
-/** The reply that a contract's implementation owes, before it is encoded. */
-export type Reply<C extends EndpointContract> = z.output<C['response']>
+/** The reply that a contract's implementation owes, before it is encoded; one that can be old with its age. */
+export type Reply<C extends EndpointContract> = C extends { aged: true }
+  ? Aged<z.output<C['response']>>
+  : z.output<C['response']>

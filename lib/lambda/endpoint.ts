@@ -1,6 +1,8 @@
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware'
 import middy from '@middy/core'
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
+import type * as z from 'zod'
+import type { Aged } from '../cache/cache.ts'
 import { AppError } from '../errors.ts'
 import { logger } from '../logger.ts'
 import { once } from '../once.ts'
@@ -45,7 +47,16 @@ export function endpoint<const C extends EndpointContract>(
       const http = { method, path, sourceIp }
       const request = Object.assign(parseRequest(contract, event), { http }, caller) as Request<C>
       const run = await built()
-      const reply = contract.response.encode(await run(request))
-      return jsonReply(contract.status ?? 200, reply, { 'cache-control': contract.cacheControl })
+      const { reply, headers } = withAge(contract, await run(request))
+      const body = contract.response.encode(reply)
+      return jsonReply(contract.status ?? 200, body, { 'cache-control': contract.cacheControl, ...headers })
     })
+}
+
+/** The reply itself, and the headers that tell how old it is, of a contract whose replies can be. */
+function withAge<C extends EndpointContract>(contract: C, reply: Reply<C>) {
+  if (!contract.aged) return { reply: reply as z.output<C['response']> }
+  const { value, asOf, isStale } = reply as Aged<z.output<C['response']>>
+  const age = Math.max(0, Math.floor((Date.now() - asOf.getTime()) / 1000))
+  return { reply: value, headers: { age: age.toString(), ...(isStale && { 'x-stale': 'true' }) } }
 }

@@ -11,6 +11,9 @@ export const DepositsEnv = z.object({ DEPOSITS_TABLE: z.string().min(1) })
 /** The environment of a function that reads chains: the ARN of the secret with its configuration. */
 export const ChainsEnv = z.object({ CONFIG_SECRET: z.string().min(1) })
 
+/** The environment of a function that asks market data and balances of upstreams, whose answers all functions share. */
+export const CacheEnv = z.object({ CACHE_TABLE: z.string().min(1) })
+
 /** The environment of a function that knows users. */
 export const UsersEnv = z.object({ USERS_TABLE: z.string().min(1) })
 

@@ -66,7 +66,7 @@ export function buildOpenApi(contracts: readonly EndpointContract[], version: st
 }
 
 function operation(contract: EndpointContract) {
-  const { summary, tag, caller, request, response, status = 200 } = contract
+  const { summary, tag, caller, request, response, status = 200, aged = false } = contract
   return {
     operationId: operationId(contract),
     summary,
@@ -81,7 +81,7 @@ function operation(contract: EndpointContract) {
     responses: {
       [status]: {
         description: 'Success',
-        headers: { 'x-request-id': REQUEST_ID },
+        headers: { 'x-request-id': REQUEST_ID, ...(aged && AGED) },
         ...(!(response instanceof z.ZodUndefined) && { content: json(jsonSchema(response)) }),
       },
       ...errorResponses(errorsOf(contract)),
@@ -101,6 +101,14 @@ function operationId({ method, path }: EndpointContract): string {
 }
 
 const REQUEST_ID = { description: 'Quote it when you report a problem.', schema: { type: 'string' } }
+
+const AGED = {
+  age: { description: 'How old the answer is, in seconds.', schema: { type: 'integer' } },
+  'x-stale': {
+    description: 'Present when the answer is past its time, because its source cannot be reached.',
+    schema: { const: 'true' },
+  },
+}
 
 const RETRY_AFTER = { description: 'Seconds to wait before the next try.', schema: { type: 'integer' } }
 

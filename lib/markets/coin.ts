@@ -1,0 +1,56 @@
+import * as z from 'zod'
+
+/** A price: finite and not negative. */
+const Price = z.number().nonnegative()
+
+/** A coin as the market knows it, in US dollars; null is unknown. */
+export const MarketCoin = z.object({
+  /** CoinGecko's id. */
+  id: z.string(),
+  symbol: z.string(),
+  name: z.string(),
+  /** May be empty. */
+  image: z.string(),
+  rank: z.number().int().positive().nullable(),
+  price: Price.nullable(),
+  marketCap: Price.nullable(),
+  volume: Price.nullable(),
+  /** Percent over the last 24 hours. */
+  change24h: z.number().gt(-100).nullable(),
+})
+export type MarketCoin = z.output<typeof MarketCoin>
+
+/** A token that the service supports: listed by its contract, which is what prices go by, never by its symbol. */
+export const ListedToken = z.object({
+  /** Key of the chain in the registry. */
+  chain: z.string(),
+  /** EIP-55 checksummed on EVM chains, base58 on Solana; `native` for the chain's own coin. */
+  address: z.string(),
+  symbol: z.string(),
+  name: z.string(),
+  decimals: z.number().int().min(0).max(36),
+  /** LI.FI's word for the coin, the same on all chains; empty where it has none. */
+  coinKey: z.string(),
+  /** May be empty. */
+  logoUrl: z.string(),
+  /** CoinGecko's id; empty where none is known. */
+  coinGeckoId: z.string(),
+})
+export type ListedToken = z.output<typeof ListedToken>
+
+/** What a token is worth in US dollars; the day before is null when unknown. */
+export const TokenPrice = z.object({
+  now: Price,
+  dayAgo: Price.nullable(),
+  /** Epoch milliseconds of `now`. */
+  at: z.number().int(),
+})
+export type TokenPrice = z.output<typeof TokenPrice>
+
+/** Prices over time, in one currency, ascending: pairs of epoch milliseconds and a number. */
+export const Chart = z.object({
+  prices: z.array(z.tuple([z.number().int(), Price])),
+  marketCaps: z.array(z.tuple([z.number().int(), Price])),
+  volumes: z.array(z.tuple([z.number().int(), Price])),
+})
+export type Chart = z.output<typeof Chart>

@@ -1,0 +1,20 @@
+import * as z from 'zod'
+
+/** The currencies that prices are told in: what CoinGecko's `/simple/supported_vs_currencies` lists. */
+export const CURRENCIES = [
+  ...['usd', 'eur', 'gbp', 'chf', 'jpy', 'aed', 'ars', 'aud', 'bdt', 'bhd', 'bmd', 'brl', 'cad', 'clp', 'cny', 'czk'],
+  ...['dkk', 'gel', 'hkd', 'huf', 'idr', 'ils', 'inr', 'krw', 'kwd', 'lkr', 'mmk', 'mxn', 'myr', 'ngn', 'nok', 'nzd'],
+  ...['php', 'pkr', 'pln', 'rub', 'sar', 'sek', 'sgd', 'thb', 'try', 'twd', 'uah', 'vef', 'vnd', 'zar', 'xdr', 'xag'],
+  ...['xau', 'bits', 'sats', 'btc', 'eth', 'ltc', 'bch', 'bnb', 'eos', 'xrp', 'xlm', 'link', 'dot', 'yfi'],
+] as const
+
+/** A currency of CURRENCIES, in any case on the way in and in lower case everywhere after. */
+export const Currency = z
+  .string()
+  .transform((text) => text.toLowerCase())
+  .pipe(z.enum(CURRENCIES, 'must be a currency that CoinGecko knows, such as USD'))
+  .meta({ description: 'Currency code in any case, such as USD, EUR, GBP, CHF or JPY' })
+export type Currency = (typeof CURRENCIES)[number]
+
+/** What one US dollar is in a currency, now and a day ago, exactly as far as numbers go; the day before is undefined when unknown. */
+export type ExchangeRate = { readonly now: number; readonly dayAgo: number | undefined }
