@@ -15,6 +15,8 @@ type ChainBase = {
   readonly nativeCoin: NativeCoin
   readonly coinGeckoPlatform: string
   readonly liFiId: number
+  /** What DefiLlama writes before a contract's address. */
+  readonly defiLlamaPrefix: string
   /** Public endpoints, tried in this order where configuration names none. */
   readonly rpcUrls: readonly [string, ...string[]]
 }
@@ -46,6 +48,7 @@ export const CHAINS = [
     nativeCoin: ETHER,
     coinGeckoPlatform: 'ethereum',
     liFiId: 1,
+    defiLlamaPrefix: 'ethereum',
     rpcUrls: ['https://ethereum-rpc.publicnode.com', 'https://eth.merkle.io'],
     blockSeconds: 12,
     finalityBlocks: 64,
@@ -63,6 +66,7 @@ export const CHAINS = [
     nativeCoin: ETHER,
     coinGeckoPlatform: 'optimistic-ethereum',
     liFiId: 10,
+    defiLlamaPrefix: 'optimism',
     rpcUrls: ['https://mainnet.optimism.io', 'https://optimism-rpc.publicnode.com'],
     blockSeconds: 2,
     finalityBlocks: 300,
@@ -80,6 +84,7 @@ export const CHAINS = [
     nativeCoin: { symbol: 'BNB', name: 'BNB', decimals: 18, coinGeckoId: 'binancecoin' },
     coinGeckoPlatform: 'binance-smart-chain',
     liFiId: 56,
+    defiLlamaPrefix: 'bsc',
     rpcUrls: ['https://bsc-rpc.publicnode.com', 'https://bsc-dataseed.bnbchain.org'],
     blockSeconds: 0.75,
     finalityBlocks: 40,
@@ -97,6 +102,7 @@ export const CHAINS = [
     nativeCoin: { symbol: 'xDAI', name: 'xDAI', decimals: 18, coinGeckoId: 'xdai' },
     coinGeckoPlatform: 'xdai',
     liFiId: 100,
+    defiLlamaPrefix: 'xdai',
     rpcUrls: ['https://rpc.gnosischain.com', 'https://gnosis-rpc.publicnode.com'],
     blockSeconds: 5,
     finalityBlocks: 64,
@@ -110,6 +116,7 @@ export const CHAINS = [
     nativeCoin: { symbol: 'POL', name: 'POL', decimals: 18, coinGeckoId: 'polygon-ecosystem-token' },
     coinGeckoPlatform: 'polygon-pos',
     liFiId: 137,
+    defiLlamaPrefix: 'polygon',
     rpcUrls: ['https://polygon-bor-rpc.publicnode.com', 'https://polygon-rpc.com'],
     blockSeconds: 2,
     finalityBlocks: 128,
@@ -127,6 +134,7 @@ export const CHAINS = [
     nativeCoin: ETHER,
     coinGeckoPlatform: 'base',
     liFiId: 8453,
+    defiLlamaPrefix: 'base',
     rpcUrls: ['https://mainnet.base.org', 'https://base-rpc.publicnode.com'],
     blockSeconds: 2,
     finalityBlocks: 300,
@@ -144,6 +152,7 @@ export const CHAINS = [
     nativeCoin: ETHER,
     coinGeckoPlatform: 'arbitrum-one',
     liFiId: 42161,
+    defiLlamaPrefix: 'arbitrum',
     rpcUrls: ['https://arb1.arbitrum.io/rpc', 'https://arbitrum-one-rpc.publicnode.com'],
     blockSeconds: 0.25,
     finalityBlocks: 2400,
@@ -162,6 +171,7 @@ export const CHAINS = [
     nativeCoin: { symbol: 'SOL', name: 'Solana', decimals: 9, coinGeckoId: 'solana' },
     coinGeckoPlatform: 'solana',
     liFiId: 1151111081099710,
+    defiLlamaPrefix: 'solana',
     rpcUrls: ['https://api.mainnet-beta.solana.com', 'https://solana-rpc.publicnode.com'],
   },
 ] as const satisfies readonly (EvmChain | SolanaChain)[]

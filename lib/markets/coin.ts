@@ -54,3 +54,41 @@ export const Chart = z.object({
   volumes: z.array(z.tuple([z.number().int(), Price])),
 })
 export type Chart = z.output<typeof Chart>
+
+/** All that is told of one coin, in one currency; null is unknown. */
+export const CoinQuote = z.object({
+  id: z.string(),
+  symbol: z.string(),
+  name: z.string(),
+  image: z.string(),
+  price: Price,
+  marketCap: Price.nullable(),
+  rank: z.number().int().positive().nullable(),
+  volume: Price.nullable(),
+  high24h: Price.nullable(),
+  low24h: Price.nullable(),
+  /** In the currency, and in percent. */
+  priceChange24h: z.number().nullable(),
+  change24h: z.number().gt(-100).nullable(),
+  circulatingSupply: z.number().nonnegative().nullable(),
+  totalSupply: z.number().nonnegative().nullable(),
+  maxSupply: z.number().nonnegative().nullable(),
+  allTimeHigh: Price.nullable(),
+  allTimeLow: Price.nullable(),
+  /** Epoch milliseconds. */
+  updatedAt: z.number().int(),
+})
+export type CoinQuote = z.output<typeof CoinQuote>
+
+/** A coin that a search found. */
+export const FoundCoin = z.object({
+  id: z.string(),
+  symbol: z.string(),
+  name: z.string(),
+  apiSymbol: z.string(),
+  rank: z.number().int().positive().nullable(),
+  /** Pictures; may be empty. */
+  thumb: z.string(),
+  large: z.string(),
+})
+export type FoundCoin = z.output<typeof FoundCoin>
