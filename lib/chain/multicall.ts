@@ -10,6 +10,7 @@ export const multicall3Abi = parseAbi([
   'function aggregate3(Call[] calls) payable returns (Result[] returnData)',
   'function getBlockNumber() view returns (uint256 blockNumber)',
   'function getCurrentBlockTimestamp() view returns (uint256 timestamp)',
+  'function getEthBalance(address account) view returns (uint256 balance)',
 ])
 
 /** The calldata of `aggregate3`: all calls in one, each of which may fail by itself. */

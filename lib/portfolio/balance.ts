@@ -1,0 +1,107 @@
+import * as z from 'zod'
+import type { CHAINS } from '../chain/registry.ts'
+import { Amount, Timestamp } from '../codecs.ts'
+import { ListedToken, type TokenPrice } from '../markets/coin.ts'
+import type { ExchangeRate } from '../markets/currency.ts'
+import { type Decimal, decimal, minus, over, times, tokens, toNumber } from '../markets/decimal.ts'
+
+/** What a user holds of one token, in its smallest unit. */
+export const Holding = z.object({
+  ...ListedToken.pick({ address: true, symbol: true, name: true, decimals: true, logoUrl: true }).shape,
+  balance: Amount,
+  isSpam: z.boolean(),
+  /** Of a vault's shares: the vault's asset, and what one whole share is worth in its smallest unit, null when unknown. */
+  share: z.object({ asset: z.string(), assetDecimals: z.number().int(), price: Amount.nullable() }).nullable(),
+})
+export type Holding = z.output<typeof Holding>
+
+/** A holding as callers see it. Every number is finite; those of a token without a price are 0. */
+export const BalanceEntry = z.object({
+  balance: Amount.describe("In the token's smallest unit"),
+  contract_address: z.string().describe('EIP-55 checksummed, or base58 on Solana; 0xEeee…EEeE and So111…112 for coins'),
+  contract_decimals: z.number().int(),
+  contract_name: z.string(),
+  contract_ticker_symbol: z.string(),
+  is_spam: z.boolean().describe('Whether it looks like spam; such a token has no price'),
+  quote: z.number().describe('What the balance is worth, in the currency'),
+  chainName: z.string().describe("The chain's key"),
+  logo_url: z.string().describe('May be empty'),
+  quote_24h: z.number().describe("What today's balance was worth a day ago; 0 when unknown"),
+  quote_24h_variation: z.number().describe("Change of the quote in percent of the day before's; 0 when unknown"),
+  quote_rate: z.number().describe('Price of one whole token'),
+  quote_rate_24h: z.number().describe('Price a day ago; 0 when unknown'),
+  quote_rate_24h_variation: z.number().describe("Change of the price in percent of the day before's; 0 when unknown"),
+  native_token: z.boolean(),
+  defi: z.boolean().describe('Whether it is shares of a vault'),
+  price_available: z.boolean().describe('Whether the price is known; without it the quotes are 0 and mean nothing'),
+  price_updated_at: Timestamp.nullable().describe('Of which moment the price is'),
+})
+export type BalanceEntry = z.output<typeof BalanceEntry>
+
+type Chain = Pick<(typeof CHAINS)[number], 'key' | 'kind'>
+
+/** What stands for the chain's own coin where a contract is expected. */
+const NATIVE_ADDRESS: Record<Chain['kind'], string> = {
+  evm: '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE',
+  solana: 'So11111111111111111111111111111111111111112',
+}
+
+const ONE = decimal(1)
+const HUNDRED = decimal(100)
+
+/**
+ * A holding with what it is worth in a currency: `price` is that of the token, or of the vault's asset for shares, in
+ * dollars, and `rate` what a dollar is. Yesterday's price is converted by yesterday's rate, and a share counts as its
+ * part of the asset today. What is not known, and what no number can hold, is 0.
+ */
+export function buildBalance(
+  { key, kind }: Chain,
+  { address, symbol, name, decimals, logoUrl, balance, isSpam, share }: Holding,
+  price: TokenPrice | undefined,
+  rate: ExchangeRate | undefined,
+): BalanceEntry {
+  const unit = share ? share.price !== null && tokens(share.price, share.assetDecimals) : ONE
+  const inCurrency = (dollars: number | null | undefined, dollar: number | undefined) =>
+    unit && typeof dollars === 'number' && dollar !== undefined
+      ? times(unit, times(decimal(dollars), decimal(dollar)))
+      : undefined
+  const amount = tokens(balance, decimals)
+  const now = inCurrency(price?.now, rate?.now)
+  const dayAgo = inCurrency(price?.dayAgo, rate?.dayAgo)
+  const quote = now && times(amount, now)
+  const quoteDayAgo = dayAgo && times(amount, dayAgo)
+  const isPriced = isNumber(now) && isNumber(quote)
+  return {
+    balance,
+    contract_address: address === 'native' ? NATIVE_ADDRESS[kind] : address,
+    contract_decimals: decimals,
+    contract_name: name,
+    contract_ticker_symbol: symbol,
+    is_spam: isSpam,
+    quote: orZero(quote),
+    chainName: key,
+    logo_url: logoUrl,
+    quote_24h: orZero(quoteDayAgo),
+    quote_24h_variation: orZero(change(quote, quoteDayAgo)),
+    quote_rate: orZero(now),
+    quote_rate_24h: orZero(dayAgo),
+    quote_rate_24h_variation: orZero(change(now, dayAgo)),
+    native_token: address === 'native',
+    defi: share !== null,
+    price_available: isPriced,
+    price_updated_at: isPriced && price ? new Date(price.at) : null,
+  }
+}
+
+/** The change in percent of the old value; undefined where there is none. */
+function change(now: Decimal | undefined, before: Decimal | undefined): Decimal | undefined {
+  return now && before && before.digits !== 0n ? over(times(minus(now, before), HUNDRED), before) : undefined
+}
+
+function isNumber(value: Decimal | undefined): boolean {
+  return value !== undefined && Number.isFinite(toNumber(value))
+}
+
+function orZero(value: Decimal | undefined): number {
+  return value && isNumber(value) ? toNumber(value) : 0
+}

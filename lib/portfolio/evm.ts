@@ -1,0 +1,128 @@
+import { type Address, isAddress, isHex } from 'viem'
+import { erc20Abi } from '../chain/erc20.ts'
+import { decodeAggregate, encodeAggregate, MULTICALL3, multicall3Abi } from '../chain/multicall.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
+import { type View, view } from '../chain/view.ts'
+import { AppError } from '../errors.ts'
+import type { ListedToken } from '../markets/coin.ts'
+import { erc4626Abi } from '../vaults/abi.ts'
+import type { Vault } from '../vaults/vault.ts'
+
+/** What wallets hold together on one EVM chain, in smallest units. */
+export type EvmBalances = {
+  readonly native: bigint
+  /** By contract, of listed tokens and of vaults' shares; zero where nothing is held. */
+  readonly tokens: ReadonlyMap<Address, bigint>
+  /** What one whole share is worth in the asset's smallest unit, by the contract of the shares, where the vault tells it. */
+  readonly sharePrices: ReadonlyMap<Address, bigint>
+  /** The contracts that did not tell what each wallet holds: unknown is not zero. */
+  readonly unread: readonly Address[]
+}
+
+const MAX_UINT256 = 2n ** 256n - 1n
+
+/**
+ * What these wallets hold on one EVM chain: its own coin, the listed tokens, and the shares of these vaults of that chain.
+ * One HTTP request: an eth_call for each wallet, because nodes limit the gas of one, and one for the vaults, so that a
+ * vault that burns all gas takes nothing along. Throws AppError `upstream_*` when the chain cannot be read.
+ */
+export async function readEvmBalances(
+  reader: Pick<ChainReader, 'request'>,
+  wallets: readonly Address[],
+  listed: readonly ListedToken[],
+  vaults: readonly Vault[],
+): Promise<EvmBalances> {
+  // Two vaults can have one token of shares, which counts once; so does a listed one.
+  const vaultOf = new Map(vaults.map((vault) => [vault.shareToken, vault]))
+  const shares = [...vaultOf.keys()]
+  const contracts = listed.map(({ address }) => address).filter((address) => isAddress(address))
+  const tokens = [...new Set(contracts)].filter((address) => !vaultOf.has(address))
+
+  const ofWallets = wallets.map((wallet) => [
+    view(MULTICALL3, multicall3Abi, 'getEthBalance', [wallet]),
+    ...balancesOf(wallet, tokens),
+  ])
+  const ofVaults = [
+    ...wallets.flatMap((wallet) => balancesOf(wallet, shares)),
+    ...[...vaultOf.values()].map(({ address, shareDecimals }) =>
+      view(address, erc4626Abi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
+    ),
+  ]
+  const calls = [...ofWallets, ...(vaults.length > 0 ? [ofVaults] : [])]
+  const outcomes = await reader.request(calls.map(aggregate))
+
+  const answers = ofWallets.map((views, index) => known(answersOf(views, outcomes[index])))
+  const [native, ...held] = sums(answers)
+  if (native === undefined) throw badAnswer('the native coin of a wallet is not told')
+  const vaultAnswers = answersOf(ofVaults, outcomes[wallets.length]) ?? []
+  const heldShares = sums(wallets.map((_, index) => vaultAnswers.slice(index * shares.length).slice(0, shares.length)))
+
+  const balances = byContract([...tokens, ...shares], [...held, ...heldShares])
+  return {
+    native,
+    tokens: balances,
+    sharePrices: byContract(shares, vaultAnswers.slice(wallets.length * shares.length)),
+    unread: [...tokens, ...shares].filter((contract) => !balances.has(contract)),
+  }
+}
+
+/** The balances of one wallet; encoded once, because every token is asked the same. */
+function balancesOf(wallet: Address, tokens: readonly Address[]): View<bigint>[] {
+  const { data, decode } = view(MULTICALL3, erc20Abi, 'balanceOf', [wallet])
+  return tokens.map((to) => ({ to, data, decode }))
+}
+
+function aggregate(views: readonly View<bigint>[]): RpcRequest {
+  return { method: 'eth_call', params: [{ to: MULTICALL3, data: encodeAggregate(views) }, 'latest'] }
+}
+
+/** The answer to each view, undefined where its contract gave none; undefined when the call as a whole failed. */
+function answersOf(
+  views: readonly View<bigint>[],
+  outcome: RpcOutcome | undefined,
+): (bigint | undefined)[] | undefined {
+  if (!outcome || !('result' in outcome) || !isHex(outcome.result)) return undefined
+  const { result } = outcome
+  const returned = orUndefined(() => decodeAggregate(result))
+  if (returned?.length !== views.length) return undefined
+  return views.map(({ decode }, index) => {
+    const data = returned[index]
+    return data === undefined ? undefined : orUndefined(() => decode(data))
+  })
+}
+
+/** The sum of each place over all lists: undefined where one of them has nothing there, or where no token has so much. */
+function sums(lists: readonly (readonly (bigint | undefined)[])[]): (bigint | undefined)[] {
+  const [first = [], ...others] = lists
+  return first.map((start, place) => {
+    const sum = others.reduce<bigint | undefined>((total, list) => {
+      const amount = list[place]
+      return total === undefined || amount === undefined ? undefined : total + amount
+    }, start)
+    return sum !== undefined && sum <= MAX_UINT256 ? sum : undefined
+  })
+}
+
+function byContract(contracts: readonly Address[], values: readonly (bigint | undefined)[]): Map<Address, bigint> {
+  const entries = contracts.map((contract, index) => [contract, values[index]] as const)
+  return new Map(entries.filter((entry): entry is [Address, bigint] => entry[1] !== undefined))
+}
+
+function known<T>(answers: T | undefined): T {
+  if (answers === undefined) throw badAnswer('not the return data of aggregate3')
+  return answers
+}
+
+function orUndefined<T>(decode: () => T): T | undefined {
+  try {
+    return decode()
+  } catch {
+    // Not the shape that we asked for: the contract is something else than we think.
+    return undefined
+  }
+}
+
+function badAnswer(why: string): AppError {
+  return new AppError('upstream_bad_answer', { cause: new Error(why) })
+}
