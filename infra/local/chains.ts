@@ -46,6 +46,8 @@ export async function startChain(options: {
   const { chainId, blockSeconds, port = 0, startsAt } = options
   const multicall = compiledContract('Multicall3')
   const args = ['--chain-id', chainId, '--port', port, '--gas-limit', BLOCK_GAS_LIMIT, '--order', 'fifo']
+  // The balances of a user with many wallets are asked for in one batch.
+  args.push('--no-request-size-limit')
   if (startsAt !== undefined) args.push('--timestamp', startsAt)
   // The states of old blocks, some 200 KB each: anvil leaves them behind, so the watcher takes them away.
   const states = mkdtempSync(join(tmpdir(), 'vaultline-chain-'))

@@ -1,0 +1,231 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { TokenPrice } from '../../../lib/markets/coin.ts'
+import type { ExchangeRate } from '../../../lib/markets/currency.ts'
+import { BalanceEntry, buildBalance, type Holding } from '../../../lib/portfolio/balance.ts'
+
+const BASE = { key: 'base-mainnet', kind: 'evm' } as const
+const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+const AT = Date.parse('2026-06-01T12:00:00.000Z')
+const DOLLAR: ExchangeRate = { now: 1, dayAgo: 1 }
+
+function someHolding(overrides: Partial<Holding> = {}): Holding {
+  return {
+    address: USDC,
+    symbol: 'USDC',
+    name: 'USD Coin',
+    decimals: 6,
+    logoUrl: 'https://example.com/usdc.png',
+    balance: 2_500_000n,
+    isSpam: false,
+    share: null,
+    ...overrides,
+  }
+}
+
+function somePrice(overrides: Partial<TokenPrice> = {}): TokenPrice {
+  return { now: 1.02, dayAgo: 1, at: AT, ...overrides }
+}
+
+/** A number as the fraction that its decimal text is: the exact rationals to compare with. */
+type Fraction = readonly [bigint, bigint]
+
+function fraction(value: number): Fraction {
+  const [mantissa = '', exponent = '0'] = value.toString().split('e')
+  const [whole = '', decimals = ''] = mantissa.split('.')
+  const shift = BigInt(exponent) - BigInt(decimals.length)
+  const digits = BigInt(whole + decimals)
+  return shift < 0n ? [digits, 10n ** -shift] : [digits * 10n ** shift, 1n]
+}
+
+function multiply(...fractions: Fraction[]): Fraction {
+  return fractions.reduce(([a, b], [c, d]) => [a * c, b * d])
+}
+
+function percentOf([a, b]: Fraction, [c, d]: Fraction): Fraction {
+  return [(a * d - c * b) * 100n, b * c]
+}
+
+/** Whether a number is as near to a fraction as numbers get, to the last but one of their 53 bits. */
+function isNearest(value: number, [numerator, denominator]: Fraction): boolean {
+  const [size, sign] = numerator < 0n ? [-numerator, -1n] : [numerator, 1n]
+  const [written, unit] = fraction(Math.abs(value))
+  if (size === 0n) return value === 0
+  if (value < 0 !== sign < 0n) return false
+  const distance = written * denominator - size * unit
+  return (distance < 0n ? -distance : distance) * 2n ** 52n <= size * unit
+}
+
+const anyPrice = fc.oneof(
+  fc.double({ min: 1e-12, max: 1e7, noNaN: true }),
+  fc.constantFrom(1, 0.1, 0.3, 1e-18, 67_123.456_789, 1e21, 1e-7),
+)
+const anyRate = fc.double({ min: 1e-6, max: 1e6, noNaN: true })
+const anyBalance = fc.oneof(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), fc.bigInt({ min: 0n, max: 10n ** 20n }))
+const anyDecimals = fc.constantFrom(0, 6, 8, 9, 18, 36)
+
+describe('A balance', () => {
+  test('is told with its worth now and a day ago, and both changes in percent of the old value', () => {
+    expect(buildBalance(BASE, someHolding(), somePrice(), { now: 0.5, dayAgo: 0.4 })).toEqual({
+      balance: 2_500_000n,
+      contract_address: USDC,
+      contract_decimals: 6,
+      contract_name: 'USD Coin',
+      contract_ticker_symbol: 'USDC',
+      is_spam: false,
+      quote: 1.275,
+      chainName: 'base-mainnet',
+      logo_url: 'https://example.com/usdc.png',
+      quote_24h: 1,
+      quote_24h_variation: 27.5,
+      quote_rate: 0.51,
+      quote_rate_24h: 0.4,
+      quote_rate_24h_variation: 27.5,
+      native_token: false,
+      defi: false,
+      price_available: true,
+      price_updated_at: new Date(AT),
+    })
+  })
+
+  test('is exact where numbers alone are not', () => {
+    const holding = someHolding({ balance: 3n, decimals: 1 })
+    const { quote, quote_rate } = buildBalance(BASE, holding, somePrice({ now: 0.1 }), { now: 3, dayAgo: 3 })
+    // 0.1 × 3 is 0.30000000000000004, and times 0.3 it is 0.09000000000000001.
+    expect({ quote, quote_rate }).toEqual({ quote: 0.09, quote_rate: 0.3 })
+  })
+
+  test('falls by 100 percent when the price is gone', () => {
+    const entry = buildBalance(BASE, someHolding(), somePrice({ now: 0, dayAgo: 3 }), DOLLAR)
+    expect(entry).toMatchObject({ quote: 0, quote_rate_24h_variation: -100, quote_24h_variation: -100 })
+    expect(entry.price_available).toBe(true)
+  })
+
+  test('of the coin of a chain has the address that stands for it', () => {
+    const address = (chain: Parameters<typeof buildBalance>[0]) =>
+      buildBalance(chain, someHolding({ address: 'native' }), undefined, undefined)
+    expect(address(BASE)).toMatchObject({
+      contract_address: '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE',
+      native_token: true,
+    })
+    expect(address({ key: 'solana-mainnet', kind: 'solana' })).toMatchObject({
+      contract_address: 'So11111111111111111111111111111111111111112',
+      native_token: true,
+    })
+  })
+
+  test.for<[string, TokenPrice | undefined, ExchangeRate | undefined]>([
+    ['no price', undefined, DOLLAR],
+    ['no rate of the currency', somePrice(), undefined],
+  ])('with %s is worth 0, and says that this means nothing', ([, price, rate]) => {
+    expect(buildBalance(BASE, someHolding(), price, rate)).toMatchObject({
+      balance: 2_500_000n,
+      quote: 0,
+      quote_24h: 0,
+      quote_24h_variation: 0,
+      quote_rate: 0,
+      quote_rate_24h: 0,
+      quote_rate_24h_variation: 0,
+      price_available: false,
+      price_updated_at: null,
+    })
+  })
+
+  test.for<[string, TokenPrice, ExchangeRate]>([
+    ['price of the day before', somePrice({ dayAgo: null }), DOLLAR],
+    ['rate of the day before', somePrice(), { now: 1 }],
+  ])('with no %s has no change, and its worth all the same', ([, price, rate]) => {
+    expect(buildBalance(BASE, someHolding(), price, rate)).toMatchObject({
+      quote: 2.55,
+      quote_24h: 0,
+      quote_24h_variation: 0,
+      quote_rate_24h: 0,
+      quote_rate_24h_variation: 0,
+      price_available: true,
+    })
+  })
+
+  test('has no change against nothing', () => {
+    const fromZero = buildBalance(BASE, someHolding(), somePrice({ dayAgo: 0 }), DOLLAR)
+    expect(fromZero).toMatchObject({ quote_24h_variation: 0, quote_rate_24h_variation: 0 })
+    const ofNothing = buildBalance(BASE, someHolding({ balance: 0n }), somePrice(), DOLLAR)
+    expect(ofNothing).toMatchObject({ quote: 0, quote_24h_variation: 0, quote_rate_24h_variation: 2 })
+  })
+
+  test('of shares is worth their part of the asset', () => {
+    const share = { asset: USDC, assetDecimals: 6, price: 1_500_000n }
+    const shares = someHolding({ decimals: 18, balance: 2n * 10n ** 18n, share })
+    expect(buildBalance(BASE, shares, somePrice(), DOLLAR)).toMatchObject({
+      defi: true,
+      quote_rate: 1.53,
+      quote_rate_24h: 1.5,
+      quote: 3.06,
+      quote_24h: 3,
+      quote_24h_variation: 2,
+    })
+    const unknown = someHolding({ share: { ...share, price: null } })
+    expect(buildBalance(BASE, unknown, somePrice(), DOLLAR)).toMatchObject({ defi: true, price_available: false })
+  })
+
+  test('is what exact fractions say it is', () => {
+    fc.assert(
+      fc.property(
+        fc.record({ balance: anyBalance, decimals: anyDecimals, now: anyPrice, dayAgo: anyPrice }),
+        fc.record({ now: anyRate, dayAgo: anyRate }),
+        fc.option(fc.record({ assetDecimals: anyDecimals, price: fc.bigInt({ min: 1n, max: 10n ** 30n }) })),
+        ({ balance, decimals, now, dayAgo }, rate, parts) => {
+          const share = parts && { asset: USDC, ...parts }
+          const holding = someHolding({ balance, decimals, share })
+          const entry = buildBalance(BASE, holding, somePrice({ now, dayAgo }), rate)
+
+          const unit: Fraction = parts ? [parts.price, 10n ** BigInt(parts.assetDecimals)] : [1n, 1n]
+          const amount: Fraction = [balance, 10n ** BigInt(decimals)]
+          const rateNow = multiply(unit, fraction(now), fraction(rate.now))
+          const rateThen = multiply(unit, fraction(dayAgo), fraction(rate.dayAgo))
+          const changed = percentOf(rateNow, rateThen)
+          expect({
+            quote_rate: isNearest(entry.quote_rate, rateNow),
+            quote_rate_24h: isNearest(entry.quote_rate_24h, rateThen),
+            quote: isNearest(entry.quote, multiply(amount, rateNow)),
+            quote_24h: isNearest(entry.quote_24h, multiply(amount, rateThen)),
+            quote_rate_24h_variation: isNearest(entry.quote_rate_24h_variation, changed),
+            quote_24h_variation: isNearest(entry.quote_24h_variation, balance === 0n ? [0n, 1n] : changed),
+          }).toEqual({
+            quote_rate: true,
+            quote_rate_24h: true,
+            quote: true,
+            quote_24h: true,
+            quote_rate_24h_variation: true,
+            quote_24h_variation: true,
+          })
+        },
+      ),
+      { numRuns: 1000 },
+    )
+  })
+
+  test('has finite numbers alone, whatever the price', () => {
+    const extreme = fc.constantFrom(0, 5e-324, 1e-300, 1, 1e300, Number.MAX_VALUE)
+    const positive = extreme.filter((value) => value > 0)
+    fc.assert(
+      fc.property(
+        fc.record({ balance: anyBalance, decimals: anyDecimals }),
+        fc.record({ now: extreme, dayAgo: fc.option(extreme) }),
+        fc.record({ now: positive, dayAgo: positive }),
+        (holding, price, rate) => {
+          const entry = buildBalance(BASE, someHolding(holding), somePrice(price), rate)
+          // The reply's own schema refuses what is no number.
+          BalanceEntry.encode(entry)
+          expect(Object.values(entry).filter((value) => typeof value === 'number' && !Number.isFinite(value))).toEqual(
+            [],
+          )
+        },
+      ),
+    )
+  })
+
+  test('beyond all numbers is not said to have a price', () => {
+    const entry = buildBalance(BASE, someHolding({ balance: 10n ** 70n }), somePrice({ now: 1e300 }), DOLLAR)
+    expect(entry).toMatchObject({ quote: 0, price_available: false })
+  })
+})
