@@ -1,0 +1,106 @@
+import * as z from 'zod'
+import { Amount } from '../codecs.ts'
+
+const Attribute = z.object({ trait_type: z.string(), value: z.string() })
+
+/** One NFT of a collection; null is unknown. */
+const Nft = z.object({
+  token_id: z.string().describe("The token's number, or the asset's address on Solana"),
+  token_url: z.string().nullable(),
+  original_owner: z.string().nullable(),
+  current_owner: z.string(),
+  external_data: z
+    .object({
+      name: z.string().nullable(),
+      description: z.string().nullable(),
+      image: z.string().nullable(),
+      image_256: z.string().nullable(),
+      image_512: z.string().nullable(),
+      image_1024: z.string().nullable(),
+      animation_url: z.string().nullable(),
+      external_url: z.string().nullable(),
+      attributes: z.array(Attribute),
+    })
+    .nullable(),
+})
+
+/** What somebody has of a collection of NFTs on one chain, as callers see it; null is unknown. */
+export const NftCollection = z.object({
+  contract_address: z
+    .string()
+    .describe('EIP-55 checksummed, or base58 on Solana: the collection, else the asset itself'),
+  contract_name: z.string(),
+  contract_ticker_symbol: z.string(),
+  supports_erc: z.array(z.string()).describe('erc721, erc1155; metaplex on Solana'),
+  chainName: z.string().describe("The chain's key"),
+  is_spam: z.boolean(),
+  balance: Amount.describe('How many there are; nft_data can have fewer'),
+  type: z.literal('nft'),
+  last_transfered_at: z.string().nullable(),
+  floor_price_quote: z.number().nullable().describe('In US dollars'),
+  floor_price_native_quote: z.number().nullable().describe("In the chain's coin"),
+  nft_data: z.array(Nft),
+})
+export type NftCollection = z.output<typeof NftCollection>
+
+const LONGEST_NAME = 200
+const LONGEST_DESCRIPTION = 2_000
+const LONGEST_URL = 4_096
+const MOST_ATTRIBUTES = 50
+
+const word = z
+  .union([z.string(), z.number(), z.boolean()])
+  .transform((value) => value.toString().slice(0, LONGEST_NAME))
+/** An address of a page or picture that a wallet can open; anything else, and one of unusual length, is null. */
+const url = z
+  .string()
+  .max(LONGEST_URL)
+  .regex(/^(https?|ipfs|ar|data):/i)
+  .nullable()
+  .catch(null)
+
+/** The texts of NFTs as strangers wrote them, cut to a length that fits many; what is no text is null. */
+export const NftText = {
+  name: z
+    .string()
+    .transform((value) => value.slice(0, LONGEST_NAME))
+    .nullable()
+    .catch(null),
+  description: z
+    .string()
+    .transform((value) => value.slice(0, LONGEST_DESCRIPTION))
+    .nullable()
+    .catch(null),
+  url,
+  attributes: z
+    .array(z.object({ trait_type: word, value: word }).nullable().catch(null))
+    .transform((attributes) => attributes.filter((attribute) => attribute !== null).slice(0, MOST_ATTRIBUTES))
+    .catch([]),
+}
+
+/** DynamoDB takes 400 KB an item, and Lambda 6 MB a reply. */
+const MOST_NFTS = 500
+const MOST_BYTES = 350_000
+
+/** NFTs of one owner on one chain; `isWhole` when these are all that there are. */
+export const OwnedNfts = z.object({ collections: z.array(NftCollection), isWhole: z.boolean() })
+export type OwnedNfts = z.output<typeof OwnedNfts>
+
+/** As many of these NFTs as fit into an item and a reply, those that are no spam first. */
+export function fitting(collections: readonly NftCollection[]): OwnedNfts {
+  let left = MOST_BYTES
+  let places = MOST_NFTS
+  const take = (value: unknown) => {
+    left -= Buffer.byteLength(JSON.stringify(value))
+    places -= 1
+    return left >= 0 && places >= 0
+  }
+  const ordered = collections.toSorted((one, other) => Number(one.is_spam) - Number(other.is_spam))
+  const taken = ordered.flatMap(({ nft_data, ...collection }) => {
+    // The first of its NFTs and the collection itself take one place.
+    const fits = take(NftCollection.omit({ nft_data: true }).encode(collection))
+    places += 1
+    return fits ? [{ ...collection, nft_data: nft_data.filter(take) }] : []
+  })
+  return { collections: taken, isWhole: left >= 0 && places >= 0 }
+}

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest'
+import { fitting, type NftCollection } from '../../../lib/portfolio/nft.ts'
+
+function someCollection(name: string, nfts: number, { isSpam = false, text = '' } = {}): NftCollection {
+  return {
+    contract_address: name,
+    contract_name: name,
+    contract_ticker_symbol: '',
+    supports_erc: ['erc721'],
+    chainName: 'base-mainnet',
+    is_spam: isSpam,
+    balance: BigInt(nfts),
+    type: 'nft',
+    last_transfered_at: null,
+    floor_price_quote: null,
+    floor_price_native_quote: null,
+    nft_data: Array.from({ length: nfts }, (_, i) => ({
+      token_id: i.toString(),
+      token_url: text,
+      original_owner: null,
+      current_owner: '',
+      external_data: null,
+    })),
+  }
+}
+
+describe('NFTs', () => {
+  test('are all there when they are few', () => {
+    const collections = [someCollection('one', 2), someCollection('two', 0)]
+    expect(fitting(collections)).toEqual({ collections, isWhole: true })
+  })
+
+  test('are at most 500, with their real number beside them', () => {
+    const { collections, isWhole } = fitting([someCollection('one', 300), someCollection('two', 300)])
+    expect(collections.map(({ nft_data, balance }) => [nft_data.length, balance])).toEqual([
+      [300, 300n],
+      [200, 300n],
+    ])
+    expect(isWhole).toBe(false)
+    expect(fitting([someCollection('one', 500)]).isWhole).toBe(true)
+  })
+
+  test('fit into an item, however long the texts of strangers are', () => {
+    const { collections, isWhole } = fitting([someCollection('one', 200, { text: '漢'.repeat(4000) })])
+    expect(isWhole).toBe(false)
+    expect(collections[0]?.nft_data.length).toBeGreaterThan(20)
+    const size = Buffer.byteLength(JSON.stringify(collections, (_, value) => (typeof value === 'bigint' ? '' : value)))
+    expect(size).toBeLessThan(350_000)
+  })
+
+  test('that are no spam come first', () => {
+    const { collections } = fitting([someCollection('spam', 400, { isSpam: true }), someCollection('one', 400)])
+    expect(collections.map(({ contract_name, nft_data }) => [contract_name, nft_data.length])).toEqual([
+      ['one', 400],
+      ['spam', 100],
+    ])
+  })
+})

@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest'
+import { solanaNfts } from '../../../lib/portfolio/solana-nfts.ts'
+import { type Said, serviceThat, UPSTREAM_FAILURES } from '../../support/upstream.ts'
+
+const WALLET = '7v91N7iZ9mNicL8WfG6cgSCKyRXydQjLh6UYBWwm6y1Q'
+
+/** An asset as a DAS node writes it, with fields that nobody needs. */
+function asset(id: string, overrides: object = {}) {
+  return {
+    interface: 'V1_NFT',
+    id,
+    content: {
+      $schema: 'https://schema.metaplex.com/nft1.0.json',
+      json_uri: 'https://arweave.example/1.json',
+      files: [{ uri: 'https://arweave.example/1.png', cdn_uri: 'https://cdn.example/1.png', mime: 'image/png' }],
+      metadata: {
+        attributes: [{ trait_type: 'Oil', value: 'whale' }],
+        description: 'Gives light',
+        name: `Lantern ${id}`,
+        symbol: 'LNT',
+        token_standard: 'NonFungible',
+      },
+      links: { image: 'https://arweave.example/1.png' },
+    },
+    compression: { compressed: true, eligible: false },
+    grouping: [{ group_key: 'collection', group_value: 'Lanterns111', collection_metadata: { name: 'Lanterns' } }],
+    ownership: { frozen: false, delegated: false, owner: WALLET },
+    mutable: true,
+    burnt: false,
+    ...overrides,
+  }
+}
+
+function answer(...items: unknown[]): Said {
+  return { body: { jsonrpc: '2.0', id: 1, result: { total: items.length, limit: 500, page: 1, items } } }
+}
+
+function nftsOf(...items: unknown[]) {
+  return solanaNfts(serviceThat(answer(...items)).ask).fetchNfts(WALLET)
+}
+
+describe('NFTs on Solana', () => {
+  test('are asked for by wallet, one page', async () => {
+    const { ask, requests } = serviceThat(answer())
+    await solanaNfts(ask).fetchNfts(WALLET)
+    expect(requests).toMatchObject([
+      {
+        url: 'https://service.example/v1',
+        method: 'POST',
+        body: { method: 'getAssetsByOwner', params: { ownerAddress: WALLET, page: 1, limit: 500 } },
+      },
+    ])
+  })
+
+  test('are told by collection', async () => {
+    const alone = asset('Alone11111', { grouping: [], content: { metadata: { name: 'Alone' } } })
+    const [lanterns, other] = await nftsOf(asset('One1111111'), alone, asset('Two1111111'))
+    expect(lanterns).toMatchObject({
+      contract_address: 'Lanterns111',
+      contract_name: 'Lanterns',
+      contract_ticker_symbol: 'LNT',
+      supports_erc: ['metaplex'],
+      chainName: 'solana-mainnet',
+      is_spam: false,
+      balance: 2n,
+      nft_data: [
+        {
+          token_id: 'One1111111',
+          token_url: 'https://arweave.example/1.json',
+          original_owner: null,
+          current_owner: WALLET,
+          external_data: {
+            name: 'Lantern One1111111',
+            description: 'Gives light',
+            image: 'https://arweave.example/1.png',
+            attributes: [{ trait_type: 'Oil', value: 'whale' }],
+          },
+        },
+        { token_id: 'Two1111111' },
+      ],
+    })
+    expect(other).toMatchObject({ contract_address: 'Alone11111', contract_name: 'Alone', balance: 1n })
+  })
+
+  test('are neither burnt nor fungible, nor what makes no sense', async () => {
+    const others = [
+      asset('Burnt11111', { burnt: true }),
+      asset('Coin111111', { interface: 'FungibleToken' }),
+      asset('Coin211111', { interface: 'FungibleAsset' }),
+      null,
+      {},
+      { ...asset('Nobody1111'), ownership: null },
+    ]
+    expect(await nftsOf(...others)).toEqual([])
+  })
+
+  test('are kept without what is not known of them', async () => {
+    const [bare] = await nftsOf({ id: 'Bare111111', ownership: { owner: WALLET }, content: null, grouping: null })
+    expect(bare).toMatchObject({ contract_address: 'Bare111111', contract_name: '', nft_data: [{ token_url: null }] })
+  })
+
+  test('have the picture of a file where no link names one', async () => {
+    const { content } = asset('One1111111')
+    const [lanterns] = await nftsOf(asset('One1111111', { content: { ...content, links: {} } }))
+    expect(lanterns?.nft_data[0]?.external_data?.image).toBe('https://cdn.example/1.png')
+  })
+
+  test('look like spam by their name', async () => {
+    const content = { metadata: { name: 'Claim 5000 USDC at jup-drop.xyz', symbol: '' } }
+    expect(await nftsOf(asset('Spam111111', { grouping: [], content }))).toMatchObject([{ is_spam: true }])
+  })
+
+  test.for([401, 403])('are unavailable when the node answers %i', async (status) => {
+    const { ask } = serviceThat({ status, body: {} })
+    await expect(solanaNfts(ask).fetchNfts(WALLET)).rejects.toMatchObject({ code: 'upstream_unavailable' })
+  })
+
+  test.for<readonly [string, Said, string]>([
+    ...UPSTREAM_FAILURES,
+    ['an error of JSON-RPC', { body: { id: 1, error: { code: -32601, message: 'x' } } }, 'upstream_bad_answer'],
+  ])('fail with %s', async ([, said, code]) => {
+    await expect(solanaNfts(serviceThat(said).ask).fetchNfts(WALLET)).rejects.toMatchObject({ code })
+  })
+})
