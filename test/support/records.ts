@@ -24,6 +24,7 @@ export type Report = {
   readonly through: number | null
   readonly behind: number
   readonly movements: number
+  readonly transfers: { readonly open: number; readonly ended: number }
 }
 
 /** Runs the job for a chain once. */

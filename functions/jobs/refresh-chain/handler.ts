@@ -27,7 +27,7 @@ const LEASE_MS = 90_000
 const refresh =
   ({ clients, records, states, transfers, readerOf, now }: Dependencies) =>
   async ({ chainId }: { chainId: number }) => {
-    const followed = await followTransfers({ readerOf, transfers }, chainId)
+    const followed = await followTransfers({ readerOf, transfers, now }, chainId)
     const vaults = await clients.listVaultsOnChain(chainId)
     if (vaults.length === 0) return { chainId, outcome: 'no vaults' as const, transfers: followed }
 
