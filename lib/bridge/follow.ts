@@ -31,7 +31,7 @@ export async function followTransfers({ readerOf, transfers, now }: Dependencies
     logger.warn('transfers not read', { chainId, count: failures.length, reason: String(failures[0].reason) })
   }
   const ended = looks.filter((look) => look.status === 'fulfilled' && look.value.status.terminal)
-  return { open: open.length, ended: ended.length }
+  return { openTransfers: open.length, endedTransfers: ended.length }
 }
 
 /** The part of a list that is this run's; over several runs every one has its turn. */

@@ -24,7 +24,8 @@ export type Report = {
   readonly through: number | null
   readonly behind: number
   readonly movements: number
-  readonly transfers: { readonly open: number; readonly ended: number }
+  readonly openTransfers: number
+  readonly endedTransfers: number
 }
 
 /** Runs the job for a chain once. */

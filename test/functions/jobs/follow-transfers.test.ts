@@ -11,9 +11,9 @@ const test = base
   /** One run of Arbitrum's job: its report on transfers, and how many requests each chain got. */
   .extend('run', ({ service }) => async () => {
     for (const wire of Object.values(service.rpc)) wire.bodies.length = 0
-    const { transfers } = await refresh(ARBITRUM)
+    const { openTransfers: open, endedTransfers: ended } = await refresh(ARBITRUM)
     const asked = (chainId: number) => service.rpc[chainId]?.bodies.length ?? 0
-    return { ...transfers, source: asked(ARBITRUM), destination: asked(BASE) }
+    return { open, ended, source: asked(ARBITRUM), destination: asked(BASE) }
   })
 
 /** Transfers of one transaction that somebody has asked about. */
@@ -23,6 +23,13 @@ async function openKnown(transfers: Transfers, count: number): Promise<readonly 
   )
   await Promise.all(opened.map((transfer) => transfer.shows('bridging')))
   return opened
+}
+
+async function fillTogether(transfers: Transfers, opened: readonly Transfer[]): Promise<void> {
+  await transfers.sendTogether(
+    BASE,
+    opened.flatMap((transfer) => transfers.fillCalls(transfer)),
+  )
 }
 
 /** Makes everything that happened so far final on both chains, whose clocks keep step. */
@@ -45,7 +52,7 @@ describe('A run of the job', () => {
     const waiting = await run()
     expect(waiting).toEqual({ open: 40, ended: 0, source: none.source + 2, destination: 1 })
 
-    for (const { deposit } of opened) await transfers.relayer.fill(deposit)
+    await fillTogether(transfers, opened)
     // The pool's answers, the search for the fills, their receipts with the times of their blocks.
     const filled = await run()
     expect(filled).toMatchObject({ open: 40, ended: 40, source: none.source + 2, destination: 3 })
@@ -81,16 +88,15 @@ describe('A run of the job', () => {
 
   test('gives each of many transfers its turn within some runs', async ({ transfers, clock }) => {
     const opened = await openKnown(transfers, 130)
-    for (const { deposit } of opened.slice(0, 5)) await transfers.relayer.fill(deposit)
-    for (const { deposit } of opened.slice(-5)) await transfers.relayer.fill(deposit)
+    await fillTogether(transfers, [...opened.slice(0, 5), ...opened.slice(-5)])
     const ended: number[] = []
     for (let minute = 0; minute < 2; minute += 1) {
       clock.pass(60)
       vi.resetModules()
       const { handler } = await import('../../../functions/jobs/refresh-chain/handler.ts')
-      const { transfers } = (await handler({ chainId: ARBITRUM }, someContext())) as Report
-      expect(transfers.open).toBe(131)
-      ended.push(transfers.ended)
+      const { openTransfers, endedTransfers } = (await handler({ chainId: ARBITRUM }, someContext())) as Report
+      expect(openTransfers).toBe(131)
+      ended.push(endedTransfers)
     }
     // Those ten, and the one of the test before, which is not final yet.
     expect(ended.reduce((sum, count) => sum + count, 0)).toBe(11)
