@@ -23,6 +23,7 @@ export type Report = {
   readonly outcome: string
   readonly through: number | null
   readonly behind: number
+  readonly vaults: number
   readonly movements: number
   readonly openTransfers: number
   readonly endedTransfers: number
