@@ -278,7 +278,7 @@ describe('The job', () => {
   test('reads a day of silence in one run, and everything around it', async ({ chain, vaults, service }) => {
     await live(vaults)
     // Two seconds a block.
-    await chain.pass(2_000)
+    await chain.pass(43_200)
     await live(vaults)
     const before = await shown(vaults)
     await chain.pass(FINALITY)
