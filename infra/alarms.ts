@@ -1,13 +1,20 @@
 import { Duration, Stack } from 'aws-cdk-lib'
 import type { HttpStage } from 'aws-cdk-lib/aws-apigatewayv2'
-import { Alarm, ComparisonOperator, type IMetric, MathExpression, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch'
+import {
+  Alarm,
+  ComparisonOperator,
+  type IMetric,
+  MathExpression,
+  Metric,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch'
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
 import { FilterPattern } from 'aws-cdk-lib/aws-logs'
 import { Topic } from 'aws-cdk-lib/aws-sns'
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
-import type { JobContract } from '../lib/lambda/contract.ts'
+import { type JobContract, METRICS_NAMESPACE } from '../lib/lambda/contract.ts'
 import type { FunctionName } from './functions.ts'
 import type { ServiceFunction } from './service-function.ts'
 
@@ -54,16 +61,21 @@ export class Alarms extends Construct {
     this.#alarm(name, impact, { metric, threshold: Math.min(3, Math.floor(minutes / everyMinutes)) })
   }
 
-  /** Alarms when the records of a job fall behind what happened on a chain. */
-  onLag(name: FunctionName, { logGroup }: ServiceFunction, impact: string): void {
-    const lag = logGroup.addMetricFilter('Lag', {
-      filterPattern: FilterPattern.exists('$.report.lagSeconds'),
-      metricNamespace: Stack.of(this).stackName,
-      metricName: `${name} lag`,
-      metricValue: '$.report.lagSeconds',
-    })
-    const metric = lag.metric({ statistic: 'Maximum', period: Duration.minutes(5) })
-    this.#alarm(`${name} lag`, impact, { metric, threshold: LONGEST_LAG_SECONDS, periods: 3 })
+  /** Alarms when what a job keeps falls behind, apart for each of its runs: one chain's lag is not hidden by the others. */
+  onLag(name: FunctionName, { lambda }: ServiceFunction, { impact, runs, metrics }: JobContract): void {
+    if (!metrics['lagSeconds']) return
+    for (const run of runs) {
+      const input = Object.fromEntries(Object.entries(run).map(([field, value]) => [field, String(value)]))
+      const metric = new Metric({
+        namespace: METRICS_NAMESPACE,
+        metricName: 'lagSeconds',
+        dimensionsMap: { service: lambda.functionName, ...input },
+        statistic: 'Maximum',
+        period: Duration.minutes(5),
+      })
+      const id = [name, ...Object.values(input), 'lag'].join(' ')
+      this.#alarm(id, impact, { metric, threshold: LONGEST_LAG_SECONDS, periods: 3 })
+    }
   }
 
   /** Alarms when runs failed for good: their inputs wait in the queue to be looked at. */
