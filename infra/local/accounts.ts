@@ -64,6 +64,12 @@ export const ACCOUNTS = {
   users: [alice, bob, carol, dave],
 } as const
 
+/** A Solana wallet that everybody knows: its address and the 32 bytes of its Ed25519 key. */
+export const SOLANA_WALLET = {
+  address: 'JEHoor4Hqp3nqFPznqq7mb8j8pJmaZNrHdeZeYyVPzbT',
+  privateKey: '0x98d50791874d1507960e99f637a8cfb7e29283743a6f9aadff360a7005029285',
+} as const
+
 function account(address: Address, privateKey: Hex): LocalAccount {
   return { address, privateKey }
 }

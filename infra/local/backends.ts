@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { RpcUrls } from '../../lib/chain/readers.ts'
+import { CHAINS } from '../../lib/chain/registry.ts'
 import { localAdmin } from '../admin/connect.ts'
 import type { Admin } from '../admin/operations.ts'
 import { ENVIRONMENTS, identityVariables } from '../environments.ts'
@@ -8,6 +9,7 @@ import { type RunningChain, startChain } from './chains.ts'
 import { deployLocalWorld, type LocalWorld } from './deploy.ts'
 import { type LocalDynamo, localCredentials, startDynamo } from './dynamo.ts'
 import { PAST_SECONDS, playHistory } from './history.ts'
+import { GOLDRUSH_KEY } from './providers/goldrush.ts'
 import { type Providers, startProviders } from './providers.ts'
 import { createRelayer, type Relayer } from './relayer.ts'
 import { callRpc } from './rpc.ts'
@@ -22,8 +24,10 @@ export type Backends = {
   /** The environment in which the functions run; the same names as in AWS. */
   readonly environment: Readonly<Record<string, string>>
   readonly admin: Admin
-  /** Changes where functions that start from now on read the chains. */
+  /** Changes where functions that start from now on read the chains; the others are stood in for. */
   setRpcUrls(rpcUrls: RpcUrls): void
+  /** Changes what functions that start from now on find in their configuration besides. */
+  configure(changes: { readonly goldRush?: object; readonly solanaNfts?: object | undefined }): void
   stop(): Promise<void>
 }
 
@@ -64,12 +68,25 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
       return { ...chain, blockSeconds, ...world }
     }),
   ])
-  const rpcUrls: RpcUrls = Object.fromEntries(chains.map(({ chainId, rpcUrl }) => [chainId, [rpcUrl]]))
-  const config = { rpcUrls, bridge: { url: '' } }
+  const config: { rpcUrls: RpcUrls; bridge: { url: string } } = { rpcUrls: {}, bridge: { url: '' } }
   const relayer = createRelayer({ chains })
   const secrets = { [CONFIG_SECRET]: config, [IDENTITY_SECRET]: { key: randomBytes(32).toString('hex') } }
   const providers = await startProviders({ secrets, chains, relayer })
   config.bridge.url = `${providers.url}/api`
+  Object.assign(config, {
+    goldRush: { url: `${providers.url}/goldrush`, apiKey: GOLDRUSH_KEY },
+    solanaNfts: { url: `${providers.url}/solana` },
+  })
+  const otherRpcUrls: RpcUrls = Object.fromEntries(
+    CHAINS.map(({ kind, id }): [number, [string]] => [
+      id,
+      [`${providers.url}/${kind === 'solana' ? 'solana' : `idle/${id}`}`],
+    ]),
+  )
+  const setRpcUrls = (rpcUrls: RpcUrls) => {
+    config.rpcUrls = { ...otherRpcUrls, ...rpcUrls }
+  }
+  setRpcUrls(Object.fromEntries(chains.map(({ chainId, rpcUrl }) => [chainId, [rpcUrl]])))
   if (!realMarkets) {
     Object.assign(config, {
       coinGecko: { url: `${providers.url}/coingecko` },
@@ -96,9 +113,8 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
       ...identityVariables(ENVIRONMENTS.local),
     },
     admin: localAdmin({ dynamoEndpoint, tables, chains: [...chains] }),
-    setRpcUrls(rpcUrls) {
-      config.rpcUrls = rpcUrls
-    },
+    setRpcUrls,
+    configure: (changes) => Object.assign(config, changes),
     async stop() {
       await relayer.stop()
       await Promise.all([...chains, dynamo, providers].map((backend) => backend.stop()))

@@ -94,7 +94,14 @@ export type LocalVault = {
 }
 
 /** Everything that is deployed on a local chain. */
-export type LocalWorld = { readonly tokens: readonly LocalToken[]; readonly vaults: readonly LocalVault[] }
+export type LocalWorld = {
+  readonly tokens: readonly LocalToken[]
+  readonly vaults: readonly LocalVault[]
+  /** Tokens that no list names, one of them spam. */
+  readonly unlisted?: readonly LocalToken[]
+  /** A collection of NFTs, of which the first user has some. */
+  readonly collectibles?: Address
+}
 
 type TokenSymbol = 'USDC' | 'DAI' | 'USDT'
 type VaultSpec = { readonly asset: TokenSymbol; readonly name: string; readonly symbol: string }
@@ -129,7 +136,14 @@ const VERSIONS: { readonly [generation in LagoonGeneration]: string | undefined 
   unknown: 'v0.7.0',
 }
 
+const UNLISTED: readonly TokenOptions[] = [
+  { name: 'Harbor Points', symbol: 'HARBOR', decimals: 18 },
+  { name: '! Claim USDC at https://usdc-drop.xyz', symbol: 'USDC-DROP.XYZ', decimals: 6 },
+]
+const COLLECTIBLES = 3
+
 // In whole tokens.
+const UNLISTED_BALANCE = '1250'
 const USER_BALANCE = '1000000'
 const FIRST_DEPOSIT = '250000'
 const FIRST_GAIN = '4125.5'
@@ -176,8 +190,12 @@ export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
   const token = tokens[asset]
   const address = planYieldVault(plan, { asset: token.address, ...options })
   planFirstDeposit(plan, token, address)
+  const unlisted = planUnlisted(plan, chainId)
+  const collectibles = planCollectibles(plan)
   await plan.execute()
   return {
+    unlisted,
+    collectibles,
     tokens: Object.values(tokens),
     vaults: [
       ...vaults,
@@ -275,6 +293,22 @@ function planLagoonVault(
   // Redemptions are settled by the vault taking the assets out of the safe.
   plan.call(safe, options.asset, 'Token', 'approve', [vault, maxUint256])
   return vault
+}
+
+function planUnlisted(plan: Plan, chainId: number): LocalToken[] {
+  return UNLISTED.map((options) => {
+    const token = { chainId, address: planToken(plan, options), ...options }
+    for (const user of ACCOUNTS.users) planMint(plan, token, user.address, UNLISTED_BALANCE)
+    return token
+  })
+}
+
+function planCollectibles(plan: Plan): Address {
+  const collection = plan.deploy('Collectible', [])
+  for (let minted = 0; minted < COLLECTIBLES; minted += 1) {
+    plan.call(ACCOUNTS.admin.address, collection, 'Collectible', 'mint', [ACCOUNTS.users[0].address])
+  }
+  return collection
 }
 
 function planMint(plan: Plan, token: LocalToken, to: Address, amount: string): void {

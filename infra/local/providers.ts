@@ -3,11 +3,14 @@ import type { AddressInfo } from 'node:net'
 import { type AcrossApi, type BridgedChain, createAcrossApi } from './providers/across-api.ts'
 import { coinGeckoStandIn } from './providers/coingecko.ts'
 import { defiLlamaStandIn } from './providers/defillama.ts'
+import { goldRushStandIn, type IndexedChain } from './providers/goldrush.ts'
+import { idleChainStandIn } from './providers/idle-chain.ts'
 import { liFiStandIn } from './providers/lifi.ts'
 import { madeUpMarket } from './providers/market.ts'
 import type { Provider } from './providers/provider.ts'
 import { relayerControl } from './providers/relayer-control.ts'
 import { secretsManager } from './providers/secrets-manager.ts'
+import { solanaStandIn } from './providers/solana.ts'
 import type { StandIn } from './providers/stand-in.ts'
 import type { Relayer } from './relayer.ts'
 
@@ -20,6 +23,10 @@ export type Providers = {
   readonly coinGecko: StandIn
   readonly defiLlama: StandIn
   readonly liFi: StandIn
+  /** The index of wallets, under /goldrush, a Solana node with NFTs, under /solana, and nodes of idle chains, under /idle/<chain id>. */
+  readonly goldRush: StandIn
+  readonly solana: StandIn
+  readonly idleChains: StandIn
   stop(): Promise<void>
 }
 
@@ -28,12 +35,12 @@ const MAX_HEADER_BYTES = 64 * 1024
 
 /**
  * Starts the local providers on a free port: AWS Secrets Manager with these secrets, the bridge's API between these
- * chains, the relayer's control under /relayer, and the sources of a made-up market that knows these chains' tokens.
- * `now` is in epoch milliseconds.
+ * chains, the relayer's control under /relayer, the sources of a made-up market that knows these chains' tokens, an
+ * index of what is on them, and nodes of the chains that are not on this machine. `now` is in epoch milliseconds.
  */
 export async function startProviders(options: {
   readonly secrets: Readonly<Record<string, unknown>>
-  readonly chains: readonly BridgedChain[]
+  readonly chains: readonly (BridgedChain & IndexedChain)[]
   readonly relayer: Relayer
   readonly now?: () => number
 }): Promise<Providers> {
@@ -44,7 +51,10 @@ export async function startProviders(options: {
   const coinGecko = coinGeckoStandIn(market, now)
   const defiLlama = defiLlamaStandIn(market, now)
   const liFi = liFiStandIn(market, tokens, now)
-  const standIns = [acrossApi, coinGecko, defiLlama, liFi].map(({ answer }) => answer)
+  const goldRush = goldRushStandIn(chains)
+  const solana = solanaStandIn()
+  const idleChains = idleChainStandIn(now)
+  const standIns = [acrossApi, coinGecko, defiLlama, liFi, goldRush, solana, idleChains].map(({ answer }) => answer)
   const providers = [secretsManager(secrets), ...standIns, relayerControl(relayer)]
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
     serve(request, response, providers).catch(() => response.writeHead(500).end())
@@ -56,6 +66,9 @@ export async function startProviders(options: {
     coinGecko,
     defiLlama,
     liFi,
+    goldRush,
+    solana,
+    idleChains,
     async stop() {
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeAllConnections()

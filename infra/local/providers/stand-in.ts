@@ -9,28 +9,33 @@ export type StandIn = {
   rewrite: Rewrite | undefined
 }
 
-/** A question to a stand-in: the parts of its path behind the prefix, decoded, and its query. */
+/** A question to a stand-in: the parts of its path behind the prefix, decoded, its query, and its body as text. */
 export type Question = {
   readonly parts: readonly string[]
   readonly query: URLSearchParams
   readonly headers: ProviderRequest['headers']
+  readonly body: string
 }
 
 const REMEMBERED_REQUESTS = 1_000
 
 /** A stand-in for the requests below a path prefix, such as `/coingecko`. */
-export function standIn(prefix: string, answerTo: (question: Question) => ProviderReply): StandIn {
+export function standIn(
+  prefix: string,
+  answerTo: (question: Question) => ProviderReply | Promise<ProviderReply>,
+): StandIn {
   const service: StandIn = {
     requests: [],
     rewrite: undefined,
     async answer(request) {
       const { pathname, search, searchParams } = request.url
-      if (!pathname.startsWith(`${prefix}/`)) return undefined
+      if (pathname !== prefix && !pathname.startsWith(`${prefix}/`)) return undefined
       const path = pathname.slice(prefix.length)
       service.requests.push(`${path}${search}`)
       service.requests.splice(0, service.requests.length - REMEMBERED_REQUESTS)
       const parts = path.slice(1).split('/').map(decodeURIComponent)
-      const reply = answerTo({ parts, query: searchParams, headers: request.headers })
+      const { headers, body } = request
+      const reply = await answerTo({ parts, query: searchParams, headers, body })
       return service.rewrite ? await service.rewrite(reply, request) : reply
     },
   }

@@ -1,0 +1,68 @@
+import { decodeFunctionData, encodeFunctionResult, type Hex, isHex, numberToHex, parseAbi } from 'viem'
+import * as z from 'zod'
+import { MULTICALL3 } from '../chains.ts'
+import { type JsonRpcCall, jsonRpcReply } from './json-rpc.ts'
+import { type StandIn, standIn } from './stand-in.ts'
+
+const BLOCK_MS = 2_000
+const ZERO_WORD = numberToHex(0, { size: 32 })
+
+const abi = parseAbi([
+  'struct Call { address target; bool allowFailure; bytes callData; }',
+  'struct Result { bool success; bytes returnData; }',
+  'function aggregate3(Call[] calls) payable returns (Result[] returnData)',
+  'function getBlockNumber() view returns (uint256)',
+  'function arbBlockNumber() view returns (uint256)',
+  'function getCurrentBlockTimestamp() view returns (uint256)',
+])
+
+const Call = z.tuple([z.object({ to: z.string(), data: z.custom<Hex>(isHex) })]).rest(z.unknown())
+
+/**
+ * The nodes of chains on which nobody holds anything, under /idle/<chain id>: blocks come and go, every balance is zero,
+ * and nothing happens.
+ */
+export function idleChainStandIn(now: () => number): StandIn {
+  return standIn('/idle', ({ parts: [chainId], body }) =>
+    jsonRpcReply(body, (call) => resultOf(call, Number(chainId), now())),
+  )
+}
+
+function resultOf({ method, params }: JsonRpcCall, chainId: number, moment: number): unknown {
+  const number = BigInt(Math.floor(moment / BLOCK_MS))
+  const timestamp = (number * BigInt(BLOCK_MS)) / 1000n
+  const results: Readonly<Record<string, () => unknown>> = {
+    eth_chainId: () => numberToHex(chainId),
+    eth_blockNumber: () => numberToHex(number),
+    eth_getBlockByNumber: () => ({ number: numberToHex(number), timestamp: numberToHex(timestamp) }),
+    eth_getBalance: () => '0x0',
+    eth_getCode: () => '0x',
+    eth_getStorageAt: () => ZERO_WORD,
+    eth_getLogs: () => [],
+    eth_getTransactionReceipt: () => null,
+    eth_getTransactionByHash: () => null,
+    eth_call: () => {
+      const [{ to, data }] = Call.parse(params)
+      return to.toLowerCase() === MULTICALL3.toLowerCase() ? aggregate(data, { number, timestamp }) : '0x'
+    },
+  }
+  return Object.hasOwn(results, method) ? results[method]?.() : undefined
+}
+
+/** What Multicall3 returns there: the block for those who ask for it, and a zero word for all others. */
+function aggregate(data: Hex, block: { number: bigint; timestamp: bigint }): Hex {
+  const { functionName, args } = decodeFunctionData({ abi, data })
+  if (functionName !== 'aggregate3') return ZERO_WORD
+  const result = args[0].map(({ callData }) => ({ success: true, returnData: answerTo(callData, block) }))
+  return encodeFunctionResult({ abi, functionName: 'aggregate3', result })
+}
+
+function answerTo(callData: Hex, { number, timestamp }: { number: bigint; timestamp: bigint }): Hex {
+  const word = (value: bigint) => numberToHex(value, { size: 32 })
+  try {
+    const { functionName } = decodeFunctionData({ abi, data: callData })
+    return word(functionName === 'getCurrentBlockTimestamp' ? timestamp : number)
+  } catch {
+    return ZERO_WORD
+  }
+}
