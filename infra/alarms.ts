@@ -54,16 +54,19 @@ export class Alarms extends Construct {
     this.#alarm(name, impact, { metric, threshold: Math.min(3, Math.floor(minutes / everyMinutes)) })
   }
 
-  /** Alarms when the records of a job fall behind what happened on a chain. */
-  onLag(name: FunctionName, { logGroup }: ServiceFunction, impact: string): void {
+  /** Alarms when what a job keeps falls behind: by a quarter of an hour, or by three runs of one that runs less often. */
+  onLag(name: FunctionName, { logGroup }: ServiceFunction, { impact, everyMinutes }: JobContract): void {
     const lag = logGroup.addMetricFilter('Lag', {
       filterPattern: FilterPattern.exists('$.report.lagSeconds'),
       metricNamespace: Stack.of(this).stackName,
       metricName: `${name} lag`,
       metricValue: '$.report.lagSeconds',
     })
-    const metric = lag.metric({ statistic: 'Maximum', period: Duration.minutes(5) })
-    this.#alarm(`${name} lag`, impact, { metric, threshold: LONGEST_LAG_SECONDS, periods: 3 })
+    // In so much time there is a run, however its schedule falls.
+    const period = Duration.minutes(Math.max(5, 2 * everyMinutes))
+    const metric = lag.metric({ statistic: 'Maximum', period })
+    const threshold = Math.max(LONGEST_LAG_SECONDS, 3 * everyMinutes * 60)
+    this.#alarm(`${name} lag`, impact, { metric, threshold, periods: 3 })
   }
 
   /** Alarms when runs failed for good: their inputs wait in the queue to be looked at. */

@@ -91,7 +91,7 @@ export class ServiceStack extends Stack {
       const deployed = this.#deploy(name, contract, { ...jobWork(contract), deadLetters })
       this.#schedule(contract, deployed, deadLetters)
       alarms.onJob(name, deployed, contract)
-      alarms.onLag(name, deployed, contract.impact)
+      alarms.onLag(name, deployed, contract)
     }
     alarms.onDeadLetters(deadLetters)
     alarms.onApi(api.stage)

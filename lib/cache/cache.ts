@@ -27,6 +27,8 @@ type Known<Questions extends Record<string, Question<unknown>>> = {
 /** A refresh takes no longer, and the others wait no longer for the first answer. */
 const LONGEST_REFRESH_MS = 10_000
 const LONGEST_WAIT_MS = 8_000
+/** That there is nothing, which an answer of null says, may change at any time. */
+const NOTHING_FRESH_SECONDS = 300
 /** Those who wait look soon, and then less and less often. */
 const FIRST_LOOK_MS = 25
 const LONGEST_LOOK_MS = 200
@@ -48,7 +50,8 @@ type Dependencies = {
 export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
   async function put<T>({ kind, key }: Question<T>, value: T): Promise<Aged<T>> {
     const asOf = new Date(now())
-    const freshUntil = now() + kind.freshSeconds * 1000
+    const freshSeconds = value === null ? Math.min(kind.freshSeconds, NOTHING_FRESH_SECONDS) : kind.freshSeconds
+    const freshUntil = now() + freshSeconds * 1000
     const expiresAt = Math.ceil(now() / 1000) + kind.keepSeconds
     await table.put(nameOf({ kind, key }), { json: z.encode(kind.schema, value), asOf, freshUntil }, expiresAt)
     return { value, asOf, isStale: false }
