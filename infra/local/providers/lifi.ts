@@ -20,12 +20,22 @@ export function liFiStandIn(market: MadeUpMarket, tokens: readonly LocalToken[],
   }
   const logoOf = (symbol: string) => `https://images.example/tokens/${symbol.toLowerCase()}.png`
 
+  /** LI.FI takes Gnosis' own coin for what it is worth: a DAI. */
+  const coinKeyOf = (symbol: string) => (symbol === 'xDAI' ? 'DAI' : symbol)
+
   const nativeOf = ({ kind, liFiId, nativeCoin }: Chain) => {
     const { symbol, name, decimals, coinGeckoId } = nativeCoin
     return {
       chainId: liFiId,
       address: kind === 'evm' ? zeroAddress : SOLANA_NATIVE,
-      ...{ symbol, name, decimals, coinKey: symbol, logoURI: logoOf(symbol), verificationStatus: 'verified' },
+      ...{
+        symbol,
+        name,
+        decimals,
+        coinKey: coinKeyOf(symbol),
+        logoURI: logoOf(symbol),
+        verificationStatus: 'verified',
+      },
       ...figuresOf(market.coins.find(({ id }) => id === coinGeckoId)),
     }
   }
