@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { Kind, Question } from '../cache/cache.ts'
+import { CHAINS } from '../chain/registry.ts'
 import { ListedToken, MarketCoin, TokenPrice } from './coin.ts'
 import { CURRENCIES, type Currency, ExchangeRate } from './currency.ts'
 
@@ -31,6 +32,11 @@ export function pricesOf(chainKey: string): Question<Record<string, TokenPrice>>
   return { kind: PRICES, key: chainKey }
 }
 
+/** The questions for the supported tokens of every chain, named `tokens <chain key>`. */
+export const ALL_TOKENS = ofEveryChain('tokens', tokensOf)
+/** The questions for the prices of every chain's tokens, named `prices <chain key>`. */
+export const ALL_PRICES = ofEveryChain('prices', pricesOf)
+
 /** The 1,000 largest coins in US dollars, by market cap; put by refresh-market. */
 export const MARKET: Question<MarketCoin[]> = {
   kind: { name: 'market', schema: z.array(MarketCoin), freshSeconds: 40 * MINUTE, keepSeconds: DAY },
@@ -46,4 +52,10 @@ export const RATES: Question<Partial<Record<Currency, ExchangeRate>>> = {
     keepSeconds: DAY,
   },
   key: 'usd',
+}
+
+function ofEveryChain<Word extends string, T>(word: Word, questionOf: (chainKey: string) => Question<T>) {
+  const questions = CHAINS.map(({ key }) => [`${word} ${key}`, questionOf(key)] as const)
+  // Entries that are put together lose their names.
+  return Object.fromEntries(questions) as Record<`${Word} ${(typeof CHAINS)[number]['key']}`, Question<T>>
 }

@@ -119,6 +119,45 @@ const PERMISSIONS: Record<FunctionName, [action: string, resource: string][]> = 
     ['dynamodb:GetItem', 'depositstable'],
     ['secretsmanager:GetSecretValue', 'Config'],
   ],
+  'portfolio/token-chart-by-id': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:GetItem', 'cachetable'],
+    ['dynamodb:UpdateItem', 'cachetable'],
+    ['dynamodb:PutItem', 'cachetable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+  ],
+  'portfolio/token-chart-by-address': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:BatchGetItem', 'cachetable'],
+    ['dynamodb:GetItem', 'cachetable'],
+    ['dynamodb:UpdateItem', 'cachetable'],
+    ['dynamodb:PutItem', 'cachetable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+  ],
+  'markets/coins': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:BatchGetItem', 'cachetable'],
+  ],
+  'markets/top-gainers-losers': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:BatchGetItem', 'cachetable'],
+  ],
+  'markets/coin': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:BatchGetItem', 'cachetable'],
+    ['dynamodb:GetItem', 'cachetable'],
+    ['dynamodb:UpdateItem', 'cachetable'],
+    ['dynamodb:PutItem', 'cachetable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+  ],
+  'markets/search': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:BatchGetItem', 'cachetable'],
+    ['dynamodb:GetItem', 'cachetable'],
+    ['dynamodb:UpdateItem', 'cachetable'],
+    ['dynamodb:PutItem', 'cachetable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+  ],
   'system/health': [],
   'system/openapi': [],
   'system/unknown-route': [],
@@ -132,6 +171,18 @@ const PERMISSIONS: Record<FunctionName, [action: string, resource: string][]> = 
     ['secretsmanager:GetSecretValue', 'Config'],
     ['sqs:SendMessage', 'DeadLetters'],
   ],
+  'jobs/refresh-tokens': [
+    ['dynamodb:BatchGetItem', 'cachetable'],
+    ['dynamodb:PutItem', 'cachetable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+    ['sqs:SendMessage', 'DeadLetters'],
+  ],
+  'jobs/refresh-market': [
+    ['dynamodb:BatchGetItem', 'cachetable'],
+    ['dynamodb:PutItem', 'cachetable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+    ['sqs:SendMessage', 'DeadLetters'],
+  ],
 }
 
 /** What each variable that a contract can ask for holds. */
@@ -139,6 +190,7 @@ const VALUES: Record<string, unknown> = {
   CLIENTS_TABLE: 'clientstable',
   DEPOSITS_TABLE: 'depositstable',
   USERS_TABLE: 'userstable',
+  CACHE_TABLE: 'cachetable',
   CONFIG_SECRET: 'Config',
   IDENTITY_SECRET: 'Identity',
   RELYING_PARTY: expect.stringMatching(/^{"id":"/),
