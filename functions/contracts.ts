@@ -15,6 +15,8 @@ import { contract as marketCoin } from './markets/coin/contract.ts'
 import { contract as marketCoins } from './markets/coins/contract.ts'
 import { contract as marketSearch } from './markets/search/contract.ts'
 import { contract as topGainersLosers } from './markets/top-gainers-losers/contract.ts'
+import { contract as allBalances } from './portfolio/all-balances/contract.ts'
+import { contract as nfts } from './portfolio/nfts/contract.ts'
 import { contract as tokenChartByAddress } from './portfolio/token-chart-by-address/contract.ts'
 import { contract as tokenChartById } from './portfolio/token-chart-by-id/contract.ts'
 import { contract as appleAppSiteAssociation } from './system/apple-app-site-association/contract.ts'
@@ -50,6 +52,8 @@ export const endpoints = {
   'users/positions': userPositions,
   'users/position': userPosition,
   'users/deposits': userDeposits,
+  'portfolio/all-balances': allBalances,
+  'portfolio/nfts': nfts,
   'portfolio/token-chart-by-id': tokenChartById,
   'portfolio/token-chart-by-address': tokenChartByAddress,
   'markets/coins': marketCoins,

@@ -69,6 +69,12 @@ export const GRANTS = {
   'users/position': { clients: ['Query'], deposits: ['Query', 'GetItem'] },
   'users/deposits': { clients: ['Query'], deposits: ['Query', 'GetItem'] },
   // What jobs keep is read in one go; what is asked for goes through the cache, by reads, rights to refresh and answers.
+  'portfolio/all-balances': {
+    clients: ['Query'],
+    users: ['GetItem'],
+    cache: ['BatchGetItem', 'GetItem', 'UpdateItem', 'PutItem'],
+  },
+  'portfolio/nfts': { clients: ['Query'], users: ['GetItem'], cache: ['GetItem', 'UpdateItem', 'PutItem'] },
   'portfolio/token-chart-by-id': { clients: ['Query'], cache: ['GetItem', 'UpdateItem', 'PutItem'] },
   'portfolio/token-chart-by-address': {
     clients: ['Query'],

@@ -176,6 +176,10 @@ export const CHAINS = [
   },
 ] as const satisfies readonly (EvmChain | SolanaChain)[]
 
+/** The key of a chain, as portfolio answers name it. */
+export const ChainKey = z.enum(CHAINS.map(({ key }) => key))
+export type ChainKey = z.output<typeof ChainKey>
+
 /** The EVM chains: where vaults can live. */
 export const EVM_CHAINS: readonly EvmChain[] = CHAINS.filter((chain) => chain.kind === 'evm')
 

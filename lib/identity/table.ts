@@ -135,6 +135,22 @@ export function usersTable(documentClient: DynamoDBDocumentClient, tableName: st
       )
     },
 
+    /** Sets what an operator decides of a user; false when there is no such user. */
+    decide(key: UserKey, decisions: Partial<Pick<User, 'kyc' | 'smartGas'>>): Promise<boolean> {
+      const entries = Object.entries(decisions).filter(([, value]) => value !== undefined)
+      return conditionHeld(
+        documentClient.send(
+          new UpdateCommand({
+            TableName,
+            Key: userKey(key),
+            UpdateExpression: `SET ${entries.map(([field]) => `${field} = :${field}`).join(', ')}`,
+            ConditionExpression: 'attribute_exists(pk)',
+            ExpressionAttributeValues: Object.fromEntries(entries.map(([field, value]) => [`:${field}`, value])),
+          }),
+        ),
+      )
+    },
+
     /** Adds a wallet to a user who has fewer than `max`; false when the user has it already, or too many. */
     linkWallet(key: UserKey, { address, chain, linkedAt }: Wallet, max: number): Promise<boolean> {
       return conditionHeld(

@@ -11,6 +11,9 @@ export const Email = z
   .pipe(z.email())
   .meta({ description: 'E-mail address' })
 
+/** How far the check of a user's identity is. */
+export const KycStatus = z.enum(['none', 'pending', 'approved', 'rejected', 'expired'])
+
 /** Someone who uses a client's application, with what they log in with and the wallets that they hold. */
 export const User = z.object({
   clientId: z.string(),
@@ -23,5 +26,9 @@ export const User = z.object({
   recovery: Credential.optional(),
   /** By address. */
   wallets: z.record(z.string(), z.object({ chain: WalletChain, linkedAt: Timestamp })),
+  /** Set by an operator. */
+  kyc: KycStatus.optional(),
+  /** What is left of the network fees that are paid for the user, in millionths of a US dollar; set by an operator. */
+  smartGas: z.number().int().nonnegative().optional(),
 })
 export type User = z.output<typeof User>

@@ -14,6 +14,14 @@ export const Wallet = z.object({
 })
 export type Wallet = z.output<typeof Wallet>
 
+/** The addresses of those of these wallets that live on a chain of this kind, in an order that is always the same. */
+export function addressesOn({ kind }: { readonly kind: WalletChain }, wallets: readonly Wallet[]): string[] {
+  return wallets
+    .filter(({ chain }) => chain === kind)
+    .map(({ address }) => address)
+    .sort()
+}
+
 /** An address of either kind of chain, with its kind: EVM addresses in any case that Address takes, Solana's in base58. */
 export const WalletAddress = z
   .string()

@@ -21,6 +21,7 @@ export function sourcesOf(config: Config, limits: Pick<UpstreamOptions, 'deadlin
   }
 }
 
-function upstream(options: UpstreamOptions): Upstream {
+/** An upstream of a function. */
+export function upstream(options: UpstreamOptions): Upstream {
   return createUpstream(options, { fetch, random: Math.random, now: () => performance.now() })
 }

@@ -54,7 +54,8 @@ export const RATES: Question<Partial<Record<Currency, ExchangeRate>>> = {
   key: 'usd',
 }
 
-function ofEveryChain<Word extends string, T>(word: Word, questionOf: (chainKey: string) => Question<T>) {
+/** A question for every chain, named by a word and the chain's key. */
+export function ofEveryChain<Word extends string, T>(word: Word, questionOf: (chainKey: string) => Question<T>) {
   const questions = CHAINS.map(({ key }) => [`${word} ${key}`, questionOf(key)] as const)
   // Entries that are put together lose their names.
   return Object.fromEntries(questions) as Record<`${Word} ${(typeof CHAINS)[number]['key']}`, Question<T>>

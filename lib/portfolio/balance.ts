@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { CHAINS } from '../chain/registry.ts'
 import { Amount, Timestamp } from '../codecs.ts'
+import { shownAddress } from '../markets/address.ts'
 import { ListedToken, type TokenPrice } from '../markets/coin.ts'
 import type { ExchangeRate } from '../markets/currency.ts'
 import { type Decimal, decimal, minus, over, times, tokens, toNumber } from '../markets/decimal.ts'
@@ -9,6 +10,8 @@ import { type Decimal, decimal, minus, over, times, tokens, toNumber } from '../
 export const Holding = z.object({
   ...ListedToken.pick({ address: true, symbol: true, name: true, decimals: true, logoUrl: true }).shape,
   balance: Amount,
+  /** Whether the service supports it; other tokens have no price. */
+  isListed: z.boolean(),
   isSpam: z.boolean(),
   /** Of a vault's shares: the vault's asset, and what one whole share is worth in its smallest unit, null when unknown. */
   share: z.object({ asset: z.string(), assetDecimals: z.number().int(), price: Amount.nullable() }).nullable(),
@@ -38,13 +41,7 @@ export const BalanceEntry = z.object({
 })
 export type BalanceEntry = z.output<typeof BalanceEntry>
 
-type Chain = Pick<(typeof CHAINS)[number], 'key' | 'kind'>
-
-/** What stands for the chain's own coin where a contract is expected. */
-const NATIVE_ADDRESS: Record<Chain['kind'], string> = {
-  evm: '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE',
-  solana: 'So11111111111111111111111111111111111111112',
-}
+type Chain = (typeof CHAINS)[number]
 
 const ONE = decimal(1)
 const HUNDRED = decimal(100)
@@ -55,7 +52,7 @@ const HUNDRED = decimal(100)
  * part of the asset today. What is not known, and what no number can hold, is 0.
  */
 export function buildBalance(
-  { key, kind }: Chain,
+  chain: Chain,
   { address, symbol, name, decimals, logoUrl, balance, isSpam, share }: Holding,
   price: TokenPrice | undefined,
   rate: ExchangeRate | undefined,
@@ -73,13 +70,13 @@ export function buildBalance(
   const isPriced = isNumber(now) && isNumber(quote)
   return {
     balance,
-    contract_address: address === 'native' ? NATIVE_ADDRESS[kind] : address,
+    contract_address: shownAddress(chain, address),
     contract_decimals: decimals,
     contract_name: name,
     contract_ticker_symbol: symbol,
     is_spam: isSpam,
     quote: orZero(quote),
-    chainName: key,
+    chainName: chain.key,
     logo_url: logoUrl,
     quote_24h: orZero(quoteDayAgo),
     quote_24h_variation: orZero(change(quote, quoteDayAgo)),

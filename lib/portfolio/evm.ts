@@ -1,4 +1,4 @@
-import { type Address, isAddress, isHex } from 'viem'
+import { type Address, type Hex, isAddress, isHex } from 'viem'
 import { erc20Abi } from '../chain/erc20.ts'
 import { decodeAggregate, encodeAggregate, MULTICALL3, multicall3Abi } from '../chain/multicall.ts'
 import type { ChainReader } from '../chain/reader.ts'
@@ -13,9 +13,11 @@ import type { Vault } from '../vaults/vault.ts'
 export type EvmBalances = {
   readonly native: bigint
   /** By contract, of listed tokens and of vaults' shares; zero where nothing is held. */
-  readonly tokens: ReadonlyMap<Address, bigint>
+  readonly tokens: ReadonlyMap<string, bigint>
   /** What one whole share is worth in the asset's smallest unit, by the contract of the shares, where the vault tells it. */
-  readonly sharePrices: ReadonlyMap<Address, bigint>
+  readonly sharePrices: ReadonlyMap<string, bigint>
+  /** By the contract of the shares, where it tells it. */
+  readonly shareSymbols: ReadonlyMap<string, string>
   /** The contracts that did not tell what each wallet holds: unknown is not zero. */
   readonly unread: readonly Address[]
 }
@@ -43,26 +45,25 @@ export async function readEvmBalances(
     view(MULTICALL3, multicall3Abi, 'getEthBalance', [wallet]),
     ...balancesOf(wallet, tokens),
   ])
-  const ofVaults = [
-    ...wallets.flatMap((wallet) => balancesOf(wallet, shares)),
-    ...[...vaultOf.values()].map(({ address, shareDecimals }) =>
-      view(address, erc4626Abi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
-    ),
-  ]
-  const calls = [...ofWallets, ...(vaults.length > 0 ? [ofVaults] : [])]
-  const outcomes = await reader.request(calls.map(aggregate))
+  const ofShares = wallets.map((wallet) => balancesOf(wallet, shares))
+  const prices = [...vaultOf.values()].map(({ address, shareDecimals }) =>
+    view(address, erc4626Abi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
+  )
+  const symbols = shares.map((share) => view(share, erc20Abi, 'symbol', []))
+  const ofVaults = [...ofShares.flat(), ...prices, ...symbols]
+  const outcomes = await reader.request([...ofWallets, ...(vaults.length > 0 ? [ofVaults] : [])].map(aggregate))
 
-  const answers = ofWallets.map((views, index) => known(answersOf(views, outcomes[index])))
-  const [native, ...held] = sums(answers)
+  const [native, ...held] = sums(ofWallets.map((views, index) => answersOf(views, known(returnedBy(outcomes[index])))))
   if (native === undefined) throw badAnswer('the native coin of a wallet is not told')
-  const vaultAnswers = answersOf(ofVaults, outcomes[wallets.length]) ?? []
-  const heldShares = sums(wallets.map((_, index) => vaultAnswers.slice(index * shares.length).slice(0, shares.length)))
+  const told = returnedBy(outcomes[wallets.length]) ?? []
+  const heldShares = sums(ofShares.map((views) => answersOf(views, told.splice(0, views.length))))
 
   const balances = byContract([...tokens, ...shares], [...held, ...heldShares])
   return {
     native,
     tokens: balances,
-    sharePrices: byContract(shares, vaultAnswers.slice(wallets.length * shares.length)),
+    sharePrices: byContract(shares, answersOf(prices, told.splice(0, prices.length))),
+    shareSymbols: byContract(shares, answersOf(symbols, told)),
     unread: [...tokens, ...shares].filter((contract) => !balances.has(contract)),
   }
 }
@@ -73,19 +74,19 @@ function balancesOf(wallet: Address, tokens: readonly Address[]): View<bigint>[]
   return tokens.map((to) => ({ to, data, decode }))
 }
 
-function aggregate(views: readonly View<bigint>[]): RpcRequest {
+function aggregate(views: readonly View<unknown>[]): RpcRequest {
   return { method: 'eth_call', params: [{ to: MULTICALL3, data: encodeAggregate(views) }, 'latest'] }
 }
 
-/** The answer to each view, undefined where its contract gave none; undefined when the call as a whole failed. */
-function answersOf(
-  views: readonly View<bigint>[],
-  outcome: RpcOutcome | undefined,
-): (bigint | undefined)[] | undefined {
+/** What each call of an aggregate returned; undefined when the aggregate as a whole failed. */
+function returnedBy(outcome: RpcOutcome | undefined): (Hex | undefined)[] | undefined {
   if (!outcome || !('result' in outcome) || !isHex(outcome.result)) return undefined
   const { result } = outcome
-  const returned = orUndefined(() => decodeAggregate(result))
-  if (returned?.length !== views.length) return undefined
+  return orUndefined(() => decodeAggregate(result))
+}
+
+/** The answer to each view; undefined where its contract gave none. */
+function answersOf<T>(views: readonly View<T>[], returned: readonly (Hex | undefined)[]): (T | undefined)[] {
   return views.map(({ decode }, index) => {
     const data = returned[index]
     return data === undefined ? undefined : orUndefined(() => decode(data))
@@ -104,9 +105,9 @@ function sums(lists: readonly (readonly (bigint | undefined)[])[]): (bigint | un
   })
 }
 
-function byContract(contracts: readonly Address[], values: readonly (bigint | undefined)[]): Map<Address, bigint> {
+function byContract<T>(contracts: readonly string[], values: readonly (T | undefined)[]): Map<string, T> {
   const entries = contracts.map((contract, index) => [contract, values[index]] as const)
-  return new Map(entries.filter((entry): entry is [Address, bigint] => entry[1] !== undefined))
+  return new Map(entries.filter((entry): entry is [string, T & {}] => entry[1] !== undefined))
 }
 
 function known<T>(answers: T | undefined): T {

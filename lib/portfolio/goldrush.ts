@@ -1,24 +1,26 @@
 import { getAddress, isAddress } from 'viem'
 import * as z from 'zod'
+import { Amount } from '../codecs.ts'
 import { AppError } from '../errors.ts'
 import { parseAnswer, type Upstream } from '../upstream.ts'
 import { type NftCollection, NftText } from './nft.ts'
 import { spamSigns } from './spam.ts'
 
 /** A token that an indexer knows of a wallet, listed or not. */
-export type IndexedToken = {
+export const IndexedToken = z.object({
   /** EIP-55 checksummed on EVM chains, base58 on Solana. */
-  readonly address: string
-  readonly symbol: string
-  readonly name: string
-  readonly decimals: number
+  address: z.string(),
+  symbol: z.string(),
+  name: z.string(),
+  decimals: z.number().int().min(0).max(36),
   /** In the token's smallest unit; above zero. */
-  readonly balance: bigint
+  balance: Amount,
   /** Whether the indexer takes it for spam. */
-  readonly isFlagged: boolean
+  isFlagged: z.boolean(),
   /** May be empty. */
-  readonly logoUrl: string
-}
+  logoUrl: z.string(),
+})
+export type IndexedToken = z.output<typeof IndexedToken>
 
 const MOST_TOKENS = 500
 /** No key, no credits, a plan that does not have it. */
@@ -40,7 +42,7 @@ const Price = z.number().nonnegative().nullable().catch(null)
 const Answer = z.object({ error: z.literal(false), data: z.object({ items: z.array(z.unknown()) }) })
 const TokenRow = z.object({
   contract_address: ContractAddress,
-  contract_decimals: z.number().int().min(0).max(36),
+  contract_decimals: IndexedToken.shape.decimals,
   contract_name: ShortText,
   contract_ticker_symbol: ShortText,
   logo_url: z.url({ protocol: /^https$/ }).catch(''),

@@ -1,13 +1,20 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { CHAINS } from '../../../lib/chain/registry.ts'
 import type { TokenPrice } from '../../../lib/markets/coin.ts'
 import type { ExchangeRate } from '../../../lib/markets/currency.ts'
 import { BalanceEntry, buildBalance, type Holding } from '../../../lib/portfolio/balance.ts'
 
-const BASE = { key: 'base-mainnet', kind: 'evm' } as const
+const [BASE, SOLANA] = [chainOf('base-mainnet'), chainOf('solana-mainnet')]
 const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const AT = Date.parse('2026-06-01T12:00:00.000Z')
 const DOLLAR: ExchangeRate = { now: 1, dayAgo: 1 }
+
+function chainOf(key: string) {
+  const chain = CHAINS.find((candidate) => candidate.key === key)
+  if (!chain) throw new Error(`There is no chain ${key}`)
+  return chain
+}
 
 function someHolding(overrides: Partial<Holding> = {}): Holding {
   return {
@@ -17,6 +24,7 @@ function someHolding(overrides: Partial<Holding> = {}): Holding {
     decimals: 6,
     logoUrl: 'https://example.com/usdc.png',
     balance: 2_500_000n,
+    isListed: true,
     isSpam: false,
     share: null,
     ...overrides,
@@ -108,7 +116,7 @@ describe('A balance', () => {
       contract_address: '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE',
       native_token: true,
     })
-    expect(address({ key: 'solana-mainnet', kind: 'solana' })).toMatchObject({
+    expect(address(SOLANA)).toMatchObject({
       contract_address: 'So11111111111111111111111111111111111111112',
       native_token: true,
     })

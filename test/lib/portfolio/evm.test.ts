@@ -112,6 +112,7 @@ describe('What wallets hold on an EVM chain', () => {
       ]),
       // OpenZeppelin's vaults round down by the one share that nobody has.
       sharePrices: new Map([[vault, 1_499_999n]]),
+      shareSymbols: new Map([[vault, 'cv']]),
       unread: [],
     })
   })

@@ -1,0 +1,35 @@
+import * as z from 'zod'
+import { ChainKey } from '../../../lib/chain/registry.ts'
+import { KycStatus } from '../../../lib/identity/user.ts'
+import type { EndpointContract } from '../../../lib/lambda/contract.ts'
+import { CacheEnv, ChainsEnv, ClientsEnv, UsersEnv } from '../../../lib/lambda/env.ts'
+import { Currency } from '../../../lib/markets/currency.ts'
+import { BalanceEntry } from '../../../lib/portfolio/balance.ts'
+import { WalletsView } from '../../../lib/portfolio/views.ts'
+
+export const contract = {
+  method: 'GET',
+  path: '/portfolio-indexor/allBalances',
+  summary: "Tells everything that the user's wallets hold on all chains, and what it is worth.",
+  tag: 'Portfolio',
+  caller: 'user',
+  env: z.object({ ...ClientsEnv.shape, ...UsersEnv.shape, ...CacheEnv.shape, ...ChainsEnv.shape }),
+  request: { query: z.object({ currency: Currency.default('usd') }) },
+  invalid: { currency: 'unsupported_currency' },
+  response: WalletsView.extend({
+    tokens: z
+      .record(ChainKey, z.array(BalanceEntry))
+      .describe(
+        "By the chain's key: the coin of each chain that the user has a wallet for, and every token held there",
+      ),
+    kyc: z.object({ status: KycStatus.describe("How far the check of the user's identity is") }),
+    smartgaz: z.number().describe('What is left of the network fees that are paid for the user, in the currency'),
+    smartgaz_available: z
+      .boolean()
+      .describe('Whether the rate of the currency is known; without it smartgaz is 0. Additive'),
+    solana_rent: z.number().describe('SOL that must stay in an account on Solana and cannot be spent'),
+  }),
+  errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],
+  cacheControl: 'no-store',
+  impact: 'Users cannot see what they have.',
+} as const satisfies EndpointContract

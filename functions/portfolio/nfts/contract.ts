@@ -1,0 +1,23 @@
+import * as z from 'zod'
+import { ChainKey } from '../../../lib/chain/registry.ts'
+import type { EndpointContract } from '../../../lib/lambda/contract.ts'
+import { CacheEnv, ChainsEnv, ClientsEnv, UsersEnv } from '../../../lib/lambda/env.ts'
+import { NftCollection } from '../../../lib/portfolio/nft.ts'
+import { WalletsView } from '../../../lib/portfolio/views.ts'
+
+export const contract = {
+  method: 'GET',
+  path: '/portfolio-indexor/nft',
+  summary: "Tells the NFTs in the user's wallets on all chains, by collection.",
+  tag: 'Portfolio',
+  caller: 'user',
+  env: z.object({ ...ClientsEnv.shape, ...UsersEnv.shape, ...CacheEnv.shape, ...ChainsEnv.shape }),
+  request: {},
+  invalid: {},
+  response: WalletsView.extend({
+    nfts: z.record(ChainKey, z.array(NftCollection)).describe("By the chain's key"),
+  }),
+  errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],
+  cacheControl: 'no-store',
+  impact: 'Users cannot see their NFTs.',
+} as const satisfies EndpointContract

@@ -1,0 +1,34 @@
+import { readConfig } from '../../../lib/lambda/config.ts'
+import type { Reply, Request } from '../../../lib/lambda/contract.ts'
+import { endpoint } from '../../../lib/lambda/endpoint.ts'
+import { usersOf } from '../../../lib/lambda/identity.ts'
+import { cacheOf } from '../../../lib/lambda/markets.ts'
+import { goldRushOf, solanaNftsOf } from '../../../lib/lambda/portfolio.ts'
+import { session } from '../../../lib/lambda/session.ts'
+import { readAllNfts } from '../../../lib/portfolio/all-nfts.ts'
+import { byChain, walletsView } from '../../../lib/portfolio/views.ts'
+import { contract } from './contract.ts'
+
+const nfts =
+  ({ read }: { read: ReturnType<typeof readAllNfts> }) =>
+  async ({ session }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const chains = await read(session)
+    return { ...walletsView(chains), nfts: byChain(chains, ({ collections }) => collections) }
+  }
+
+export const handler = endpoint(
+  contract,
+  async (env) => {
+    const config = await readConfig(env)
+    return nfts({
+      read: readAllNfts({
+        users: usersOf(env),
+        cache: cacheOf(env),
+        goldRush: goldRushOf(config),
+        solanaNfts: solanaNftsOf(config),
+        now: Date.now,
+      }),
+    })
+  },
+  session,
+)

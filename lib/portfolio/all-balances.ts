@@ -1,0 +1,200 @@
+import type { Aged, Question, SharedCache } from '../cache/cache.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import { CHAINS } from '../chain/registry.ts'
+import type { Rpc } from '../chain/rpc.ts'
+import type { AppError } from '../errors.ts'
+import type { Session } from '../identity/session.ts'
+import type { UsersTable } from '../identity/table.ts'
+import type { User } from '../identity/user.ts'
+import { addressesOn } from '../identity/wallet.ts'
+import { walletsOf } from '../identity/wallets.ts'
+import { logger } from '../logger.ts'
+import type { ListedToken, TokenPrice } from '../markets/coin.ts'
+import type { Currency, ExchangeRate } from '../markets/currency.ts'
+import { ALL_PRICES, ALL_TOKENS, ofEveryChain, RATES } from '../markets/kept.ts'
+import { outcomeOf } from '../markets/outcome.ts'
+import { supportedTokens } from '../markets/tokens.ts'
+import type { Vault } from '../vaults/vault.ts'
+import { type BalanceEntry, buildBalance, type Holding } from './balance.ts'
+import type { GoldRush, IndexedToken } from './goldrush.ts'
+import { evmHoldings, type HoldingsOnChain, solanaHoldings, unlistedHoldings } from './holdings.ts'
+import { balancesOf, KeptBalances, RENT, unlistedOf } from './kept.ts'
+import { readSolanaBalances } from './solana.ts'
+import { NOTHING, type OnChain } from './views.ts'
+
+type Dependencies = {
+  readonly users: Pick<UsersTable, 'get'>
+  readonly cache: SharedCache
+  readonly readerOf: (chainId: number) => ChainReader
+  readonly solana: Rpc
+  /** Knows tokens beyond the listed ones; undefined where none is configured. */
+  readonly index: Pick<GoldRush, 'fetchTokens'> | undefined
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}
+
+/** Everything that a user has. */
+export type AllBalances = {
+  readonly chains: readonly (OnChain & { readonly entries: readonly BalanceEntry[] })[]
+  readonly kyc: NonNullable<User['kyc']>
+  /** In millionths of a US dollar. */
+  readonly smartGas: number
+  /** What a dollar is in the currency; undefined when unknown. */
+  readonly rate: ExchangeRate | undefined
+  /** What must stay in an account on Solana, in lamports. */
+  readonly rent: bigint
+}
+
+type Chain = (typeof CHAINS)[number]
+
+/** A chain, and what is to be read there. */
+type Place = {
+  readonly chain: Chain
+  readonly wallets: readonly string[]
+  readonly listed: readonly ListedToken[]
+  readonly vaults: readonly Vault[]
+  readonly question: Question<KeptBalances>
+  /** The last good balances of the same wallets. */
+  readonly last: Aged<KeptBalances> | undefined
+}
+
+/** What is known of a place. */
+type Found = OnChain & {
+  readonly holdings: readonly Holding[]
+  /** Why nothing is known. */
+  readonly failure?: AppError | undefined
+  readonly rent?: bigint | undefined
+}
+
+/** What an account of no bytes cost before the rent was lowered (SIMD-0437): never too little. */
+const LEGACY_RENT = 890_880n
+const DOLLAR: ExchangeRate = { now: 1, dayAgo: 1 }
+
+/**
+ * Returns the function that tells what a user has, in a currency. Chains are read side by side, each in one round trip; one
+ * that cannot be read has its last good balances, and never holds up the others. Throws `invalid_session` where the user
+ * is no more, and `upstream_*` when nothing is known of any chain that the user has a wallet for.
+ */
+export function readAllBalances({ users, cache, readerOf, solana, index, now }: Dependencies) {
+  async function readPlace(place: Place): Promise<Found> {
+    const { chain, wallets, listed, last } = place
+    const here = { ...NOTHING, chain: chain.key, wallets }
+    if (wallets.length === 0) return { ...here, holdings: [] }
+    const [live, indexed] = await Promise.all([outcomeOf(readChain(place)), askIndex(place)])
+    if ('error' in live) {
+      logger.warn('chain not read, serving its last balances', { chain: chain.key, code: live.error.code })
+      const failure = last ? undefined : live.error
+      return { ...here, holdings: last?.value.holdings ?? [], asOf: last?.asOf, error: live.error.message, failure }
+    }
+
+    const { holdings: read, isUnread, hasUnread, confirm, rent } = live.value
+    const holdings = [...read, ...unlistedHoldings(indexed ?? [], listed, confirm)]
+    const known = new Set(holdings.map(({ address }) => address))
+    const isStillKnown = ({ address, isListed }: Holding) =>
+      !known.has(address) && (isUnread(address) || (!isListed && indexed === undefined))
+    const all = [...holdings, ...(last?.value.holdings ?? []).filter(isStillKnown)]
+    await keep(place, all)
+    const errors = [hasUnread && 'Some tokens could not be read', !indexed && 'Unlisted tokens could not be read']
+    return {
+      ...here,
+      holdings: all,
+      asOf: new Date(now()),
+      error: errors.filter(Boolean).join('. ') || undefined,
+      rent,
+    }
+  }
+
+  function readChain({ chain, wallets, listed, vaults }: Place): Promise<HoldingsOnChain> {
+    if (chain.kind === 'solana') return solanaHoldings(solana, wallets, listed)
+    return evmHoldings(readerOf(chain.id), wallets, listed, vaults)
+  }
+
+  /** What the index knows of each wallet; nothing where there is no index, undefined when it fails. */
+  async function askIndex({ chain, wallets }: Place): Promise<readonly IndexedToken[][] | undefined> {
+    if (!index) return []
+    const asking = wallets.map(async (wallet) => {
+      const question = unlistedOf(chain.key, wallet)
+      return (await cache.through(question, () => index.fetchTokens(chain.key, wallet))).value
+    })
+    const outcome = await outcomeOf(Promise.all(asking))
+    if ('value' in outcome) return outcome.value
+    logger.warn('unlisted tokens not known', { chain: chain.key, code: outcome.error.code })
+    return undefined
+  }
+
+  /** Keeps the balances where they have changed, or were kept an hour ago. */
+  async function keep({ question, wallets, last }: Place, holdings: readonly Holding[]): Promise<void> {
+    const balances = { wallets: [...wallets], holdings: [...holdings] }
+    if (last && !last.isStale && textOf(last.value) === textOf(balances)) return
+    await cache.put(question, balances)
+  }
+
+  /** The rent by itself, for users without a wallet on Solana; undefined when it is not told. */
+  async function askRent(): Promise<bigint | undefined> {
+    const outcome = await outcomeOf(readSolanaBalances(solana, []))
+    return 'value' in outcome ? outcome.value.rent : undefined
+  }
+
+  return async (session: Session, vaults: readonly Vault[], currency: Currency): Promise<AllBalances> => {
+    const [user, kept] = await Promise.all([
+      users.get({ clientId: session.clientId, email: session.user.email }),
+      cache.get({
+        ...ALL_TOKENS,
+        ...ALL_PRICES,
+        ...ofEveryChain('balances', (chainKey) => balancesOf(chainKey, session)),
+        rates: RATES,
+        rent: RENT,
+      }),
+    ])
+    const linked = walletsOf(user)
+    const places = CHAINS.map((chain): Place => {
+      const wallets = addressesOn(chain, linked)
+      const last = kept[`balances ${chain.key}`]
+      return {
+        chain,
+        wallets,
+        listed: supportedTokens(chain, kept[`tokens ${chain.key}`]),
+        vaults: vaults.filter(({ chainId }) => chainId === chain.id),
+        question: balancesOf(chain.key, session),
+        last: last && last.value.wallets.join() === wallets.join() ? last : undefined,
+      }
+    })
+    const rate = kept.rates?.value[currency] ?? (currency === 'usd' ? DOLLAR : undefined)
+    const readAndValue = async (place: Place) => {
+      const { holdings, ...found } = await readPlace(place)
+      const prices = kept[`prices ${place.chain.key}`]?.value ?? {}
+      const entries = holdings.map((holding) => buildBalance(place.chain, holding, priceOf(holding, prices), rate))
+      return { ...found, entries }
+    }
+    const isRentFresh = kept.rent?.isStale === false
+    const [chains, rentAlone] = await Promise.all([
+      Promise.all(places.map(readAndValue)),
+      isRentFresh || linked.some(({ chain }) => chain === 'solana') ? undefined : askRent(),
+    ])
+    const ofUser = chains.filter(({ wallets }) => wallets.length > 0)
+    const [first] = ofUser
+    if (first?.failure && ofUser.every(({ failure }) => failure)) throw first.failure
+
+    const rent = rentAlone ?? chains.find((one) => one.rent !== undefined)?.rent
+    if (rent !== undefined && !(isRentFresh && kept.rent?.value === rent)) await cache.put(RENT, rent)
+    return {
+      chains,
+      kyc: user?.kyc ?? 'none',
+      smartGas: user?.smartGas ?? 0,
+      rate,
+      rent: rent ?? kept.rent?.value ?? LEGACY_RENT,
+    }
+  }
+}
+
+/** The price that values a holding: of the asset for shares, and none for what is not listed. */
+function priceOf(
+  { address, isListed, share }: Holding,
+  prices: Readonly<Record<string, TokenPrice>>,
+): TokenPrice | undefined {
+  return isListed ? prices[share?.asset ?? address] : undefined
+}
+
+function textOf(balances: KeptBalances): string {
+  return JSON.stringify(KeptBalances.encode(balances))
+}

@@ -1,0 +1,99 @@
+import { isOverdue, madeOf } from '../cache/aged.ts'
+import type { SharedCache } from '../cache/cache.ts'
+import { CHAINS } from '../chain/registry.ts'
+import type { AppError } from '../errors.ts'
+import type { Session } from '../identity/session.ts'
+import type { UsersTable } from '../identity/table.ts'
+import { addressesOn } from '../identity/wallet.ts'
+import { walletsOf } from '../identity/wallets.ts'
+import { logger } from '../logger.ts'
+import { outcomeOf } from '../markets/outcome.ts'
+import type { GoldRush } from './goldrush.ts'
+import { nftsOf } from './kept.ts'
+import { fitting, type NftCollection } from './nft.ts'
+import type { SolanaNfts } from './solana-nfts.ts'
+import { NOTHING, type OnChain } from './views.ts'
+
+type Dependencies = {
+  readonly users: Pick<UsersTable, 'get'>
+  readonly cache: Pick<SharedCache, 'through'>
+  /** The sources of EVM chains and of Solana; undefined where none is configured. */
+  readonly goldRush: Pick<GoldRush, 'fetchNfts'> | undefined
+  readonly solanaNfts: SolanaNfts | undefined
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}
+
+/** The NFTs of a user on one chain. */
+export type NftsOnChain = OnChain & {
+  readonly collections: readonly NftCollection[]
+  /** Why nothing is known, though there is a source. */
+  readonly failure?: AppError
+}
+
+type Chain = (typeof CHAINS)[number]
+
+/**
+ * Returns the function that tells the NFTs of a user, of each wallet and chain at most ten minutes old, or the last ones
+ * while a source is down. Throws `invalid_session` where the user is no more, and `upstream_*` when nothing is known of
+ * any chain that has a source.
+ */
+export function readAllNfts({ users, cache, goldRush, solanaNfts, now }: Dependencies) {
+  async function readChain(chain: Chain, wallets: readonly string[]): Promise<NftsOnChain> {
+    const nothing = { ...NOTHING, chain: chain.key, wallets, collections: [] }
+    if (wallets.length === 0) return nothing
+    const fetchNfts = sourceOf(chain)
+    if (!fetchNfts) return { ...nothing, error: 'Not configured' }
+
+    const outcomes = await Promise.all(
+      wallets.map((wallet) =>
+        outcomeOf(cache.through(nftsOf(chain.key, wallet), async () => fitting(await fetchNfts(wallet)))),
+      ),
+    )
+    const failures = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))
+    const known = outcomes.flatMap((outcome) => ('value' in outcome ? [outcome.value] : []))
+    const [failure] = failures
+    if (failure) logger.warn('NFTs not known', { chain: chain.key, code: failure.code })
+    if (failure && known.length === 0) return { ...nothing, error: failure.message, failure }
+
+    const { collections, isWhole } = fitting(joined(known.flatMap(({ value }) => value.collections)))
+    const isAll = isWhole && known.every(({ value }) => value.isWhole)
+    const isOld = known.some((answer) => isOverdue(answer, nftsOf(chain.key, '').kind, now()))
+    const { asOf } = madeOf(collections, known, now())
+    const error = failure || isOld ? 'Upstream unavailable' : isAll ? undefined : 'Not all NFTs are shown'
+    return { chain: chain.key, wallets, collections, asOf, error }
+  }
+
+  function sourceOf({ kind, key }: Chain): ((wallet: string) => Promise<NftCollection[]>) | undefined {
+    if (kind === 'solana') return solanaNfts?.fetchNfts
+    return goldRush && ((wallet) => goldRush.fetchNfts(key, wallet))
+  }
+
+  return async ({ clientId, user }: Session): Promise<NftsOnChain[]> => {
+    const linked = walletsOf(await users.get({ clientId, email: user.email }))
+    const chains = await Promise.all(CHAINS.map((chain) => readChain(chain, addressesOn(chain, linked))))
+    const asked = chains.filter(({ asOf, failure }) => asOf || failure)
+    const [first] = asked
+    if (first?.failure && asked.every(({ failure }) => failure)) throw first.failure
+    return chains
+  }
+}
+
+/** The collections of several wallets, each collection once. */
+function joined(collections: readonly NftCollection[]): NftCollection[] {
+  const byContract = new Map<string, NftCollection>()
+  for (const collection of collections) {
+    const before = byContract.get(collection.contract_address)
+    byContract.set(
+      collection.contract_address,
+      before
+        ? {
+            ...collection,
+            balance: before.balance + collection.balance,
+            nft_data: [...before.nft_data, ...collection.nft_data],
+          }
+        : collection,
+    )
+  }
+  return [...byContract.values()]
+}

@@ -1,0 +1,123 @@
+import type { ChainReader } from '../chain/reader.ts'
+import type { Rpc } from '../chain/rpc.ts'
+import { Address } from '../codecs.ts'
+import type { ListedToken } from '../markets/coin.ts'
+import type { Vault } from '../vaults/vault.ts'
+import type { Holding } from './balance.ts'
+import { readEvmBalances } from './evm.ts'
+import type { IndexedToken } from './goldrush.ts'
+import { readSolanaBalances, TOKEN_PROGRAMS } from './solana.ts'
+import { spamSigns } from './spam.ts'
+
+/** What wallets hold on a chain, by what the chain itself says. */
+export type HoldingsOnChain = {
+  /** The chain's own coin, and of tokens and shares those of which there is something. */
+  readonly holdings: readonly Holding[]
+  /** Whether the chain did not tell what is held of this token, so that nothing is known of it. */
+  readonly isUnread: (address: string) => boolean
+  readonly hasUnread: boolean
+  /** A token that an index knows, with the balance that the chain tells; undefined where it tells that there is none. */
+  readonly confirm: (token: IndexedToken) => IndexedToken | undefined
+  /** Solana alone: what must stay in an account, in lamports, where the node tells it. */
+  readonly rent?: bigint | undefined
+}
+
+/** What these wallets hold on an EVM chain. Throws AppError `upstream_*`. */
+export async function evmHoldings(
+  reader: ChainReader,
+  wallets: readonly string[],
+  listed: readonly ListedToken[],
+  vaults: readonly Vault[],
+): Promise<HoldingsOnChain> {
+  const addresses = wallets.map((wallet) => Address.decode(wallet))
+  const { native, tokens, sharePrices, shareSymbols, unread } = await readEvmBalances(reader, addresses, listed, vaults)
+  const vaultOf = new Map<string, Vault>(vaults.map((vault) => [vault.shareToken, vault]))
+  const ofTokens = listed.flatMap((token) => {
+    if (token.address === 'native') return [holdingOf(token, native)]
+    const balance = tokens.get(token.address) ?? 0n
+    return balance > 0n && !vaultOf.has(token.address) ? [holdingOf(token, balance)] : []
+  })
+  const ofVaults = [...vaultOf.values()].flatMap((vault) => {
+    const balance = tokens.get(vault.shareToken) ?? 0n
+    if (balance === 0n) return []
+    const symbol = shareSymbols.get(vault.shareToken) ?? ''
+    const price = sharePrices.get(vault.shareToken) ?? null
+    return [sharesOf(vault, { balance, symbol, price })]
+  })
+  const missing = new Set<string>(unread)
+  return {
+    holdings: [...ofTokens, ...ofVaults],
+    isUnread: (address) => missing.has(address),
+    hasUnread: missing.size > 0,
+    confirm: (token) => (vaultOf.has(token.address) ? undefined : token),
+  }
+}
+
+/** What these wallets hold on Solana. Throws AppError `upstream_*`. */
+export async function solanaHoldings(
+  rpc: Rpc,
+  wallets: readonly string[],
+  listed: readonly ListedToken[],
+): Promise<HoldingsOnChain> {
+  const { native, tokens, rent, unread } = await readSolanaBalances(rpc, wallets)
+  const isUnread = (mint: string) =>
+    unread.includes(mint) || (!tokens.has(mint) && TOKEN_PROGRAMS.some((program) => unread.includes(program)))
+  return {
+    holdings: listed.flatMap((token) => {
+      if (token.address === 'native') return [holdingOf(token, native)]
+      const { amount = 0n, decimals = token.decimals } = tokens.get(token.address) ?? {}
+      return amount > 0n ? [holdingOf({ ...token, decimals }, amount)] : []
+    }),
+    isUnread,
+    hasUnread: unread.length > 0,
+    confirm: (token) => {
+      if (isUnread(token.address)) return token
+      const { amount = 0n, decimals = token.decimals } = tokens.get(token.address) ?? {}
+      return amount > 0n ? { ...token, balance: amount, decimals } : undefined
+    },
+    rent,
+  }
+}
+
+/** What an index knows of wallets beyond the listed tokens: the same token of several wallets as one, without a price. */
+export function unlistedHoldings(
+  indexed: readonly (readonly IndexedToken[])[],
+  listed: readonly ListedToken[],
+  confirm: HoldingsOnChain['confirm'],
+): Holding[] {
+  const isListed = new Set(listed.map(({ address }) => address))
+  const sums = new Map<string, IndexedToken>()
+  for (const token of indexed.flat()) {
+    if (isListed.has(token.address)) continue
+    const before = sums.get(token.address)
+    sums.set(token.address, before ? { ...token, balance: before.balance + token.balance } : token)
+  }
+  const signsOf = spamSigns(listed)
+  return [...sums.values()].flatMap((sum) => {
+    const token = confirm(sum)
+    if (!token) return []
+    const { isFlagged, ...held } = token
+    return [{ ...held, isListed: false, isSpam: signsOf(token).length > 0, share: null }]
+  })
+}
+
+function holdingOf({ address, symbol, name, decimals, logoUrl }: ListedToken, balance: bigint): Holding {
+  return { address, symbol, name, decimals, logoUrl, balance, isListed: true, isSpam: false, share: null }
+}
+
+function sharesOf(
+  vault: Vault,
+  { balance, symbol, price }: { balance: bigint; symbol: string; price: bigint | null },
+): Holding {
+  return {
+    address: vault.shareToken,
+    symbol,
+    name: vault.name,
+    decimals: vault.shareDecimals,
+    logoUrl: vault.logoUrl,
+    balance,
+    isListed: true,
+    isSpam: false,
+    share: { asset: vault.asset, assetDecimals: vault.assetDecimals, price },
+  }
+}

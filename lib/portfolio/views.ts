@@ -1,0 +1,50 @@
+import * as z from 'zod'
+import { ChainKey } from '../chain/registry.ts'
+import { Timestamp } from '../codecs.ts'
+
+/** What is told of a user on one chain, whatever it is. */
+export type OnChain = {
+  readonly chain: ChainKey
+  readonly wallets: readonly string[]
+  /** Of which moment it is; undefined when nothing is known. */
+  readonly asOf: Date | undefined
+  /** What is wrong with it. */
+  readonly error: string | undefined
+}
+
+/** Nothing, of a chain that the user has no wallet for. */
+export const NOTHING = { asOf: undefined, error: undefined } as const
+
+/** What answers about a user's wallets have in common. */
+export const WalletsView = z.object({
+  addresses: z
+    .array(z.object({ address: z.string(), chain: ChainKey }))
+    .describe('Every wallet of the user, once for each chain that it lives on'),
+  updated_at: z
+    .partialRecord(ChainKey, Timestamp)
+    .describe("Of which moment the entries are, by the chain's key. Additive"),
+  errors: z
+    .partialRecord(ChainKey, z.string())
+    .optional()
+    .describe("Why the entries of a chain are old, incomplete or missing, by the chain's key. Additive"),
+})
+
+/** The common part of an answer about these chains. */
+export function walletsView(chains: readonly OnChain[]): z.output<typeof WalletsView> {
+  const errors = chains.flatMap(({ chain, error }) => (error === undefined ? [] : [[chain, error] as const]))
+  const moments = chains.flatMap(({ chain, asOf }) => (asOf === undefined ? [] : [[chain, asOf] as const]))
+  return {
+    addresses: chains.flatMap(({ chain, wallets }) => wallets.map((address) => ({ address, chain }))),
+    updated_at: Object.fromEntries(moments),
+    ...(errors.length > 0 && { errors: Object.fromEntries(errors) }),
+  }
+}
+
+/** The entries of all chains, by the chain's key. */
+export function byChain<Of extends OnChain, Entry>(
+  chains: readonly Of[],
+  entriesOf: (of: Of) => readonly Entry[],
+): Record<ChainKey, Entry[]> {
+  // Entries that are put together lose their names.
+  return Object.fromEntries(chains.map((of) => [of.chain, [...entriesOf(of)]])) as Record<ChainKey, Entry[]>
+}
