@@ -1,0 +1,368 @@
+import { type Address, encodeFunctionData, type Hex, parseAbi, toFunctionSelector } from 'viem'
+import { describe, expect } from 'vitest'
+import { ACCOUNTS, SOLANA_WALLET } from '../../../infra/local/accounts.ts'
+import { localConfig } from '../../../infra/local/dynamo.ts'
+import { callRpc } from '../../../infra/local/rpc.ts'
+import { documentClient } from '../../../lib/aws/dynamo.ts'
+import { sharedCache } from '../../../lib/cache/cache.ts'
+import { cacheTable } from '../../../lib/cache/table.ts'
+import { CHAINS } from '../../../lib/chain/registry.ts'
+import { usersTable } from '../../../lib/identity/table.ts'
+import { pricesOf, RATES } from '../../../lib/markets/kept.ts'
+import { someSession } from '../../support/accounts.ts'
+import { changeAggregate, rewriteResults } from '../../support/chain-answers.ts'
+import { expectError } from '../../support/errors.ts'
+import { test as base, type HttpReply, type Service, USERS } from '../../support/service.ts'
+import { linkEvm, linkSolana } from '../../support/wallets.ts'
+import { CHAIN_FAILURES, callsIn } from '../../support/wire.ts'
+
+const PATH = '/portfolio-indexor/allBalances'
+const [ALICE, BOB, CAROL] = USERS
+const BASE = 8453
+const KEYS = CHAINS.map(({ key }) => key)
+const EVM_KEYS = CHAINS.filter(({ kind }) => kind === 'evm').map(({ key }) => key)
+const NATIVE = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
+const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+const AT = Date.parse('2026-06-01T12:00:00.000Z')
+const abi = parseAbi(['function transfer(address to, uint256 amount) returns (bool)'])
+
+type Session = Awaited<ReturnType<typeof someSession>>
+type Entry = { readonly contract_address: string; readonly contract_ticker_symbol: string; readonly balance: string }
+
+const test = base
+  .extend('session', ({ service }) => someSession(service))
+  .extend('cache', { scope: 'file' }, ({ sharedService }, { onCleanup }) => {
+    const { endpoint, tableNames } = sharedService.backends.dynamo
+    const client = documentClient(localConfig(endpoint))
+    onCleanup(() => client.destroy())
+    return sharedCache({ table: cacheTable(client, tableNames.cache), now: Date.now })
+  })
+  /** Prices of Base's coin and dollar, and the euro: what the jobs would keep. */
+  .extend('prices', { scope: 'file' }, async ({ cache }) => {
+    await cache.put(pricesOf('base-mainnet'), {
+      native: { now: 3000, dayAgo: 2500, at: AT },
+      [USDC]: { now: 1, dayAgo: 1, at: AT },
+    })
+    await cache.put(pricesOf('solana-mainnet'), { native: { now: 140, dayAgo: null, at: AT } })
+    await cache.put(RATES, { usd: { now: 1, dayAgo: 1 }, eur: { now: 0.8, dayAgo: 0.75 } })
+  })
+
+function balancesOf(service: Service, { headers }: Pick<Session, 'headers'>, query = ''): Promise<HttpReply> {
+  return service.call('GET', `${PATH}${query}`, { headers })
+}
+
+function entry({ body }: HttpReply, chain: string, symbol: string): Entry {
+  const found = body.tokens[chain].filter((one: Entry) => one.contract_ticker_symbol === symbol)
+  expect(found).toHaveLength(1)
+  return found[0]
+}
+
+/** What was written into the cache's table. */
+function written(service: Service): string[] {
+  const puts = service.table.bodies.map((body) => JSON.parse(body)).filter(({ Item }) => Item)
+  return puts.map(({ Item }) => Item.pk.S.split('#').slice(0, 2).join('#'))
+}
+
+async function transfer(service: Service, from: Address, to: Address, amount: bigint): Promise<void> {
+  const chain = service.backends.chains.find(({ chainId }) => chainId === BASE)
+  if (!chain) throw new Error('There is no Base.')
+  const data = encodeFunctionData({ abi, functionName: 'transfer', args: [to, amount] })
+  await callRpc(chain, [{ method: 'eth_sendTransaction', params: [{ from, to: USDC, data }] }])
+  await callRpc(chain, [{ method: 'evm_mine', params: [] }])
+}
+
+/** The service in new containers that read these chains at a URL where nobody answers. */
+function cutOff({ backends }: Service, chains: readonly { readonly id: number }[]): void {
+  const dead: [string] = ['http://127.0.0.1:9']
+  const alive = Object.fromEntries(backends.chains.map(({ chainId, rpcUrl }) => [chainId, [rpcUrl] as [string]]))
+  backends.setRpcUrls({ ...alive, ...Object.fromEntries(chains.map(({ id }) => [id, dead])) })
+}
+
+describe('What a user has', () => {
+  test('is nothing for one without wallets', async ({ service, session }) => {
+    const { status, body } = await balancesOf(service, session)
+    expect(status).toBe(200)
+    expect(body).toEqual({
+      addresses: [],
+      tokens: Object.fromEntries(KEYS.map((key) => [key, []])),
+      kyc: { status: 'none' },
+      smartgaz: 0,
+      smartgaz_available: true,
+      solana_rent: 0.00065024,
+      updated_at: {},
+    })
+  })
+
+  test('is told for every chain that a wallet lives on', async ({ service, session, prices: _ }) => {
+    await linkEvm(service, session, ALICE)
+    await linkSolana(service, session)
+    const reply = await balancesOf(service, session)
+    expect(reply.status).toBe(200)
+    const { addresses, tokens, updated_at, errors } = reply.body
+    expect(errors).toBeUndefined()
+    expect(Object.keys(tokens).sort()).toEqual(KEYS.toSorted())
+    expect(Object.keys(updated_at).sort()).toEqual(KEYS.toSorted())
+    expect(addresses).toHaveLength(8)
+    expect(addresses).toEqual(
+      expect.arrayContaining([
+        ...EVM_KEYS.map((chain) => ({ address: ALICE.address, chain })),
+        { address: SOLANA_WALLET.address, chain: 'solana-mainnet' },
+      ]),
+    )
+    // Where nobody has anything there is the chain's own coin.
+    expect(tokens['gnosis-mainnet']).toMatchObject([
+      { contract_ticker_symbol: 'xDAI', contract_address: NATIVE, native_token: true, balance: '0' },
+    ])
+    expect(entry(reply, 'base-mainnet', 'USDC')).toEqual({
+      balance: '1000000000000',
+      contract_address: USDC,
+      contract_decimals: 6,
+      contract_name: 'USD Coin',
+      contract_ticker_symbol: 'USDC',
+      is_spam: false,
+      quote: 1_000_000,
+      chainName: 'base-mainnet',
+      logo_url: '',
+      quote_24h: 1_000_000,
+      quote_24h_variation: 0,
+      quote_rate: 1,
+      quote_rate_24h: 1,
+      quote_rate_24h_variation: 0,
+      native_token: false,
+      defi: false,
+      price_available: true,
+      price_updated_at: '2026-06-01T12:00:00.000Z',
+    })
+    expect(entry(reply, 'base-mainnet', 'ETH')).toMatchObject({
+      native_token: true,
+      quote_rate: 3000,
+      quote_rate_24h: 2500,
+      quote_24h_variation: 20,
+    })
+    // On Arbitrum no price is kept.
+    expect(entry(reply, 'arbitrum-mainnet', 'USDC')).toMatchObject({
+      balance: '1000000000000',
+      quote: 0,
+      price_available: false,
+      price_updated_at: null,
+    })
+  })
+
+  test('is worth the same in another currency, yesterday by the rate of yesterday', async ({
+    service,
+    session,
+    prices: _,
+  }) => {
+    await linkEvm(service, session, ALICE)
+    const reply = await balancesOf(service, session, '?currency=EUR')
+    expect(entry(reply, 'base-mainnet', 'USDC')).toMatchObject({
+      quote: 800_000,
+      quote_24h: 750_000,
+      quote_rate: 0.8,
+      quote_rate_24h: 0.75,
+      quote_rate_24h_variation: expect.closeTo(6.6666667, 5),
+    })
+  })
+
+  test('has no worth in a currency whose rate is unknown, and says so', async ({ service, session, prices: _ }) => {
+    await linkEvm(service, session, ALICE)
+    const reply = await balancesOf(service, session, '?currency=sats')
+    expect(reply.status).toBe(200)
+    expect(entry(reply, 'base-mainnet', 'USDC')).toMatchObject({ quote: 0, price_available: false })
+    expect(reply.body.smartgaz_available).toBe(false)
+  })
+
+  test("has the client's vaults in it, worth their part of the asset", async ({ service, session, prices: _ }) => {
+    await linkEvm(service, session, ACCOUNTS.anchor)
+    const reply = await balancesOf(service, session)
+    const vaults = service.backends.chains.flatMap(({ vaults }) => vaults).filter(({ chainId }) => chainId === BASE)
+    const shares = reply.body.tokens['base-mainnet'].filter(({ defi }: { defi: boolean }) => defi)
+    expect(shares.map(({ contract_address }: Entry) => contract_address).sort()).toEqual(
+      vaults.map(({ address }) => address).sort(),
+    )
+    expect(entry(reply, 'base-mainnet', 'hbUSDC')).toMatchObject({
+      contract_name: 'Harbor USDC',
+      defi: true,
+      // The first deposit of 250,000 and its gain.
+      quote: expect.closeTo(254_125.5, 0),
+      quote_rate: expect.closeTo(1.0165, 4),
+      price_available: true,
+    })
+    // Of an asset without a price.
+    expect(entry(reply, 'base-mainnet', 'mdDAI')).toMatchObject({ defi: true, quote: 0, price_available: false })
+  })
+
+  test('has no vaults of other clients in it', async ({ service, prices: _ }) => {
+    const key = await service.createClient([])
+    const other = {
+      ...service,
+      call: (method: string, path: string, options = {}) => service.call(method, path, { key, ...options }),
+    }
+    const session = await someSession(other)
+    await linkEvm(other, session, ACCOUNTS.anchor)
+    const { body } = await balancesOf(other, session)
+    expect(body.tokens['base-mainnet'].filter(({ defi }: { defi: boolean }) => defi)).toEqual([])
+  })
+
+  test('has tokens beyond the list in it, without a price, and marks what looks like spam', async ({
+    service,
+    session,
+    prices: _,
+  }) => {
+    await linkEvm(service, session, ALICE)
+    const reply = await balancesOf(service, session)
+    expect(entry(reply, 'base-mainnet', 'HARBOR')).toMatchObject({
+      balance: (1250n * 10n ** 18n).toString(),
+      is_spam: false,
+      quote: 0,
+      price_available: false,
+    })
+    expect(entry(reply, 'base-mainnet', 'USDC-DROP.XYZ')).toMatchObject({ is_spam: true, price_available: false })
+  })
+
+  test('is summed over the wallets', async ({ service, session }) => {
+    await linkEvm(service, session, BOB)
+    await linkEvm(service, session, CAROL)
+    const reply = await balancesOf(service, session)
+    expect(entry(reply, 'base-mainnet', 'USDC').balance).toBe('2000000000000')
+    expect(entry(reply, 'base-mainnet', 'HARBOR').balance).toBe((2500n * 10n ** 18n).toString())
+    expect(reply.body.addresses).toHaveLength(14)
+  })
+
+  test('on Solana is SOL and the listed tokens, accounts summed, decimals from the chain', async ({
+    service,
+    session,
+    prices: _,
+  }) => {
+    await linkSolana(service, session)
+    const reply = await balancesOf(service, session)
+    expect(reply.body.tokens['solana-mainnet']).toMatchObject([
+      { contract_ticker_symbol: 'SOL', native_token: true, balance: '12500000000', quote: 1750, quote_rate_24h: 0 },
+      { contract_ticker_symbol: 'USDC', balance: '1250000000', contract_decimals: 6, native_token: false },
+      { contract_ticker_symbol: 'JUP', balance: '340250000' },
+    ])
+    expect(reply.body.tokens['base-mainnet']).toEqual([])
+    expect(reply.body.addresses).toEqual([{ address: SOLANA_WALLET.address, chain: 'solana-mainnet' }])
+  })
+
+  test('costs one request to a chain, one read of the cache, and a write where something has changed', async ({
+    service,
+    session,
+  }) => {
+    await linkEvm(service, session, BOB)
+    await linkEvm(service, session, CAROL)
+    await balancesOf(service, session)
+    for (const wire of [service.table, ...Object.values(service.rpc)]) wire.reset()
+
+    await balancesOf(service, session)
+    for (const wire of Object.values(service.rpc)) {
+      // One call for each wallet, and one for the vaults.
+      expect(callsIn(wire).map((calls) => calls.map(({ method }) => method))).toEqual([Array(3).fill('eth_call')])
+    }
+    expect(service.table.bodies.filter((body) => body.includes('RequestItems'))).toHaveLength(1)
+    expect(written(service)).toEqual([])
+
+    await transfer(service, BOB.address, ALICE.address, 1n)
+    expect(entry(await balancesOf(service, session), 'base-mainnet', 'USDC').balance).toBe('1999999999999')
+    expect(written(service)).toEqual(['balances#base-mainnet'])
+    await transfer(service, ALICE.address, BOB.address, 1n)
+  })
+
+  test('is kept anew when it was kept an hour ago', async ({ service, session, clock }) => {
+    await linkSolana(service, session)
+    await balancesOf(service, session)
+    service.table.reset()
+    clock.pass(3601)
+    await balancesOf(service, session)
+    expect(written(service).filter((key) => key.startsWith('balances'))).toEqual(['balances#solana-mainnet'])
+  })
+})
+
+describe('What an operator decides of a user', () => {
+  test('is told: the check of the identity and what is left for fees, in the currency', async ({
+    service,
+    session,
+    prices: _,
+  }) => {
+    const { endpoint, tableNames } = service.backends.dynamo
+    const users = usersTable(documentClient(localConfig(endpoint)), tableNames.users)
+    const user = await users.find(session.userId)
+    if (!user) throw new Error('There is no user.')
+    expect(await users.decide(user, { kyc: 'approved', smartGas: 12_500_000 })).toBe(true)
+    expect((await balancesOf(service, session)).body).toMatchObject({
+      kyc: { status: 'approved' },
+      smartgaz: 12.5,
+      smartgaz_available: true,
+    })
+    expect((await balancesOf(service, session, '?currency=eur')).body).toMatchObject({ smartgaz: 10 })
+  })
+})
+
+describe('A chain that fails', () => {
+  test.for(CHAIN_FAILURES)('by %s leaves the others alone', async ([behaviour], { service, session }) => {
+    await linkEvm(service, session, ALICE)
+    const wire = service.rpc[BASE]
+    if (wire) wire.behaviour = behaviour
+    const reply = await balancesOf(service, session)
+    expect(reply.status).toBe(200)
+    expect(reply.body.tokens['base-mainnet']).toEqual([])
+    expect(reply.body.errors).toEqual({ 'base-mainnet': 'Upstream unavailable' })
+    expect(reply.body.updated_at).not.toHaveProperty('base-mainnet')
+    expect(entry(reply, 'arbitrum-mainnet', 'USDC').balance).toBe('1000000000000')
+  })
+
+  test('has its last good balances, with the moment of them, until the wallets are others', async ({
+    service,
+    session,
+    prices: _,
+  }) => {
+    await linkEvm(service, session, ALICE)
+    const good = await balancesOf(service, session)
+    const wire = service.rpc[BASE]
+    if (wire) wire.behaviour = 'answer 500'
+    const reply = await balancesOf(service, session)
+    expect(reply.body.tokens['base-mainnet']).toEqual(good.body.tokens['base-mainnet'])
+    expect(reply.body.errors).toEqual({ 'base-mainnet': 'Upstream unavailable' })
+    const [then, now] = [good, reply].map(({ body }) => Date.parse(body.updated_at['base-mainnet']))
+    expect(now).toBeLessThanOrEqual(Number(then) + 1000)
+    expect(Date.parse(reply.body.updated_at['arbitrum-mainnet'])).toBeGreaterThan(Number(now))
+
+    await linkEvm(service, session, BOB)
+    expect((await balancesOf(service, session)).body.tokens['base-mainnet']).toEqual([])
+  })
+
+  test('in some of its tokens has their last balances, and says so', async ({ service, session }) => {
+    await linkEvm(service, session, ALICE)
+    const good = await balancesOf(service, session)
+    const wire = service.rpc[BASE]
+    if (!wire) throw new Error('There is no wire.')
+    const balanceOf = toFunctionSelector('balanceOf(address)')
+    const breakTokens = () =>
+      rewriteResults(
+        wire,
+        changeAggregate((data, selector) => (selector === balanceOf ? '0x' : data)),
+      )
+    breakTokens()
+    const reply = await balancesOf(service, session)
+    expect(entry(reply, 'base-mainnet', 'USDC')).toEqual(entry(good, 'base-mainnet', 'USDC'))
+    expect(reply.body.errors).toEqual({ 'base-mainnet': 'Some tokens could not be read' })
+
+    const other = await someSession(service)
+    await linkEvm(service, other, BOB)
+    const unknown = await balancesOf(service, other)
+    expect(unknown.body.tokens['base-mainnet'].map((one: Entry) => one.contract_ticker_symbol)).toEqual([
+      'ETH',
+      'HARBOR',
+      'USDC-DROP.XYZ',
+    ])
+  })
+
+  test('with all others and nothing kept is an error', async ({ service, session, coldService: _ }) => {
+    await linkEvm(service, session, ALICE)
+    cutOff(service, CHAINS)
+    const { startAnew } = await import('../../support/service.ts')
+    const cold = await startAnew(service)
+    expectError(await balancesOf(cold.service, session), 'upstream_unavailable')
+    await cold.stop()
+  })
+})
