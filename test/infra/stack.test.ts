@@ -198,6 +198,9 @@ const VALUES: Record<string, unknown> = {
   SERVICE_VERSION: '1.2.3',
 }
 
+/** How AWS writes that something happens every so many minutes. */
+const RATES: Record<number, string> = { 1: 'rate(1 minute)', 5: 'rate(5 minutes)', 60: 'rate(1 hour)' }
+
 /** What an access log may hold: nothing that a caller sent but the route and the method in it. */
 const LOGGED = [
   ['time', 'requestTime'],
@@ -302,7 +305,7 @@ describe.each(STAGES)('%s', (stage) => {
       MemorySize: isJob ? 512 : 1769,
       Role: `${id}Role`,
       Runtime: 'nodejs24.x',
-      Timeout: isJob ? contract.everyMinutes * 60 - 10 : 10,
+      Timeout: isJob ? Math.min(contract.everyMinutes * 60 - 10, 900) : 10,
       TracingConfig: { Mode: 'Active' },
     })
     expect(resources[`${id}Logs`]).toEqual({
@@ -427,7 +430,7 @@ describe.each(STAGES)('%s', (stage) => {
       AllowOrigins: environment.corsOrigins,
       AllowMethods: [...methods],
       AllowHeaders: ['content-type', 'x-join-key', 'authorization', 'platform'],
-      ExposeHeaders: ['x-request-id', 'retry-after'],
+      ExposeHeaders: ['x-request-id', 'retry-after', 'age', 'x-stale'],
       AllowCredentials: false,
       MaxAge: 7200,
     })
@@ -463,7 +466,7 @@ describe.each(STAGES)('%s', (stage) => {
           ruleOf(name, run),
           {
             Description: summary,
-            ScheduleExpression: everyMinutes === 1 ? 'rate(1 minute)' : `rate(${everyMinutes} minutes)`,
+            ScheduleExpression: RATES[everyMinutes],
             State: 'ENABLED',
             Targets: [
               {
@@ -516,7 +519,7 @@ describe.each(STAGES)('%s', (stage) => {
     })
   })
 
-  test.each(JOBS)('%s alarms when its records fall behind', (name, { impact }) => {
+  test.each(JOBS)('%s alarms when its records fall behind', (name, { impact, everyMinutes }) => {
     const [filter] = Object.values(ofType('AWS::Logs::MetricFilter')).filter(
       ({ LogGroupName }) => LogGroupName === `${idOf(name)}Logs`,
     )
@@ -525,7 +528,13 @@ describe.each(STAGES)('%s', (stage) => {
     })
     const alarms = Object.values(ofType('AWS::CloudWatch::Alarm'))
     expect(alarms.filter(({ MetricName }) => MetricName === `${name} lag`)).toMatchObject([
-      { AlarmDescription: impact, Statistic: 'Maximum', Threshold: 900, EvaluationPeriods: 3 },
+      {
+        AlarmDescription: impact,
+        Statistic: 'Maximum',
+        Threshold: everyMinutes <= 5 ? 900 : everyMinutes * 180,
+        Period: everyMinutes === 1 ? 300 : everyMinutes * 120,
+        EvaluationPeriods: 3,
+      },
     ])
   })
 
