@@ -9,6 +9,14 @@ import { contract as walletsLink } from './auth/wallets-link/contract.ts'
 import { contract as walletsList } from './auth/wallets-list/contract.ts'
 import { contract as walletsUnlink } from './auth/wallets-unlink/contract.ts'
 import { contract as refreshChain } from './jobs/refresh-chain/contract.ts'
+import { contract as refreshMarket } from './jobs/refresh-market/contract.ts'
+import { contract as refreshTokens } from './jobs/refresh-tokens/contract.ts'
+import { contract as marketCoin } from './markets/coin/contract.ts'
+import { contract as marketCoins } from './markets/coins/contract.ts'
+import { contract as marketSearch } from './markets/search/contract.ts'
+import { contract as topGainersLosers } from './markets/top-gainers-losers/contract.ts'
+import { contract as tokenChartByAddress } from './portfolio/token-chart-by-address/contract.ts'
+import { contract as tokenChartById } from './portfolio/token-chart-by-id/contract.ts'
 import { contract as appleAppSiteAssociation } from './system/apple-app-site-association/contract.ts'
 import { contract as assetlinks } from './system/assetlinks/contract.ts'
 import { contract as health } from './system/health/contract.ts'
@@ -42,6 +50,12 @@ export const endpoints = {
   'users/positions': userPositions,
   'users/position': userPosition,
   'users/deposits': userDeposits,
+  'portfolio/token-chart-by-id': tokenChartById,
+  'portfolio/token-chart-by-address': tokenChartByAddress,
+  'markets/coins': marketCoins,
+  'markets/top-gainers-losers': topGainersLosers,
+  'markets/coin': marketCoin,
+  'markets/search': marketSearch,
   'system/health': health,
   'system/openapi': openapi,
   'system/apple-app-site-association': appleAppSiteAssociation,
@@ -52,4 +66,6 @@ export const endpoints = {
 /** Every scheduled job of the service, by its folder in `functions/`. */
 export const jobs = {
   'jobs/refresh-chain': refreshChain,
+  'jobs/refresh-tokens': refreshTokens,
+  'jobs/refresh-market': refreshMarket,
 } as const satisfies Record<string, JobContract>

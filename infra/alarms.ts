@@ -61,8 +61,11 @@ export class Alarms extends Construct {
     this.#alarm(name, impact, { metric, threshold: Math.min(3, Math.floor(minutes / everyMinutes)) })
   }
 
-  /** Alarms when what a job keeps falls behind, apart for each of its runs: one chain's lag is not hidden by the others. */
-  onLag(name: FunctionName, { lambda }: ServiceFunction, { impact, runs, metrics }: JobContract): void {
+  /**
+   * Alarms when what a job keeps falls behind: by a quarter of an hour, or by three runs of one that runs less often. Each
+   * run's input has its own alarm: one chain's lag is not hidden by the others.
+   */
+  onLag(name: FunctionName, { lambda }: ServiceFunction, { impact, runs, metrics, everyMinutes }: JobContract): void {
     if (!metrics['lagSeconds']) return
     for (const run of runs) {
       const input = Object.fromEntries(Object.entries(run).map(([field, value]) => [field, String(value)]))
@@ -71,10 +74,12 @@ export class Alarms extends Construct {
         metricName: 'lagSeconds',
         dimensionsMap: { service: lambda.functionName, ...input },
         statistic: 'Maximum',
-        period: Duration.minutes(5),
+        // In so much time there is a run, however its schedule falls.
+        period: Duration.minutes(Math.max(5, 2 * everyMinutes)),
       })
       const id = [name, ...Object.values(input), 'lag'].join(' ')
-      this.#alarm(id, impact, { metric, threshold: LONGEST_LAG_SECONDS, periods: 3 })
+      const threshold = Math.max(LONGEST_LAG_SECONDS, 3 * everyMinutes * 60)
+      this.#alarm(id, impact, { metric, threshold, periods: 3 })
     }
   }
 

@@ -68,6 +68,16 @@ export const GRANTS = {
   'users/positions': { clients: ['Query'], deposits: ['Query', 'GetItem'] },
   'users/position': { clients: ['Query'], deposits: ['Query', 'GetItem'] },
   'users/deposits': { clients: ['Query'], deposits: ['Query', 'GetItem'] },
+  // What jobs keep is read in one go; what is asked for goes through the cache, by reads, rights to refresh and answers.
+  'portfolio/token-chart-by-id': { clients: ['Query'], cache: ['GetItem', 'UpdateItem', 'PutItem'] },
+  'portfolio/token-chart-by-address': {
+    clients: ['Query'],
+    cache: ['BatchGetItem', 'GetItem', 'UpdateItem', 'PutItem'],
+  },
+  'markets/coins': { clients: ['Query'], cache: ['BatchGetItem'] },
+  'markets/top-gainers-losers': { clients: ['Query'], cache: ['BatchGetItem'] },
+  'markets/coin': { clients: ['Query'], cache: ['BatchGetItem', 'GetItem', 'UpdateItem', 'PutItem'] },
+  'markets/search': { clients: ['Query'], cache: ['BatchGetItem', 'GetItem', 'UpdateItem', 'PutItem'] },
   'system/health': {},
   'system/openapi': {},
   'system/unknown-route': {},
@@ -75,4 +85,6 @@ export const GRANTS = {
     clients: ['Query byChain'],
     deposits: ['Query', 'Query openTransfers', 'GetItem', 'PutItem', 'UpdateItem'],
   },
+  'jobs/refresh-tokens': { cache: ['BatchGetItem', 'PutItem'] },
+  'jobs/refresh-market': { cache: ['BatchGetItem', 'PutItem'] },
 } as const satisfies { readonly [Name in FunctionName]: Grants<Name> }

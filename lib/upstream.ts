@@ -117,16 +117,16 @@ async function ask(
       signal,
     })
     const { status } = response
-    if (status === 429) {
-      return new Failure('upstream_unavailable', 'rate limited', {
-        mayPass: false,
-        retryAfterSeconds: retryAfter(response.headers),
-      })
-    }
-    if (status >= 500) return new Failure('upstream_unavailable', `HTTP status ${status}`)
-    if (status >= 400) return { status, body: await response.json().catch(() => undefined) }
-    if (status >= 300) return new Failure('upstream_bad_answer', `HTTP status ${status}`, { mayPass: false })
-    return { status, body: await response.json() }
+    const isRefusal = status >= 400 && status < 500 && status !== 429
+    if (status < 300 || isRefusal) return { status, body: await readJson(response, isRefusal) }
+
+    // A body that nobody reads would hold the connection.
+    await response.body?.cancel()
+    if (status < 400) return new Failure('upstream_bad_answer', `HTTP status ${status}`, { mayPass: false })
+    return new Failure('upstream_unavailable', `HTTP status ${status}`, {
+      mayPass: status !== 429,
+      retryAfterSeconds: retryAfter(response.headers),
+    })
   } catch (error) {
     if (signal.aborted) return new Failure('upstream_timeout', `no answer in ${Math.round(milliseconds)} ms`)
     if (error instanceof SyntaxError) return new Failure('upstream_bad_answer', 'not JSON')
@@ -134,7 +134,18 @@ async function ask(
   }
 }
 
+/** The JSON of a response; of a refusal that has none, undefined. */
+async function readJson(response: Response, isRefusal: boolean): Promise<unknown> {
+  try {
+    return await response.json()
+  } catch (error) {
+    if (isRefusal && error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+/** Seconds; undefined where they are not told as a number, as a date would be. */
 function retryAfter(headers: Headers): number | undefined {
-  const seconds = Number(headers.get('retry-after') ?? Number.NaN)
-  return Number.isInteger(seconds) && seconds >= 0 ? Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS) : undefined
+  const seconds = /^\d{1,9}$/.exec(headers.get('retry-after') ?? '')?.[0]
+  return seconds === undefined ? undefined : Math.max(1, Math.min(Number(seconds), LONGEST_RETRY_AFTER_SECONDS))
 }

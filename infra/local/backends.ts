@@ -40,11 +40,13 @@ export type BackendsOptions = {
   readonly bridgedChainIds?: readonly number[]
   /** Whether both chains have months of a past, in which the first user deposited and earned. */
   readonly withPast?: boolean
+  /** Whether the real market services are asked instead of the made-up market. */
+  readonly realMarkets?: boolean
 }
 
 /** Starts both chains with their contracts, DynamoDB with its tables, and the providers, side by side. */
 export async function startBackends(options: BackendsOptions = {}): Promise<Backends> {
-  const { blockSeconds, chainIds = CHAIN_IDS, bridgedChainIds = [], withPast = false } = options
+  const { blockSeconds, chainIds = CHAIN_IDS, bridgedChainIds = [], withPast = false, realMarkets = false } = options
   const [dynamo, ...chains] = await Promise.all([
     startDynamo(),
     ...[...chainIds, ...bridgedChainIds].map(async (chainId) => {
@@ -68,6 +70,13 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
   const secrets = { [CONFIG_SECRET]: config, [IDENTITY_SECRET]: { key: randomBytes(32).toString('hex') } }
   const providers = await startProviders({ secrets, chains, relayer })
   config.bridge.url = `${providers.url}/api`
+  if (!realMarkets) {
+    Object.assign(config, {
+      coinGecko: { url: `${providers.url}/coingecko` },
+      defiLlama: { url: `${providers.url}/defillama` },
+      liFi: { url: `${providers.url}/lifi` },
+    })
+  }
   const { endpoint: dynamoEndpoint, tableNames: tables } = dynamo
   return {
     chains,

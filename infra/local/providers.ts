@@ -1,9 +1,14 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type AcrossApi, type BridgedChain, createAcrossApi } from './providers/across-api.ts'
+import { coinGeckoStandIn } from './providers/coingecko.ts'
+import { defiLlamaStandIn } from './providers/defillama.ts'
+import { liFiStandIn } from './providers/lifi.ts'
+import { madeUpMarket } from './providers/market.ts'
 import type { Provider } from './providers/provider.ts'
 import { relayerControl } from './providers/relayer-control.ts'
 import { secretsManager } from './providers/secrets-manager.ts'
+import type { StandIn } from './providers/stand-in.ts'
 import type { Relayer } from './relayer.ts'
 
 /** The services outside that cannot be had on this machine, as one local server. */
@@ -11,6 +16,10 @@ export type Providers = {
   readonly url: string
   /** The bridge's API, under /api; its `rewrite` makes it lie. */
   readonly acrossApi: AcrossApi
+  /** The sources of the markets, under /coingecko, /defillama and /lifi, which tell of one made-up market. */
+  readonly coinGecko: StandIn
+  readonly defiLlama: StandIn
+  readonly liFi: StandIn
   stop(): Promise<void>
 }
 
@@ -19,16 +28,24 @@ const MAX_HEADER_BYTES = 64 * 1024
 
 /**
  * Starts the local providers on a free port: AWS Secrets Manager with these secrets, the bridge's API between these
- * chains, and the relayer's control under /relayer.
+ * chains, the relayer's control under /relayer, and the sources of a made-up market that knows these chains' tokens.
+ * `now` is in epoch milliseconds.
  */
 export async function startProviders(options: {
   readonly secrets: Readonly<Record<string, unknown>>
   readonly chains: readonly BridgedChain[]
   readonly relayer: Relayer
+  readonly now?: () => number
 }): Promise<Providers> {
-  const { secrets, chains, relayer } = options
+  const { secrets, chains, relayer, now = Date.now } = options
   const acrossApi = createAcrossApi({ chains, relayer })
-  const providers = [secretsManager(secrets), acrossApi.answer, relayerControl(relayer)]
+  const tokens = chains.flatMap((chain) => chain.tokens)
+  const market = madeUpMarket(tokens)
+  const coinGecko = coinGeckoStandIn(market, now)
+  const defiLlama = defiLlamaStandIn(market, now)
+  const liFi = liFiStandIn(market, tokens, now)
+  const standIns = [acrossApi, coinGecko, defiLlama, liFi].map(({ answer }) => answer)
+  const providers = [secretsManager(secrets), ...standIns, relayerControl(relayer)]
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
     serve(request, response, providers).catch(() => response.writeHead(500).end())
   })
@@ -36,6 +53,9 @@ export async function startProviders(options: {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     acrossApi,
+    coinGecko,
+    defiLlama,
+    liFi,
     async stop() {
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeAllConnections()
@@ -51,19 +71,19 @@ async function serve(
 ): Promise<void> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk)
-  const { method = 'GET', headers } = request
+  const { method = 'GET' } = request
   const url = new URL(request.url ?? '/', 'http://localhost')
   const body = Buffer.concat(chunks).toString()
   for (const provider of providers) {
-    const reply = await provider({ method, url, headers, body })
+    const reply = await provider({ method, url, headers: request.headers, body })
     if (reply === undefined) continue
     if (reply === 'hang up') {
       request.socket.destroy()
       return
     }
-    const { status, contentType = 'application/json' } = reply
+    const { status, contentType = 'application/json', headers = {} } = reply
     const text = typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body)
-    response.writeHead(status, { 'content-type': contentType }).end(text)
+    response.writeHead(status, { ...headers, 'content-type': contentType }).end(text)
     return
   }
   response.writeHead(404).end()

@@ -17,6 +17,9 @@ const SETTLE_SECONDS = 20
 const FILL_SECONDS = 3
 const LOG_FILE = '.local/service.log'
 
+/** Prices, charts and lists of tokens from the real services, with `MARKETS=real`. */
+const REAL_MARKETS = process.env['MARKETS'] === 'real'
+
 const startedAt = Date.now()
 const stops: (() => Promise<unknown>)[] = []
 let stopping: Promise<void> | undefined
@@ -34,7 +37,7 @@ async function start(): Promise<void> {
   const chosen = await choosePort()
   await compileContracts({ onCompile: () => say('Compiling the local contracts, this once …') })
   say('Starting two chains with some months of a past, the tables and the providers …')
-  const backends = await startBackends({ blockSeconds: BLOCK_SECONDS, withPast: true })
+  const backends = await startBackends({ blockSeconds: BLOCK_SECONDS, withPast: true, realMarkets: REAL_MARKETS })
   stops.push(backends.stop)
 
   say('Registering two clients with their vaults …')
@@ -151,6 +154,8 @@ function introduce(baseUrl: string, apiKey: string, controlUrl: string): void {
 
   Two local chains: Base (8453) and Arbitrum (42161). Async vaults are settled every ${SETTLE_SECONDS} s.
   Transfers between them are filled after ${FILL_SECONDS} s; the relayer is told otherwise at ${controlUrl}
+
+  Prices ${REAL_MARKETS ? 'come from the real services.' : 'are made up; MARKETS=real npm start takes real ones.'}
 
   Try, in another terminal:
 

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout } from 'node:timers/promises'
 import * as z from 'zod'
 import { AppError } from '../errors.ts'
 import { logger } from '../logger.ts'
@@ -27,36 +27,33 @@ type Known<Questions extends Record<string, Question<unknown>>> = {
 /** A refresh takes no longer, and the others wait no longer for the first answer. */
 const LONGEST_REFRESH_MS = 10_000
 const LONGEST_WAIT_MS = 8_000
-const LOOK_EVERY_MS = 100
+/** That there is nothing, which an answer of null says, may change at any time. */
+const NOTHING_FRESH_SECONDS = 300
+/** Those who wait look soon, and then less and less often. */
+const FIRST_LOOK_MS = 25
+const LONGEST_LOOK_MS = 200
 /** An upstream that failed is left alone for so long, unless it says for how long itself. */
 const PAUSE_AFTER_FAILURE_SECONDS = 5
 
+type Dependencies = {
+  readonly table: CacheTable
+  /** Epoch milliseconds. */
+  readonly now: () => number
+  /** Resolves after so many milliseconds. */
+  readonly sleep?: (milliseconds: number) => Promise<unknown>
+}
+
 /**
  * The answers of upstreams, shared by all containers: each question is asked by one at a time, a stale answer stands in
- * while an upstream is down, and a failure is never kept as an answer. `now` is in epoch milliseconds.
+ * while an upstream is down, and a failure is never kept as an answer.
  */
-export function sharedCache({ table, now }: { readonly table: CacheTable; readonly now: () => number }) {
-  /** Asks the upstream and keeps what it says; what fails is told to those who wait, and thrown. */
-  async function refresh<T>({ kind, key }: Question<T>, ask: () => Promise<T>): Promise<Aged<T>> {
-    try {
-      const value = await ask()
-      return await put({ kind, key }, value)
-    } catch (error) {
-      const { code, headers } = error instanceof AppError ? error : new AppError('upstream_bad_answer')
-      const pause = Number(headers['retry-after'] ?? PAUSE_AFTER_FAILURE_SECONDS)
-      await table.giveUp(nameOf({ kind, key }), { code: failureCode(code), until: now() + pause * 1000 })
-      throw error
-    }
-  }
-
+export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
   async function put<T>({ kind, key }: Question<T>, value: T): Promise<Aged<T>> {
     const asOf = new Date(now())
-    const answer = {
-      json: z.json().parse(z.encode(kind.schema, value)),
-      asOf,
-      freshUntil: now() + kind.freshSeconds * 1000,
-    }
-    await table.put(nameOf({ kind, key }), answer, Math.ceil(now() / 1000) + kind.keepSeconds)
+    const freshSeconds = value === null ? Math.min(kind.freshSeconds, NOTHING_FRESH_SECONDS) : kind.freshSeconds
+    const freshUntil = now() + freshSeconds * 1000
+    const expiresAt = Math.ceil(now() / 1000) + kind.keepSeconds
+    await table.put(nameOf({ kind, key }), { json: z.encode(kind.schema, value), asOf, freshUntil }, expiresAt)
     return { value, asOf, isStale: false }
   }
 
@@ -68,7 +65,20 @@ export function sharedCache({ table, now }: { readonly table: CacheTable; readon
     return value.success ? { value: value.data, asOf: answer.asOf, isStale: answer.freshUntil <= now() } : undefined
   }
 
+  /** What a refresh gives; when it fails, those who wait are told, and it throws. */
+  async function tell<T>(name: string, refresh: () => Promise<T>): Promise<T> {
+    try {
+      return await refresh()
+    } catch (error) {
+      const { code, headers } = error instanceof AppError ? error : new AppError('upstream_bad_answer')
+      const seconds = Number(headers['retry-after'] ?? PAUSE_AFTER_FAILURE_SECONDS)
+      await table.giveUp(name, { code: failureCode(code), until: now() + seconds * 1000 })
+      throw error
+    }
+  }
+
   return {
+    /** Keeps this as the answer to the question, whatever was kept. */
     put,
 
     /** What is kept of these questions, at most 100, in one read; nothing is asked. */
@@ -84,19 +94,22 @@ export function sharedCache({ table, now }: { readonly table: CacheTable; readon
 
     /**
      * The answer to a question: the kept one while it is fresh, else the upstream's, else the kept one, stale. Of all
-     * who ask at once one asks the upstream. Throws the AppError of the failure where nothing is kept.
+     * who ask at once one asks the upstream. Throws the AppError of the failure where nothing is kept; what `ask` throws
+     * is a failure of an upstream, never an answer.
      */
     async through<T>(question: Question<T>, ask: () => Promise<T>): Promise<Aged<T>> {
       const name = nameOf(question)
       const giveUpAt = now() + LONGEST_WAIT_MS
-      for (;;) {
+      for (let pause = FIRST_LOOK_MS; ; pause = Math.min(pause * 2, LONGEST_LOOK_MS)) {
         const entry = await table.get(name)
         const kept = known(question, entry)
         if (kept && !kept.isStale) return kept
-        const failure = entry.failure && entry.failure.until > now() ? entry.failure : undefined
-        if (!failure && (await table.takeRefresh(name, { now: now(), until: now() + LONGEST_REFRESH_MS }))) {
+
+        const { answer: seen, failure } = entry
+        const hasFailed = failure !== undefined && failure.until > now()
+        if (!hasFailed && (await table.takeRefresh(name, { seen, now: now(), until: now() + LONGEST_REFRESH_MS }))) {
           try {
-            return await refresh(question, ask)
+            return await tell(name, async () => put(question, await ask()))
           } catch (error) {
             if (!kept || !(error instanceof AppError)) throw error
             logger.warn('stale answer', { kind: question.kind.name, code: error.code })
@@ -104,10 +117,10 @@ export function sharedCache({ table, now }: { readonly table: CacheTable; readon
           }
         }
         if (kept) return kept
-        if (failure) throw new AppError(failure.code, { cause: new Error('the refresh has just failed') })
+        if (hasFailed) throw failedBefore(failure, now())
         if (now() >= giveUpAt)
           throw new AppError('upstream_timeout', { cause: new Error('the refresh takes too long') })
-        await sleep(LOOK_EVERY_MS)
+        await sleep(pause)
       }
     },
   }
@@ -120,4 +133,12 @@ function nameOf({ kind, key }: Question<unknown>): string {
 
 function failureCode(code: string): FailureCode {
   return code === 'upstream_timeout' || code === 'upstream_unavailable' ? code : 'upstream_bad_answer'
+}
+
+/** The error for those who did not ask themselves: that an upstream is unavailable comes with the time to wait. */
+function failedBefore({ code, until }: NonNullable<Entry['failure']>, now: number): AppError {
+  return new AppError(code, {
+    cause: new Error('it has just failed'),
+    ...(code === 'upstream_unavailable' && { headers: { 'retry-after': Math.ceil((until - now) / 1000).toString() } }),
+  })
 }

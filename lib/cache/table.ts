@@ -14,7 +14,7 @@ const FailureCode = z.enum(['upstream_bad_answer', 'upstream_unavailable', 'upst
 export type FailureCode = z.output<typeof FailureCode>
 
 /** Any JSON, compressed: DynamoDB takes 400 KB an item. */
-const Compressed = z.codec(z.instanceof(Uint8Array), z.json(), {
+const Compressed = z.codec(z.instanceof(Uint8Array), z.unknown(), {
   decode: (bytes) => JSON.parse(gunzipSync(bytes).toString()),
   encode: (json) => gzipSync(JSON.stringify(json)),
 })
@@ -33,6 +33,8 @@ export type Entry = z.output<typeof Entry>
 const Item = Entry.extend({ pk: z.string() })
 
 const SORT_KEY = 'ANSWER'
+/** For how long a question without an answer is remembered. */
+const UNANSWERED_SECONDS = 3600
 
 /** The table of upstreams' answers, shared by all containers. */
 export function cacheTable(client: DynamoDBDocumentClient, tableName: string) {
@@ -66,21 +68,29 @@ export function cacheTable(client: DynamoDBDocumentClient, tableName: string) {
       await client.send(new PutCommand({ TableName: tableName, Item: { ...keyOf(key), ...item, expiresAt } }))
     },
 
-    /** Takes the right to refresh a key until then; false while somebody has it, or when a refresh has just failed or succeeded. */
-    takeRefresh(key: string, { now, until }: { now: number; until: number }): Promise<boolean> {
+    /**
+     * Takes the right to refresh a key until then; false while somebody has it, when a refresh has just failed, or when
+     * the answer is no longer the one that was `seen`.
+     */
+    takeRefresh(key: string, { seen, now, until }: { seen: Entry['answer']; now: number; until: number }) {
       return conditionHeld(
         client.send(
           new UpdateCommand({
             TableName: tableName,
             Key: keyOf(key),
             UpdateExpression:
-              'SET refreshingUntil = :until, expiresAt = if_not_exists(expiresAt, :expiry) REMOVE failure',
+              'SET refreshingUntil = :until, expiresAt = if_not_exists(expiresAt, :expiresAt) REMOVE failure',
             ConditionExpression:
               '(attribute_not_exists(refreshingUntil) OR refreshingUntil <= :now)' +
-              ' AND (attribute_not_exists(answer.freshUntil) OR answer.freshUntil <= :now)' +
-              ' AND (attribute_not_exists(failure.#until) OR failure.#until <= :now)',
+              ' AND (attribute_not_exists(failure.#until) OR failure.#until <= :now)' +
+              ` AND ${seen ? 'answer.asOf = :seen' : 'attribute_not_exists(answer)'}`,
             ExpressionAttributeNames: { '#until': 'until' },
-            ExpressionAttributeValues: { ':now': now, ':until': until, ':expiry': Math.ceil(until / 1000) + 3600 },
+            ExpressionAttributeValues: {
+              ':now': now,
+              ':until': until,
+              ':expiresAt': Math.ceil(until / 1000) + UNANSWERED_SECONDS,
+              ...(seen && { ':seen': z.encode(Timestamp, seen.asOf) }),
+            },
           }),
         ),
       )

@@ -17,4 +17,5 @@ export const Currency = z
 export type Currency = (typeof CURRENCIES)[number]
 
 /** What one US dollar is in a currency, now and a day ago, exactly as far as numbers go; the day before is undefined when unknown. */
-export type ExchangeRate = { readonly now: number; readonly dayAgo: number | undefined }
+export const ExchangeRate = z.object({ now: z.number().positive(), dayAgo: z.number().positive().optional() })
+export type ExchangeRate = z.output<typeof ExchangeRate>

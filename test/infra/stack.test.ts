@@ -119,6 +119,45 @@ const PERMISSIONS: Record<FunctionName, [action: string, resource: string][]> = 
     ['dynamodb:GetItem', 'depositstable'],
     ['secretsmanager:GetSecretValue', 'Config'],
   ],
+  'portfolio/token-chart-by-id': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:GetItem', 'cachetable'],
+    ['dynamodb:UpdateItem', 'cachetable'],
+    ['dynamodb:PutItem', 'cachetable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+  ],
+  'portfolio/token-chart-by-address': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:BatchGetItem', 'cachetable'],
+    ['dynamodb:GetItem', 'cachetable'],
+    ['dynamodb:UpdateItem', 'cachetable'],
+    ['dynamodb:PutItem', 'cachetable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+  ],
+  'markets/coins': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:BatchGetItem', 'cachetable'],
+  ],
+  'markets/top-gainers-losers': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:BatchGetItem', 'cachetable'],
+  ],
+  'markets/coin': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:BatchGetItem', 'cachetable'],
+    ['dynamodb:GetItem', 'cachetable'],
+    ['dynamodb:UpdateItem', 'cachetable'],
+    ['dynamodb:PutItem', 'cachetable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+  ],
+  'markets/search': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:BatchGetItem', 'cachetable'],
+    ['dynamodb:GetItem', 'cachetable'],
+    ['dynamodb:UpdateItem', 'cachetable'],
+    ['dynamodb:PutItem', 'cachetable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+  ],
   'system/health': [],
   'system/openapi': [],
   'system/unknown-route': [],
@@ -132,6 +171,18 @@ const PERMISSIONS: Record<FunctionName, [action: string, resource: string][]> = 
     ['secretsmanager:GetSecretValue', 'Config'],
     ['sqs:SendMessage', 'DeadLetters'],
   ],
+  'jobs/refresh-tokens': [
+    ['dynamodb:BatchGetItem', 'cachetable'],
+    ['dynamodb:PutItem', 'cachetable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+    ['sqs:SendMessage', 'DeadLetters'],
+  ],
+  'jobs/refresh-market': [
+    ['dynamodb:BatchGetItem', 'cachetable'],
+    ['dynamodb:PutItem', 'cachetable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+    ['sqs:SendMessage', 'DeadLetters'],
+  ],
 }
 
 /** What each variable that a contract can ask for holds. */
@@ -139,12 +190,16 @@ const VALUES: Record<string, unknown> = {
   CLIENTS_TABLE: 'clientstable',
   DEPOSITS_TABLE: 'depositstable',
   USERS_TABLE: 'userstable',
+  CACHE_TABLE: 'cachetable',
   CONFIG_SECRET: 'Config',
   IDENTITY_SECRET: 'Identity',
   RELYING_PARTY: expect.stringMatching(/^{"id":"/),
   RATE_LIMITS: expect.stringMatching(/^{"perAddress":/),
   SERVICE_VERSION: '1.2.3',
 }
+
+/** How AWS writes that something happens every so many minutes. */
+const RATES: Record<number, string> = { 1: 'rate(1 minute)', 5: 'rate(5 minutes)', 60: 'rate(1 hour)' }
 
 /** What an access log may hold: nothing that a caller sent but the route and the method in it. */
 const LOGGED = [
@@ -250,7 +305,7 @@ describe.each(STAGES)('%s', (stage) => {
       MemorySize: isJob ? 512 : 1769,
       Role: `${id}Role`,
       Runtime: 'nodejs24.x',
-      Timeout: isJob ? contract.everyMinutes * 60 - 10 : 10,
+      Timeout: isJob ? Math.min(contract.everyMinutes * 60 - 10, 900) : 10,
       TracingConfig: { Mode: 'Active' },
     })
     expect(resources[`${id}Logs`]).toEqual({
@@ -375,7 +430,7 @@ describe.each(STAGES)('%s', (stage) => {
       AllowOrigins: environment.corsOrigins,
       AllowMethods: [...methods],
       AllowHeaders: ['content-type', 'x-join-key', 'authorization', 'platform'],
-      ExposeHeaders: ['x-request-id', 'retry-after'],
+      ExposeHeaders: ['x-request-id', 'retry-after', 'age', 'x-stale'],
       AllowCredentials: false,
       MaxAge: 7200,
     })
@@ -411,7 +466,7 @@ describe.each(STAGES)('%s', (stage) => {
           ruleOf(name, run),
           {
             Description: summary,
-            ScheduleExpression: everyMinutes === 1 ? 'rate(1 minute)' : `rate(${everyMinutes} minutes)`,
+            ScheduleExpression: RATES[everyMinutes],
             State: 'ENABLED',
             Targets: [
               {
@@ -464,7 +519,8 @@ describe.each(STAGES)('%s', (stage) => {
     })
   })
 
-  test.each(JOBS)('%s alarms when what it keeps falls behind, for each of its runs', (name, { impact, runs }) => {
+  test.each(JOBS)('%s alarms when what it keeps falls behind, for each of its runs', (name, contract) => {
+    const { impact, runs, everyMinutes } = contract
     const watched = runs.map((run) => ({
       ...{ Namespace: 'Vaultline', MetricName: 'lagSeconds', Statistic: 'Maximum' },
       Dimensions: expect.arrayContaining(
@@ -473,7 +529,9 @@ describe.each(STAGES)('%s', (stage) => {
           Value: `${value}`,
         })),
       ),
-      ...{ Threshold: 900, EvaluationPeriods: 3, AlarmDescription: impact, AlarmActions: ['AlarmsTopic'] },
+      Threshold: everyMinutes <= 5 ? 900 : everyMinutes * 180,
+      Period: everyMinutes === 1 ? 300 : everyMinutes * 120,
+      ...{ EvaluationPeriods: 3, AlarmDescription: impact, AlarmActions: ['AlarmsTopic'] },
     }))
     const alarms = Object.entries(ofType('AWS::CloudWatch::Alarm')).filter(
       ([id, { MetricName }]) => MetricName === 'lagSeconds' && id.includes(name.replaceAll(/\W/g, '')),

@@ -7,13 +7,10 @@ import type { LocalChain } from '../chains.ts'
 import type { LocalToken } from '../deploy.ts'
 import type { Relayer } from '../relayer.ts'
 import { answerDepositStatus } from './deposit-status.ts'
-import type { Provider, ProviderReply, ProviderRequest } from './provider.ts'
+import type { Provider, ProviderReply, ProviderRequest, Rewrite } from './provider.ts'
 
 /** A chain that the local bridge goes to, and what it takes there: tokens of one symbol are one asset. */
 export type BridgedChain = LocalChain & { readonly tokens: readonly LocalToken[] }
-
-type Answer = ProviderReply | 'hang up'
-type Rewrite = (reply: ProviderReply, request: ProviderRequest) => Answer | Promise<Answer>
 
 /** The local stand-in for the bridge's REST API; what it quotes is made up, and its ids say so. */
 export type AcrossApi = {

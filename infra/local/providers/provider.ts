@@ -13,7 +13,14 @@ export type ProviderReply = {
   readonly status: number
   readonly body: unknown
   readonly contentType?: string
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** A stand-in for a service outside; undefined for requests that are not for it. */
 export type Provider = (request: ProviderRequest) => Promise<ProviderReply | 'hang up' | undefined>
+
+/** What becomes of a provider's answer before it leaves. */
+export type Rewrite = (
+  reply: ProviderReply,
+  request: ProviderRequest,
+) => ProviderReply | 'hang up' | Promise<ProviderReply | 'hang up'>

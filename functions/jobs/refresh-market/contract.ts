@@ -1,0 +1,22 @@
+import * as z from 'zod'
+import type { JobContract } from '../../../lib/lambda/contract.ts'
+import { CacheEnv, ChainsEnv } from '../../../lib/lambda/env.ts'
+
+export const contract = {
+  summary: 'Keeps the market, the rates of all currencies and the prices of all supported tokens.',
+  env: z.object({ ...CacheEnv.shape, ...ChainsEnv.shape }),
+  event: z.object({}),
+  report: z.object({
+    coins: z.number().int().nullable().describe('Of the new market; null where it stays as it was'),
+    currencies: z.number().int().nullable().describe('With new rates; null where they stay as they were'),
+    prices: z.number().int().describe('Tokens with a new price'),
+    olderPrices: z.number().int().describe('Tokens that keep an older price, because no source tells one'),
+    doubted: z.number().int().describe('Tokens that keep an older price, because only one source tells a jump'),
+    failures: z.array(z.string()).describe('What could not be refreshed, or not wholly'),
+    lagSeconds: z.number().int().describe('How far the oldest of what could not be refreshed is behind'),
+  }),
+  metrics: { lagSeconds: 'Seconds', prices: 'Count', doubted: 'Count' },
+  everyMinutes: 5,
+  runs: [{}],
+  impact: 'Prices, market data and the values of balances grow old; after a day they are unknown.',
+} as const satisfies JobContract

@@ -1,0 +1,20 @@
+import * as z from 'zod'
+import type { JobContract } from '../../../lib/lambda/contract.ts'
+import { CacheEnv, ChainsEnv } from '../../../lib/lambda/env.ts'
+
+export const contract = {
+  summary: 'Keeps the lists of the tokens that are supported on each chain.',
+  env: z.object({ ...CacheEnv.shape, ...ChainsEnv.shape }),
+  event: z.object({}),
+  report: z.object({
+    tokens: z.number().int().describe('On the chains whose list is new'),
+    withId: z.number().int().describe('Those that CoinGecko knows'),
+    areIdsNew: z.boolean().describe("Whether CoinGecko's ids are new, or those known before"),
+    keptChains: z.array(z.string()).describe('The chains that keep the list they had'),
+    lagSeconds: z.number().int().describe('The age of the oldest list'),
+  }),
+  metrics: { lagSeconds: 'Seconds' },
+  everyMinutes: 60,
+  runs: [{}],
+  impact: 'New tokens are not supported yet, and lists grow old.',
+} as const satisfies JobContract

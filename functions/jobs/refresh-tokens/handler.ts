@@ -1,0 +1,13 @@
+import { readConfig } from '../../../lib/lambda/config.ts'
+import { job } from '../../../lib/lambda/job.ts'
+import { cacheOf, sourcesOf } from '../../../lib/lambda/markets.ts'
+import { refreshTokens } from '../../../lib/markets/refresh-tokens.ts'
+import { contract } from './contract.ts'
+
+/** Both lists are megabytes, and nobody waits for them. */
+const DEADLINE_MS = 30_000
+
+export const handler = job(contract, async (env) => {
+  const sources = sourcesOf(await readConfig(env), { deadlineMs: DEADLINE_MS })
+  return () => refreshTokens({ ...sources, cache: cacheOf(env), now: Date.now })
+})

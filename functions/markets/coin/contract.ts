@@ -1,0 +1,47 @@
+import * as z from 'zod'
+import { Timestamp } from '../../../lib/codecs.ts'
+import type { EndpointContract } from '../../../lib/lambda/contract.ts'
+import { CacheEnv, ChainsEnv, ClientsEnv } from '../../../lib/lambda/env.ts'
+import { CoinId } from '../../../lib/markets/coin.ts'
+import { CURRENCIES, Currency } from '../../../lib/markets/currency.ts'
+
+const Figure = z.number().nullable()
+
+export const contract = {
+  method: 'GET',
+  path: '/portfolio-indexor/markets/coins/{id}',
+  summary: 'Tells the price of a coin, with its market cap, volume and market data.',
+  tag: 'Markets',
+  caller: 'client',
+  env: z.object({ ...ClientsEnv.shape, ...CacheEnv.shape, ...ChainsEnv.shape }),
+  request: { path: z.object({ id: CoinId }), query: z.object({ currency: Currency.default('usd') }) },
+  invalid: { id: 'coin_not_found', currency: 'unsupported_currency' },
+  response: z.object({
+    id: z.string(),
+    symbol: z.string(),
+    name: z.string(),
+    image: z.string().describe('May be empty'),
+    current_price: z.number(),
+    market_cap: Figure,
+    market_cap_rank: z.number().int().nullable(),
+    total_volume: Figure,
+    high_24h: Figure,
+    low_24h: Figure,
+    price_change_24h: Figure,
+    price_change_percentage_24h: Figure,
+    circulating_supply: Figure,
+    total_supply: Figure,
+    max_supply: Figure,
+    ath: Figure.describe('The highest price ever'),
+    atl: Figure.describe('The lowest price ever'),
+    last_updated: Timestamp,
+    currency: z.enum(CURRENCIES).describe('Additive'),
+    platforms: z
+      .record(z.string(), z.string())
+      .describe("Where the coin is a supported token: its contract by CoinGecko's platform. Additive"),
+  }),
+  errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],
+  cacheControl: 'public, max-age=60',
+  aged: true,
+  impact: 'Users cannot see the price of a coin.',
+} as const satisfies EndpointContract

@@ -1,0 +1,43 @@
+import * as z from 'zod'
+import type { EndpointContract } from '../../../lib/lambda/contract.ts'
+import { CacheEnv, ChainsEnv, ClientsEnv } from '../../../lib/lambda/env.ts'
+import { Currency } from '../../../lib/markets/currency.ts'
+
+/** What a person would count as characters, not the units of UTF-16. */
+const Search = z
+  .string()
+  .trim()
+  .refine((text) => [...text].length >= 3, 'must have at least 3 characters')
+  .refine((text) => [...text].length <= 100, 'must have at most 100 characters')
+  .meta({ description: 'A part of the name or of the symbol of a coin: 3 to 100 characters' })
+
+export const contract = {
+  method: 'POST',
+  path: '/portfolio-indexor/markets/coins/search',
+  summary: 'Finds coins by name or symbol, the largest first, with their prices.',
+  tag: 'Markets',
+  caller: 'client',
+  env: z.object({ ...ClientsEnv.shape, ...CacheEnv.shape, ...ChainsEnv.shape }),
+  request: {
+    query: z.object({ currency: Currency.default('usd') }),
+    body: z.strictObject({ search: Search }),
+  },
+  invalid: { currency: 'unsupported_currency', search: 'invalid_search' },
+  response: z.array(
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      symbol: z.string(),
+      api_symbol: z.string(),
+      market_cap_rank: z.number().int().nullable(),
+      thumb: z.string().describe('A small picture; may be empty'),
+      large: z.string().describe('A large picture; may be empty'),
+      current_price: z.number().nullable().describe('Null when unknown. Additive'),
+      price_change_percentage_24h: z.number().nullable().describe('Null when unknown. Additive'),
+    }),
+  ),
+  errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],
+  cacheControl: 'no-store',
+  aged: true,
+  impact: 'Users cannot search for coins.',
+} as const satisfies EndpointContract

@@ -1,0 +1,37 @@
+import * as z from 'zod'
+import type { EndpointContract } from '../../../lib/lambda/contract.ts'
+import { CacheEnv, ClientsEnv } from '../../../lib/lambda/env.ts'
+import { Currency } from '../../../lib/markets/currency.ts'
+
+const Mover = z
+  .looseObject({
+    id: z.string(),
+    symbol: z.string(),
+    name: z.string(),
+    image: z.string().describe('May be empty'),
+    market_cap_rank: z.number().int().nullable(),
+    current_price: z.number().describe('The same as `<currency>`. Additive'),
+    price_change_percentage_24h: z.number().describe('The same as `<currency>_24h_change`. Additive'),
+  })
+  .describe(
+    'Besides, in the names with the currency in lower case, such as `usd`: `usd` (the price), `usd_24h_vol` (what was traded) and `usd_24h_change` (percent)',
+  )
+
+export const contract = {
+  method: 'GET',
+  path: '/portfolio-indexor/markets/top_gainers_losers',
+  summary: 'Names the coins with the largest gain and loss in the last 24 hours, of the 1,000 largest.',
+  tag: 'Markets',
+  caller: 'client',
+  env: z.object({ ...ClientsEnv.shape, ...CacheEnv.shape }),
+  request: { query: z.object({ currency: Currency.default('usd') }) },
+  invalid: { currency: 'unsupported_currency' },
+  response: z.object({
+    top_gainers: z.array(Mover).describe('At most 30, the largest gain first'),
+    top_losers: z.array(Mover).describe('At most 30, the largest loss first'),
+  }),
+  errors: ['upstream_unavailable'],
+  cacheControl: 'public, max-age=60',
+  aged: true,
+  impact: 'Users cannot see which coins gained and lost most.',
+} as const satisfies EndpointContract

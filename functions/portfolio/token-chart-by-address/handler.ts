@@ -1,0 +1,21 @@
+import { apiKey } from '../../../lib/lambda/api-key.ts'
+import { readConfig } from '../../../lib/lambda/config.ts'
+import type { Reply, Request } from '../../../lib/lambda/contract.ts'
+import { endpoint } from '../../../lib/lambda/endpoint.ts'
+import { cacheOf, sourcesOf } from '../../../lib/lambda/markets.ts'
+import { chartByAddress } from '../../../lib/markets/charts.ts'
+import { chartView } from '../../../lib/markets/views.ts'
+import { contract } from './contract.ts'
+
+type Dependencies = Parameters<typeof chartByAddress>[0]
+
+const tokenChartByAddress =
+  (dependencies: Dependencies) =>
+  async ({ path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> =>
+    chartView(await chartByAddress(dependencies, path.network, path.address, query), query)
+
+export const handler = endpoint(
+  contract,
+  async (env) => tokenChartByAddress({ ...sourcesOf(await readConfig(env)), cache: cacheOf(env), now: Date.now }),
+  apiKey,
+)

@@ -1,0 +1,21 @@
+import * as z from 'zod'
+import type { EndpointContract } from '../../../lib/lambda/contract.ts'
+import { CacheEnv, ChainsEnv, ClientsEnv } from '../../../lib/lambda/env.ts'
+import { CoinId } from '../../../lib/markets/coin.ts'
+import { ChartQuery, ChartView } from '../../../lib/markets/views.ts'
+
+export const contract = {
+  method: 'GET',
+  path: '/portfolio-indexor/token/id/{id}',
+  summary: "Tells the prices of a token over time, by CoinGecko's id.",
+  tag: 'Portfolio',
+  caller: 'client',
+  env: z.object({ ...ClientsEnv.shape, ...CacheEnv.shape, ...ChainsEnv.shape }),
+  request: { path: z.object({ id: CoinId }), query: ChartQuery },
+  invalid: { id: 'token_not_found', currency: 'unsupported_currency', days: 'invalid_days' },
+  response: ChartView,
+  errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],
+  cacheControl: 'public, max-age=60',
+  aged: true,
+  impact: 'Users cannot see price charts.',
+} as const satisfies EndpointContract

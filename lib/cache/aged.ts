@@ -1,0 +1,15 @@
+import type { Aged, Kind } from './cache.ts'
+
+/** A value that is made of answers: as old as the oldest of them, and stale when one of them is stale or missing. */
+export function madeOf<T>(value: T, parts: readonly (Aged<unknown> | undefined)[], now: number): Aged<T> {
+  return {
+    value,
+    asOf: new Date(Math.min(now, ...parts.flatMap((part) => (part ? [part.asOf.getTime()] : [])))),
+    isStale: parts.some((part) => part === undefined || part.isStale),
+  }
+}
+
+/** Whether an answer has been past its time for so long that it is not just being refreshed: its source is down. */
+export function isOverdue({ asOf }: Aged<unknown>, { freshSeconds }: Kind<unknown>, now: number): boolean {
+  return now - asOf.getTime() > 2 * freshSeconds * 1000
+}

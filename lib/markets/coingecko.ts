@@ -1,0 +1,305 @@
+import * as z from 'zod'
+import { CHAINS } from '../chain/registry.ts'
+import { AppError } from '../errors.ts'
+import { parseAnswer, type Upstream, type UpstreamAnswer } from '../upstream.ts'
+import type { Chart, CoinQuote, FoundCoin, MarketCoin } from './coin.ts'
+import { CURRENCIES, type Currency, type ExchangeRate } from './currency.ts'
+import { type Decimal, decimal, minus, over, times, toNumber } from './decimal.ts'
+
+/** A coin by CoinGecko's id, or a token by CoinGecko's platform and its address there. */
+export type ChartedCoin = { readonly id: string } | { readonly platform: string; readonly address: string }
+
+const MARKET_PAGE_SIZE = 250
+/** What an account without a paid plan may look back (https://docs.coingecko.com/docs/errors-and-rate-limits). */
+const PUBLIC_RANGE_DAYS = 365
+const RANGE_EXCEEDED = 10012
+/** No key, a plan that does not have it, a key of the other host. */
+const REFUSALS = [10002, 10005, 10010, 10011]
+/**
+ * So many points of each of the three series, with all of CoinGecko's digits, are 240 KB when compressed; daily points
+ * since 2013 are 5,000 in 2026.
+ */
+const MOST_POINTS = 6_000
+
+const Name = z.string().min(1)
+const Picture = z.url({ protocol: /^https?$/ }).catch('')
+/** What is null, absent, negative or no number is unknown. */
+const Figure = z.number().nonnegative().nullable().catch(null)
+/** CoinGecko writes 0 for a supply that it does not know, and for the capitalisation that follows from it. */
+const Supply = z.number().positive().nullable().catch(null)
+const Rank = z.number().int().positive().nullable().catch(null)
+const AnyNumber = z.number().nullable().catch(null)
+const Change = z.number().gt(-100).nullable().catch(null)
+
+const MarketRow = z.object({
+  id: Name,
+  symbol: Name,
+  name: Name,
+  image: Picture,
+  market_cap_rank: Rank,
+  current_price: Figure,
+  market_cap: Supply,
+  total_volume: Figure,
+  price_change_percentage_24h: Change,
+})
+
+const QuoteRow = MarketRow.extend({
+  high_24h: Figure,
+  low_24h: Figure,
+  price_change_24h: AnyNumber,
+  circulating_supply: Supply,
+  total_supply: Supply,
+  max_supply: Supply,
+  ath: Figure,
+  atl: Figure,
+  last_updated: z.iso
+    .datetime({ offset: true })
+    .transform((text) => Date.parse(text))
+    .nullable()
+    .catch(null),
+})
+
+const FoundRow = z.object({
+  id: Name,
+  symbol: Name,
+  name: Name,
+  api_symbol: z.string().catch(''),
+  market_cap_rank: Rank,
+  thumb: Picture,
+  large: Picture,
+})
+
+const ListRow = z.object({ id: Name, platforms: z.record(z.string(), z.unknown()).catch({}) })
+
+const Rows = z.array(z.unknown())
+const MarketChart = z.object({ prices: Rows, market_caps: Rows, total_volumes: Rows })
+const Point = z.tuple([z.number().int().nonnegative(), z.number().nonnegative()])
+type Point = z.output<typeof Point>
+const MarketCapPoint = z.tuple([z.number().int().nonnegative(), z.number().positive()])
+
+/** The three forms of an error: `{error: "…"}`, `{status: {error_code}}` and `{error: {status: {error_code}}}`. */
+const Status = z.object({ status: z.object({ error_code: z.number() }) }).transform(({ status }) => status.error_code)
+const Refusal = z.union([
+  Status,
+  z.object({ error: Status }).transform(({ error }) => error),
+  z.object({ error: z.string() }).transform(({ error }) => error),
+])
+
+/**
+ * CoinGecko (https://docs.coingecko.com). Every call throws AppError `upstream_*`: `upstream_unavailable` also where
+ * CoinGecko does not take our key or its plan. A number that is no number, or negative, is unknown.
+ */
+export function coinGecko(ask: Upstream) {
+  return {
+    /** One page of the market, counted from 1: 250 coins by market capitalisation, in US dollars. */
+    async fetchMarketPage(page: number): Promise<MarketCoin[]> {
+      const answer = await ask({
+        path: '/coins/markets',
+        query: {
+          vs_currency: 'usd',
+          order: 'market_cap_desc',
+          per_page: MARKET_PAGE_SIZE.toString(),
+          page: page.toString(),
+          price_change_percentage: '24h',
+        },
+      })
+      return rowsOf(MarketRow, read(Rows, answer)).map(toMarketCoin)
+    },
+
+    /** These coins, at most 250, in this currency; those that are unknown or have no price are left out. */
+    async fetchCoins(ids: readonly string[], currency: Currency): Promise<CoinQuote[]> {
+      if (ids.length === 0) return []
+      const answer = await ask({
+        path: '/coins/markets',
+        query: { ids: ids.join(','), vs_currency: currency, per_page: MARKET_PAGE_SIZE.toString() },
+      })
+      return rowsOf(QuoteRow, read(Rows, answer)).flatMap((row) => (ids.includes(row.id) ? toCoinQuotes(row) : []))
+    },
+
+    /**
+     * The prices of a coin over so many days, and how many days they are: 365 where the account may not look back
+     * further. Null for a coin that CoinGecko does not know, or of which it has no price in that time.
+     */
+    async fetchChart(
+      coin: ChartedCoin,
+      currency: Currency,
+      days: number | 'max',
+    ): Promise<{ chart: Chart; days: number | 'max' } | null> {
+      const path = pathOf(coin)
+      if (path === undefined) return null
+      const askFor = (days: number | 'max') =>
+        ask({ path: `${path}/market_chart`, query: { vs_currency: currency, days: days.toString() } })
+      let [answer, told] = [await askFor(days), days]
+      const canBeShorter = days === 'max' || days > PUBLIC_RANGE_DAYS
+      if (canBeShorter && refusalOf(answer) === RANGE_EXCEEDED) {
+        told = PUBLIC_RANGE_DAYS
+        answer = await askFor(told)
+      }
+      if (isUnknownCoin(answer)) return null
+      const { prices: rows, market_caps, total_volumes } = read(MarketChart, answer)
+      const prices = points(rowsOf(Point, rows))
+      if (prices.length === 0) return null
+      const marketCaps = points(usable(MarketCapPoint, market_caps))
+      return { chart: { prices, marketCaps, volumes: points(usable(Point, total_volumes)) }, days: told }
+    },
+
+    /** The coins that a text finds by name or symbol, the largest first. */
+    async searchCoins(text: string): Promise<FoundCoin[]> {
+      const answer = await ask({ path: '/search', query: { query: text } })
+      return rowsOf(FoundRow, read(z.object({ coins: Rows }), answer).coins).map(
+        ({ api_symbol, market_cap_rank, ...coin }) => ({ ...coin, apiSymbol: api_symbol, rank: market_cap_rank }),
+      )
+    },
+
+    /** What a US dollar is in every currency, now and a day ago, from bitcoin's prices; currencies without one are left out. */
+    async fetchRates(): Promise<Partial<Record<Currency, ExchangeRate>>> {
+      const answer = await ask({
+        path: '/simple/price',
+        query: { ids: 'bitcoin', vs_currencies: CURRENCIES.join(','), include_24hr_change: 'true' },
+      })
+      const { bitcoin } = read(z.object({ bitcoin: z.record(z.string(), z.unknown()) }), answer)
+      const dollars = bitcoinIn(bitcoin, 'usd')
+      if (!dollars) throw badAnswer('no price of bitcoin in dollars')
+      const rates = CURRENCIES.flatMap((currency) => {
+        const price = bitcoinIn(bitcoin, currency)
+        return price ? [[currency, rateOf(price, dollars)] as const] : []
+      })
+      return { ...Object.fromEntries(rates), usd: { now: 1, dayAgo: 1 } }
+    },
+
+    /**
+     * CoinGecko's ids by `<platform>:<address>` for the platforms of our chains, EVM addresses in lower case. A contract
+     * that two coins claim is left out. The answer has several megabytes.
+     */
+    async fetchCoinIds(): Promise<Map<string, string>> {
+      const answer = await ask({ path: '/coins/list', query: { include_platform: 'true' } })
+      const ids = new Map<string, string | 'claimed twice'>()
+      for (const { id, platforms } of rowsOf(ListRow, read(Rows, answer))) {
+        for (const { kind, coinGeckoPlatform } of CHAINS) {
+          const address = platforms[coinGeckoPlatform]
+          if (typeof address !== 'string' || address === '') continue
+          const key = `${coinGeckoPlatform}:${kind === 'evm' ? address.toLowerCase() : address}`
+          ids.set(key, ids.has(key) ? 'claimed twice' : id)
+        }
+      }
+      return new Map([...ids].filter(([, id]) => id !== 'claimed twice'))
+    },
+  }
+}
+export type CoinGecko = ReturnType<typeof coinGecko>
+
+function toMarketCoin(row: z.output<typeof MarketRow>): MarketCoin {
+  const { id, symbol, name, image } = row
+  return {
+    id,
+    symbol,
+    name,
+    image,
+    rank: row.market_cap_rank,
+    price: row.current_price,
+    marketCap: row.market_cap,
+    volume: row.total_volume,
+    change24h: row.price_change_percentage_24h,
+  }
+}
+
+/** The coin of a row, or nothing where its price or the moment of it is unknown. */
+function toCoinQuotes(row: z.output<typeof QuoteRow>): CoinQuote[] {
+  const { price, ...coin } = toMarketCoin(row)
+  const { last_updated: updatedAt } = row
+  if (price === null || updatedAt === null) return []
+  return [
+    {
+      ...coin,
+      price,
+      updatedAt,
+      high24h: row.high_24h,
+      low24h: row.low_24h,
+      priceChange24h: row.price_change_24h,
+      circulatingSupply: row.circulating_supply,
+      totalSupply: row.total_supply,
+      maxSupply: row.max_supply,
+      allTimeHigh: row.ath,
+      allTimeLow: row.atl,
+    },
+  ]
+}
+
+/** The rows of a list that are of this form; throws when there are rows and none is. */
+function rowsOf<Schema extends z.ZodType>(schema: Schema, rows: readonly unknown[]): z.output<Schema>[] {
+  const found = usable(schema, rows)
+  if (rows.length > 0 && found.length === 0) throw badAnswer('no usable row')
+  return found
+}
+
+function usable<Schema extends z.ZodType>(schema: Schema, rows: readonly unknown[]): z.output<Schema>[] {
+  return rows.flatMap((row) => {
+    const parsed = schema.safeParse(row)
+    return parsed.success ? [parsed.data] : []
+  })
+}
+
+/** The points in the order of time, one a moment, thinned out where they are too many; the last one stays. */
+function points(found: readonly Point[]): Point[] {
+  const all = [...new Map(found)].sort(([left], [right]) => left - right)
+  const step = Math.ceil(all.length / MOST_POINTS)
+  return all.filter((_, index) => (all.length - 1 - index) % step === 0)
+}
+
+type BitcoinPrice = { readonly now: Decimal; readonly dayAgo: Decimal | undefined }
+
+function bitcoinIn(prices: Readonly<Record<string, unknown>>, currency: Currency): BitcoinPrice | undefined {
+  const price = z.number().positive().safeParse(prices[currency]).data
+  if (price === undefined) return undefined
+  const change = z.number().gt(-100).safeParse(prices[`${currency}_24h_change`]).data
+  const now = decimal(price)
+  const hundred = decimal(100)
+  return {
+    now,
+    dayAgo: change === undefined ? undefined : over(times(now, hundred), minus(hundred, decimal(-change))),
+  }
+}
+
+function rateOf(price: BitcoinPrice, dollars: BitcoinPrice): ExchangeRate {
+  return {
+    now: toNumber(over(price.now, dollars.now)),
+    dayAgo: price.dayAgo && dollars.dayAgo && toNumber(over(price.dayAgo, dollars.dayAgo)),
+  }
+}
+
+/** The path of a coin, EVM addresses in lower case; undefined for what cannot stand in a path. */
+function pathOf(coin: ChartedCoin): string | undefined {
+  const parts =
+    'id' in coin
+      ? [coin.id]
+      : [coin.platform, 'contract', /^0x/i.test(coin.address) ? coin.address.toLowerCase() : coin.address]
+  if (parts.some((part) => /^\.{0,2}$/.test(part))) return undefined
+  return ['/coins', ...parts.map(encodeURIComponent)].join('/')
+}
+
+function read<Schema extends z.ZodType>(schema: Schema, answer: UpstreamAnswer): z.output<Schema> {
+  const { status } = answer
+  const refusal = refusalOf(answer)
+  if (status === 401 || status === 403 || REFUSALS.some((code) => code === refusal)) {
+    const cause = new Error(`CoinGecko refuses us: HTTP status ${status}, error code ${refusal ?? 'none'}`)
+    throw new AppError('upstream_unavailable', { cause })
+  }
+  return parseAnswer(schema, answer)
+}
+
+/** CoinGecko's error code, or its text where there is none; undefined for a success and for another's words. */
+function refusalOf({ status, body }: UpstreamAnswer): number | string | undefined {
+  return status < 400 ? undefined : Refusal.safeParse(body).data
+}
+
+/** Whether CoinGecko says that there is no such coin; a 404 in another's words is a wrong host. */
+function isUnknownCoin(answer: UpstreamAnswer): boolean {
+  const refusal = refusalOf(answer)
+  const { status } = answer
+  if (status === 404) return refusal !== undefined
+  return (status === 400 || status === 422) && typeof refusal === 'string' && /not found|not find/i.test(refusal)
+}
+
+function badAnswer(what: string): AppError {
+  return new AppError('upstream_bad_answer', { cause: new Error(`CoinGecko: ${what}`) })
+}

@@ -1,0 +1,131 @@
+import * as z from 'zod'
+import { isOverdue, madeOf } from '../cache/aged.ts'
+import type { Aged, Kind, SharedCache } from '../cache/cache.ts'
+import { CHAINS } from '../chain/registry.ts'
+import { AppError } from '../errors.ts'
+import { CoinQuote, type ListedToken, type MarketCoin } from './coin.ts'
+import type { CoinGecko } from './coingecko.ts'
+import { conversionInto } from './convert.ts'
+import type { Currency } from './currency.ts'
+import type { DefiLlama } from './defillama.ts'
+import { ALL_TOKENS, MARKET, RATES } from './kept.ts'
+import { outcomeOf, valueIn } from './outcome.ts'
+import { supportedTokens } from './tokens.ts'
+
+type Dependencies = {
+  readonly cache: Pick<SharedCache, 'get' | 'through'>
+  readonly coinGecko: Pick<CoinGecko, 'fetchCoins'>
+  readonly defiLlama: Pick<DefiLlama, 'fetchPrices'>
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}
+
+/** A coin in one currency, and where it is a supported token: its address by CoinGecko's platform. */
+const Coin = CoinQuote.extend({ platforms: z.record(z.string(), z.string()) })
+export type Coin = z.output<typeof Coin>
+
+const COIN: Kind<Coin | null> = {
+  name: 'coin',
+  schema: Coin.nullable(),
+  freshSeconds: 60,
+  keepSeconds: 24 * 3600,
+}
+const DollarPrice = z.object({ price: z.number().nonnegative(), at: z.number().int() })
+const DOLLAR_PRICE: Kind<z.output<typeof DollarPrice> | null> = {
+  name: 'dollar-price',
+  schema: DollarPrice.nullable(),
+  freshSeconds: 60,
+  keepSeconds: 3600,
+}
+
+/**
+ * A coin by CoinGecko's id: as CoinGecko tells it, or, while CoinGecko fails, as the market that is kept does, with
+ * DefiLlama's price where the market is too old. Throws `coin_not_found` or `upstream_*`.
+ */
+export async function coinById(dependencies: Dependencies, id: string, currency: Currency): Promise<Aged<Coin>> {
+  const { cache, coinGecko, now } = dependencies
+  const asked = await outcomeOf(
+    cache.through({ kind: COIN, key: `${id}#${currency}` }, async () => {
+      const [[quote], kept] = await Promise.all([coinGecko.fetchCoins([id], currency), cache.get(ALL_TOKENS)])
+      return quote ? { ...quote, platforms: platformsOf(id, kept) } : null
+    }),
+  )
+  if ('value' in asked && !isOverdue(asked.value, COIN, now())) return found(asked.value)
+
+  const substitute = await outcomeOf(substituteFor(dependencies, id, currency))
+  if ('error' in substitute) return found(valueIn(asked))
+  const isNewer = !('value' in asked) || !asked.value.value || asked.value.asOf < substitute.value.asOf
+  return isNewer ? substitute.value : found(asked.value)
+}
+
+/** A coin as the kept market has it. Throws `upstream_unavailable` for a coin, or a currency, that is not there. */
+async function substituteFor(
+  { cache, defiLlama, now }: Dependencies,
+  id: string,
+  currency: Currency,
+): Promise<Aged<Coin>> {
+  const { market, rates, ...tokens } = await cache.get({ market: MARKET, rates: RATES, ...ALL_TOKENS })
+  const listed = market?.value.find((coin) => coin.id === id)
+  if (!market || !listed) throw unavailable('the coin is not in the market that is kept')
+
+  const conversion = conversionInto(currency, rates)
+  const asCoin = (coin: MarketCoin, at: Date, part: Aged<unknown>) => {
+    const price = conversion.amount(coin.price)
+    if (price === null) throw unavailable('the market that is kept has no price of the coin')
+    const quote: Coin = {
+      ...coin,
+      ...UNKNOWN,
+      price,
+      marketCap: conversion.amount(coin.marketCap),
+      volume: conversion.amount(coin.volume),
+      change24h: conversion.change(coin.change24h),
+      updatedAt: at.getTime(),
+      platforms: platformsOf(id, tokens),
+    }
+    return madeOf(quote, [part, ...conversion.parts], now())
+  }
+  if (!market.isStale && listed.price !== null) return asCoin(listed, market.asOf, market)
+
+  const dollars = await outcomeOf(
+    cache.through({ kind: DOLLAR_PRICE, key: id }, async () => {
+      const coin = `coingecko:${id}`
+      return (await defiLlama.fetchPrices([coin])).get(coin) ?? null
+    }),
+  )
+  if (!('value' in dollars && dollars.value.value)) return asCoin(listed, market.asOf, market)
+  const { price, at } = dollars.value.value
+  // An old change, capitalisation or volume would contradict the price.
+  return asCoin({ ...listed, price, marketCap: null, volume: null, change24h: null }, new Date(at), dollars.value)
+}
+
+/** What only CoinGecko itself tells. */
+const UNKNOWN = {
+  high24h: null,
+  low24h: null,
+  priceChange24h: null,
+  circulatingSupply: null,
+  totalSupply: null,
+  maxSupply: null,
+  allTimeHigh: null,
+  allTimeLow: null,
+}
+
+function found({ value, ...age }: Aged<Coin | null>): Aged<Coin> {
+  if (!value) throw new AppError('coin_not_found')
+  return { value, ...age }
+}
+
+type KeptTokens = { readonly [Name in keyof typeof ALL_TOKENS]: Aged<ListedToken[]> | undefined }
+
+function platformsOf(id: string, kept: KeptTokens): Record<string, string> {
+  const places = CHAINS.flatMap((chain) => {
+    const tokens = supportedTokens(chain, kept[`tokens ${chain.key}`])
+    const token = tokens.find(({ coinGeckoId, address }) => coinGeckoId === id && address !== 'native')
+    return token ? [[chain.coinGeckoPlatform, token.address] as const] : []
+  })
+  return Object.fromEntries(places)
+}
+
+function unavailable(why: string): AppError {
+  return new AppError('upstream_unavailable', { cause: new Error(why) })
+}

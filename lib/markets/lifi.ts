@@ -1,0 +1,97 @@
+import { zeroAddress } from 'viem'
+import * as z from 'zod'
+import { CHAINS } from '../chain/registry.ts'
+import { Address } from '../codecs.ts'
+import { AppError } from '../errors.ts'
+import { decodeBase58 } from '../identity/base58.ts'
+import { parseAnswer, type Upstream } from '../upstream.ts'
+import { ListedToken } from './coin.ts'
+
+type Chain = (typeof CHAINS)[number]
+
+const MOST_TOKENS = 300
+/** How a chain's own coin is written where an address is asked for; the last is Polygon's, which speaks ERC-20 too. */
+const NATIVE_ADDRESSES: readonly string[] = [
+  '11111111111111111111111111111111',
+  zeroAddress,
+  '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee',
+  '0x0000000000000000000000000000000000001010',
+]
+
+const Tokens = z.object({ tokens: z.record(z.string(), z.unknown()) })
+const Token = z.object({
+  address: z.string().max(64),
+  symbol: z.string().min(1),
+  name: z.string().min(1),
+  decimals: ListedToken.shape.decimals,
+  coinKey: z.string().catch(''),
+  logoURI: z.url({ protocol: /^https?$/ }).catch(''),
+  verificationStatus: z.string().catch(''),
+  marketCapUSD: z.number().positive().catch(0),
+})
+type Token = z.output<typeof Token>
+
+/** LI.FI's list of tokens (https://docs.li.fi). Throws AppError `upstream_*`. */
+export function liFi(ask: Upstream) {
+  return {
+    /**
+     * The tokens of our chains, by the chain's key, at most 300 each: the chain's own coin, then those that have a word of
+     * LI.FI's for the coin, then those with a market capitalisation, the largest first. CoinGecko's ids are not in the
+     * list. A chain of which LI.FI names no token is left out. The answer has several megabytes.
+     */
+    async fetchTokens(): Promise<Map<string, ListedToken[]>> {
+      const query = { chains: CHAINS.map(({ liFiId }) => liFiId).join(','), chainTypes: 'EVM,SVM', extended: 'true' }
+      const { tokens } = parseAnswer(Tokens, await ask({ path: '/tokens', query }))
+      const listed = new Map<string, ListedToken[]>()
+      for (const chain of CHAINS) {
+        const ofChain = listedTokens(chain, tokens[chain.liFiId])
+        if (ofChain.length > 0) listed.set(chain.key, ofChain)
+      }
+      if (listed.size === 0) {
+        throw new AppError('upstream_bad_answer', { cause: new Error('LI.FI: no usable token on any chain') })
+      }
+      return listed
+    },
+  }
+}
+export type LiFi = ReturnType<typeof liFi>
+
+function listedTokens(chain: Chain, rows: unknown): ListedToken[] {
+  const candidates = (Array.isArray(rows) ? rows : []).flatMap((row): Token[] => {
+    const { data } = Token.safeParse(row)
+    return data && data.verificationStatus !== 'flagged' ? [data] : []
+  })
+  if (candidates.length === 0) return []
+  const isNative = ({ address }: Token) => NATIVE_ADDRESSES.includes(address.toLowerCase())
+  const contracts = candidates
+    .filter((token) => !isNative(token) && (token.coinKey !== '' || token.marketCapUSD > 0))
+    .sort((left, right) => rankOf(right) - rankOf(left) || right.marketCapUSD - left.marketCapUSD)
+  const listed = new Map([['native', nativeCoin(chain, candidates.find(isNative))]])
+  for (const token of contracts) {
+    if (listed.size === MOST_TOKENS) break
+    const address = addressOn(chain, token.address)
+    if (address && !listed.has(address)) listed.set(address, listedToken(chain, { ...token, address }))
+  }
+  return [...listed.values()]
+}
+
+function rankOf({ coinKey }: Token): number {
+  return coinKey === '' ? 0 : 1
+}
+
+/** The chain's own coin, which is listed whether LI.FI names it or not. */
+function nativeCoin({ key, nativeCoin }: Chain, token: Token | undefined): ListedToken {
+  const { symbol, name, decimals } = nativeCoin
+  const { coinKey = '', logoURI: logoUrl = '' } = token ?? {}
+  return { chain: key, address: 'native', symbol, name, decimals, coinKey, logoUrl, coinGeckoId: '' }
+}
+
+function listedToken({ key }: Chain, { address, symbol, name, decimals, coinKey, logoURI }: Token): ListedToken {
+  return { chain: key, address, symbol, name, decimals, coinKey, logoUrl: logoURI, coinGeckoId: '' }
+}
+
+/** The address of a contract as ListedToken has it; undefined for what is none on the chain. */
+function addressOn({ kind }: Chain, address: string): string | undefined {
+  if (kind === 'evm') return Address.safeDecode(address).data
+  return decodeBase58(address, 32) ? address : undefined
+}

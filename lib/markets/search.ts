@@ -1,0 +1,78 @@
+import * as z from 'zod'
+import { madeOf } from '../cache/aged.ts'
+import type { Aged, Kind, SharedCache } from '../cache/cache.ts'
+import { CoinQuote, FoundCoin } from './coin.ts'
+import type { CoinGecko } from './coingecko.ts'
+import { conversionInto } from './convert.ts'
+import type { Currency } from './currency.ts'
+import { MARKET, RATES } from './kept.ts'
+import { outcomeOf } from './outcome.ts'
+
+type Dependencies = {
+  readonly cache: Pick<SharedCache, 'get' | 'through'>
+  readonly coinGecko: Pick<CoinGecko, 'searchCoins' | 'fetchCoins'>
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}
+
+/** What a coin is worth in a currency, and its change in percent over a day; null is unknown. */
+type Worth = { readonly price: number | null; readonly change24h: number | null }
+
+/** A coin that was found, with what it is worth. */
+export type PricedCoin = FoundCoin & Worth
+
+const MOST_FOUND = 100
+
+const SEARCH: Kind<FoundCoin[]> = {
+  name: 'search',
+  schema: z.array(FoundCoin),
+  freshSeconds: 15 * 60,
+  keepSeconds: 24 * 3600,
+}
+const FoundPrice = CoinQuote.pick({ id: true, price: true, change24h: true })
+const FOUND_PRICES: Kind<z.output<typeof FoundPrice>[]> = {
+  name: 'found-prices',
+  schema: z.array(FoundPrice),
+  freshSeconds: 60,
+  keepSeconds: 3600,
+}
+
+/** The coins that a text finds by name or symbol, at most 100, the largest first, with their prices. Throws `upstream_*`. */
+export async function searchPriced(
+  dependencies: Dependencies,
+  text: string,
+  currency: Currency,
+): Promise<Aged<PricedCoin[]>> {
+  const { cache, coinGecko, now } = dependencies
+  const key = text.toLowerCase()
+  const found = await cache.through({ kind: SEARCH, key }, async () =>
+    (await coinGecko.searchCoins(key)).slice(0, MOST_FOUND),
+  )
+  const ids = found.value.map(({ id }) => id)
+  if (ids.length === 0) return { ...found, value: [] }
+  const asked = await outcomeOf(
+    cache.through({ kind: FOUND_PRICES, key: `${key}#${currency}` }, () => coinGecko.fetchCoins(ids, currency)),
+  )
+  const worths = 'value' in asked ? asked : await outcomeOf(keptWorths(dependencies, currency))
+  const known = new Map('value' in worths ? worths.value.value.map((worth) => [worth.id, worth]) : [])
+  const priced = found.value.map((coin): PricedCoin => {
+    const { price = null, change24h = null } = known.get(coin.id) ?? {}
+    return { ...coin, price, change24h }
+  })
+  return madeOf(priced, [found, 'value' in worths ? worths.value : undefined], now())
+}
+
+/** What the coins of the kept market are worth. Throws `upstream_unavailable` where it, or the rate of the currency, is not kept. */
+async function keptWorths(
+  { cache, now }: Pick<Dependencies, 'cache' | 'now'>,
+  currency: Currency,
+): Promise<Aged<(Worth & { readonly id: string })[]>> {
+  const { market, rates } = await cache.get({ market: MARKET, rates: RATES })
+  const conversion = conversionInto(currency, rates)
+  const worths = (market?.value ?? []).map(({ id, price, change24h }) => ({
+    id,
+    price: conversion.amount(price),
+    change24h: conversion.change(change24h),
+  }))
+  return madeOf(worths, [market, ...conversion.parts], now())
+}

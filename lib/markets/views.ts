@@ -1,0 +1,58 @@
+import * as z from 'zod'
+import type { Aged } from '../cache/cache.ts'
+import type { DatedChart, Span } from './charts.ts'
+import { Chart } from './coin.ts'
+import { CURRENCIES, Currency } from './currency.ts'
+
+const MOST_DAYS = 36_500
+
+/** How many days a chart goes back: a whole number from 1 up, or `max`; text on the wire. */
+const Days = z.codec(
+  z.string().meta({ pattern: '^(max|[1-9][0-9]{0,4})$', description: 'A whole number from 1 to 36500, or max' }),
+  z.union([z.literal('max'), z.number().int().min(1).max(MOST_DAYS)]),
+  {
+    decode: (text, context) => {
+      if (text === 'max') return text
+      if (/^[1-9]\d{0,4}$/.test(text) && Number(text) <= MOST_DAYS) return Number(text)
+      context.issues.push({ code: 'custom', message: `must be from 1 to ${MOST_DAYS}, or max`, input: text })
+      return z.NEVER
+    },
+    encode: (days) => days.toString(),
+  },
+)
+
+/** The query of a chart. */
+export const ChartQuery = z.object({
+  currency: Currency.default('usd'),
+  days: Days.default('max'),
+})
+
+/** A chart as callers see it, in the form of CoinGecko's market charts. */
+export const ChartView = z.object({
+  prices: Chart.shape.prices.describe('Pairs of epoch milliseconds and a price, ascending; the last one is now'),
+  market_caps: Chart.shape.marketCaps.describe('May be empty'),
+  total_volumes: Chart.shape.volumes.describe('May be empty'),
+  currency: z.enum(CURRENCIES).describe('Additive'),
+  days: Days.describe('How many days the chart tells of. Additive'),
+  truncated: z.boolean().describe('Whether these are fewer days than were asked for. Additive'),
+})
+
+/** The chart that was asked for as callers see it. */
+export function chartView(
+  { value: { chart, days }, ...age }: Aged<DatedChart>,
+  asked: Span,
+): Aged<z.output<typeof ChartView>> {
+  const { prices, marketCaps, volumes } = chart
+  const { currency } = asked
+  return {
+    value: {
+      prices,
+      market_caps: marketCaps,
+      total_volumes: volumes,
+      currency,
+      days,
+      truncated: days !== asked.days,
+    },
+    ...age,
+  }
+}

@@ -1,0 +1,209 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { AppError } from '../../lib/errors.ts'
+import { createUpstream, parseAnswer, type UpstreamRequest } from '../../lib/upstream.ts'
+
+type Answer = (response: ServerResponse, request: IncomingMessage) => unknown
+
+const KEY = 'hunter2'
+const DEADLINE_MS = 1_000
+const QUICK = { random: () => 0 }
+
+let server: ReturnType<typeof createServer>
+let origin: string
+/** What the service answers to the first request, the second, and so on; the last one to all further ones. */
+let script: Answer[] = []
+let requests: { line: string; headers: IncomingMessage['headers']; body: string }[] = []
+
+beforeAll(async () => {
+  server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    requests.push({
+      line: `${request.method} ${request.url}`,
+      headers: request.headers,
+      body: Buffer.concat(chunks).toString(),
+    })
+    await script[Math.min(requests.length, script.length) - 1]?.(response, request)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
+beforeEach(() => {
+  requests = []
+})
+
+const json =
+  (body: unknown, status = 200): Answer =>
+  (response) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+const status =
+  (code: number, headers = {}): Answer =>
+  (response) =>
+    response.writeHead(code, headers).end('<html>https://inside.example/secret</html>')
+const dawdle: Answer = () => sleep(10_000, undefined, { ref: false })
+const hangUp: Answer = (_, request) => request.socket.destroy()
+const truncate: Answer = (response) => response.end('{"prices":[1,2')
+const cut: Answer = (response, request) => {
+  response.writeHead(200, { 'content-length': 1000 })
+  response.write('{"prices":[1,2', () => request.socket.destroy())
+}
+const dawdleInTheBody =
+  (code: number): Answer =>
+  (response) => {
+    response.writeHead(code, { 'content-type': 'application/json' }).write('{"err')
+    return sleep(10_000, undefined, { ref: false })
+  }
+
+const upstream = ({ url = `${origin}/v1/${KEY}`, random = Math.random } = {}) =>
+  createUpstream(
+    { name: 'some service', url, headers: { 'x-key': KEY }, deadlineMs: DEADLINE_MS },
+    { fetch, random, now: () => performance.now() },
+  )
+const ask = (request: UpstreamRequest = { path: '/things' }) => upstream()(request)
+
+/** The error that a question ends with. */
+async function errorOf(question: Promise<unknown>): Promise<AppError> {
+  const error = await question.then(
+    () => new Error('It was answered'),
+    (error) => error,
+  )
+  if (!(error instanceof AppError)) throw error
+  return error
+}
+
+describe('a question', () => {
+  test('is a GET with its query and the headers of the service', async () => {
+    script = [json({ ok: true })]
+    const answer = await ask({ path: '/things', query: { ids: 'a,b&c', 'name of': 'ü' } })
+    expect(answer).toEqual({ status: 200, body: { ok: true } })
+    expect(requests.map(({ line }) => line)).toEqual([`GET /v1/${KEY}/things?ids=a%2Cb%26c&name+of=%C3%BC`])
+    expect(requests[0]?.headers).toMatchObject({ accept: 'application/json', 'x-key': KEY })
+    expect(requests[0]?.headers['content-type']).toBeUndefined()
+  })
+
+  test('with a body is a POST of JSON', async () => {
+    script = [json({ ok: true })]
+    await ask({ path: '/things', body: { id: 1 } })
+    expect(requests[0]).toMatchObject({ line: `POST /v1/${KEY}/things`, body: '{"id":1}' })
+    expect(requests[0]?.headers['content-type']).toBe('application/json')
+  })
+
+  test('that is refused has the refusal as its answer, and is asked once', async () => {
+    script = [json({ error: 'coin not found' }, 404)]
+    expect(await ask()).toEqual({ status: 404, body: { error: 'coin not found' } })
+    expect(requests).toHaveLength(1)
+  })
+
+  test('that is refused without JSON has an answer without a body', async () => {
+    script = [status(403)]
+    expect(await ask()).toEqual({ status: 403, body: undefined })
+    expect(requests).toHaveLength(1)
+  })
+})
+
+/** How a service fails, once and for good: what is told, and how often it was asked. */
+const FAILURES: readonly (readonly [string, Answer, string, number])[] = [
+  ['hangs up', hangUp, 'upstream_unavailable', 2],
+  ['cuts the connection', cut, 'upstream_unavailable', 2],
+  ['answers 500', status(500), 'upstream_unavailable', 2],
+  ['answers 503', status(503), 'upstream_unavailable', 2],
+  ['answers 429', status(429), 'upstream_unavailable', 1],
+  ['dawdles', dawdle, 'upstream_timeout', 2],
+  ['dawdles in the body', dawdleInTheBody(200), 'upstream_timeout', 2],
+  ['dawdles in the body of a refusal', dawdleInTheBody(404), 'upstream_timeout', 2],
+  ['answers HTML', status(200), 'upstream_bad_answer', 2],
+  ['truncates the JSON', truncate, 'upstream_bad_answer', 2],
+  ['redirects', status(302, { location: '/elsewhere' }), 'upstream_bad_answer', 1],
+  ['redirects for good', status(308, { location: 'https://elsewhere.example' }), 'upstream_bad_answer', 1],
+]
+
+describe.each(FAILURES)('a service that %s', (_, failure, code, times) => {
+  test(`is ${code} after ${times} in all, within the deadline, without a word of where it is`, async () => {
+    script = [failure]
+    const startedAt = performance.now()
+    const error = await errorOf(ask({ path: '/things', query: { key: KEY } }))
+    expect(performance.now() - startedAt).toBeLessThan(DEADLINE_MS + 300)
+    expect(error.code).toBe(code)
+    expect(requests).toHaveLength(times)
+
+    const told = [error, error.cause].flatMap((part) => (part instanceof Error ? [part.message, `${part.stack}`] : []))
+    expect(told).toHaveLength(4)
+    expect(told[2]).toMatch(/^some service: /)
+    for (const text of told) expect(text.split('\n')[0]).not.toMatch(/http:|https:|127\.0\.0\.1|hunter2|things|secret/i)
+    expect(error.cause).not.toHaveProperty('cause')
+  })
+
+  test.runIf(times === 2)('once is asked again, and its second answer taken', async () => {
+    script = [failure, json({ ok: true })]
+    expect(await upstream(QUICK)({ path: '/things' })).toEqual({ status: 200, body: { ok: true } })
+    expect(requests).toHaveLength(2)
+  })
+})
+
+test('a service that refuses connections is upstream_unavailable', async () => {
+  const closed = createServer()
+  await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(closed.address() as AddressInfo).port}`
+  await new Promise((resolve) => closed.close(resolve))
+  expect((await errorOf(upstream({ url })({ path: '/' }))).code).toBe('upstream_unavailable')
+})
+
+test('a service that fails late is not asked again when there is no time for it', async () => {
+  const moments = [0]
+  const question = createUpstream(
+    { name: 'some service', url: origin, deadlineMs: DEADLINE_MS },
+    { fetch, random: () => 0, now: () => moments.shift() ?? DEADLINE_MS - 150 },
+  )
+  script = [status(500)]
+  expect((await errorOf(question({ path: '/' }))).code).toBe('upstream_unavailable')
+  expect(requests).toHaveLength(1)
+})
+
+describe('Retry-After', () => {
+  test.each([
+    [429, '17', '17'],
+    [503, '17', '17'],
+    [429, '0', '1'],
+    [429, '86400', '600'],
+    [429, '', undefined],
+    [429, '-5', undefined],
+    [429, '1.5', undefined],
+    [429, 'Wed, 21 Oct 2026 07:28:00 GMT', undefined],
+  ])('of a %i is told as whole seconds from 1 to 600: %j is %j', async (code, header, told) => {
+    script = [status(code, { 'retry-after': header })]
+    expect((await errorOf(ask())).headers['retry-after']).toBe(told)
+  })
+
+  test('is not told where the service does not tell it', async () => {
+    script = [status(429)]
+    expect((await errorOf(ask())).headers).toEqual({})
+  })
+})
+
+describe('an answer', () => {
+  const Schema = z.object({ price: z.number() })
+
+  test('is read in its form, whatever else stands in it', () => {
+    expect(parseAnswer(Schema, { status: 200, body: { price: 1, more: true } })).toEqual({ price: 1 })
+  })
+
+  test.each([
+    [200, { price: 'https://inside.example/hunter2' }],
+    [200, undefined],
+    [404, { price: 1 }],
+    [401, undefined],
+  ])('of status %i and %j is bad, and what stands in it is not told', (code, body) => {
+    const parse = () => parseAnswer(Schema, { status: code, body })
+    expect(parse).toThrow(expect.objectContaining({ code: 'upstream_bad_answer' }))
+    expect(parse).toThrow(expect.objectContaining({ cause: new Error(expected(code)) }))
+  })
+  const expected = (code: number) => (code < 300 ? 'an answer of another shape' : `HTTP status ${code}`)
+})
