@@ -62,14 +62,11 @@ export class Alarms extends Construct {
   }
 
   /**
-   * Alarms when what a job keeps falls behind, by a quarter of an hour, or by three runs of one that runs less often, apart
-   * for each of its runs: one chain's lag is not hidden by the others.
+   * Alarms when what a job keeps falls behind: by a quarter of an hour, or by three runs of one that runs less often. Each
+   * run's input has its own alarm: one chain's lag is not hidden by the others.
    */
-  onLag(name: FunctionName, { lambda }: ServiceFunction, { impact, everyMinutes, runs, metrics }: JobContract): void {
+  onLag(name: FunctionName, { lambda }: ServiceFunction, { impact, runs, metrics, everyMinutes }: JobContract): void {
     if (!metrics['lagSeconds']) return
-    // In so much time there is a run, however its schedule falls.
-    const period = Duration.minutes(Math.max(5, 2 * everyMinutes))
-    const threshold = Math.max(LONGEST_LAG_SECONDS, 3 * everyMinutes * 60)
     for (const run of runs) {
       const input = Object.fromEntries(Object.entries(run).map(([field, value]) => [field, String(value)]))
       const metric = new Metric({
@@ -77,9 +74,11 @@ export class Alarms extends Construct {
         metricName: 'lagSeconds',
         dimensionsMap: { service: lambda.functionName, ...input },
         statistic: 'Maximum',
-        period,
+        // In so much time there is a run, however its schedule falls.
+        period: Duration.minutes(Math.max(5, 2 * everyMinutes)),
       })
       const id = [name, ...Object.values(input), 'lag'].join(' ')
+      const threshold = Math.max(LONGEST_LAG_SECONDS, 3 * everyMinutes * 60)
       this.#alarm(id, impact, { metric, threshold, periods: 3 })
     }
   }

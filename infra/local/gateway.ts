@@ -202,22 +202,29 @@ function lambdaContext(name: string, requestId: string): Context {
   }
 }
 
-/** Runs each job at once and then on its schedule, its runs side by side; a failed run is tried again at the next. */
+/**
+ * Runs each job at once and then on its schedule, its runs side by side; a failed run is tried again at the next. The
+ * first runs of a job wait for those of the jobs listed before it, because it may need what they keep.
+ */
 function scheduleJobs(handlerOf: (name: string) => Promise<Handler>): () => void {
   const stopping = new AbortController()
-  for (const [name, { runs, everyMinutes }] of Object.entries(jobs)) {
-    for (const run of runs) {
-      const loop = async () => {
-        const handler = await handlerOf(name)
-        while (!stopping.signal.aborted) {
-          // The handler has logged its failure.
-          await handler(run, lambdaContext(name, randomUUID())).catch(() => undefined)
-          await sleep(everyMinutes * 60_000, undefined, { signal: stopping.signal }).catch(() => undefined)
+  const { signal } = stopping
+  const startAll = async () => {
+    for (const [name, { runs, everyMinutes }] of Object.entries(jobs)) {
+      const handler = await handlerOf(name)
+      // The handler has logged its failure.
+      const runOnce = (run: unknown) => handler(run, lambdaContext(name, randomUUID())).catch(() => undefined)
+      const repeat = async (run: unknown) => {
+        while (!signal.aborted) {
+          await sleep(everyMinutes * 60_000, undefined, { signal }).catch(() => undefined)
+          if (!signal.aborted) await runOnce(run)
         }
       }
-      void loop()
+      await Promise.all(runs.map(runOnce))
+      for (const run of runs) void repeat(run)
     }
   }
+  void startAll()
   return () => stopping.abort()
 }
 

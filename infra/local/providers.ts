@@ -10,7 +10,7 @@ import { madeUpMarket } from './providers/market.ts'
 import type { Provider } from './providers/provider.ts'
 import { relayerControl } from './providers/relayer-control.ts'
 import { secretsManager } from './providers/secrets-manager.ts'
-import { solanaStandIn } from './providers/solana.ts'
+import { SOLANA_TOKENS, solanaStandIn } from './providers/solana.ts'
 import type { StandIn } from './providers/stand-in.ts'
 import type { Relayer } from './relayer.ts'
 
@@ -46,7 +46,7 @@ export async function startProviders(options: {
 }): Promise<Providers> {
   const { secrets, chains, relayer, now = Date.now } = options
   const acrossApi = createAcrossApi({ chains, relayer })
-  const tokens = chains.flatMap((chain) => chain.tokens)
+  const tokens = [...chains.flatMap((chain) => chain.tokens), ...SOLANA_TOKENS]
   const market = madeUpMarket(tokens)
   const coinGecko = coinGeckoStandIn(market, now)
   const defiLlama = defiLlamaStandIn(market, now)

@@ -2,7 +2,7 @@ import { madeOf } from '../cache/aged.ts'
 import type { Aged, SharedCache } from '../cache/cache.ts'
 import { CHAINS } from '../chain/registry.ts'
 import { shownAddress, WRAPPED_SOL } from './address.ts'
-import type { ListedToken } from './coin.ts'
+import type { ListedToken, MarketCoin, TokenPrice } from './coin.ts'
 import { changeInPercent, conversionInto } from './convert.ts'
 import type { Currency } from './currency.ts'
 import { ALL_PRICES, ALL_TOKENS, MARKET, RATES } from './kept.ts'
@@ -47,7 +47,7 @@ export async function listSupported({ cache, now }: Dependencies, currency: Curr
         price: conversion.amount(price?.now ?? coin?.price ?? null),
         marketCap: conversion.amount(coin?.marketCap ?? null),
         volume: conversion.amount(coin?.volume ?? null),
-        change24h: conversion.change(price ? changeInPercent(price.now, price.dayAgo) : (coin?.change24h ?? null)),
+        change24h: conversion.change(changeOf(price, coin)),
       }
     })
   })
@@ -55,4 +55,10 @@ export async function listSupported({ cache, now }: Dependencies, currency: Curr
   const oldTokens = CHAINS.map(({ key }) => kept[`tokens ${key}`]).filter((tokens) => tokens?.isStale)
   const prices = CHAINS.map(({ key }) => kept[`prices ${key}`])
   return madeOf(supported, [kept.market, ...prices, ...oldTokens, ...conversion.parts], now())
+}
+
+/** The change of a price in percent: as the market tells it where the price is the market's. */
+function changeOf(price: TokenPrice | undefined, coin: MarketCoin | undefined): number | null {
+  if (price && price.now !== coin?.price) return changeInPercent(price.now, price.dayAgo)
+  return coin?.change24h ?? null
 }

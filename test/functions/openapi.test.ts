@@ -4,6 +4,8 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect } from 'vitest'
 import * as z from 'zod'
 import { endpoints } from '../../functions/contracts.ts'
+import { handler as refreshMarket } from '../../functions/jobs/refresh-market/handler.ts'
+import { handler as refreshTokens } from '../../functions/jobs/refresh-tokens/handler.ts'
 import { settle } from '../../infra/local/curator.ts'
 import { ERRORS, type ErrorCode } from '../../lib/errors.ts'
 import type { EndpointContract } from '../../lib/lambda/contract.ts'
@@ -17,6 +19,7 @@ import {
   someSession,
 } from '../support/accounts.ts'
 import { someKeyPair } from '../support/credentials.ts'
+import { someContext } from '../support/lambda.ts'
 import { test as base, type HttpReply, type Service, USERS } from '../support/service.ts'
 
 type JsonSchema = Record<string, unknown>
@@ -219,6 +222,10 @@ const withWires =
     return ask(service, vaults)
   }
 
+const search =
+  (text: string): Ask =>
+  (service) =>
+    service.call('POST', endpoints['markets/search'].path, { body: { search: text } })
 type Call = (method: string, path: string, body?: unknown) => Promise<HttpReply>
 const register: Ask = async (service) => {
   const begun = await beginRegistration(service)
@@ -359,6 +366,30 @@ const LIVE: readonly (readonly [name: keyof typeof endpoints, ErrorCode | 'ok', 
   ['auth/wallets-list', 'ok', 'a linked wallet', withWallet((call) => call('GET', '/auth/wallets'))],
   ['auth/wallets-unlink', 'ok', 'it', withWallet((call) => call('DELETE', `/auth/wallets/${USER.address}`))],
   ['auth/wallets-unlink', 'wallet_not_found', 'another', asUser('DELETE', `/auth/wallets/${USER.address}`)],
+  ['markets/coins', 'ok', 'all supported coins', get('/portfolio-indexor/markets?currency=eur')],
+  ['markets/coins', 'unsupported_currency', 'another currency', get('/portfolio-indexor/markets?currency=doubloon')],
+  ['markets/top-gainers-losers', 'ok', 'the movers', get('/portfolio-indexor/markets/top_gainers_losers?currency=CHF')],
+  ['markets/coin', 'ok', 'a coin', get('/portfolio-indexor/markets/coins/bitcoin?currency=jpy')],
+  ['markets/coin', 'coin_not_found', 'another', get('/portfolio-indexor/markets/coins/no-such-coin')],
+  ['markets/search', 'ok', 'a word', search('usd')],
+  ['markets/search', 'ok', 'nothing found', search('no such coin')],
+  ['markets/search', 'invalid_search', 'two letters', search('us')],
+  ['portfolio/token-chart-by-id', 'ok', 'a week', get('/portfolio-indexor/token/id/ethereum?days=7&currency=gbp')],
+  ['portfolio/token-chart-by-id', 'ok', 'all there is', get('/portfolio-indexor/token/id/bitcoin')],
+  ['portfolio/token-chart-by-id', 'invalid_days', 'half a day', get('/portfolio-indexor/token/id/bitcoin?days=0.5')],
+  ['portfolio/token-chart-by-id', 'token_not_found', 'another', get('/portfolio-indexor/token/id/no-such-coin')],
+  [
+    'portfolio/token-chart-by-address',
+    'ok',
+    'a token',
+    get(({ otherUsdc }) => `/portfolio-indexor/token/address/arbitrum-mainnet/${otherUsdc}?days=1`),
+  ],
+  [
+    'portfolio/token-chart-by-address',
+    'unsupported_network',
+    'another network',
+    get('/portfolio-indexor/token/address/mars/native'),
+  ],
   ['system/apple-app-site-association', 'ok', 'the file', get('/.well-known/apple-app-site-association')],
   ['system/assetlinks', 'ok', 'the file', get('/.well-known/assetlinks.json')],
 ]
@@ -376,6 +407,8 @@ const liveTest = test.extend('vaults', { scope: 'file' }, async ({ sharedService
   })
   await sharedService.send(chain.chainId, USER, [...body.approval, ...body.operations])
   await settle(chain, asyncVault)
+  await refreshTokens({}, someContext())
+  await refreshMarket({}, someContext())
   const otherUsdc = other.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address
   return { asyncVault, syncVault: addressOf('sync'), otherUsdc }
 })

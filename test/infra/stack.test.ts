@@ -119,6 +119,23 @@ const PERMISSIONS: Record<FunctionName, [action: string, resource: string][]> = 
     ['dynamodb:GetItem', 'depositstable'],
     ['secretsmanager:GetSecretValue', 'Config'],
   ],
+  'portfolio/all-balances': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:GetItem', 'userstable'],
+    ['dynamodb:BatchGetItem', 'cachetable'],
+    ['dynamodb:GetItem', 'cachetable'],
+    ['dynamodb:UpdateItem', 'cachetable'],
+    ['dynamodb:PutItem', 'cachetable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+  ],
+  'portfolio/nfts': [
+    ['dynamodb:Query', 'clientstable'],
+    ['dynamodb:GetItem', 'userstable'],
+    ['dynamodb:GetItem', 'cachetable'],
+    ['dynamodb:UpdateItem', 'cachetable'],
+    ['dynamodb:PutItem', 'cachetable'],
+    ['secretsmanager:GetSecretValue', 'Config'],
+  ],
   'portfolio/token-chart-by-id': [
     ['dynamodb:Query', 'clientstable'],
     ['dynamodb:GetItem', 'cachetable'],
@@ -197,6 +214,9 @@ const VALUES: Record<string, unknown> = {
   RATE_LIMITS: expect.stringMatching(/^{"perAddress":/),
   SERVICE_VERSION: '1.2.3',
 }
+
+/** How AWS writes that something happens every so many minutes. */
+const RATES: Record<number, string> = { 1: 'rate(1 minute)', 5: 'rate(5 minutes)', 60: 'rate(1 hour)' }
 
 /** What an access log may hold: nothing that a caller sent but the route and the method in it. */
 const LOGGED = [
@@ -302,7 +322,7 @@ describe.each(STAGES)('%s', (stage) => {
       MemorySize: isJob ? 512 : 1769,
       Role: `${id}Role`,
       Runtime: 'nodejs24.x',
-      Timeout: isJob ? contract.everyMinutes * 60 - 10 : 10,
+      Timeout: isJob ? Math.min(contract.everyMinutes * 60 - 10, 900) : 10,
       TracingConfig: { Mode: 'Active' },
     })
     expect(resources[`${id}Logs`]).toEqual({
@@ -427,7 +447,7 @@ describe.each(STAGES)('%s', (stage) => {
       AllowOrigins: environment.corsOrigins,
       AllowMethods: [...methods],
       AllowHeaders: ['content-type', 'x-join-key', 'authorization', 'platform'],
-      ExposeHeaders: ['x-request-id', 'retry-after'],
+      ExposeHeaders: ['x-request-id', 'retry-after', 'age', 'x-stale'],
       AllowCredentials: false,
       MaxAge: 7200,
     })
@@ -463,7 +483,7 @@ describe.each(STAGES)('%s', (stage) => {
           ruleOf(name, run),
           {
             Description: summary,
-            ScheduleExpression: everyMinutes === 1 ? 'rate(1 minute)' : `rate(${everyMinutes} minutes)`,
+            ScheduleExpression: RATES[everyMinutes],
             State: 'ENABLED',
             Targets: [
               {
@@ -516,7 +536,8 @@ describe.each(STAGES)('%s', (stage) => {
     })
   })
 
-  test.each(JOBS)('%s alarms when what it keeps falls behind, for each of its runs', (name, { impact, runs }) => {
+  test.each(JOBS)('%s alarms when what it keeps falls behind, for each of its runs', (name, contract) => {
+    const { impact, runs, everyMinutes } = contract
     const watched = runs.map((run) => ({
       ...{ Namespace: 'Vaultline', MetricName: 'lagSeconds', Statistic: 'Maximum' },
       Dimensions: expect.arrayContaining(
@@ -525,7 +546,9 @@ describe.each(STAGES)('%s', (stage) => {
           Value: `${value}`,
         })),
       ),
-      ...{ Threshold: 900, EvaluationPeriods: 3, AlarmDescription: impact, AlarmActions: ['AlarmsTopic'] },
+      Threshold: everyMinutes <= 5 ? 900 : everyMinutes * 180,
+      Period: everyMinutes === 1 ? 300 : everyMinutes * 120,
+      ...{ EvaluationPeriods: 3, AlarmDescription: impact, AlarmActions: ['AlarmsTopic'] },
     }))
     const alarms = Object.entries(ofType('AWS::CloudWatch::Alarm')).filter(
       ([id, { MetricName }]) => MetricName === 'lagSeconds' && id.includes(name.replaceAll(/\W/g, '')),

@@ -1,27 +1,15 @@
-import { createUpstream, type Upstream, type UpstreamOptions } from '../../lib/upstream.ts'
+import type { ErrorCode } from '../../lib/errors.ts'
+import { createUpstream, type Upstream } from '../../lib/upstream.ts'
 
-/** What a service says: an object is its JSON, text is sent as it is. */
-export type Said = { readonly status?: number; readonly body: unknown; readonly headers?: Record<string, string> }
-
-/** A service that always says the same, and what it was asked. */
-export function serviceThat(said: Said, options: Partial<UpstreamOptions> = {}) {
-  const requests: { url: string; method: string; headers: Headers; body: unknown }[] = []
-  const answering: typeof fetch = async (url, { method = 'GET', headers, body } = {}) => {
-    const sent = body === undefined ? undefined : JSON.parse(String(body))
-    requests.push({ url: String(url), method, headers: new Headers(headers), body: sent })
-    const { status = 200, headers: replied = {} } = said
-    const text = typeof said.body === 'string' ? said.body : JSON.stringify(said.body)
-    return new Response(text, { status, headers: replied })
-  }
-  const ask: Upstream = createUpstream(
-    { name: 'Service', url: 'https://service.example/v1', ...options },
-    { fetch: answering, random: () => 0, now: () => 0 },
-  )
-  return { ask, requests }
+/** What a service says: `body` is sent as JSON, or as it is when it is text. */
+export type Reply = {
+  readonly status?: number
+  readonly body: unknown
+  readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What services say when they fail, and the error that it is. */
-export const UPSTREAM_FAILURES: readonly (readonly [string, Said, string])[] = [
+/** What services say when they fail, whatever they are asked, and the error that it is. */
+export const UPSTREAM_FAILURES: readonly (readonly [string, Reply, ErrorCode])[] = [
   ['429', { status: 429, body: 'Too Many Requests' }, 'upstream_unavailable'],
   ['500', { status: 500, body: 'Internal Server Error' }, 'upstream_unavailable'],
   ['503 with HTML', { status: 503, body: '<html></html>' }, 'upstream_unavailable'],
@@ -31,3 +19,21 @@ export const UPSTREAM_FAILURES: readonly (readonly [string, Said, string])[] = [
   ['null', { body: null }, 'upstream_bad_answer'],
   ['400', { status: 400, body: { error: true } }, 'upstream_bad_answer'],
 ]
+
+/** An Upstream whose wire answers each URL so, and all that it was asked: the URLs, and the requests behind them. */
+export function answering(
+  reply: (url: URL) => Reply,
+  headers: Readonly<Record<string, string>> = {},
+): { readonly ask: Upstream; readonly urls: URL[]; readonly requests: RequestInit[] } {
+  const urls: URL[] = []
+  const requests: RequestInit[] = []
+  const fetch: typeof globalThis.fetch = async (input, init = {}) => {
+    const url = new URL(input.toString())
+    urls.push(url)
+    requests.push(init)
+    const { status = 200, body, headers = {} } = reply(url)
+    return new Response(typeof body === 'string' ? body : JSON.stringify(body), { status, headers })
+  }
+  const options = { name: 'some service', url: 'https://service.example/api', headers }
+  return { ask: createUpstream(options, { fetch, random: () => 0, now: () => performance.now() }), urls, requests }
+}

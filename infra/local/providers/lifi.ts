@@ -1,7 +1,6 @@
 import { zeroAddress } from 'viem'
 import { CHAINS } from '../../../lib/chain/registry.ts'
-import type { LocalToken } from '../deploy.ts'
-import type { MadeUpCoin, MadeUpMarket } from './market.ts'
+import type { MadeUpCoin, MadeUpMarket, MarketToken } from './market.ts'
 import { type StandIn, standIn } from './stand-in.ts'
 
 type Chain = (typeof CHAINS)[number]
@@ -12,7 +11,7 @@ const SOLANA_NATIVE = '11111111111111111111111111111111'
  * LI.FI's list of tokens, under /lifi: these tokens, priced by the made-up market, and the own coin of every chain
  * (https://docs.li.fi). `now` is in epoch milliseconds.
  */
-export function liFiStandIn(market: MadeUpMarket, tokens: readonly LocalToken[], now: () => number): StandIn {
+export function liFiStandIn(market: MadeUpMarket, tokens: readonly MarketToken[], now: () => number): StandIn {
   const figuresOf = (coin: MadeUpCoin | undefined) => {
     const price = coin && market.priceAt(coin, 'usd', now())
     const marketCapUSD = coin && price !== undefined ? price * coin.supply : null
@@ -39,7 +38,7 @@ export function liFiStandIn(market: MadeUpMarket, tokens: readonly LocalToken[],
       ...figuresOf(market.coins.find(({ id }) => id === coinGeckoId)),
     }
   }
-  const describe = (chain: Chain, { address, symbol, name, decimals }: LocalToken) => ({
+  const describe = (chain: Chain, { address, symbol, name, decimals }: MarketToken) => ({
     chainId: chain.liFiId,
     address,
     ...{ symbol, name, decimals, coinKey: symbol, logoURI: logoOf(symbol), verificationStatus: 'verified' },

@@ -2,6 +2,9 @@ import { CHAINS } from '../../../lib/chain/registry.ts'
 import { CURRENCIES, type Currency } from '../../../lib/markets/currency.ts'
 import type { LocalToken } from '../deploy.ts'
 
+/** A token that the made-up market prices, on one of our chains; base58 addresses are Solana's. */
+export type MarketToken = Omit<LocalToken, 'address'> & { readonly address: string }
+
 /** A coin of the made-up market. */
 export type MadeUpCoin = {
   /** CoinGecko's id; that of a real coin where the local chains and their own coins need one. */
@@ -71,7 +74,7 @@ const UNITS_OF_COIN: Partial<Record<Currency, number>> = { bits: 1e6, sats: 1e8 
 const CURRENCY_SWING = 0.02
 
 /** A market of about 300 coins that has these tokens on their chains. */
-export function madeUpMarket(tokens: readonly LocalToken[]): MadeUpMarket {
+export function madeUpMarket(tokens: readonly MarketToken[]): MadeUpMarket {
   const coins = [...realCoins(tokens), ...madeUpCoins()]
   const byId = new Map(coins.map((coin) => [coin.id, coin]))
   const byContract = new Map(
@@ -114,7 +117,7 @@ export function rounded(value: number): number {
   return Number(value.toPrecision(10))
 }
 
-function realCoins(tokens: readonly LocalToken[]): MadeUpCoin[] {
+function realCoins(tokens: readonly MarketToken[]): MadeUpCoin[] {
   return REAL_COINS.map(([id, symbol, name, middle, supply, swing]) => ({
     id,
     symbol,
@@ -123,7 +126,9 @@ function realCoins(tokens: readonly LocalToken[]): MadeUpCoin[] {
     platforms: Object.fromEntries(
       tokens.flatMap((token) => {
         const platform = CHAINS.find((chain) => chain.id === token.chainId)?.coinGeckoPlatform
-        return platform && COIN_OF_SYMBOL[token.symbol] === id ? [[platform, token.address.toLowerCase()]] : []
+        return platform && COIN_OF_SYMBOL[token.symbol] === id
+          ? [[platform, platform === 'solana' ? token.address : token.address.toLowerCase()]]
+          : []
       }),
     ),
     unknown: undefined,

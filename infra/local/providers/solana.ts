@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import { SOLANA_WALLET } from '../accounts.ts'
 import { type JsonRpcCall, jsonRpcReply } from './json-rpc.ts'
+import type { MarketToken } from './market.ts'
 import { type StandIn, standIn } from './stand-in.ts'
 
 /** So says the node of itself wherever it has room for it. */
@@ -10,7 +11,7 @@ const MADE_UP = 'made up by the local stand-in'
 const TOKEN = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'
 const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb'
 const USDC = { mint: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', decimals: 6 }
-const JUP = { mint: 'JUPyiwrYJFskUPiHa7hkeR8VUtAeFoSYbKedZNsDvCN', decimals: 6 }
+const USDT = { mint: 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB', decimals: 6 }
 /** A token of Token-2022 that no list of ours names. */
 const PYUSD = { mint: '2b1kV6DkPAnxd5ixfnxCpjxmKwqjjaYmCZfHsFu24GXo', decimals: 6 }
 
@@ -24,11 +25,19 @@ const LOCAL_HOLDINGS: Holdings = {
     [TOKEN]: [
       { ...USDC, amount: 1_200_000_000n },
       { ...USDC, amount: 50_000_000n },
-      { ...JUP, amount: 340_250_000n },
+      { ...USDT, amount: 340_250_000n },
     ],
     [TOKEN_2022]: [{ ...PYUSD, amount: 75_000_000n }],
   },
 }
+
+const CHAIN_ID = 1_151_111_081_099_710
+
+/** The tokens of Solana that the made-up market prices. */
+export const SOLANA_TOKENS: readonly MarketToken[] = [
+  { chainId: CHAIN_ID, address: USDC.mint, symbol: 'USDC', name: 'USD Coin', decimals: USDC.decimals },
+  { chainId: CHAIN_ID, address: USDT.mint, symbol: 'USDT', name: 'Tether USD', decimals: USDT.decimals },
+]
 
 // As of the first steps of SIMD-0437.
 const LAMPORTS_PER_BYTE = 5_080

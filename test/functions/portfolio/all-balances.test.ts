@@ -1,4 +1,4 @@
-import { type Address, encodeFunctionData, type Hex, parseAbi, toFunctionSelector } from 'viem'
+import { type Address, encodeFunctionData, parseAbi, toFunctionSelector } from 'viem'
 import { describe, expect } from 'vitest'
 import { ACCOUNTS, SOLANA_WALLET } from '../../../infra/local/accounts.ts'
 import { localConfig } from '../../../infra/local/dynamo.ts'
@@ -6,13 +6,14 @@ import { callRpc } from '../../../infra/local/rpc.ts'
 import { documentClient } from '../../../lib/aws/dynamo.ts'
 import { sharedCache } from '../../../lib/cache/cache.ts'
 import { cacheTable } from '../../../lib/cache/table.ts'
-import { CHAINS } from '../../../lib/chain/registry.ts'
+import { CHAINS, evmChain } from '../../../lib/chain/registry.ts'
 import { usersTable } from '../../../lib/identity/table.ts'
-import { pricesOf, RATES } from '../../../lib/markets/kept.ts'
+import { pricesOf, RATES, tokensOf } from '../../../lib/markets/kept.ts'
+import { WELL_KNOWN_TOKENS } from '../../../lib/markets/well-known-tokens.ts'
 import { someSession } from '../../support/accounts.ts'
 import { changeAggregate, rewriteResults } from '../../support/chain-answers.ts'
 import { expectError } from '../../support/errors.ts'
-import { test as base, type HttpReply, type Service, USERS } from '../../support/service.ts'
+import { test as base, type HttpReply, type Service, startAnew, USERS } from '../../support/service.ts'
 import { linkEvm, linkSolana } from '../../support/wallets.ts'
 import { CHAIN_FAILURES, callsIn } from '../../support/wire.ts'
 
@@ -36,6 +37,15 @@ const test = base
     const client = documentClient(localConfig(endpoint))
     onCleanup(() => client.destroy())
     return sharedCache({ table: cacheTable(client, tableNames.cache), now: Date.now })
+  })
+  /** The tokens of the local chains: what the job would keep. */
+  .extend('lists', { auto: true, scope: 'file' }, async ({ cache, sharedService }) => {
+    for (const { tokens, chainId } of sharedService.backends.chains) {
+      const chain = evmChain(chainId)?.key ?? ''
+      const native = WELL_KNOWN_TOKENS.filter((token) => token.chain === chain && token.address === 'native')
+      const listed = tokens.map((token) => ({ ...token, chain, coinKey: '', logoUrl: '', coinGeckoId: '' }))
+      await cache.put(tokensOf(chain), [...native, ...listed])
+    }
   })
   /** Prices of Base's coin and dollar, and the euro: what the jobs would keep. */
   .extend('prices', { scope: 'file' }, async ({ cache }) => {
@@ -239,7 +249,7 @@ describe('What a user has', () => {
     expect(reply.body.tokens['solana-mainnet']).toMatchObject([
       { contract_ticker_symbol: 'SOL', native_token: true, balance: '12500000000', quote: 1750, quote_rate_24h: 0 },
       { contract_ticker_symbol: 'USDC', balance: '1250000000', contract_decimals: 6, native_token: false },
-      { contract_ticker_symbol: 'JUP', balance: '340250000' },
+      { contract_ticker_symbol: 'USDT', balance: '340250000' },
     ])
     expect(reply.body.tokens['base-mainnet']).toEqual([])
     expect(reply.body.addresses).toEqual([{ address: SOLANA_WALLET.address, chain: 'solana-mainnet' }])
@@ -268,7 +278,7 @@ describe('What a user has', () => {
     await transfer(service, ALICE.address, BOB.address, 1n)
   })
 
-  test('is kept anew when it was kept an hour ago', async ({ service, session, clock }) => {
+  test('is kept anew when it was kept an hour ago', async ({ clock, coldService: service, session }) => {
     await linkSolana(service, session)
     await balancesOf(service, session)
     service.table.reset()
@@ -357,12 +367,24 @@ describe('A chain that fails', () => {
     ])
   })
 
-  test('with all others and nothing kept is an error', async ({ service, session, coldService: _ }) => {
+  test('with all others and nothing kept is an error', async ({ service, session }) => {
     await linkEvm(service, session, ALICE)
     cutOff(service, CHAINS)
-    const { startAnew } = await import('../../support/service.ts')
     const cold = await startAnew(service)
     expectError(await balancesOf(cold.service, session), 'upstream_unavailable')
     await cold.stop()
+    cutOff(service, [])
+  })
+
+  test('with all others has what is kept, where something is', async ({ service, session }) => {
+    await linkEvm(service, session, ALICE)
+    const good = await balancesOf(service, session)
+    cutOff(service, CHAINS)
+    const cold = await startAnew(service)
+    const reply = await balancesOf(cold.service, session)
+    expect(reply).toMatchObject({ status: 200, body: { tokens: good.body.tokens, solana_rent: 0.00065024 } })
+    expect(Object.keys(reply.body.errors).sort()).toEqual(EVM_KEYS.toSorted())
+    await cold.stop()
+    cutOff(service, [])
   })
 })

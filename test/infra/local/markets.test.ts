@@ -1,8 +1,11 @@
 import { getAddress } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { startBackends } from '../../../infra/local/backends.ts'
 import { type Providers, startProviders } from '../../../infra/local/providers.ts'
 import { createRelayer } from '../../../infra/local/relayer.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
+import { Config } from '../../../lib/lambda/config.ts'
 import { coinGecko } from '../../../lib/markets/coingecko.ts'
 import { CURRENCIES } from '../../../lib/markets/currency.ts'
 import { defiLlama } from '../../../lib/markets/defillama.ts'
@@ -216,6 +219,8 @@ describe('tokens', () => {
         logoUrl: 'https://images.example/tokens/sol.png',
         coinGeckoId: '',
       },
+      expect.objectContaining({ symbol: 'USDT', address: 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB', decimals: 6 }),
+      expect.objectContaining({ symbol: 'USDC', address: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', decimals: 6 }),
     ])
   })
 
@@ -224,6 +229,8 @@ describe('tokens', () => {
       new Map([
         [`base:${BASE_USDC.toLowerCase()}`, 'usd-coin'],
         ['base:0x50c5725949a6f0c72e6c4a641f24049a917db0cb', 'dai'],
+        ['solana:EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', 'usd-coin'],
+        ['solana:Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB', 'tether'],
       ]),
     )
   })
@@ -259,5 +266,39 @@ describe('the stand-ins', () => {
     expect((await tokenList().fetchTokens()).size).toBe(8)
     expect(providers.coinGecko.requests).toHaveLength(1)
     expect(providers.defiLlama.requests).toHaveLength(2)
+  })
+})
+
+describe('the functions of the local service', () => {
+  /** The configuration that they read. */
+  const configOf = async (options: { realMarkets?: boolean }) => {
+    const backends = await startBackends({ chainIds: [], ...options })
+    const { AWS_ENDPOINT_URL_SECRETS_MANAGER: url = '', CONFIG_SECRET } = backends.environment
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'x-amz-target': 'secretsmanager.GetSecretValue' },
+      body: JSON.stringify({ SecretId: CONFIG_SECRET }),
+    })
+    const { SecretString } = z.object({ SecretString: z.string() }).parse(await response.json())
+    await backends.stop()
+    return { config: Config.parse(JSON.parse(SecretString)), url: backends.providers.url }
+  }
+
+  test('are configured for the made-up market', async () => {
+    const { config, url } = await configOf({})
+    expect([config.coinGecko.url, config.defiLlama.url, config.liFi.url]).toEqual([
+      `${url}/coingecko`,
+      `${url}/defillama`,
+      `${url}/lifi`,
+    ])
+  })
+
+  test('are configured for the real services when that is asked for', async () => {
+    const { config } = await configOf({ realMarkets: true })
+    expect([config.coinGecko.url, config.defiLlama.url, config.liFi.url]).toEqual([
+      'https://api.coingecko.com/api/v3',
+      'https://coins.llama.fi',
+      'https://li.quest/v1',
+    ])
   })
 })

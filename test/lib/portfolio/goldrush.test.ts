@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { goldRush } from '../../../lib/portfolio/goldrush.ts'
-import { type Said, serviceThat, UPSTREAM_FAILURES } from '../../support/upstream.ts'
+import { answering, type Reply, UPSTREAM_FAILURES } from '../../support/upstream.ts'
 
 const WALLET = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
 const POINTS = '0x00000000000000000000000000000000000000a1'
@@ -74,23 +74,23 @@ function nftRow(overrides: object = {}) {
   }
 }
 
-function answer(...items: unknown[]): Said {
+function answer(...items: unknown[]): Reply {
   const data = { address: WALLET, updated_at: '2026-06-01T00:00:00Z', items, pagination: null }
   return { body: { data, error: false, error_code: null, error_message: null } }
 }
 
 function tokensOf(...items: unknown[]) {
-  return goldRush(serviceThat(answer(...items)).ask).fetchTokens('base-mainnet', WALLET)
+  return goldRush(answering(() => answer(...items)).ask).fetchTokens('base-mainnet', WALLET)
 }
 
 function nftsOf(...items: unknown[]) {
-  return goldRush(serviceThat(answer(...items)).ask).fetchNfts('base-mainnet', WALLET)
+  return goldRush(answering(() => answer(...items)).ask).fetchNfts('base-mainnet', WALLET)
 }
 
 const refusal = { data: null, error: true, error_message: 'No valid API key was provided.', error_code: '401' }
 
 describe.for(['fetchTokens', 'fetchNfts'] as const)('GoldRush, asked to %s', (method) => {
-  const fetchFrom = (said: Said) => goldRush(serviceThat(said).ask)[method]('base-mainnet', WALLET)
+  const fetchFrom = (said: Reply) => goldRush(answering(() => said).ask)[method]('base-mainnet', WALLET)
 
   test.for([401, 402, 403])('is unavailable when it answers %i', async (status) => {
     await expect(fetchFrom({ status, body: refusal })).rejects.toMatchObject({ code: 'upstream_unavailable' })
@@ -123,12 +123,10 @@ describe.for(['fetchTokens', 'fetchNfts'] as const)('GoldRush, asked to %s', (me
 
 describe('Tokens by GoldRush', () => {
   test('are asked for by chain and wallet', async () => {
-    const { ask, requests } = serviceThat(answer(), { headers: { authorization: 'Bearer key' } })
+    const { ask, urls, requests } = answering(() => answer(), { authorization: 'Bearer key' })
     await goldRush(ask).fetchTokens('matic-mainnet', WALLET)
-    expect(requests.map(({ url }) => url)).toEqual([
-      `https://service.example/v1/matic-mainnet/address/${WALLET}/balances_v2/`,
-    ])
-    expect(requests[0]?.headers.get('authorization')).toBe('Bearer key')
+    expect(urls.map(String)).toEqual([`https://service.example/api/matic-mainnet/address/${WALLET}/balances_v2/`])
+    expect(requests).toMatchObject([{ headers: { authorization: 'Bearer key' } }])
   })
 
   test('have their checksummed address, and what is null is empty', async () => {

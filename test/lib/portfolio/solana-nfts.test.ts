@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { solanaNfts } from '../../../lib/portfolio/solana-nfts.ts'
-import { type Said, serviceThat, UPSTREAM_FAILURES } from '../../support/upstream.ts'
+import { answering, type Reply, UPSTREAM_FAILURES } from '../../support/upstream.ts'
 
 const WALLET = '7v91N7iZ9mNicL8WfG6cgSCKyRXydQjLh6UYBWwm6y1Q'
 
@@ -31,24 +31,21 @@ function asset(id: string, overrides: object = {}) {
   }
 }
 
-function answer(...items: unknown[]): Said {
+function answer(...items: unknown[]): Reply {
   return { body: { jsonrpc: '2.0', id: 1, result: { total: items.length, limit: 500, page: 1, items } } }
 }
 
 function nftsOf(...items: unknown[]) {
-  return solanaNfts(serviceThat(answer(...items)).ask).fetchNfts(WALLET)
+  return solanaNfts(answering(() => answer(...items)).ask).fetchNfts(WALLET)
 }
 
 describe('NFTs on Solana', () => {
   test('are asked for by wallet, one page', async () => {
-    const { ask, requests } = serviceThat(answer())
+    const { ask, urls, requests } = answering(() => answer())
     await solanaNfts(ask).fetchNfts(WALLET)
-    expect(requests).toMatchObject([
-      {
-        url: 'https://service.example/v1',
-        method: 'POST',
-        body: { method: 'getAssetsByOwner', params: { ownerAddress: WALLET, page: 1, limit: 500 } },
-      },
+    expect(urls.map(String)).toEqual(['https://service.example/api'])
+    expect(requests.map(({ method, body }) => [method, JSON.parse(String(body))])).toMatchObject([
+      ['POST', { method: 'getAssetsByOwner', params: { ownerAddress: WALLET, page: 1, limit: 500 } }],
     ])
   })
 
@@ -111,14 +108,14 @@ describe('NFTs on Solana', () => {
   })
 
   test.for([401, 403])('are unavailable when the node answers %i', async (status) => {
-    const { ask } = serviceThat({ status, body: {} })
+    const { ask } = answering(() => ({ status, body: {} }))
     await expect(solanaNfts(ask).fetchNfts(WALLET)).rejects.toMatchObject({ code: 'upstream_unavailable' })
   })
 
-  test.for<readonly [string, Said, string]>([
+  test.for<readonly [string, Reply, string]>([
     ...UPSTREAM_FAILURES,
     ['an error of JSON-RPC', { body: { id: 1, error: { code: -32601, message: 'x' } } }, 'upstream_bad_answer'],
   ])('fail with %s', async ([, said, code]) => {
-    await expect(solanaNfts(serviceThat(said).ask).fetchNfts(WALLET)).rejects.toMatchObject({ code })
+    await expect(solanaNfts(answering(() => said).ask).fetchNfts(WALLET)).rejects.toMatchObject({ code })
   })
 })

@@ -1,0 +1,156 @@
+import { describe, expect } from 'vitest'
+import { tokensOf } from '../../../lib/markets/kept.ts'
+import { expectError } from '../../support/errors.ts'
+import { test as base, get } from '../../support/market-service.ts'
+
+const SEARCH = '/portfolio-indexor/markets/coins/search'
+const test = base.extend(
+  'search',
+  ({ service }) =>
+    (search: unknown, query = '') =>
+      service.call('POST', SEARCH + query, { body: { search } }),
+)
+
+describe('A coin', () => {
+  test('is told in all its figures, with where it is a supported token', async ({ service, markets }) => {
+    const address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+    const token = { chain: 'base-mainnet', symbol: 'USDC', name: 'USD Coin', decimals: 6, coinKey: 'USDC', logoUrl: '' }
+    const tokens = [{ ...token, address, coinGeckoId: 'usd-coin' }]
+    await markets.cacheAt().put(tokensOf('base-mainnet'), tokens)
+    const { status, headers, body } = await get(service, '/markets/coins/usd-coin?currency=Jpy')
+    expect(status).toBe(200)
+    expect(headers.get('age')).toBe('0')
+    expect(headers.get('cache-control')).toBe('public, max-age=60')
+    expect(body).toEqual({
+      id: 'usd-coin',
+      symbol: 'usdc',
+      name: 'USDC (made-up price)',
+      image: 'https://images.example/coins/usd-coin/large.png',
+      current_price: expect.any(Number),
+      market_cap: expect.any(Number),
+      market_cap_rank: expect.any(Number),
+      total_volume: expect.any(Number),
+      high_24h: expect.any(Number),
+      low_24h: expect.any(Number),
+      price_change_24h: expect.any(Number),
+      price_change_percentage_24h: expect.any(Number),
+      circulating_supply: expect.any(Number),
+      total_supply: expect.any(Number),
+      max_supply: null,
+      ath: expect.any(Number),
+      atl: expect.any(Number),
+      last_updated: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      currency: 'jpy',
+      platforms: expect.objectContaining({ base: address }),
+    })
+    expect(body.current_price).toBeGreaterThan(100)
+    expect(markets.asked()).toEqual(['/coins/markets?ids=usd-coin&vs_currency=jpy&per_page=250'])
+  })
+
+  test('is asked for once, by however many at once', async ({ service, markets }) => {
+    const all = await Promise.all(Array.from({ length: 30 }, () => get(service, '/markets/coins/ethereum')))
+    for (const { status, body } of all) expect([status, body]).toEqual([200, all[0]?.body])
+    expect(markets.asked()).toHaveLength(1)
+  })
+
+  test('that nobody knows is not found, which is remembered', async ({ service, markets }) => {
+    for (const _ of [1, 2]) expectError(await get(service, '/markets/coins/no-such-coin'), 'coin_not_found')
+    expect(markets.asked()).toHaveLength(1)
+    for (const id of ['bitcoin%2Cethereum', '%23', '..%2Fcoins', 'Bitcoin%20', '%F0%9F%92%A9']) {
+      expectError(await get(service, `/markets/coins/${id}`), 'coin_not_found')
+    }
+  })
+
+  test('with an id that none can have is not found without asking', async ({ service, markets }) => {
+    expectError(await get(service, `/markets/coins/${'x'.repeat(129)}`), 'coin_not_found', ['id'])
+    expect(markets.asked()).toEqual([])
+  })
+
+  test('without a price is not found', async ({ service }) => {
+    expectError(await get(service, '/markets/coins/made-up-coin-290'), 'coin_not_found')
+  })
+})
+
+describe('A search', () => {
+  test('finds coins by name or symbol, the largest first, with their prices', async ({ search, markets }) => {
+    const { status, headers, body } = await search('coin', '?currency=EUR')
+    expect(status).toBe(200)
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(body).toHaveLength(100)
+    expect(body[0]).toEqual({
+      id: 'bitcoin',
+      name: 'Bitcoin (made-up price)',
+      symbol: 'BTC',
+      api_symbol: 'bitcoin',
+      market_cap_rank: 1,
+      thumb: 'https://images.example/coins/bitcoin/thumb.png',
+      large: 'https://images.example/coins/bitcoin/large.png',
+      current_price: expect.any(Number),
+      price_change_percentage_24h: expect.any(Number),
+    })
+    const ranks = body.map(({ market_cap_rank }: { market_cap_rank: number }) => market_cap_rank)
+    expect(ranks).toEqual(ranks.toSorted((left: number, right: number) => left - right))
+    expect(markets.asked().map((path) => path.split('?')[0])).toEqual(['/search', '/coins/markets'])
+  })
+
+  test('shows what has no price without one', async ({ search }) => {
+    const { body } = await search('made-up-coin-290')
+    expect(body).toMatchObject([{ id: 'made-up-coin-290', current_price: null, price_change_percentage_24h: null }])
+    const { body: other } = await search('made-up-coin-289')
+    expect(other).toMatchObject([{ current_price: expect.any(Number), price_change_percentage_24h: null }])
+  })
+
+  test('that finds nothing is an empty list, and asks for no prices', async ({ search, markets }) => {
+    const { status, body } = await search('no such coin')
+    expect([status, body]).toEqual([200, []])
+    expect(markets.asked()).toHaveLength(1)
+  })
+
+  test('is the same in any case and with spaces around it, and asked for once', async ({ search, markets }) => {
+    const answers = [await search('bitcoin'), await search('  BitCoin\n')]
+    expect(answers[0]?.body).toHaveLength(1)
+    expect(answers[1]?.body).toEqual(answers[0]?.body)
+    await search('BITCOIN', '?currency=eur')
+    expect(markets.asked().map((path) => path.split('?')[0])).toEqual(['/search', '/coins/markets', '/coins/markets'])
+  })
+
+  test.for([
+    [''],
+    ['ab'],
+    ['  ab  '],
+    ['a😀'],
+    ['x'.repeat(101)],
+    ['😀'.repeat(101)],
+    [7],
+    [null],
+    [undefined],
+    [['bitcoin']],
+    [{ $gt: '' }],
+  ])('for %j is refused', async ([text], { search, markets }) => {
+    expectError(await search(text), 'invalid_search', ['search'])
+    expect(markets.asked()).toEqual([])
+  })
+
+  test.for([
+    ['a😀b'],
+    ['😀😀😀'],
+    ['x'.repeat(100)],
+    ['😀'.repeat(100)],
+    ['日本円'],
+    ['\ud800\ud800\ud800'],
+    ['a&b=#?%'],
+  ])('for %j is taken: characters are what people count', async ([text], { search }) => {
+    const { status, body } = await search(text)
+    expect([status, body]).toEqual([200, []])
+  })
+
+  test('refuses fields that it does not know', async ({ service }) => {
+    const body = { search: 'bitcoin', serach: 'bitcoin' }
+    expectError(await service.call('POST', SEARCH, { body }), 'unknown_field', ['serach'])
+    expectError(await service.call('POST', SEARCH, { body: '[' }), 'invalid_json')
+  })
+
+  test('names the currency first of all that is wrong', async ({ search }) => {
+    expectError(await search('a', '?currency=xxx'), 'unsupported_currency', ['currency', 'search'])
+  })
+})

@@ -1,0 +1,227 @@
+import { describe, expect } from 'vitest'
+import { CHAINS } from '../../../lib/chain/registry.ts'
+import { MARKET, RATES, tokensOf } from '../../../lib/markets/kept.ts'
+import { WELL_KNOWN_TOKENS } from '../../../lib/markets/well-known-tokens.ts'
+import { expectError } from '../../support/errors.ts'
+import { get, test } from '../../support/market-service.ts'
+
+type Coin = Record<string, unknown> & { chainId: number; current_price: number; price_change_percentage_24h: number }
+
+const FIELDS = [
+  ['contract_address', 'string'],
+  ['chainId', 'number'],
+  ['contract_ticker_symbol', 'string'],
+  ['contract_decimals', 'number'],
+  ['contract_name', 'string'],
+  ['coinKey', 'string'],
+  ['logo_url', 'string'],
+]
+const ADDED = ['id', 'current_price', 'market_cap', 'total_volume', 'price_change_percentage_24h']
+const NATIVE_ON_EVM = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
+const WRAPPED_SOL = 'So11111111111111111111111111111111111111112'
+
+describe('The supported coins', () => {
+  test('are the well-known ones before the first run of the jobs, unpriced, and said to be stale', async ({
+    service,
+    markets,
+  }) => {
+    const { status, headers, body } = await get(service, '/markets')
+    expect(status).toBe(200)
+    expect(headers.get('x-stale')).toBe('true')
+    expect(body).toHaveLength(WELL_KNOWN_TOKENS.filter(({ address }) => address !== WRAPPED_SOL).length)
+    for (const coin of body) {
+      expect(Object.keys(coin)).toEqual([...FIELDS.map(([name]) => name), ...ADDED])
+      for (const [name = '', type] of FIELDS) expect(typeof coin[name]).toBe(type)
+      for (const name of ADDED.slice(1)) expect(coin[name]).toBeNull()
+    }
+    expect(markets.asked()).toEqual([])
+  })
+
+  test('have the price, the market cap, the volume and the change that the sources tell', async ({
+    service,
+    markets,
+  }) => {
+    await markets.refresh()
+    const { status, headers, body } = await get(service, '/markets')
+    expect(status).toBe(200)
+    expect(headers.get('x-stale')).toBeNull()
+    expect(Number(headers.get('age'))).toBeLessThan(60)
+    expect(headers.get('cache-control')).toBe('public, max-age=60')
+    expect(body).toHaveLength(CHAINS.length)
+    const kept = await markets.cacheAt().get({ market: MARKET })
+    for (const [index, chain] of CHAINS.entries()) {
+      const coin = kept.market?.value.find(({ id }) => id === chain.nativeCoin.coinGeckoId)
+      expect(body[index]).toEqual({
+        contract_address: chain.kind === 'evm' ? NATIVE_ON_EVM : WRAPPED_SOL,
+        chainId: chain.kind === 'evm' ? chain.id : 1151111081099710,
+        contract_ticker_symbol: chain.nativeCoin.symbol,
+        contract_decimals: chain.nativeCoin.decimals,
+        contract_name: chain.nativeCoin.name,
+        coinKey: expect.stringMatching(/./),
+        logo_url: expect.stringMatching(/^https:/),
+        id: chain.nativeCoin.coinGeckoId,
+        current_price: coin?.price,
+        market_cap: coin?.marketCap,
+        total_volume: coin?.volume,
+        price_change_percentage_24h: coin?.change24h,
+      })
+    }
+  })
+
+  test('are told in any currency, each price by the rate of its moment', async ({ service, markets }) => {
+    await markets.refresh()
+    const { body: inDollars } = await get(service, '/markets')
+    const { body: inEuros } = await get(service, '/markets?currency=eUr')
+    const { rates } = await markets.cacheAt().get({ rates: RATES })
+    const { now = 0, dayAgo = 0 } = rates?.value.eur ?? {}
+    expect(now).not.toBe(dayAgo)
+    for (const [index, coin] of (inEuros as Coin[]).entries()) {
+      const dollar: Coin = inDollars[index]
+      expect(coin.current_price).toBeCloseTo(dollar.current_price * now, 6)
+      const before = (dollar.current_price / (1 + dollar.price_change_percentage_24h / 100)) * dayAgo
+      expect(coin.price_change_percentage_24h).toBeCloseTo((coin.current_price / before - 1) * 100, 6)
+    }
+    const { body: again } = await get(service, '/markets?currency=USD')
+    expect(again).toEqual(inDollars)
+  })
+
+  test('have no change in a currency whose rate of a day ago is unknown, and no price in one without a rate', async ({
+    service,
+    markets,
+  }) => {
+    await markets.refresh()
+    await markets.cacheAt().put(RATES, { usd: { now: 1, dayAgo: 1 }, gbp: { now: 0.8 } })
+    const { status, body } = await get(service, '/markets?currency=gbp')
+    expect(status).toBe(200)
+    for (const coin of body) {
+      expect(coin.current_price).toBeGreaterThan(0)
+      expect(coin.price_change_percentage_24h).toBeNull()
+    }
+    expectError(await get(service, '/markets?currency=chf'), 'upstream_unavailable')
+    expectError(await get(service, '/markets/top_gainers_losers?currency=chf'), 'upstream_unavailable')
+  })
+
+  test('show what has no picture, no id and no price as that', async ({ service, markets }) => {
+    const address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+    const token = { chain: 'base-mainnet', address, symbol: 'LONG', name: 'Long tail', decimals: 7, coinKey: '' }
+    await markets.cacheAt().put(tokensOf('base-mainnet'), [{ ...token, logoUrl: '', coinGeckoId: '' }])
+    const { body } = await get(service, '/markets')
+    expect(body.filter(({ chainId }: Coin) => chainId === 8453)).toEqual([
+      {
+        contract_address: address,
+        chainId: 8453,
+        contract_ticker_symbol: 'LONG',
+        contract_decimals: 7,
+        contract_name: 'Long tail',
+        coinKey: '',
+        logo_url: '',
+        id: null,
+        current_price: null,
+        market_cap: null,
+        total_volume: null,
+        price_change_percentage_24h: null,
+      },
+    ])
+  })
+
+  test('cost no question to any source and one read, however often they are asked for', async ({
+    service,
+    markets,
+  }) => {
+    await markets.refresh()
+    service.table.reset()
+    await get(service, '/markets')
+    const reads = service.table.bodies.map((body) => Object.keys(JSON.parse(body)))
+    expect(reads.filter((names) => names.includes('RequestItems'))).toHaveLength(1)
+    for (let batch = 0; batch < 5; batch += 1) {
+      const all = await Promise.all(Array.from({ length: 50 }, () => get(service, '/markets')))
+      expect(all.every(({ status }) => status === 200)).toBe(true)
+    }
+    expect(markets.asked()).toEqual([])
+  })
+})
+
+describe('The top gainers and losers', () => {
+  const PATH = '/markets/top_gainers_losers'
+
+  test('are 30 each, in order, of those whose change is known and of which enough is traded', async ({
+    service,
+    markets,
+  }) => {
+    await markets.refresh()
+    const { status, headers, body } = await get(service, PATH)
+    expect(status).toBe(200)
+    expect(headers.get('cache-control')).toBe('public, max-age=60')
+    expect(Object.keys(body)).toEqual(['top_gainers', 'top_losers'])
+    const { market } = await markets.cacheAt().get({ market: MARKET })
+    const known = (market?.value ?? []).flatMap(({ id, change24h, volume }) =>
+      change24h !== null && (volume ?? 0) >= 50_000 ? [{ id, change24h }] : [],
+    )
+    const sorted = known.toSorted((left, right) => right.change24h - left.change24h)
+    const gainers = sorted.filter(({ change24h }) => change24h > 0).slice(0, 30)
+    const losers = sorted
+      .filter(({ change24h }) => change24h < 0)
+      .slice(-30)
+      .toReversed()
+    expect(body.top_gainers.map(({ id }: { id: string }) => id)).toEqual(gainers.map(({ id }) => id))
+    expect(body.top_losers.map(({ id }: { id: string }) => id)).toEqual(losers.map(({ id }) => id))
+    expect(body.top_gainers.length).toBeGreaterThan(0)
+    expect(body.top_losers.length).toBeGreaterThan(0)
+  })
+
+  test('carry the currency in their names, and the same without it', async ({ service, markets }) => {
+    await markets.refresh()
+    const { body } = await get(service, `${PATH}?currency=EUR`)
+    for (const item of [...body.top_gainers, ...body.top_losers]) {
+      expect(item).toEqual({
+        id: expect.stringMatching(/./),
+        symbol: expect.stringMatching(/./),
+        name: expect.stringMatching(/./),
+        image: expect.stringMatching(/^https:/),
+        market_cap_rank: expect.any(Number),
+        current_price: item.eur,
+        price_change_percentage_24h: item.eur_24h_change,
+        eur: expect.any(Number),
+        eur_24h_vol: expect.any(Number),
+        eur_24h_change: expect.any(Number),
+      })
+    }
+  })
+
+  test('are not there before the market is', async ({ service, markets }) => {
+    expectError(await get(service, PATH), 'upstream_unavailable')
+    expect(markets.asked()).toEqual([])
+  })
+})
+
+describe('Every endpoint of the markets', () => {
+  const CALLS = [
+    ['GET', '/markets'],
+    ['GET', '/markets/top_gainers_losers'],
+    ['GET', '/markets/coins/bitcoin'],
+    ['POST', '/markets/coins/search'],
+    ['GET', '/token/id/bitcoin'],
+    ['GET', '/token/address/base-mainnet/native'],
+  ] as const
+
+  test.for(CALLS)('wants an API key: %s %s', async ([method, path], { service }) => {
+    const ask = (key: string | null) =>
+      service.call(method, `/portfolio-indexor${path}`, {
+        key,
+        ...(method === 'POST' && { body: { search: 'bitcoin' } }),
+      })
+    expectError(await ask(null), 'missing_api_key')
+    expectError(await ask('jk_local_nobody'), 'invalid_api_key')
+  })
+
+  test.for(CALLS)('wants a currency that exists: %s %s', async ([method, path], { service, markets }) => {
+    const ask = (currency: string) =>
+      service.call(method, `/portfolio-indexor${path}?currency=${currency}`, {
+        ...(method === 'POST' && { body: { search: 'bitcoin' } }),
+      })
+    for (const currency of ['', 'xxx', 'us', 'usd,eur', '__proto__', 'constructor']) {
+      expectError(await ask(currency), 'unsupported_currency', ['currency'])
+    }
+    expect(markets.asked()).toEqual([])
+  })
+})

@@ -1,0 +1,165 @@
+import { describe, expect } from 'vitest'
+import { tokensOf } from '../../../lib/markets/kept.ts'
+import { expectError } from '../../support/errors.ts'
+import { get, test } from '../../support/market-service.ts'
+
+const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+const UNLISTED = '0x00000000000000000000000000000000000000A1'
+
+const chartsOf = (asked: readonly string[]) => asked.filter((path) => path.includes('market_chart'))
+
+describe('A chart by id', () => {
+  test('is in the form of CoinGecko, ascending, and ends now', async ({ service, markets }) => {
+    const { status, headers, body } = await get(service, '/token/id/bitcoin?currency=EUR&days=7')
+    expect(status).toBe(200)
+    expect(headers.get('age')).toBe('0')
+    expect(headers.get('cache-control')).toBe('public, max-age=60')
+    expect(Object.keys(body)).toEqual(['prices', 'market_caps', 'total_volumes', 'currency', 'days', 'truncated'])
+    expect(body).toMatchObject({ currency: 'eur', days: '7', truncated: false })
+    for (const series of [body.prices, body.market_caps, body.total_volumes] as [number, number][][]) {
+      expect(series).toHaveLength(7 * 24 + 1)
+      const times = series.map(([time]) => time)
+      expect(times).toEqual(times.toSorted((left, right) => left - right))
+      expect(Date.now() - (times.at(-1) ?? 0)).toBeLessThan(120_000)
+    }
+    expect(markets.asked()).toEqual(['/coins/bitcoin/market_chart?vs_currency=eur&days=7'])
+  })
+
+  test('of all days says so when the source tells of fewer', async ({ service, markets }) => {
+    const { status, body } = await get(service, '/token/id/bitcoin')
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ currency: 'usd', days: '365', truncated: true })
+    expect(body.prices.length).toBeGreaterThan(360)
+    expect(markets.asked()).toEqual([
+      '/coins/bitcoin/market_chart?vs_currency=usd&days=max',
+      '/coins/bitcoin/market_chart?vs_currency=usd&days=365',
+    ])
+    const again = await get(service, '/token/id/bitcoin?days=max&currency=usd')
+    expect(again.body).toEqual(body)
+    expect(markets.asked()).toHaveLength(2)
+  })
+
+  test('is asked for once, by a hundred at once', async ({ service, markets }) => {
+    const all = await Promise.all(Array.from({ length: 100 }, () => get(service, '/token/id/ethereum?days=1')))
+    for (const { status, body } of all) {
+      expect(status).toBe(200)
+      expect(body.prices).toHaveLength(289)
+    }
+    expect(markets.asked()).toHaveLength(1)
+  })
+
+  test('is another for other days and another currency', async ({ service, markets }) => {
+    for (const query of ['days=1', 'days=2', 'days=2&currency=eur']) await get(service, `/token/id/bitcoin?${query}`)
+    expect(markets.asked()).toHaveLength(3)
+  })
+
+  test.for([
+    ['0'],
+    ['-1'],
+    ['1.5'],
+    ['+5'],
+    ['007'],
+    ['1e3'],
+    ['36501'],
+    ['99999999999'],
+    ['MAX'],
+    ['all'],
+    [''],
+    ['7d'],
+  ])('of %j days is refused', async ([days = ''], { service, markets }) => {
+    expectError(await get(service, `/token/id/bitcoin?days=${encodeURIComponent(days)}`), 'invalid_days', ['days'])
+    expect(markets.asked()).toEqual([])
+  })
+
+  test('of 36500 days is taken', async ({ service }) => {
+    const { status, body } = await get(service, '/token/id/bitcoin?days=36500')
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ days: '365', truncated: true })
+  })
+
+  test('of a token that nobody knows is not found, which is remembered', async ({ service, markets }) => {
+    for (const _ of [1, 2]) expectError(await get(service, '/token/id/no-such-coin?days=1'), 'token_not_found')
+    expect(markets.asked()).toHaveLength(1)
+    expectError(await get(service, `/token/id/${'x'.repeat(129)}`), 'token_not_found', ['id'])
+    for (const id of ['..%2F..%2Fping', '%23', 'bitcoin%3Fx']) {
+      expectError(await get(service, `/token/id/${id}?days=1`), 'token_not_found')
+    }
+  })
+
+  test('names the currency before the days', async ({ service }) => {
+    expectError(await get(service, '/token/id/bitcoin?days=x&currency=x'), 'unsupported_currency', ['currency', 'days'])
+  })
+})
+
+describe('A chart by address', () => {
+  test.for([
+    ['base-mainnet', 'native'],
+    ['base', '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'],
+    ['8453', '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'],
+    ['arbitrum-one', '0xEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEE'],
+    ['1', '0x0000000000000000000000000000000000000000'],
+    ['optimistic-ethereum', 'NATIVE'],
+  ])("of %s %s is the own coin's", async ([network, address], { service, markets }) => {
+    const byId = await get(service, '/token/id/ethereum?days=1')
+    const { status, body } = await get(service, `/token/address/${network}/${address}?days=1`)
+    expect(status).toBe(200)
+    expect(body).toEqual(byId.body)
+    expect(markets.asked()).toHaveLength(1)
+  })
+
+  test.for([
+    ['solana-mainnet', 'native'],
+    ['solana', '11111111111111111111111111111111'],
+    ['1151111081099710', 'So11111111111111111111111111111111111111112'],
+  ])("of %s %s is Solana's", async ([network, address], { service, markets }) => {
+    const { status } = await get(service, `/token/address/${network}/${address}?days=1`)
+    expect(status).toBe(200)
+    expect(markets.asked()).toEqual(['/coins/solana/market_chart?vs_currency=usd&days=1'])
+  })
+
+  test('of a listed token is the one of its id', async ({ service, markets }) => {
+    const token = { chain: 'base-mainnet', symbol: 'USDC', name: 'USD Coin', decimals: 6, coinKey: 'USDC', logoUrl: '' }
+    await markets.cacheAt().put(tokensOf('base-mainnet'), [{ ...token, address: USDC, coinGeckoId: 'usd-coin' }])
+    for (const address of [USDC, USDC.toLowerCase(), USDC.toUpperCase().replace('0X', '0x')]) {
+      const { status } = await get(service, `/token/address/base/${address}?days=1`)
+      expect(status).toBe(200)
+    }
+    await get(service, '/token/id/usd-coin?days=1')
+    expect(markets.asked()).toEqual(['/coins/usd-coin/market_chart?vs_currency=usd&days=1'])
+  })
+
+  test('of a token that is not listed is asked for by its contract', async ({ service, markets }) => {
+    expectError(await get(service, `/token/address/8453/${UNLISTED}?days=1`), 'token_not_found')
+    expect(markets.asked()).toEqual([
+      `/coins/base/contract/${UNLISTED.toLowerCase()}/market_chart?vs_currency=usd&days=1`,
+    ])
+  })
+
+  test.for([
+    ['ethereum', 'no-address'],
+    ['ethereum', '0x833589fcd6edb6e08f4c7c32d4f71b54bda0291'],
+    ['ethereum', '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02914'],
+    ['ethereum', 'So11111111111111111111111111111111111111112'],
+    ['solana', USDC],
+    ['solana', '111111111111111111111111111111111'],
+    ['solana', '0OIl'],
+  ])('of %s %s, which is no address there, is not found', async ([network, address], { service, markets }) => {
+    expectError(await get(service, `/token/address/${network}/${address}`), 'token_not_found')
+    expect(markets.asked()).toEqual([])
+  })
+
+  test.for([['dogechain'], ['Base'], ['0'], ['8453.0'], ['0x2105'], ['avalanche'], ['constructor']])(
+    'on the network %s is refused first of all',
+    async ([network], { service, markets }) => {
+      const reply = await get(service, `/token/address/${network}/nonsense?currency=x&days=x`)
+      expectError(reply, 'unsupported_network', ['network', 'currency', 'days'])
+      expect(markets.asked()).toEqual([])
+    },
+  )
+
+  test('shares nothing with a chart by an id that looks like one', async ({ service, markets }) => {
+    await get(service, `/token/id/${encodeURIComponent(`base:${UNLISTED}`)}?days=1`)
+    await get(service, `/token/address/base/${UNLISTED}?days=1`)
+    expect(chartsOf(markets.asked())).toHaveLength(2)
+  })
+})

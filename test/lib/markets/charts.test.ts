@@ -1,0 +1,142 @@
+import { describe, expect } from 'vitest'
+import { Network } from '../../../lib/markets/address.ts'
+import { chartByAddress, chartById } from '../../../lib/markets/charts.ts'
+import { tokensOf } from '../../../lib/markets/kept.ts'
+import { captureLogs } from '../../support/logs.ts'
+import { DAI, rewriteJson, SOURCE_FAILURES, START, test } from '../../support/markets.ts'
+
+const DAY = { currency: 'usd', days: 1 } as const
+const EUROS = { currency: 'eur', days: 1 } as const
+const ALL = { currency: 'usd', days: 'max' } as const
+const BASE = Network.parse('base-mainnet')
+
+describe('A chart', () => {
+  test.for<[number | 'max', number]>([
+    [1, 60],
+    [2, 1800],
+    [90, 1800],
+    [91, 12 * 3600],
+    ['max', 12 * 3600],
+  ])('of %s days is fresh for %i seconds', async ([days, seconds], { world, clock }) => {
+    const span = { currency: 'usd', days } as const
+    await chartById(world, 'bitcoin', span)
+    const before = world.standIns.coinGecko.requests.length
+    clock.pass(seconds - 1)
+    expect(await chartById(world, 'bitcoin', span)).toMatchObject({ asOf: new Date(START), isStale: false })
+    expect(world.standIns.coinGecko.requests).toHaveLength(before)
+    clock.pass(1)
+    expect(await chartById(world, 'bitcoin', span)).toMatchObject({ asOf: new Date(clock.now()), isStale: false })
+    expect(world.standIns.coinGecko.requests.length).toBeGreaterThan(before)
+  })
+
+  test('of a token that is unknown is looked for again after five minutes, whatever its days', async ({
+    world,
+    clock,
+  }) => {
+    const ask = () => chartById(world, 'newcomer', ALL)
+    await expect(ask()).rejects.toMatchObject({ code: 'token_not_found' })
+    clock.pass(299)
+    await expect(ask()).rejects.toMatchObject({ code: 'token_not_found' })
+    const before = world.standIns.coinGecko.requests.length
+    clock.pass(1)
+    await expect(ask()).rejects.toMatchObject({ code: 'token_not_found' })
+    expect(world.standIns.coinGecko.requests.length).toBeGreaterThan(before)
+  })
+})
+
+describe.for(SOURCE_FAILURES)('While CoinGecko %s,', ([, fail]) => {
+  test('a chart in dollars is of DefiLlama, prices alone, and asked for once', async ({ world }) => {
+    captureLogs()
+    world.standIns.coinGecko.rewrite = fail
+    const answers = await Promise.all(Array.from({ length: 10 }, () => chartById(world, 'bitcoin', DAY)))
+    for (const { value, isStale } of answers) {
+      expect(isStale).toBe(false)
+      expect(value.days).toBe(1)
+      expect(value.chart.prices.length).toBeGreaterThan(200)
+      expect(value.chart).toMatchObject({ marketCaps: [], volumes: [] })
+    }
+    expect(world.standIns.defiLlama.requests).toHaveLength(1)
+  })
+
+  test('a chart in another currency is not there, and never one of dollars', async ({ world }) => {
+    world.standIns.coinGecko.rewrite = fail
+    await expect(chartById(world, 'bitcoin', EUROS)).rejects.toMatchObject({
+      code: expect.stringMatching(/^upstream_/),
+    })
+    expect(world.standIns.defiLlama.requests).toEqual([])
+  })
+
+  test('a chart that is kept stands in, marked, for a day', async ({ world, clock }) => {
+    captureLogs()
+    const { value } = await chartById(world, 'bitcoin', EUROS)
+    world.standIns.coinGecko.rewrite = fail
+    for (const hours of [1, 22]) {
+      clock.pass(hours * 3600)
+      expect(await chartById(world, 'bitcoin', EUROS)).toEqual({ value, asOf: new Date(START), isStale: true })
+    }
+    clock.pass(3601)
+    await expect(chartById(world, 'bitcoin', EUROS)).rejects.toMatchObject({
+      code: expect.stringMatching(/^upstream_/),
+    })
+  })
+})
+
+describe('While CoinGecko is down,', () => {
+  test('a chart in dollars that is just past its time stands in, an older one gives way to DefiLlama', async ({
+    world,
+    clock,
+  }) => {
+    captureLogs()
+    const { value } = await chartById(world, 'bitcoin', DAY)
+    world.standIns.coinGecko.rewrite = () => 'hang up'
+    clock.pass(90)
+    expect(await chartById(world, 'bitcoin', DAY)).toMatchObject({ value, isStale: true })
+    expect(world.standIns.defiLlama.requests).toEqual([])
+    clock.pass(60)
+    const substitute = await chartById(world, 'bitcoin', DAY)
+    expect(substitute).toMatchObject({ asOf: new Date(clock.now()), isStale: false })
+    expect(substitute.value.chart.volumes).toEqual([])
+    world.standIns.defiLlama.rewrite = () => 'hang up'
+    clock.pass(3601)
+    expect(await chartById(world, 'bitcoin', DAY)).toMatchObject({ value, isStale: true })
+  })
+
+  test('a chart by address is asked of DefiLlama by the address', async ({ world }) => {
+    world.standIns.coinGecko.rewrite = () => 'hang up'
+    await world.cache.put(tokensOf('base-mainnet'), [])
+    const { value } = await chartByAddress(world, BASE, DAI.address, DAY)
+    expect(value.chart.prices.length).toBeGreaterThan(200)
+    expect(world.standIns.defiLlama.requests[0]).toContain(`/chart/base:${DAI.address}`)
+  })
+
+  test('what DefiLlama does not know either is what CoinGecko failed with', async ({ world }) => {
+    world.standIns.coinGecko.rewrite = () => 'hang up'
+    await expect(chartById(world, 'no-such-coin', DAY)).rejects.toMatchObject({ code: 'upstream_unavailable' })
+    world.standIns.defiLlama.rewrite = () => 'hang up'
+    await expect(chartById(world, 'ethereum', DAY)).rejects.toMatchObject({ code: 'upstream_unavailable' })
+  })
+
+  test("CoinGecko's own chart is back as soon as CoinGecko is", async ({ world, clock }) => {
+    world.standIns.coinGecko.rewrite = () => 'hang up'
+    await chartById(world, 'bitcoin', ALL)
+    world.standIns.coinGecko.rewrite = undefined
+    clock.pass(5)
+    const { value } = await chartById(world, 'bitcoin', ALL)
+    expect(value.chart.volumes.length).toBeGreaterThan(300)
+  })
+})
+
+describe('A chart that lies', () => {
+  test('has only the points that can be', async ({ world }) => {
+    rewriteJson(world.standIns.coinGecko, (body) => {
+      const chart = body as { prices: unknown[][]; market_caps: unknown[]; total_volumes: unknown[] }
+      chart.prices.splice(0, 4, [START, -1], [START, null], [START, 'NaN'], ['soon', 1])
+      chart.market_caps = chart.market_caps.map(() => [START, null])
+      return chart
+    })
+    const { value } = await chartById(world, 'bitcoin', DAY)
+    expect(value.chart.prices).toHaveLength(285)
+    expect(value.chart.prices.flat().every(Number.isFinite)).toBe(true)
+    expect(value.chart.marketCaps).toEqual([])
+  })
+})

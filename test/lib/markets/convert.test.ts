@@ -1,0 +1,125 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { AppError } from '../../../lib/errors.ts'
+import { beforeChange, changeInPercent, conversionInto } from '../../../lib/markets/convert.ts'
+import type { ExchangeRate } from '../../../lib/markets/currency.ts'
+
+/** An exact fraction of two whole numbers, apart from the code under test. */
+type Fraction = readonly [top: bigint, bottom: bigint]
+
+/** The number that is written so. */
+function written(number: number): Fraction {
+  const [mantissa = '', exponent = '0'] = number.toString().split('e')
+  const [whole = '', fraction = ''] = mantissa.split('.')
+  const power = Number(exponent) - fraction.length
+  const digits = BigInt(whole + fraction)
+  return power >= 0 ? [digits * 10n ** BigInt(power), 1n] : [digits, 10n ** BigInt(-power)]
+}
+const multiply = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * c, b * d]
+const divide = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * d, b * c]
+const add = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * d + c * b, b * d]
+
+/** The double that is nearest, by the first 80 digits behind the point and all before. */
+function nearest([top, bottom]: Fraction): number {
+  return Number(`${(top * 10n ** 400n) / bottom}e-400`)
+}
+
+const HUNDRED: Fraction = [100n, 1n]
+const price = fc.double({ min: 1e-15, max: 1e15, noNaN: true })
+const rate = fc.double({ min: 1e-6, max: 1e6, noNaN: true })
+const percent = fc.double({ min: -99.999, max: 1e6, noNaN: true })
+const AS_OF = new Date(0)
+
+function into(eur: ExchangeRate) {
+  return conversionInto('eur', { value: { eur }, asOf: AS_OF, isStale: false })
+}
+
+describe('A conversion', () => {
+  test('of an amount is the nearest number to the exact product', () => {
+    fc.assert(
+      fc.property(price, rate, (dollars, now) => {
+        expect(into({ now }).amount(dollars)).toBe(nearest(multiply(written(dollars), written(now))))
+      }),
+    )
+  })
+
+  test('of a change counts the price of the day before by the rate of the day before', () => {
+    fc.assert(
+      fc.property(percent, rate, rate, (change, now, dayAgo) => {
+        const factor = divide(multiply(add(HUNDRED, signed(change)), written(now)), written(dayAgo))
+        const exact = nearest(add(factor, [-100n, 1n]))
+        expect(into({ now, dayAgo }).change(change)).toBeCloseTo(exact, 10 - Math.ceil(Math.log10(Math.abs(exact) + 1)))
+      }),
+    )
+  })
+
+  test('of a change is the change of the converted prices', () => {
+    fc.assert(
+      fc.property(price, price, rate, rate, (today, yesterday, now, dayAgo) => {
+        fc.pre(today / yesterday < 1e6 && today / yesterday > 1e-6)
+        const inEuros = into({ now, dayAgo }).change(changeInPercent(today, yesterday)) ?? Number.NaN
+        const exact = nearest(
+          divide(multiply(written(today), written(now)), multiply(written(yesterday), written(dayAgo))),
+        )
+        expect(inEuros / 100 + 1).toBeCloseTo(exact, 9 - Math.ceil(Math.log10(exact + 1)))
+      }),
+    )
+  })
+
+  test('leaves dollars as they are, whatever is known of rates', () => {
+    const dollars = conversionInto('usd', undefined)
+    fc.assert(
+      fc.property(price, percent, (amount, change) => {
+        expect([dollars.amount(amount), dollars.change(change)]).toEqual([amount, change])
+      }),
+    )
+    expect(dollars.parts).toEqual([])
+  })
+
+  test('leaves the unknown unknown', () => {
+    const known = into({ now: 0.9, dayAgo: 0.8 })
+    expect([known.amount(null), known.change(null)]).toEqual([null, null])
+    expect(into({ now: 0.9 }).change(1)).toBeNull()
+    expect(into({ now: 0.9 }).amount(1)).toBe(0.9)
+  })
+
+  test('makes no number that JSON cannot hold', () => {
+    expect(into({ now: 1e300 }).amount(1e300)).toBeNull()
+    expect(into({ now: 1e300, dayAgo: 1e-300 }).change(1)).toBeNull()
+  })
+
+  test('into a currency without a rate is none', () => {
+    const rates = { value: { gbp: { now: 0.8 } }, asOf: AS_OF, isStale: false }
+    for (const known of [undefined, rates]) {
+      expect(() => conversionInto('eur', known)).toThrow(new AppError('upstream_unavailable'))
+    }
+  })
+})
+
+describe('A change in percent', () => {
+  test('is of the price before', () => {
+    expect(changeInPercent(110, 100)).toBe(10)
+    expect(changeInPercent(90, 100)).toBe(-10)
+    expect(changeInPercent(0.3, 0.1)).toBe(200)
+  })
+
+  test('is unknown where the price before is, or is zero', () => {
+    expect(changeInPercent(1, null)).toBeNull()
+    expect(changeInPercent(1, 0)).toBeNull()
+  })
+
+  test('leads back to the price before', () => {
+    fc.assert(
+      fc.property(price, percent, (now, change) => {
+        const before = beforeChange(now, change) ?? Number.NaN
+        expect(before).toBe(nearest(divide(multiply(written(now), HUNDRED), add(HUNDRED, signed(change)))))
+      }),
+    )
+    expect(beforeChange(1, null)).toBeNull()
+  })
+})
+
+function signed(number: number): Fraction {
+  const [top, bottom] = written(Math.abs(number))
+  return [number < 0 ? -top : top, bottom]
+}

@@ -1,0 +1,96 @@
+import { setImmediate } from 'node:timers/promises'
+import { getAddress } from 'viem'
+import type { ProviderReply } from '../../infra/local/providers/provider.ts'
+import type { StandIn } from '../../infra/local/providers/stand-in.ts'
+import { type Providers, startProviders } from '../../infra/local/providers.ts'
+import { createRelayer } from '../../infra/local/relayer.ts'
+import { sharedCache } from '../../lib/cache/cache.ts'
+import { cacheTable } from '../../lib/cache/table.ts'
+import { coinGecko } from '../../lib/markets/coingecko.ts'
+import { defiLlama } from '../../lib/markets/defillama.ts'
+import { liFi } from '../../lib/markets/lifi.ts'
+import { createUpstream } from '../../lib/upstream.ts'
+import { test as base } from './dynamo.ts'
+
+/** When tests with a clock of their own begin. */
+export const START = Date.UTC(2026, 10, 21, 12)
+
+/** Base's USDC and DAI, which the made-up market knows there. */
+export const [USDC, DAI] = [
+  { chainId: 8453, address: getAddress('0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'), symbol: 'USDC', decimals: 6 },
+  { chainId: 8453, address: getAddress('0x50c5725949a6f0c72e6c4a641f24049a917db0cb'), symbol: 'DAI', decimals: 18 },
+] as const
+
+/** The ways in which a source of market data fails, as what becomes of its answers. */
+export const SOURCE_FAILURES: readonly (readonly [string, NonNullable<StandIn['rewrite']>])[] = [
+  ['hangs up', () => 'hang up'],
+  ['answers HTTP 500', () => ({ status: 500, body: 'Internal Server Error', contentType: 'text/plain' })],
+  ['answers HTTP 429', () => ({ status: 429, body: { status: { error_code: 429, error_message: 'made up' } } })],
+  ['answers HTML', () => ({ status: 200, body: '<html>Attention Required!</html>', contentType: 'text/html' })],
+  ['truncates its JSON', (reply) => ({ ...reply, body: JSON.stringify(reply.body).slice(0, -2) })],
+  ['answers another shape', () => ({ status: 200, body: { data: 7 } })],
+  ['does not answer', () => new Promise<ProviderReply>(() => {})],
+]
+
+/** Domain tests of the markets: the shared cache on a real table, the sources at local stand-ins, and a clock for both. */
+export const test = base
+  .extend('time', { scope: 'file' }, () => ({ now: START }))
+  .extend('providers', { scope: 'file' }, async ({ time }, { onCleanup }): Promise<Providers> => {
+    const tokens = [USDC, DAI].map((token) => ({ ...token, name: `${token.symbol} of tests` }))
+    const chains = [{ chainId: 8453, rpcUrl: 'http://127.0.0.1:1', blockSeconds: undefined, tokens }]
+    const providers = await startProviders({
+      secrets: {},
+      chains,
+      relayer: createRelayer({ chains: [] }),
+      now: () => time.now,
+    })
+    onCleanup(() => providers.stop())
+    return providers
+  })
+  /** The time of the test's world, which begins anew for each test. */
+  .extend('clock', ({ time }) => {
+    time.now = START
+    return {
+      now: () => time.now,
+      pass: (seconds: number) => {
+        time.now += seconds * 1000
+      },
+    }
+  })
+  /** The stand-ins, honest again and with nothing asked of them yet. */
+  .extend('standIns', ({ providers }) => {
+    const { coinGecko, defiLlama, liFi } = providers
+    for (const standIn of [coinGecko, defiLlama, liFi]) {
+      standIn.rewrite = undefined
+      standIn.requests.length = 0
+    }
+    return { coinGecko, defiLlama, liFi }
+  })
+  .extend('cache', ({ dynamo, tableNames, clock }) => {
+    const sleep = (milliseconds: number) => {
+      clock.pass(milliseconds / 1000)
+      return setImmediate()
+    }
+    return sharedCache({ table: cacheTable(dynamo, tableNames.cache), now: clock.now, sleep })
+  })
+  /** All that the work on markets depends on; no request takes longer than half a second. */
+  .extend('world', ({ cache, clock, providers, standIns }) => {
+    const ask = (name: string) =>
+      createUpstream(
+        { name, url: `${providers.url}/${name}`, deadlineMs: 500 },
+        { fetch, random: () => 0, now: () => performance.now() },
+      )
+    return {
+      cache,
+      now: clock.now,
+      standIns,
+      coinGecko: coinGecko(ask('coingecko')),
+      defiLlama: defiLlama(ask('defillama'), { now: clock.now }),
+      liFi: liFi(ask('lifi')),
+    }
+  })
+
+/** Lets a stand-in change the JSON of its answers before they leave. */
+export function rewriteJson(standIn: StandIn, change: (body: unknown, url: URL) => unknown): void {
+  standIn.rewrite = (reply, { url }) => ({ ...reply, body: change(structuredClone(reply.body), url) })
+}
