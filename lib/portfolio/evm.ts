@@ -26,8 +26,8 @@ const MAX_UINT256 = 2n ** 256n - 1n
 
 /**
  * What these wallets hold on one EVM chain: its own coin, the listed tokens, and the shares of these vaults of that chain.
- * One HTTP request: an eth_call for each wallet, because nodes limit the gas of one, and one for the vaults, so that a
- * vault that burns all gas takes nothing along. Throws AppError `upstream_*` when the chain cannot be read.
+ * One HTTP request: an eth_call for each wallet, because nodes limit the gas of one, and one for each vault, so that one
+ * that burns all gas takes nothing along. Throws AppError `upstream_*` when the chain cannot be read.
  */
 export async function readEvmBalances(
   reader: Pick<ChainReader, 'request'>,
@@ -45,25 +45,37 @@ export async function readEvmBalances(
     view(MULTICALL3, multicall3Abi, 'getEthBalance', [wallet]),
     ...balancesOf(wallet, tokens),
   ])
-  const ofShares = wallets.map((wallet) => balancesOf(wallet, shares))
-  const prices = [...vaultOf.values()].map(({ address, shareDecimals }) =>
-    view(address, erc4626Abi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
-  )
-  const symbols = shares.map((share) => view(share, erc20Abi, 'symbol', []))
-  const ofVaults = [...ofShares.flat(), ...prices, ...symbols]
-  const outcomes = await reader.request([...ofWallets, ...(vaults.length > 0 ? [ofVaults] : [])].map(aggregate))
+  const ofVaults = [...vaultOf].map(([share, { address, shareDecimals }]) => ({
+    balances: wallets.flatMap((wallet) => balancesOf(wallet, [share])),
+    symbol: view(share, erc20Abi, 'symbol', []),
+    price: view(address, erc4626Abi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
+  }))
+  const vaultCalls = ofVaults.map(({ balances, symbol, price }) => [...balances, symbol, price])
+  const outcomes = (await reader.request([...ofWallets, ...vaultCalls].map(aggregate))).map(returnedBy)
 
-  const [native, ...held] = sums(ofWallets.map((views, index) => answersOf(views, known(returnedBy(outcomes[index])))))
+  const [native, ...held] = sums(ofWallets.map((views, index) => answersOf(views, known(outcomes[index]))))
   if (native === undefined) throw badAnswer('the native coin of a wallet is not told')
-  const told = returnedBy(outcomes[wallets.length]) ?? []
-  const heldShares = sums(ofShares.map((views) => answersOf(views, told.splice(0, views.length))))
+  const told = ofVaults.map(({ balances, symbol, price }, index) => {
+    const returned = outcomes[wallets.length + index] ?? []
+    return {
+      balance: sumOf(answersOf(balances, returned)),
+      symbol: answersOf([symbol], returned.slice(balances.length))[0],
+      price: answersOf([price], returned.slice(balances.length + 1))[0],
+    }
+  })
 
-  const balances = byContract([...tokens, ...shares], [...held, ...heldShares])
+  const balances = byContract([...tokens, ...shares], [...held, ...told.map(({ balance }) => balance)])
   return {
     native,
     tokens: balances,
-    sharePrices: byContract(shares, answersOf(prices, told.splice(0, prices.length))),
-    shareSymbols: byContract(shares, answersOf(symbols, told)),
+    sharePrices: byContract(
+      shares,
+      told.map(({ price }) => price),
+    ),
+    shareSymbols: byContract(
+      shares,
+      told.map(({ symbol }) => symbol),
+    ),
     unread: [...tokens, ...shares].filter((contract) => !balances.has(contract)),
   }
 }
@@ -93,16 +105,18 @@ function answersOf<T>(views: readonly View<T>[], returned: readonly (Hex | undef
   })
 }
 
-/** The sum of each place over all lists: undefined where one of them has nothing there, or where no token has so much. */
+/** The sum of each place over all lists. */
 function sums(lists: readonly (readonly (bigint | undefined)[])[]): (bigint | undefined)[] {
-  const [first = [], ...others] = lists
-  return first.map((start, place) => {
-    const sum = others.reduce<bigint | undefined>((total, list) => {
-      const amount = list[place]
-      return total === undefined || amount === undefined ? undefined : total + amount
-    }, start)
-    return sum !== undefined && sum <= MAX_UINT256 ? sum : undefined
-  })
+  const [first = []] = lists
+  return first.map((_, place) => sumOf(lists.map((list) => list[place])))
+}
+
+/** The sum; undefined where an amount is, or where no token has so much. */
+function sumOf(amounts: readonly (bigint | undefined)[]): bigint | undefined {
+  const sum = amounts.reduce((total, amount) =>
+    total === undefined || amount === undefined ? undefined : total + amount,
+  )
+  return sum !== undefined && sum <= MAX_UINT256 ? sum : undefined
 }
 
 function byContract<T>(contracts: readonly string[], values: readonly (T | undefined)[]): Map<string, T> {

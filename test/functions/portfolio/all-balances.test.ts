@@ -266,8 +266,8 @@ describe('What a user has', () => {
 
     await balancesOf(service, session)
     for (const wire of Object.values(service.rpc)) {
-      // One call for each wallet, and one for the vaults.
-      expect(callsIn(wire).map((calls) => calls.map(({ method }) => method))).toEqual([Array(3).fill('eth_call')])
+      // One call for each wallet, and one for each of the five vaults.
+      expect(callsIn(wire).map((calls) => calls.map(({ method }) => method))).toEqual([Array(7).fill('eth_call')])
     }
     expect(service.table.bodies.filter((body) => body.includes('RequestItems'))).toHaveLength(1)
     expect(written(service)).toEqual([])

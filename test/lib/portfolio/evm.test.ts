@@ -181,16 +181,16 @@ describe('What wallets hold on an EVM chain', () => {
     expect(tokens).toEqual(new Map([[vault, 2_000_000n]]))
   })
 
-  test('is read in one request with one eth_call for each wallet and one for the vaults', async ({
+  test('is read in one request with one eth_call for each wallet and one for each vault', async ({
     world: { usdc, vault },
     wire,
     reader,
   }) => {
     const wallets = Array.from({ length: 20 }, (_, i) => numbered(i + 1))
     const tokens = Array.from({ length: 300 }, (_, i) => numbered(i + 99))
-    const vaults = [someVault({ address: vault, shareToken: vault })]
+    const vaults = [vault, usdc].map((address) => someVault({ address, shareToken: address }))
     await readEvmBalances(reader, [...wallets, ALICE], listed(...tokens, usdc), vaults)
-    expect(callsIn(wire).map((calls) => calls.map(({ method }) => method))).toEqual([Array(22).fill('eth_call')])
+    expect(callsIn(wire).map((calls) => calls.map(({ method }) => method))).toEqual([Array(23).fill('eth_call')])
   })
 
   test.for(CHAIN_FAILURES)('fails when the chain does %s', async ([behaviour, code], { wire, reader }) => {

@@ -1,0 +1,192 @@
+import { describe, expect } from 'vitest'
+import { SOLANA_WALLET } from '../../../infra/local/accounts.ts'
+import { CHAINS } from '../../../lib/chain/registry.ts'
+import { someSession } from '../../support/accounts.ts'
+import { expectError } from '../../support/errors.ts'
+import { test as base, type HttpReply, type Service, startAnew, USERS } from '../../support/service.ts'
+import { linkEvm, linkSolana } from '../../support/wallets.ts'
+
+const PATH = '/portfolio-indexor/nft'
+const [ALICE, BOB, CAROL, DAVE] = USERS
+const KEYS = CHAINS.map(({ key }) => key)
+const EVM_KEYS = CHAINS.filter(({ kind }) => kind === 'evm').map(({ key }) => key)
+
+type Session = Awaited<ReturnType<typeof someSession>>
+type Collection = { readonly contract_name: string; readonly nft_data: readonly { readonly token_id: string }[] }
+
+const test = base.extend('session', async ({ service }) => {
+  const { goldRush, solana } = service.backends.providers
+  for (const standIn of [goldRush, solana]) {
+    standIn.rewrite = undefined
+    standIn.requests.length = 0
+  }
+  return await someSession(service)
+})
+
+function nftsOf(service: Service, { headers }: Session): Promise<HttpReply> {
+  return service.call('GET', PATH, { headers })
+}
+
+/** What the index of wallets was asked about NFTs. */
+function asked({ backends }: Service): string[] {
+  return backends.providers.goldRush.requests.filter((path) => path.includes('balances_nft'))
+}
+
+describe('The NFTs of a user', () => {
+  test('are none without wallets', async ({ service, session }) => {
+    expect(await nftsOf(service, session)).toMatchObject({
+      status: 200,
+      body: { addresses: [], nfts: Object.fromEntries(KEYS.map((key) => [key, []])), updated_at: {} },
+    })
+    expect(asked(service)).toEqual([])
+  })
+
+  test('are told by collection for every chain that a wallet lives on', async ({ service, session }) => {
+    await linkEvm(service, session, ALICE)
+    await linkSolana(service, session)
+    const { status, body, headers } = await nftsOf(service, session)
+    expect(status).toBe(200)
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(body.errors).toBeUndefined()
+    expect(body.addresses).toHaveLength(8)
+    expect(Object.keys(body.nfts).sort()).toEqual(KEYS.toSorted())
+    expect(Object.keys(body.updated_at).sort()).toEqual(KEYS.toSorted())
+    expect(body.nfts['eth-mainnet']).toEqual([])
+    const [chain] = service.backends.chains
+    expect(body.nfts['base-mainnet']).toMatchObject([
+      {
+        contract_address: chain?.collectibles,
+        contract_name: 'Harbor Lanterns',
+        contract_ticker_symbol: 'LANTERN',
+        supports_erc: ['erc721'],
+        chainName: 'base-mainnet',
+        is_spam: false,
+        balance: '3',
+        type: 'nft',
+        floor_price_quote: null,
+        nft_data: [
+          {
+            token_id: '1',
+            current_owner: ALICE.address,
+            external_data: { name: 'Lantern #1', attributes: [{ trait_type: 'Number', value: '1' }, {}] },
+          },
+          { token_id: '2' },
+          { token_id: '3' },
+        ],
+      },
+    ])
+    expect(body.nfts['arbitrum-mainnet']).toMatchObject([{ chainName: 'arbitrum-mainnet', balance: '3' }])
+    expect(body.nfts['solana-mainnet']).toMatchObject([
+      {
+        contract_name: 'Harbor Beacons',
+        supports_erc: ['metaplex'],
+        balance: '2',
+        nft_data: [{ current_owner: SOLANA_WALLET.address }, {}],
+      },
+    ])
+  })
+
+  test('are those of all wallets, each collection once', async ({ service, session }) => {
+    const { goldRush } = service.backends.providers
+    // Both have the same of an ERC-1155 collection.
+    const row = {
+      contract_address: '0x00000000000000000000000000000000000000a1',
+      contract_name: 'Tickets',
+      contract_ticker_symbol: 'TICKET',
+      supports_erc: ['erc1155'],
+      balance: '2',
+      nft_data: [{ token_id: '7' }],
+    }
+    goldRush.rewrite = (reply, { url }) =>
+      url.pathname.includes('base-mainnet') ? { status: 200, body: { error: false, data: { items: [row] } } } : reply
+    await linkEvm(service, session, BOB)
+    await linkEvm(service, session, CAROL)
+    const { body } = await nftsOf(service, session)
+    expect(body.nfts['base-mainnet']).toMatchObject([
+      { contract_name: 'Tickets', balance: '4', nft_data: [{ token_id: '7' }, { token_id: '7' }] },
+    ])
+    const owners = body.nfts['base-mainnet'][0].nft_data.map((nft: { current_owner: string }) => nft.current_owner)
+    expect(owners.toSorted()).toEqual([BOB.address, CAROL.address].toSorted())
+  })
+
+  test('are asked for again after ten minutes', async ({ clock, coldService: service, session }) => {
+    await linkEvm(service, session, DAVE)
+    await nftsOf(service, session)
+    expect(asked(service)).toHaveLength(7)
+    await nftsOf(service, session)
+    expect(asked(service)).toHaveLength(7)
+    clock.pass(601)
+    await nftsOf(service, session)
+    expect(asked(service)).toHaveLength(14)
+  })
+
+  test('are as old as the source leaves them while it is down, and say so', async ({
+    clock,
+    coldService: service,
+    session,
+  }) => {
+    await linkEvm(service, session, ALICE)
+    const good = await nftsOf(service, session)
+    service.backends.providers.goldRush.rewrite = () => 'hang up'
+    clock.pass(3 * 3600)
+    const { status, body } = await nftsOf(service, session)
+    expect(status).toBe(200)
+    expect(body.nfts).toEqual(good.body.nfts)
+    expect(body.errors).toEqual(Object.fromEntries(EVM_KEYS.map((key) => [key, 'Upstream unavailable'])))
+    expect(Date.parse(body.updated_at['base-mainnet'])).toBeLessThan(Date.now() - 10_000_000)
+  })
+
+  test('say on which chains the source fails', async ({ clock, coldService: service, session }) => {
+    await linkEvm(service, session, ALICE)
+    service.backends.providers.goldRush.rewrite = (reply, { url }) =>
+      url.pathname.includes('base-mainnet') ? { status: 402, body: { error: true } } : reply
+    // What is kept from before is too old to stand in.
+    clock.pass(2 * 86_400)
+    const { body } = await nftsOf(service, session)
+    expect(body.errors).toEqual({ 'base-mainnet': 'Upstream unavailable' })
+    expect(body.nfts['base-mainnet']).toEqual([])
+    expect(body.nfts['arbitrum-mainnet'].map(({ nft_data }: Collection) => nft_data.length)).toEqual([3])
+  })
+
+  test('are an error when nothing is known of any chain', async ({ clock, coldService: service, session }) => {
+    await linkEvm(service, session, ALICE)
+    service.backends.providers.goldRush.rewrite = () => ({ status: 429, body: '' })
+    clock.pass(4 * 86_400)
+    expectError(await nftsOf(service, session), 'upstream_unavailable')
+  })
+
+  test('are not known, and this is no failure, where no source is configured', async ({ service, session }) => {
+    await linkEvm(service, session, ALICE)
+    await linkSolana(service, session)
+    const { url } = service.backends.providers
+    service.backends.configure({ goldRush: {}, solanaNfts: undefined })
+    const cold = await startAnew(service)
+    const { status, body } = await nftsOf(cold.service, session)
+    expect(status).toBe(200)
+    expect(body.nfts).toEqual(Object.fromEntries(KEYS.map((key) => [key, []])))
+    expect(body.errors).toEqual(Object.fromEntries(KEYS.map((key) => [key, 'Not configured'])))
+    expect(body.updated_at).toEqual({})
+    await cold.stop()
+    service.backends.configure({
+      goldRush: { url: `${url}/goldrush`, apiKey: 'local' },
+      solanaNfts: { url: `${url}/solana` },
+    })
+  })
+})
+
+describe('Portfolios', () => {
+  test.for(['/portfolio-indexor/allBalances', PATH])(
+    'are for users with a session alone: %s',
+    async (path, { service }) => {
+      expectError(await service.call('GET', path, { key: null }), 'missing_api_key')
+      expectError(await service.call('GET', path), 'missing_session')
+      const headers = { authorization: 'Bearer of-nobody' }
+      expectError(await service.call('GET', path, { headers }), 'invalid_session')
+    },
+  )
+
+  test('are told in a currency that there is', async ({ service, session: { headers } }) => {
+    const reply = await service.call('GET', '/portfolio-indexor/allBalances?currency=doubloon', { headers })
+    expectError(reply, 'unsupported_currency', ['currency'])
+  })
+})
