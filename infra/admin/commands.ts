@@ -1,9 +1,23 @@
+import { formatUnits, parseUnits } from 'viem'
 import * as z from 'zod'
 import { ChainIdText } from '../../lib/chain/registry.ts'
 import { ApiKey, Client, keyStatus } from '../../lib/clients/client.ts'
 import { Address, Timestamp } from '../../lib/codecs.ts'
+import { Email, KycStatus } from '../../lib/identity/user.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
-import { type Admin, addVault, createClient, getClient, issueKey, removeVault, revokeKey } from './operations.ts'
+import {
+  type Admin,
+  addVault,
+  createClient,
+  decideUser,
+  getClient,
+  issueKey,
+  removeVault,
+  revokeKey,
+} from './operations.ts'
+
+/** Decimals of a millionth of a dollar. */
+const MICRO = 6
 
 /** One thing that an operator can ask for. */
 export type Command = {
@@ -30,6 +44,16 @@ const lastDay = z.codec(z.iso.date('must be a date such as 2027-01-31'), z.date(
   decode: (day) => Timestamp.decode(`${day}T23:59:59.999Z`),
   encode: (moment) => Timestamp.encode(moment).slice(0, 10),
 })
+
+/** Dollars with at most six decimals, in millionths. */
+const microDollars = z.codec(
+  z.string().regex(/^\d{1,9}(\.\d{1,6})?$/, 'must be dollars such as 12.50'),
+  z.number().int().nonnegative(),
+  {
+    decode: (text) => Number(parseUnits(text, MICRO)),
+    encode: (micro) => formatUnits(BigInt(micro), MICRO),
+  },
+)
 
 /** All commands by name. */
 export const COMMANDS: Readonly<Record<string, Command>> = {
@@ -144,6 +168,23 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     async (admin, { client, chain, address }) => {
       await removeVault(admin, { clientId: client, chainId: chain, address })
       return [`Client ${client} no longer has the vault ${address} on chain ${chain}, within a minute.`]
+    },
+  ),
+
+  'set-user': command(
+    'Sets how far the check of a user is, and what is left of the network fees that are paid for the user.',
+    z.object({
+      client: clientId,
+      email: Email.register(optionHelp, { value: 'address', meaning: 'The e-mail address of the user' }),
+      kyc: KycStatus.optional().register(optionHelp, { value: 'status', meaning: KycStatus.options.join(', ') }),
+      smartGasUsd: microDollars
+        .optional()
+        .register(optionHelp, { value: 'dollars', meaning: 'What is left for fees, such as 12.50' }),
+    }),
+    async (admin, { client, email, kyc, smartGasUsd }) => {
+      const user = await decideUser(admin, { clientId: client, email }, { kyc, smartGas: smartGasUsd })
+      const gas = microDollars.encode(user.smartGas ?? 0)
+      return [`User ${email} of client ${client}: kyc ${user.kyc ?? 'none'}, ${gas} dollars left for fees.`]
     },
   ),
 }

@@ -6,6 +6,7 @@ import { readSecretJson } from '../../lib/aws/secrets.ts'
 import { evmChain } from '../../lib/chain/registry.ts'
 import { createRpc } from '../../lib/chain/rpc.ts'
 import { clientsTable } from '../../lib/clients/table.ts'
+import { usersTable } from '../../lib/identity/table.ts'
 import { Config } from '../../lib/lambda/config.ts'
 import { describeVault } from '../../lib/vaults/describe.ts'
 import { configSecretName, type Stage } from '../environments.ts'
@@ -17,7 +18,7 @@ type Urls = readonly [string, ...string[]]
 
 const LocalState = z.object({
   dynamoEndpoint: z.url(),
-  tables: z.object({ clients: z.string() }),
+  tables: z.object({ clients: z.string(), users: z.string() }),
   chains: z.array(z.object({ chainId: z.number(), rpcUrl: z.url() })),
 })
 
@@ -35,6 +36,7 @@ export function localAdmin({ dynamoEndpoint, tables, chains }: z.output<typeof L
       return [chain.rpcUrl]
     }),
     clients: clientsTable(documentClient(localConfig(dynamoEndpoint)), tables.clients),
+    users: usersTable(documentClient(localConfig(dynamoEndpoint)), tables.users),
     keyEnvironment: 'local',
   }
 }
@@ -49,6 +51,7 @@ export function connectStage(stage: Stage): Admin {
       return urls
     }),
     clients: clientsTable(dynamo(), tableName(stage, 'clients')),
+    users: usersTable(dynamo(), tableName(stage, 'users')),
     keyEnvironment: stage === 'prod' ? 'live' : 'test',
   }
 }

@@ -7,12 +7,15 @@ import {
 } from '../../lib/clients/api-key.ts'
 import type { ApiKey, Client, ClientRecord } from '../../lib/clients/client.ts'
 import type { ClientsTable } from '../../lib/clients/table.ts'
+import type { UsersTable } from '../../lib/identity/table.ts'
+import type { User } from '../../lib/identity/user.ts'
 import type { VaultDescription } from '../../lib/vaults/describe.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
 
 /** What an operator's work needs of one environment. */
 export type Admin = {
   readonly clients: ClientsTable
+  readonly users: Pick<UsersTable, 'get' | 'decide'>
   readonly keyEnvironment: KeyEnvironment
   readonly randomBytes: RandomBytes
   /** Epoch milliseconds. */
@@ -126,6 +129,20 @@ export async function removeVault(
   await getClient(admin, clientId)
   const removed = await admin.clients.removeVault(clientId, chainId, address)
   if (!removed) throw new AdminError(`Client ${clientId} does not have the vault ${address} on chain ${chainId}.`)
+}
+
+/** Sets what an operator decides of a user, and gives the user as it is then; what is undefined stays. */
+export async function decideUser(
+  { users }: Admin,
+  { clientId, email }: Pick<User, 'clientId' | 'email'>,
+  { kyc, smartGas }: { readonly [Field in 'kyc' | 'smartGas']: User[Field] },
+): Promise<User> {
+  if (kyc === undefined && smartGas === undefined) throw new AdminError('Give --kyc, --smart-gas-usd, or both.')
+  const decisions = { ...(kyc !== undefined && { kyc }), ...(smartGas !== undefined && { smartGas }) }
+  const decided = await users.decide({ clientId, email }, decisions)
+  const user = decided ? await users.get({ clientId, email }) : null
+  if (!user) throw new AdminError(`Client ${clientId} has no user ${email}.`)
+  return user
 }
 
 /** Registers a client with one key and these vaults, and gives the key's text. */

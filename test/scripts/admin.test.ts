@@ -13,6 +13,8 @@ import { createTables } from '../../infra/local/dynamo.ts'
 import { hashApiKey, parseApiKey } from '../../lib/clients/api-key.ts'
 import { identifyClient } from '../../lib/clients/identify.ts'
 import { clientsTable } from '../../lib/clients/table.ts'
+import { usersTable } from '../../lib/identity/table.ts'
+import type { User } from '../../lib/identity/user.ts'
 import type { VaultDescription } from '../../lib/vaults/describe.ts'
 import { someClient, someVault } from '../support/clients.ts'
 import { test as base } from '../support/dynamo.ts'
@@ -23,11 +25,13 @@ const VAULT = '0x00000000000000000000000000000000000000A1'
 
 const test = base
   .extend('clients', ({ dynamo, tableNames }) => clientsTable(dynamo, tableNames.clients))
+  .extend('users', ({ dynamo, tableNames }) => usersTable(dynamo, tableNames.users))
   .extend('clock', () => ({ now: Date.parse('2026-06-01T00:00:00.000Z') }))
-  .extend('admin', ({ clients, clock }): Admin => {
+  .extend('admin', ({ clients, users, clock }): Admin => {
     const now = () => clock.now
     return {
       clients,
+      users,
       keyEnvironment: 'test',
       randomBytes,
       now,
@@ -98,11 +102,16 @@ function execute(
   })
 }
 
-async function writeState(directory: string, endpoint: string, clients: string, rpcUrl = 'http://127.0.0.1:9') {
+async function writeState(
+  directory: string,
+  endpoint: string,
+  { clients, users = 'unused' }: { clients: string; users?: string },
+  rpcUrl = 'http://127.0.0.1:9',
+) {
   await mkdir(join(directory, '.local'))
   const state = {
     dynamoEndpoint: endpoint,
-    tables: { clients, deposits: 'unused' },
+    tables: { clients, users, deposits: 'unused' },
     chains: [{ chainId: 8453, rpcUrl }],
     more: 'is ignored',
   }
@@ -128,7 +137,7 @@ describe('The admin command', () => {
   })
 
   test('says that the local service is not running when it has ended', async ({ execute, directory }) => {
-    await writeState(directory, 'http://127.0.0.1:9', 'any')
+    await writeState(directory, 'http://127.0.0.1:9', { clients: 'any' })
     expect(await execute('list-clients')).toMatchObject({ code: 1, stderr: expect.stringContaining('npm start') })
   })
 
@@ -139,7 +148,7 @@ describe('The admin command', () => {
     tableNames,
     clients,
   }) => {
-    await writeState(directory, endpoint, tableNames.clients)
+    await writeState(directory, endpoint, tableNames)
     const identify = () => identifyClient({ get: clients.get, now: Date.now })
 
     const created = await execute('create-client', '--name', 'Some wallet')
@@ -225,7 +234,7 @@ describe('The admin command', () => {
   })
 
   test('shows no stack when something unforeseen fails', async ({ execute, directory, endpoint }) => {
-    await writeState(directory, endpoint, 'no-such-table')
+    await writeState(directory, endpoint, { clients: 'no-such-table' })
     const { code, stdout, stderr } = await execute('list-clients')
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(/^ResourceNotFoundException: .*\n$/)
@@ -295,7 +304,7 @@ describe('A vault is read', () => {
     admin,
     node,
   }) => {
-    await writeState(directory, endpoint, tableNames.clients, node.url)
+    await writeState(directory, endpoint, tableNames, node.url)
     const { clientId } = await createClient(admin, 'Some wallet')
     const add = (chain: string) => execute('add-vault', '--client', clientId, '--address', VAULT, '--chain', chain)
 
@@ -326,6 +335,51 @@ describe('Keys', () => {
   test('of an unknown client are not issued', async ({ admin, requests }) => {
     await expect(issueKey(admin, { clientId: '0000000000', name: 'key' })).rejects.toThrow(AdminError)
     expect(requests).not.toContain('PutItem')
+  })
+})
+
+describe('A user', () => {
+  const clientId = 'AbCdE01234'
+  const email = 'alice@example.com'
+  const user: User = {
+    clientId,
+    email,
+    userId: 'any',
+    createdAt: new Date('2026-01-01T00:00:00.000Z'),
+    firstFactor: { kind: 'Key', id: 'any', publicKey: 'any' },
+    wallets: {},
+  }
+
+  test('has what the operator decides, and keeps the rest', async ({ run, users }) => {
+    await users.create(user)
+    const set = (...args: string[]) => run('set-user', '--client', clientId, '--email', ' Alice@Example.com', ...args)
+    expect(await set('--kyc', 'approved', '--smart-gas-usd', '12.50')).toBe(
+      `User ${email} of client ${clientId}: kyc approved, 12.5 dollars left for fees.`,
+    )
+    expect(await users.get(user)).toEqual({ ...user, kyc: 'approved', smartGas: 12_500_000 })
+    expect(await set('--smart-gas-usd', '0.000001')).toContain('kyc approved, 0.000001 dollars')
+    expect(await set('--kyc', 'expired')).toContain('kyc expired, 0.000001 dollars')
+    expect(await users.get(user)).toEqual({ ...user, kyc: 'expired', smartGas: 1 })
+  })
+
+  test('is set in the tables of the local service', async ({ execute, directory, endpoint, tableNames, users }) => {
+    await writeState(directory, endpoint, tableNames)
+    await users.create(user)
+    const args = ['set-user', '--client', clientId, '--email', email, '--kyc', 'pending']
+    expect(await execute(...args)).toMatchObject({ code: 0, stderr: '' })
+    expect(await users.get(user)).toMatchObject({ kyc: 'pending' })
+  })
+
+  test.for([
+    [['--kyc', 'approved'], `Client ${clientId} has no user ${email}.`],
+    [[], 'Give --kyc, --smart-gas-usd, or both.'],
+    [['--kyc', 'perhaps'], '--kyc: Invalid option: expected one of "none"|"pending"|"approved"|"rejected"|"expired"'],
+    [['--smart-gas-usd', '-1'], "Option '--smart-gas-usd' argument is ambiguous"],
+    [['--smart-gas-usd', '1.2345678'], '--smart-gas-usd: must be dollars such as 12.50'],
+    [['--smart-gas-usd', '1e3'], '--smart-gas-usd: must be dollars such as 12.50'],
+  ] as const)('is not set with %j', async ([args, message], { run, users }) => {
+    expect(await run('set-user', '--client', clientId, '--email', email, ...args)).toContain(message)
+    expect(await users.get(user)).toBeNull()
   })
 })
 
