@@ -202,22 +202,32 @@ function lambdaContext(name: string, requestId: string): Context {
   }
 }
 
-/** Runs each job at once and then on its schedule, its runs side by side; a failed run is tried again at the next. */
+/**
+ * Runs each job at once, one after the other, for some need what others keep, and then on its schedule, its runs side by
+ * side; a failed run is tried again at the next.
+ */
 function scheduleJobs(handlerOf: (name: string) => Promise<Handler>): () => void {
   const stopping = new AbortController()
-  for (const [name, { runs, everyMinutes }] of Object.entries(jobs)) {
-    for (const run of runs) {
-      const loop = async () => {
-        const handler = await handlerOf(name)
-        while (!stopping.signal.aborted) {
-          // The handler has logged its failure.
-          await handler(run, lambdaContext(name, randomUUID())).catch(() => undefined)
-          await sleep(everyMinutes * 60_000, undefined, { signal: stopping.signal }).catch(() => undefined)
-        }
-      }
-      void loop()
+  const { signal } = stopping
+  const runOnce = async (name: string, run: unknown) => {
+    if (signal.aborted) return
+    const handler = await handlerOf(name)
+    // The handler has logged its failure.
+    await handler(run, lambdaContext(name, randomUUID())).catch(() => undefined)
+  }
+  const repeat = async (name: string, run: unknown, everyMinutes: number) => {
+    while (!signal.aborted) {
+      await sleep(everyMinutes * 60_000, undefined, { signal }).catch(() => undefined)
+      await runOnce(name, run)
     }
   }
+  const start = async () => {
+    for (const [name, { runs, everyMinutes }] of Object.entries(jobs)) {
+      await Promise.all(runs.map((run) => runOnce(name, run)))
+      for (const run of runs) void repeat(name, run, everyMinutes)
+    }
+  }
+  void start()
   return () => stopping.abort()
 }
 
