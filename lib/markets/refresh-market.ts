@@ -108,9 +108,11 @@ export async function refreshMarket(dependencies: Dependencies): Promise<MarketR
     doubted: sum(({ doubted }) => doubted),
     failures: [
       ...attempts.flatMap(({ what, error }) => (error ? [what] : [])),
-      ...chains.flatMap(({ what, value }) => (value?.isWhole === false ? [what] : [])),
+      ...chains.flatMap(({ what, value }) => (value && !value.isWhole ? [what] : [])),
     ],
-    lagSeconds: Math.max(...attempts.map(({ lagMs }) => Math.round(lagMs / 1000))),
+    lagSeconds: Math.round(
+      Math.max(...attempts.map(({ lagMs }) => lagMs), ...chains.map(({ value }) => value?.lagMs ?? 0)) / 1000,
+    ),
   }
 }
 
@@ -157,6 +159,8 @@ type PricesReport = {
   readonly doubted: number
   /** Whether every source that was needed answered. */
   readonly isWhole: boolean
+  /** The age of the oldest price that DefiLlama, which fails, would have told. */
+  readonly lagMs: number
 }
 
 /** Keeps the prices of a chain's tokens. Throws `upstream_*` when no source tells any. */
@@ -200,8 +204,13 @@ async function refreshPrices(
     return price && now() - price.at <= DAY_MS ? [[address, price] as const] : []
   })
   await cache.put(pricesOf(chain.key), Object.fromEntries([...told, ...older]))
-  const isWhole = 'value' in current && 'value' in dayAgo
-  return { told: told.size, older: older.length - doubted.length, doubted: doubted.length, isWhole }
+  return {
+    told: told.size,
+    older: older.length - doubted.length,
+    doubted: doubted.length,
+    isWhole: 'value' in current && 'value' in dayAgo,
+    lagMs: 'error' in current ? Math.max(0, ...older.map(([, { at }]) => now() - at)) : 0,
+  }
 }
 
 function priceInMarket(

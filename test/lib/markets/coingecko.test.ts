@@ -354,7 +354,7 @@ describe('a chart', () => {
       code: 'upstream_unavailable',
     })
     expect(urls).toHaveLength(2)
-    await expect(coinGecko(ask).fetchChart({ id: 'bitcoin' }, 'usd', 30)).rejects.toMatchObject({
+    await expect(coinGecko(ask).fetchChart({ id: 'bitcoin' }, 'usd', 365)).rejects.toMatchObject({
       code: 'upstream_unavailable',
     })
     expect(urls).toHaveLength(3)
