@@ -126,7 +126,7 @@ export function readAllBalances({ users, cache, readerOf, solana, index, now }: 
   async function keep({ question, wallets, last }: Place, holdings: readonly Holding[]): Promise<void> {
     const balances = { wallets: [...wallets], holdings: [...holdings] }
     if (last && !last.isStale && textOf(last.value) === textOf(balances)) return
-    await cache.put(question, balances)
+    await cache.put(question, balances).catch((error: unknown) => logger.error('balances not kept', { error }))
   }
 
   /** The rent by itself, for users without a wallet on Solana; undefined when it is not told. */

@@ -79,7 +79,13 @@ export async function solanaHoldings(
   }
 }
 
-/** What an index knows of wallets beyond the listed tokens: the same token of several wallets as one, without a price. */
+/** More of them would not fit into a reply. */
+const MOST_UNLISTED = 500
+
+/**
+ * What an index knows of wallets beyond the listed tokens: the same token of several wallets as one, without a price; at
+ * most 500, those that do not look like spam first.
+ */
 export function unlistedHoldings(
   indexed: readonly (readonly IndexedToken[])[],
   listed: readonly ListedToken[],
@@ -93,12 +99,15 @@ export function unlistedHoldings(
     sums.set(token.address, before ? { ...token, balance: before.balance + token.balance } : token)
   }
   const signsOf = spamSigns(listed)
-  return [...sums.values()].flatMap((sum) => {
-    const token = confirm(sum)
-    if (!token) return []
-    const { isFlagged, ...held } = token
-    return [{ ...held, isListed: false, isSpam: signsOf(token).length > 0, share: null }]
-  })
+  return [...sums.values()]
+    .flatMap((sum): Holding[] => {
+      const token = confirm(sum)
+      if (!token) return []
+      const { isFlagged, ...held } = token
+      return [{ ...held, isListed: false, isSpam: signsOf(token).length > 0, share: null }]
+    })
+    .sort((left, right) => Number(left.isSpam) - Number(right.isSpam))
+    .slice(0, MOST_UNLISTED)
 }
 
 function holdingOf({ address, symbol, name, decimals, logoUrl }: ListedToken, balance: bigint): Holding {

@@ -15,7 +15,7 @@ type Words = { readonly symbol: string; readonly name: string }
 
 const TOP_LEVEL_DOMAINS =
   'app|art|biz|br|bet|cash|cc|city|claims?|click|club|co|com|cx|dev|digital|events?|fi|finance|fun|fund|gg|gift|gifts|global|gr|id|info|io|life|link|live|lol|ltd|ly|me|money|net|network|news|one|online|org|page|pro|promo|ru|run|sh|shop|site|space|store|tech|to|today|top|tokyo|uk|us|vip|web|website|win|work|works|world|ws|xyz|zone'
-const SITE = new RegExp(String.raw`:\/\/|\bwww\.|\bt\.me\b|[\p{L}\d-]\s*\.\s*(${TOP_LEVEL_DOMAINS})\b`, 'iu')
+const SITE = new RegExp(String.raw`:\/\/|\bwww\.|\bt\.me\b|[\p{L}\d-](\.|\s+\.\s*)(${TOP_LEVEL_DOMAINS})\b`, 'iu')
 const LURE = /\b(claim|airdrop|visit|reward|bonus|giveaway|voucher|winner|eligible)/i
 
 /** Other alphabets with letters that look like Latin ones. */

@@ -18,7 +18,7 @@ import { linkEvm, linkSolana } from '../../support/wallets.ts'
 import { CHAIN_FAILURES, callsIn } from '../../support/wire.ts'
 
 const PATH = '/portfolio-indexor/allBalances'
-const [ALICE, BOB, CAROL] = USERS
+const [ALICE, BOB, CAROL, DAVE] = USERS
 const BASE = 8453
 const KEYS = CHAINS.map(({ key }) => key)
 const EVM_KEYS = CHAINS.filter(({ kind }) => kind === 'evm').map(({ key }) => key)
@@ -367,6 +367,40 @@ describe('A chain that fails', () => {
     ])
   })
 
+  test('that is Solana leaves the others alone, and the rent is the last known', async ({ service, session }) => {
+    await linkEvm(service, session, ALICE)
+    await linkSolana(service, session)
+    const { solana } = service.backends.providers
+    solana.rewrite = () => ({ status: 200, body: '<html></html>' })
+    const reply = await balancesOf(service, session)
+    expect(reply).toMatchObject({ status: 200, body: { solana_rent: 0.00065024 } })
+    expect(reply.body.tokens['solana-mainnet']).toEqual([])
+    expect(reply.body.errors).toEqual({ 'solana-mainnet': 'Upstream unavailable' })
+
+    const other = await someSession(service)
+    await linkSolana(service, other)
+    expectError(await balancesOf(service, other), 'upstream_bad_answer')
+    solana.rewrite = undefined
+  })
+
+  test('in one of its token programs has the last balances of that one', async ({ service, session }) => {
+    await linkSolana(service, session)
+    const good = await balancesOf(service, session)
+    const { solana } = service.backends.providers
+    solana.rewrite = (reply, { body }) => {
+      const calls: { id: number; params: unknown[] }[] = JSON.parse(body)
+      const isOfToken = ({ id }: { id: number }) =>
+        JSON.stringify(calls.find((call) => call.id === id)?.params).includes('TokenkegQ')
+      const items = reply.body as { id: number }[]
+      const refusal = { error: { code: -32010, message: 'excluded from account secondary indexes' } }
+      return { ...reply, body: items.map((item) => (isOfToken(item) ? { id: item.id, ...refusal } : item)) }
+    }
+    const reply = await balancesOf(service, session)
+    expect(reply.body.tokens).toEqual(good.body.tokens)
+    expect(reply.body.errors).toEqual({ 'solana-mainnet': 'Some tokens could not be read' })
+    solana.rewrite = undefined
+  })
+
   test('with all others and nothing kept is an error', async ({ service, session }) => {
     await linkEvm(service, session, ALICE)
     cutOff(service, CHAINS)
@@ -386,5 +420,71 @@ describe('A chain that fails', () => {
     expect(Object.keys(reply.body.errors).sort()).toEqual(EVM_KEYS.toSorted())
     await cold.stop()
     cutOff(service, [])
+  })
+})
+
+describe('An index that fails', () => {
+  test('takes nothing from what the chains tell, and leaves what it told before', async ({
+    clock,
+    coldService: service,
+    session,
+  }) => {
+    const { goldRush } = service.backends.providers
+    await linkEvm(service, session, ALICE)
+    const good = await balancesOf(service, session)
+    goldRush.rewrite = () => ({ status: 402, body: { error: true, error_code: 402 } })
+    // What the index told by itself is no longer kept.
+    clock.pass(2 * 86_400)
+    const reply = await balancesOf(service, session)
+    expect(reply.status).toBe(200)
+    const errors = EVM_KEYS.map((key) => [key, 'Unlisted tokens could not be read'])
+    expect(reply.body.errors).toEqual(Object.fromEntries(errors))
+    expect(entry(reply, 'base-mainnet', 'HARBOR')).toEqual(entry(good, 'base-mainnet', 'HARBOR'))
+    expect(entry(reply, 'base-mainnet', 'USDC').balance).toBe('1000000000000')
+
+    const other = await someSession(service)
+    await linkEvm(service, other, BOB)
+    const unknown = await balancesOf(service, other)
+    expect(unknown.body.tokens['base-mainnet'].map((one: Entry) => one.contract_ticker_symbol)).not.toContain('HARBOR')
+    goldRush.rewrite = undefined
+  })
+
+  test('is not missed where none is configured', async ({ service, session }) => {
+    await linkEvm(service, session, CAROL)
+    const { url } = service.backends.providers
+    service.backends.configure({ goldRush: {} })
+    const cold = await startAnew(service)
+    const reply = await balancesOf(cold.service, session)
+    expect(reply.body.errors).toBeUndefined()
+    expect(entry(reply, 'base-mainnet', 'USDC').balance).toBe('1000000000000')
+    expect(reply.body.tokens['base-mainnet'].map((one: Entry) => one.contract_ticker_symbol)).not.toContain('HARBOR')
+    await cold.stop()
+    service.backends.configure({ goldRush: { url: `${url}/goldrush`, apiKey: 'local' } })
+  })
+
+  test('with more tokens than can be shown has those first that are no spam', async ({ service, session }) => {
+    const { goldRush } = service.backends.providers
+    const rows = Array.from({ length: 450 }, (_, i) => ({
+      contract_address: `0x${(i + 1).toString(16).padStart(40, '0')}`,
+      contract_name: i < 400 ? `Claim ${i}` : `Token ${i}`,
+      contract_ticker_symbol: `T${i}`,
+      contract_decimals: 18,
+      balance: '1',
+    }))
+    const shifted = rows.map((row, i) => ({
+      ...row,
+      contract_address: `0x${(i + 999).toString(16).padStart(40, '0')}`,
+    }))
+    goldRush.rewrite = (_, { url: { pathname } }) => {
+      const items = pathname.includes(DAVE.address) ? rows : shifted
+      return { status: 200, body: { error: false, data: { items } } }
+    }
+    await linkEvm(service, session, DAVE)
+    await linkEvm(service, session, ACCOUNTS.relayer)
+    const { body } = await balancesOf(service, session)
+    const unlisted = body.tokens['eth-mainnet'].filter((one: Entry) => one.contract_ticker_symbol.startsWith('T'))
+    expect(unlisted).toHaveLength(500)
+    expect(unlisted.filter(({ is_spam }: { is_spam: boolean }) => !is_spam)).toHaveLength(100)
+    goldRush.rewrite = undefined
   })
 })

@@ -58,6 +58,7 @@ describe('A token that is not listed', () => {
     ['比特币', '人民币'],
     ['🦄', 'Unicorn 👩‍🚀'],
     ['SHOP', 'Shopping Club'],
+    ['PRO', 'Mr. Pro'],
     ['', ''],
   ])('does not look like spam as %j, %j', ([symbol, name]) => {
     expect(signsOf({ symbol, name, isFlagged: false })).toEqual([])
