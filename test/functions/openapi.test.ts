@@ -3,10 +3,12 @@ import type { Address } from 'viem'
 import { describe, expect } from 'vitest'
 import * as z from 'zod'
 import { endpoints } from '../../functions/contracts.ts'
+import { handler as refreshMarket } from '../../functions/jobs/refresh-market/handler.ts'
 import { settle } from '../../infra/local/curator.ts'
 import { ERRORS, type ErrorCode } from '../../lib/errors.ts'
 import type { EndpointContract } from '../../lib/lambda/contract.ts'
 import { errorsOf } from '../../lib/lambda/openapi.ts'
+import { someContext } from '../support/lambda.ts'
 import { test as base, type HttpReply, type Service, USERS } from '../support/service.ts'
 
 type JsonSchema = Record<string, unknown>
@@ -36,6 +38,8 @@ type Document = {
 const DOCUMENTED = Object.entries<EndpointContract>(endpoints).filter(([, { path }]) => path !== '$default')
 const [USER] = USERS
 const NOBODYS_VAULT = '0x00000000000000000000000000000000000000A1'
+const MOVERS = endpoints['markets/top-gainers-losers'].path
+const BY_ADDRESS = '/portfolio-indexor/token/address'
 const HASH = `0x${'5c'.repeat(32)}`
 
 const test = base
@@ -201,6 +205,16 @@ const get =
   (path: string): Ask =>
   (service) =>
     service.call('GET', path)
+const search =
+  (text: string): Ask =>
+  (service) =>
+    service.call('POST', endpoints['markets/search'].path, { body: { search: text } })
+const withMarket =
+  (ask: Ask): Ask =>
+  async (service, vaults) => {
+    await refreshMarket({}, someContext())
+    return ask(service, vaults)
+  }
 const withWires =
   (behaviour: 'answer 500' | 'answer HTML', ask: Ask): Ask =>
   (service, vaults) => {
@@ -280,6 +294,19 @@ const LIVE: readonly (readonly [name: keyof typeof endpoints, ErrorCode | 'ok', 
   ['vaults/cross-chain-status', 'invalid_tx_hash', 'no hash', crossChain('x', '?srcChainId=8453')],
   ['vaults/cross-chain-status', 'missing_src_chain_id', 'no chain', crossChain(HASH, '')],
   ['vaults/cross-chain-status', 'unsupported_src_chain_id', 'another chain', crossChain(HASH, '?srcChainId=2')],
+  ['markets/coins', 'ok', 'the supported coins', get('/portfolio-indexor/markets')],
+  ['markets/coins', 'unsupported_currency', 'no currency', get('/portfolio-indexor/markets?currency=x')],
+  ['markets/top-gainers-losers', 'upstream_unavailable', 'no market yet', get(MOVERS)],
+  ['markets/top-gainers-losers', 'ok', 'a market', withMarket(get(`${MOVERS}?currency=eur`))],
+  ['markets/coin', 'ok', 'a coin', get('/portfolio-indexor/markets/coins/bitcoin')],
+  ['markets/coin', 'coin_not_found', 'no coin', get('/portfolio-indexor/markets/coins/nothing')],
+  ['markets/search', 'ok', 'a search', search('bitcoin')],
+  ['markets/search', 'invalid_search', 'a short text', search('b')],
+  ['portfolio/token-chart-by-id', 'ok', 'a chart', get('/portfolio-indexor/token/id/bitcoin')],
+  ['portfolio/token-chart-by-id', 'invalid_days', 'no days', get('/portfolio-indexor/token/id/bitcoin?days=x')],
+  ['portfolio/token-chart-by-address', 'ok', 'a chart', get(`${BY_ADDRESS}/base/native?days=1&currency=chf`)],
+  ['portfolio/token-chart-by-address', 'unsupported_network', 'no chain', get(`${BY_ADDRESS}/nowhere/native`)],
+  ['portfolio/token-chart-by-address', 'token_not_found', 'no token', get(`${BY_ADDRESS}/base/nothing`)],
 ]
 
 const liveTest = test.extend('vaults', { scope: 'file' }, async ({ sharedService }): Promise<Vaults> => {
