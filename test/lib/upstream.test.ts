@@ -156,6 +156,13 @@ test('a service that refuses connections is upstream_unavailable', async () => {
   expect((await errorOf(upstream({ url })({ path: '/' }))).code).toBe('upstream_unavailable')
 })
 
+test('a service that fails twice is told of as it failed the second time', async () => {
+  script = [status(500), status(429, { 'retry-after': '17' })]
+  const error = await errorOf(ask())
+  expect(error.headers).toEqual({ 'retry-after': '17' })
+  expect(requests).toHaveLength(2)
+})
+
 test('a service that fails late is not asked again when there is no time for it', async () => {
   const moments = [0]
   const question = createUpstream(
