@@ -96,7 +96,10 @@ const SECURITY: Record<EndpointContract['caller'], readonly Record<string, reado
 }
 
 function operationId({ method, path }: EndpointContract): string {
-  const words = path.replaceAll(/[{}]/g, '').split(/[/._-]/).filter(Boolean)
+  const words = path
+    .replaceAll(/[{}]/g, '')
+    .split(/[/._-]/)
+    .filter(Boolean)
   return [method.toLowerCase(), ...words.map((word) => word.charAt(0).toUpperCase() + word.slice(1))].join('')
 }
 
