@@ -1,13 +1,20 @@
 import { Duration, Stack } from 'aws-cdk-lib'
 import type { HttpStage } from 'aws-cdk-lib/aws-apigatewayv2'
-import { Alarm, ComparisonOperator, type IMetric, MathExpression, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch'
+import {
+  Alarm,
+  ComparisonOperator,
+  type IMetric,
+  MathExpression,
+  Metric,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch'
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
 import { FilterPattern } from 'aws-cdk-lib/aws-logs'
 import { Topic } from 'aws-cdk-lib/aws-sns'
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
-import type { JobContract } from '../lib/lambda/contract.ts'
+import { type JobContract, METRICS_NAMESPACE } from '../lib/lambda/contract.ts'
 import type { FunctionName } from './functions.ts'
 import type { ServiceFunction } from './service-function.ts'
 
@@ -54,19 +61,26 @@ export class Alarms extends Construct {
     this.#alarm(name, impact, { metric, threshold: Math.min(3, Math.floor(minutes / everyMinutes)) })
   }
 
-  /** Alarms when what a job keeps falls behind: by a quarter of an hour, or by three runs of one that runs less often. */
-  onLag(name: FunctionName, { logGroup }: ServiceFunction, { impact, everyMinutes }: JobContract): void {
-    const lag = logGroup.addMetricFilter('Lag', {
-      filterPattern: FilterPattern.exists('$.report.lagSeconds'),
-      metricNamespace: Stack.of(this).stackName,
-      metricName: `${name} lag`,
-      metricValue: '$.report.lagSeconds',
-    })
-    // In so much time there is a run, however its schedule falls.
-    const period = Duration.minutes(Math.max(5, 2 * everyMinutes))
-    const metric = lag.metric({ statistic: 'Maximum', period })
-    const threshold = Math.max(LONGEST_LAG_SECONDS, 3 * everyMinutes * 60)
-    this.#alarm(`${name} lag`, impact, { metric, threshold, periods: 3 })
+  /**
+   * Alarms when what a job keeps falls behind: by a quarter of an hour, or by three runs of one that runs less often. Each
+   * run's input has its own alarm: one chain's lag is not hidden by the others.
+   */
+  onLag(name: FunctionName, { lambda }: ServiceFunction, { impact, runs, metrics, everyMinutes }: JobContract): void {
+    if (!metrics['lagSeconds']) return
+    for (const run of runs) {
+      const input = Object.fromEntries(Object.entries(run).map(([field, value]) => [field, String(value)]))
+      const metric = new Metric({
+        namespace: METRICS_NAMESPACE,
+        metricName: 'lagSeconds',
+        dimensionsMap: { service: lambda.functionName, ...input },
+        statistic: 'Maximum',
+        // In so much time there is a run, however its schedule falls.
+        period: Duration.minutes(Math.max(5, 2 * everyMinutes)),
+      })
+      const id = [name, ...Object.values(input), 'lag'].join(' ')
+      const threshold = Math.max(LONGEST_LAG_SECONDS, 3 * everyMinutes * 60)
+      this.#alarm(id, impact, { metric, threshold, periods: 3 })
+    }
   }
 
   /** Alarms when runs failed for good: their inputs wait in the queue to be looked at. */

@@ -8,13 +8,23 @@ type LoginStart = { readonly challenge: string; readonly challengeIdentifier: st
 type Login = { readonly token: string; readonly expiresAt: string; readonly user: { readonly email: string } }
 type Wallets = { readonly wallets: readonly { readonly address: string; readonly linkedAt: string }[] }
 
-type Stage = {
+/** Where a demo plays: how it calls the service, and how it tells what happens. */
+export type Stage = {
   readonly call: <T>(method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<T>
   readonly say: (text: string) => void
 }
 
 /** Registers a user with a key of its own, logs in, links this wallet, and logs out again. */
-export async function playAccount({ call, say }: Stage, { privateKey }: LocalAccount): Promise<void> {
+export async function playAccount({ call, say }: Stage, account: LocalAccount): Promise<void> {
+  const headers = await openSession({ call, say }, account)
+  const { wallets } = await call<Wallets>('GET', '/auth/wallets', undefined, headers)
+  say(`GET wallets: ${wallets.map(({ address, linkedAt }) => `${address} since ${linkedAt}`).join(', ')}`)
+  await call('POST', '/auth/logout', undefined, headers)
+  say('POST logout: the session is over')
+}
+
+/** Registers a user with a key of its own, logs in and links this wallet; the headers of the session. */
+export async function openSession({ call, say }: Stage, { privateKey }: LocalAccount): Promise<Record<string, string>> {
   const key = someKey()
   const email = `demo.${randomBytes(4).toString('hex')}@example.com`
   const { publicKeyCredentialCreationOptions: options } = await call<{ publicKeyCredentialCreationOptions: Options }>(
@@ -43,11 +53,7 @@ export async function playAccount({ call, say }: Stage, { privateKey }: LocalAcc
   const signature = await wallet.signMessage({ message })
   await call('POST', '/auth/wallets', { message, signature }, headers)
   say('POST wallets with its signature: linked')
-
-  const { wallets } = await call<Wallets>('GET', '/auth/wallets', undefined, headers)
-  say(`GET wallets: ${wallets.map(({ address, linkedAt }) => `${address} since ${linkedAt}`).join(', ')}`)
-  await call('POST', '/auth/logout', undefined, headers)
-  say('POST logout: the session is over')
+  return headers
 }
 
 /** A key that signs as the provider's signers do. */

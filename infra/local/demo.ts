@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient, formatUnits, type Hex, http, parseUnits } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { getTransactionReceipt, sendTransaction } from 'viem/actions'
-import { playAccount } from './demo-account.ts'
+import { playAccount, type Stage } from './demo-account.ts'
+import { playPortfolio } from './demo-portfolio.ts'
 import { type LocalState, readState } from './state.ts'
 
 /** What the demo reads of the service's answers. */
@@ -17,7 +18,8 @@ type Vault = { poolAddress: Hex; chainId: number; name: string; type: string; de
 const DEMOS: Record<string, (state: LocalState) => Promise<void>> = {
   'same-chain': async (state) => await playSameChain(state, await listVaults(state)),
   'cross-chain': async (state) => await playCrossChain(state, await listVaults(state)),
-  account: async (state) => await playAccount({ call: (...request) => call(state, ...request), say }, userOf(state)),
+  account: (state) => playAccount(stageOf(state), userOf(state)),
+  portfolio: (state) => playPortfolio(stageOf(state), userOf(state)),
 }
 const PATIENCE_MS = 60_000
 const startedAt = Date.now()
@@ -36,6 +38,10 @@ async function play(state: LocalState): Promise<void> {
 
   await demo(state)
   say('Done.')
+}
+
+function stageOf(state: LocalState): Stage {
+  return { call: (...request) => call(state, ...request), say }
 }
 
 async function listVaults(state: LocalState): Promise<readonly Vault[]> {

@@ -203,31 +203,28 @@ function lambdaContext(name: string, requestId: string): Context {
 }
 
 /**
- * Runs each job at once, one after the other, for some need what others keep, and then on its schedule, its runs side by
- * side; a failed run is tried again at the next.
+ * Runs each job at once and then on its schedule, its runs side by side; a failed run is tried again at the next. The
+ * first runs of a job wait for those of the jobs listed before it, because it may need what they keep.
  */
 function scheduleJobs(handlerOf: (name: string) => Promise<Handler>): () => void {
   const stopping = new AbortController()
   const { signal } = stopping
-  const runOnce = async (name: string, run: unknown) => {
-    if (signal.aborted) return
-    const handler = await handlerOf(name)
-    // The handler has logged its failure.
-    await handler(run, lambdaContext(name, randomUUID())).catch(() => undefined)
-  }
-  const repeat = async (name: string, run: unknown, everyMinutes: number) => {
-    while (!signal.aborted) {
-      await sleep(everyMinutes * 60_000, undefined, { signal }).catch(() => undefined)
-      await runOnce(name, run)
-    }
-  }
-  const start = async () => {
+  const startAll = async () => {
     for (const [name, { runs, everyMinutes }] of Object.entries(jobs)) {
-      await Promise.all(runs.map((run) => runOnce(name, run)))
-      for (const run of runs) void repeat(name, run, everyMinutes)
+      const handler = await handlerOf(name)
+      // The handler has logged its failure.
+      const runOnce = (run: unknown) => handler(run, lambdaContext(name, randomUUID())).catch(() => undefined)
+      const repeat = async (run: unknown) => {
+        while (!signal.aborted) {
+          await sleep(everyMinutes * 60_000, undefined, { signal }).catch(() => undefined)
+          if (!signal.aborted) await runOnce(run)
+        }
+      }
+      await Promise.all(runs.map(runOnce))
+      for (const run of runs) void repeat(run)
     }
   }
-  void start()
+  void startAll()
   return () => stopping.abort()
 }
 

@@ -33,6 +33,8 @@ try {
 }
 
 async function start(): Promise<void> {
+  // First, because it takes a moment and all the rest takes seconds.
+  const chosen = await choosePort()
   await compileContracts({ onCompile: () => say('Compiling the local contracts, this once …') })
   say('Starting two chains with some months of a past, the tables and the providers …')
   const backends = await startBackends({ blockSeconds: BLOCK_SECONDS, withPast: true, realMarkets: REAL_MARKETS })
@@ -42,7 +44,7 @@ async function start(): Promise<void> {
   const { apiKey, otherApiKey } = await seed(backends)
 
   say('Starting the functions …')
-  const port = await startService(backends.environment)
+  const port = await startService(chosen, backends.environment)
   const curator = startCurator({
     chains: backends.chains.map((chain) => ({
       chain,
@@ -97,10 +99,9 @@ async function seed({ admin, chains }: Backends): Promise<{ apiKey: string; othe
 }
 
 /** Runs the gateway and the functions in a thread of their own, and gives the gateway's port. */
-async function startService(environment: Readonly<Record<string, string>>): Promise<number> {
+async function startService(chosen: number, environment: Readonly<Record<string, string>>): Promise<number> {
   await mkdir('.local', { recursive: true })
   const log = createWriteStream(LOG_FILE)
-  const chosen = await choosePort()
   // A page that the service's own port serves may make credentials too.
   const corsOrigins = [...new Set([...ENVIRONMENTS.local.corsOrigins, `http://localhost:${chosen}`])]
   const identity = identityVariables({ ...ENVIRONMENTS.local, corsOrigins })
@@ -120,10 +121,15 @@ async function startService(environment: Readonly<Record<string, string>>): Prom
   return port
 }
 
-/** The port that PORT names, else the first free one from 3000 up. */
+/** The port that PORT names, else the first free one from 3000 up; throws where there is none. */
 async function choosePort(): Promise<number> {
   const { PORT } = process.env
-  if (PORT) return Number(PORT)
+  if (PORT) {
+    const port = Number(PORT)
+    if (!(Number.isInteger(port) && port > 0 && port < 65_536)) throw new Error(`PORT is ${PORT}, which is no port.`)
+    if (!(await isFree(port))) throw new Error(`Port ${port} is taken; choose another with PORT.`)
+    return port
+  }
   for (let port = 3000; port < 3100; port += 1) {
     if (await isFree(port)) return port
   }

@@ -25,7 +25,7 @@ import { namedChain, type Transfer, type TransferKey, type TransferStatus } from
 
 type Dependencies = {
   readonly readerOf: (chainId: number) => ChainReader
-  readonly transfers: Pick<TransfersTable, 'get' | 'record'>
+  readonly transfers: Pick<TransfersTable, 'record'>
 }
 
 /** Where a transfer stands, and the contract on the destination that its deposit is meant for. */
@@ -57,8 +57,19 @@ const SLOW_FILL_REQUESTED = 1n
  * transfer two round trips, an expired one three; a question that finds a new fill or a refund costs four.
  * Throws `upstream_*`.
  */
-export async function readTransfer({ readerOf, transfers }: Dependencies, key: TransferKey): Promise<FoundTransfer> {
-  const recorded = (await transfers.get(key)) ?? {}
+export async function readTransfer(
+  dependencies: Dependencies & { readonly transfers: Pick<TransfersTable, 'get'> },
+  key: TransferKey,
+): Promise<FoundTransfer> {
+  return readRecorded(dependencies, key, (await dependencies.transfers.get(key)) ?? {})
+}
+
+/** The same of a transfer of which this is recorded. */
+export async function readRecorded(
+  { readerOf, transfers }: Dependencies,
+  key: TransferKey,
+  recorded: Transfer,
+): Promise<FoundTransfer> {
   if (recorded.final) return found({ status: recorded.final, keep: recorded })
 
   const { status, keep } = await readNow(readerOf, key, recorded)

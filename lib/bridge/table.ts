@@ -5,16 +5,18 @@ import { conditionHeld, listItems } from '../aws/dynamo.ts'
 import { Transfer, type TransferKey } from './transfer.ts'
 
 const Item = z.object({ transfer: Transfer })
-const KeyItem = z
-  .object({ pk: z.string().regex(/^TRANSFER#\d+#0x[0-9a-f]{64}$/), sk: z.string().regex(/^DEPOSIT#\d+$/) })
-  .transform(({ pk, sk }): TransferKey => {
-    const [, chainId, transactionHash] = pk.split('#')
-    return {
-      sourceChainId: Number(chainId),
-      transactionHash: transactionHash as Hash,
-      index: Number(sk.slice('DEPOSIT#'.length)),
-    }
-  })
+const OpenItem = Item.extend({
+  pk: z.string().regex(/^TRANSFER#\d+#0x[0-9a-f]{64}$/),
+  sk: z.string().regex(/^DEPOSIT#\d+$/),
+}).transform(({ pk, sk, transfer }): { key: TransferKey; recorded: Transfer } => {
+  const [, chainId, transactionHash] = pk.split('#')
+  const key = {
+    sourceChainId: Number(chainId),
+    transactionHash: transactionHash as Hash,
+    index: Number(sk.slice('DEPOSIT#'.length)),
+  }
+  return { key, recorded: transfer }
+})
 
 /** The table of transfers that somebody asked about. */
 export function transfersTable(client: DynamoDBDocumentClient, tableName: string) {
@@ -25,15 +27,15 @@ export function transfersTable(client: DynamoDBDocumentClient, tableName: string
       return item && Item.parse(item).transfer
     },
 
-    /** The transfers that started on this chain and whose final answer is still to come. */
-    async listOpen(sourceChainId: number): Promise<TransferKey[]> {
+    /** The transfers that started on this chain and whose final answer is still to come, with what is recorded of them. */
+    async listOpen(sourceChainId: number): Promise<{ key: TransferKey; recorded: Transfer }[]> {
       const items = await listItems(client, {
         TableName: tableName,
         IndexName: 'openTransfers',
         KeyConditionExpression: 'openOnChain = :chain',
         ExpressionAttributeValues: { ':chain': sourceChainId },
       })
-      return z.array(KeyItem).parse(items)
+      return z.array(OpenItem).parse(items)
     },
 
     /** Records what is known of a transfer now; false when its final answer is recorded already. */

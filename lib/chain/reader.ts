@@ -1,5 +1,6 @@
 import { type Address, concat, type Hex, hexToBigInt, isHex, numberToHex, parseAbi, size, slice } from 'viem'
 import { AppError } from '../errors.ts'
+import { coalesced } from './coalesced.ts'
 import { type LogFilter, readLogs } from './logs.ts'
 import { decodeAggregate, encodeAggregate, MULTICALL3, multicall3Abi } from './multicall.ts'
 import type { EvmChain } from './registry.ts'
@@ -145,30 +146,23 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
   }
 
   /**
-   * Reads contracts of which some may be broken, at one block: a contract that makes the whole call fail, by burning all
-   * its gas, is found by reading in halves, and has no value. Throws AppError `upstream_*` when none can be read.
+   * Reads contracts of which some may be broken, at one block: where one makes the whole call fail, by burning all its
+   * gas, each is read by itself, in one more request, and a broken one has no value. Throws AppError `upstream_*` when
+   * the node answers nothing of use, or none of the contracts can be read.
    */
-  async function readEach<T>(queries: readonly Query<T>[]): Promise<{ block: Block; values: (T | undefined)[] }> {
-    const { block, values } = await readHalves(queries, undefined)
-    if (!block) throw badAnswer('none of the contracts can be read')
-    return { block, values }
-  }
-
-  async function readHalves<T>(
+  async function readEach<T>(
     queries: readonly Query<T>[],
-    at: bigint | undefined,
-  ): Promise<{ block: Block | undefined; values: (T | undefined)[] }> {
+  ): Promise<{ block: Block; values: readonly (T | undefined)[] }> {
     try {
-      const { block, values } = await read(queries, at === undefined ? {} : { at })
-      return { block, values: [...values] }
+      return await read(queries)
     } catch (error) {
-      if (!(error instanceof AppError) || error.code !== 'upstream_bad_answer') throw error
-      if (queries.length <= 1) return { block: undefined, values: queries.map(() => undefined) }
+      if (!(error instanceof AppError && error.cause instanceof CallRefused) || queries.length < 2) throw error
     }
-    const middle = Math.ceil(queries.length / 2)
-    const left = await readHalves(queries.slice(0, middle), at)
-    const right = await readHalves(queries.slice(middle), at ?? left.block?.number)
-    return { block: left.block ?? right.block, values: [...left.values, ...right.values] }
+    const { block } = await read([])
+    const each = chainReader(chain, coalesced(rpc))
+    const looks = await Promise.allSettled(queries.map((one) => each.readOne(one, { at: block.number })))
+    if (looks.every(({ status }) => status === 'rejected')) throw badAnswer('none of the contracts can be read')
+    return { block, values: looks.map((look) => (look.status === 'fulfilled' ? look.value.value : undefined)) }
   }
 
   /** What eth_simulateV1 says of each of these lists of transactions of `from`, in one HTTP request. Throws AppError `upstream_*`. */
@@ -291,7 +285,15 @@ function decodeOutcome(outcome: RpcOutcome | undefined): (Hex | undefined)[] {
 
 function resultHex(outcome: RpcOutcome | undefined): Hex {
   if (outcome && 'result' in outcome && isHex(outcome.result)) return outcome.result
+  if (outcome && 'error' in outcome) throw new AppError('upstream_bad_answer', { cause: new CallRefused() })
   throw badAnswer('a call has no result')
+}
+
+/** Why there is no result of a call: the node would not run it, or not to its end. */
+class CallRefused extends Error {
+  constructor() {
+    super('the node refused a call')
+  }
 }
 
 /** A storage word; some nodes leave its zeros out. */

@@ -43,6 +43,9 @@ export type EndpointContract = {
 /** The error of a request field, or one for when it is missing and one for when it is wrong. */
 type FieldError = ErrorCode | { readonly missing: ErrorCode; readonly invalid: ErrorCode }
 
+/** Where the metrics of all jobs are; their dimensions are `service`, the function's name, and the fields of the run's input. */
+export const METRICS_NAMESPACE = 'Vaultline'
+
 /** What a scheduled function promises, as data. */
 export type JobContract = {
   readonly summary: string
@@ -51,9 +54,11 @@ export type JobContract = {
   readonly event: z.ZodType
   /** What a run reports. */
   readonly report: z.ZodType
+  /** Those fields of the report that are metrics too, with their units; an alarm watches `lagSeconds`. */
+  readonly metrics: Readonly<Record<string, 'Count' | 'Seconds'>>
   readonly everyMinutes: number
-  /** One run is scheduled for each of these inputs. */
-  readonly runs: readonly unknown[]
+  /** One run is scheduled for each of these inputs, whose fields are dimensions of the metrics. */
+  readonly runs: readonly Readonly<Record<string, string | number>>[]
   readonly impact: string
 }
 

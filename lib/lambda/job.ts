@@ -1,27 +1,53 @@
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware'
+import { Metrics } from '@aws-lambda-powertools/metrics'
 import middy from '@middy/core'
 import type * as z from 'zod'
 import { logger } from '../logger.ts'
 import { once } from '../once.ts'
-import type { Env, JobContract } from './contract.ts'
+import { type Env, type JobContract, METRICS_NAMESPACE } from './contract.ts'
 
 /** One run of a job. */
 type Run<C extends JobContract> = (event: z.output<C['event']>) => Promise<z.output<C['report']>>
 
 /**
  * Turns a job's contract and its implementation into a Lambda handler for scheduled runs.
- * The run's report is logged and returned; a failure is logged and thrown on, so that the scheduler retries and the
- * alarm sees it.
+ * The run's report is logged, measured and returned; a failure is logged and thrown on, so that the scheduler retries and
+ * the alarm sees it.
  */
 export function job<const C extends JobContract>(contract: C, build: (env: Env<C>) => Run<C> | Promise<Run<C>>) {
   const start = once(() => build(contract.env.parse(process.env) as Env<C>))
   return middy<unknown, unknown>()
     .use(injectLambdaContext(logger, { resetKeys: true }))
     .onError(({ error }) => logger.error('run failed', { error }))
-    .handler(async (event) => {
+    .handler(async (event, { functionName }) => {
       const run = await start()
       const report = contract.report.encode(await run(contract.event.parse(event) as z.output<C['event']>))
       logger.info('report', { report: report as Record<string, unknown> })
+      measure(contract, {
+        functionName,
+        event: event as Record<string, unknown>,
+        report: report as Record<string, unknown>,
+      })
       return report
     })
+}
+
+type Measured = {
+  readonly functionName: string
+  readonly event: Readonly<Record<string, unknown>>
+  readonly report: Readonly<Record<string, unknown>>
+}
+
+function measure({ metrics: units }: JobContract, { functionName, event, report }: Measured): void {
+  const dimensions = Object.fromEntries(Object.entries(event).map(([name, value]) => [name, String(value)]))
+  const metrics = new Metrics({
+    namespace: METRICS_NAMESPACE,
+    serviceName: functionName,
+    defaultDimensions: dimensions,
+  })
+  for (const [name, unit] of Object.entries(units)) {
+    const value = report[name]
+    if (typeof value === 'number') metrics.addMetric(name, unit, value)
+  }
+  if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics()
 }

@@ -33,7 +33,7 @@ const OVERVIEWS: Record<Vault['kind'], (vault: Vault) => Query<Overview>> = {
 export async function readOverviews(
   reader: ChainReader,
   vaults: readonly Vault[],
-): Promise<{ block: Block; overviews: (Overview | undefined)[] }> {
+): Promise<{ block: Block; overviews: readonly (Overview | undefined)[] }> {
   const { block, values } = await reader.readEach(vaults.map((vault) => OVERVIEWS[vault.kind](vault)))
   return { block, overviews: values }
 }

@@ -236,8 +236,8 @@ describe.each(STAGES)('%s', (stage) => {
       'AWS::IAM::Policy': CONTRACTS.length,
       'AWS::Events::Rule': RUNS.length,
       'AWS::Logs::LogGroup': CONTRACTS.length + 1,
-      'AWS::Logs::MetricFilter': ENDPOINTS.length + JOBS.length,
-      'AWS::CloudWatch::Alarm': CONTRACTS.length + JOBS.length + 2,
+      'AWS::Logs::MetricFilter': ENDPOINTS.length,
+      'AWS::CloudWatch::Alarm': CONTRACTS.length + RUNS.length + 2,
       'AWS::SQS::Queue': 1,
       'AWS::SQS::QueuePolicy': 1,
       'AWS::SNS::Topic': 1,
@@ -519,23 +519,24 @@ describe.each(STAGES)('%s', (stage) => {
     })
   })
 
-  test.each(JOBS)('%s alarms when its records fall behind', (name, { impact, everyMinutes }) => {
-    const [filter] = Object.values(ofType('AWS::Logs::MetricFilter')).filter(
-      ({ LogGroupName }) => LogGroupName === `${idOf(name)}Logs`,
+  test.each(JOBS)('%s alarms when what it keeps falls behind, for each of its runs', (name, contract) => {
+    const { impact, runs, everyMinutes } = contract
+    const watched = runs.map((run) => ({
+      ...{ Namespace: 'Vaultline', MetricName: 'lagSeconds', Statistic: 'Maximum' },
+      Dimensions: expect.arrayContaining(
+        Object.entries({ service: `${idOf(name)}Function`, ...run }).map(([Name, value]) => ({
+          Name,
+          Value: `${value}`,
+        })),
+      ),
+      Threshold: everyMinutes <= 5 ? 900 : everyMinutes * 180,
+      Period: everyMinutes === 1 ? 300 : everyMinutes * 120,
+      ...{ EvaluationPeriods: 3, AlarmDescription: impact, AlarmActions: ['AlarmsTopic'] },
+    }))
+    const alarms = Object.entries(ofType('AWS::CloudWatch::Alarm')).filter(
+      ([id, { MetricName }]) => MetricName === 'lagSeconds' && id.includes(name.replaceAll(/\W/g, '')),
     )
-    expect(filter).toMatchObject({
-      MetricTransformations: [{ MetricName: `${name} lag`, MetricValue: '$.report.lagSeconds' }],
-    })
-    const alarms = Object.values(ofType('AWS::CloudWatch::Alarm'))
-    expect(alarms.filter(({ MetricName }) => MetricName === `${name} lag`)).toMatchObject([
-      {
-        AlarmDescription: impact,
-        Statistic: 'Maximum',
-        Threshold: everyMinutes <= 5 ? 900 : everyMinutes * 180,
-        Period: everyMinutes === 1 ? 300 : everyMinutes * 120,
-        EvaluationPeriods: 3,
-      },
-    ])
+    expect(alarms.map(([, alarm]) => alarm)).toMatchObject(watched)
   })
 
   test('keeps the inputs of runs that failed for good, and alarms', () => {

@@ -23,7 +23,10 @@ export type Report = {
   readonly outcome: string
   readonly through: number | null
   readonly behind: number
+  readonly vaults: number
   readonly movements: number
+  readonly openTransfers: number
+  readonly endedTransfers: number
 }
 
 /** Runs the job for a chain once. */

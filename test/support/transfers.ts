@@ -419,7 +419,7 @@ function transfersOn(service: Service) {
       return hash as Hash
     },
     /** The calls with which anybody fills deposits out of freshly minted tokens. */
-    fillCalls: ({ deposit }: Transfer, pool = poolOf(deposit.destinationChainId)): Call[] => {
+    fillCalls: ({ deposit }: Pick<Transfer, 'deposit'>, pool = poolOf(deposit.destinationChainId)): Call[] => {
       const token: Address = `0x${deposit.outputToken.slice(26)}`
       return [
         call(token, 'mint', [MULTICALL3, deposit.outputAmount]),

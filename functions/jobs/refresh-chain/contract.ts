@@ -3,7 +3,11 @@ import { ChainId, EVM_CHAINS } from '../../../lib/chain/registry.ts'
 import type { JobContract } from '../../../lib/lambda/contract.ts'
 import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/lambda/env.ts'
 
-const Transfers = z.object({ open: z.number().int(), ended: z.number().int() })
+const Followed = {
+  chainId: ChainId,
+  openTransfers: z.number().int().describe('Transfers from this chain whose last answer is still to come'),
+  endedTransfers: z.number().int().describe('Those of them that came to their end'),
+}
 
 export const contract = {
   summary:
@@ -11,11 +15,10 @@ export const contract = {
   env: z.object({ ...ClientsEnv.shape, ...DepositsEnv.shape, ...ChainsEnv.shape }),
   event: z.object({ chainId: ChainId }),
   report: z.discriminatedUnion('outcome', [
-    z.object({ outcome: z.enum(['no vaults', 'another run is at work']), chainId: ChainId, transfers: Transfers }),
+    z.object({ outcome: z.enum(['no vaults', 'another run is at work']), ...Followed }),
     z.object({
       outcome: z.literal('refreshed'),
-      chainId: ChainId,
-      transfers: Transfers,
+      ...Followed,
       vaults: z.number().int(),
       through: z.number().int().nullable().describe('The last recorded block; null before the first'),
       behind: z.number().int().describe('Vaults whose past is still being read'),
@@ -25,6 +28,8 @@ export const contract = {
       states: z.number().int(),
     }),
   ]),
+  // Each costs $0.30 a month for each chain: what one would draw, and the rest is in the log.
+  metrics: { lagSeconds: 'Seconds', behind: 'Count', movements: 'Count', openTransfers: 'Count' },
   everyMinutes: 1,
   runs: EVM_CHAINS.map(({ id }) => ({ chainId: id })),
   impact: 'Positions and histories cost more round trips, and yields and the states of unreachable chains grow old.',

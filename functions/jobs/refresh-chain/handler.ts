@@ -27,16 +27,16 @@ const LEASE_MS = 90_000
 const refresh =
   ({ clients, records, states, transfers, readerOf, now }: Dependencies) =>
   async ({ chainId }: { chainId: number }) => {
-    const followed = await followTransfers({ readerOf, transfers }, chainId)
+    const followed = await followTransfers({ readerOf, transfers, now }, chainId)
     const vaults = await clients.listVaultsOnChain(chainId)
-    if (vaults.length === 0) return { chainId, outcome: 'no vaults' as const, transfers: followed }
+    if (vaults.length === 0) return { chainId, outcome: 'no vaults' as const, ...followed }
 
     const owner = randomUUID()
     const taken = await records.takeLease(chainId, owner, { now: now(), until: now() + LEASE_MS })
-    if (!taken) return { chainId, outcome: 'another run is at work' as const, transfers: followed }
+    if (!taken) return { chainId, outcome: 'another run is at work' as const, ...followed }
     try {
       const report = await refreshChain({ reader: readerOf(chainId), records, states }, vaults, owner)
-      return { ...report, outcome: 'refreshed' as const, transfers: followed }
+      return { ...report, outcome: 'refreshed' as const, ...followed }
     } catch (error) {
       await records.giveLeaseBack(chainId, owner)
       throw error

@@ -15,6 +15,7 @@ export const contract = {
     failures: z.array(z.string()).describe('What could not be refreshed, or not wholly'),
     lagSeconds: z.number().int().describe('How far the oldest of what could not be refreshed is behind'),
   }),
+  metrics: { lagSeconds: 'Seconds', prices: 'Count', doubted: 'Count' },
   everyMinutes: 5,
   runs: [{}],
   impact: 'Prices, market data and the values of balances grow old; after a day they are unknown.',

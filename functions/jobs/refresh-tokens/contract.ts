@@ -13,6 +13,7 @@ export const contract = {
     keptChains: z.array(z.string()).describe('The chains that keep the list they had'),
     lagSeconds: z.number().int().describe('The age of the oldest list'),
   }),
+  metrics: { lagSeconds: 'Seconds' },
   everyMinutes: 60,
   runs: [{}],
   impact: 'New tokens are not supported yet, and lists grow old.',

@@ -1,5 +1,6 @@
 import { type Address, encodeFunctionData, numberToHex, parseAbi } from 'viem'
 import { describe, expect, vi } from 'vitest'
+import { MULTICALL3 } from '../../../infra/local/chains.ts'
 import { deployYieldVault } from '../../../infra/local/deploy.ts'
 import { callRpc } from '../../../infra/local/rpc.ts'
 import { transact } from '../../../infra/local/transactions.ts'
@@ -7,6 +8,7 @@ import { BLOCK_NUMBER, type Call, changeAggregate, rewriteResults } from '../../
 import { expireLease, refresh, restoreRecords, scanRecords, viewsFor } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import { createSilence, type EventFilter, type Silence } from '../../support/silence.ts'
+import { call } from '../../support/transfers.ts'
 import { openLagoonVault, openYieldVault, type TestVault } from '../../support/vaults.ts'
 import { callsIn, type Wire } from '../../support/wire.ts'
 
@@ -276,7 +278,7 @@ describe('The job', () => {
   test('reads a day of silence in one run, and everything around it', async ({ chain, vaults, service }) => {
     await live(vaults)
     // Two seconds a block.
-    await chain.pass(2_000)
+    await chain.pass(43_200)
     await live(vaults)
     const before = await shown(vaults)
     await chain.pass(FINALITY)
@@ -416,9 +418,12 @@ describe('One run', () => {
     ['tells the time of its events', 2],
     ['does not', 3],
   ] as const)(
-    'over 50 vaults with 100 new events asks a node that %s in %i requests',
-    async ([which, requests], { service, chain, rpc, vaults: _ }) => {
+    'over 50 vaults with 1,000 open deposits and 100 new events asks a node that %s in %i requests',
+    async ([which, requests], { service, chain, rpc, vaults }) => {
+      await requestFor(vaults.lagoon, 1_000)
       await chain.record()
+      const { deposits } = (await vaults.views.deposits(numberToHex(0xacc000 + 999, { size: 20 }))).body
+      expect(deposits).toMatchObject([{ status: 'pending' }])
       const asset = chain.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address
       const made: Address[] = []
       for (let i = 0; i < 45; i += 1) {
@@ -434,9 +439,9 @@ describe('One run', () => {
           (below?.(answer, request) ?? answer).replaceAll(/"blockTimestamp":"0x[0-9a-f]+",?/g, '')
       }
       rpc.bodies.length = 0
-      const { movements, vaults } = (await refresh(BASE)) as { movements: number; vaults?: number }
-      expect(movements).toBe(100)
-      expect(vaults).toBeGreaterThanOrEqual(50)
+      const report = await refresh(BASE)
+      expect(report.movements).toBe(100)
+      expect(report.vaults).toBeGreaterThanOrEqual(50)
       expect(rpc.bodies.length).toBeLessThanOrEqual(requests)
       expect(service.rpc[42161]?.bodies).toEqual([])
     },
@@ -519,6 +524,19 @@ describe('A vault that is added when its chain is recorded', () => {
   })
 })
 
+/** Requests deposits for so many accounts, each of 1 unit, out of one purse. */
+async function requestFor({ chain, token: usdc, address: vault }: TestVault, count: number): Promise<void> {
+  const fund = [call(usdc, 'mint', [MULTICALL3, BigInt(count)]), call(usdc, 'approve', [vault, BigInt(count)])]
+  const requests = Array.from({ length: count }, (_, i) =>
+    call(vault, 'requestDeposit', [1n, numberToHex(0xacc000 + i, { size: 20 }), MULTICALL3]),
+  )
+  const calls = [...fund, ...requests].map((one) => ({ ...one, allowFailure: false }))
+  for (let start = 0; start < calls.length; start += 100) {
+    const { target, callData } = call(MULTICALL3, 'aggregate3', [calls.slice(start, start + 100)])
+    await transact(chain, [{ label: 'requests', from: ALICE.address, to: target, data: callData }])
+  }
+}
+
 /** Deposits of the first user into these synchronous vaults by turns, so many in all. */
 async function depositInto(
   chain: Service['backends']['chains'][number],
@@ -527,18 +545,18 @@ async function depositInto(
   count: number,
 ): Promise<void> {
   const from = ALICE.address
-  const call = (to: Address, label: 'mint' | 'approve' | 'deposit', args: readonly [unknown, unknown]) => ({
+  const callOf = (to: Address, label: 'mint' | 'approve' | 'deposit', args: readonly [unknown, unknown]) => ({
     label,
     from,
     to,
     data: encodeFunctionData({ abi: CALLS, functionName: label, args } as never),
   })
   await transact(chain, [
-    call(asset, 'mint', [from, 1_000_000n * BigInt(count)]),
-    ...vaults.map((vault) => call(asset, 'approve', [vault, 1_000_000n * BigInt(count)])),
+    callOf(asset, 'mint', [from, 1_000_000n * BigInt(count)]),
+    ...vaults.map((vault) => callOf(asset, 'approve', [vault, 1_000_000n * BigInt(count)])),
   ])
   const deposits = Array.from({ length: count }, (_, i) =>
-    call(vaults[i % vaults.length] as Address, 'deposit', [1_000_000n, from]),
+    callOf(vaults[i % vaults.length] as Address, 'deposit', [1_000_000n, from]),
   )
   await transact(chain, deposits)
 }

@@ -1,12 +1,13 @@
 import * as fc from 'fast-check'
-import { type Address, encodeFunctionData, parseAbi } from 'viem'
+import { type Address, encodeFunctionData, pad, parseAbi, zeroHash } from 'viem'
 import { expect } from 'vitest'
 import { callRpc } from '../../../infra/local/rpc.ts'
 import { type LocalTransaction, transact } from '../../../infra/local/transactions.ts'
 import { LAGOON } from '../../infra/local/lagoon-abi.ts'
 import { refresh, viewsFor } from '../../support/records.ts'
-import { test as base, type Service, USERS } from '../../support/service.ts'
+import { type Service, USERS } from '../../support/service.ts'
 import { createSilence } from '../../support/silence.ts'
+import { ARBITRUM, BASE, test as base, depositMessage, HANDLER, type Transfers } from '../../support/transfers.ts'
 import { openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
 import type { Wire } from '../../support/wire.ts'
 
@@ -310,6 +311,7 @@ type Command = {
     | 'gain'
     | 'record'
     | 'gift'
+    | 'arrive'
     | 'claim for'
   readonly vault: number
   readonly user: number
@@ -324,7 +326,7 @@ const command: fc.Arbitrary<Command> = fc.record({
     { weight: 5, arbitrary: fc.constantFrom('settle' as const, 'claim' as const) },
     { weight: 6, arbitrary: fc.constantFrom('transfer' as const, 'redeem' as const, 'take' as const, 'gain' as const) },
     { weight: 3, arbitrary: fc.constantFrom('cancel' as const, 'propose' as const, 'record' as const) },
-    { weight: 2, arbitrary: fc.constantFrom('gift' as const, 'claim for' as const) },
+    { weight: 3, arbitrary: fc.constantFrom('gift' as const, 'claim for' as const, 'arrive' as const) },
   ),
   vault: fc.nat({ max: KINDS.length - 1 }),
   user: fc.nat({ max: 2 }),
@@ -336,7 +338,7 @@ const test = base.extend('silence', { scope: 'file' }, () => createSilence())
 
 test('Over random histories, positions and deposits are what the vaults did, to the last unit, live and recorded', {
   timeout: 120_000,
-}, async ({ service, silence }) => {
+}, async ({ service, silence, transfers }) => {
   const chain = service.backends.chains[0] as Service['backends']['chains'][number]
   silence.applyTo(service.rpc[8453] as Wire)
   await fc.assert(
@@ -395,6 +397,7 @@ test('Over random histories, positions and deposits are what the vaults did, to 
 
       for (const [index, step] of commands.entries()) {
         if (step.what === 'record') await record()
+        else if (step.what === 'arrive') await arrive(transfers, models[step.vault] as Model, step)
         else await perform(chain, models[step.vault] as Model, step)
         if (index % 10 === 9) await check()
       }
@@ -433,6 +436,29 @@ async function fundAll(chain: Chain, models: readonly Model[]): Promise<void> {
     ]),
   )
 }
+
+/** A fill of the bridge's that deposits for a user what came from another chain, where the vault allows it now. */
+async function arrive(transfers: Transfers, model: Model, { user: index, part }: Command): Promise<void> {
+  const user = USER_ADDRESSES[index] as Address
+  const { address, token } = model.vault
+  if (model.kind !== 'sync' && model.pending(user) > 0n && model.account(user).epoch !== model.depositEpoch) return
+  const outputAmount = 1_000_000n + BigInt(part) * 1_234_567n
+  const entry = model.kind === 'sync' ? 'deposit' : 'requestDeposit'
+  arrivals += 1n
+  const deposit = {
+    ...{ originChainId: ARBITRUM, destinationChainId: BASE, depositId: arrivals, transactionHash: zeroHash },
+    ...{ depositor: pad(user), recipient: pad(HANDLER), exclusiveRelayer: zeroHash },
+    ...{ inputToken: pad(token), outputToken: pad(token), inputAmount: outputAmount, outputAmount },
+    ...{ fillDeadline: (await transfers.clockOf(BASE)) + 3_600, exclusivityDeadline: 0 },
+    message: depositMessage({ token, vault: address, user, entry }),
+    // Where it was deposited is not the fill's business.
+    ...{ quoteTimestamp: 0, blockNumber: 0n, logIndex: 0 },
+  }
+  await transfers.sendTogether(BASE, transfers.fillCalls({ deposit }))
+  if (model.kind === 'sync') model.sync(user, outputAmount)
+  else model.request(user, outputAmount)
+}
+let arrivals = 10n ** 9n
 
 /** Does on the chain and in the model what the step says, where the vault allows it now. */
 async function perform(chain: Chain, model: Model, { what, user: index, other, part }: Command): Promise<void> {

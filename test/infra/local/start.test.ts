@@ -344,7 +344,7 @@ describe('A start that cannot be', () => {
     const running = await run((taken.address() as AddressInfo).port)
     onTestFinished(() => clear(running))
     expect(await once(running.child, 'exit')).toEqual([1, null])
-    expect(running.printed()).toMatch(/Not started: .*EADDRINUSE/)
+    expect(running.printed()).toMatch(/Not started: Port \d+ is taken/)
     expect(existsSync(stateFileOf(running))).toBe(false)
   })
 
@@ -352,7 +352,7 @@ describe('A start that cannot be', () => {
     const running = await run(port as string)
     onTestFinished(() => clear(running))
     expect(await once(running.child, 'exit')).toEqual([1, null])
-    expect(running.printed()).toContain('Not started: ')
+    expect(running.printed()).toContain(`Not started: PORT is ${port}`)
   })
 
   test('because it is ended before it is ready leaves nothing behind', async ({ onTestFinished }) => {

@@ -372,6 +372,59 @@ describe('answers that are none', () => {
   })
 })
 
+describe('contracts of which one may be broken', () => {
+  // Burns whatever gas a call is given.
+  const BURNING: Hex = '0xfe'
+  const BROKEN: Address = '0x00000000000000000000000000000000000000fe'
+  const names = Array.from({ length: 5 }, (_, i) => [`name ${i}`, view(BROKEN, abi, 'name', [])])
+  const BROKEN_QUERY: Query<unknown> = query(
+    { address: BROKEN, slots: {}, views: Object.fromEntries(names) },
+    (all) => all,
+  )
+  test.beforeEach(async ({ world: { chain } }) => {
+    await callRpc(chain, [{ method: 'anvil_setCode', params: [BROKEN, BURNING] }])
+  })
+
+  test('The whole ones are read in one more request of each by itself, all at one block', async ({ world, rpc }) => {
+    const { batches, rpc: recorded } = recording(rpc)
+    const vaults = (length: number, vault: Address) => Array.from({ length }, () => vaultQuery(world, vault))
+    const queries = [...vaults(24, world.vault), BROKEN_QUERY, ...vaults(25, world.other)]
+    const { block, values } = await chainReader(BASE, recorded).readEach(queries)
+    expect(batches).toHaveLength(3)
+    const { value: whole } = await atBlock(world, block.number)
+    expect(values.slice(0, 24)).toEqual(Array(24).fill(whole))
+    expect(values[24]).toBeUndefined()
+    const other = { words: { proposal: NO_PROPOSAL }, answers: { name: 'Another', minted: whole.answers.minted } }
+    expect(values.slice(25)).toMatchObject(Array(25).fill(other))
+    const pinned = batches[2]?.map(({ params }) => params[1])
+    expect(new Set(pinned)).toEqual(new Set([numberToHex(block.number)]))
+  })
+
+  test('All whole, they take one request', async ({ world, rpc }) => {
+    const { batches, rpc: recorded } = recording(rpc)
+    const { values } = await chainReader(BASE, recorded).readEach([vaultQuery(world, world.vault)])
+    expect(batches).toHaveLength(1)
+    expect(values).toHaveLength(1)
+  })
+
+  test('None of them whole is a bad answer', async ({ rpc }) => {
+    const queries = [BROKEN_QUERY, BROKEN_QUERY]
+    expect(await failure(chainReader(BASE, rpc).readEach(queries))).toMatchObject({ code: 'upstream_bad_answer' })
+  })
+
+  const refuseAll: Rpc = async (requests) => requests.map(() => ({ error: { code: -32000 } }))
+  const nonsense: Rpc = async (requests) => requests.map(() => ({ result: '0xdeadbeef' }))
+  test.for([
+    ['refuses every call', refuseAll, 2],
+    ['answers nonsense', nonsense, 1],
+  ] as const)('A node that %s is not asked for each of them', async ([, node, requests], { world }) => {
+    const { batches, rpc: recorded } = recording(node)
+    const queries = Array.from({ length: 50 }, () => vaultQuery(world, world.vault))
+    expect(await failure(chainReader(BASE, recorded).readEach(queries))).toMatchObject({ code: 'upstream_bad_answer' })
+    expect(batches).toHaveLength(requests)
+  })
+})
+
 describe('the number of a block', () => {
   // Returns the EVM's block number plus 1,000, whatever it is asked.
   const ARB_SYS_CODE: Hex = '0x6103e843015f5260205ff3'

@@ -11,7 +11,8 @@ const contract = {
   summary: 'Does something now and then.',
   env: z.object({ SOME_SETTING: z.string().min(1) }),
   event: z.object({ from: Amount }),
-  report: z.object({ done: Amount }),
+  report: z.object({ done: Amount, seconds: z.number().optional(), count: z.number().optional() }),
+  metrics: { seconds: 'Seconds', count: 'Count' },
   everyMinutes: 1,
   runs: [{ from: '1' }],
   impact: 'Nothing.',
@@ -36,6 +37,24 @@ describe('A run', () => {
       { message: 'report', report: { done: '6' }, function_request_id: context.awsRequestId },
     ])
     expect(JSON.stringify(lines)).not.toContain('hunter2')
+  })
+
+  test('is measured: those numbers of its report that are metrics, by function and input', async () => {
+    // Off on a developer's machine, where nobody reads them.
+    vi.stubEnv('POWERTOOLS_METRICS_DISABLED', 'false')
+    const { lines } = captureLogs()
+    const context = someContext()
+    await job(contract, () => async () => ({ done: 7n, count: 3 }))({ from: '5' }, context)
+    const [measured, ...others] = lines.filter((line) => '_aws' in line)
+    expect(others).toEqual([])
+    expect(measured).toMatchObject({
+      ...{ service: context.functionName, from: '5', count: 3 },
+      _aws: {
+        CloudWatchMetrics: [
+          { Namespace: 'Vaultline', Dimensions: [['service', 'from']], Metrics: [{ Name: 'count', Unit: 'Count' }] },
+        ],
+      },
+    })
   })
 
   test('that fails is thrown on as it is, and logged with its reason', async () => {
