@@ -98,13 +98,19 @@ function fields(schema: z.core.JSONSchema._JSONSchema, prefix: string): string[]
   return Object.entries(properties).flatMap(([name, property]) => {
     if (typeof property === 'boolean') return []
     const note = [required.includes(name) ? '' : 'optional', property.description ?? ''].filter(Boolean).join('. ')
-    const item = property.items && !Array.isArray(property.items) ? property.items : property
     const path = `${prefix}${name}`
-    return [
-      `| \`${path}\` | ${typeOf(property)} | ${note} |`,
-      ...fields(item, property.items ? `${path}[].` : `${path}.`),
-    ]
+    return [`| \`${path}\` | ${typeOf(property)} | ${note} |`, ...fieldsWithin(property, path)]
   })
+}
+
+/** The fields of an object, of the elements of a list, or of the values under the keys of a record. */
+function fieldsWithin(schema: z.core.JSONSchema._JSONSchema, path: string): string[] {
+  if (typeof schema === 'boolean') return []
+  const { items, properties, additionalProperties } = schema
+  if (items && !Array.isArray(items)) return fieldsWithin(items, `${path}[]`)
+  if (!properties && typeof additionalProperties === 'object')
+    return fieldsWithin(additionalProperties, `${path}.<key>`)
+  return fields(schema, `${path}.`)
 }
 
 function typeOf(schema: z.core.JSONSchema.BaseSchema): string {
@@ -112,5 +118,5 @@ function typeOf(schema: z.core.JSONSchema.BaseSchema): string {
   if (schema.enum) return schema.enum.map((value) => `\`${value}\``).join(', ')
   const variants = (schema.anyOf ?? schema.oneOf)?.filter((variant) => typeof variant !== 'boolean')
   if (variants) return [...new Set(variants.map(typeOf))].join(' or ')
-  return String(schema.type ?? 'any')
+  return [schema.type ?? 'any'].flat().join(' or ')
 }

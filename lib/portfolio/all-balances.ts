@@ -82,7 +82,7 @@ export function readAllBalances({ users, cache, readerOf, solana, index, now }: 
     if (wallets.length === 0) return { ...here, holdings: [] }
     const [live, indexed] = await Promise.all([outcomeOf(readChain(place)), askIndex(place)])
     if ('error' in live) {
-      logger.warn('chain not read, serving its last balances', { chain: chain.key, code: live.error.code })
+      logger.warn('chain not read, serving its last balances', { chain: chain.key, cause: String(live.error.cause) })
       const failure = last ? undefined : live.error
       return { ...here, holdings: last?.value.holdings ?? [], asOf: last?.asOf, error: live.error.message, failure }
     }
@@ -118,7 +118,7 @@ export function readAllBalances({ users, cache, readerOf, solana, index, now }: 
     })
     const outcome = await outcomeOf(Promise.all(asking))
     if ('value' in outcome) return outcome.value
-    logger.warn('unlisted tokens not known', { chain: chain.key, code: outcome.error.code })
+    logger.warn('unlisted tokens not known', { chain: chain.key, cause: String(outcome.error.cause) })
     return undefined
   }
 

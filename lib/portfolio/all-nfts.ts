@@ -53,7 +53,7 @@ export function readAllNfts({ users, cache, goldRush, solanaNfts, now }: Depende
     const failures = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))
     const known = outcomes.flatMap((outcome) => ('value' in outcome ? [outcome.value] : []))
     const [failure] = failures
-    if (failure) logger.warn('NFTs not known', { chain: chain.key, code: failure.code })
+    if (failure) logger.warn('NFTs not known', { chain: chain.key, cause: String(failure.cause) })
     if (failure && known.length === 0) return { ...nothing, error: failure.message, failure }
 
     const { collections, isWhole } = fitting(joined(known.flatMap(({ value }) => value.collections)))
