@@ -19,6 +19,8 @@ const LOG_FILE = '.local/service.log'
 
 /** Prices, charts and lists of tokens from the real services, with `MARKETS=real`. */
 const REAL_MARKETS = process.env['MARKETS'] === 'real'
+/** Whether the chains have some months of a past, which takes seconds to play; with `PAST=none` they have none. */
+const WITH_PAST = process.env['PAST'] !== 'none'
 
 const startedAt = Date.now()
 const stops: (() => Promise<unknown>)[] = []
@@ -36,8 +38,10 @@ async function start(): Promise<void> {
   // First, because it takes a moment and all the rest takes seconds.
   const chosen = await choosePort()
   await compileContracts({ onCompile: () => say('Compiling the local contracts, this once …') })
-  say('Starting two chains with some months of a past, the tables and the providers …')
-  const backends = await startBackends({ blockSeconds: BLOCK_SECONDS, withPast: true, realMarkets: REAL_MARKETS })
+  say(
+    `Starting two chains ${WITH_PAST ? 'with some months of a past' : 'without a past'}, the tables and the providers …`,
+  )
+  const backends = await startBackends({ blockSeconds: BLOCK_SECONDS, withPast: WITH_PAST, realMarkets: REAL_MARKETS })
   stops.push(backends.stop)
 
   say('Registering two clients with their vaults …')

@@ -53,14 +53,12 @@ type Running = {
   readonly port: number
 }
 
-async function run(
-  port: number | string | undefined,
-  folder = mkdtempSync(join(tmpdir(), 'start-')),
-): Promise<Running> {
+async function run(port: number | string | undefined, settings: Record<string, string> = {}): Promise<Running> {
+  const folder = mkdtempSync(join(tmpdir(), 'start-'))
   const { PATH, HOME } = process.env
   const child = spawn(process.execPath, [START], {
     cwd: folder,
-    env: { PATH, HOME, ...(port !== undefined && { PORT: String(port) }) },
+    env: { PATH, HOME, ...settings, ...(port !== undefined && { PORT: String(port) }) },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let printed = ''
@@ -72,9 +70,12 @@ async function run(
   return { child, folder, printed: () => printed, port: Number(port) }
 }
 
+/** Without a past, which takes most of the time. */
+const QUICKLY = { PAST: 'none' }
+
 /** The service when it has said all that it says when it is ready. */
-async function start(port?: number): Promise<Running> {
-  const running = await run(port)
+async function start(port?: number, settings?: Record<string, string>): Promise<Running> {
+  const running = await run(port, settings)
   const { child, printed } = running
   await new Promise<void>((resolve, reject) => {
     child.stdout?.on('data', () => printed().includes('Ctrl-C') && resolve())
@@ -306,7 +307,7 @@ describe('A page in a browser', () => {
 })
 
 test('Without PORT the service takes a free port from 3000 up', async ({ onTestFinished }) => {
-  const running = await start()
+  const running = await start(undefined, QUICKLY)
   onTestFinished(() => clear(running))
   const { baseUrl } = State.parse(JSON.parse(readFileSync(stateFileOf(running), 'utf8')))
   expect(Number(new URL(baseUrl).port)).toBeGreaterThanOrEqual(3000)
@@ -318,7 +319,7 @@ describe('The end', () => {
   test.for(['SIGINT', 'SIGTERM'] as const)(
     'by %s is in order: code 0, no process, no open port and no state file',
     async (signal, { onTestFinished }) => {
-      const running = await start(await freePort())
+      const running = await start(await freePort(), QUICKLY)
       onTestFinished(() => clear(running))
       const { child, port } = running
       const family = familyOf(child.pid as number)
@@ -334,7 +335,7 @@ describe('The end', () => {
   )
 
   test('by Ctrl-C twice is the same end', async ({ onTestFinished }) => {
-    const running = await start(await freePort())
+    const running = await start(await freePort(), QUICKLY)
     onTestFinished(() => clear(running))
     const { child } = running
     const family = familyOf(child.pid as number)
@@ -345,7 +346,7 @@ describe('The end', () => {
   })
 
   test('by force takes the chains along', async ({ onTestFinished }) => {
-    const running = await start(await freePort())
+    const running = await start(await freePort(), QUICKLY)
     onTestFinished(() => clear(running))
     const family = familyOf(running.child.pid as number)
     running.child.kill('SIGKILL')
