@@ -122,15 +122,18 @@ describe('What wallets hold on Solana', () => {
     expect(unread).toEqual(['negative', 'fraction', 'beyond', 'too many decimals', 'no amount', 'two'])
   })
 
-  test.for([null, 7, {}, { account: { data: ['AAAA', 'base64'] } }, { account: null }])(
-    'is incomplete with the account %j',
-    async (nonsense) => {
-      const accounts = { [TOKEN_2022]: [account(PYUSD, '1'), nonsense] }
-      const { tokens, unread } = await read(holding({ [ALICE]: { accounts } }))
-      expect(tokens).toEqual(new Map([[PYUSD, { amount: 1n, decimals: 6 }]]))
-      expect(unread).toEqual([TOKEN_2022])
-    },
-  )
+  test.for<[unknown, string]>([
+    [null, 'an account without an address'],
+    [7, 'an account without an address'],
+    [{}, 'an account without an address'],
+    [{ pubkey: 'Any', account: null }, 'Any'],
+    [{ pubkey: 'Any', account: { data: ['AAAA', 'base64'] } }, 'Any'],
+  ])('is incomplete with the account %j', async ([nonsense, told]) => {
+    const accounts = { [TOKEN_2022]: [account(PYUSD, '1'), nonsense] }
+    const { tokens, unread } = await read(holding({ [ALICE]: { accounts } }))
+    expect(tokens).toEqual(new Map([[PYUSD, { amount: 1n, decimals: 6 }]]))
+    expect(unread).toEqual([told])
+  })
 
   test.for<[string, unknown]>([
     ['refuses', undefined],
