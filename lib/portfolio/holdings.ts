@@ -15,7 +15,8 @@ export type HoldingsOnChain = {
   readonly holdings: readonly Holding[]
   /** Whether the chain did not tell what is held of this token, so that nothing is known of it. */
   readonly isUnread: (address: string) => boolean
-  readonly hasUnread: boolean
+  /** What it did not tell: tokens, token programs, accounts. */
+  readonly unread: readonly string[]
   /** A token that an index knows, with the balance that the chain tells; undefined where it tells that there is none. */
   readonly confirm: (token: IndexedToken) => IndexedToken | undefined
   /** Solana alone: what must stay in an account, in lamports, where the node tells it. */
@@ -48,7 +49,7 @@ export async function evmHoldings(
   return {
     holdings: [...ofTokens, ...ofVaults],
     isUnread: (address) => missing.has(address),
-    hasUnread: missing.size > 0,
+    unread,
     confirm: (token) => (vaultOf.has(token.address) ? undefined : token),
   }
 }
@@ -74,7 +75,7 @@ export async function solanaHoldings(
       return held ? [holdingOf({ ...token, decimals: held.decimals }, held.amount)] : []
     }),
     isUnread,
-    hasUnread: unread.length > 0,
+    unread,
     confirm: (token) => {
       if (isUnread(token.address)) return token
       const held = heldOf(token.address)

@@ -49,8 +49,12 @@ const test = base
     }
   })
   /** Prices of Base's coin and dollar, and the euro: what the jobs would keep. */
-  .extend('prices', { scope: 'file' }, async ({ cache }) => {
+  .extend('prices', { scope: 'file' }, async ({ cache, sharedService }) => {
+    const [chain] = sharedService.backends.chains
+    const unlisted = (chain?.unlisted ?? []).map(({ address }) => [address, { now: 1, dayAgo: 1, at: AT }] as const)
     await cache.put(pricesOf('base-mainnet'), {
+      // Whatever it says, it is not listed.
+      ...Object.fromEntries(unlisted),
       native: { now: 3000, dayAgo: 2500, at: AT },
       [USDC]: { now: 1, dayAgo: 1, at: AT },
     })

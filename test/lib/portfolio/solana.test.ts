@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createRpc, type RpcRequest } from '../../../lib/chain/rpc.ts'
 import { readSolanaBalances, TOKEN_PROGRAMS } from '../../../lib/portfolio/solana.ts'
@@ -93,6 +94,43 @@ describe('What wallets hold on Solana', () => {
 
   test('is nothing but the rent without a wallet', async () => {
     expect(await read(holding({}), [])).toEqual({ native: 0n, tokens: new Map(), rent: 650_240n, unread: [] })
+  })
+
+  test('is the sum of all accounts, however they are spread over wallets and programs', async () => {
+    const anyAccounts = fc.array(
+      fc.record({
+        wallet: fc.constantFrom(ALICE, BOB),
+        program: fc.constantFrom(TOKEN, TOKEN_2022),
+        // A mint is of one program.
+        mint: fc.constantFrom('one', 'two', 'three'),
+        amount: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+      }),
+      { maxLength: 30 },
+    )
+    await fc.assert(
+      fc.asyncProperty(anyAccounts, async (accounts) => {
+        const holdingsOf = (wallet: string): Holdings => ({
+          accounts: Object.fromEntries(
+            TOKEN_PROGRAMS.map((program) => [
+              program,
+              accounts
+                .filter((one) => one.wallet === wallet && one.program === program)
+                .map(({ mint, amount }) => account(`${program} ${mint}`, amount.toString())),
+            ]),
+          ),
+        })
+        const { tokens, unread } = await read(holding({ [ALICE]: holdingsOf(ALICE), [BOB]: holdingsOf(BOB) }), [
+          ALICE,
+          BOB,
+        ])
+        const sums: Record<string, bigint> = {}
+        for (const { program, mint, amount } of accounts) {
+          sums[`${program} ${mint}`] = (sums[`${program} ${mint}`] ?? 0n) + amount
+        }
+        expect(Object.fromEntries([...tokens].map(([mint, { amount }]) => [mint, amount]))).toEqual(sums)
+        expect(unread).toEqual([])
+      }),
+    )
   })
 
   test('is known of ten thousand accounts', async () => {
