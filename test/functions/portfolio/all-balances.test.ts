@@ -188,9 +188,15 @@ describe('What a user has', () => {
   })
 
   test("has the client's vaults in it, worth their part of the asset", async ({ service, session, prices: _ }) => {
+    const vaults = service.backends.chains.flatMap(({ vaults }) => vaults).filter(({ chainId }) => chainId === BASE)
+    // To the index they are tokens like others.
+    const { goldRush } = service.backends.providers
+    const rows = vaults.map(({ address }) => ({ contract_address: address, contract_decimals: 6, balance: '1' }))
+    goldRush.rewrite = () => ({ status: 200, body: { error: false, data: { items: rows } } })
     await linkEvm(service, session, ACCOUNTS.anchor)
     const reply = await balancesOf(service, session)
-    const vaults = service.backends.chains.flatMap(({ vaults }) => vaults).filter(({ chainId }) => chainId === BASE)
+    goldRush.rewrite = undefined
+    expect(reply.body.tokens['base-mainnet'].filter(({ balance }: Entry) => balance === '1')).toEqual([])
     const shares = reply.body.tokens['base-mainnet'].filter(({ defi }: { defi: boolean }) => defi)
     expect(shares.map(({ contract_address }: Entry) => contract_address).sort()).toEqual(
       vaults.map(({ address }) => address).sort(),
