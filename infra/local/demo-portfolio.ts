@@ -8,6 +8,7 @@ type Balance = {
   readonly balance: string
   readonly quote: number
   readonly quote_24h_variation: number
+  readonly price_available: boolean
   readonly is_spam: boolean
   readonly defi: boolean
 }
@@ -66,7 +67,8 @@ export async function playPortfolio({ call, say }: Stage, account: LocalAccount)
 function describe(balance: Balance): string {
   const { contract_ticker_symbol: symbol, quote, quote_24h_variation: change, is_spam, defi } = balance
   const amount = Number(balance.balance) / 10 ** balance.contract_decimals
-  const mark = is_spam ? 'looks like spam' : defi ? 'in a vault' : ''
-  const worth = quote > 0 ? `${money.format(quote)}, ${percent.format(change)} % in 24 h` : 'no price'
-  return `${amount.toLocaleString('en').padStart(16)} ${symbol.padEnd(8)} ${worth} ${mark}`.trimEnd()
+  const change24h = quote > 0 ? `, ${percent.format(change)} % in 24 h` : ''
+  const worth = balance.price_available ? `${money.format(quote)}${change24h}` : 'no price'
+  const mark = is_spam ? ', looks like spam' : defi ? ', in a vault' : ''
+  return `${amount.toLocaleString('en').padStart(16)} ${symbol.padEnd(14)} ${worth}${mark}`
 }

@@ -10,6 +10,6 @@ export function madeOf<T>(value: T, parts: readonly (Aged<unknown> | undefined)[
 }
 
 /** Whether an answer has been past its time for so long that it is not just being refreshed: its source is down. */
-export function isOverdue({ asOf }: Aged<unknown>, { freshSeconds }: Kind<unknown>, now: number): boolean {
-  return now - asOf.getTime() > 2 * freshSeconds * 1000
+export function isOverdue({ asOf, isStale }: Aged<unknown>, { freshSeconds }: Kind<unknown>, now: number): boolean {
+  return isStale && now - asOf.getTime() > 2 * freshSeconds * 1000
 }

@@ -10,10 +10,10 @@ type Chain = (typeof CHAINS)[number]
 export const WRAPPED_SOL = 'So11111111111111111111111111111111111111112'
 const NATIVE_ON_EVM = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
 
-/** How a chain's own coin is written where an address is asked for, in lower case; the last of EVM is Polygon's. */
+/** How a chain's own coin is written where an address is asked for, in lower case; the last is Polygon's, which speaks ERC-20 too. */
 const NATIVE_ADDRESSES = {
   evm: ['native', zeroAddress, NATIVE_ON_EVM.toLowerCase(), '0x0000000000000000000000000000000000001010'],
-  solana: ['native', '1'.repeat(32), WRAPPED_SOL.toLowerCase()],
+  solana: ['native', '1'.repeat(32)],
 }
 
 /** One of our chains: by its key, its id, or CoinGecko's name for its platform on the way in. */

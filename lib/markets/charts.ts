@@ -3,7 +3,7 @@ import { isOverdue } from '../cache/aged.ts'
 import type { Aged, Kind, SharedCache } from '../cache/cache.ts'
 import type { CHAINS } from '../chain/registry.ts'
 import { AppError } from '../errors.ts'
-import { parseTokenAddress } from './address.ts'
+import { parseTokenAddress, WRAPPED_SOL } from './address.ts'
 import { Chart } from './coin.ts'
 import type { ChartedCoin, CoinGecko } from './coingecko.ts'
 import type { Currency } from './currency.ts'
@@ -55,7 +55,8 @@ export async function chartByAddress(
 ): Promise<Aged<DatedChart>> {
   const address = parseTokenAddress(chain, text)
   if (address === undefined) throw new AppError('token_not_found')
-  if (address === 'native') return chartById(dependencies, chain.nativeCoin.coinGeckoId, span)
+  if (address === 'native' || address === WRAPPED_SOL)
+    return chartById(dependencies, chain.nativeCoin.coinGeckoId, span)
   const { tokens } = await dependencies.cache.get({ tokens: tokensOf(chain.key) })
   const listed = supportedTokens(chain, tokens).find((token) => token.address === address)
   if (listed?.coinGeckoId) return chartById(dependencies, listed.coinGeckoId, span)

@@ -1,23 +1,13 @@
-import { zeroAddress } from 'viem'
 import * as z from 'zod'
 import { CHAINS } from '../chain/registry.ts'
-import { Address } from '../codecs.ts'
 import { AppError } from '../errors.ts'
-import { decodeBase58 } from '../identity/base58.ts'
 import { parseAnswer, type Upstream } from '../upstream.ts'
+import { parseTokenAddress } from './address.ts'
 import { ListedToken } from './coin.ts'
 
 type Chain = (typeof CHAINS)[number]
 
 const MOST_TOKENS = 300
-/** How a chain's own coin is written where an address is asked for; the last is Polygon's, which speaks ERC-20 too. */
-const NATIVE_ADDRESSES: readonly string[] = [
-  '11111111111111111111111111111111',
-  zeroAddress,
-  '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee',
-  '0x0000000000000000000000000000000000001010',
-]
-
 const Tokens = z.object({ tokens: z.record(z.string(), z.unknown()) })
 const Token = z.object({
   address: z.string().max(64),
@@ -62,14 +52,14 @@ function listedTokens(chain: Chain, rows: unknown): ListedToken[] {
     return data && data.verificationStatus !== 'flagged' ? [data] : []
   })
   if (candidates.length === 0) return []
-  const isNative = ({ address }: Token) => NATIVE_ADDRESSES.includes(address.toLowerCase())
+  const isNative = ({ address }: Token) => parseTokenAddress(chain, address) === 'native'
   const contracts = candidates
     .filter((token) => !isNative(token) && (token.coinKey !== '' || token.marketCapUSD > 0))
     .sort((left, right) => rankOf(right) - rankOf(left) || right.marketCapUSD - left.marketCapUSD)
   const listed = new Map([['native', nativeCoin(chain, candidates.find(isNative))]])
   for (const token of contracts) {
     if (listed.size === MOST_TOKENS) break
-    const address = addressOn(chain, token.address)
+    const address = parseTokenAddress(chain, token.address)
     if (address && !listed.has(address)) listed.set(address, listedToken(chain, { ...token, address }))
   }
   return [...listed.values()]
@@ -88,10 +78,4 @@ function nativeCoin({ key, nativeCoin }: Chain, token: Token | undefined): Liste
 
 function listedToken({ key }: Chain, { address, symbol, name, decimals, coinKey, logoURI }: Token): ListedToken {
   return { chain: key, address, symbol, name, decimals, coinKey, logoUrl: logoURI, coinGeckoId: '' }
-}
-
-/** The address of a contract as ListedToken has it; undefined for what is none on the chain. */
-function addressOn({ kind }: Chain, address: string): string | undefined {
-  if (kind === 'evm') return Address.safeDecode(address).data
-  return decodeBase58(address, 32) ? address : undefined
 }

@@ -130,7 +130,11 @@ function attemptAt(now: number) {
     const outcome = await outcomeOf(refresh())
     if ('value' in outcome) return { what, value: outcome.value, lagMs: 0 }
     const { error } = outcome
-    logger.warn('not refreshed', { what, code: error.code, cause: (error.cause as Error | undefined)?.message })
+    logger.warn('not refreshed', {
+      what,
+      code: error.code,
+      cause: error.cause instanceof Error ? error.cause.message : undefined,
+    })
     // What was never kept is as old as anything can be that is.
     return { what, error, lagMs: before ? now - before.getTime() : DAY_MS }
   }

@@ -42,5 +42,5 @@ export const test = chainlessTest
     }
   })
 
-/** Calls the service in the way that users of market data do. */
+/** The answer of the service to a GET below /portfolio-indexor. */
 export const get = (service: Service, path: string) => service.call('GET', `/portfolio-indexor${path}`)

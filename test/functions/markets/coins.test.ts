@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import { tokensOf } from '../../../lib/markets/kept.ts'
 import { expectError } from '../../support/errors.ts'
@@ -152,5 +153,40 @@ describe('A search', () => {
 
   test('names the currency first of all that is wrong', async ({ search }) => {
     expectError(await search('a', '?currency=xxx'), 'unsupported_currency', ['currency', 'search'])
+  })
+})
+
+describe('Random requests never break', () => {
+  const text = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 110 }),
+    fc.constantFrom('bitcoin', 'usd', 'EUR', 'max', '30', 'native', 'base', '__proto__', '../..', '%00', '#', ','),
+  )
+  const part = text.filter((value) => !/^\.*$/.test(value)).map((value) => encodeURIComponent(value.toWellFormed()))
+
+  test('on the way to a coin, a chart or a search', async ({ service, markets }) => {
+    const met = new Set<number>()
+    const query = fc.tuple(part, part).map(([currency, days]) => `?currency=${currency}&days=${days}`)
+    const path = fc.oneof(
+      fc.tuple(part, fc.oneof(query, fc.constant('?days=1'))).map(([id, rest]) => `/token/id/${id}${rest}`),
+      fc
+        .tuple(fc.oneof(part, fc.constant('base')), part, fc.oneof(query, fc.constant('?days=1')))
+        .map(([network, address, rest]) => `/token/address/${network}/${address}${rest}`),
+      fc.tuple(part, fc.oneof(query, fc.constant(''))).map(([id, rest]) => `/markets/coins/${id}${rest}`),
+    )
+    await fc.assert(
+      fc.asyncProperty(path, fc.oneof(text, fc.jsonValue()), async (anyPath, search) => {
+        const replies = [
+          await get(service, anyPath),
+          await service.call('POST', SEARCH, { body: JSON.stringify({ search }) }),
+        ]
+        for (const { status, body } of replies) {
+          met.add(status)
+          expect([200, 400, 404], JSON.stringify(body)).toContain(status)
+        }
+      }),
+      { numRuns: 150 },
+    )
+    expect([...met].toSorted()).toEqual([200, 400, 404])
+    expect(markets.asked().length).toBeGreaterThan(0)
   })
 })

@@ -163,3 +163,39 @@ describe('A chart by address', () => {
     expect(chartsOf(markets.asked())).toHaveLength(2)
   })
 })
+
+describe('While CoinGecko is down,', () => {
+  test('an older chart is told, with its age, and that it is stale', async ({ clock, coldService, markets }) => {
+    const path = '/token/id/bitcoin?days=1&currency=eur'
+    const { body } = await get(coldService, path)
+    clock.pass(3600)
+    markets.coinGecko.rewrite = () => ({ status: 429, body: {}, headers: { 'retry-after': '30' } })
+    const { status, headers, body: later } = await get(coldService, path)
+    expect([status, later]).toEqual([200, body])
+    expect(headers.get('x-stale')).toBe('true')
+    expect(Number(headers.get('age'))).toBeGreaterThanOrEqual(3600)
+    expect(Number(headers.get('age'))).toBeLessThan(3660)
+  })
+
+  test('a first chart in dollars is DefiLlama’s, without market caps and volumes', async ({ service, markets }) => {
+    markets.coinGecko.rewrite = () => 'hang up'
+    const { status, headers, body } = await get(service, '/token/id/bitcoin?days=30')
+    expect(status).toBe(200)
+    expect(headers.get('x-stale')).toBeNull()
+    expect(body).toMatchObject({ market_caps: [], total_volumes: [], currency: 'usd', days: '30', truncated: false })
+    expect(body.prices.length).toBeGreaterThan(100)
+  })
+
+  test('a first chart in another currency is not there, and nobody is told why exactly', async ({
+    service,
+    markets,
+  }) => {
+    markets.coinGecko.rewrite = () => ({ status: 429, body: {}, headers: { 'retry-after': '30' } })
+    const all = await Promise.all([1, 2, 3].map(() => get(service, '/token/id/bitcoin?days=1&currency=eur')))
+    for (const reply of all) {
+      expectError(reply, 'upstream_unavailable')
+      expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(25)
+    }
+    expect(markets.asked()).toHaveLength(1)
+  })
+})

@@ -4,11 +4,13 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } 
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test as base, describe, expect, vi } from 'vitest'
 import * as z from 'zod'
 import { Address } from '../../../lib/codecs.ts'
 
 const START = join(import.meta.dirname, '../../../infra/local/start.ts')
+const DEMO = join(import.meta.dirname, '../../../infra/local/demo.ts')
 /** A page under development, and one that nobody allowed. */
 const ALLOWED = 'http://localhost:5173'
 const NOT_ALLOWED = 'https://evil.example'
@@ -145,6 +147,13 @@ async function expectAllGone(family: readonly number[]): Promise<void> {
   await vi.waitFor(() => expect(alive()).toEqual([]), { timeout: 10_000, interval: 20 })
 }
 
+/** Plays a demo against the service of this folder. */
+async function play(folder: string, demo: string) {
+  const child = spawn(process.execPath, [DEMO, demo], { cwd: folder })
+  const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+  return { status, stdout, stderr }
+}
+
 const test = base
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('running', { scope: 'file' }, async ({}, { onCleanup }) => {
@@ -190,6 +199,16 @@ describe('`npm start`', () => {
     const response = await fetch(words.find((word) => word.startsWith('http')) ?? '', { headers: { [name]: value } })
     expect(response.status).toBe(200)
     expect(await response.json()).toMatchObject({ success: true, data: expect.arrayContaining([expect.anything()]) })
+  })
+
+  test.for([
+    ['account', 'POST logout: the session is over'],
+    ['portfolio', 'POST coins/search'],
+  ])('plays the demo of the %s', async ([demo, last], { running: { folder } }) => {
+    const { status, stdout, stderr } = await play(folder, demo as string)
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout).toContain(last)
+    expect(stdout).not.toMatch(/NaN|undefined|null/)
   })
 
   test('serves the vaults of the state file, all to one client and one to the other', async ({ state }) => {
