@@ -1,7 +1,8 @@
 import { type Address as EvmAddress, getAddress, type Hash, isHash, zeroAddress } from 'viem'
 import * as z from 'zod'
 
-const MAX_UINT256 = 2n ** 256n - 1n
+/** The largest amount that there can be. */
+export const MAX_UINT256 = 2n ** 256n - 1n
 
 /**
  * An EVM address: all lower case, all upper case or with its EIP-55 checksum on the way in, checksummed everywhere after.

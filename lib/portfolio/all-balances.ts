@@ -87,14 +87,19 @@ export function readAllBalances({ users, cache, readerOf, solana, index, now }: 
       return { ...here, holdings: last?.value.holdings ?? [], asOf: last?.asOf, error: live.error.message, failure }
     }
 
-    const { holdings: read, isUnread, hasUnread, confirm, rent } = live.value
+    const { holdings: read, isUnread, unread, confirm, rent } = live.value
+    if (unread.length > 0)
+      logger.warn('tokens not read', { chain: chain.key, count: unread.length, some: unread.slice(0, 5) })
     const holdings = [...read, ...unlistedHoldings(indexed ?? [], listed, confirm)]
     const known = new Set(holdings.map(({ address }) => address))
     const isStillKnown = ({ address, isListed }: Holding) =>
       !known.has(address) && (isUnread(address) || (!isListed && indexed === undefined))
     const all = [...holdings, ...(last?.value.holdings ?? []).filter(isStillKnown)]
     await keep(place, all)
-    const errors = [hasUnread && 'Some tokens could not be read', !indexed && 'Unlisted tokens could not be read']
+    const errors = [
+      unread.length > 0 && 'Some tokens could not be read',
+      !indexed && 'Unlisted tokens could not be read',
+    ]
     return {
       ...here,
       holdings: all,

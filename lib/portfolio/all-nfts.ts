@@ -1,6 +1,7 @@
 import { isOverdue, madeOf } from '../cache/aged.ts'
 import type { SharedCache } from '../cache/cache.ts'
 import { CHAINS } from '../chain/registry.ts'
+import { MAX_UINT256 } from '../codecs.ts'
 import type { AppError } from '../errors.ts'
 import type { Session } from '../identity/session.ts'
 import type { UsersTable } from '../identity/table.ts'
@@ -95,5 +96,6 @@ function joined(collections: readonly NftCollection[]): NftCollection[] {
         : collection,
     )
   }
-  return [...byContract.values()]
+  // Some tell every wallet that it has all there can be.
+  return [...byContract.values()].filter(({ balance }) => balance <= MAX_UINT256)
 }

@@ -8,7 +8,9 @@ import { type Decimal, decimal, minus, over, times, tokens, toNumber } from '../
 
 /** What a user holds of one token, in its smallest unit. */
 export const Holding = z.object({
-  ...ListedToken.pick({ address: true, symbol: true, name: true, decimals: true, logoUrl: true }).shape,
+  ...ListedToken.pick({ address: true, symbol: true, name: true, logoUrl: true }).shape,
+  /** The chain's own word: any that a contract can say. */
+  decimals: z.number().int().min(0).max(255),
   balance: Amount,
   /** Whether the service supports it; other tokens have no price. */
   isListed: z.boolean(),

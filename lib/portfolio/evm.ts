@@ -4,6 +4,7 @@ import { decodeAggregate, encodeAggregate, MULTICALL3, multicall3Abi } from '../
 import type { ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { type View, view } from '../chain/view.ts'
+import { MAX_UINT256 } from '../codecs.ts'
 import { AppError } from '../errors.ts'
 import type { ListedToken } from '../markets/coin.ts'
 import { erc4626Abi } from '../vaults/abi.ts'
@@ -21,8 +22,6 @@ export type EvmBalances = {
   /** The contracts that did not tell what each wallet holds: unknown is not zero. */
   readonly unread: readonly Address[]
 }
-
-const MAX_UINT256 = 2n ** 256n - 1n
 
 /**
  * What these wallets hold on one EVM chain: its own coin, the listed tokens, and the shares of these vaults of that chain.

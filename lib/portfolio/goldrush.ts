@@ -1,6 +1,6 @@
 import { getAddress, isAddress } from 'viem'
 import * as z from 'zod'
-import { Amount } from '../codecs.ts'
+import { Amount, MAX_UINT256 } from '../codecs.ts'
 import { AppError } from '../errors.ts'
 import { parseAnswer, type Upstream } from '../upstream.ts'
 import { type NftCollection, NftText } from './nft.ts'
@@ -30,7 +30,7 @@ const Digits = z
   .string()
   .regex(/^\d{1,78}$/)
   .transform(BigInt)
-  .refine((amount) => amount < 2n ** 256n)
+  .refine((amount) => amount <= MAX_UINT256)
 const ContractAddress = z.string().max(64).transform(checksummed)
 const ShortText = z
   .string()

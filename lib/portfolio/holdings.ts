@@ -1,6 +1,6 @@
 import type { ChainReader } from '../chain/reader.ts'
 import type { Rpc } from '../chain/rpc.ts'
-import { Address } from '../codecs.ts'
+import { Address, MAX_UINT256 } from '../codecs.ts'
 import type { ListedToken } from '../markets/coin.ts'
 import type { Vault } from '../vaults/vault.ts'
 import type { Holding } from './balance.ts'
@@ -15,7 +15,8 @@ export type HoldingsOnChain = {
   readonly holdings: readonly Holding[]
   /** Whether the chain did not tell what is held of this token, so that nothing is known of it. */
   readonly isUnread: (address: string) => boolean
-  readonly hasUnread: boolean
+  /** What it did not tell: tokens, token programs, accounts. */
+  readonly unread: readonly string[]
   /** A token that an index knows, with the balance that the chain tells; undefined where it tells that there is none. */
   readonly confirm: (token: IndexedToken) => IndexedToken | undefined
   /** Solana alone: what must stay in an account, in lamports, where the node tells it. */
@@ -48,7 +49,7 @@ export async function evmHoldings(
   return {
     holdings: [...ofTokens, ...ofVaults],
     isUnread: (address) => missing.has(address),
-    hasUnread: missing.size > 0,
+    unread,
     confirm: (token) => (vaultOf.has(token.address) ? undefined : token),
   }
 }
@@ -60,20 +61,25 @@ export async function solanaHoldings(
   listed: readonly ListedToken[],
 ): Promise<HoldingsOnChain> {
   const { native, tokens, rent, unread } = await readSolanaBalances(rpc, wallets)
+  // Which program a mint is of is not known where there is none of it.
   const isUnread = (mint: string) =>
     unread.includes(mint) || (!tokens.has(mint) && TOKEN_PROGRAMS.some((program) => unread.includes(program)))
+  const heldOf = (mint: string) => {
+    const held = tokens.get(mint)
+    return held && held.amount > 0n ? held : undefined
+  }
   return {
     holdings: listed.flatMap((token) => {
       if (token.address === 'native') return [holdingOf(token, native)]
-      const { amount = 0n, decimals = token.decimals } = tokens.get(token.address) ?? {}
-      return amount > 0n ? [holdingOf({ ...token, decimals }, amount)] : []
+      const held = heldOf(token.address)
+      return held ? [holdingOf({ ...token, decimals: held.decimals }, held.amount)] : []
     }),
     isUnread,
-    hasUnread: unread.length > 0,
+    unread,
     confirm: (token) => {
       if (isUnread(token.address)) return token
-      const { amount = 0n, decimals = token.decimals } = tokens.get(token.address) ?? {}
-      return amount > 0n ? { ...token, balance: amount, decimals } : undefined
+      const held = heldOf(token.address)
+      return held && { ...token, balance: held.amount, decimals: held.decimals }
     },
     rent,
   }
@@ -102,7 +108,8 @@ export function unlistedHoldings(
   return [...sums.values()]
     .flatMap((sum): Holding[] => {
       const token = confirm(sum)
-      if (!token) return []
+      // Some tell every wallet that it has all there can be.
+      if (!token || token.balance > MAX_UINT256) return []
       const { isFlagged, ...held } = token
       return [{ ...held, isListed: false, isSpam: signsOf(token).length > 0, share: null }]
     })

@@ -10,7 +10,10 @@ export type SolanaBalances = {
   readonly tokens: ReadonlyMap<string, { readonly amount: bigint; readonly decimals: number }>
   /** What must stay in an account, in lamports; undefined when the node does not tell. */
   readonly rent: bigint | undefined
-  /** The mints of which an account was not understood, and the token programs that did not answer: unknown is not zero. */
+  /**
+   * The token programs that did not answer, the mints of which an account was not understood, and the accounts of which
+   * not even the mint was: unknown is not zero.
+   */
   readonly unread: readonly string[]
 }
 
@@ -27,6 +30,7 @@ const RENT: RpcRequest = { method: 'getMinimumBalanceForRentExemption', params: 
 const Lamports = z.number().int().nonnegative().transform(BigInt)
 const Balance = z.object({ value: Lamports })
 const Accounts = z.object({ value: z.array(z.unknown()) })
+const AnyAccount = z.object({ pubkey: z.string() }).catch({ pubkey: 'an account without an address' })
 /** An account as `jsonParsed` tells it; an amount that it does not tell is null (https://solana.com/docs/rpc/http/gettokenaccountsbyowner). */
 const TokenAccount = z
   .object({
@@ -96,7 +100,7 @@ function sumAccounts(programs: readonly ProgramAccounts[]): Pick<SolanaBalances,
       continue
     }
     for (const account of accounts.flatMap((list) => list ?? [])) {
-      const { mint = id, tokenAmount } = TokenAccount.safeParse(account).data ?? {}
+      const { mint = AnyAccount.parse(account).pubkey, tokenAmount } = TokenAccount.safeParse(account).data ?? {}
       const { amount = 0n, decimals = tokenAmount?.decimals } = tokens.get(mint) ?? {}
       if (tokenAmount && tokenAmount.decimals === decimals) {
         tokens.set(mint, { amount: amount + tokenAmount.amount, decimals })

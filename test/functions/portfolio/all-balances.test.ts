@@ -1,4 +1,5 @@
 import { type Address, encodeFunctionData, parseAbi, toFunctionSelector } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect } from 'vitest'
 import { ACCOUNTS, SOLANA_WALLET } from '../../../infra/local/accounts.ts'
 import { localConfig } from '../../../infra/local/dynamo.ts'
@@ -48,8 +49,12 @@ const test = base
     }
   })
   /** Prices of Base's coin and dollar, and the euro: what the jobs would keep. */
-  .extend('prices', { scope: 'file' }, async ({ cache }) => {
+  .extend('prices', { scope: 'file' }, async ({ cache, sharedService }) => {
+    const [chain] = sharedService.backends.chains
+    const unlisted = (chain?.unlisted ?? []).map(({ address }) => [address, { now: 1, dayAgo: 1, at: AT }] as const)
     await cache.put(pricesOf('base-mainnet'), {
+      // Whatever it says, it is not listed.
+      ...Object.fromEntries(unlisted),
       native: { now: 3000, dayAgo: 2500, at: AT },
       [USDC]: { now: 1, dayAgo: 1, at: AT },
     })
@@ -183,9 +188,15 @@ describe('What a user has', () => {
   })
 
   test("has the client's vaults in it, worth their part of the asset", async ({ service, session, prices: _ }) => {
+    const vaults = service.backends.chains.flatMap(({ vaults }) => vaults).filter(({ chainId }) => chainId === BASE)
+    // To the index they are tokens like others.
+    const { goldRush } = service.backends.providers
+    const rows = vaults.map(({ address }) => ({ contract_address: address, contract_decimals: 6, balance: '1' }))
+    goldRush.rewrite = () => ({ status: 200, body: { error: false, data: { items: rows } } })
     await linkEvm(service, session, ACCOUNTS.anchor)
     const reply = await balancesOf(service, session)
-    const vaults = service.backends.chains.flatMap(({ vaults }) => vaults).filter(({ chainId }) => chainId === BASE)
+    goldRush.rewrite = undefined
+    expect(reply.body.tokens['base-mainnet'].filter(({ balance }: Entry) => balance === '1')).toEqual([])
     const shares = reply.body.tokens['base-mainnet'].filter(({ defi }: { defi: boolean }) => defi)
     expect(shares.map(({ contract_address }: Entry) => contract_address).sort()).toEqual(
       vaults.map(({ address }) => address).sort(),
@@ -423,6 +434,44 @@ describe('A chain that fails', () => {
   })
 })
 
+describe('A token beyond the list on Solana', () => {
+  test('has the balance and decimals that the chain tells, and is not there when the chain has none', async ({
+    clock,
+    coldService: service,
+    session,
+  }) => {
+    const { goldRush } = service.backends.providers
+    const row = { contract_name: 'PayPal USD', contract_ticker_symbol: 'PYUSD', balance: '1', contract_decimals: 2 }
+    goldRush.rewrite = () => {
+      const items = [
+        { ...row, contract_address: '2b1kV6DkPAnxd5ixfnxCpjxmKwqjjaYmCZfHsFu24GXo' },
+        { ...row, contract_address: 'Sold111111111111111111111111111111111111111' },
+      ]
+      return { status: 200, body: { error: false, data: { items } } }
+    }
+    await linkSolana(service, session)
+    // What the index told other tests is no longer kept.
+    clock.pass(2 * 86_400)
+    const reply = await balancesOf(service, session)
+    const unlisted = reply.body.tokens['solana-mainnet'].filter((one: Entry) => one.contract_ticker_symbol === 'PYUSD')
+    expect(unlisted).toMatchObject([{ balance: '75000000', contract_decimals: 6, price_available: false }])
+    goldRush.rewrite = undefined
+  })
+
+  test('has as many decimals as the chain says', async ({ service, session }) => {
+    const { solana } = service.backends.providers
+    solana.rewrite = (reply) => {
+      const text = JSON.stringify(reply.body).replaceAll('"decimals":6', '"decimals":255')
+      return { ...reply, body: JSON.parse(text) }
+    }
+    await linkSolana(service, session)
+    const reply = await balancesOf(service, session)
+    expect(reply.status).toBe(200)
+    expect(entry(reply, 'solana-mainnet', 'USDC')).toMatchObject({ contract_decimals: 255, balance: '1250000000' })
+    solana.rewrite = undefined
+  })
+})
+
 describe('An index that fails', () => {
   test('takes nothing from what the chains tell, and leaves what it told before', async ({
     clock,
@@ -460,6 +509,19 @@ describe('An index that fails', () => {
     expect(reply.body.tokens['base-mainnet'].map((one: Entry) => one.contract_ticker_symbol)).not.toContain('HARBOR')
     await cold.stop()
     service.backends.configure({ goldRush: { url: `${url}/goldrush`, apiKey: 'local' } })
+  })
+
+  test('leaves out what nobody can have', async ({ service, session }) => {
+    const { goldRush } = service.backends.providers
+    const row = { contract_address: USDC.replace(/..$/, '99'), contract_decimals: 0, balance: `${2n ** 256n - 1n}` }
+    goldRush.rewrite = () => ({ status: 200, body: { error: false, data: { items: [row] } } })
+    for (const privateKey of [generatePrivateKey(), generatePrivateKey()]) {
+      await linkEvm(service, session, { address: privateKeyToAccount(privateKey).address, privateKey })
+    }
+    const { status, body } = await balancesOf(service, session)
+    expect(status).toBe(200)
+    expect(body.tokens['base-mainnet']).toMatchObject([{ native_token: true }])
+    goldRush.rewrite = undefined
   })
 
   test('with more tokens than can be shown has those first that are no spam', async ({ service, session }) => {

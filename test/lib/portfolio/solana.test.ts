@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createRpc, type RpcRequest } from '../../../lib/chain/rpc.ts'
 import { readSolanaBalances, TOKEN_PROGRAMS } from '../../../lib/portfolio/solana.ts'
@@ -95,6 +96,43 @@ describe('What wallets hold on Solana', () => {
     expect(await read(holding({}), [])).toEqual({ native: 0n, tokens: new Map(), rent: 650_240n, unread: [] })
   })
 
+  test('is the sum of all accounts, however they are spread over wallets and programs', async () => {
+    const anyAccounts = fc.array(
+      fc.record({
+        wallet: fc.constantFrom(ALICE, BOB),
+        program: fc.constantFrom(TOKEN, TOKEN_2022),
+        // A mint is of one program.
+        mint: fc.constantFrom('one', 'two', 'three'),
+        amount: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+      }),
+      { maxLength: 30 },
+    )
+    await fc.assert(
+      fc.asyncProperty(anyAccounts, async (accounts) => {
+        const holdingsOf = (wallet: string): Holdings => ({
+          accounts: Object.fromEntries(
+            TOKEN_PROGRAMS.map((program) => [
+              program,
+              accounts
+                .filter((one) => one.wallet === wallet && one.program === program)
+                .map(({ mint, amount }) => account(`${program} ${mint}`, amount.toString())),
+            ]),
+          ),
+        })
+        const { tokens, unread } = await read(holding({ [ALICE]: holdingsOf(ALICE), [BOB]: holdingsOf(BOB) }), [
+          ALICE,
+          BOB,
+        ])
+        const sums: Record<string, bigint> = {}
+        for (const { program, mint, amount } of accounts) {
+          sums[`${program} ${mint}`] = (sums[`${program} ${mint}`] ?? 0n) + amount
+        }
+        expect(Object.fromEntries([...tokens].map(([mint, { amount }]) => [mint, amount]))).toEqual(sums)
+        expect(unread).toEqual([])
+      }),
+    )
+  })
+
   test('is known of ten thousand accounts', async () => {
     const accounts = Array.from({ length: 10_000 }, (_, i) => account(`mint ${i % 4000}`, '1'))
     const { tokens } = await read(holding({ [ALICE]: { accounts: { [TOKEN]: accounts } } }))
@@ -122,15 +160,18 @@ describe('What wallets hold on Solana', () => {
     expect(unread).toEqual(['negative', 'fraction', 'beyond', 'too many decimals', 'no amount', 'two'])
   })
 
-  test.for([null, 7, {}, { account: { data: ['AAAA', 'base64'] } }, { account: null }])(
-    'is incomplete with the account %j',
-    async (nonsense) => {
-      const accounts = { [TOKEN_2022]: [account(PYUSD, '1'), nonsense] }
-      const { tokens, unread } = await read(holding({ [ALICE]: { accounts } }))
-      expect(tokens).toEqual(new Map([[PYUSD, { amount: 1n, decimals: 6 }]]))
-      expect(unread).toEqual([TOKEN_2022])
-    },
-  )
+  test.for<[unknown, string]>([
+    [null, 'an account without an address'],
+    [7, 'an account without an address'],
+    [{}, 'an account without an address'],
+    [{ pubkey: 'Any', account: null }, 'Any'],
+    [{ pubkey: 'Any', account: { data: ['AAAA', 'base64'] } }, 'Any'],
+  ])('is incomplete with the account %j', async ([nonsense, told]) => {
+    const accounts = { [TOKEN_2022]: [account(PYUSD, '1'), nonsense] }
+    const { tokens, unread } = await read(holding({ [ALICE]: { accounts } }))
+    expect(tokens).toEqual(new Map([[PYUSD, { amount: 1n, decimals: 6 }]]))
+    expect(unread).toEqual([told])
+  })
 
   test.for<[string, unknown]>([
     ['refuses', undefined],
