@@ -1,6 +1,7 @@
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { privateKeyToAccount } from 'viem/accounts'
-import type { LocalAccount } from './accounts.ts'
+import { type LocalAccount, SOLANA_WALLET } from './accounts.ts'
+import { signOnSolana } from './solana-wallet.ts'
 
 /** What the demo reads of the service's answers. */
 type Options = { readonly challenge: string; readonly temporaryAuthenticationToken: string }
@@ -47,13 +48,22 @@ export async function openSession({ call, say }: Stage, { privateKey }: LocalAcc
 
   const headers = { authorization: `Bearer ${login.token}` }
   const wallet = privateKeyToAccount(privateKey)
-  const toSign = { address: wallet.address, chain: 'evm' }
-  const { message } = await call<{ message: string }>('POST', '/auth/wallets/init', toSign, headers)
+  const message = await beginLink({ call, say }, headers, { address: wallet.address, chain: 'evm' })
   say(`POST wallets/init: a text to sign\n\n${message.replaceAll(/^/gm, '           ')}\n`)
-  const signature = await wallet.signMessage({ message })
-  await call('POST', '/auth/wallets', { message, signature }, headers)
+  await call('POST', '/auth/wallets', { message, signature: await wallet.signMessage({ message }) }, headers)
   say('POST wallets with its signature: linked')
   return headers
+}
+
+/** Links the local Solana wallet to the user of this session. */
+export async function linkSolana({ call, say }: Stage, headers: Record<string, string>): Promise<void> {
+  const message = await beginLink({ call, say }, headers, { address: SOLANA_WALLET.address, chain: 'solana' })
+  await call('POST', '/auth/wallets', { message, signature: signOnSolana(message) }, headers)
+  say(`POST wallets for ${SOLANA_WALLET.address} on Solana: linked`)
+}
+
+async function beginLink({ call }: Stage, headers: Record<string, string>, wallet: object): Promise<string> {
+  return (await call<{ message: string }>('POST', '/auth/wallets/init', wallet, headers)).message
 }
 
 /** A key that signs as the provider's signers do. */

@@ -1,5 +1,5 @@
 import type { LocalAccount } from './accounts.ts'
-import { openSession, type Stage } from './demo-account.ts'
+import { linkSolana, openSession, type Stage } from './demo-account.ts'
 
 /** What the demo reads of the service's answers. */
 type Balance = {
@@ -28,6 +28,7 @@ const percent = new Intl.NumberFormat('en', { signDisplay: 'always', maximumFrac
 /** Shows a user's balances and NFTs on all chains, and the market around them, in euros. */
 export async function playPortfolio({ call, say }: Stage, account: LocalAccount): Promise<void> {
   const headers = await openSession({ call, say }, account)
+  await linkSolana({ call, say }, headers)
   const get = <T>(path: string) => call<T>('GET', `/portfolio-indexor/${path}`, undefined, headers)
 
   const { tokens, errors = {} } = await get<Balances>(`allBalances?currency=${CURRENCY}`)

@@ -1,8 +1,5 @@
 import type { Rpc, RpcOutcome, RpcRequest } from './rpc.ts'
 
-/** Providers take batches of at most so many calls. */
-const MOST_CALLS = 500
-
 type Waiting = {
   readonly requests: readonly RpcRequest[]
   readonly resolve: (outcomes: RpcOutcome[]) => void
@@ -21,7 +18,7 @@ export function coalesced(rpc: Rpc): Rpc {
       askers.flatMap(({ requests }) => requests.map((request) => [keyOf(request), request] as const)),
     )
     try {
-      const outcomes = await sendInPieces(rpc, [...calls.values()])
+      const outcomes = await rpc([...calls.values()])
       const outcomeOf = new Map([...calls.keys()].map((key, index) => [key, outcomes[index] as RpcOutcome]))
       for (const { requests, resolve } of askers) {
         resolve(requests.map((request) => outcomeOf.get(keyOf(request)) as RpcOutcome))
@@ -41,12 +38,6 @@ export function coalesced(rpc: Rpc): Rpc {
         void send(askers)
       })
     })
-}
-
-async function sendInPieces(rpc: Rpc, calls: readonly RpcRequest[]): Promise<RpcOutcome[]> {
-  const pieces: (readonly RpcRequest[])[] = []
-  for (let start = 0; start < calls.length; start += MOST_CALLS) pieces.push(calls.slice(start, start + MOST_CALLS))
-  return (await Promise.all(pieces.map((piece) => rpc(piece)))).flat()
 }
 
 function keyOf({ method, params }: RpcRequest): string {

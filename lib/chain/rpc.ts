@@ -12,7 +12,8 @@ export type RpcOutcome = { readonly result: unknown } | { readonly error: RpcErr
 type RpcError = { readonly code: number }
 
 /**
- * Sends calls as one JSON-RPC batch, one HTTP request, and gives their outcomes in order.
+ * Sends calls as one JSON-RPC batch, one HTTP request, and gives their outcomes in order; more than a provider takes in
+ * one go as several, side by side.
  * Throws AppError `upstream_timeout`, `upstream_unavailable` or `upstream_bad_answer` when the batch as a whole failed.
  */
 export type Rpc = (requests: readonly RpcRequest[]) => Promise<RpcOutcome[]>
@@ -27,6 +28,9 @@ export type RpcEnvironment = {
 }
 
 const DEADLINE_MS = 3_000
+/** What providers take in one request. */
+const MOST_CALLS = 500
+const MOST_CHARACTERS = 1_000_000
 const MAX_JITTER_MS = 100
 /** The share of the deadline that the first try may use when there is another URL for a second one. */
 const FIRST_TRY_SHARE = 0.55
@@ -47,11 +51,11 @@ export function createRpc(urls: readonly [string, ...string[]], { fetch, random,
   // A URL that failed is not the first choice of the next batch.
   let preferred = 0
 
-  return async (requests) => {
-    const body = JSON.stringify(requests.map((request, id) => ({ jsonrpc: '2.0', id, ...request })))
+  async function send(calls: readonly string[]): Promise<RpcOutcome[]> {
+    const body = `[${calls.join()}]`
     const giveUpAt = now() + DEADLINE_MS
     const post = (index: number, milliseconds: number) =>
-      postBatch(fetch, urls[index] ?? urls[0], body, requests.length, milliseconds)
+      postBatch(fetch, urls[index] ?? urls[0], body, calls.length, milliseconds)
     const first = preferred
     const second = (first + 1) % urls.length
     try {
@@ -65,6 +69,26 @@ export function createRpc(urls: readonly [string, ...string[]], { fetch, random,
       return await post(second, left)
     }
   }
+
+  return async (requests) => (await Promise.all(inBatches(requests).map(send))).flat()
+}
+
+/** The calls as JSON, numbered from 0 in each batch: each is written out once, whichever batch it falls into. */
+function inBatches(requests: readonly RpcRequest[]): string[][] {
+  const batches: string[][] = []
+  let characters = Number.POSITIVE_INFINITY
+  for (const request of requests) {
+    const text = JSON.stringify(request)
+    let batch = batches.at(-1)
+    if (!batch || batch.length === MOST_CALLS || characters + text.length > MOST_CHARACTERS) {
+      batch = []
+      batches.push(batch)
+      characters = 0
+    }
+    batch.push(`{"jsonrpc":"2.0","id":${batch.length},${text.slice(1)}`)
+    characters += text.length
+  }
+  return batches
 }
 
 async function postBatch(

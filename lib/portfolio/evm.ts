@@ -25,7 +25,7 @@ export type EvmBalances = {
 
 /**
  * What these wallets hold on one EVM chain: its own coin, the listed tokens, and the shares of these vaults of that chain.
- * One HTTP request: an eth_call for each wallet, because nodes limit the gas of one, and one for each vault, so that one
+ * One round trip: an eth_call for each wallet, because nodes limit the gas of one, and one for each vault, so that one
  * that burns all gas takes nothing along. Throws AppError `upstream_*` when the chain cannot be read.
  */
 export async function readEvmBalances(

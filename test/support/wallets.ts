@@ -1,8 +1,7 @@
-import { createPrivateKey, sign } from 'node:crypto'
-import { hexToBytes } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { expect } from 'vitest'
 import { type LocalAccount, SOLANA_WALLET } from '../../infra/local/accounts.ts'
+import { signOnSolana } from '../../infra/local/solana-wallet.ts'
 import type { Service } from './service.ts'
 
 type Session = { readonly headers: Record<string, string> }
@@ -19,11 +18,8 @@ export async function linkEvm(
 
 /** Links the local Solana wallet to the user. */
 export async function linkSolana(service: Service, session: Session): Promise<void> {
-  const prefix = Buffer.from('302e020100300506032b657004220420', 'hex')
-  const der = Buffer.concat([prefix, hexToBytes(SOLANA_WALLET.privateKey)])
-  const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
   const toSign = { address: SOLANA_WALLET.address, chain: 'solana' }
-  await link(service, session, toSign, async (message) => base58(sign(null, Buffer.from(message), key)))
+  await link(service, session, toSign, async (message) => signOnSolana(message))
 }
 
 async function link(
@@ -37,14 +33,4 @@ async function link(
   const signature = await signatureOf(message)
   const linked = await service.call('POST', '/auth/wallets', { headers, body: { message, signature } })
   expect(linked).toMatchObject({ status: 201, body: { address: wallet.address } })
-}
-
-const DIGITS = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
-
-function base58(bytes: Uint8Array): string {
-  let number = BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
-  let text = ''
-  for (; number > 0n; number /= 58n) text = DIGITS[Number(number % 58n)] + text
-  const zeros = bytes.findIndex((byte) => byte !== 0)
-  return '1'.repeat(zeros === -1 ? bytes.length : zeros) + text
 }

@@ -12,6 +12,7 @@ import { parseSiweMessage } from 'viem/siwe'
 import { describe, expect, vi } from 'vitest'
 import { compiledContract } from '../../../infra/local/compile.ts'
 import { callRpc } from '../../../infra/local/rpc.ts'
+import { encodeBase58 } from '../../../infra/local/solana-wallet.ts'
 import { someSession } from '../../support/accounts.ts'
 import { expectError } from '../../support/errors.ts'
 import { test as base, type HttpReply, type Service, USERS } from '../../support/service.ts'
@@ -75,22 +76,12 @@ async function listed(service: Service, { headers }: Session): Promise<{ address
   return body.wallets
 }
 
-const DIGITS = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
-
-function base58(bytes: Uint8Array): string {
-  let number = BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
-  let text = ''
-  for (; number > 0n; number /= 58n) text = DIGITS[Number(number % 58n)] + text
-  const zeros = bytes.findIndex((byte) => byte !== 0)
-  return '1'.repeat(zeros === -1 ? bytes.length : zeros) + text
-}
-
 function someSolanaWallet() {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const bytes = (key: KeyObject) => Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url')
   return {
-    address: base58(bytes(publicKey)),
-    sign: (message: string) => base58(signBytes(null, Buffer.from(message), privateKey)),
+    address: encodeBase58(bytes(publicKey)),
+    sign: (message: string) => encodeBase58(signBytes(null, Buffer.from(message), privateKey)),
   }
 }
 

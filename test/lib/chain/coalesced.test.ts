@@ -30,14 +30,6 @@ describe('What is asked in one turn', () => {
     expect(rpc.mock.calls).toEqual([[[call(1), call(2)]]])
   })
 
-  test('is more than a provider takes in batches of 500 side by side', async () => {
-    const rpc = node()
-    const shared = coalesced(rpc)
-    const answers = await Promise.all(Array.from({ length: 1_201 }, (_, n) => shared([call(n)])))
-    expect(answers).toEqual(Array.from({ length: 1_201 }, (_, n) => [{ result: n }]))
-    expect(rpc.mock.calls.map(([requests]) => requests.length)).toEqual([500, 500, 201])
-  })
-
   test('fails for all who asked when the batch does, and not for those who ask later', async () => {
     const failure = new Error('no connection')
     const rpc = node().mockRejectedValueOnce(failure)

@@ -13,7 +13,12 @@ const CALLS: readonly RpcRequest[] = [
 ]
 const RESULTS = [{ result: '0x2105' }, { result: '0x5' }, { result: '0xab' }]
 
-type Batch = readonly { readonly jsonrpc: string; readonly id: number; readonly method: string }[]
+type Batch = readonly {
+  readonly jsonrpc: string
+  readonly id: number
+  readonly method: string
+  readonly params: readonly unknown[]
+}[]
 /** What a node does with a batch: gives the HTTP answer, or throws what `fetch` throws. */
 type Node = (batch: Batch, signal: AbortSignal) => Response | Promise<Response>
 
@@ -93,6 +98,19 @@ describe('A batch', () => {
     })
     expect(await rpc(CALLS)).toEqual([{ result: '0x1' }, { error: { code: 3 } }, { result: null }])
     expect(asked).toHaveLength(1)
+  })
+
+  const echo: Node = (batch) => Response.json(batch.map(({ id, params }) => ({ id, result: params[0] })))
+  test.for([
+    ['501 calls', Array.from({ length: 501 }, (_, i) => i), [500, 1]],
+    ['calls of more than a million characters', ['a', 'b', 'c'].map((one) => one.repeat(450_000)), [2, 1]],
+    ['one call of more than that', ['a'.repeat(1_200_000), 'b'], [1, 1]],
+    ['no call', [], []],
+  ] as const)('of %s is as many requests as providers take, side by side', async ([, params, lengths]) => {
+    const { rpc, batches } = rpcOver({ [FIRST]: echo })
+    const outcomes = await rpc(params.map((param) => ({ method: 'eth_call', params: [param] })))
+    expect(outcomes).toEqual(params.map((result) => ({ result })))
+    expect(batches.map(({ length }) => length)).toEqual(lengths)
   })
 
   test('ignores answers to calls that were not made', async () => {

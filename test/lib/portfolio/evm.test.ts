@@ -1,5 +1,5 @@
 import { type Address, encodeFunctionData, getAddress, type Hex, parseAbi } from 'viem'
-import { test as base, describe, expect } from 'vitest'
+import { test as base, describe, expect, vi } from 'vitest'
 import { ACCOUNTS } from '../../../infra/local/accounts.ts'
 import { type LocalChain, startChain } from '../../../infra/local/chains.ts'
 import { deployToken, deployYieldVault } from '../../../infra/local/deploy.ts'
@@ -181,17 +181,27 @@ describe('What wallets hold on an EVM chain', () => {
     expect(tokens).toEqual(new Map([[vault, 2_000_000n]]))
   })
 
-  test('is read in one request with one eth_call for each wallet and one for each vault', async ({
-    world: { usdc, vault },
-    wire,
-    reader,
-  }) => {
-    const wallets = Array.from({ length: 20 }, (_, i) => numbered(i + 1))
-    const tokens = Array.from({ length: 300 }, (_, i) => numbered(i + 99))
-    const vaults = [vault, usdc].map((address) => someVault({ address, shareToken: address }))
-    await readEvmBalances(reader, [...wallets, ALICE], listed(...tokens, usdc), vaults)
-    expect(callsIn(wire).map((calls) => calls.map(({ method }) => method))).toEqual([Array(23).fill('eth_call')])
-  })
+  test.for([
+    ['five wallets', 5, 1],
+    ['twenty, more than a node takes in one,', 20, 3],
+  ] as const)(
+    'of %s is read with one eth_call for each wallet and vault, all asked at once',
+    async ([, count, requests], { world: { usdc, vault }, wire, reader }) => {
+      const wallets = Array.from({ length: count }, (_, i) => numbered(i + 1))
+      const tokens = Array.from({ length: 300 }, (_, i) => numbered(i + 99))
+      const vaults = [vault, usdc].map((address) => someVault({ address, shareToken: address }))
+      const reading = readEvmBalances(reader, wallets, listed(...tokens, usdc), vaults)
+      let release = () => {}
+      wire.hold = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      await vi.waitUntil(() => wire.bodies.length === requests).finally(release)
+      await reading
+      const calls = callsIn(wire)
+      expect(calls).toHaveLength(requests)
+      expect(calls.flat().map(({ method }) => method)).toEqual(Array(count + 2).fill('eth_call'))
+    },
+  )
 
   test.for(CHAIN_FAILURES)('fails when the chain does %s', async ([behaviour, code], { wire, reader }) => {
     wire.behaviour = behaviour
