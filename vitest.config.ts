@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/compiled-contracts.ts'],
     setupFiles: ['test/support/secrets-in-logs.ts'],
     env: { TZ: 'UTC', POWERTOOLS_DEV: 'true' },
     expect: { requireAssertions: true },

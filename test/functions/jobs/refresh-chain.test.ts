@@ -407,10 +407,12 @@ describe('One run', () => {
   ] as const)(
     'over 50 vaults with 1,000 open deposits and 100 new events asks a node that %s in %i requests',
     async ([which, requests], { service, chain, rpc, vaults }) => {
-      await requestFor(vaults.lagoon, 1_000)
+      // The first time they are made; they stay open.
+      const isFirst = which === 'tells the time of its events'
+      if (isFirst) await requestFor(vaults.lagoon, 1_000)
       await chain.record()
       const { deposits } = (await vaults.views.deposits(numberToHex(0xacc000 + 999, { size: 20 }))).body
-      expect(deposits).toMatchObject([{ status: 'pending' }])
+      expect(deposits).toMatchObject(isFirst ? [{ status: 'pending' }] : [])
       const asset = chain.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address
       const made: Address[] = []
       for (let i = 0; i < 45; i += 1) {

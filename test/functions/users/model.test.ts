@@ -407,7 +407,7 @@ test('Over random histories, positions and deposits are what the vaults did, to 
       await record()
       await check()
     }),
-    { numRuns: 20, endOnFailure: true },
+    { numRuns: 12, endOnFailure: true },
   )
 })
 
