@@ -46,6 +46,8 @@ export async function startChain(options: {
   const { chainId, blockSeconds, port = 0, startsAt } = options
   const multicall = compiledContract('Multicall3')
   const args = ['--chain-id', chainId, '--port', port, '--gas-limit', BLOCK_GAS_LIMIT, '--order', 'fifo']
+  // Contracts that are compiled in a hurry are larger than a real chain takes them.
+  args.push('--disable-code-size-limit')
   if (startsAt !== undefined) args.push('--timestamp', startsAt)
   // A chain without a past and a clock is a test's: thousands of blocks are mined there at once, and none looked back at.
   else if (blockSeconds === undefined) args.push('--prune-history', 200)

@@ -14,7 +14,8 @@ export type CompiledContracts = { readonly [name: string]: CompiledContract }
 const SOURCES = join(import.meta.dirname, 'contracts')
 const CACHE = join(import.meta.dirname, '../../.local')
 const SETTINGS = {
-  optimizer: { enabled: true, runs: 200 },
+  // Without the optimizer's slowest step, which takes half of the time; the code is a tenth larger.
+  optimizer: { enabled: true, runs: 200, details: { cse: false } },
   evmVersion: 'prague',
   metadata: { bytecodeHash: 'none', appendCBOR: false },
   outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },
