@@ -1,6 +1,6 @@
-import { type Address, encodeFunctionData, parseAbi, toFunctionSelector } from 'viem'
+import { type Address, encodeFunctionData, getAddress, numberToHex, parseAbi, toFunctionSelector } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { describe, expect } from 'vitest'
+import { describe, expect, vi } from 'vitest'
 import { ACCOUNTS, SOLANA_WALLET } from '../../../infra/local/accounts.ts'
 import { localConfig } from '../../../infra/local/dynamo.ts'
 import { callRpc } from '../../../infra/local/rpc.ts'
@@ -9,6 +9,7 @@ import { sharedCache } from '../../../lib/cache/cache.ts'
 import { cacheTable } from '../../../lib/cache/table.ts'
 import { CHAINS, evmChain } from '../../../lib/chain/registry.ts'
 import { usersTable } from '../../../lib/identity/table.ts'
+import type { ListedToken } from '../../../lib/markets/coin.ts'
 import { pricesOf, RATES, tokensOf } from '../../../lib/markets/kept.ts'
 import { WELL_KNOWN_TOKENS } from '../../../lib/markets/well-known-tokens.ts'
 import { someSession } from '../../support/accounts.ts'
@@ -70,6 +71,17 @@ function entry({ body }: HttpReply, chain: string, symbol: string): Entry {
   const found = body.tokens[chain].filter((one: Entry) => one.contract_ticker_symbol === symbol)
   expect(found).toHaveLength(1)
   return found[0]
+}
+
+function wellKnown(key: string): ListedToken[] {
+  return WELL_KNOWN_TOKENS.filter(({ chain }) => chain === key)
+}
+
+/** A listed token that nobody holds. */
+function someToken(chain: string, index: number): ListedToken {
+  const address = getAddress(numberToHex(0x70ce0000 + index, { size: 20 }))
+  const words = { symbol: `T${index}`, name: `Token ${index}`, coinKey: '', logoUrl: '', coinGeckoId: '' }
+  return { chain, address, decimals: 18, ...words }
 }
 
 /** What was written into the cache's table. */
@@ -287,6 +299,43 @@ describe('What a user has', () => {
     expect(entry(await balancesOf(service, session), 'base-mainnet', 'USDC').balance).toBe('1999999999999')
     expect(written(service)).toEqual(['balances#base-mainnet'])
     await transfer(service, ALICE.address, BOB.address, 1n)
+  })
+
+  test('with 300 listed tokens on each of seven EVM chains costs one round trip, to all of them at once', async ({
+    service,
+    session,
+    cache,
+    onTestFinished,
+  }) => {
+    const questions = Object.fromEntries(EVM_KEYS.map((key) => [key, tokensOf(key)]))
+    const before = await cache.get(questions)
+    onTestFinished(async () => {
+      for (const [key, kept] of Object.entries(before)) await cache.put(tokensOf(key), kept?.value ?? wellKnown(key))
+    })
+    for (const key of EVM_KEYS) {
+      const listed = before[key]?.value ?? wellKnown(key).slice(0, 1)
+      const more = Array.from({ length: 300 - listed.length }, (_, i) => someToken(key, i))
+      await cache.put(tokensOf(key), [...listed, ...more])
+    }
+    await linkEvm(service, session, ALICE)
+    const { requests } = service.backends.providers.idleChains
+    requests.length = 0
+    for (const wire of Object.values(service.rpc)) wire.reset()
+    let release = () => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    for (const wire of Object.values(service.rpc)) wire.hold = held
+
+    const reply = balancesOf(service, session)
+    const arrived = () => requests.length + Object.values(service.rpc).flatMap(({ bodies }) => bodies).length
+    await vi.waitUntil(() => arrived() === 7).finally(release)
+    const { status, body } = await reply
+    expect(status).toBe(200)
+    expect(arrived()).toBe(7)
+    expect(new Set(requests)).toEqual(new Set(['/1', '/10', '/56', '/100', '/137']))
+    for (const key of EVM_KEYS) expect(body.tokens[key][0]).toMatchObject({ native_token: true })
+    expect(entry({ ...(await reply), body }, 'base-mainnet', 'USDC').balance).not.toBe('0')
   })
 
   test('is kept anew when it was kept an hour ago', async ({ clock, coldService: service, session }) => {
