@@ -209,8 +209,9 @@ describe('A thousand random requests never break', () => {
     expect(met).toEqual(expect.arrayContaining([...expected, 'unsupported_src_chain_id']))
   })
 
-  test.for([['system/health'], ['system/openapi']] as const)('%s', { timeout: 60_000 }, async ([name], { fuzz }) => {
-    const contract = endpoints[name]
+  // As every endpoint that takes nothing; its answer is the shortest.
+  test('the health', { timeout: 60_000 }, async ({ fuzz }) => {
+    const contract = endpoints['system/health']
     const requests = fc.record({ query: QUERY, headers: HEADERS, key: HEADER_TEXT }).map(({ query, headers, key }) => ({
       method: 'GET',
       path: contract.path + query,

@@ -9,7 +9,7 @@ vi.hoisted(() => {
   process.env['POWERTOOLS_LOG_LEVEL'] = 'SILENT'
 })
 
-const TRIES = 200
+const TRIES = 100
 const PASSWORD = 'correct horse battery staple'
 
 /** Users of every kind, for each of which an e-mail address is known. */
@@ -118,7 +118,7 @@ describe('Nothing tells an e-mail address that is known from one that is not', (
   })
 
   const TIMED = CALLS.filter(([name]) => ['the start of a login', 'a login with a key'].includes(name))
-  test.for(TIMED)('in the time that %s takes, over 200 tries', { timeout: 60_000 }, async ([, call], { service }) => {
+  test.for(TIMED)('in the time that %s takes, over 100 tries', { timeout: 60_000 }, async ([, call], { service }) => {
     const [known = ''] = (await knownEmails(service)).slice(1)
     const times = { known: [] as number[], unknown: [] as number[] }
     for (let i = 0; i < TRIES; i += 1) {

@@ -407,7 +407,7 @@ test('Over random histories, positions and deposits are what the vaults did, to 
       await record()
       await check()
     }),
-    { numRuns: 12, endOnFailure: true },
+    { numRuns: 10, endOnFailure: true },
   )
 })
 
