@@ -36,6 +36,7 @@ const [ALICE, BOB] = ACCOUNTS.users.map(({ address }) => address) as [Address, A
  */
 export async function playHistory(chain: LocalChain, { tokens, vaults }: LocalWorld, now: () => number): Promise<void> {
   const begin = Math.floor(now() / 1000) - PAST_SECONDS
+  // Every vault of the local world was deployed over one of its tokens.
   const tokenOf = ({ asset }: LocalVault) => tokens.find(({ address }) => address === asset) as LocalToken
   const asynchronous = vaults.filter(({ type }) => type === 'async')
   const [first] = asynchronous

@@ -84,6 +84,7 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
     /** What is kept of these questions, at most 100, in one read; nothing is asked. */
     async get<Questions extends Record<string, Question<unknown>>>(questions: Questions): Promise<Known<Questions>> {
       const entries = await table.getMany([...new Set(Object.values(questions).map(nameOf))])
+      // Entries that are put together lose their names, and with them which question each answers.
       return Object.fromEntries(
         Object.entries(questions).map(([name, question]) => [
           name,

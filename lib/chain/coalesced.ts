@@ -19,6 +19,7 @@ export function coalesced(rpc: Rpc): Rpc {
     )
     try {
       const outcomes = await rpc([...calls.values()])
+      // Both casts: an Rpc gives an outcome for each call, and every call asked for is among them.
       const outcomeOf = new Map([...calls.keys()].map((key, index) => [key, outcomes[index] as RpcOutcome]))
       for (const { requests, resolve } of askers) {
         resolve(requests.map((request) => outcomeOf.get(keyOf(request)) as RpcOutcome))

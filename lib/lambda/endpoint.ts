@@ -47,16 +47,17 @@ export function endpoint<const C extends EndpointContract>(
       const http = { method, path, sourceIp }
       const request = Object.assign(parseRequest(contract, event), { http }, caller) as Request<C>
       const run = await built()
-      const { reply, headers } = withAge(contract, await run(request))
+      const { reply, headers } = withAge(contract, await run(request), Date.now())
       const body = contract.response.encode(reply)
       return jsonReply(contract.status ?? 200, body, { 'cache-control': contract.cacheControl, ...headers })
     })
 }
 
 /** The reply itself, and the headers that tell how old it is, of a contract whose replies can be. */
-function withAge<C extends EndpointContract>(contract: C, reply: Reply<C>) {
+function withAge<C extends EndpointContract>(contract: C, reply: Reply<C>, now: number) {
+  // Both casts: `aged` decides which of the two a Reply is, which the compiler cannot follow while C is open.
   if (!contract.aged) return { reply: reply as z.output<C['response']> }
   const { value, asOf, isStale } = reply as Aged<z.output<C['response']>>
-  const age = Math.max(0, Math.floor((Date.now() - asOf.getTime()) / 1000))
+  const age = Math.max(0, Math.floor((now - asOf.getTime()) / 1000))
   return { reply: value, headers: { age: age.toString(), ...(isStale && { 'x-stale': 'true' }) } }
 }

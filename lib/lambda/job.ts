@@ -21,25 +21,23 @@ export function job<const C extends JobContract>(contract: C, build: (env: Env<C
     .onError(({ error }) => logger.error('run failed', { error }))
     .handler(async (event, { functionName }) => {
       const run = await start()
-      const report = contract.report.encode(await run(contract.event.parse(event) as z.output<C['event']>))
-      logger.info('report', { report: report as Record<string, unknown> })
-      measure(contract, {
-        functionName,
-        event: event as Record<string, unknown>,
-        report: report as Record<string, unknown>,
-      })
+      const input = contract.event.parse(event) as z.output<C['event']>
+      // Every contract's input and report is an object, which its schema's type does not say.
+      const report = contract.report.encode(await run(input)) as Record<string, unknown>
+      logger.info('report', { report })
+      measure(contract, { functionName, input: input as Record<string, unknown>, report })
       return report
     })
 }
 
 type Measured = {
   readonly functionName: string
-  readonly event: Readonly<Record<string, unknown>>
+  readonly input: Readonly<Record<string, unknown>>
   readonly report: Readonly<Record<string, unknown>>
 }
 
-function measure({ metrics: units }: JobContract, { functionName, event, report }: Measured): void {
-  const dimensions = Object.fromEntries(Object.entries(event).map(([name, value]) => [name, String(value)]))
+function measure({ metrics: units }: JobContract, { functionName, input, report }: Measured): void {
+  const dimensions = Object.fromEntries(Object.entries(input).map(([name, value]) => [name, String(value)]))
   const metrics = new Metrics({
     namespace: METRICS_NAMESPACE,
     serviceName: functionName,

@@ -90,6 +90,7 @@ export function spamSigns(listed: readonly Words[]): (token: Words & { readonly 
       imitation: texts.some((text) => known.has(skeleton(text))),
       'look-alike': texts.some((text) => DISGUISED.test(text) || (OTHER_LETTERS.test(text) && /[a-z]/i.test(text))),
     }
+    // Object.keys forgets that `signs` has these names and no other.
     return (Object.keys(signs) as SpamSignal[]).filter((sign) => signs[sign])
   }
 }

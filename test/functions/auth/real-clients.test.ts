@@ -131,6 +131,7 @@ describe('In a real browser', () => {
     const begun = await beginLogin(service, email)
     const firstFactor = await page.evaluate(
       async (challenge) =>
+        // The page's own global, which another script on it has set.
         (globalThis as unknown as { signer: InstanceType<typeof clients.BrowserKeySigner> }).signer.sign(challenge),
       begun,
     )

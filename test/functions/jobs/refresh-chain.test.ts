@@ -554,6 +554,7 @@ async function depositInto(
     label,
     from,
     to,
+    // viem cannot check arguments by a name that is not known when it compiles; the chain does.
     data: encodeFunctionData({ abi: CALLS, functionName: label, args } as never),
   })
   await transact(chain, [

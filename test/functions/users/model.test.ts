@@ -416,6 +416,7 @@ const call = (from: Address, to: Address, functionName: string, args: readonly u
   label: functionName,
   from,
   to,
+  // viem cannot check arguments by a name that is not known when it compiles; the chain does.
   data: encodeFunctionData({ abi: CALLS, functionName, args } as never),
 })
 

@@ -267,6 +267,7 @@ describe('A mistake of ours', () => {
     [
       'in what is to be kept',
       (upstream) => {
+        // A mistake that the compiler would not let through.
         upstream.say = () => 7 as unknown as string
       },
     ],

@@ -28,18 +28,20 @@ const trade = (eventName: 'Deposit' | 'Withdraw', owner: Address, assets: bigint
 
 /** Events, one list per transaction, each in a block of its own. */
 const chain = (transactions: readonly (readonly Told[])[]): VaultEvent[] =>
-  transactions.flatMap((events, block) =>
-    events.map((event, logIndex) => ({
-      ...event,
-      vault: VAULT,
-      position: {
-        chainId: 8453,
-        blockNumber: BigInt(block + 1),
-        logIndex,
-        transactionHash: `0x${(block + 1).toString(16).padStart(64, '0')}` as const,
-        timestamp: BigInt(1_795_132_800 + block),
-      },
-    })),
+  transactions.flatMap(
+    (events, block) =>
+      events.map((event, logIndex) => ({
+        ...event,
+        vault: VAULT,
+        position: {
+          chainId: 8453,
+          blockNumber: BigInt(block + 1),
+          logIndex,
+          transactionHash: `0x${(block + 1).toString(16).padStart(64, '0')}` as const,
+          timestamp: BigInt(1_795_132_800 + block),
+        },
+      })),
+    // Told does not tie an event's name to its arguments, as VaultEvent does.
   ) as unknown as VaultEvent[]
 
 /** What happened to whom, in short. */
