@@ -46,6 +46,8 @@ export async function startChain(options: {
   const { chainId, blockSeconds, port = 0, startsAt } = options
   const multicall = compiledContract('Multicall3')
   const args = ['--chain-id', chainId, '--port', port, '--gas-limit', BLOCK_GAS_LIMIT, '--order', 'fifo']
+  // `safe` is two blocks behind the head, `finalized` four.
+  args.push('--slots-in-an-epoch', 2)
   // Contracts that are compiled in a hurry are larger than a real chain takes them.
   args.push('--disable-code-size-limit')
   if (startsAt !== undefined) args.push('--timestamp', startsAt)

@@ -46,7 +46,7 @@ export function receiptRequest(hash: Hash): RpcRequest {
 }
 
 /** The call for a block's header. */
-export function blockRequest(block: bigint | 'latest'): RpcRequest {
+export function blockRequest(block: bigint | 'latest' | 'safe' | 'finalized'): RpcRequest {
   return { method: 'eth_getBlockByNumber', params: [typeof block === 'bigint' ? numberToHex(block) : block, false] }
 }
 

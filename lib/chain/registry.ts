@@ -21,13 +21,20 @@ type ChainBase = {
   readonly rpcUrls: readonly [string, ...string[]]
 }
 
+/**
+ * When we take a block as final: once the chain's own tag has reached it (rollups are `safe` when they are written to
+ * Ethereum) and it is this many seconds older than the head. Nodes without tags are judged by the age alone.
+ */
+type Finality = { readonly tag: 'safe' | 'finalized'; readonly seconds: number }
+
 /** A chain whose vaults and balances we read over Ethereum JSON-RPC. */
 export type EvmChain = ChainBase & {
   readonly kind: 'evm'
   readonly id: number
-  /** Typical seconds between blocks; good for estimates only. */
+  /** Typical seconds between blocks: for estimates that people are shown, never to find a block or to call it final. */
   readonly blockSeconds: number
-  /** How many blocks deep an event must be before we store it as final. */
+  readonly finality: Finality
+  /** Going: how many blocks deep an event was to be. */
   readonly finalityBlocks: number
   /** The bridge's contracts on this chain, null where the bridge does not go. */
   readonly bridge: { readonly pool: Address; readonly multicallHandler: Address; readonly fromBlock: bigint } | null
@@ -51,6 +58,7 @@ export const CHAINS = [
     defiLlamaPrefix: 'ethereum',
     rpcUrls: ['https://ethereum-rpc.publicnode.com', 'https://eth.merkle.io'],
     blockSeconds: 12,
+    finality: { tag: 'finalized', seconds: 600 },
     finalityBlocks: 64,
     bridge: {
       pool: '0x5c7BCd6E7De5423a257D81B442095A1a6ced35C5',
@@ -69,6 +77,7 @@ export const CHAINS = [
     defiLlamaPrefix: 'optimism',
     rpcUrls: ['https://mainnet.optimism.io', 'https://optimism-rpc.publicnode.com'],
     blockSeconds: 2,
+    finality: { tag: 'safe', seconds: 120 },
     finalityBlocks: 300,
     bridge: {
       pool: '0x6f26Bf09B1C792e3228e5467807a900A503c0281',
@@ -86,7 +95,8 @@ export const CHAINS = [
     liFiId: 56,
     defiLlamaPrefix: 'bsc',
     rpcUrls: ['https://bsc-rpc.publicnode.com', 'https://bsc-dataseed.bnbchain.org'],
-    blockSeconds: 0.75,
+    blockSeconds: 0.45,
+    finality: { tag: 'finalized', seconds: 60 },
     finalityBlocks: 40,
     bridge: {
       pool: '0x4e8E101924eDE233C13e2D8622DC8aED2872d505',
@@ -105,6 +115,7 @@ export const CHAINS = [
     defiLlamaPrefix: 'xdai',
     rpcUrls: ['https://rpc.gnosischain.com', 'https://gnosis-rpc.publicnode.com'],
     blockSeconds: 5,
+    finality: { tag: 'finalized', seconds: 120 },
     finalityBlocks: 64,
     bridge: null,
   },
@@ -119,6 +130,7 @@ export const CHAINS = [
     defiLlamaPrefix: 'polygon',
     rpcUrls: ['https://polygon-bor-rpc.publicnode.com', 'https://polygon-rpc.com'],
     blockSeconds: 2,
+    finality: { tag: 'finalized', seconds: 256 },
     finalityBlocks: 128,
     bridge: {
       pool: '0x9295ee1d8C5b022Be115A2AD3c30C72E34e7F096',
@@ -136,7 +148,8 @@ export const CHAINS = [
     liFiId: 8453,
     defiLlamaPrefix: 'base',
     rpcUrls: ['https://mainnet.base.org', 'https://base-rpc.publicnode.com'],
-    blockSeconds: 2,
+    blockSeconds: 0.2,
+    finality: { tag: 'safe', seconds: 120 },
     finalityBlocks: 300,
     bridge: {
       pool: '0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64',
@@ -155,6 +168,7 @@ export const CHAINS = [
     defiLlamaPrefix: 'arbitrum',
     rpcUrls: ['https://arb1.arbitrum.io/rpc', 'https://arbitrum-one-rpc.publicnode.com'],
     blockSeconds: 0.25,
+    finality: { tag: 'safe', seconds: 120 },
     finalityBlocks: 2400,
     bridge: {
       pool: '0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A',
