@@ -1,10 +1,10 @@
 import { dynamo } from '../aws/dynamo.ts'
 import { sharedCache } from '../cache/cache.ts'
 import { cacheTable } from '../cache/table.ts'
+import { createUpstream, type Upstream, type UpstreamOptions } from '../http.ts'
 import { coinGecko } from '../markets/coingecko.ts'
 import { defiLlama } from '../markets/defillama.ts'
 import { liFi } from '../markets/lifi.ts'
-import { createUpstream, type Upstream, type UpstreamOptions } from '../upstream.ts'
 import type { Config } from './config.ts'
 
 /** The cache of a function, which all functions share. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { CHAINS } from '../chain/registry.ts'
 import { AppError } from '../errors.ts'
-import { parseAnswer, type Upstream, type UpstreamAnswer } from '../upstream.ts'
+import { parseAnswer, type Upstream, type UpstreamAnswer } from '../http.ts'
 import type { Chart, CoinQuote, FoundCoin, MarketCoin } from './coin.ts'
 import { CURRENCIES, type Currency, type ExchangeRate } from './currency.ts'
 import { type Decimal, decimal, minus, over, times, toNumber } from './decimal.ts'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { CHAINS } from '../chain/registry.ts'
 import { AppError } from '../errors.ts'
-import { parseAnswer, type Upstream } from '../upstream.ts'
+import { parseAnswer, type Upstream } from '../http.ts'
 import { parseTokenAddress } from './address.ts'
 import { ListedToken } from './coin.ts'
 

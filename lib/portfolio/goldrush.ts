@@ -2,7 +2,7 @@ import { getAddress, isAddress } from 'viem'
 import * as z from 'zod'
 import { Amount, MAX_UINT256 } from '../codecs.ts'
 import { AppError } from '../errors.ts'
-import { parseAnswer, type Upstream } from '../upstream.ts'
+import { parseAnswer, type Upstream } from '../http.ts'
 import { type NftCollection, NftText } from './nft.ts'
 import { spamSigns } from './spam.ts'
 

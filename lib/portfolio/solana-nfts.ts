@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { AppError } from '../errors.ts'
-import { parseAnswer, type Upstream } from '../upstream.ts'
+import { parseAnswer, type Upstream } from '../http.ts'
 import { type NftCollection, NftText } from './nft.ts'
 import { spamSigns } from './spam.ts'
 

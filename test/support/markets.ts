@@ -9,7 +9,7 @@ import { cacheTable } from '../../lib/cache/table.ts'
 import { coinGecko } from '../../lib/markets/coingecko.ts'
 import { defiLlama } from '../../lib/markets/defillama.ts'
 import { liFi } from '../../lib/markets/lifi.ts'
-import { createUpstream } from '../../lib/upstream.ts'
+import { createUpstream } from '../../lib/http.ts'
 import { test as base } from './dynamo.ts'
 
 /** When tests with a clock of their own begin. */

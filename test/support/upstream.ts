@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../lib/errors.ts'
-import { createUpstream, type Upstream } from '../../lib/upstream.ts'
+import { createUpstream, type Upstream } from '../../lib/http.ts'
 
 /** What a service says: `body` is sent as JSON, or as it is when it is text. */
 export type Reply = {

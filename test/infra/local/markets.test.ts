@@ -10,7 +10,7 @@ import { coinGecko } from '../../../lib/markets/coingecko.ts'
 import { CURRENCIES } from '../../../lib/markets/currency.ts'
 import { defiLlama } from '../../../lib/markets/defillama.ts'
 import { liFi } from '../../../lib/markets/lifi.ts'
-import { createUpstream } from '../../../lib/upstream.ts'
+import { createUpstream } from '../../../lib/http.ts'
 
 const NOW = Date.UTC(2026, 10, 21, 10, 30, 42, 123)
 const MINUTE = Date.UTC(2026, 10, 21, 10, 30)

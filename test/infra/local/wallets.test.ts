@@ -13,7 +13,7 @@ import { readEvmBalances } from '../../../lib/portfolio/evm.ts'
 import { goldRush } from '../../../lib/portfolio/goldrush.ts'
 import { readSolanaBalances } from '../../../lib/portfolio/solana.ts'
 import { solanaNfts } from '../../../lib/portfolio/solana-nfts.ts'
-import { createUpstream } from '../../../lib/upstream.ts'
+import { createUpstream } from '../../../lib/http.ts'
 
 const [ALICE, BOB] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address]
 const environment = { fetch, random: Math.random, now: () => performance.now() }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { AppError } from '../../lib/errors.ts'
-import { createUpstream, parseAnswer, type UpstreamRequest } from '../../lib/upstream.ts'
+import { createUpstream, parseAnswer, type UpstreamRequest } from '../../lib/http.ts'
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => unknown
 
@@ -116,9 +116,9 @@ const FAILURES: readonly (readonly [string, Answer, string, number])[] = [
   ['answers 500', status(500), 'upstream_unavailable', 2],
   ['answers 503', status(503), 'upstream_unavailable', 2],
   ['answers 429', status(429), 'upstream_unavailable', 1],
-  ['dawdles', dawdle, 'upstream_timeout', 2],
-  ['dawdles in the body', dawdleInTheBody(200), 'upstream_timeout', 2],
-  ['dawdles in the body of a refusal', dawdleInTheBody(404), 'upstream_timeout', 2],
+  ['dawdles', dawdle, 'upstream_timeout', 1],
+  ['dawdles in the body', dawdleInTheBody(200), 'upstream_timeout', 1],
+  ['dawdles in the body of a refusal', dawdleInTheBody(404), 'upstream_timeout', 1],
   ['answers HTML', status(200), 'upstream_bad_answer', 2],
   ['truncates the JSON', truncate, 'upstream_bad_answer', 2],
   ['redirects', status(302, { location: '/elsewhere' }), 'upstream_bad_answer', 1],
@@ -161,6 +161,27 @@ test('a service that fails twice is told of as it failed the second time', async
   const error = await errorOf(ask())
   expect(error.headers).toEqual({ 'retry-after': '17' })
   expect(requests).toHaveLength(2)
+})
+
+test('a service that is only slow is not given up to be asked again', async () => {
+  script = [(response, request) => sleep(DEADLINE_MS * 0.8).then(() => json({ ok: true })(response, request))]
+  expect(await ask()).toEqual({ status: 200, body: { ok: true } })
+  expect(requests).toHaveLength(1)
+})
+
+test('an answer that does not end is not read to its end', async () => {
+  const megabyte = Buffer.alloc(2 ** 20, 'a')
+  script = [
+    (response) => {
+      const flood = () => {
+        while (!response.destroyed && response.write(megabyte));
+        if (!response.destroyed) response.once('drain', flood)
+      }
+      flood()
+    },
+  ]
+  expect((await errorOf(ask())).code).toBe('upstream_bad_answer')
+  expect(requests).toHaveLength(1)
 })
 
 test('a service that fails late is not asked again when there is no time for it', async () => {

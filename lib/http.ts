@@ -1,0 +1,248 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type * as z from 'zod'
+import { AppError } from './errors.ts'
+
+/** What the outbound HTTP client needs of the world. */
+export type HttpEnvironment = {
+  readonly fetch: typeof fetch
+  /** Uniform in [0, 1). */
+  readonly random: () => number
+  /** Milliseconds since any fixed moment. */
+  readonly now: () => number
+}
+
+/** A request: with a `body`, which is JSON text, it is a POST. */
+export type HttpRequest = {
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+/** What a server said: its status, its JSON (undefined where a refusal has none), and after how many seconds to come back. */
+export type HttpAnswer = {
+  readonly status: number
+  readonly body: unknown
+  readonly retryAfterSeconds: number | undefined
+}
+
+/** A service that we need: the name that logs give it, its base URL, the headers of every request, and how long one may take (3 s). */
+export type UpstreamOptions = {
+  readonly name: string
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly deadlineMs?: number
+}
+
+/** A request below a service's base URL; with a `body` it is a POST. */
+export type UpstreamRequest = {
+  readonly path: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: unknown
+}
+
+/** What a service said: its status, below 500 and not 429, and its JSON; undefined for a refusal that has none. */
+export type UpstreamAnswer = { readonly status: number; readonly body: unknown }
+
+/**
+ * Asks a service. Throws AppError `upstream_timeout`, `upstream_unavailable` (with Retry-After where the service tells
+ * it) or `upstream_bad_answer` for a success that is no JSON. What another refusal means is for the caller to say.
+ */
+export type Upstream = (request: UpstreamRequest) => Promise<UpstreamAnswer>
+
+/** How long whatever we ask for may take in all, unless its caller says otherwise. */
+export const DEADLINE_MS = 3_000
+const MAX_JITTER_MS = 100
+/** The share of the deadline after which a server that has not answered is slow, and another one is asked besides. */
+const SLOW_SHARE = 0.55
+const LONGEST_RETRY_AFTER_SECONDS = 600
+/** More than any answer of ours; what is larger is not read to its end. */
+const MOST_BYTES = 32 * 2 ** 20
+
+/** Why a try has no answer of use. `mayPass`: whether the same server may answer the next time. */
+export class FailedTry extends Error {
+  readonly code: 'upstream_timeout' | 'upstream_unavailable' | 'upstream_bad_answer'
+  readonly mayPass: boolean
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(
+    code: FailedTry['code'],
+    why: string,
+    { mayPass = true, retryAfterSeconds }: { mayPass?: boolean; retryAfterSeconds?: number | undefined } = {},
+  ) {
+    super(why)
+    this.code = code
+    this.mayPass = mayPass
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
+/** A server's answer is larger than we read. */
+export class AnswerTooLarge extends FailedTry {
+  constructor() {
+    super('upstream_bad_answer', `more than ${MOST_BYTES} bytes`, { mayPass: false })
+  }
+}
+
+/**
+ * One request and its answer, whatever the status. Throws FailedTry where there is none: no connection, too late, a
+ * redirect, which is never followed, a success that is no JSON. Throws AnswerTooLarge above 32 MiB.
+ */
+export async function sendOnce(
+  { fetch }: Pick<HttpEnvironment, 'fetch'>,
+  { url, headers = {}, body }: HttpRequest,
+  signal: AbortSignal,
+): Promise<HttpAnswer> {
+  try {
+    const response = await fetch(url, {
+      headers: {
+        accept: 'application/json',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { method: 'POST', body }),
+      // Nobody but the configured server is believed.
+      redirect: 'manual',
+      signal,
+    })
+    const { status } = response
+    if (status >= 300 && status < 400) {
+      // A body that nobody reads would hold the connection.
+      await response.body?.cancel()
+      throw new FailedTry('upstream_bad_answer', `HTTP status ${status}`, { mayPass: false })
+    }
+    return { status, body: await readJson(response), retryAfterSeconds: retryAfter(response.headers) }
+  } catch (error) {
+    if (error instanceof FailedTry) throw error
+    if (signal.aborted) throw new FailedTry('upstream_timeout', 'no answer in time')
+    throw new FailedTry('upstream_unavailable', 'no connection')
+  }
+}
+
+/** One way to get an answer; ends when its signal says so. Throws FailedTry. */
+type Try<T> = (signal: AbortSignal) => Promise<T>
+
+/**
+ * The answer of the first of these tries that has one, within a deadline in all. The next try starts, after a jittered
+ * pause, when one has failed and `goOn` says that another may succeed; with `besides` also beside one that is only
+ * slow, which is never given up. Throws the FailedTry of the last one.
+ */
+export async function firstAnswer<T>(
+  { random, now }: Omit<HttpEnvironment, 'fetch'>,
+  tries: readonly [Try<T>, ...Try<T>[]],
+  options: {
+    readonly giveUpAt: number
+    readonly besides?: boolean
+    readonly goOn?: (failure: FailedTry) => boolean
+  },
+): Promise<T> {
+  const { giveUpAt, besides = false, goOn = ({ mayPass }) => mayPass } = options
+  const isOver = new AbortController()
+
+  async function run([one, ...others]: typeof tries): Promise<T> {
+    const left = Math.max(1, Math.floor(giveUpAt - now()))
+    const answer = one(AbortSignal.any([isOver.signal, AbortSignal.timeout(left)]))
+    const [next, ...rest] = others
+    if (!next) return answer
+
+    const goOnAfter = async (failure: unknown): Promise<T> => {
+      const isTime = giveUpAt - now() - MAX_JITTER_MS >= MAX_JITTER_MS
+      if (!(failure instanceof FailedTry && goOn(failure) && isTime)) throw failure
+      await sleep(random() * MAX_JITTER_MS)
+      return run([next, ...rest])
+    }
+    if (!besides || !(await isSlow(answer, left * SLOW_SHARE, isOver.signal))) return answer.catch(goOnAfter)
+    return Promise.any([answer, run([next, ...rest])]).catch(({ errors }: AggregateError) => {
+      throw errors.at(-1)
+    })
+  }
+
+  try {
+    return await run(tries)
+  } finally {
+    isOver.abort()
+  }
+}
+
+/** Whether the promise is still open after these milliseconds. */
+async function isSlow(promise: Promise<unknown>, milliseconds: number, signal: AbortSignal): Promise<boolean> {
+  const settled = promise.then(
+    () => false,
+    () => false,
+  )
+  return Promise.race([settled, sleep(milliseconds, true, { signal, ref: false })])
+}
+
+/** The error for our callers; its cause names the server as logs do, and nothing of where it is. */
+export function toAppError({ code, message, retryAfterSeconds }: FailedTry, name: string): AppError {
+  return new AppError(code, {
+    cause: new Error(`${name}: ${message}`),
+    ...(retryAfterSeconds !== undefined && { headers: { 'retry-after': retryAfterSeconds.toString() } }),
+  })
+}
+
+/** An Upstream: each request has its deadline in all, and one retry, after a jittered pause, unless the service limits us. */
+export function createUpstream(options: UpstreamOptions, environment: HttpEnvironment): Upstream {
+  const { name, url, headers = {}, deadlineMs = DEADLINE_MS } = options
+  return async ({ path, query = {}, body }) => {
+    const search = new URLSearchParams(query).toString()
+    const request = {
+      url: `${url}${path}${search && `?${search}`}`,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    }
+    const ask = async (signal: AbortSignal) => {
+      const answer = await sendOnce(environment, request, signal)
+      const { status, retryAfterSeconds } = answer
+      if (status < 500 && status !== 429) return { status, body: answer.body }
+      throw new FailedTry('upstream_unavailable', `HTTP status ${status}`, {
+        mayPass: status !== 429,
+        retryAfterSeconds,
+      })
+    }
+    try {
+      return await firstAnswer(environment, [ask, ask], { giveUpAt: environment.now() + deadlineMs })
+    } catch (error) {
+      throw error instanceof FailedTry ? toAppError(error, name) : error
+    }
+  }
+}
+
+/** The body of a success in the form that the schema says; throws `upstream_bad_answer` for anything else. */
+export function parseAnswer<Schema extends z.ZodType>(
+  schema: Schema,
+  { status, body }: UpstreamAnswer,
+): z.output<Schema> {
+  const parsed = status < 300 ? schema.safeParse(body) : undefined
+  if (parsed?.success) return parsed.data
+  const what = parsed ? 'an answer of another shape' : `HTTP status ${status}`
+  throw new AppError('upstream_bad_answer', { cause: new Error(what) })
+}
+
+/** The JSON of a response; of a refusal that has none, undefined. */
+async function readJson(response: Response): Promise<unknown> {
+  const text = await readText(response)
+  try {
+    return JSON.parse(text)
+  } catch {
+    if (response.status >= 400) return undefined
+    throw new FailedTry('upstream_bad_answer', 'not JSON')
+  }
+}
+
+async function readText({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder()
+  let bytes = 0
+  let text = ''
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length
+    if (bytes > MOST_BYTES) throw new AnswerTooLarge()
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}
+
+/** Seconds; undefined where they are not told as a number, as a date would be. */
+function retryAfter(headers: Headers): number | undefined {
+  const seconds = /^\d{1,9}$/.exec(headers.get('retry-after') ?? '')?.[0]
+  return seconds === undefined ? undefined : Math.max(1, Math.min(Number(seconds), LONGEST_RETRY_AFTER_SECONDS))
+}
