@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises'
 import * as z from 'zod'
 import { documentClient, dynamo } from '../../lib/aws/dynamo.ts'
 import { readSecretJson } from '../../lib/aws/secrets.ts'
+import { createRpc } from '../../lib/chain/nodes.ts'
 import { evmChain } from '../../lib/chain/registry.ts'
-import { createRpc } from '../../lib/chain/rpc.ts'
 import { clientsTable } from '../../lib/clients/table.ts'
 import { usersTable } from '../../lib/identity/table.ts'
 import { Config } from '../../lib/lambda/config.ts'
@@ -64,7 +64,7 @@ function surroundings(
     randomBytes,
     now: Date.now,
     describeVault: async (chainId, address) =>
-      await describeVault(createRpc(await urlsOf(chainId), environment), chainId, address),
+      await describeVault(createRpc(await urlsOf(chainId), environment, { chainId }), chainId, address),
   }
 }
 

@@ -1,7 +1,7 @@
 import { type Address, type Hash, type Hex, isAddress, isHash, isHex, numberToHex } from 'viem'
 import * as z from 'zod'
 import { AppError } from '../errors.ts'
-import type { Rpc, RpcOutcome, RpcRequest } from './rpc.ts'
+import type { Rpc, RpcError, RpcOutcome, RpcRequest } from './rpc.ts'
 
 const HexText = z.custom<Hex>((value) => isHex(value))
 const HashText = z.custom<Hash>((value) => typeof value === 'string' && isHash(value))
@@ -60,56 +60,103 @@ export function parseResult<Schema extends z.ZodType>(
   return parsed.data
 }
 
-/** Nodes limit how many blocks one call may ask for, or events; the next smaller range is tried where one refuses. */
-const RANGES = [10_000n, 1_000n, 100n, 10n, 1n] as const
-/** A node that refuses as many calls for as few blocks, and all of them, has another reason. */
-const REFUSED = { calls: 10, blocks: 1_000n }
+/** How many blocks one call asks events of, until a node takes fewer. */
+const MOST_BLOCKS = 10_000n
+/** How many calls for events go out at once: at first, and while few events come. */
+const MOST_CALLS = 16
+/** From so many events in one round on, the next one asks for less at once, to hold no more than needed. */
+const MANY_EVENTS = 2_000
+
+/** Events up to a block, both ends of the range included. */
+export type LogsThrough = { readonly logs: Log[]; readonly through: bigint }
 
 /**
- * All events of the filter in these blocks, both ends included, in order. One round trip, and others where the
- * node refuses the larger ranges; nothing is ever skipped. Throws `upstream_*`.
+ * All events of the filter in these blocks, both ends included, in order. One round trip, and more where the nodes take
+ * shorter ranges; nothing is ever skipped. Throws `upstream_*`.
  */
 export async function readLogs(rpc: Rpc, filter: LogFilter, from: bigint, to: bigint): Promise<Log[]> {
-  return readRanges(rpc, filter, [[from, to]], RANGES[0])
+  return (await readLogsUntil(rpc, filter, from, to, () => false)).logs
+}
+
+/**
+ * The events of the filter from a block on, in order, and how far they were read: to the end of the range, or to the
+ * end of a block after which `enough` says, of the number of events so far, that there are enough. Ranges shrink to what
+ * the nodes take, to a block each if need be. Throws `upstream_*`.
+ */
+export async function readLogsUntil(
+  rpc: Rpc,
+  filter: LogFilter,
+  from: bigint,
+  to: bigint,
+  enough: (events: number) => boolean,
+): Promise<LogsThrough> {
+  const logs: Log[] = []
+  let next = from
+  let size = MOST_BLOCKS
+  let calls = MOST_CALLS
+  while (next <= to && !(next > from && enough(logs.length))) {
+    const round = await readRound(rpc, filter, { from: next, to, size, calls })
+    for (const log of round.logs) logs.push(log)
+    next = round.through + 1n
+    // Where events were dense, or a plan has changed, longer ranges may be taken again.
+    size = round.size * 2n < MOST_BLOCKS ? round.size * 2n : MOST_BLOCKS
+    calls = round.logs.length > MANY_EVENTS ? 1 : MOST_CALLS
+  }
+  return { logs, through: next - 1n }
+}
+
+type Round = { readonly from: bigint; readonly to: bigint; readonly size: bigint; readonly calls: number }
+
+/** The events of the next ranges, side by side, as far as the node gives them, and the size of range that it takes. */
+async function readRound(
+  rpc: Rpc,
+  filter: LogFilter,
+  { from, to, size, calls }: Round,
+): Promise<LogsThrough & { size: bigint }> {
+  const ranges = rangesOf(from, to, size, calls)
+  const outcomes = await rpc(ranges.map((range) => logsRequest(filter, range)))
+  const logs: Log[] = []
+  for (const [index, outcome] of outcomes.entries()) {
+    const [start, end] = ranges[index] as Range
+    if (!('error' in outcome)) {
+      for (const log of parseResult(z.array(Log), outcome)) logs.push(log)
+      continue
+    }
+    const smaller = sizeAfter(outcome.error, end - start + 1n)
+    if (smaller === undefined) throw refused()
+    if (index > 0) return { logs, through: start - 1n, size: smaller }
+    return readRound(rpc, filter, { from, to, size: smaller, calls })
+  }
+  return { logs, through: ranges.at(-1)?.[1] ?? to, size }
+}
+
+/** The size of range to try after a refused one; undefined where a smaller one would not help. */
+function sizeAfter({ refusal, blocks }: RpcError, refusedSize: bigint): bigint | undefined {
+  if (refusedSize <= 1n || refusal === 'archive' || refusal === 'unsupported') return undefined
+  // Some nodes refuse without a word of why.
+  const half = refusedSize / (refusal === undefined ? 10n : 2n) || 1n
+  return blocks !== undefined && blocks > 0 && BigInt(blocks) < refusedSize ? BigInt(blocks) : half
 }
 
 type Range = readonly [from: bigint, to: bigint]
 
-async function readRanges(rpc: Rpc, filter: LogFilter, ranges: readonly Range[], size: bigint): Promise<Log[]> {
-  const pieces = ranges.flatMap((range) => split(range, size))
-  if (pieces.length === 0) return []
-  const outcomes = await rpc(
-    pieces.map(([from, to]) => ({
-      method: 'eth_getLogs',
-      params: [{ ...filter, fromBlock: numberToHex(from), toBlock: numberToHex(to) }],
-    })),
-  )
-  const areAllRefused = outcomes.every((outcome) => 'error' in outcome)
-  if (areAllRefused && pieces.length >= REFUSED.calls && size <= REFUSED.blocks) throw refused()
-  const read = await Promise.all(
-    // Async, so that one piece's failure leaves no other piece's unhandled.
-    outcomes.map(async (outcome, index) => {
-      const piece = pieces[index]
-      if (!('error' in outcome) || !piece) return parseResult(z.array(Log), outcome)
-      const smaller = RANGES.find((range) => range < piece[1] - piece[0] + 1n)
-      if (smaller === undefined) throw refused()
-      return readRanges(rpc, filter, [piece], smaller)
-    }),
-  )
-  return read.flat()
+function rangesOf(from: bigint, to: bigint, size: bigint, most: number): Range[] {
+  const ranges: Range[] = []
+  for (let start = from; start <= to && ranges.length < most; start += size) {
+    const end = start + size - 1n
+    ranges.push([start, end < to ? end : to])
+  }
+  return ranges
+}
+
+/** The call for the events of the filter in these blocks. */
+export function logsRequest(filter: LogFilter, [from, to]: readonly [bigint, bigint | 'latest']): RpcRequest {
+  const toBlock = to === 'latest' ? to : numberToHex(to)
+  return { method: 'eth_getLogs', params: [{ ...filter, fromBlock: numberToHex(from), toBlock }] }
 }
 
 function refused(): AppError {
   return new AppError('upstream_bad_answer', { cause: new Error('a range of logs was refused') })
-}
-
-function split([from, to]: Range, size: bigint): Range[] {
-  const pieces: Range[] = []
-  for (let start = from; start <= to; start += size) {
-    const end = start + size - 1n
-    pieces.push([start, end < to ? end : to])
-  }
-  return pieces
 }
 
 /** The times of logs' blocks, in seconds since 1970: one request where the node does not tell them with the logs. Throws `upstream_*`. */

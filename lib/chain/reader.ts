@@ -1,7 +1,7 @@
 import { type Address, concat, type Hex, hexToBigInt, isHex, numberToHex, parseAbi, size, slice } from 'viem'
 import { AppError } from '../errors.ts'
 import { coalesced } from './coalesced.ts'
-import { type LogFilter, readLogs } from './logs.ts'
+import { type LogFilter, readLogs, readLogsUntil } from './logs.ts'
 import { decodeAggregate, encodeAggregate, MULTICALL3, multicall3Abi } from './multicall.ts'
 import type { EvmChain } from './registry.ts'
 import type { Rpc, RpcOutcome, RpcRequest } from './rpc.ts'
@@ -78,7 +78,10 @@ type ReadOptions = {
 }
 
 /** Reads contracts of one chain, each read in one HTTP request. */
-export type ChainReader = ReturnType<typeof chainReader>
+export type ChainReader = ReturnType<typeof chainReader> & {
+  /** The same chain as other hosts see it, where more than one is configured. */
+  readonly witness?: ChainReader | undefined
+}
 
 /**
  * Loads the storage words whose slots its calldata lists. Put in place of a contract's code by a state override,
@@ -191,6 +194,9 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
     request: rpc,
     /** All events of the filter in these blocks; see `readLogs`. */
     logs: (filter: LogFilter, from: bigint, to: bigint) => readLogs(rpc, filter, from, to),
+    /** The events of the filter from a block on, until there are enough of them; see `readLogsUntil`. */
+    logsUntil: (filter: LogFilter, from: bigint, to: bigint, enough: (events: number) => boolean) =>
+      readLogsUntil(rpc, filter, from, to, enough),
   }
 }
 

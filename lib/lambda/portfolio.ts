@@ -1,5 +1,6 @@
+import { createRpc } from '../chain/nodes.ts'
 import { CHAINS } from '../chain/registry.ts'
-import { createRpc, type Rpc } from '../chain/rpc.ts'
+import type { Rpc } from '../chain/rpc.ts'
 import { type GoldRush, goldRush } from '../portfolio/goldrush.ts'
 import { type SolanaNfts, solanaNfts } from '../portfolio/solana-nfts.ts'
 import type { Config } from './config.ts'

@@ -6,10 +6,10 @@ import { type Providers, startProviders } from '../../infra/local/providers.ts'
 import { createRelayer } from '../../infra/local/relayer.ts'
 import { sharedCache } from '../../lib/cache/cache.ts'
 import { cacheTable } from '../../lib/cache/table.ts'
+import { createUpstream } from '../../lib/http.ts'
 import { coinGecko } from '../../lib/markets/coingecko.ts'
 import { defiLlama } from '../../lib/markets/defillama.ts'
 import { liFi } from '../../lib/markets/lifi.ts'
-import { createUpstream } from '../../lib/http.ts'
 import { test as base } from './dynamo.ts'
 
 /** When tests with a clock of their own begin. */

@@ -43,7 +43,7 @@ export const CHAIN_FAILURES: readonly (readonly [Behaviour, ErrorCode])[] = [
 /** A wire that counts: an HTTP server in front of another, which remembers every request's body. */
 export type Wire = {
   readonly url: string
-  /** The bodies of all requests since the last `reset`. */
+  /** The bodies of all requests since the last `reset`; without the check of the chain, which is once for each container. */
   readonly bodies: string[]
   behaviour: Behaviour
   /** What every request waits for before it is passed on. */
@@ -87,7 +87,9 @@ export async function startWire(target: string): Promise<Wire> {
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
-    const body = Buffer.concat(chunks)
+    const whole = Buffer.concat(chunks)
+    const body = Buffer.from(withoutChainCheck(whole.toString()))
+    const isChecked = body.length < whole.length
     wire.bodies.push(body.toString())
     await wire.hold
 
@@ -104,7 +106,8 @@ export async function startWire(target: string): Promise<Wire> {
     if (wire.behaviour === 'rate-limit inside the batch') {
       const calls: { id: number }[] = JSON.parse(body.toString())
       const error = { code: -32005, message: 'daily request count exceeded, request rate limited' }
-      response.end(JSON.stringify(calls.map(({ id }) => ({ jsonrpc: '2.0', id, error }))))
+      const text = JSON.stringify(calls.map(({ id }) => ({ jsonrpc: '2.0', id, error })))
+      response.end(isChecked ? await withChainCheck(text, target) : text)
       return
     }
 
@@ -122,7 +125,10 @@ export async function startWire(target: string): Promise<Wire> {
       response.write(text.slice(0, text.length / 2), () => request.socket.destroy())
       return
     }
-    response.writeHead(answer.status, { 'content-type': type }).end(wire.rewrite?.(text, body.toString()) ?? text)
+    const told = wire.rewrite?.(text, body.toString()) ?? text
+    response
+      .writeHead(answer.status, { 'content-type': type })
+      .end(isChecked ? await withChainCheck(told, target) : told)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 
@@ -158,4 +164,31 @@ function spoil(text: string, behaviour: Behaviour): string {
 /** The JSON-RPC calls inside the recorded requests: one list per HTTP request. */
 export function callsIn({ bodies }: Wire): { method: string; params: unknown[] }[][] {
   return bodies.map((body) => [JSON.parse(body)].flat())
+}
+
+const CHAIN_CHECK = '{"jsonrpc":"2.0","id":0,"method":"eth_chainId","params":[]}'
+
+/** A batch without the check of the chain before it, if there is one: cold and warm containers are counted alike. */
+function withoutChainCheck(body: string): string {
+  return body.startsWith(`[${CHAIN_CHECK},`) ? renumbered(`[${body.slice(CHAIN_CHECK.length + 2)}`, -1) : body
+}
+
+/** The answers to a batch, with the true one to the check before them. */
+async function withChainCheck(text: string, target: string): Promise<string> {
+  if (!text.startsWith('[')) return text
+  const answer = await fetch(target, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: CHAIN_CHECK,
+  })
+  return `[${await answer.text()}${text === '[]' ? '' : ','}${renumbered(text, 1).slice(1)}`
+}
+
+function renumbered(batch: string, by: number): string {
+  try {
+    return JSON.stringify(JSON.parse(batch).map((item: { id: number }) => ({ ...item, id: item.id + by })))
+  } catch {
+    // The wire was told to spoil it.
+    return batch
+  }
 }

@@ -5,12 +5,12 @@ import { startBackends } from '../../../infra/local/backends.ts'
 import { type Providers, startProviders } from '../../../infra/local/providers.ts'
 import { createRelayer } from '../../../infra/local/relayer.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
+import { createUpstream } from '../../../lib/http.ts'
 import { Config } from '../../../lib/lambda/config.ts'
 import { coinGecko } from '../../../lib/markets/coingecko.ts'
 import { CURRENCIES } from '../../../lib/markets/currency.ts'
 import { defiLlama } from '../../../lib/markets/defillama.ts'
 import { liFi } from '../../../lib/markets/lifi.ts'
-import { createUpstream } from '../../../lib/http.ts'
 
 const NOW = Date.UTC(2026, 10, 21, 10, 30, 42, 123)
 const MINUTE = Date.UTC(2026, 10, 21, 10, 30)

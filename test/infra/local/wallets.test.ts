@@ -5,15 +5,15 @@ import { ACCOUNTS, SOLANA_WALLET } from '../../../infra/local/accounts.ts'
 import { type Backends, startBackends } from '../../../infra/local/backends.ts'
 import { callRpc } from '../../../infra/local/rpc.ts'
 import { transact } from '../../../infra/local/transactions.ts'
+import { createRpc } from '../../../lib/chain/nodes.ts'
 import { chainReader } from '../../../lib/chain/reader.ts'
 import { EVM_CHAINS } from '../../../lib/chain/registry.ts'
-import { createRpc } from '../../../lib/chain/rpc.ts'
+import { createUpstream } from '../../../lib/http.ts'
 import { decodeBase58 } from '../../../lib/identity/base58.ts'
 import { readEvmBalances } from '../../../lib/portfolio/evm.ts'
 import { goldRush } from '../../../lib/portfolio/goldrush.ts'
 import { readSolanaBalances } from '../../../lib/portfolio/solana.ts'
 import { solanaNfts } from '../../../lib/portfolio/solana-nfts.ts'
-import { createUpstream } from '../../../lib/http.ts'
 
 const [ALICE, BOB] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address]
 const environment = { fetch, random: Math.random, now: () => performance.now() }

@@ -1,14 +1,22 @@
 import fc from 'fast-check'
 import { type Address, type Hex, numberToHex, pad } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { BlockHeader, blockRequest, parseResult, Receipt, readLogs, receiptRequest } from '../../../lib/chain/logs.ts'
-import type { Rpc, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
+import {
+  BlockHeader,
+  blockRequest,
+  parseResult,
+  Receipt,
+  readLogs,
+  readLogsUntil,
+  receiptRequest,
+} from '../../../lib/chain/logs.ts'
+import type { Rpc, RpcError, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { AppError } from '../../../lib/errors.ts'
 
 const CONTRACT: Address = '0x00000000000000000000000000000000000000A1'
 const TOPIC = pad('0x01')
 const FILTER = { address: CONTRACT, topics: [TOPIC, null, pad('0x02')] }
-const TOO_LARGE: RpcOutcome = { error: { code: -32602 } }
+const TOO_LARGE = { error: { code: -32602 } }
 const BLOCKS = (from: bigint, to: bigint) => to - from + 1n
 
 type Range = { readonly from: bigint; readonly to: bigint }
@@ -28,7 +36,15 @@ function someLog(blockNumber: bigint, logIndex = 0): Record<string, unknown> {
 }
 
 /** A node with one event in each of these blocks; what it was asked, what it answered, and in how many turns. */
-function startNode({ blocks = [], refuses = () => false }: { blocks?: readonly bigint[]; refuses?: Refuses } = {}) {
+function startNode({
+  blocks = [],
+  refuses = () => false,
+  refusal = TOO_LARGE.error,
+}: {
+  blocks?: readonly bigint[]
+  refuses?: Refuses
+  refusal?: RpcError
+} = {}) {
   const asked: { method: string; params: unknown[] }[] = []
   const answered: Range[] = []
   let answeredTurns = 0
@@ -41,7 +57,7 @@ function startNode({ blocks = [], refuses = () => false }: { blocks?: readonly b
       asked.push({ method, params: [...params] })
       const [{ fromBlock, toBlock }] = params as [{ fromBlock: Hex; toBlock: Hex }]
       const range = { from: BigInt(fromBlock), to: BigInt(toBlock) }
-      if (refuses(range)) return TOO_LARGE
+      if (refuses(range)) return { error: refusal }
       answered.push(range)
       return {
         result: blocks.filter((block) => block >= range.from && block <= range.to).map((block) => someLog(block)),
@@ -54,14 +70,14 @@ function startNode({ blocks = [], refuses = () => false }: { blocks?: readonly b
   return { rpc, asked, answered, turns: () => turns }
 }
 
-/** Whether these ranges, in some order, are all blocks from `from` to `to`, each once. */
-function isPartition(ranges: readonly Range[], { from, to }: Range): boolean {
-  const sorted = [...ranges].sort((a, b) => (a.from < b.from ? -1 : 1))
-  return (
-    sorted[0]?.from === from &&
-    sorted.at(-1)?.to === to &&
-    sorted.every((range, i) => range.from <= range.to && (i === 0 || range.from === (sorted[i - 1]?.to ?? 0n) + 1n))
-  )
+/** Whether these ranges together are all blocks from `from` to `to`, and none besides. */
+function covers(ranges: readonly Range[], { from, to }: Range): boolean {
+  let next = from
+  for (const range of [...ranges].sort((a, b) => (a.from < b.from ? -1 : 1))) {
+    if (range.from > next || range.from < from || range.to > to) return false
+    if (range.to >= next) next = range.to + 1n
+  }
+  return next === to + 1n
 }
 
 async function failureOf(call: Promise<unknown>): Promise<AppError> {
@@ -112,7 +128,7 @@ describe('Reading the events of a range of blocks', () => {
         const { rpc, answered } = startNode({ blocks, refuses: ({ from, to }) => BLOCKS(from, to) > limit })
         const logs = await readLogs(rpc, FILTER, range.from, range.to)
         expect(logs.map(({ blockNumber }) => blockNumber)).toEqual(blocks)
-        expect(isPartition(answered, range)).toBe(true)
+        expect(covers(answered, range)).toBe(true)
       }),
     )
   })
@@ -131,12 +147,11 @@ describe('Reading the events of a range of blocks', () => {
         const logs = await readLogs(rpc, FILTER, range.from, range.to).catch(({ code }: AppError) => code)
         if (logs === 'upstream_bad_answer') {
           failed += 1
-          expect(isPartition(answered, range)).toBe(false)
           return
         }
         whole += 1
         expect(logs).toHaveLength(blocks.length)
-        expect(isPartition(answered, range)).toBe(true)
+        expect(covers(answered, range)).toBe(true)
       }),
       { numRuns: 200 },
     )
@@ -157,15 +172,36 @@ describe('Reading the events of a range of blocks', () => {
     },
   )
 
-  test('is a second round trip, of the refused ranges alone, where the larger ranges are refused', async () => {
+  test('goes on from the first refused range with shorter ones, and tries longer ones again', async () => {
     const { rpc, asked, turns } = startNode({
       blocks: [5n, 15_000n, 29_999n],
-      refuses: ({ from, to }) => BLOCKS(from, to) > 1_000n && from >= 10_000n,
+      refuses: ({ from, to }) => BLOCKS(from, to) > 1_000n && from < 20_000n && from >= 10_000n,
     })
     const logs = await readLogs(rpc, FILTER, 0n, 29_999n)
     expect(logs.map(({ blockNumber }) => blockNumber)).toEqual([5n, 15_000n, 29_999n])
+    expect(turns()).toBeLessThan(8)
+    expect(asked.length).toBeLessThan(60)
+  })
+
+  test('takes the range that the node is said to take', async () => {
+    const { rpc, turns } = startNode({
+      refuses: ({ from, to }) => BLOCKS(from, to) > 500n,
+      refusal: { code: -32_614, refusal: 'range', blocks: 500 },
+    })
+    expect(await readLogs(rpc, FILTER, 0n, 3_999n)).toEqual([])
     expect(turns()).toBe(2)
-    expect(asked).toHaveLength(3 + 20)
+  })
+
+  test('stops at the end of a block once there are enough events, and says how far it came', async () => {
+    const blocks = Array.from({ length: 30 }, (_, block) => BigInt(block * 10_000))
+    const { rpc } = startNode({ blocks })
+    const { logs, through } = await readLogsUntil(rpc, FILTER, 0n, 299_999n, (events) => events >= 3)
+    expect(logs.map(({ blockNumber }) => blockNumber)).toEqual(blocks.filter((block) => block <= through))
+    expect(logs.length).toBeGreaterThanOrEqual(3)
+    expect(logs.length).toBeLessThan(30)
+    const rest = await readLogsUntil(rpc, FILTER, through + 1n, 299_999n, () => false)
+    expect([...logs, ...rest.logs].map(({ blockNumber }) => blockNumber)).toEqual(blocks)
+    expect(rest.through).toBe(299_999n)
   })
 
   test('asks nothing of a range without blocks', async () => {

@@ -6,9 +6,10 @@ import { type LocalChain, startChain } from '../../../infra/local/chains.ts'
 import { deployLagoonVault, deployToken } from '../../../infra/local/deploy.ts'
 import { callRpc } from '../../../infra/local/rpc.ts'
 import { transact } from '../../../infra/local/transactions.ts'
+import { createRpc } from '../../../lib/chain/nodes.ts'
 import { type ChainReader, chainReader, type Query, query } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
-import { createRpc, type Rpc, type RpcOutcome, type RpcRequest } from '../../../lib/chain/rpc.ts'
+import type { Rpc, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { view } from '../../../lib/chain/view.ts'
 import { startWire } from '../../support/wire.ts'
 
@@ -284,7 +285,7 @@ describe('a node without state overrides', () => {
     ]
     const reader = chainReader(BASE, recorded.rpc)
     const { outcomes } = await reader.readOne(vaultQuery(world, world.vault), { along })
-    expect(outcomes).toEqual([{ result: '0x2105' }, { error: { code: -32601 } }])
+    expect(outcomes).toMatchObject([{ result: '0x2105' }, { error: { code: -32601 } }])
     expect(recorded.batches.flat().filter(({ method }) => method === 'eth_chainId')).toHaveLength(1)
   })
 

@@ -238,7 +238,7 @@ describe('a node that cannot simulate', () => {
 
   test.for([{ returnData: '0x' }, { returnData: '0x1234' }, { returnData: undefined }])(
     'A claim whose simulation returns $returnData instead of shares has its exact shares all the same',
-    async ({ returnData }, { service }) => {
+    async ({ returnData }, { coldService: service }) => {
       const vault = await openClaimable(service)
       answerSimulations(service.rpc[8453], ({ result }) => ({
         result: (result as { calls: object[] }[]).map(({ calls }) => ({

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createRpc, type RpcRequest } from '../../../lib/chain/rpc.ts'
+import { createRpc } from '../../../lib/chain/nodes.ts'
+import type { RpcRequest } from '../../../lib/chain/rpc.ts'
 import { readSolanaBalances, TOKEN_PROGRAMS } from '../../../lib/portfolio/solana.ts'
 
 const ALICE = 'A11ce11111111111111111111111111111111111111'

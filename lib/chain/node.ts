@@ -1,0 +1,297 @@
+import { isHex, toHex } from 'viem'
+import * as z from 'zod'
+import { AnswerTooLarge, FailedTry, type HttpAnswer, type HttpEnvironment, sendOnce } from '../http.ts'
+import { logger } from '../logger.ts'
+import { meaningOf, NodeError, toldLimit } from './refusal.ts'
+import type { RpcError, RpcOutcome, RpcRequest } from './rpc.ts'
+
+/** What a node made of a call; `unserved` where it cannot serve it now, `isBusy` where that is no fault of the call's. */
+export type NodeOutcome = RpcOutcome | { readonly unserved: RpcError; readonly isBusy: boolean }
+
+/** One URL of a chain, with what was learnt of it. */
+export type Node = {
+  /** Whether it may have an answer to this call: nothing that was learnt says that it refuses it. */
+  takes(request: RpcRequest): boolean
+  /** How many milliseconds it wants to be left alone yet; 0 for none. */
+  pause(): number
+  /** The outcomes of the calls, in order. Throws FailedTry when the node as a whole does not serve. */
+  send(requests: readonly RpcRequest[], signal: AbortSignal): Promise<NodeOutcome[]>
+}
+
+/** What nodes take in one request, until they refuse. */
+const MOST_CALLS = 500
+const MOST_CHARACTERS = 1_000_000
+/** A refused request of more characters than this is refused for them rather than for the number of its calls. */
+const LARGE = 200_000
+/** How many requests a node is sent side by side. */
+const SIDE_BY_SIDE = 8
+/** Ranges of blocks that plans are limited to: the next smaller one is tried when a refusal tells no number. */
+const BLOCK_RANGES = [10_000, 5_000, 2_000, 1_000, 500, 100, 50, 10, 5, 2, 1]
+/** After this long a node is asked for what it refused before: plans and versions change. */
+const REMEMBERED_MS = 600_000
+const LONGEST_PAUSE_MS = 60_000
+/** HTTP statuses that speak of what was asked; the other ones speak of the node. */
+const CALL_REFUSALS = [400, 413, 422]
+
+const Item = z.object({ id: z.number().int(), result: z.unknown().optional(), error: NodeError.optional() })
+const WholeError = z.object({ error: NodeError })
+
+/** What a node takes, as far as its refusals have told. */
+type Limits = {
+  /** Calls in one request; 0 where even one must not stand in a batch. */
+  calls: number
+  characters: number
+  /** Blocks of events in one call; undefined while none was refused. */
+  blocks: number | undefined
+  /** Methods that it does not have, and `overrides`. */
+  readonly unsupported: Set<string>
+  readonly since: number
+}
+
+/** The node at a URL. With a `chainId` that is checked once: a node of another chain never serves. */
+export function createNode(
+  url: string,
+  environment: HttpEnvironment,
+  { chainId }: { readonly chainId?: number | undefined } = {},
+): Node {
+  const { now } = environment
+  let limits = noLimits(now())
+  let pausedUntil = 0
+  let isOfThisChain = chainId === undefined ? true : undefined
+  let checkedAt = 0
+
+  const known = (): Limits => {
+    if (now() - limits.since > REMEMBERED_MS) limits = noLimits(now())
+    return limits
+  }
+
+  /** Undefined until it is known; a node of another chain is looked at again after a while. */
+  const servesThisChain = (): boolean | undefined => {
+    if (isOfThisChain === false && now() - checkedAt > REMEMBERED_MS) isOfThisChain = undefined
+    return isOfThisChain
+  }
+
+  const refusalOf = (request: RpcRequest): RpcError | undefined => {
+    const { unsupported, blocks } = known()
+    if (unsupported.has(featureOf(request))) return { code: -32_601, refusal: 'unsupported' }
+    const width = widthOf(request)
+    if (blocks !== undefined && width !== undefined && width > blocks) {
+      return blocks === 0 ? { code: -32_601, refusal: 'unsupported' } : { code: -32_602, refusal: 'range', blocks }
+    }
+    return undefined
+  }
+
+  async function send(requests: readonly RpcRequest[], signal: AbortSignal): Promise<NodeOutcome[]> {
+    if (servesThisChain() === false)
+      throw new FailedTry('upstream_unavailable', 'a node of another chain', { mayPass: false })
+    const refused = requests.map(refusalOf)
+    const asked = requests.filter((_, index) => refused[index] === undefined)
+    if (asked.length === 0) return refused.map((error) => ({ error: error as RpcError }))
+    const isFirst = isOfThisChain === undefined
+    const sent = await sendCut(isFirst ? [CHAIN_ID, ...asked] : asked, signal)
+    const outcomes = [...sent.outcomes]
+    if (isFirst) checkChain(outcomes.shift())
+    return refused.map((error) => (error ? { error } : (outcomes.shift() as NodeOutcome)))
+  }
+
+  /** As many requests as the node takes the calls in, a few at a time. */
+  async function sendCut(requests: readonly RpcRequest[], signal: AbortSignal): Promise<Sent> {
+    const batches = cut(requests, known())
+    const sent: Sent[] = []
+    for (let start = 0; start < batches.length; start += SIDE_BY_SIDE) {
+      const some = batches.slice(start, start + SIDE_BY_SIDE)
+      sent.push(...(await Promise.all(some.map((batch) => sendBatch(batch, signal)))))
+    }
+    return joined(sent)
+  }
+
+  async function sendBatch(batch: Batch, signal: AbortSignal): Promise<Sent> {
+    const answer = await sendOnce(environment, { url, body: batch.body }, signal).catch(asTooLarge)
+    const { status, body } = answer
+    const items = z.array(Item).safeParse(batch.isPlain ? [body] : body).data
+    if (items && status < 300) return { outcomes: outcomesOf(batch.requests, items), hasRefusedCall: false }
+
+    const error = refusalIn(answer)
+    if (!error) throw outage(answer, status < 300 ? 'upstream_bad_answer' : 'upstream_unavailable')
+    return refusedBatch(batch, error, answer, signal)
+  }
+
+  /** What becomes of a batch that is refused as a whole. */
+  async function refusedBatch(batch: Batch, error: NodeError, answer: HttpAnswer, signal: AbortSignal): Promise<Sent> {
+    const [only, ...others] = batch.requests
+    if (!only) return joined([])
+    const isBatchRefusal = meaningOf(error, undefined) === 'batch'
+    const meaning = meaningOf(error, others.length > 0 ? undefined : only.method)
+    const isAboutTheCall = answer.status < 300 || CALL_REFUSALS.includes(answer.status)
+    if (meaning === 'busy' || meaning === 'unavailable' || (meaning === 'call' && !isAboutTheCall)) {
+      throw outage(answer, 'upstream_unavailable')
+    }
+    if (others.length === 0 && isBatchRefusal && !batch.isPlain) {
+      known().calls = 0
+      return sendCut([only], signal)
+    }
+    if (others.length === 0) return { outcomes: [learn(only, error, answer.status >= 400)], hasRefusedCall: true }
+
+    // Too many calls, too many bytes, or one among them that the node refuses: the parts will tell.
+    const { requests, body } = batch
+    const told = isBatchRefusal ? toldLimit(error.message, requests.length) : undefined
+    if (told !== undefined) {
+      known().calls = Math.min(known().calls, told)
+      return sendCut(requests, signal)
+    }
+    const half = Math.ceil(requests.length / 2)
+    const parts = [requests.slice(0, half), requests.slice(half)]
+    const sent = joined(await Promise.all(parts.map((part) => sendCut(part, signal))))
+    const limits = known()
+    if (body.length > LARGE) limits.characters = Math.min(limits.characters, Math.floor(body.length / 2))
+    else if (isBatchRefusal || !sent.hasRefusedCall) limits.calls = Math.min(limits.calls, half)
+    return sent
+  }
+
+  function outcomesOf(requests: readonly RpcRequest[], items: readonly z.output<typeof Item>[]): NodeOutcome[] {
+    const byId = new Map(items.map((item) => [item.id, item]))
+    return requests.map((request, id) => {
+      const item = byId.get(id)
+      if (!item) throw new FailedTry('upstream_bad_answer', 'a call has no answer')
+      return item.error ? learn(request, item.error, false) : { result: item.result }
+    })
+  }
+
+  /** The outcome of a call that the node answers with this error, which is remembered where it will be the same again. */
+  function learn(request: RpcRequest, { code, message }: NodeError, isHttpRefusal: boolean): NodeOutcome {
+    const meaning = meaningOf({ code, message }, request.method)
+    switch (meaning) {
+      case 'busy':
+      case 'unavailable':
+        return { unserved: { code }, isBusy: meaning === 'busy' }
+      case 'range': {
+        const blocks = learnRange(request, message)
+        return { error: { code, refusal: 'range', ...(blocks !== undefined && { blocks }) } }
+      }
+      case 'results':
+      case 'archive':
+        return { error: { code, refusal: meaning } }
+      case 'unsupported':
+        known().unsupported.add(featureOf(request))
+        return { error: { code, refusal: 'unsupported' } }
+      default:
+        if (!hasOverrides(request) || !(isHttpRefusal || isAboutParameters(code, message))) return { error: { code } }
+        known().unsupported.add(OVERRIDES)
+        return { error: { code, refusal: 'unsupported' } }
+    }
+  }
+
+  /** How many blocks of events the node is thought to give, now that it has refused this call; undefined where it is not told. */
+  function learnRange(request: RpcRequest, message: string): number | undefined {
+    const limits = known()
+    const width = widthOf(request)
+    // Not even one block: it gives no events at all.
+    const smaller = width === undefined ? undefined : (BLOCK_RANGES.find((range) => range < width) ?? 0)
+    const blocks = toldLimit(message, width ?? Number.POSITIVE_INFINITY) ?? smaller
+    if (blocks !== undefined) limits.blocks = Math.min(limits.blocks ?? blocks, blocks)
+    return limits.blocks
+  }
+
+  function checkChain(outcome: NodeOutcome | undefined): void {
+    if (!outcome || !('result' in outcome)) return
+    if (!isHex(outcome.result)) throw new FailedTry('upstream_bad_answer', 'a chain id of another form')
+    isOfThisChain = outcome.result.toLowerCase() === toHex(chainId ?? 0)
+    checkedAt = now()
+    if (isOfThisChain) return
+    logger.error('a node is of another chain', { expected: chainId, found: outcome.result })
+    throw new FailedTry('upstream_unavailable', 'a node of another chain', { mayPass: false })
+  }
+
+  function outage({ status, retryAfterSeconds }: HttpAnswer, code: FailedTry['code']): FailedTry {
+    if (retryAfterSeconds !== undefined) {
+      pausedUntil = now() + Math.min(retryAfterSeconds * 1000, LONGEST_PAUSE_MS)
+    }
+    return new FailedTry(code, `HTTP status ${status}`, { mayPass: retryAfterSeconds === undefined, retryAfterSeconds })
+  }
+
+  return {
+    takes: (request) => servesThisChain() !== false && refusalOf(request) === undefined,
+    pause: () => Math.max(0, pausedUntil - now()),
+    send,
+  }
+}
+
+const CHAIN_ID: RpcRequest = { method: 'eth_chainId', params: [] }
+const OVERRIDES = 'state overrides'
+
+function noLimits(since: number): Limits {
+  return { calls: MOST_CALLS, characters: MOST_CHARACTERS, blocks: undefined, unsupported: new Set(), since }
+}
+
+/** What became of calls, and whether one of them was refused by itself with an HTTP answer of its own. */
+type Sent = { readonly outcomes: readonly NodeOutcome[]; readonly hasRefusedCall: boolean }
+
+function joined(parts: readonly Sent[]): Sent {
+  return {
+    outcomes: parts.flatMap(({ outcomes }) => outcomes),
+    hasRefusedCall: parts.some(({ hasRefusedCall }) => hasRefusedCall),
+  }
+}
+
+type Batch = {
+  readonly requests: readonly RpcRequest[]
+  readonly body: string
+  /** Whether it is one call that stands alone, for nodes that take no batch, not even of one. */
+  readonly isPlain: boolean
+}
+
+/** The calls as JSON, numbered from 0 in each batch: each is written out once, whichever batch it falls into. */
+function cut(requests: readonly RpcRequest[], { calls, characters }: Limits): Batch[] {
+  const batches: { requests: RpcRequest[]; texts: string[]; length: number }[] = []
+  for (const request of requests) {
+    const text = JSON.stringify(request)
+    let batch = batches.at(-1)
+    if (!batch || batch.texts.length >= calls || batch.length + text.length > characters) {
+      batch = { requests: [], texts: [], length: 0 }
+      batches.push(batch)
+    }
+    batch.texts.push(`{"jsonrpc":"2.0","id":${batch.texts.length},${text.slice(1)}`)
+    batch.requests.push(request)
+    batch.length += text.length
+  }
+  const isPlain = calls === 0
+  return batches.map(({ requests, texts }) => ({
+    requests,
+    body: isPlain ? texts.join() : `[${texts.join()}]`,
+    isPlain,
+  }))
+}
+
+/** The error of a request that is refused as a whole; undefined where the node is down, or is none. */
+function refusalIn({ status, body }: HttpAnswer): NodeError | undefined {
+  const error = WholeError.safeParse(Array.isArray(body) && body.length === 1 ? body[0] : body).data?.error
+  return error ?? (CALL_REFUSALS.includes(status) ? { code: status, message: '' } : undefined)
+}
+
+/** An answer that was not read to its end is a call for too much. */
+function asTooLarge(error: unknown): HttpAnswer {
+  if (!(error instanceof AnswerTooLarge)) throw error
+  return { status: 413, body: { error: { code: 413, message: 'response is too large' } }, retryAfterSeconds: undefined }
+}
+
+/** What a node may lack that this call needs: its method, or state overrides. */
+function featureOf(request: RpcRequest): string {
+  return hasOverrides(request) ? OVERRIDES : request.method
+}
+
+function hasOverrides({ method, params }: RpcRequest): boolean {
+  return method === 'eth_call' && params.length > 2
+}
+
+function isAboutParameters(code: number, message: string): boolean {
+  return code === -32_602 || code === -32_600 || /override|too many arguments|invalid argument/i.test(message)
+}
+
+/** How many blocks a call asks events of; undefined for other calls, and where a block has no number. */
+function widthOf({ method, params: [filter] }: RpcRequest): number | undefined {
+  const range = method === 'eth_getLogs' ? Range.safeParse(filter).data : undefined
+  return range && Number(range.toBlock - range.fromBlock) + 1
+}
+
+const BlockNumber = z.custom<`0x${string}`>((value) => isHex(value)).transform(BigInt)
+const Range = z.object({ fromBlock: BlockNumber, toBlock: BlockNumber })

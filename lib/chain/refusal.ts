@@ -1,0 +1,58 @@
+import * as z from 'zod'
+
+/** An error of JSON-RPC, as nodes put it. */
+export const NodeError = z.object({ code: z.number(), message: z.string().default('') })
+export type NodeError = z.output<typeof NodeError>
+
+/**
+ * What a node means by an error, whatever its HTTP status (how nodes put it was read in their sources and documents):
+ *
+ * * `busy`: it is asked too much, or has no healthy backend. `unavailable`: it fails at this call, or is behind.
+ *   Another node may serve both.
+ * * `batch`: the batch has too many calls, or too many bytes.
+ * * `range`: events of so many blocks are too many blocks. `results`: they are too many events.
+ * * `archive`: it does not keep what is that old.
+ * * `unsupported`: it has no such method.
+ * * `call`: this call alone fails, on any node.
+ */
+export type Meaning = 'busy' | 'unavailable' | 'batch' | 'range' | 'results' | 'archive' | 'unsupported' | 'call'
+
+const RATE_LIMITED =
+  /no backend|over capacity|rate.?limit|too many requests|request count exceeded|compute units|requests per|throttl/i
+// Rate limits of several providers, and proxyd's own: no healthy backend, over capacity, a backend's answer that is none.
+const BUSY_CODES = [429, -32_016, -32_029, -32_090, -32_011, -32_012, -32_013]
+const UNAVAILABLE =
+  /unhealthy|header not found|unknown block|beyond current head|not yet synced|service unavailable|temporarily|tenant disabled|timed? ?out/i
+const INTERNAL_ERROR = -32_603
+const METHOD_NOT_FOUND = -32_601
+const LIMIT_EXCEEDED = -32_005
+const BATCH = /\bbatch/i
+const RESULTS =
+  /\bresults\b|response size|response is too (big|large)|query timeout|more than \d+ (logs|events)|logs matched/i
+const RANGE = /\brange|\branges\b|limited to [\d,]+ ?(blocks)?|too many blocks|[\d,]+ blocks?\b|blocks? limit/i
+const ARCHIVE = /archive|pruned|missing trie node|historical (state|data)|not available for block|too old/i
+const UNSUPPORTED =
+  /method .*(not found|not supported|not available|does not exist|not allowed|disabled|not whitelisted)/i
+
+/** What a node means by an error that answers calls of this method (undefined: a whole batch). */
+export function meaningOf({ code, message }: NodeError, method: string | undefined): Meaning {
+  const asksForEvents = method === 'eth_getLogs'
+  if (method === undefined && BATCH.test(message)) return 'batch'
+  if (ARCHIVE.test(message)) return 'archive'
+  if (asksForEvents && RESULTS.test(message)) return 'results'
+  if (BUSY_CODES.includes(code)) return 'busy'
+  if (UNAVAILABLE.test(message)) return 'unavailable'
+  if (asksForEvents && RANGE.test(message)) return 'range'
+  if (RATE_LIMITED.test(message)) return 'busy'
+  // Of events that is their number, or their blocks; of all else how often one asks.
+  if (code === LIMIT_EXCEEDED) return asksForEvents ? 'range' : 'busy'
+  if (code === METHOD_NOT_FOUND || UNSUPPORTED.test(message)) return 'unsupported'
+  if (code === INTERNAL_ERROR) return 'unavailable'
+  return 'call'
+}
+
+/** The limit that a refusal's words tell, below what was asked for: "maximum 10 calls in 1 batch" is 10. */
+export function toldLimit(message: string, askedFor: number): number | undefined {
+  const numbers = message.replaceAll(/0x[0-9a-f]+/gi, '').match(/\d[\d,]*/g) ?? []
+  return numbers.map((digits) => Number(digits.replaceAll(',', ''))).find((number) => number > 1 && number < askedFor)
+}
