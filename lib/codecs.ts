@@ -32,7 +32,7 @@ export const UserAddress = Address.refine((address) => address !== zeroAddress, 
 /** An unsigned 256-bit integer, such as a token amount in its smallest unit: a decimal string on the wire and at rest, a bigint in memory. */
 export const Amount = z.codec(
   z.string().meta({ pattern: '^(0|[1-9][0-9]{0,77})$', description: 'Whole number below 2^256' }),
-  z.bigint().nonnegative().lte(MAX_UINT256),
+  z.bigint().nonnegative().lte(MAX_UINT256, 'must be below 2^256'),
   {
     decode: (text, context) => {
       if (/^(0|[1-9]\d{0,77})$/.test(text)) return BigInt(text)
@@ -71,15 +71,22 @@ export const TransactionHash = z.codec(
   },
 )
 
-/** A whole number from 0 up that arrives as text, as query parameters do. */
-export const SmallNumberText = z.codec(
-  z.string().meta({ pattern: '^(0|[1-9][0-9]{0,14})$' }),
-  z.number().int().min(0),
-  {
-    decode: (text) => (/^(0|[1-9]\d{0,14})$/.test(text) ? Number(text) : Number.NaN),
-    encode: (number) => number.toString(),
-  },
-)
+/** A whole number from `min`, not below 0, to `max` that arrives as text, as query parameters do. */
+export function numberText(min: number, max: number) {
+  return z.codec(
+    z.string().meta({ pattern: '^(0|[1-9][0-9]{0,14})$', description: `${min} to ${max}` }),
+    z.number().int().min(min).max(max),
+    {
+      decode: (text, context) => {
+        const number = Number(text)
+        if (/^(0|[1-9]\d{0,14})$/.test(text) && number >= min && number <= max) return number
+        context.issues.push({ code: 'custom', message: `must be a whole number from ${min} to ${max}`, input: text })
+        return z.NEVER
+      },
+      encode: (number) => number.toString(),
+    },
+  )
+}
 
 /** A moment: an ISO 8601 string in UTC with milliseconds on the wire and at rest, a Date in memory. */
 export const Timestamp = z.codec(z.iso.datetime({ precision: 3 }), z.date(), {

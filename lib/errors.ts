@@ -296,7 +296,7 @@ export const ERRORS = {
   invalid_index: {
     status: 400,
     error: 'Invalid index',
-    message: 'Give which of the deposits of the transaction is meant, counting from 0.',
+    message: 'Give which of the deposits of the transaction is meant: a whole number from 0 to 49.',
   },
 
   // What users have

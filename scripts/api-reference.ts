@@ -24,7 +24,9 @@ Written from the contracts that the functions run on: \`npm run docs\`. The same
   is refused. Answers are checksummed.
 * Token amounts are strings of decimal digits in the token's smallest unit, below 2^256. Times are ISO 8601 in UTC.
 * Unknown body fields are refused, so that a misspelt one cannot change what a deposit does. Unknown query parameters
-  are ignored.
+  are ignored. Optional fields of a body may be null, which is the same as leaving them out.
+* An empty part of a path, such as \`//status\`, gets the error of the parameter that is missing there. So does a required
+  query parameter that is empty.
 * Unknown is not zero: what could not be read is left out and named, never \`"0"\`.
 * Send the transactions of \`approval\` first and wait for their confirmation, then those of \`operations\`, in order.
 * \`estimatedGas\` is what a dry run of all transactions used, plus 15 %. Where \`simulation.status\` is not \`success\` it is

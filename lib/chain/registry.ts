@@ -202,15 +202,35 @@ export function evmChain(id: number): EvmChain | undefined {
   return EVM_CHAINS.find((chain) => chain.id === id)
 }
 
+/** The problem of a number that is no id of a chain of ours; contracts may have an error of its own for it. */
+const UNSUPPORTED = { message: 'must be the id of a supported chain', params: { unsupported: true } }
+/** A number as JSON writes it. */
+const NUMBER_TEXT = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/
+
 /** The id of an EVM chain of the registry. */
 export const ChainId = z
   .number()
   .int()
-  .refine((id) => evmChain(id) !== undefined, 'must be the id of a supported chain')
+  .refine((id) => evmChain(id) !== undefined, UNSUPPORTED)
   .describe(`Chain id: one of ${EVM_CHAINS.map(({ id }) => id).join(', ')}`)
 
 /** A ChainId that arrives as text, as query parameters do. */
 export const ChainIdText = z.codec(z.string().meta({ pattern: '^[1-9][0-9]*$' }), ChainId, {
-  decode: (text) => (/^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN),
+  // 0 is no chain's id.
+  decode: (text) => (/^[1-9]\d{0,14}$/.test(text) ? Number(text) : 0),
+  encode: (id) => id.toString(),
+})
+
+/** The id of the EVM chain that a deposit comes from: any other number is `unsupported`, what is no number is invalid. */
+export const SourceChainId = z.number().refine((id) => evmChain(id) !== undefined, UNSUPPORTED)
+
+/** The id of a chain from which the bridge goes, as text: any other number is `unsupported`, what is no number is invalid. */
+export const BridgedChainIdText = z.codec(z.string().meta({ pattern: NUMBER_TEXT.source }), z.number(), {
+  decode: (text, context) => {
+    const isNumber = NUMBER_TEXT.test(text)
+    if (isNumber && evmChain(Number(text))?.bridge) return Number(text)
+    context.issues.push({ code: 'custom', input: text, ...(isNumber ? UNSUPPORTED : { message: 'must be a number' }) })
+    return z.NEVER
+  },
   encode: (id) => id.toString(),
 })

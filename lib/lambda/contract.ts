@@ -40,8 +40,13 @@ export type EndpointContract = {
   readonly impact: string
 }
 
-/** The error of a request field, or one for when it is missing and one for when it is wrong. */
-type FieldError = ErrorCode | { readonly missing: ErrorCode; readonly invalid: ErrorCode }
+/**
+ * The error of a request field, or different ones for when it is missing and for when its schema reports an
+ * `unsupported` value: one of the right form that is none of ours.
+ */
+type FieldError =
+  | ErrorCode
+  | { readonly invalid: ErrorCode; readonly missing?: ErrorCode; readonly unsupported?: ErrorCode }
 
 /** Where the metrics of all jobs are; their dimensions are `service`, the function's name, and the fields of the run's input. */
 export const METRICS_NAMESPACE = 'Vaultline'

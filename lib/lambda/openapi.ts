@@ -77,7 +77,7 @@ function operation(contract: EndpointContract) {
       ...parameters('path', request.path),
       ...parameters('query', request.query),
     ],
-    ...(request.body && { requestBody: { required: true, content: json(jsonSchema(request.body)) } }),
+    ...(request.body && { requestBody: { required: true, content: json(jsonSchema(request.body, allowNulls)) } }),
     responses: {
       [status]: {
         description: 'Success',
@@ -155,10 +155,23 @@ function parameters(place: 'header' | 'path' | 'query', schema: z.ZodObject | un
   }))
 }
 
-/** The JSON Schema of what is on the wire: codecs are described by their text form. */
-function jsonSchema(schema: z.ZodType) {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+/** The JSON Schema of what is on the wire: codecs are described by their text form. `change` is given each part. */
+function jsonSchema(schema: z.ZodType, change: (part: z.core.JSONSchema.BaseSchema) => void = () => {}) {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+    override: ({ jsonSchema: part }) => change(part),
+  })
   return rest
+}
+
+/** Lets null stand in place of every optional field of an object, as parseRequest takes it in bodies. */
+function allowNulls({ properties = {}, required = [] }: z.core.JSONSchema.BaseSchema): void {
+  for (const [name, field] of Object.entries(properties)) {
+    if (typeof field === 'boolean' || required.includes(name)) continue
+    const { description, ...given } = field
+    properties[name] = { anyOf: [given, { type: 'null' }], ...(description && { description }) }
+  }
 }
 
 function json(schema: unknown) {

@@ -3,54 +3,140 @@ import type * as z from 'zod'
 import { AppError, type ErrorDetail } from '../errors.ts'
 import type { EndpointContract } from './contract.ts'
 
+/** What of an event a request is parsed from. */
+type Received = Partial<
+  Pick<APIGatewayProxyEventV2, 'headers' | 'pathParameters' | 'queryStringParameters' | 'body' | 'isBase64Encoded'>
+>
+
+/** What is wrong with which field: by this a contract chooses the error. */
+type Problem = { readonly field: string; readonly kind: 'missing' | 'invalid' | 'unsupported' }
+
 const MAX_BODY_BYTES = 16 * 1024
 const MISSING = 'is required'
+const WRONG_FORM = 'has a wrong form'
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  object: 'an object',
+}
 
 /**
- * The event's headers, path, query and body as the contract declares them.
+ * The event's headers, path, query and body as the contract declares them. A required parameter that is empty is
+ * missing; an optional field of a body that is null is left out.
  * Throws `payload_too_large`, `invalid_json`, or the error of the first bad field with all problems in its details.
  */
-export function parseRequest(contract: EndpointContract, event: APIGatewayProxyEventV2): Record<string, unknown> {
-  const received = {
-    headers: () => event.headers ?? {},
-    path: () => event.pathParameters ?? {},
-    query: () => event.queryStringParameters ?? {},
-    body: () => readJsonObject(event),
+export function parseRequest(contract: EndpointContract, event: Received): Record<string, unknown> {
+  const { headers, path, query, body } = contract.request
+  const parsed = {
+    ...(headers && { headers: parse(headers, event.headers ?? {}) }),
+    ...(path && { path: parse(path, withoutEmpty(path, event.pathParameters ?? {})) }),
+    ...(query && { query: parse(query, withoutEmpty(query, event.queryStringParameters ?? {})) }),
+    ...(body && { body: parseBody(body, readJsonObject(event)) }),
   }
-  const parts = Object.entries(contract.request) as [keyof typeof received, z.ZodObject][]
-  const parsed = parts.map(([part, schema]) => [part, schema.safeParse(received[part]())] as const)
-
-  const issues = parsed.flatMap(([, { error }]) => error?.issues ?? [])
+  const issues = Object.values(parsed).flatMap(({ error }) => error?.issues ?? [])
   if (issues.length > 0) throw invalidRequest(contract, issues)
-  return Object.fromEntries(parsed.map(([part, { data }]) => [part, data]))
+  return Object.fromEntries(Object.entries(parsed).map(([part, { data }]) => [part, data]))
+}
+
+function parse(schema: z.ZodObject, received: unknown) {
+  return schema.safeParse(received, { error: describe })
+}
+
+/** Path or query without those required parameters that are empty: nothing was given for them. */
+function withoutEmpty({ shape }: z.ZodObject, received: Readonly<Record<string, string | undefined>>) {
+  const required = new Set(Object.keys(shape).filter((name) => !shape[name]?.safeParse(undefined).success))
+  return Object.fromEntries(Object.entries(received).filter(([name, text]) => text !== '' || !required.has(name)))
+}
+
+function parseBody(schema: z.ZodObject, received: object) {
+  const asReceived = parse(schema, received)
+  if (asReceived.success) return asReceived
+  const parsed = parse(schema, withoutNulls(received))
+  // An unknown field is refused also when it is null.
+  const unknown = asReceived.error.issues.filter(isOfUnknownFields)
+  const others = parsed.error?.issues.filter((issue) => !isOfUnknownFields(issue)) ?? []
+  const issues = [...others, ...unknown]
+  return issues.length > 0 ? { data: undefined, error: { issues } } : parsed
+}
+
+function isOfUnknownFields(issue: z.core.$ZodIssue): issue is z.core.$ZodIssueUnrecognizedKeys {
+  return issue.code === 'unrecognized_keys'
+}
+
+function withoutNulls(value: object): object {
+  const fields = Object.entries(value).filter(([, field]) => field !== null)
+  const isObject = (field: unknown): field is object => typeof field === 'object' && !Array.isArray(field)
+  return Object.fromEntries(fields.map(([name, field]) => [name, isObject(field) ? withoutNulls(field) : field]))
 }
 
 function invalidRequest({ invalid }: EndpointContract, issues: readonly z.core.$ZodIssue[]): AppError {
   const details = issues.flatMap(toDetails)
-  const known = issues.filter(({ code }) => code !== 'unrecognized_keys').flatMap(toDetails)
+  const known = issues.filter((issue) => !isOfUnknownFields(issue)).map(toProblem)
   for (const [field, error] of Object.entries(invalid)) {
-    const detail = known.find((candidate) => candidate.field === field || candidate.field.startsWith(`${field}.`))
-    if (!detail) continue
+    const problem = known.find((candidate) => candidate.field === field || candidate.field.startsWith(`${field}.`))
+    if (!problem) continue
     if (typeof error === 'string') return new AppError(error, { details })
-    return new AppError(detail.issue === MISSING ? error.missing : error.invalid, { details })
+    return new AppError(error[problem.kind] ?? error.invalid, { details })
   }
   return new AppError('unknown_field', { details })
 }
 
 function toDetails(issue: z.core.$ZodIssue): ErrorDetail[] {
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
-      field: [...issue.path, key.slice(0, 64)].join('.'),
-      issue: 'is not a field of this request',
-    }))
-  }
-  // A finished issue no longer has its input; its message is where zod says that there was none.
-  const missing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined')
-  return [{ field: issue.path.join('.'), issue: missing ? MISSING : issue.message }]
+  if (!isOfUnknownFields(issue)) return [{ field: issue.path.join('.'), issue: issue.message }]
+  return issue.keys.map((key) => ({
+    field: [...issue.path, key.slice(0, 64)].join('.'),
+    issue: 'is not a field of this request',
+  }))
 }
 
-function readJsonObject(event: APIGatewayProxyEventV2): unknown {
-  const bytes = Buffer.from(event.body ?? '', event.isBase64Encoded ? 'base64' : 'utf8')
+function toProblem(issue: z.core.$ZodIssue): Problem {
+  const isUnsupported = issue.code === 'custom' && issue.params?.['unsupported'] === true
+  return {
+    field: issue.path.join('.'),
+    kind: issue.message === MISSING ? 'missing' : isUnsupported ? 'unsupported' : 'invalid',
+  }
+}
+
+/** What is wrong, where the schema does not say it itself: the parser's own texts speak of its types. */
+function describe(issue: z.core.$ZodRawIssue): string {
+  if (issue.input === undefined) return MISSING
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${TYPES[issue.expected] ?? 'of another type'}`
+    case 'invalid_value':
+      return mustBeOneOf(issue.values)
+    case 'invalid_union':
+      return describeChoice(issue.input, issue)
+    case 'too_small':
+      if (issue.origin === 'string') return `must have at least ${issue.minimum} characters`
+      return `must be ${issue.inclusive ? 'at least' : 'above'} ${issue.minimum}`
+    case 'too_big':
+      if (issue.origin === 'string') return `must have at most ${issue.maximum} characters`
+      return `must be ${issue.inclusive ? 'at most' : 'below'} ${issue.maximum}`
+    case 'invalid_format':
+      return issue.format === 'email' ? 'must be an e-mail address' : WRONG_FORM
+    default:
+      return WRONG_FORM
+  }
+}
+
+/** Of an object that has one of several forms: the field that says which one is missing, or names none of them. */
+function describeChoice(
+  input: unknown,
+  { discriminator, options }: { readonly discriminator?: string | undefined; readonly options?: unknown },
+): string {
+  if (discriminator === undefined || !Array.isArray(options)) return WRONG_FORM
+  const isGiven = typeof input === 'object' && input !== null && Object.hasOwn(input, discriminator)
+  return isGiven ? mustBeOneOf(options) : MISSING
+}
+
+function mustBeOneOf(values: readonly unknown[]): string {
+  return values.length === 1 ? `must be ${values[0]}` : `must be one of ${values.join(', ')}`
+}
+
+function readJsonObject({ body, isBase64Encoded }: Received): object {
+  const bytes = Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8')
   if (bytes.length > MAX_BODY_BYTES) throw new AppError('payload_too_large')
   if (bytes.length === 0) return {}
   const json = parseJson(bytes)

@@ -1,14 +1,18 @@
 import { existsSync, globSync } from 'node:fs'
 import { build } from 'esbuild'
 import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
 import { endpoints, jobs } from '../../functions/contracts.ts'
-import { ERRORS } from '../../lib/errors.ts'
+import { type AppError, ERRORS } from '../../lib/errors.ts'
 import type { EndpointContract, JobContract } from '../../lib/lambda/contract.ts'
 import { errorsOf } from '../../lib/lambda/openapi.ts'
+import { parseRequest } from '../../lib/lambda/request.ts'
 import { PROMISED } from '../support/errors.ts'
 
 const ENDPOINTS = Object.entries<EndpointContract>(endpoints)
 const CONTRACTS = Object.entries<EndpointContract | JobContract>({ ...endpoints, ...jobs })
+/** As a schema's values are on the wire. */
+const AS_SENT = { io: 'input', unrepresentable: 'any' } as const
 const FILES = globSync('functions/**/contract.ts')
 
 test('Every contract in functions/ is listed, under the name of its folder, and nothing else is', async () => {
@@ -81,6 +85,65 @@ describe('A contract of an endpoint', () => {
     },
   )
 })
+
+/** Words with which the parser says what it expects, and which are no business of a caller's. */
+const WORDS_OF_THE_PARSER = /invalid|expected|received|unrecognized|too (small|big)|nan|undefined|option|union|pattern/i
+
+/** Values of a JSON Schema's form of which hardly a part is right: every choice of a union, with each leaf as `leaf`. */
+function wrongValues(schema: z.core.JSONSchema._JSONSchema, leaf: unknown): unknown[] {
+  if (typeof schema === 'boolean') return [leaf]
+  const choices = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]
+  if (choices.length > 0) return choices.flatMap((choice) => wrongValues(choice, leaf))
+  if (schema.const !== undefined) return [schema.const]
+  if (!schema.properties) return [leaf]
+  const properties = Object.entries(schema.properties).map(
+    ([name, property]) => [name, wrongValues(property, leaf)] as const,
+  )
+  const most = Math.max(...properties.map(([, values]) => values.length))
+  const objects = Array.from({ length: most }, (_, i) =>
+    Object.fromEntries(properties.map(([name, values]) => [name, values[i % values.length]])),
+  )
+  return [...objects, {}, { surelyUnknown: leaf }, leaf]
+}
+
+describe('A request', () => {
+  const leaves = [undefined, null, '', 'x', 'x'.repeat(2000), '-1', '1e400', 0, -1, 1.5, 2 ** 60, true, [], {}]
+
+  test.for(ENDPOINTS.filter(([, { invalid }]) => Object.keys(invalid).length > 0))(
+    'that is wrong in whatever way is told so in words of ours: %s',
+    ([, contract]) => {
+      const { headers, path, query, body } = contract.request
+      const issues = new Set<string>()
+      const tell = (event: Parameters<typeof parseRequest>[1]) => {
+        try {
+          parseRequest(contract, event)
+        } catch (error) {
+          const { details = [] } = error as AppError
+          for (const { issue } of details) issues.add(issue)
+        }
+      }
+      const wrong = (schema: z.ZodType | undefined) =>
+        schema ? leaves.flatMap((leaf) => wrongValues(z.toJSONSchema(schema, AS_SENT), leaf)) : []
+      const texts = (part: z.ZodType | undefined) => wrong(part).filter(isTexts)
+      for (const sent of texts(headers)) tell({ headers: sent })
+      for (const sent of texts(path)) tell({ pathParameters: sent })
+      for (const sent of texts(query)) tell({ queryStringParameters: sent })
+      for (const sent of wrong(body)) {
+        if (typeof sent === 'object' && sent !== null) tell({ body: JSON.stringify(sent) })
+      }
+      expect(issues.size).toBeGreaterThan(0)
+      for (const issue of issues) {
+        expect(issue).toMatch(/^(is|must|has) [^\n]{3,150}$/)
+        expect(issue).not.toMatch(WORDS_OF_THE_PARSER)
+      }
+    },
+  )
+})
+
+/** What headers, a path or a query can hold. */
+function isTexts(value: unknown): value is Record<string, string> {
+  return typeof value === 'object' && value !== null && Object.values(value).every((text) => typeof text === 'string')
+}
 
 describe('The routes', () => {
   const routes = ENDPOINTS.flatMap(([, { method, path, aliases = [] }]) =>

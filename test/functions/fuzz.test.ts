@@ -141,7 +141,7 @@ describe('A thousand random requests never break', () => {
   })
 
   test.for([
-    ['vaults/deposit', { amount: '1000' }, ['success', 'missing_or_invalid_amount', 'missing_or_invalid_src_token']],
+    ['vaults/deposit', { amount: '1000' }, ['success', 'missing_or_invalid_amount', 'missing_or_invalid_src_chain_id']],
     ['vaults/claim', {}, ['no_claimable_deposit', 'claim_not_applicable']],
   ] as const)('%s', { timeout: 60_000 }, async ([name, extra, expected], { service, vaults, fuzz }) => {
     const contract = endpoints[name]

@@ -171,9 +171,22 @@ describe('The document', () => {
       { ...right, amount: '01' },
       { ...right, amount: 1 },
       { ...right, vaultAddress: 'x' },
+      { ...right, amount: null },
     ]) {
       expect(problemsOf(deposit, wrong)).toBeDefined()
     }
+  })
+
+  test('says that the optional fields of a body may be null, at any depth', ({ operationOf }) => {
+    const bodyOf = (name: string) => operationOf(name).requestBody?.content['application/json'].schema as JsonSchema
+    const deposit = { vaultAddress: NOBODYS_VAULT, amount: '1', userAddress: USER.address }
+    const nulls = { srcChainId: null, srcToken: null, chainId: null }
+    expect(problemsOf(bodyOf('vaults/deposit'), { ...deposit, ...nulls })).toBeUndefined()
+    const password = { credentialKind: 'Password', credentialInfo: { password: 'x'.repeat(8) }, credentialName: null }
+    const signedChallenge = { firstFactorCredential: password, secondFactorCredential: null }
+    expect(problemsOf(bodyOf('auth/register'), { signedChallenge, recoveryCredential: null })).toBeUndefined()
+    const nothing = { ...password, credentialInfo: null }
+    expect(problemsOf(bodyOf('auth/register'), { firstFactorCredential: nothing })).toBeDefined()
   })
 
   test('names the header of the key', ({ document }) => {

@@ -4,11 +4,12 @@ import type { EndpointContract } from '../../../lib/lambda/contract.ts'
 export const contract = {
   method: 'ANY',
   path: '$default',
-  summary: 'Answers what no other route takes: 404, or 405 where the path exists with another method.',
+  summary:
+    'Answers what no other route takes: 404, 405 where the path exists with another method, or 400 where a part is empty.',
   tag: 'System',
   caller: 'anyone',
   env: z.object({}),
-  request: {},
+  request: { query: z.object({}).catchall(z.string()) },
   invalid: {},
   response: z.never(),
   errors: ['not_found', 'method_not_allowed'],

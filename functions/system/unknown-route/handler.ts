@@ -1,27 +1,41 @@
 import { AppError } from '../../../lib/errors.ts'
 import type { EndpointContract, Request } from '../../../lib/lambda/contract.ts'
 import { endpoint } from '../../../lib/lambda/endpoint.ts'
+import { parseRequest } from '../../../lib/lambda/request.ts'
 import { endpoints } from '../../contracts.ts'
 import { contract } from './contract.ts'
 
 const ROUTES = Object.values<EndpointContract>(endpoints)
   .filter(({ path }) => path !== '$default')
-  .flatMap(({ method, path, aliases = [] }) => [path, ...aliases].map((template) => ({ method, path: template })))
+  .flatMap((promised) => [promised.path, ...(promised.aliases ?? [])].map((path) => ({ promised, path })))
 
-async function refuse({ http }: Request<typeof contract>): Promise<never> {
-  const allow = ROUTES.filter(({ path }) => matches(path, http.path)).map(({ method }) => method)
-  if (allow.length === 0) throw new AppError('not_found')
-  throw new AppError('method_not_allowed', { headers: { allow: allow.join(', ') } })
+async function refuse({ http, query }: Request<typeof contract>): Promise<never> {
+  const routes = ROUTES.filter(({ path }) => fits(path, http.path))
+  if (routes.length === 0) throw new AppError('not_found')
+  const route = routes.find(({ promised }) => promised.method === http.method)
+  if (!route) {
+    const allow = routes.map(({ promised }) => promised.method)
+    throw new AppError('method_not_allowed', { headers: { allow: allow.join(', ') } })
+  }
+  // The gateway knows no such route because a part of the path is empty: the parameter for which it stands is missing.
+  const pathParameters = parametersOf(route.path, http.path)
+  parseRequest(route.promised, { pathParameters, queryStringParameters: query })
+  throw new AppError('not_found')
 }
 
-/** Whether a request's path fits a route's template, as API Gateway fits them. */
-function matches(template: string, path: string): boolean {
+/** Whether a path fits a route's template; any of its parameters may be empty. */
+function fits(template: string, path: string): boolean {
   const places = template.split('/')
   const parts = path.split('/')
-  return (
-    places.length === parts.length &&
-    places.every((place, i) => (place.startsWith('{') ? parts[i] !== '' : place === parts[i]))
-  )
+  return places.length === parts.length && places.every((place, i) => place.startsWith('{') || place === parts[i])
+}
+
+function parametersOf(template: string, path: string): Record<string, string> {
+  const parts = path.split('/')
+  const parameters = template
+    .split('/')
+    .flatMap((place, i) => (place.startsWith('{') ? [[place.slice(1, -1), parts[i] ?? ''] as const] : []))
+  return Object.fromEntries(parameters)
 }
 
 export const handler = endpoint(contract, () => refuse)

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ChainIdText } from '../../../lib/chain/registry.ts'
-import { Address, SmallNumberText, UserAddress } from '../../../lib/codecs.ts'
+import { Address, numberText, UserAddress } from '../../../lib/codecs.ts'
 import { ChainErrors, DepositView } from '../../../lib/deposits/views.ts'
 import type { EndpointContract } from '../../../lib/lambda/contract.ts'
 import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/lambda/env.ts'
@@ -15,9 +15,7 @@ export const contract = {
   request: {
     path: z.object({ userAddress: UserAddress }),
     query: z.object({
-      limit: SmallNumberText.refine((limit) => limit >= 1 && limit <= 100, 'must be from 1 to 100')
-        .default(50)
-        .describe('1 to 100'),
+      limit: numberText(1, 100).default(50).describe('1 to 100'),
       cursor: z.string().max(400).optional().describe('nextCursor of the page before'),
       vaultAddress: Address.optional(),
       chainId: ChainIdText.optional(),

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { TransferStatus } from '../../../lib/bridge/transfer.ts'
-import { SmallNumberText, TransactionHash } from '../../../lib/codecs.ts'
+import { BridgedChainIdText } from '../../../lib/chain/registry.ts'
+import { numberText, TransactionHash } from '../../../lib/codecs.ts'
 import type { EndpointContract } from '../../../lib/lambda/contract.ts'
 import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/lambda/env.ts'
 
@@ -16,17 +17,23 @@ export const contract = {
   request: {
     path: z.object({ txHash: TransactionHash.describe('Source chain transaction hash') }),
     query: z.object({
-      srcChainId: SmallNumberText.describe('The chain of that transaction'),
-      index: SmallNumberText.default(0).describe('Which of several deposits in the transaction, counting from 0'),
+      srcChainId: BridgedChainIdText.describe('The chain of that transaction'),
+      index: numberText(0, 49)
+        .default(0)
+        .describe('Which of several deposits in the transaction, counting from 0; at most 49'),
     }),
   },
   invalid: {
     txHash: { missing: 'missing_tx_hash', invalid: 'invalid_tx_hash' },
-    srcChainId: { missing: 'missing_src_chain_id', invalid: 'invalid_src_chain_id' },
+    srcChainId: {
+      missing: 'missing_src_chain_id',
+      invalid: 'invalid_src_chain_id',
+      unsupported: 'unsupported_src_chain_id',
+    },
     index: 'invalid_index',
   },
   response: TransferStatus.extend({ protocol: z.string().nullable().describe('Target protocol, if known') }),
-  errors: ['unsupported_src_chain_id', 'upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],
+  errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],
   cacheControl: 'no-store',
   impact: 'Users cannot see where their deposits from other chains stand.',
 } as const satisfies EndpointContract

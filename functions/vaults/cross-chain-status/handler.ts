@@ -2,8 +2,6 @@ import { dynamo } from '../../../lib/aws/dynamo.ts'
 import { readTransfer } from '../../../lib/bridge/status.ts'
 import { type TransfersTable, transfersTable } from '../../../lib/bridge/table.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
-import { evmChain } from '../../../lib/chain/registry.ts'
-import { AppError } from '../../../lib/errors.ts'
 import { apiKey } from '../../../lib/lambda/api-key.ts'
 import { readConfig, readersOf } from '../../../lib/lambda/config.ts'
 import type { Reply, Request } from '../../../lib/lambda/contract.ts'
@@ -15,8 +13,6 @@ type Dependencies = { readerOf: (chainId: number) => ChainReader; transfers: Tra
 const crossChainStatus =
   (dependencies: Dependencies) =>
   async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    if (!evmChain(query.srcChainId)?.bridge) throw new AppError('unsupported_src_chain_id')
-
     const key = { sourceChainId: query.srcChainId, transactionHash: path.txHash, index: query.index }
     const { status, target } = await readTransfer(dependencies, key)
     const vault = client.vaults.find(

@@ -37,6 +37,7 @@ export const contract = {
     vault: z
       .object({ depositEpochId: z.number().int().nullable(), isTotalAssetsValid: z.boolean().nullable() })
       .describe('null where the vault runs a version that does not tell'),
+    nextPollAfterMs: z.number().int().nullable().describe('When to ask again; null when no settlement is awaited'),
   }),
   errors: [
     'ambiguous_vault_address',

@@ -8,6 +8,9 @@ import { readDepositStatus, STATUS_DESCRIPTIONS } from '../../../lib/vaults/stat
 import { findVault } from '../../../lib/vaults/vault.ts'
 import { contract } from './contract.ts'
 
+/** Curators settle every few hours or days: often enough to see it soon, seldom enough to cost little. */
+const SETTLEMENT_POLL_MS = 30_000
+
 const depositStatus =
   ({ readerOf }: { readerOf: (chainId: number) => ChainReader }) =>
   async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
@@ -24,6 +27,7 @@ const depositStatus =
       statusDescription: STATUS_DESCRIPTIONS[status],
       amounts: { pendingDeposit, claimableShares, currentShares },
       vault: { depositEpochId, isTotalAssetsValid },
+      nextPollAfterMs: pendingDeposit > 0n ? SETTLEMENT_POLL_MS : null,
     }
   }
 

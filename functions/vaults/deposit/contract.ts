@@ -1,10 +1,17 @@
 import * as z from 'zod'
-import { ChainId } from '../../../lib/chain/registry.ts'
+import { ChainId, SourceChainId } from '../../../lib/chain/registry.ts'
 import { SimulationResult } from '../../../lib/chain/simulation-result.ts'
 import { Transaction } from '../../../lib/chain/transaction.ts'
 import { Address, Amount, PositiveAmount, Timestamp, UserAddress } from '../../../lib/codecs.ts'
 import type { EndpointContract } from '../../../lib/lambda/contract.ts'
 import { ChainsEnv, ClientsEnv } from '../../../lib/lambda/env.ts'
+
+/** The problem of a field that is missing beside another one; it is told together with those of other fields. */
+const required = (field: 'srcChainId' | 'srcToken') => ({
+  path: [field],
+  message: 'is required',
+  when: ({ issues }: z.core.ParsePayload) => !issues.some(({ path }) => path?.[0] === field),
+})
 
 export const contract = {
   method: 'POST',
@@ -14,20 +21,23 @@ export const contract = {
   caller: 'client',
   env: z.object({ ...ClientsEnv.shape, ...ChainsEnv.shape }),
   request: {
-    body: z.strictObject({
-      vaultAddress: Address.describe('Vault contract'),
-      amount: PositiveAmount.describe("Above zero, in the deposit token's smallest unit"),
-      userAddress: UserAddress.describe('Depositor wallet'),
-      srcChainId: z.number().int().positive().optional().describe('Only for deposits from another chain'),
-      srcToken: Address.optional().describe('Required with srcChainId'),
-      chainId: ChainId.optional().describe('Needed only where two chains have a vault with this address'),
-    }),
+    body: z
+      .strictObject({
+        vaultAddress: Address.describe('Vault contract'),
+        amount: PositiveAmount.describe("Above zero, in the deposit token's smallest unit"),
+        userAddress: UserAddress.describe('Depositor wallet'),
+        srcChainId: SourceChainId.optional().describe('Only for deposits from another chain'),
+        srcToken: Address.optional().describe('Required with srcChainId'),
+        chainId: ChainId.optional().describe('Needed only where two chains have a vault with this address'),
+      })
+      .refine(({ srcChainId, srcToken }) => srcToken === undefined || srcChainId !== undefined, required('srcChainId'))
+      .refine(({ srcChainId, srcToken }) => srcChainId === undefined || srcToken !== undefined, required('srcToken')),
   },
   invalid: {
     vaultAddress: 'missing_or_invalid_vault_address',
     amount: 'missing_or_invalid_amount',
     userAddress: 'missing_or_invalid_user_address',
-    srcChainId: 'missing_or_invalid_src_chain_id',
+    srcChainId: { invalid: 'missing_or_invalid_src_chain_id', unsupported: 'unsupported_source_chain' },
     srcToken: 'missing_or_invalid_src_token',
     chainId: 'missing_or_invalid_chain_id',
   },

@@ -1,7 +1,6 @@
 import { prepareCrossChainDeposit } from '../../../lib/bridge/deposit.ts'
 import type { BridgeApi } from '../../../lib/bridge/quote.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
-import { evmChain } from '../../../lib/chain/registry.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { apiKey } from '../../../lib/lambda/api-key.ts'
 import { readConfig, readersOf } from '../../../lib/lambda/config.ts'
@@ -36,15 +35,7 @@ const deposit =
 
 /** Where the deposit is paid, undefined for the vault's own chain. */
 function sourceOf({ srcChainId: chainId, srcToken: token }: Body) {
-  if (chainId === undefined && token === undefined) return undefined
-  if (chainId === undefined) throw missing('missing_or_invalid_src_chain_id', 'srcChainId')
-  if (token === undefined) throw missing('missing_or_invalid_src_token', 'srcToken')
-  if (!evmChain(chainId)) throw new AppError('unsupported_source_chain')
-  return { chainId, token }
-}
-
-function missing(code: 'missing_or_invalid_src_chain_id' | 'missing_or_invalid_src_token', field: string): AppError {
-  return new AppError(code, { details: [{ field, issue: 'is required' }] })
+  return chainId === undefined || token === undefined ? undefined : { chainId, token }
 }
 
 export const handler = endpoint(

@@ -86,7 +86,7 @@ describe('the life of a deposit', () => {
       const vault = await openSeasonedVault(service, { generation, entryRate, asset })
       const amount = vault.units('1234.567891')
       const balance = await vault.balanceOf(ALICE.address)
-      expect(await statusOf(vault)).toMatchObject({ status: 'no_active_deposit' })
+      expect(await statusOf(vault)).toMatchObject({ status: 'no_active_deposit', nextPollAfterMs: null })
 
       const deposit = await depositAndSend(vault, amount)
       expect(deposit.body).toMatchObject({
@@ -106,6 +106,7 @@ describe('the life of a deposit', () => {
         statusDescription: 'Deposit request submitted, awaiting curator settlement.',
         amounts: { pendingDeposit: `${amount}`, claimableShares: '0', currentShares: '0' },
         vault: { depositEpochId: 3, isTotalAssetsValid: false },
+        nextPollAfterMs: 30_000,
       })
 
       const { totalSupply, virtualShares } = await rateOf(vault)
@@ -115,6 +116,8 @@ describe('the life of a deposit', () => {
         status: 'claimable',
         amounts: { pendingDeposit: '0', claimableShares: `${shares}`, currentShares: '0' },
         vault: { depositEpochId: 5 },
+        // Only the user can change this: it waits for a claim.
+        nextPollAfterMs: null,
       })
 
       const claim = await claimAndSend(vault)
@@ -131,6 +134,7 @@ describe('the life of a deposit', () => {
       expect(await statusOf(vault)).toMatchObject({
         status: 'deposited',
         amounts: { pendingDeposit: '0', claimableShares: '0', currentShares: `${shares}` },
+        nextPollAfterMs: null,
       })
     },
   )

@@ -115,9 +115,8 @@ describe('Who calls is asked before what they ask for', () => {
   })
 })
 
-// Values that are no address, as JSON texts.
+// Values that are no address, as JSON texts; null is none either where an address is required.
 const NO_ADDRESSES: readonly string[] = [
-  'null',
   'true',
   '5',
   '{}',
@@ -179,22 +178,24 @@ const NO_AMOUNTS: readonly string[] = [
   `"${'9'.repeat(5000)}"`,
 ]
 
-const NO_CHAIN_IDS: readonly string[] = ['null', '"8453"', '0', '-1', '1.5', '1e400', '[8453]', '{}', 'true', '""']
+const NO_NUMBERS: readonly string[] = ['"8453"', '1e400', '[8453]', '{}', 'true', '""']
+const NO_CHAIN_IDS: readonly string[] = [...NO_NUMBERS, '0', '-1', '1.5', '5', '99999']
+const NEITHER = ['0', '-1', '1.5', '2', '43114', '31337', String(Number.MAX_SAFE_INTEGER), '1e300']
 
 /** For each field of each body, in the order of the interface: its error and what is refused as such. */
 const FIELDS: Record<string, readonly [field: string, code: ErrorCode, refused: readonly string[]][]> = {
   [DEPOSIT]: [
-    ['vaultAddress', 'missing_or_invalid_vault_address', NO_ADDRESSES],
+    ['vaultAddress', 'missing_or_invalid_vault_address', ['null', ...NO_ADDRESSES]],
     ['amount', 'missing_or_invalid_amount', NO_AMOUNTS],
-    ['userAddress', 'missing_or_invalid_user_address', [...NO_ADDRESSES, `"${ZERO_ADDRESS}"`]],
-    ['srcChainId', 'missing_or_invalid_src_chain_id', NO_CHAIN_IDS],
+    ['userAddress', 'missing_or_invalid_user_address', ['null', ...NO_ADDRESSES, `"${ZERO_ADDRESS}"`]],
+    ['srcChainId', 'missing_or_invalid_src_chain_id', NO_NUMBERS],
     ['srcToken', 'missing_or_invalid_src_token', NO_ADDRESSES],
-    ['chainId', 'missing_or_invalid_chain_id', [...NO_CHAIN_IDS, '5', '99999']],
+    ['chainId', 'missing_or_invalid_chain_id', NO_CHAIN_IDS],
   ],
   [CLAIM]: [
-    ['vaultAddress', 'missing_or_invalid_vault_address', NO_ADDRESSES],
-    ['userAddress', 'missing_or_invalid_user_address', [...NO_ADDRESSES, `"${ZERO_ADDRESS}"`]],
-    ['chainId', 'missing_or_invalid_chain_id', [...NO_CHAIN_IDS, '5', '99999']],
+    ['vaultAddress', 'missing_or_invalid_vault_address', ['null', ...NO_ADDRESSES]],
+    ['userAddress', 'missing_or_invalid_user_address', ['null', ...NO_ADDRESSES, `"${ZERO_ADDRESS}"`]],
+    ['chainId', 'missing_or_invalid_chain_id', NO_CHAIN_IDS],
   ],
 }
 const REFUSED = Object.entries(FIELDS).flatMap(([path, fields]) =>
@@ -220,8 +221,9 @@ function bodyText(path: string, vault: Address, replaced: readonly (readonly [fi
 
 describe('A body', () => {
   test.for(REFUSED)('to %s whose %s is %s is refused', async ([path, field, json, code], { service, asyncVault }) => {
-    const srcChainId = field === 'srcToken' ? ([['srcChainId', '8453']] as const) : []
-    const text = bodyText(path, asyncVault, [...srcChainId, [field, json]])
+    const others: [string, string][] = field === 'srcToken' ? [['srcChainId', '8453']] : []
+    if (field === 'srcChainId') others.push(['srcToken', JSON.stringify(asyncVault)])
+    const text = bodyText(path, asyncVault, [...others, [field, json]])
     expectError(await service.call('POST', path, { body: text }), code, [field])
   })
 
@@ -240,7 +242,8 @@ describe('A body', () => {
     'to %s with two bad fields gets the error of the first and both in its details: $1.0 before $2.0',
     async ([path, [first, code], [second]], { service, asyncVault }) => {
       // The later field stands first: the order of the interface decides, not that of the body.
-      const right: Record<string, unknown> = { ...JSON.parse(bodyText(path, asyncVault, [])), srcChainId: undefined }
+      const source = path === DEPOSIT && { srcChainId: 8453, srcToken: asyncVault }
+      const right: Record<string, unknown> = { ...JSON.parse(bodyText(path, asyncVault, [])), ...source }
       const { [first]: _, [second]: __, ...rest } = right
       const reply = await service.call('POST', path, { body: { [second]: false, ...rest, [first]: false } })
       expectError(reply, code, [first, second])
@@ -256,6 +259,20 @@ describe('A body', () => {
       }
     },
   )
+
+  test('whose optional fields are null is as one without them', async ({ service, asyncVault }) => {
+    const without = await service.call('POST', DEPOSIT, { body: body(asyncVault) })
+    const nulls = body(asyncVault, { srcChainId: null, srcToken: null, chainId: null })
+    const reply = await service.call('POST', DEPOSIT, { body: nulls })
+    expect(reply).toMatchObject({ status: 200, body: without.body })
+    const claim = { vaultAddress: asyncVault, userAddress: USER, chainId: null }
+    expectError(await service.call('POST', CLAIM, { body: claim }), 'no_claimable_deposit')
+  })
+
+  test('with an unknown field that is null is refused by its name', async ({ service, asyncVault }) => {
+    const misspelt = body(asyncVault, { srcChainId: null, srcChainID: null })
+    expectError(await service.call('POST', DEPOSIT, { body: misspelt }), 'unknown_field', ['srcChainID'])
+  })
 
   test.for([
     ['srcChainID'],
@@ -398,10 +415,18 @@ describe('The source of a deposit', () => {
     asyncVault,
     usdc,
   }) => {
-    for (const srcChainId of [2, 43114, 31337, Number.MAX_SAFE_INTEGER]) {
-      const reply = await service.call('POST', DEPOSIT, { body: body(asyncVault, { srcChainId, srcToken: usdc }) })
-      expectError(reply, 'unsupported_source_chain')
+    for (const srcChainId of NEITHER) {
+      const text = bodyText(DEPOSIT, asyncVault, [
+        ['srcChainId', srcChainId],
+        ['srcToken', JSON.stringify(usdc)],
+      ])
+      expectError(await service.call('POST', DEPOSIT, { body: text }), 'unsupported_source_chain', ['srcChainId'])
     }
+  })
+
+  test('that is half named has its other problems in the details', async ({ service, asyncVault }) => {
+    const reply = await service.call('POST', DEPOSIT, { body: body(asyncVault, { amount: '0', srcChainId: 2 }) })
+    expectError(reply, 'missing_or_invalid_amount', ['amount', 'srcChainId', 'srcToken'])
   })
 
   test('that is another token is refused as `Unsupported source token`', async ({ service, chain, asyncVault }) => {
@@ -484,9 +509,7 @@ describe('A deposit status', () => {
     'of the vault %j is refused',
     async ([text], { service }) => {
       const reply = await service.call('GET', statusPath(encodeURIComponent(text)))
-      // Without the vault address it is another path.
-      if (text === '') expectError(reply, 'not_found')
-      else expectError(reply, 'missing_or_invalid_vault_address', ['vaultAddress'])
+      expectError(reply, 'missing_or_invalid_vault_address', ['vaultAddress'])
     },
   )
 
@@ -542,6 +565,8 @@ describe('A cross-chain status', () => {
     expectError(reply, 'missing_tx_hash', ['txHash'])
     const nothing = await service.call('GET', CROSS_CHAIN_WITHOUT_HASH)
     expectError(nothing, 'missing_tx_hash', ['txHash', 'srcChainId'])
+    const empty = await service.call('GET', `${crossChainPath('')}?srcChainId=x`)
+    expectError(empty, 'missing_tx_hash', ['txHash', 'srcChainId'])
   })
 
   test.for(
@@ -564,41 +589,29 @@ describe('A cross-chain status', () => {
   })
 
   test('without its source chain is refused as `Missing required query parameter: srcChainId`', async ({ service }) => {
-    for (const query of ['', '?', '?srcChainID=8453', '?chainId=8453']) {
+    for (const query of ['', '?', '?srcChainID=8453', '?chainId=8453', '?srcChainId=', '?srcChainId']) {
       expectError(await service.call('GET', crossChainPath(HASH) + query), 'missing_src_chain_id', ['srcChainId'])
     }
   })
 
   test.for(
-    [
-      '',
-      'x',
-      '-1',
-      '+8453',
-      '08453',
-      '1.5',
-      '8453.0',
-      '0x2105',
-      '1e3',
-      ' 8453',
-      '8453,8453',
-      '9'.repeat(400),
-      '\u0668',
-    ].map((text) => [text]),
+    ['x', '+8453', '08453', '0x2105', '.5', '1.', 'NaN', 'Infinity', ' 8453', '8453,8453', '\u0668'].map((text) => [
+      text,
+    ]),
   )('from the chain %j is refused as `Invalid srcChainId`', async ([text], { service }) => {
     const query = `?srcChainId=${encodeURIComponent(text as string)}`
     expectError(await service.call('GET', crossChainPath(HASH) + query), 'invalid_src_chain_id', ['srcChainId'])
   })
 
-  test.for([[0], [2], [100], [43114], [999_999_999_999_999]])(
-    'from chain %i, from where nothing can come, is refused as `Unsupported srcChainId`',
+  test.for([...NEITHER, '100', '1e3', '99999999999999999999', '9'.repeat(400)].map((text) => [text]))(
+    'from chain %s, from where nothing can come, is refused as `Unsupported srcChainId`',
     async ([chainId], { service }) => {
       const reply = await service.call('GET', `${crossChainPath(HASH)}?srcChainId=${chainId}`)
-      expectError(reply, 'unsupported_src_chain_id')
+      expectError(reply, 'unsupported_src_chain_id', ['srcChainId'])
     },
   )
 
-  test.for([[''], ['x'], ['-1'], ['1.5'], ['01']])(
+  test.for([[''], ['x'], ['-1'], ['1.5'], ['01'], ['50'], ['999999']])(
     'of the deposit with index %j is refused',
     async ([index], { service }) => {
       const reply = await service.call('GET', `${crossChainPath(HASH)}?srcChainId=8453&index=${index}`)
@@ -611,6 +624,8 @@ describe('A cross-chain status', () => {
     expectError(all, 'invalid_tx_hash', ['txHash', 'srcChainId', 'index'])
     const query = await service.call('GET', `${crossChainPath(HASH)}?index=z`)
     expectError(query, 'missing_src_chain_id', ['srcChainId', 'index'])
+    const unsupported = await service.call('GET', `${crossChainPath(HASH)}?srcChainId=2&index=50`)
+    expectError(unsupported, 'unsupported_src_chain_id', ['srcChainId', 'index'])
   })
 
   test('of a hash that nobody has seen yet is pending, in whatever case it is written', async ({ service }) => {
@@ -637,7 +652,7 @@ describe('Unknown query parameters', () => {
     expect(deposit.status).toBe(200)
     const claim = { vaultAddress: asyncVault, userAddress: USER }
     expectError(await service.call('POST', `${CLAIM}?foo=bar`, { body: claim }), 'no_claimable_deposit')
-    const { status } = await service.call('GET', `${statusPath(asyncVault)}&foo=bar&vaultAddress=x`)
+    const { status } = await service.call('GET', `${statusPath(asyncVault)}&foo=bar&vaultAddress=x&valueOf&__proto__=`)
     expect(status).toBe(200)
   })
 })
@@ -755,10 +770,10 @@ describe('A route', () => {
     ['/defi-vaults/v2/vaults'],
     ['/defi-vaults/v1/vaults/1'],
     ['/defi-vaults/v1/defi/vault/deposit-status'],
-    ['/defi-vaults/v1/defi/vault//deposit-status'],
     ['/defi-vaults/v1/defi/vault/a/b/deposit-status'],
     ['/defi-vaults/v1/defi/cross-chain'],
-    ['/defi-vaults/v1/defi/cross-chain//status'],
+    ['/defi-vaults/v1//vaults'],
+    ['/defi-vaults/v1/defi//vault/deposit'],
     [`/defi-vaults/v1/defi/cross-chain/${HASH}`],
     ['/%68ealth/x'],
     ['/$default'],
@@ -768,6 +783,35 @@ describe('A route', () => {
     for (const method of ['GET', 'POST', 'DELETE']) {
       expectError(await service.call(method, path as string, { key: null }), 'not_found')
     }
+  })
+})
+
+describe('A path with an empty part', () => {
+  const OF_USER = '/defi-vaults/v1/defi/user'
+  test.for<[string, ErrorCode, string[]]>([
+    ['/defi-vaults/v1/defi/cross-chain//status', 'missing_tx_hash', ['txHash', 'srcChainId']],
+    ['/defi-vaults/v1/defi/cross-chain//status?srcChainId=8453&index=x', 'missing_tx_hash', ['txHash', 'index']],
+    [statusPath(''), 'missing_or_invalid_vault_address', ['vaultAddress']],
+    [statusPath('', ''), 'missing_or_invalid_vault_address', ['vaultAddress', 'userAddress']],
+    [`${OF_USER}//positions`, 'missing_or_invalid_user_address', ['userAddress']],
+    [`${OF_USER}//deposits?limit=0`, 'missing_or_invalid_user_address', ['userAddress', 'limit']],
+    [`${OF_USER}/${USER}/positions/`, 'missing_or_invalid_vault_address', ['vaultAddress']],
+    [`${OF_USER}//positions/`, 'missing_or_invalid_user_address', ['userAddress', 'vaultAddress']],
+    [`${OF_USER}//positions/${NOBODYS_VAULT}`, 'missing_or_invalid_user_address', ['userAddress']],
+    ['/portfolio-indexor/token/id/', 'token_not_found', ['id']],
+    ['/portfolio-indexor/token/address//native', 'unsupported_network', ['network']],
+    ['/portfolio-indexor/markets/coins/', 'coin_not_found', ['id']],
+  ])('%s lacks that parameter', async ([path, code, fields], { service }) => {
+    const reply = await service.call('GET', path)
+    expectError(reply, code, fields)
+    expect(reply.body.details[0].issue).toBe('is required')
+  })
+
+  test('names the method that its route has to whoever asks with another', async ({ service }) => {
+    const reply = await service.call('POST', crossChainPath(''))
+    expectError(reply, 'method_not_allowed')
+    expect(reply.headers.get('allow')).toBe('GET')
+    expectError(await service.call('DELETE', '/auth/wallets/'), 'missing_or_invalid_address', ['address'])
   })
 })
 
