@@ -12,7 +12,6 @@ import { PAST_SECONDS, playHistory } from './history.ts'
 import { GOLDRUSH_KEY } from './providers/goldrush.ts'
 import { type Providers, startProviders } from './providers.ts'
 import { createRelayer, type Relayer } from './relayer.ts'
-import { callRpc } from './rpc.ts'
 
 /** Everything that the functions talk to, on this machine. */
 export type Backends = {
@@ -64,7 +63,7 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
       await deployBridge(chain, world.tokens)
       if (!withPast) return { ...chain, ...world }
       await playHistory(chain, world, Date.now)
-      if (blockSeconds) await callRpc(chain, [{ method: 'evm_setIntervalMining', params: [blockSeconds] }])
+      if (blockSeconds) await chain.keepTime(blockSeconds)
       return { ...chain, blockSeconds, ...world }
     }),
   ])

@@ -5,26 +5,32 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Address } from 'viem'
 import { TEST_MNEMONIC } from './accounts.ts'
 import { compiledContract } from './compile.ts'
 import { callRpc } from './rpc.ts'
 
-/** A local chain: its id, where it answers JSON-RPC, and how it mines (undefined: a block per transaction). */
+/** A local chain: its id, where it answers JSON-RPC, and its seconds between blocks (undefined: a block per transaction). */
 export type LocalChain = {
   readonly chainId: number
   readonly rpcUrl: string
   readonly blockSeconds: number | undefined
 }
 
-/** A local chain in a process of its own; `stop` ends it and resolves when it is gone. */
-export type RunningChain = LocalChain & { stop(): Promise<void> }
+/** A local chain in a process of its own. */
+export type RunningChain = LocalChain & {
+  /** From now on makes a block each time so many seconds, which may be a fraction, have passed. */
+  keepTime(blockSeconds: number): Promise<void>
+  /** Ends it and resolves when it is gone. */
+  stop(): Promise<void>
+}
 
 /** Where every chain has Multicall3. */
 export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
-// A block must take a whole deployment at once, and one eth_call a whole vault list.
-const BLOCK_GAS_LIMIT = 1_000_000_000
+// That of real chains is about this, and an eth_call gets as much here: the cap that geth gives it (rpc.gascap).
+const BLOCK_GAS_LIMIT = 50_000_000
 
 // The watcher sees the end of its input when this process ends, however it ends, and takes anvil along.
 const START_WATCHED = `states=$1; shift; exec 3<&0
@@ -63,7 +69,9 @@ export async function startChain(options: {
     { stdio: ['pipe', 'pipe', 'pipe'], detached: true },
   )
   const exited = once(anvil, 'exit')
+  const clock = new AbortController()
   const stop = async () => {
+    clock.abort()
     anvil.stdin.end()
     await exited
   }
@@ -83,18 +91,31 @@ export async function startChain(options: {
   })
 
   const chain = { chainId, rpcUrl: `http://${address}`, blockSeconds }
+  const keepTime = async (seconds: number) => {
+    await callRpc(chain, [{ method: 'evm_setAutomine', params: [false] }])
+    void mineEvery(chain, seconds * 1000, clock.signal)
+  }
   try {
     const { deployedBytecode } = await multicall
     await callRpc(chain, [
       { method: 'anvil_setLoggingEnabled', params: [false] },
       { method: 'anvil_setCode', params: [MULTICALL3, deployedBytecode] },
-      ...(blockSeconds === undefined ? [] : [{ method: 'evm_setIntervalMining', params: [blockSeconds] }]),
     ])
+    if (blockSeconds !== undefined) await keepTime(blockSeconds)
   } catch (error) {
     await stop()
     throw error
   }
-  return { ...chain, stop }
+  return { ...chain, keepTime, stop }
+}
+
+/** Anvil itself counts its time between blocks in whole seconds; blocks of one second share their timestamp, as on Base. */
+async function mineEvery(chain: LocalChain, milliseconds: number, signal: AbortSignal): Promise<void> {
+  for (let next = Date.now() + milliseconds; !signal.aborted; next = Math.max(next + milliseconds, Date.now())) {
+    await sleep(next - Date.now(), undefined, { signal, ref: false }).catch(() => undefined)
+    // A chain that is gone is the affair of whoever asks it.
+    if (!signal.aborted) await callRpc(chain, [{ method: 'evm_mine', params: [] }]).catch(() => undefined)
+  }
 }
 
 function anvilBinary(): string {

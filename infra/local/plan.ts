@@ -1,4 +1,5 @@
 import { type Abi, type Address, encodeDeployData, encodeFunctionData, getContractAddress, type Hex } from 'viem'
+import * as z from 'zod'
 import { ACCOUNTS } from './accounts.ts'
 import type { LocalChain } from './chains.ts'
 import { compileContracts } from './compile.ts'
@@ -7,7 +8,7 @@ import { confirmTransactions, type LocalTransaction, readNonces, sendTransaction
 
 /**
  * Transactions to be made in one go. Addresses of contracts are known as they are planned, so that later steps can
- * use them, and the whole plan is mined as one block.
+ * use them, and the whole plan is mined at once.
  */
 export type Plan = {
   /** Plans a contract by the admin and returns its address to be. */
@@ -19,6 +20,8 @@ export type Plan = {
   /** Mines everything planned; throws with the step that reverted. */
   execute(): Promise<void>
 }
+
+const PoolStatus = z.object({ pending: z.string() })
 
 const ADMIN = ACCOUNTS.admin.address
 
@@ -47,29 +50,29 @@ export async function openPlan(chain: LocalChain): Promise<Plan> {
       steps.push({ label: `${name}.${functionName}`, from, to, data: encode(name, functionName, args) })
     },
     async execute() {
-      const [hold, release] = mining(chain)
-      await callRpc(chain, [hold])
+      // A block each would carry the clock of a chain that mines by transaction ahead of the real one.
+      const holds = chain.blockSeconds === undefined
+      if (holds) await callRpc(chain, [{ method: 'evm_setAutomine', params: [false] }])
       let hashes: Awaited<ReturnType<typeof sendTransactions>>
       try {
         hashes = await sendTransactions(chain, steps)
-        // One block for everything: a block each would carry the chain's clock ahead of the real one.
-        await callRpc(chain, [{ method: 'evm_mine', params: [] }])
+        await mineAll(chain)
       } finally {
-        await callRpc(chain, [release])
+        if (holds) await callRpc(chain, [{ method: 'evm_setAutomine', params: [true] }])
       }
       await confirmTransactions(chain, steps, hashes)
     },
   }
 }
 
-function mining({ blockSeconds }: LocalChain) {
-  return blockSeconds === undefined
-    ? ([
-        { method: 'evm_setAutomine', params: [false] },
-        { method: 'evm_setAutomine', params: [true] },
-      ] as const)
-    : ([
-        { method: 'evm_setIntervalMining', params: [0] },
-        { method: 'evm_setIntervalMining', params: [blockSeconds] },
-      ] as const)
+/** Mines the transactions that wait, in as few blocks as their gas allows. */
+async function mineAll(chain: LocalChain): Promise<void> {
+  do {
+    await callRpc(chain, [{ method: 'evm_mine', params: [] }])
+  } while ((await waiting(chain)) > 0)
+}
+
+async function waiting(chain: LocalChain): Promise<number> {
+  const [status] = await callRpc(chain, [{ method: 'txpool_status', params: [] }])
+  return Number(PoolStatus.parse(status).pending)
 }

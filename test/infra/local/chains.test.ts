@@ -5,11 +5,12 @@ import { setTimeout } from 'node:timers/promises'
 import { createClient, http, parseAbi } from 'viem'
 import { mnemonicToAccount, privateKeyToAddress } from 'viem/accounts'
 import { getBalance, getBlock, getChainId, getCode, multicall, readContract } from 'viem/actions'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { ACCOUNTS, TEST_MNEMONIC } from '../../../infra/local/accounts.ts'
 import { MULTICALL3, startChain } from '../../../infra/local/chains.ts'
 import { compiledContract } from '../../../infra/local/compile.ts'
 import { deployLocalWorld } from '../../../infra/local/deploy.ts'
+import { openPlan } from '../../../infra/local/plan.ts'
 import { callRpc } from '../../../infra/local/rpc.ts'
 
 const ERC20 = parseAbi([
@@ -156,6 +157,35 @@ test('a chain with timed blocks goes on mining after a deployment, with its cloc
   } finally {
     await chain.stop()
   }
+})
+
+test('a chain makes blocks of 0.2 s, of which about five share a timestamp', async ({ onTestFinished }) => {
+  const chain = await startChain({ chainId: 8453, blockSeconds: 0.2 })
+  onTestFinished(chain.stop)
+  const client = createClient({ transport: http(chain.rpcUrl) })
+  await vi.waitFor(async () => expect((await getBlock(client)).number).toBeGreaterThanOrEqual(12n), { timeout: 10_000 })
+  const blocks = await Promise.all(
+    Array.from({ length: 11 }, (_, index) => getBlock(client, { blockNumber: BigInt(index + 2) })),
+  )
+  const times = blocks.map(({ timestamp }) => timestamp)
+  // Eleven blocks span two seconds where each takes a fifth of one.
+  expect(new Set(times).size).toBeLessThanOrEqual(5)
+  expect([...times].sort()).toEqual(times)
+})
+
+test('a block takes as much gas as on real chains, and a deployment as many blocks as it needs', async ({
+  onTestFinished,
+}) => {
+  const chain = await startChain({ chainId: 8453 })
+  onTestFinished(chain.stop)
+  const client = createClient({ transport: http(chain.rpcUrl) })
+  const plan = await openPlan(chain)
+  const vaults = Array.from({ length: 12 }, () => plan.deploy('LagoonVaultV06', []))
+  await plan.execute()
+  const { number, gasLimit } = await getBlock(client)
+  expect(gasLimit).toBe(50_000_000n)
+  expect(number).toBeGreaterThan(1n)
+  for (const address of vaults) expect(await getCode(client, { address })).toBeDefined()
 })
 
 test('a chain without a world of its own is refused', async () => {
