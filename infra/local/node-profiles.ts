@@ -1,0 +1,215 @@
+/** A refusal as it goes over the wire. */
+export type Refusal = {
+  /** The HTTP status; that of a refused item is the batch's, so 200. */
+  readonly status: number
+  readonly code: number
+  readonly message: string
+  /**
+   * `item`: in the answer of that call alone. `object`: one error in place of the whole answer, of a batch too.
+   * `items`: the same error for every call of the batch. `bare`: code and message without their envelope.
+   */
+  readonly form: 'item' | 'object' | 'items' | 'bare'
+}
+
+/** What a node takes, and how it refuses the rest. Where there are several refusals, they come in turn. */
+export type NodeProfile = {
+  /** What it stands for, in a few words. */
+  readonly about: string
+  /** Calls in a batch; 0 for a node that takes single calls only, a batch of one neither. */
+  readonly batch?: { readonly most: number; readonly refusals: readonly Refusal[] }
+  /** The most that `toBlock - fromBlock` of a call for events may be. */
+  readonly range?: { readonly most: number; readonly refusals: readonly Refusal[] }
+  /** How many blocks below its head the node keeps states and events. */
+  readonly archive?: { readonly blocks: number; readonly refusals: readonly Refusal[] }
+  /** How calls with state overrides are refused. */
+  readonly overrides?: readonly Refusal[]
+  /** Refused methods. */
+  readonly methods?: Readonly<Record<string, readonly Refusal[]>>
+  /** One call of so many gets this error, though the node could serve it. */
+  readonly faults?: { readonly every: number; readonly refusal: Refusal }
+  /** How many blocks each backend is behind the chain; the calls, also those of one batch, go to them in turn. */
+  readonly behind?: readonly number[]
+  /** How long each answer takes, in milliseconds. */
+  readonly delayMs?: number
+  /** Requests in each time of `retryAfterSeconds`; more are answered 429. */
+  readonly rate?: { readonly requests: number; readonly retryAfterSeconds: number }
+  /** Whether every request is sent on to where the chain is, by a 307. */
+  readonly redirects?: boolean
+  /** What is added to the chain id that it tells. */
+  readonly chainIdOffset?: number
+  /** Whether it tells wrong amounts, wrong blocks, failed transactions and no events. */
+  readonly lies?: boolean
+}
+
+const BASE_TOO_MANY_CALLS = { code: -32014, message: 'maximum 10 calls in 1 batch', form: 'object' } as const
+
+/** Nodes by name, as facts and documents of 2026 describe them; providers change them without notice. */
+export const NODE_PROFILES = {
+  'base.org': {
+    about: 'mainnet.base.org: 10 calls a request, 500 blocks a call for events, single calls that fail',
+    batch: {
+      most: 10,
+      // An error in place of the batch with HTTP 200, from newer versions with HTTP 413.
+      refusals: [
+        { status: 200, ...BASE_TOO_MANY_CALLS },
+        { status: 413, ...BASE_TOO_MANY_CALLS },
+      ],
+    },
+    range: {
+      most: 500,
+      refusals: [{ status: 413, code: -32614, message: 'eth_getLogs is limited to a 500 range', form: 'object' }],
+    },
+    faults: {
+      every: 29,
+      refusal: {
+        status: 200,
+        code: -32011,
+        message: 'no backend is currently healthy to serve traffic',
+        form: 'item',
+      },
+    },
+  },
+  'optimism.io': {
+    about: 'mainnet.optimism.io: 10 calls a request, each served by one of two backends, of which one is behind',
+    batch: {
+      most: 10,
+      refusals: [{ status: 413, code: -32014, message: 'over maximum batch size: 10', form: 'object' }],
+    },
+    behind: [0, 2],
+  },
+  publicnode: {
+    about: 'PublicNode: 100 calls a request, the last 128 blocks only, 50,000 blocks a call for events',
+    batch: {
+      most: 100,
+      refusals: [{ status: 400, code: -32600, message: 'batch size is too large, maximum 100', form: 'object' }],
+    },
+    range: {
+      most: 50_000,
+      refusals: [{ status: 200, code: -32701, message: 'exceed maximum block range: 50000', form: 'item' }],
+    },
+    archive: {
+      blocks: 128,
+      refusals: [
+        {
+          status: 403,
+          code: -32602,
+          message: 'Archive requests require a personal token. Get one at: https://www.allnodes.com/publicnode',
+          form: 'object',
+        },
+      ],
+    },
+  },
+  'drpc-free': {
+    about: "dRPC's free plan: 3 calls a request, 10,000 blocks a call for events, no state overrides",
+    batch: {
+      most: 3,
+      refusals: (['object', 'items', 'bare'] as const).map((form) => ({
+        status: 500,
+        code: 31,
+        message:
+          'Batch of more than 3 requests are not allowed on free tier, to use this feature register paid account at drpc.org',
+        form,
+      })),
+    },
+    range: {
+      most: 10_000,
+      refusals: [
+        { status: 400, code: 35, message: 'ranges over 10000 blocks are not supported on freetier', form: 'object' },
+      ],
+    },
+    overrides: [
+      {
+        status: 400,
+        code: 35,
+        message: 'eth_call with state override is not available on freetier, please upgrade to paid tier',
+        form: 'object',
+      },
+    ],
+  },
+  'alchemy-free': {
+    about: "Alchemy's free plan: 10 blocks a call for events",
+    range: {
+      most: 9,
+      refusals: [
+        {
+          status: 400,
+          code: -32600,
+          message:
+            'Under the Free tier plan, you can make eth_getLogs requests with up to a 10 block range. Based on your parameters, this block range should work: [0x1, 0xa]. Upgrade to PAYG for expanded block range.',
+          form: 'object',
+        },
+      ],
+    },
+  },
+  quicknode: {
+    about: 'QuickNode, paid: 10,000 blocks a call for events',
+    range: {
+      most: 10_000,
+      refusals: [{ status: 413, code: -32614, message: 'eth_getLogs is limited to a 10,000 range', form: 'object' }],
+    },
+  },
+  'quicknode-trial': {
+    about: "QuickNode's trial: 5 blocks a call for events",
+    range: {
+      most: 5,
+      refusals: [
+        {
+          status: 413,
+          code: -32615,
+          message:
+            'eth_getLogs is limited to a 5 range, upgrade from discover plan at https://dashboard.quicknode.com/billing/plan to increase the limit',
+          form: 'object',
+        },
+      ],
+    },
+  },
+  'no-batches': {
+    about: "Helius' free plan: one call a request",
+    batch: {
+      most: 0,
+      refusals: [
+        {
+          status: 403,
+          code: -32403,
+          message: 'Batch requests are only available for paid plans. Please upgrade if you would like to gain access',
+          form: 'object',
+        },
+      ],
+    },
+  },
+  'no-logs': {
+    about: 'bsc-dataseed.bnbchain.org: no events at all',
+    methods: { eth_getLogs: [{ status: 200, code: -32005, message: 'limit exceeded', form: 'item' }] },
+  },
+  'no-simulation': {
+    about: 'a node without eth_simulateV1, or one whose simulation crashes',
+    methods: {
+      eth_simulateV1: [
+        {
+          status: 200,
+          code: -32601,
+          message: 'the method eth_simulateV1 does not exist/is not available',
+          form: 'item',
+        },
+        { status: 200, code: -32603, message: 'method handler crashed', form: 'item' },
+      ],
+    },
+  },
+  'rate-limited': {
+    about: 'a node that takes 20 requests in 2 s',
+    rate: { requests: 20, retryAfterSeconds: 2 },
+  },
+  behind: { about: 'a node whose head is 5 blocks old', behind: [5] },
+  slow: { about: 'a node whose answers take 2.2 s', delayMs: 2_200 },
+  redirecting: { about: 'a node that sends every request elsewhere', redirects: true },
+  'wrong-chain': { about: "a node of another chain, by what it says of its chain's id", chainIdOffset: 1 },
+  lying: { about: 'a node that tells wrong amounts, wrong blocks, failed transactions and no events', lies: true },
+} as const satisfies Readonly<Record<string, NodeProfile>>
+
+/** The name of a kind of node. */
+export type NodeProfileName = keyof typeof NODE_PROFILES
+
+/** Whether there is a kind of node of this name. */
+export function isNodeProfile(name: string): name is NodeProfileName {
+  return Object.hasOwn(NODE_PROFILES, name)
+}
