@@ -9,6 +9,8 @@ import { type RunningChain, startChain } from './chains.ts'
 import { deployLocalWorld, type LocalWorld } from './deploy.ts'
 import { type LocalDynamo, localCredentials, startDynamo } from './dynamo.ts'
 import { PAST_SECONDS, playHistory } from './history.ts'
+import { NODE_PROFILES, type NodeProfileName } from './node-profiles.ts'
+import { type Node, startNode } from './nodes.ts'
 import { GOLDRUSH_KEY } from './providers/goldrush.ts'
 import { type Providers, startProviders } from './providers.ts'
 import { createRelayer, type Relayer } from './relayer.ts'
@@ -16,6 +18,8 @@ import { createRelayer, type Relayer } from './relayer.ts'
 /** Everything that the functions talk to, on this machine. */
 export type Backends = {
   readonly chains: readonly (RunningChain & LocalWorld)[]
+  /** Where the functions read these chains unless told otherwise by `setRpcUrls`. */
+  readonly rpcUrls: RpcUrls
   readonly dynamo: LocalDynamo
   readonly providers: Providers
   /** Fills transfers between the chains when it is told to, or by itself once it is started. */
@@ -45,11 +49,14 @@ export type BackendsOptions = {
   readonly withPast?: boolean
   /** Whether the real market services are asked instead of the made-up market. */
   readonly realMarkets?: boolean
+  /** The kinds of nodes at which the functions read the chains, in the order of their URLs; the chains themselves by default. */
+  readonly nodes?: readonly NodeProfileName[]
 }
 
 /** Starts both chains with their contracts, DynamoDB with its tables, and the providers, side by side. */
 export async function startBackends(options: BackendsOptions = {}): Promise<Backends> {
   const { blockSeconds, chainIds = CHAIN_IDS, bridgedChainIds = [], withPast = false, realMarkets = false } = options
+  const { nodes: profiles = [] } = options
   const [dynamo, ...chains] = await Promise.all([
     startDynamo(),
     ...[...chainIds, ...bridgedChainIds].map(async (chainId) => {
@@ -85,7 +92,15 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
   const setRpcUrls = (rpcUrls: RpcUrls) => {
     config.rpcUrls = { ...otherRpcUrls, ...rpcUrls }
   }
-  setRpcUrls(Object.fromEntries(chains.map(({ chainId, rpcUrl }) => [chainId, [rpcUrl]])))
+  const nodes: Node[] = []
+  const rpcUrls: RpcUrls = {}
+  for (const { chainId, rpcUrl } of chains) {
+    const own = await Promise.all(profiles.map((name) => startNode(NODE_PROFILES[name], rpcUrl)))
+    nodes.push(...own)
+    const [first = rpcUrl, ...others] = own.map(({ url }) => url)
+    rpcUrls[chainId] = [first, ...others]
+  }
+  setRpcUrls(rpcUrls)
   if (!realMarkets) {
     Object.assign(config, {
       coinGecko: { url: `${providers.url}/coingecko` },
@@ -96,6 +111,7 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
   const { endpoint: dynamoEndpoint, tableNames: tables } = dynamo
   return {
     chains,
+    rpcUrls,
     dynamo,
     providers,
     relayer,
@@ -116,7 +132,7 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
     configure: (changes) => Object.assign(config, changes),
     async stop() {
       await relayer.stop()
-      await Promise.all([...chains, dynamo, providers].map((backend) => backend.stop()))
+      await Promise.all([...nodes, ...chains, dynamo, providers].map((backend) => backend.stop()))
     },
   }
 }

@@ -10,9 +10,9 @@ import { ACCOUNTS } from './accounts.ts'
 import { type Backends, startBackends } from './backends.ts'
 import { compileContracts } from './compile.ts'
 import { startCurator } from './curator.ts'
+import { isNodeProfile, NODE_PROFILES, type NodeProfileName } from './node-profiles.ts'
 import { removeState, STATE_FILE, writeState } from './state.ts'
 
-const BLOCK_SECONDS = 1
 const SETTLE_SECONDS = 20
 const FILL_SECONDS = 3
 const LOG_FILE = '.local/service.log'
@@ -21,6 +21,8 @@ const LOG_FILE = '.local/service.log'
 const REAL_MARKETS = process.env['MARKETS'] === 'real'
 /** Whether the chains have some months of a past, which takes seconds to play; with `PAST=none` they have none. */
 const WITH_PAST = process.env['PAST'] !== 'none'
+
+const DEFAULT_BLOCK_SECONDS = 1
 
 const startedAt = Date.now()
 const stops: (() => Promise<unknown>)[] = []
@@ -37,11 +39,14 @@ try {
 async function start(): Promise<void> {
   // First, because it takes a moment and all the rest takes seconds.
   const chosen = await choosePort()
+  const nodes = chooseNodes()
+  const blockSeconds = chooseBlockSeconds()
   await compileContracts({ onCompile: () => say('Compiling the local contracts, this once …') })
   say(
     `Starting two chains ${WITH_PAST ? 'with some months of a past' : 'without a past'}, the tables and the providers …`,
   )
-  const backends = await startBackends({ blockSeconds: BLOCK_SECONDS, withPast: WITH_PAST, realMarkets: REAL_MARKETS })
+  for (const name of nodes) say(`Reading the chains at ${name}: ${NODE_PROFILES[name].about}`)
+  const backends = await startBackends({ blockSeconds, withPast: WITH_PAST, realMarkets: REAL_MARKETS, nodes })
   stops.push(backends.stop)
 
   say('Registering two clients with their vaults …')
@@ -68,7 +73,11 @@ async function start(): Promise<void> {
     baseUrl,
     apiKey,
     otherClient: { apiKey: otherApiKey },
-    chains: backends.chains.map(({ chainId, rpcUrl }) => ({ chainId, rpcUrl })),
+    chains: backends.chains.map(({ chainId, rpcUrl }) => ({
+      chainId,
+      rpcUrl,
+      nodeUrls: backends.rpcUrls[chainId] ?? [rpcUrl],
+    })),
     vaults: backends.chains.flatMap(({ vaults }) => vaults),
     tokens: backends.chains.flatMap(({ tokens }) => tokens),
     accounts: ACCOUNTS.users,
@@ -138,6 +147,24 @@ async function choosePort(): Promise<number> {
     if (await isFree(port)) return port
   }
   throw new Error('No free port between 3000 and 3099; choose one with PORT.')
+}
+
+/** The kinds of nodes that NODES names, in their order; throws for a name that is none. */
+function chooseNodes(): NodeProfileName[] {
+  const names = (process.env['NODES'] ?? '').split(',').filter(Boolean)
+  return names.map((name) => {
+    if (isNodeProfile(name)) return name
+    throw new Error(`NODES is ${name}, which is none of ${Object.keys(NODE_PROFILES).join(', ')}.`)
+  })
+}
+
+/** The seconds between blocks that BLOCK_SECONDS names, else 1; throws for what is no time. */
+function chooseBlockSeconds(): number {
+  const { BLOCK_SECONDS } = process.env
+  if (!BLOCK_SECONDS) return DEFAULT_BLOCK_SECONDS
+  const seconds = Number(BLOCK_SECONDS)
+  if (!(seconds >= 0.1 && seconds <= 60)) throw new Error(`BLOCK_SECONDS is ${BLOCK_SECONDS}; it can be 0.1 to 60.`)
+  return seconds
 }
 
 async function isFree(port: number): Promise<boolean> {

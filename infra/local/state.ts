@@ -10,7 +10,12 @@ export type LocalState = {
   readonly apiKey: string
   /** A second client, which has one vault only. */
   readonly otherClient: { readonly apiKey: string }
-  readonly chains: readonly { readonly chainId: number; readonly rpcUrl: string }[]
+  /** `nodeUrls` are where the service reads the chain, `rpcUrl` is the chain itself. */
+  readonly chains: readonly {
+    readonly chainId: number
+    readonly rpcUrl: string
+    readonly nodeUrls: readonly string[]
+  }[]
   readonly vaults: readonly LocalVault[]
   readonly tokens: readonly LocalToken[]
   /** Funded accounts to use freely. */

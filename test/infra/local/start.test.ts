@@ -25,7 +25,10 @@ const State = z.object({
   baseUrl: Url,
   apiKey: Key,
   otherClient: z.object({ apiKey: Key }),
-  chains: z.tuple([z.object({ chainId: ChainId, rpcUrl: Url }), z.object({ chainId: ChainId, rpcUrl: Url })]),
+  chains: z
+    .array(z.object({ chainId: ChainId, rpcUrl: Url, nodeUrls: z.array(Url).min(1) }))
+    .min(2)
+    .max(2),
   vaults: z
     .array(
       z.object({
@@ -306,13 +309,20 @@ describe('A page in a browser', () => {
   )
 })
 
-test('Without PORT the service takes a free port from 3000 up', async ({ onTestFinished }) => {
-  const running = await start(undefined, QUICKLY)
+test('Without PORT the service takes a free port from 3000 up; with NODES it reads its chains at such nodes', async ({
+  onTestFinished,
+}) => {
+  const running = await start(undefined, { ...QUICKLY, NODES: 'base.org,publicnode', BLOCK_SECONDS: '0.2' })
   onTestFinished(() => clear(running))
-  const { baseUrl } = State.parse(JSON.parse(readFileSync(stateFileOf(running), 'utf8')))
+  const { baseUrl, chains } = State.parse(JSON.parse(readFileSync(stateFileOf(running), 'utf8')))
   expect(Number(new URL(baseUrl).port)).toBeGreaterThanOrEqual(3000)
   expect(Number(new URL(baseUrl).port)).toBeLessThan(3100)
   expect((await fetch(`${baseUrl}/health`)).status).toBe(200)
+  expect(running.printed()).toMatch(/base\.org: .*10 calls.*publicnode: .*100 calls/s)
+  for (const { rpcUrl, nodeUrls } of chains) {
+    expect(nodeUrls).toHaveLength(2)
+    expect(nodeUrls).not.toContain(rpcUrl)
+  }
 })
 
 describe('The end', () => {
@@ -373,6 +383,15 @@ describe('A start that cannot be', () => {
     onTestFinished(() => clear(running))
     expect(await once(running.child, 'exit')).toEqual([1, null])
     expect(running.printed()).toContain(`Not started: PORT is ${port}`)
+  })
+
+  test('because there is no such node names those that there are', async ({ onTestFinished }) => {
+    const running = await run(await freePort(), { NODES: 'base.org,nowhere' })
+    onTestFinished(() => clear(running))
+    expect(await once(running.child, 'exit')).toEqual([1, null])
+    expect(running.printed()).toMatch(
+      /Not started: NODES is nowhere, which is none of base\.org, optimism\.io, .*lying\./,
+    )
   })
 
   test('because it is ended before it is ready leaves nothing behind', async ({ onTestFinished }) => {
