@@ -13,6 +13,7 @@ import {
   parseAbiParameters,
   parseUnits,
 } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
 import { getContractEvents } from 'viem/actions'
 import { bridgeTokenOf } from '../../lib/bridge/tokens.ts'
 import { evmChain } from '../../lib/chain/registry.ts'
@@ -45,7 +46,13 @@ export const spokePoolAbi = parseAbi([
   'function fillRelay(RelayData relayData, uint256 repaymentChainId, bytes32 repaymentAddress)',
   'function requestSlowFill(RelayData relayData)',
   'function executeSlowRelayLeaf(SlowFill slowFillLeaf, uint32 rootBundleId, bytes32[] proof)',
-  'function executeRelayerRefundLeaf(uint32 rootBundleId, RefundLeaf relayerRefundLeaf, bytes32[] proof)',
+  'function speedUpDeposit(bytes32 depositor, uint256 depositId, uint256 updatedOutputAmount, bytes32 updatedRecipient, bytes updatedMessage, bytes depositorSignature)',
+  'function speedUpV3Deposit(address depositor, uint256 depositId, uint256 updatedOutputAmount, address updatedRecipient, bytes updatedMessage, bytes depositorSignature)',
+  'function fillRelayWithUpdatedDeposit(RelayData relayData, uint256 repaymentChainId, bytes32 repaymentAddress, uint256 updatedOutputAmount, bytes32 updatedRecipient, bytes updatedMessage, bytes depositorSignature)',
+  'function relayRootBundle(bytes32 relayerRefundRoot, bytes32 slowRelayRoot)',
+  'function executeRelayerRefundLeaf(uint32 rootBundleId, RefundLeaf relayerRefundLeaf, bytes32[] proof) payable',
+  'function claimRelayerRefund(bytes32 l2TokenAddress, bytes32 refundAddress)',
+  'function getRelayerRefund(address l2TokenAddress, address refundAddress) view returns (uint256)',
   'function multicall(bytes[] data) returns (bytes[] results)',
   'function pauseDeposits(bool pause)',
   'function pauseFills(bool pause)',
@@ -62,8 +69,11 @@ export const spokePoolAbi = parseAbi([
   'event V3FundsDeposited(address inputToken, address outputToken, uint256 inputAmount, uint256 outputAmount, uint256 indexed destinationChainId, uint32 indexed depositId, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityDeadline, address indexed depositor, address recipient, address exclusiveRelayer, bytes message)',
   'event FilledRelay(bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 repaymentChainId, uint256 indexed originChainId, uint256 indexed depositId, uint32 fillDeadline, uint32 exclusivityDeadline, bytes32 exclusiveRelayer, bytes32 indexed relayer, bytes32 depositor, bytes32 recipient, bytes32 messageHash, Execution relayExecutionInfo)',
   'event FilledV3Relay(address inputToken, address outputToken, uint256 inputAmount, uint256 outputAmount, uint256 repaymentChainId, uint256 indexed originChainId, uint32 indexed depositId, uint32 fillDeadline, uint32 exclusivityDeadline, address exclusiveRelayer, address indexed relayer, address depositor, address recipient, bytes message, LegacyExecution relayExecutionInfo)',
+  'event RequestedSpeedUpDeposit(uint256 updatedOutputAmount, uint256 indexed depositId, bytes32 indexed depositor, bytes32 updatedRecipient, bytes updatedMessage, bytes depositorSignature)',
   'event RequestedSlowFill(bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 indexed originChainId, uint256 indexed depositId, uint32 fillDeadline, uint32 exclusivityDeadline, bytes32 exclusiveRelayer, bytes32 depositor, bytes32 recipient, bytes32 messageHash)',
   'event ExecutedRelayerRefundRoot(uint256 amountToReturn, uint256 indexed chainId, uint256[] refundAmounts, uint32 indexed rootBundleId, uint32 indexed leafId, address l2TokenAddress, address[] refundAddresses, bool deferredRefunds, address caller)',
+  'event RelayedRootBundle(uint32 indexed rootBundleId, bytes32 indexed relayerRefundRoot, bytes32 indexed slowRelayRoot)',
+  'event ClaimedRelayerRefund(bytes32 indexed l2TokenAddress, bytes32 indexed refundAddress, uint256 amount, address indexed caller)',
   'event PausedDeposits(bool isPaused)',
   'event PausedFills(bool isPaused)',
   'error InvalidQuoteTimestamp()',
@@ -83,6 +93,9 @@ export const spokePoolAbi = parseAbi([
   'error InvalidMerkleLeaf()',
   'error InvalidChainId()',
   'error ClaimedMerkleLeaf()',
+  'error InvalidDepositorSignature()',
+  'error InsufficientSpokePoolBalanceToExecuteLeaf()',
+  'error NoRelayerRefundToClaim()',
   // What the handler and the tokens make a fill fail with.
   'error CallReverted(uint256 index, Call[] calls)',
   'error InvalidCall(uint256 index, Call[] calls)',
@@ -105,6 +118,8 @@ export const multicallHandlerAbi = parseAbi([
   'error NotSelf()',
 ])
 
+const UPDATE_DETAILS =
+  'uint256 depositId, uint256 originChainId, uint256 updatedOutputAmount, bytes32 updatedRecipient, bytes updatedMessage'
 const RELAY = parseAbiParameters([STRUCTS[0], 'RelayData relayData, uint256 destinationChainId'])
 
 /** A deposit as a pool's event tells it, with where that event stands. Accounts and tokens are words of 32 bytes. */
@@ -129,6 +144,17 @@ export type BridgeDeposit = {
   readonly transactionHash: Hash
   readonly blockNumber: bigint
   readonly logIndex: number
+}
+
+/** What a depositor agrees to instead: less of the output token, in its smallest unit, elsewhere or with another message. */
+export type SpeedUp = {
+  readonly originChainId: number
+  readonly depositId: bigint
+  readonly depositor: Hex
+  readonly outputAmount: bigint
+  readonly recipient: Hex
+  readonly message: Hex
+  readonly signature: Hex
 }
 
 type BridgedToken = { readonly address: Address; readonly decimals: number }
@@ -216,7 +242,7 @@ export async function readDeposits(
   range: { readonly fromBlock?: bigint; readonly toBlock?: bigint } = {},
 ): Promise<BridgeDeposit[]> {
   const { fromBlock = 0n, toBlock = 'latest' } = range
-  const client = createClient({ transport: http(chain.rpcUrl, { batch: true, retryCount: 0 }) })
+  const client = clientOf(chain)
   const { pool: address } = bridgeContracts(chain.chainId)
   const events = { address, abi: spokePoolAbi, fromBlock, toBlock, strict: true } as const
   const [deposits, legacyDeposits] = await Promise.all([
@@ -245,6 +271,49 @@ export async function readDeposits(
       blockNumber,
       logIndex,
     }))
+}
+
+/** What depositors told a chain's pool to fill otherwise in these blocks, in their order. */
+export async function readSpeedUps(
+  chain: LocalChain,
+  range: { readonly fromBlock?: bigint; readonly toBlock?: bigint } = {},
+): Promise<SpeedUp[]> {
+  const { fromBlock = 0n, toBlock = 'latest' } = range
+  const events = await getContractEvents(clientOf(chain), {
+    ...{ address: bridgeContracts(chain.chainId).pool, abi: spokePoolAbi, eventName: 'RequestedSpeedUpDeposit' },
+    ...{ fromBlock, toBlock, strict: true },
+  })
+  return events.map(({ args }) => ({
+    originChainId: chain.chainId,
+    depositId: args.depositId,
+    depositor: args.depositor,
+    outputAmount: args.updatedOutputAmount,
+    recipient: args.updatedRecipient,
+    message: args.updatedMessage,
+    signature: args.depositorSignature,
+  }))
+}
+
+/** A depositor's signature, with this key, under what is to be filled instead. */
+export async function signSpeedUp(privateKey: Hex, unsigned: Omit<SpeedUp, 'signature'>): Promise<SpeedUp> {
+  const { originChainId, depositId, outputAmount, recipient, message } = unsigned
+  const signature = await privateKeyToAccount(privateKey).signTypedData({
+    domain: { name: 'ACROSS-V2', version: '1.0.0', chainId: originChainId },
+    types: { UpdateDepositDetails: parseAbiParameters(UPDATE_DETAILS) },
+    primaryType: 'UpdateDepositDetails',
+    message: {
+      depositId,
+      originChainId: BigInt(originChainId),
+      updatedOutputAmount: outputAmount,
+      updatedRecipient: recipient,
+      updatedMessage: message,
+    },
+  })
+  return { ...unsigned, signature }
+}
+
+function clientOf(chain: LocalChain) {
+  return createClient({ transport: http(chain.rpcUrl, { batch: true, retryCount: 0 }) })
 }
 
 // The old events have addresses.

@@ -11,7 +11,12 @@
  *   POST /relayer/ignore    {depositId}                  never fills it by itself, so that it expires
  *   POST /relayer/slow-fill {depositId}                  asks the pool for a slow fill instead of filling
  *   POST /relayer/execute-slow-fill {depositId, outputAmount?}   makes that slow fill, with another amount if told
- *   POST /relayer/refund    {depositId?}                 pays expired deposits back to their depositors: one, or all
+ *   POST /relayer/speed-up  {depositId, outputAmount?, recipient?, message?}
+ *                                                        has the depositor agree to less, elsewhere, otherwise; fills so
+ *   POST /relayer/refund    {depositId?, deferred?}      pays one or all expired deposits back, of one chain in one
+ *                                                        bundle; deferred: the depositors must claim what they get
+ *   POST /relayer/claim     {depositId, to?}             claims a deferred refund, for the depositor or for `to`
+ *   POST /relayer/pause     {chainId, what, pause}       has a pool take no "deposits" or make no "fills", and again
  *   POST /relayer/advance   {seconds}                    puts the clocks of all chains forward
  *
  * `depositId` is a string of digits; "next" means the next deposit that is made, for ignore and slow-fill. Deposits of
@@ -27,20 +32,35 @@ import {
   type Hash,
   type Hex,
   http,
+  isAddressEqual,
   isHex,
   pad,
+  parseAbi,
+  parseEventLogs,
   slice,
+  zeroHash,
 } from 'viem'
-import { call, getBlock, readContract } from 'viem/actions'
+import { call, getBlock, getTransactionReceipt, readContract } from 'viem/actions'
 import { ACCOUNTS } from './accounts.ts'
-import { type BridgeDeposit, bridgeContracts, readDeposits, relayDataOf, relayHashOf, spokePoolAbi } from './bridge.ts'
+import {
+  type BridgeDeposit,
+  bridgeContracts,
+  readDeposits,
+  readSpeedUps,
+  relayDataOf,
+  relayHashOf,
+  type SpeedUp,
+  signSpeedUp,
+  spokePoolAbi,
+} from './bridge.ts'
+import { buildRefundBundle, type Payment } from './bundle.ts'
 import type { LocalChain } from './chains.ts'
 import { callRpc } from './rpc.ts'
 import { transact } from './transactions.ts'
 
 /**
  * What became of a deposit. `waiting` ones are filled when their time comes, `ignored` ones never by the relayer
- * itself; `stranded` ones go to a chain that nobody fills on.
+ * itself; `stranded` ones go to a chain that nobody fills on. A deferred refund is the depositor's to claim.
  */
 type RelayState =
   | 'waiting'
@@ -49,6 +69,7 @@ type RelayState =
   | 'filled'
   | 'slow_filled'
   | 'expired'
+  | 'refund_deferred'
   | 'refunded'
   | 'stranded'
 
@@ -59,7 +80,9 @@ export type Relay = {
   readonly state: RelayState
   /** Why the last attempt to fill it failed. */
   readonly trouble?: string
-  /** The relayer's own transactions. */
+  /** How it is filled instead: the depositor agreed to the least with this. */
+  readonly speedUp?: SpeedUp
+  /** The transactions that were made for it here; a claimed refund's is that of the claim. */
   readonly fillTransaction?: Hash
   readonly refundTransaction?: Hash
 }
@@ -96,8 +119,19 @@ export type Relayer = {
   requestSlowFill(deposit: BridgeDeposit): Promise<Hash>
   /** The transaction of a slow fill, from the pool's own tokens, with the deposit's output amount or another. */
   executeSlowFill(deposit: BridgeDeposit, outputAmount?: bigint): Promise<Hash>
+  /** Has the depositor, an account of the local chains, agree to another fill; relayers follow one that costs less. */
+  speedUp(deposit: BridgeDeposit, change: SpeedUpChange): Promise<Hash>
   /** The transaction that paid an expired deposit back to its depositor; throws for one that may still be filled. */
   refund(deposit: BridgeDeposit): Promise<Hash>
+  /**
+   * Pays expired deposits, by default all, back in one bundle per origin, as the bridge does: what an account gets in a
+   * token is one amount, whatever it is for. The transactions are those that paid, one per leaf, in their order.
+   */
+  refundTogether(deposits?: readonly BridgeDeposit[], options?: RefundOptions): Promise<readonly Hash[]>
+  /** The transaction with which a depositor, an account of the local chains, claims what a deferred refund left it. */
+  claimRefund(deposit: BridgeDeposit, to?: Address): Promise<Hash>
+  /** Has a chain's pool take no deposits, or make no fills; and again. */
+  pause(chainId: number, what: 'deposits' | 'fills', pause: boolean): Promise<void>
   /** Leaves a deposit alone from now on, until it is filled by name. */
   ignore(deposit: BridgeDeposit): Promise<void>
   /** Says what is done, instead of filling, about the next deposit that is made. */
@@ -109,6 +143,18 @@ export type Relayer = {
   stop(): Promise<void>
 }
 
+/** What is to be other than in the deposit; of the output token's smallest unit, an amount that is less unless told. */
+type SpeedUpChange = { readonly outputAmount?: bigint; readonly recipient?: Address; readonly message?: Hex }
+
+type RefundOptions = {
+  /** The token refuses the depositors while the bundle is paid, as a token with a blacklist may. */
+  readonly deferred?: boolean
+  /** What the same bundles pay besides: relayers' dues, or anybody's. */
+  readonly payments?: readonly (Payment & { readonly chainId: number })[]
+  /** As many as the bridge pays with one leaf, unless told. */
+  readonly paymentsPerLeaf?: number
+}
+
 type Plan = 'ignore' | 'slow-fill'
 type Known = { -readonly [key in keyof Relay]: Relay[key] } & { readonly seenAt: number; readonly plan?: Plan }
 type Head = { readonly number: bigint; readonly timestamp: bigint }
@@ -117,7 +163,8 @@ const ADDRESS = ACCOUNTS.relayer.address
 const POLL_MS = 400
 const SLOW_FILL_REQUESTED = 1n
 const FILLED = 2n
-const FINAL: ReadonlySet<RelayState> = new Set(['filled', 'slow_filled', 'refunded', 'stranded'])
+const FINAL: ReadonlySet<RelayState> = new Set(['filled', 'slow_filled', 'refund_deferred', 'refunded', 'stranded'])
+const BLACKLIST = parseAbi(['function blacklist(address account)', 'function unBlacklist(address account)'])
 
 /** A relayer between these chains, which hold the bridge; it does nothing until it is told or started. */
 export function createRelayer({ chains }: { readonly chains: readonly LocalChain[] }): Relayer {
@@ -146,9 +193,10 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     const news = await Promise.allSettled(chains.map(readNews))
     for (const result of news) {
       if (result.status === 'rejected') continue
-      const { chainId, head, wentBack, deposits } = result.value
+      const { chainId, head, wentBack, deposits, speedUps } = result.value
       if (wentBack) forget(chainId)
       relays.push(...deposits.map(met))
+      speedUps.forEach(followSpeedUp)
       heads.set(chainId, head)
     }
     const open = relays.filter(({ state }) => !FINAL.has(state))
@@ -167,8 +215,19 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     const seen = heads.get(chainId)?.number ?? -1n
     const wentBack = head.number < seen
     const range = { fromBlock: wentBack ? 0n : seen + 1n, toBlock: head.number }
-    const deposits = head.number === seen ? [] : await readDeposits(chain, range)
-    return { chainId, head, wentBack, deposits }
+    if (head.number === seen) return { chainId, head, wentBack, deposits: [], speedUps: [] }
+    const [deposits, speedUps] = await Promise.all([readDeposits(chain, range), readSpeedUps(chain, range)])
+    return { chainId, head, wentBack, deposits, speedUps }
+  }
+
+  /** A relayer earns by what it need not pay out, so of all that the depositor agreed to it follows the least. */
+  const followSpeedUp = (speedUp: SpeedUp) => {
+    const { originChainId, depositId } = speedUp
+    for (const relay of relays.filter(({ deposit }) => fits(deposit, { originChainId, depositId }))) {
+      const { deposit } = relay
+      const least = relay.speedUp?.outputAmount ?? deposit.outputAmount
+      if (speedUp.depositor === deposit.depositor && speedUp.outputAmount < least) relay.speedUp = speedUp
+    }
   }
 
   /** What a chain said before it was set back to an earlier block is void. */
@@ -222,11 +281,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
   const fill = async (relay: Known): Promise<Hash> => {
     const { deposit } = relay
     try {
-      relay.fillTransaction = await send(
-        destinationOf(deposit),
-        `fill deposit ${deposit.depositId}`,
-        encodeFill(deposit),
-      )
+      relay.fillTransaction = await send(destinationOf(deposit), `fill deposit ${deposit.depositId}`, encodeFill(relay))
       relay.state = 'filled'
       delete relay.trouble
       return relay.fillTransaction
@@ -239,7 +294,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
   const fillTogether = async (together: readonly Known[]): Promise<readonly Hash[]> => {
     const hashes: Hash[] = []
     for (const [chainId, group] of Map.groupBy(together, ({ deposit }) => deposit.destinationChainId)) {
-      const args = [group.map(({ deposit }) => encodeFill(deposit))] as const
+      const args = [group.map(encodeFill)] as const
       const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'multicall', args })
       const ids = group.map(({ deposit }) => deposit.depositId).join(', ')
       const hash = await send(chainOf(chainId) ?? fail(chainId), `fill deposits ${ids} together`, data)
@@ -256,6 +311,56 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     const hash = await send(destinationOf(deposit), `slow-fill deposit ${deposit.depositId}`, data)
     relay.state = 'slow_fill_requested'
     return hash
+  }
+
+  const refundTogether = async (expired: readonly Known[], options: RefundOptions): Promise<readonly Hash[]> => {
+    const { deferred = false, payments = [], paymentsPerLeaf } = options
+    for (const { deposit, state } of expired) {
+      if (state !== 'expired') throw new Error(`Deposit ${deposit.depositId} is not expired: ${state}`)
+    }
+    const due = [...expired.map(({ deposit }) => refundOf(deposit)), ...payments]
+    const hashes: Hash[] = []
+    for (const [chainId, ofChain] of Map.groupBy(due, (payment) => payment.chainId)) {
+      const origin = chainOf(chainId) ?? fail(chainId)
+      const { root, leaves } = buildRefundBundle(chainId, ofChain, paymentsPerLeaf)
+      const bundleId = await relayRoot(origin, root)
+      const refused = deferred ? expired.map(({ deposit }) => refundOf(deposit)).filter(onChain(chainId)) : []
+      await blacklist(origin, refused, true)
+      for (const { leaf, proof } of leaves) {
+        const args = [bundleId, leaf, proof] as const
+        const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'executeRelayerRefundLeaf', args })
+        const hash = await send(origin, `pay leaf ${leaf.leafId} of bundle ${bundleId}`, data)
+        for (const relay of expired) {
+          const { token, account, chainId: from } = refundOf(relay.deposit)
+          const isPaid = from === chainId && leaf.l2TokenAddress === token && leaf.refundAddresses.includes(account)
+          if (isPaid)
+            Object.assign(relay, { state: deferred ? 'refund_deferred' : 'refunded', refundTransaction: hash })
+        }
+        hashes.push(hash)
+      }
+      await blacklist(origin, refused, false)
+    }
+    return hashes
+  }
+
+  /** Brings the root of a bundle to a pool, and gives the id that the bundle has there. */
+  const relayRoot = async (origin: LocalChain, root: Hex): Promise<number> => {
+    const args = [root, zeroHash] as const
+    const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'relayRootBundle', args })
+    const hash = await send(origin, 'bring a bundle', data)
+    const { logs } = await getTransactionReceipt(clientOf(origin), { hash })
+    const [event] = parseEventLogs({ abi: spokePoolAbi, eventName: 'RelayedRootBundle', logs })
+    if (!event) throw new Error('The pool told of no bundle')
+    return event.args.rootBundleId
+  }
+
+  const blacklist = async (origin: LocalChain, payments: readonly Payment[], refuse: boolean) => {
+    const functionName = refuse ? 'blacklist' : 'unBlacklist'
+    const transactions = payments.map(({ token, account }) => ({
+      ...{ label: functionName, from: ADDRESS, to: token },
+      data: encodeFunctionData({ abi: BLACKLIST, functionName, args: [account] }),
+    }))
+    await transact(origin, transactions)
   }
 
   const handle = async (relay: Known): Promise<boolean> => {
@@ -330,18 +435,60 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
         Object.assign(relay, { state: 'slow_filled', fillTransaction: hash })
         return hash
       }),
+    speedUp: (deposit, change) =>
+      inTurn(async () => {
+        const { originChainId, depositId, depositor } = deposit
+        const { outputAmount = deposit.outputAmount - 1n, message = deposit.message } = change
+        const recipient = change.recipient === undefined ? deposit.recipient : pad(change.recipient)
+        const unsigned = { originChainId, depositId, depositor, outputAmount, recipient, message }
+        const { signature } = await signSpeedUp(keyOf(accountOf(depositor)), unsigned)
+        const data = encodeFunctionData({
+          abi: spokePoolAbi,
+          functionName: 'speedUpDeposit',
+          args: [depositor, depositId, outputAmount, recipient, message, signature],
+        })
+        const hash = await send(chainOf(originChainId) ?? fail(originChainId), `speed up deposit ${depositId}`, data)
+        await lookOrThrow()
+        return hash
+      }),
     refund: (deposit) =>
       inTurn(async () => {
         await lookOrThrow()
+        const [hash] = await refundTogether([relayOf(deposit)], {})
+        if (!hash) throw new Error('Nothing was paid')
+        return hash
+      }),
+    refundTogether: (deposits, options = {}) =>
+      inTurn(async () => {
+        await lookOrThrow()
+        return refundTogether(deposits?.map(relayOf) ?? relays.filter(({ state }) => state === 'expired'), options)
+      }),
+    claimRefund: (deposit, to) =>
+      inTurn(async () => {
         const relay = relayOf(deposit)
-        if (relay.state !== 'expired') throw new Error(`Deposit ${deposit.depositId} is not expired: ${relay.state}`)
         const origin = chainOf(deposit.originChainId) ?? fail(deposit.originChainId)
-        // Any number that was not used: the real ones number the bundles of all chains.
-        const bundleId = Number(heads.get(origin.chainId)?.number ?? 0n)
-        const data = encodeRefund(deposit, bundleId, relays.indexOf(relay))
-        relay.refundTransaction = await send(origin, `refund deposit ${deposit.depositId}`, data)
-        relay.state = 'refunded'
-        return relay.refundTransaction
+        const from = accountOf(deposit.depositor)
+        const args = [deposit.inputToken, pad(to ?? from)] as const
+        const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'claimRelayerRefund', args })
+        const pool = bridgeContracts(origin.chainId).pool
+        const [hash] = await transact(origin, [{ label: 'claimRelayerRefund', from, to: pool, data }])
+        if (!hash) throw new Error('Nothing was sent')
+        // All that was deferred for this account in this token is paid with it.
+        for (const other of relays) {
+          const isClaimed =
+            other.state === 'refund_deferred' &&
+            other.deposit.originChainId === origin.chainId &&
+            other.deposit.depositor === deposit.depositor &&
+            other.deposit.inputToken === deposit.inputToken
+          if (isClaimed || other === relay) Object.assign(other, { state: 'refunded', refundTransaction: hash })
+        }
+        return hash
+      }),
+    pause: (chainId, what, pause) =>
+      inTurn(async () => {
+        const functionName = what === 'deposits' ? 'pauseDeposits' : 'pauseFills'
+        const data = encodeFunctionData({ abi: spokePoolAbi, functionName, args: [pause] })
+        await send(chainOf(chainId) ?? fail(chainId), `pause ${what}`, data)
       }),
     ignore: (deposit) =>
       inTurn(async () => {
@@ -390,28 +537,36 @@ function snapshot({ seenAt: _, plan: __, ...relay }: Known): Relay {
   return relay
 }
 
-function encodeFill(deposit: BridgeDeposit): Hex {
-  return encodeFunctionData({
-    abi: spokePoolAbi,
-    functionName: 'fillRelay',
-    args: [relayDataOf(deposit), BigInt(deposit.destinationChainId), pad(ADDRESS)],
-  })
+function encodeFill({ deposit, speedUp }: Relay): Hex {
+  const repayment = [BigInt(deposit.destinationChainId), pad(ADDRESS)] as const
+  if (!speedUp) {
+    const args = [relayDataOf(deposit), ...repayment] as const
+    return encodeFunctionData({ abi: spokePoolAbi, functionName: 'fillRelay', args })
+  }
+  const { outputAmount, recipient, message, signature } = speedUp
+  const args = [relayDataOf(deposit), ...repayment, outputAmount, recipient, message, signature] as const
+  return encodeFunctionData({ abi: spokePoolAbi, functionName: 'fillRelayWithUpdatedDeposit', args })
 }
 
-function encodeRefund(deposit: BridgeDeposit, bundleId: number, leafId: number): Hex {
-  const leaf = {
-    amountToReturn: 0n,
-    chainId: BigInt(deposit.originChainId),
-    refundAmounts: [deposit.inputAmount],
-    leafId,
-    l2TokenAddress: getAddress(slice(deposit.inputToken, 12)),
-    refundAddresses: [getAddress(slice(deposit.depositor, 12))],
-  }
-  return encodeFunctionData({
-    abi: spokePoolAbi,
-    functionName: 'executeRelayerRefundLeaf',
-    args: [bundleId, leaf, []],
-  })
+/** What the pool owes for a deposit that nobody filled. */
+function refundOf({ originChainId, inputToken, depositor, inputAmount }: BridgeDeposit) {
+  return { chainId: originChainId, token: accountOf(inputToken), account: accountOf(depositor), amount: inputAmount }
+}
+
+function onChain(chainId: number) {
+  return (payment: { readonly chainId: number }) => payment.chainId === chainId
+}
+
+function accountOf(word: Hex): Address {
+  return getAddress(slice(word, 12))
+}
+
+function keyOf(address: Address): Hex {
+  const account = Object.values(ACCOUNTS)
+    .flat()
+    .find((candidate) => isAddressEqual(candidate.address, address))
+  if (!account) throw new Error(`${address} is no account of the local chains`)
+  return account.privateKey
 }
 
 /** The name of the error that a call would end with, undefined when it would go through. */

@@ -47,8 +47,6 @@ const ABI = parseAbi([
   'function unsafeDeposit(bytes32 depositor, bytes32 recipient, bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, bytes32 exclusiveRelayer, uint256 depositNonce, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message) payable',
   'function multicall(bytes[] data)',
   'function fillRelay(RelayData relayData, uint256 repaymentChainId, bytes32 repaymentAddress)',
-  'struct RefundLeaf { uint256 amountToReturn; uint256 chainId; uint256[] refundAmounts; uint32 leafId; address l2TokenAddress; address[] refundAddresses; }',
-  'function executeRelayerRefundLeaf(uint32 rootBundleId, RefundLeaf relayerRefundLeaf, bytes32[] proof)',
   'function handleV3AcrossMessage(address token, uint256 amount, address relayer, bytes message)',
   'function makeCallWithBalance(address target, bytes callData, uint256 value, Replacement[] replacement)',
   'function approve(address spender, uint256 amount)',
@@ -429,19 +427,10 @@ function transfersOn(service: Service) {
       ]
     },
     /** Pays a token out of the pool to several accounts in one transaction, as refunds are paid. */
-    async refundTogether(chainId: number, l2TokenAddress: Address, payments: readonly (readonly [Address, bigint])[]) {
-      const leaf = {
-        amountToReturn: 0n,
-        chainId: BigInt(chainId),
-        refundAmounts: payments.map(([, amount]) => amount),
-        leafId: 0,
-        l2TokenAddress,
-        refundAddresses: payments.map(([account]) => account),
-      }
-      // Any number that was not used.
-      const bundleId = 4_000_000_000 + Number(await chainHead(chainId))
-      const execute = call(poolOf(chainId), 'executeRelayerRefundLeaf', [bundleId, leaf, []])
-      return send(chainId, relayer.address, execute)
+    async refundTogether(chainId: number, token: Address, payments: readonly (readonly [Address, bigint])[]) {
+      const due = payments.map(([account, amount]) => ({ chainId, token, account, amount }))
+      const [hash] = await relayer.refundTogether([], { payments: due })
+      return hash as Hash
     },
     /** The call of the handler that anybody may make at any time. */
     handlerCall: (message: Hex): Call =>

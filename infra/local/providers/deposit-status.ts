@@ -64,7 +64,9 @@ function finder(query: URLSearchParams): ((relay: Relay) => boolean) | undefined
 function statusOf({ state }: Relay, fill: Fill | undefined): string {
   if (fill) return fill.isSlow ? 'slowFilled' : 'filled'
   if (state === 'slow_fill_requested') return 'slowFillRequested'
-  return state === 'expired' || state === 'refunded' ? state : 'pending'
+  // Like the real one, it takes a leaf for a payment.
+  if (state === 'refunded' || state === 'refund_deferred') return 'refunded'
+  return state === 'expired' ? state : 'pending'
 }
 
 async function fillOf({ deposit }: Relay, sources: Sources): Promise<Fill | undefined> {

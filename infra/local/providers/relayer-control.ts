@@ -1,3 +1,4 @@
+import { isAddress, isHex } from 'viem'
 import * as z from 'zod'
 import type { Relay, Relayer } from '../relayer.ts'
 import type { Provider, ProviderReply, ProviderRequest } from './provider.ts'
@@ -12,7 +13,12 @@ const COMMANDS = {
   'POST /relayer/ignore {depositId}': 'never fills it by itself, so that it expires; "next" is the next one made',
   'POST /relayer/slow-fill {depositId}': 'asks for a slow fill instead of filling; "next" is the next one made',
   'POST /relayer/execute-slow-fill {depositId, outputAmount?}': 'makes the slow fill, with another amount if given',
-  'POST /relayer/refund {depositId?}': 'pays one or all expired deposits back to their depositors',
+  'POST /relayer/speed-up {depositId, outputAmount?, recipient?, message?}':
+    'has the depositor agree to less (by 1 unless told), to another recipient or another message; fills follow it',
+  'POST /relayer/refund {depositId?, deferred?}':
+    'pays one or all expired deposits back, those of a chain in one bundle; deferred ones are left for their depositors to claim',
+  'POST /relayer/claim {depositId, to?}': 'claims a deferred refund, for the depositor or for another account',
+  'POST /relayer/pause {chainId, what, pause}': "has a chain's pool take no deposits or make no fills; and again",
   'POST /relayer/advance {seconds}': 'puts the clocks of all chains forward',
 }
 
@@ -30,6 +36,22 @@ const Settings = z.strictObject({
 })
 const Fill = z.strictObject({ ...OneOrAll.shape, together: z.boolean().optional() })
 const SlowFill = z.strictObject({ ...Which, outputAmount: Digits.optional() })
+const AnyAddress = z
+  .string()
+  .refine((text) => isAddress(text))
+  .optional()
+const SpeedUp = z.strictObject({
+  ...Which,
+  outputAmount: Digits.optional(),
+  recipient: AnyAddress,
+  message: z
+    .string()
+    .refine((text) => isHex(text))
+    .optional(),
+})
+const Refund = z.strictObject({ ...OneOrAll.shape, deferred: z.boolean().default(false) })
+const Claim = z.strictObject({ ...Which, to: AnyAddress })
+const Pause = z.strictObject({ chainId: z.int(), what: z.enum(['deposits', 'fills']), pause: z.boolean() })
 const Advance = z.strictObject({ seconds: z.int().min(1) })
 
 /** Tells a relayer what to do, over HTTP under /relayer; `GET /relayer` says what there is to tell. */
@@ -76,12 +98,27 @@ export function relayerControl(relayer: Relayer): Provider {
       const { outputAmount, ...which } = SlowFill.parse(body)
       await relayer.executeSlowFill((await one(which)).deposit, outputAmount)
     },
+    async 'speed-up'(body) {
+      const { depositId, originChainId, outputAmount, recipient, message } = SpeedUp.parse(body)
+      const { deposit } = await one({ depositId, originChainId })
+      await relayer.speedUp(deposit, {
+        ...(outputAmount !== undefined && { outputAmount }),
+        ...(recipient !== undefined && { recipient }),
+        ...(message !== undefined && { message }),
+      })
+    },
     async refund(body) {
-      const { depositId, ...rest } = OneOrAll.parse(body)
-      const relays = depositId === undefined ? await relayer.look() : [await one({ depositId, ...rest })]
-      for (const { deposit, state } of relays) {
-        if (depositId !== undefined || state === 'expired') await relayer.refund(deposit)
-      }
+      const { depositId, deferred, ...rest } = Refund.parse(body)
+      const deposits = depositId === undefined ? undefined : [(await one({ depositId, ...rest })).deposit]
+      await relayer.refundTogether(deposits, { deferred })
+    },
+    async claim(body) {
+      const { to, ...which } = Claim.parse(body)
+      await relayer.claimRefund((await one(which)).deposit, to)
+    },
+    async pause(body) {
+      const { chainId, what, pause } = Pause.parse(body)
+      await relayer.pause(chainId, what, pause)
     },
     async advance(body) {
       await relayer.advance(Advance.parse(body).seconds)

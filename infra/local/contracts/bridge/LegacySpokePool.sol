@@ -83,7 +83,7 @@ contract LegacySpokePool is SpokePool {
         V3RelayData memory relayData,
         uint256 repaymentChainId,
         bytes32 relayer,
-        uint256 amount,
+        Execution memory execution,
         FillType fillType
     ) internal override {
         LegacyFill memory fill;
@@ -98,7 +98,9 @@ contract LegacySpokePool is SpokePool {
         fill.depositor = _address(relayData.depositor);
         fill.recipient = _address(relayData.recipient);
         fill.message = relayData.message;
-        fill.relayExecutionInfo = LegacyExecutionInfo(fill.recipient, relayData.message, amount, fillType);
+        fill.relayExecutionInfo = LegacyExecutionInfo(
+            _address(execution.recipient), execution.message, execution.amount, fillType
+        );
         bytes memory data = abi.encode(fill);
         // An event's data are its arguments, which in a struct's encoding stand behind one word.
         assembly ("memory-safe") {

@@ -3,6 +3,9 @@ pragma solidity ^0.8.28;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {MerkleProof} from "@openzeppelin/contracts/utils/cryptography/MerkleProof.sol";
+import {MessageHashUtils} from "@openzeppelin/contracts/utils/cryptography/MessageHashUtils.sol";
+import {SignatureChecker} from "@openzeppelin/contracts/utils/cryptography/SignatureChecker.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 
 import {SpokePoolSignals} from "./SpokePoolSignals.sol";
@@ -14,8 +17,8 @@ interface IMessageReceiver {
 
 /// @title The bridge's pool: takes deposits on the origin chain, and hands out fills on the destination.
 /// @notice Written from the observed behaviour of Across's pools, not from their source: same selectors, events,
-/// errors and order of things, so that a client cannot tell the difference. Native coins, updates signed by the
-/// depositor and root bundles are left out: where Across proves a leaf of a bundle, here the operator vouches for it.
+/// errors and order of things, so that a client cannot tell the difference. Native coins are left out, and slow fills
+/// are not proved by the root of a bundle: the operator vouches for them.
 /// @dev Its code is put at an address, so it has neither a constructor nor immutables.
 contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
     using SafeERC20 for IERC20;
@@ -24,7 +27,7 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
     uint32 public constant depositQuoteTimeBuffer = 3600;
     /// @notice How far ahead of the deposit its deadline may be, in seconds.
     uint32 public constant fillDeadlineBuffer = 21_600;
-    /// @notice Executes slow fills and refunds, and pauses: the relayer of the local chains.
+    /// @notice Executes slow fills, brings the roots of bundles, and pauses: the relayer of the local chains.
     address public constant OPERATOR = 0xa0Ee7A142d267C1f36714E4a8F75612F20a79720;
 
     bytes4 private constant UNSAFE_DEPOSIT = bytes4(
@@ -32,6 +35,14 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
             "unsafeDeposit(bytes32,bytes32,bytes32,bytes32,uint256,uint256,uint256,bytes32,uint256,uint32,uint32,uint32,bytes)"
         )
     );
+    /// @notice What a depositor signs to have a deposit filled in another way, for the domain of the origin's chain id.
+    bytes32 public constant UPDATE_BYTES32_DEPOSIT_DETAILS_HASH = keccak256(
+        "UpdateDepositDetails(uint256 depositId,uint256 originChainId,uint256 updatedOutputAmount,bytes32 updatedRecipient,bytes updatedMessage)"
+    );
+    // Without the pool's address: the pools of both chains accept one signature.
+    bytes32 private constant DOMAIN_TYPE = keccak256("EIP712Domain(string name,string version,uint256 chainId)");
+    bytes32 private constant DOMAIN_NAME = keccak256("ACROSS-V2");
+    bytes32 private constant DOMAIN_VERSION = keccak256("1.0.0");
     // Up to a year it is a period, above it a time.
     uint32 private constant LONGEST_EXCLUSIVITY = 31_536_000;
     uint256 private constant UNFILLED = 0;
@@ -44,7 +55,15 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
     bool public pausedFills;
     /// @notice By relay hash: 0 not filled, 1 slow fill requested, 2 filled.
     mapping(bytes32 relayHash => uint256) public fillStatuses;
+    /// @notice The roots of the bundles that were brought here, by their id.
+    RootBundle[] public rootBundles;
     mapping(uint32 rootBundleId => mapping(uint32 leafId => bool)) private _claimed;
+    mapping(address token => mapping(address account => uint256)) private _deferred;
+
+    struct RootBundle {
+        bytes32 slowRelayRoot;
+        bytes32 relayerRefundRoot;
+    }
 
     struct UnsafeDeposit {
         bytes32 depositor;
@@ -252,6 +271,65 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
         _emitDeposit(made);
     }
 
+    /// @notice Tells relayers that the depositor takes less, elsewhere or with another message. Nobody must follow it.
+    function speedUpDeposit(
+        bytes32 depositor,
+        uint256 depositId,
+        uint256 updatedOutputAmount,
+        bytes32 updatedRecipient,
+        bytes calldata updatedMessage,
+        bytes calldata depositorSignature
+    ) public nonReentrant {
+        Execution memory execution = Execution(updatedRecipient, updatedOutputAmount, updatedMessage);
+        _checkSignature(depositor, depositId, block.chainid, execution, depositorSignature);
+        emit RequestedSpeedUpDeposit(
+            updatedOutputAmount, depositId, depositor, updatedRecipient, updatedMessage, depositorSignature
+        );
+    }
+
+    function speedUpV3Deposit(
+        address depositor,
+        uint256 depositId,
+        uint256 updatedOutputAmount,
+        address updatedRecipient,
+        bytes calldata updatedMessage,
+        bytes calldata depositorSignature
+    ) external {
+        speedUpDeposit(
+            _word(depositor),
+            depositId,
+            updatedOutputAmount,
+            _word(updatedRecipient),
+            updatedMessage,
+            depositorSignature
+        );
+    }
+
+    function _checkSignature(
+        bytes32 depositor,
+        uint256 depositId,
+        uint256 originChainId,
+        Execution memory execution,
+        bytes memory signature
+    ) private view {
+        bytes32 signed = MessageHashUtils.toTypedDataHash(
+            keccak256(abi.encode(DOMAIN_TYPE, DOMAIN_NAME, DOMAIN_VERSION, originChainId)),
+            keccak256(
+                abi.encode(
+                    UPDATE_BYTES32_DEPOSIT_DETAILS_HASH,
+                    depositId,
+                    originChainId,
+                    execution.amount,
+                    execution.recipient,
+                    keccak256(execution.message)
+                )
+            )
+        );
+        if (!SignatureChecker.isValidSignatureNow(_address(depositor), signed, signature)) {
+            revert InvalidDepositorSignature();
+        }
+    }
+
     // ---------------------------------------------------------------------------------------------------------- fills
 
     function fillRelay(V3RelayData calldata relayData, uint256 repaymentChainId, bytes32 repaymentAddress)
@@ -260,7 +338,26 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
         whenFillsRun
     {
         if (_isExclusive(relayData) && _word(msg.sender) != relayData.exclusiveRelayer) revert NotExclusiveRelayer();
-        _fill(relayData, relayData.outputAmount, repaymentChainId, repaymentAddress, false);
+        Execution memory execution = Execution(relayData.recipient, relayData.outputAmount, relayData.message);
+        _fill(relayData, execution, repaymentChainId, repaymentAddress, false);
+    }
+
+    /// @notice A fill as the depositor agreed to since. It is the same deposit's, which is filled by it.
+    function fillRelayWithUpdatedDeposit(
+        V3RelayData calldata relayData,
+        uint256 repaymentChainId,
+        bytes32 repaymentAddress,
+        uint256 updatedOutputAmount,
+        bytes32 updatedRecipient,
+        bytes calldata updatedMessage,
+        bytes calldata depositorSignature
+    ) external nonReentrant whenFillsRun {
+        if (_isExclusive(relayData) && _word(msg.sender) != relayData.exclusiveRelayer) revert NotExclusiveRelayer();
+        Execution memory execution = Execution(updatedRecipient, updatedOutputAmount, updatedMessage);
+        _checkSignature(
+            relayData.depositor, relayData.depositId, relayData.originChainId, execution, depositorSignature
+        );
+        _fill(relayData, execution, repaymentChainId, repaymentAddress, false);
     }
 
     /// @notice Asks that the pool itself fills, later and with an amount of its own choice.
@@ -280,12 +377,15 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
         onlyOperator
     {
         if (slowFillLeaf.chainId != block.chainid) revert InvalidMerkleProof();
-        _fill(slowFillLeaf.relayData, slowFillLeaf.updatedOutputAmount, 0, bytes32(0), true);
+        V3RelayData calldata relayData = slowFillLeaf.relayData;
+        Execution memory execution =
+            Execution(relayData.recipient, slowFillLeaf.updatedOutputAmount, relayData.message);
+        _fill(relayData, execution, 0, bytes32(0), true);
     }
 
     function _fill(
         V3RelayData calldata relayData,
-        uint256 amount,
+        Execution memory execution,
         uint256 repaymentChainId,
         bytes32 relayer,
         bool isSlow
@@ -300,15 +400,15 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
             ? FillType.SlowFill
             : status == SLOW_FILL_REQUESTED ? FillType.ReplacedSlowFill : FillType.FastFill;
         // Before the tokens move: everything that a fill causes stands behind its event.
-        _emitFill(relayData, repaymentChainId, relayer, amount, fillType);
+        _emitFill(relayData, repaymentChainId, relayer, execution, fillType);
 
-        address recipient = _address(relayData.recipient);
+        address recipient = _address(execution.recipient);
         address token = _address(relayData.outputToken);
-        if (isSlow) IERC20(token).safeTransfer(recipient, amount);
-        else IERC20(token).safeTransferFrom(msg.sender, recipient, amount);
+        if (isSlow) IERC20(token).safeTransfer(recipient, execution.amount);
+        else IERC20(token).safeTransferFrom(msg.sender, recipient, execution.amount);
 
-        if (recipient.code.length > 0 && relayData.message.length > 0) {
-            IMessageReceiver(recipient).handleV3AcrossMessage(token, amount, msg.sender, relayData.message);
+        if (recipient.code.length > 0 && execution.message.length > 0) {
+            IMessageReceiver(recipient).handleV3AcrossMessage(token, execution.amount, msg.sender, execution.message);
         }
     }
 
@@ -322,33 +422,72 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
 
     // -------------------------------------------------------------------------------------------------------- refunds
 
-    /// @notice Pays relayers their due, and depositors of expired deposits their deposit.
+    /// @notice Brings the roots of a bundle, which prove its leaves; its id is the number of those before it.
+    function relayRootBundle(bytes32 relayerRefundRoot, bytes32 slowRelayRoot) external onlyOperator {
+        emit RelayedRootBundle(uint32(rootBundles.length), relayerRefundRoot, slowRelayRoot);
+        rootBundles.push(RootBundle(slowRelayRoot, relayerRefundRoot));
+    }
+
+    /// @notice Pays relayers their due, and depositors of expired deposits their deposits; anybody may call it.
+    /// @dev All or none where the pool holds too little. A token that refuses an account holds up no other: what that
+    /// account was to get is kept for it, and the event says so of the whole leaf.
     function executeRelayerRefundLeaf(
         uint32 rootBundleId,
         RelayerRefundLeaf calldata relayerRefundLeaf,
-        bytes32[] calldata
-    ) external nonReentrant onlyOperator {
-        uint256[] calldata amounts = relayerRefundLeaf.refundAmounts;
-        address[] calldata accounts = relayerRefundLeaf.refundAddresses;
+        bytes32[] calldata proof
+    ) external payable nonReentrant {
         uint32 leafId = relayerRefundLeaf.leafId;
         if (relayerRefundLeaf.chainId != block.chainid) revert InvalidChainId();
-        if (accounts.length != amounts.length) revert InvalidMerkleLeaf();
+        bytes32 root = rootBundles[rootBundleId].relayerRefundRoot;
+        if (!MerkleProof.verifyCalldata(proof, root, keccak256(abi.encode(relayerRefundLeaf)))) {
+            revert InvalidMerkleProof();
+        }
         if (_claimed[rootBundleId][leafId]) revert ClaimedMerkleLeaf();
         _claimed[rootBundleId][leafId] = true;
 
-        address token = relayerRefundLeaf.l2TokenAddress;
-        for (uint256 i = 0; i < amounts.length; i++) IERC20(token).safeTransfer(accounts[i], amounts[i]);
+        bool deferredRefunds = _payOut(relayerRefundLeaf);
         emit ExecutedRelayerRefundRoot(
             relayerRefundLeaf.amountToReturn,
             block.chainid,
-            amounts,
+            relayerRefundLeaf.refundAmounts,
             rootBundleId,
             leafId,
-            token,
-            accounts,
-            false,
+            relayerRefundLeaf.l2TokenAddress,
+            relayerRefundLeaf.refundAddresses,
+            deferredRefunds,
             msg.sender
         );
+    }
+
+    function _payOut(RelayerRefundLeaf calldata leaf) private returns (bool deferred) {
+        uint256[] calldata amounts = leaf.refundAmounts;
+        address[] calldata accounts = leaf.refundAddresses;
+        if (accounts.length != amounts.length) revert InvalidMerkleLeaf();
+        address token = leaf.l2TokenAddress;
+        uint256 left = IERC20(token).balanceOf(address(this));
+        for (uint256 i = 0; i < amounts.length; i++) {
+            if (amounts[i] == 0) continue;
+            if (amounts[i] > left) revert InsufficientSpokePoolBalanceToExecuteLeaf();
+            left -= amounts[i];
+            if (!IERC20(token).trySafeTransfer(accounts[i], amounts[i])) {
+                _deferred[token][accounts[i]] += amounts[i];
+                deferred = true;
+            }
+        }
+    }
+
+    /// @notice Pays the caller what was kept for it, to any account.
+    function claimRelayerRefund(bytes32 l2TokenAddress, bytes32 refundAddress) external {
+        address token = _address(l2TokenAddress);
+        uint256 amount = _deferred[token][msg.sender];
+        if (amount == 0) revert NoRelayerRefundToClaim();
+        _deferred[token][msg.sender] = 0;
+        IERC20(token).safeTransfer(_address(refundAddress), amount);
+        emit ClaimedRelayerRefund(l2TokenAddress, refundAddress, amount, msg.sender);
+    }
+
+    function getRelayerRefund(address l2TokenAddress, address refundAddress) external view returns (uint256) {
+        return _deferred[l2TokenAddress][refundAddress];
     }
 
     // ------------------------------------------------------------------------------------------------------- the rest

@@ -43,6 +43,13 @@ abstract contract SpokePoolSignals {
         SlowFill
     }
 
+    /// @dev What a fill does: what was deposited for, or what the depositor agreed to since.
+    struct Execution {
+        bytes32 recipient;
+        uint256 amount;
+        bytes message;
+    }
+
     struct V3RelayExecutionEventInfo {
         bytes32 updatedRecipient;
         bytes32 updatedMessageHash;
@@ -83,6 +90,9 @@ abstract contract SpokePoolSignals {
     error InvalidMerkleLeaf();
     error InvalidChainId();
     error ClaimedMerkleLeaf();
+    error InvalidDepositorSignature();
+    error InsufficientSpokePoolBalanceToExecuteLeaf();
+    error NoRelayerRefundToClaim();
 
     event FundsDeposited(
         bytes32 inputToken,
@@ -116,6 +126,14 @@ abstract contract SpokePoolSignals {
         bytes32 messageHash,
         V3RelayExecutionEventInfo relayExecutionInfo
     );
+    event RequestedSpeedUpDeposit(
+        uint256 updatedOutputAmount,
+        uint256 indexed depositId,
+        bytes32 indexed depositor,
+        bytes32 updatedRecipient,
+        bytes updatedMessage,
+        bytes depositorSignature
+    );
     event RequestedSlowFill(
         bytes32 inputToken,
         bytes32 outputToken,
@@ -140,6 +158,13 @@ abstract contract SpokePoolSignals {
         address[] refundAddresses,
         bool deferredRefunds,
         address caller
+    );
+    event RelayedRootBundle(
+        uint32 indexed rootBundleId, bytes32 indexed relayerRefundRoot, bytes32 indexed slowRelayRoot
+    );
+    /// @dev The refund was the caller's; it went to `refundAddress`.
+    event ClaimedRelayerRefund(
+        bytes32 indexed l2TokenAddress, bytes32 indexed refundAddress, uint256 amount, address indexed caller
     );
     event PausedDeposits(bool isPaused);
     event PausedFills(bool isPaused);
@@ -166,10 +191,9 @@ abstract contract SpokePoolSignals {
         V3RelayData memory relayData,
         uint256 repaymentChainId,
         bytes32 relayer,
-        uint256 amount,
+        Execution memory execution,
         FillType fillType
     ) internal virtual {
-        bytes32 messageHash = _hashOf(relayData.message);
         // More arguments than the stack holds. They are words, so the halves joined are the whole.
         bytes memory data = bytes.concat(
             abi.encode(
@@ -185,8 +209,10 @@ abstract contract SpokePoolSignals {
                 relayData.exclusiveRelayer,
                 relayData.depositor,
                 relayData.recipient,
-                messageHash,
-                V3RelayExecutionEventInfo(relayData.recipient, messageHash, amount, fillType)
+                _hashOf(relayData.message),
+                V3RelayExecutionEventInfo(
+                    execution.recipient, _hashOf(execution.message), execution.amount, fillType
+                )
             )
         );
         _log(data, FilledRelay.selector, relayData.originChainId, relayData.depositId, relayer);

@@ -1,22 +1,29 @@
 import {
+  type Address,
+  concat,
   encodeAbiParameters,
   encodeFunctionData,
   type Hash,
   keccak256,
   maxUint256,
+  parseAbi,
   parseAbiParameters,
   zeroHash,
 } from 'viem'
 import { readContract } from 'viem/actions'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ACCOUNTS } from '../../../../infra/local/accounts.ts'
 import {
   type BridgeDeposit,
   installPool,
   relayDataOf,
   relayHashOf,
+  type SpeedUp,
+  signSpeedUp,
   spokePoolAbi,
 } from '../../../../infra/local/bridge.ts'
-import { ALICE, approval, BOB, openBridge, RELAYER, STRANGER, word } from './harness.ts'
+import type { RefundLeaf } from '../../../../infra/local/bundle.ts'
+import { ALICE, approval, BOB, callOf, messageOf, openBridge, RELAYER, STRANGER, transferOf, word } from './harness.ts'
 
 let bridge: Awaited<ReturnType<typeof openBridge>>
 beforeAll(async () => {
@@ -318,48 +325,221 @@ describe('a slow fill', () => {
   })
 })
 
-describe('a refund', () => {
-  const leafOf = (deposit: BridgeDeposit, leafId: number, change = {}) => ({
-    amountToReturn: 0n,
-    chainId: 8453n,
-    refundAmounts: [deposit.inputAmount, 3n],
-    leafId,
-    l2TokenAddress: bridge.origin.usdc,
-    refundAddresses: [ALICE, BOB],
-    ...change,
-  })
+describe('a speed-up', () => {
+  const ALICE_KEY = ACCOUNTS.users[0].privateKey
+  const agreed = async ({ originChainId, depositId, depositor }: BridgeDeposit, change: Partial<SpeedUp> = {}) =>
+    signSpeedUp(ALICE_KEY, {
+      ...{ originChainId, depositId, depositor, recipient: word(BOB), message: '0x' },
+      outputAmount: bridge.destination.units('99'),
+      ...change,
+    })
+  const updateArgs = (deposit: BridgeDeposit, { outputAmount, recipient, message, signature }: SpeedUp) =>
+    [...bridge.fillArgs(deposit), outputAmount, recipient, message, signature] as const
+  const refusedFill = (deposit: BridgeDeposit, speedUp: SpeedUp, by = RELAYER) =>
+    bridge.destination.refusal(by, 'fillRelayWithUpdatedDeposit', updateArgs(deposit, speedUp))
 
-  test('pays depositors and relayers on the origin, and is told after the tokens have moved', async () => {
+  test('is told on the origin, word for word, by whoever has the depositor’s signature', async () => {
     const { origin } = bridge
     const deposit = await bridge.deposit()
-    const before = await origin.balanceOf(ALICE)
-    const args = [77, leafOf(deposit, 0), []] as const
+    const { outputAmount, signature } = await agreed(deposit, { message: '0x77' })
+    const asked = [ALICE, deposit.depositId, outputAmount, BOB, '0x77', signature] as const
+    const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'speedUpV3Deposit', args: asked })
+    const [event] = await origin.eventsOf((await origin.act(STRANGER, origin.pool, data))[0])
+    expect(event).toMatchObject({
+      eventName: 'RequestedSpeedUpDeposit',
+      args: {
+        updatedOutputAmount: outputAmount,
+        depositId: deposit.depositId,
+        depositor: word(ALICE),
+        updatedRecipient: word(BOB),
+        updatedMessage: '0x77',
+        depositorSignature: signature,
+      },
+    })
+    const less = [ALICE, deposit.depositId, outputAmount - 1n, BOB, '0x77', signature]
+    expect(await origin.refusal(ALICE, 'speedUpV3Deposit', less)).toBe('InvalidDepositorSignature')
+  })
+
+  test('pays what was agreed to whom it was agreed, and its event has both what was and what is', async () => {
+    const { destination } = bridge
+    const deposit = await bridge.deposit({ recipient: destination.handler, message: messageOf([], ALICE) })
+    const speedUp = await agreed(deposit)
+    const args = updateArgs(deposit, speedUp)
+    const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'fillRelayWithUpdatedDeposit', args })
+    const before = await destination.balanceOf(BOB)
+    const [hash] = await destination.act(RELAYER, destination.pool, data)
+    const [filled, ...more] = await destination.eventsOf(hash)
+    expect(filled).toMatchObject({
+      eventName: 'FilledRelay',
+      args: {
+        outputAmount: deposit.outputAmount,
+        recipient: word(destination.handler),
+        messageHash: keccak256(deposit.message),
+        relayExecutionInfo: {
+          updatedRecipient: word(BOB),
+          updatedMessageHash: zeroHash,
+          updatedOutputAmount: speedUp.outputAmount,
+          fillType: FAST,
+        },
+      },
+    })
+    expect(more.map(({ eventName }) => eventName)).toEqual(['Transfer'])
+    expect(await destination.balanceOf(BOB)).toBe(before + speedUp.outputAmount)
+    expect(await statusOf(deposit)).toBe(FILLED)
+    expect(await refusal(deposit)).toBe('RelayFilled')
+  })
+
+  test('runs the message that was agreed, not the one that was deposited', async () => {
+    const { destination } = bridge
+    const carrying = (amount: bigint) => messageOf([callOf(destination.usdc, transferOf(BOB, amount))], ALICE)
+    const deposit = await bridge.deposit({ recipient: destination.handler, message: carrying(5n) })
+    const speedUp = await agreed(deposit, { recipient: word(destination.handler), message: carrying(7n) })
+    const args = updateArgs(deposit, speedUp)
+    const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'fillRelayWithUpdatedDeposit', args })
+    const before = await destination.balanceOf(BOB)
+    const [filled] = await destination.eventsOf((await destination.act(RELAYER, destination.pool, data))[0])
+    expect(await destination.balanceOf(BOB)).toBe(before + 7n)
+    expect(filled?.args).toMatchObject({ relayExecutionInfo: { updatedMessageHash: keccak256(carrying(7n)) } })
+  })
+
+  test('needs the signature of its depositor, for this deposit, from this chain, and the exclusive relayer', async () => {
+    const deposit = await bridge.deposit()
+    const other = await bridge.deposit()
+    const speedUp = await agreed(deposit)
+    const wrong = [
+      { ...speedUp, outputAmount: speedUp.outputAmount + 1n },
+      { ...speedUp, recipient: word(STRANGER) },
+      { ...speedUp, message: '0x00' as const },
+      await agreed(other),
+      await agreed(deposit, { originChainId: 42161 }),
+      await signSpeedUp(ACCOUNTS.users[1].privateKey, speedUp),
+    ]
+    for (const one of wrong) expect(await refusedFill(deposit, one)).toBe('InvalidDepositorSignature')
+    const ahead = (await bridge.destination.now()) + 500
+    const exclusive = await bridge.deposit({ exclusiveRelayer: BOB, exclusivityParameter: ahead })
+    expect(await refusedFill(exclusive, await agreed(exclusive))).toBe('NotExclusiveRelayer')
+  })
+})
+
+describe('a refund', () => {
+  const leafOf = (refunds: readonly (readonly [Address, bigint])[], change: Partial<RefundLeaf> = {}): RefundLeaf => ({
+    amountToReturn: 0n,
+    chainId: 8453n,
+    refundAmounts: refunds.map(([, amount]) => amount),
+    leafId: 0,
+    l2TokenAddress: bridge.origin.usdc,
+    refundAddresses: refunds.map(([account]) => account),
+    ...change,
+  })
+  const LEAF = parseAbiParameters('(uint256, uint256, uint256[], uint32, address, address[])')
+  const hashOf = ({ amountToReturn, chainId, refundAmounts, leafId, l2TokenAddress, refundAddresses }: RefundLeaf) =>
+    keccak256(
+      encodeAbiParameters(LEAF, [[amountToReturn, chainId, refundAmounts, leafId, l2TokenAddress, refundAddresses]]),
+    )
+  /** The id of a bundle with this root on the origin. */
+  const bring = async (root: Hash): Promise<number> => {
+    const args = [root, zeroHash] as const
+    const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'relayRootBundle', args })
+    const [event] = await bridge.origin.eventsOf((await bridge.origin.act(RELAYER, bridge.origin.pool, data))[0])
+    expect(event).toMatchObject({ eventName: 'RelayedRootBundle', args: { relayerRefundRoot: root } })
+    return Number(event?.args['rootBundleId'])
+  }
+  const execute = async (bundleId: number, leaf: RefundLeaf, proof: readonly Hash[] = []) => {
+    const args = [bundleId, leaf, proof] as const
     const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'executeRelayerRefundLeaf', args })
-    const [hash] = await origin.act(RELAYER, origin.pool, data)
-    const events = await origin.eventsOf(hash)
+    return bridge.origin.eventsOf((await bridge.origin.act(STRANGER, bridge.origin.pool, data))[0])
+  }
+  const refused = (...args: readonly unknown[]) => bridge.origin.refusal(STRANGER, 'executeRelayerRefundLeaf', args)
+  const blacklist = (account: Address, functionName: 'blacklist' | 'unBlacklist') =>
+    bridge.origin.act(
+      STRANGER,
+      bridge.origin.usdc,
+      encodeFunctionData({ abi: parseAbi([`function ${functionName}(address)`]), args: [account] }),
+    )
+
+  test('is of several leaves, each of several accounts, told after the tokens have moved', async () => {
+    const { origin } = bridge
+    await bridge.deposit()
+    const leaves = [
+      leafOf([
+        [ALICE, 30n],
+        [BOB, 3n],
+      ]),
+      leafOf([[BOB, 4n]], { leafId: 1 }),
+      leafOf([[ALICE, 5n]], { leafId: 2, l2TokenAddress: origin.usdt }),
+    ] as const
+    const [a, b, c] = leaves.map(hashOf) as [Hash, Hash, Hash]
+    const pair = (x: Hash, y: Hash) => keccak256(concat(x < y ? [x, y] : [y, x]))
+    const bundleId = await bring(pair(pair(a, b), c))
+    const before = await origin.balanceOf(ALICE)
+    const events = await execute(bundleId, leaves[0], [b, c])
     expect(events.map(({ eventName }) => eventName)).toEqual(['Transfer', 'Transfer', 'ExecutedRelayerRefundRoot'])
     expect(events[2]?.args).toEqual({
       amountToReturn: 0n,
       chainId: 8453n,
-      refundAmounts: [deposit.inputAmount, 3n],
-      rootBundleId: 77,
+      refundAmounts: [30n, 3n],
+      rootBundleId: bundleId,
       leafId: 0,
       l2TokenAddress: origin.usdc,
       refundAddresses: [ALICE, BOB],
       deferredRefunds: false,
-      caller: RELAYER,
+      caller: STRANGER,
     })
-    expect(await origin.balanceOf(ALICE)).toBe(before + deposit.inputAmount)
-    expect(await origin.refusal(RELAYER, 'executeRelayerRefundLeaf', args)).toBe('ClaimedMerkleLeaf')
+    expect(await origin.balanceOf(ALICE)).toBe(before + 30n)
+    expect(await refused(bundleId, leaves[0], [b, c])).toBe('ClaimedMerkleLeaf')
+    expect(await refused(bundleId, leaves[1], [b, c])).toBe('InvalidMerkleProof')
+    expect(await execute(bundleId, leaves[1], [a, c])).toHaveLength(2)
+    expect(await execute(bundleId, leaves[2], [pair(a, b)])).toHaveLength(2)
   })
 
-  test('is nobody’s but the operator’s, of this chain, and has an amount for each account', async () => {
+  test('is of a bundle that the operator brought, of this chain, and has an amount for each account', async () => {
     const { origin } = bridge
-    const deposit = await bridge.deposit()
-    const refused = (by: typeof RELAYER, change = {}) =>
-      origin.refusal(by, 'executeRelayerRefundLeaf', [78, leafOf(deposit, 0, change), []])
-    expect(await refused(STRANGER)).toBe('InvalidMerkleProof')
-    expect(await refused(RELAYER, { chainId: 1n })).toBe('InvalidChainId')
-    expect(await refused(RELAYER, { refundAmounts: [] })).toBe('InvalidMerkleLeaf')
+    expect(await origin.refusal(STRANGER, 'relayRootBundle', [zeroHash, zeroHash])).toBe('InvalidMerkleProof')
+    const leaf = leafOf([[ALICE, 1n]])
+    const bundleId = await bring(hashOf(leaf))
+    expect(await refused(bundleId, leafOf([[ALICE, 2n]]), [])).toBe('InvalidMerkleProof')
+    const elsewhere = leafOf([], { chainId: 1n })
+    expect(await refused(await bring(hashOf(elsewhere)), elsewhere, [])).toBe('InvalidChainId')
+    const uneven = leafOf([[ALICE, 1n]], { refundAmounts: [] })
+    expect(await refused(await bring(hashOf(uneven)), uneven, [])).toBe('InvalidMerkleLeaf')
+  })
+
+  test('pays nobody while the pool holds too little for all', async () => {
+    const { origin } = bridge
+    const leaf = leafOf([
+      [ALICE, 1n],
+      [BOB, await origin.balanceOf(origin.pool)],
+    ])
+    const bundleId = await bring(hashOf(leaf))
+    expect(await refused(bundleId, leaf, [])).toBe('InsufficientSpokePoolBalanceToExecuteLeaf')
+    await origin.mint(origin.pool, 1n)
+    expect(await execute(bundleId, leaf)).toHaveLength(3)
+    await origin.mint(origin.pool, leaf.refundAmounts[1] ?? 0n)
+  })
+
+  test('that a token refuses an account is kept for it, and paid to whomever it names', async () => {
+    const { origin } = bridge
+    const leaf = leafOf([
+      [ALICE, 30n],
+      [BOB, 3n],
+    ])
+    const bundleId = await bring(hashOf(leaf))
+    await blacklist(ALICE, 'blacklist')
+    const events = await execute(bundleId, leaf)
+    await blacklist(ALICE, 'unBlacklist')
+    // The others of the leaf are paid, and nothing in its event says who is not.
+    expect(events.map(({ eventName }) => eventName)).toEqual(['Transfer', 'ExecutedRelayerRefundRoot'])
+    expect(events[1]?.args).toMatchObject({ refundAddresses: [ALICE, BOB], deferredRefunds: true })
+
+    const args = [word(origin.usdc), word(BOB)] as const
+    expect(await origin.refusal(BOB, 'claimRelayerRefund', args)).toBe('NoRelayerRefundToClaim')
+    const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'claimRelayerRefund', args })
+    const [transfer, claimed] = await origin.eventsOf((await origin.act(ALICE, origin.pool, data))[0])
+    expect(transfer?.args).toMatchObject({ from: origin.pool, to: BOB, value: 30n })
+    expect(claimed).toMatchObject({
+      eventName: 'ClaimedRelayerRefund',
+      args: { l2TokenAddress: word(origin.usdc), refundAddress: word(BOB), amount: 30n, caller: ALICE },
+    })
+    expect(await origin.refusal(ALICE, 'claimRelayerRefund', args)).toBe('NoRelayerRefundToClaim')
   })
 })

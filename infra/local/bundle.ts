@@ -1,0 +1,87 @@
+import { type Address, concat, encodeAbiParameters, type Hex, keccak256, parseAbiParameters } from 'viem'
+
+const LEAF = parseAbiParameters([
+  'struct RefundLeaf { uint256 amountToReturn; uint256 chainId; uint256[] refundAmounts; uint32 leafId; address l2TokenAddress; address[] refundAddresses; }',
+  'RefundLeaf leaf',
+])
+
+/** What a bundle pays to an account, in the token's smallest unit. */
+export type Payment = { readonly token: Address; readonly account: Address; readonly amount: bigint }
+
+/** A part of a bundle that is paid in one call: several accounts, in one token. */
+export type RefundLeaf = {
+  readonly amountToReturn: bigint
+  readonly chainId: bigint
+  readonly refundAmounts: readonly bigint[]
+  readonly leafId: number
+  readonly l2TokenAddress: Address
+  readonly refundAddresses: readonly Address[]
+}
+
+/** A bundle's root, and its leaves with what proves them. */
+export type RefundBundle = {
+  readonly root: Hex
+  readonly leaves: readonly { readonly leaf: RefundLeaf; readonly proof: readonly Hex[] }[]
+}
+
+/** How many accounts the bridge pays with one leaf. */
+const PAYMENTS_PER_LEAF = 25
+
+/**
+ * The bundle that makes these payments on a chain, as the bridge's data worker builds it: one amount for all that an
+ * account is owed in a token, the largest first, then by account; leaves by token. Nothing tells a payment's deposit.
+ */
+export function buildRefundBundle(
+  chainId: number,
+  payments: readonly Payment[],
+  paymentsPerLeaf = PAYMENTS_PER_LEAF,
+): RefundBundle {
+  const tokens = [...Map.groupBy(payments, ({ token }) => token)].sort(([a], [b]) => compare(a, b))
+  const groups = tokens.flatMap(([token, ofToken]) =>
+    chunk(sumByAccount(ofToken), paymentsPerLeaf).map((sums) => ({ token, sums })),
+  )
+  const leaves = groups.map(({ token, sums }, leafId) => ({
+    amountToReturn: 0n,
+    chainId: BigInt(chainId),
+    refundAmounts: sums.map(([, amount]) => amount),
+    leafId,
+    l2TokenAddress: token,
+    refundAddresses: sums.map(([account]) => account),
+  }))
+  const levels = buildTree(leaves.map((leaf) => keccak256(encodeAbiParameters(LEAF, [leaf]))))
+  return {
+    root: levels.at(-1)?.[0] ?? '0x',
+    leaves: leaves.map((leaf, index) => ({ leaf, proof: proofAt(levels, index) })),
+  }
+}
+
+function sumByAccount(payments: readonly Payment[]): (readonly [Address, bigint])[] {
+  return [...Map.groupBy(payments, ({ account }) => account)]
+    .map(([account, ofAccount]) => [account, ofAccount.reduce((sum, { amount }) => sum + amount, 0n)] as const)
+    .sort(([a, more], [b, less]) => compare(less, more) || compare(a.toLowerCase(), b.toLowerCase()))
+}
+
+/** The levels of a Merkle tree from its leaves to its root; a node without a partner goes up as it is. */
+function buildTree(leaves: readonly Hex[]): (readonly Hex[])[] {
+  const levels = [leaves]
+  for (let level = leaves; level.length > 1; levels.push(level)) {
+    level = chunk(level, 2).map(([a, b]) => (a && b ? hashPair(a, b) : (a ?? '0x')))
+  }
+  return levels
+}
+
+function proofAt(levels: readonly (readonly Hex[])[], leaf: number): Hex[] {
+  return levels.flatMap((level, height) => level[(leaf >> height) ^ 1] ?? [])
+}
+
+function hashPair(a: Hex, b: Hex): Hex {
+  return keccak256(concat(a < b ? [a, b] : [b, a]))
+}
+
+function compare<T extends bigint | string>(a: T, b: T): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+function chunk<T>(list: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(list.length / size) }, (_, i) => list.slice(i * size, (i + 1) * size))
+}
