@@ -237,6 +237,71 @@ describe('over HTTP', () => {
     expect(await refused('refund', naming(next))).toBe(409)
   })
 
+  test('it has the depositor claim a deferred refund, which a leaf that was executed has not paid', async () => {
+    const { origin, relayer } = bridge
+    await tell('ignore', { depositId: 'next' })
+    const deposit = await bridge.deposit({ deadlineIn: 100 })
+    await tell('advance', { seconds: 200 })
+    const before = await origin.balanceOf(ALICE)
+    await tell('refund', { ...naming(deposit), deferred: true })
+    expect([await stateOf(deposit), await origin.balanceOf(ALICE)]).toEqual(['refund_deferred', before])
+    const [{ refundTransaction } = {}] = await relayer.look({ depositId: deposit.depositId })
+    const [told] = await origin.eventsOf(refundTransaction)
+    expect(told).toMatchObject({ eventName: 'ExecutedRelayerRefundRoot', args: { deferredRefunds: true } })
+    await tell('claim', naming(deposit))
+    expect(await stateOf(deposit)).toBe('refunded')
+    expect(await origin.balanceOf(ALICE)).toBe(before + deposit.inputAmount)
+    expect(await refused('claim', naming(deposit))).toBe(409)
+  })
+
+  test('it pays several deposits back with one bundle, of as many leaves as it is told', async () => {
+    const { origin, destination, relayer } = bridge
+    const mine = [await bridge.deposit({ deadlineIn: 100 }), await bridge.deposit({ deadlineIn: 100 })]
+    const bobs = await bridge.deposit({ deadlineIn: 100, depositor: BOB })
+    const back = await bridge.deposit({ deadlineIn: 100 }, destination, origin)
+    await tell('advance', { seconds: 200 })
+    const payments = [{ chainId: 8453, token: origin.usdc, account: STRANGER, amount: 1n }]
+    const all = [...mine, bobs, back]
+    const [first, second, third] = await relayer.refundTogether(all, { payments, paymentsPerLeaf: 2 })
+    const leaves = await Promise.all([first, second].map((hash) => origin.eventsOf(hash)))
+    // One amount to each account, whatever it is for.
+    expect(leaves.map((events) => events.at(-1)?.args)).toMatchObject([
+      { leafId: 0, refundAddresses: [ALICE, BOB], refundAmounts: [origin.units('200'), origin.units('100')] },
+      { leafId: 1, refundAddresses: [STRANGER], refundAmounts: [1n] },
+    ])
+    expect((await destination.eventsOf(third)).at(-1)?.args).toMatchObject({ refundAddresses: [ALICE] })
+    expect(await Promise.all(all.map(stateOf))).toEqual(['refunded', 'refunded', 'refunded', 'refunded'])
+  })
+
+  test('it has a depositor agree to less, and fills so: the least that anybody was told, and not more than before', async () => {
+    const { destination, relayer } = bridge
+    const [plain, changed] = [await bridge.deposit(), await bridge.deposit({ recipient: destination.handler })]
+    await relayer.speedUp(plain, { outputAmount: plain.outputAmount })
+    await tell('speed-up', { ...naming(changed), outputAmount: '99000000', recipient: STRANGER })
+    await tell('speed-up', { ...naming(changed), outputAmount: '99000001', recipient: BOB })
+    const before = await destination.balanceOf(STRANGER)
+    await tell('fill')
+    expect(await destination.balanceOf(STRANGER)).toBe(before + 99_000_000n)
+    const relays = await Promise.all([plain, changed].map(({ depositId }) => relayer.look({ depositId })))
+    const fills = await Promise.all(relays.map(([relay]) => destination.eventsOf(relay?.fillTransaction)))
+    expect(fills.map(([fill]) => fill?.args)).toMatchObject([
+      { relayExecutionInfo: { updatedOutputAmount: plain.outputAmount } },
+      { relayExecutionInfo: { updatedOutputAmount: 99_000_000n } },
+    ])
+  })
+
+  test('it pauses a pool, which then takes no deposits or makes no fills', async () => {
+    const deposit = await bridge.deposit()
+    await tell('pause', { chainId: 42161, what: 'fills', pause: true })
+    await expect(bridge.relayer.fill(deposit)).rejects.toThrow('FillsArePaused')
+    await tell('pause', { chainId: 42161, what: 'fills', pause: false })
+    await bridge.relayer.fill(deposit)
+    await tell('pause', { chainId: 8453, what: 'deposits', pause: true })
+    const args = await bridge.argsOf()
+    expect(await bridge.origin.refusal(ALICE, 'depositV3', args)).toBe('DepositsArePaused')
+    await tell('pause', { chainId: 8453, what: 'deposits', pause: false })
+  })
+
   test('it asks for a slow fill, of the next deposit or of one, and makes it later with another amount', async () => {
     const { destination } = bridge
     await tell('slow-fill', { depositId: 'next' })
