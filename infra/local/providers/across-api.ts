@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Address, createClient, getAddress, http, isAddress, isHex, parseAbi, parseUnits, zeroAddress } from 'viem'
+import { type Address, createClient, getAddress, http, isAddress, isHex, parseAbi, parseUnits } from 'viem'
 import { getBlock, getCode, readContract } from 'viem/actions'
 import * as z from 'zod'
 import { bridgeContracts } from '../bridge.ts'
@@ -44,13 +44,17 @@ const LP_BASIS_POINTS = 1n
 // In whole tokens: all of them are dollars.
 const GAS_FEE = '0.05'
 const GAS_FEE_WITH_MESSAGE = '0.12'
-const MIN_DEPOSIT = '1'
 const MAX_DEPOSIT = '2000000'
 const MAX_DEPOSIT_INSTANT = '500000'
-// A deposit is worth its gas only from this multiple of it.
-const MIN_GAS_FEES = 10n
+// The relayer's fee may be a quarter of the amount, so the least amount is about four times the gas fee.
+const MAX_RELAYER_FEE_BASIS_POINTS = 2_500n
 
 const FILL_SECONDS = 3
+// The quote is for a block of Ethereum some way back, which other quotes share.
+const QUOTE_AGE_SECONDS = 300n
+// The relayer that the API chose may fill alone for as long as a fill takes. Where the origin reorganises its blocks
+// that is told as a time, because a period would begin at another.
+const ORIGINS_THAT_REORGANISE: readonly number[] = [1, 137]
 const DEADLINE_SECONDS = 7200
 const WHOLE = 10n ** 18n
 /** Longer ones do not fit into an address; they go into the body of a POST. */
@@ -129,7 +133,8 @@ export function createAcrossApi(options: {
     if (amount > limits.maxDeposit) throw new ApiError('AMOUNT_TOO_HIGH', 'Amount exceeds max. deposit limit', 'amount')
 
     const block = await getBlock(clientOf(from.chainId))
-    const timestamp = params.timestamp ?? block.timestamp
+    const timestamp = params.timestamp ?? block.timestamp - QUOTE_AGE_SECONDS
+    const exclusiveUntil = ORIGINS_THAT_REORGANISE.includes(from.chainId) ? Number(block.timestamp) : 0
     const outputAmount = amount > fees.total ? scale(amount - fees.total, from.decimals, to.decimals) : 0n
     const share = (total: bigint) => ({ pct: ((total * WHOLE) / amount).toString(), total: total.toString() })
     return {
@@ -144,8 +149,8 @@ export function createAcrossApi(options: {
       timestamp: timestamp.toString(),
       isAmountTooLow,
       quoteBlock: block.number.toString(),
-      exclusiveRelayer: zeroAddress,
-      exclusivityDeadline: 0,
+      exclusiveRelayer: relayer.address,
+      exclusivityDeadline: exclusiveUntil + FILL_SECONDS,
       spokePoolAddress: bridgeContracts(from.chainId).pool,
       destinationSpokePoolAddress: bridgeContracts(to.chainId).pool,
       // Everything that the depositor pays: the other three are its parts.
@@ -295,11 +300,11 @@ function gasFee({ decimals }: LocalToken, message: string | undefined): bigint {
 }
 
 function limitsOf(token: LocalToken, message: string | undefined) {
-  const [least, worthItsGas] = [parseUnits(MIN_DEPOSIT, token.decimals), gasFee(token, message) * MIN_GAS_FEES]
+  const minDeposit = (gasFee(token, message) * 10_000n) / (MAX_RELAYER_FEE_BASIS_POINTS - CAPITAL_BASIS_POINTS)
   const maxDeposit = parseUnits(MAX_DEPOSIT, token.decimals)
   const instant = parseUnits(MAX_DEPOSIT_INSTANT, token.decimals)
   return {
-    minDeposit: least > worthItsGas ? least : worthItsGas,
+    minDeposit,
     maxDeposit,
     maxDepositInstant: instant,
     maxDepositShortDelay: maxDeposit,

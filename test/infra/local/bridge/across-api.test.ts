@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { zeroAddress } from 'viem'
 import { getBlock } from 'viem/actions'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { relayHashOf } from '../../../../infra/local/bridge.ts'
@@ -71,11 +70,12 @@ describe('suggested fees', () => {
       relayFeePct: '1000000000000000',
       relayFeeTotal: '100000',
       lpFeePct: '0',
-      timestamp: timestamp.toString(),
+      // Of some minutes ago, as the real API's.
+      timestamp: (timestamp - 300n).toString(),
       isAmountTooLow: false,
       quoteBlock: number.toString(),
-      exclusiveRelayer: zeroAddress,
-      exclusivityDeadline: 0,
+      exclusiveRelayer: RELAYER,
+      exclusivityDeadline: 3,
       spokePoolAddress: origin.pool,
       destinationSpokePoolAddress: destination.pool,
       totalRelayFee: { pct: '1000000000000000', total: '100000' },
@@ -83,13 +83,13 @@ describe('suggested fees', () => {
       relayerGasFee: { pct: '500000000000000', total: '50000' },
       lpFee: { pct: '100000000000000', total: '10000' },
       limits: {
-        minDeposit: '1000000',
+        minDeposit: '200320',
         maxDeposit: '2000000000000',
         maxDepositInstant: '500000000000',
         maxDepositShortDelay: '2000000000000',
         recommendedDepositInstant: '500000000000',
       },
-      fillDeadline: (timestamp + 7200n).toString(),
+      fillDeadline: (timestamp + 6900n).toString(),
       outputAmount: '99900000',
       inputToken: { address: origin.usdt, symbol: 'USDT', decimals: 6, chainId: 8453 },
       outputToken: { address: destination.usdt, symbol: 'USDT', decimals: 6, chainId: 56 },
@@ -104,7 +104,7 @@ describe('suggested fees', () => {
     expect(second).toEqual(first)
     const carrying = (await get('suggested-fees', { ...tether(), ...withMessage(), amount: '5000000' })).body
     expect(carrying.relayerGasFee.total).toBe('120000')
-    expect(carrying.limits.minDeposit).toBe('1200000')
+    expect(carrying.limits.minDeposit).toBe('480769')
     expect(carrying.outputAmount).toBe((5_000_000n - 2_500n - 120_000n).toString())
   })
 
@@ -133,7 +133,12 @@ describe('suggested fees', () => {
       amount: '100000000000000000001',
       allowUnmatchedDecimals: 'true',
     })
-    expect([back.body.outputAmount, back.body.limits.minDeposit]).toEqual(['99900000', '1000000000000000000'])
+    expect([back.body.outputAmount, back.body.limits.minDeposit]).toEqual(['99900000', '200320512820512820'])
+  })
+
+  test('take at most a quarter of the least amount, and the share of the pool', async () => {
+    const { body } = await get('suggested-fees', { ...tether(), ...withMessage(), amount: '480769' })
+    expect(body).toMatchObject({ isAmountTooLow: false, totalRelayFee: { total: '120240' } })
   })
 
   test('may be quoted for another time, and below the minimum when that is asked for', async () => {
@@ -173,8 +178,8 @@ describe('the API refuses', () => {
   })
 
   test('amounts below the minimum and above the maximum', async () => {
-    expect(await get('suggested-fees', { ...tether(), amount: '999999' })).toEqual(error('AMOUNT_TOO_LOW', 'amount'))
-    const carrying = { ...tether(), ...withMessage(), amount: '1100000' }
+    expect(await get('suggested-fees', { ...tether(), amount: '200319' })).toEqual(error('AMOUNT_TOO_LOW', 'amount'))
+    const carrying = { ...tether(), ...withMessage(), amount: '480768' }
     expect(await get('suggested-fees', carrying)).toEqual(error('AMOUNT_TOO_LOW', 'amount'))
     expect(await get('suggested-fees', { ...tether(), amount: '2000000000001' })).toEqual(
       error('AMOUNT_TOO_HIGH', 'amount'),
@@ -254,7 +259,7 @@ describe('limits and routes', () => {
     const limits = await get('limits', tether())
     expect(limits.body).toEqual((await get('suggested-fees', { ...tether(), amount: '5000000' })).body.limits)
     const carrying = await post('limits', { ...withMessage(), amount: '5000000' }, tether())
-    expect(carrying.body.minDeposit).toBe('1200000')
+    expect(carrying.body.minDeposit).toBe('480769')
     expect(await get('limits', { ...tether(), ...withMessage() })).toMatchObject({
       status: 400,
       body: { code: 'MISSING_PARAM', param: 'amount' },
