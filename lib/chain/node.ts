@@ -121,14 +121,14 @@ export function createNode(
     const [only, ...others] = batch.requests
     if (!only) return joined([])
     const isBatchRefusal = meaningOf(error, undefined) === 'batch'
-    const meaning = meaningOf(error, others.length > 0 ? undefined : only.method)
-    const isAboutTheCall = answer.status < 300 || CALL_REFUSALS.includes(answer.status)
-    if (meaning === 'busy' || meaning === 'unavailable' || (meaning === 'call' && !isAboutTheCall)) {
-      throw outage(answer, 'upstream_unavailable')
-    }
     if (others.length === 0 && isBatchRefusal && !batch.isPlain) {
       known().calls = 0
       return sendCut([only], signal)
+    }
+    const meaning = isBatchRefusal ? 'batch' : meaningOf(error, others.length > 0 ? undefined : only.method)
+    const isAboutTheCall = answer.status < 300 || CALL_REFUSALS.includes(answer.status)
+    if (meaning === 'busy' || meaning === 'unavailable' || (meaning === 'call' && !isAboutTheCall)) {
+      throw outage(answer, 'upstream_unavailable')
     }
     if (others.length === 0) return { outcomes: [learn(only, error, answer.status >= 400)], hasRefusedCall: true }
 

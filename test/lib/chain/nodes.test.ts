@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
+import { toHex } from 'viem'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createRpc } from '../../../lib/chain/nodes.ts'
 import type { RpcRequest } from '../../../lib/chain/rpc.ts'
@@ -52,7 +54,7 @@ const unreachable: Node = () => {
 /** An Rpc over nodes by URL, with what it asked of them and of the world. */
 function rpcOver(
   nodes: Readonly<Record<string, Node>>,
-  { random = 0, elapse = () => 0 }: { random?: number; elapse?: () => number } = {},
+  { random = 0, elapse = () => 0, chainId }: { random?: number; elapse?: () => number; chainId?: number } = {},
 ) {
   const asked: string[] = []
   const batches: Batch[] = []
@@ -68,7 +70,9 @@ function rpcOver(
     random: vi.fn(() => random),
     now: () => now,
   }
-  const rpc = createRpc(Object.keys(nodes) as [string, ...string[]], environment as unknown as HttpEnvironment)
+  const rpc = createRpc(Object.keys(nodes) as [string, ...string[]], environment as unknown as HttpEnvironment, {
+    ...(chainId !== undefined && { chainId }),
+  })
   return { rpc, asked, batches, environment }
 }
 
@@ -110,6 +114,7 @@ describe('A batch', () => {
     expect(asked).toHaveLength(1)
   })
 
+  // A call that stands alone is no list.
   const echo: Node = (batch) => Response.json(batch.map(({ id, params }) => ({ id, result: params[0] })))
   test.for([
     ['501 calls', Array.from({ length: 501 }, (_, i) => i), [500, 1]],
@@ -318,5 +323,258 @@ describe('The deadline of a batch', () => {
     const failure = await failureOf(rpc(CALLS))
     expect(failure.code).toBe('upstream_unavailable')
     expect(inspect(failure, { depth: null, showHidden: true })).not.toMatch(/hunter2|127\.0\.0\.1/)
+  })
+})
+
+describe('What a node takes is learnt from how it refuses', () => {
+  const LOGS = (fromBlock: number, toBlock: number): RpcRequest => ({
+    method: 'eth_getLogs',
+    params: [{ fromBlock: toHex(fromBlock), toBlock: toHex(toBlock) }],
+  })
+  const BLOCKS = Array.from({ length: 25 }, (_, i): RpcRequest => ({ method: 'eth_getBlockByNumber', params: [i] }))
+  const WITH_OVERRIDES: RpcRequest = { method: 'eth_call', params: [{}, 'latest', { '0x1': { code: '0x00' } }] }
+  const whole = (status: number, code: number, message: string) =>
+    Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status })
+  const answered = (batch: Batch) => batch.map(({ id, method, params }) => ({ id, result: [method, params[0]] }))
+  // A call that stands alone is no list.
+  const echo: Node = (batch) => Response.json(Array.isArray(batch) ? answered(batch) : answered([batch as unknown as Batch[number]])[0])
+  const resultsOf = (calls: readonly RpcRequest[]) =>
+    calls.map(({ method, params }) => ({ result: [method, params[0]] }))
+
+  /** How nodes refuse a batch (nodes.md of their documents): the most calls they take, and their words. */
+  test.for<[string, number, () => Response, number]>([
+    ['base.org', 10, () => whole(200, -32_014, 'maximum 10 calls in 1 batch'), 3],
+    ['a newer proxyd', 10, () => whole(413, -32_014, 'maximum 10 calls in 1 batch'), 3],
+    ['dRPC free', 3, () => whole(500, 31, 'Batch of more than 3 requests are not allowed on free tier'), 9],
+    ['a node without words', 10, () => new Response('Request Entity Too Large', { status: 413 }), 5],
+    ['Helius free', 0, () => whole(403, -32_403, 'Batch requests are only available for paid plans'), 25],
+  ])('%s takes its calls in as many requests as it says', async ([, most, refusal, requests]) => {
+    const node: Node = (batch, signal) =>
+      (Array.isArray(batch) ? batch.length > most : false) ? refusal() : echo(batch, signal)
+    const { rpc, asked } = rpcOver({ [FIRST]: node })
+    expect(await rpc(BLOCKS)).toEqual(resultsOf(BLOCKS))
+    asked.length = 0
+    expect(await rpc(BLOCKS)).toEqual(resultsOf(BLOCKS))
+    expect(asked).toHaveLength(requests)
+  })
+
+  test.for<[string, number, () => Response | { code: number; message: string }, number]>([
+    ['base.org', 500, () => whole(413, -32_614, 'eth_getLogs is limited to a 500 range'), 500],
+    ['QuickNode', 5, () => whole(413, -32_614, 'eth_getLogs is limited to a 5 range'), 5],
+    [
+      'Alchemy free',
+      10,
+      () =>
+        whole(
+          400,
+          -32_600,
+          'Under the Free tier plan, you can make eth_getLogs requests with up to a 10 block range. Based on your parameters, this block range should work: [0x0, 0x9].',
+        ),
+      10,
+    ],
+    ['PublicNode', 900, () => ({ code: -32_701, message: 'exceed maximum block range: 900' }), 900],
+    ['dRPC', 800, () => ({ code: 35, message: 'ranges over 800 blocks are not supported on freetier' }), 800],
+    ['a node without a number', 700, () => ({ code: -32_602, message: 'block range is too wide' }), 500],
+  ])(
+    '%s gives events of as many blocks as it says, and is not asked for more again',
+    async ([, most, refusal, blocks]) => {
+      const isTooWide = ({ params }: RpcRequest) => {
+        const [{ fromBlock, toBlock }] = params as [{ fromBlock: string; toBlock: string }]
+        return Number(toBlock) - Number(fromBlock) >= most
+      }
+      const node: Node = (batch, signal) => {
+        const wide = batch.filter((call) => call.method === 'eth_getLogs' && isTooWide(call))
+        const refused = refusal()
+        if (wide.length === 0) return echo(batch, signal)
+        if (refused instanceof Response) return refused
+        return Response.json(
+          batch.map((call) => (wide.includes(call) ? { id: call.id, error: refused } : answered([call])[0])),
+        )
+      }
+      const { rpc, asked } = rpcOver({ [FIRST]: node })
+      const [balance] = BLOCKS as [RpcRequest]
+      let outcomes = await rpc([balance, LOGS(1, 1000), LOGS(1, 2)])
+      for (let look = 0; look < 3 && blocks < most; look += 1)
+        outcomes = await rpc([balance, LOGS(1, 1000), LOGS(1, 2)])
+      expect(outcomes).toMatchObject([
+        { result: [balance.method, 0] },
+        { error: { refusal: 'range', blocks } },
+        { result: ['eth_getLogs', {}] },
+      ])
+      asked.length = 0
+      expect(await rpc([LOGS(1, 1000)])).toMatchObject([{ error: { refusal: 'range', blocks } }])
+      expect(asked).toEqual([])
+      expect(await rpc([LOGS(1, blocks)])).toMatchObject([{ result: ['eth_getLogs', {}] }])
+    },
+  )
+
+  test('too many events in a range says nothing of longer ranges elsewhere', async () => {
+    const node: Node = (batch) =>
+      Response.json(
+        batch.map(({ id }) => ({ id, error: { code: -32_005, message: 'query returned more than 10000 results' } })),
+      )
+    const { rpc, asked } = rpcOver({ [FIRST]: node })
+    expect(await rpc([LOGS(1, 1000)])).toEqual([{ error: { code: -32_005, refusal: 'results' } }])
+    await rpc([LOGS(1, 1000)])
+    expect(asked).toHaveLength(2)
+  })
+
+  test.for<[string, Node]>([
+    [
+      'in the batch',
+      (batch) =>
+        Response.json(
+          batch.map((call) =>
+            call.params.length > 2
+              ? { id: call.id, error: { code: -32_602, message: 'too many arguments, want at most 2' } }
+              : answered([call])[0],
+          ),
+        ),
+    ],
+    [
+      'as a whole',
+      (batch, signal) =>
+        batch.some(({ params }) => params.length > 2)
+          ? whole(400, 35, 'state overrides are not available on freetier')
+          : echo(batch, signal),
+    ],
+  ])('state overrides that are refused %s are not asked for again, and calls without them go on', async ([, node]) => {
+    const { rpc, asked, batches } = rpcOver({ [FIRST]: node })
+    const [block] = BLOCKS as [RpcRequest]
+    expect(await rpc([block, WITH_OVERRIDES, block])).toMatchObject([
+      { result: [block.method, 0] },
+      { error: { refusal: 'unsupported' } },
+      { result: [block.method, 0] },
+    ])
+    asked.length = 0
+    batches.length = 0
+    expect(await rpc([block, WITH_OVERRIDES, block])).toMatchObject([
+      { result: [block.method, 0] },
+      { error: { refusal: 'unsupported' } },
+      { result: [block.method, 0] },
+    ])
+    expect(batches).toHaveLength(1)
+    expect(batches.flat().some(({ params }) => params.length > 2)).toBe(false)
+  })
+
+  test('a method that one node lacks is asked of the next one, and of that one at once the next time', async () => {
+    const node: Node = (batch) =>
+      Response.json(
+        batch.map((call) =>
+          call.method === 'eth_simulateV1'
+            ? { id: call.id, error: { code: -32_601, message: 'the method does not exist' } }
+            : answered([call])[0],
+        ),
+      )
+    const { rpc, asked } = rpcOver({ [FIRST]: node, [SECOND]: echo })
+    const calls = [...BLOCKS.slice(0, 2), { method: 'eth_simulateV1', params: ['x'] }]
+    expect(await rpc(calls)).toEqual(resultsOf(calls))
+    expect(asked).toEqual([FIRST, SECOND])
+    expect(await rpc(calls)).toEqual(resultsOf(calls))
+    expect(asked.slice(2).sort()).toEqual([FIRST, SECOND].sort())
+  })
+
+  test.for<[string, () => Response | { code: number; message: string }]>([
+    ['that it does not keep', () => whole(403, -32_602, 'Archive requests require a personal token')],
+    [
+      'that it has no healthy backend for',
+      () => ({ code: -32_011, message: 'no backend is currently healthy to serve traffic' }),
+    ],
+    ['that it has not seen yet', () => ({ code: -32_000, message: 'header not found' })],
+    ['that it fails at', () => ({ code: -32_603, message: 'Internal error' })],
+  ])('a call %s is asked of the next node, and the others are not', async ([, refusal]) => {
+    const node: Node = (batch, signal) => {
+      const refused = refusal()
+      if (!batch.some(({ params }) => params[0] === 7)) return echo(batch, signal)
+      if (refused instanceof Response) return refused
+      return Response.json(
+        batch.map((call) => (call.params[0] === 7 ? { id: call.id, error: refused } : answered([call])[0])),
+      )
+    }
+    const { rpc, batches, asked } = rpcOver({ [FIRST]: node, [SECOND]: echo })
+    const calls = BLOCKS.slice(4, 12)
+    expect(await rpc(calls)).toEqual(resultsOf(calls))
+    expect(batches.filter((_, i) => asked[i] === SECOND)).toMatchObject([[{ params: [7] }]])
+  })
+
+  test('what a node refused is tried again after ten minutes', async () => {
+    let elapsed = 0
+    const { rpc, batches } = rpcOver(
+      {
+        [FIRST]: (batch, signal) =>
+          batch.length > 10 ? whole(200, -32_014, 'maximum 10 calls in 1 batch') : echo(batch, signal),
+      },
+      { elapse: () => elapsed },
+    )
+    await rpc(BLOCKS)
+    elapsed = 600_001
+    await rpc(BLOCKS.slice(0, 1))
+    elapsed = 0
+    batches.length = 0
+    await rpc(BLOCKS)
+    expect(batches[0]).toHaveLength(25)
+  })
+})
+
+describe('A node', () => {
+  const answer =
+    (result: string): Node =>
+    (batch) =>
+      Response.json(batch.map(({ id, method }) => ({ id, result: method === 'eth_chainId' ? result : '0x1' })))
+  const CALL: readonly RpcRequest[] = [{ method: 'eth_blockNumber', params: [] }]
+
+  test('of another chain never serves, and is asked for its chain once', async () => {
+    const { rpc, asked } = rpcOver({ [FIRST]: answer('0x1'), [SECOND]: answer('0x2105') }, { chainId: 8453 })
+    expect(await rpc(CALL)).toEqual([{ result: '0x1' }])
+    await rpc(CALL)
+    expect(asked).toEqual([FIRST, SECOND, SECOND])
+    const alone = rpcOver({ [FIRST]: answer('0x1') }, { chainId: 8453 })
+    expect((await failureOf(alone.rpc(CALL))).code).toBe('upstream_unavailable')
+  })
+
+  test('is asked for its chain in its first batch alone', async () => {
+    const { rpc, batches } = rpcOver({ [FIRST]: answer('0x2105') }, { chainId: 8453 })
+    await rpc(CALL)
+    await rpc(CALL)
+    expect(batches.map((batch) => batch.map(({ method }) => method))).toEqual([
+      ['eth_chainId', 'eth_blockNumber'],
+      ['eth_blockNumber'],
+    ])
+  })
+
+  test('that redirects is not followed', async () => {
+    const { rpc, asked, environment } = rpcOver({
+      [FIRST]: () => new Response(null, { status: 307, headers: { location: 'https://elsewhere.example' } }),
+      [SECOND]: answer('0x2105'),
+    })
+    expect(await rpc(CALL)).toEqual([{ result: '0x1' }])
+    expect(asked).toEqual([FIRST, SECOND])
+    expect(environment.fetch.mock.calls[0]?.[1]).toMatchObject({ redirect: 'manual' })
+  })
+
+  test('that says when to come back is left alone until then, which is told', async () => {
+    let elapsed = 0
+    const busy: Node = () => new Response('slow down', { status: 429, headers: { 'retry-after': '7' } })
+    const { rpc, asked } = rpcOver({ [FIRST]: busy }, { elapse: () => elapsed })
+    expect((await failureOf(rpc(CALL))).headers).toEqual({ 'retry-after': '7' })
+    expect((await failureOf(rpc(CALL))).headers).toEqual({ 'retry-after': '7' })
+    expect(asked).toEqual([FIRST])
+    const two = rpcOver({ [FIRST]: busy, [SECOND]: answer('0x2105') }, { elapse: () => elapsed })
+    await two.rpc(CALL)
+    elapsed = 7_001
+    await two.rpc(CALL)
+    expect(two.asked).toEqual([FIRST, SECOND, SECOND])
+  })
+
+  test('that is only slow has the next one beside it, and is not given up', async () => {
+    const slow: Node = async (batch, signal) => {
+      await sleep(2_300)
+      return answer('0x2105')(batch, signal)
+    }
+    const never: Node = (_, signal) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+    const { rpc, asked } = rpcOver({ [FIRST]: slow, [SECOND]: never })
+    expect(await rpc(CALL)).toEqual([{ result: '0x1' }])
+    expect(asked).toEqual([FIRST, SECOND])
   })
 })
