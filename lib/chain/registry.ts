@@ -202,8 +202,8 @@ export function evmChain(id: number): EvmChain | undefined {
   return EVM_CHAINS.find((chain) => chain.id === id)
 }
 
-/** The problem of a number that is no id of a chain of ours; contracts may have an error of its own for it. */
-const UNSUPPORTED = { message: 'must be the id of a supported chain', params: { unsupported: true } }
+/** The problem of a number that is none of the ids asked for; a contract may have an error of its own for it. */
+const unsupported = (message: string) => ({ message, params: { unsupported: true } })
 /** A number as JSON writes it. */
 const NUMBER_TEXT = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/
 
@@ -211,7 +211,7 @@ const NUMBER_TEXT = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/
 export const ChainId = z
   .number()
   .int()
-  .refine((id) => evmChain(id) !== undefined, UNSUPPORTED)
+  .refine((id) => evmChain(id) !== undefined, 'must be the id of a supported chain')
   .describe(`Chain id: one of ${EVM_CHAINS.map(({ id }) => id).join(', ')}`)
 
 /** A ChainId that arrives as text, as query parameters do. */
@@ -222,14 +222,19 @@ export const ChainIdText = z.codec(z.string().meta({ pattern: '^[1-9][0-9]*$' })
 })
 
 /** The id of the EVM chain that a deposit comes from: any other number is `unsupported`, what is no number is invalid. */
-export const SourceChainId = z.number().refine((id) => evmChain(id) !== undefined, UNSUPPORTED)
+export const SourceChainId = z
+  .number()
+  .refine((id) => evmChain(id) !== undefined, unsupported('must be the id of a supported chain'))
 
 /** The id of a chain from which the bridge goes, as text: any other number is `unsupported`, what is no number is invalid. */
 export const BridgedChainIdText = z.codec(z.string().meta({ pattern: NUMBER_TEXT.source }), z.number(), {
   decode: (text, context) => {
     const isNumber = NUMBER_TEXT.test(text)
     if (isNumber && evmChain(Number(text))?.bridge) return Number(text)
-    context.issues.push({ code: 'custom', input: text, ...(isNumber ? UNSUPPORTED : { message: 'must be a number' }) })
+    const problem = isNumber
+      ? unsupported('must be the id of a chain from which deposits can come')
+      : { message: 'must be a number' }
+    context.issues.push({ code: 'custom', input: text, ...problem })
     return z.NEVER
   },
   encode: (id) => id.toString(),

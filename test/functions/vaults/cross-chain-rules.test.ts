@@ -85,22 +85,14 @@ const askedOf = ({ rpc }: Service, bridge: Bridge, vault: { readonly address: Ad
 
 describe('a source that cannot be', () => {
   test.for([
-    { chain: 'Gnosis, where the bridge does not go', srcChainId: 100 },
-    { chain: 'Solana', srcChainId: 1151111081099710 },
-    { chain: 'a chain that nobody knows', srcChainId: 2 },
-  ])('$chain is no source chain', async ({ srcChainId }, { service, journey, bridge }) => {
+    { chain: 'Gnosis, where the bridge does not go', srcChainId: 100, fields: undefined },
+    { chain: 'Solana', srcChainId: 1151111081099710, fields: ['srcChainId'] },
+    { chain: 'a chain that nobody knows', srcChainId: 2, fields: ['srcChainId'] },
+  ])('$chain is no source chain', async ({ srcChainId, fields }, { service, journey, bridge }) => {
     for (const wire of Object.values(service.rpc)) wire.reset()
-    expectError(await journey.ask(ALICE, AMOUNT, { srcChainId }), 'unsupported_source_chain')
+    expectError(await journey.ask(ALICE, AMOUNT, { srcChainId }), 'unsupported_source_chain', fields)
     expect(askedOf(service, bridge, journey.vault)).toEqual({ base: 0, arbitrum: 0, bridge: 0 })
   })
-
-  test.for([{ srcChainId: 0 }, { srcChainId: -1 }, { srcChainId: 1.5 }, { srcChainId: '42161' }, { srcChainId: null }])(
-    'A source chain with the id $srcChainId is none',
-    async ({ srcChainId }, { journey }) => {
-      const reply = await journey.ask(ALICE, AMOUNT, { srcChainId })
-      expectError(reply, 'missing_or_invalid_src_chain_id', ['srcChainId'])
-    },
-  )
 
   test.for([
     { token: 'another asset that the bridge takes', srcToken: '0xDA10009cBd5D07dd0CeCc66161FC93D7c9000da1' },

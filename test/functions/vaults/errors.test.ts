@@ -608,6 +608,7 @@ describe('A cross-chain status', () => {
     async ([chainId], { service }) => {
       const reply = await service.call('GET', `${crossChainPath(HASH)}?srcChainId=${chainId}`)
       expectError(reply, 'unsupported_src_chain_id', ['srcChainId'])
+      expect(reply.body.details[0].issue).toBe('must be the id of a chain from which deposits can come')
     },
   )
 
