@@ -5,6 +5,7 @@ import { ApiKey, Client, keyStatus } from '../../lib/clients/client.ts'
 import { Address, Timestamp } from '../../lib/codecs.ts'
 import { Email, KycStatus } from '../../lib/identity/user.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
+import { checkNodes } from './check-nodes.ts'
 import {
   type Admin,
   addVault,
@@ -169,6 +170,12 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       await removeVault(admin, { clientId: client, chainId: chain, address })
       return [`Client ${client} no longer has the vault ${address} on chain ${chain}, within a minute.`]
     },
+  ),
+
+  'check-nodes': command(
+    'Asks the nodes of the chains what they take, and says what will not work with them.',
+    z.object({ chain: chain.optional().register(optionHelp, { value: 'id', meaning: 'This chain alone' }) }),
+    async ({ nodes }, { chain }) => checkNodes(nodes, chain === undefined ? undefined : [chain]),
   ),
 
   'set-user': command(

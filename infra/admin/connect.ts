@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { documentClient, dynamo } from '../../lib/aws/dynamo.ts'
 import { readSecretJson } from '../../lib/aws/secrets.ts'
 import { createRpc } from '../../lib/chain/nodes.ts'
-import { evmChain } from '../../lib/chain/registry.ts'
+import { EVM_CHAINS, evmChain } from '../../lib/chain/registry.ts'
 import { clientsTable } from '../../lib/clients/table.ts'
 import { usersTable } from '../../lib/identity/table.ts'
 import { Config } from '../../lib/lambda/config.ts'
@@ -19,7 +19,7 @@ type Urls = readonly [string, ...string[]]
 const LocalState = z.object({
   dynamoEndpoint: z.url(),
   tables: z.object({ clients: z.string(), users: z.string() }),
-  chains: z.array(z.object({ chainId: z.number(), rpcUrl: z.url() })),
+  chains: z.array(z.object({ chainId: z.number(), rpcUrl: z.url(), nodeUrls: z.tuple([z.url()], z.url()).optional() })),
 })
 
 /** The local service that wrote this state file; throws AdminError when it is not running. */
@@ -29,11 +29,12 @@ export async function connectLocal(stateFile: string): Promise<Admin> {
 
 /** The local service whose parts are here. */
 export function localAdmin({ dynamoEndpoint, tables, chains }: z.output<typeof LocalState>): Admin {
+  const chainIds = chains.map(({ chainId }) => chainId)
   return {
-    ...surroundings((chainId) => {
+    ...surroundings(chainIds, (chainId) => {
       const chain = chains.find((candidate) => candidate.chainId === chainId)
       if (!chain) throw new AdminError(`The local service has no chain ${chainId}.`)
-      return [chain.rpcUrl]
+      return chain.nodeUrls ?? [chain.rpcUrl]
     }),
     clients: clientsTable(documentClient(localConfig(dynamoEndpoint)), tables.clients),
     users: usersTable(documentClient(localConfig(dynamoEndpoint)), tables.users),
@@ -43,8 +44,9 @@ export function localAdmin({ dynamoEndpoint, tables, chains }: z.output<typeof L
 
 /** A deployed stage, with the AWS credentials and region of the environment. */
 export function connectStage(stage: Stage): Admin {
+  const chainIds = EVM_CHAINS.map(({ id }) => id)
   return {
-    ...surroundings(async (chainId) => {
+    ...surroundings(chainIds, async (chainId) => {
       const { rpcUrls } = await readSecretJson(configSecretName(stage), Config)
       const urls = rpcUrls[chainId] ?? evmChain(chainId)?.rpcUrls
       if (!urls) throw new AdminError(`Chain ${chainId} is not supported.`)
@@ -57,14 +59,23 @@ export function connectStage(stage: Stage): Admin {
 }
 
 function surroundings(
+  chainIds: readonly number[],
   urlsOf: (chainId: number) => Urls | Promise<Urls>,
-): Pick<Admin, 'randomBytes' | 'now' | 'describeVault'> {
+): Pick<Admin, 'randomBytes' | 'now' | 'describeVault' | 'nodes'> {
   const environment = { fetch, random: Math.random, now: Date.now }
   return {
     randomBytes,
     now: Date.now,
     describeVault: async (chainId, address) =>
       await describeVault(createRpc(await urlsOf(chainId), environment, { chainId }), chainId, address),
+    nodes: {
+      chainIds,
+      urlsOf: async (chainId) => await urlsOf(chainId),
+      fetch,
+      now: Date.now,
+      // Beside what the command prints in the end, which may be redirected.
+      say: (line) => process.stderr.write(`${line}\n`),
+    },
   }
 }
 

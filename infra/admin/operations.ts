@@ -11,6 +11,7 @@ import type { UsersTable } from '../../lib/identity/table.ts'
 import type { User } from '../../lib/identity/user.ts'
 import type { VaultDescription } from '../../lib/vaults/describe.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
+import type { Nodes } from './check-nodes.ts'
 
 /** What an operator's work needs of one environment. */
 export type Admin = {
@@ -22,6 +23,7 @@ export type Admin = {
   readonly now: () => number
   /** Reads from the chain what a vault is. */
   readonly describeVault: (chainId: number, address: Vault['address']) => Promise<VaultDescription>
+  readonly nodes: Nodes
 }
 
 /** How a client shows a vault; what is left out is the vault's own name, an id made of chain and address, or empty. */

@@ -103,7 +103,7 @@ export const NODE_PROFILES = {
     about: "dRPC's free plan: 3 calls a request, 10,000 blocks a call for events, no state overrides",
     batch: {
       most: 3,
-      refusals: (['object', 'items', 'bare'] as const).map((form) => ({
+      refusals: (['items', 'object', 'bare'] as const).map((form) => ({
         status: 500,
         code: 31,
         message:

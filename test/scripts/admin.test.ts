@@ -36,6 +36,7 @@ const test = base
       randomBytes,
       now,
       describeVault: async (chainId, address) => found(chainId, address),
+      nodes: { chainIds: [], urlsOf: async () => [], fetch, now, say: () => {} },
     }
   })
   /** Runs a command in this process and gives what it prints; failures as the operator would read them. */

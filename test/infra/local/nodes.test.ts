@@ -84,11 +84,11 @@ describe('A batch of more calls than the node takes is refused', () => {
       'drpc-free',
       3,
       [
-        { status: 500, body: refused(31, expect.stringContaining('Batch of more than 3 requests')) },
         {
           status: 500,
           body: [0, 1, 2, 3].map((id) => refused(31, expect.stringContaining('not allowed on free tier'), id)),
         },
+        { status: 500, body: refused(31, expect.stringContaining('Batch of more than 3 requests')) },
         { status: 500, body: { code: 31, message: expect.stringContaining('Batch of more than 3 requests') } },
       ],
     ],

@@ -1,0 +1,235 @@
+import { numberToHex, stringify } from 'viem'
+import { describe, expect } from 'vitest'
+import { NODE_PROFILES, type NodeProfileName } from '../../../infra/local/node-profiles.ts'
+import { type Node, startNode } from '../../../infra/local/nodes.ts'
+import { callRpc } from '../../../infra/local/rpc.ts'
+import { journeyTo, readPoolCall } from '../../support/cross-chain.ts'
+import { refresh } from '../../support/records.ts'
+import { test as base, type HttpReply, type Service, startAnew, USERS } from '../../support/service.ts'
+import { openLagoonVault } from '../../support/vaults.ts'
+
+const [ALICE, BOB] = USERS
+const BASE = 8453
+const ARBITRUM = 42161
+const DAY = 86_400
+
+/** What wallets ask for, by a name. */
+const ENDPOINTS = [
+  'list',
+  'deposit',
+  'cross-chain deposit',
+  'claim',
+  'deposit status',
+  'cross-chain status',
+  'positions',
+  'position',
+  'history',
+] as const
+type Endpoint = (typeof ENDPOINTS)[number]
+type Replies = Readonly<Record<Endpoint, HttpReply>>
+
+/** Those that need no events of vaults. */
+const WITHOUT_EVENTS: readonly Endpoint[] = ['list', 'deposit', 'cross-chain deposit', 'claim', 'deposit status']
+
+/** What is on the chains: a recorded deposit, one that can be claimed in part, and one on its way from the other chain. */
+async function prepare(service: Service) {
+  const vault = await openLagoonVault(service, { generation: '0.5' })
+  await vault.request(BOB.address, vault.units('1000'))
+  await vault.settle()
+  await vault.request(ALICE.address, vault.units('500'))
+  await vault.settle(vault.units('10'))
+  await vault.act(ALICE.address, 'deposit', vault.units('200'), ALICE.address, ALICE.address)
+  for (const chain of service.backends.chains) {
+    await callRpc(chain, [{ method: 'evm_increaseTime', params: [2 * DAY] }])
+    await mine(chain, 20)
+    await refresh(chain.chainId)
+  }
+  // Not recorded: the rest is read from the chain with each request.
+  await vault.act(ALICE.address, 'deposit', vault.units('70'), ALICE.address, ALICE.address)
+  const journey = journeyTo(vault, service)
+  await journey.mint(ALICE.address, journey.units('50'))
+  const sent = await journey.send(ALICE, await journey.ask(ALICE, journey.units('50')))
+  const hash = sent.at(-1)?.transactionHash
+  // A node that is some blocks behind knows it all too.
+  for (const chain of service.backends.chains) await mine(chain, 10)
+
+  const vaults = service.backends.chains.flatMap(({ vaults }) => vaults)
+  const key = await service.createClient([...vaults, { chainId: BASE, address: vault.address }])
+  const user = `/defi-vaults/v1/defi/user/${ALICE.address}`
+  const deposit = { vaultAddress: vault.address, userAddress: ALICE.address, amount: '1000000' }
+  const requests: Readonly<Record<Endpoint, readonly [method: string, path: string, body?: object]>> = {
+    list: ['GET', '/defi-vaults/v1/vaults'],
+    deposit: ['POST', '/defi-vaults/v1/defi/vault/deposit', deposit],
+    'cross-chain deposit': [
+      'POST',
+      '/defi-vaults/v1/defi/vault/deposit',
+      { ...deposit, amount: '50000000', srcChainId: ARBITRUM, srcToken: journey.token.address },
+    ],
+    claim: ['POST', '/defi-vaults/v1/defi/vault/claim', { vaultAddress: vault.address, userAddress: ALICE.address }],
+    'deposit status': [
+      'GET',
+      `/defi-vaults/v1/defi/vault/${vault.address}/deposit-status?userAddress=${ALICE.address}`,
+    ],
+    'cross-chain status': ['GET', `/defi-vaults/v1/defi/cross-chain/${hash}/status?srcChainId=${ARBITRUM}`],
+    positions: ['GET', `${user}/positions`],
+    position: ['GET', `${user}/positions/${vault.address}`],
+    history: ['GET', `${user}/deposits`],
+  }
+  return {
+    /** All that wallets ask for, at the same time. */
+    async ask(of: Service): Promise<Replies> {
+      const asked = ENDPOINTS.map(async (endpoint) => {
+        const [method, path, body] = requests[endpoint]
+        return [endpoint, await of.call(method, path, { key, ...(body && { body }) })] as const
+      })
+      return Object.fromEntries(await Promise.all(asked)) as Replies
+    },
+  }
+}
+
+const mine = (chain: { readonly rpcUrl: string }, blocks: number) =>
+  callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(blocks)] }])
+
+const test = base
+  .extend('stage', { scope: 'file' }, ({ sharedService }) => prepare(sharedService))
+  /** What a node that knows everything and refuses nothing makes of it. */
+  .extend('truth', { scope: 'file' }, ({ sharedService, stage }) => stage.ask(sharedService))
+  /** The replies of the service in new containers, behind nodes of these kinds on both chains. */
+  .extend('behind', ({ service, stage }, { onCleanup }) => {
+    const stops: (() => Promise<void>)[] = []
+    onCleanup(async () => {
+      for (const stop of stops) await stop()
+    })
+    return async (...names: NodeProfileName[]) => {
+      const nodes = await Promise.all(service.backends.chains.map(({ rpcUrl }) => open(rpcUrl, names)))
+      stops.push(...nodes.flat().map(({ stop }) => stop))
+      const urls = service.backends.chains.map(({ chainId }, index) => [chainId, nodes[index]?.map(({ url }) => url)])
+      service.backends.setRpcUrls(Object.fromEntries(urls))
+      const cold = await startAnew(service)
+      stops.unshift(cold.stop)
+      return { service: cold.service, replies: await stage.ask(cold.service) }
+    }
+  })
+
+const open = (rpcUrl: string, names: readonly NodeProfileName[]): Promise<Node[]> =>
+  Promise.all(names.map((name) => startNode(NODE_PROFILES[name], rpcUrl)))
+
+/** A reply without what differs from one moment, and from one block, to the next. */
+function timeless(endpoint: Endpoint, { body }: HttpReply): string {
+  if (endpoint === 'cross-chain deposit') {
+    const { quoteTimestamp: _, fillDeadline: __, ...sent } = readPoolCall(body.operations.at(-1))
+    return stringify({ approval: body.approval, to: body.operations.at(-1).to, sent })
+  }
+  return stringify(body, (key, value) => {
+    if (key === 'stateAsOf') return value && { stale: value.stale }
+    return ['timestamp', 'requestId', 'estimatedGas', 'estimatedTime'].includes(key) ? undefined : value
+  })
+}
+
+/** How a reply compares with the truth. */
+type Verdict = 'right' | 'typed error' | 'right but for what it names in errors' | `wrong: ${string}`
+
+function judge(endpoint: Endpoint, reply: HttpReply, truth: HttpReply): Verdict {
+  if (reply.status >= 500) {
+    return /^upstream_/.test(reply.body.code) ? 'typed error' : `wrong: ${reply.status} ${reply.body.code}`
+  }
+  if (reply.status !== truth.status) return `wrong: ${reply.status} ${JSON.stringify(reply.body)}`
+  if (reply.body.errors?.length > 0 || hasStale(reply.body)) return 'right but for what it names in errors'
+  const [found, expected] = [timeless(endpoint, reply), timeless(endpoint, truth)]
+  return found === expected ? 'right' : `wrong: ${found}`
+}
+
+/** Whether a list says that a chain could not be read. */
+function hasStale(body: { data?: { stateAsOf?: { stale: boolean } | null }[] }): boolean {
+  return Array.isArray(body.data) && body.data.some(({ stateAsOf }) => stateAsOf === null || stateAsOf?.stale === true)
+}
+
+function verdicts(replies: Replies, truth: Replies): Record<Endpoint, Verdict> {
+  const judged = ENDPOINTS.map((endpoint) => [endpoint, judge(endpoint, replies[endpoint], truth[endpoint])])
+  return Object.fromEntries(judged)
+}
+
+const allRight = Object.fromEntries(ENDPOINTS.map((endpoint) => [endpoint, 'right']))
+const NOT_WRONG = expect.not.stringMatching(/^wrong/)
+const noneWrong = Object.fromEntries(ENDPOINTS.map((endpoint) => [endpoint, NOT_WRONG]))
+
+test('The truth is whole', ({ truth }) => {
+  expect(verdicts(truth, truth)).toEqual(allRight)
+  expect(truth.positions.body.positions).toHaveLength(1)
+  expect(truth.claim.body.operations).toHaveLength(1)
+  expect(truth['cross-chain status'].body).toMatchObject({ status: 'bridging' })
+})
+
+describe('At a node like', () => {
+  test.for<[NodeProfileName]>([
+    ['base.org'],
+    ['optimism.io'],
+    ['publicnode'],
+    ['drpc-free'],
+    ['alchemy-free'],
+    ['quicknode'],
+    ['quicknode-trial'],
+    ['no-batches'],
+    ['rate-limited'],
+    ['behind'],
+    ['slow'],
+  ])('%s everything is as it is at a node that refuses nothing', async ([name], { behind, truth }) => {
+    const { replies } = await behind(name)
+    expect(verdicts(replies, truth)).toEqual(allRight)
+  })
+
+  test('one without events, lists, deposits, claims and statuses are right, and nothing is wrong', async ({
+    behind,
+    truth,
+  }) => {
+    const { replies } = await behind('no-logs')
+    const right = Object.fromEntries(WITHOUT_EVENTS.map((endpoint) => [endpoint, 'right']))
+    expect(verdicts(replies, truth)).toEqual({ ...noneWrong, ...right })
+  })
+
+  test('one without simulation, deposits and claims say that they were not tried', async ({ behind, truth }) => {
+    const { replies } = await behind('no-simulation')
+    for (const endpoint of ['deposit', 'claim'] as const) {
+      const { status, body } = replies[endpoint]
+      expect([status, body.simulation]).toEqual([200, { status: 'unavailable' }])
+      expect(body.operations).toEqual(truth[endpoint].body.operations)
+    }
+    const rest = ENDPOINTS.filter((endpoint) => endpoint !== 'deposit' && endpoint !== 'claim')
+    expect(verdicts(replies, truth)).toMatchObject(Object.fromEntries(rest.map((endpoint) => [endpoint, 'right'])))
+  })
+
+  test.for<[NodeProfileName]>([['wrong-chain'], ['redirecting']])(
+    '%s nothing is told for true, and nobody is sent elsewhere',
+    async ([name], { behind, truth }) => {
+      const { replies } = await behind(name)
+      const told = verdicts(replies, truth)
+      for (const endpoint of ENDPOINTS) expect(told[endpoint]).toMatch(/^typed error$|errors$/)
+    },
+  )
+
+  test('one that lies, transactions are still the user’s and to the vault alone', async ({ behind, truth }) => {
+    const { replies } = await behind('lying')
+    for (const endpoint of ['deposit', 'cross-chain deposit', 'claim'] as const) {
+      const { status, body } = replies[endpoint]
+      if (status !== 200) continue
+      expect(body.operations.map(({ to }: { to: string }) => to)).toEqual(
+        truth[endpoint].body.operations.map(({ to }: { to: string }) => to),
+      )
+    }
+    expect(ENDPOINTS.map((endpoint) => replies[endpoint].status)).not.toContain(500)
+  })
+})
+
+describe('With a good node second, everything is right where the first is', () => {
+  test.for<[NodeProfileName]>([
+    ['wrong-chain'],
+    ['redirecting'],
+    ['no-logs'],
+    ['slow'],
+    ['rate-limited'],
+    ['drpc-free'],
+  ])('%s', async ([name], { behind, truth }) => {
+    const { replies } = await behind(name, 'quicknode')
+    expect(verdicts(replies, truth)).toEqual(allRight)
+  })
+})
