@@ -193,7 +193,7 @@ export const ERRORS = {
   amount_too_low_for_bridge: {
     status: 400,
     error: 'Amount too low for bridge',
-    message: 'The amount is below what the bridge takes; try a larger one.',
+    message: 'The bridge does not take so little, or its fee would be more than a tenth of it; try a larger amount.',
   },
   amount_too_high_for_bridge: {
     status: 400,

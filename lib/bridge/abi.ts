@@ -7,6 +7,7 @@ export const poolAbi = parseAbi([
   'function depositQuoteTimeBuffer() view returns (uint32)',
   'function fillDeadlineBuffer() view returns (uint32)',
   'function pausedDeposits() view returns (bool)',
+  'function pausedFills() view returns (bool)',
   'function fillStatuses(bytes32 relayHash) view returns (uint256)',
   'event FundsDeposited(bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 indexed destinationChainId, uint256 indexed depositId, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityDeadline, bytes32 indexed depositor, bytes32 recipient, bytes32 exclusiveRelayer, bytes message)',
   'event V3FundsDeposited(address inputToken, address outputToken, uint256 inputAmount, uint256 outputAmount, uint256 indexed destinationChainId, uint32 indexed depositId, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityDeadline, address indexed depositor, address recipient, address exclusiveRelayer, bytes message)',
@@ -15,6 +16,7 @@ export const poolAbi = parseAbi([
   'event ExecutedRelayerRefundRoot(uint256 amountToReturn, uint256 indexed chainId, uint256[] refundAmounts, uint32 indexed rootBundleId, uint32 indexed leafId, address l2TokenAddress, address[] refundAddresses, bool deferredRefunds, address caller)',
   'error InvalidQuoteTimestamp()',
   'error InvalidFillDeadline()',
+  'error InvalidExclusiveRelayer()',
   'error DepositsArePaused()',
   'error DisabledRoute()',
 ])

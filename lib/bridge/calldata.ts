@@ -7,7 +7,6 @@ import {
   encodeFunctionData,
   type Hex,
   isAddressEqual,
-  zeroAddress,
 } from 'viem'
 import { erc20Abi } from '../chain/erc20.ts'
 import type { Transaction } from '../chain/transaction.ts'
@@ -21,6 +20,7 @@ export type Route = {
   readonly pool: Address
   readonly inputToken: Address
   readonly inputDecimals: number
+  readonly destinationPool: Address
   /** The multicall handler on the destination. */
   readonly handler: Address
   readonly outputDecimals: number
@@ -40,6 +40,9 @@ export type BridgeTerms = {
   readonly outputAmount: bigint
   readonly quoteTimestamp: number
   readonly fillDeadline: number
+  /** Who may fill alone at first: until a period after the deposit (up to a year), or until a time; with 0 nobody. */
+  readonly exclusiveRelayer: Address
+  readonly exclusivityParameter: number
 }
 
 // Offsets in calldata: behind the selector stands the first argument, behind that the second.
@@ -83,7 +86,7 @@ export function encodeBridgeDeposit(
   integratorId: Hex | undefined,
 ): Transaction {
   const { vault, user, route, inputAmount } = request
-  const { outputAmount, quoteTimestamp, fillDeadline } = terms
+  const { outputAmount, quoteTimestamp, fillDeadline, exclusiveRelayer, exclusivityParameter } = terms
   const data = encodeFunctionData({
     abi: poolAbi,
     functionName: 'depositV3',
@@ -95,11 +98,10 @@ export function encodeBridgeDeposit(
       inputAmount,
       outputAmount,
       BigInt(vault.chainId),
-      // Nobody fills exclusively: which relayer would is nothing that we can check.
-      zeroAddress,
+      exclusiveRelayer,
       quoteTimestamp,
       fillDeadline,
-      0,
+      exclusivityParameter,
       encodeMessage(request),
     ],
   })
@@ -144,10 +146,10 @@ export function checkBridgeDeposit(
     input === inputAmount &&
     output === terms.outputAmount &&
     chainId === BigInt(vault.chainId) &&
-    relayer === zeroAddress &&
+    isAddressEqual(relayer, terms.exclusiveRelayer) &&
     quotedAt === terms.quoteTimestamp &&
     deadline === terms.fillDeadline &&
-    exclusive === 0
+    exclusive === terms.exclusivityParameter
   if (!right) throw new Error('The deposit into the bridge is not what was asked for.')
   checkMessage(request, args[11])
 }

@@ -1,19 +1,26 @@
 import { type Abi, type Address, type Hex, isHex } from 'viem'
 import { type ApprovalsNeeded, approvalsNeeded, checkApprovals, encodeApprovals, erc20Abi } from '../chain/erc20.ts'
-import { type ChainReader, mapQuery, type Query, query } from '../chain/reader.ts'
+import { type ChainReader, joinQueries, mapQuery, type Query, query } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { parseSimulation, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
 import { known, view } from '../chain/view.ts'
 import { AppError } from '../errors.ts'
+import type { Upstream } from '../http.ts'
 import type { DepositOperation } from '../vaults/calldata.ts'
 import { DEPOSIT_ERRORS, type PreparedDeposit } from '../vaults/deposit.ts'
 import { chooseErc4626Deposit, erc4626Account } from '../vaults/erc4626.ts'
 import { chooseLagoonDeposit, lagoonAccount } from '../vaults/lagoon.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { poolAbi } from './abi.ts'
-import { type BridgeRequest, checkBridgeDeposit, encodeBridgeDeposit, type Route } from './calldata.ts'
-import { type BridgeApi, checkQuote, fetchQuote, type Quote, quoteExpiry } from './quote.ts'
+import {
+  type BridgeRequest,
+  type BridgeTerms,
+  checkBridgeDeposit,
+  encodeBridgeDeposit,
+  type Route,
+} from './calldata.ts'
+import { agreeTerms, fetchQuote, quoteExpiry } from './quote.ts'
 import { bridgeToken, bridgeTokenOf } from './tokens.ts'
 
 /** A deposit into `vault` by and for `user`, paid with `inputAmount` of `sourceToken` on another chain. */
@@ -39,8 +46,8 @@ export type PreparedCrossChainDeposit = PreparedDeposit & {
 
 type Dependencies = {
   readonly readerOf: (chainId: number) => ChainReader
-  readonly api: BridgeApi
-  readonly fetch: typeof globalThis.fetch
+  readonly api: Upstream
+  readonly integratorId: Hex | undefined
 }
 
 const POOL_ERRORS: Abi = [...poolAbi.filter(({ type }) => type === 'error'), ...DEPOSIT_ERRORS]
@@ -55,13 +62,13 @@ const DELEGATION = /^0xef0100/i
  * Throws the AppError that says why there are none, or `upstream_*`.
  */
 export async function prepareCrossChainDeposit(
-  { readerOf, api, fetch }: Dependencies,
+  { readerOf, api, integratorId }: Dependencies,
   deposit: CrossChainDeposit,
 ): Promise<PreparedCrossChainDeposit> {
   const { vault, user, inputAmount } = deposit
   const route = findRoute(deposit)
   const request = (operation: DepositOperation): BridgeRequest => ({ vault, user, route, operation, inputAmount })
-  const quoteFor = (operation: DepositOperation) => fetchQuote(api, request(operation), { fetch })
+  const quoteFor = (operation: DepositOperation) => fetchQuote(api, request(operation))
 
   // Asked before the vault's state is known; most deposits take the usual operation.
   const usual = USUAL_OPERATION[vault.kind]
@@ -70,7 +77,7 @@ export async function prepareCrossChainDeposit(
     readSource(readerOf(route.sourceChainId), user, route),
     readDestination(readerOf(vault.chainId), deposit, route),
   ])
-  if (source.paused) throw new AppError('cross_chain_not_available')
+  if (source.paused || destination.paused) throw new AppError('cross_chain_not_available')
   // A smart account that is not deployed on the destination could not use what it gets there.
   if (source.userIsContract && !destination.userHasCode) throw new AppError('cross_chain_not_available')
 
@@ -78,18 +85,18 @@ export async function prepareCrossChainDeposit(
   const quote = operation === usual ? unwrap(await quoted) : await quoteFor(operation)
   const clocks = { ...source.clocks, destination: destination.time }
   const bridged = request(operation)
-  checkQuote(bridged, quote, clocks)
-  destination.choose(quote.outputAmount)
+  const terms = agreeTerms(bridged, quote, clocks)
+  destination.choose(terms.outputAmount)
 
   return {
-    ...(await prepareTransactions(readerOf(route.sourceChainId), bridged, quote, source.allowance, api)),
+    ...(await prepareTransactions(readerOf(route.sourceChainId), bridged, terms, source.allowance, integratorId)),
     isAsync: operation === 'requestDeposit',
     quote: {
       inputAmount,
-      outputAmount: quote.outputAmount,
-      feeTotal: inputAmount - scale(quote.outputAmount, route.outputDecimals, route.inputDecimals),
+      outputAmount: terms.outputAmount,
+      feeTotal: inputAmount - scale(terms.outputAmount, route.outputDecimals, route.inputDecimals),
       expectedFillSeconds: quote.expectedFillSeconds,
-      expiresAt: new Date(quoteExpiry(quote, clocks) * 1000),
+      expiresAt: new Date(quoteExpiry(terms, clocks) * 1000),
     },
   }
 }
@@ -110,6 +117,7 @@ function findRoute({ vault, sourceChainId, sourceToken }: CrossChainDeposit): Ro
     pool: source.bridge.pool,
     inputToken: input.address,
     inputDecimals: input.decimals,
+    destinationPool: destination.bridge.pool,
     handler: destination.bridge.multicallHandler,
     outputDecimals: output.decimals,
   }
@@ -118,13 +126,13 @@ function findRoute({ vault, sourceChainId, sourceToken }: CrossChainDeposit): Ro
 async function prepareTransactions(
   reader: ChainReader,
   request: BridgeRequest,
-  quote: Quote,
+  terms: BridgeTerms,
   allowance: bigint,
-  { integratorId }: BridgeApi,
+  integratorId: Hex | undefined,
 ) {
   const { user, route, inputAmount } = request
-  const operations = [encodeBridgeDeposit(request, quote, integratorId)]
-  checkBridgeDeposit(request, quote, operations)
+  const operations = [encodeBridgeDeposit(request, terms, integratorId)]
+  checkBridgeDeposit(request, terms, operations)
 
   const spending = { token: route.inputToken, spender: route.pool, amount: inputAmount }
   // Only an allowance that is there but too small leaves open what the token demands: both ways are tried.
@@ -169,15 +177,20 @@ async function readSource(reader: ChainReader, user: Address, { pool, inputToken
   return { ...value, userIsContract: code !== '0x' && !DELEGATION.test(code) }
 }
 
-/** What the destination says: the operation that the vault takes for an amount, or why it takes none. */
-async function readDestination(reader: ChainReader, { vault, user }: CrossChainDeposit, { handler }: Route) {
-  const { block, value, outcomes } = await reader.readOne(CHOICES[vault.kind](vault, user, handler), {
-    along: [codeOf(user)],
-  })
+/** What the destination says: whether its pool fills, and the operation that the vault takes for an amount, or why none. */
+async function readDestination(reader: ChainReader, { vault, user }: CrossChainDeposit, route: Route) {
+  const pool = query(
+    { address: vault.address, slots: {}, views: { paused: view(route.destinationPool, poolAbi, 'pausedFills', []) } },
+    ({ answers }) => known(answers.paused),
+  )
+  const choice = CHOICES[vault.kind](vault, user, route.handler)
+  const { block, value, outcomes } = await reader.readOne(joinQueries(choice, pool), { along: [codeOf(user)] })
+  const [choose, paused] = value
   return {
     time: Number(block.timestamp),
+    paused,
     userHasCode: parseCode(outcomes[0]) !== '0x',
-    choose: (amount: bigint) => value(amount, block.timestamp),
+    choose: (amount: bigint) => choose(amount, block.timestamp),
   }
 }
 

@@ -3,6 +3,7 @@ import { readSecretJson } from '../aws/secrets.ts'
 import { BridgeApi } from '../bridge/quote.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { chainReaders, RpcUrls } from '../chain/readers.ts'
+import { createUpstream } from '../http.ts'
 import { CoinGeckoApi, DefiLlamaApi, LiFiApi } from '../markets/apis.ts'
 import { GoldRushApi, SolanaNftsApi } from '../portfolio/apis.ts'
 import type { ChainsEnv } from './env.ts'
@@ -27,4 +28,10 @@ export function readConfig({ CONFIG_SECRET }: z.output<typeof ChainsEnv>): Promi
 /** The chain readers of a function, over the RPC URLs of its configuration. */
 export function readersOf({ rpcUrls }: Config): (chainId: number) => ChainReader {
   return chainReaders(rpcUrls, { fetch, random: Math.random, now: () => performance.now() })
+}
+
+/** The bridge's API as the configuration of a function names it, and our id there. */
+export function bridgeOf({ bridge: { integratorId, ...api } }: Config) {
+  const environment = { fetch, random: Math.random, now: () => performance.now() }
+  return { api: createUpstream({ ...api, name: 'Across' }, environment), integratorId }
 }

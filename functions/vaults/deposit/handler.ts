@@ -1,20 +1,24 @@
+import type { Hex } from 'viem'
 import { prepareCrossChainDeposit } from '../../../lib/bridge/deposit.ts'
-import type { BridgeApi } from '../../../lib/bridge/quote.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { AppError } from '../../../lib/errors.ts'
+import type { Upstream } from '../../../lib/http.ts'
 import { apiKey } from '../../../lib/lambda/api-key.ts'
-import { readConfig, readersOf } from '../../../lib/lambda/config.ts'
+import { bridgeOf, readConfig, readersOf } from '../../../lib/lambda/config.ts'
 import type { Reply, Request } from '../../../lib/lambda/contract.ts'
 import { endpoint } from '../../../lib/lambda/endpoint.ts'
 import { prepareDeposit } from '../../../lib/vaults/deposit.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import { contract } from './contract.ts'
 
-type Dependencies = { readerOf: (chainId: number) => ChainReader; bridge: BridgeApi; fetch: typeof fetch }
+type Dependencies = {
+  readerOf: (chainId: number) => ChainReader
+  bridge: { api: Upstream; integratorId: Hex | undefined }
+}
 type Body = Request<typeof contract>['body']
 
 const deposit =
-  ({ readerOf, bridge, fetch }: Dependencies) =>
+  ({ readerOf, bridge }: Dependencies) =>
   async ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const source = sourceOf(body)
     const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
@@ -27,7 +31,7 @@ const deposit =
       return { ...prepared, ...to, isCrossChain: false }
     }
     const prepared = await prepareCrossChainDeposit(
-      { readerOf, api: bridge, fetch },
+      { readerOf, ...bridge },
       { vault, user, inputAmount: amount, sourceChainId: source.chainId, sourceToken: source.token },
     )
     return { ...prepared, ...to, isCrossChain: true }
@@ -42,7 +46,7 @@ export const handler = endpoint(
   contract,
   async (env) => {
     const config = await readConfig(env)
-    return deposit({ readerOf: readersOf(config), bridge: config.bridge, fetch })
+    return deposit({ readerOf: readersOf(config), bridge: bridgeOf(config) })
   },
   apiKey,
 )

@@ -6,7 +6,6 @@ import {
   parseAbi,
   parseUnits,
   type TransactionReceipt,
-  zeroAddress,
 } from 'viem'
 import { describe, expect, vi } from 'vitest'
 import { deployBridge } from '../../../infra/local/bridge.ts'
@@ -216,10 +215,10 @@ describe('a deposit from another chain', () => {
         inputAmount: amount,
         outputAmount: output,
         destinationChainId: BigInt(to),
-        exclusiveRelayer: zeroAddress,
+        exclusiveRelayer: service.backends.relayer.address,
         quoteTimestamp: Number(offer.timestamp),
         fillDeadline: Number(offer.fillDeadline),
-        exclusivity: 0,
+        exclusivity: offer['exclusivityDeadline'],
         message: expect.any(String),
       })
       expect(await Promise.all([ALICE.address, journey.pool].map(journey.balanceOf))).toEqual([

@@ -1,6 +1,7 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type Address, encodeFunctionData, type Hex, parseAbi } from 'viem'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Address, encodeFunctionData, type Hex, parseAbi, zeroAddress } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, onTestFinished } from 'vitest'
 import { ACCOUNTS, type LocalAccount } from '../../../infra/local/accounts.ts'
@@ -29,6 +30,10 @@ const [ALICE, BOB] = USERS
 const AMOUNT = 50_000_000n
 const API_KEY = 'across-key-hunter2'
 const INTEGRATOR = '0x00c4'
+/** How old the offers of the bridge's API are, in seconds. */
+const OFFER_AGE = 300
+/** When the API made an offer, in seconds since 1970 by the source chain's clock. */
+const madeAt = (offer: Offer) => Number(offer.timestamp) + OFFER_AGE
 
 const GENERATIONS = (['0.4', '0.5', '0.6'] as const).map((generation) => ({ generation }))
 const WITH_SYNC = GENERATIONS.slice(1)
@@ -183,6 +188,22 @@ describe('an amount that the bridge does not take', () => {
     expectError(await journey.ask(ALICE, AMOUNT), 'amount_too_low_for_bridge')
     withLimit(AMOUNT)
     expectDeposit(await journey.ask(ALICE, AMOUNT))
+  })
+
+  test('An amount of which the bridge takes more than a tenth is too low', async ({ journey }) => {
+    // The API's own least amount is that of which it takes a quarter.
+    expectError(await journey.ask(ALICE, 500_000n), 'amount_too_low_for_bridge')
+    expectError(await journey.ask(ALICE, 1_200_000n), 'amount_too_low_for_bridge')
+    expectDeposit(await journey.ask(ALICE, 1_300_000n))
+  })
+
+  test('A fee of more than a tenth of ten times the least amount is no matter of the amount', async ({
+    journey,
+    bridge,
+  }) => {
+    bridge.lie((offer) => ({ ...offer, outputAmount: '4000000' }))
+    expectError(await journey.ask(ALICE, 4_807_689n), 'amount_too_low_for_bridge')
+    expectError(await journey.ask(ALICE, 4_807_690n), 'upstream_bad_answer')
   })
 
   test('An amount that the bridge calls too high is too high', async ({ journey }) => {
@@ -437,6 +458,19 @@ describe('chains that fail', () => {
     expectDeposit(await journey.ask(ALICE, AMOUNT))
   })
 
+  test('While its pool on the destination makes no fills the bridge takes nothing', async ({ service, journey }) => {
+    const { relayer } = service.backends
+    const pause = (chainId: number, pause: boolean) => relayer.pause(chainId, 'fills', pause)
+    onTestFinished(() => pause(8453, false))
+    await pause(8453, true)
+    expectError(await journey.ask(ALICE, AMOUNT), 'cross_chain_not_available')
+    await pause(8453, false)
+    // Those of the source are for the other way.
+    onTestFinished(() => pause(42161, false))
+    await pause(42161, true)
+    expectDeposit(await journey.ask(ALICE, AMOUNT))
+  })
+
   test('A pool that does not tell its clock is a bad answer', async ({ journey }) => {
     await callRpc(journey.source, [{ method: 'anvil_setCode', params: [journey.pool, '0x'] }])
     onTestFinished(() => installPool(journey.source))
@@ -471,7 +505,7 @@ describe("a bridge's API that lies", () => {
   const ARBITRUM_USDT = '0xFd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9'
   const at = (offer: Offer, field: 'timestamp' | 'fillDeadline', seconds: number) => ({
     ...offer,
-    [field]: `${Number(offer.timestamp) + seconds}`,
+    [field]: `${madeAt(offer) + seconds}`,
   })
   const MINUTE = 60
   const HOUR = 60 * MINUTE
@@ -528,6 +562,10 @@ describe("a bridge's API that lies", () => {
     'with a deadline in milliseconds': (offer) => ({ ...offer, fillDeadline: `${offer.fillDeadline}000` }),
     'with a deadline in hex': (offer) => ({ ...offer, fillDeadline: `0x${Number(offer.fillDeadline).toString(16)}` }),
 
+    'for a relayer that is no address': (offer) => ({ ...offer, exclusiveRelayer: 'relayer' }),
+    'for a relayer, for a time in hex': (offer) => ({ ...offer, exclusivityDeadline: '0x3' }),
+    'for a relayer, for a time that is negative': (offer) => ({ ...offer, exclusivityDeadline: -3 }),
+
     'whose time to fill is negative': (offer) => ({ ...offer, estimatedFillTimeSec: -1 }),
     'whose time to fill is text': (offer) => ({ ...offer, estimatedFillTimeSec: 'soon' }),
     'whose limits are negative': (offer) => ({ ...offer, limits: { minDeposit: '-1', maxDeposit: '-1' } }),
@@ -547,6 +585,8 @@ describe("a bridge's API that lies", () => {
     'outputAmount',
     'timestamp',
     'fillDeadline',
+    'exclusiveRelayer',
+    'exclusivityDeadline',
     'estimatedFillTimeSec',
     'isAmountTooLow',
     'spokePoolAddress',
@@ -600,9 +640,13 @@ describe("a bridge's API that lies", () => {
     async ({ answer }, { service, bridge }) => {
       const vault = await openLagoonVault(service, { generation: '0.6' })
       await vault.settleForADay()
-      bridge.answer = (reply) => (bridge.quotesFor(vault).length === 1 ? answer : reply)
+      const usual = new Set<string | null>()
+      bridge.answer = (reply, { url }) => {
+        const message = url.searchParams.get('message')
+        if (usual.size === 0) usual.add(message)
+        return usual.has(message) ? answer : reply
+      }
       expectDeposit(await journeyTo(vault, service).ask(ALICE, AMOUNT))
-      expect(bridge.quotesFor(vault)).toHaveLength(2)
     },
   )
 })
@@ -627,10 +671,10 @@ describe('an offer at the edge of what is taken', () => {
     journey,
     bridge,
   }) => {
-    bridge.lie((offer) => ({ ...offer, timestamp: `${Number(offer.timestamp) - 29 * MINUTE}` }))
+    bridge.lie((offer) => ({ ...offer, timestamp: `${madeAt(offer) - 29 * MINUTE}` }))
     const reply = await journey.ask(ALICE, AMOUNT)
     expectDeposit(reply)
-    const quotedAt = Number(bridge.quoteBehind(reply).offer.timestamp) - 29 * MINUTE
+    const quotedAt = madeAt(bridge.quoteBehind(reply).offer) - 29 * MINUTE
     expect(reply.body.quote.expiresAt).toBe(new Date((quotedAt + 60 * MINUTE) * 1000).toISOString())
     expect(readPoolCall(reply.body.operations[0]).quoteTimestamp).toBe(quotedAt)
   })
@@ -639,18 +683,32 @@ describe('an offer at the edge of what is taken', () => {
     journey,
     bridge,
   }) => {
-    bridge.lie((offer) => ({ ...offer, fillDeadline: `${Number(offer.timestamp) + 50 * MINUTE}` }))
+    bridge.lie((offer) => ({ ...offer, fillDeadline: `${madeAt(offer) + 50 * MINUTE}` }))
     const reply = await journey.ask(ALICE, AMOUNT)
     expectDeposit(reply)
-    const deadline = Number(bridge.quoteBehind(reply).offer.timestamp) + 50 * MINUTE
+    const deadline = madeAt(bridge.quoteBehind(reply).offer) + 50 * MINUTE
     expect(reply.body.quote.expiresAt).toBe(new Date((deadline - 15 * MINUTE) * 1000).toISOString())
     expect(readPoolCall(reply.body.operations[0]).fillDeadline).toBe(deadline)
   })
 
   test('A deadline as far as the pool takes it is taken', async ({ journey, bridge }) => {
-    bridge.lie((offer) => ({ ...offer, fillDeadline: `${Number(offer.timestamp) + 359 * MINUTE}` }))
+    bridge.lie((offer) => ({ ...offer, fillDeadline: `${madeAt(offer) + 359 * MINUTE}` }))
     const reply = await journey.ask(ALICE, AMOUNT)
     expectDeposit(reply)
+    expectSuccess(await journey.send(ALICE, reply))
+  })
+
+  test('An offer whose time is ahead of the source chain by up to a minute is made with the time of the chain', async ({
+    journey,
+    bridge,
+  }) => {
+    bridge.lie((offer) => ({ ...offer, timestamp: `${madeAt(offer) + 50}` }))
+    const reply = await journey.ask(ALICE, AMOUNT)
+    expectDeposit(reply)
+    const { quoteTimestamp } = readPoolCall(reply.body.operations[0])
+    expect(quoteTimestamp).toBe(madeAt(bridge.quoteBehind(reply).offer))
+    expect(reply.body.quote.expiresAt).toBe(new Date((quoteTimestamp + 60 * MINUTE) * 1000).toISOString())
+    // Within the minute: the pool takes no quote from the future.
     expectSuccess(await journey.send(ALICE, reply))
   })
 
@@ -663,6 +721,44 @@ describe('an offer at the edge of what is taken', () => {
     }))
     expectDeposit(await journey.ask(ALICE, AMOUNT))
   })
+})
+
+describe('the relayer that may fill alone', () => {
+  const SOMEBODY = '0x00000000000000000000000000000000000000A1'
+  const NOBODY = { exclusiveRelayer: zeroAddress, exclusivity: 0 }
+  const YEAR = 31_536_000
+  const cases: readonly {
+    readonly what: string
+    readonly deadline: (now: number) => number
+    readonly relayer?: string
+    readonly isPassedOn: boolean
+  }[] = [
+    { what: 'a moment', deadline: () => 1, isPassedOn: true },
+    { what: 'five minutes', deadline: () => 300, isPassedOn: true },
+    { what: 'more than five minutes', deadline: () => 301, isPassedOn: false },
+    { what: 'a year', deadline: () => YEAR, isPassedOn: false },
+    { what: 'a moment, told as a time', deadline: (now) => now + 1, isPassedOn: true },
+    { what: 'five minutes, told as a time', deadline: (now) => now + 300, isPassedOn: true },
+    { what: 'more than five minutes, told as a time', deadline: (now) => now + 302, isPassedOn: false },
+    { what: 'ever', deadline: () => 2 ** 32 - 1, isPassedOn: false },
+    { what: 'no time', deadline: () => 0, isPassedOn: false },
+    { what: 'a moment, if it is nobody,', deadline: () => 1, relayer: zeroAddress, isPassedOn: false },
+  ]
+
+  test.for(cases)(
+    'A relayer that the bridge names for $what is named in the deposit: $isPassedOn',
+    async ({ deadline, relayer = SOMEBODY, isPassedOn }, { journey, bridge }) => {
+      const change = (offer: Offer) => ({ exclusiveRelayer: relayer, exclusivityDeadline: deadline(madeAt(offer)) })
+      bridge.lie((offer) => ({ ...offer, ...change(offer) }))
+      const reply = await journey.ask(ALICE, AMOUNT)
+      expectDeposit(reply)
+      const { exclusiveRelayer, exclusivityDeadline } = change(bridge.quoteBehind(reply).offer)
+      expect(readPoolCall(reply.body.operations[0])).toMatchObject(
+        isPassedOn ? { exclusiveRelayer, exclusivity: exclusivityDeadline } : NOBODY,
+      )
+      expect(reply.body.simulation).toEqual({ status: 'success' })
+    },
+  )
 })
 
 describe("a bridge's API that fails", () => {
@@ -715,6 +811,38 @@ describe("a bridge's API that fails", () => {
   test('An API that hangs up ends in an error', async ({ journey, bridge }) => {
     bridge.answer = () => 'hang up'
     expectError(await journey.ask(ALICE, AMOUNT), 'upstream_unavailable')
+  })
+
+  test.for([
+    { what: 'that hangs up', answer: 'hang up' as const },
+    { what: 'that fails', answer: { status: 502, body: '' } },
+  ])('An API $what is asked a second time, whose answer counts', async ({ answer }, { service, bridge }) => {
+    const vault = await openYieldVault(service)
+    bridge.answer = (reply) => (bridge.quotesFor(vault).length === 1 ? answer : reply)
+    expectDeposit(await journeyTo(vault, service).ask(ALICE, AMOUNT))
+    expect(bridge.quotesFor(vault)).toHaveLength(2)
+  })
+
+  test('An API that says when to come back is not asked before, and the caller is told', async ({
+    service,
+    bridge,
+  }) => {
+    const vault = await openYieldVault(service)
+    bridge.answer = () => ({ status: 429, body: 'slow down', headers: { 'retry-after': '17' } })
+    const reply = await journeyTo(vault, service).ask(ALICE, AMOUNT)
+    expectError(reply, 'upstream_unavailable')
+    expect(reply.headers.get('retry-after')).toBe('17')
+    expect(bridge.quotesFor(vault)).toHaveLength(1)
+  })
+
+  test('An API that takes more than two seconds is waited for, and asked once', async ({ service, bridge }) => {
+    const vault = await openYieldVault(service)
+    bridge.answer = async (reply) => {
+      await sleep(2_200)
+      return reply
+    }
+    expectDeposit(await journeyTo(vault, service).ask(ALICE, AMOUNT))
+    expect(bridge.quotesFor(vault)).toHaveLength(1)
   })
 
   test('An API that never answers ends in an error', async ({ journey, bridge }) => {
@@ -775,8 +903,6 @@ describe("what the bridge's API says besides", () => {
     refundAddress: EVIL,
     fallbackRecipient: EVIL,
     multicallHandlerAddress: EVIL,
-    exclusiveRelayer: EVIL,
-    exclusivityDeadline: 600,
     exclusivityParameter: 600,
     inputAmount: '1',
     destinationChainId: 1,

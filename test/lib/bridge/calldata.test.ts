@@ -172,10 +172,10 @@ function planOf({ request, terms }: Setting): Plan {
     inputAmount,
     outputAmount: terms.outputAmount,
     destinationChainId: BigInt(vault.chainId),
-    exclusiveRelayer: NOBODY,
+    exclusiveRelayer: terms.exclusiveRelayer,
     quoteTimestamp: terms.quoteTimestamp,
     fillDeadline: terms.fillDeadline,
-    exclusivity: 0,
+    exclusivity: terms.exclusivityParameter,
     message: {
       calls: [
         { target: vault.asset, value: 0n, call: reset },
@@ -207,24 +207,18 @@ const anyIntegrator = fc.option(
 const settingsWith = (operations: fc.Arbitrary<DepositOperation>): fc.Arbitrary<Setting> =>
   fc
     .record({
-      parties: fc.uniqueArray(anyAddress, { minLength: 7, maxLength: 7 }),
+      parties: fc.uniqueArray(anyAddress, { minLength: 9, maxLength: 9 }),
       chains: fc.shuffledSubarray(CHAINS, { minLength: 2, maxLength: 2 }),
       amounts: fc.uniqueArray(anyAmount, { minLength: 2, maxLength: 2 }),
       decimals: fc.tuple(fc.constantFrom(6, 8, 18), fc.constantFrom(6, 8, 18)),
       operation: operations,
       quoteTimestamp: anyTime,
       fillDeadline: anyTime,
+      exclusivityParameter: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 300 }), anyTime),
     })
-    .map(({ parties, chains, amounts, decimals, operation, quoteTimestamp, fillDeadline }) => {
-      const [address, asset, user, pool, inputToken, handler, stranger] = parties as [
-        Address,
-        Address,
-        Address,
-        Address,
-        Address,
-        Address,
-        Address,
-      ]
+    .map(({ parties, chains, amounts, decimals, operation, ...times }) => {
+      const [address, asset, user, pool, inputToken, handler, stranger, destinationPool, exclusiveRelayer] =
+        parties as [Address, Address, Address, Address, Address, Address, Address, Address, Address]
       const [chainId, sourceChainId] = chains as [number, number]
       const [inputAmount, outputAmount] = amounts as [bigint, bigint]
       const [inputDecimals, outputDecimals] = decimals
@@ -232,11 +226,15 @@ const settingsWith = (operations: fc.Arbitrary<DepositOperation>): fc.Arbitrary<
         request: {
           vault: someVault({ address, asset, chainId }),
           user,
-          route: { sourceChainId, pool, inputToken, inputDecimals, handler, outputDecimals },
+          route: { sourceChainId, pool, inputToken, inputDecimals, destinationPool, handler, outputDecimals },
           operation,
           inputAmount,
         },
-        terms: { outputAmount, quoteTimestamp, fillDeadline },
+        terms: {
+          outputAmount,
+          exclusiveRelayer: times.exclusivityParameter === 0 ? NOBODY : exclusiveRelayer,
+          ...times,
+        },
         stranger,
       }
     })
@@ -390,7 +388,7 @@ describe('the last look at a deposit through the bridge', () => {
     'to no chain': withPlan(() => ({ destinationChainId: 0n })),
     'that a stranger fills': withPlan((_, { stranger }) => ({ exclusiveRelayer: stranger })),
     'that only a stranger fills': withPlan((_, { stranger }) => ({ exclusiveRelayer: stranger, exclusivity: 600 })),
-    'that nobody may fill for a while': withPlan(() => ({ exclusivity: 1 })),
+    'that nobody may fill for a while': withPlan(({ exclusivity }) => ({ exclusivity: exclusivity + 1 })),
     'quoted a second later': withPlan(({ quoteTimestamp }) => ({ quoteTimestamp: quoteTimestamp + 1 })),
     'quoted a second earlier': withPlan(({ quoteTimestamp }) => ({ quoteTimestamp: quoteTimestamp - 1 })),
     'that expires a second later': withPlan(({ fillDeadline }) => ({ fillDeadline: fillDeadline + 1 })),
@@ -620,6 +618,8 @@ describe('the last look at a deposit through the bridge', () => {
     }),
     output: ({ terms }) => ({ terms: { ...terms, outputAmount: terms.outputAmount - 1n } }),
     'quote time': ({ terms }) => ({ terms: { ...terms, quoteTimestamp: terms.quoteTimestamp + 1 } }),
+    'exclusive relayer': ({ terms, stranger }) => ({ terms: { ...terms, exclusiveRelayer: stranger } }),
+    exclusivity: ({ terms }) => ({ terms: { ...terms, exclusivityParameter: terms.exclusivityParameter + 1 } }),
     deadline: ({ terms }) => ({ terms: { ...terms, fillDeadline: terms.fillDeadline + 1 } }),
   }
 

@@ -1,9 +1,10 @@
 import fc from 'fast-check'
-import { type Address, getAddress } from 'viem'
+import { type Address, getAddress, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { type BridgeRequest, encodeMessage } from '../../../lib/bridge/calldata.ts'
-import { BridgeApi, type Clocks, checkQuote, fetchQuote, type Quote, quoteExpiry } from '../../../lib/bridge/quote.ts'
+import { agreeTerms, BridgeApi, type Clocks, fetchQuote, type Quote, quoteExpiry } from '../../../lib/bridge/quote.ts'
 import { AppError, type ErrorCode } from '../../../lib/errors.ts'
+import { createUpstream } from '../../../lib/http.ts'
 import { someVault } from '../../support/clients.ts'
 
 const POOL: Address = '0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A'
@@ -22,6 +23,7 @@ function someRequest({ inputAmount = 50_000_000n, inputDecimals = 6, outputDecim
       pool: POOL,
       inputToken: INPUT,
       inputDecimals,
+      destinationPool: '0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64',
       handler: HANDLER,
       outputDecimals,
     },
@@ -66,7 +68,7 @@ describe('what a quote must keep', () => {
         { arbitrary: fc.constantFrom(0n, inputAmount, 2n ** 256n - 1n), weight: 1 },
       )
       const limits = fc.record({
-        min: fc.oneof({ arbitrary: fc.constant(0n), weight: 8 }, near(inputAmount)),
+        min: fc.oneof({ arbitrary: fc.constant(0n), weight: 8 }, near(inputAmount), near(inputAmount / 10n)),
         max: fc.oneof({ arbitrary: fc.constant(2n ** 256n), weight: 8 }, near(inputAmount)),
       })
       return fc.tuple(fc.constant(request), output, limits)
@@ -101,11 +103,13 @@ describe('what a quote must keep', () => {
       )
     })
 
+  const isPossible = (inputWorth: bigint, outputWorth: bigint) => outputWorth > 0n && outputWorth <= inputWorth
   const isFair = (inputWorth: bigint, outputWorth: bigint) =>
-    outputWorth > 0n && outputWorth <= inputWorth && (inputWorth - outputWorth) * 10n <= inputWorth
+    isPossible(inputWorth, outputWorth) && (inputWorth - outputWorth) * 10n <= inputWorth
   const isTimely = (clocks: Clocks, quoteTimestamp: number, fillDeadline: number) => {
     const { source, destination, quoteTimeBuffer, fillDeadlineBuffer } = clocks
-    const lastMoment = Math.min(quoteTimestamp + quoteTimeBuffer, fillDeadline - 15 * MINUTE)
+    const quotedAt = Math.min(quoteTimestamp, source)
+    const lastMoment = Math.min(quotedAt + quoteTimeBuffer, fillDeadline - 15 * MINUTE)
     return (
       // Within what the pool takes, but for a minute in which clocks may differ …
       quoteTimestamp - source <= MINUTE &&
@@ -116,6 +120,7 @@ describe('what a quote must keep', () => {
       fillDeadline - destination >= 30 * MINUTE
     )
   }
+  const nobody = { exclusiveRelayer: zeroAddress, exclusivityParameter: 0 } as const
   const goodTimes = { quoteTimestamp: NOW - 5 * MINUTE, fillDeadline: NOW + 115 * MINUTE, expectedFillSeconds: 3 }
   const goodClocks = { source: NOW, destination: NOW, quoteTimeBuffer: 60 * MINUTE, fillDeadlineBuffer: 360 * MINUTE }
 
@@ -123,17 +128,19 @@ describe('what a quote must keep', () => {
     fc.assert(
       fc.property(anyAmounts, ([request, outputAmount, limits]) => {
         const { inputAmount, inputDecimals, outputDecimals } = request
-        const quote: Quote = { ...goodTimes, outputAmount, limits }
-        const fair = isFair(worth(inputAmount, inputDecimals), worth(outputAmount, outputDecimals))
+        const quote: Quote = { ...goodTimes, ...nobody, outputAmount, limits }
+        const worths = [worth(inputAmount, inputDecimals), worth(outputAmount, outputDecimals)] as const
         const expected =
           inputAmount < limits.min
             ? 'amount_too_low_for_bridge'
             : inputAmount > limits.max
               ? 'amount_too_high_for_bridge'
-              : fair
+              : isFair(...worths)
                 ? undefined
-                : 'upstream_bad_answer'
-        expect(codeOf(() => checkQuote(someRequest(request), quote, goodClocks))).toBe(expected)
+                : isPossible(...worths) && inputAmount < limits.min * 10n
+                  ? 'amount_too_low_for_bridge'
+                  : 'upstream_bad_answer'
+        expect(codeOf(() => agreeTerms(someRequest(request), quote, goodClocks))).toBe(expected)
       }),
       { numRuns: 5_000 },
     )
@@ -143,9 +150,10 @@ describe('what a quote must keep', () => {
     fc.assert(
       fc.property(anyTimes, ([clocks, quoteTimestamp, fillDeadline]) => {
         const limits = { min: 0n, max: 2n ** 256n }
-        const quote = { outputAmount: 49_900_000n, quoteTimestamp, fillDeadline, expectedFillSeconds: 3, limits }
+        const times = { quoteTimestamp, fillDeadline, expectedFillSeconds: 3 }
+        const quote = { outputAmount: 49_900_000n, ...times, ...nobody, limits }
         const expected = isTimely(clocks, quoteTimestamp, fillDeadline) ? undefined : 'upstream_bad_answer'
-        expect(codeOf(() => checkQuote(someRequest(), quote, clocks))).toBe(expected)
+        expect(codeOf(() => agreeTerms(someRequest(), quote, clocks))).toBe(expected)
       }),
       { numRuns: 5_000 },
     )
@@ -155,21 +163,53 @@ describe('what a quote must keep', () => {
     fc.assert(
       fc.property(anyAmounts, anyTimes, ([request, outputAmount], [clocks, quoteTimestamp, fillDeadline]) => {
         const limits = { min: 0n, max: 2n ** 256n }
-        const quote = { outputAmount, quoteTimestamp, fillDeadline, expectedFillSeconds: 3, limits }
+        const times = { quoteTimestamp, fillDeadline, expectedFillSeconds: 3 }
+        const quote = { outputAmount, ...times, ...nobody, limits }
         const { inputAmount, inputDecimals, outputDecimals } = request
         const passes =
           isFair(worth(inputAmount, inputDecimals), worth(outputAmount, outputDecimals)) &&
           isTimely(clocks, quoteTimestamp, fillDeadline)
-        expect(codeOf(() => checkQuote(someRequest(request), quote, clocks)) === undefined).toBe(passes)
+        expect(codeOf(() => agreeTerms(someRequest(request), quote, clocks)) === undefined).toBe(passes)
       }),
       { numRuns: 5_000 },
+    )
+  })
+
+  test('What is agreed to has no time ahead of the source, and nobody fills alone for more than five minutes', () => {
+    const year = 31_536_000
+    const exclusivity = fc.oneof(
+      fc.constantFrom(0, 1, 299, 300, 301, year, year + 1, 2 ** 32 - 1),
+      fc.integer({ min: NOW - 400, max: NOW + 400 }),
+    )
+    const relayer = fc.constantFrom(zeroAddress, POOL, HANDLER)
+    const anyTime = fc.integer({ min: NOW - 1_000, max: NOW + MINUTE })
+    fc.assert(
+      fc.property(exclusivity, relayer, anyTime, (exclusivityParameter, exclusiveRelayer, quoteTimestamp) => {
+        const limits = { min: 0n, max: 2n ** 256n }
+        const times = { ...goodTimes, quoteTimestamp, exclusiveRelayer, exclusivityParameter }
+        const terms = agreeTerms(someRequest(), { outputAmount: 49_900_000n, ...times, limits }, goodClocks)
+        const { exclusiveRelayer: agreed, exclusivityParameter: agreedUntil, ...others } = terms
+        const { fillDeadline } = goodTimes
+        expect(others).toEqual({
+          outputAmount: 49_900_000n,
+          quoteTimestamp: Math.min(quoteTimestamp, NOW),
+          fillDeadline,
+        })
+        // As the pool understands it, for a deposit that is made now.
+        const end = (parameter: number) => (parameter > year ? parameter : parameter === 0 ? 0 : NOW + parameter)
+        const isKept =
+          exclusiveRelayer !== zeroAddress && exclusivityParameter > 0 && end(exclusivityParameter) <= NOW + 300
+        expect([agreed, agreedUntil]).toEqual(isKept ? [exclusiveRelayer, exclusivityParameter] : [zeroAddress, 0])
+        expect(end(agreedUntil)).toBeLessThanOrEqual(NOW + 300)
+      }),
+      { numRuns: 1_000 },
     )
   })
 
   test("A quote expires with the pool's patience or a quarter of an hour before its deadline", () => {
     fc.assert(
       fc.property(anyTimes, ([clocks, quoteTimestamp, fillDeadline]) => {
-        const expiry = quoteExpiry({ outputAmount: 1n, quoteTimestamp, fillDeadline }, clocks)
+        const expiry = quoteExpiry({ quoteTimestamp, fillDeadline }, clocks)
         expect(expiry).toBe(Math.min(quoteTimestamp + clocks.quoteTimeBuffer, fillDeadline - 900))
       }),
     )
@@ -177,12 +217,14 @@ describe('what a quote must keep', () => {
 })
 
 describe('what is understood of the API', () => {
-  const API: BridgeApi = { url: 'https://bridge.example/api' }
+  const API = 'https://bridge.example/api'
   const OFFER = {
     outputAmount: '49900000',
     timestamp: `${NOW}`,
     fillDeadline: `${NOW + 7200}`,
     estimatedFillTimeSec: 3,
+    exclusiveRelayer: HANDLER,
+    exclusivityDeadline: 3,
     isAmountTooLow: false,
     spokePoolAddress: POOL,
     inputToken: { address: INPUT, symbol: 'USDC', decimals: 6, chainId: 42161 },
@@ -198,9 +240,17 @@ describe('what is understood of the API', () => {
     'cross_chain_not_available',
   ]
 
+  const apiOf = (fetch: typeof globalThis.fetch, apiKey?: string) => {
+    const { integratorId: _, ...api } = BridgeApi.parse({ url: API, apiKey })
+    return createUpstream({ ...api, name: 'Across' }, { fetch, random: () => 0, now: () => performance.now() })
+  }
+
   /** The quote, or the code of the error, when the API answers so. */
   const outcomeOf = (response: Response): Promise<Quote | ErrorCode> =>
-    fetchQuote(API, someRequest(), { fetch: async () => response }).catch((error: unknown) => {
+    fetchQuote(
+      apiOf(async () => response.clone()),
+      someRequest(),
+    ).catch((error: unknown) => {
       if (error instanceof AppError) return error.code
       throw error
     })
@@ -230,6 +280,8 @@ describe('what is understood of the API', () => {
           outputAmount: output,
           quoteTimestamp: quotedAt,
           fillDeadline: deadline,
+          exclusiveRelayer: HANDLER,
+          exclusivityParameter: 3,
           expectedFillSeconds: seconds,
           limits: { min, max },
         })
@@ -258,6 +310,8 @@ describe('what is understood of the API', () => {
           outputAmount: BigInt(said.outputAmount),
           quoteTimestamp: Number(said.timestamp),
           fillDeadline: Number(said.fillDeadline),
+          exclusiveRelayer: said.exclusiveRelayer,
+          exclusivityParameter: Number(said.exclusivityDeadline),
           expectedFillSeconds: said.estimatedFillTimeSec,
           limits: { min: BigInt(said.limits.minDeposit), max: BigInt(said.limits.maxDeposit) },
         })
@@ -298,9 +352,10 @@ describe('what is understood of the API', () => {
       asked.push({ url: new URL(input.toString()), init })
       return Response.json(OFFER)
     }
-    await fetchQuote({ ...API, apiKey: 'some-key' }, request, { fetch })
-    await fetchQuote(API, request, { fetch })
-    expect(asked.map(({ init }) => init?.headers)).toEqual([{ authorization: 'Bearer some-key' }, {}])
+    await fetchQuote(apiOf(fetch, 'some-key'), request)
+    await fetchQuote(apiOf(fetch), request)
+    const accept = 'application/json'
+    expect(asked.map(({ init }) => init?.headers)).toEqual([{ accept, authorization: 'Bearer some-key' }, { accept }])
     for (const { url } of asked) {
       expect(`${url.origin}${url.pathname}`).toBe('https://bridge.example/api/suggested-fees')
       expect(url.searchParams.get('message')).toBe(encodeMessage(request))
@@ -311,7 +366,7 @@ describe('what is understood of the API', () => {
 
 describe('the configuration of the bridge', () => {
   test('Where nothing is said it is the real API, without a key and an id', () => {
-    expect(BridgeApi.parse({})).toEqual({ url: 'https://app.across.to/api' })
+    expect(BridgeApi.parse({})).toEqual({ url: 'https://app.across.to/api', headers: {} })
   })
 
   test('An integrator id is two bytes of hex', () => {
