@@ -33,9 +33,21 @@ export type LagoonVaultOptions = {
   readonly feeReceiver?: Address
   /** Whether only whitelisted accounts may deposit. */
   readonly whitelisted?: boolean
-  /** Basis points of the shares; 0.6 and later. */
-  readonly entryRate?: number
+} & Partial<LagoonRates>
+
+/** A Lagoon-like vault's fees in basis points; those on entry and exit and the haircut are taken from 0.6 on. */
+export type LagoonRates = {
+  readonly managementRate: number
+  readonly performanceRate: number
+  readonly entryRate: number
+  readonly exitRate: number
+  readonly haircutRate: number
 }
+
+/** Who gets the protocol's part of every fee. */
+export const FEE_REGISTRY: Address = '0x00000000000000000000000000000000FEE5fEe5'
+
+const NO_FEES: LagoonRates = { managementRate: 0, performanceRate: 0, entryRate: 0, exitRate: 0, haircutRate: 0 }
 
 const IMPLEMENTATIONS: { readonly [generation in LagoonGeneration]: string } = {
   '0.1': 'LagoonVaultV01',
@@ -105,7 +117,7 @@ export type LocalWorld = {
 
 type TokenSymbol = 'USDC' | 'DAI' | 'USDT'
 type VaultSpec = { readonly asset: TokenSymbol; readonly name: string; readonly symbol: string }
-type LagoonSpec = VaultSpec & { readonly generation: LagoonGeneration; readonly entryRate?: number }
+type LagoonSpec = VaultSpec & Partial<LagoonRates> & { readonly generation: LagoonGeneration }
 
 const WORLDS: { readonly [chainId: number]: { readonly lagoon: readonly LagoonSpec[]; readonly sync: VaultSpec } } = {
   8453: {
@@ -285,8 +297,9 @@ function planLagoonVault(
     valuationManager: options.valuationManager ?? ACCOUNTS.valuationManager.address,
     whitelistManager: options.whitelistManager ?? admin,
     feeReceiver: options.feeReceiver ?? ACCOUNTS.feeReceiver.address,
+    feeRegistry: FEE_REGISTRY,
     whitelisted: options.whitelisted ?? false,
-    entryRate: options.entryRate ?? 0,
+    rates: { ...NO_FEES, ...options },
   }
   const initialize = plan.encode(IMPLEMENTATIONS[options.generation], 'initialize', [initialValues])
   const vault = plan.deploy('Proxy', [implementation, ACCOUNTS.admin.address, initialize])

@@ -53,7 +53,11 @@ abstract contract LagoonSettlement is LagoonVaultBase {
 
     function maxWithdraw(address controller) external view returns (uint256) {
         if (paused()) return 0;
-        if (_redeemsAtOnce(controller)) return convertToAssets(balanceOf(controller));
-        return convertToAssets(claimableRedeemRequest(0, controller), _ledger().lastRedeemRequestId[controller]);
+        if (_redeemsAtOnce(controller)) {
+            uint256 balance = balanceOf(controller);
+            return convertToAssets(balance - _feeOn(balance, _exitRate()));
+        }
+        uint40 requestId = _ledger().lastRedeemRequestId[controller];
+        return convertToAssets(_netOfExitFee(claimableRedeemRequest(requestId, controller), requestId), requestId);
     }
 }

@@ -46,6 +46,17 @@ abstract contract LagoonSignals is LagoonStorage {
         uint256 sharesBurned
     );
 
+    // Fees; from 0.6 on
+    event FeeTaken(
+        FeeType indexed feeType,
+        uint256 shares,
+        uint16 rate,
+        uint40 contextId,
+        uint256 managerShares,
+        uint256 protocolShares
+    );
+    event HaircutTaken(address indexed owner, uint256 shares, uint16 rate);
+
     // The vault itself
     event StateUpdated(State state);
     event Paused(address account);
@@ -64,7 +75,8 @@ abstract contract LagoonSignals is LagoonStorage {
     error OnlySyncDepositAllowed();
     error OnlyAsyncDepositAllowed();
     error TotalAssetsExpired();
-    error SyncRedeemNotAllowed();
+    error SyncOperationNotAllowed();
+    error BelowMinimumAssets(uint256 assets, uint256 minimumAssets);
     error AsyncOnly();
     error MaxCapReached();
 

@@ -18,6 +18,13 @@ abstract contract LagoonStorage {
         None
     }
 
+    enum FeeType {
+        Management,
+        Performance,
+        Entry,
+        Exit
+    }
+
     enum AccessMode {
         Blacklist,
         Whitelist

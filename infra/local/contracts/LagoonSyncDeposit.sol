@@ -40,10 +40,10 @@ abstract contract LagoonSyncDeposit is LagoonSettlement {
         shares = convertToShares(assets);
         uint256 fee = _feeOn(shares, _entryRate());
         shares -= fee;
+        IERC20(asset()).safeTransferFrom(msg.sender, safe(), assets);
+        _takeFee(FeeType.Entry, fee, _entryRate(), 0);
         _ledger().totalAssets += assets;
         _mint(receiver, shares);
-        if (fee > 0) _mint(_roles().feeReceiver, fee);
-        IERC20(asset()).safeTransferFrom(msg.sender, safe(), assets);
         emit DepositSync(msg.sender, receiver, assets, shares);
         emit Referral(referral, msg.sender, 0, assets);
     }

@@ -22,6 +22,9 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
     using Math for uint256;
 
     uint256 internal constant BASIS_POINTS = 10_000;
+    uint256 private constant YEAR = 365 days;
+    /// @dev The protocol's part of every fee, in basis points.
+    uint256 private constant PROTOCOL_RATE = 1_000;
     uint256 private constant NO_PROPOSAL = type(uint256).max;
 
     /// @dev Our own: Lagoon's `initialize` differs per version and only its factory calls it.
@@ -34,8 +37,9 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         address valuationManager;
         address whitelistManager;
         address feeReceiver;
+        address feeRegistry;
         bool whitelisted;
-        uint16 entryRate;
+        Rates rates;
     }
 
     constructor() ERC20("", "") {}
@@ -59,8 +63,12 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         _roles().valuationManager = initial.valuationManager;
         _roles().whitelistManager = initial.whitelistManager;
         _roles().feeReceiver = initial.feeReceiver;
+        _roles().feeRegistry = initial.feeRegistry;
         if (initial.whitelisted) _access().accessMode = AccessMode.Whitelist;
         _fees().highWaterMark = 10 ** assetDecimals;
+        _fees().lastFeeTime = block.timestamp;
+        (_fees().rates.managementRate, _fees().rates.performanceRate) =
+            (initial.rates.managementRate, initial.rates.performanceRate);
 
         _afterInitialize(initial);
         emit StateUpdated(State.Open);
@@ -130,6 +138,17 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
     function _entryRate() internal view virtual returns (uint16) {
         return 0;
     }
+
+    /// @dev From 0.6: a fee on exit, in basis points of the shares.
+    function _exitRate() internal view virtual returns (uint16) {
+        return 0;
+    }
+
+    /// @dev From 0.6: fees are told apart.
+    function _emitFeeTaken(FeeType feeType, uint256 shares, uint16 rate, uint40 settleId, uint256 protocolShares)
+        internal
+        virtual
+    {}
 
     /// @dev From 0.6: nothing is said when nobody referred.
     function _emitReferral(address referral, address owner_, uint256 requestId, uint256 assets) internal virtual {
@@ -233,8 +252,7 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
 
     function _claimShares(uint256 shares, address receiver, address controller) private returns (uint256 assets) {
         uint40 requestId = _claimableDepositId(receiver, controller);
-        uint256 rate = _settlementOf(requestId).entryFeeRate;
-        uint256 sharesBeforeFee = shares.mulDiv(BASIS_POINTS, BASIS_POINTS - rate, Math.Rounding.Ceil);
+        uint256 sharesBeforeFee = _beforeFee(shares, _settlementOf(requestId).entryFeeRate);
         assets = _assetsAt(sharesBeforeFee, requestId, Math.Rounding.Ceil);
         _ledger().epochs[requestId].depositRequest[controller] -= assets;
         _transfer(address(this), receiver, shares);
@@ -251,8 +269,50 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         return shares - _feeOn(shares, _settlementOf(requestId).entryFeeRate);
     }
 
+    function _netOfExitFee(uint256 shares, uint40 requestId) internal view returns (uint256) {
+        return shares - _feeOn(shares, _settlementOf(requestId).exitFeeRate);
+    }
+
     function _feeOn(uint256 shares, uint16 rate) internal pure returns (uint256) {
         return shares.mulDiv(rate, BASIS_POINTS, Math.Rounding.Ceil);
+    }
+
+    function _beforeFee(uint256 shares, uint16 rate) private pure returns (uint256) {
+        return shares.mulDiv(BASIS_POINTS, BASIS_POINTS - rate, Math.Rounding.Ceil);
+    }
+
+    // ------------------------------------------------------------------------------------------------------------ fees
+
+    /// @dev Mints a fee: the protocol's part to its registry, which stands for the receiver that it names.
+    function _takeFee(FeeType feeType, uint256 shares, uint16 rate, uint40 settleId) internal {
+        if (shares == 0) return;
+        uint256 protocolShares = shares.mulDiv(PROTOCOL_RATE, BASIS_POINTS, Math.Rounding.Ceil);
+        _mint(_roles().feeReceiver, shares - protocolShares);
+        _mint(_roles().feeRegistry, protocolShares);
+        _emitFeeTaken(feeType, shares, rate, settleId, protocolShares);
+    }
+
+    /// @dev For the time since the last valuation, and for what a share is worth above the highest it ever was.
+    function _takeValuationFees() private {
+        Fees storage fees = _fees();
+        Rates memory rates = fees.rates;
+        uint256 supply = totalSupply() + _virtualShares();
+        uint256 assets = _ledger().totalAssets;
+
+        uint256 management = assets.mulDiv(rates.managementRate * (block.timestamp - fees.lastFeeTime), BASIS_POINTS * YEAR);
+        uint256 price = (10 ** decimals()).mulDiv(assets + 1 - management, supply);
+        uint256 gain = price > fees.highWaterMark ? price - fees.highWaterMark : 0;
+        uint256 performance = gain.mulDiv(totalSupply() * rates.performanceRate, BASIS_POINTS * 10 ** decimals());
+
+        uint256 remaining = assets + 1 - management - performance;
+        uint256 managementShares = management.mulDiv(supply, remaining, Math.Rounding.Ceil);
+        uint256 performanceShares = performance.mulDiv(supply, remaining, Math.Rounding.Ceil);
+        _takeFee(FeeType.Management, managementShares, rates.managementRate, 0);
+        _takeFee(FeeType.Performance, performanceShares, rates.performanceRate, 0);
+
+        uint256 after_ = convertToAssets(10 ** decimals());
+        if (after_ > fees.highWaterMark) fees.highWaterMark = after_;
+        fees.lastFeeTime = block.timestamp;
     }
 
     // ----------------------------------------------------------------------------------------------------- redemptions
@@ -291,7 +351,7 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         returns (uint256 assets)
     {
         if (_redeemsAtOnce(controller)) {
-            assets = convertToAssets(shares);
+            assets = convertToAssets(shares - _feeOn(shares, _exitRate()));
             _redeemAtOnce(shares, assets, receiver, controller);
         } else {
             _requireOperatorOf(controller);
@@ -305,12 +365,13 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         returns (uint256 shares)
     {
         if (_redeemsAtOnce(controller)) {
-            shares = _sharesNow(assets, Math.Rounding.Ceil);
+            shares = _beforeFee(_sharesNow(assets, Math.Rounding.Ceil), _exitRate());
             _redeemAtOnce(shares, assets, receiver, controller);
         } else {
             _requireOperatorOf(controller);
             uint40 requestId = _claimableRedeemId(receiver, controller);
-            shares = _sharesAt(assets, requestId, Math.Rounding.Ceil);
+            uint256 net = _sharesAt(assets, requestId, Math.Rounding.Ceil);
+            shares = _beforeFee(net, _settlementOf(requestId).exitFeeRate);
             _payRedemption(shares, assets, requestId, receiver, controller);
         }
     }
@@ -319,7 +380,7 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
 
     function _claimRedeem(uint256 shares, address receiver, address controller) private returns (uint256 assets) {
         uint40 requestId = _claimableRedeemId(receiver, controller);
-        assets = convertToAssets(shares, requestId);
+        assets = convertToAssets(_netOfExitFee(shares, requestId), requestId);
         _payRedemption(shares, assets, requestId, receiver, controller);
     }
 
@@ -347,6 +408,7 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         if (msg.sender != owner_ && !isOperator(owner_, msg.sender)) _spendAllowance(owner_, msg.sender, shares);
         _ledger().totalAssets -= assets;
         _burn(owner_, shares);
+        _takeFee(FeeType.Exit, _feeOn(shares, _exitRate()), _exitRate(), 0);
         IERC20(asset()).safeTransfer(receiver, assets);
         emit Withdraw(msg.sender, receiver, owner_, assets, shares);
     }
@@ -397,8 +459,8 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         ledger.totalAssets = newTotalAssets;
         ledger.newTotalAssets = NO_PROPOSAL;
         _renewValuation();
-        _fees().lastFeeTime = block.timestamp;
         emit TotalAssetsUpdated(newTotalAssets);
+        _takeValuationFees();
     }
 
     function _settleDeposits() private {
@@ -413,7 +475,7 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         uint256 shares = convertToShares(assets);
         uint256 fee = _feeOn(shares, settlement.entryFeeRate);
         _mint(address(this), shares - fee);
-        if (fee > 0) _mint(_roles().feeReceiver, fee);
+        _takeFee(FeeType.Entry, fee, settlement.entryFeeRate, settleId);
 
         ledger.totalAssets += assets;
         ledger.depositSettleId = settleId + 2;
@@ -429,12 +491,15 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         uint40 settleId = ledger.redeemSettleId;
         Settlement storage settlement = ledger.settles[settleId];
         uint256 shares = settlement.pendingShares;
-        uint256 assets = convertToAssets(shares);
+        uint256 fee = _feeOn(shares, _exitRate());
+        uint256 assets = convertToAssets(shares - fee);
         // A safe that cannot pay leaves the redemptions pending; that is not an error.
         if (assets == 0 || assets > IERC20(asset()).balanceOf(msg.sender)) return;
 
         (settlement.totalAssets, settlement.totalSupply) = (ledger.totalAssets, totalSupply());
+        settlement.exitFeeRate = _exitRate();
         _burn(ledger.pendingSilo, shares);
+        _takeFee(FeeType.Exit, fee, settlement.exitFeeRate, settleId);
         ledger.totalAssets -= assets;
         ledger.redeemSettleId = settleId + 2;
         ledger.lastRedeemEpochIdSettled = ledger.redeemEpochId - 2;

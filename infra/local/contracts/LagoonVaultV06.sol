@@ -6,13 +6,14 @@ import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol
 
 import {LagoonSyncDeposit} from "./LagoonSyncDeposit.sol";
 
-/// @title A vault like Lagoon 0.6: a cap, an entry fee, a choice of what may be done at once, and access by blacklist
+/// @title A vault like Lagoon 0.6: a cap, fees on entry and exit, a haircut for redemptions at once, a choice of what may be done at once, and access by blacklist
 /// or whitelist. Its roles have no getter any more.
-/// @dev Its exit and haircut rates answer 0.
 contract LagoonVaultV06 is LagoonSyncDeposit {
     using SafeERC20 for IERC20;
 
     uint16 private constant MAX_ENTRY_RATE = 200;
+    uint16 private constant MAX_EXIT_RATE = 200;
+    uint16 private constant MAX_HAIRCUT_RATE = 2_000;
 
     event BlacklistUpdated(address indexed account, bool blacklisted);
     event AccessModeUpdated(AccessMode newMode);
@@ -22,7 +23,7 @@ contract LagoonVaultV06 is LagoonSyncDeposit {
 
     function _afterInitialize(InitialValues calldata initial) internal override {
         _ledger().maxCap = type(uint256).max;
-        _setEntryRate(initial.entryRate);
+        _setRates(initial.rates);
     }
 
     function version() external pure virtual returns (string memory) {
@@ -45,15 +46,35 @@ contract LagoonVaultV06 is LagoonSyncDeposit {
         emit RedeemRequestCanceled(requestId, controller, shares);
     }
 
-    function syncRedeem(uint256 shares, address receiver) external onlyOpen returns (uint256 assets) {
-        if (!_syncs(SyncMode.SyncRedeem)) revert SyncRedeemNotAllowed();
+    function syncRedeem(uint256 shares, address receiver, uint256 minimumAssets)
+        external
+        onlyOpen
+        whenNotPaused
+        returns (uint256 assets)
+    {
+        if (!isTotalAssetsValid()) revert TotalAssetsExpired();
+        if (!_syncs(SyncMode.SyncRedeem)) revert SyncOperationNotAllowed();
         _requireAllowed(msg.sender);
         _requireAllowed(receiver);
-        assets = convertToAssets(shares);
+        Rates memory rates = _fees().rates;
+        uint256 fee = _feeOn(shares, rates.exitRate);
+        uint256 haircut = _feeOn(shares - fee, rates.haircutRate);
+        assets = convertToAssets(shares - fee - haircut);
+        if (assets < minimumAssets) revert BelowMinimumAssets(assets, minimumAssets);
+
+        // What the haircut keeps from the user stays in the safe until the next valuation counts it.
+        _ledger().totalAssets -= convertToAssets(shares - fee);
         _burn(msg.sender, shares);
-        _ledger().totalAssets -= assets;
+        _takeFee(FeeType.Exit, fee, rates.exitRate, 0);
         IERC20(asset()).safeTransferFrom(safe(), receiver, assets);
+        if (haircut > 0) emit HaircutTaken(msg.sender, haircut, rates.haircutRate);
         emit WithdrawSync(msg.sender, receiver, msg.sender, assets, shares);
+    }
+
+    function previewSyncRedeem(uint256 shares) external view returns (uint256) {
+        if (paused() || !_syncs(SyncMode.SyncRedeem)) return 0;
+        uint256 net = shares - _feeOn(shares, _exitRate());
+        return convertToAssets(net - _feeOn(net, _fees().rates.haircutRate));
     }
 
     function previewSyncDeposit(uint256 assets) external view returns (uint256) {
@@ -187,17 +208,30 @@ contract LagoonVaultV06 is LagoonSyncDeposit {
         return _fees().rates;
     }
 
-    /// @notice Sets the entry fee, in basis points, at most 2 %; the other rates stay 0 here.
+    /// @notice Sets the fees, in basis points: on entry and exit at most 2 %, the haircut at most 20 %.
     function updateRates(Rates calldata rates) external onlyOwner {
-        _setEntryRate(rates.entryRate);
+        _setRates(rates);
     }
 
-    function _setEntryRate(uint16 rate) private {
-        if (rate > MAX_ENTRY_RATE) revert AboveMaxRate(MAX_ENTRY_RATE);
-        _fees().rates.entryRate = rate;
+    function _setRates(Rates calldata rates) private {
+        if (rates.entryRate > MAX_ENTRY_RATE) revert AboveMaxRate(MAX_ENTRY_RATE);
+        if (rates.exitRate > MAX_EXIT_RATE) revert AboveMaxRate(MAX_EXIT_RATE);
+        if (rates.haircutRate > MAX_HAIRCUT_RATE) revert AboveMaxRate(MAX_HAIRCUT_RATE);
+        _fees().rates = rates;
     }
 
     function _entryRate() internal view override returns (uint16) {
         return _fees().rates.entryRate;
+    }
+
+    function _exitRate() internal view override returns (uint16) {
+        return _fees().rates.exitRate;
+    }
+
+    function _emitFeeTaken(FeeType feeType, uint256 shares, uint16 rate, uint40 settleId, uint256 protocolShares)
+        internal
+        override
+    {
+        emit FeeTaken(feeType, shares, rate, settleId, shares - protocolShares, protocolShares);
     }
 }

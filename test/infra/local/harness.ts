@@ -17,7 +17,8 @@ import {
 import { getTransactionReceipt, readContract, simulateContract } from 'viem/actions'
 import { ACCOUNTS } from '../../../infra/local/accounts.ts'
 import { startChain } from '../../../infra/local/chains.ts'
-import { deployLagoonVault, deployToken, type LagoonGeneration } from '../../../infra/local/deploy.ts'
+import { deployLagoonVault, deployToken, type LagoonGeneration, type LagoonRates } from '../../../infra/local/deploy.ts'
+import { callRpc } from '../../../infra/local/rpc.ts'
 import { transact } from '../../../infra/local/transactions.ts'
 import { LAGOON } from './lagoon-abi.ts'
 
@@ -86,7 +87,7 @@ export async function openSession() {
     token,
     stop: () => chain.stop(),
     vaultAt,
-    async openVault(generation: LagoonGeneration, options: { whitelisted?: boolean; entryRate?: number } = {}) {
+    async openVault(generation: LagoonGeneration, options: Partial<LagoonRates> & { whitelisted?: boolean } = {}) {
       const name = `Vault ${generation}`
       return vaultAt(await deployLagoonVault(chain, { generation, asset: token, name, symbol: 'V', ...options }))
     },
@@ -105,6 +106,8 @@ export async function openSession() {
       await vault.act(VALUER, 'updateNewTotalAssets', [totalAssets])
       return vault.act(SAFE, 'settleDeposit', [totalAssets])
     },
+    /** Lets so many seconds pass until the next block. */
+    pass: (seconds: number) => callRpc(chain, [{ method: 'evm_increaseTime', params: [seconds] }]),
     tokensOf: (account: Address) =>
       readContract(client, { address: token, abi: TOKEN, functionName: 'balanceOf', args: [account] }),
   }

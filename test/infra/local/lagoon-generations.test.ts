@@ -2,7 +2,7 @@ import { type Address, type Hex, maxUint256, zeroAddress } from 'viem'
 import { call, getCode } from 'viem/actions'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { compiledContract } from '../../../infra/local/compile.ts'
-import { upgradeLagoonVault } from '../../../infra/local/deploy.ts'
+import { FEE_REGISTRY, type LagoonRates, upgradeLagoonVault } from '../../../infra/local/deploy.ts'
 import { ADMIN, ALICE, BOB, errorOf, FEE_RECEIVER, openSession, SAFE, usdc, VALUER } from './harness.ts'
 
 let session: Awaited<ReturnType<typeof openSession>>
@@ -139,7 +139,7 @@ describe('the events of a Lagoon vault', () => {
       '0xc7fa05bbaa7a6c46527c364d2da9fbafe81091552e9cfa35b7fd69c27878afbc',
       '0x90f46099733ed637df811df4fcc5cae4961192ca04f36da9ab64b4dd8dc9b7f5',
     ])
-    const redeemed = await vault.act(ALICE, 'syncRedeem', [10n ** 18n, ALICE])
+    const redeemed = await vault.act(ALICE, 'syncRedeem', [10n ** 18n, ALICE, 0n])
     expect(topics(redeemed).at(-1)).toBe('0xd17e062511cadeb30fc2e7fa0db6f76c15c474af86d39edfdea4f79dd9effb5a')
   })
 
@@ -157,7 +157,7 @@ describe('the events of a Lagoon vault', () => {
 })
 
 /** A vault whose valuation stands for an hour. */
-async function openSyncVault(generation: '0.5' | '0.6', options: { entryRate?: number } = {}) {
+async function openSyncVault(generation: '0.5' | '0.6', options: Partial<LagoonRates> = {}) {
   const vault = await session.openVault(generation, options)
   await vault.act(SAFE, 'updateTotalAssetsLifespan', [3600n])
   await session.settle(vault, 0n)
@@ -221,7 +221,7 @@ describe('a Lagoon 0.6 vault', () => {
     expect(await vault.read('maxMint', ALICE)).toBe(net)
     await vault.act(ALICE, 'deposit', [assets, ALICE, ALICE])
     expect(await vault.read('balanceOf', ALICE)).toBe(net)
-    expect(await vault.read('balanceOf', FEE_RECEIVER)).toBe(gross - net)
+    expect(await feesOf(vault)).toEqual([gross - net, (gross - net + 9n) / 10n])
     expect(await vault.read('totalSupply')).toBe(gross)
   })
 
@@ -248,7 +248,7 @@ describe('a Lagoon 0.6 vault', () => {
     await session.pay(ALICE, vault, usdc('200'))
     await vault.act(ALICE, 'syncDeposit', [usdc('200'), ALICE, zeroAddress])
     expect(await vault.read('balanceOf', ALICE)).toBe(preview)
-    expect(await vault.read('balanceOf', FEE_RECEIVER)).toBe(10n ** 18n)
+    expect(await feesOf(vault)).toEqual([10n ** 18n, 10n ** 17n])
   })
 
   test('asks owner, controller and sender for access, by blacklist or by whitelist', async () => {
@@ -282,6 +282,97 @@ describe('a Lagoon 0.6 vault', () => {
     await session.settle(vault, 0n)
     expect(await vault.read('isTotalAssetsValid')).toBe(false)
     expect(await errorOf(vault.act(SAFE, 'updateTotalAssetsLifespan', [1n]))).toBe('AsyncOnly')
+  })
+})
+
+/** All fees of a vault so far, and the protocol's part of them, in shares. */
+async function feesOf(vault: Awaited<ReturnType<typeof session.openVault>>) {
+  const [receiver, protocol] = await Promise.all(
+    [FEE_RECEIVER, FEE_REGISTRY].map((account) => vault.read('balanceOf', account)),
+  )
+  return [(receiver ?? 0n) + (protocol ?? 0n), protocol]
+}
+
+describe('the fees of a Lagoon vault', () => {
+  test.each(['0.1', '0.4', '0.5', '0.6'] as const)(
+    'are minted after the valuation, also where nothing is settled, on %s',
+    async (generation) => {
+      const vault = await session.openVault(generation, { managementRate: 200, performanceRate: 2_000 })
+      const settle = async (totalAssets: bigint) => {
+        await vault.act(VALUER, 'updateNewTotalAssets', [totalAssets])
+        return vault.act(SAFE, 'settleDeposit', generation === '0.1' ? [] : [totalAssets])
+      }
+      await session.request(vault, ALICE, usdc('1000'))
+      await settle(0n)
+      await session.pass(365 * 86_400)
+      const events = await settle(usdc('1100'))
+      const told = generation === '0.6' ? ['FeeTaken'] : []
+      expect(events.map(({ eventName }) => eventName)).toEqual([
+        'TotalAssetsUpdated',
+        ...['Transfer', 'Transfer', ...told],
+        ...['Transfer', 'Transfer', ...told],
+      ])
+      // A year's 2 % of 1,100, and a fifth of the 78 that are left of the gain, by a price of six decimals.
+      const left = await vault.read('convertToAssets', 1_000n * 10n ** 18n)
+      expect(left / 1_000n).toBe(usdc('1062.4') / 1_000n)
+      const [fees, protocol] = await feesOf(vault)
+      const taken = await vault.read('convertToAssets', fees ?? 0n)
+      expect(usdc('1100') - left - taken).toBeLessThanOrEqual(1n)
+      expect(protocol).toBeGreaterThanOrEqual((fees ?? 0n) / 10n)
+    },
+  )
+
+  test('on exit are taken at settlement, and a claim pays by its record', async () => {
+    const vault = await session.openVault('0.6', { exitRate: 100 })
+    await session.request(vault, ALICE, usdc('1000'))
+    await session.settle(vault, 0n)
+    await vault.act(ALICE, 'claimSharesAndRequestRedeem', [100n * 10n ** 18n])
+    const settled = await session.settle(vault, usdc('1000'))
+    expect(settled.map(({ eventName }) => eventName)).toEqual([
+      ...['TotalAssetsUpdated', 'Transfer', 'Transfer', 'Transfer', 'FeeTaken', 'SettleRedeem'],
+    ])
+    expect(await vault.read('totalAssets')).toBe(usdc('901'))
+    await vault.act(ADMIN, 'updateRates', [NO_FEES])
+    expect(await vault.read('maxWithdraw', ALICE)).toBe(usdc('99'))
+    const before = await session.tokensOf(ALICE)
+    await vault.act(ALICE, 'redeem', [100n * 10n ** 18n, ALICE, ALICE])
+    expect((await session.tokensOf(ALICE)) - before).toBe(usdc('99'))
+  })
+
+  test('on exit and a haircut are taken from a redemption at once, as its preview says', async () => {
+    const vault = await openSyncVault('0.6', { exitRate: 100, haircutRate: 1_000 })
+    await session.pay(ALICE, vault, usdc('1000'))
+    await vault.act(ALICE, 'syncDeposit', [usdc('1000'), ALICE, zeroAddress])
+    expect(await vault.read('previewSyncRedeem', 100n * 10n ** 18n)).toBe(usdc('89.1'))
+    expect(await errorOf(vault.act(ALICE, 'syncRedeem', [100n * 10n ** 18n, ALICE, usdc('89.2')]))).toBe(
+      `BelowMinimumAssets ${usdc('89.1')} ${usdc('89.2')}`,
+    )
+    const events = await vault.act(ALICE, 'syncRedeem', [100n * 10n ** 18n, ALICE, usdc('89.1')])
+    expect(events.map(({ eventName }) => eventName)).toEqual([
+      ...['Transfer', 'Transfer', 'Transfer', 'FeeTaken', 'HaircutTaken', 'WithdrawSync'],
+    ])
+    expect(events.at(-1)?.args).toMatchObject({ assets: usdc('89.1'), shares: 100n * 10n ** 18n })
+    // More than was paid: the haircut is counted again with the next valuation.
+    expect(await vault.read('totalAssets')).toBe(usdc('901'))
+    await vault.act(SAFE, 'setSyncMode', [1])
+    expect(await errorOf(vault.act(ALICE, 'syncRedeem', [1n, ALICE, 0n]))).toBe('SyncOperationNotAllowed')
+  })
+
+  test('on exit are taken from a redemption of a closed vault', async () => {
+    const vault = await session.openVault('0.6', { exitRate: 100 })
+    await session.request(vault, ALICE, usdc('1000'))
+    await session.settle(vault, 0n)
+    await vault.act(ALICE, 'deposit', [usdc('1000'), ALICE, ALICE])
+    await vault.act(ADMIN, 'initiateClosing', [])
+    await vault.act(VALUER, 'updateNewTotalAssets', [usdc('1000')])
+    await vault.act(SAFE, 'close', [usdc('1000')])
+    const events = await vault.act(ALICE, 'redeem', [100n * 10n ** 18n, ALICE, ALICE])
+    expect(events.map(({ eventName }) => eventName)).toEqual([
+      ...['Transfer', 'Transfer', 'Transfer', 'FeeTaken', 'Withdraw'],
+    ])
+    expect(events.at(-1)?.args).toMatchObject({ assets: usdc('99') })
+    expect(await vault.read('totalAssets')).toBe(usdc('901'))
+    expect(await vault.read('maxWithdraw', ALICE)).toBe(usdc('891'))
   })
 })
 
