@@ -1,10 +1,10 @@
-import { type Address, isAddressEqual, zeroAddress } from 'viem'
+import { type Address, zeroAddress } from 'viem'
 import * as z from 'zod'
 import { Amount } from '../codecs.ts'
 import type { PricePoint } from '../vaults/apy.ts'
 import type { Vault } from '../vaults/vault.ts'
 import type { VaultEvent } from './events.ts'
-import type { Movement } from './movement.ts'
+import { isNothing, type Movement } from './movement.ts'
 
 /**
  * What the events of a vault so far say of its price, in smallest units. Shares are worth
@@ -46,34 +46,54 @@ export function postEvents(vault: LedgerVault, before: Ledger, events: readonly 
   let ledger = before
   const movements: Movement[] = []
   const prices = new Map<bigint, RecordedPrice>()
-  for (const [index, event] of events.entries()) {
-    const sameTransaction = (other: VaultEvent) => other.position.transactionHash === event.position.transactionHash
-    const near = events.slice(Math.max(0, index - NEAR), index + NEAR).filter(sameTransaction)
-    ledger = post(vault, ledger, event, near)
-    const settled = () =>
-      near
-        .filter((other) => other.position.logIndex > event.position.logIndex)
-        .reduce((after, other) => post(vault, after, other, near), ledger)
-    movements.push(...movementsOf(vault, { ledger, settled }, event, near))
-    if (tellsPrice(vault, event)) {
-      const price = shareValue(vault, ledger, 10n ** BigInt(vault.shareDecimals))
-      const { blockNumber, timestamp } = event.position
-      if (price !== null) prices.set(blockNumber, { price, timestamp, blockNumber })
-    }
+  for (const transaction of Map.groupBy(events, ({ position }) => position.transactionHash).values()) {
+    const posted = postTransaction(vault, ledger, transaction)
+    ledger = posted.ledger
+    movements.push(...posted.movements.filter((movement) => !isNothing(movement)))
+    const { blockNumber, timestamp } = (transaction[0] as VaultEvent).position
+    if (posted.price !== null) prices.set(blockNumber, { price: posted.price, timestamp, blockNumber })
   }
   return { ledger, movements, prices: [...prices.values()] }
 }
 
-/** Whether the ledger after this event tells the price to the asset's unit: trades of less than a whole token do not. */
-function tellsPrice({ kind, assetDecimals }: LedgerVault, event: VaultEvent): boolean {
-  if (kind === 'lagoon') return REPRICING.has(event.eventName)
-  const traded = event.eventName === 'Deposit' || event.eventName === 'Withdraw'
-  return traded && event.args.assets >= 10n ** BigInt(assetDecimals)
+/** What one transaction's events led to; `price` is null where they do not tell it to the asset's unit. */
+function postTransaction(vault: LedgerVault, before: Ledger, events: readonly VaultEvent[]) {
+  const steps: { event: VaultEvent; ledger: Ledger }[] = []
+  let ledger = before
+  let burn: Burn | undefined
+  for (const event of events) {
+    const after = post(vault, ledger, event, burn)
+    if (event.eventName !== 'Transfer') burn = undefined
+    else if (event.args.to === zeroAddress) burn = { ...event.args, before: ledger }
+    ledger = after
+    steps.push({ event, ledger })
+  }
+  const fees = feesAmong(vault, events)
+  const movements = steps.flatMap((step) =>
+    // A fee is minted before the event that tells of the assets: it is worth what the whole transaction made of it.
+    fees.has(step.event) ? movementsOfFee(vault, ledger, step.event) : movementsOf(vault, step.ledger, step.event),
+  )
+  return { ledger, movements, price: priceAfter(vault, ledger, events) }
 }
 
-/** How many events around one can belong to the same call. */
-const NEAR = 12
+/** What one whole share is worth after a transaction, if its events tell. */
+function priceAfter(vault: LedgerVault, after: Ledger, events: readonly VaultEvent[]): bigint | null {
+  const unit = 10n ** BigInt(vault.shareDecimals)
+  // Fees are minted after the valuation that they are taken at: the price is that of the transaction's end.
+  if (vault.kind === 'lagoon') {
+    return events.some(({ eventName }) => REPRICING.has(eventName)) ? shareValue(vault, after, unit) : null
+  }
+  // Trades of less than a whole token do not tell the price to the asset's unit.
+  const trade = events.map(tradeOf).findLast((traded) => traded && traded.assets >= 10n ** BigInt(vault.assetDecimals))
+  return trade ? shareValue(vault, trade, unit) : null
+}
+
 const REPRICING: ReadonlySet<string> = new Set(['TotalAssetsUpdated', 'SettleDeposit', 'SettleRedeem'])
+
+/** What a deposit or withdrawal of a synchronous vault tells of the price. */
+function tradeOf({ eventName, args }: VaultEvent): Ledger | undefined {
+  return eventName === 'Deposit' || eventName === 'Withdraw' ? { assets: args.assets, supply: args.shares } : undefined
+}
 
 /** The smallest trade that tells a price: to a millionth. */
 const PRECISE = 1_000_000n
@@ -82,12 +102,17 @@ function isPrecise({ assets, supply }: Ledger): boolean {
   return assets >= PRECISE && supply >= PRECISE
 }
 
-function post(vault: LedgerVault, ledger: Ledger, event: VaultEvent, near: readonly VaultEvent[]): Ledger {
+/**
+ * A burn of a Lagoon vault whose reason is not told yet, and the ledger before it. The vault's next event but transfers
+ * tells the reason: nothing of the vault's comes between, but the mints of an exit fee.
+ */
+type Burn = { readonly from: Address; readonly value: bigint; readonly before: Ledger }
+
+function post(vault: LedgerVault, ledger: Ledger, event: VaultEvent, burn: Burn | undefined): Ledger {
   if (vault.kind === 'erc4626') {
-    if (event.eventName !== 'Deposit' && event.eventName !== 'Withdraw') return ledger
-    const trade = { assets: event.args.assets, supply: event.args.shares }
+    const trade = tradeOf(event)
     // Anybody may trade a few units, whose ratio is far from the price.
-    return isPrecise(trade) || (!isPrecise(ledger) && trade.supply > 0n) ? trade : ledger
+    return trade && (isPrecise(trade) || (!isPrecise(ledger) && trade.supply > 0n)) ? trade : ledger
   }
   const { assets, supply } = ledger
   switch (event.eventName) {
@@ -101,34 +126,50 @@ function post(vault: LedgerVault, ledger: Ledger, event: VaultEvent, near: reado
     case 'DepositSync':
       return { assets: assets + event.args.assets, supply }
     case 'WithdrawSync':
-      return { assets: assets - event.args.assets, supply }
+      // The total falls by what the shares that are gone were worth: with a haircut by more than is paid.
+      return isReason(event, burn)
+        ? { assets: assets - (shareValue(vault, burn.before, burn.before.supply - supply) ?? 0n), supply }
+        : { assets: assets - event.args.assets, supply }
     case 'Withdraw':
       // A closed vault pays at once and burns the owner's shares; a claim of a settled request does neither.
-      return burns(near, event.args.owner, event.args.shares) ? { assets: assets - event.args.assets, supply } : ledger
+      return isReason(event, burn) ? { assets: assets - event.args.assets, supply } : ledger
     default:
       return ledger
   }
 }
 
-/** The ledger after an event, and after its whole transaction. */
-type Ledgers = { readonly ledger: Ledger; readonly settled: () => Ledger }
+function isReason({ args }: { args: { owner: Address; shares: bigint } }, burn: Burn | undefined): burn is Burn {
+  return burn !== undefined && burn.from === args.owner && burn.value === args.shares
+}
 
-function movementsOf(
-  vault: LedgerVault,
-  { ledger, settled }: Ledgers,
-  event: VaultEvent,
-  near: readonly VaultEvent[],
-): Movement[] {
-  const { position } = event
-  const place = (user: Address) => ({
-    user,
-    chainId: position.chainId,
-    vault: vault.address,
-    transactionHash: position.transactionHash,
-    blockNumber: Number(position.blockNumber),
-    logIndex: position.logIndex,
-    timestamp: new Date(Number(position.timestamp) * 1000),
-  })
+/**
+ * The mints of a transaction that are fees: those that no deposit explains. A deposit explains one mint of its shares to
+ * its owner, wherever in the transaction it stands: vaults differ in their order.
+ */
+function feesAmong(vault: LedgerVault, events: readonly VaultEvent[]): ReadonlySet<VaultEvent> {
+  const key = (owner: Address, shares: bigint) => `${owner} ${shares}`
+  const explained = new Map<string, number>()
+  for (const event of events) {
+    if (event.eventName !== 'Deposit' && event.eventName !== 'DepositSync') continue
+    // On Lagoon that event tells of a claim, which mints nothing.
+    if (event.eventName === 'Deposit' && vault.kind === 'lagoon') continue
+    const told = key(event.args.owner, event.args.shares)
+    explained.set(told, (explained.get(told) ?? 0) + 1)
+  }
+  const fees = new Set<VaultEvent>()
+  for (const event of events) {
+    if (event.eventName !== 'Transfer' || event.args.from !== zeroAddress) continue
+    const minted = key(event.args.to, event.args.value)
+    const left = explained.get(minted) ?? 0
+    if (left > 0) explained.set(minted, left - 1)
+    else if (!isInside(vault, event.args.to)) fees.add(event)
+  }
+  return fees
+}
+
+/** What an event did, by the ledger after it; fees and what moves nothing left out. */
+function movementsOf(vault: LedgerVault, ledger: Ledger, event: VaultEvent): Movement[] {
+  const place = placeIn(vault, event)
   const moved = (from: Address, to: Address, shares: bigint): Movement[] => {
     const assets = shareValue(vault, ledger, shares) ?? 0n
     return [
@@ -153,7 +194,7 @@ function movementsOf(
       if (vault.kind === 'erc4626') return [{ ...place(owner), kind: 'deposit', requestId: 0n, assets, shares }]
       // On Lagoon a claim: sender is the controller, owner the receiver of the shares.
       const claim: Movement = { ...place(sender), kind: 'claim', assets, shares }
-      return isAddressEqual(sender, owner) ? [claim] : [claim, ...moved(sender, owner, shares)]
+      return sender === owner ? [claim] : [claim, ...moved(sender, owner, shares)]
     }
     case 'Withdraw':
     case 'WithdrawSync': {
@@ -162,42 +203,44 @@ function movementsOf(
     }
     case 'RedeemRequest': {
       const { controller, owner, shares } = event.args
-      return isAddressEqual(controller, owner) ? [] : moved(owner, controller, shares)
+      return controller === owner ? [] : moved(owner, controller, shares)
     }
     case 'Transfer': {
       const { from, to, value } = event.args
-      if (value === 0n || isAddressEqual(from, to)) return []
-      // Shares in the vault or its silo are on their way; requests, claims and settlements tell of them.
-      const inside = [vault.address, ...(vault.pendingSilo ? [vault.pendingSilo] : [])]
-      if (to === zeroAddress || inside.some((own) => isAddressEqual(own, from) || isAddressEqual(own, to))) return []
-      if (from !== zeroAddress) return moved(from, to, value)
-      // A mint that no deposit explains is a fee.
-      if (isDeposit(near, vault, to, value)) return []
-      // The assets that the shares stand for come with a later event of the transaction.
-      return [{ ...place(to), kind: 'receive', assets: shareValue(vault, settled(), value) ?? 0n, shares: value }]
+      // Mints are deposits' or fees; shares in the vault or its silo are on their way, and requests, claims and
+      // settlements tell of them.
+      const isOwnersChange = from !== zeroAddress && to !== zeroAddress && from !== to
+      return isOwnersChange && !isInside(vault, from) && !isInside(vault, to) ? moved(from, to, value) : []
     }
     default:
       return []
   }
 }
 
-function burns(events: readonly VaultEvent[], owner: Address, shares: bigint): boolean {
-  return events.some(
-    ({ eventName, args }) =>
-      eventName === 'Transfer' && args.from === owner && args.to === zeroAddress && args.value === shares,
-  )
+/** The shares of a fee, received. */
+function movementsOfFee(vault: LedgerVault, ledger: Ledger, event: VaultEvent): Movement[] {
+  if (event.eventName !== 'Transfer') return []
+  const { to, value } = event.args
+  return [
+    { ...placeIn(vault, event)(to), kind: 'receive', assets: shareValue(vault, ledger, value) ?? 0n, shares: value },
+  ]
 }
 
-function isDeposit(events: readonly VaultEvent[], { kind }: LedgerVault, owner: Address, shares: bigint): boolean {
-  const name = kind === 'erc4626' ? 'Deposit' : 'DepositSync'
-  return events.some(
-    (event) =>
-      event.eventName === name &&
-      'owner' in event.args &&
-      'shares' in event.args &&
-      event.args.owner === owner &&
-      event.args.shares === shares,
-  )
+function placeIn(vault: LedgerVault, { position }: VaultEvent) {
+  return (user: Address) => ({
+    user,
+    chainId: position.chainId,
+    vault: vault.address,
+    transactionHash: position.transactionHash,
+    blockNumber: Number(position.blockNumber),
+    logIndex: position.logIndex,
+    timestamp: new Date(Number(position.timestamp) * 1000),
+  })
+}
+
+/** Whether an account is the vault itself or its silo. */
+function isInside({ address, pendingSilo }: LedgerVault, account: Address): boolean {
+  return account === address || account === pendingSilo
 }
 
 function decimalsOffset({ shareDecimals, assetDecimals }: LedgerVault): bigint {

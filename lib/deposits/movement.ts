@@ -35,6 +35,14 @@ export const Movement = z.discriminatedUnion('kind', [
 ])
 export type Movement = z.output<typeof Movement>
 
+/**
+ * Whether nothing moved: anybody may request, claim or send nothing in another's name, and that is nobody's deposit. A
+ * cancellation names no amount, and counts for what it cancels.
+ */
+export function isNothing(movement: Movement): boolean {
+  return movement.kind !== 'cancel' && movement.assets === 0n && !movement.shares
+}
+
 /** A movement's place in time: sorts as text in the order in which things happened. */
 export function positionOf({ timestamp, chainId, blockNumber, logIndex, kind }: Movement): string {
   const seconds = Math.floor(timestamp.getTime() / 1000)

@@ -17,9 +17,10 @@ export type Position = {
   readonly statusBreakdown: { readonly pending: number; readonly claimable: number; readonly completed: number }
 }
 
-/** The position that a user's movements in one vault, in order, led to; null without any. */
+/** The position that a user's movements in one vault, in order, led to; null where there is nothing but cancellations. */
 export function buildPosition(movements: readonly Movement[], live: LiveAccount): Position | null {
-  const [first] = movements
+  // Who only cancelled cancelled nothing.
+  const first = movements.find(({ kind }) => kind !== 'cancel')
   if (!first) return null
   const cancelled = cancelledDeposits(movements)
   const entries = depositEntries(movements, live)

@@ -20,6 +20,7 @@ const transfer = (from: Address, to: Address, value: bigint): Told => ({
   eventName: 'Transfer',
   args: { from, to, value },
 })
+const mint = (to: Address, value: bigint) => transfer(zeroAddress, to, value)
 const valued = (totalAssets: bigint): Told => ({ eventName: 'TotalAssetsUpdated', args: { totalAssets } })
 const trade = (eventName: 'Deposit' | 'Withdraw', owner: Address, assets: bigint, shares: bigint): Told => ({
   eventName,
@@ -142,17 +143,68 @@ describe('The events of a Lagoon vault', () => {
     expect(postEvents(LAGOON, before, chain([[paid]])).ledger).toEqual(before)
   })
 
-  test('tell a price with each valuation and settlement, one for each block', () => {
+  test('tell a burn by the next event of the vault alone, and each burn once', () => {
+    const [assets, shares] = [1_111_111n, 10n ** 18n]
+    const [claim, fees] = [trade('Withdraw', ALICE, assets, shares), [mint(FEES, 9n), mint(BOB, 1n)]]
+    const burn = transfer(ALICE, zeroAddress, shares)
+    // Four claims and one redemption of a closed vault, all of the same size and in one transaction.
+    const multicall = [claim, claim, burn, ...fees, claim, claim, claim]
+    expect(postEvents(LAGOON, before, chain([multicall])).ledger).toEqual({
+      assets: before.assets - assets,
+      supply: before.supply - shares + 10n,
+    })
+    const others = [transfer(BOB, zeroAddress, shares), claim, burn, trade('Withdraw', ALICE, assets, shares + 1n)]
+    expect(postEvents(LAGOON, before, chain([others])).ledger.assets).toBe(before.assets)
+  })
+
+  test('tell that a haircut lowers the total by more than is paid, so that the price stays', () => {
+    const [shares, fee, haircut] = [100n * 10n ** 18n, 10n ** 18n, 10n ** 19n]
+    const events: Told[] = [
+      transfer(ALICE, zeroAddress, shares),
+      ...[mint(FEES, fee - 7n), mint(BOB, 7n)],
+      {
+        eventName: 'WithdrawSync',
+        args: { sender: ALICE, receiver: BOB, owner: ALICE, assets: worth(before, shares - fee - haircut), shares },
+      },
+    ]
+    const { ledger, movements } = postEvents(LAGOON, before, chain([events]))
+    expect(ledger).toEqual({
+      assets: before.assets - worth(before, shares - fee),
+      supply: before.supply - shares + fee,
+    })
+    expect(movements.at(-1)).toMatchObject({ kind: 'withdraw', assets: worth(before, shares - fee - haircut), shares })
+  })
+
+  test('tell nothing where nothing is requested, claimed, paid or moved', () => {
+    const request = { controller: ALICE, owner: BOB, requestId: 1n, sender: BOB }
+    const none: Told[] = [
+      { eventName: 'DepositRequest', args: { ...request, assets: 0n } },
+      { eventName: 'RedeemRequest', args: { ...request, shares: 0n } },
+      { eventName: 'DepositSync', args: { sender: BOB, owner: ALICE, assets: 0n, shares: 0n } },
+      { eventName: 'Deposit', args: { sender: ALICE, owner: BOB, assets: 0n, shares: 0n } },
+      trade('Withdraw', ALICE, 0n, 0n),
+      mint(ALICE, 0n),
+    ]
+    expect(told(LAGOON, [none], before)).toEqual([])
+    expect(told(SYNC, [[trade('Deposit', ALICE, 0n, 0n), trade('Withdraw', ALICE, 0n, 0n)]])).toEqual([])
+  })
+
+  test('tell a price with each valuation and settlement, one for each block, after its fees', () => {
     const settled: Told = { eventName: 'SettleRedeem', args: { totalAssets: 700_000_000n } }
+    const fee = 10n ** 18n
     const { prices } = postEvents(
       LAGOON,
       before,
-      chain([[valued(990_000_000n), settled], [transfer(ALICE, BOB, 1n)], [valued(5n)]]),
+      chain([
+        [valued(990_000_000n), settled],
+        [transfer(ALICE, BOB, 1n)],
+        [valued(500_000_000n), mint(FEES, fee), mint(BOB, fee)],
+      ]),
     )
-    const price = (assets: bigint) => worth({ assets, supply: before.supply }, 10n ** 18n)
+    const price = (assets: bigint, fees = 0n) => worth({ assets, supply: before.supply + fees }, 10n ** 18n)
     expect(prices.map(({ price, blockNumber }) => [price, blockNumber])).toEqual([
       [price(700_000_000n), 1n],
-      [price(5n), 3n],
+      [price(500_000_000n, 2n * fee), 3n],
     ])
   })
 })
@@ -180,31 +232,76 @@ describe('The events of a synchronous vault', () => {
   })
 })
 
+/** Whether one of the indexed parameters, all of which are addresses or ids, is this account. */
+function concerns(account: Address, { eventName, args }: VaultEvent): boolean {
+  const indexed = eventName === 'Transfer' ? ['from', 'to'] : ['sender', 'owner', 'receiver', 'controller']
+  return Object.entries(args).some(([name, value]) => indexed.includes(name) && value === account)
+}
+
+function movesPrice({ eventName, args }: VaultEvent): boolean {
+  if (eventName === 'Transfer') return args.from === zeroAddress || args.to === zeroAddress
+  return !['DepositRequest', 'RedeemRequest'].includes(eventName)
+}
+
 describe('Events', () => {
   const user = fc.constantFrom(ALICE, BOB, FEES)
   const amount = fc.bigInt({ min: 0n, max: 10n ** 24n })
-  const transaction: fc.Arbitrary<Told[]> = fc.oneof(
+  /** What one call of a vault tells. */
+  const call: fc.Arbitrary<Told[]> = fc.oneof(
     fc.tuple(user, user, amount).map(([from, to, value]) => [transfer(from, to, value)]),
     fc
-      .tuple(user, amount, amount)
-      .map(([owner, assets, shares]) => [
-        transfer(zeroAddress, owner, shares),
-        trade('Deposit', owner, assets, shares),
+      .tuple(user, user, amount, amount)
+      .map(([sender, owner, assets, shares]) => [
+        transfer(VAULT, owner, shares),
+        { eventName: 'Deposit' as const, args: { sender, owner, assets, shares } },
       ]),
+    fc
+      .tuple(user, amount, amount)
+      .map(([owner, assets, shares]) => [mint(owner, shares), trade('Deposit', owner, assets, shares)]),
     fc
       .tuple(user, amount, amount, amount)
       .map(([owner, assets, shares, fee]) => [
-        transfer(zeroAddress, owner, shares),
-        transfer(zeroAddress, FEES, fee),
+        mint(FEES, fee),
+        mint(owner, shares),
         { eventName: 'DepositSync' as const, args: { sender: owner, owner, assets, shares } },
       ]),
-    fc.tuple(amount, amount).map(([total, shares]) => [valued(total), transfer(zeroAddress, VAULT, shares)]),
+    fc
+      .tuple(user, amount, amount, amount, fc.constantFrom('Withdraw' as const, 'WithdrawSync' as const))
+      .map(([owner, assets, shares, fee, eventName]) => [
+        transfer(owner, zeroAddress, shares),
+        mint(FEES, fee),
+        { eventName, args: { sender: owner, receiver: owner, owner, assets, shares } },
+      ]),
+    fc.tuple(user, amount, amount).map(([owner, assets, shares]) => [trade('Withdraw', owner, assets, shares)]),
+    fc.tuple(amount, amount).map(([total, shares]) => [valued(total), mint(FEES, shares)]),
+    fc
+      .tuple(amount, amount)
+      .map(([total, shares]) => [
+        transfer(SILO, zeroAddress, shares),
+        { eventName: 'SettleRedeem' as const, args: { totalAssets: total } },
+      ]),
     fc
       .tuple(user, amount)
       .map(([controller, assets]) => [
         { eventName: 'DepositRequest' as const, args: { controller, owner: controller, requestId: 1n, assets } },
       ]),
   )
+  const transaction = fc.array(call, { minLength: 1, maxLength: 4 }).map((calls) => calls.flat())
+
+  test.each([LAGOON, SYNC])('of a user and of the price tell the same of that user as all of them ($kind)', (vault) => {
+    fc.assert(
+      fc.property(fc.array(transaction, { maxLength: 8 }), user, (transactions, account) => {
+        const events = chain(transactions)
+        const part = events.filter((event) => concerns(account, event) || movesPrice(event))
+        const all = postEvents(vault, EMPTY_LEDGER, events)
+        const seen = postEvents(vault, EMPTY_LEDGER, part)
+        const of = ({ movements }: typeof all) => movements.filter((movement) => movement.user === account)
+        expect(of(seen)).toEqual(of(all))
+        expect(seen.prices).toEqual(all.prices)
+        expect(seen.ledger).toEqual(all.ledger)
+      }),
+    )
+  })
 
   test.each([LAGOON, SYNC])('give the same, however many of them are posted at once ($kind)', (vault) => {
     fc.assert(
@@ -237,7 +334,8 @@ describe('Events', () => {
           if (sent.kind !== 'send') continue
           const { user, kind: _, ...rest } = sent
           const others = movements.filter(
-            ({ kind, transactionHash }) => kind === 'receive' && transactionHash === sent.transactionHash,
+            ({ kind, transactionHash, logIndex }) =>
+              kind === 'receive' && transactionHash === sent.transactionHash && logIndex === sent.logIndex,
           )
           expect(others).toEqual([expect.objectContaining(rest)])
           expect(others[0]?.user).not.toBe(user)
