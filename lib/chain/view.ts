@@ -47,8 +47,8 @@ export function view<
 }
 
 /** The answer, where there is one; throws `upstream_bad_answer` where there is none: unknown is not zero. */
-export function known<T>(answer: T | undefined): T {
-  if (answer === undefined)
+export function known<T>(answer: T | undefined | null): T {
+  if (answer === undefined || answer === null)
     throw new AppError('upstream_bad_answer', { cause: new Error('the contract does not tell') })
   return answer
 }

@@ -76,7 +76,7 @@ export async function refreshChain(
   for (const [index, vault] of vaults.entries()) {
     const { state, sharePrice } = overviews[index] ?? {}
     // A broken vault's state must not take the place of what was known of it.
-    const isWhole = state?.totalAssets !== undefined
+    const isWhole = state !== undefined && state.totalAssets !== null
     if (isWhole && (await states.record(vault, { state, asOf }))) recordedStates += 1
     // A price that is read live may be of a block that goes away: the hour's first one is recorded, for a chart.
     if (vault.kind === 'erc4626' && sharePrice !== undefined) {

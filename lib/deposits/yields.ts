@@ -1,4 +1,4 @@
-import { annualYield } from '../vaults/apy.ts'
+import { annualYield, type Yield } from '../vaults/apy.ts'
 import type { Vault } from '../vaults/vault.ts'
 import type { Checkpoint, RecordsTable } from './table.ts'
 
@@ -7,9 +7,9 @@ export const YIELD_SECONDS = 7n * 86_400n
 const REMEMBERED_MS = 15 * 60_000
 
 /**
- * Returns the function that gives a vault's yield over the last seven days, in percent with two decimals: from the price
+ * Returns the function that gives a vault's yield over the last seven days, null where it is not known: from the price
  * of a week ago, which the job keeps with the chain's checkpoint and which is remembered for a quarter of an hour, to
- * the price now.
+ * the price at a moment, now unless told.
  */
 export function yieldsOf({ records, now }: { records: Pick<RecordsTable, 'getCheckpoint'>; now: () => number }) {
   const remembered = new Map<number, { readonly until: number; readonly checkpoint: Promise<Checkpoint> }>()
@@ -23,10 +23,14 @@ export function yieldsOf({ records, now }: { records: Pick<RecordsTable, 'getChe
     return checkpoint
   }
 
-  return async ({ chainId, address }: Vault, latest: bigint | undefined): Promise<string> => {
+  return async (
+    { chainId, address }: Vault,
+    price: bigint | undefined,
+    at = new Date(now()),
+  ): Promise<Yield | null> => {
     // A table that cannot be read is no reason to fail: there is no yield to show then.
     const { vaults } = await checkpointOf(chainId).catch((): Checkpoint => ({ vaults: {} }))
-    const price = latest === undefined ? undefined : { price: latest, timestamp: BigInt(Math.floor(now() / 1000)) }
-    return annualYield(vaults[address]?.weekAgo, price)
+    const latest = price === undefined ? undefined : { price, timestamp: BigInt(Math.floor(at.getTime() / 1000)) }
+    return annualYield(vaults[address]?.weekAgo, latest)
   }
 }

@@ -7,14 +7,35 @@ const TOO_MUCH = 1e21
 /** What one whole share was worth at a moment: `price` in the asset's smallest unit, `timestamp` in seconds since 1970. */
 export type PricePoint = { readonly price: bigint; readonly timestamp: bigint }
 
+/** How a vault's share price grew. */
+export type Yield = {
+  /** Percent a year, with two decimals. */
+  readonly value: string
+  /** Over how many days, with two decimals: seven, or since the first price where the vault is younger. */
+  readonly days: number
+  /** The moment of the later price. */
+  readonly asOf: Date
+}
+
 /**
- * The annualised growth of the share price between two points, in percent with two decimals:
- * ((p1 / p0) ^ (365 d / Δt) − 1) × 100. "0.00" where there is no earlier price to compare with, or no sane result.
+ * The annualised growth of the share price between two points: ((p1 / p0) ^ (365 d / Δt) − 1) × 100. Null where there is
+ * no earlier price to compare with, or no sane result: a yield that is not known is not zero.
  */
-export function annualYield(from: PricePoint | undefined, to: PricePoint | undefined): string {
-  if (!from || !to || from.price === 0n || to.timestamp - from.timestamp < SHORTEST_SECONDS) return '0.00'
+export function annualYield(from: PricePoint | undefined, to: PricePoint | undefined): Yield | null {
+  if (!from || !to || from.price === 0n || to.timestamp - from.timestamp < SHORTEST_SECONDS) return null
+  const seconds = Number(to.timestamp - from.timestamp)
   const growth = Number((to.price * 10n ** 18n) / from.price) / 1e18
-  const percent = (growth ** (YEAR_SECONDS / Number(to.timestamp - from.timestamp)) - 1) * 100
-  const text = percent < TOO_MUCH ? percent.toFixed(2) : '0.00'
-  return text === '-0.00' ? '0.00' : text
+  const percent = (growth ** (YEAR_SECONDS / seconds) - 1) * 100
+  if (percent >= TOO_MUCH) return null
+  const text = percent.toFixed(2)
+  return {
+    value: text === '-0.00' ? '0.00' : text,
+    days: Math.round(seconds / 864) / 100,
+    asOf: new Date(Number(to.timestamp) * 1000),
+  }
+}
+
+/** A yield as one text; "0.00" where it is not known, as the interface has it. */
+export function yieldText(known: Yield | null): string {
+  return known?.value ?? '0.00'
 }

@@ -14,6 +14,8 @@ const ANYBODY: Address = '0x000000000000000000000000000000000000dEaD'
 export type Erc4626Vault = {
   /** What one whole share is worth, in the asset's smallest unit. */
   readonly sharePrice: bigint | undefined
+  /** Assets under management, in the asset's smallest unit. */
+  readonly totalAssets: bigint | undefined
   /** Whether deposits have an upper limit. */
   readonly hasCap: boolean | undefined
 }
@@ -30,10 +32,12 @@ export type Erc4626Account = {
 export function erc4626Vault({ address, shareDecimals }: VaultOnChain): Query<Erc4626Vault> {
   const views = {
     sharePrice: view(address, erc4626Abi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
+    totalAssets: view(address, erc4626Abi, 'totalAssets', []),
     maxDeposit: view(address, erc4626Abi, 'maxDeposit', [ANYBODY]),
   }
-  return query({ address, slots: {}, views }, ({ answers: { sharePrice, maxDeposit } }) => ({
+  return query({ address, slots: {}, views }, ({ answers: { sharePrice, totalAssets, maxDeposit } }) => ({
     sharePrice,
+    totalAssets,
     hasCap: maxDeposit === undefined ? undefined : maxDeposit !== NO_LIMIT,
   }))
 }

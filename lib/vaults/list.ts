@@ -1,15 +1,16 @@
 import type { ChainReader } from '../chain/reader.ts'
 import { logger } from '../logger.ts'
+import type { Yield } from './apy.ts'
 import { readOverviews } from './overview.ts'
 import type { StateTable } from './state-table.ts'
 import type { Vault } from './vault.ts'
 import type { StateAsOf, VaultState } from './vault-state.ts'
 
-/** A vault as the list shows it. What is undefined is not known at the moment. */
+/** A vault as the list shows it. What is undefined or null is not known at the moment. */
 export type ListedVault = {
   readonly vault: Vault
-  /** Percent with two decimals. */
-  readonly apy: string
+  /** As of the state that is shown. */
+  readonly apy: Yield | null
   readonly hasCap: boolean | undefined
   readonly state: VaultState | undefined
   readonly asOf: StateAsOf | undefined
@@ -18,13 +19,13 @@ export type ListedVault = {
 type Dependencies = {
   readonly readerOf: (chainId: number) => ChainReader
   readonly states: Pick<StateTable, 'get'>
-  /** The yield of a vault whose shares have this price now, in percent with two decimals. */
-  readonly yieldOf: (vault: Vault, sharePrice: bigint | undefined) => Promise<string>
+  /** The yield of a vault whose shares had this price at that moment; null where it is not known. */
+  readonly yieldOf: (vault: Vault, sharePrice: bigint | undefined, at: Date | undefined) => Promise<Yield | null>
 }
 
 /**
- * Returns the function that lists vaults with their live state, chains side by side, one round trip each. A chain that cannot be read gives its vaults' last recorded
- * states and never holds up the others.
+ * Returns the function that lists vaults with their live state, chains side by side, one round trip each. A chain that
+ * cannot be read gives its vaults' last recorded states and yields, with their own time, and never holds up the others.
  */
 export function listVaults({ readerOf, states, yieldOf }: Dependencies) {
   async function readChain(chainId: number, vaults: readonly Vault[]): Promise<ListedVault[]> {
@@ -40,7 +41,7 @@ export function listVaults({ readerOf, states, yieldOf }: Dependencies) {
         const overview = overviews[index]
         if (!overview) return (await lastRecorded([vault]))[0] ?? unknownVault(vault)
         const { sharePrice, hasCap, state } = overview
-        return { vault, apy: await yieldOf(vault, sharePrice), hasCap, state, asOf }
+        return { vault, apy: await yieldOf(vault, sharePrice, asOf.timestamp), hasCap, state, asOf }
       }),
     )
   }
@@ -53,7 +54,8 @@ export function listVaults({ readerOf, states, yieldOf }: Dependencies) {
     return Promise.all(
       vaults.map(async (vault, index) => {
         const { state, asOf } = recorded[index] ?? {}
-        const apy = await yieldOf(vault, state?.sharePrice)
+        // Made of what was recorded alone: an old price and the time of now are not a yield.
+        const apy = await yieldOf(vault, state?.sharePrice ?? undefined, asOf?.timestamp)
         return { vault, apy, hasCap: undefined, state, asOf: asOf && { ...asOf, stale: true } }
       }),
     )
@@ -75,5 +77,5 @@ export function listVaults({ readerOf, states, yieldOf }: Dependencies) {
 }
 
 function unknownVault(vault: Vault): ListedVault {
-  return { vault, apy: '0.00', hasCap: undefined, state: undefined, asOf: undefined }
+  return { vault, apy: null, hasCap: undefined, state: undefined, asOf: undefined }
 }

@@ -2,25 +2,28 @@ import { type Block, type ChainReader, mapQuery, type Query } from '../chain/rea
 import { erc4626Vault } from './erc4626.ts'
 import { lagoonVault } from './lagoon.ts'
 import type { Vault } from './vault.ts'
-import type { VaultState } from './vault-state.ts'
+import { buildVaultState, type VaultState } from './vault-state.ts'
 
 /** What the list shows of a vault besides its record. */
 type Overview = {
   /** What one whole share is worth, in the asset's smallest unit. */
   readonly sharePrice: bigint | undefined
   readonly hasCap: boolean | undefined
-  /** Async vaults only. */
-  readonly state: VaultState | undefined
+  readonly state: VaultState
 }
 
 const NO_CAP = 2n ** 256n - 1n
 
 const OVERVIEWS: Record<Vault['kind'], (vault: Vault) => Query<Overview>> = {
   erc4626: (vault) =>
-    mapQuery(erc4626Vault(vault), ({ sharePrice, hasCap }) => ({ sharePrice, hasCap, state: undefined })),
+    mapQuery(erc4626Vault(vault), ({ sharePrice, totalAssets, hasCap }) => ({
+      sharePrice,
+      hasCap,
+      state: buildVaultState({ sharePrice, totalAssets }),
+    })),
   lagoon: (vault) =>
     mapQuery(lagoonVault(vault), ({ state, generation, maxCap }) => ({
-      sharePrice: state.sharePrice,
+      sharePrice: state.sharePrice ?? undefined,
       hasCap: generation === 'unknown' ? undefined : maxCap !== undefined && maxCap !== NO_CAP,
       state,
     })),

@@ -2,7 +2,7 @@ import { BatchGetCommand, type DynamoDBDocumentClient, PutCommand } from '@aws-s
 import type { Address } from 'viem'
 import * as z from 'zod'
 import { conditionHeld } from '../aws/dynamo.ts'
-import { StateAsOf, VaultState } from './vault-state.ts'
+import { StateAsOf, VaultState, wholeState } from './vault-state.ts'
 
 /** Which vault: its chain and its address there. */
 export type VaultKey = { readonly chainId: number; readonly address: Address }
@@ -31,7 +31,8 @@ export function stateTable(client: DynamoDBDocumentClient, tableName: string) {
         }
         while (request && Object.keys(request).length > 0) {
           const page = await client.send(new BatchGetCommand({ RequestItems: request }))
-          items.push(...z.array(Item).parse(page.Responses?.[tableName] ?? []))
+          const stored = page.Responses?.[tableName] ?? []
+          items.push(...z.array(Item).parse(stored.map((item) => ({ ...item, state: wholeState(item['state']) }))))
           request = page.UnprocessedKeys as typeof request
         }
       }

@@ -2,33 +2,36 @@ import * as z from 'zod'
 import { Address, Amount, Timestamp } from '../codecs.ts'
 
 const fields = z.object({
-  symbol: z.string().describe('Share token symbol'),
-  decimals: z.number().int().describe('Share token decimals'),
-  asset: Address.describe('Underlying asset'),
-  assetSymbol: z.string(),
-  assetDecimals: z.number().int(),
-  totalAssets: Amount.describe("Assets under management, in the asset's smallest unit"),
-  totalSupply: Amount.describe('Shares outstanding'),
-  sharePrice: Amount.describe("What one whole share is worth, in the asset's smallest unit"),
-  owner: Address.describe('Vault owner'),
-  safe: Address.describe('Curator multisig'),
-  valuationManager: Address,
-  feeReceiver: Address,
-  paused: z.boolean(),
-  pendingSilo: Address.describe('The contract that holds what waits for settlement'),
-  pendingDeposits: Amount.describe('Assets waiting for settlement'),
-  pendingRedeems: Amount.describe('Shares waiting for redeem settlement'),
-  isTotalAssetsValid: z.boolean().describe('False also for versions before 0.5, which have no validity'),
-  newTotalAssets: Amount.describe('2^256 - 1 when no valuation is proposed'),
-  depositEpochId: z.number().int().describe('Current deposit epoch'),
-  redeemEpochId: z.number().int().describe('Current redeem epoch'),
+  symbol: z.string().nullable().describe('Share token symbol'),
+  decimals: z.number().int().nullable().describe('Share token decimals'),
+  asset: Address.nullable().describe('Underlying asset'),
+  assetSymbol: z.string().nullable(),
+  assetDecimals: z.number().int().nullable(),
+  totalAssets: Amount.nullable().describe("Assets under management, in the asset's smallest unit"),
+  totalSupply: Amount.nullable().describe('Shares outstanding'),
+  sharePrice: Amount.nullable().describe("What one whole share is worth, in the asset's smallest unit"),
+  owner: Address.nullable().describe('Vault owner'),
+  safe: Address.nullable().describe('Curator multisig'),
+  valuationManager: Address.nullable(),
+  feeReceiver: Address.nullable(),
+  paused: z.boolean().nullable(),
+  pendingSilo: Address.nullable().describe('The contract that holds what waits for settlement'),
+  pendingDeposits: Amount.nullable().describe('Assets waiting for settlement'),
+  pendingRedeems: Amount.nullable().describe('Shares waiting for redeem settlement'),
+  isTotalAssetsValid: z.boolean().nullable().describe('False also for versions before 0.5, which have no validity'),
+  newTotalAssets: Amount.nullable().describe('2^256 - 1 when no valuation is proposed'),
+  depositEpochId: z.number().int().nullable().describe('Current deposit epoch'),
+  redeemEpochId: z.number().int().nullable().describe('Current redeem epoch'),
 })
 
 type Fields = z.output<typeof fields>
 
-/** An async vault's state at one block. What could not be read is left out and named in `missing`: unknown is not zero. */
-export const VaultState = fields.partial().extend({
-  missing: z.array(z.string()).describe('The fields that could not be read'),
+/**
+ * A vault's state at one block. What could not be read is null and named in `missing`: unknown is not zero. What a
+ * synchronous vault does not have is null too, and nothing is missing of it.
+ */
+export const VaultState = fields.extend({
+  missing: z.array(z.string()).describe('The fields that could not be read, which are null'),
 })
 export type VaultState = z.output<typeof VaultState>
 
@@ -36,8 +39,21 @@ export type VaultState = z.output<typeof VaultState>
 export const StateAsOf = z.object({ blockNumber: z.number().int(), timestamp: Timestamp, stale: z.boolean() })
 export type StateAsOf = z.output<typeof StateAsOf>
 
-/** The state of what was read: undefined values become `missing`. */
-export function buildVaultState(read: { readonly [Name in keyof Fields]: Fields[Name] | undefined }): VaultState {
+/** The state of what was read of a vault: undefined values are `missing`. */
+export function buildVaultState(read: { readonly [Name in keyof Fields]?: Fields[Name] | undefined }): VaultState {
   const missing = Object.entries(read).flatMap(([name, value]) => (value === undefined ? [name] : []))
-  return { ...read, missing }
+  const known = Object.entries(read).filter(([, value]) => value !== undefined)
+  return { ...NOTHING_READ, ...Object.fromEntries(known), missing }
+}
+
+const NOTHING_READ = nullOf(fields.keyof().options)
+
+function nullOf<Name extends string>(names: readonly Name[]) {
+  // An object made of a list of names has exactly these names, which fromEntries cannot say.
+  return Object.fromEntries(names.map((name) => [name, null])) as Record<Name, null>
+}
+
+/** A stored state, of which earlier versions of this service left out what was not read, with all its fields. */
+export function wholeState(stored: object): object {
+  return { ...NOTHING_READ, ...stored }
 }

@@ -11,6 +11,7 @@ import { apiKey } from '../../../lib/lambda/api-key.ts'
 import { readConfig, readersOf } from '../../../lib/lambda/config.ts'
 import type { Reply, Request } from '../../../lib/lambda/contract.ts'
 import { endpoint } from '../../../lib/lambda/endpoint.ts'
+import { yieldText } from '../../../lib/vaults/apy.ts'
 import { contract } from './contract.ts'
 
 type Dependencies = {
@@ -53,7 +54,7 @@ const deposits =
       nextCursor: hasMore && last ? encodeCursor(last.position, list) : null,
       deposits: await Promise.all(
         page.map(async ({ ofVault, entry }) =>
-          depositView(ofVault, entry, await yieldOf(ofVault.vault, ofVault.live.sharePrice)),
+          depositView(ofVault, entry, yieldText(await yieldOf(ofVault.vault, ofVault.live.sharePrice))),
         ),
       ),
       ...(Object.keys(errors).length > 0 && { errors }),

@@ -10,6 +10,7 @@ import { apiKey } from '../../../lib/lambda/api-key.ts'
 import { readConfig, readersOf } from '../../../lib/lambda/config.ts'
 import type { Reply, Request } from '../../../lib/lambda/contract.ts'
 import { endpoint } from '../../../lib/lambda/endpoint.ts'
+import { yieldText } from '../../../lib/vaults/apy.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import { contract } from './contract.ts'
 
@@ -39,7 +40,7 @@ const position =
     if (!built) throw new AppError('position_not_found')
 
     const { live } = ofVault
-    const apy = await yieldOf(vault, live.sharePrice)
+    const apy = yieldText(await yieldOf(vault, live.sharePrice))
     const entries = built.entries.toReversed()
     return {
       ...positionView(ofVault, built, { user, apy }),

@@ -9,6 +9,7 @@ import { apiKey } from '../../../lib/lambda/api-key.ts'
 import { readConfig, readersOf } from '../../../lib/lambda/config.ts'
 import type { Reply, Request } from '../../../lib/lambda/contract.ts'
 import { endpoint } from '../../../lib/lambda/endpoint.ts'
+import { yieldText } from '../../../lib/vaults/apy.ts'
 import { contract } from './contract.ts'
 
 type Dependencies = {
@@ -24,8 +25,9 @@ const positions =
     const views = await Promise.all(
       vaults.map(async (ofVault) => {
         const position = buildPosition(ofVault.movements, ofVault.live)
-        const apy = position && (await yieldOf(ofVault.vault, ofVault.live.sharePrice))
-        return position && apy ? [positionView(ofVault, position, { user, apy })] : []
+        if (!position) return []
+        const apy = yieldText(await yieldOf(ofVault.vault, ofVault.live.sharePrice))
+        return [positionView(ofVault, position, { user, apy })]
       }),
     )
     const found = views.flat()

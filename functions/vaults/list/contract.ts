@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ChainId } from '../../../lib/chain/registry.ts'
-import { Address } from '../../../lib/codecs.ts'
+import { Address, Amount, Timestamp } from '../../../lib/codecs.ts'
 import type { EndpointContract } from '../../../lib/lambda/contract.ts'
 import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/lambda/env.ts'
 import { StateAsOf, VaultState } from '../../../lib/vaults/vault-state.ts'
@@ -33,9 +33,22 @@ export const contract = {
         curatorAddress: Address.optional().describe('Curator multisig; async vaults only'),
         valuationManager: Address.optional().describe('Proposes valuations; async vaults only'),
         description: z.string(),
-        APY: z.string().describe('Percent with two decimals; "0.00" with no history yet'),
+        APY: z.string().describe('Percent with two decimals; "0.00" where it is not known, which `apy` tells apart'),
+        apy: z
+          .object({
+            value: z.string().describe('Percent a year with two decimals, by the growth of the share price'),
+            days: z.number().describe('Over how many days; less than seven where the vault is younger'),
+            asOf: Timestamp.describe('The time of the later price'),
+          })
+          .nullable()
+          .describe('null where there is no price to compare with yet'),
+        asset: z.object({ symbol: z.string(), decimals: z.number().int() }).describe('Of the token to deposit'),
+        shareDecimals: z.number().int().describe('Decimals of the share token'),
+        totalAssets: Amount.nullable().describe(
+          "Assets under management, in the asset's smallest unit, as of stateAsOf; null where it is not known",
+        ),
         vaultState: VaultState.optional().describe('Async vaults only; left out when never read'),
-        stateAsOf: StateAsOf.nullable().optional().describe('Async vaults only; null when the state was never read'),
+        stateAsOf: StateAsOf.nullable().describe('Which block the state is of; null when the vault was never read'),
       }),
     ),
   }),

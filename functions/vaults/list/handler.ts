@@ -6,6 +6,7 @@ import { apiKey } from '../../../lib/lambda/api-key.ts'
 import { readConfig, readersOf } from '../../../lib/lambda/config.ts'
 import type { Reply, Request } from '../../../lib/lambda/contract.ts'
 import { endpoint } from '../../../lib/lambda/endpoint.ts'
+import { yieldText } from '../../../lib/vaults/apy.ts'
 import { type ListedVault, listVaults } from '../../../lib/vaults/list.ts'
 import { stateTable } from '../../../lib/vaults/state-table.ts'
 import { contract } from './contract.ts'
@@ -32,13 +33,17 @@ function toReply({ vault, apy, hasCap, state, asOf }: ListedVault): Reply<typeof
     type: vault.kind === 'erc4626' ? 'sync' : 'async',
     MaxCap: hasCap ?? vault.hasCap,
     description: vault.description,
-    APY: apy,
+    APY: yieldText(apy),
+    apy,
+    asset: { symbol: vault.assetSymbol, decimals: vault.assetDecimals },
+    shareDecimals: vault.shareDecimals,
+    totalAssets: state?.totalAssets ?? null,
+    stateAsOf: asOf ?? null,
     ...(vault.kind === 'lagoon' && {
       protocol: 'lagoon',
       curatorAddress: state?.safe ?? vault.safe,
       valuationManager: state?.valuationManager ?? vault.valuationManager,
       vaultState: state,
-      stateAsOf: asOf ?? null,
     }),
   }
 }

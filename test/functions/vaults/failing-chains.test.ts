@@ -76,8 +76,8 @@ test('Before anything was recorded, the vaults of a chain that fails have no sta
   base.behaviour = 'answer 500'
   const { status, vaults } = await list()
   expect({ status, count: vaults.length }).toEqual({ status: 200, count: service.backends.chains.length * 5 })
-  for (const vault of asyncOn(vaults, 8453)) {
-    expect(vault).toHaveProperty('stateAsOf', null)
+  for (const vault of vaults.filter(({ chainId }) => chainId === 8453)) {
+    expect(vault).toMatchObject({ stateAsOf: null, totalAssets: null, apy: null })
     expect(vault).not.toHaveProperty('vaultState')
   }
   for (const vault of asyncOn(vaults, 42161)) expect(vault.stateAsOf).toMatchObject({ stale: false })
@@ -100,6 +100,10 @@ describe('While one chain is to', () => {
         expect(vaultState).toMatchObject({ totalAssets: expect.stringMatching(/^[1-9]\d+$/), missing: [] })
       }
       for (const { stateAsOf } of healthy) expect(stateAsOf).toMatchObject({ stale: false })
+      const synchronous = vaults.filter(({ chainId, type }) => chainId === 8453 && type === 'sync')
+      expect(synchronous).toMatchObject([
+        { stateAsOf: { stale: true }, totalAssets: expect.stringMatching(/^[1-9]\d+$/) },
+      ])
     },
   )
 
@@ -151,9 +155,7 @@ describe('While one chain is to', () => {
     for (const wire of Object.values(service.rpc)) wire.behaviour = 'answer 500'
     const { status, vaults } = await list()
     expect(status).toBe(200)
-    for (const { stateAsOf } of vaults.filter(({ type }) => type === 'async')) {
-      expect(stateAsOf).toMatchObject({ stale: true })
-    }
+    for (const { stateAsOf } of vaults) expect(stateAsOf).toMatchObject({ stale: true })
   })
 
   test('answer again, everything is live at once', async ({ service, base, list, vaultsOn }) => {
@@ -274,7 +276,7 @@ describe("The job that records a chain's states", () => {
   test('reports what it did, and that nothing is new when it runs again at the same block', async ({ service }) => {
     await callRpc(service.backends.chains[0] as { rpcUrl: string }, [{ method: 'anvil_mine', params: ['0x1'] }])
     const report = { outcome: 'refreshed', chainId: 8453, vaults: 5, through: null, behind: 0, movements: 0 }
-    expect(await refresh(8453)).toMatchObject({ ...report, states: 4 })
+    expect(await refresh(8453)).toMatchObject({ ...report, states: 5 })
     expect(await refresh(8453)).toMatchObject({ ...report, prices: 0, states: 0 })
   })
 
@@ -314,7 +316,7 @@ describe("The job that records a chain's states", () => {
     await vi.waitUntil(() => base.bodies.length > 0)
     const second = await refresh(8453).finally(release)
     expect(second).toMatchObject({ outcome: 'another run is at work', chainId: 8453 })
-    expect(await first).toMatchObject({ outcome: 'refreshed', states: 4 })
+    expect(await first).toMatchObject({ outcome: 'refreshed', states: 5 })
     base.hold = undefined
     expect(await refresh(8453)).toMatchObject({ outcome: 'refreshed', states: 0 })
   })

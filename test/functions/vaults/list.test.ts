@@ -31,8 +31,13 @@ const EVERY_VAULT = [
   'MaxCap',
   'description',
   'APY',
+  'apy',
+  'asset',
+  'shareDecimals',
+  'totalAssets',
+  'stateAsOf',
 ]
-const ASYNC_VAULTS = ['protocol', 'curatorAddress', 'valuationManager', 'vaultState', 'stateAsOf']
+const ASYNC_VAULTS = ['protocol', 'curatorAddress', 'valuationManager', 'vaultState']
 
 /** The state as the interface has it: each field with its kind of value. */
 const ADDRESS = expect.stringMatching(/^0x[0-9a-fA-F]{40}$/)
@@ -140,6 +145,26 @@ describe('The list', () => {
     }
   })
 
+  test('tells of every vault its asset, decimals, total and block, of a synchronous one too', async ({
+    service,
+    list,
+  }) => {
+    for (const vault of await list()) {
+      const chain = service.backends.chains.find(({ chainId }) => chainId === vault['chainId'])
+      const address = vault['poolAddress'] as Address
+      const token = chain?.tokens.find((one) => one.address === vault['depositTokenAddress'])
+      const client = createClient({ transport: http(chain?.rpcUrl) })
+      const read = (functionName: 'totalAssets' | 'decimals') =>
+        readContract(client, { address, abi: ABI, functionName })
+      expect(vault).toMatchObject({
+        asset: { symbol: token?.symbol, decimals: token?.decimals },
+        shareDecimals: await read('decimals'),
+        totalAssets: String(await read('totalAssets')),
+        stateAsOf: { stale: false, blockNumber: expect.any(Number) },
+      })
+    }
+  })
+
   test('says of each vault what its contract says', async ({ service, list }) => {
     for (const vault of (await list()).filter(({ type }) => type === 'async')) {
       const chain = service.backends.chains.find(({ chainId }) => chainId === vault['chainId'])
@@ -235,7 +260,7 @@ describe('The list', () => {
     expect(state.missing).toEqual(
       expect.arrayContaining(['totalAssets', 'totalSupply', 'sharePrice', 'paused', 'pendingDeposits']),
     )
-    for (const name of state.missing) expect(state).not.toHaveProperty(name)
+    for (const name of state.missing) expect(state).toHaveProperty(name, null)
     const others = vaults.filter(({ poolAddress, type }) => poolAddress !== broken?.address && type === 'async')
     for (const { vaultState } of others) expect(vaultState.missing).toEqual([])
   })
@@ -267,7 +292,7 @@ describe('The APY', () => {
   type Past = readonly (readonly [secondsAgo: number, thousandths: bigint])[]
 
   /** A Lagoon vault and a synchronous one that have this past, as the service lists them after its job ran. */
-  async function listWithPast(service: Service, chain: Chain, past: Past): Promise<Listed[]> {
+  async function listWithPast(service: Service, chain: Chain, past: Past) {
     const vaults = [await openLagoonVault(service, { generation: '0.5' }), await openYieldVault(service)]
     const places = vaults.map(({ address }) => ({ chainId: chain.chainId, address }))
     const key = await service.createClient(places)
@@ -286,10 +311,15 @@ describe('The APY', () => {
     await Promise.all(recorded)
     await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(LATER)] }])
     await refreshChain({ chainId: chain.chainId }, someContext())
-    const { service: anew, stop } = await startAnew(service)
-    const list = await listed(anew).finally(stop)
+    const listAnew = async (): Promise<Listed[]> => {
+      const { service: anew, stop } = await startAnew(service)
+      return await listed(anew).finally(stop)
+    }
+    const list = await listAnew()
     expect(list).toHaveLength(vaults.length)
-    return list
+    // What it is made of: the price of the block that is shown.
+    for (const { APY, apy, stateAsOf } of list) expect(apy).toMatchObject({ value: APY, asOf: stateAsOf.timestamp })
+    return { vaults: list, listAnew }
   }
 
   const annual = (growth: number, seconds: number) => (growth ** ((365 * DAY) / seconds) - 1) * 100
@@ -301,7 +331,7 @@ describe('The APY', () => {
   ])(
     'is what the share price %s by in the last seven days, as of a year',
     async ([, past, growth], { service, chain }) => {
-      const vaults = await listWithPast(service, chain, [
+      const { vaults } = await listWithPast(service, chain, [
         [9 * DAY, 900n],
         // The chain's newest block may be a little older than this machine's clock.
         [7 * DAY + 60, past],
@@ -311,15 +341,31 @@ describe('The APY', () => {
         expect(APY).toMatch(/^-?\d+\.\d{2}$/)
         expect(Math.abs(Number(APY) - annual(growth, 7 * DAY))).toBeLessThan(0.02)
       }
+      for (const { apy } of vaults) expect(apy.days).toBeCloseTo(7, 1)
     },
   )
 
   test('is since the first price where the vault is younger than seven days', async ({ service, chain }) => {
-    const vaults = await listWithPast(service, chain, [
+    const { vaults } = await listWithPast(service, chain, [
       [2 * DAY, 999n],
       [DAY, 1100n],
     ])
     for (const { APY } of vaults) expect(Math.abs(Number(APY) - annual(1000 / 999, 2 * DAY))).toBeLessThan(0.02)
+  })
+
+  test('stays that of the last recorded price, and says of when it is, while the chain cannot be read', async ({
+    service,
+    chain,
+    clock,
+  }) => {
+    const { vaults, listAnew } = await listWithPast(service, chain, [[7 * DAY, 998n]])
+    clock.pass(2 * DAY)
+    for (const wire of Object.values(service.rpc)) wire.behaviour = 'answer 500'
+    for (const [index, stale] of (await listAnew()).entries()) {
+      const { APY, apy, totalAssets, stateAsOf } = vaults[index] as Listed
+      expect(APY).not.toBe('0.00')
+      expect(stale).toMatchObject({ APY, apy, totalAssets, stateAsOf: { ...stateAsOf, stale: true } })
+    }
   })
 
   test('costs no request to a chain of its own', async ({ service, list }) => {
@@ -329,20 +375,22 @@ describe('The APY', () => {
     expect(Object.values(service.rpc).map(({ bodies }) => bodies.length)).toEqual([1, 1])
   })
 
-  test('is 0.00 where the records cannot be read, and the list is none the worse', async ({ coldService: service }) => {
+  test('is 0.00 and not known where the records cannot be read, and the list is none the worse', async ({
+    coldService: service,
+  }) => {
     service.table.rewrite = (answer, request) => (request.includes('CHECKPOINT#') ? 'nonsense' : answer)
     const { status, body } = await service.call('GET', LIST)
     expect(status).toBe(200)
     expect(service.table.bodies.join()).toContain('CHECKPOINT#')
-    for (const { APY, stateAsOf, type } of body.data) {
-      expect(APY).toBe('0.00')
-      if (type === 'async') expect(stateAsOf.stale).toBe(false)
+    for (const { APY, apy, stateAsOf } of body.data) {
+      expect([APY, apy]).toEqual(['0.00', null])
+      expect(stateAsOf.stale).toBe(false)
     }
   })
 
-  test('is 0.00 where no price is recorded yet', async ({ list, service, usdc, chain }) => {
+  test('is 0.00 and not known where no price is recorded yet', async ({ list, service, usdc, chain }) => {
     const address = await deployYieldVault(chain, { asset: usdc, name: 'Young', symbol: 'Y' })
     const [vault] = await list(await service.createClient([{ chainId: chain.chainId, address }]))
-    expect(vault?.['APY']).toBe('0.00')
+    expect(vault).toMatchObject({ APY: '0.00', apy: null })
   })
 })
