@@ -3,7 +3,7 @@ import { erc20Abi } from '../chain/erc20.ts'
 import { type ChainReader, joinQueries, mapQuery, type Query, query, type Reads } from '../chain/reader.ts'
 import { known, view } from '../chain/view.ts'
 import { erc4626Abi, lagoonAbi } from '../vaults/abi.ts'
-import { lagoonAccount, lastRedeemRequestSlot, readSettled, tellsAmount } from '../vaults/lagoon.ts'
+import { lagoonAccount, lastRedeemRequestSlot, readSettled, tellsAmount, virtualShares } from '../vaults/lagoon.ts'
 import type { Vault } from '../vaults/vault.ts'
 
 /** What one user has in a vault at one block, in the smallest units of asset and share. */
@@ -63,7 +63,7 @@ function inErc4626({ address, shareToken, shareDecimals }: Vault, user: Address)
 }
 
 function inLagoon(vault: Vault, user: Address): Query<AccountReading> {
-  const { address, shareDecimals, assetDecimals } = vault
+  const { address } = vault
   const views = {
     pendingRedeemShares: view(address, lagoonAbi, 'pendingRedeemRequest', [0n, user]),
     redeemableShares: view(address, lagoonAbi, 'claimableRedeemRequest', [0n, user]),
@@ -72,10 +72,10 @@ function inLagoon(vault: Vault, user: Address): Query<AccountReading> {
   const slots = { lastRedeemRequestId: lastRedeemRequestSlot(user) }
   const more = query({ address, slots, views } satisfies Reads, (reading) => reading)
   return mapQuery(joinQueries(lagoonAccount(vault, user), more), ([{ account, vault: lagoon }, { words, answers }]) => {
-    const { state, version } = lagoon
+    const { state, version, generation } = lagoon
     const redeemableShares = known(answers.redeemableShares)
     const assets = known(state.totalAssets) + 1n
-    const supply = known(state.totalSupply) + 10n ** BigInt(Math.max(0, shareDecimals - assetDecimals))
+    const supply = known(state.totalSupply) + virtualShares(vault)
     // Version 0.1, which has no version(), means the worth of the wallet by it.
     const maxWithdraw = version === undefined ? undefined : answers.maxWithdraw
     const live: LiveAccount = {
@@ -96,16 +96,9 @@ function inLagoon(vault: Vault, user: Address): Query<AccountReading> {
       (redeemableShares === 0n || tellsAmount(maxWithdraw, redeemableShares))
     if (tellsAll) return { account: live }
 
-    const { claimableAssets, lastDepositRequestId } = account
-    const lastRedeemRequestId = Number(words.lastRedeemRequestId & (2n ** 40n - 1n))
-    const settled = {
-      account: user,
-      claimableAssets,
-      lastDepositRequestId,
-      redeemableShares,
-      lastRedeemRequestId,
-      version,
-    }
+    const { claimableAssets, lastDepositRequestId: depositRequestId } = account
+    const redeemRequestId = Number(words.lastRedeemRequestId & (2n ** 40n - 1n))
+    const settled = { generation, claimableAssets, depositRequestId, redeemableShares, redeemRequestId }
     const complete = async (reader: ChainReader, at: bigint): Promise<LiveAccount> => {
       const { claimableShares, redeemableAssets } = await readSettled(reader, vault, settled, at)
       return { ...live, claimableShares, claimableRedeemAssets: redeemableAssets }

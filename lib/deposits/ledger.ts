@@ -2,6 +2,7 @@ import { type Address, zeroAddress } from 'viem'
 import * as z from 'zod'
 import { Amount } from '../codecs.ts'
 import type { PricePoint } from '../vaults/apy.ts'
+import { virtualShares } from '../vaults/lagoon.ts'
 import type { Vault } from '../vaults/vault.ts'
 import type { VaultEvent } from './events.ts'
 import { isNothing, type Movement } from './movement.ts'
@@ -36,8 +37,8 @@ export type Posted = {
 
 /** What these shares are worth by the ledger, in the asset's smallest unit; null before there is a price. */
 function shareValue(vault: LedgerVault, { assets, supply }: Ledger, shares: bigint): bigint | null {
-  // Lagoon, as OpenZeppelin's ERC-4626, counts one unit of assets and 10^offset shares that are nobody's.
-  if (vault.kind === 'lagoon') return (shares * (assets + 1n)) / (supply + 10n ** decimalsOffset(vault))
+  // Lagoon counts one unit of assets that is nobody's, too.
+  if (vault.kind === 'lagoon') return (shares * (assets + 1n)) / (supply + virtualShares(vault))
   return supply === 0n ? null : (shares * assets) / supply
 }
 
@@ -241,8 +242,4 @@ function placeIn(vault: LedgerVault, { position }: VaultEvent) {
 /** Whether an account is the vault itself or its silo. */
 function isInside({ address, pendingSilo }: LedgerVault, account: Address): boolean {
   return account === address || account === pendingSilo
-}
-
-function decimalsOffset({ shareDecimals, assetDecimals }: LedgerVault): bigint {
-  return BigInt(Math.max(0, shareDecimals - assetDecimals))
 }

@@ -23,7 +23,7 @@ export type PreparedClaim = {
 
 /** The claim of everything that the user can claim, in two round trips. Throws the AppError that says why there is none, or `upstream_*`. */
 export async function prepareClaim(reader: ChainReader, vault: Vault, user: Address): Promise<PreparedClaim> {
-  const { value } = await reader.readOne(lagoonAccount(vault, user))
+  const { value, block } = await reader.readOne(lagoonAccount(vault, user))
   const {
     account,
     vault: { state },
@@ -38,7 +38,7 @@ export async function prepareClaim(reader: ChainReader, vault: Vault, user: Addr
   const calls = parseSimulation((await reader.simulate(user, [operations]))[0], operations.length, DEPOSIT_ERRORS)
   // Versions before 0.5.1 let those claim whom their list does not admit any more; the dry run tells.
   if (account.allowed === false && calls?.[0]?.status !== 'success') throw new AppError('depositor_not_allowed')
-  const shares = mintedShares(calls?.[0]) ?? (await readClaimableShares(reader, vault, account))
+  const shares = mintedShares(calls?.[0]) ?? (await readClaimableShares(reader, vault, value, block.number))
   return {
     operations,
     ...summarise(calls ?? undefined, UPPER_ESTIMATE.claim),

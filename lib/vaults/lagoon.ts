@@ -15,9 +15,6 @@ const ERC7540_STORAGE = 0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b
 const ROLES_STORAGE = 0x7c302ed2c673c3d6b4551cf74a01ee649f887e14fd20d13dbca1b6099534d900n
 const VAULT_STORAGE = 0x0e6b3200a60a991c539f47dddaca04a18eb4bcf2b53906fb44751d827f001400n
 
-/** OpenZeppelin's PausableUpgradeable. */
-const PAUSED_SLOT = slot(0xcd5ed15c6e187e77e9aee88184c21f4f2182ab5827cb3b7e07fbedcd63f03300n)
-
 const vaultSlots = {
   newTotalAssets: slot(ERC7540_STORAGE + 1n),
   epochIds: slot(ERC7540_STORAGE + 2n),
@@ -30,6 +27,8 @@ const vaultSlots = {
   valuationManager: slot(ROLES_STORAGE + 4n),
   lifecycle: slot(VAULT_STORAGE),
 }
+const EPOCHS = ERC7540_STORAGE + 3n
+const SETTLEMENTS = ERC7540_STORAGE + 4n
 const LAST_DEPOSIT_REQUEST_IDS = ERC7540_STORAGE + 5n
 const LAST_REDEEM_REQUEST_IDS = ERC7540_STORAGE + 6n
 
@@ -192,83 +191,113 @@ function parseAccount(address: Address, { words, answers }: Reading<ReturnType<t
   }
 }
 
-/** What an account has in settled requests, in the smallest units of asset and share. */
-type Settled = {
-  readonly account: Address
-  readonly claimableAssets: bigint
-  readonly lastDepositRequestId: number
-  readonly redeemableShares: bigint
-  readonly lastRedeemRequestId: number
-  /** Versions before 0.3 do not say theirs; of them 0.1 means something else by maxWithdraw. */
-  readonly version: string | undefined
-}
-
 /** Where a vault keeps the id of an account's last request for a redemption. */
 export function lastRedeemRequestSlot(account: Address): Hex {
   return mappingSlot(LAST_REDEEM_REQUEST_IDS, account)
 }
 
-/**
- * What claims of everything settled give, by the rates of the account's own requests, for vaults that do not tell it: a
- * paused one answers 0, though it is all there, and version 0.1 the largest integer. Throws `upstream_*`.
- */
-export async function readSettled(
-  reader: ChainReader,
-  { address }: Vault,
-  { account, claimableAssets, lastDepositRequestId, redeemableShares, lastRedeemRequestId, version }: Settled,
-  at: bigint,
-): Promise<{ readonly claimableShares: bigint; readonly redeemableAssets: bigint }> {
-  const reads = {
-    address,
-    slots: {},
-    views: {
-      maxMint: view(address, lagoonAbi, 'maxMint', [account]),
-      shares: view(address, lagoonAbi, 'convertToShares', [claimableAssets, BigInt(lastDepositRequestId)]),
-      maxWithdraw: view(address, lagoonAbi, 'maxWithdraw', [account]),
-      assets: view(address, lagoonAbi, 'convertToAssets', [redeemableShares, BigInt(lastRedeemRequestId)]),
-    },
-  } satisfies Reads
-  const settled = query(reads, ({ answers: { maxMint, shares, maxWithdraw, assets } }) => ({
-    claimableShares: claimableAssets === 0n ? 0n : tellsAmount(maxMint, claimableAssets) ? maxMint : known(shares),
-    redeemableAssets:
-      version !== undefined && tellsAmount(maxWithdraw, redeemableShares)
-        ? redeemableShares === 0n
-          ? 0n
-          : maxWithdraw
-        : known(assets),
-  }))
-  const { value } = await reader.readOne(settled, {
-    at,
-    pretend: { address, slot: PAUSED_SLOT, word: slot(0n) },
-  })
-  return value
+/** What an account has in the settled requests with these ids, in the smallest units of asset and share. */
+export type Settled = {
+  readonly generation: Generation
+  readonly claimableAssets: bigint
+  readonly depositRequestId: number
+  readonly redeemableShares: bigint
+  readonly redeemRequestId: number
 }
 
 /**
- * What a claim of everything claimable mints. Costs a round trip only when the account's own reading does not tell.
- * Throws `upstream_*`.
+ * What claims of everything settled give, for vaults that do not tell it: a paused one answers 0, though it is all there,
+ * and version 0.1 the largest integer. By the rates and fees of the requests' own settlements: any other rate is wrong
+ * for them. One round trip, two from 0.6 on, which is the first with fees of its own on claims. Throws `upstream_*`.
  */
-export async function readClaimableShares(reader: ChainReader, vault: Vault, account: LagoonAccount): Promise<bigint> {
-  if (account.claimableShares !== undefined) return account.claimableShares
+export async function readSettled(
+  reader: ChainReader,
+  vault: Vault,
+  settled: Settled,
+  at: bigint,
+): Promise<{ readonly claimableShares: bigint; readonly redeemableAssets: bigint }> {
   const { address } = vault
-  const reads = {
-    address,
-    slots: {},
-    views: {
-      maxMint: view(address, lagoonAbi, 'maxMint', [account.address]),
-      // At the rate of the account's own request: any other rate is wrong for it.
-      shares: view(address, lagoonAbi, 'convertToShares', [
-        account.claimableAssets,
-        BigInt(account.lastDepositRequestId),
-      ]),
+  const { claimableAssets, depositRequestId, redeemableShares, redeemRequestId } = settled
+  if (settled.generation !== '0.6') {
+    const views = {
+      shares: view(address, lagoonAbi, 'convertToShares', [claimableAssets, BigInt(depositRequestId)]),
+      assets: view(address, lagoonAbi, 'convertToAssets', [redeemableShares, BigInt(redeemRequestId)]),
+    }
+    const told = query({ address, slots: {}, views } satisfies Reads, ({ answers }) => ({
+      claimableShares: claimableAssets === 0n ? 0n : known(answers.shares),
+      redeemableAssets: redeemableShares === 0n ? 0n : known(answers.assets),
+    }))
+    return (await reader.readOne(told, { at })).value
+  }
+  const ids = await reader.readOne(settleIds(address, depositRequestId, redeemRequestId), { at })
+  const { value } = await reader.readOne(settlements(address, ids.value), { at })
+  const shares = (claimableAssets * (value.deposit.supply + virtualShares(vault))) / (value.deposit.assets + 1n)
+  const redeemed = redeemableShares - feeOn(redeemableShares, value.redeem.exitRate)
+  return {
+    claimableShares: shares - feeOn(shares, value.deposit.entryRate),
+    redeemableAssets: (redeemed * (value.redeem.assets + 1n)) / (value.redeem.supply + virtualShares(vault)),
+  }
+}
+
+/** The settlements that two requests belong to. */
+function settleIds(address: Address, depositRequestId: number, redeemRequestId: number) {
+  const slots = { deposit: numberedSlot(EPOCHS, depositRequestId), redeem: numberedSlot(EPOCHS, redeemRequestId) }
+  return query({ address, slots, views: {} } satisfies Reads, ({ words: { deposit, redeem } }) => ({
+    deposit: Number(bits(deposit, 0n, 40n)),
+    redeem: Number(bits(redeem, 0n, 40n)),
+  }))
+}
+
+/** The records of two settlements: the total assets and shares that they took as their rate, and the fees in basis points. */
+function settlements(address: Address, ids: { readonly deposit: number; readonly redeem: number }) {
+  const wordsOf = (id: number) => BigInt(numberedSlot(SETTLEMENTS, id))
+  const [deposit, redeem] = [wordsOf(ids.deposit), wordsOf(ids.redeem)]
+  const slots = {
+    depositSupply: slot(deposit),
+    depositAssets: slot(deposit + 1n),
+    depositRates: slot(deposit + 4n),
+    redeemSupply: slot(redeem),
+    redeemAssets: slot(redeem + 1n),
+    redeemRates: slot(redeem + 4n),
+  }
+  return query({ address, slots, views: {} } satisfies Reads, ({ words }) => ({
+    deposit: {
+      supply: words.depositSupply,
+      assets: words.depositAssets,
+      entryRate: bits(words.depositRates, 0n, 16n),
     },
-  } satisfies Reads
-  const shares = query(reads, ({ answers: { maxMint, shares } }) =>
-    tellsAmount(maxMint, account.claimableAssets) ? maxMint : known(shares),
-  )
-  // A paused vault answers 0, though the shares are there.
-  const { value } = await reader.readOne(shares, { pretend: { address, slot: PAUSED_SLOT, word: slot(0n) } })
-  return value
+    redeem: { supply: words.redeemSupply, assets: words.redeemAssets, exitRate: bits(words.redeemRates, 16n, 16n) },
+  }))
+}
+
+/** A fee in basis points of these shares, rounded up. */
+function feeOn(shares: bigint, rate: bigint): bigint {
+  return (shares * rate + 9_999n) / 10_000n
+}
+
+/** The shares that are nobody's, which Lagoon counts so that a first deposit cannot set the price. */
+export function virtualShares({
+  shareDecimals,
+  assetDecimals,
+}: Pick<Vault, 'shareDecimals' | 'assetDecimals'>): bigint {
+  return 10n ** BigInt(Math.max(0, shareDecimals - assetDecimals))
+}
+
+/**
+ * What a claim of everything claimable mints, at the block of the account's reading. Costs further round trips only where
+ * that reading does not tell. Throws `upstream_*`.
+ */
+export async function readClaimableShares(
+  reader: ChainReader,
+  vault: Vault,
+  { vault: { generation }, account }: { readonly vault: LagoonVault; readonly account: LagoonAccount },
+  at: bigint,
+): Promise<bigint> {
+  if (account.claimableShares !== undefined) return account.claimableShares
+  const { claimableAssets, lastDepositRequestId: depositRequestId } = account
+  const nothing = { redeemableShares: 0n, redeemRequestId: 0 }
+  const settled = { generation, claimableAssets, depositRequestId, ...nothing }
+  return (await readSettled(reader, vault, settled, at)).claimableShares
 }
 
 /**
@@ -333,6 +362,11 @@ function addressOf(word: bigint): Address {
 
 function slot(position: bigint): Hex {
   return numberToHex(position, { size: 32 })
+}
+
+/** Where Solidity keeps the value of a number as key. */
+function numberedSlot(mapping: bigint, key: number): Hex {
+  return keccak256(encodeAbiParameters([{ type: 'uint256' }, { type: 'uint256' }], [BigInt(key), mapping]))
 }
 
 /** Where Solidity keeps the value of an address key: keccak256(key, slot of the mapping). */

@@ -16,7 +16,7 @@ export const STATUS_DESCRIPTIONS: Record<DepositStatus, string> = {
 
 /** A user's deposit in an async vault; amounts in the smallest units of asset and share. Throws `upstream_*`. */
 export async function readDepositStatus(reader: ChainReader, vault: Vault, user: Address) {
-  const { value } = await reader.readOne(lagoonAccount(vault, user))
+  const { value, block } = await reader.readOne(lagoonAccount(vault, user))
   const {
     account,
     vault: { state },
@@ -24,7 +24,7 @@ export async function readDepositStatus(reader: ChainReader, vault: Vault, user:
   return {
     status: statusOf(account),
     pendingDeposit: account.pendingAssets,
-    claimableShares: await readClaimableShares(reader, vault, account),
+    claimableShares: await readClaimableShares(reader, vault, value, block.number),
     currentShares: account.shares,
     // null: the vault runs a version that does not tell.
     depositEpochId: state.depositEpochId ?? null,

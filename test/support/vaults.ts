@@ -19,6 +19,7 @@ import {
   deployLagoonVault,
   deployYieldVault,
   type LagoonGeneration,
+  type LagoonRates,
   type LagoonVaultOptions,
   upgradeLagoonVault,
 } from '../../infra/local/deploy.ts'
@@ -71,7 +72,7 @@ export const ROLES = {
 export type TestVault = ReturnType<typeof testVault>
 
 type Place = { readonly chainId?: number; readonly asset?: Asset }
-type LagoonOptions = Place & Pick<LagoonVaultOptions, 'generation' | 'entryRate' | 'whitelisted'>
+type LagoonOptions = Place & Pick<LagoonVaultOptions, 'generation' | 'whitelisted'> & Partial<LagoonRates>
 
 /** A fresh Lagoon-like vault, on Base and of USDC unless told. */
 export async function openLagoonVault(service: Service, options: LagoonOptions): Promise<TestVault> {

@@ -1,6 +1,7 @@
 import { getAddress } from 'viem'
 import { describe, expect } from 'vitest'
 import type { LagoonGeneration } from '../../../infra/local/deploy.ts'
+import type { Call } from '../../support/chain-answers.ts'
 import { type HttpReply, type Service, test, USERS } from '../../support/service.ts'
 import {
   type Asset,
@@ -8,9 +9,11 @@ import {
   expectSuccess,
   openLagoonVault,
   openYieldVault,
+  ROLES,
   sharesFor,
   type TestVault,
 } from '../../support/vaults.ts'
+import type { Wire } from '../../support/wire.ts'
 
 const [ALICE, BOB, CAROL] = USERS
 
@@ -45,6 +48,18 @@ async function openSeasonedVault(
   await vault.settle()
   await vault.settle(vault.units('123.456789'))
   return vault
+}
+
+/** A node that does not know the third parameter of a call. */
+function refuseOverrides(wire: Wire): void {
+  wire.rewrite = (answer, request) => {
+    const calls: Call[] = JSON.parse(request)
+    const items: { id: number }[] = JSON.parse(answer)
+    const refused = ({ id }: { id: number }) =>
+      calls.some((call) => call.id === id && call.method === 'eth_call' && call.params.length === 3)
+    const error = { code: -32602, message: 'too many arguments, want at most 2' }
+    return JSON.stringify(items.map((item) => (refused(item) ? { jsonrpc: '2.0', id: item.id, error } : item)))
+  }
 }
 
 async function rateOf(vault: TestVault) {
@@ -233,6 +248,37 @@ describe('the life of a deposit', () => {
     expect(body.claimable).toEqual({ assets: '5000005', shares: claimable })
     expect(await vault.read('balanceOf', ALICE.address)).toBe(BigInt(claimable))
   })
+
+  test.for([
+    { node: 'a node', refuses: false },
+    { node: 'a node that refuses state overrides', refuses: true },
+  ])(
+    'While a 0.6 vault is paused, what is settled is told without its fees, by $node too, at the first reading',
+    async ({ refuses }, { coldService, service }) => {
+      const rates = { managementRate: 100, performanceRate: 1_000, entryRate: 137, exitRate: 199, haircutRate: 0 }
+      const vault = await openLagoonVault(service, { generation: '0.6', ...rates })
+      await vault.request(ALICE.address, 9_000_001n)
+      await vault.settle()
+      await vault.act(ALICE.address, 'deposit', 9_000_001n, ALICE.address, ALICE.address)
+      await vault.act(ALICE.address, 'requestRedeem', 3n * 10n ** 18n + 1n, ALICE.address, ALICE.address)
+      await vault.request(ALICE.address, 4_000_003n)
+      await vault.settle(1_234_567n)
+      // What is settled keeps its rate and its fees, whatever they are later.
+      await vault.act(ROLES.admin, 'updateRates', { ...rates, entryRate: 1, exitRate: 1 })
+      await vault.settle(7_654_321n)
+      const claimableShares = `${await vault.read('maxMint', ALICE.address)}`
+      const claimableRedeemAssets = `${await vault.read('maxWithdraw', ALICE.address)}`
+      await vault.act(ROLES.admin, 'pause')
+      if (refuses) refuseOverrides(coldService.rpc[8453] as Wire)
+
+      const cold = { key: vault.key }
+      const path = `/defi-vaults/v1/defi/user/${ALICE.address}/positions/${vault.address}`
+      const position = await coldService.call('GET', path, cold)
+      expect(position.body.amounts).toMatchObject({ claimableShares, claimableRedeemAssets })
+      const status = `/defi-vaults/v1/defi/vault/${vault.address}/deposit-status?userAddress=${ALICE.address}`
+      expect((await coldService.call('GET', status, cold)).body.amounts).toMatchObject({ claimableShares })
+    },
+  )
 
   test('A deposit lives on the chain of its vault', async ({ service }) => {
     const vault = await openSeasonedVault(service, { generation: '0.6', entryRate: 0, asset: 'DAI', chainId: 42161 })
