@@ -262,9 +262,13 @@ function cut(requests: readonly RpcRequest[], { calls, characters }: Limits): Ba
   }))
 }
 
-/** The error of a request that is refused as a whole; undefined where the node is down, or is none. */
+/**
+ * The error of a request that is refused as a whole: in one object, for each of its calls, or without its envelope.
+ * Undefined where the node is down, or is none.
+ */
 function refusalIn({ status, body }: HttpAnswer): NodeError | undefined {
-  const error = WholeError.safeParse(Array.isArray(body) && body.length === 1 ? body[0] : body).data?.error
+  const first: unknown = Array.isArray(body) ? body[0] : body
+  const error = WholeError.safeParse(first).data?.error ?? NodeError.safeParse(first).data
   return error ?? (CALL_REFUSALS.includes(status) ? { code: status, message: '' } : undefined)
 }
 

@@ -337,7 +337,8 @@ describe('What a node takes is learnt from how it refuses', () => {
     Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status })
   const answered = (batch: Batch) => batch.map(({ id, method, params }) => ({ id, result: [method, params[0]] }))
   // A call that stands alone is no list.
-  const echo: Node = (batch) => Response.json(Array.isArray(batch) ? answered(batch) : answered([batch as unknown as Batch[number]])[0])
+  const echo: Node = (batch) =>
+    Response.json(Array.isArray(batch) ? answered(batch) : answered([batch as unknown as Batch[number]])[0])
   const resultsOf = (calls: readonly RpcRequest[]) =>
     calls.map(({ method, params }) => ({ result: [method, params[0]] }))
 
@@ -346,6 +347,21 @@ describe('What a node takes is learnt from how it refuses', () => {
     ['base.org', 10, () => whole(200, -32_014, 'maximum 10 calls in 1 batch'), 3],
     ['a newer proxyd', 10, () => whole(413, -32_014, 'maximum 10 calls in 1 batch'), 3],
     ['dRPC free', 3, () => whole(500, 31, 'Batch of more than 3 requests are not allowed on free tier'), 9],
+    [
+      'dRPC free, call by call,',
+      3,
+      () =>
+        Response.json([{ id: 0, error: { code: 31, message: 'Batch of more than 3 requests are not allowed' } }], {
+          status: 500,
+        }),
+      9,
+    ],
+    [
+      'dRPC free, without an envelope,',
+      3,
+      () => Response.json({ code: 31, message: 'Batch of more than 3 requests are not allowed' }, { status: 500 }),
+      9,
+    ],
     ['a node without words', 10, () => new Response('Request Entity Too Large', { status: 413 }), 5],
     ['Helius free', 0, () => whole(403, -32_403, 'Batch requests are only available for paid plans'), 25],
   ])('%s takes its calls in as many requests as it says', async ([, most, refusal, requests]) => {
