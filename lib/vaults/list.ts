@@ -1,4 +1,4 @@
-import type { ChainReader } from '../chain/reader.ts'
+import type { Block, ChainReader } from '../chain/reader.ts'
 import { logger } from '../logger.ts'
 import type { Yield } from './apy.ts'
 import { readOverviews } from './overview.ts'
@@ -29,18 +29,17 @@ type Dependencies = {
  */
 export function listVaults({ readerOf, states, yieldOf }: Dependencies) {
   async function readChain(chainId: number, vaults: readonly Vault[]): Promise<ListedVault[]> {
-    const reader = readerOf(chainId)
-    const { block, overviews } = await readOverviews(reader, vaults)
-    const asOf = {
-      blockNumber: Number(block.number),
-      timestamp: new Date(Number(block.timestamp) * 1000),
-      stale: false,
-    }
+    const [{ block, blocks, overviews }] = await Promise.all([
+      readOverviews(readerOf(chainId), vaults),
+      // What a yield compares with is looked up meanwhile, and remembered.
+      ...vaults.map((vault) => yieldOf(vault, undefined, undefined)),
+    ])
     return Promise.all(
       vaults.map(async (vault, index) => {
         const overview = overviews[index]
         if (!overview) return (await lastRecorded([vault]))[0] ?? unknownVault(vault)
         const { sharePrice, hasCap, state } = overview
+        const asOf = stateAsOf(blocks[index] ?? block)
         return { vault, apy: await yieldOf(vault, sharePrice, asOf.timestamp), hasCap, state, asOf }
       }),
     )
@@ -74,6 +73,10 @@ export function listVaults({ readerOf, states, yieldOf }: Dependencies) {
     const byVault = new Map(listed.flat().map((entry) => [entry.vault, entry]))
     return vaults.flatMap((vault) => byVault.get(vault) ?? [])
   }
+}
+
+function stateAsOf({ number, timestamp }: Block): StateAsOf {
+  return { blockNumber: Number(number), timestamp: new Date(Number(timestamp) * 1000), stale: false }
 }
 
 function unknownVault(vault: Vault): ListedVault {

@@ -30,13 +30,16 @@ const OVERVIEWS: Record<Vault['kind'], (vault: Vault) => Query<Overview>> = {
 }
 
 /**
- * The overviews of vaults of one chain, all of one block, in one round trip of two RPC calls; undefined for a vault that
- * cannot be read, which costs more. Throws `upstream_*`.
+ * The overviews of vaults of one chain in one round trip, one RPC call for every 100 of them, each with the block that it
+ * is of (the latest unless told) and the earliest of these; undefined for a vault that cannot be read, which costs more.
+ * Throws `upstream_*`.
  */
 export async function readOverviews(
   reader: ChainReader,
   vaults: readonly Vault[],
-): Promise<{ block: Block; overviews: readonly (Overview | undefined)[] }> {
-  const { block, values } = await reader.readEach(vaults.map((vault) => OVERVIEWS[vault.kind](vault)))
-  return { block, overviews: values }
+  at?: bigint,
+): Promise<{ block: Block; blocks: readonly Block[]; overviews: readonly (Overview | undefined)[] }> {
+  const queries = vaults.map((vault) => OVERVIEWS[vault.kind](vault))
+  const { block, blocks, values } = await reader.readEach(queries, { at })
+  return { block, blocks, overviews: values }
 }

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { type Address, createClient, encodeFunctionData, type Hex, http, numberToHex, parseAbi, toHex } from 'viem'
 import { getBlock, getStorageAt, readContract } from 'viem/actions'
 import { test as base, describe, expect } from 'vitest'
@@ -6,6 +7,7 @@ import { type LocalChain, startChain } from '../../../infra/local/chains.ts'
 import { deployLagoonVault, deployToken } from '../../../infra/local/deploy.ts'
 import { callRpc } from '../../../infra/local/rpc.ts'
 import { transact } from '../../../infra/local/transactions.ts'
+import { MULTICALL3 } from '../../../lib/chain/multicall.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
 import { type ChainReader, chainReader, type Query, query } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
@@ -173,7 +175,7 @@ describe('a reading', () => {
     expect(value.words.proposal).toBe(change)
   })
 
-  test('A reading of several contracts gives each its own, in order, from two calls in one request', async ({
+  test('A reading of several contracts gives each its own, in order, from one request, and later from one call', async ({
     world,
     rpc,
   }) => {
@@ -183,13 +185,17 @@ describe('a reading', () => {
       ({ answers }) => answers.minted,
     )
     const queries: Query<unknown>[] = [vaultQuery(world, world.other), supply, vaultQuery(world, world.vault)]
-    const { values } = await chainReader(BASE, recorded.rpc).read(queries)
-    const [other, minted, one] = values
+    const reader = chainReader(BASE, recorded.rpc)
+    const first = await reader.read(queries)
+    const [other, minted, one] = first.values
     const { value } = await atBlock(world, await latestBlock(world))
     expect(one).toEqual(value)
     expect(minted).toBe(value.answers.minted)
     expect(other).toMatchObject({ words: { proposal: NO_PROPOSAL }, answers: { name: 'Another', absent: undefined } })
-    expect(recorded.batches.map((batch) => batch.length)).toEqual([2])
+    // The views, the storage, and the code that is sent along from then on.
+    expect(recorded.batches.map((batch) => batch.length)).toEqual([3])
+    expect(await reader.read(queries)).toEqual(first)
+    expect(recorded.batches.map((batch) => batch.length)).toEqual([3, 1])
   })
 
   test('A reading at a block is of that block, whatever came after', async ({ world, rpc }) => {
@@ -349,11 +355,141 @@ describe('a block between the two calls', () => {
     expect({ block, value }).toEqual(then)
     expect(outcomes).toEqual([{ result: '0x2105' }])
     expect(recorded.batches.map((batch) => batch.map(({ method }) => method))).toEqual([
-      ['eth_call', 'eth_call', 'eth_chainId'],
-      ['eth_call', 'eth_call'],
+      ['eth_call', 'eth_call', 'eth_call', 'eth_chainId'],
+      // With the code that it knows by now, one call reads both.
+      ['eth_call'],
     ])
     for (const { params } of recorded.batches[1] ?? []) expect(params[1]).toBe(numberToHex(then.block.number))
   })
+})
+
+describe('many contracts', () => {
+  const many = (world: World, length: number) => Array.from({ length }, () => vaultQuery(world, world.vault))
+
+  test('They are one call for every 100 of them, in one request, each at the block of its call', async ({
+    world,
+    rpc,
+  }) => {
+    const known = chainReader(BASE, rpc)
+    const first = await latestBlock(world)
+    const { batches, rpc: recorded } = recording(interrupted(rpc, [1, 0, 2], () => changeBoth(world)))
+    let isKnown = false
+    const reader = chainReader(BASE, (requests) => (isKnown ? recorded(requests) : rpc(requests)))
+    await readVault(reader, world)
+    isKnown = true
+    const { block, blocks, values } = await reader.read(many(world, 250))
+    expect(batches.map((batch) => batch.length)).toEqual([3])
+    const before = await atBlock(world, first)
+    const after = await atBlock(world, first + 2n)
+    expect(block).toEqual(before.block)
+    expect(blocks).toEqual(
+      [100, 200, 250].flatMap((end, i) => Array(end - i * 100).fill(i === 1 ? before.block : after.block)),
+    )
+    expect(values.slice(0, 100)).toEqual(Array(100).fill(after.value))
+    expect(values.slice(100, 200)).toEqual(Array(100).fill(before.value))
+    expect(values.slice(200)).toEqual(Array(50).fill(after.value))
+
+    const pinned = await known.read(many(world, 250), { at: first })
+    expect(pinned.values).toEqual(Array(250).fill(before.value))
+    expect(new Set(pinned.blocks.map(({ number }) => number))).toEqual(new Set([first]))
+  })
+
+  test('They are more calls where one would be larger than nodes take', async ({ world, rpc }) => {
+    const { batches, rpc: recorded } = recording(rpc)
+    const data: Hex = `0x${'00'.repeat(60_000)}`
+    const large = { to: world.token, data, decode: (returned: Hex) => returned }
+    const queries = Array.from({ length: 30 }, () =>
+      query({ address: world.token, slots: {}, views: { large } }, () => true),
+    )
+    const { values } = await chainReader(BASE, recorded).read(queries)
+    expect(values).toEqual(Array(30).fill(true))
+    expect(batches).toHaveLength(1)
+    expect(batches[0]).toHaveLength(4)
+    for (const call of batches[0] ?? []) expect(JSON.stringify(call).length).toBeLessThan(1_250_000)
+  })
+
+  test('2,000 of them take 20 calls', async ({ world, rpc }) => {
+    const reader = chainReader(BASE, rpc)
+    await readVault(reader, world)
+    const { batches, rpc: recorded } = recording(rpc)
+    const counting = chainReader(BASE, recorded)
+    await readVault(counting, world)
+    batches.length = 0
+    const { values } = await counting.read(many(world, 2_000))
+    expect(values).toHaveLength(2_000)
+    expect(batches.map((batch) => batch.length)).toEqual([20])
+  })
+})
+
+describe('The code that stands in place of a contract changes nothing of what its views answer', () => {
+  const at = (n: number) => numberToHex(0xc0de00 + n, { size: 20 })
+  const digits = (address: Address) => address.slice(2)
+  /** Returns its address, its caller, the size of its code, its first storage word, and what it was called with. */
+  const MIRROR: Hex = ('0x305f523360205238604052' + '5f54606052' + '5f35608052' + '3660a052' + '60c05ff3') as Hex
+  const BEACON: Hex = `0x73${digits(at(0))}5f5260205ff3`
+  const CONTRACTS: readonly (readonly [name: string, code: Hex, isOneCall: boolean])[] = [
+    ['mirror', MIRROR, true],
+    ['clone of it (ERC-1167)', `0x363d3d373d3d3d363d73${digits(at(0))}5af43d82803e903d91602b57fd5bf3`, true],
+    ['beacon', BEACON, true],
+    [
+      'proxy by the beacon',
+      `0x60205f5f5f73${digits(at(2))}5afa50365f6020375f5f3660205f515af43d5f5f3e6035573d5ffd5b3d5ff3`,
+      true,
+    ],
+    ['contract that reverts with what it was called with', '0x365f5f37365ffd', true],
+    ['contract that returns the hash of its own code', '0x303f5f5260205ff3', false],
+    ['contract that returns the size of its own code', '0x303b5f5260205ff3', false],
+    ['contract that returns a piece of its own code', '0x60205f5f303c60205ff3', false],
+    ['contract too large to carry', `${MIRROR}${'00'.repeat(5_000)}`, false],
+    ['account that delegates to the mirror (EIP-7702)', `0xef0100${digits(at(0))}`, false],
+    ['account without code', '0x', false],
+  ]
+  const raw = (to: Address, data: Hex) => ({ to, data, decode: (returned: Hex) => returned })
+  // A call of our own for storage words is a whole number of words that starts with one of ones; no ABI makes such.
+  const calldata = fc
+    .oneof(
+      fc.uint8Array({ maxLength: 200 }).filter(({ length }) => length % 32 !== 0 || length === 0),
+      fc.constant(Buffer.from('ffffffff', 'hex')),
+      fc.constant(Buffer.alloc(36, 0xff)),
+      fc.constant(Buffer.alloc(32)),
+    )
+    .map((bytes) => toHex(bytes))
+
+  test.for(CONTRACTS.map(([name, , isOneCall], index) => [name, isOneCall, index] as const))(
+    '%s',
+    async ([, isOneCall, index], { world, rpc }) => {
+      const set = CONTRACTS.flatMap(([, code], n) => [
+        { method: 'anvil_setCode', params: [at(n), code] },
+        {
+          method: 'anvil_setStorageAt',
+          params: [at(n), numberToHex(0, { size: 32 }), numberToHex(1_000 + n, { size: 32 })],
+        },
+      ])
+      await callRpc(world.chain, set)
+      const address = at(index)
+      const { batches, rpc: recorded } = recording(rpc)
+      const reader = chainReader(BASE, recorded)
+      await reader.readOne(query({ address, slots: { first: toHex(0) }, views: {} }, () => undefined))
+      batches.length = 0
+
+      await fc.assert(
+        fc.asyncProperty(fc.array(calldata, { minLength: 1, maxLength: 30 }), async (calls) => {
+          const views = Object.fromEntries(calls.map((data, n) => [`view ${n}`, raw(address, data)]))
+          const { value } = await reader.readOne(
+            query({ address, slots: { first: numberToHex(0, { size: 32 }) }, views }, (all) => all),
+          )
+          const direct = await rpc(
+            calls.map((data) => ({ method: 'eth_call', params: [{ from: MULTICALL3, to: address, data }, 'latest'] })),
+          )
+          const answers = direct.map((outcome) => ('result' in outcome ? outcome.result : undefined))
+          expect(Object.values(value.answers)).toEqual(answers)
+          expect(value.words.first).toBe(BigInt(1_000 + index))
+        }),
+        { numRuns: 10 },
+      )
+      expect(new Set(batches.map((batch) => batch.length === 1))).toEqual(new Set([isOneCall]))
+    },
+  )
 })
 
 describe('answers that are none', () => {
@@ -386,20 +522,26 @@ describe('contracts of which one may be broken', () => {
     await callRpc(chain, [{ method: 'anvil_setCode', params: [BROKEN, BURNING] }])
   })
 
-  test('The whole ones are read in one more request of each by itself, all at one block', async ({ world, rpc }) => {
-    const { batches, rpc: recorded } = recording(rpc)
-    const vaults = (length: number, vault: Address) => Array.from({ length }, () => vaultQuery(world, vault))
-    const queries = [...vaults(24, world.vault), BROKEN_QUERY, ...vaults(25, world.other)]
-    const { block, values } = await chainReader(BASE, recorded).readEach(queries)
-    expect(batches).toHaveLength(3)
-    const { value: whole } = await atBlock(world, block.number)
-    expect(values.slice(0, 24)).toEqual(Array(24).fill(whole))
-    expect(values[24]).toBeUndefined()
-    const other = { words: { proposal: NO_PROPOSAL }, answers: { name: 'Another', minted: whole.answers.minted } }
-    expect(values.slice(25)).toMatchObject(Array(25).fill(other))
-    const pinned = batches[2]?.map(({ params }) => params[1])
-    expect(new Set(pinned)).toEqual(new Set([numberToHex(block.number)]))
-  })
+  test.for([
+    { calls: 'one call', before: 0, batches: [3, 1 + 9, 1 + 6] },
+    { calls: 'the second of two calls', before: 100, batches: [6, 1 + 9, 1 + 6] },
+  ])(
+    'Of $calls, the broken one is found by parts, and its call alone is read again',
+    async (expected, { world, rpc }) => {
+      const { batches, rpc: recorded } = recording(rpc)
+      const vaults = (length: number, vault: Address) => Array.from({ length }, () => vaultQuery(world, vault))
+      const queries = [...vaults(expected.before + 24, world.vault), BROKEN_QUERY, ...vaults(25, world.other)]
+      const { blocks, values } = await chainReader(BASE, recorded).readEach(queries)
+      expect(batches.map(({ length }) => length)).toEqual(expected.batches)
+      const { block, value: whole } = await atBlock(world, await latestBlock(world))
+      const broken = expected.before + 24
+      expect(values.slice(0, broken)).toEqual(Array(broken).fill(whole))
+      expect(values[broken]).toBeUndefined()
+      const other = { words: { proposal: NO_PROPOSAL }, answers: { name: 'Another', minted: whole.answers.minted } }
+      expect(values.slice(broken + 1)).toMatchObject(Array(25).fill(other))
+      expect(blocks).toEqual(Array(queries.length).fill(block))
+    },
+  )
 
   test('All whole, they take one request', async ({ world, rpc }) => {
     const { batches, rpc: recorded } = recording(rpc)

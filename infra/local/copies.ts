@@ -1,0 +1,48 @@
+import { type Address, encodeAbiParameters, type Hex, keccak256, numberToHex, toHex } from 'viem'
+import type { LocalChain } from './chains.ts'
+import { callRpc } from './rpc.ts'
+
+/** ERC-7201: where the words of a namespace start. */
+function namespace(name: string): bigint {
+  const inner = BigInt(keccak256(toHex(name))) - 1n
+  return BigInt(keccak256(encodeAbiParameters([{ type: 'uint256' }], [inner]))) & ~0xffn
+}
+
+/** ERC-1967's implementation and beacon. */
+const PROXY_WORDS = ['eip1967.proxy.implementation', 'eip1967.proxy.beacon'].map(
+  (name) => BigInt(keccak256(toHex(name))) - 1n,
+)
+
+/** The words of a local vault that are no mapping's: those of an ERC-20, and those of Lagoon-like vaults. */
+const WORDS: readonly Hex[] = [
+  ...words(0n, 6),
+  ...PROXY_WORDS,
+  ...words(0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n, 13),
+  ...words(0x7c302ed2c673c3d6b4551cf74a01ee649f887e14fd20d13dbca1b6099534d900n, 7),
+  ...words(0x0e6b3200a60a991c539f47dddaca04a18eb4bcf2b53906fb44751d827f001400n, 1),
+  ...words(namespace('vaultline.storage.Share'), 4),
+].map((word) => numberToHex(word, { size: 32 }))
+
+function words(first: bigint, count: number): bigint[] {
+  return Array.from({ length: count }, (_, index) => first + BigInt(index))
+}
+
+/** How many calls one request carries. */
+const CALLS = 2_000
+
+/**
+ * Puts a local vault at more addresses, in a moment and without a transaction: its code and the words of its storage
+ * that are no mapping's, so that the copies have its state and nobody's balances.
+ */
+export async function copyVault(chain: LocalChain, vault: Address, copies: readonly Address[]): Promise<void> {
+  const [code, ...values] = await callRpc(chain, [
+    { method: 'eth_getCode', params: [vault, 'latest'] },
+    ...WORDS.map((slot) => ({ method: 'eth_getStorageAt', params: [vault, slot, 'latest'] })),
+  ])
+  const set = WORDS.flatMap((slot, index) => (BigInt(String(values[index])) === 0n ? [] : [[slot, values[index]]]))
+  const calls = copies.flatMap((copy) => [
+    { method: 'anvil_setCode', params: [copy, code] },
+    ...set.map((word) => ({ method: 'anvil_setStorageAt', params: [copy, ...word] })),
+  ])
+  for (let start = 0; start < calls.length; start += CALLS) await callRpc(chain, calls.slice(start, start + CALLS))
+}

@@ -1,0 +1,70 @@
+import fc from 'fast-check'
+import { type Abi, decodeFunctionResult, encodeFunctionData, type Hex, parseAbi, toHex } from 'viem'
+import { expect, test } from 'vitest'
+import { view } from '../../../lib/chain/view.ts'
+
+const TO = '0x00000000000000000000000000000000000000A1'
+const abi = parseAbi([
+  'function none() view returns (uint256)',
+  'function address_(address) view returns (address)',
+  'function two(uint256, address) view returns (bool)',
+  'function two(uint256) view returns (uint8)',
+  'function small(uint40) view returns (uint40)',
+  'function text(bytes4) view returns (string)',
+  'function several(uint256) view returns (uint256, address)',
+  'function same(uint256) view returns (uint256)',
+  'function same(address) view returns (uint256)',
+])
+const uint256 = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n })
+const address = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => toHex(bytes))
+
+const call = fc.oneof(
+  fc.constant({ functionName: 'none', args: [] }),
+  fc.tuple(address).map((args) => ({ functionName: 'address_', args })),
+  fc.tuple(uint256, address).map((args) => ({ functionName: 'two', args })),
+  fc.tuple(uint256).map((args) => ({ functionName: 'two', args })),
+  fc.tuple(fc.nat()).map((args) => ({ functionName: 'small', args })),
+  fc.constant({ functionName: 'text', args: ['0x01ffc9a7'] }),
+  fc.tuple(uint256).map((args) => ({ functionName: 'several', args })),
+)
+const word = fc
+  .oneof(uint256, fc.constantFrom(0n, 1n, 2n, 32n, 64n))
+  .map((value) => toHex(value, { size: 32 }).slice(2))
+const returned = fc
+  .tuple(fc.array(word, { maxLength: 4 }), fc.uint8Array({ maxLength: 40 }))
+  .map(([words, more]): Hex => `0x${words.join('')}${Buffer.from(more).toString('hex')}`)
+
+const outcomeOf = (decode: () => unknown) => {
+  try {
+    return { value: decode() }
+  } catch {
+    return 'throws'
+  }
+}
+
+test('A view is encoded, and what it returns decoded, as a general coder does, whatever the arguments and the answer', () => {
+  fc.assert(
+    fc.property(call, returned, ({ functionName, args }, data) => {
+      // One call of any function of the ABI, which the types of both sides want to know more closely.
+      const own = view(TO, abi as Abi, functionName, args)
+      // The general coder takes the first function of that name for what is returned, so it is given the right one alone.
+      const item = abi.filter((item) => item.name === functionName && item.inputs.length === args.length)
+      expect(own.data).toBe(encodeFunctionData({ abi: item as Abi, functionName, args }))
+      expect(outcomeOf(() => own.decode(data))).toEqual(
+        outcomeOf(() => decodeFunctionResult({ abi: item as Abi, functionName, data })),
+      )
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test.for<[string, unknown[]]>([
+  ['address_', ['0x1234']],
+  ['two', [-1n]],
+  ['two', [2n ** 256n]],
+  ['two', ['1']],
+  ['same', [1n]],
+  ['nothing', []],
+])('A call of %s with %s throws', ([functionName, args]) => {
+  expect(() => view(TO, abi as Abi, functionName, args)).toThrow()
+})
