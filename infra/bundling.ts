@@ -1,25 +1,35 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type BuildOptions, buildSync } from 'esbuild'
+import { type BuildOptions, buildSync, type OutputFile } from 'esbuild'
 import type { FunctionName } from './functions.ts'
 
-/** What is uploaded for one function, and the bytes that each source file has in it. */
+/** What is uploaded for one function, and the bytes that each file of packages, and our own code, has in it. */
 export type Bundle = {
   readonly code: Uint8Array
-  readonly sourceMap: Uint8Array
   readonly bytesByFile: ReadonlyMap<string, number>
 }
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const LAMBDA_CREDENTIALS = fileURLToPath(import.meta.resolve('./lambda-credentials.ts'))
 const FILE = 'index.mjs'
+/** What our own code is called in the list of what a bundle is made of. */
+const OWN_FILE = 'own-code.js'
 
 const OPTIONS = {
   bundle: true,
   platform: 'node',
   target: 'node24',
   format: 'esm',
+  write: false,
+  absWorkingDir: ROOT,
+} satisfies BuildOptions
+
+/** Our own code, which says its functions' names: stack traces then need no source map, which takes 20 ms of each cold start. */
+const OWN_CODE = { ...OPTIONS, packages: 'external', keepNames: true } satisfies BuildOptions
+
+const WITH_PACKAGES = {
+  ...OPTIONS,
   // Packages' ES modules first: their CommonJS forms call `require`, which an ES module does not have.
   mainFields: ['module', 'main'],
   // The AWS SDK that was tested is the one that runs, not the one that the runtime happens to have.
@@ -27,25 +37,27 @@ const OPTIONS = {
   alias: { '@aws-sdk/credential-provider-node': LAMBDA_CREDENTIALS },
   minify: true,
   legalComments: 'none',
-  sourcemap: true,
-  // A stack trace needs the map's positions alone; the sources would make it three times as large.
-  sourcesContent: false,
   metafile: true,
-  write: false,
-  absWorkingDir: ROOT,
-  // Nothing is written here, but the source map's paths start here: wherever the bundle is put, its bytes are the same.
   outfile: join(ROOT, FILE),
 } satisfies BuildOptions
 
 /** Bundles one function into one ES module, as it is deployed. Throws when esbuild does. */
 export function bundle(name: FunctionName): Bundle {
-  const { outputFiles, metafile } = buildSync({ ...OPTIONS, entryPoints: [`functions/${name}/handler.ts`] })
-  const code = outputFiles.find(({ path }) => path.endsWith('.mjs'))
-  const sourceMap = outputFiles.find(({ path }) => path.endsWith('.map'))
-  if (!code || !sourceMap) throw new Error(`esbuild made no bundle of ${name}.`)
-  const inputs = metafile.outputs[FILE]?.inputs ?? {}
-  const bytesByFile = Object.entries(inputs).map(([file, { bytesInOutput }]) => [file, bytesInOutput] as const)
-  return { code: code.contents, sourceMap: sourceMap.contents, bytesByFile: new Map(bytesByFile) }
+  const own = buildSync({ ...OWN_CODE, entryPoints: [`functions/${name}/handler.ts`] })
+  const { outputFiles, metafile } = buildSync({
+    ...WITH_PACKAGES,
+    stdin: { contents: textOf(own), resolveDir: ROOT, sourcefile: OWN_FILE },
+  })
+  const bytesByFile = Object.entries(metafile.outputs[FILE]?.inputs ?? {})
+  return {
+    code: new TextEncoder().encode(textOf({ outputFiles })),
+    bytesByFile: new Map(bytesByFile.map(([file, { bytesInOutput }]) => [file, bytesInOutput])),
+  }
+}
+
+function textOf({ outputFiles: [file] }: { outputFiles: readonly OutputFile[] }): string {
+  if (!file) throw new Error('esbuild made no bundle.')
+  return file.text
 }
 
 /** Bundles one function into a directory, which is made where it does not exist. */
@@ -53,7 +65,6 @@ export function writeBundle(name: FunctionName, directory: string): Bundle {
   const made = bundle(name)
   mkdirSync(directory, { recursive: true })
   writeFileSync(join(directory, FILE), made.code)
-  writeFileSync(join(directory, `${FILE}.map`), made.sourceMap)
   return made
 }
 

@@ -53,7 +53,7 @@ export class ServiceFunction extends Construct {
       timeout: settings.timeout,
       ...settings.retries,
       ...(settings.deadLetters && { deadLetterQueue: settings.deadLetters }),
-      environment: { ...settings.variables, NODE_OPTIONS: '--enable-source-maps' },
+      environment: settings.variables,
       role,
       logGroup: this.logGroup,
       loggingFormat: LoggingFormat.JSON,

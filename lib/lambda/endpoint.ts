@@ -20,7 +20,7 @@ type Headers = Readonly<Record<string, string | undefined>>
 
 /**
  * Turns a contract and its implementation into a Lambda handler for API Gateway's HTTP API (payload version 2).
- * `build` runs once per container. A contract with a `caller` other than anyone must say how the caller is found.
+ * `build` runs once per container, beside the first look-up of a caller, so it may open nothing and ask no chain. A contract with a `caller` other than anyone must say how the caller is found.
  */
 export function endpoint<const C extends EndpointContract>(
   contract: C,
@@ -42,11 +42,14 @@ export function endpoint<const C extends EndpointContract>(
     .use(requestLog(Date.now))
     .use(errorReplies())
     .handler(async (event) => {
+      // Beside finding out who calls, which in a new container takes as long. Only who is known learns how it went.
+      const building = built()
+      building.catch(() => {})
       const caller = await (await identified())?.(event.headers)
       const { method, path, sourceIp } = event.requestContext.http
       const http = { method, path, sourceIp }
       const request = Object.assign(parseRequest(contract, event), { http }, caller) as Request<C>
-      const run = await built()
+      const run = await building
       const { reply, headers } = withAge(contract, await run(request), Date.now())
       const body = contract.response.encode(reply)
       return jsonReply(contract.status ?? 200, body, { 'cache-control': contract.cacheControl, ...headers })

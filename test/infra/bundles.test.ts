@@ -35,18 +35,11 @@ test('what is bundled is only what runs: no other way to find credentials', () =
 
 test('a bundle signs its requests to AWS with the credentials that Lambda gives it', async () => {
   const requests: IncomingHttpHeaders[] = []
-  const aws = createServer((request, response) => {
-    requests.push(request.headers)
-    const isSecret = String(request.headers['x-amz-target']).startsWith('secretsmanager')
-    response.setHeader('content-type', 'application/x-amz-json-1.0')
-    response.end(JSON.stringify(isSecret ? { SecretString: '{"rpcUrls":{}}' } : { Items: [], Count: 0 }))
-  })
-  await new Promise<void>((listening) => aws.listen(0, '127.0.0.1', listening))
-  const { port } = aws.address() as AddressInfo
+  const { url, close } = await startAws('{"rpcUrls":{}}', (headers) => requests.push(headers))
   const context = '{ getRemainingTimeInMillis: () => 10_000 }'
   const script = `console.log((await handler({ chainId: 8453 }, ${context})).outcome)`
   const reply = await run('jobs/refresh-chain', script, {
-    AWS_ENDPOINT_URL: `http://127.0.0.1:${port}`,
+    AWS_ENDPOINT_URL: url,
     AWS_REGION: 'eu-west-1',
     AWS_ACCESS_KEY_ID: 'THEROLESKEY',
     AWS_SECRET_ACCESS_KEY: 'secret',
@@ -54,7 +47,7 @@ test('a bundle signs its requests to AWS with the credentials that Lambda gives 
     CLIENTS_TABLE: 'clients',
     DEPOSITS_TABLE: 'deposits',
     CONFIG_SECRET: 'config',
-  }).finally(() => aws.close())
+  }).finally(close)
 
   expect(reply.trimEnd().split('\n').at(-1)).toBe('no vaults')
   expect(requests.map((headers) => headers['x-amz-target'])).toEqual([
@@ -68,13 +61,41 @@ test('a bundle signs its requests to AWS with the credentials that Lambda gives 
   }
 })
 
+test('the stack of an error names our own functions, without a source map', async () => {
+  const { url, close } = await startAws('{"rpcUrls":"none"}')
+  const context = '{ getRemainingTimeInMillis: () => 10_000 }'
+  const log = await run('jobs/refresh-chain', `await handler({ chainId: 8453 }, ${context}).catch(() => {})`, {
+    AWS_ENDPOINT_URL: url,
+    AWS_REGION: 'eu-west-1',
+    AWS_ACCESS_KEY_ID: 'key',
+    AWS_SECRET_ACCESS_KEY: 'secret',
+    CLIENTS_TABLE: 'clients',
+    DEPOSITS_TABLE: 'deposits',
+    CONFIG_SECRET: 'config',
+  }).finally(close)
+  expect(log).toMatch(/at readSecretJson \(file/)
+})
+
+/** AWS as far as a chain's job asks it: a secret with this text, and empty tables. */
+async function startAws(secret: string, receive: (headers: IncomingHttpHeaders) => void = () => {}) {
+  const aws = createServer((request, response) => {
+    receive(request.headers)
+    const isSecret = String(request.headers['x-amz-target']).startsWith('secretsmanager')
+    response.setHeader('content-type', 'application/x-amz-json-1.0')
+    response.end(JSON.stringify(isSecret ? { SecretString: secret } : { Items: [], Count: 0 }))
+  })
+  await new Promise<void>((listening) => aws.listen(0, '127.0.0.1', listening))
+  const { port } = aws.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, close: () => aws.close() }
+}
+
 /** What a script prints that is given a bundle's handler, in a process with this environment alone. */
 async function run(name: string, script: string, env: Record<string, string> = {}): Promise<string> {
   const url = pathToFileURL(join(directory, name, 'index.mjs')).href
   const source = `const { handler } = await import(${JSON.stringify(url)})\n${script}`
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    ['--enable-source-maps', '--input-type=module', '--eval', source],
+    ['--input-type=module', '--eval', source],
     { env, cwd: directory },
   )
   return stdout

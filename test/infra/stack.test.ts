@@ -336,7 +336,7 @@ describe.each(STAGES)('%s', (stage) => {
   test.each(CONTRACTS)('%s has the variables that its contract asks for', (name, { env }) => {
     const asked = Object.keys(env.shape).map((variable) => [variable, VALUES[variable]])
     expect(ofType('AWS::Lambda::Function')[`${idOf(name)}Function`]).toHaveProperty('Environment', {
-      Variables: { ...Object.fromEntries(asked), NODE_OPTIONS: '--enable-source-maps' },
+      Variables: Object.fromEntries(asked),
     })
   })
 

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import * as z from 'zod'
@@ -100,13 +101,13 @@ describe('A request', () => {
 })
 
 describe('Who calls', () => {
-  const asked = { ...contract, caller: 'client' } as const satisfies EndpointContract
+  const askedFor = { ...contract, caller: 'client' } as const satisfies EndpointContract
   const client = { clientId: 'AbCdE01234', name: 'Some wallet', createdAt: new Date(), vaults: [] }
 
   test('is given to the implementation', async () => {
     const run = vi.fn(async () => REPLY)
     const handler = endpoint(
-      asked,
+      askedFor,
       () => run,
       () => async () => ({ client }),
     )
@@ -114,13 +115,35 @@ describe('Who calls', () => {
     expect(run).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ client }))
   })
 
-  test('is asked before the request is looked at, and before anything is built', async () => {
-    const build = vi.fn(() => async () => REPLY)
-    const handler = endpoint(asked, build, () => async () => {
+  test('is found out before the request is looked at, and while the container is made ready', async () => {
+    const started = Promise.withResolvers<void>()
+    const asked = Promise.withResolvers<void>()
+    const run = vi.fn(async () => REPLY)
+    const build = async () => {
+      started.resolve()
+      await asked.promise
+      return run
+    }
+    const handler = endpoint(askedFor, build, () => async () => {
+      asked.resolve()
+      await started.promise
+      return { client }
+    })
+    const context = someContext({ remainingMs: 2_000 })
+    expectError(await invoke(handler, { body: 'not JSON' }, context), 'invalid_json')
+    expect(await invoke(handler)).toMatchObject({ status: 200 })
+    expect(run).toHaveBeenCalledOnce()
+  })
+
+  test.for<[string, () => Promise<never>]>([
+    ['is not made ready', () => new Promise(() => {})],
+    ['cannot be made ready', () => Promise.reject(new Error('the secret hunter2 cannot be read'))],
+  ])('and is refused gets that answer, also where the container %s', async ([, build]) => {
+    const handler = endpoint(askedFor, build, () => async () => {
+      await setTimeout(20)
       throw new AppError('invalid_api_key')
     })
-    expectError(await invoke(handler, { body: 'not JSON' }), 'invalid_api_key')
-    expect(build).not.toHaveBeenCalled()
+    expectError(await invoke(handler, { body: 'not JSON' }, someContext({ remainingMs: 2_000 })), 'invalid_api_key')
   })
 })
 
