@@ -23,7 +23,7 @@ import { simulationRequest } from './simulation.ts'
 import type { Transaction } from './transaction.ts'
 import { type Answers, type View, view } from './view.ts'
 
-/** What to read of one contract: named storage slots of its own, and named views of it or of others. */
+/** What to read of one contract: named storage slots of its own (32 bytes each), and named views of it or of others. */
 export type Reads = {
   readonly address: Address
   readonly slots: Readonly<Record<string, Hex>>
