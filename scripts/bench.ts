@@ -16,7 +16,8 @@ import type { Vault } from '../lib/vaults/vault.ts'
 // Measures what lists of vaults cost: HTTP requests, calls and bytes, as a proxy 50 ms before each local chain counts
 // them, and time, beside a reader of the same values that is built on viem's multicall.
 
-const SIZES = [10, 50, 200]
+/** How many vaults; others by `npm run bench -- 500 2000`. */
+const SIZES = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [10, 50, 200]
 const WARM_UP = 20
 const ROUNDS = 20
 const LATENCY_MS = 50

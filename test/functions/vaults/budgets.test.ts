@@ -1,10 +1,12 @@
-import type { Address } from 'viem'
-import { describe, expect } from 'vitest'
+import { type Address, getAddress, numberToHex } from 'viem'
+import { describe, expect, onTestFinished, vi } from 'vitest'
+import { copyVault } from '../../../infra/local/copies.ts'
 import { settle } from '../../../infra/local/curator.ts'
-import { deployLagoonVault, deployYieldVault } from '../../../infra/local/deploy.ts'
+import { callRpc } from '../../../infra/local/rpc.ts'
+import type { Vault } from '../../../lib/vaults/vault.ts'
 import { someKey } from '../../support/clients.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
-import { callsIn } from '../../support/wire.ts'
+import { callsIn, type Wire } from '../../support/wire.ts'
 
 const LIST = '/defi-vaults/v1/vaults'
 const DEPOSIT = '/defi-vaults/v1/defi/vault/deposit'
@@ -34,44 +36,80 @@ function forget({ rpc, table }: Service): void {
   for (const wire of [...Object.values(rpc), table]) wire.reset()
 }
 
+/** A client with copies of the local vaults: this many on Base and on Arbitrum. */
+async function createLargeClient({ backends, createClient }: Service, counts: readonly [base: number, arbitrum: number]) {
+  const { admin, chains } = backends
+  const apiKey = await createClient(chains.flatMap(({ vaults }) => vaults.map(({ chainId, address }) => ({ chainId, address }))))
+  const clientId = apiKey.split('_')[2] as string
+  const known = (await admin.clients.get(clientId))?.client.vaults ?? []
+  for (const [index, chain] of chains.entries()) {
+    const originals = known.filter(({ chainId }) => chainId === chain.chainId)
+    const copies = Array.from({ length: (counts[index] ?? 0) - originals.length }, (_, n) => ({
+      original: originals[n % originals.length] as Vault,
+      address: getAddress(numberToHex(BigInt(counts[index] ?? 0) << 80n | BigInt(n) << 64n, { size: 20 })),
+    }))
+    for (const [original, ofOriginal] of Map.groupBy(copies, (copy) => copy.original)) {
+      await copyVault(chain, original.address, ofOriginal.map(({ address }) => address))
+    }
+    for (const { original, address } of copies) {
+      await admin.clients.putVault(clientId, { ...original, address, shareToken: address, poolId: address })
+    }
+  }
+  return apiKey
+}
+
+/** The eth_calls to each chain since `forget`. */
+const readsOf = ({ rpc }: Service) =>
+  [8453, 42161].map((chainId) => callsIn(rpc[chainId] as Wire).flat().filter(({ method }) => method === 'eth_call').length)
+
 const test = base
-  /** The key of a client with 30 vaults: the ten that are always there, and ten more on each chain. */
-  .extend('keyOfThirty', { scope: 'file' }, async ({ sharedService }) => {
-    const { chains } = sharedService.backends
-    const places = chains.map(async (chain) => {
-      const asset = chain.tokens[0]?.address as Address
-      const made: Promise<Address>[] = []
-      for (let i = 0; i < 5; i += 1) {
-        made.push(deployYieldVault(chain, { asset, name: `Sync ${i}`, symbol: 'S' }))
-        made.push(
-          deployLagoonVault(chain, { generation: i % 2 ? '0.5' : '0.6', asset, name: `Async ${i}`, symbol: 'A' }),
-        )
-      }
-      const addresses = [...chain.vaults.map(({ address }) => address), ...(await Promise.all(made))]
-      return addresses.map((address) => ({ chainId: chain.chainId, address }))
-    })
-    return sharedService.createClient((await Promise.all(places)).flat())
-  })
+  .extend('keyOfFifty', { scope: 'file' }, ({ sharedService }) => createLargeClient(sharedService, [25, 25]))
+  .extend('keyOfTwoHundred', { scope: 'file' }, ({ sharedService }) => createLargeClient(sharedService, [150, 50]))
   .extend('asyncVault', ({ service }) => service.backends.chains[0]?.vaults[0]?.address as Address)
   .extend('syncVault', ({ service }) => service.backends.chains[0]?.vaults.at(-1)?.address as Address)
 
-describe('The vault list asks each chain in one HTTP request of at most three calls', () => {
-  test.for([10, 30])('for %i vaults', async (count, { service, keyOfThirty }) => {
-    const key = count === 10 ? service.apiKey : keyOfThirty
-    await service.call('GET', LIST, { key })
-    forget(service)
+const SIZES = [
+  { count: 10, reads: [1, 1] },
+  { count: 50, reads: [1, 1] },
+  { count: 200, reads: [2, 1] },
+] as const
 
-    const { body } = await service.call('GET', LIST, { key })
-    expect(body.data).toHaveLength(count)
-    expect(body.data.every((vault: { stateAsOf?: { stale: boolean } }) => vault.stateAsOf?.stale !== true)).toBe(true)
-    expect(askedOf(service)).toEqual({ base: 1, arbitrum: 1 })
-    const calls = Object.values(service.rpc).flatMap(callsIn)
-    for (const batch of calls) expect(batch.length).toBeLessThanOrEqual(3)
+describe('The vault list asks each chain in one HTTP request of one call for every 100 vaults', () => {
+  test.for(SIZES)('for $count vaults, also while blocks come every 200 ms', async ({ count, reads }, { service, keyOfFifty, keyOfTwoHundred }) => {
+    const key = { 10: service.apiKey, 50: keyOfFifty, 200: keyOfTwoHundred }[count]
+    await service.call('GET', LIST, { key })
+
+    const mine = () => Promise.all(service.backends.chains.map((chain) => callRpc(chain, [{ method: 'evm_mine', params: [] }])))
+    const blocks = setInterval(() => mine().catch(() => {}), 200)
+    onTestFinished(() => clearInterval(blocks))
+    for (let round = 0; round < 3; round += 1) {
+      forget(service)
+      const { body } = await service.call('GET', LIST, { key })
+      expect(body.data).toHaveLength(count)
+      expect(body.data.every((vault: { stateAsOf?: { stale: boolean } }) => vault.stateAsOf?.stale !== true)).toBe(true)
+      expect(askedOf(service)).toEqual({ base: 1, arbitrum: 1 })
+      expect(readsOf(service)).toEqual(reads)
+    }
+  })
+
+  test('and so are positions', async ({ service, keyOfTwoHundred: key }) => {
+    const positions = () => service.call('GET', `/defi-vaults/v1/defi/user/${USER.address}/positions`, { key })
+    expect(await positions()).toMatchObject({ status: 200 })
+    forget(service)
+    expect(await positions()).toMatchObject({ status: 200 })
+    expect(readsOf(service)).toEqual([2, 1])
   })
 
   test('in a new container too', async ({ coldService: service }) => {
     await service.call('GET', LIST)
     expect(askedOf(service)).toEqual({ base: 1, arbitrum: 1 })
+  })
+
+  test('and there while the prices of a week ago are looked up', async ({ coldService: service }) => {
+    const lookedUp = vi.waitUntil(() => service.table.bodies.length > 1)
+    for (const wire of Object.values(service.rpc)) wire.hold = lookedUp
+    const { body } = await service.call('GET', LIST)
+    expect(body.data[0].stateAsOf.stale).toBe(false)
   })
 
   test('and not the chains on which the client has no vault', async ({ service, asyncVault }) => {
@@ -214,13 +252,13 @@ describe('Who calls and what they may see takes', () => {
 
   test('nothing more when a chain fails but one question for all its last states', async ({
     service,
-    keyOfThirty: key,
+    keyOfFifty: key,
   }) => {
     await service.call('GET', LIST, { key })
     forget(service)
     for (const wire of Object.values(service.rpc)) wire.behaviour = 'answer 500'
     const { body } = await service.call('GET', LIST, { key })
-    expect(body.data).toHaveLength(30)
+    expect(body.data).toHaveLength(50)
     const asked = service.table.bodies.map((text) => Object.keys(JSON.parse(text)))
     // One for each chain.
     expect(asked).toEqual([['RequestItems'], ['RequestItems']])
