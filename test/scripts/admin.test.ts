@@ -6,8 +6,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { describe, expect } from 'vitest'
+import { describe, expect, onTestFinished, vi } from 'vitest'
 import { describeFailure, runCommandLine } from '../../infra/admin/command-line.ts'
+import { connectLocal, connectStage } from '../../infra/admin/connect.ts'
 import { type Admin, AdminError, addVault, createClient, issueKey, seedClient } from '../../infra/admin/operations.ts'
 import { createTables } from '../../infra/local/dynamo.ts'
 import { hashApiKey, parseApiKey } from '../../lib/clients/api-key.ts'
@@ -50,8 +51,8 @@ const test = base
     const requests: string[] = []
     const server = createServer(async (request, response) => {
       const text = Buffer.concat(await request.toArray()).toString()
-      const body = JSON.parse(text) as { SecretId: string } | [{ method: string }]
-      requests.push('SecretId' in body ? body.SecretId : body[0].method)
+      const body = JSON.parse(text) as { SecretId: string } | { method: string }[]
+      requests.push(...('SecretId' in body ? [body.SecretId] : body.map(({ method }) => method)))
       if (!('SecretId' in body)) return response.writeHead(500).end()
       const secret = { rpcUrls: { '8453': [url] } }
       return response.end(JSON.stringify({ SecretString: JSON.stringify(secret) }))
@@ -79,6 +80,15 @@ const test = base
       (...args: string[]) =>
         execute(args, directory),
   )
+  /** Runs a command as the script does, in this process: on a stage, or on the service that left its state in that directory. */
+  .extend('operate', ({ directory }) => async (...args: string[]) => {
+    const connect: Parameters<typeof runCommandLine>[1] = async (stage) =>
+      stage ? connectStage(stage) : await connectLocal(join(directory, '.local', 'state.json'))
+    return await runCommandLine(args, connect).then(
+      (lines) => ({ code: 0, stdout: `${lines.join('\n')}\n`, stderr: '' }),
+      (error: unknown) => ({ code: 1, stdout: '', stderr: `${describeFailure(error)}\n` }),
+    )
+  })
 
 /** What the chain says of a vault. */
 function found(chainId: number, address: `0x${string}`): VaultDescription {
@@ -86,20 +96,20 @@ function found(chainId: number, address: `0x${string}`): VaultDescription {
   return { ...facts, name: 'Name on chain', version: null }
 }
 
-function execute(
-  args: string[],
-  cwd: string,
-  env: Record<string, string> = {},
-): Promise<{ code: number; stdout: string; stderr: string }> {
+function execute(args: string[], cwd: string): Promise<{ code: number; stdout: string; stderr: string }> {
   return new Promise((done) => {
-    execFile(
-      process.execPath,
-      [SCRIPT, ...args],
-      { cwd, env: { ...process.env, AWS_PROFILE: undefined, ...env } },
-      (error, stdout, stderr) => {
-        done({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })
-      },
-    )
+    execFile(process.execPath, [SCRIPT, ...args], { cwd }, (error, stdout, stderr) => {
+      done({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })
+    })
+  })
+}
+
+/** Sets AWS up as an operator's environment does, for this test. */
+function useAws(endpoints: Record<string, string>): void {
+  for (const [name, value] of Object.entries({ ...LOCAL_AWS, ...endpoints })) vi.stubEnv(name, value)
+  vi.stubEnv('AWS_PROFILE', undefined)
+  onTestFinished(() => {
+    vi.unstubAllEnvs()
   })
 }
 
@@ -120,13 +130,13 @@ async function writeState(
 }
 
 describe('The admin command', () => {
-  test('lists its commands when asked for help or for nothing', async ({ execute }) => {
+  test('lists its commands when asked for help or for nothing', async ({ execute, operate }) => {
     const help = await execute('--help')
     expect(help).toMatchObject({ code: 0, stderr: '' })
     for (const command of ['create-client', 'issue-key', 'revoke-key', 'add-vault', 'remove-vault', '--stage']) {
       expect(help.stdout).toContain(command)
     }
-    expect(await execute()).toEqual(help)
+    expect(await operate()).toEqual(help)
   })
 
   test('says that the local service is not running when it never was', async ({ execute }) => {
@@ -137,13 +147,13 @@ describe('The admin command', () => {
     })
   })
 
-  test('says that the local service is not running when it has ended', async ({ execute, directory }) => {
+  test('says that the local service is not running when it has ended', async ({ operate, directory }) => {
     await writeState(directory, 'http://127.0.0.1:9', { clients: 'any' })
-    expect(await execute('list-clients')).toMatchObject({ code: 1, stderr: expect.stringContaining('npm start') })
+    expect(await operate('list-clients')).toMatchObject({ code: 1, stderr: expect.stringContaining('npm start') })
   })
 
   test('creates a client, issues it a key, lists and revokes it', async ({
-    execute,
+    operate,
     directory,
     endpoint,
     tableNames,
@@ -152,30 +162,30 @@ describe('The admin command', () => {
     await writeState(directory, endpoint, tableNames)
     const identify = () => identifyClient({ get: clients.get, now: Date.now })
 
-    const created = await execute('create-client', '--name', 'Some wallet')
+    const created = await operate('create-client', '--name', 'Some wallet')
     const clientId = /Created client (\w{10}) \(Some wallet\)/.exec(created.stdout)?.[1] ?? ''
-    expect((await execute('list-clients')).stdout).toMatch(new RegExp(`^${clientId} +Some wallet`, 'm'))
+    expect((await operate('list-clients')).stdout).toMatch(new RegExp(`^${clientId} +Some wallet`, 'm'))
 
-    const issued = await execute('issue-key', '--client', clientId, '--name', 'phone', '--expires', '2999-01-31')
+    const issued = await operate('issue-key', '--client', clientId, '--name', 'phone', '--expires', '2999-01-31')
     const apiKey = issued.stdout.split('\n')[0] ?? ''
     expect(apiKey).toMatch(/^jk_local_/)
     expect(issued.stdout).toContain('will not be shown again')
     expect(await identify()(apiKey)).toMatchObject({ clientId, name: 'Some wallet' })
 
-    const listed = await execute('list-keys', '--client', clientId)
+    const listed = await operate('list-keys', '--client', clientId)
     const [, keyId = '', ...row] = /^(\w{10}) {2}(.*)$/m.exec(listed.stdout.split('\n').slice(1).join('\n')) ?? []
     expect(row.join()).toMatch(new RegExp(`^phone +…${apiKey.slice(-4)} .* 2999-01-31T23:59:59.999Z +active$`))
     expect(listed.stdout).not.toContain(hashApiKey(apiKey))
     expect(listed.stdout).not.toContain(apiKey)
 
-    expect(await execute('revoke-key', '--client', clientId, '--key', keyId)).toMatchObject({ code: 0, stderr: '' })
-    expect((await execute('list-keys', '--client', clientId)).stdout).toMatch(/revoked$/m)
+    expect(await operate('revoke-key', '--client', clientId, '--key', keyId)).toMatchObject({ code: 0, stderr: '' })
+    expect((await operate('list-keys', '--client', clientId)).stdout).toMatch(/revoked$/m)
     await expect(identify()(apiKey)).rejects.toMatchObject({ code: 'invalid_api_key' })
-    expect(await execute('revoke-key', '--client', clientId, '--key', keyId)).toMatchObject({
+    expect(await operate('revoke-key', '--client', clientId, '--key', keyId)).toMatchObject({
       code: 1,
       stderr: `Key ${keyId} is revoked already.\n`,
     })
-  }, 30_000)
+  })
 
   test.for([
     ['dev', 'test'],
@@ -183,12 +193,12 @@ describe('The admin command', () => {
     ['prod', 'live'],
   ] as const)(
     'works on the tables of the stage %s, whose keys say %s',
-    async ([stage, word], { directory, endpoint, dynamo }) => {
+    async ([stage, word], { operate, endpoint, dynamo }) => {
       const { clients } = await createTables(dynamo, stage)
       await clientsTable(dynamo, clients).create(someClient({ clientId: 'AbCdE01234' }))
-      const env = { ...LOCAL_AWS, AWS_ENDPOINT_URL_DYNAMODB: endpoint }
+      useAws({ AWS_ENDPOINT_URL_DYNAMODB: endpoint })
       const args = ['issue-key', '--stage', stage, '--client', 'AbCdE01234', '--name', 'key']
-      expect((await execute(args, directory, env)).stdout).toMatch(new RegExp(`^jk_${word}_AbCdE01234_`))
+      expect((await operate(...args)).stdout).toMatch(new RegExp(`^jk_${word}_AbCdE01234_`))
     },
   )
 
@@ -234,9 +244,9 @@ describe('The admin command', () => {
     }
   })
 
-  test('shows no stack when something unforeseen fails', async ({ execute, directory, endpoint }) => {
+  test('shows no stack when something unforeseen fails', async ({ operate, directory, endpoint }) => {
     await writeState(directory, endpoint, { clients: 'no-such-table' })
-    const { code, stdout, stderr } = await execute('list-clients')
+    const { code, stdout, stderr } = await operate('list-clients')
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(/^ResourceNotFoundException: .*\n$/)
   })
@@ -298,7 +308,7 @@ describe('Vaults', () => {
 
 describe('A vault is read', () => {
   test('from the chains of the local service, and from no others', async ({
-    execute,
+    operate,
     directory,
     endpoint,
     tableNames,
@@ -307,20 +317,20 @@ describe('A vault is read', () => {
   }) => {
     await writeState(directory, endpoint, tableNames, node.url)
     const { clientId } = await createClient(admin, 'Some wallet')
-    const add = (chain: string) => execute('add-vault', '--client', clientId, '--address', VAULT, '--chain', chain)
+    const add = (chain: string) => operate('add-vault', '--client', clientId, '--address', VAULT, '--chain', chain)
 
     expect(await add('8453')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^Upstream unavailable\./) })
     expect(node.requests).toContain('eth_call')
     expect(await add('10')).toEqual({ code: 1, stdout: '', stderr: 'The local service has no chain 10.\n' })
   })
 
-  test("of a stage from the URLs in the stage's secret", async ({ directory, endpoint, dynamo, node }) => {
+  test("of a stage from the URLs in the stage's secret", async ({ operate, endpoint, dynamo, node }) => {
     const { clients } = await createTables(dynamo, 'dev')
     await clientsTable(dynamo, clients).create(someClient({ clientId: 'Secret0001' }))
-    const env = { ...LOCAL_AWS, AWS_ENDPOINT_URL_DYNAMODB: endpoint, AWS_ENDPOINT_URL_SECRETS_MANAGER: node.url }
+    useAws({ AWS_ENDPOINT_URL_DYNAMODB: endpoint, AWS_ENDPOINT_URL_SECRETS_MANAGER: node.url })
     const args = ['add-vault', '--stage', 'dev', '--client', 'Secret0001', '--chain', '8453', '--address', VAULT]
 
-    expect((await execute(args, directory, env)).stderr).toMatch(/^Upstream unavailable\./)
+    expect((await operate(...args)).stderr).toMatch(/^Upstream unavailable\./)
     expect(node.requests).toEqual(expect.arrayContaining(['vaultline/dev/config', 'eth_call']))
   })
 })
@@ -363,11 +373,11 @@ describe('A user', () => {
     expect(await users.get(user)).toEqual({ ...user, kyc: 'expired', smartGas: 1 })
   })
 
-  test('is set in the tables of the local service', async ({ execute, directory, endpoint, tableNames, users }) => {
+  test('is set in the tables of the local service', async ({ operate, directory, endpoint, tableNames, users }) => {
     await writeState(directory, endpoint, tableNames)
     await users.create(user)
     const args = ['set-user', '--client', clientId, '--email', email, '--kyc', 'pending']
-    expect(await execute(...args)).toMatchObject({ code: 0, stderr: '' })
+    expect(await operate(...args)).toMatchObject({ code: 0, stderr: '' })
     expect(await users.get(user)).toMatchObject({ kyc: 'pending' })
   })
 
