@@ -50,6 +50,9 @@ const TOKEN_ABI = parseAbi([
   'function allowance(address owner, address spender) view returns (uint256)',
 ])
 
+/** How long the relayer that the bridge's API names may fill alone. */
+const EXCLUSIVITY_SECONDS = 3
+
 /** What the bridge's API offers, as it says it. */
 export type Offer = {
   readonly outputAmount: string
@@ -174,6 +177,8 @@ export function journeyTo(vault: TestVault, service: Service, from?: number) {
     /** Fills it slowly, with this much. */
     async fillSlowly(receipts: readonly TransactionReceipt[], outputAmount: bigint) {
       const { deposit } = await relayOf(receipts)
+      // While one relayer may fill alone nobody can ask for a slow fill.
+      await relayer.advance(EXCLUSIVITY_SECONDS + 1)
       await relayer.requestSlowFill(deposit)
       return receiptOf(await relayer.executeSlowFill(deposit, outputAmount))
     },

@@ -357,33 +357,6 @@ describe('what cannot be simulated to its end', () => {
       expect((await journey.ask(POOR, amount)).body.simulation).toEqual({ status: 'success' })
     },
   )
-
-  test.for([
-    { what: 'no allowance', allowance: 0n, approvals: 1 },
-    { what: 'too small an allowance', allowance: 1n, approvals: 2 },
-    { what: 'an allowance of exactly the amount', allowance: 5_000_000n, approvals: 0 },
-  ])(
-    'Where the source chain cannot simulate and there is $what, the estimate is the documented upper one',
-    async ({ allowance, approvals }, { service }) => {
-      const journey = journeyTo(await openYieldVault(service), service)
-      await journey.approve(ALICE.address, allowance)
-      const wire = service.rpc[journey.source.chainId]
-      if (wire) {
-        wire.rewrite = (answer, request) => {
-          if (!request.includes('eth_simulateV1')) return answer
-          const error = { code: -32601, message: 'the method does not exist' }
-          return JSON.stringify(JSON.parse(answer).map(({ id }: { id: number }) => ({ jsonrpc: '2.0', id, error })))
-        }
-      }
-      const reply = await journey.ask(ALICE, 5_000_000n)
-      expect(reply.body).toMatchObject({
-        approval: [journey.approving(0n), journey.approving(5_000_000n)].slice(2 - approvals),
-        estimatedGas: `${approvals * UPPER_APPROVE + UPPER_BRIDGE}`,
-        simulation: { status: 'unavailable' },
-      })
-      expectSuccess(await journey.send(ALICE, reply))
-    },
-  )
 })
 
 describe('what the bridge delivers', () => {
@@ -601,7 +574,7 @@ describe('USDC of 18 decimals on BNB Smart Chain and of 6 on Base', () => {
   })
 })
 
-// The last ones, for they put the clocks forward.
+// The last ones, for they put the clocks forward, and have the service remember that a node cannot simulate.
 describe('the expiry of a quote', () => {
   test('Until the quote expires the pool takes the deposit, and not a second longer', async ({ service }) => {
     const vault = await openYieldVault(service)
@@ -625,4 +598,33 @@ describe('the expiry of a quote', () => {
     const late = await sendAt(await journey.ask(ALICE, 5_000_000n), 1)
     expect(late.map(({ status }) => status)).toEqual(['reverted'])
   })
+})
+
+describe('a source chain that cannot simulate', () => {
+  test.for([
+    { what: 'no allowance', allowance: 0n, approvals: 1 },
+    { what: 'too small an allowance', allowance: 1n, approvals: 2 },
+    { what: 'an allowance of exactly the amount', allowance: 5_000_000n, approvals: 0 },
+  ])(
+    'Where there is $what, the estimate is the documented upper one',
+    async ({ allowance, approvals }, { service }) => {
+      const journey = journeyTo(await openYieldVault(service), service)
+      await journey.approve(ALICE.address, allowance)
+      const wire = service.rpc[journey.source.chainId]
+      if (wire) {
+        wire.rewrite = (answer, request) => {
+          if (!request.includes('eth_simulateV1')) return answer
+          const error = { code: -32601, message: 'the method does not exist' }
+          return JSON.stringify(JSON.parse(answer).map(({ id }: { id: number }) => ({ jsonrpc: '2.0', id, error })))
+        }
+      }
+      const reply = await journey.ask(ALICE, 5_000_000n)
+      expect(reply.body).toMatchObject({
+        approval: [journey.approving(0n), journey.approving(5_000_000n)].slice(2 - approvals),
+        estimatedGas: `${approvals * UPPER_APPROVE + UPPER_BRIDGE}`,
+        simulation: { status: 'unavailable' },
+      })
+      expectSuccess(await journey.send(ALICE, reply))
+    },
+  )
 })
