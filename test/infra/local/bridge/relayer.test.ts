@@ -262,14 +262,15 @@ describe('over HTTP', () => {
     await tell('advance', { seconds: 200 })
     const payments = [{ chainId: 8453, token: origin.usdc, account: STRANGER, amount: 1n }]
     const all = [...mine, bobs, back]
-    const [first, second, third] = await relayer.refundTogether(all, { payments, paymentsPerLeaf: 2 })
-    const leaves = await Promise.all([first, second].map((hash) => origin.eventsOf(hash)))
+    const [first, second, third, ofBack] = await relayer.refundTogether(all, { payments, paymentsPerLeaf: 1 })
+    const leaves = await Promise.all([first, second, third].map((hash) => origin.eventsOf(hash)))
     // One amount to each account, whatever it is for.
     expect(leaves.map((events) => events.at(-1)?.args)).toMatchObject([
-      { leafId: 0, refundAddresses: [ALICE, BOB], refundAmounts: [origin.units('200'), origin.units('100')] },
-      { leafId: 1, refundAddresses: [STRANGER], refundAmounts: [1n] },
+      { leafId: 0, refundAddresses: [ALICE], refundAmounts: [origin.units('200')] },
+      { leafId: 1, refundAddresses: [BOB], refundAmounts: [origin.units('100')] },
+      { leafId: 2, refundAddresses: [STRANGER], refundAmounts: [1n] },
     ])
-    expect((await destination.eventsOf(third)).at(-1)?.args).toMatchObject({ refundAddresses: [ALICE] })
+    expect((await destination.eventsOf(ofBack)).at(-1)?.args).toMatchObject({ refundAddresses: [ALICE] })
     expect(await Promise.all(all.map(stateOf))).toEqual(['refunded', 'refunded', 'refunded', 'refunded'])
   })
 
