@@ -196,8 +196,8 @@ export const NODE_PROFILES = {
     },
   },
   'rate-limited': {
-    about: 'a node that takes 20 requests in 2 s',
-    rate: { requests: 20, retryAfterSeconds: 2 },
+    about: 'a node that takes 4 requests in 2 s',
+    rate: { requests: 4, retryAfterSeconds: 2 },
   },
   behind: { about: 'a node whose head is 5 blocks old', behind: [5] },
   slow: { about: 'a node whose answers take 2.2 s', delayMs: 2_200 },

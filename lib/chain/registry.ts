@@ -17,7 +17,10 @@ type ChainBase = {
   readonly liFiId: number
   /** What DefiLlama writes before a contract's address. */
   readonly defiLlamaPrefix: string
-  /** Public endpoints, tried in this order where configuration names none. */
+  /**
+   * Public endpoints for trying out, asked in this order where configuration names none: they refuse much, promise
+   * nothing and change without notice. One that gives no events comes last.
+   */
   readonly rpcUrls: readonly [string, ...string[]]
 }
 
@@ -56,7 +59,7 @@ export const CHAINS = [
     coinGeckoPlatform: 'ethereum',
     liFiId: 1,
     defiLlamaPrefix: 'ethereum',
-    rpcUrls: ['https://ethereum-rpc.publicnode.com', 'https://eth.merkle.io'],
+    rpcUrls: ['https://ethereum-rpc.publicnode.com', 'https://eth.drpc.org'],
     blockSeconds: 12,
     finality: { tag: 'finalized', seconds: 600 },
     finalityBlocks: 64,
@@ -94,7 +97,7 @@ export const CHAINS = [
     coinGeckoPlatform: 'binance-smart-chain',
     liFiId: 56,
     defiLlamaPrefix: 'bsc',
-    rpcUrls: ['https://bsc-rpc.publicnode.com', 'https://bsc-dataseed.bnbchain.org'],
+    rpcUrls: ['https://bsc-rpc.publicnode.com', 'https://bsc.drpc.org', 'https://bsc-dataseed.bnbchain.org'],
     blockSeconds: 0.45,
     finality: { tag: 'finalized', seconds: 60 },
     finalityBlocks: 40,
@@ -128,7 +131,7 @@ export const CHAINS = [
     coinGeckoPlatform: 'polygon-pos',
     liFiId: 137,
     defiLlamaPrefix: 'polygon',
-    rpcUrls: ['https://polygon-bor-rpc.publicnode.com', 'https://polygon-rpc.com'],
+    rpcUrls: ['https://polygon-bor-rpc.publicnode.com', 'https://polygon.drpc.org'],
     blockSeconds: 2,
     finality: { tag: 'finalized', seconds: 256 },
     finalityBlocks: 128,

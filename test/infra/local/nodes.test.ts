@@ -201,10 +201,10 @@ test('optimism.io answers the calls of one batch at two heads', async ({ chain, 
 test('A rate limit is a 429 that tells when to come again', async ({ open }) => {
   const post = await open('rate-limited')
   const replies: Reply[] = []
-  for (let request = 0; request < 22; request += 1) replies.push(await post(chainId))
-  expect(replies[19]?.status).toBe(200)
-  expect(replies[21]?.status).toBe(429)
-  expect(replies[21]?.headers.get('retry-after')).toBe('2')
+  for (let request = 0; request < 6; request += 1) replies.push(await post(chainId))
+  expect(replies[3]?.status).toBe(200)
+  expect(replies[5]?.status).toBe(429)
+  expect(replies[5]?.headers.get('retry-after')).toBe('2')
 })
 
 test('A node that redirects names the place where the answer would be', async ({ chain, open }) => {
