@@ -114,6 +114,9 @@ const test = base
 const open = (rpcUrl: string, names: readonly NodeProfileName[]): Promise<Node[]> =>
   Promise.all(names.map((name) => startNode(NODE_PROFILES[name], rpcUrl)))
 
+/** `apy` is that of the last recording, which comes in between. */
+const VARYING = ['timestamp', 'requestId', 'estimatedGas', 'apy']
+
 /** A reply without what differs from one moment, and from one block, to the next. */
 function timeless(endpoint: Endpoint, { body }: HttpReply): string {
   if (endpoint === 'cross-chain deposit') {
@@ -122,7 +125,7 @@ function timeless(endpoint: Endpoint, { body }: HttpReply): string {
   }
   return stringify(body, (key, value) => {
     if (key === 'stateAsOf') return value && { stale: value.stale }
-    return ['timestamp', 'requestId', 'estimatedGas', 'estimatedTime'].includes(key) ? undefined : value
+    return VARYING.includes(key) ? undefined : value
   })
 }
 
@@ -137,7 +140,13 @@ function judge(endpoint: Endpoint, reply: HttpReply, truth: HttpReply): Verdict 
   if (Object.keys(reply.body.errors ?? {}).length > 0 || hasStale(reply.body))
     return 'right but for what it names in errors'
   const [found, expected] = [timeless(endpoint, reply), timeless(endpoint, truth)]
-  return found === expected ? 'right' : `wrong: ${found}`
+  return found === expected ? 'right' : `wrong: ${difference(found, expected)}`
+}
+
+/** The place where two texts part. */
+function difference(found: string, expected: string): string {
+  const at = Array.from(found).findIndex((character, index) => character !== expected[index])
+  return `${found.slice(Math.max(0, at - 60), at + 60)} instead of ${expected.slice(at, at + 60)}`
 }
 
 /** Whether a list says that a chain could not be read. */
