@@ -4,6 +4,23 @@ import * as z from 'zod'
 /** The largest amount that there can be. */
 export const MAX_UINT256 = 2n ** 256n - 1n
 
+/** How many addresses are remembered with their checksums. */
+const MOST_CHECKSUMS = 20_000
+const checksums = new Map<string, EvmAddress>()
+
+/**
+ * The address with its EIP-55 checksum. Remembered, because the checksum is a hash and a list of vaults has hundreds of
+ * addresses, the same ones in every request. Throws for anything but 0x and 40 hexadecimal digits.
+ */
+export function checksumAddress(address: string): EvmAddress {
+  const known = checksums.get(address)
+  if (known) return known
+  const checksummed = getAddress(address.toLowerCase())
+  if (checksums.size >= MOST_CHECKSUMS) checksums.clear()
+  checksums.set(address, checksummed)
+  return checksummed
+}
+
 /**
  * An EVM address: all lower case, all upper case or with its EIP-55 checksum on the way in, checksummed everywhere after.
  * A mixed-case address with a wrong checksum is refused: it is a typo, and money goes there.
@@ -15,14 +32,14 @@ export const Address = z.codec(
     decode: (text, context) => {
       const digits = text.slice(2)
       if (/^0x[0-9a-fA-F]{40}$/.test(text)) {
-        const checksummed = getAddress(`0x${digits.toLowerCase()}`)
+        const checksummed = checksumAddress(text)
         if (text === checksummed || digits === digits.toLowerCase() || digits === digits.toUpperCase())
           return checksummed
       }
       context.issues.push({ code: 'custom', message: 'must be an EVM address with a correct checksum', input: text })
       return z.NEVER
     },
-    encode: (address) => getAddress(address),
+    encode: checksumAddress,
   },
 )
 

@@ -118,6 +118,8 @@ export async function sendOnce(
   }
 }
 
+const OVER = new Error('another try has answered')
+
 /** One way to get an answer; ends when its signal says so. Throws FailedTry. */
 type Try<T> = (signal: AbortSignal) => Promise<T>
 
@@ -159,7 +161,8 @@ export async function firstAnswer<T>(
   try {
     return await run(tries)
   } finally {
-    isOver.abort()
+    // Without a reason it would make an error of its own, with a stack, for each request.
+    isOver.abort(OVER)
   }
 }
 

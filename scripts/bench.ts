@@ -1,3 +1,4 @@
+import { Console } from 'node:console'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -233,7 +234,7 @@ async function main(): Promise<void> {
       clearInterval(mining)
     }
   }
-  console.table(rows)
+  new Console(process.stdout).table(rows)
   await Promise.all(proxies.map((proxy) => proxy.stop()))
   await backends.stop()
 }

@@ -16,29 +16,33 @@ export type AggregateCall = { readonly to: Address; readonly data: Hex }
 /** The selector of `aggregate3((address target, bool allowFailure, bytes callData)[]) returns ((bool success, bytes returnData)[])`. */
 const AGGREGATE3 = '0x82ad56cb'
 
-/** Hexadecimal digits of a word of 32 bytes. */
+/** Hexadecimal digits of a word of 32 bytes, and how many of them a number of bytes has at most. */
 const WORD = 64
-const ONE = word(1)
-/** Where a call's bytes stand behind the start of its three words. */
-const AFTER_THREE_WORDS = word(3 * 32)
+const LOW_DIGITS = 14
+const HIGH_ZEROS = '0'.repeat(WORD - LOW_DIGITS)
+const ZEROS = '0'.repeat(WORD)
+const PADDING_OF_ADDRESS = '0'.repeat(24)
+/** What stands between a call's address and its bytes: that it may fail, and that they come after three words. */
+const ALLOWED_TO_FAIL = word(1) + word(3 * 32)
 
 /**
  * The calldata of `aggregate3`: all calls in one, each of which may fail by itself. Written out by hand because a general
  * ABI coder spends most of a request's time on it; the tests hold it against one.
  */
 export function encodeAggregate(calls: readonly AggregateCall[]): Hex {
-  const offsets: string[] = []
+  const offsets = [`${AGGREGATE3}${word(32)}${word(calls.length)}`]
   const tuples: string[] = []
   let offset = calls.length * 32
   for (const { to, data } of calls) {
     offsets.push(word(offset))
     const length = (data.length - 2) / 2
     const padding = (32 - (length % 32)) % 32
-    tuples.push('0'.repeat(24), to.slice(2).toLowerCase(), ONE, AFTER_THREE_WORDS, word(length), data.slice(2))
-    tuples.push('0'.repeat(padding * 2))
+    tuples.push(PADDING_OF_ADDRESS, to.slice(2).toLowerCase(), ALLOWED_TO_FAIL, word(length), data.slice(2))
+    if (padding > 0) tuples.push(ZEROS.slice(0, padding * 2))
     offset += 4 * 32 + length + padding
   }
-  return `${AGGREGATE3}${word(32)}${word(calls.length)}${offsets.join('')}${tuples.join('')}`
+  // Joined at once: a text put together of parts is copied once more when it is sent.
+  return offsets.concat(tuples).join('') as Hex
 }
 
 /** How many digits of an aggregate's calldata one call takes. */
@@ -67,11 +71,11 @@ export function decodeAggregate(data: Hex): (Hex | undefined)[] {
   })
 }
 
-/** The word at this digit, which must be a number that can stand for a place in the data. */
-function numberAt(data: Hex, position: number): number {
+/** The number in the word at this digit of the data; throws where that is no number of bytes, or beyond the data. */
+export function numberAt(data: Hex, position: number): number {
   const end = position + WORD
   if (end > data.length) throw new Error('a word beyond the data')
-  const value = Number(`0x${data.slice(position, end)}`)
+  const value = data.startsWith(HIGH_ZEROS, position) ? Number(`0x${data.slice(end - LOW_DIGITS, end)}`) : Number.NaN
   if (!Number.isSafeInteger(value)) throw new Error('not a place in the data')
   return value
 }

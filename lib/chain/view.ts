@@ -8,13 +8,12 @@ import {
   type ContractFunctionReturnType,
   decodeAbiParameters,
   encodeAbiParameters,
-  getAddress,
   type Hex,
-  isAddress,
   toFunctionSelector,
 } from 'viem'
-import { MAX_UINT256 } from '../codecs.ts'
+import { checksumAddress, MAX_UINT256 } from '../codecs.ts'
 import { AppError } from '../errors.ts'
+import { numberAt } from './multicall.ts'
 
 /** A read-only call of a contract, and how to read what it returns. */
 export type View<T> = {
@@ -88,21 +87,21 @@ function createCoder(abi: Abi, name: string, parameters: number): Coder {
   const { inputs, outputs } = item
   const words = inputs.map(({ type }) => WORD_ENCODERS[type])
   const [output] = outputs
-  const decodeWord = outputs.length === 1 && output ? WORD_DECODERS[output.type] : undefined
+  const decodeOne = outputs.length === 1 && output ? DECODERS[output.type] : undefined
   return {
     selector: toFunctionSelector(item),
     encode: (args) =>
       words.every((encode) => encode !== undefined)
         ? words.map((encode, index) => encode(args[index])).join('')
         : encodeAbiParameters(inputs, args).slice(2),
-    decode: decodeWord ? (data) => decodeWord(firstWord(data)) : (data) => decodeByAbi(outputs, data),
+    decode: decodeOne ?? ((data) => decodeByAbi(outputs, data)),
   }
 }
 
 /** The types that most calls are made of, by hand: a general coder takes most of a large read's time. */
 const WORD_ENCODERS: Readonly<Record<string, ((value: unknown) => string) | undefined>> = {
   address: (value) => {
-    if (typeof value !== 'string' || !isAddress(value, { strict: false })) throw new Error('not an address')
+    if (typeof value !== 'string' || !/^0x[0-9a-f]{40}$/i.test(value)) throw new Error('not an address')
     return value.slice(2).toLowerCase().padStart(64, '0')
   },
   uint256: (value) => {
@@ -111,15 +110,23 @@ const WORD_ENCODERS: Readonly<Record<string, ((value: unknown) => string) | unde
   },
 }
 
-const WORD_DECODERS: Readonly<Record<string, ((digits: string) => unknown) | undefined>> = {
-  address: (digits) => getAddress(`0x${digits.slice(24)}`),
-  uint256: (digits) => BigInt(`0x${digits}`),
-  bool: (digits) => {
-    const value = BigInt(`0x${digits}`)
+const DECODERS: Readonly<Record<string, ((data: Hex) => unknown) | undefined>> = {
+  address: (data) => checksumAddress(`0x${firstWord(data).slice(24)}`),
+  uint256: (data) => BigInt(`0x${firstWord(data)}`),
+  bool: (data) => {
+    const value = BigInt(`0x${firstWord(data)}`)
     if (value > 1n) throw new Error('neither true nor false')
     return value === 1n
   },
+  string: (data) => {
+    const length = 2 + numberAt(data, 2) * 2
+    const start = length + 64
+    const end = start + numberAt(data, length) * 2
+    if (end > data.length) throw new Error('a text beyond the data')
+    return utf8.decode(Buffer.from(data.slice(start, end), 'hex'))
+  },
 }
+const utf8 = new TextDecoder()
 
 /** The digits of the first word; more may follow, as Solidity's own decoder allows. */
 function firstWord(data: Hex): string {

@@ -1,7 +1,8 @@
-import { type Address, encodeAbiParameters, getAddress, type Hex, keccak256, numberToHex, pad } from 'viem'
+import { type Address, encodeAbiParameters, type Hex, keccak256, numberToHex, pad } from 'viem'
 import { erc20Abi } from '../chain/erc20.ts'
 import { type ChainReader, type Query, query, type Reading, type Reads } from '../chain/reader.ts'
 import { known, view } from '../chain/view.ts'
+import { checksumAddress } from '../codecs.ts'
 import { AppError } from '../errors.ts'
 import { erc4626Abi, lagoonAbi } from './abi.ts'
 import type { Vault, VaultOnChain } from './vault.ts'
@@ -357,7 +358,7 @@ function bits(word: bigint, from: bigint, length: bigint): bigint {
 }
 
 function addressOf(word: bigint): Address {
-  return getAddress(numberToHex(bits(word, 0n, 160n), { size: 20 }))
+  return checksumAddress(`0x${bits(word, 0n, 160n).toString(16).padStart(40, '0')}`)
 }
 
 function slot(position: bigint): Hex {

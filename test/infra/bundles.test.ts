@@ -93,10 +93,9 @@ async function startAws(secret: string, receive: (headers: IncomingHttpHeaders) 
 async function run(name: string, script: string, env: Record<string, string> = {}): Promise<string> {
   const url = pathToFileURL(join(directory, name, 'index.mjs')).href
   const source = `const { handler } = await import(${JSON.stringify(url)})\n${script}`
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    ['--input-type=module', '--eval', source],
-    { env, cwd: directory },
-  )
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', source], {
+    env,
+    cwd: directory,
+  })
   return stdout
 }

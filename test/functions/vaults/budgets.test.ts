@@ -37,19 +37,28 @@ function forget({ rpc, table }: Service): void {
 }
 
 /** A client with copies of the local vaults: this many on Base and on Arbitrum. */
-async function createLargeClient({ backends, createClient }: Service, counts: readonly [base: number, arbitrum: number]) {
+async function createLargeClient(
+  { backends, createClient }: Service,
+  counts: readonly [base: number, arbitrum: number],
+) {
   const { admin, chains } = backends
-  const apiKey = await createClient(chains.flatMap(({ vaults }) => vaults.map(({ chainId, address }) => ({ chainId, address }))))
+  const apiKey = await createClient(
+    chains.flatMap(({ vaults }) => vaults.map(({ chainId, address }) => ({ chainId, address }))),
+  )
   const clientId = apiKey.split('_')[2] as string
   const known = (await admin.clients.get(clientId))?.client.vaults ?? []
   for (const [index, chain] of chains.entries()) {
     const originals = known.filter(({ chainId }) => chainId === chain.chainId)
     const copies = Array.from({ length: (counts[index] ?? 0) - originals.length }, (_, n) => ({
       original: originals[n % originals.length] as Vault,
-      address: getAddress(numberToHex(BigInt(counts[index] ?? 0) << 80n | BigInt(n) << 64n, { size: 20 })),
+      address: getAddress(numberToHex((BigInt(counts[index] ?? 0) << 80n) | (BigInt(n) << 64n), { size: 20 })),
     }))
     for (const [original, ofOriginal] of Map.groupBy(copies, (copy) => copy.original)) {
-      await copyVault(chain, original.address, ofOriginal.map(({ address }) => address))
+      await copyVault(
+        chain,
+        original.address,
+        ofOriginal.map(({ address }) => address),
+      )
     }
     for (const { original, address } of copies) {
       await admin.clients.putVault(clientId, { ...original, address, shareToken: address, poolId: address })
@@ -60,7 +69,12 @@ async function createLargeClient({ backends, createClient }: Service, counts: re
 
 /** The eth_calls to each chain since `forget`. */
 const readsOf = ({ rpc }: Service) =>
-  [8453, 42161].map((chainId) => callsIn(rpc[chainId] as Wire).flat().filter(({ method }) => method === 'eth_call').length)
+  [8453, 42161].map(
+    (chainId) =>
+      callsIn(rpc[chainId] as Wire)
+        .flat()
+        .filter(({ method }) => method === 'eth_call').length,
+  )
 
 const test = base
   .extend('keyOfFifty', { scope: 'file' }, ({ sharedService }) => createLargeClient(sharedService, [25, 25]))
@@ -75,22 +89,28 @@ const SIZES = [
 ] as const
 
 describe('The vault list asks each chain in one HTTP request of one call for every 100 vaults', () => {
-  test.for(SIZES)('for $count vaults, also while blocks come every 200 ms', async ({ count, reads }, { service, keyOfFifty, keyOfTwoHundred }) => {
-    const key = { 10: service.apiKey, 50: keyOfFifty, 200: keyOfTwoHundred }[count]
-    await service.call('GET', LIST, { key })
+  test.for(SIZES)(
+    'for $count vaults, also while blocks come every 200 ms',
+    async ({ count, reads }, { service, keyOfFifty, keyOfTwoHundred }) => {
+      const key = { 10: service.apiKey, 50: keyOfFifty, 200: keyOfTwoHundred }[count]
+      await service.call('GET', LIST, { key })
 
-    const mine = () => Promise.all(service.backends.chains.map((chain) => callRpc(chain, [{ method: 'evm_mine', params: [] }])))
-    const blocks = setInterval(() => mine().catch(() => {}), 200)
-    onTestFinished(() => clearInterval(blocks))
-    for (let round = 0; round < 3; round += 1) {
-      forget(service)
-      const { body } = await service.call('GET', LIST, { key })
-      expect(body.data).toHaveLength(count)
-      expect(body.data.every((vault: { stateAsOf?: { stale: boolean } }) => vault.stateAsOf?.stale !== true)).toBe(true)
-      expect(askedOf(service)).toEqual({ base: 1, arbitrum: 1 })
-      expect(readsOf(service)).toEqual(reads)
-    }
-  })
+      const mine = () =>
+        Promise.all(service.backends.chains.map((chain) => callRpc(chain, [{ method: 'evm_mine', params: [] }])))
+      const blocks = setInterval(() => mine().catch(() => {}), 200)
+      onTestFinished(() => clearInterval(blocks))
+      for (let round = 0; round < 3; round += 1) {
+        forget(service)
+        const { body } = await service.call('GET', LIST, { key })
+        expect(body.data).toHaveLength(count)
+        expect(body.data.every((vault: { stateAsOf?: { stale: boolean } }) => vault.stateAsOf?.stale !== true)).toBe(
+          true,
+        )
+        expect(askedOf(service)).toEqual({ base: 1, arbitrum: 1 })
+        expect(readsOf(service)).toEqual(reads)
+      }
+    },
+  )
 
   test('and so are positions', async ({ service, keyOfTwoHundred: key }) => {
     const positions = () => service.call('GET', `/defi-vaults/v1/defi/user/${USER.address}/positions`, { key })

@@ -469,7 +469,9 @@ describe('The code that stands in place of a contract changes nothing of what it
       const address = at(index)
       const { batches, rpc: recorded } = recording(rpc)
       const reader = chainReader(BASE, recorded)
-      await reader.readOne(query({ address, slots: { first: numberToHex(0, { size: 32 }) }, views: {} }, () => undefined))
+      await reader.readOne(
+        query({ address, slots: { first: numberToHex(0, { size: 32 }) }, views: {} }, () => undefined),
+      )
       batches.length = 0
 
       await fc.assert(
