@@ -1,0 +1,82 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  type BlockSearch,
+  foundBlock,
+  narrowBlockSearch,
+  nextLook,
+  startBlockSearch,
+} from '../../../lib/chain/blocks.ts'
+
+type Chain = { readonly head: bigint; readonly timeOf: (number: bigint) => bigint }
+
+/** Searches a chain for a time; gives the block found and at which blocks it looked. */
+function search({ head, timeOf }: Chain, time: bigint, pace: number) {
+  let state: BlockSearch = startBlockSearch({ number: head, timestamp: timeOf(head) }, pace)
+  const looks: bigint[] = []
+  for (let number = nextLook(state, time); number !== undefined; number = nextLook(state, time)) {
+    looks.push(number)
+    if (looks.length > 1_000) throw new Error('The search does not end.')
+    state = narrowBlockSearch(state, time, { number, timestamp: timeOf(number) })
+  }
+  return { found: foundBlock(state), looks }
+}
+
+/** A chain whose pace changed from 2 s to 0.2 s, of which five blocks share a second, like Base's. */
+const CHANGED = 40_000_000n
+const base: Chain = {
+  head: 48_000_000n,
+  timeOf: (number) =>
+    number < CHANGED ? 1_700_000_000n + number * 2n : 1_700_000_000n + CHANGED * 2n + (number - CHANGED) / 5n,
+}
+
+describe('A search for the block of a time', () => {
+  test.for([
+    ['a minute', 60n],
+    ['a day', 86_400n],
+    ['two weeks', 1_209_600n],
+    ['a year, before the pace changed', 31_536_000n],
+  ] as const)('of %s ago takes at most four looks on a chain of 0.2 s, whatever pace is expected', ([, ago]) => {
+    const time = base.timeOf(base.head) - ago
+    for (const pace of [0.2, 2, 12]) {
+      const { found, looks } = search(base, time, pace)
+      expect(base.timeOf(found)).toBeLessThan(time)
+      expect(time - base.timeOf(found)).toBeLessThanOrEqual(60n)
+      expect(looks.length).toBeLessThanOrEqual(pace === 0.2 || ago === 31_536_000n ? 8 : 4)
+    }
+  })
+
+  test('ends near before the time on any chain, in few looks', () => {
+    const anyGaps = fc.array(fc.oneof(fc.constant(0n), fc.bigInt(0n, 3n), fc.bigInt(0n, 100_000n)), {
+      minLength: 1,
+      maxLength: 300,
+    })
+    fc.assert(
+      fc.property(anyGaps, fc.nat(), fc.constantFrom(0.1, 1, 12, 1000), (gaps, at, pace) => {
+        const times = [1_000_000n]
+        for (const gap of gaps) times.push((times.at(-1) ?? 0n) + gap)
+        const head = BigInt(times.length - 1)
+        const chain = { head, timeOf: (number: bigint) => times[Number(number)] ?? 0n }
+        const last = times.at(-1) ?? 0n
+        const time = last - (BigInt(at) % (last - 999_000n + 1n))
+        const { found, looks } = search(chain, time, pace)
+        const first = times.findIndex((timestamp) => timestamp >= time)
+        expect(found).toBeLessThanOrEqual(BigInt(first))
+        const isFirst = found === BigInt(Math.max(first - 1, 0))
+        expect(isFirst || time - chain.timeOf(found) <= 60n).toBe(true)
+        expect(looks.length).toBeLessThanOrEqual(30)
+        expect(new Set(looks).size).toBe(looks.length)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('ends whatever the blocks say of their times', () => {
+    fc.assert(
+      fc.property(fc.infiniteStream(fc.bigInt(0n, 2n ** 64n)), fc.bigInt(1n, 2n ** 40n), (times, head) => {
+        const chain = { head, timeOf: () => times.next().value ?? 0n }
+        expect(search(chain, 2n ** 62n, 0.2).looks.length).toBeLessThanOrEqual(130)
+      }),
+    )
+  })
+})
