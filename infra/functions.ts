@@ -89,7 +89,7 @@ export const GRANTS = {
   'system/unknown-route': {},
   'jobs/refresh-chain': {
     clients: ['Query byChain'],
-    deposits: ['Query', 'Query openTransfers', 'GetItem', 'PutItem', 'UpdateItem'],
+    deposits: ['Query', 'Query followedTransfers', 'GetItem', 'PutItem', 'UpdateItem'],
   },
   'jobs/refresh-tokens': { cache: ['BatchGetItem', 'PutItem'] },
   'jobs/refresh-market': { cache: ['BatchGetItem', 'PutItem'] },

@@ -27,8 +27,16 @@ export const TABLES = {
   deposits: {
     partitionKey: PK,
     sortKey: SK,
-    // Transfers whose last answer is still to come, by the chain that they started on.
-    indexes: [{ name: 'openTransfers', partitionKey: { name: 'openOnChain', type: 'N' }, sortKey: PK }],
+    indexes: [
+      // Transfers that the job looks after, by the chain that they started on and when it looks at them next.
+      {
+        name: 'followedTransfers',
+        partitionKey: { name: 'followedOnChain', type: 'N' },
+        sortKey: { name: 'lookAt', type: 'N' },
+      },
+      // No longer used. A deployment can add or remove one index only, so the next one removes it.
+      { name: 'openTransfers', partitionKey: { name: 'openOnChain', type: 'N' }, sortKey: PK },
+    ],
   },
   users: {
     partitionKey: PK,

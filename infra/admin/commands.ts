@@ -2,7 +2,7 @@ import { formatUnits, parseUnits } from 'viem'
 import * as z from 'zod'
 import { ChainIdText } from '../../lib/chain/registry.ts'
 import { ApiKey, Client, keyStatus } from '../../lib/clients/client.ts'
-import { Address, Timestamp } from '../../lib/codecs.ts'
+import { Address, Timestamp, TransactionHash } from '../../lib/codecs.ts'
 import { Email, KycStatus } from '../../lib/identity/user.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
 import { checkNodes } from './check-nodes.ts'
@@ -11,6 +11,7 @@ import {
   addVault,
   createClient,
   decideUser,
+  forgetTransfer,
   getClient,
   issueKey,
   removeVault,
@@ -192,6 +193,22 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       const user = await decideUser(admin, { clientId: client, email }, { kyc, smartGas: smartGasUsd })
       const gas = microDollars.encode(user.smartGas ?? 0)
       return [`User ${email} of client ${client}: kyc ${user.kyc ?? 'none'}, ${gas} dollars left for fees.`]
+    },
+  ),
+
+  'forget-transfer': command(
+    'Forgets what is recorded of a deposit from another chain, its last answer too, so that it is looked at again.',
+    z.object({
+      chain,
+      tx: TransactionHash.register(optionHelp, { value: '0x…', meaning: 'The source transaction' }),
+      index: z.coerce.number().int().min(0).max(49).default(0).register(optionHelp, {
+        value: 'number',
+        meaning: 'Which deposit of the transaction, from 0; the first unless given',
+      }),
+    }),
+    async (admin, { chain, tx, index }) => {
+      await forgetTransfer(admin, { sourceChainId: chain, transactionHash: tx, index })
+      return [`Deposit ${index} of ${tx} on chain ${chain} is forgotten; the next question looks at it again.`]
     },
   ),
 }

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import * as z from 'zod'
 import { documentClient, dynamo } from '../../lib/aws/dynamo.ts'
 import { readSecretJson } from '../../lib/aws/secrets.ts'
+import { transfersTable } from '../../lib/bridge/table.ts'
 import { createRpc } from '../../lib/chain/nodes.ts'
 import { EVM_CHAINS, evmChain } from '../../lib/chain/registry.ts'
 import { clientsTable } from '../../lib/clients/table.ts'
@@ -18,7 +19,7 @@ type Urls = readonly [string, ...string[]]
 
 const LocalState = z.object({
   dynamoEndpoint: z.url(),
-  tables: z.object({ clients: z.string(), users: z.string() }),
+  tables: z.object({ clients: z.string(), users: z.string(), deposits: z.string() }),
   chains: z.array(z.object({ chainId: z.number(), rpcUrl: z.url(), nodeUrls: z.tuple([z.url()], z.url()).optional() })),
 })
 
@@ -38,6 +39,7 @@ export function localAdmin({ dynamoEndpoint, tables, chains }: z.output<typeof L
     }),
     clients: clientsTable(documentClient(localConfig(dynamoEndpoint)), tables.clients),
     users: usersTable(documentClient(localConfig(dynamoEndpoint)), tables.users),
+    transfers: transfersTable(documentClient(localConfig(dynamoEndpoint)), tables.deposits),
     keyEnvironment: 'local',
   }
 }
@@ -54,6 +56,7 @@ export function connectStage(stage: Stage): Admin {
     }),
     clients: clientsTable(dynamo(), tableName(stage, 'clients')),
     users: usersTable(dynamo(), tableName(stage, 'users')),
+    transfers: transfersTable(dynamo(), tableName(stage, 'deposits')),
     keyEnvironment: stage === 'prod' ? 'live' : 'test',
   }
 }

@@ -1,3 +1,5 @@
+import type { TransfersTable } from '../../lib/bridge/table.ts'
+import type { TransferKey } from '../../lib/bridge/transfer.ts'
 import {
   createApiKey,
   hashApiKey,
@@ -17,6 +19,7 @@ import type { Nodes } from './check-nodes.ts'
 export type Admin = {
   readonly clients: ClientsTable
   readonly users: Pick<UsersTable, 'get' | 'decide'>
+  readonly transfers: Pick<TransfersTable, 'forget'>
   readonly keyEnvironment: KeyEnvironment
   readonly randomBytes: RandomBytes
   /** Epoch milliseconds. */
@@ -145,6 +148,13 @@ export async function decideUser(
   const user = decided ? await users.get({ clientId, email }) : null
   if (!user) throw new AdminError(`Client ${clientId} has no user ${email}.`)
   return user
+}
+
+/** Forgets what is recorded of a transfer; throws AdminError when nothing is. */
+export async function forgetTransfer({ transfers }: Admin, key: TransferKey): Promise<void> {
+  const { sourceChainId, transactionHash, index } = key
+  if (await transfers.forget(key)) return
+  throw new AdminError(`Nothing is recorded of deposit ${index} of ${transactionHash} on chain ${sourceChainId}.`)
 }
 
 /** Registers a client with one key and these vaults, and gives the key's text. */

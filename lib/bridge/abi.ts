@@ -14,6 +14,7 @@ export const poolAbi = parseAbi([
   'event FilledRelay(bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 repaymentChainId, uint256 indexed originChainId, uint256 indexed depositId, uint32 fillDeadline, uint32 exclusivityDeadline, bytes32 exclusiveRelayer, bytes32 indexed relayer, bytes32 depositor, bytes32 recipient, bytes32 messageHash, (bytes32 updatedRecipient, bytes32 updatedMessageHash, uint256 updatedOutputAmount, uint8 fillType) relayExecutionInfo)',
   'event FilledV3Relay(address inputToken, address outputToken, uint256 inputAmount, uint256 outputAmount, uint256 repaymentChainId, uint256 indexed originChainId, uint32 indexed depositId, uint32 fillDeadline, uint32 exclusivityDeadline, address exclusiveRelayer, address indexed relayer, address depositor, address recipient, bytes message, (address updatedRecipient, bytes updatedMessage, uint256 updatedOutputAmount, uint8 fillType) relayExecutionInfo)',
   'event ExecutedRelayerRefundRoot(uint256 amountToReturn, uint256 indexed chainId, uint256[] refundAmounts, uint32 indexed rootBundleId, uint32 indexed leafId, address l2TokenAddress, address[] refundAddresses, bool deferredRefunds, address caller)',
+  'event ClaimedRelayerRefund(bytes32 indexed l2TokenAddress, bytes32 indexed refundAddress, uint256 amount, address indexed caller)',
   'error InvalidQuoteTimestamp()',
   'error InvalidFillDeadline()',
   'error InvalidExclusiveRelayer()',
@@ -28,6 +29,21 @@ export const handlerAbi = parseAbi([
   'function makeCallWithBalance(address target, bytes callData, uint256 value, Replacement[] replacement)',
   'event CallsFailed(Call[] calls, address indexed fallbackRecipient)',
   'event DrainedTokens(address indexed recipient, address indexed token, uint256 indexed amount)',
+])
+
+/** The calls by which a message can deposit into a vault; the amounts are placeholders. */
+export const depositCallsAbi = parseAbi([
+  'function requestDeposit(uint256 assets, address controller, address owner)',
+  'function requestDeposit(uint256 assets, address controller, address owner, address referral)',
+  'function syncDeposit(uint256 assets, address receiver, address referral)',
+  'function deposit(uint256 assets, address receiver)',
+])
+
+/** What a vault emits at such a call. */
+export const vaultEventsAbi = parseAbi([
+  'event DepositRequest(address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 assets)',
+  'event DepositSync(address indexed sender, address indexed owner, uint256 assets, uint256 shares)',
+  'event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares)',
 ])
 
 /** A message to the handler: the calls, and who gets the tokens when one of them fails. */

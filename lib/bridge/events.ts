@@ -10,13 +10,19 @@ import {
   isAddressEqual,
   keccak256,
   pad,
-  parseAbi,
   slice,
   toEventSelector,
   zeroHash,
 } from 'viem'
 import type { Log } from '../chain/logs.ts'
-import { handlerAbi, instructionsParameters, poolAbi, relayDataParameters } from './abi.ts'
+import {
+  depositCallsAbi,
+  handlerAbi,
+  instructionsParameters,
+  poolAbi,
+  relayDataParameters,
+  vaultEventsAbi,
+} from './abi.ts'
 
 /** A deposit into the bridge as the pool's event tells it: what identifies its fill. Addresses are 32 bytes, amounts in smallest units. */
 type RelayData = {
@@ -35,32 +41,53 @@ type RelayData = {
   readonly message: Hex
 }
 
-/** A deposit into the bridge and where it goes. */
+/** A deposit into the bridge and where it goes; `destinationChainId` is 0 where it is too large for a number. */
 export type BridgeDeposit = { readonly relayData: RelayData; readonly destinationChainId: number }
 
-/** A fill of a deposit. `outputAmount` is what was delivered. */
+/** A fill of a deposit: where its event stands, and what it did, which a depositor can have changed since the deposit. */
 export type Fill = {
   readonly transactionHash: Hash
   readonly blockNumber: bigint
   readonly logIndex: number
+  /** What was delivered, in the output token's smallest unit. */
   readonly outputAmount: bigint
+  readonly recipient: Hex
+  /** keccak256 of the message that was run, zero for none. */
+  readonly messageHash: Hash
 }
 
-/** What a fill led to: a deposit into the vault, or its failure, after which the user holds this amount of tokens. */
+/**
+ * What a fill led to:
+ *
+ * * `deposited`: the vault that the message names took the deposit for the user; `logIndex` is where its event stands.
+ * * `delivered`: the tokens arrived, and no deposit was asked for, or none that we can tell.
+ * * `action_failed`: the message's calls failed, and `returned` went to whom it names for that case.
+ * * `unproven`: the message names a deposit, and the logs show neither the deposit nor its failure.
+ */
 export type FillOutcome =
-  | { readonly status: 'completed' }
-  | { readonly status: 'destination_action_failed'; readonly returned: bigint | undefined }
+  | { readonly result: 'deposited'; readonly logIndex: number }
+  | { readonly result: 'delivered' }
+  | { readonly result: 'action_failed'; readonly returned: bigint | undefined }
+  | { readonly result: 'unproven' }
 
-const vaultEvents = parseAbi([
-  'event DepositRequest(address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 assets)',
-  'event DepositSync(address indexed sender, address indexed owner, uint256 assets, uint256 shares)',
-  'event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares)',
-])
+/** A deposit into a vault as a message names it. */
+type NamedDeposit = {
+  readonly vault: Address
+  readonly user: Address
+  readonly event: 'DepositRequest' | 'DepositSync' | 'Deposit'
+}
 
-/** The topic of the pool's FilledRelay event, whose second and third topics are the origin chain and the deposit id. */
-export const FILLED_RELAY = toEventSelector(
-  poolAbi.find((item) => item.type === 'event' && item.name === 'FilledRelay') ?? unreachable(),
-)
+/** What a vault emits for each call that deposits. */
+const EVENT_OF = { requestDeposit: 'DepositRequest', syncDeposit: 'DepositSync', deposit: 'Deposit' } as const
+
+/** The topics of the pool's events that are searched for. */
+export const POOL_TOPICS = {
+  /** Its second and third topics are the origin chain and the deposit id. */
+  filled: selectorOf('FilledRelay'),
+  /** Their fourth topic is the depositor. */
+  deposited: [selectorOf('FundsDeposited'), selectorOf('V3FundsDeposited')],
+  refunded: [selectorOf('ExecutedRelayerRefundRoot'), selectorOf('ClaimedRelayerRefund')],
+} as const
 
 /** The deposits among a transaction's logs, in order: those of the pool itself, in the form of today and of old. */
 export function parseDeposits(logs: readonly Log[], pool: Address, originChainId: number): BridgeDeposit[] {
@@ -82,7 +109,9 @@ export function parseDeposits(logs: readonly Log[], pool: Address, originChainId
       exclusivityDeadline: args.exclusivityDeadline,
       message: args.message,
     }
-    return [{ relayData, destinationChainId: Number(args.destinationChainId) }]
+    // No chain that could be read has such a number.
+    const isNumber = args.destinationChainId <= BigInt(Number.MAX_SAFE_INTEGER)
+    return [{ relayData, destinationChainId: isNumber ? Number(args.destinationChainId) : 0 }]
   })
 }
 
@@ -99,77 +128,145 @@ export function findFill(logs: readonly Log[], pool: Address, { relayData }: Bri
     const { relayExecutionInfo, messageHash, ...args } = event.args
     const { message, ...fields } = relayData
     const same =
-      messageHash === (message === '0x' ? zeroHash : keccak256(message)) &&
+      messageHash === hashOf(message) &&
       Object.entries(fields).every(([name, value]) => value === args[name as keyof typeof fields])
-    const { updatedOutputAmount } = relayExecutionInfo
     const { transactionHash, blockNumber, logIndex } = log
-    return same ? [{ transactionHash, blockNumber, logIndex, outputAmount: updatedOutputAmount }] : []
+    const { updatedOutputAmount: outputAmount, updatedRecipient, updatedMessageHash } = relayExecutionInfo
+    const done = { outputAmount, recipient: updatedRecipient, messageHash: updatedMessageHash }
+    return same ? [{ transactionHash, blockNumber, logIndex, ...done }] : []
   })
   return fills[0]
 }
 
 /**
- * What the deposit's fill led to, from all logs of its transaction: those between its own FilledRelay and the pool's
- * next one belong to it, and the first of them that decides is the one of our message. Calls that other people make of
- * the handler in the same transaction decide nothing.
+ * What the deposit's fill led to, from all logs of its transaction. Those between its own FilledRelay and the pool's next
+ * one belong to it, and the message that the fill ran comes first among them: the first log that decides is its own,
+ * whatever strangers let the handler do in the same transaction.
  */
 export function parseFillOutcome(
   logs: readonly Log[],
   { pool, handler, fill, deposit }: { pool: Address; handler: Address; fill: Fill; deposit: BridgeDeposit },
 ): FillOutcome {
+  const { depositor, outputToken } = deposit.relayData
+  const isRun = fill.messageHash !== zeroHash && fill.recipient !== depositor
+  if (!isRun || !isAddressEqual(addressIn(fill.recipient), handler)) return { result: 'delivered' }
+
   const next = ofContract(logs, pool).find(
-    ({ logIndex, topics }) => logIndex > fill.logIndex && topics[0] === FILLED_RELAY,
+    ({ logIndex, topics }) => logIndex > fill.logIndex && topics[0] === POOL_TOPICS.filled,
   )
   const own = logs.filter(({ logIndex }) => logIndex > fill.logIndex && logIndex < (next?.logIndex ?? Infinity))
-  const message = parseMessage(deposit)
-  if (!message) return { status: 'completed' }
+  // Of a message that the depositor sent later, only its hash is known.
+  const isKnown = fill.messageHash === hashOf(deposit.relayData.message)
+  const message = isKnown ? parseMessage(deposit) : undefined
+  const named = message?.deposit
+  const isOfMessage = (fallback: Address) => !message || isAddressEqual(fallback, message.fallbackRecipient)
 
   for (const [index, log] of own.entries()) {
     if (isAddressEqual(log.address, handler)) {
       const event = decode(handlerAbi, log)
-      if (event?.eventName === 'CallsFailed' && isAddressEqual(event.args.fallbackRecipient, message.user)) {
-        return {
-          status: 'destination_action_failed',
-          returned: returnedAmount(own.slice(index), handler, message.user),
-        }
+      if (event?.eventName === 'CallsFailed' && isOfMessage(event.args.fallbackRecipient)) {
+        const to = event.args.fallbackRecipient
+        return { result: 'action_failed', returned: returnedAmount(own.slice(index), { handler, to, outputToken }) }
       }
     }
-    if (isAddressEqual(log.address, message.target)) {
-      const event = decode(vaultEvents, log)
-      const beneficiary = event?.eventName === 'DepositRequest' ? event.args.controller : event?.args.owner
-      if (beneficiary && isAddressEqual(beneficiary, message.user)) return { status: 'completed' }
+    if (named && isAddressEqual(log.address, named.vault)) {
+      const event = decode(vaultEventsAbi, log)
+      if (event?.eventName !== named.event) continue
+      // Of a request the handler is the owner of the tokens, of other deposits their sender; claims have other ones.
+      const [user, payer] =
+        event.eventName === 'DepositRequest'
+          ? [event.args.controller, event.args.owner]
+          : [event.args.owner, event.args.sender]
+      if (isAddressEqual(user, named.user) && isAddressEqual(payer, handler)) {
+        return { result: 'deposited', logIndex: log.logIndex }
+      }
     }
   }
+  if (!named) return { result: 'delivered' }
   // Calls that deposit nothing and fail nothing, such as those of a vault without code, leave it all to the user.
-  const returned = returnedAmount(own, handler, message.user)
+  const returned = returnedAmount(own, { handler, to: named.user, outputToken })
   const isAll = returned !== undefined && returned >= fill.outputAmount
-  return isAll ? { status: 'destination_action_failed', returned } : { status: 'completed' }
+  return isAll ? { result: 'action_failed', returned } : { result: 'unproven' }
 }
 
-/** Whether these logs of a transaction tell of a refund by the pool that covers this deposit. */
-export function paysBack(logs: readonly Log[], pool: Address, { relayData }: BridgeDeposit): boolean {
-  const { inputToken, depositor, inputAmount } = relayData
-  return ofContract(logs, pool).some((log) => {
-    const event = decode(poolAbi, log)
-    if (event?.eventName !== 'ExecutedRelayerRefundRoot') return false
-    const { l2TokenAddress, refundAddresses, refundAmounts } = event.args
-    const covers = (account: Address, index: number) =>
-      isAddressEqual(account, addressIn(depositor)) && (refundAmounts[index] ?? 0n) >= inputAmount
-    return isAddressEqual(l2TokenAddress, addressIn(inputToken)) && refundAddresses.some(covers)
-  })
-}
+/** Whom a message to the handler names for the case that it fails, and the deposit that it makes, undefined for none. */
+type Message = { readonly fallbackRecipient: Address; readonly deposit: NamedDeposit | undefined }
 
-/** Whom a deposit's message serves and which contract it ends at; undefined where it is none of ours. */
-export function parseMessage({ relayData }: BridgeDeposit): { user: Address; target: Address } | undefined {
+/** A deposit's message to the handler, ours or another tool's; undefined where it is none. */
+export function parseMessage({ relayData }: BridgeDeposit): Message | undefined {
   try {
     const [{ calls, fallbackRecipient }] = decodeAbiParameters(instructionsParameters, relayData.message)
-    const last = calls.at(-1)
-    if (!last) return undefined
-    const { args } = decodeFunctionData({ abi: handlerAbi, data: last.callData })
-    return { user: fallbackRecipient, target: args[0] }
+    const deposits = calls.flatMap(({ target, callData }) => namedDeposit(target, callData) ?? [])
+    return { fallbackRecipient, deposit: deposits.at(-1) }
   } catch {
     return undefined
   }
+}
+
+/** The deposit that a call of a message makes, directly or with the handler's balance. */
+function namedDeposit(target: Address, callData: Hex): NamedDeposit | undefined {
+  const [vault, data] = decodeCall(handlerAbi, callData)?.args ?? [target, callData]
+  const call = decodeCall(depositCallsAbi, data)
+  return call && { vault, user: call.args[1], event: EVENT_OF[call.functionName] }
+}
+
+/** What a pool paid back, or was to pay back, to one account. */
+export type Payment = {
+  readonly amount: bigint
+  readonly blockNumber: bigint
+  readonly blockTimestamp: bigint | undefined
+}
+
+/** What the pool paid to the depositor of this deposit in its token, among these logs, in order. */
+export function parsePayments(logs: readonly Log[], pool: Address, { relayData }: BridgeDeposit): Payment[] {
+  const depositor = addressIn(relayData.depositor)
+  const token = addressIn(relayData.inputToken)
+  return ofContract(logs, pool).flatMap((log) => {
+    const { blockNumber, blockTimestamp } = log
+    const amount = paidAmount(decode(poolAbi, log), depositor, token)
+    return amount > 0n ? [{ amount, blockNumber, blockTimestamp }] : []
+  })
+}
+
+function paidAmount(event: ReturnType<typeof decode<typeof poolAbi>>, depositor: Address, token: Address): bigint {
+  if (event?.eventName === 'ClaimedRelayerRefund') {
+    const { l2TokenAddress, caller, amount } = event.args
+    return isAddressEqual(addressIn(l2TokenAddress), token) && isAddressEqual(caller, depositor) ? amount : 0n
+  }
+  if (event?.eventName !== 'ExecutedRelayerRefundRoot') return 0n
+  const { l2TokenAddress, refundAddresses, refundAmounts, deferredRefunds } = event.args
+  // It does not say whose payment is deferred; the claim will.
+  if (deferredRefunds || !isAddressEqual(l2TokenAddress, token)) return 0n
+  return refundAddresses.reduce(
+    (sum, account, index) => (isAddressEqual(account, depositor) ? sum + (refundAmounts[index] ?? 0n) : sum),
+    0n,
+  )
+}
+
+/** A deposit that the pool owes back from its deadline on, in seconds since 1970. */
+export type Debt = { readonly deadline: bigint; readonly amount: bigint }
+
+/**
+ * The payment that pays the last of the debts back, undefined where none does. Nothing on the chain says which deposit a
+ * payment is for, so it counts for the oldest debt, and what is paid when nothing is owed counts for none. Debts are in
+ * the order of their deadlines, payments in the order of their times.
+ */
+export function settlingPayment<P extends { readonly amount: bigint; readonly timestamp: bigint }>(
+  debts: readonly Debt[],
+  payments: readonly P[],
+): P | undefined {
+  const owed = debts.map(({ amount }) => amount)
+  for (const payment of payments) {
+    let left = payment.amount
+    for (const [index, { deadline }] of debts.entries()) {
+      if (deadline >= payment.timestamp) break
+      const paid = left < (owed[index] ?? 0n) ? left : (owed[index] ?? 0n)
+      owed[index] = (owed[index] ?? 0n) - paid
+      left -= paid
+    }
+    if (owed.length > 0 && owed.at(-1) === 0n) return payment
+  }
+  return undefined
 }
 
 /** The 20-byte address in a 32-byte one. */
@@ -182,12 +279,22 @@ function wordOf(account: Hex): Hex {
   return `0x${pad(account).slice(2).toLowerCase()}`
 }
 
-function returnedAmount(logs: readonly Log[], handler: Address, user: Address): bigint | undefined {
+/** What the handler sent on of a token to an account, undefined where it sent nothing. */
+function returnedAmount(
+  logs: readonly Log[],
+  { handler, to, outputToken }: { handler: Address; to: Address; outputToken: Hex },
+): bigint | undefined {
   for (const log of ofContract(logs, handler)) {
     const event = decode(handlerAbi, log)
-    if (event?.eventName === 'DrainedTokens' && isAddressEqual(event.args.recipient, user)) return event.args.amount
+    if (event?.eventName !== 'DrainedTokens') continue
+    const { recipient, token, amount } = event.args
+    if (isAddressEqual(recipient, to) && isAddressEqual(token, addressIn(outputToken))) return amount
   }
   return undefined
+}
+
+function hashOf(message: Hex): Hash {
+  return message === '0x' ? zeroHash : keccak256(message)
 }
 
 function ofContract(logs: readonly Log[], address: Address): Log[] {
@@ -195,7 +302,7 @@ function ofContract(logs: readonly Log[], address: Address): Log[] {
 }
 
 /** The event of this ABI that a log is, undefined where it is none. */
-function decode<const abi extends typeof poolAbi | typeof handlerAbi | typeof vaultEvents>(abi: abi, log: Log) {
+function decode<const abi extends typeof poolAbi | typeof handlerAbi | typeof vaultEventsAbi>(abi: abi, log: Log) {
   try {
     return decodeEventLog({ abi, topics: log.topics as [Hex, ...Hex[]], data: log.data })
   } catch {
@@ -203,6 +310,17 @@ function decode<const abi extends typeof poolAbi | typeof handlerAbi | typeof va
   }
 }
 
-function unreachable(): never {
-  throw new Error('The ABI has no such event.')
+/** The call of this ABI that calldata is, undefined where it is none. */
+function decodeCall<const abi extends typeof handlerAbi | typeof depositCallsAbi>(abi: abi, data: Hex) {
+  try {
+    return decodeFunctionData({ abi, data })
+  } catch {
+    return undefined
+  }
+}
+
+function selectorOf(eventName: string): Hash {
+  const event = poolAbi.find((item) => item.type === 'event' && item.name === eventName)
+  if (event?.type !== 'event') throw new Error(`The ABI has no event ${eventName}.`)
+  return toEventSelector(event)
 }

@@ -1,27 +1,42 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Address, type Hash, type Hex, numberToHex, pad, parseAbiItem, size, toEventSelector } from 'viem'
-import { BlockHeader, blockRequest, parseResult, Receipt, receiptRequest } from '../chain/logs.ts'
+import { type Address, getAddress, type Hash, type Hex, isAddressEqual, isHash, numberToHex } from 'viem'
+import * as z from 'zod'
+import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
+import { BlockHeader, blockRequest, type Log, parseResult, Receipt, receiptRequest } from '../chain/logs.ts'
 import { type ChainReader, query } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
-import type { RpcOutcome } from '../chain/rpc.ts'
-import { known, view } from '../chain/view.ts'
-import { AppError } from '../errors.ts'
+import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
+import { known as required, view } from '../chain/view.ts'
+import type { AppError } from '../errors.ts'
 import { poolAbi } from './abi.ts'
+import { type Known, knownOfDeposit, knownOfSource, OUTCOMES } from './answers.ts'
 import {
-  addressIn,
   type BridgeDeposit,
-  FILLED_RELAY,
   type Fill,
   type FillOutcome,
   findFill,
+  POOL_TOPICS,
   parseDeposits,
   parseFillOutcome,
   parseMessage,
-  paysBack,
   relayHash,
 } from './events.ts'
+import {
+  badAnswer,
+  bridgeOf,
+  conclude,
+  createAllowance,
+  dateOf,
+  FILLED,
+  isConfirmed,
+  type Look,
+  type Seen,
+  secondsOf,
+} from './look.ts'
+import { readRefund } from './refund.ts'
+import { findFirstBlock, rangesAfter, readRanges, refused, startLogSearch } from './search.ts'
 import type { TransfersTable } from './table.ts'
-import { namedChain, type Transfer, type TransferKey, type TransferStatus } from './transfer.ts'
+import type { FillSearch, Transfer, TransferKey, TransferStatus } from './transfer.ts'
 
 type Dependencies = {
   readonly readerOf: (chainId: number) => ChainReader
@@ -31,365 +46,424 @@ type Dependencies = {
 /** Where a transfer stands, and the contract on the destination that its deposit is meant for. */
 export type FoundTransfer = {
   readonly status: TransferStatus
-  readonly target: { readonly chainId: number; readonly address: Address } | undefined
+  readonly target: Target | undefined
 }
+type Target = { readonly chainId: number; readonly address: Address }
 
-/** What is seen of a transfer now, and what is to be kept of it. */
-type Seen = { readonly status: TransferStatus; readonly keep: Transfer }
-
-const TRANSFER_EVENT = toEventSelector(
-  parseAbiItem('event Transfer(address indexed from, address indexed to, uint256 value)'),
-)
-/** Blocks are counted back by the chain's usual pace; this much more is read, in percent, and as many blocks besides. */
-const PACE_MARGIN_PERCENT = 30n
-const MARGIN_BLOCKS = 200n
-/** The longest time that the pool lets a deposit wait for its fill. */
-const LONGEST_FILL_SECONDS = 21_600n
-/** How long after its deadline a deposit is an old one. */
-const OLD_SECONDS = 86_400n
-const NEAR_SECONDS = 1_800n
-const MOST_LOOKS = 8
-const FILLED = 2n
 const SLOW_FILL_REQUESTED = 1n
+/** A fill is searched for from this long before its deposit, for the clocks of two chains differ; then from earlier. */
+const CLOCK_SECONDS = 60n
+const EARLY_SECONDS = 3_600n
+/** Fills come before the deadline by the destination's own clock; so much longer their blocks are searched. */
+const LATE_SECONDS = 60n
+/** The newest blocks that are searched first: the most that any node gives in one call. */
+const NEWEST_BLOCKS = 10_000n
 
 /**
- * Where the deposit of a source transaction stands, from the chains alone. A final answer costs no RPC, an unfinished
- * transfer two round trips, an expired one three; a question that finds a new fill or a refund costs four.
- * Throws `upstream_*`.
+ * Where the deposit of a source transaction stands, from the chains alone. It asks the chains for at most 8 calls in 6
+ * requests, and nothing once the answer is final; a search that takes more goes on at the next question. A transfer that
+ * ends at one of the caller's vaults is followed by the job from then on. Throws `upstream_*`.
  */
 export async function readTransfer(
-  dependencies: Dependencies & { readonly transfers: Pick<TransfersTable, 'get'> },
+  dependencies: Dependencies & {
+    readonly transfers: Pick<TransfersTable, 'get'>
+    /** Epoch milliseconds. */
+    readonly now: () => number
+    readonly isVault: (target: Target) => boolean
+  },
   key: TransferKey,
 ): Promise<FoundTransfer> {
-  return readRecorded(dependencies, key, (await dependencies.transfers.get(key)) ?? {})
+  const { transfers, now, isVault } = dependencies
+  return readRecorded(dependencies, key, (await transfers.get(key)) ?? {}, (keep) => {
+    const target = targetOf(keep)
+    return keep.lookAt ?? (target && isVault(target) ? new Date(now()) : undefined)
+  })
 }
 
-/** The same of a transfer of which this is recorded. */
+/** The same of a transfer of which this is recorded; `lookAt` says when the job is to look at it next, if at all. */
 export async function readRecorded(
   { readerOf, transfers }: Dependencies,
   key: TransferKey,
   recorded: Transfer,
+  lookAt: (keep: Transfer) => Date | undefined,
 ): Promise<FoundTransfer> {
-  if (recorded.final) return found({ status: recorded.final, keep: recorded })
+  if (recorded.final) return { status: recorded.final, target: targetOf(recorded) }
 
-  const { status, keep } = await readNow(readerOf, key, recorded)
-  if (!isDeepStrictEqual(keep, recorded)) await transfers.record(key, keep)
-  return found({ status, keep })
+  const look = { readerOf, key, recorded, allowance: createAllowance() }
+  // Also of a transfer that cannot be read now it is kept when the next look is, so that it holds up no other.
+  const { status, keep: seen, failure } = await readNow(look).catch((error: unknown) => unread(recorded, error))
+  const keep = compact({ ...seen, lookAt: seen.final ? undefined : lookAt(seen) })
+  // Of what nobody has seen nothing is kept, or every number asked for would leave an item.
+  const isKnown = keep.source !== undefined || keep.sender !== undefined
+  if (isKnown && !isDeepStrictEqual(keep, recorded)) await transfers.record(key, keep)
+  if (!status || failure) throw failure
+  return { status, target: targetOf(keep) }
 }
 
-function found({ status, keep: { source } }: Seen): FoundTransfer {
-  const message = source && parseMessage(source.deposit)
-  return {
-    status,
-    target: message && source && { chainId: source.deposit.destinationChainId, address: message.target },
+function unread(recorded: Transfer, failure: unknown): { status?: undefined; keep: Transfer; failure: unknown } {
+  return { keep: recorded, failure }
+}
+
+function targetOf({ source }: Transfer): Target | undefined {
+  const named = source && parseMessage(source.deposit)?.deposit
+  return named && { chainId: source.deposit.destinationChainId, address: named.vault }
+}
+
+/** Without the fields that are undefined, as it is stored. */
+function compact(transfer: Transfer): Transfer {
+  return Object.fromEntries(Object.entries(transfer).filter(([, value]) => value !== undefined)) as Transfer
+}
+
+async function readNow(look: Look): Promise<Seen> {
+  const { readerOf, key, recorded, allowance } = look
+  if (recorded.source?.isFinal) return readBridged(look, recorded.source)
+
+  const source = readerOf(key.sourceChainId)
+  // What is seen for the first time is not called final yet, which leaves more of the allowance for its fill.
+  const isFirst = !recorded.source && !recorded.sender
+  const outcomes = await allowance.ask(source, [
+    receiptRequest(key.transactionHash),
+    ...(recorded.sender ? [] : [transactionRequest(key.transactionHash)]),
+    ...(isFirst ? [] : finalityRequests(source.chain)),
+  ])
+  const receipt = parseReceipt(outcomes[0], key.transactionHash)
+  const transaction = recorded.sender ? undefined : parseTransaction(outcomes[1], key.transactionHash)
+  const finality = isFirst ? undefined : parseFinality(source.chain, outcomes.slice(-2))
+  if (!receipt) return readUnmined(look, finality, transaction)
+
+  const deposit = receipt.status === 'success' ? depositIn(source, receipt.logs, key) : undefined
+  if (!deposit) {
+    const reason = receipt.status === 'success' ? 'no_deposit_in_transaction' : 'source_reverted'
+    return readFailed(look, { reason, blockNumber: receipt.blockNumber })
   }
+  const { blockNumber } = receipt
+  const keep = { ...recorded, sender: recorded.sender ?? transaction?.sender, droppedAt: undefined }
+  const block = recorded.source?.blockNumber === blockNumber ? recorded.source : undefined
+  const initiated = block?.initiated ?? (await readTime(look, source, receipt.logs, blockNumber))
+  const isDeep = finality?.isFinal({ number: blockNumber, timestamp: secondsOf(initiated) }) === true
+  const seen = { deposit, initiated, blockNumber, isFinal: isDeep && !source.witness }
+  const bridged = await readBridged({ ...look, recorded: { ...keep, source: seen } }, seen)
+  if (!isDeep || seen.isFinal) return bridged
+  // After what the question is about: where two nodes differ for long, the fill is found all the same.
+  const isFinal = await isConfirmed(look, source, [receiptRequest(key.transactionHash)], ([outcome], theirs) => {
+    const told = parseReceipt(outcome, key.transactionHash)
+    const isSame = told && isDeepStrictEqual(depositIn(source, told.logs, key), deposit)
+    return isSame === true && theirs.isFinal({ number: told.blockNumber, timestamp: secondsOf(initiated) })
+  })
+  return { ...bridged, keep: { ...bridged.keep, source: { ...seen, isFinal } } }
 }
 
-async function readNow(
-  readerOf: (chainId: number) => ChainReader,
-  key: TransferKey,
-  recorded: Transfer,
+/** Where a transfer stands whose source transaction has no receipt. */
+async function readUnmined(
+  look: Look,
+  finality: Finality | undefined,
+  told: ReturnType<typeof parseTransaction>,
 ): Promise<Seen> {
-  const reader = readerOf(key.sourceChainId)
-  if (recorded.source?.isFinal) return readBridged(readerOf, key, recorded, recorded.source.deposit)
-
-  const outcomes = await reader.request([receiptRequest(key.transactionHash), blockRequest('latest')])
-  const receipt = parseResult(Receipt.nullable(), outcomes[0])
-  const head = parseResult(BlockHeader, outcomes[1])
-  if (!receipt) {
-    // A node that lags behind the one that was asked before, or a reorganisation: what was seen is not unseen.
-    if (recorded.source) return readBridged(readerOf, key, recorded, recorded.source.deposit, { head })
-    return { status: pending(key), keep: recorded }
-  }
-
-  const isFinal = isDeep(reader, receipt.blockNumber, head)
-  if (receipt.status === 'reverted') return conclude(failed(key, 'source_reverted'), recorded, isFinal)
-  const pool = reader.chain.bridge?.pool
-  const deposit = pool && parseDeposits(receipt.logs, pool, reader.chain.id)[key.index]
-  if (!deposit || !evmChain(deposit.destinationChainId)?.bridge) {
-    return conclude(failed(key, 'no_deposit_in_transaction'), recorded, isFinal)
-  }
-  return readBridged(readerOf, key, recorded, deposit, { head, block: { number: receipt.blockNumber, isFinal } })
+  const { readerOf, key, recorded } = look
+  const pool = readerOf(key.sourceChainId).chain.bridge?.pool
+  // Of transactions that wait, only those that call the bridge are kept: they may never be mined, and cost nothing.
+  const isOurs = told?.to && pool && isAddressEqual(told.to, pool)
+  const sender = recorded.sender ?? (isOurs ? told.sender : undefined)
+  // A node that lags behind, or a reorganisation: what was seen is not unseen.
+  const seen = recorded.source
+    ? await readBridged(look, recorded.source)
+    : conclude({ ...knownOfSource(key), ...OUTCOMES.pending }, { ...recorded, sender }, false)
+  if (!recorded.sender || !finality || seen.keep.fillTransaction || seen.status.terminal) return seen
+  return readDropped(look, seen, { sender: recorded.sender, finality })
 }
 
-/** What was just seen of the source chain: its head, and the block of the deposit. */
-type Sight = {
-  readonly head?: BlockHeader
-  readonly block?: { readonly number: bigint; readonly isFinal: boolean }
+/** The same once another transaction of the sender's has the place of the source transaction, for good. */
+async function readDropped(
+  look: Look,
+  seen: Seen,
+  { sender, finality }: { sender: NonNullable<Transfer['sender']>; finality: Finality },
+): Promise<Seen> {
+  const { readerOf, key, recorded, allowance } = look
+  const source = readerOf(key.sourceChainId)
+  const requests: RpcRequest[] = [
+    transactionRequest(key.transactionHash),
+    { method: 'eth_getTransactionCount', params: [sender.address, 'latest'] },
+  ]
+  const isReplaced = ([transaction, count]: readonly RpcOutcome[]) =>
+    !parseTransaction(transaction, key.transactionHash) && parseResult(Quantity, count) > BigInt(sender.nonce)
+  if (allowance.left() < requests.length) return seen
+  if (!isReplaced(await allowance.ask(source, requests)))
+    return { ...seen, keep: { ...seen.keep, droppedAt: undefined } }
+
+  // A node can lag behind the one that saw it, so it must stay away until the head of this time is final.
+  const droppedAt = recorded.droppedAt ?? finality.head
+  const keep = { ...seen.keep, droppedAt }
+  const isFinal =
+    finality.isFinal(droppedAt) &&
+    (await isConfirmed(
+      look,
+      source,
+      [receiptRequest(key.transactionHash), ...requests],
+      ([receipt, ...outcomes]) => !parseReceipt(receipt, key.transactionHash) && isReplaced(outcomes),
+    ))
+  return isFinal ? conclude({ ...knownOfSource(key), ...OUTCOMES.source_dropped }, keep, true) : { ...seen, keep }
+}
+
+/** The answer for a source transaction that sent nothing. It is stored only where a deposit was seen in it before. */
+async function readFailed(
+  look: Look,
+  { reason, blockNumber }: { reason: 'source_reverted' | 'no_deposit_in_transaction'; blockNumber: bigint },
+): Promise<Seen> {
+  const { readerOf, key, recorded } = look
+  const source = readerOf(key.sourceChainId)
+  const outcomes = await look.allowance.ask(source, [blockRequest(blockNumber), ...finalityRequests(source.chain)])
+  const finality = parseFinality(source.chain, outcomes.slice(1))
+  const block = { number: blockNumber, timestamp: parseResult(BlockHeader, outcomes[0]).timestamp }
+  const isFinal =
+    finality.isFinal(block) &&
+    (await isConfirmed(look, source, [receiptRequest(key.transactionHash)], ([outcome], theirs) => {
+      const told = parseReceipt(outcome, key.transactionHash)
+      const deposit = told?.status === 'success' ? depositIn(source, told.logs, key) : undefined
+      const isSame = told && !deposit && (told.status === 'reverted') === (reason === 'source_reverted')
+      return isSame === true && theirs.isFinal({ ...block, number: told.blockNumber })
+    }))
+  const keep = recorded.source ? recorded : {}
+  return conclude({ ...knownOfSource(key), ...OUTCOMES[reason] }, keep, isFinal)
 }
 
 /** Where a deposit stands that is in the pool. */
-async function readBridged(
-  readerOf: (chainId: number) => ChainReader,
-  key: TransferKey,
-  recorded: Transfer,
-  deposit: BridgeDeposit,
-  sight: Sight = {},
-): Promise<Seen> {
-  const { block } = sight
-  const source = readerOf(key.sourceChainId)
-  const destination = readerOf(deposit.destinationChainId)
-  const [initiated, { fillStatus, head, recordedFill }] = await Promise.all([
-    block ? readTime(source, block.number) : (recorded.source?.initiated ?? null),
-    readFillStatus(destination, deposit, recorded.fillTransaction),
-  ])
-  const seen = initiated && { deposit, initiated, isFinal: block?.isFinal ?? recorded.source?.isFinal ?? false }
-  const keep: Transfer = { ...recorded, ...(seen && { source: seen }) }
-  const known = { ...about(key, deposit), timestamps: { initiated, bridged: null, completed: null } }
+async function readBridged(look: Look, source: NonNullable<Transfer['source']>): Promise<Seen> {
+  const { readerOf, key, recorded, allowance } = look
+  const { deposit, initiated, isFinal } = source
+  const known = knownOfDeposit(key, { deposit, initiated, action: parseMessage(deposit)?.deposit ? 'deposit' : 'none' })
+  if (!evmChain(deposit.destinationChainId)?.bridge) {
+    return conclude({ ...known, ...OUTCOMES.destination_not_followed }, recorded, isFinal)
+  }
+  if (recorded.isUnfilled) return readRefund(look, source, known)
 
+  const destination = readerOf(deposit.destinationChainId)
+  if (recorded.fillTransaction) {
+    const [receipt, ...outcomes] = await allowance.ask(destination, [
+      receiptRequest(recorded.fillTransaction),
+      ...(isFinal ? finalityRequests(destination.chain) : []),
+    ])
+    const found = parseFilled(destination, deposit, receipt, recorded.fillTransaction)
+    if (found) {
+      const at = await readTime(look, destination, found.logs, found.fill.blockNumber)
+      const finality = isFinal ? parseFinality(destination.chain, outcomes) : undefined
+      return readFilled(look, known, { ...found, at, finality })
+    }
+  }
+  const { fillStatus, head } = await readFillStatus(look, destination, deposit)
   if (fillStatus === FILLED) {
-    const filled =
-      (await readRecordedFill(destination, deposit, recordedFill)) ??
-      (await searchFill(destination, deposit, { since: initiated, head }))
+    const { found, search, failure } = await searchFill(look, destination, source, head)
+    const keep = { ...recorded, fillTransaction: undefined, fillSearch: search }
     // The pool knows of a fill that its logs do not show yet, or no longer: the next question will tell.
-    if (!filled) return { status: { ...known, ...BRIDGING }, keep }
-    const { transactionHash, blockNumber } = filled.fill
-    const isFinal = isDeep(destination, blockNumber, head)
-    return conclude(delivered(known, filled), { ...keep, fillTransaction: transactionHash }, isFinal)
+    if (!found) {
+      return { ...conclude({ ...known, ...OUTCOMES.locating }, keep, false), ...(failure && { failure }) }
+    }
+    return readFilled({ ...look, recorded: keep }, known, found)
   }
   if (head.timestamp <= BigInt(deposit.relayData.fillDeadline)) {
-    return { status: { ...known, ...(fillStatus === SLOW_FILL_REQUESTED ? SLOWLY_BRIDGING : BRIDGING) }, keep }
+    const outcome = fillStatus === SLOW_FILL_REQUESTED ? OUTCOMES.bridging_slowly : OUTCOMES.bridging
+    return conclude({ ...known, ...outcome }, recorded, false)
   }
-  const refund = await searchRefund(source, deposit, sight.head ?? (await readHead(source)))
-  const reason = refund ? 'refunded' : 'expired'
-  return conclude({ ...known, ...FAILURES[reason] }, keep, refund?.isFinal ?? false)
+  const isUnfilled = isFinal && (await isUnfilledForEver(look, destination, deposit))
+  const keep = { ...recorded, ...(isUnfilled && { isUnfilled }) }
+  return conclude({ ...known, ...OUTCOMES.expired }, keep, false)
 }
 
-function conclude(status: TransferStatus, keep: Transfer, isFinal: boolean): Seen {
-  return { status, keep: isFinal ? { ...keep, final: status } : keep }
+/** A fill, what it led to, and the time of its block; with the finality of its chain where that was asked for. */
+type Filled = {
+  readonly fill: Fill
+  readonly outcome: FillOutcome
+  readonly at: Date
+  readonly finality?: Finality | undefined
 }
 
-async function readHead(reader: ChainReader): Promise<BlockHeader> {
-  const [outcome] = await reader.request([blockRequest('latest')])
-  return parseResult(BlockHeader, outcome)
+async function readFilled(look: Look, known: Known, { fill, outcome, at, finality }: Filled): Promise<Seen> {
+  const { readerOf, recorded } = look
+  const { transactionHash, blockNumber } = fill
+  const keep = { ...recorded, fillSearch: undefined, fillTransaction: transactionHash }
+  const deposit = recorded.source?.deposit
+  const block = { number: blockNumber, timestamp: secondsOf(at) }
+  const isFinal =
+    deposit !== undefined &&
+    outcome.result !== 'unproven' &&
+    finality?.isFinal(block) === true &&
+    (await isConfirmed(
+      look,
+      readerOf(deposit.destinationChainId),
+      [receiptRequest(transactionHash)],
+      ([receipt], theirs) => {
+        const told = parseFilled(readerOf(deposit.destinationChainId), deposit, receipt, transactionHash)
+        return isDeepStrictEqual(told?.outcome, outcome) && theirs.isFinal(block)
+      },
+    ))
+  return conclude(delivered(known, { fill, outcome, at }), keep, isFinal)
 }
 
-async function readTime(reader: ChainReader, blockNumber: bigint): Promise<Date> {
-  const [outcome] = await reader.request([blockRequest(blockNumber)])
-  return dateOf(parseResult(BlockHeader, outcome).timestamp)
+function delivered(known: Known, { fill, outcome, at }: Filled): Omit<TransferStatus, 'final'> {
+  const { result } = outcome
+  const isCompleted = result === 'deposited' || result === 'delivered'
+  const fields = {
+    ...known,
+    outputAmount: result === 'action_failed' ? (outcome.returned ?? null) : fill.outputAmount,
+    timestamps: { ...known.timestamps, bridged: at, completed: isCompleted ? at : null },
+    transactions: { ...known.transactions, fill: fill.transactionHash },
+  }
+  if (result === 'action_failed') return { ...fields, ...OUTCOMES.destination_action_failed }
+  if (result === 'delivered') return { ...fields, ...OUTCOMES.delivered, action: 'none' }
+  return { ...fields, ...OUTCOMES[result] }
 }
 
-/** What the destination's pool says of the deposit: 0 not filled, 1 slow fill requested, 2 filled; and a known fill's receipt. */
-async function readFillStatus(reader: ChainReader, deposit: BridgeDeposit, fillTransaction: Hash | undefined) {
+/** The fill in the receipt of this transaction and what it led to; undefined where it has none, or no such fill. */
+function parseFilled(reader: ChainReader, deposit: BridgeDeposit, outcome: RpcOutcome | undefined, hash: Hash) {
+  const { pool, multicallHandler: handler } = bridgeOf(reader)
+  const receipt = parseReceipt(outcome, hash)
+  const fill = receipt && findFill(receipt.logs, pool, deposit)
+  if (!fill) return undefined
+  return { fill, logs: receipt.logs, outcome: parseFillOutcome(receipt.logs, { pool, handler, fill, deposit }) }
+}
+
+/** What the destination's pool says of the deposit: 0 not filled, 1 slow fill requested, 2 filled. */
+async function readFillStatus({ allowance }: Look, reader: ChainReader, deposit: BridgeDeposit) {
   const { pool } = bridgeOf(reader)
   const views = { fillStatus: view(pool, poolAbi, 'fillStatuses', [relayHash(deposit)]) }
-  const { value, block, outcomes } = await reader.readOne(
-    query({ address: pool, slots: {}, views }, ({ answers }) => known(answers.fillStatus)),
-    { along: fillTransaction ? [receiptRequest(fillTransaction)] : [] },
+  allowance.spend()
+  const { value, block } = await reader.readOne(
+    query({ address: pool, slots: {}, views }, ({ answers }) => required(answers.fillStatus)),
   )
-  return { fillStatus: value, head: block, recordedFill: outcomes[0] }
+  return { fillStatus: value, head: block }
 }
 
-/** A fill, what it led to, and the time of its block. */
-type Filled = { readonly fill: Fill; readonly outcome: FillOutcome; readonly at: Date }
-
-/** The fill that was found before, undefined where its transaction is no longer on the chain. */
-async function readRecordedFill(
-  reader: ChainReader,
-  deposit: BridgeDeposit,
-  outcome: RpcOutcome | undefined,
-): Promise<Filled | undefined> {
-  const filled = outcome && parseFill(reader, deposit, outcome)
-  return filled && { ...filled, at: await readTime(reader, filled.fill.blockNumber) }
+/** Whether nobody filled the deposit before its deadline, and no reorganisation can change that. */
+async function isUnfilledForEver(look: Look, destination: ChainReader, deposit: BridgeDeposit): Promise<boolean> {
+  if (look.allowance.left() < 3) return false
+  const { pool } = bridgeOf(destination)
+  const { data, decode } = view(pool, poolAbi, 'fillStatuses', [relayHash(deposit)])
+  const status: RpcRequest = { method: 'eth_call', params: [{ to: pool, data }, 'latest'] }
+  const holds = ([outcome]: readonly RpcOutcome[], { head, tagged, isFinal }: Finality) => {
+    // A fill is in a block that is not after the deadline, and all of those are final.
+    const last = { number: (tagged ?? head).number, timestamp: BigInt(deposit.relayData.fillDeadline) }
+    const isPast = (tagged ?? head).timestamp > last.timestamp && isFinal(last)
+    return isPast && decode(parseResult(HexText, outcome)) !== FILLED
+  }
+  const outcomes = await look.allowance.ask(destination, [status, ...finalityRequests(destination.chain)])
+  const isHere = holds(outcomes, parseFinality(destination.chain, outcomes.slice(1)))
+  return isHere && (await isConfirmed(look, destination, [status], holds))
 }
 
-async function searchFill(
-  reader: ChainReader,
-  deposit: BridgeDeposit,
-  { since, head }: { since: Date | null; head: BlockHeader },
-): Promise<Filled | undefined> {
-  const { pool } = bridgeOf(reader)
-  const { originChainId, depositId, fillDeadline } = deposit.relayData
-  const topics = [FILLED_RELAY, word(originChainId), word(depositId)]
-  const earliest = since ? secondsOf(since) : BigInt(fillDeadline) - LONGEST_FILL_SECONDS
-  const { from, to } = await fillWindow(reader, head, { earliest, latest: BigInt(fillDeadline) })
-  const found = findFill(await reader.logs({ address: pool, topics }, from, to), pool, deposit)
-  if (!found) return undefined
-
-  const { transactionHash, blockNumber } = found
-  const [receipt, block] = await reader.request([receiptRequest(transactionHash), blockRequest(blockNumber)])
-  const filled = parseFill(reader, deposit, receipt)
-  // Not where it was a moment ago: the chain is being reorganised.
-  if (filled?.fill.blockNumber !== blockNumber) return undefined
-  return { ...filled, at: dateOf(parseResult(BlockHeader, block).timestamp) }
+type SearchedFill = {
+  readonly found?: Filled
+  /** How far the search has come, where it goes on. */
+  readonly search?: FillSearch
+  readonly failure?: AppError
 }
 
 /**
- * The blocks in which a fill must be: up to the head for a young deposit. For an old one that would be more blocks than
- * nodes let be searched, so the blocks of its times are looked up, at two round trips more or a few.
+ * The fill of a deposit that the pool calls filled. First among the newest blocks, for most questions come soon after
+ * it; else forward from the deposit's time, in parts that are remembered, to the deadline.
  */
-async function fillWindow(
+async function searchFill(
+  look: Look,
   reader: ChainReader,
+  { deposit, initiated }: NonNullable<Transfer['source']>,
   head: BlockHeader,
-  { earliest, latest }: { earliest: bigint; latest: bigint },
-): Promise<{ from: bigint; to: bigint }> {
-  if (head.timestamp < latest + OLD_SECONDS) return { from: blockAt(reader, head, earliest), to: head.number }
-  const [from, to] = await Promise.all([findBlock(reader, head, earliest), findBlock(reader, head, latest)])
-  const margin = MARGIN_BLOCKS + BigInt(Math.ceil(Number(2n * NEAR_SECONDS) / reader.chain.blockSeconds))
-  return { from: from > margin ? from - margin : 0n, to: to + margin < head.number ? to + margin : head.number }
-}
-
-/** A block within half an hour of this time, by the pace between the blocks looked at so far. */
-async function findBlock(reader: ChainReader, head: BlockHeader, time: bigint): Promise<bigint> {
-  let known = head
-  let pace = reader.chain.blockSeconds
-  for (let look = 0; look < MOST_LOOKS; look += 1) {
-    const guess = known.number + BigInt(Math.round(Number(time - known.timestamp) / pace))
-    const number = guess < 0n ? 0n : guess < head.number ? guess : head.number
-    const [outcome] = await reader.request([blockRequest(number)])
-    const block = parseResult(BlockHeader, outcome)
-    const away = block.timestamp > time ? block.timestamp - time : time - block.timestamp
-    if (away <= NEAR_SECONDS || block.number === known.number) return block.number
-    pace = Number(block.timestamp - known.timestamp) / Number(block.number - known.number) || pace
-    known = block
-  }
-  return known.number
-}
-
-/** The fill in a receipt and what it led to, undefined where there is no receipt or no such fill in it. */
-function parseFill(reader: ChainReader, deposit: BridgeDeposit, outcome: RpcOutcome | undefined) {
-  const { pool, multicallHandler: handler } = bridgeOf(reader)
-  const receipt = parseResult(Receipt.nullable(), outcome)
-  const fill = receipt && findFill(receipt.logs, pool, deposit)
-  return fill ? { fill, outcome: parseFillOutcome(receipt.logs, { pool, handler, fill, deposit }) } : undefined
-}
-
-/** The pool's refund of at least the deposit to the depositor, after the deposit expired. */
-async function searchRefund(
-  reader: ChainReader,
-  deposit: BridgeDeposit,
-  head: BlockHeader,
-): Promise<{ isFinal: boolean } | undefined> {
+): Promise<SearchedFill> {
+  const { recorded, allowance } = look
   const { pool } = bridgeOf(reader)
-  const { inputToken, inputAmount, depositor, fillDeadline } = deposit.relayData
-  const filter = { address: addressIn(inputToken), topics: [TRANSFER_EVENT, pad(pool), depositor] }
-  const transfers = await reader.logs(filter, blockAt(reader, head, BigInt(fillDeadline)), head.number)
-  const payments = transfers.filter(({ data }) => size(data) === 32 && BigInt(data) >= inputAmount)
-  if (payments.length === 0) return undefined
-
-  // The pool pays for other reasons too, and the blocks read begin before the deadline.
-  const requests = payments.flatMap((payment) => [
-    receiptRequest(payment.transactionHash),
-    blockRequest(payment.blockNumber),
-  ])
-  const outcomes = await reader.request(requests)
-  for (const [index, { blockNumber }] of payments.entries()) {
-    const receipt = parseResult(Receipt.nullable(), outcomes[2 * index])
-    const { timestamp } = parseResult(BlockHeader, outcomes[2 * index + 1])
-    if (receipt && timestamp > BigInt(fillDeadline) && paysBack(receipt.logs, pool, deposit)) {
-      return { isFinal: isDeep(reader, blockNumber, head) }
+  const { originChainId, depositId, fillDeadline } = deposit.relayData
+  const topics = [POOL_TOPICS.filled, word(originChainId), word(depositId)]
+  // The receipt of what is found, and the time of its block.
+  const options = { filters: [{ address: pool, topics }], end: head, reserved: { trips: 2, calls: 2 } }
+  let search = recorded.fillSearch
+  if (!search) {
+    const newest = (span: bigint) => rangesAfter(larger(0n, head.number - span + 1n), head.number, span, 1)
+    const read = await readRanges(reader, allowance, { ...options, span: undefined, rangesFor: newest })
+    const isRead = 'logs' in read
+    const fill = isRead ? findFill(read.logs.flat(), pool, deposit) : undefined
+    if (fill) return readFound(look, reader, deposit, fill)
+    if (isRead && head.number < NEWEST_BLOCKS && read.span === NEWEST_BLOCKS) return {}
+    search = { ...startLogSearch(reader, head), ...(read.span && { span: read.span }), early: false }
+    if (!isRead) return { ...(read.span && { search }), ...(read.isRefused && { failure: refused() }) }
+  }
+  const since = secondsOf(initiated) - (search.early ? EARLY_SECONDS : CLOCK_SECONDS)
+  search = await findFirstBlock(reader, allowance, search, since < head.timestamp ? since : head.timestamp)
+  while (search.next !== undefined) {
+    const { next, span } = search
+    const rangesFor = (blocks: bigint, most: number) => rangesAfter(next, head.number, blocks, most)
+    const read = await readRanges(reader, allowance, { ...options, span, rangesFor })
+    if (!('logs' in read)) {
+      if (!read.isRefused) break
+      return { search: { ...search, ...(read.span && { span: read.span }) }, failure: refused() }
     }
+    const fill = findFill(read.logs.flat(), pool, deposit)
+    if (fill) {
+      const { found } = await readFound(look, reader, deposit, fill)
+      return found ? { found } : { search }
+    }
+    search = { ...search, next: read.last.number + 1n, span: read.span }
+    const isOver = read.last.number >= head.number || read.last.timestamp > BigInt(fillDeadline) + LATE_SECONDS
+    // The pool says that there is a fill. It is looked for again, from earlier, and then anew.
+    if (isOver) return search.early ? {} : { search: { ...startLogSearch(reader, head), span: read.span, early: true } }
   }
-  return undefined
+  return { search }
 }
 
-/** A block surely not after this time, in seconds since 1970, told by the chain's usual pace. */
-function blockAt({ chain }: ChainReader, head: BlockHeader, time: bigint): bigint {
-  const elapsed = head.timestamp > time ? Number(head.timestamp - time) : 0
-  const blocks = BigInt(Math.ceil(elapsed / chain.blockSeconds))
-  const block = head.number - (blocks * (100n + PACE_MARGIN_PERCENT)) / 100n - MARGIN_BLOCKS
-  return block > 0n ? block : 0n
+/** The fill that a search came upon, by its receipt; none where that says otherwise: the chain is being reorganised. */
+async function readFound(look: Look, reader: ChainReader, deposit: BridgeDeposit, fill: Fill): Promise<SearchedFill> {
+  const [outcome] = await look.allowance.ask(reader, [receiptRequest(fill.transactionHash)])
+  const filled = parseFilled(reader, deposit, outcome, fill.transactionHash)
+  if (filled?.fill.blockNumber !== fill.blockNumber) return {}
+  return { found: { ...filled, at: await readTime(look, reader, filled.logs, fill.blockNumber) } }
 }
 
-function isDeep({ chain }: ChainReader, blockNumber: bigint, head: BlockHeader): boolean {
-  return head.number - blockNumber >= BigInt(chain.finalityBlocks)
+/** The time of a block: as its logs tell it, or by one call. */
+async function readTime(
+  { allowance }: Look,
+  reader: ChainReader,
+  logs: readonly Log[],
+  blockNumber: bigint,
+): Promise<Date> {
+  const told = logs.find((log) => log.blockNumber === blockNumber)?.blockTimestamp
+  if (told !== undefined) return dateOf(told)
+  const [outcome] = await allowance.ask(reader, [blockRequest(blockNumber)])
+  return dateOf(parseResult(BlockHeader, outcome).timestamp)
 }
 
-function bridgeOf({ chain }: ChainReader) {
-  if (!chain.bridge) throw new AppError('internal', { cause: new Error(`There is no bridge on chain ${chain.id}.`) })
-  return chain.bridge
+function depositIn(reader: ChainReader, logs: readonly Log[], { index }: TransferKey): BridgeDeposit | undefined {
+  return parseDeposits(logs, bridgeOf(reader).pool, reader.chain.id)[index]
 }
 
-type Outcome = Pick<TransferStatus, 'status' | 'statusDescription' | 'reason' | 'terminal' | 'nextPollAfterMs'>
-
-const PENDING: Outcome = {
-  status: 'pending',
-  statusDescription: 'Transaction submitted, waiting to be mined.',
-  reason: null,
-  terminal: false,
-  nextPollAfterMs: 3_000,
-}
-const BRIDGING: Outcome = {
-  status: 'bridging',
-  statusDescription: 'The bridge is processing the cross-chain transfer.',
-  reason: null,
-  terminal: false,
-  nextPollAfterMs: 3_000,
-}
-const SLOWLY_BRIDGING: Outcome = {
-  ...BRIDGING,
-  statusDescription: 'The bridge is processing the cross-chain transfer the slow way, which can take hours.',
-  nextPollAfterMs: 60_000,
-}
-const COMPLETED: Outcome = {
-  status: 'completed',
-  statusDescription: 'Funds delivered to the destination and deposited.',
-  reason: null,
-  terminal: true,
-  nextPollAfterMs: null,
-}
-const FAILURES: Record<NonNullable<TransferStatus['reason']>, Outcome> = {
-  source_reverted: failure('source_reverted', 'The source transaction reverted; nothing was sent.'),
-  no_deposit_in_transaction: failure(
-    'no_deposit_in_transaction',
-    'The source transaction holds no deposit into the bridge.',
-  ),
-  expired: {
-    ...failure('expired', 'Nobody filled the transfer in time; it will be refunded on the source chain within hours.'),
-    terminal: false,
-    nextPollAfterMs: 600_000,
-  },
-  refunded: failure('refunded', 'Nobody filled the transfer in time; it was refunded on the source chain.'),
-  destination_action_failed: failure(
-    'destination_action_failed',
-    'The vault did not take the deposit; the tokens were sent to the user on the destination chain.',
-  ),
+/** The receipt of this transaction, null where the node knows none; throws when it is of another. */
+function parseReceipt(outcome: RpcOutcome | undefined, hash: Hash): Receipt | null {
+  const receipt = parseResult(Receipt.nullable(), outcome)
+  if (receipt && receipt.transactionHash !== hash) throw badAnswer('a receipt of another transaction')
+  return receipt
 }
 
-function failure(reason: NonNullable<TransferStatus['reason']>, statusDescription: string): Outcome {
-  return { status: 'failed', statusDescription, reason, terminal: true, nextPollAfterMs: null }
+const HexText = z.custom<Hex>((value) => typeof value === 'string' && /^0x([0-9a-f]{2})*$/i.test(value))
+const Quantity = z.custom<Hex>((value) => typeof value === 'string' && /^0x[0-9a-f]+$/i.test(value)).transform(BigInt)
+const AddressText = z
+  .string()
+  .regex(/^0x[0-9a-f]{40}$/i)
+  .transform((text) => getAddress(text))
+const SentTransaction = z
+  .object({ hash: z.custom<Hash>((value) => typeof value === 'string' && isHash(value)) })
+  .extend({ from: AddressText, to: AddressText.nullish(), nonce: Quantity.pipe(z.bigint().max(2n ** 53n)) })
+
+function transactionRequest(hash: Hash): RpcRequest {
+  return { method: 'eth_getTransactionByHash', params: [hash] }
 }
 
-function pending(key: TransferKey): TransferStatus {
-  return { ...about(key), ...PENDING }
-}
-
-function failed(key: TransferKey, reason: 'source_reverted' | 'no_deposit_in_transaction'): TransferStatus {
-  return { ...about(key), ...FAILURES[reason] }
-}
-
-function delivered(known: Omit<TransferStatus, keyof Outcome>, { fill, outcome, at }: Filled): TransferStatus {
-  const completed = outcome.status === 'completed'
-  return {
-    ...known,
-    ...(completed ? COMPLETED : FAILURES.destination_action_failed),
-    outputAmount: completed ? fill.outputAmount : (outcome.returned ?? null),
-    timestamps: { ...known.timestamps, bridged: at, completed: completed ? at : null },
-    transactions: { ...known.transactions, fill: fill.transactionHash },
-  }
-}
-
-/** What is known of a transfer whatever became of it. */
-function about(key: TransferKey, deposit?: BridgeDeposit): Omit<TransferStatus, keyof Outcome> {
-  return {
-    depositId: key.transactionHash,
-    srcChain: namedChain(key.sourceChainId) ?? { id: key.sourceChainId, name: 'unknown' },
-    dstChain: deposit ? namedChain(deposit.destinationChainId) : null,
-    inputAmount: deposit?.relayData.inputAmount ?? null,
-    outputAmount: null,
-    timestamps: { initiated: null, bridged: null, completed: null },
-    transactions: { source: key.transactionHash, fill: null },
-  }
+/** Who sent a transaction and to whom; undefined where the node knows no such transaction. */
+function parseTransaction(outcome: RpcOutcome | undefined, hash: Hash) {
+  const told = parseResult(SentTransaction.nullable(), outcome)
+  if (!told) return undefined
+  if (told.hash !== hash) throw badAnswer('another transaction')
+  return { to: told.to, sender: { address: told.from, nonce: Number(told.nonce) } }
 }
 
 function word(value: bigint): Hex {
   return numberToHex(value, { size: 32 })
 }
 
-function dateOf(seconds: bigint): Date {
-  return new Date(Number(seconds) * 1000)
-}
-
-function secondsOf(date: Date): bigint {
-  return BigInt(Math.floor(date.getTime() / 1000))
+function larger(left: bigint, right: bigint): bigint {
+  return left > right ? left : right
 }

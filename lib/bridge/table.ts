@@ -1,11 +1,11 @@
-import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
+import { DeleteCommand, type DynamoDBDocumentClient, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import type { Hash } from 'viem'
 import * as z from 'zod'
-import { conditionHeld, listItems } from '../aws/dynamo.ts'
+import { conditionHeld } from '../aws/dynamo.ts'
 import { Transfer, type TransferKey } from './transfer.ts'
 
 const Item = z.object({ transfer: Transfer })
-const OpenItem = Item.extend({
+const FollowedItem = Item.extend({
   pk: z.string().regex(/^TRANSFER#\d+#0x[0-9a-f]{64}$/),
   sk: z.string().regex(/^DEPOSIT#\d+$/),
 }).transform(({ pk, sk, transfer }): { key: TransferKey; recorded: Transfer } => {
@@ -27,27 +27,52 @@ export function transfersTable(client: DynamoDBDocumentClient, tableName: string
       return item && Item.parse(item).transfer
     },
 
-    /** The transfers that started on this chain and whose final answer is still to come, with what is recorded of them. */
-    async listOpen(sourceChainId: number): Promise<{ key: TransferKey; recorded: Transfer }[]> {
-      const items = await listItems(client, {
-        TableName: tableName,
-        IndexName: 'openTransfers',
-        KeyConditionExpression: 'openOnChain = :chain',
-        ExpressionAttributeValues: { ':chain': sourceChainId },
-      })
-      return z.array(OpenItem).parse(items)
+    /**
+     * The transfers that started on this chain and are to be looked at by now (epoch milliseconds), those that have
+     * waited longest first, with what is recorded of them; at most so many, read as one page.
+     */
+    async listDue(
+      sourceChainId: number,
+      now: number,
+      most: number,
+    ): Promise<{ key: TransferKey; recorded: Transfer }[]> {
+      const { Items: items } = await client.send(
+        new QueryCommand({
+          TableName: tableName,
+          IndexName: 'followedTransfers',
+          KeyConditionExpression: 'followedOnChain = :chain AND lookAt <= :now',
+          ExpressionAttributeValues: { ':chain': sourceChainId, ':now': now },
+          Limit: most,
+        }),
+      )
+      return z.array(FollowedItem).parse(items ?? [])
     },
 
     /** Records what is known of a transfer now; false when its final answer is recorded already. */
     record(key: TransferKey, transfer: Transfer): Promise<boolean> {
       const { transfer: encoded } = z.encode(Item, { transfer })
+      const followed = transfer.lookAt && { followedOnChain: key.sourceChainId, lookAt: transfer.lookAt.getTime() }
       return conditionHeld(
         client.send(
           new PutCommand({
             TableName: tableName,
-            Item: { ...itemKey(key), ...(!transfer.final && { openOnChain: key.sourceChainId }), transfer: encoded },
-            ConditionExpression: 'attribute_not_exists(transfer.#final)',
+            Item: { ...itemKey(key), ...followed, transfer: encoded },
+            // Answers of old do not say that they are final, and are looked at again.
+            ConditionExpression: 'attribute_not_exists(transfer.#final.#final)',
             ExpressionAttributeNames: { '#final': 'final' },
+          }),
+        ),
+      )
+    },
+
+    /** Forgets what is recorded of a transfer, its final answer too; false where nothing is. */
+    forget(key: TransferKey): Promise<boolean> {
+      return conditionHeld(
+        client.send(
+          new DeleteCommand({
+            TableName: tableName,
+            Key: itemKey(key),
+            ConditionExpression: 'attribute_exists(pk)',
           }),
         ),
       )

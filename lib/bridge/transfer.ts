@@ -1,18 +1,22 @@
 import { type Hash, type Hex, isHash, isHex } from 'viem'
 import * as z from 'zod'
+import { BlockSearch, StoredBlock } from '../chain/blocks.ts'
 import { evmChain } from '../chain/registry.ts'
-import { Amount, Timestamp, TransactionHash } from '../codecs.ts'
+import { Address, Amount, Timestamp, TransactionHash } from '../codecs.ts'
 
 const HexText = z.string().refine((text): text is Hex => isHex(text))
 const HashText = z.string().refine((text): text is Hash => isHash(text))
 
-/** Why a transfer failed. */
-const FailureReason = z.enum([
+/** Why a transfer has failed, or is no longer followed. */
+const Reason = z.enum([
   'source_reverted',
   'no_deposit_in_transaction',
+  'source_dropped',
   'expired',
   'refunded',
+  'refund_not_found',
   'destination_action_failed',
+  'destination_not_followed',
 ])
 
 const ChainName = z.object({ id: z.number().int(), name: z.string() })
@@ -22,11 +26,18 @@ export const TransferStatus = z.object({
   depositId: TransactionHash.describe('The source transaction hash'),
   status: z.enum(['pending', 'bridging', 'completed', 'failed']),
   statusDescription: z.string(),
-  reason: FailureReason.nullable().describe('Why it failed'),
-  terminal: z.boolean().describe('Whether this is the last answer'),
+  reason: Reason.nullable().describe('Why it failed, or why nothing more will be told of it'),
+  action: z
+    .enum(['deposit', 'none'])
+    .nullable()
+    .describe(
+      'What happens on the destination: a deposit into a vault, or none, when the funds are only delivered; null until the deposit into the bridge is seen',
+    ),
+  terminal: z.boolean().describe('Whether nothing more is expected'),
+  final: z.boolean().describe('Whether a reorganisation of a chain can no longer change it'),
   nextPollAfterMs: z.number().int().nullable().describe('When to ask again; null when terminal'),
   srcChain: ChainName,
-  dstChain: ChainName.nullable(),
+  dstChain: ChainName.nullable().describe('Null until the deposit into the bridge is seen'),
   inputAmount: Amount.nullable().describe("In the source token's smallest unit"),
   outputAmount: Amount.nullable().describe(
     'What arrived; when the deposit on the destination failed, what the user received as tokens',
@@ -58,22 +69,62 @@ const Deposit = z.object({
   destinationChainId: z.number().int(),
 })
 
+/** A search through a chain's events, block by block, as far as it has come. */
+const LogSearch = z.object({
+  /** The search for its first block, by time; gone when that is found. */
+  start: BlockSearch.optional(),
+  /** The first block that is not searched yet. */
+  next: Amount.optional(),
+  /** How many blocks of events the node took in one call, once it took some. */
+  span: Amount.optional(),
+})
+export type LogSearch = z.output<typeof LogSearch>
+
+/** The search for a fill; `early` when it begins well before the deposit, after one that found nothing. */
+const FillSearch = LogSearch.extend({ early: z.boolean() })
+export type FillSearch = z.output<typeof FillSearch>
+
+/** The search for a refund, and what it has found so far. */
+const RefundSearch = LogSearch.extend({
+  /** Other deposits of the same depositor and token that may be owed back; an empty list once it is known which are. */
+  rivals: z.array(
+    z.object({ relayHash: HashText, destinationChainId: z.number().int(), deadline: Amount, amount: Amount }),
+  ),
+  /** What the pool owes the depositor in the token, oldest deadline first, this transfer last; there once that is known. */
+  debts: z.array(z.object({ deadline: Amount, amount: Amount })).optional(),
+  payments: z.array(z.object({ amount: Amount, blockNumber: Amount, timestamp: Amount })),
+  /** Whether there are more rivals or payments than can be told apart. */
+  isCrowded: z.boolean(),
+})
+export type RefundSearch = z.output<typeof RefundSearch>
+
 /** A transfer as we keep it: what was seen of it, so that the next question costs less, and its last answer. */
 export const Transfer = z.object({
-  /** The deposit and the time of its block; looked at again until that block is final. */
-  source: z.object({ deposit: Deposit, initiated: Timestamp, isFinal: z.boolean() }).optional(),
+  /** Who sent the source transaction, with which nonce: another transaction that uses it takes this one's place. */
+  sender: z.object({ address: Address, nonce: z.number().int().nonnegative() }).optional(),
+  /** The head of the source chain at which another transaction was first seen in the place of the source transaction. */
+  droppedAt: StoredBlock.optional(),
+  /** The deposit, the number and the time of its block; looked at again until that block is final. */
+  source: z
+    .object({ deposit: Deposit, initiated: Timestamp, blockNumber: Amount.optional(), isFinal: z.boolean() })
+    .optional(),
+  fillSearch: FillSearch.optional(),
   /** The transaction of its fill; looked at again until its block is final. */
   fillTransaction: HashText.optional(),
-  /** The answer that will never change. */
-  final: TransferStatus.optional(),
+  /** Whether it is final that nobody filled it in time. */
+  isUnfilled: z.boolean().optional(),
+  refundSearch: RefundSearch.optional(),
+  /** When the job looks at it next; none for a transfer that nobody's vault waits for, and for one that has ended. */
+  lookAt: Timestamp.optional(),
+  /** The answer that will never change. One that was stored before answers said so is looked at again. */
+  final: TransferStatus.optional().catch(undefined),
 })
 export type Transfer = z.output<typeof Transfer>
 
 /** Which transfer: the deposit with this index among those of a source transaction. */
 export type TransferKey = { readonly sourceChainId: number; readonly transactionHash: Hash; readonly index: number }
 
-/** A chain as answers name it; null for one that is none of ours. */
+/** A chain as answers name it; null for a number that no chain has. */
 export function namedChain(id: number): { id: number; name: string } | null {
-  const chain = evmChain(id)
-  return chain ? { id, name: chain.name } : null
+  return id > 0 ? { id, name: evmChain(id)?.name ?? 'unknown' } : null
 }

@@ -181,7 +181,7 @@ const PERMISSIONS: Record<FunctionName, [action: string, resource: string][]> = 
   'jobs/refresh-chain': [
     ['dynamodb:Query', 'clientstable/index/byChain'],
     ['dynamodb:Query', 'depositstable'],
-    ['dynamodb:Query', 'depositstable/index/openTransfers'],
+    ['dynamodb:Query', 'depositstable/index/followedTransfers'],
     ['dynamodb:GetItem', 'depositstable'],
     ['dynamodb:PutItem', 'depositstable'],
     ['dynamodb:UpdateItem', 'depositstable'],

@@ -11,6 +11,7 @@ import { describeFailure, runCommandLine } from '../../infra/admin/command-line.
 import { connectLocal, connectStage } from '../../infra/admin/connect.ts'
 import { type Admin, AdminError, addVault, createClient, issueKey, seedClient } from '../../infra/admin/operations.ts'
 import { createTables } from '../../infra/local/dynamo.ts'
+import { transfersTable } from '../../lib/bridge/table.ts'
 import { hashApiKey, parseApiKey } from '../../lib/clients/api-key.ts'
 import { identifyClient } from '../../lib/clients/identify.ts'
 import { clientsTable } from '../../lib/clients/table.ts'
@@ -27,12 +28,14 @@ const VAULT = '0x00000000000000000000000000000000000000A1'
 const test = base
   .extend('clients', ({ dynamo, tableNames }) => clientsTable(dynamo, tableNames.clients))
   .extend('users', ({ dynamo, tableNames }) => usersTable(dynamo, tableNames.users))
+  .extend('transfers', ({ dynamo, tableNames }) => transfersTable(dynamo, tableNames.deposits))
   .extend('clock', () => ({ now: Date.parse('2026-06-01T00:00:00.000Z') }))
-  .extend('admin', ({ clients, users, clock }): Admin => {
+  .extend('admin', ({ clients, users, transfers, clock }): Admin => {
     const now = () => clock.now
     return {
       clients,
       users,
+      transfers,
       keyEnvironment: 'test',
       randomBytes,
       now,
@@ -408,4 +411,15 @@ describe('A seeded client', () => {
     })
     expect(seeded.vaults).toEqual(client.vaults)
   })
+})
+
+test('forget-transfer has a transfer looked at again whose answer was final', async ({ run, transfers }) => {
+  const hash = `0x${'ab'.repeat(32)}` as const
+  const key = { sourceChainId: 8453, transactionHash: hash, index: 2 }
+  await transfers.record(key, { isUnfilled: true })
+  const args = ['forget-transfer', '--chain', '8453', '--tx', hash]
+  expect(await run(...args)).toContain('Nothing is recorded of deposit 0')
+  expect(await run(...args, '--index', '2')).toContain('is forgotten')
+  expect(await transfers.get(key)).toBeUndefined()
+  expect(await run(...args, '--index', '50')).toContain('index')
 })

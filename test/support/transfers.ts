@@ -36,6 +36,10 @@ export const POOLS: Readonly<Record<number, Address>> = {
   [BASE]: '0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64',
   [ARBITRUM]: '0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A',
 }
+/** Every search that these tests need ends within so many questions. */
+const MOST_QUESTIONS = 12
+/** How old a block is at least that Base or Arbitrum can no longer take back. */
+const FINAL_AFTER_SECONDS = 600
 const NAMES: Readonly<Record<number, string>> = { [BASE]: 'Base', [ARBITRUM]: 'Arbitrum One' }
 
 const ABI = parseAbi([
@@ -175,6 +179,9 @@ const STATES = {
   destination_action_failed: { status: 'failed', reason: 'destination_action_failed', terminal: true },
   expired: { status: 'failed', reason: 'expired', terminal: false },
   refunded: { status: 'failed', reason: 'refunded', terminal: true },
+  source_dropped: { status: 'failed', reason: 'source_dropped', terminal: true },
+  refund_not_found: { status: 'failed', reason: 'refund_not_found', terminal: true },
+  destination_not_followed: { status: 'bridging', reason: 'destination_not_followed', terminal: true },
 } as const satisfies Record<string, State>
 export type StateName = keyof typeof STATES
 
@@ -189,12 +196,15 @@ type Expected = {
   readonly bridged?: string
   readonly fill?: Hash
   readonly protocol?: 'lagoon' | 'erc4626'
+  readonly action?: 'deposit' | 'none'
+  /** Whether no reorganisation can change it; either unless told. */
+  readonly final?: boolean
 }
 
 /** Passes when a reply is this status in its whole documented shape, and does not say which bridge it is. */
 export function expectStatus({ status, headers, body }: HttpReply, state: StateName, expected: Expected): void {
   const { hash, from, to, inputAmount, outputAmount, initiated = null, bridged = null, fill = null } = expected
-  const chain = (id: number) => ({ id, name: NAMES[id] })
+  const chain = (id: number) => ({ id, name: NAMES[id] ?? 'unknown' })
   const { terminal, ...said } = STATES[state]
   expect({ status, body }).toEqual({
     status: 200,
@@ -202,6 +212,8 @@ export function expectStatus({ status, headers, body }: HttpReply, state: StateN
       depositId: hash,
       ...said,
       terminal,
+      final: expected.final ?? (terminal ? expect.any(Boolean) : false),
+      action: expected.action ?? null,
       statusDescription: expect.stringMatching(/^[A-Z].*[.]$/),
       nextPollAfterMs: terminal ? null : expect.any(Number),
       srcChain: chain(from),
@@ -225,6 +237,9 @@ type Shown = Asking & {
   /** What the fill delivered, by default what it was to. */
   readonly outputAmount?: bigint
   readonly protocol?: 'lagoon' | 'erc4626'
+  /** By default a deposit where there is a message. */
+  readonly action?: 'deposit' | 'none'
+  readonly final?: boolean
 }
 
 /** A transfer that was sent off. */
@@ -236,6 +251,8 @@ export type Transfer = {
   ask(asking?: Asking): Promise<HttpReply>
   /** Asks, and passes when the answer is this in every part. */
   shows(state: StateName, shown?: Shown): Promise<void>
+  /** Asks again and again, as often as a search may take, until the answer is this. */
+  becomes(state: StateName, shown?: Shown): Promise<void>
 }
 
 /** The bridge between the service's chains: what users, relayers and strangers do there. */
@@ -328,19 +345,32 @@ function transfersOn(service: Service) {
   const transferOf = (deposit: BridgeDeposit, index = 0): Transfer => {
     const { originChainId: from, destinationChainId: to, transactionHash: hash, inputAmount } = deposit
     const ask = (asking: Asking = {}) => askFor(hash, { from, index, ...asking })
-    return {
+    const transfer: Transfer = {
       deposit,
       hash,
       index,
       ask,
-      async shows(state, { fill, outputAmount = deposit.outputAmount, protocol, ...asking } = {}) {
+      async shows(state, shown = {}) {
+        const { fill, outputAmount = deposit.outputAmount, protocol, action, final, ...asking } = shown
         expectStatus(await ask(asking), state, {
+          action: action ?? (deposit.message === '0x' ? 'none' : 'deposit'),
+          ...(final !== undefined && { final }),
           ...{ hash, from, to, inputAmount, initiated: await timeOf(from, hash) },
           ...(fill && { fill, outputAmount, bridged: await timeOf(to, fill) }),
           ...(protocol && { protocol }),
         })
       },
+      async becomes(state, shown) {
+        const { status, reason } = STATES[state]
+        for (let question = 0; question < MOST_QUESTIONS; question += 1) {
+          const { body } = await ask(shown)
+          const isFinal = shown?.final === undefined || body.final === shown.final
+          if (body.status === status && body.reason === reason && isFinal) break
+        }
+        await transfer.shows(state, shown)
+      },
     }
+    return transfer
   }
   /** The transfers that a transaction sent off, in order. */
   const transfersIn = async (chainId: number, hash: Hash): Promise<Transfer[]> => {
@@ -439,6 +469,20 @@ function transfersOn(service: Service) {
     mine: (chainId: number, blocks: number, seconds = 1) =>
       callRpc(chainOf(chainId), [{ method: 'anvil_mine', params: [numberToHex(blocks), numberToHex(seconds)] }]),
     setClock,
+    /** Makes everything that happened on a chain so far final, or on both, whose clocks keep step. */
+    async finalise(...only: number[]): Promise<void> {
+      const ids = only.length > 0 ? only : chains.map(({ chainId }) => chainId)
+      const times = await Promise.all(ids.map((chainId) => clockOf(chainId)))
+      for (const chainId of ids) {
+        await setClock(chainId, Math.max(...times) + FINAL_AFTER_SECONDS)
+        await callRpc(chainOf(chainId), [{ method: 'anvil_mine', params: ['0x5', '0x0'] }])
+      }
+    },
+    /** Lets days pass on both chains, in a few blocks. */
+    async passDays(days: number): Promise<void> {
+      const times = await Promise.all(chains.map(({ chainId }) => clockOf(chainId)))
+      for (const { chainId } of chains) await setClock(chainId, Math.max(...times) + days * 86_400)
+    },
     /** Lets the deadline of a transfer pass on both chains. */
     async letExpire({ deposit }: Transfer): Promise<void> {
       for (const { chainId } of chains) {

@@ -5,7 +5,10 @@ import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/lambda/env.ts'
 
 const Followed = {
   chainId: ChainId,
-  openTransfers: z.number().int().describe('Transfers from this chain whose last answer is still to come'),
+  openTransfers: z
+    .number()
+    .int()
+    .describe('Transfers from this chain that this run looked at, their last answer still to come; 50 at most'),
   endedTransfers: z.number().int().describe('Those of them that came to their end'),
 }
 

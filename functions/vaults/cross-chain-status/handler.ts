@@ -1,3 +1,4 @@
+import type { Address } from 'viem'
 import { dynamo } from '../../../lib/aws/dynamo.ts'
 import { readTransfer } from '../../../lib/bridge/status.ts'
 import { type TransfersTable, transfersTable } from '../../../lib/bridge/table.ts'
@@ -8,17 +9,22 @@ import type { Reply, Request } from '../../../lib/lambda/contract.ts'
 import { endpoint } from '../../../lib/lambda/endpoint.ts'
 import { contract } from './contract.ts'
 
-type Dependencies = { readerOf: (chainId: number) => ChainReader; transfers: TransfersTable }
+type Dependencies = {
+  readerOf: (chainId: number) => ChainReader
+  transfers: TransfersTable
+  /** Epoch milliseconds. */
+  now: () => number
+}
 
 const crossChainStatus =
   (dependencies: Dependencies) =>
   async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const key = { sourceChainId: query.srcChainId, transactionHash: path.txHash, index: query.index }
-    const { status, target } = await readTransfer(dependencies, key)
-    const vault = client.vaults.find(
-      ({ chainId, address }) => chainId === target?.chainId && address === target.address,
-    )
-    return { ...status, protocol: vault?.kind ?? null }
+    const vaultAt = (target: { chainId: number; address: Address } | undefined) =>
+      client.vaults.find(({ chainId, address }) => chainId === target?.chainId && address === target.address)
+    const isVault = (target: { chainId: number; address: Address }) => vaultAt(target) !== undefined
+    const { status, target } = await readTransfer({ ...dependencies, isVault }, key)
+    return { ...status, protocol: vaultAt(target)?.kind ?? null }
   }
 
 export const handler = endpoint(
@@ -27,6 +33,7 @@ export const handler = endpoint(
     crossChainStatus({
       readerOf: readersOf(await readConfig(env)),
       transfers: transfersTable(dynamo(), env.DEPOSITS_TABLE),
+      now: Date.now,
     }),
   apiKey,
 )

@@ -138,13 +138,25 @@ describe('A source transaction', () => {
     expectStatus(second, 'no_deposit_in_transaction', { hash, from: ARBITRUM })
   })
 
-  test.for([[100], [59144], [999_999_999], [10_000_000_000]])(
-    'with a deposit to chain %i, which is none of ours, has failed',
-    async ([to], { transfers }) => {
-      const hash = await transfers.send(ARBITRUM, ALICE.address, await transfers.depositCall({ to: to as number }))
-      expect(await transfers.transfersIn(ARBITRUM, hash)).toHaveLength(1)
-      const reply = await transfers.askFor(hash, { from: ARBITRUM })
-      expectStatus(reply, 'no_deposit_in_transaction', { hash, from: ARBITRUM })
+  test.for([
+    [100, 'Gnosis'],
+    [59144, 'unknown'],
+    [10_000_000_000, 'unknown'],
+  ] as const)(
+    'with a deposit to chain %i, which is not followed, says so, and that nothing more is expected',
+    async ([to, name], { transfers }) => {
+      const hash = await transfers.send(ARBITRUM, ALICE.address, await transfers.depositCall({ to }))
+      const { body } = await transfers.askFor(hash, { from: ARBITRUM })
+      expect(body).toMatchObject({
+        ...{
+          status: 'bridging',
+          reason: 'destination_not_followed',
+          terminal: true,
+          nextPollAfterMs: null,
+          action: 'none',
+        },
+        ...{ dstChain: { id: to, name }, inputAmount: '50000000', outputAmount: null },
+      })
     },
   )
 
@@ -639,10 +651,24 @@ describe('A fill that is not alone in its transaction', () => {
 })
 
 describe('A transfer that nobody fills', () => {
-  test('is bridging until its deadline has passed on the destination, then expired, and refunded in the end', async ({
+  /** A transfer whose deadline has passed, long after any other of its user's. */
+  const openExpired = async (transfers: Transfers, ...orders: Order[]): Promise<[Transfer, ...Transfer[]]> => {
+    await transfers.passDays(2)
+    const opened: Transfer[] = []
+    for (const order of orders) opened.push(await transfers.open({ seconds: 600, ...order }))
+    await transfers.letExpire(opened.at(-1) as Transfer)
+    return opened as [Transfer, ...Transfer[]]
+  }
+  const refundAll = async (transfers: Transfers, ...expired: Transfer[]) => {
+    for (const { deposit } of expired) await transfers.relayer.refund(deposit)
+    await transfers.finalise()
+  }
+
+  test('is bridging until its deadline has passed on the destination, then expired, and refunded once that is final', async ({
     service,
     transfers,
   }) => {
+    await transfers.passDays(2)
     const vault = await openAsync(service)
     const transfer = await transfers.open({ into: vault, seconds: 3_000 })
     const { fillDeadline } = transfer.deposit
@@ -657,16 +683,19 @@ describe('A transfer that nobody fills', () => {
     await transfer.shows('expired', shown)
 
     await transfers.relayer.refund(transfer.deposit)
-    await transfer.shows('refunded', shown)
+    await transfer.shows('expired', shown)
+    await transfers.finalise()
+    await transfer.becomes('refunded', { ...shown, final: true })
   })
 
   test('is expired also when a slow fill was requested', async ({ transfers }) => {
+    await transfers.passDays(2)
     const transfer = await transfers.open({ seconds: 600 })
     await transfers.relayer.requestSlowFill(transfer.deposit)
     await transfers.letExpire(transfer)
     await transfer.shows('expired')
-    await transfers.relayer.refund(transfer.deposit)
-    await transfer.shows('refunded')
+    await refundAll(transfers, transfer)
+    await transfer.becomes('refunded')
   })
 
   test('is not expired when it was filled in time, however late somebody asks', async ({ transfers }) => {
@@ -677,50 +706,87 @@ describe('A transfer that nobody fills', () => {
   })
 
   test('is not refunded by less than it was, nor by what others get', async ({ transfers }) => {
-    const transfer = await transfers.open({ seconds: 600 })
-    const less = await transfers.open({ seconds: 600, inputAmount: transfer.deposit.inputAmount - 1n })
-    const ofBob = await transfers.open({ seconds: 600, user: BOB })
-    const inDai = await transfers.open({ seconds: 600, asset: 'DAI' })
-    await transfers.letExpire(inDai)
-    for (const { deposit } of [less, ofBob, inDai]) await transfers.relayer.refund(deposit)
+    const less = { inputAmount: 49_999_999n }
+    const all = await openExpired(transfers, {}, less, { user: BOB }, { asset: 'DAI' })
+    const [transfer, second, ofBob, inDai] = all as [Transfer, Transfer, Transfer, Transfer]
     const token = transfers.tokenOf(ARBITRUM, 'USDC')
     await transfers.send(ARBITRUM, BOB.address, call(token, 'transfer', [ALICE.address, transfer.deposit.inputAmount]))
-    await transfer.shows('expired')
-    await less.shows('refunded')
-    await ofBob.shows('refunded')
-    await inDai.shows('refunded')
+    await refundAll(transfers, second, ofBob, inDai)
+    await ofBob.becomes('refunded')
+    await inDai.becomes('refunded')
+    for (let question = 0; question < 4; question += 1) await transfer.shows('expired')
+    // Nothing says that it was paid for the second one.
+    for (let question = 0; question < 4; question += 1) await second.shows('expired')
+    await refundAll(transfers, transfer)
+    await transfer.becomes('refunded', { final: true })
+    await second.becomes('refunded', { final: true })
   })
 
-  test('is not refunded by the refund of an earlier one', async ({ transfers }) => {
-    const earlier = await transfers.open({ seconds: 600 })
-    await transfers.letExpire(earlier)
+  test('is not refunded by the refund of an earlier one, before or after its deadline', async ({ transfers }) => {
+    const [earlier] = await openExpired(transfers, {})
     await transfers.relayer.refund(earlier.deposit)
     const transfer = await transfers.open({ seconds: 600 })
+    const other = await transfers.open({ seconds: 600 })
+    await transfers.letExpire(other)
+    await transfers.finalise()
+    await earlier.becomes('refunded', { final: true })
+    for (let question = 0; question < 4; question += 1) await transfer.shows('expired')
+    await refundAll(transfers, transfer)
+    await transfer.becomes('refunded', { final: true })
+    for (let question = 0; question < 4; question += 1) await other.shows('expired')
+    await refundAll(transfers, other)
+    await other.becomes('refunded', { final: true })
+  })
+
+  test('is not held up by an earlier one that was filled', async ({ transfers }) => {
+    await transfers.passDays(2)
+    const filled = await transfers.open({ seconds: 600 })
+    await transfers.relayer.fill(filled.deposit)
+    const transfer = await transfers.open({ seconds: 600 })
     await transfers.letExpire(transfer)
-    await transfer.shows('expired')
-    await earlier.shows('refunded')
-    await transfers.relayer.refund(transfer.deposit)
-    await transfer.shows('refunded')
+    await refundAll(transfers, transfer)
+    await transfer.becomes('refunded', { final: true })
   })
 
   test('is refunded by a payment for several at once', async ({ transfers }) => {
-    const both = [await transfers.open({ seconds: 600 }), await transfers.open({ seconds: 600 })]
-    await transfers.letExpire(both[1] as Transfer)
+    const both = await openExpired(transfers, {}, {})
     const [amount, token] = [100_000_000n, transfers.tokenOf(ARBITRUM, 'USDC')]
     await transfers.refundTogether(ARBITRUM, token, [
       [BOB.address, 1n],
       [ALICE.address, amount],
     ])
-    for (const transfer of both) await transfer.shows('refunded')
+    await transfers.finalise()
+    for (const transfer of both) await transfer.becomes('refunded', { final: true })
   })
 
   test('is not refunded by a slow fill of its user in the same token', async ({ transfers }) => {
+    await transfers.passDays(2)
     const transfer = await transfers.open({ seconds: 600 })
     const back = await transfers.open({ from: BASE, to: ARBITRUM, inputAmount: 90_000_000n })
     await transfers.letExpire(transfer)
     await transfers.relayer.requestSlowFill(back.deposit)
     const fill = await transfers.relayer.executeSlowFill(back.deposit)
-    await back.shows('completed', { fill })
-    await transfer.shows('expired')
+    await transfers.finalise()
+    await back.becomes('completed', { fill })
+    for (let question = 0; question < 4; question += 1) await transfer.shows('expired')
+  })
+
+  test('and that is asked about first after days is refunded, by the refund of its time', async ({ transfers }) => {
+    const [transfer] = await openExpired(transfers, {})
+    await transfers.relayer.refund(transfer.deposit)
+    await transfers.passDays(9)
+    await transfers.finalise()
+    await transfer.becomes('refunded', { final: true })
+  })
+
+  test('has its last answer two weeks after its deadline, when no refund was found', async ({ transfers }) => {
+    const [transfer, filler] = (await openExpired(transfers, {}, { user: BOB })) as [Transfer, Transfer]
+    await transfers.passDays(13)
+    await transfers.finalise()
+    for (let question = 0; question < 8; question += 1) await transfer.shows('expired')
+    await transfers.passDays(1)
+    await transfers.relayer.refund(filler.deposit)
+    await transfers.finalise()
+    await transfer.becomes('refund_not_found', { final: true })
   })
 })

@@ -4,7 +4,6 @@ import { describe, expect, vi } from 'vitest'
 import { localConfig } from '../../../infra/local/dynamo.ts'
 import { sendTransactions } from '../../../infra/local/transactions.ts'
 import { documentClient } from '../../../lib/aws/dynamo.ts'
-import { evmChain } from '../../../lib/chain/registry.ts'
 import { USERS } from '../../support/service.ts'
 import {
   ARBITRUM,
@@ -20,7 +19,6 @@ import { callsIn, type Wire } from '../../support/wire.ts'
 
 const [ALICE, BOB, CAROL] = USERS
 const NO_HASH: Hash = `0x${'5c'.repeat(32)}`
-const UNTIL_FINAL = evmChain(BASE)?.finalityBlocks ?? 0
 
 /** How many HTTP requests each chain got, and which writes the table. */
 type Cost = { readonly source: number; readonly destination: number; readonly writes: number }
@@ -52,12 +50,6 @@ const test = base
 
 const NOTHING: Cost = { source: 0, destination: 0, writes: 0 }
 
-/** Makes everything that happened on Base so far final; the other chain's clock keeps step. */
-async function finalise(transfers: Transfers): Promise<void> {
-  await transfers.mine(BASE, UNTIL_FINAL)
-  await transfers.setClock(ARBITRUM, await transfers.clockOf(BASE))
-}
-
 const refuse = (transfers: Transfers, ...chainIds: number[]) => {
   for (const id of chainIds) (transfers.service.rpc[id] as Wire).behaviour = 'refuse connections'
 }
@@ -69,6 +61,21 @@ function rewriteResults(wire: Wire, method: string, change: (result: unknown) =>
     const items: { id: number; result: unknown }[] = JSON.parse(answer)
     const isMeant = (id: number) => calls.find((one) => one.id === id)?.method === method
     return JSON.stringify(items.map((item) => (isMeant(item.id) ? { ...item, result: change(item.result) } : item)))
+  }
+}
+
+/** Lets a node refuse events of more blocks than this. */
+function limitRanges(wire: Wire, blocks: number): void {
+  wire.rewrite = (answer, request) => {
+    const calls: { id: number; method: string; params: [{ fromBlock: string; toBlock: string }] }[] =
+      JSON.parse(request)
+    const items: { id: number }[] = JSON.parse(answer)
+    const isTooLong = (id: number) => {
+      const { method, params } = calls.find((one) => one.id === id) ?? {}
+      return method === 'eth_getLogs' && params && Number(params[0].toBlock) - Number(params[0].fromBlock) >= blocks
+    }
+    const error = { code: -32614, message: `eth_getLogs is limited to a ${blocks} range` }
+    return JSON.stringify(items.map((item) => (isTooLong(item.id) ? { id: item.id, error } : item)))
   }
 }
 
@@ -124,7 +131,7 @@ describe('The first question', () => {
     expect(searches).toHaveLength(1)
   })
 
-  test('about a transaction without a deposit records nothing before that is final', async ({
+  test('about a transaction without a deposit records nothing, also when that is final', async ({
     transfers,
     recordsOf,
     costOf,
@@ -134,19 +141,17 @@ describe('The first question', () => {
     const { target: to, callData: data } = await transfers.depositCall({ from: BASE, to: ARBITRUM, user: CAROL })
     const reverting = [{ label: 'deposit', from: CAROL.address, to, data }]
     const [reverted = NO_HASH] = await sendTransactions(transfers.chainOf(BASE), reverting)
-    const ask = async () => {
-      const none = await transfers.askFor(hash, { from: BASE })
-      expectStatus(none, 'no_deposit_in_transaction', { hash, from: BASE })
-      expectStatus(await transfers.askFor(reverted, { from: BASE }), 'source_reverted', { hash: reverted, from: BASE })
+    const ask = async (final: boolean) => {
+      const none = await transfers.askFor(hash, { from: BASE, index: 49 })
+      expectStatus(none, 'no_deposit_in_transaction', { hash, from: BASE, final })
+      const failed = await transfers.askFor(reverted, { from: BASE })
+      expectStatus(failed, 'source_reverted', { hash: reverted, from: BASE, final })
     }
-    expect(await costOf(ask, BASE)).toEqual({ source: 2, destination: 0, writes: 0 })
+    const cost = { source: 4, destination: 0, writes: 0 }
+    expect(await costOf(() => ask(false), BASE)).toEqual(cost)
+    await transfers.finalise()
+    expect(await costOf(() => ask(true), BASE)).toEqual(cost)
     expect([...(await recordsOf(hash)), ...(await recordsOf(reverted))]).toEqual([])
-
-    await finalise(transfers)
-    expect(await costOf(ask, BASE)).toEqual({ source: 2, destination: 0, writes: 2 })
-    expect(await costOf(ask, BASE)).toEqual(NOTHING)
-    refuse(transfers, BASE, ARBITRUM)
-    await ask()
   })
 })
 
@@ -171,19 +176,8 @@ describe('A last answer', () => {
       expect(again.destination).toBeGreaterThan(0)
       expect(again.writes).toBe(0)
     }
-    // One block short of the first one's finality.
-    const { blockNumber } = await transfers.receiptOf(BASE, deliveredBy)
-    const head = async () => Number((await transfers.chainHead(BASE)) - blockNumber)
-    await transfers.mine(BASE, UNTIL_FINAL - 1 - (await head()))
-    expect(await costOf(shown[0])).toMatchObject({ writes: 0 })
-    await transfers.mine(BASE, 1)
-    expect(await costOf(shown[0])).toMatchObject({ writes: 1 })
-    expect(await costOf(shown[0])).toEqual(NOTHING)
-    expect(await costOf(shown[1])).toMatchObject({ writes: 0 })
-
-    // And now the other one's.
-    await transfers.mine(BASE, 5)
-    expect(await costOf(shown[1])).toMatchObject({ writes: 1 })
+    await transfers.finalise()
+    for (const show of shown) expect(await costOf(show)).toMatchObject({ writes: 1 })
     refuse(transfers, BASE, ARBITRUM)
     for (const show of shown) expect(await costOf(show)).toEqual(NOTHING)
     // It is the same for every client, but for the protocol of a vault that it does not have.
@@ -191,20 +185,16 @@ describe('A last answer', () => {
     await failed.shows('destination_action_failed', { fill: failedBy, key: good.key })
   })
 
-  test('that a transfer is refunded is stored when the refund is final, and that it is expired is not', async ({
-    transfers,
-    costOf,
-  }) => {
+  test('that a transfer is refunded is stored, and that it is expired is not', async ({ transfers, costOf }) => {
+    await transfers.passDays(2)
     const transfer = await transfers.open({ from: BASE, to: ARBITRUM, seconds: 600 })
     await transfers.letExpire(transfer)
     await transfer.shows('expired')
     expect(await costOf(() => transfer.shows('expired'), BASE)).toMatchObject({ writes: 0 })
 
     await transfers.relayer.refund(transfer.deposit)
-    await transfer.shows('refunded')
-    expect(await costOf(() => transfer.shows('refunded'), BASE)).toMatchObject({ writes: 0 })
-    await finalise(transfers)
-    await transfer.shows('refunded')
+    await transfers.finalise()
+    await transfer.becomes('refunded', { final: true })
     refuse(transfers, BASE, ARBITRUM)
     expect(await costOf(() => transfer.shows('refunded'), BASE)).toEqual(NOTHING)
   })
@@ -231,8 +221,8 @@ describe('A last answer', () => {
     service.table.hold = undefined
 
     const fill = await transfers.relayer.fill(transfer.deposit)
-    await finalise(transfers)
-    await transfer.shows('completed', { fill })
+    await transfers.finalise()
+    await transfer.becomes('completed', { fill, final: true })
     const records = await recordsOf(transfer.hash)
     expect(records).toHaveLength(1)
 
@@ -277,8 +267,8 @@ describe('When a chain is reorganised before a block is final', () => {
     const fill = await transfers.sendTogether(BASE, transfers.fillCalls(transfer))
     expect(fill).not.toBe(lost)
     await transfer.shows('completed', { fill, ...shown })
-    await finalise(transfers)
-    await transfer.shows('completed', { fill, ...shown })
+    await transfers.finalise()
+    await transfer.becomes('completed', { fill, ...shown, final: true })
     refuse(transfers, BASE, ARBITRUM)
     await transfer.shows('completed', { fill, ...shown })
   })
@@ -312,17 +302,6 @@ describe('When a chain is reorganised before a block is final', () => {
     expect(await transfers.relayer.fill(transfer.deposit)).toBe(fill)
     expect(await transfers.timeOf(BASE, fill)).not.toBe(before)
     await transfer.shows('completed', { fill })
-  })
-
-  test('a refund that is gone makes the transfer expired again', async ({ transfers }) => {
-    const transfer = await transfers.open({ seconds: 600 })
-    await transfers.letExpire(transfer)
-    const forget = await transfers.remember(ARBITRUM)
-    await transfers.relayer.refund(transfer.deposit)
-    await transfer.shows('refunded')
-    await forget()
-    await transfers.mine(ARBITRUM, 2)
-    await transfer.shows('expired')
   })
 
   test('a deposit that has another id now is followed by that one', async ({ transfers }) => {
@@ -401,51 +380,94 @@ describe('A node that lags behind', () => {
   })
 })
 
-describe('A question asks each chain at most three times:', () => {
-  test('about an unfinished transfer, the first time and again, also expired, and the source no more once it is final', async ({
-    transfers,
-    costOf,
-  }) => {
+describe('A source transaction that was seen and can no longer be mined', () => {
+  test('has failed once another one has its place for good, and not because a node lags', async ({ transfers }) => {
+    const signed = await transfers.sign(ARBITRUM, BOB, await transfers.depositCall({ user: BOB }))
+    const forget = await transfers.remember(ARBITRUM)
+    const hash = await transfers.sendSigned(ARBITRUM, signed)
+    const [lost] = (await transfers.transfersIn(ARBITRUM, hash)) as [Transfer]
+    await lost.shows('bridging')
+    await forget()
+    const initiated = (await lost.ask()).body.timestamps.initiated
+    // Another transaction of the same sender takes its nonce.
+    await transfers.open({ user: BOB })
+    for (let question = 0; question < 2; question += 1) expect((await lost.ask()).body.status).toBe('bridging')
+    expect(initiated).not.toBeNull()
+    await transfers.finalise()
+    expectStatus(await lost.ask(), 'source_dropped', { hash, from: ARBITRUM, final: true })
+    refuse(transfers, BASE, ARBITRUM)
+    expectStatus(await lost.ask(), 'source_dropped', { hash, from: ARBITRUM, final: true })
+  })
+
+  test('has not failed while a node knows it', async ({ service, transfers }) => {
+    const transfer = await transfers.open({ user: BOB })
+    await transfer.shows('bridging')
+    await transfers.open({ user: BOB })
+    rewriteResults(service.rpc[ARBITRUM] as Wire, 'eth_getTransactionReceipt', () => null)
+    await transfers.finalise(ARBITRUM)
+    await transfer.shows('bridging')
+    await transfer.shows('bridging')
+  })
+})
+
+describe('A question costs at most 8 calls in 6 requests:', () => {
+  const costs = async (service: Transfers['service'], work: () => Promise<unknown>) => {
+    for (const wire of Object.values(service.rpc)) wire.bodies.length = 0
+    await work()
+    const asked = Object.values(service.rpc).flatMap(callsIn)
+    return { requests: asked.length, calls: asked.flat().length }
+  }
+
+  test('about an unfinished transfer 4 calls, and fewer once its source is final', async ({ service, transfers }) => {
     const transfer = await transfers.open({ from: BASE, to: ARBITRUM, user: BOB, seconds: 3_000 })
     const bridging = () => transfer.shows('bridging')
-    expect(await costOf(bridging, BASE)).toEqual({ source: 2, destination: 1, writes: 1 })
-    expect(await costOf(bridging, BASE)).toEqual({ source: 2, destination: 1, writes: 0 })
-    await transfers.relayer.requestSlowFill(transfer.deposit)
-    expect(await costOf(bridging, BASE)).toEqual({ source: 2, destination: 1, writes: 0 })
-
-    await finalise(transfers)
-    expect(await costOf(bridging, BASE)).toEqual({ source: 2, destination: 1, writes: 1 })
-    expect(await costOf(bridging, BASE)).toEqual({ source: 0, destination: 1, writes: 0 })
-
-    await transfers.letExpire(transfer)
-    const expired = () => transfer.shows('expired')
-    expect(await costOf(expired, BASE)).toEqual({ source: 2, destination: 1, writes: 0 })
-    expect(await costOf(expired, BASE)).toEqual({ source: 2, destination: 1, writes: 0 })
-    await transfers.relayer.refund(transfer.deposit)
-    const refunded = () => transfer.shows('refunded')
-    expect(await costOf(refunded, BASE)).toEqual({ source: 3, destination: 1, writes: 0 })
+    expect(await costs(service, bridging)).toEqual({ requests: 2, calls: 3 })
+    expect(await costs(service, bridging)).toEqual({ requests: 2, calls: 4 })
+    await transfers.finalise()
+    expect(await costs(service, bridging)).toEqual({ requests: 2, calls: 4 })
+    expect(await costs(service, bridging)).toEqual({ requests: 1, calls: 1 })
   })
 
-  test('about an expired transfer that nobody asked about before', async ({ transfers, costOf }) => {
-    const transfer = await transfers.open({ user: BOB, seconds: 600 })
-    await transfers.letExpire(transfer)
-    expect(await costOf(() => transfer.shows('expired'))).toEqual({ source: 3, destination: 1, writes: 1 })
-    expect(await costOf(() => transfer.shows('expired'))).toEqual({ source: 3, destination: 1, writes: 0 })
-  })
-
-  test('about a new fill, and about one that is not final yet', async ({ transfers, costOf }) => {
+  test('about a fill that is just made, and about one that is not final yet', async ({ service, transfers }) => {
     const transfer = await transfers.open()
     const fill = await transfers.relayer.fill(transfer.deposit)
     const completed = () => transfer.shows('completed', { fill })
-    expect(await costOf(completed)).toEqual({ source: 2, destination: 3, writes: 1 })
-    expect(await costOf(completed)).toEqual({ source: 2, destination: 2, writes: 0 })
+    expect(await costs(service, completed)).toEqual({ requests: 4, calls: 5 })
+    expect(await costs(service, completed)).toEqual({ requests: 2, calls: 4 })
   })
 
-  test('and the calls of one request are at most three', async ({ service, transfers }) => {
-    const transfer = await transfers.open()
-    await transfer.shows('bridging')
-    const fill = await transfers.relayer.fill(transfer.deposit)
-    await transfer.shows('completed', { fill })
-    for (const calls of Object.values(service.rpc).flatMap(callsIn)) expect(calls.length).toBeLessThanOrEqual(3)
+  test('whatever the age of a transfer and however few blocks a node takes, and it is found in some questions', async ({
+    service,
+    coldService,
+    transfers,
+  }) => {
+    await transfers.passDays(2)
+    const filled = await transfers.open()
+    const expired = await transfers.open({ seconds: 600 })
+    const fill = await transfers.relayer.fill(filled.deposit)
+    await transfers.letExpire(expired)
+    await transfers.relayer.refund(expired.deposit)
+    await transfers.passDays(1)
+    for (const chainId of [ARBITRUM, BASE]) await transfers.mine(chainId, 900, 0)
+    await transfers.passDays(7)
+    await transfers.finalise()
+    for (const chainId of [ARBITRUM, BASE]) limitRanges(service.rpc[chainId] as Wire, 500)
+    const stages = [
+      [filled, 'completed', { fill }],
+      [expired, 'refunded', {}],
+    ] as const
+    for (const [transfer, state, shown] of stages) {
+      let told = ''
+      let questions = 0
+      for (; questions < 8 && told !== state; questions += 1) {
+        const { requests, calls } = await costs(service, async () => {
+          const { body } = await transfer.ask({ as: coldService })
+          told = body.reason ?? body.status
+        })
+        expect(requests).toBeLessThanOrEqual(6)
+        expect(calls).toBeLessThanOrEqual(8)
+      }
+      await transfer.shows(state, { ...shown, as: coldService })
+    }
   })
 })

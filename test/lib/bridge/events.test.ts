@@ -22,14 +22,15 @@ import { handlerAbi, poolAbi } from '../../../lib/bridge/abi.ts'
 import {
   addressIn,
   type BridgeDeposit,
-  FILLED_RELAY,
   type Fill,
   findFill,
+  POOL_TOPICS,
   parseDeposits,
   parseFillOutcome,
   parseMessage,
-  paysBack,
+  parsePayments,
   relayHash,
+  settlingPayment,
 } from '../../../lib/bridge/events.ts'
 import type { Log } from '../../../lib/chain/logs.ts'
 
@@ -52,6 +53,7 @@ const EVENTS = parseAbi([
   'event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares)',
   'event Transfer(address indexed from, address indexed to, uint256 value)',
   'event ExecutedRelayerRefundRoot(uint256 amountToReturn, uint256 indexed chainId, uint256[] refundAmounts, uint32 indexed rootBundleId, uint32 indexed leafId, address l2TokenAddress, address[] refundAddresses, bool deferredRefunds, address caller)',
+  'event ClaimedRelayerRefund(bytes32 indexed l2TokenAddress, bytes32 indexed refundAddress, uint256 amount, address indexed caller)',
 ])
 const MESSAGE = parseAbiParameters([
   'Instructions instructions',
@@ -122,16 +124,21 @@ function depositLog({ relayData, destinationChainId }: BridgeDeposit, pool = POO
   })
 }
 
-function fillLog({ relayData }: BridgeDeposit, { pool = POOL, amount = relayData.outputAmount } = {}): Unplaced {
-  const messageHash = relayData.message === '0x' ? zeroHash : keccak256(relayData.message)
+/** What a fill does otherwise than the deposit says, because the depositor agreed to it. */
+type Change = { readonly pool?: Address; readonly amount?: bigint; readonly recipient?: Hex; readonly message?: Hex }
+
+function fillLog({ relayData }: BridgeDeposit, change: Change = {}): Unplaced {
+  const { pool = POOL, amount = relayData.outputAmount, recipient = relayData.recipient } = change
+  const hashOf = (message: Hex) => (message === '0x' ? zeroHash : keccak256(message))
+  const messageHash = hashOf(relayData.message)
   return emit(pool, 'FilledRelay', {
     ...relayData,
     repaymentChainId: 1n,
     relayer: pad('0x99'),
     messageHash,
     relayExecutionInfo: {
-      updatedRecipient: relayData.recipient,
-      updatedMessageHash: messageHash,
+      updatedRecipient: recipient,
+      updatedMessageHash: hashOf(change.message ?? relayData.message),
       updatedOutputAmount: amount,
       fillType: 0,
     },
@@ -166,7 +173,7 @@ describe('What we know the bridge by', () => {
   })
 
   test('a fill is searched by the topic of FilledRelay', () => {
-    expect(FILLED_RELAY).toBe('0x44b559f101f8fbcc8a0ea43fa91a05a729a5ea6e14a7c75aa750374690137208')
+    expect(POOL_TOPICS.filled).toBe('0x44b559f101f8fbcc8a0ea43fa91a05a729a5ea6e14a7c75aa750374690137208')
   })
 })
 
@@ -306,6 +313,8 @@ describe('The fill of a deposit', () => {
           blockNumber: 7n,
           logIndex: 3 + place,
           outputAmount: amount,
+          recipient: deposit.relayData.recipient,
+          messageHash: deposit.relayData.message === '0x' ? zeroHash : keccak256(deposit.relayData.message),
         })
       }),
     )
@@ -333,10 +342,30 @@ describe('The fill of a deposit', () => {
   })
 })
 
-/** A deposit into `vault` for `user`, as our messages say it. */
-type Order = { readonly user: Address; readonly vault: Address; readonly id: bigint; readonly amount: bigint }
+const DEPOSIT_CALLS = parseAbi([
+  'function requestDeposit(uint256 assets, address controller, address owner)',
+  'function syncDeposit(uint256 assets, address receiver, address referral)',
+  'function deposit(uint256 assets, address receiver)',
+])
+type Entry = 'requestDeposit' | 'syncDeposit' | 'deposit'
 
-function depositOf({ user, vault, id, amount }: Order): BridgeDeposit {
+/** A deposit into `vault` for `user`, as our messages say it. */
+type Order = {
+  readonly user: Address
+  readonly vault: Address
+  readonly id: bigint
+  readonly amount: bigint
+  readonly entry?: Entry
+}
+
+const entryCall = (entry: Entry, user: Address): Hex =>
+  encodeFunctionData({
+    abi: DEPOSIT_CALLS,
+    functionName: entry,
+    args: { requestDeposit: [0n, user, HANDLER], syncDeposit: [0n, user, zeroAddress], deposit: [0n, user] }[entry],
+  } as never)
+
+function depositOf({ user, vault, id, amount, entry = 'requestDeposit' }: Order): BridgeDeposit {
   const withBalance = (target: Address, callData: Hex) => ({
     target: HANDLER,
     callData: encodeFunctionData({
@@ -349,14 +378,28 @@ function depositOf({ user, vault, id, amount }: Order): BridgeDeposit {
   const calls = [
     { target: TOKEN, callData: '0x1234' as const, value: 0n },
     withBalance(TOKEN, '0x5678'),
-    withBalance(vault, '0x9abc'),
+    withBalance(vault, entryCall(entry, user)),
   ]
+  return messageDeposit({
+    user,
+    id,
+    amount,
+    message: encodeAbiParameters(MESSAGE, [{ calls, fallbackRecipient: user }]),
+  })
+}
+
+function messageDeposit({
+  user,
+  id,
+  amount,
+  message,
+}: Omit<Order, 'vault'> & { readonly message: Hex }): BridgeDeposit {
   return {
     relayData: {
       depositor: pad(user).toLowerCase() as Hex,
       recipient: pad(HANDLER).toLowerCase() as Hex,
       exclusiveRelayer: zeroHash,
-      inputToken: pad('0x77'),
+      inputToken: pad(TOKEN).toLowerCase() as Hex,
       outputToken: pad(TOKEN).toLowerCase() as Hex,
       inputAmount: amount + 5n,
       outputAmount: amount,
@@ -364,7 +407,7 @@ function depositOf({ user, vault, id, amount }: Order): BridgeDeposit {
       depositId: id,
       fillDeadline: 2_000_000_000,
       exclusivityDeadline: 0,
-      message: encodeAbiParameters(MESSAGE, [{ calls, fallbackRecipient: user }]),
+      message,
     },
     destinationChainId: 8453,
   }
@@ -385,21 +428,27 @@ describe('What a fill led to', () => {
   const USERS = [0xa1, 0xb2].map((byte) => getAddress(pad(numberToHex(byte), { size: 20 })))
   const VAULTS = [0xc3, 0xd4].map((byte) => getAddress(pad(numberToHex(byte), { size: 20 })))
 
-  const anySuccess = fc.constantFrom(
-    (user: Address, vault: Address, assets: bigint) => [requested(user, vault, assets)],
-    (user: Address, vault: Address, assets: bigint) => [autoClaimed(user, vault), requested(user, vault, assets)],
-    (user: Address, vault: Address, assets: bigint) => [sharesIssued('Deposit')(user, vault, assets)],
-    (user: Address, vault: Address, assets: bigint) => [sharesIssued('DepositSync')(user, vault, assets)],
-  )
+  type Success = (user: Address, vault: Address, assets: bigint) => Unplaced[]
+  const SUCCESSES: readonly (readonly [Entry, Success])[] = [
+    ['requestDeposit', (user, vault, assets) => [requested(user, vault, assets)]],
+    ['requestDeposit', (user, vault, assets) => [autoClaimed(user, vault), requested(user, vault, assets)]],
+    ['deposit', (user, vault, assets) => [sharesIssued('Deposit')(user, vault, assets)]],
+    [
+      'syncDeposit',
+      (user, vault, assets) => [autoClaimed(user, vault), sharesIssued('DepositSync')(user, vault, assets)],
+    ],
+  ]
+  const anyEnd = fc
+    .constantFrom(...SUCCESSES)
+    .chain(([entry, succeed]) =>
+      fc.constantFrom({ entry, succeed }, { entry, fail: 'refused' as const }, { entry, fail: 'left over' as const }),
+    )
   /** One fill of a batch: for whom, where to, and whether the vault takes it. */
   const anyOrder = fc.record({
     user: fc.constantFrom(...USERS),
     vault: fc.constantFrom(...VAULTS),
     amount: fc.bigInt({ min: 1n, max: 2n ** 100n }),
-    end: fc.oneof(
-      anySuccess.map((succeed) => ({ succeed })),
-      fc.constantFrom('refused' as const, 'left over' as const),
-    ),
+    end: anyEnd,
   })
   /** What strangers may cause between two fills: calls of the handler, and deposits for whom they like. */
   const anyNoise = fc.oneof(
@@ -437,20 +486,20 @@ describe('What a fill led to', () => {
       fc.property(anyTransaction, ([batch, before, forgeries]) => {
         const fills = batch.map(({ order, noise }, i) => {
           const { user, vault, amount, end } = order
-          const deposit = depositOf({ user, vault, amount, id: BigInt(i) })
+          const deposit = depositOf({ user, vault, amount, id: BigInt(i), entry: end.entry })
           const moved = emit(TOKEN, 'Transfer', { from: POOL, to: HANDLER, value: amount })
-          const failed = { status: 'destination_action_failed', returned: amount }
-          if (end === 'refused') {
+          const failed = { result: 'action_failed', returned: amount }
+          if ('fail' in end && end.fail === 'refused') {
             const effect = [callsFailed(user), drained(user, amount)]
             return { deposit, logs: [fillLog(deposit), moved, ...effect, ...noise], expected: failed }
           }
           // Calls that did nothing, as those of a vault that is gone; what comes after is somebody else's.
-          if (end === 'left over') {
+          if ('fail' in end) {
             const others = [callsFailed(ELSEWHERE), drained(ELSEWHERE, 1n), requested(ELSEWHERE, vault, 1n)]
             return { deposit, logs: [fillLog(deposit), moved, drained(user, amount), ...others], expected: failed }
           }
           const logs = [fillLog(deposit), moved, ...end.succeed(user, vault, amount), ...noise]
-          return { deposit, logs, expected: { status: 'completed' } }
+          return { deposit, logs, expected: { result: 'deposited' } }
         })
         const honest = [...before, ...fills.flatMap(({ logs }) => logs)]
         const logs = placed(
@@ -458,29 +507,86 @@ describe('What a fill led to', () => {
         )
         for (const { deposit, expected } of fills) {
           const fill = findFill(logs, POOL, deposit) as Fill
-          expect(parseFillOutcome(logs, { pool: POOL, handler: HANDLER, fill, deposit })).toEqual(expected)
+          expect(parseFillOutcome(logs, { pool: POOL, handler: HANDLER, fill, deposit })).toMatchObject(expected)
         }
       }),
       { numRuns: 300 },
     )
   })
 
-  test('is a plain delivery where there is no message', () => {
-    const [plain] = fc.sample(anyDeposit, 1) as [BridgeDeposit]
-    const deposit = { ...plain, relayData: { ...plain.relayData, message: '0x' as const } }
-    const logs = placed([fillLog(deposit), ...USERS.map((user) => callsFailed(user))])
+  const [USER, VAULT] = [USERS[0], VAULTS[0]] as [Address, Address]
+  const ordered = depositOf({ user: USER, vault: VAULT, id: 1n, amount: 100n })
+  const outcomeOf = (deposit: BridgeDeposit, change: Change, ...effects: Unplaced[]) => {
+    const logs = placed([fillLog(deposit, change), ...effects])
     const fill = findFill(logs, POOL, deposit) as Fill
-    expect(parseFillOutcome(logs, { pool: POOL, handler: HANDLER, fill, deposit })).toEqual({ status: 'completed' })
+    return parseFillOutcome(logs, { pool: POOL, handler: HANDLER, fill, deposit })
+  }
+  const request = requested(USER, VAULT, 100n)
+
+  test('is a plain delivery where there is no message, or it goes to the wallet of the depositor', () => {
+    const failures = USERS.map((user) => callsFailed(user))
+    expect(outcomeOf(messageDeposit({ user: USER, id: 1n, amount: 5n, message: '0x' }), {}, ...failures)).toEqual({
+      result: 'delivered',
+    })
+    const { relayData } = ordered
+    const toWallet = { ...ordered, relayData: { ...relayData, recipient: relayData.depositor } }
+    expect(outcomeOf(toWallet, {}, ...failures)).toEqual({ result: 'delivered' })
+  })
+
+  test('is a deposit only by what the fill really ran, where the depositor agreed to something else', () => {
+    expect(outcomeOf(ordered, { amount: 90n }, request)).toEqual({ result: 'deposited', logIndex: 4 })
+    expect(outcomeOf(ordered, { recipient: ordered.relayData.depositor })).toEqual({ result: 'delivered' })
+    expect(outcomeOf(ordered, { recipient: pad(ELSEWHERE) }, request)).toEqual({ result: 'delivered' })
+    expect(outcomeOf(ordered, { message: '0x' }, request)).toEqual({ result: 'delivered' })
+    const { message } = depositOf({ user: USER, vault: VAULTS[1] as Address, id: 1n, amount: 100n }).relayData
+    expect(outcomeOf(ordered, { message }, requested(USER, VAULTS[1] as Address, 100n))).toEqual({
+      result: 'delivered',
+    })
+    expect(outcomeOf(ordered, { message }, callsFailed(ELSEWHERE), drained(ELSEWHERE, 100n))).toEqual({
+      result: 'action_failed',
+      returned: 100n,
+    })
+  })
+
+  test('is not proven by logs that end too early, nor by the event of another kind of deposit', () => {
+    expect(outcomeOf(ordered, {})).toEqual({ result: 'unproven' })
+    expect(outcomeOf(ordered, {}, sharesIssued('Deposit')(USER, VAULT, 100n))).toEqual({ result: 'unproven' })
+    expect(outcomeOf(ordered, {}, requested(ELSEWHERE, VAULT, 100n))).toEqual({ result: 'unproven' })
+    expect(outcomeOf(ordered, {}, requested(USER, ELSEWHERE, 100n))).toEqual({ result: 'unproven' })
+    const sync = depositOf({ user: USER, vault: VAULT, id: 1n, amount: 100n, entry: 'deposit' })
+    expect(outcomeOf(sync, {}, autoClaimed(USER, VAULT))).toEqual({ result: 'unproven' })
+  })
+
+  test('of a message that another tool built is told by the vault that it names, and by its own fallback', () => {
+    const calls = [
+      { target: TOKEN, callData: '0x1234' as const, value: 0n },
+      { target: VAULT, callData: entryCall('deposit', USER), value: 0n },
+    ]
+    const message = encodeAbiParameters(MESSAGE, [{ calls, fallbackRecipient: ELSEWHERE }])
+    const foreign = messageDeposit({ user: USER, id: 1n, amount: 100n, message })
+    expect(outcomeOf(foreign, {}, sharesIssued('Deposit')(USER, VAULT, 100n))).toMatchObject({ result: 'deposited' })
+    expect(outcomeOf(foreign, {}, callsFailed(ELSEWHERE), drained(ELSEWHERE, 100n))).toEqual({
+      result: 'action_failed',
+      returned: 100n,
+    })
+    const swap = encodeAbiParameters(MESSAGE, [{ calls: calls.slice(0, 1), fallbackRecipient: ELSEWHERE }])
+    const other = messageDeposit({ user: USER, id: 1n, amount: 100n, message: swap })
+    expect(outcomeOf(other, {})).toEqual({ result: 'delivered' })
+    expect(outcomeOf(other, {}, callsFailed(USER))).toEqual({ result: 'delivered' })
+    expect(outcomeOf(other, {}, callsFailed(ELSEWHERE))).toMatchObject({ result: 'action_failed' })
   })
 })
 
-describe('A refund', () => {
-  type Refund = {
-    readonly pool: Address
-    readonly token: Address
-    readonly payments: readonly (readonly [Address, bigint])[]
+describe('What the pool paid back to a depositor', () => {
+  const user = getAddress(pad('0xa1', { size: 20 }))
+  const deposit = depositOf({ user, vault: ELSEWHERE, id: 1n, amount: 100n })
+  type Leaf = {
+    readonly pool?: Address
+    readonly token?: Address
+    readonly payments?: readonly (readonly [Address, bigint])[]
+    readonly deferred?: boolean
   }
-  const refundLog = ({ pool, token, payments }: Refund) =>
+  const leaf = ({ pool = POOL, token = TOKEN, payments = [[user, 105n]], deferred = false }: Leaf) =>
     emit(pool, 'ExecutedRelayerRefundRoot', {
       amountToReturn: 0n,
       chainId: 42161n,
@@ -489,38 +595,78 @@ describe('A refund', () => {
       leafId: 2,
       l2TokenAddress: token,
       refundAddresses: payments.map(([account]) => account),
-      deferredRefunds: false,
+      deferredRefunds: deferred,
       caller: ELSEWHERE,
     })
+  const claim = (caller: Address, token: Address, amount: bigint) =>
+    emit(POOL, 'ClaimedRelayerRefund', { l2TokenAddress: pad(token), refundAddress: pad(ELSEWHERE), amount, caller })
+  const paid = (...logs: Unplaced[]) => parsePayments(placed(logs), POOL, deposit).map(({ amount }) => amount)
 
-  test('is a payment of the pool to the depositor in the token of the deposit, of at least as much', () => {
-    const user = getAddress(pad('0xa1', { size: 20 }))
-    const { relayData, ...rest } = depositOf({ user, vault: ELSEWHERE, id: 1n, amount: 100n })
-    const deposit = { ...rest, relayData: { ...relayData, inputToken: pad(TOKEN).toLowerCase() as Hex } }
-    const { inputAmount } = relayData
-    const right: Refund = { pool: POOL, token: TOKEN, payments: [[user, inputAmount]] }
-    const isRefund = (...refunds: Refund[]) => paysBack(placed(refunds.map(refundLog)), POOL, deposit)
-
-    expect(isRefund(right)).toBe(true)
-    expect(isRefund({ ...right, payments: [[user, inputAmount * 7n]] })).toBe(true)
-    expect(isRefund({ ...right, payments: [[ELSEWHERE, 1n], ...right.payments] })).toBe(true)
-    expect(isRefund({ ...right, pool: ELSEWHERE }, right)).toBe(true)
-
-    expect(isRefund()).toBe(false)
-    expect(isRefund({ ...right, payments: [[user, inputAmount - 1n]] })).toBe(false)
+  test('is every part of a leaf that names it, in the token, and what it claimed later', () => {
     expect(
-      isRefund({
-        ...right,
-        payments: [
-          [ELSEWHERE, inputAmount],
-          [user, 1n],
-        ],
-      }),
-    ).toBe(false)
-    expect(isRefund({ ...right, payments: [[ELSEWHERE, inputAmount]] })).toBe(false)
-    expect(isRefund({ ...right, payments: [] })).toBe(false)
-    expect(isRefund({ ...right, token: ELSEWHERE })).toBe(false)
-    expect(isRefund({ ...right, pool: ELSEWHERE })).toBe(false)
+      paid(
+        leaf({}),
+        leaf({
+          payments: [
+            [ELSEWHERE, 1n],
+            [user, 2n],
+            [user, 3n],
+          ],
+        }),
+      ),
+    ).toEqual([105n, 5n])
+    expect(paid(claim(user, TOKEN, 7n))).toEqual([7n])
+  })
+
+  test('is nothing of other pools, tokens and accounts, and nothing that is deferred', () => {
+    expect(
+      paid(leaf({ pool: ELSEWHERE }), leaf({ token: ELSEWHERE }), leaf({ payments: [[ELSEWHERE, 105n]] })),
+    ).toEqual([])
+    expect(paid(leaf({ deferred: true }), leaf({ payments: [] }))).toEqual([])
+    expect(paid(claim(ELSEWHERE, TOKEN, 7n), claim(user, ELSEWHERE, 7n))).toEqual([])
+  })
+})
+
+describe('A debt is settled', () => {
+  const owed = (...debts: [deadline: bigint, amount: bigint][]) =>
+    debts.map(([deadline, amount]) => ({ deadline, amount }))
+  const at = (...payments: [timestamp: bigint, amount: bigint][]) =>
+    payments.map(([timestamp, amount]) => ({ timestamp, amount }))
+
+  test('by payments after its deadline that cover it and every older one', () => {
+    expect(settlingPayment(owed([10n, 100n]), at([20n, 100n]))).toEqual({ timestamp: 20n, amount: 100n })
+    expect(settlingPayment(owed([10n, 100n]), at([20n, 60n], [30n, 40n]))).toEqual({ timestamp: 30n, amount: 40n })
+    expect(settlingPayment(owed([5n, 100n], [10n, 100n]), at([20n, 100n]))).toBeUndefined()
+    expect(settlingPayment(owed([5n, 100n], [10n, 100n]), at([8n, 100n], [20n, 100n]))).toMatchObject({
+      timestamp: 20n,
+    })
+    expect(settlingPayment(owed([5n, 100n], [10n, 100n]), at([20n, 200n]))).toMatchObject({ timestamp: 20n })
+    expect(settlingPayment(owed([10n, 100n]), at([9n, 100n], [10n, 100n], [20n, 99n]))).toBeUndefined()
+  })
+
+  test('never unless all that was paid after the oldest deadline covers all that is owed', () => {
+    const any = (max: bigint) => fc.tuple(fc.bigInt(0n, 100n), fc.bigInt(1n, max))
+    const byTime = (left: readonly bigint[], right: readonly bigint[]) => Number((left[0] ?? 0n) - (right[0] ?? 0n))
+    fc.assert(
+      fc.property(
+        fc.array(any(50n), { minLength: 1, maxLength: 6 }),
+        fc.array(any(80n), { maxLength: 8 }),
+        (debts, paid) => {
+          const [sortedDebts, sortedPayments] = [debts.toSorted(byTime), paid.toSorted(byTime)]
+          const settled = settlingPayment(owed(...sortedDebts), at(...sortedPayments))
+          const since = sortedDebts[0]?.[0] ?? 0n
+          const useful = sortedPayments.filter(([time]) => time > since && (!settled || time <= settled.timestamp))
+          const total = (list: readonly (readonly [bigint, bigint])[]) =>
+            list.reduce((sum, [, amount]) => sum + amount, 0n)
+          if (settled) {
+            expect(total(useful)).toBeGreaterThanOrEqual(total(sortedDebts))
+            expect(settled.timestamp).toBeGreaterThan(sortedDebts.at(-1)?.[0] ?? 0n)
+          }
+          const after = sortedPayments.filter(([time]) => time > (sortedDebts.at(-1)?.[0] ?? 0n))
+          if (total(after) >= total(sortedDebts)) expect(settled).toBeDefined()
+        },
+      ),
+    )
   })
 })
 
@@ -528,7 +674,10 @@ describe('A message', () => {
   test('says whom it serves and which vault it ends at', () => {
     fc.assert(
       fc.property(anyAddress, anyAddress, (user, vault) => {
-        expect(parseMessage(depositOf({ user, vault, id: 1n, amount: 1n }))).toEqual({ user, target: vault })
+        expect(parseMessage(depositOf({ user, vault, id: 1n, amount: 1n }))).toEqual({
+          fallbackRecipient: user,
+          deposit: { vault, user, event: 'DepositRequest' },
+        })
       }),
     )
   })

@@ -1,0 +1,105 @@
+import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
+import { AppError } from '../errors.ts'
+import type { Transfer, TransferKey, TransferStatus } from './transfer.ts'
+
+/** What one look at a transfer works with. */
+export type Look = {
+  readonly readerOf: (chainId: number) => ChainReader
+  readonly key: TransferKey
+  readonly recorded: Transfer
+  readonly allowance: Allowance
+}
+
+/** What is seen of a transfer now, what is to be kept of it, and why it could not be seen whole. */
+export type Seen = {
+  readonly status: TransferStatus
+  readonly keep: Transfer
+  readonly failure?: AppError | undefined
+}
+
+/** What a pool says of a deposit that is filled. */
+export const FILLED = 2n
+
+/** What one look at a transfer may ask of all chains together. */
+const MOST_TRIPS = 6
+const MOST_CALLS = 8
+
+/** What is left of what one look may ask. */
+export type Allowance = ReturnType<typeof createAllowance>
+
+/** What is to be left for what comes after a request. */
+export type Reserve = { readonly trips: number; readonly calls: number }
+
+/** The allowance of one look at a transfer: at most 6 requests, one after the other or not, and 8 calls in them. */
+export function createAllowance() {
+  let trips = MOST_TRIPS
+  let calls = MOST_CALLS
+  return {
+    /** How many calls the next request may have; 0 where there may be none. */
+    left: (reserved: Reserve = { trips: 0, calls: 0 }): number =>
+      trips > reserved.trips ? Math.max(0, calls - reserved.calls) : 0,
+
+    /** Counts a request with one call. */
+    spend(): void {
+      trips -= 1
+      calls -= 1
+    },
+
+    /** The outcomes of these calls, in one request. Throws `upstream_*`. */
+    ask(reader: ChainReader, requests: readonly RpcRequest[]): Promise<RpcOutcome[]> {
+      trips -= 1
+      calls -= requests.length
+      return reader.request(requests)
+    },
+  }
+}
+
+/**
+ * Whether the chain's node of another host, where one is configured, says the same. One that cannot be asked now, or
+ * that the allowance does not reach, confirms nothing.
+ */
+export async function isConfirmed(
+  { allowance }: Pick<Look, 'allowance'>,
+  { chain, witness }: ChainReader,
+  requests: readonly RpcRequest[],
+  agrees: (outcomes: readonly RpcOutcome[], finality: Finality) => boolean,
+): Promise<boolean> {
+  if (!witness) return true
+  if (allowance.left() < requests.length + 2) return false
+  try {
+    const outcomes = await allowance.ask(witness, [...requests, ...finalityRequests(chain)])
+    return agrees(outcomes.slice(0, requests.length), parseFinality(chain, outcomes.slice(requests.length)))
+  } catch (error) {
+    if (error instanceof AppError) return false
+    throw error
+  }
+}
+
+/** What is seen; an answer that is final for ever is kept. */
+export function conclude(status: Omit<TransferStatus, 'final'>, keep: Transfer, isFinal: boolean): Seen {
+  const answer = { ...status, final: isFinal && status.terminal }
+  return { status: answer, keep: answer.final ? { ...keep, final: answer } : keep }
+}
+
+/** The bridge's contracts on a chain; throws `internal` where it does not go. */
+export function bridgeOf({ chain }: ChainReader) {
+  if (!chain.bridge) throw new AppError('internal', { cause: new Error(`There is no bridge on chain ${chain.id}.`) })
+  return chain.bridge
+}
+
+/** The error for an answer of a node that cannot be right. */
+export function badAnswer(why: string): AppError {
+  return new AppError('upstream_bad_answer', { cause: new Error(why) })
+}
+
+/** The moment of a time in seconds since 1970. */
+export function dateOf(seconds: bigint): Date {
+  return new Date(Number(seconds) * 1000)
+}
+
+/** A moment in seconds since 1970. */
+export function secondsOf(date: Date): bigint {
+  return BigInt(Math.floor(date.getTime() / 1000))
+}
