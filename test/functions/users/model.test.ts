@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
-import { type Address, encodeFunctionData, pad, parseAbi, zeroHash } from 'viem'
+import { type Address, encodeFunctionData, type Hash, pad, parseAbi, parseEventLogs, zeroAddress, zeroHash } from 'viem'
 import { expect } from 'vitest'
+import { FEE_REGISTRY, type LagoonRates } from '../../../infra/local/deploy.ts'
 import { callRpc } from '../../../infra/local/rpc.ts'
 import { type LocalTransaction, transact } from '../../../infra/local/transactions.ts'
 import { LAGOON } from '../../infra/local/lagoon-abi.ts'
@@ -16,8 +17,18 @@ import type { Wire } from '../../support/wire.ts'
  * The model is written from the vaults' rules and the meanings of the fields, and shares nothing with the service.
  */
 const USER_ADDRESSES = USERS.slice(0, 3).map(({ address }) => address)
+const ACCOUNTS_CHECKED = [...USER_ADDRESSES, ROLES.feeReceiver]
 const KINDS = ['0.4', '0.5', '0.6', 'sync'] as const
 const OFFSET = 10n ** 12n
+const NO_FEES: LagoonRates = { managementRate: 0, performanceRate: 0, entryRate: 0, exitRate: 0, haircutRate: 0 }
+const RATES: Record<Kind, LagoonRates> = {
+  '0.4': NO_FEES,
+  '0.5': { ...NO_FEES, managementRate: 200, performanceRate: 2_000 },
+  '0.6': { managementRate: 100, performanceRate: 1_500, entryRate: 137, exitRate: 149, haircutRate: 777 },
+  sync: NO_FEES,
+}
+/** Who receives the manager's part of all fees; its books are checked as a user's. */
+const FEE_RECEIVER = ROLES.feeReceiver
 
 type Kind = (typeof KINDS)[number]
 type Status = 'pending' | 'claimable' | 'completed' | 'cancelled'
@@ -37,6 +48,8 @@ type Account = {
 }
 type Rate = { assets: bigint; supply: bigint }
 
+/** A fee in basis points, rounded up. */
+const feeOn = (shares: bigint, rate: number) => (shares * BigInt(rate) + 9_999n) / 10_000n
 const min = (left: bigint, right: bigint) => (left < right ? left : right)
 
 /** A vault as its documentation describes it. */
@@ -52,6 +65,8 @@ class Model {
   readonly depositRates = new Map<bigint, Rate>()
   readonly redeemRates = new Map<bigint, Rate>()
   readonly accounts = new Map<Address, Account>()
+  /** Synchronous vaults: the last trade that is large enough to value shares by, between two of which nothing tells. */
+  trade: Rate = { assets: 0n, supply: 0n }
   /** All that the vault gained, less what it lost. */
   gains = 0n
   events = 0
@@ -62,7 +77,7 @@ class Model {
   constructor(kind: Kind, vault: TestVault) {
     this.kind = kind
     this.vault = vault
-    for (const user of USER_ADDRESSES) {
+    for (const user of ACCOUNTS_CHECKED) {
       this.accounts.set(user, {
         ...{ shares: 0n, epoch: 0n, requested: 0n, redeemEpoch: 0n, redeeming: 0n },
         ...{ deposits: [], sources: [], deposited: 0n, withdrawn: 0n, used: false },
@@ -70,6 +85,9 @@ class Model {
     }
   }
 
+  get rates(): LagoonRates {
+    return RATES[this.kind]
+  }
   get virtual(): bigint {
     return this.kind === 'sync' ? 1n : OFFSET
   }
@@ -92,7 +110,16 @@ class Model {
   }
   claimableShares(user: Address): bigint {
     const claimable = this.claimable(user)
-    return claimable === 0n ? 0n : this.sharesFor(claimable, this.depositRates.get(this.account(user).epoch))
+    return claimable === 0n ? 0n : this.claimed(claimable, this.depositRates.get(this.account(user).epoch))
+  }
+  /** What a claim of these assets mints at a rate: less the fee on entry. */
+  claimed(assets: bigint, rate?: Rate): bigint {
+    const shares = this.sharesFor(assets, rate)
+    return shares - feeOn(shares, this.rates.entryRate)
+  }
+  /** What these shares give at a rate: less the fee on exit. */
+  paid(shares: bigint, rate?: Rate): bigint {
+    return this.worth(shares - feeOn(shares, this.rates.exitRate), rate)
   }
   pendingRedeem(user: Address): bigint {
     const { redeemEpoch, redeeming } = this.account(user)
@@ -104,13 +131,15 @@ class Model {
   }
   claimableRedeemAssets(user: Address): bigint {
     const shares = this.claimableRedeem(user)
-    return shares === 0n ? 0n : this.worth(shares, this.redeemRates.get(this.account(user).redeemEpoch))
+    return shares === 0n ? 0n : this.paid(shares, this.redeemRates.get(this.account(user).redeemEpoch))
   }
 
   request(user: Address, assets: bigint): void {
     if (this.claimable(user) > 0n) this.claim(user, this.claimable(user))
     const account = this.account(user)
     if (account.epoch !== this.depositEpoch) Object.assign(account, { epoch: this.depositEpoch, requested: 0n })
+    // Anybody may request nothing in another's name: it claims what is settled, and is no deposit.
+    if (assets === 0n) return
     account.requested += assets
     account.deposited += assets
     account.used = true
@@ -130,9 +159,11 @@ class Model {
     if (this.pendingAssets > 0n) this.depositEpoch += 2n
     if (this.pendingShares > 0n) this.redeemEpoch += 2n
   }
-  settle(valuation: bigint): void {
+  /** `fees`: the shares that were minted for the time and the gain since the valuation before. */
+  settle(valuation: bigint, fees: bigint): void {
     this.gains += valuation - this.assets
     this.assets = valuation
+    this.supply += fees
     this.events += 1
     if (this.pendingAssets > 0n) {
       const rate = { assets: this.assets, supply: this.supply }
@@ -143,12 +174,12 @@ class Model {
       this.pendingAssets = 0n
       this.settledDeposits = this.depositEpoch - 2n
     }
-    const paid = this.worth(this.pendingShares)
+    const paid = this.paid(this.pendingShares)
     if (paid > 0n) {
       const rate = { assets: this.assets, supply: this.supply }
       for (let epoch = this.settledRedeems + 2n; epoch < this.redeemEpoch; epoch += 2n)
         this.redeemRates.set(epoch, rate)
-      this.supply -= this.pendingShares
+      this.supply -= this.pendingShares - feeOn(this.pendingShares, this.rates.exitRate)
       this.assets -= paid
       this.pendingShares = 0n
       this.settledRedeems = this.redeemEpoch - 2n
@@ -156,7 +187,7 @@ class Model {
   }
   claim(user: Address, assets: bigint): void {
     const account = this.account(user)
-    const shares = this.sharesFor(assets, this.depositRates.get(account.epoch))
+    const shares = this.claimed(assets, this.depositRates.get(account.epoch))
     account.requested -= assets
     account.shares += shares
     this.events += 1
@@ -175,7 +206,8 @@ class Model {
     }
   }
   sync(user: Address, assets: bigint): void {
-    const shares = this.sharesFor(assets)
+    const minted = this.sharesFor(assets)
+    const shares = minted - feeOn(minted, this.rates.entryRate)
     const account = this.account(user)
     const deposit = { epoch: 0n, assets, claimed: assets, minted: shares, cancelled: false }
     account.deposits.push(deposit)
@@ -184,10 +216,28 @@ class Model {
     account.deposited += assets
     account.used = true
     this.assets += assets
-    this.supply += shares
+    this.supply += minted
     this.events += 1
+    this.traded({ assets, supply: shares })
   }
-  transfer(from: Address, to: Address, shares: bigint, value = this.worth(shares)): void {
+  private traded(trade: Rate): void {
+    const isPrecise = ({ assets, supply }: Rate) => assets >= 1_000_000n && supply >= 1_000_000n
+    if (isPrecise(trade) || !isPrecise(this.trade)) this.trade = trade
+  }
+  /** What these shares are valued at when they change hands: exactly, or in a synchronous vault by its last trade. */
+  valueOf(shares: bigint): bigint {
+    return this.kind === 'sync' ? (shares * this.trade.assets) / this.trade.supply : this.worth(shares)
+  }
+  /** The shares of a fee, minted to somebody. */
+  receive(user: Address, shares: bigint): void {
+    const account = this.account(user)
+    account.shares += shares
+    account.deposited += this.worth(shares)
+    account.used = true
+    account.sources.push({ deposit: null, shares })
+  }
+  transfer(from: Address, to: Address, shares: bigint): void {
+    const value = this.valueOf(shares)
     const [sender, receiver] = [this.account(from), this.account(to)]
     sender.shares -= shares
     sender.withdrawn += value
@@ -208,18 +258,21 @@ class Model {
   }
   redeem(user: Address, shares: bigint): void {
     const account = this.account(user)
-    account.withdrawn += this.worth(shares, this.redeemRates.get(account.redeemEpoch))
+    account.withdrawn += this.paid(shares, this.redeemRates.get(account.redeemEpoch))
     account.redeeming -= shares
     this.events += 1
   }
-  withdrawNow(user: Address, shares: bigint): void {
-    const assets = this.worth(shares)
+  /** `haircut` in basis points: what it keeps is counted again with the next valuation. */
+  withdrawNow(user: Address, shares: bigint, haircut = 0): void {
+    const net = shares - feeOn(shares, this.rates.exitRate)
+    const assets = this.worth(net - feeOn(net, haircut))
     const account = this.account(user)
     account.shares -= shares
     account.withdrawn += assets
-    this.assets -= assets
-    this.supply -= shares
+    this.assets -= this.worth(net)
+    this.supply -= net
     this.events += 1
+    this.traded({ assets, supply: shares })
   }
 
   // ------------------------------------------------------------------------------------------ what is to be answered
@@ -294,6 +347,8 @@ const CALLS = [
   ...parseAbi([
     'function transfer(address to, uint256 amount) returns (bool)',
     'function mint(address to, uint256 amount)',
+    'struct Call { address target; bool allowFailure; bytes callData; }',
+    'function aggregate3(Call[] calls)',
   ]),
 ]
 
@@ -313,6 +368,10 @@ type Command = {
     | 'gift'
     | 'arrive'
     | 'claim for'
+    | 'leave'
+    | 'nothing'
+    | 'claims'
+    | 'redeem for'
   readonly vault: number
   readonly user: number
   readonly other: number
@@ -327,6 +386,8 @@ const command: fc.Arbitrary<Command> = fc.record({
     { weight: 6, arbitrary: fc.constantFrom('transfer' as const, 'redeem' as const, 'take' as const, 'gain' as const) },
     { weight: 3, arbitrary: fc.constantFrom('cancel' as const, 'propose' as const, 'record' as const) },
     { weight: 3, arbitrary: fc.constantFrom('gift' as const, 'claim for' as const, 'arrive' as const) },
+    { weight: 4, arbitrary: fc.constantFrom('leave' as const, 'nothing' as const, 'claims' as const) },
+    { weight: 1, arbitrary: fc.constant('redeem for' as const) },
   ),
   vault: fc.nat({ max: KINDS.length - 1 }),
   user: fc.nat({ max: 2 }),
@@ -347,7 +408,7 @@ test('Over random histories, positions and deposits are what the vaults did, to 
         KINDS.map(async (kind) => {
           const vault = await (kind === 'sync'
             ? openYieldVault(service)
-            : openLagoonVault(service, { generation: kind }))
+            : openLagoonVault(service, { generation: kind, ...RATES[kind] }))
           return new Model(kind, vault)
         }),
       )
@@ -361,7 +422,7 @@ test('Over random histories, positions and deposits are what the vaults did, to 
         await refresh(8453)
       }
       const check = async () => {
-        for (const user of USER_ADDRESSES) {
+        for (const user of ACCOUNTS_CHECKED) {
           const [positions, deposits] = await Promise.all([views.positions(user), views.deposits(user, '?limit=100')])
           for (const model of models) {
             const shown = positions.body.positions.find(
@@ -380,7 +441,8 @@ test('Over random histories, positions and deposits are what the vaults did, to 
       }
       const checkSums = () => {
         for (const model of models) {
-          if (model.kind === 'sync') continue
+          // Of fees and haircuts somebody else has a part.
+          if (model.kind !== '0.4') continue
           const earned = USER_ADDRESSES.reduce((sum, user) => {
             const { deposited, withdrawn } = model.account(user)
             return sum + model.value(user) + withdrawn - deposited
@@ -401,17 +463,93 @@ test('Over random histories, positions and deposits are what the vaults did, to 
         else await perform(chain, models[step.vault] as Model, step)
         if (index % 10 === 9) await check()
       }
+      for (const model of models.filter(({ kind }) => kind !== 'sync')) await close(chain, model)
       await check()
       checkSums()
       await record()
       await record()
       await check()
     }),
-    { numRuns: 10, endOnFailure: true },
+    { numRuns: 8, endOnFailure: true },
   )
 })
 
 type Chain = { readonly rpcUrl: string }
+const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
+
+/** The shares that transactions minted for fees, in order: to whom, and whether for a valuation. */
+async function feesIn(chain: Chain, { vault }: Model, hashes: readonly Hash[]) {
+  const receipts = await callRpc(
+    chain,
+    hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })),
+  )
+  return receipts.map((receipt) => {
+    const { logs } = receipt as { logs: Parameters<typeof parseEventLogs>[0]['logs'] }
+    const own = parseEventLogs({ abi: LAGOON, logs }).filter(
+      ({ address }) => address.toLowerCase() === vault.address.toLowerCase(),
+    )
+    const transfers = own.flatMap((log) => (log.eventName === 'Transfer' ? [log.args] : []))
+    const isFee = ({ from, to }: { from: Address; to: Address }) =>
+      from === zeroAddress && (to === FEE_RECEIVER || to === FEE_REGISTRY)
+    const other = transfers.findIndex((transfer) => !isFee(transfer))
+    const sum = (of: readonly { value: bigint }[]) => of.reduce((total, { value }) => total + value, 0n)
+    return {
+      ofValuation: sum(transfers.slice(0, other < 0 ? transfers.length : other).filter(isFee)),
+      received: transfers.filter(isFee).filter(({ to }) => to === FEE_RECEIVER),
+    }
+  })
+}
+
+/** Sends one transaction to a vault, does the same in the model, and gives its fees to their receiver there. */
+async function both(
+  chain: Chain,
+  model: Model,
+  transaction: LocalTransaction,
+  inModel: (feesOfValuation: bigint) => void,
+): Promise<void> {
+  const hashes = await transact(chain, [transaction])
+  if (model.rates === NO_FEES) return inModel(0n)
+  const [fees] = await feesIn(chain, model, hashes)
+  inModel(fees?.ofValuation ?? 0n)
+  for (const { value } of fees?.received ?? []) model.receive(FEE_RECEIVER, value)
+}
+
+/** Calls of a vault in one transaction, by an operator of all users. */
+function together(vault: Address, calls: readonly (readonly [string, readonly unknown[]])[]): LocalTransaction {
+  const datas = calls.map(([functionName, args]) => ({
+    target: vault,
+    allowFailure: false,
+    callData: encodeFunctionData({ abi: CALLS, functionName, args } as never),
+  }))
+  return call(ROLES.admin, MULTICALL3, 'aggregate3', [datas])
+}
+
+/** Closes a vault; then each user claims and redeems, all in one transaction and twice the same amount. */
+async function close(chain: Chain, model: Model): Promise<void> {
+  const { vault, assets } = model
+  await transact(chain, [
+    call(ROLES.safe, vault.token, 'mint', [ROLES.safe, 10n ** 15n]),
+    call(ROLES.admin, vault.address, 'initiateClosing', []),
+    call(ROLES.valuationManager, vault.address, 'updateNewTotalAssets', [assets]),
+  ])
+  model.propose()
+  await both(chain, model, call(ROLES.safe, vault.address, 'close', [assets]), (fees) => model.settle(assets, fees))
+  for (const user of USER_ADDRESSES) {
+    const claimed = model.claimableRedeem(user)
+    const shares = model.account(user).shares / 3n
+    const redeem = (amount: bigint): [string, readonly unknown[]] => ['redeem', [amount, user, user]]
+    // A part of the claim is as much as what is redeemed after it, so that amounts tell nothing.
+    const part = min(claimed, shares)
+    const claims = [part, claimed - part].filter((amount) => amount > 0n)
+    const directs = shares > 0n && model.pendingRedeem(user) === 0n ? [shares, shares] : []
+    if (claims.length + directs.length === 0) continue
+    await both(chain, model, together(vault.address, [...claims, ...directs].map(redeem)), () => {
+      for (const amount of claims) model.redeem(user, amount)
+      for (const amount of directs) model.withdrawNow(user, amount)
+    })
+  }
+}
+
 const call = (from: Address, to: Address, functionName: string, args: readonly unknown[]): LocalTransaction => ({
   label: functionName,
   from,
@@ -428,6 +566,9 @@ async function fundAll(chain: Chain, models: readonly Model[]): Promise<void> {
     chain,
     USER_ADDRESSES.flatMap((user) => [
       call(user, models[0]?.vault.token as Address, 'mint', [user, plenty]),
+      ...models
+        .filter(({ kind }) => kind !== 'sync')
+        .map(({ vault }) => call(user, vault.address, 'setOperator', [MULTICALL3, true])),
       ...models.map(({ vault }) => ({
         label: 'approve',
         from: user,
@@ -480,6 +621,11 @@ async function perform(chain: Chain, model: Model, { what, user: index, other, p
       if (shares === 0n || model.worth(shares) === 0n) return
       await send(user, 'redeem', shares, user, user)
       model.withdrawNow(user, shares)
+    } else if (what === 'transfer') {
+      const shares = portion(model.account(user).shares)
+      if (shares === 0n) return
+      await send(user, 'transfer', receiver, shares)
+      model.transfer(user, receiver, shares)
     } else if (what === 'gain') {
       const gain = portion(model.assets) / 20n
       await transact(chain, [call(user, vault.token, 'mint', [vault.address, gain])])
@@ -487,19 +633,61 @@ async function perform(chain: Chain, model: Model, { what, user: index, other, p
     }
     return
   }
-  if (what === 'sync' && kind !== '0.4') {
+  const settle = (valuation: bigint) =>
+    both(chain, model, call(ROLES.safe, vault.address, 'settleDeposit', [valuation]), (fees) =>
+      model.settle(valuation, fees),
+    )
+  if ((what === 'sync' && kind !== '0.4') || (what === 'leave' && kind === '0.6')) {
     // A valuation stands for a moment.
     await transact(chain, [
       call(ROLES.safe, vault.address, 'updateTotalAssetsLifespan', [86_400n]),
       call(ROLES.valuationManager, vault.address, 'updateNewTotalAssets', [model.assets]),
-      call(ROLES.safe, vault.address, 'settleDeposit', [model.assets]),
-      call(user, vault.address, 'syncDeposit', [amount, user, user]),
+    ])
+    model.propose()
+    await settle(model.assets)
+    if (what === 'sync' || model.account(user).shares === 0n) {
+      const deposit = call(user, vault.address, 'syncDeposit', [amount, user, user])
+      await both(chain, model, deposit, () => model.sync(user, amount))
+    }
+    if (what === 'leave') {
+      const shares = portion(model.account(user).shares)
+      const leave = call(user, vault.address, 'syncRedeem', [shares, user, 0n])
+      await both(chain, model, leave, () => model.withdrawNow(user, shares, model.rates.haircutRate))
+    }
+    await transact(chain, [
       call(ROLES.safe, vault.address, 'expireTotalAssets', []),
       call(ROLES.safe, vault.address, 'updateTotalAssetsLifespan', [0n]),
     ])
-    model.propose()
-    model.settle(model.assets)
-    model.sync(user, amount)
+  } else if (what === 'nothing') {
+    // A stranger requests nothing in a user's name, which claims what is settled.
+    const blocked = model.pending(receiver) > 0n && model.account(receiver).epoch !== model.depositEpoch
+    if (!blocked) {
+      await send(user, 'requestDeposit', 0n, receiver, user)
+      model.request(receiver, 0n)
+    }
+    if (model.pendingRedeem(receiver) > 0n && model.account(receiver).redeemEpoch !== model.redeemEpoch) return
+    await send(user, 'requestRedeem', 0n, receiver, user)
+    model.requestRedeem(receiver, 0n)
+  } else if (what === 'claims') {
+    const claimable = model.claimable(user)
+    const redeemable = model.claimableRedeem(user)
+    const deposits = claimable > 3n ? [portion(claimable / 2n), portion(claimable / 2n)].filter((of) => of > 0n) : []
+    const redeems = redeemable > 3n ? [redeemable / 3n, redeemable / 3n] : []
+    if (deposits.length + redeems.length === 0) return
+    const calls = [
+      ...deposits.map((assets) => ['deposit', [assets, user, user]] as const),
+      ...redeems.map((shares) => ['redeem', [shares, user, user]] as const),
+    ]
+    await transact(chain, [together(vault.address, calls)])
+    for (const assets of deposits) model.claim(user, assets)
+    for (const shares of redeems) model.redeem(user, shares)
+  } else if (what === 'redeem for') {
+    const shares = portion(model.account(user).shares)
+    const blocked = model.pendingRedeem(receiver) > 0n && model.account(receiver).redeemEpoch !== model.redeemEpoch
+    if (shares === 0n || blocked) return
+    await send(user, 'requestRedeem', shares, receiver, user)
+    model.transfer(user, receiver, shares)
+    model.requestRedeem(receiver, shares)
   } else if (what === 'request' || what === 'sync' || what === 'gift') {
     const controller = what === 'gift' ? receiver : user
     if (model.pending(controller) > 0n && model.account(controller).epoch !== model.depositEpoch) return
@@ -523,10 +711,9 @@ async function perform(chain: Chain, model: Model, { what, user: index, other, p
     await transact(chain, [
       ...(change > 0n ? [call(ROLES.safe, vault.token, 'mint', [ROLES.safe, change])] : []),
       call(ROLES.valuationManager, vault.address, 'updateNewTotalAssets', [valuation]),
-      call(ROLES.safe, vault.address, 'settleDeposit', [valuation]),
     ])
     model.propose()
-    model.settle(valuation)
+    await settle(valuation)
   } else if (what === 'claim') {
     const assets = portion(model.claimable(user))
     if (assets === 0n) return
