@@ -198,7 +198,7 @@ export function lastRedeemRequestSlot(account: Address): Hex {
 }
 
 /** What an account has in the settled requests with these ids, in the smallest units of asset and share. */
-export type Settled = {
+type Settled = {
   readonly generation: Generation
   readonly claimableAssets: bigint
   readonly depositRequestId: number
