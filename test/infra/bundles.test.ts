@@ -64,7 +64,8 @@ test('a bundle signs its requests to AWS with the credentials that Lambda gives 
 test('the stack of an error names our own functions, without a source map', async () => {
   const { url, close } = await startAws('{"rpcUrls":"none"}')
   const context = '{ getRemainingTimeInMillis: () => 10_000 }'
-  const log = await run('jobs/refresh-chain', `await handler({ chainId: 8453 }, ${context}).catch(() => {})`, {
+  const script = `await handler({ chainId: 8453 }, ${context}).catch(({ stack }) => console.log(stack))`
+  const printed = await run('jobs/refresh-chain', script, {
     AWS_ENDPOINT_URL: url,
     AWS_REGION: 'eu-west-1',
     AWS_ACCESS_KEY_ID: 'key',
@@ -73,7 +74,7 @@ test('the stack of an error names our own functions, without a source map', asyn
     DEPOSITS_TABLE: 'deposits',
     CONFIG_SECRET: 'config',
   }).finally(close)
-  expect(log).toMatch(/at readSecretJson \(file/)
+  expect(printed).toMatch(/at readSecretJson \(file/)
 })
 
 /** AWS as far as a chain's job asks it: a secret with this text, and empty tables. */
