@@ -19,7 +19,7 @@ import type { FunctionName } from './functions.ts'
 import type { ServiceFunction } from './service-function.ts'
 
 /** After so long behind, records are no longer what users take for the present. */
-const LONGEST_LAG_SECONDS = 15 * 60
+const LONGEST_LAG_SECONDS = 30 * 60
 
 type Condition = { readonly metric: IMetric; readonly threshold: number; readonly periods?: number }
 

@@ -31,6 +31,7 @@ export type Access<Table extends TableKey = TableKey> =
   | 'Query'
   | 'GetItem'
   | 'BatchGetItem'
+  | 'BatchWriteItem'
   | 'PutItem'
   | 'UpdateItem'
   | 'DeleteItem'
@@ -64,10 +65,10 @@ export const GRANTS = {
   'auth/wallets-unlink': { clients: ['Query'], users: ['GetItem', 'UpdateItem'] },
   'system/apple-app-site-association': {},
   'system/assetlinks': {},
-  // A user's movements or a vault's prices are one query, a chain's checkpoint one item.
-  'users/positions': { clients: ['Query'], deposits: ['Query', 'GetItem'] },
-  'users/position': { clients: ['Query'], deposits: ['Query', 'GetItem'] },
-  'users/deposits': { clients: ['Query'], deposits: ['Query', 'GetItem'] },
+  // A user's movements or a vault's prices are one query, the progress of vaults one batch, of old with their chain.
+  'users/positions': { clients: ['Query'], deposits: ['Query', 'BatchGetItem', 'GetItem'] },
+  'users/position': { clients: ['Query'], deposits: ['Query', 'BatchGetItem', 'GetItem'] },
+  'users/deposits': { clients: ['Query'], deposits: ['Query', 'BatchGetItem', 'GetItem'] },
   // What jobs keep is read in one go; what is asked for goes through the cache, by reads, rights to refresh and answers.
   'portfolio/all-balances': {
     clients: ['Query'],
@@ -89,7 +90,15 @@ export const GRANTS = {
   'system/unknown-route': {},
   'jobs/refresh-chain': {
     clients: ['Query byChain'],
-    deposits: ['Query', 'Query followedTransfers', 'GetItem', 'PutItem', 'UpdateItem'],
+    deposits: [
+      'Query',
+      'Query followedTransfers',
+      'GetItem',
+      'BatchGetItem',
+      'PutItem',
+      'BatchWriteItem',
+      'UpdateItem',
+    ],
   },
   'jobs/refresh-tokens': { cache: ['BatchGetItem', 'PutItem'] },
   'jobs/refresh-market': { cache: ['BatchGetItem', 'PutItem'] },

@@ -6,9 +6,9 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { conditionHeld, listItems } from '../aws/dynamo.ts'
+import { conditionHeld, listItems, queryPages } from '../aws/dynamo.ts'
 import { Address, Timestamp } from '../codecs.ts'
-import { Vault } from '../vaults/vault.ts'
+import { FollowedVault, Vault } from '../vaults/vault.ts'
 import { ApiKey, Client, type ClientRecord } from './client.ts'
 
 const Profile = Client.omit({ vaults: true })
@@ -112,16 +112,22 @@ export function clientsTable(documentClient: DynamoDBDocumentClient, tableName: 
       )
     },
 
-    /** Each vault that any client has on this chain, once; where several clients have it, as one of them configured it. */
-    async listVaultsOnChain(chainId: number): Promise<Vault[]> {
-      const items = await listItems(documentClient, {
+    /** Each vault that any client has on this chain, once, whoever configured it. */
+    async listVaultsOnChain(chainId: number): Promise<FollowedVault[]> {
+      const fields = Object.keys(FollowedVault.shape)
+      const vaults = new Map<string, FollowedVault>()
+      const pages = queryPages(documentClient, {
         TableName: tableName,
         IndexName: 'byChain',
         KeyConditionExpression: 'vaultChainId = :chain',
         ExpressionAttributeValues: { ':chain': chainId },
+        ProjectionExpression: fields.map((_, index) => `#${index}`).join(),
+        ExpressionAttributeNames: Object.fromEntries(fields.map((field, index) => [`#${index}`, field])),
       })
-      const vaults = z.array(Vault).parse(items)
-      return [...new Map(vaults.map((vault) => [vault.address, vault])).values()]
+      for await (const page of pages) {
+        for (const vault of z.array(FollowedVault).parse(page)) vaults.set(vault.address, vault)
+      }
+      return [...vaults.values()]
     },
   }
 }

@@ -20,6 +20,24 @@ const vaultEvents = parseAbi([
 /** The first topics of those events. */
 export const VAULT_EVENT_TOPICS: readonly Hash[] = vaultEvents.map(toEventSelector)
 
+/** The first topic of transfers of shares, mints and burns included. */
+export const TRANSFER_TOPIC: Hash = toEventSelector('Transfer(address,address,uint256)')
+
+const PRICE_EVENTS: ReadonlySet<string> = new Set([
+  'Deposit',
+  'Withdraw',
+  'DepositSync',
+  'WithdrawSync',
+  'SettleDeposit',
+  'SettleRedeem',
+  'TotalAssetsUpdated',
+])
+
+/** The first topics of the events that can move a price, apart from mints and burns. */
+export const PRICE_EVENT_TOPICS: readonly Hash[] = vaultEvents
+  .filter(({ name }) => PRICE_EVENTS.has(name))
+  .map(toEventSelector)
+
 /** Where an event stands on its chain; `timestamp` in seconds since 1970. */
 type ChainPosition = {
   readonly chainId: number

@@ -36,11 +36,13 @@ export const Movement = z.discriminatedUnion('kind', [
 export type Movement = z.output<typeof Movement>
 
 /**
- * Whether nothing moved: anybody may request, claim or send nothing in another's name, and that is nobody's deposit. A
- * cancellation names no amount, and counts for what it cancels.
+ * Whether nothing moved: anybody may request, claim or send nothing in another's name, and that is nobody's deposit. Shares
+ * that came or went at less than one unit of the asset are nothing, too: they add nothing to any total, and anybody may
+ * send any number of them. A cancellation names no amount, and counts for what it cancels.
  */
 export function isNothing(movement: Movement): boolean {
-  return movement.kind !== 'cancel' && movement.assets === 0n && !movement.shares
+  if (movement.kind === 'cancel' || movement.assets > 0n) return false
+  return movement.kind === 'receive' || movement.kind === 'send' || !movement.shares
 }
 
 /** A movement's place in time: sorts as text in the order in which things happened. */

@@ -1,15 +1,24 @@
-import { type Address, numberToHex } from 'viem'
+import { type Address, type Hex, pad, zeroAddress } from 'viem'
 import * as z from 'zod'
-import { type BlockHeader, Log, parseResult, readTimestamps } from '../chain/logs.ts'
+import {
+  BlockHeader,
+  blockRequest,
+  Log,
+  type LogFilter,
+  logsRequest,
+  parseResult,
+  readTimestamps,
+} from '../chain/logs.ts'
 import type { ChainReader, Query } from '../chain/reader.ts'
+import type { RpcOutcome } from '../chain/rpc.ts'
 import { AppError } from '../errors.ts'
 import { logger } from '../logger.ts'
 import type { Vault } from '../vaults/vault.ts'
-import { type LiveAccount, liveAccount } from './account.ts'
-import { parseVaultEvents, VAULT_EVENT_TOPICS } from './events.ts'
+import { type AccountReading, type LiveAccount, liveAccount } from './account.ts'
+import { PRICE_EVENT_TOPICS, parseVaultEvents, TRANSFER_TOPIC, VAULT_EVENT_TOPICS, type VaultEvent } from './events.ts'
 import { EMPTY_LEDGER, postEvents } from './ledger.ts'
-import { type Movement, positionOf } from './movement.ts'
-import type { Checkpoint, RecordsTable } from './table.ts'
+import { isNothing, type Movement } from './movement.ts'
+import type { RecordsTable, VaultProgress } from './table.ts'
 
 /** What happened to a user in one vault, in order, up to the chain's last block, and what the user has there now. */
 export type UserVault = {
@@ -18,7 +27,7 @@ export type UserVault = {
   readonly live: LiveAccount
 }
 
-/** A user in all vaults that could be read, and why the vaults of some chains could not, by chain id. */
+/** A user in all vaults that could be read, and why other vaults of some chains could not, by chain id. */
 export type UserVaults = {
   readonly vaults: readonly UserVault[]
   readonly errors: Readonly<Record<string, string>>
@@ -26,81 +35,107 @@ export type UserVaults = {
 
 type Dependencies = {
   readonly readerOf: (chainId: number) => ChainReader
-  readonly records: Pick<RecordsTable, 'listMovements' | 'getCheckpoint'>
+  readonly records: Pick<RecordsTable, 'listMovements' | 'getProgress'>
+  /** Epoch milliseconds. */
+  readonly now: () => number
 }
 
 /**
- * A user in these vaults: what is recorded, with the events since then and the live balances from one round trip per
- * chain, chains side by side. Throws the chain's error only when nothing could be read.
+ * A user in these vaults: what is recorded, with the events since then and the live balances, from two requests to each
+ * chain at the same time, chains side by side. Throws the chain's error only when nothing could be read.
  */
 export async function readUserVaults(
-  { readerOf, records }: Dependencies,
+  { readerOf, records, now }: Dependencies,
   vaults: readonly Vault[],
   user: Address,
 ): Promise<UserVaults> {
+  const known = await records.getProgress(vaults)
+  const progress = new Map(vaults.map((vault, index) => [vault, known[index] ?? unread(vault)]))
   const byChain = [...Map.groupBy(vaults, ({ chainId }) => chainId)]
-  const [movements, ...checkpoints] = await Promise.all([
+  // The movements are read after the progress, so none that it counts is missing.
+  const [movements, ...reads] = await Promise.all([
     records.listMovements(user),
-    ...byChain.map(([chainId]) => records.getCheckpoint(chainId)),
+    ...byChain.map(async ([chainId, ofChain]): Promise<readonly VaultRead[]> => {
+      try {
+        return await readChain({ reader: readerOf(chainId), user, progress, now }, ofChain)
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error
+        return ofChain.map((vault) => ({ vault, failure: error, isUsed: true }))
+      }
+    }),
   ])
-  const outcomes = await Promise.allSettled(
-    byChain.map(([chainId, ofChain], index) =>
-      readChain(readerOf(chainId), ofChain, user, movements, checkpoints[index] ?? { vaults: {} }),
-    ),
+  const recorded = Map.groupBy(
+    movements.filter((movement) => !isNothing(movement)),
+    ({ chainId, vault }) => `${chainId} ${vault}`,
   )
-  const read = outcomes.map((outcome): ChainRead => {
-    if (outcome.status === 'fulfilled') return outcome.value
-    if (!(outcome.reason instanceof AppError)) throw outcome.reason
-    return { vaults: [], failure: outcome.reason }
+  const read = reads.flat().map((one): VaultRead => {
+    const through = progress.get(one.vault)?.through ?? 0
+    const ofVault = recorded.get(`${one.vault.chainId} ${one.vault.address}`) ?? []
+    // What a run at work records besides is in the tail.
+    const before = ofVault.filter(({ blockNumber }) => blockNumber <= through)
+    return 'failure' in one
+      ? { ...one, isUsed: one.isUsed || before.length > 0 }
+      : { ...one, movements: [...before, ...one.movements] }
   })
-  const failures = read.flatMap(({ failure }, index) => (failure ? [{ chainId: byChain[index]?.[0], failure }] : []))
-  for (const { chainId, failure } of failures) logger.warn('chain not read', { chainId, code: failure.code })
-  const found = read.flatMap((ofChain) => ofChain.vaults)
-  if (failures[0] && failures.length === read.length && found.length === 0) throw failures[0].failure
+  const found = read.filter((one) => 'live' in one)
+  // What the user never used need not be read.
+  const failures = read.filter((one) => 'failure' in one).filter(({ isUsed }) => isUsed)
+  const byFailed = Map.groupBy(failures, ({ vault }) => vault.chainId)
+  for (const [chainId, [first]] of byFailed) {
+    logger.warn('vaults not read', { chainId, code: first?.failure.code, reason: String(first?.failure.cause) })
+  }
+  if (failures[0] && byFailed.size === byChain.length && found.length === 0) throw failures[0].failure
   return {
     vaults: found,
-    errors: Object.fromEntries(failures.map(({ chainId, failure }) => [String(chainId), failure.message])),
+    errors: Object.fromEntries([...byFailed].map(([chainId, [first]]) => [String(chainId), reasonOf(first?.failure)])),
   }
 }
 
-/** The vaults of a chain that could be read, and why others that the user has used could not. */
-type ChainRead = { readonly vaults: readonly UserVault[]; readonly failure?: AppError | undefined }
+/** A vault that was read, or why not, and whether the user is known to have used it, or may have. */
+type VaultRead = UserVault | { readonly vault: Vault; readonly failure: AppError; readonly isUsed: boolean }
 
-async function readChain(
-  reader: ChainReader,
-  vaults: readonly Vault[],
-  user: Address,
-  movements: readonly Movement[],
-  checkpoint: Checkpoint,
-): Promise<ChainRead> {
-  const tails = tailsOf(vaults, checkpoint)
+type ChainQuestion = {
+  readonly reader: ChainReader
+  readonly user: Address
+  readonly progress: ReadonlyMap<Vault, VaultProgress>
+  readonly now: () => number
+}
+
+/** A vault's progress before it has one. */
+function unread({ firstBlock }: Vault): VaultProgress {
+  return { through: firstBlock - 1, ledger: EMPTY_LEDGER }
+}
+
+async function readChain(question: ChainQuestion, vaults: readonly Vault[]): Promise<VaultRead[]> {
+  const { reader, user } = question
   const queries = vaults.map((vault) => attempt(liveAccount(vault, user)))
-  const { block, values, outcomes } = await reader.read(queries, { along: tails.map(tailRequest) })
-  const logs = await Promise.all(tails.map((tail, index) => tailLogs(reader, tail, outcomes[index], block)))
-  const whole = logs.flatMap((outcome) => (outcome instanceof AppError ? [] : outcome))
-  const timestampOf = await readTimestamps(reader.request, whole)
-  const events = Map.groupBy(parseVaultEvents(reader.chain.id, whole, timestampOf), ({ vault }) => vault)
+  const [{ blocks, values }, read] = await Promise.all([
+    reader.read(queries),
+    Promise.all(groupTails(question, vaults).map((group) => readTail(question, group))),
+  ])
+  const last = blocks.reduce((latest, { number }) => (number > latest ? number : latest), 0n)
+  const tails = new Map(await continueTails(question, read.flat(), last))
+  return await Promise.all(
+    vaults.map(async (vault, index): Promise<VaultRead> => {
+      const value: AccountReading | AppError | undefined = values[index]
+      const at = blocks[index]?.number ?? last
+      const tail = await movementsUpTo(question, vault, tails.get(vault), at)
+      if (tail instanceof AppError) return { vault, failure: tail, isUsed: true }
+      if (!value) throw new AppError('upstream_bad_answer', { cause: new Error('a vault has no answer') })
+      const live = value instanceof AppError ? value : await completed(reader, value, at)
+      return live instanceof AppError
+        ? { vault, failure: live, isUsed: tail.length > 0 }
+        : { vault, movements: tail, live }
+    }),
+  )
+}
 
-  const readVault = async (vault: Vault, index: number): Promise<UserVault | AppError | undefined> => {
-    const recorded = movements.filter(({ chainId, vault: of }) => chainId === vault.chainId && of === vault.address)
-    const progress = checkpoint.vaults[vault.address] ?? { through: 0, ledger: EMPTY_LEDGER }
-    const since = (events.get(vault.address) ?? []).filter(
-      ({ position }) => position.blockNumber > BigInt(progress.through) && position.blockNumber <= block.number,
-    )
-    const tail = postEvents(vault, progress.ledger, since).movements.filter((movement) => movement.user === user)
-    const all = new Map([...recorded, ...tail].map((movement) => [positionOf(movement), movement]))
-    const value = values[index]
-    const unread = logs[tails.findIndex((of) => of.vaults.includes(vault))]
-    if (unread instanceof AppError) return unread
-    // What the user never used need not be read.
-    if (value instanceof AppError || !value) return all.size > 0 ? value : undefined
-    const live = (await value.complete?.(reader, block.number)) ?? value.account
-    return { vault, movements: [...all.values()], live }
-  }
-  const read = await Promise.all(vaults.map(readVault))
-  return {
-    vaults: read.flatMap((outcome) => (outcome && !(outcome instanceof AppError) ? [outcome] : [])),
-    failure: read.find((outcome) => outcome instanceof AppError),
+async function completed(reader: ChainReader, value: AccountReading, at: bigint): Promise<LiveAccount | AppError> {
+  try {
+    return (await value.complete?.(reader, at)) ?? value.account
+  } catch (error) {
+    if (error instanceof AppError) return error
+    throw error
   }
 }
 
@@ -119,56 +154,242 @@ function attempt<T>({ parse, ...reads }: Query<T>): Query<T | AppError> {
   }
 }
 
-/** The events of some vaults from a block on. */
-type Tail = { readonly vaults: readonly Vault[]; readonly from: number; readonly isBehind: boolean }
+/** Vaults whose events are asked for together, from the first block that is not recorded of one of them. */
+type Group = { readonly vaults: readonly Vault[]; readonly from: bigint }
 
-/** How many blocks of events a request reads at most; behind by more, a vault's past is for the job to read. */
-const LONGEST_TAIL = 500_000
+/** The events of a vault that concern the user, in order, and the block up to which they are known. */
+type Tail = { readonly events: readonly VaultEvent[]; readonly through: bigint }
 
-/** Since the checkpoint, apart for vaults whose past is still being read: theirs is longer, and may be refused. */
-function tailsOf(vaults: readonly Vault[], checkpoint: Checkpoint): Tail[] {
-  const through = ({ address, firstBlock }: Vault) => checkpoint.vaults[address]?.through ?? firstBlock - 1
-  const isBehind = (vault: Vault) => through(vault) < (checkpoint.through ?? 0)
-  const tail = (ofVaults: readonly Vault[], isBehind: boolean): Tail[] =>
-    ofVaults.length > 0
-      ? [{ vaults: ofVaults, from: Math.max(0, Math.min(...ofVaults.map(through)) + 1), isBehind }]
-      : []
-  return [
-    ...tail(
-      vaults.filter((vault) => !isBehind(vault)),
-      false,
-    ),
-    ...tail(vaults.filter(isBehind), true),
-  ]
+/** Vaults recorded to within so many blocks of the one that is recorded furthest share their requests. */
+const LIKE_BLOCKS = 10_000
+/** Older records are for the job to continue, which takes more than a request has. */
+const LONGEST_TAIL_MS = 2 * 86_400_000
+/** What one answer reads of events at most, and how long. */
+const MOST_EVENTS = 2_000
+const TAIL_MS = 4_000
+/** How often the vaults of a group are halved when their events cannot be read together. */
+const MOST_HALVINGS = 3
+
+/** Why a vault is left out though its chain can be read: said to the caller. */
+class NotReadYet extends Error {}
+
+function notReadYet(why: string): AppError {
+  return new AppError('upstream_unavailable', { cause: new NotReadYet(why) })
 }
 
-function tailRequest({ vaults, from }: Tail) {
-  return {
-    method: 'eth_getLogs',
-    params: [{ ...tailFilter(vaults), fromBlock: numberToHex(from), toBlock: 'latest' }],
+function reasonOf(failure: AppError | undefined): string {
+  return failure?.cause instanceof NotReadYet ? failure.cause.message : (failure?.message ?? '')
+}
+
+/** The vaults that have caught up, and those that have not, which must not cost the others anything. */
+function groupTails({ progress }: ChainQuestion, vaults: readonly Vault[]): Group[] {
+  const throughOf = (vault: Vault) => progress.get(vault)?.through ?? 0
+  const front = vaults.reduce((most, vault) => Math.max(most, throughOf(vault)), 0)
+  const isCurrent = (vault: Vault) => throughOf(vault) > front - LIKE_BLOCKS
+  return [vaults.filter(isCurrent), vaults.filter((vault) => !isCurrent(vault))]
+    .filter((group) => group.length > 0)
+    .map((group) => ({ vaults: group, from: firstUnread(group.map(throughOf)) }))
+}
+
+function firstUnread(throughs: readonly number[]): bigint {
+  return BigInt(Math.max(0, throughs.reduce((low, through) => Math.min(low, through), Number.MAX_SAFE_INTEGER) + 1))
+}
+
+/** The tails of a group's vaults, or why there is none. Its failure is that of no other group. */
+async function readTail(question: ChainQuestion, group: Group, halvings = 0): Promise<[Vault, Tail | AppError][]> {
+  const { progress, now } = question
+  const isOld = (vault: Vault) => {
+    const timestamp = progress.get(vault)?.timestamp
+    return timestamp !== undefined && now() - Number(timestamp) * 1000 > LONGEST_TAIL_MS
+  }
+  const old = group.vaults.filter(isOld)
+  if (old.length > 0) {
+    const recent = group.vaults.filter((vault) => !isOld(vault))
+    const failure = notReadYet('The past of a vault is still being read')
+    const rest = recent.length > 0 ? await readTail(question, regroup(question, recent), halvings) : []
+    return [...old.map((vault): [Vault, AppError] => [vault, failure]), ...rest]
+  }
+  try {
+    const { logs, through } = await readUserLogs(question, group)
+    const events = Map.groupBy(await parseLogs(question, logs), ({ vault }) => vault)
+    return group.vaults.map((vault) => [vault, { events: events.get(vault.address) ?? [], through }])
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    // A stranger can make a user's events in one vault too many, and no other vault is to wait for that.
+    const canHalve = error.code === 'upstream_bad_answer' || error.cause instanceof NotReadYet
+    if (!canHalve || group.vaults.length === 1 || halvings === MOST_HALVINGS) {
+      return group.vaults.map((vault) => [vault, error])
+    }
+    const half = Math.ceil(group.vaults.length / 2)
+    const halves = [group.vaults.slice(0, half), group.vaults.slice(half)]
+    const read = await Promise.all(halves.map((part) => readTail(question, regroup(question, part), halvings + 1)))
+    return read.flat()
   }
 }
 
-/** The events of a tail; the failure where only vaults that are behind are concerned. */
-async function tailLogs(
-  reader: ChainReader,
-  { vaults, from, isBehind }: Tail,
-  outcome: Parameters<typeof parseResult>[1],
-  head: BlockHeader,
-): Promise<Log[] | AppError> {
-  if (outcome && 'result' in outcome) return parseResult(z.array(Log), outcome)
+function regroup({ progress }: ChainQuestion, vaults: readonly Vault[]): Group {
+  return { vaults, from: firstUnread(vaults.map((vault) => progress.get(vault)?.through ?? 0)) }
+}
+
+/** Everything that concerns the user in some vaults up to the chain's last block: one request where the node takes the range. */
+async function readUserLogs({ reader, user, now }: ChainQuestion, { vaults, from }: Group) {
+  const filters = filtersFor(user, vaults)
+  const outcomes = await reader.request([
+    ...filters.map((filter) => logsRequest(filter, [from, 'latest'])),
+    blockRequest('latest'),
+  ])
+  const { number: to } = parseResult(BlockHeader, outcomes[filters.length])
+  const giveUpAt = now() + TAIL_MS
+  const logs = await Promise.all(
+    filters.map((filter, index) => readWhole({ reader, now, filter, from, to, giveUpAt }, outcomes[index])),
+  )
+  return { logs: inOrder(logs.flat()), through: to }
+}
+
+/** Whom an event concerns stands in the first, second or third topic after its name. */
+function filtersFor(user: Address, vaults: readonly Vault[]): LogFilter[] {
+  const address = vaults.map((vault) => vault.address)
+  const topic = pad(user.toLowerCase() as Hex, { size: 32 })
+  return [[topic], [null, topic], [null, null, topic]].map((rest) => ({
+    address,
+    topics: [VAULT_EVENT_TOPICS, ...rest],
+  }))
+}
+
+/**
+ * The tails up to the block of the balances, which another node may have told: most of the time there is nothing to do,
+ * else it is one more request for a few blocks.
+ */
+async function continueTails(
+  question: ChainQuestion,
+  tails: readonly (readonly [Vault, Tail | AppError])[],
+  block: bigint,
+): Promise<(readonly [Vault, Tail | AppError])[]> {
+  const late = tails.flatMap(([vault, tail]) =>
+    tail instanceof AppError || tail.through >= block ? [] : [{ vault, tail }],
+  )
+  if (late.length === 0) return [...tails]
+  const { reader, user, now } = question
+  const from = late.reduce((low, { tail }) => (tail.through < low ? tail.through : low), block) + 1n
+  const vaults = late.map(({ vault }) => vault)
+  const giveUpAt = now() + TAIL_MS
   try {
-    if (Number(head.number) - from > LONGEST_TAIL) {
-      throw new AppError('upstream_unavailable', { cause: new Error('the events of the vaults are not read yet') })
-    }
-    // The node refuses a range this long: the records are far behind, and this answer costs more round trips.
-    return await reader.logs(tailFilter(vaults), BigInt(from), head.number)
+    const logs = await Promise.all(
+      filtersFor(user, vaults).map((filter) => readWhole({ reader, now, filter, from, to: block, giveUpAt })),
+    )
+    const events = Map.groupBy(await parseLogs(question, inOrder(logs.flat())), ({ vault }) => vault)
+    return tails.map(([vault, tail]) => {
+      if (tail instanceof AppError || !vaults.includes(vault)) return [vault, tail]
+      const later = (events.get(vault.address) ?? []).filter(({ position }) => position.blockNumber > tail.through)
+      return [vault, { events: [...tail.events, ...later], through: block }]
+    })
   } catch (error) {
-    if (isBehind && error instanceof AppError) return error
+    if (!(error instanceof AppError)) throw error
+    return tails.map(([vault, tail]) => [vault, vaults.includes(vault) ? error : tail])
+  }
+}
+
+type WholeQuestion = Pick<ChainQuestion, 'reader' | 'now'> & {
+  readonly filter: LogFilter
+  readonly from: bigint
+  readonly to: bigint
+  readonly giveUpAt: number
+}
+
+/** All events of a filter: those that a first call gave, or where it was refused those of smaller calls. Throws when they are too many. */
+async function readWhole(
+  { reader, filter, from, to, giveUpAt, now }: WholeQuestion,
+  first?: RpcOutcome,
+): Promise<readonly Log[]> {
+  if (first && 'result' in first) {
+    if (Array.isArray(first.result) && first.result.length > MOST_EVENTS) throw tooMany()
+    return parseResult(z.array(Log), first)
+  }
+  if (from > to) return []
+  const enough = (events: number) => events > MOST_EVENTS || now() > giveUpAt
+  const { logs, through } = await reader.logsUntil(filter, from, to, enough)
+  if (through < to || logs.length > MOST_EVENTS) throw tooMany()
+  return logs
+}
+
+function tooMany(): AppError {
+  return notReadYet('The last events of a vault are too many to be read at once; they are shown when they are recorded')
+}
+
+async function parseLogs({ reader }: ChainQuestion, logs: readonly Log[]): Promise<VaultEvent[]> {
+  return parseVaultEvents(reader.chain.id, logs, await readTimestamps(reader.request, logs))
+}
+
+/** The logs in order, each once. */
+function inOrder(logs: readonly Log[]): Log[] {
+  return [...new Map(logs.map((log) => [`${log.blockNumber} ${log.logIndex}`, log])).values()].toSorted(
+    (left, right) => Number(left.blockNumber - right.blockNumber) || left.logIndex - right.logIndex,
+  )
+}
+
+/** The user's movements in a vault since its records end, up to a block. */
+async function movementsUpTo(
+  question: ChainQuestion,
+  vault: Vault,
+  tail: Tail | AppError | undefined,
+  block: bigint,
+): Promise<readonly Movement[] | AppError> {
+  if (!tail || tail instanceof AppError) return tail ?? notReadYet('The events of a vault were not read')
+  const { user, progress } = question
+  const { through, ledger } = progress.get(vault) ?? unread(vault)
+  const own = tail.events.filter(
+    ({ position }) => position.blockNumber > BigInt(through) && position.blockNumber <= block,
+  )
+  const last = own.findLast((event) => needsPrice(vault, event, own))?.position.blockNumber
+  try {
+    const events =
+      last === undefined ? own : await withPrices(question, vault, own, { from: BigInt(through + 1), to: last })
+    return postEvents(vault, ledger, events).movements.filter((movement) => movement.user === user)
+  } catch (error) {
+    if (error instanceof AppError) return error
     throw error
   }
 }
 
-function tailFilter(vaults: readonly Vault[]) {
-  return { address: vaults.map(({ address }) => address), topics: [VAULT_EVENT_TOPICS] }
+/** Whether what an event moved is worth what the vault's shares were worth then, which events of others tell. */
+function needsPrice(vault: Vault, event: VaultEvent, own: readonly VaultEvent[]): boolean {
+  switch (event.eventName) {
+    case 'Transfer': {
+      const { from, to } = event.args
+      if (to === zeroAddress || [from, to].some((one) => one === vault.address || one === vault.pendingSilo))
+        return false
+      const isSame = (other: VaultEvent) => other.position.transactionHash === event.position.transactionHash
+      const isDeposit = ({ eventName }: VaultEvent) => eventName === 'Deposit' || eventName === 'DepositSync'
+      // A mint without a deposit is a fee.
+      return from !== zeroAddress || !own.some((other) => isSame(other) && isDeposit(other))
+    }
+    case 'RedeemRequest':
+      return event.args.controller !== event.args.owner
+    case 'Deposit':
+      return vault.kind === 'lagoon' && event.args.sender !== event.args.owner
+    default:
+      return false
+  }
+}
+
+/** The user's events with those of everybody that move the vault's price, in order: one more request. */
+async function withPrices(
+  question: ChainQuestion,
+  vault: Vault,
+  own: readonly VaultEvent[],
+  { from, to }: { readonly from: bigint; readonly to: bigint },
+): Promise<VaultEvent[]> {
+  const { reader, now } = question
+  const nobody = pad(zeroAddress, { size: 32 })
+  const topics = [[PRICE_EVENT_TOPICS], [[TRANSFER_TOPIC], nobody], [[TRANSFER_TOPIC], null, nobody]]
+  const giveUpAt = now() + TAIL_MS
+  const logs = await Promise.all(
+    topics.map((of) => readWhole({ reader, now, filter: { address: vault.address, topics: of }, from, to, giveUpAt })),
+  )
+  const prices = await parseLogs(question, inOrder(logs.flat()))
+  const key = ({ position }: VaultEvent) => `${position.blockNumber} ${position.logIndex}`
+  return [...new Map([...prices, ...own].map((event) => [key(event), event])).values()].toSorted(
+    ({ position: left }, { position: right }) =>
+      Number(left.blockNumber - right.blockNumber) || left.logIndex - right.logIndex,
+  )
 }

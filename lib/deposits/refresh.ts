@@ -1,23 +1,27 @@
-import { type Log, readTimestamps } from '../chain/logs.ts'
+import { readFinalBlock } from '../chain/finality.ts'
+import { BlockHeader, blockRequest, type Log, parseResult, readTimestamps } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
+import { AppError } from '../errors.ts'
 import { logger } from '../logger.ts'
+import type { PricePoint } from '../vaults/apy.ts'
 import { readOverviews } from '../vaults/overview.ts'
-import type { StateTable } from '../vaults/state-table.ts'
-import type { Vault } from '../vaults/vault.ts'
+import { type StateTable, stateDigest } from '../vaults/state-table.ts'
+import type { FollowedVault } from '../vaults/vault.ts'
 import { parseVaultEvents, VAULT_EVENT_TOPICS } from './events.ts'
 import { EMPTY_LEDGER, postEvents } from './ledger.ts'
-import type { Checkpoint, RecordsTable, VaultProgress } from './table.ts'
+import type { Movement } from './movement.ts'
+import type { RecordsTable, VaultPrice, VaultProgress } from './table.ts'
 import { YIELD_SECONDS } from './yields.ts'
 
 /** What one run over a chain did. */
 export type RefreshReport = {
   readonly chainId: number
   readonly vaults: number
-  /** The last final block that is recorded for every vault that has caught up; null before the first. */
+  /** The last block that is recorded of the vaults that are recorded furthest; null before the first. */
   readonly through: number | null
-  /** Vaults whose past is still being read. */
+  /** Vaults that are recorded less far than that: most of them those whose past is still being read. */
   readonly behind: number
-  /** How far the records are behind the last final block, by the chain's usual pace. */
+  /** How much older that block is than the chain's last one. */
   readonly lagSeconds: number
   readonly movements: number
   readonly prices: number
@@ -26,148 +30,293 @@ export type RefreshReport = {
 
 type Dependencies = {
   readonly reader: ChainReader
-  readonly records: Pick<RecordsTable, 'getCheckpoint' | 'moveCheckpoint' | 'record' | 'recordPrices' | 'getPriceAt'>
+  readonly records: Pick<RecordsTable, 'getProgress' | 'putProgress' | 'record' | 'getPriceAt' | 'getFirstPrice'>
   readonly states: Pick<StateTable, 'record'>
+  /** Epoch milliseconds. */
+  readonly now: () => number
 }
 
-/** How many blocks one run reads at most: of the vaults that have caught up, and of each that has not. */
-const LONGEST_RANGE = 50_000
-/** How many vaults that are behind one run helps. */
-const BEHIND_PER_RUN = 5
-const HOUR_SECONDS = 3600n
+type Run = {
+  /** The moment, in epoch milliseconds, after which nothing more is begun. */
+  readonly until: number
+  /** Whether this run still has the right to record the chain. */
+  readonly holdsLease: () => Promise<boolean>
+}
+
+/** A vault in a run: how far it is recorded, and how far the table says so. */
+type Entry = { readonly vault: FollowedVault; progress: VaultProgress; saved: VaultProgress | undefined }
+
+/** How many vaults' events one call asks for. Geth takes 1,000 addresses. */
+const PACK = 500
+/** How many packs of vaults that have caught up are read side by side. */
+const PACKS_AT_ONCE = 4
+/** Vaults that are less than so many blocks apart are read together, from the one that is least far. */
+const LIKE_BLOCKS = 10_000
+/** A slice ends with the first block after so many events, or after so long. */
+const SLICE_EVENTS = 5_000
+const SLICE_MS = 5_000
+/** By what the range of a vault whose events cannot be read shrinks, and grows again when they can. */
+const SHRINK = 1_000
+const GROW = 10
+/** After so many failures a run asks no more. */
+const MOST_FAILURES = 100
+/** The progress of a silent vault is written when the one in the table is older than this, and at least so often. */
+const SILENT_SECONDS = 300n
+const SAVE_EVERY_MS = 10_000
+const HOUR_SECONDS = 3_600n
+/** A vault's upkeep is due once an hour: a run, which is once a minute, does a part of them, and some new ones. */
+const UPKEEP_PARTS = 60
+const UPKEEP_NEW = 50
 
 /**
- * Records what happened in a chain's vaults up to its last final block: movements, prices, states; then moves the
- * checkpoint. Whatever is killed in between leaves nothing wrong: the next run starts from the same checkpoint and
- * writes the same. The caller holds the chain's lease as `owner`. Throws `upstream_*`, or when the lease was lost.
+ * Records what happened in a chain's vaults up to its last final block, and their states, until there is nothing more or
+ * the time is used. It works in slices: a slice's movements and prices are written, then how far its vaults are recorded,
+ * so a run that ends anywhere has kept what it did, and the next one goes on there. Vaults that have caught up are read
+ * first in each turn; beside them the one that is least far, with all that it reaches; and apart, one by one, those with
+ * so many events that others would wait for them. A vault whose events the nodes refuse is left for the next run.
+ * Throws `upstream_*` where nothing could be read, or when the lease was lost.
  */
 export async function refreshChain(
-  { reader, records, states }: Dependencies,
-  vaults: readonly Vault[],
-  owner: string,
+  { reader, records, states, now }: Dependencies,
+  vaults: readonly FollowedVault[],
+  { until, holdsLease }: Run,
 ): Promise<RefreshReport> {
   const { chain } = reader
-  const [checkpoint, { block, overviews }] = await Promise.all([
-    records.getCheckpoint(chain.id),
-    readOverviews(reader, vaults),
+  const [recorded, { head, final }, overviews] = await Promise.all([
+    records.getProgress(vaults),
+    readFinalBlock(reader),
+    // Nothing that a vault answers may keep what happened in the others from being recorded.
+    readOverviews(reader, vaults).catch((error: unknown) => {
+      logger.warn('states not read', { chainId: chain.id, reason: String(error) })
+      return undefined
+    }),
   ])
-  const final = Number(block.number) - chain.finalityBlocks
-  const read = await Promise.all(planSteps(checkpoint, vaults, final).map((step) => readStep(reader, step)))
-  const steps = read.filter((step) => step !== undefined)
-  const logs = steps.flatMap((step) => step.logs)
-  const timestampOf = await readTimestamps(reader.request, logs)
-  const events = Map.groupBy(parseVaultEvents(chain.id, logs, timestampOf), ({ vault }) => vault)
+  const entries = vaults.map((vault, index): Entry => {
+    const saved = recorded[index]
+    return { vault, saved, progress: saved ?? { through: vault.firstBlock - 1, ledger: EMPTY_LEDGER } }
+  })
+  const last = Number(final.number)
+  const done = { movements: 0, prices: 0, states: 0 }
 
-  const progress: Record<string, VaultProgress> = { ...checkpoint.vaults }
-  let movements = 0
-  let prices = 0
-  for (const { vaults, to } of steps) {
-    for (const vault of vaults) {
-      const before = progressOf(checkpoint, vault)
-      const posted = postEvents(vault, before.ledger, events.get(vault.address) ?? [])
-      movements += await records.record(posted.movements)
-      prices += await records.recordPrices(vault, posted.prices)
-      progress[vault.address] = { ...before, through: to, ledger: posted.ledger }
+  /** The entries whose events cannot be read in this run, and those that are read by themselves. */
+  const refused = new Set<Entry>()
+  const apart = new Set<Entry>()
+  const spans = new Map<Entry, number>()
+  const failures: AppError[] = []
+  let successes = 0
+  let savedAt = now()
+
+  async function save(unsaved: readonly Entry[]): Promise<void> {
+    if (unsaved.length === 0) return
+    if (!(await holdsLease())) throw new Error(`Chain ${chain.id}: the lease was lost.`)
+    await records.putProgress(unsaved.map(({ vault, progress }) => [vault, progress]))
+    for (const entry of unsaved) entry.saved = entry.progress
+  }
+
+  /** Reads the next slice of these vaults' events and records it. */
+  async function readSlice({ pack, from, to }: Slice): Promise<void> {
+    const sliceEnd = Math.min(until, now() + SLICE_MS)
+    const { logs, through } = await reader.logsUntil(
+      { address: pack.map(({ vault }) => vault.address), topics: [VAULT_EVENT_TOPICS] },
+      BigInt(from),
+      BigInt(to),
+      (events) => events >= SLICE_EVENTS || now() >= sliceEnd,
+    )
+    const [timestampOf, timestamp] = await Promise.all([
+      readTimestamps(reader.request, logs),
+      through === final.number ? final.timestamp : readTime(reader, through),
+    ])
+    const parsed = parseVaultEvents(chain.id, logs.toSorted(byPosition), timestampOf)
+    const events = Map.groupBy(parsed, ({ vault }) => vault)
+    const movements: Movement[] = []
+    const prices: VaultPrice[] = []
+    const moved = pack.filter(({ progress }) => progress.through < Number(through))
+    const after = moved.map(({ vault, progress }): VaultProgress => {
+      const since = (events.get(vault.address) ?? []).filter(
+        ({ position }) => position.blockNumber > BigInt(progress.through),
+      )
+      const posted = postEvents(vault, progress.ledger, since)
+      movements.push(...posted.movements)
+      prices.push(...posted.prices.map((price) => ({ ...price, vault })))
+      const [first] = posted.prices
+      const weekAgo = progress.weekAgo ?? (first && { price: first.price, timestamp: first.timestamp })
+      return { ...progress, through: Number(through), timestamp, ledger: posted.ledger, ...(weekAgo && { weekAgo }) }
+    })
+    await records.record(movements, prices)
+    for (const [index, entry] of moved.entries()) entry.progress = after[index] ?? entry.progress
+    await save(moved.filter(({ vault }) => events.has(vault.address)))
+    done.movements += movements.length
+    done.prices += prices.length
+
+    const noisy = pack.find(({ vault }) => (events.get(vault.address)?.length ?? 0) > SLICE_EVENTS / 2)
+    if (noisy && pack.length > 1) apart.add(noisy)
+  }
+
+  /** Reads a slice; where that fails each half of its vaults, and of the one at fault fewer blocks at the next turn. */
+  async function advance(slice: Slice): Promise<void> {
+    const { pack, from, to } = slice
+    try {
+      await readSlice(slice)
+      successes += 1
+      for (const entry of pack) spans.set(entry, (spans.get(entry) ?? Number.POSITIVE_INFINITY) * GROW)
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      failures.push(error)
+      if (error.code !== 'upstream_unavailable' && pack.length > 1) {
+        const half = Math.ceil(pack.length / 2)
+        for (const part of [pack.slice(0, half), pack.slice(half)]) {
+          if (failures.length < MOST_FAILURES) await advance({ ...slice, pack: part })
+        }
+      } else if (error.code !== 'upstream_unavailable' && to > from) {
+        for (const entry of pack) spans.set(entry, Math.ceil((to - from) / SHRINK))
+      } else {
+        for (const entry of pack) refused.add(entry)
+        logger.warn('events of vaults cannot be read now', {
+          chainId: chain.id,
+          vaults: pack.map(({ vault }) => vault.address),
+          from,
+          reason: String(error.cause),
+        })
+      }
     }
   }
 
-  const asOf = { blockNumber: Number(block.number), timestamp: new Date(Number(block.timestamp) * 1000) }
-  let recordedStates = 0
-  for (const [index, vault] of vaults.entries()) {
-    const { state, sharePrice } = overviews[index] ?? {}
-    // A broken vault's state must not take the place of what was known of it.
-    const isWhole = state !== undefined && state.totalAssets !== null
-    if (isWhole && (await states.record(vault, { state, asOf }))) recordedStates += 1
-    // A price that is read live may be of a block that goes away: the hour's first one is recorded, for a chart.
-    if (vault.kind === 'erc4626' && sharePrice !== undefined) {
-      prices += await records.recordPrices(vault, [{ price: sharePrice, timestamp: hourOf(block.timestamp) }])
+  while (now() < until && failures.length < MOST_FAILURES) {
+    const open = entries.filter((entry) => entry.progress.through < last && !refused.has(entry))
+    const alone = [...apart].find((entry) => open.includes(entry))
+    const turn = planTurn(entries, open, { apart, alone, last })
+    if (turn.length === 0) break
+    const spanOf = ({ pack }: Slice) => Math.min(...pack.map((entry) => spans.get(entry) ?? Number.POSITIVE_INFINITY))
+    await Promise.all(
+      turn.map((slice) => advance({ ...slice, to: Math.min(slice.to, slice.from + spanOf(slice) - 1) })),
+    )
+    if (alone) {
+      // The next one's turn.
+      apart.delete(alone)
+      apart.add(alone)
+    }
+    if (now() - savedAt > SAVE_EVERY_MS) {
+      await save(entries.filter(isUnsaved))
+      savedAt = now()
     }
   }
+  if (failures[0] && successes === 0) throw failures[0]
 
-  for (const vault of vaults) {
-    const known = progress[vault.address]
-    if (!known || (known.weekAgo && block.timestamp - known.weekAgo.foundAt < HOUR_SECONDS)) continue
-    const past = await records.getPriceAt(vault, block.timestamp - YIELD_SECONDS)
-    if (past) progress[vault.address] = { ...known, weekAgo: { ...past, foundAt: block.timestamp } }
+  if (overviews && overviews.block.number > final.number) {
+    const { block } = overviews
+    const due = new Set(dueForUpkeep(entries, block.timestamp))
+    const asOf = (index: number) => {
+      const { number, timestamp } = overviews.blocks[index] ?? block
+      return { blockNumber: Number(number), timestamp: new Date(Number(timestamp) * 1000) }
+    }
+    const newStates: Parameters<typeof states.record>[0][number][] = []
+    const newPrices: VaultPrice[] = []
+    await Promise.all(
+      entries.map(async (entry, index) => {
+        const { vault, progress } = entry
+        const { state, sharePrice } = overviews.overviews[index] ?? {}
+        const digest = state && stateDigest(state)
+        // A broken vault's state must not take the place of what was known of it.
+        if (state && state.totalAssets !== null && digest && (due.has(entry) || digest !== progress.state)) {
+          newStates.push([vault, { state, asOf: asOf(index) }])
+          entry.progress = { ...entry.progress, state: digest }
+        }
+        if (!due.has(entry)) return
+        // Nobody else tells the price of a vault in which nobody trades.
+        if (vault.kind === 'erc4626' && sharePrice !== undefined) {
+          newPrices.push({ vault, price: sharePrice, timestamp: block.timestamp, blockNumber: block.number })
+        }
+        const weekAgo =
+          (await findWeekAgo(records, entry, block.timestamp)) ?? newPrices.find((of) => of.vault === vault)
+        entry.progress = {
+          ...entry.progress,
+          upkeptAt: block.timestamp,
+          ...(weekAgo && { weekAgo: { price: weekAgo.price, timestamp: weekAgo.timestamp } }),
+        }
+      }),
+    )
+    await Promise.all([states.record(newStates), records.record([], newPrices)])
+    done.states = newStates.length
+    done.prices += newPrices.length
   }
+  await save(entries.filter(isUnsaved))
 
-  const through = Math.max(checkpoint.through ?? 0, ...steps.filter(({ isCurrent }) => isCurrent).map(({ to }) => to))
-  const moved: Checkpoint = { ...(through > 0 && { through }), vaults: progress }
-  if (!(await records.moveCheckpoint(chain.id, owner, moved))) throw new Error(`Chain ${chain.id}: the lease was lost.`)
+  const front = entries
+    .map(({ progress }) => progress)
+    .filter(({ timestamp }) => timestamp !== undefined)
+    .reduce<VaultProgress | undefined>((most, one) => (most && most.through >= one.through ? most : one), undefined)
+  const reached = Math.min(front?.through ?? 0, last)
   return {
     chainId: chain.id,
     vaults: vaults.length,
-    through: through > 0 ? through : null,
-    behind: vaults.filter((vault) => (progress[vault.address]?.through ?? 0) < through).length,
-    lagSeconds: through > 0 ? Math.max(0, final - through) * chain.blockSeconds : 0,
-    movements,
-    prices,
-    states: recordedStates,
+    through: front?.through ?? null,
+    behind: entries.filter(({ progress }) => progress.through < reached).length,
+    lagSeconds: Math.max(0, Number(head.timestamp - (front?.timestamp ?? head.timestamp))),
+    ...done,
   }
 }
 
-/** A range of blocks to read of some vaults; `from` and `to` are both included. */
-type Step = {
-  readonly vaults: readonly Vault[]
-  readonly from: number
-  readonly to: number
-  /** Whether these are the vaults that have caught up with the chain. */
-  readonly isCurrent: boolean
+/** Vaults whose events are read together, and the blocks, both included. */
+type Slice = { readonly pack: readonly Entry[]; readonly from: number; readonly to: number }
+
+type Turn = { readonly apart: ReadonlySet<Entry>; readonly alone: Entry | undefined; readonly last: number }
+
+/**
+ * What is read next, side by side: the vaults that have caught up; of those whose past is still being read the one that
+ * is recorded least far, up to where the next one stands, which then goes along; and one of those that are read apart.
+ */
+function planTurn(entries: readonly Entry[], open: readonly Entry[], { apart, alone, last }: Turn): Slice[] {
+  const throughs = (of: readonly Entry[]) => of.map(({ progress }) => progress.through)
+  const front = throughs(entries).reduce((most, through) => Math.max(most, Math.min(through, last)), 0)
+  const together = open.filter((entry) => !apart.has(entry))
+  const current = together.filter(({ progress }) => progress.through > front - LIKE_BLOCKS)
+  const behind = together.filter(({ progress }) => progress.through <= front - LIKE_BLOCKS)
+  const least = throughs(behind).reduce((low, through) => Math.min(low, through), front)
+  const isReached = (through: number) => through < least + LIKE_BLOCKS
+  const reached = behind.filter(({ progress }) => isReached(progress.through)).slice(0, PACK)
+  const next = throughs(behind).reduce((low, through) => (isReached(through) ? low : Math.min(low, through)), last)
+  const packs = Array.from({ length: PACKS_AT_ONCE }, (_, index) => current.slice(index * PACK, (index + 1) * PACK))
+  const sliceOf = (pack: readonly Entry[], to: number) => ({ pack, from: Math.min(...throughs(pack)) + 1, to })
+  return [
+    ...packs.map((pack) => sliceOf(pack, last)),
+    sliceOf(reached, next),
+    sliceOf(alone ? [alone] : [], last),
+  ].filter(({ pack }) => pack.length > 0)
 }
 
-function planSteps(checkpoint: Checkpoint, vaults: readonly Vault[], final: number): Step[] {
-  const through = startOf(checkpoint, vaults)
-  const readThrough = (vault: Vault) => progressOf(checkpoint, vault).through
-  const step = (ofVaults: readonly Vault[], after: number, last: number, isCurrent: boolean): Step[] => {
-    const to = Math.min(last, after + LONGEST_RANGE)
-    return ofVaults.length > 0 && to > after ? [{ vaults: ofVaults, from: after + 1, to, isCurrent }] : []
-  }
-  const current = step(
-    vaults.filter((vault) => readThrough(vault) >= through),
-    through,
-    final,
-    true,
-  )
-  // To where the others are after this run, or they would be one step behind for ever; a node that lags knows less.
-  const target = current[0]?.to ?? Math.min(through, final)
-  const behind = vaults.filter((vault) => readThrough(vault) < through)
-  // Others in each run, so that some whose past cannot be read do not hold up the rest.
-  const first = behind.length > 0 ? Math.abs(final) % behind.length : 0
-  const helped = [...behind.slice(first), ...behind.slice(0, first)].slice(0, BEHIND_PER_RUN)
-  return [...current, ...helped.flatMap((vault) => step([vault], readThrough(vault), target, false))]
+/** Whether what a run knows of a vault is to be written, though nothing happened there that made it write it at once. */
+function isUnsaved({ progress, saved }: Entry): boolean {
+  if (progress === saved) return false
+  if (saved?.timestamp === undefined || progress.timestamp === undefined) return true
+  const isMoved = progress.timestamp - saved.timestamp >= SILENT_SECONDS
+  return isMoved || progress.state !== saved.state || progress.upkeptAt !== saved.upkeptAt
 }
 
-/** The block through which the vaults that have caught up are read; before the first run the one before the oldest vault. */
-function startOf({ through }: Checkpoint, vaults: readonly Vault[]): number {
-  return through ?? Math.min(...vaults.map(({ firstBlock }) => firstBlock - 1))
+/** The vaults whose turn it is to be looked after: some new ones, and those for which it is longest ago. */
+function dueForUpkeep(entries: readonly Entry[], at: bigint): Entry[] {
+  const upkeptAt = ({ progress }: Entry) => progress.upkeptAt ?? 0n
+  const known = entries
+    .filter((entry) => upkeptAt(entry) > 0n && at - upkeptAt(entry) >= HOUR_SECONDS)
+    .toSorted((left, right) => Number(upkeptAt(left) - upkeptAt(right)))
+  const unknown = entries.filter((entry) => upkeptAt(entry) === 0n)
+  return [...known.slice(0, Math.ceil(entries.length / UPKEEP_PARTS)), ...unknown.slice(0, UPKEEP_NEW)]
 }
 
-function progressOf({ vaults, through }: Checkpoint, { address, firstBlock }: Vault): VaultProgress {
-  const unread = { through: Math.min(firstBlock - 1, through ?? firstBlock - 1), ledger: EMPTY_LEDGER }
-  return vaults[address] ?? unread
+/** The price of a week ago, else the first one; not looked for again in a vault that never had a price. */
+async function findWeekAgo(
+  records: Pick<RecordsTable, 'getPriceAt' | 'getFirstPrice'>,
+  { vault, progress: { weekAgo, upkeptAt } }: Entry,
+  at: bigint,
+): Promise<PricePoint | undefined> {
+  if (!weekAgo && upkeptAt !== undefined) return undefined
+  return (await records.getPriceAt(vault, at - YIELD_SECONDS)) ?? weekAgo ?? (await records.getFirstPrice(vault))
 }
 
-/** The step with its events, in order; undefined where a vault's past cannot be read now, which must not hold up the others. */
-async function readStep(reader: ChainReader, step: Step): Promise<(Step & { logs: Log[] }) | undefined> {
-  const address = step.vaults.map((vault) => vault.address)
-  try {
-    const logs = await reader.logs({ address, topics: [VAULT_EVENT_TOPICS] }, BigInt(step.from), BigInt(step.to))
-    return { ...step, logs: logs.toSorted(byPosition) }
-  } catch (error) {
-    if (step.isCurrent) throw error
-    logger.warn('the past of a vault cannot be read now', {
-      chainId: reader.chain.id,
-      vaults: address,
-      from: step.from,
-    })
-    return undefined
-  }
+async function readTime({ request }: ChainReader, block: bigint): Promise<bigint> {
+  const [outcome] = await request([blockRequest(block)])
+  return parseResult(BlockHeader, outcome).timestamp
 }
 
 function byPosition(left: Log, right: Log): number {
   return Number(left.blockNumber - right.blockNumber) || left.logIndex - right.logIndex
-}
-
-function hourOf(seconds: bigint): bigint {
-  return seconds - (seconds % HOUR_SECONDS)
 }

@@ -1,135 +1,207 @@
-import { type DynamoDBDocumentClient, GetCommand, PutCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
+import { type DynamoDBDocumentClient, GetCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import type { Address } from 'viem'
 import * as z from 'zod'
-import { conditionHeld, listItems } from '../aws/dynamo.ts'
+import { conditionHeld, getItems, putItems, queryPages } from '../aws/dynamo.ts'
 import { Address as AddressText, Amount } from '../codecs.ts'
+import { AppError } from '../errors.ts'
 import type { PricePoint } from '../vaults/apy.ts'
 import type { VaultKey } from '../vaults/state-table.ts'
+import type { Vault } from '../vaults/vault.ts'
 import { Ledger } from './ledger.ts'
 import { Movement, positionOf } from './movement.ts'
 
-/** How far a vault's events are recorded, and its ledger after them. */
-const VaultProgress = z.object({
+const Price = z.object({ price: Amount, timestamp: Amount })
+
+/** How far a vault's events are recorded, and what else the job knows of it. True at whatever moment it is read. */
+export const VaultProgress = z.object({
+  /** The last block whose events are recorded. */
   through: z.number().int(),
+  /** That block's time in seconds since 1970; absent where it is not known. */
+  timestamp: Amount.optional(),
+  /** The vault's ledger after that block. */
   ledger: Ledger,
-  /** What one share was worth a week ago, or at first where the vault is younger; looked up anew each hour. */
-  weekAgo: z.object({ price: Amount, timestamp: Amount, foundAt: Amount }).optional(),
+  /** What one share was worth a week ago, or at first where the vault's prices are younger; absent before the first. */
+  weekAgo: Price.optional(),
+  /** When the job last looked after the vault's prices and state though nothing had happened; seconds since 1970. */
+  upkeptAt: Amount.optional(),
+  /** A digest of the state that is recorded. */
+  state: z.string().optional(),
 })
 export type VaultProgress = z.output<typeof VaultProgress>
 
-/** How far the events of a chain's vaults are recorded; everything in one item, so that it moves at once or not at all. */
-export const Checkpoint = z.object({
-  /** The last block that is recorded for every vault that has caught up; absent before the first run. */
-  through: z.number().int().optional(),
-  vaults: z.record(z.string(), VaultProgress),
+/** What one share of a vault was worth, and the block that told it. */
+export type VaultPrice = PricePoint & {
+  readonly vault: VaultKey & Pick<Vault, 'kind'>
+  readonly blockNumber: bigint
+}
+
+/** The form of the records before each vault had a progress of its own: that of all vaults in the chain's item. */
+const OldCheckpoint = z.object({
+  checkpoint: z.object({ vaults: z.record(z.string(), VaultProgress) }).default({ vaults: {} }),
 })
-export type Checkpoint = z.output<typeof Checkpoint>
 
-const PriceItem = z.object({ price: Amount, timestamp: Amount })
+const ProgressItem = VaultProgress.extend({ pk: z.string() })
 const CHECKPOINT = 'CHECKPOINT'
-const CONCURRENT_WRITES = 10
+const PROGRESS = 'PROGRESS'
+const HOUR_SECONDS = 3600n
+/** What one answer can be made of: about 40 pages of a query, and some seconds. */
+const MOST_MOVEMENTS = 100_000
 
-/** The table of what happened to users in vaults. Every write is conditional; what is written is final. */
+/**
+ * The table of what happened to users in vaults. Movements and prices are final: the same event makes the same item
+ * under the same key, so one that is written again changes nothing, and they are written in batches without a condition.
+ */
 export function recordsTable(client: DynamoDBDocumentClient, tableName: string) {
-  /** Writes an item unless it is there already; false when it is. */
-  const create = (item: Record<string, unknown>) =>
-    conditionHeld(
-      client.send(
-        new PutCommand({ TableName: tableName, Item: item, ConditionExpression: 'attribute_not_exists(pk)' }),
-      ),
+  const putProgress = (progress: readonly (readonly [VaultKey, VaultProgress])[]) =>
+    putItems(
+      client,
+      tableName,
+      progress.map(([vault, of]) => ({ ...progressKey(vault), ...VaultProgress.encode(of) })),
     )
 
+  async function getOldProgress(chainId: number): Promise<ReadonlyMap<string, VaultProgress>> {
+    const { Item: item } = await client.send(new GetCommand({ TableName: tableName, Key: chainKey(chainId) }))
+    return new Map(Object.entries(OldCheckpoint.parse(item ?? {}).checkpoint.vaults))
+  }
+
   return {
-    /** Records movements; the number of those that were not recorded before. */
-    async record(movements: readonly Movement[]): Promise<number> {
-      const items = movements.map((movement) => ({
-        pk: `USER#${movement.user}`,
-        sk: `MOVE#${positionOf(movement)}`,
-        ...Movement.encode(movement),
-      }))
-      return await createAll(items, create)
+    /** Records movements and prices; throws when a part of them may not be recorded. */
+    async record(movements: readonly Movement[], prices: readonly VaultPrice[]): Promise<void> {
+      await putItems(client, tableName, [
+        ...movements.map((movement) => ({
+          pk: `USER#${movement.user}`,
+          sk: `MOVE#${positionOf(movement)}`,
+          ...Movement.encode(movement),
+        })),
+        ...prices.map(({ vault, price, timestamp, blockNumber }) => ({
+          pk: vaultPartition(vault),
+          sk: priceSort(vault, timestamp, blockNumber),
+          ...Price.encode({ price, timestamp }),
+        })),
+      ])
     },
 
-    /** All movements of a user in any vault, in the order in which they happened. */
+    /**
+     * All movements of a user in any vault, in the order in which they happened. Throws `upstream_unavailable` where
+     * they are more than an answer can be made of.
+     */
     async listMovements(user: Address): Promise<Movement[]> {
-      const items = await listItems(client, {
+      const movements: Movement[] = []
+      const pages = queryPages(client, {
         TableName: tableName,
         KeyConditionExpression: 'pk = :user AND begins_with(sk, :move)',
         ExpressionAttributeValues: { ':user': `USER#${user}`, ':move': 'MOVE#' },
+        ConsistentRead: true,
       })
-      return z.array(Movement).parse(items)
-    },
-
-    /** Records what one whole share of a vault was worth at moments; the number of moments not recorded before. */
-    async recordPrices(
-      vault: VaultKey,
-      prices: readonly (PricePoint & { readonly blockNumber?: bigint })[],
-    ): Promise<number> {
-      const items = prices.map(({ price, timestamp, blockNumber = 0n }) => ({
-        pk: vaultPartition(vault),
-        // Some chains have several blocks in a second; the last of them tells the price after it.
-        sk: `${priceSort(timestamp)}#${blockNumber.toString().padStart(12, '0')}`,
-        ...PriceItem.encode({ price, timestamp }),
-      }))
-      return await createAll(items, create)
+      for await (const page of pages) {
+        for (const item of page) movements.push(Movement.parse(item))
+        if (movements.length > MOST_MOVEMENTS) {
+          throw new AppError('upstream_unavailable', { cause: new Error('the user has too many movements') })
+        }
+      }
+      return movements
     },
 
     /** The recorded prices of a vault from a moment on, in order; seconds since 1970. */
     async listPrices(vault: VaultKey, since: bigint): Promise<PricePoint[]> {
-      const items = await listItems(client, {
+      const prices: PricePoint[] = []
+      const pages = queryPages(client, {
         TableName: tableName,
         KeyConditionExpression: 'pk = :vault AND sk BETWEEN :since AND :end',
-        ExpressionAttributeValues: { ':vault': vaultPartition(vault), ':since': priceSort(since), ':end': 'PRICE#9' },
+        ExpressionAttributeValues: { ':vault': vaultPartition(vault), ':since': priceMoment(since), ':end': 'PRICE#9' },
       })
-      return z.array(PriceItem).parse(items)
+      for await (const page of pages) prices.push(...z.array(Price).parse(page))
+      return prices
     },
 
-    /** The last recorded price of a vault at or before a moment, else its first one; undefined where none is recorded. */
-    async getPriceAt(vault: VaultKey, at: bigint): Promise<PricePoint | undefined> {
-      const one = async (condition: string, sort: Record<string, string>, ScanIndexForward: boolean) => {
-        const { Items: items } = await client.send(
-          new QueryCommand({
+    /** The last recorded price of a vault at or before a moment; undefined where none is recorded. */
+    getPriceAt(vault: VaultKey, at: bigint): Promise<PricePoint | undefined> {
+      return getPrice(vault, [priceMoment(0n), `${priceMoment(at)}#~`], false)
+    },
+
+    /** The first recorded price of a vault; undefined where none is recorded. */
+    getFirstPrice(vault: VaultKey): Promise<PricePoint | undefined> {
+      return getPrice(vault, [priceMoment(0n), 'PRICE#9'], true)
+    },
+
+    /** How far these vaults are recorded, in order; undefined for one that is not recorded yet. */
+    async getProgress(vaults: readonly VaultKey[]): Promise<(VaultProgress | undefined)[]> {
+      const items = z.array(ProgressItem).parse(await getItems(client, tableName, vaults.map(progressKey)))
+      const found = new Map(items.map(({ pk, ...progress }) => [pk, progress]))
+      // Until the job has run for the first time in the form of today, their progress stands with their chain.
+      const unknown = vaults.filter((vault) => !found.has(vaultPartition(vault)))
+      const chainIds = [...new Set(unknown.map(({ chainId }) => chainId))]
+      const old = new Map(
+        await Promise.all(chainIds.map(async (chainId) => [chainId, await getOldProgress(chainId)] as const)),
+      )
+      return vaults.map((vault) => found.get(vaultPartition(vault)) ?? old.get(vault.chainId)?.get(vault.address))
+    },
+
+    /**
+     * Writes how far vaults are recorded, after what is recorded. Each item is true by itself, its ledger being that of
+     * its own block: should a run that lost its lease write an older one, the next run records the same again.
+     */
+    putProgress,
+
+    /**
+     * Takes the right to record a chain until a moment, in epoch milliseconds; false while somebody else has it. Gives
+     * each vault a progress of its own where the table still has the form of before.
+     */
+    async takeLease(chainId: number, owner: string, { now, until }: { now: number; until: number }): Promise<boolean> {
+      let old: z.output<typeof OldCheckpoint> | undefined
+      const take = async () => {
+        const { Attributes: item } = await client.send(
+          new UpdateCommand({
             TableName: tableName,
-            KeyConditionExpression: `pk = :vault AND ${condition}`,
-            ExpressionAttributeValues: { ':vault': vaultPartition(vault), ...sort },
-            ScanIndexForward,
-            Limit: 1,
+            Key: chainKey(chainId),
+            UpdateExpression: 'SET leaseOwner = :owner, leaseUntil = :until',
+            ConditionExpression: 'attribute_not_exists(leaseUntil) OR leaseUntil < :now',
+            ExpressionAttributeValues: { ':owner': owner, ':until': until, ':now': now },
+            ReturnValues: 'ALL_NEW',
           }),
         )
-        return z.array(PriceItem).parse(items ?? [])[0]
+        old = item?.['checkpoint'] ? OldCheckpoint.parse(item) : undefined
       }
-      const before = await one('sk BETWEEN :first AND :at', { ':first': 'PRICE#', ':at': `${priceSort(at)}#~` }, false)
-      return before ?? (await one('begins_with(sk, :price)', { ':price': 'PRICE#' }, true))
+      if (!(await conditionHeld(take()))) return false
+      if (old) {
+        const vaults = Object.entries(old.checkpoint.vaults)
+        // Killed in between, the next run does it again: nobody else writes a progress before.
+        await putProgress(vaults.map(([address, of]) => [{ chainId, address: AddressText.parse(address) }, of]))
+        await client.send(
+          new UpdateCommand({
+            TableName: tableName,
+            Key: chainKey(chainId),
+            UpdateExpression: 'REMOVE checkpoint',
+            ConditionExpression: 'leaseOwner = :owner',
+            ExpressionAttributeValues: { ':owner': owner },
+          }),
+        )
+      }
+      return true
     },
 
-    /** How far a chain is recorded. */
-    async getCheckpoint(chainId: number): Promise<Checkpoint> {
-      const { Item: item } = await client.send(new GetCommand({ TableName: tableName, Key: checkpointKey(chainId) }))
-      return z.object({ checkpoint: Checkpoint.default({ vaults: {} }) }).parse(item ?? {}).checkpoint
-    },
-
-    /** Takes the right to record a chain until a moment, in epoch milliseconds; false while somebody else has it. */
-    takeLease(chainId: number, owner: string, { now, until }: { now: number; until: number }): Promise<boolean> {
+    /** Whether the lease is still the owner's; it then lasts until this moment, in epoch milliseconds. */
+    keepLease(chainId: number, owner: string, until: number): Promise<boolean> {
       return conditionHeld(
         client.send(
           new UpdateCommand({
             TableName: tableName,
-            Key: checkpointKey(chainId),
-            UpdateExpression: 'SET leaseOwner = :owner, leaseUntil = :until',
-            ConditionExpression: 'attribute_not_exists(leaseUntil) OR leaseUntil < :now',
-            ExpressionAttributeValues: { ':owner': owner, ':until': until, ':now': now },
+            Key: chainKey(chainId),
+            UpdateExpression: 'SET leaseUntil = :until',
+            ConditionExpression: 'leaseOwner = :owner',
+            ExpressionAttributeValues: { ':owner': owner, ':until': until },
           }),
         ),
       )
     },
 
-    /** Gives the lease back after a run that failed; false when somebody else has it by now. */
+    /** Gives the lease back; false when somebody else has it by now. */
     giveLeaseBack(chainId: number, owner: string): Promise<boolean> {
       return conditionHeld(
         client.send(
           new UpdateCommand({
             TableName: tableName,
-            Key: checkpointKey(chainId),
+            Key: chainKey(chainId),
             UpdateExpression: 'REMOVE leaseOwner, leaseUntil',
             ConditionExpression: 'leaseOwner = :owner',
             ExpressionAttributeValues: { ':owner': owner },
@@ -137,42 +209,48 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
         ),
       )
     },
+  }
 
-    /** Moves the checkpoint and gives the lease back; false when the lease was lost meanwhile. */
-    moveCheckpoint(chainId: number, owner: string, checkpoint: Checkpoint): Promise<boolean> {
-      return conditionHeld(
-        client.send(
-          new UpdateCommand({
-            TableName: tableName,
-            Key: checkpointKey(chainId),
-            UpdateExpression: 'SET checkpoint = :checkpoint REMOVE leaseOwner, leaseUntil',
-            ConditionExpression: 'leaseOwner = :owner',
-            ExpressionAttributeValues: { ':owner': owner, ':checkpoint': Checkpoint.encode(checkpoint) },
-          }),
-        ),
-      )
-    },
+  async function getPrice(
+    vault: VaultKey,
+    [first, last]: readonly [string, string],
+    isFirst: boolean,
+  ): Promise<PricePoint | undefined> {
+    const { Items: items } = await client.send(
+      new QueryCommand({
+        TableName: tableName,
+        KeyConditionExpression: 'pk = :vault AND sk BETWEEN :first AND :last',
+        ExpressionAttributeValues: { ':vault': vaultPartition(vault), ':first': first, ':last': last },
+        ScanIndexForward: isFirst,
+        Limit: 1,
+      }),
+    )
+    return z.array(Price).parse(items ?? [])[0]
   }
 }
 export type RecordsTable = ReturnType<typeof recordsTable>
 
-async function createAll<T>(items: readonly T[], create: (item: T) => Promise<boolean>): Promise<number> {
-  let created = 0
-  for (let start = 0; start < items.length; start += CONCURRENT_WRITES) {
-    const written = await Promise.all(items.slice(start, start + CONCURRENT_WRITES).map(create))
-    created += written.filter(Boolean).length
-  }
-  return created
+function chainKey(chainId: number) {
+  return { pk: `CHECKPOINT#${chainId}`, sk: CHECKPOINT }
 }
 
-function checkpointKey(chainId: number) {
-  return { pk: `CHECKPOINT#${chainId}`, sk: CHECKPOINT }
+function progressKey(vault: VaultKey) {
+  return { pk: vaultPartition(vault), sk: PROGRESS }
 }
 
 function vaultPartition({ chainId, address }: VaultKey): string {
   return `VAULT#${chainId}#${AddressText.encode(address)}`
 }
 
-function priceSort(timestamp: bigint): string {
+/**
+ * Where a price stands. Lagoon's are its curator's; some chains have several blocks in a second, the last of which
+ * tells the price after it. In other vaults anybody makes one by trading, so an hour keeps its last one alone.
+ */
+function priceSort({ kind }: Pick<Vault, 'kind'>, timestamp: bigint, blockNumber: bigint): string {
+  const [moment, block] = kind === 'lagoon' ? [timestamp, blockNumber] : [timestamp - (timestamp % HOUR_SECONDS), 0n]
+  return `${priceMoment(moment)}#${block.toString().padStart(12, '0')}`
+}
+
+function priceMoment(timestamp: bigint): string {
   return `PRICE#${timestamp.toString().padStart(12, '0')}`
 }

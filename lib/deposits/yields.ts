@@ -1,36 +1,53 @@
-import { annualYield, type Yield } from '../vaults/apy.ts'
-import type { Vault } from '../vaults/vault.ts'
-import type { Checkpoint, RecordsTable } from './table.ts'
+import { annualYield, type PricePoint, type Yield } from '../vaults/apy.ts'
+import type { VaultKey } from '../vaults/state-table.ts'
+import type { RecordsTable } from './table.ts'
 
 /** How far back the price is that a yield compares with. */
 export const YIELD_SECONDS = 7n * 86_400n
 const REMEMBERED_MS = 15 * 60_000
+/** What is not known yet may be known after the job's next run. */
+const UNKNOWN_MS = 60_000
+
+type Remembered = { readonly until: number; readonly weekAgo: PricePoint | undefined }
+type Asker = { readonly vault: VaultKey; readonly tell: (weekAgo: PricePoint | undefined) => void }
 
 /**
  * Returns the function that gives a vault's yield over the last seven days, null where it is not known: from the price
- * of a week ago, which the job keeps with the chain's checkpoint and which is remembered for a quarter of an hour, to
- * the price at a moment, now unless told.
+ * of a week ago, which the job keeps with the vault's progress, to the price at a moment, now unless told. What is asked for at the same time
+ * is read in one go; the price of a week ago is remembered for a quarter of an hour, that there is none for a minute.
  */
-export function yieldsOf({ records, now }: { records: Pick<RecordsTable, 'getCheckpoint'>; now: () => number }) {
-  const remembered = new Map<number, { readonly until: number; readonly checkpoint: Promise<Checkpoint> }>()
+export function yieldsOf({ records, now }: { records: Pick<RecordsTable, 'getProgress'>; now: () => number }) {
+  // Bounded by the vaults of all clients.
+  const remembered = new Map<string, Remembered>()
+  let waiting: Asker[] = []
 
-  const checkpointOf = (chainId: number): Promise<Checkpoint> => {
-    const known = remembered.get(chainId)
-    if (known && now() < known.until) return known.checkpoint
-    const checkpoint = records.getCheckpoint(chainId)
-    remembered.set(chainId, { until: now() + REMEMBERED_MS, checkpoint })
-    checkpoint.catch(() => remembered.delete(chainId))
-    return checkpoint
-  }
-
-  return async (
-    { chainId, address }: Vault,
-    price: bigint | undefined,
-    at = new Date(now()),
-  ): Promise<Yield | null> => {
+  async function askForWaiting(): Promise<void> {
+    const askers = waiting
+    waiting = []
     // A table that cannot be read is no reason to fail: there is no yield to show then.
-    const { vaults } = await checkpointOf(chainId).catch((): Checkpoint => ({ vaults: {} }))
-    const latest = price === undefined ? undefined : { price, timestamp: BigInt(Math.floor(at.getTime() / 1000)) }
-    return annualYield(vaults[address]?.weekAgo, latest)
+    const progress = await records.getProgress(askers.map(({ vault }) => vault)).catch(() => undefined)
+    for (const [index, { vault, tell }] of askers.entries()) {
+      const weekAgo = progress?.[index]?.weekAgo
+      if (progress) remembered.set(keyOf(vault), { until: now() + (weekAgo ? REMEMBERED_MS : UNKNOWN_MS), weekAgo })
+      tell(weekAgo)
+    }
   }
+
+  function weekAgoOf(vault: VaultKey): Promise<PricePoint | undefined> | PricePoint | undefined {
+    const known = remembered.get(keyOf(vault))
+    if (known && now() < known.until) return known.weekAgo
+    return new Promise((tell) => {
+      waiting.push({ vault, tell })
+      if (waiting.length === 1) setImmediate(askForWaiting)
+    })
+  }
+
+  return async (vault: VaultKey, price: bigint | undefined, at = new Date(now())): Promise<Yield | null> => {
+    const latest = price === undefined ? undefined : { price, timestamp: BigInt(Math.floor(at.getTime() / 1000)) }
+    return annualYield(await weekAgoOf(vault), latest)
+  }
+}
+
+function keyOf({ chainId, address }: VaultKey): string {
+  return `${chainId} ${address}`
 }

@@ -6,8 +6,11 @@ import { logger } from '../logger.ts'
 import { once } from '../once.ts'
 import { type Env, type JobContract, METRICS_NAMESPACE } from './contract.ts'
 
-/** One run of a job. */
-type Run<C extends JobContract> = (event: z.output<C['event']>) => Promise<z.output<C['report']>>
+/** One run of a job; it is told how many milliseconds it has until it is killed. */
+type Run<C extends JobContract> = (
+  event: z.output<C['event']>,
+  time: { readonly remainingMs: () => number },
+) => Promise<z.output<C['report']>>
 
 /**
  * Turns a job's contract and its implementation into a Lambda handler for scheduled runs.
@@ -19,13 +22,15 @@ export function job<const C extends JobContract>(contract: C, build: (env: Env<C
   return middy<unknown, unknown>()
     .use(injectLambdaContext(logger, { resetKeys: true }))
     .onError(({ error }) => logger.error('run failed', { error }))
-    .handler(async (event, { functionName }) => {
+    .handler(async (event, context) => {
       const run = await start()
       const input = contract.event.parse(event) as z.output<C['event']>
       // Every contract's input and report is an object, which its schema's type does not say.
-      const report = contract.report.encode(await run(input)) as Record<string, unknown>
+      const report = contract.report.encode(
+        await run(input, { remainingMs: () => context.getRemainingTimeInMillis() }),
+      ) as Record<string, unknown>
       logger.info('report', { report })
-      measure(contract, { functionName, input: input as Record<string, unknown>, report })
+      measure(contract, { functionName: context.functionName, input: input as Record<string, unknown>, report })
       return report
     })
 }

@@ -1,7 +1,7 @@
 import { type Block, type ChainReader, mapQuery, type Query } from '../chain/reader.ts'
 import { erc4626Vault } from './erc4626.ts'
 import { lagoonVault } from './lagoon.ts'
-import type { Vault } from './vault.ts'
+import type { Vault, VaultOnChain } from './vault.ts'
 import { buildVaultState, type VaultState } from './vault-state.ts'
 
 /** What the list shows of a vault besides its record. */
@@ -14,7 +14,7 @@ type Overview = {
 
 const NO_CAP = 2n ** 256n - 1n
 
-const OVERVIEWS: Record<Vault['kind'], (vault: Vault) => Query<Overview>> = {
+const OVERVIEWS: Record<Vault['kind'], (vault: VaultOnChain) => Query<Overview>> = {
   erc4626: (vault) =>
     mapQuery(erc4626Vault(vault), ({ sharePrice, totalAssets, hasCap }) => ({
       sharePrice,
@@ -36,7 +36,7 @@ const OVERVIEWS: Record<Vault['kind'], (vault: Vault) => Query<Overview>> = {
  */
 export async function readOverviews(
   reader: ChainReader,
-  vaults: readonly Vault[],
+  vaults: readonly (VaultOnChain & Pick<Vault, 'kind'>)[],
   at?: bigint,
 ): Promise<{ block: Block; blocks: readonly Block[]; overviews: readonly (Overview | undefined)[] }> {
   const queries = vaults.map((vault) => OVERVIEWS[vault.kind](vault))

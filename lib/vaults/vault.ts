@@ -37,6 +37,20 @@ export const Vault = z.object({
 })
 export type Vault = z.output<typeof Vault>
 
+/** The part of a vault that recording what happens in it takes: what is the same for every client that has it. */
+export const FollowedVault = Vault.pick({
+  chainId: true,
+  address: true,
+  kind: true,
+  asset: true,
+  assetSymbol: true,
+  assetDecimals: true,
+  shareDecimals: true,
+  pendingSilo: true,
+  firstBlock: true,
+})
+export type FollowedVault = z.output<typeof FollowedVault>
+
 /** The part of a vault that reading it takes. */
 export type VaultOnChain = Pick<
   Vault,

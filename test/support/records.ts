@@ -6,11 +6,12 @@ import { callRpc } from '../../infra/local/rpc.ts'
 import { documentClient } from '../../lib/aws/dynamo.ts'
 import { evmChain } from '../../lib/chain/registry.ts'
 import { recordsTable } from '../../lib/deposits/table.ts'
+import type { VaultKey } from '../../lib/vaults/state-table.ts'
 import { someContext } from './lambda.ts'
 import type { HttpReply, Service } from './service.ts'
 
 /** The table of records, written to behind the service's back. */
-export function recordsOf(service: Service) {
+function recordsOf(service: Service) {
   return recordsTable(clientOf(service), service.backends.dynamo.tableNames.deposits)
 }
 
@@ -23,32 +24,58 @@ export type Report = {
   readonly outcome: string
   readonly through: number | null
   readonly behind: number
+  readonly lagSeconds: number
   readonly vaults: number
   readonly movements: number
+  readonly prices: number
+  readonly states: number
   readonly openTransfers: number
   readonly endedTransfers: number
 }
 
-/** Runs the job for a chain once. */
-export async function refresh(chainId: number): Promise<Report> {
-  return (await handler({ chainId }, someContext())) as Report
+/** Runs the job for a chain once, with so much time. */
+export async function refresh(chainId: number, { remainingMs = 30_000 } = {}): Promise<Report> {
+  return (await handler({ chainId }, someContext({ remainingMs }))) as Report
 }
 
-/** Mines so many blocks at once. */
-async function mine(chain: { readonly rpcUrl: string }, blocks: number): Promise<void> {
-  await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(blocks)] }])
+type Chain = { readonly chainId: number; readonly rpcUrl: string }
+
+/** Makes everything that has happened on a chain final; the number of a block that is final then. */
+export async function finalize(chain: Chain): Promise<number> {
+  const { tag, seconds } = evmChain(chain.chainId)?.finality ?? { tag: 'safe', seconds: 0 }
+  const [head] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
+  // The tag is then at a block before the leap: two blocks below the head, or four. Anvil does a batch in no order.
+  for (const { method, params } of [
+    { method: 'anvil_mine', params: [numberToHex(3)] },
+    { method: 'evm_increaseTime', params: [seconds] },
+    { method: 'anvil_mine', params: [numberToHex(tag === 'safe' ? 2 : 4)] },
+  ]) {
+    await callRpc(chain, [{ method, params }])
+  }
+  return Number(head)
 }
 
 /** Makes everything that has happened on a chain final, and runs the job until it is recorded. */
-export async function recordAll(chain: { readonly chainId: number; readonly rpcUrl: string }): Promise<void> {
-  await mine(chain, evmChain(chain.chainId)?.finalityBlocks ?? 0)
-  const [head] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
-  const final = Number(head) - (evmChain(chain.chainId)?.finalityBlocks ?? 0)
+export async function recordAll(chain: Chain): Promise<void> {
+  const final = await finalize(chain)
   for (let run = 0; run < 20; run += 1) {
     const { through, behind } = await refresh(chain.chainId)
-    if (through === final && behind === 0) return
+    if ((through ?? 0) >= final && behind === 0) return
   }
   throw new Error('The records do not catch up with the chain')
+}
+
+/** Records what a vault's shares were worth, at seconds since 1970, behind the service's back. */
+export async function recordPrices(
+  service: Service,
+  vault: VaultKey,
+  prices: readonly { readonly price: bigint; readonly timestamp: bigint }[],
+): Promise<void> {
+  const kind = 'lagoon' as const
+  await recordsOf(service).record(
+    [],
+    prices.map((price) => ({ ...price, vault: { ...vault, kind }, blockNumber: 0n })),
+  )
 }
 
 /** Every record of the service, by its key; leases left out. */

@@ -4,7 +4,8 @@ import type { Wire } from './wire.ts'
 
 /** The filter of a call for events. */
 export type EventFilter = {
-  readonly address: readonly string[]
+  readonly address: string | readonly string[]
+  readonly topics: readonly (string | readonly string[] | null)[]
   readonly fromBlock: Hex
   readonly toBlock: Hex | 'latest'
 }
@@ -13,7 +14,8 @@ const ARB_BLOCK_NUMBER = toFunctionSelector('arbBlockNumber()')
 
 /**
  * Blocks in which nothing happens, any number at no cost: the wire to a node tells of them, and the node below knows
- * nothing of it. What happens on the node after a silence has later blocks on the wire.
+ * nothing of it. What happens on the node after a silence has later blocks on the wire. They have the time of the block
+ * after them.
  */
 export function createSilence() {
   const gaps: { after: number; by: number }[] = []
@@ -49,6 +51,8 @@ export function createSilence() {
     },
     /** The last block, as the wire tells it, where the node's is this one. */
     toldHead,
+    /** A block of the node, as the wire tells it. */
+    told,
     /** Lets a wire tell of the silences. */
     applyTo(wire: Wire): void {
       wire.rewriteRequest = (request) => {
@@ -69,6 +73,13 @@ export function createSilence() {
           : data,
       )
       rewriteResults(wire, (result, call) => {
+        if (call.method === 'eth_getBlockByNumber' && result) {
+          const header = result as { number: Hex }
+          const [block] = call.params as [string]
+          const number = Number(header.number)
+          if (block.startsWith('0x')) return { ...header, number: block }
+          return { ...header, number: numberToHex(block === 'latest' ? toldHead(number) : told(number)) }
+        }
         if (call.method !== 'eth_getLogs') return moveHead(result, call)
         if (!Array.isArray(result)) return result
         const logs: { blockNumber: Hex }[] = result

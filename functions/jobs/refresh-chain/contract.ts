@@ -23,9 +23,13 @@ export const contract = {
       outcome: z.literal('refreshed'),
       ...Followed,
       vaults: z.number().int(),
-      through: z.number().int().nullable().describe('The last recorded block; null before the first'),
-      behind: z.number().int().describe('Vaults whose past is still being read'),
-      lagSeconds: z.number().describe('How far the records are behind the last final block, by the usual pace'),
+      through: z
+        .number()
+        .int()
+        .nullable()
+        .describe('The last recorded block of the vaults that are recorded furthest; null before'),
+      behind: z.number().int().describe('Vaults that are recorded less far, as those whose past is still being read'),
+      lagSeconds: z.number().describe("How much older that block is than the chain's last one"),
       movements: z.number().int(),
       prices: z.number().int(),
       states: z.number().int(),

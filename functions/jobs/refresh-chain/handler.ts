@@ -21,12 +21,15 @@ type Dependencies = {
   now: () => number
 }
 
-/** Longer than a run may take, so that a run that was killed does not stop the next ones for long. */
+/** Longer than what a run does between two looks at its lease, so that a run that was killed does not stop the next ones for long. */
 const LEASE_MS = 90_000
+/** What of a run's time is left for its last writes. */
+const LAST_WRITES_MS = 8_000
 
 const refresh =
   ({ clients, records, states, transfers, readerOf, now }: Dependencies) =>
-  async ({ chainId }: { chainId: number }) => {
+  async ({ chainId }: { chainId: number }, { remainingMs }: { remainingMs: () => number }) => {
+    const until = now() + Math.max(0, remainingMs() - LAST_WRITES_MS)
     const followed = await followTransfers({ readerOf, transfers, now }, chainId)
     const vaults = await clients.listVaultsOnChain(chainId)
     if (vaults.length === 0) return { chainId, outcome: 'no vaults' as const, ...followed }
@@ -35,11 +38,14 @@ const refresh =
     const taken = await records.takeLease(chainId, owner, { now: now(), until: now() + LEASE_MS })
     if (!taken) return { chainId, outcome: 'another run is at work' as const, ...followed }
     try {
-      const report = await refreshChain({ reader: readerOf(chainId), records, states }, vaults, owner)
+      const holdsLease = () => records.keepLease(chainId, owner, now() + LEASE_MS)
+      const report = await refreshChain({ reader: readerOf(chainId), records, states, now }, vaults, {
+        until,
+        holdsLease,
+      })
       return { ...report, outcome: 'refreshed' as const, ...followed }
-    } catch (error) {
+    } finally {
       await records.giveLeaseBack(chainId, owner)
-      throw error
     }
   }
 

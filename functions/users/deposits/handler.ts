@@ -18,6 +18,8 @@ type Dependencies = {
   readerOf: (chainId: number) => ChainReader
   records: RecordsTable
   yieldOf: ReturnType<typeof yieldsOf>
+  /** Epoch milliseconds. */
+  now: () => number
 }
 
 const deposits =
@@ -69,6 +71,7 @@ export const handler = endpoint(
       readerOf: readersOf(await readConfig(env)),
       records,
       yieldOf: yieldsOf({ records, now: Date.now }),
+      now: Date.now,
     })
   },
   apiKey,

@@ -26,11 +26,11 @@ const LATEST = 20
 const YEAR_SECONDS = 365n * 86_400n
 
 const position =
-  ({ yieldOf, now, ...dependencies }: Dependencies) =>
+  ({ yieldOf, ...dependencies }: Dependencies) =>
   async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { userAddress: user } = path
     const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
-    const since = BigInt(Math.floor(now() / 1000)) - YEAR_SECONDS
+    const since = BigInt(Math.floor(dependencies.now() / 1000)) - YEAR_SECONDS
     const [{ vaults }, prices] = await Promise.all([
       readUserVaults(dependencies, [vault], user),
       dependencies.records.listPrices(vault, since),

@@ -16,6 +16,8 @@ type Dependencies = {
   readerOf: (chainId: number) => ChainReader
   records: RecordsTable
   yieldOf: ReturnType<typeof yieldsOf>
+  /** Epoch milliseconds. */
+  now: () => number
 }
 
 const positions =
@@ -47,6 +49,7 @@ export const handler = endpoint(
       readerOf: readersOf(await readConfig(env)),
       records,
       yieldOf: yieldsOf({ records, now: Date.now }),
+      now: Date.now,
     })
   },
   apiKey,

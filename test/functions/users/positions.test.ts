@@ -4,7 +4,7 @@ import { describe, expect } from 'vitest'
 import type { LocalAccount } from '../../../infra/local/accounts.ts'
 import type { ErrorCode } from '../../../lib/errors.ts'
 import { expectError } from '../../support/errors.ts'
-import { recordAll, recordsOf, viewsFor } from '../../support/records.ts'
+import { recordAll, recordPrices, viewsFor } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import { openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
 import { CHAIN_FAILURES, callsIn, type Wire } from '../../support/wire.ts'
@@ -459,7 +459,7 @@ describe('Positions', () => {
     const vault = await sync(5_000_000n)
     const week = BigInt(Math.floor(Date.now() / 1000) - 7 * 86_400)
     const place = { chainId: 8453, address: vault.address }
-    await recordsOf(service).recordPrices(place, [{ price: 999_000n, timestamp: week }])
+    await recordPrices(service, place, [{ price: 999_000n, timestamp: week }])
     await recordAll(vault.chain)
     const expected = ((1000 / 999) ** (365 / 7) - 1) * 100
     const [{ apy }] = (await viewsFor(service, vault.key).positions(ALICE.address)).body.positions

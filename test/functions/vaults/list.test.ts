@@ -9,7 +9,7 @@ import { deployLagoonVault, deployYieldVault } from '../../../infra/local/deploy
 import { callRpc } from '../../../infra/local/rpc.ts'
 import { transact } from '../../../infra/local/transactions.ts'
 import { someContext } from '../../support/lambda.ts'
-import { recordsOf } from '../../support/records.ts'
+import { recordPrices } from '../../support/records.ts'
 import { test as base, type Service, startAnew, USERS } from '../../support/service.ts'
 import { openLagoonVault, openYieldVault } from '../../support/vaults.ts'
 
@@ -301,7 +301,8 @@ describe('The APY', () => {
 
     // A whole share of a fresh vault is worth a whole unit of its asset.
     const recorded = places.map((place) =>
-      recordsOf(service).recordPrices(
+      recordPrices(
+        service,
         place,
         past.map(([secondsAgo, thousandths]) => ({
           price: (10n ** 6n * thousandths) / 1000n,
