@@ -25,6 +25,8 @@ export type UserVault = {
   readonly vault: Vault
   readonly movements: readonly Movement[]
   readonly live: LiveAccount
+  /** The time of that block. */
+  readonly asOf: Date
 }
 
 /** A user in all vaults that could be read, and why other vaults of some chains could not, by chain id. */
@@ -118,14 +120,14 @@ async function readChain(question: ChainQuestion, vaults: readonly Vault[]): Pro
   return await Promise.all(
     vaults.map(async (vault, index): Promise<VaultRead> => {
       const value: AccountReading | AppError | undefined = values[index]
-      const at = blocks[index]?.number ?? last
-      const tail = await movementsUpTo(question, vault, tails.get(vault), at)
+      const block = blocks[index]
+      if (!block || !value) throw new AppError('upstream_bad_answer', { cause: new Error('a vault has no answer') })
+      const tail = await movementsUpTo(question, vault, tails.get(vault), block.number)
       if (tail instanceof AppError) return { vault, failure: tail, isUsed: true }
-      if (!value) throw new AppError('upstream_bad_answer', { cause: new Error('a vault has no answer') })
-      const live = value instanceof AppError ? value : await completed(reader, value, at)
+      const live = value instanceof AppError ? value : await completed(reader, value, block.number)
       return live instanceof AppError
         ? { vault, failure: live, isUsed: tail.length > 0 }
-        : { vault, movements: tail, live }
+        : { vault, movements: tail, live, asOf: new Date(Number(block.timestamp) * 1000) }
     }),
   )
 }

@@ -545,7 +545,7 @@ describe.each(STAGES)('%s', (stage) => {
           Value: `${value}`,
         })),
       ),
-      Threshold: everyMinutes <= 5 ? 900 : everyMinutes * 180,
+      Threshold: everyMinutes <= 10 ? 1800 : everyMinutes * 180,
       Period: everyMinutes === 1 ? 300 : everyMinutes * 120,
       ...{ EvaluationPeriods: 3, AlarmDescription: impact, AlarmActions: ['AlarmsTopic'] },
     }))

@@ -104,6 +104,23 @@ export async function restoreRecords(service: Service, earlier: ReadonlyMap<stri
   for (const Item of earlier.values()) await client.send(new PutCommand({ TableName, Item }))
 }
 
+/** Gives the records of a chain the form that they had before each vault had a progress of its own. */
+export async function putOldCheckpoint(
+  service: Service,
+  chainId: number,
+  vaults: Record<string, unknown>,
+): Promise<void> {
+  const client = clientOf(service)
+  const TableName = service.backends.dynamo.tableNames.deposits
+  for (const [, { pk, sk }] of await scanRecords(service)) {
+    if (sk === 'PROGRESS' && String(pk).startsWith(`VAULT#${chainId}#`)) {
+      await client.send(new DeleteCommand({ TableName, Key: { pk, sk } }))
+    }
+  }
+  const Key = { pk: `CHECKPOINT#${chainId}`, sk: 'CHECKPOINT' }
+  await client.send(new PutCommand({ TableName, Item: { ...Key, checkpoint: { through: 1, vaults } } }))
+}
+
 /** Lets the lease of a run that was killed run out. */
 export async function expireLease(service: Service, chainId: number): Promise<void> {
   await clientOf(service).send(

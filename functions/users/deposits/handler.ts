@@ -56,7 +56,7 @@ const deposits =
       nextCursor: hasMore && last ? encodeCursor(last.position, list) : null,
       deposits: await Promise.all(
         page.map(async ({ ofVault, entry }) =>
-          depositView(ofVault, entry, yieldText(await yieldOf(ofVault.vault, ofVault.live.sharePrice))),
+          depositView(ofVault, entry, yieldText(await yieldOf(ofVault.vault, ofVault.live.sharePrice, ofVault.asOf))),
         ),
       ),
       ...(Object.keys(errors).length > 0 && { errors }),

@@ -40,7 +40,7 @@ const position =
     if (!built) throw new AppError('position_not_found')
 
     const { live } = ofVault
-    const apy = yieldText(await yieldOf(vault, live.sharePrice))
+    const apy = yieldText(await yieldOf(vault, live.sharePrice, ofVault.asOf))
     const entries = built.entries.toReversed()
     return {
       ...positionView(ofVault, built, { user, apy }),

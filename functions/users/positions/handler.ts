@@ -28,7 +28,7 @@ const positions =
       vaults.map(async (ofVault) => {
         const position = buildPosition(ofVault.movements, ofVault.live)
         if (!position) return []
-        const apy = yieldText(await yieldOf(ofVault.vault, ofVault.live.sharePrice))
+        const apy = yieldText(await yieldOf(ofVault.vault, ofVault.live.sharePrice, ofVault.asOf))
         return [positionView(ofVault, position, { user, apy })]
       }),
     )

@@ -5,7 +5,15 @@ import { deployYieldVault } from '../../../infra/local/deploy.ts'
 import { callRpc } from '../../../infra/local/rpc.ts'
 import { transact } from '../../../infra/local/transactions.ts'
 import type { Call } from '../../support/chain-answers.ts'
-import { expireLease, finalize, refresh, restoreRecords, scanRecords, viewsFor } from '../../support/records.ts'
+import {
+  expireLease,
+  finalize,
+  putOldCheckpoint,
+  refresh,
+  restoreRecords,
+  scanRecords,
+  viewsFor,
+} from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import { createSilence, type EventFilter, type Silence } from '../../support/silence.ts'
 import { call } from '../../support/transfers.ts'
@@ -272,6 +280,16 @@ describe('The job', () => {
     expect(await scanRecords(service)).toEqual(killed)
   })
 
+  test('that has no time left records nothing, and the next run everything', async ({ chain, vaults, service }) => {
+    await live(vaults)
+    await chain.finalize()
+    const start = await scanRecords(service)
+    // Less than what is kept for the last writes.
+    expect(await refresh(BASE, { remainingMs: 4_000 })).toMatchObject({ outcome: 'refreshed', movements: 0 })
+    expect(movementsIn(await scanRecords(service))).toEqual(movementsIn(start))
+    expect(await refresh(BASE)).toMatchObject({ movements: 10 })
+  })
+
   test('fed the same blocks again makes no other records', async ({ chain, vaults, service }) => {
     const start = await scanRecords(service)
     await live(vaults)
@@ -283,6 +301,84 @@ describe('The job', () => {
     await restoreRecords(service, new Map([...first, ...progress]))
     expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', movements: 10 })
     expect(await scanRecords(service)).toEqual(first)
+  })
+})
+
+describe('A table in the form of before, in which the progress of all vaults stood with their chain,', () => {
+  test('is read as it is, and carried over by the next run', async ({ chain, vaults, service }) => {
+    await live(vaults)
+    await chain.record()
+    await live(vaults)
+    const before = await shown(vaults)
+    const progress = [...(await scanRecords(service))].filter(([key]) => key.endsWith(' PROGRESS'))
+    const old = progress.map(([, { pk, through, ledger }]) => [String(pk).split('#')[2], { through, ledger }])
+    await putOldCheckpoint(service, BASE, Object.fromEntries(old))
+    const keys = [...(await scanRecords(service)).keys()]
+    expect(keys.filter((key) => key.endsWith(' PROGRESS') && key.includes(`#${BASE}#`))).toEqual([])
+    expect(await shown(vaults)).toEqual(before)
+
+    await chain.finalize()
+    expect(await refresh(BASE)).toMatchObject({ behind: 0, movements: 10 })
+    expect(await shown(vaults)).toEqual(before)
+    const after = await scanRecords(service)
+    expect(after.get(`CHECKPOINT#${BASE} CHECKPOINT`)).not.toHaveProperty('checkpoint')
+    for (const [key, { through }] of progress) {
+      expect(after.get(key)?.['through']).toBeGreaterThanOrEqual(Number(through))
+    }
+  })
+})
+
+describe('A stranger who sends thousands of units of shares', () => {
+  const TRANSFERS = 6_000
+
+  test('costs others no request and no wait, and whom they are sent to gets an answer too', async ({
+    chain,
+    rpc,
+    vaults,
+  }) => {
+    const { lagoon, sync, views } = vaults
+    await live(vaults)
+    await lagoon.act(ALICE.address, 'transfer', MULTICALL3, 1_000_000n)
+    await chain.record()
+    const askAll = async (user: string) => {
+      rpc.bodies.length = 0
+      const replies = [await views.positions(user), await views.deposits(user)]
+      expect(replies.map(({ status }) => status)).toEqual([200, 200])
+      return { requests: rpc.bodies.length, bodies: replies.map(({ body }) => body) }
+    }
+    const strangers = await askAll(BOB.address)
+    const victims = await askAll(CAROL.address)
+    const sendDust = async () => {
+      const one = { ...call(lagoon.address, 'transfer', [CAROL.address, 1n]), allowFailure: false }
+      for (let sent = 0; sent < TRANSFERS; sent += 1_000) {
+        const { target, callData } = call(MULTICALL3, 'aggregate3', [Array.from({ length: 1_000 }, () => one)])
+        await transact(chain, [{ label: 'dust', from: BOB.address, to: target, data: callData }])
+      }
+    }
+    await sendDust()
+    expect(await askAll(BOB.address)).toEqual(strangers)
+    const [dusted] = (await askAll(CAROL.address)).bodies
+    // The other vault is there all the same.
+    expect(dusted.errors).toEqual({ [BASE]: expect.stringMatching(/too many to be read at once/) })
+    const inSync = (body: { positions: { vaultAddress: string }[] }) =>
+      body.positions.filter(({ vaultAddress }) => vaultAddress === sync.address)
+    expect(inSync(dusted)).toEqual(inSync(victims.bodies[0]))
+
+    await sync.mint(BOB.address, 1_000_000n)
+    await sync.approve(BOB.address, 1_000_000n)
+    await sync.act(BOB.address, 'deposit', 1_000_000n, BOB.address)
+    await chain.finalize()
+    const report = await refresh(BASE)
+    expect(report).toMatchObject({ behind: 0, movements: 1 })
+    // They are worth less than a unit of the asset: nothing is recorded of them, and no total is other than it was.
+    const [recorded] = (await askAll(CAROL.address)).bodies
+    const [earlier] = victims.bodies
+    const totals = ({ totalDepositedAssets, totalWithdrawnAssets }: Record<string, string>) => [
+      totalDepositedAssets,
+      totalWithdrawnAssets,
+    ]
+    expect(recorded.positions.map(totals)).toEqual(earlier.positions.map(totals))
+    expect(recorded).not.toHaveProperty('errors')
   })
 })
 

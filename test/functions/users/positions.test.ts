@@ -531,25 +531,27 @@ describe('A vault that cannot be read', () => {
 describe('Over ten vaults on two chains', () => {
   const ask = (service: Service, address: Address) => viewsFor(service).positions(address)
 
-  test('positions and a page of the history take one request to each chain and one query of what the user did', async ({
+  test('positions and a page of the history take two requests at a time to each chain, and two to the table', async ({
     service,
   }) => {
     const views = viewsFor(service)
     const user = ALICE.address
+    // Of a vault without a progress the job, and the table's old form, is to be asked.
+    for (const chain of service.backends.chains) await recordAll(chain)
     await ask(service, user)
     for (const read of [() => views.positions(user), () => views.deposits(user)]) {
       await read()
       for (const wire of [...Object.values(service.rpc), service.table]) wire.reset()
       const { status } = await read()
       expect(status).toBe(200)
-      expect(Object.values(service.rpc).map(({ bodies }) => bodies.length)).toEqual([1, 1])
-      for (const batch of Object.values(service.rpc).flatMap(callsIn)) expect(batch.length).toBeLessThanOrEqual(3)
+      // The balances, and apart, so that a refused range of blocks does not cost them, what happened.
+      expect(Object.values(service.rpc).map(({ bodies }) => bodies.length)).toEqual([2, 2])
+      for (const batch of Object.values(service.rpc).flatMap(callsIn)) expect(batch.length).toBeLessThanOrEqual(4)
       const requests = service.table.bodies.map((body) => JSON.parse(body))
       const queries = requests.filter(({ KeyConditionExpression }) => KeyConditionExpression !== undefined)
       expect(queries).toHaveLength(1)
       expect(JSON.stringify(queries[0])).toContain(`USER#${user}`)
-      const items = requests.flatMap(({ Key }) => (Key ? [Key.pk.S] : []))
-      expect(items.toSorted()).toEqual(['CHECKPOINT#42161', 'CHECKPOINT#8453'])
+      expect(requests).toHaveLength(2)
     }
   })
 })
