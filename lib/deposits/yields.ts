@@ -8,7 +8,7 @@ const REMEMBERED_MS = 15 * 60_000
 /** What is not known yet may be known after the job's next run. */
 const UNKNOWN_MS = 60_000
 
-type Remembered = { readonly until: number; readonly weekAgo: PricePoint | undefined }
+type WeekAgo = Promise<PricePoint | undefined>
 type Asker = { readonly vault: VaultKey; readonly tell: (weekAgo: PricePoint | undefined) => void }
 
 /**
@@ -18,7 +18,7 @@ type Asker = { readonly vault: VaultKey; readonly tell: (weekAgo: PricePoint | u
  */
 export function yieldsOf({ records, now }: { records: Pick<RecordsTable, 'getProgress'>; now: () => number }) {
   // Bounded by the vaults of all clients.
-  const remembered = new Map<string, Remembered>()
+  const remembered = new Map<string, { until: number; readonly weekAgo: WeekAgo }>()
   let waiting: Asker[] = []
 
   async function askForWaiting(): Promise<void> {
@@ -28,18 +28,22 @@ export function yieldsOf({ records, now }: { records: Pick<RecordsTable, 'getPro
     const progress = await records.getProgress(askers.map(({ vault }) => vault)).catch(() => undefined)
     for (const [index, { vault, tell }] of askers.entries()) {
       const weekAgo = progress?.[index]?.weekAgo
-      if (progress) remembered.set(keyOf(vault), { until: now() + (weekAgo ? REMEMBERED_MS : UNKNOWN_MS), weekAgo })
+      const known = remembered.get(keyOf(vault))
+      if (known) known.until = progress ? now() + (weekAgo ? REMEMBERED_MS : UNKNOWN_MS) : 0
       tell(weekAgo)
     }
   }
 
-  function weekAgoOf(vault: VaultKey): Promise<PricePoint | undefined> | PricePoint | undefined {
+  function weekAgoOf(vault: VaultKey): WeekAgo {
     const known = remembered.get(keyOf(vault))
     if (known && now() < known.until) return known.weekAgo
-    return new Promise((tell) => {
+    const weekAgo: WeekAgo = new Promise((tell) => {
       waiting.push({ vault, tell })
-      if (waiting.length === 1) setImmediate(askForWaiting)
     })
+    // Until it is told, all who ask wait for the same answer.
+    remembered.set(keyOf(vault), { until: Number.POSITIVE_INFINITY, weekAgo })
+    if (waiting.length === 1) setImmediate(askForWaiting)
+    return weekAgo
   }
 
   return async (vault: VaultKey, price: bigint | undefined, at = new Date(now())): Promise<Yield | null> => {
