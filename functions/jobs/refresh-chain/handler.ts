@@ -23,14 +23,17 @@ type Dependencies = {
 
 /** Longer than what a run does between two looks at its lease, so that a run that was killed does not stop the next ones for long. */
 const LEASE_MS = 90_000
-/** What of a run's time is left for its last writes. */
+/** What of a run's time is left for its last writes, and the part of the rest that transfers may use. */
 const LAST_WRITES_MS = 8_000
+const TRANSFERS_SHARE = 1 / 3
 
 const refresh =
   ({ clients, records, states, transfers, readerOf, now }: Dependencies) =>
   async ({ chainId }: { chainId: number }, { remainingMs }: { remainingMs: () => number }) => {
-    const until = now() + Math.max(0, remainingMs() - LAST_WRITES_MS)
-    const followed = await followTransfers({ readerOf, transfers, now }, chainId)
+    const begun = now()
+    const usable = Math.max(0, remainingMs() - LAST_WRITES_MS)
+    const until = begun + usable
+    const followed = await followTransfers({ readerOf, transfers, now }, chainId, begun + usable * TRANSFERS_SHARE)
     const vaults = await clients.listVaultsOnChain(chainId)
     if (vaults.length === 0) return { chainId, outcome: 'no vaults' as const, ...followed }
 
