@@ -44,7 +44,7 @@ type Dependencies = {
 
 /**
  * A user in these vaults: what is recorded, with the events since then and the live balances, from two requests to each
- * chain at the same time, chains side by side. Throws the chain's error only when nothing could be read.
+ * chain at the same time, chains side by side. Throws a chain's error only where there is one and nothing could be read.
  */
 export async function readUserVaults(
   { readerOf, records, now }: Dependencies,
@@ -86,7 +86,8 @@ export async function readUserVaults(
   for (const [chainId, [first]] of byFailed) {
     logger.warn('vaults not read', { chainId, code: first?.failure.code, reason: String(first?.failure.cause) })
   }
-  if (failures[0] && byFailed.size === byChain.length && found.length === 0) throw failures[0].failure
+  const outage = failures.find(({ failure }) => !isNotReadYet(failure))
+  if (outage && byFailed.size === byChain.length && found.length === 0) throw outage.failure
   return {
     vaults: found,
     errors: Object.fromEntries([...byFailed].map(([chainId, [first]]) => [String(chainId), reasonOf(first?.failure)])),
@@ -179,6 +180,10 @@ function notReadYet(why: string): AppError {
   return new AppError('upstream_unavailable', { cause: new NotReadYet(why) })
 }
 
+function isNotReadYet({ cause }: AppError): boolean {
+  return cause instanceof NotReadYet
+}
+
 function reasonOf(failure: AppError | undefined): string {
   return failure?.cause instanceof NotReadYet ? failure.cause.message : (failure?.message ?? '')
 }
@@ -217,10 +222,12 @@ async function readTail(question: ChainQuestion, group: Group, halvings = 0): Pr
     return group.vaults.map((vault) => [vault, { events: events.get(vault.address) ?? [], through }])
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    // A stranger can make a user's events in one vault too many, and no other vault is to wait for that.
-    const canHalve = error.code === 'upstream_bad_answer' || error.cause instanceof NotReadYet
-    if (!canHalve || group.vaults.length === 1 || halvings === MOST_HALVINGS) {
-      return group.vaults.map((vault) => [vault, error])
+    // A stranger can make a user's events in one vault too many, and no other vault is to wait for that for long.
+    const isLate = error.code === 'upstream_timeout'
+    const halvingsLeft = error.code === 'upstream_unavailable' && !isNotReadYet(error) ? 0 : isLate ? 1 : MOST_HALVINGS
+    if (group.vaults.length === 1 || halvings >= halvingsLeft) {
+      const failure = isLate ? notReadYet('The last events of a vault could not be read in time') : error
+      return group.vaults.map((vault) => [vault, failure])
     }
     const half = Math.ceil(group.vaults.length / 2)
     const halves = [group.vaults.slice(0, half), group.vaults.slice(half)]

@@ -31,12 +31,15 @@ const position =
     const { userAddress: user } = path
     const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
     const since = BigInt(Math.floor(dependencies.now() / 1000)) - YEAR_SECONDS
-    const [{ vaults }, prices] = await Promise.all([
+    const [{ vaults, errors }, prices] = await Promise.all([
       readUserVaults(dependencies, [vault], user),
       dependencies.records.listPrices(vault, since),
     ])
     const [ofVault] = vaults
     const built = ofVault && buildPosition(ofVault.movements, ofVault.live)
+    // Why it cannot be read now: not that there is none.
+    const [reason] = Object.values(errors)
+    if (reason !== undefined) throw new AppError('upstream_unavailable', { cause: new Error(reason) })
     if (!built) throw new AppError('position_not_found')
 
     const { live } = ofVault
