@@ -16,6 +16,8 @@ export type HttpRequest = {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
+  /** The bytes of the largest answer that is read; 32 MiB unless told. */
+  readonly mostBytes?: number | undefined
 }
 
 /** What a server said: its status, its JSON (undefined where a refusal has none), and after how many seconds to come back. */
@@ -55,7 +57,7 @@ const MAX_JITTER_MS = 100
 /** The share of the deadline after which a server that has not answered is slow, and another one is asked besides. */
 const SLOW_SHARE = 0.55
 const LONGEST_RETRY_AFTER_SECONDS = 600
-/** More than any answer of ours; what is larger is not read to its end. */
+/** More than any answer that we need; what is larger is not read to its end. */
 const MOST_BYTES = 32 * 2 ** 20
 
 /** Why a try has no answer of use. `mayPass`: whether the same server may answer the next time. */
@@ -78,18 +80,18 @@ export class FailedTry extends Error {
 
 /** A server's answer is larger than we read. */
 export class AnswerTooLarge extends FailedTry {
-  constructor() {
-    super('upstream_bad_answer', `more than ${MOST_BYTES} bytes`, { mayPass: false })
+  constructor(mostBytes: number) {
+    super('upstream_bad_answer', `more than ${mostBytes} bytes`, { mayPass: false })
   }
 }
 
 /**
  * One request and its answer, whatever the status. Throws FailedTry where there is none: no connection, too late, a
- * redirect, which is never followed, a success that is no JSON. Throws AnswerTooLarge above 32 MiB.
+ * redirect, which is never followed, a success that is no JSON. Throws AnswerTooLarge for one of too many bytes.
  */
 export async function sendOnce(
   { fetch }: Pick<HttpEnvironment, 'fetch'>,
-  { url, headers = {}, body }: HttpRequest,
+  { url, headers = {}, body, mostBytes = MOST_BYTES }: HttpRequest,
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
   try {
@@ -110,7 +112,7 @@ export async function sendOnce(
       await response.body?.cancel()
       throw new FailedTry('upstream_bad_answer', `HTTP status ${status}`, { mayPass: false })
     }
-    return { status, body: await readJson(response), retryAfterSeconds: retryAfter(response.headers) }
+    return { status, body: await readJson(response, mostBytes), retryAfterSeconds: retryAfter(response.headers) }
   } catch (error) {
     if (error instanceof FailedTry) throw error
     if (signal.aborted) throw new FailedTry('upstream_timeout', 'no answer in time')
@@ -222,8 +224,8 @@ export function parseAnswer<Schema extends z.ZodType>(
 }
 
 /** The JSON of a response; of a refusal that has none, undefined. */
-async function readJson(response: Response): Promise<unknown> {
-  const text = await readText(response)
+async function readJson(response: Response, mostBytes: number): Promise<unknown> {
+  const text = await readText(response, mostBytes)
   try {
     return JSON.parse(text)
   } catch {
@@ -232,13 +234,13 @@ async function readJson(response: Response): Promise<unknown> {
   }
 }
 
-async function readText({ body }: Response): Promise<string> {
+async function readText({ body }: Response, mostBytes: number): Promise<string> {
   const decoder = new TextDecoder()
   let bytes = 0
   let text = ''
   for await (const chunk of body ?? []) {
     bytes += chunk.length
-    if (bytes > MOST_BYTES) throw new AnswerTooLarge()
+    if (bytes > mostBytes) throw new AnswerTooLarge(mostBytes)
     text += decoder.decode(chunk, { stream: true })
   }
   return text + decoder.decode()

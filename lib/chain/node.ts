@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { AnswerTooLarge, FailedTry, type HttpAnswer, type HttpEnvironment, sendOnce } from '../http.ts'
 import { logger } from '../logger.ts'
 import { meaningOf, NodeError, toldLimit } from './refusal.ts'
-import type { RpcError, RpcOutcome, RpcRequest } from './rpc.ts'
+import type { RpcError, RpcOptions, RpcOutcome, RpcRequest } from './rpc.ts'
 
 /** What a node made of a call; `unserved` where it cannot serve it now, `isBusy` where that is no fault of the call's. */
 export type NodeOutcome = RpcOutcome | { readonly unserved: RpcError; readonly isBusy: boolean }
@@ -15,8 +15,11 @@ export type Node = {
   /** How many milliseconds it wants to be left alone yet; 0 for none. */
   pause(): number
   /** The outcomes of the calls, in order. Throws FailedTry when the node as a whole does not serve. */
-  send(requests: readonly RpcRequest[], signal: AbortSignal): Promise<NodeOutcome[]>
+  send(requests: readonly RpcRequest[], options: SendOptions): Promise<NodeOutcome[]>
 }
+
+/** Until when a node may answer, and how much. */
+export type SendOptions = RpcOptions & { readonly signal: AbortSignal }
 
 /** What nodes take in one request, until they refuse. */
 const MOST_CALLS = 500
@@ -81,49 +84,53 @@ export function createNode(
     return undefined
   }
 
-  async function send(requests: readonly RpcRequest[], signal: AbortSignal): Promise<NodeOutcome[]> {
+  async function send(requests: readonly RpcRequest[], options: SendOptions): Promise<NodeOutcome[]> {
     if (servesThisChain() === false)
       throw new FailedTry('upstream_unavailable', 'a node of another chain', { mayPass: false })
     const refused = requests.map(refusalOf)
     const asked = requests.filter((_, index) => refused[index] === undefined)
     if (asked.length === 0) return refused.map((error) => ({ error: error as RpcError }))
     const isFirst = isOfThisChain === undefined
-    const sent = await sendCut(isFirst ? [CHAIN_ID, ...asked] : asked, signal)
+    const sent = await sendCut(isFirst ? [CHAIN_ID, ...asked] : asked, options)
     const outcomes = [...sent.outcomes]
     if (isFirst) checkChain(outcomes.shift())
     return refused.map((error) => (error ? { error } : (outcomes.shift() as NodeOutcome)))
   }
 
   /** As many requests as the node takes the calls in, a few at a time. */
-  async function sendCut(requests: readonly RpcRequest[], signal: AbortSignal): Promise<Sent> {
+  async function sendCut(requests: readonly RpcRequest[], options: SendOptions): Promise<Sent> {
     const batches = cut(requests, known())
     const sent: Sent[] = []
     for (let start = 0; start < batches.length; start += SIDE_BY_SIDE) {
       const some = batches.slice(start, start + SIDE_BY_SIDE)
-      sent.push(...(await Promise.all(some.map((batch) => sendBatch(batch, signal)))))
+      sent.push(...(await Promise.all(some.map((batch) => sendBatch(batch, options)))))
     }
     return joined(sent)
   }
 
-  async function sendBatch(batch: Batch, signal: AbortSignal): Promise<Sent> {
-    const answer = await sendOnce(environment, { url, body: batch.body }, signal).catch(asTooLarge)
+  async function sendBatch(batch: Batch, options: SendOptions): Promise<Sent> {
+    const answer = await sendOnce(
+      environment,
+      { url, body: batch.body, mostBytes: options.mostBytes },
+      options.signal,
+    ).catch(asTooLarge)
     const { status, body } = answer
     const items = z.array(Item).safeParse(batch.isPlain ? [body] : body).data
     if (items && status < 300) return { outcomes: outcomesOf(batch.requests, items), hasRefusedCall: false }
 
     const error = refusalIn(answer)
     if (!error) throw outage(answer, status < 300 ? 'upstream_bad_answer' : 'upstream_unavailable')
-    return refusedBatch(batch, error, answer, signal)
+    return refusedBatch(batch, error, answer, options)
   }
 
   /** What becomes of a batch that is refused as a whole. */
-  async function refusedBatch(batch: Batch, error: NodeError, answer: HttpAnswer, signal: AbortSignal): Promise<Sent> {
+  async function refusedBatch(batch: Batch, error: NodeError, answer: HttpAnswer, options: SendOptions): Promise<Sent> {
     const [only, ...others] = batch.requests
     if (!only) return joined([])
     const isBatchRefusal = meaningOf(error, undefined) === 'batch'
     if (others.length === 0 && isBatchRefusal && !batch.isPlain) {
       known().calls = 0
-      return sendCut([only], signal)
+      return sendCut([only], options)
     }
     const meaning = isBatchRefusal ? 'batch' : meaningOf(error, others.length > 0 ? undefined : only.method)
     const isAboutTheCall = answer.status < 300 || CALL_REFUSALS.includes(answer.status)
@@ -137,12 +144,14 @@ export function createNode(
     const told = isBatchRefusal ? toldLimit(error.message, requests.length) : undefined
     if (told !== undefined) {
       known().calls = Math.min(known().calls, told)
-      return sendCut(requests, signal)
+      return sendCut(requests, options)
     }
     const half = Math.ceil(requests.length / 2)
     const parts = [requests.slice(0, half), requests.slice(half)]
-    const sent = joined(await Promise.all(parts.map((part) => sendCut(part, signal))))
+    const sent = joined(await Promise.all(parts.map((part) => sendCut(part, options))))
     const limits = known()
+    // How much it answered says nothing of how much it may be asked.
+    if (meaningOf(error, 'eth_getLogs') === 'results') return sent
     if (body.length > LARGE) limits.characters = Math.min(limits.characters, Math.floor(body.length / 2))
     else if (isBatchRefusal || !sent.hasRefusedCall) limits.calls = Math.min(limits.calls, half)
     return sent

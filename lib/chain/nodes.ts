@@ -1,6 +1,6 @@
 import { DEADLINE_MS, FailedTry, firstAnswer, type HttpEnvironment, toAppError } from '../http.ts'
 import { createNode, type Node, type NodeOutcome } from './node.ts'
-import type { Rpc, RpcOutcome, RpcRequest } from './rpc.ts'
+import type { Rpc, RpcOptions, RpcOutcome, RpcRequest } from './rpc.ts'
 
 /** What stands for a node in errors: its URL may hold a key. */
 const NAME = 'node'
@@ -29,19 +29,19 @@ export function createRpc(
   async function ask(
     requests: readonly RpcRequest[],
     order: readonly Node[],
-    giveUpAt: number,
+    options: RpcOptions & { readonly giveUpAt: number },
   ): Promise<NodeOutcome[]> {
     const [first, ...others] = order
     if (!first) throw new FailedTry('upstream_unavailable', 'no node is left')
     const tryNode = (node: Node) => async (signal: AbortSignal) => ({
       node,
-      outcomes: await node.send(requests, signal),
+      outcomes: await node.send(requests, { ...options, signal }),
     })
     const { node, outcomes } = await firstAnswer(
       environment,
       // The only node is asked again.
       [tryNode(first), ...(others.length > 0 ? others : [first]).map(tryNode)],
-      { giveUpAt, ...(others.length > 0 && { besides: true, goOn: () => true }) },
+      { giveUpAt: options.giveUpAt, ...(others.length > 0 && { besides: true, goOn: () => true }) },
     )
     if (node !== first) preferred = nodes.indexOf(node)
 
@@ -53,8 +53,8 @@ export function createRpc(
     if (after[0] && outcomes.some((outcome) => 'unserved' in outcome)) preferred = nodes.indexOf(after[0])
     const asked = open.map(({ request }) => request)
     const answers = await (after.length > 0
-      ? ask(asked, after, giveUpAt)
-      : firstAnswer(environment, [(signal) => node.send(asked, signal)], { giveUpAt })
+      ? ask(asked, after, options)
+      : firstAnswer(environment, [(signal) => node.send(asked, { ...options, signal })], options)
     ).catch((error: unknown): NodeOutcome[] => {
       if (error instanceof FailedTry) return []
       throw error
@@ -63,7 +63,7 @@ export function createRpc(
     return outcomes.map((outcome, index) => answerOf.get(index) ?? outcome)
   }
 
-  return async (requests) => {
+  return async (requests, options = {}) => {
     if (requests.length === 0) return []
     const giveUpAt = environment.now() + DEADLINE_MS
     const order = inOrder()
@@ -83,7 +83,7 @@ export function createRpc(
       await Promise.all(
         [...groups].map(async ([from, group]) => {
           const asked = group.map(({ request }) => request)
-          const answers = await ask(asked, [...order.slice(from), ...order.slice(0, from)], giveUpAt)
+          const answers = await ask(asked, [...order.slice(from), ...order.slice(0, from)], { ...options, giveUpAt })
           for (const [i, { index }] of group.entries()) outcomes[index] = served(answers[i])
         }),
       )

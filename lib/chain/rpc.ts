@@ -22,4 +22,7 @@ export type RpcError = {
  * Throws AppError `upstream_timeout`, `upstream_unavailable` (with Retry-After where the node tells it) or
  * `upstream_bad_answer` when no node serves.
  */
-export type Rpc = (requests: readonly RpcRequest[]) => Promise<RpcOutcome[]>
+export type Rpc = (requests: readonly RpcRequest[], options?: RpcOptions) => Promise<RpcOutcome[]>
+
+/** `mostBytes`: a call whose answer is larger is refused for its `results`; 32 MiB unless told. */
+export type RpcOptions = { readonly mostBytes?: number }

@@ -169,6 +169,8 @@ const LIKE_BLOCKS = 10_000
 const LONGEST_TAIL_MS = 2 * 86_400_000
 /** What one answer reads of events at most, and how long. */
 const MOST_EVENTS = 2_000
+/** More than so many events are, and few enough to be read in a moment. */
+const MOST_BYTES = 4 * 2 ** 20
 const TAIL_MS = 4_000
 /** How often the vaults of a group are halved when their events cannot be read together. */
 const MOST_HALVINGS = 3
@@ -243,10 +245,8 @@ function regroup({ progress }: ChainQuestion, vaults: readonly Vault[]): Group {
 /** Everything that concerns the user in some vaults up to the chain's last block: one request where the node takes the range. */
 async function readUserLogs({ reader, user, now }: ChainQuestion, { vaults, from }: Group) {
   const filters = filtersFor(user, vaults)
-  const outcomes = await reader.request([
-    ...filters.map((filter) => logsRequest(filter, [from, 'latest'])),
-    blockRequest('latest'),
-  ])
+  const requests = [...filters.map((filter) => logsRequest(filter, [from, 'latest'])), blockRequest('latest')]
+  const outcomes = await reader.request(requests, { mostBytes: MOST_BYTES })
   const { number: to } = parseResult(BlockHeader, outcomes[filters.length])
   const giveUpAt = now() + TAIL_MS
   const logs = await Promise.all(
@@ -314,6 +314,7 @@ async function readWhole(
     if (Array.isArray(first.result) && first.result.length > MOST_EVENTS) throw tooMany()
     return parseResult(z.array(Log), first)
   }
+  if (first && 'error' in first && first.error.refusal === 'results') throw tooMany()
   if (from > to) return []
   const enough = (events: number) => events > MOST_EVENTS || now() > giveUpAt
   const { logs, through } = await reader.logsUntil(filter, from, to, enough)

@@ -232,7 +232,13 @@ class Model {
   receive(user: Address, shares: bigint): void {
     const account = this.account(user)
     account.shares += shares
-    account.deposited += this.worth(shares)
+    this.got(user, shares, this.worth(shares))
+  }
+  /** Shares that are worth less than one unit of the asset are in the wallet, and nothing besides. */
+  private got(user: Address, shares: bigint, value: bigint): void {
+    if (value === 0n) return
+    const account = this.account(user)
+    account.deposited += value
     account.used = true
     account.sources.push({ deposit: null, shares })
   }
@@ -242,9 +248,7 @@ class Model {
     sender.shares -= shares
     sender.withdrawn += value
     receiver.shares += shares
-    receiver.deposited += value
-    receiver.used = true
-    receiver.sources.push({ deposit: null, shares })
+    this.got(to, shares, value)
     this.events += 2
   }
   requestRedeem(user: Address, shares: bigint): void {

@@ -513,6 +513,24 @@ describe('What a node takes is learnt from how it refuses', () => {
     expect(batches.filter((_, i) => asked[i] === SECOND)).toMatchObject([[{ params: [7] }]])
   })
 
+  test('an answer of more bytes than asked for is refused by its call alone, and says nothing of batches', async () => {
+    const node: Node = (batch) =>
+      Response.json(
+        batch.map((call) =>
+          call.method === 'eth_getLogs' ? { id: call.id, result: 'x'.repeat(5_000) } : answered([call])[0],
+        ),
+      )
+    const { rpc, batches } = rpcOver({ [FIRST]: node })
+    const calls = [...BLOCKS.slice(0, 3), LOGS(1, 10)]
+    expect(await rpc(calls, { mostBytes: 4_000 })).toEqual([
+      ...resultsOf(BLOCKS.slice(0, 3)),
+      { error: { code: 413, refusal: 'results' } },
+    ])
+    batches.length = 0
+    expect(await rpc(calls)).toMatchObject([{}, {}, {}, { result: 'x'.repeat(5_000) }])
+    expect(batches).toHaveLength(1)
+  })
+
   test('what a node refused is tried again after ten minutes', async () => {
     let elapsed = 0
     const { rpc, batches } = rpcOver(

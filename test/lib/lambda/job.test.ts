@@ -32,7 +32,7 @@ describe('A run', () => {
     const handler = job(contract, () => run)
     const context = someContext()
     expect(await handler({ from: '5', more: 'x' }, context)).toEqual({ done: '6' })
-    expect(run).toHaveBeenCalledExactlyOnceWith({ from: 5n })
+    expect(run).toHaveBeenCalledExactlyOnceWith({ from: 5n }, { remainingMs: expect.any(Function) })
     expect(lines).toMatchObject([
       { message: 'report', report: { done: '6' }, function_request_id: context.awsRequestId },
     ])

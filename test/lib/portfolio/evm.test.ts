@@ -188,7 +188,7 @@ describe('What wallets hold on an EVM chain', () => {
     'of %s is read with one eth_call for each wallet and vault, all asked at once',
     async ([, count, requests], { world: { usdc, vault }, wire, reader }) => {
       const wallets = Array.from({ length: count }, (_, i) => numbered(i + 1))
-      const tokens = Array.from({ length: 300 }, (_, i) => numbered(i + 99))
+      const tokens = Array.from({ length: 300 }, (_, i) => numbered(i + 1_000))
       const vaults = [vault, usdc].map((address) => someVault({ address, shareToken: address }))
       const reading = readEvmBalances(reader, wallets, listed(...tokens, usdc), vaults)
       let release = () => {}
