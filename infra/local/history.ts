@@ -83,12 +83,16 @@ export async function playHistory(chain: LocalChain, { tokens, vaults }: LocalWo
   await moveToNow(chain, now)
 }
 
-/** Mines as many blocks as make everything before them final, a second each, and ends in the present. */
+/** More than the local chains' tags are behind their heads. */
+const LATEST_BLOCKS = 6
+
+/** Mines some blocks over as long as it takes for everything before them to be final, and ends in the present. */
 async function moveToNow(chain: LocalChain, now: () => number): Promise<void> {
-  const blocks = evmChain(chain.chainId)?.finalityBlocks ?? 0
+  const seconds = evmChain(chain.chainId)?.finality.seconds ?? 0
+  const pace = Math.ceil(seconds / LATEST_BLOCKS)
   const present = Math.floor(now() / 1000)
-  await callRpc(chain, [{ method: 'evm_setNextBlockTimestamp', params: [present - blocks - 5] }])
-  await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(blocks + 1), numberToHex(1)] }])
+  await callRpc(chain, [{ method: 'evm_setNextBlockTimestamp', params: [present - pace * LATEST_BLOCKS - 5] }])
+  await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(LATEST_BLOCKS + 1), numberToHex(pace)] }])
   await callRpc(chain, [{ method: 'evm_setTime', params: [Math.floor(now() / 1000)] }])
   await callRpc(chain, [{ method: 'evm_mine', params: [] }])
 }

@@ -19,7 +19,7 @@ export type Node = {
 }
 
 /** Until when a node may answer, and how much. */
-export type SendOptions = RpcOptions & { readonly signal: AbortSignal }
+type SendOptions = RpcOptions & { readonly signal: AbortSignal }
 
 /** What nodes take in one request, until they refuse. */
 const MOST_CALLS = 500

@@ -85,12 +85,8 @@ export type Snapshot<T> = {
   readonly outcomes: readonly RpcOutcome[]
 }
 
-/** The block to read at instead of the latest, and what the views are shown there. */
-type ReadAt = {
-  readonly at?: bigint | undefined
-  /** A storage word that the views are to see instead of the real one; left out for nodes that refuse state overrides. */
-  readonly pretend?: { readonly address: Address; readonly slot: Hex; readonly word: Hex } | undefined
-}
+/** The block to read at instead of the latest. */
+type ReadAt = { readonly at?: bigint | undefined }
 
 /** How to read; `along` are calls to send in the same HTTP request. */
 type ReadOptions = ReadAt & { readonly along?: readonly RpcRequest[] }
@@ -218,8 +214,8 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
   /** How each contract's storage is to be read. */
   function plan<T>(queries: readonly Query<T>[], withOverrides = !areOverridesRefused()): Planned<T>[] {
     return queries.map((query) => {
-      if (!hasSlots(query)) return { query, withOverrides, storage: 'none' }
-      return { query, withOverrides, storage: withOverrides ? codes.get(query.address, reads) : 'word by word' }
+      if (!hasSlots(query)) return { query, storage: 'none' }
+      return { query, storage: withOverrides ? codes.get(query.address, reads) : 'word by word' }
     })
   }
 
@@ -296,7 +292,6 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
  */
 type Planned<T> = {
   readonly query: Query<T>
-  readonly withOverrides: boolean
   readonly storage: OriginalCode | 'apart' | 'unknown' | 'word by word' | 'none'
 }
 
@@ -318,17 +313,12 @@ type Attempt<T> = {
 }
 
 function attemptOf<T>(chain: EvmChain, planned: readonly Planned<T>[], options: ReadAt): Attempt<T> {
-  const { at, pretend } = options
+  const { at } = options
   const tag = at === undefined ? 'latest' : numberToHex(at)
   const isApart = ({ storage }: Planned<T>) => storage === 'apart' || storage === 'unknown'
   const apart = planned.filter(isApart).map(({ query }) => query)
   const unknown = planned.flatMap(({ query, storage }) => (storage === 'unknown' ? [query.address] : []))
-  const views = viewsCall(
-    chain,
-    planned,
-    tag,
-    planned.every(({ withOverrides }) => withOverrides) ? pretend : undefined,
-  )
+  const views = viewsCall(chain, planned, tag)
   return {
     planned,
     apart,
@@ -399,19 +389,11 @@ function hasSlots({ slots }: Reads): boolean {
   return false
 }
 
-function viewsCall(
-  chain: EvmChain,
-  planned: readonly Planned<unknown>[],
-  tag: string,
-  pretend: ReadAt['pretend'],
-): RpcRequest {
+function viewsCall(chain: EvmChain, planned: readonly Planned<unknown>[], tag: string): RpcRequest {
   const calls = planned.flatMap(({ query, storage }) => viewsAndStorage(query, storage))
   const overrides: Record<Address, { code?: Hex; stateDiff?: Record<Hex, Hex> }> = {}
   for (const { query, storage } of planned) {
     if (typeof storage === 'object') Object.assign(overrides, storageOverrides(query.address, storage))
-  }
-  if (pretend) {
-    overrides[pretend.address] = { ...overrides[pretend.address], stateDiff: { [pretend.slot]: pretend.word } }
   }
   const hasOverrides = Object.keys(overrides).length > 0
   return aggregateCall([...Object.values(blockViewsOf(chain)), ...calls], tag, hasOverrides ? overrides : undefined)

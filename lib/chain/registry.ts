@@ -34,11 +34,9 @@ type Finality = { readonly tag: 'safe' | 'finalized'; readonly seconds: number }
 export type EvmChain = ChainBase & {
   readonly kind: 'evm'
   readonly id: number
-  /** Typical seconds between blocks: for estimates that people are shown, never to find a block or to call it final. */
+  /** Typical seconds between blocks: where a search by time begins, and what people are told; nothing rests on it. */
   readonly blockSeconds: number
   readonly finality: Finality
-  /** Going: how many blocks deep an event was to be. */
-  readonly finalityBlocks: number
   /** The bridge's contracts on this chain, null where the bridge does not go. */
   readonly bridge: { readonly pool: Address; readonly multicallHandler: Address; readonly fromBlock: bigint } | null
 }
@@ -62,7 +60,6 @@ export const CHAINS = [
     rpcUrls: ['https://ethereum-rpc.publicnode.com', 'https://eth.drpc.org'],
     blockSeconds: 12,
     finality: { tag: 'finalized', seconds: 600 },
-    finalityBlocks: 64,
     bridge: {
       pool: '0x5c7BCd6E7De5423a257D81B442095A1a6ced35C5',
       multicallHandler: MULTICALL_HANDLER,
@@ -81,7 +78,6 @@ export const CHAINS = [
     rpcUrls: ['https://mainnet.optimism.io', 'https://optimism-rpc.publicnode.com'],
     blockSeconds: 2,
     finality: { tag: 'safe', seconds: 120 },
-    finalityBlocks: 300,
     bridge: {
       pool: '0x6f26Bf09B1C792e3228e5467807a900A503c0281',
       multicallHandler: MULTICALL_HANDLER,
@@ -100,7 +96,6 @@ export const CHAINS = [
     rpcUrls: ['https://bsc-rpc.publicnode.com', 'https://bsc.drpc.org', 'https://bsc-dataseed.bnbchain.org'],
     blockSeconds: 0.45,
     finality: { tag: 'finalized', seconds: 60 },
-    finalityBlocks: 40,
     bridge: {
       pool: '0x4e8E101924eDE233C13e2D8622DC8aED2872d505',
       multicallHandler: MULTICALL_HANDLER,
@@ -119,7 +114,6 @@ export const CHAINS = [
     rpcUrls: ['https://rpc.gnosischain.com', 'https://gnosis-rpc.publicnode.com'],
     blockSeconds: 5,
     finality: { tag: 'finalized', seconds: 120 },
-    finalityBlocks: 64,
     bridge: null,
   },
   {
@@ -134,7 +128,6 @@ export const CHAINS = [
     rpcUrls: ['https://polygon-bor-rpc.publicnode.com', 'https://polygon.drpc.org'],
     blockSeconds: 2,
     finality: { tag: 'finalized', seconds: 256 },
-    finalityBlocks: 128,
     bridge: {
       pool: '0x9295ee1d8C5b022Be115A2AD3c30C72E34e7F096',
       multicallHandler: MULTICALL_HANDLER,
@@ -153,7 +146,6 @@ export const CHAINS = [
     rpcUrls: ['https://mainnet.base.org', 'https://base-rpc.publicnode.com'],
     blockSeconds: 0.2,
     finality: { tag: 'safe', seconds: 120 },
-    finalityBlocks: 300,
     bridge: {
       pool: '0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64',
       multicallHandler: MULTICALL_HANDLER,
@@ -172,7 +164,6 @@ export const CHAINS = [
     rpcUrls: ['https://arb1.arbitrum.io/rpc', 'https://arbitrum-one-rpc.publicnode.com'],
     blockSeconds: 0.25,
     finality: { tag: 'safe', seconds: 120 },
-    finalityBlocks: 2400,
     bridge: {
       pool: '0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A',
       multicallHandler: MULTICALL_HANDLER,

@@ -158,15 +158,6 @@ const failure = (promise: Promise<unknown>) =>
     (error: unknown) => error,
   )
 
-/** What the vault's getter says of the first word of its storage. */
-function totalAssets({ vault }: World) {
-  const totalAssets = view(vault, parseAbi(['function totalAssets() view returns (uint256)']), 'totalAssets', [])
-  return query({ address: vault, slots: {}, views: { totalAssets } }, ({ answers }) => answers.totalAssets)
-}
-function pretending({ vault }: World, word: bigint) {
-  return { pretend: { address: vault, slot: toHex(LEDGER), word: numberToHex(word, { size: 32 }) } }
-}
-
 describe('a reading', () => {
   test('A reading is what the chain says of storage and views at one block', async ({ world, rpc }) => {
     await changeBoth(world)
@@ -211,12 +202,6 @@ describe('a reading', () => {
     const { value } = await chainReader(BASE, rpc).readOne(vaultQuery(world, nowhere))
     expect(value.words).toEqual({ proposal: 0n, epochs: 0n })
     expect(value.answers).toMatchObject({ name: undefined, absent: undefined })
-  })
-
-  test('Views may be shown another storage word than the real one', async ({ world, rpc }) => {
-    const reader = chainReader(BASE, rpc)
-    expect((await reader.readOne(totalAssets(world), pretending(world, 77n))).value).toBe(77n)
-    expect((await reader.readOne(totalAssets(world))).value).toBe(0n)
   })
 })
 
@@ -308,13 +293,6 @@ describe('a node without state overrides', () => {
     await readVault(reader, world)
     expect(asked.some(hasOverrides)).toBe(true)
     expect(asked.some(({ method }) => method === 'eth_getStorageAt')).toBe(false)
-  })
-
-  test('A node that is known to refuse overrides shows its views the real words', async ({ world, rpc }) => {
-    const reader = chainReader(BASE, refusing(rpc))
-    await readVault(reader, world)
-    await readVault(reader, world)
-    expect((await reader.readOne(totalAssets(world), pretending(world, 77n))).value).toBe(0n)
   })
 
   const wordsAnswered = (rpc: Rpc, outcome: RpcOutcome): Rpc => {
