@@ -46,6 +46,9 @@ export const vaultEventsAbi = parseAbi([
   'event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares)',
 ])
 
+/** What a token emits for each payment (ERC-20). */
+export const transferAbi = parseAbi(['event Transfer(address indexed from, address indexed to, uint256 value)'])
+
 /** A message to the handler: the calls, and who gets the tokens when one of them fails. */
 export const instructionsParameters = parseAbiParameters([
   'Instructions instructions',

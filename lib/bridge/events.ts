@@ -4,6 +4,7 @@ import {
   decodeEventLog,
   decodeFunctionData,
   encodeAbiParameters,
+  encodeEventTopics,
   getAddress,
   type Hash,
   type Hex,
@@ -14,13 +15,14 @@ import {
   toEventSelector,
   zeroHash,
 } from 'viem'
-import type { Log } from '../chain/logs.ts'
+import type { Log, LogFilter } from '../chain/logs.ts'
 import {
   depositCallsAbi,
   handlerAbi,
   instructionsParameters,
   poolAbi,
   relayDataParameters,
+  transferAbi,
   vaultEventsAbi,
 } from './abi.ts'
 
@@ -210,37 +212,94 @@ function namedDeposit(target: Address, callData: Hex): NamedDeposit | undefined 
   return call && { vault, user: call.args[1], event: EVENT_OF[call.functionName] }
 }
 
-/** What a pool paid back, or was to pay back, to one account. */
+/** What a pool paid back to one account. */
 export type Payment = {
   readonly amount: bigint
   readonly blockNumber: bigint
   readonly blockTimestamp: bigint | undefined
 }
 
-/** What the pool paid to the depositor of this deposit in its token, among these logs, in order. */
-export function parsePayments(logs: readonly Log[], pool: Address, { relayData }: BridgeDeposit): Payment[] {
-  const depositor = addressIn(relayData.depositor)
-  const token = addressIn(relayData.inputToken)
+/**
+ * What the pool paid to the depositor of this deposit in its token, among these logs, in order. Of a leaf that defers
+ * some of its payments the token's own Transfer events say which it made: without them it paid nothing.
+ */
+export function parsePayments(logs: readonly Log[], pool: Address, deposit: BridgeDeposit): Payment[] {
+  const { depositor, token } = payeeOf(deposit)
   return ofContract(logs, pool).flatMap((log) => {
+    const event = decode(poolAbi, log)
     const { blockNumber, blockTimestamp } = log
-    const amount = paidAmount(decode(poolAbi, log), depositor, token)
+    if (event?.eventName === 'ClaimedRelayerRefund') {
+      const { l2TokenAddress, caller, amount } = event.args
+      // It is the caller's refund, wherever the caller has it sent.
+      const isPaid =
+        isAddressEqual(addressIn(l2TokenAddress), token) && isAddressEqual(caller, depositor) && amount > 0n
+      return isPaid ? [{ amount, blockNumber, blockTimestamp }] : []
+    }
+    const due = dueIn(event, deposit)
+    const paid = due.isDeferring
+      ? madeAmong(due.amounts, transfersOfLeaf(logs, log, { pool, depositor, token }))
+      : due.amounts
+    const amount = paid.reduce((sum, part) => sum + part, 0n)
     return amount > 0n ? [{ amount, blockNumber, blockTimestamp }] : []
   })
 }
 
-function paidAmount(event: ReturnType<typeof decode<typeof poolAbi>>, depositor: Address, token: Address): bigint {
-  if (event?.eventName === 'ClaimedRelayerRefund') {
-    const { l2TokenAddress, caller, amount } = event.args
-    return isAddressEqual(addressIn(l2TokenAddress), token) && isAddressEqual(caller, depositor) ? amount : 0n
-  }
-  if (event?.eventName !== 'ExecutedRelayerRefundRoot') return 0n
-  const { l2TokenAddress, refundAddresses, refundAmounts, deferredRefunds } = event.args
-  // It does not say whose payment is deferred; the claim will.
-  if (deferredRefunds || !isAddressEqual(l2TokenAddress, token)) return 0n
-  return refundAddresses.reduce(
-    (sum, account, index) => (isAddressEqual(account, depositor) ? sum + (refundAmounts[index] ?? 0n) : sum),
-    0n,
+/** The transactions of these logs whose other logs say what a leaf paid to the depositor of this deposit in its token. */
+export function deferringTransactions(logs: readonly Log[], pool: Address, deposit: BridgeDeposit): Hash[] {
+  const deferring = ofContract(logs, pool).filter((log) => {
+    const { isDeferring, amounts } = dueIn(decode(poolAbi, log), deposit)
+    return isDeferring && amounts.length > 0
+  })
+  return [...new Set(deferring.map(({ transactionHash }) => transactionHash))]
+}
+
+/** The token's Transfer events of what the pool sends to the depositor of this deposit. */
+export function refundTransfers(pool: Address, deposit: BridgeDeposit): LogFilter {
+  const { depositor, token } = payeeOf(deposit)
+  const topics = encodeEventTopics({ abi: transferAbi, args: { from: pool, to: depositor } })
+  return { address: token, topics: topics as Hex[] }
+}
+
+type PoolEvent = ReturnType<typeof decode<typeof poolAbi>>
+
+/** What a leaf owes to the depositor of this deposit in its token, and whether it defers payments, of anybody's. */
+function dueIn(event: PoolEvent, deposit: BridgeDeposit): { isDeferring: boolean; amounts: readonly bigint[] } {
+  if (event?.eventName !== 'ExecutedRelayerRefundRoot') return { isDeferring: false, amounts: [] }
+  const { depositor, token } = payeeOf(deposit)
+  const { l2TokenAddress, refundAddresses, refundAmounts, deferredRefunds: isDeferring } = event.args
+  if (!isAddressEqual(l2TokenAddress, token)) return { isDeferring, amounts: [] }
+  return { isDeferring, amounts: refundAmounts.filter((_, index) => refundAddresses[index] === depositor) }
+}
+
+/** What the pool sent to the depositor for a leaf: it pays before it emits the leaf's event, and after the last one's. */
+function transfersOfLeaf(
+  logs: readonly Log[],
+  leaf: Log,
+  { pool, depositor, token }: { pool: Address; depositor: Address; token: Address },
+): bigint[] {
+  const before = logs.filter(
+    ({ transactionHash, logIndex }) => transactionHash === leaf.transactionHash && logIndex < leaf.logIndex,
   )
+  const last = ofContract(before, pool).findLast(({ topics }) => topics[0] === leaf.topics[0])
+  return ofContract(before, token).flatMap((log) => {
+    const event = log.logIndex > (last?.logIndex ?? -1) ? decode(transferAbi, log) : undefined
+    const isPayment = event && isAddressEqual(event.args.from, pool) && isAddressEqual(event.args.to, depositor)
+    return isPayment ? [event.args.value] : []
+  })
+}
+
+/** Those of the amounts due that were paid, each by a transfer of its own. */
+function madeAmong(due: readonly bigint[], transfers: readonly bigint[]): bigint[] {
+  const left = [...transfers]
+  return due.filter((amount) => {
+    const at = left.indexOf(amount)
+    if (at >= 0) left.splice(at, 1)
+    return at >= 0
+  })
+}
+
+function payeeOf({ relayData }: BridgeDeposit): { depositor: Address; token: Address } {
+  return { depositor: addressIn(relayData.depositor), token: addressIn(relayData.inputToken) }
 }
 
 /** A deposit that the pool owes back from its deadline on, in seconds since 1970. */
@@ -302,7 +361,10 @@ function ofContract(logs: readonly Log[], address: Address): Log[] {
 }
 
 /** The event of this ABI that a log is, undefined where it is none. */
-function decode<const abi extends typeof poolAbi | typeof handlerAbi | typeof vaultEventsAbi>(abi: abi, log: Log) {
+function decode<const abi extends typeof poolAbi | typeof handlerAbi | typeof vaultEventsAbi | typeof transferAbi>(
+  abi: abi,
+  log: Log,
+) {
   try {
     return decodeEventLog({ abi, topics: log.topics as [Hex, ...Hex[]], data: log.data })
   } catch {

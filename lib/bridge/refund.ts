@@ -1,22 +1,34 @@
+import type { Hash } from 'viem'
 import * as z from 'zod'
 import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
-import { BlockHeader, blockRequest, Log, type LogFilter, logsRequest, parseResult } from '../chain/logs.ts'
+import {
+  BlockHeader,
+  blockRequest,
+  Log,
+  type LogFilter,
+  logsRequest,
+  parseResult,
+  Receipt,
+  receiptRequest,
+} from '../chain/logs.ts'
 import { type ChainReader, query } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
+import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { view } from '../chain/view.ts'
 import { poolAbi } from './abi.ts'
 import { type Known, OUTCOMES } from './answers.ts'
 import {
   type BridgeDeposit,
   type Debt,
-  type Payment,
+  deferringTransactions,
   POOL_TOPICS,
   parseDeposits,
   parsePayments,
+  refundTransfers,
   relayHash,
   settlingPayment,
 } from './events.ts'
-import { bridgeOf, conclude, FILLED, isConfirmed, type Look, type Seen, secondsOf } from './look.ts'
+import { badAnswer, bridgeOf, conclude, FILLED, isConfirmed, type Look, type Seen, secondsOf } from './look.ts'
 import { findFirstBlock, rangesAfter, readRanges, refused, startLogSearch } from './search.ts'
 import type { RefundSearch, Transfer } from './transfer.ts'
 
@@ -61,7 +73,13 @@ export async function readRefund(look: Look, source: Source, known: Known): Prom
   const last = finality.tagged ?? head
   let live: readonly TimedPayment[] = []
   let isThrough = false
-  while (search.next !== undefined && search.next <= last.number && !search.isCrowded && !isThrough) {
+  const owing = await withDebts(look, search, deposit, 'as owed')
+  // What is owed may have taken most of the allowance: the search goes on at the next question.
+  const isFresh = owing === search
+  search = owing
+  const settled = () => search.debts && settlingPayment(search.debts, [...search.payments, ...live])
+  while (isFresh && search.next !== undefined && search.next <= last.number && !isThrough && !settled()) {
+    if (search.isCrowded) break
     const read = await readPart(look, reader, search, { source, last, finality })
     if (!read) break
     if ('failure' in read)
@@ -71,6 +89,7 @@ export async function readRefund(look: Look, source: Source, known: Known): Prom
       }
     search = read.search
     live = read.live
+    if (search.until !== undefined) break
     isThrough = !read.isAllFinal || (read.reached > end && search.debts !== undefined)
   }
   isThrough ||= search.next !== undefined && search.next > last.number
@@ -80,12 +99,14 @@ export async function readRefund(look: Look, source: Source, known: Known): Prom
     return conclude({ ...known, ...outcome }, keeping(search), isOver)
   }
 
-  const payment = search.debts && settlingPayment(search.debts, [...search.payments, ...live])
+  const payment = settled()
   if (payment) {
     const isFinal = await isPaymentConfirmed(look, reader, deposit, payment)
     return conclude({ ...known, ...OUTCOMES.refunded }, keeping(search), isFinal)
   }
-  if (!isThrough) return conclude({ ...known, ...OUTCOMES.expired_searching }, keeping(search), false)
+  if (!isThrough || (search.isPastDeadline && !search.debts)) {
+    return conclude({ ...known, ...OUTCOMES.expired_searching }, keeping(search), false)
+  }
   const isOver = finality.isFinal({ number: last.number, timestamp: end })
   return conclude({ ...known, ...(isOver ? OUTCOMES.refund_not_found : OUTCOMES.expired) }, keeping(search), isOver)
 }
@@ -101,13 +122,14 @@ async function readPart(
   const { deposit } = source
   const { pool } = bridgeOf(reader)
   const next = search.next ?? 0n
+  const to = search.until ?? last.number
   const filters: LogFilter[] = [
     { address: pool, topics: [POOL_TOPICS.refunded] },
-    ...(search.debts
+    ...(search.isPastDeadline
       ? []
       : [{ address: pool, topics: [POOL_TOPICS.deposited, null, null, deposit.relayData.depositor] }]),
   ]
-  const rangesFor = (blocks: bigint, most: number) => rangesAfter(next, last.number, blocks, most)
+  const rangesFor = (blocks: bigint, most: number) => rangesAfter(next, to, blocks, most)
   const read = await readRanges(reader, allowance, {
     filters,
     span: search.span,
@@ -119,38 +141,62 @@ async function readPart(
     return { search: { ...search, ...(read.span && { span: read.span }) }, failure: refused() }
   }
   const [refundLogs = [], depositLogs = []] = read.logs
-  const payments = await withTimes(look, reader, parsePayments(refundLogs, pool, deposit))
-  if (!payments) return undefined
-  const deadline = BigInt(deposit.relayData.fillDeadline)
-  const rivals = [...search.rivals, ...rivalsAmong(depositLogs, reader, source)]
   const isAllFinal = finality.isFinal(read.last)
+  const { payments, unread } = await readPayments(look, reader, refundLogs, { deposit, last: read.last })
+  // The search goes on at the first block of which not all is known, that one alone, so that the allowance reaches.
+  const stop = isAllFinal ? unread : undefined
+  const rivals = search.isPastDeadline
+    ? search.rivals
+    : [...search.rivals, ...rivalsAmong(depositLogs, reader, source, stop)]
   const all = [...search.payments, ...payments]
-  const isCrowded = rivals.length > MOST_RIVALS || all.length > MOST_PAYMENTS
-  if (isCrowded) return { search: { ...search, isCrowded }, live: [], isAllFinal, reached: read.last.timestamp }
+  const isStuck = stop !== undefined && stop === search.until
+  const isCrowded = rivals.length > MOST_RIVALS || all.length > MOST_PAYMENTS || isStuck
+  const reached = stop === undefined ? read.last.timestamp : 0n
+  if (isCrowded) return { search: { ...search, isCrowded }, live: [], isAllFinal, reached }
 
   // Which of the others are owed is known once all blocks up to the deadline are read.
+  const deadline = BigInt(deposit.relayData.fillDeadline)
   const isPastDeadline =
-    read.last.timestamp > deadline && finality.isFinal({ number: read.last.number, timestamp: deadline })
-  const debts = search.debts ?? (isPastDeadline ? await readDebts(look, rivals, deposit) : undefined)
-  if (isPastDeadline && !debts) return undefined
-  const found = { span: read.span, ...(debts && { debts }) }
+    search.isPastDeadline || (reached > deadline && finality.isFinal({ number: read.last.number, timestamp: deadline }))
+  const found = await withDebts(look, { ...search, span: read.span, rivals, isPastDeadline }, deposit, 'later')
+  if (isAllFinal) {
+    const { until: _, ...rest } = found
+    const next = stop ?? read.last.number + 1n
+    const moved = { ...rest, payments: all, next, ...(stop !== undefined && { until: stop }) }
+    return { search: moved, live: [], isAllFinal, reached }
+  }
   const isFinalPayment = ({ blockNumber, timestamp }: TimedPayment) =>
     finality.isFinal({ number: blockNumber, timestamp })
-  if (!isAllFinal) {
-    const live = payments.filter(isFinalPayment)
-    return {
-      search: { ...search, ...found, ...(debts && { rivals: [] }) },
-      live,
-      isAllFinal,
-      reached: read.last.timestamp,
-    }
-  }
-  const moved = { ...search, ...found, rivals: debts ? [] : rivals, payments: all, next: read.last.number + 1n }
-  return { search: moved, live: [], isAllFinal, reached: read.last.timestamp }
+  // What is not final is read again the next time, with the deposits in it, until which are owed is known.
+  const kept = isPastDeadline ? found : { ...found, rivals: search.rivals }
+  return { search: kept, live: payments.filter(isFinalPayment), isAllFinal, reached }
 }
 
-/** Other deposits of the same depositor and token that come before this one by deadline, then by order, among these logs. */
-function rivalsAmong(logs: readonly Log[], reader: ChainReader, { deposit, blockNumber }: Source): Rival[] {
+/**
+ * The search with what the pool owes, once all blocks up to the deadline are read. Rivals that the allowance does not
+ * reach count as owed, or all is left for the next question, which begins with this.
+ */
+async function withDebts(
+  look: Look,
+  search: RefundSearch,
+  deposit: BridgeDeposit,
+  beyond: 'as owed' | 'later',
+): Promise<RefundSearch> {
+  if (!search.isPastDeadline || search.debts) return search
+  const debts = await readDebts(look, search.rivals, deposit, beyond)
+  return debts ? { ...search, debts, rivals: [] } : search
+}
+
+/**
+ * Other deposits of the same depositor and token that come before this one by deadline, then by order, among these logs
+ * below the block `stop`.
+ */
+function rivalsAmong(
+  logs: readonly Log[],
+  reader: ChainReader,
+  { deposit, blockNumber }: Source,
+  stop: bigint | undefined,
+): Rival[] {
   const { depositor, inputToken, fillDeadline } = deposit.relayData
   const own = relayHash(deposit)
   let isLater = false
@@ -161,6 +207,7 @@ function rivalsAmong(logs: readonly Log[], reader: ChainReader, { deposit, block
     const hash = relayHash(other)
     isLater ||= hash === own || (blockNumber !== undefined && log.blockNumber > blockNumber)
     const isRival =
+      (stop === undefined || log.blockNumber < stop) &&
       hash !== own &&
       relayData.depositor === depositor &&
       relayData.inputToken === inputToken &&
@@ -174,12 +221,13 @@ function rivalsAmong(logs: readonly Log[], reader: ChainReader, { deposit, block
 /**
  * What the pool owes the depositor: those of the rivals that are not filled, and this deposit, last of its deadline. Of a
  * chain that is not followed, or of which two nodes differ, a rival counts as owed. Undefined where the allowance does
- * not reach.
+ * not reach and the next question's may.
  */
 async function readDebts(
   { readerOf, allowance }: Look,
   rivals: readonly Rival[],
   deposit: BridgeDeposit,
+  beyond: 'as owed' | 'later',
 ): Promise<Debt[] | undefined> {
   const filled = new Set<string>()
   for (const [chainId, group] of Map.groupBy(rivals, ({ destinationChainId }) => destinationChainId)) {
@@ -193,7 +241,10 @@ async function readDebts(
       ),
     )
     const nodes = destination.witness ? [destination, destination.witness] : [destination]
-    if (allowance.left({ trips: nodes.length - 1, calls: nodes.length - 1 }) < 1) return undefined
+    if (allowance.left({ trips: nodes.length - 1, calls: nodes.length - 1 }) < 1) {
+      if (beyond === 'later') return undefined
+      continue
+    }
     const told = await Promise.all(
       nodes.map((node) => {
         allowance.spend()
@@ -212,25 +263,63 @@ async function readDebts(
   return [...sorted, { deadline: BigInt(fillDeadline), amount: inputAmount }]
 }
 
-/** Payments with the times of their blocks; undefined where the allowance does not reach. */
-async function withTimes(
+/**
+ * The payments that these events tell of, with the times of their blocks, and the first block of which the allowance
+ * does not reach to know all: its time, where the events do not tell it, and what was paid in a transaction of it that
+ * deferred payments.
+ */
+async function readPayments(
   { allowance }: Look,
   reader: ChainReader,
-  payments: readonly Payment[],
-): Promise<TimedPayment[] | undefined> {
-  const untold = [
-    ...new Set(
-      payments.filter(({ blockTimestamp }) => blockTimestamp === undefined).map(({ blockNumber }) => blockNumber),
-    ),
-  ]
-  if (untold.length > 0 && allowance.left() < untold.length) return undefined
-  const outcomes = untold.length > 0 ? await allowance.ask(reader, untold.map(blockRequest)) : []
-  const times = outcomes.map((outcome) => parseResult(BlockHeader, outcome).timestamp)
-  return payments.map(({ amount, blockNumber, blockTimestamp }) => ({
+  events: readonly Log[],
+  { deposit, last }: { deposit: BridgeDeposit; last: BlockHeader },
+): Promise<{ payments: TimedPayment[]; unread: bigint | undefined }> {
+  const { pool } = bridgeOf(reader)
+  const needed: { readonly block: bigint; readonly request: RpcRequest; readonly hash?: Hash }[] = []
+  let unread: bigint | undefined
+  for (const [block, ofBlock] of Map.groupBy(events, ({ blockNumber }) => blockNumber)) {
+    const hashes = deferringTransactions(ofBlock, pool, deposit)
+    const isTold = block === last.number || ofBlock[0]?.blockTimestamp !== undefined
+    const isTimeNeeded = !isTold && (hashes.length > 0 || parsePayments(ofBlock, pool, deposit).length > 0)
+    const more = [
+      ...(isTimeNeeded ? [{ block, request: blockRequest(block) }] : []),
+      ...hashes.map((hash) => ({ block, request: receiptRequest(hash), hash })),
+    ]
+    if (more.length > 0 && allowance.left() < needed.length + more.length) {
+      unread = block
+      break
+    }
+    needed.push(...more)
+  }
+  const outcomes =
+    needed.length > 0
+      ? await allowance.ask(
+          reader,
+          needed.map(({ request }) => request),
+        )
+      : []
+  const times = new Map([[last.number, last.timestamp]])
+  const receipts = new Map<Hash, readonly Log[]>()
+  for (const [index, { block, hash }] of needed.entries()) {
+    if (!hash) times.set(block, parseResult(BlockHeader, outcomes[index]).timestamp)
+    else receipts.set(hash, receiptOf(outcomes[index], hash).logs)
+  }
+  const known = events.filter(({ blockNumber }) => unread === undefined || blockNumber < unread)
+  const whole = [...Map.groupBy(known, ({ transactionHash }) => transactionHash)].flatMap(
+    ([hash, logs]) => receipts.get(hash) ?? logs,
+  )
+  const payments = parsePayments(whole, pool, deposit).map(({ amount, blockNumber, blockTimestamp }) => ({
     amount,
     blockNumber,
-    timestamp: blockTimestamp ?? times[untold.indexOf(blockNumber)] ?? 0n,
+    timestamp: blockTimestamp ?? times.get(blockNumber) ?? 0n,
   }))
+  return { payments, unread }
+}
+
+function receiptOf(outcome: RpcOutcome | undefined, hash: Hash): Receipt {
+  const receipt = parseResult(Receipt, outcome)
+  if (receipt.transactionHash !== hash) throw badAnswer('a receipt of another transaction')
+  return receipt
 }
 
 function isPaymentConfirmed(
@@ -241,9 +330,11 @@ function isPaymentConfirmed(
 ): Promise<boolean> {
   const { pool } = bridgeOf(reader)
   const { blockNumber } = payment
-  const request = logsRequest({ address: pool, topics: [POOL_TOPICS.refunded] }, [blockNumber, blockNumber])
-  return isConfirmed(look, reader, [request], ([outcome], theirs) => {
-    const told = parsePayments(parseResult(z.array(Log), outcome), pool, deposit)
+  const filters = [{ address: pool, topics: [POOL_TOPICS.refunded] }, refundTransfers(pool, deposit)]
+  const requests = filters.map((filter) => logsRequest(filter, [blockNumber, blockNumber]))
+  return isConfirmed(look, reader, requests, (outcomes, theirs) => {
+    const logs = outcomes.flatMap((outcome) => parseResult(z.array(Log), outcome))
+    const told = parsePayments(logs, pool, deposit)
     const isSame = told.some(({ amount }) => amount === payment.amount)
     return isSame && theirs.isFinal({ number: blockNumber, timestamp: payment.timestamp })
   })

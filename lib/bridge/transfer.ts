@@ -86,6 +86,10 @@ export type FillSearch = z.output<typeof FillSearch>
 
 /** The search for a refund, and what it has found so far. */
 const RefundSearch = LogSearch.extend({
+  /** The last block that the next question reads: one with more to know than the allowance of the last one reached. */
+  until: Amount.optional(),
+  /** Whether all blocks up to the deadline are read, so that the rivals are all there. */
+  isPastDeadline: z.boolean().optional(),
   /** Other deposits of the same depositor and token that may be owed back; an empty list once it is known which are. */
   rivals: z.array(
     z.object({ relayHash: HashText, destinationChainId: z.number().int(), deadline: Amount, amount: Amount }),

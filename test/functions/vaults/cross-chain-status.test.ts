@@ -3,6 +3,7 @@ import { describe, expect } from 'vitest'
 import { installPool } from '../../../infra/local/bridge.ts'
 import { MULTICALL3 } from '../../../infra/local/chains.ts'
 import type { LagoonGeneration } from '../../../infra/local/deploy.ts'
+import type { Relayer } from '../../../infra/local/relayer.ts'
 import { sendTransactions } from '../../../infra/local/transactions.ts'
 import { USERS } from '../../support/service.ts'
 import {
@@ -488,6 +489,49 @@ describe('When the deposit fails on arrival, the transfer has failed and the use
   })
 })
 
+describe('Where the depositor agreed to another fill, the transfer', () => {
+  const openSpedUp = async (transfers: Transfers, vault: TestVault, change: Parameters<Relayer['speedUp']>[1]) => {
+    const transfer = await transfers.open({ into: vault })
+    await transfers.relayer.speedUp(transfer.deposit, change)
+    return { transfer, fill: await transfers.relayer.fill(transfer.deposit) }
+  }
+  const agreed = { outputAmount: 47_000_000n }
+
+  test('is delivered, and no deposit, when the tokens went to the wallet', async ({ service, transfers }) => {
+    const vault = await openAsync(service)
+    const { transfer, fill } = await openSpedUp(transfers, vault, {
+      ...agreed,
+      recipient: ALICE.address,
+      message: '0x',
+    })
+    const shown = { fill, ...agreed, key: vault.key, protocol: 'lagoon' } as const
+    await transfer.shows('completed', { ...shown, action: 'none' })
+  })
+
+  test('is delivered, and no deposit into its vault, when the tokens went into another one', async ({
+    service,
+    transfers,
+  }) => {
+    const [vault, other] = [await openAsync(service), await openAsync(service)]
+    const token = transfers.tokenOf(BASE, 'USDC')
+    const message = depositMessage({ token, vault: other.address, user: ALICE.address, entry: 'requestDeposit' })
+    const { transfer, fill } = await openSpedUp(transfers, vault, { ...agreed, message })
+    const shown = { fill, ...agreed, key: vault.key, protocol: 'lagoon' } as const
+    await transfer.shows('completed', { ...shown, action: 'none' })
+    expect((await other.status(ALICE)).body).toMatchObject({ status: 'pending' })
+  })
+
+  test('is a deposit of what was delivered, when only the amount was lowered', async ({ service, transfers }) => {
+    const vault = await openAsync(service)
+    const { transfer, fill } = await openSpedUp(transfers, vault, agreed)
+    await transfer.shows('completed', { fill, ...agreed, key: vault.key, protocol: 'lagoon', action: 'deposit' })
+    expect((await vault.status(ALICE)).body).toMatchObject({
+      status: 'pending',
+      amounts: { pendingDeposit: '47000000' },
+    })
+  })
+})
+
 describe('A fill that is not alone in its transaction', () => {
   /** Orders into one vault with a cap of 100 USDC, of which only the small one fits. */
   const openCapped = async (service: Transfers['service']) => {
@@ -757,6 +801,22 @@ describe('A transfer that nobody fills', () => {
     ])
     await transfers.finalise()
     for (const transfer of both) await transfer.becomes('refunded', { final: true })
+  })
+
+  test('is refunded by a leaf that could not pay somebody else, who is refunded when it claims', async ({
+    transfers,
+  }) => {
+    const [transfer, ofBob] = (await openExpired(transfers, {}, { user: BOB })) as [Transfer, Transfer]
+    const { inputAmount: amount } = transfer.deposit
+    const payment = { chainId: ARBITRUM, token: transfers.tokenOf(ARBITRUM, 'USDC'), account: ALICE.address, amount }
+    await transfers.relayer.refundTogether([ofBob.deposit], { deferred: true, payments: [payment] })
+    await transfers.finalise()
+    await transfer.becomes('refunded', { final: true })
+    for (let question = 0; question < 4; question += 1) await ofBob.shows('expired')
+
+    await transfers.relayer.claimRefund(ofBob.deposit, ALICE.address)
+    await transfers.finalise()
+    await ofBob.becomes('refunded', { final: true })
   })
 
   test('is not refunded by a slow fill of its user in the same token', async ({ transfers }) => {

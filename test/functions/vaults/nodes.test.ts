@@ -230,10 +230,11 @@ describe('At a node like', () => {
   })
 
   test('one that lies, transactions are still the user’s and to the vault alone', async ({ behind, stage, truth }) => {
-    // What it says of a transfer is not asked here: that it may not be kept is shown with the transfers.
-    const asked = ENDPOINTS.filter((endpoint) => endpoint !== 'cross-chain status')
-    const replies = await stage.ask(await behind('lying'), asked)
-    expect(asked.map((endpoint) => replies[endpoint].status)).not.toContain(500)
+    const replies = await stage.ask(await behind('lying'))
+    expect(ENDPOINTS.map((endpoint) => replies[endpoint].status)).not.toContain(500)
+    // What it says of a transfer is told, and not kept for ever: the next node is asked again.
+    expect(replies['cross-chain status'].body).not.toMatchObject({ final: true })
+    expect(verdicts(await stage.ask(await behind('quicknode')), truth)).toMatchObject({ 'cross-chain status': 'right' })
     for (const endpoint of ['deposit', 'cross-chain deposit', 'claim'] as const) {
       const { status, body } = replies[endpoint]
       if (status !== 200) continue

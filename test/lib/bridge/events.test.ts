@@ -22,6 +22,7 @@ import { handlerAbi, poolAbi } from '../../../lib/bridge/abi.ts'
 import {
   addressIn,
   type BridgeDeposit,
+  deferringTransactions,
   type Fill,
   findFill,
   POOL_TOPICS,
@@ -54,6 +55,7 @@ const EVENTS = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
   'event ExecutedRelayerRefundRoot(uint256 amountToReturn, uint256 indexed chainId, uint256[] refundAmounts, uint32 indexed rootBundleId, uint32 indexed leafId, address l2TokenAddress, address[] refundAddresses, bool deferredRefunds, address caller)',
   'event ClaimedRelayerRefund(bytes32 indexed l2TokenAddress, bytes32 indexed refundAddress, uint256 amount, address indexed caller)',
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
 ])
 const MESSAGE = parseAbiParameters([
   'Instructions instructions',
@@ -616,6 +618,41 @@ describe('What the pool paid back to a depositor', () => {
       ),
     ).toEqual([105n, 5n])
     expect(paid(claim(user, TOKEN, 7n))).toEqual([7n])
+  })
+
+  test('of a leaf that defers some, is what the token itself says that the leaf paid', () => {
+    const transfer = (to: Address, value: bigint, { from = POOL, token = TOKEN } = {}) =>
+      emit(token, 'Transfer', { from, to, value })
+    const deferred = leaf({
+      payments: [
+        [ELSEWHERE, 1n],
+        [user, 105n],
+        [user, 3n],
+      ],
+      deferred: true,
+    })
+    expect(paid(transfer(user, 105n), deferred)).toEqual([105n])
+    expect(paid(transfer(user, 3n), transfer(user, 105n), deferred)).toEqual([108n])
+    // Not what others pay or get, nor another amount, nor in another token, nor after the leaf or before the one before.
+    const others = [
+      transfer(ELSEWHERE, 105n),
+      transfer(user, 104n),
+      transfer(user, 105n, { from: ELSEWHERE }),
+      transfer(user, 105n, { token: ELSEWHERE }),
+    ]
+    expect(paid(...others, deferred, transfer(user, 105n))).toEqual([])
+    expect(paid(transfer(user, 105n), leaf({ payments: [[ELSEWHERE, 1n]] }), deferred)).toEqual([])
+    // Each counts once, whichever payment it is for.
+    const twice = leaf({
+      payments: [
+        [user, 5n],
+        [user, 5n],
+      ],
+      deferred: true,
+    })
+    expect(paid(transfer(user, 5n), twice)).toEqual([5n])
+    expect(deferringTransactions(placed([leaf({}), deferred]), POOL, deposit)).toEqual([TRANSACTION])
+    expect(deferringTransactions(placed([leaf({}), leaf({ payments: [], deferred: true })]), POOL, deposit)).toEqual([])
   })
 
   test('is nothing of other pools, tokens and accounts, and nothing that is deferred', () => {
