@@ -1,8 +1,19 @@
-import { DeleteCommand, type DynamoDBDocumentClient, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
+import {
+  DeleteCommand,
+  type DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  QueryCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb'
 import type { Hash } from 'viem'
 import * as z from 'zod'
 import { conditionHeld } from '../aws/dynamo.ts'
+import { Timestamp } from '../codecs.ts'
 import { Transfer, type TransferKey } from './transfer.ts'
+
+/** How many writes are under way at a time. */
+const WRITES_TOGETHER = 25
 
 const Item = z.object({ transfer: Transfer })
 const FollowedItem = Item.extend({
@@ -20,6 +31,21 @@ const FollowedItem = Item.extend({
 
 /** The table of transfers that somebody asked about. */
 export function transfersTable(client: DynamoDBDocumentClient, tableName: string) {
+  const postponeOne = ({ key, lookAt }: { key: TransferKey; lookAt: Date | undefined }): Promise<boolean> =>
+    conditionHeld(
+      client.send(
+        new UpdateCommand({
+          TableName: tableName,
+          Key: itemKey(key),
+          UpdateExpression: lookAt
+            ? 'SET lookAt = :at, transfer.lookAt = :time'
+            : 'REMOVE followedOnChain, lookAt, transfer.lookAt',
+          ConditionExpression: 'attribute_exists(lookAt)',
+          ...(lookAt && { ExpressionAttributeValues: { ':at': lookAt.getTime(), ':time': Timestamp.encode(lookAt) } }),
+        }),
+      ),
+    )
+
   return {
     /** What is recorded of a transfer, undefined where nothing is. */
     async get(key: TransferKey): Promise<Transfer | undefined> {
@@ -63,6 +89,16 @@ export function transfersTable(client: DynamoDBDocumentClient, tableName: string
           }),
         ),
       )
+    },
+
+    /**
+     * Has transfers looked at another time, or no more: of those that have ended meanwhile nothing is changed. Each is a
+     * small write with a condition of its own, some at a time, for a batch would write over an answer that is final.
+     */
+    async postpone(all: readonly { key: TransferKey; lookAt: Date | undefined }[]): Promise<void> {
+      for (let start = 0; start < all.length; start += WRITES_TOGETHER) {
+        await Promise.all(all.slice(start, start + WRITES_TOGETHER).map(postponeOne))
+      }
     },
 
     /** Forgets what is recorded of a transfer, its final answer too; false where nothing is. */

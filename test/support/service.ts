@@ -63,6 +63,8 @@ export const test = base
     Date.now = () => now() + passed
     onCleanup(() => {
       Date.now = now
+      // For what was started meanwhile and holds on to this clock.
+      passed = 0
     })
     return {
       /** Lets this many seconds pass. */

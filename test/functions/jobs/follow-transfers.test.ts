@@ -1,4 +1,9 @@
+import { type Hash, numberToHex, pad } from 'viem'
 import { describe, expect, vi } from 'vitest'
+import { followTransfers } from '../../../lib/bridge/follow.ts'
+import { createRpc } from '../../../lib/chain/nodes.ts'
+import { chainReader } from '../../../lib/chain/reader.ts'
+import { evmChain } from '../../../lib/chain/registry.ts'
 import { someContext } from '../../support/lambda.ts'
 import { type Report, refresh } from '../../support/records.ts'
 import { ARBITRUM, BASE, test as base, type Transfer, type Transfers } from '../../support/transfers.ts'
@@ -16,9 +21,10 @@ const test = base
       { chainId: ARBITRUM },
       someContext(),
     )) as Report
+    const calls = service.rpc[BASE]?.bodies.reduce((sum, body) => sum + [JSON.parse(body)].flat().length, 0)
     const asked = (chainId: number) => service.rpc[chainId]?.bodies.length ?? 0
     const ofTransfers = service.table.bodies.filter((body) => /TRANSFER#|followedTransfers/.test(body)).length
-    return { open, ended, source: asked(ARBITRUM), destination: asked(BASE), ofTransfers }
+    return { open, ended, source: asked(ARBITRUM), destination: asked(BASE), calls, ofTransfers }
   })
 
 /** Transfers of one transaction into a vault, about which a client that has it has asked. */
@@ -40,7 +46,7 @@ async function fillTogether(transfers: Transfers, opened: readonly Transfer[]): 
 }
 
 describe('A run of the job', () => {
-  test('follows transfers into a vault to their end, in as many requests as one of them takes', async ({
+  test('asks one thing about all transfers that wait, and follows those into a vault to their end, some a run', async ({
     transfers,
     run,
     service,
@@ -48,20 +54,23 @@ describe('A run of the job', () => {
     const none = await run()
     expect(none).toMatchObject({ open: 0, ended: 0, destination: 0, ofTransfers: 1 })
     const vault = await openLagoonVault(service, { generation: '0.5' })
-    const opened = await openKnown(transfers, vault, 15)
-    // The receipts with the head; the pool's answers.
+    const opened = await openKnown(transfers, vault, 9)
     const waiting = await run()
-    expect(waiting).toMatchObject({ open: 15, ended: 0, destination: 1, ofTransfers: 16 })
+    // One call for them all; the page, and when each is looked at next.
+    expect(waiting).toMatchObject({ open: 9, ended: 0, destination: 1, calls: 1, ofTransfers: 10 })
 
     await fillTogether(transfers, opened)
-    // The pool's answers, the search for the fills, their receipts.
-    const filled = await run()
-    expect(filled).toMatchObject({ open: 15, ended: 15 })
-    expect(filled.destination).toBeLessThanOrEqual(4)
+    const told: number[] = []
+    for (let minute = 0; minute < 5; minute += 1) {
+      const { ended, calls } = await run()
+      expect(calls).toBeLessThanOrEqual(12)
+      told.push(ended)
+    }
+    expect(Math.max(...told)).toBeLessThan(9)
     await transfers.finalise()
-    expect(await run()).toMatchObject({ open: 15, ended: 15 })
+    for (let look = 0; look < 8; look += 1) await run(1_200)
 
-    expect(await run()).toMatchObject({ open: 0, destination: 0 })
+    expect(await run(3_600)).toMatchObject({ open: 0, destination: 0 })
     for (const wire of Object.values(service.rpc)) wire.bodies.length = 0
     for (const { ask } of [opened[0] as Transfer, opened.at(-1) as Transfer]) {
       expect((await ask()).body).toMatchObject({ status: 'completed', terminal: true, final: true })
@@ -98,7 +107,7 @@ describe('A run of the job', () => {
     expect(await run(3_600)).toMatchObject({ ended: 1 })
   })
 
-  test('looks at no more than 50, those that have waited longest, and ever more seldom', async ({
+  test('has at most 100 in view, those that have waited longest, and each ever more seldom', async ({
     transfers,
     run,
     service,
@@ -106,18 +115,72 @@ describe('A run of the job', () => {
     await transfers.finalise()
     await run(3_600)
     const vault = await openLagoonVault(service, { generation: '0.5' })
-    for (const count of [40, 40, 30]) await openKnown(transfers, vault, count)
-    const looked: number[] = []
-    for (let minute = 0; minute < 3; minute += 1) {
-      const { open, ofTransfers } = await run()
-      expect(ofTransfers).toBeLessThanOrEqual(51)
-      looked.push(open)
-    }
-    expect(looked.slice(0, 2)).toEqual([50, 50])
+    for (const count of [45, 45, 40]) await openKnown(transfers, vault, count)
+    const [first, second] = [await run(), await run()]
+    expect([first.open, first.ofTransfers]).toEqual([100, 101])
     // All have had their turn, and some of them a second one.
-    expect(looked[2]).toBeGreaterThanOrEqual(10)
+    expect(second.open).toBeGreaterThanOrEqual(30)
     for (const seconds of [36_000, 0, 0]) await run(seconds)
     expect(await run(600)).toMatchObject({ open: 0 })
     expect((await run(3_600)).open).toBeGreaterThan(0)
   })
+})
+
+test('With 10,000 open transfers a run reads 100 of them and asks the chains about 12 calls, and all have their turn', async ({
+  transfers,
+}) => {
+  const HOUR = 3_600_000
+  let now = Date.now()
+  let calls = 0
+  const readerOf = (chainId: number) => {
+    const chain = evmChain(chainId)
+    if (!chain) throw new Error(`There is no chain ${chainId}`)
+    const world = { fetch, random: () => 0, now: () => performance.now() }
+    const rpc = createRpc([transfers.chainOf(chainId).rpcUrl], world)
+    return chainReader(chain, (requests) => {
+      calls += requests.length
+      return rpc(requests)
+    })
+  }
+  // Deposits that nobody made, so that nobody fills them; the deadline of every fourth one has passed.
+  const clock = await transfers.clockOf(BASE)
+  const word = pad(transfers.tokenOf(BASE, 'USDC'))
+  const open = Array.from({ length: 10_000 }, (_, i) => {
+    const amounts = { inputAmount: 1n, outputAmount: 1n, originChainId: BigInt(ARBITRUM), depositId: BigInt(i) }
+    const accounts = { depositor: word, recipient: word, exclusiveRelayer: word, inputToken: word, outputToken: word }
+    const fillDeadline = i % 4 === 0 ? clock - 1 : clock + 10_000_000
+    const relayData = { ...accounts, ...amounts, fillDeadline, exclusivityDeadline: 0, message: '0x' as const }
+    const deposit = { relayData, destinationChainId: BASE }
+    const key = { sourceChainId: ARBITRUM, transactionHash: pad(numberToHex(i + 1)), index: 0 }
+    const lookAt: Date | undefined = new Date(now - i)
+    return { key, lookAt, recorded: { source: { deposit, initiated: new Date(now - 30 * HOUR), isFinal: true } } }
+  })
+  const seen = new Set<Hash>()
+  const table: Parameters<typeof followTransfers>[0]['transfers'] = {
+    async listDue(_, at, most) {
+      const due = open.filter(({ lookAt }) => lookAt && lookAt.getTime() <= at)
+      const page = due.toSorted((left, right) => Number(left.lookAt) - Number(right.lookAt)).slice(0, most)
+      for (const { key } of page) seen.add(key.transactionHash)
+      return page
+    },
+    async record(key, recorded) {
+      Object.assign(open[Number(key.transactionHash) - 1] ?? {}, { recorded, lookAt: recorded.lookAt })
+      return true
+    },
+    async postpone(all) {
+      for (const { key, lookAt } of all) Object.assign(open[Number(key.transactionHash) - 1] ?? {}, { lookAt })
+    },
+  }
+  const most = { calls: 0, open: 0 }
+  for (let run = 0; run < 5; run += 1) {
+    calls = 0
+    const { openTransfers } = await followTransfers({ readerOf, transfers: table, now: () => now }, ARBITRUM)
+    most.calls = Math.max(most.calls, calls)
+    most.open = Math.max(most.open, openTransfers)
+    now += 60_000
+  }
+  expect(most.open).toBe(100)
+  expect(most.calls).toBeGreaterThan(1)
+  expect(most.calls).toBeLessThanOrEqual(12 + 7)
+  expect(seen.size).toBe(500)
 })
