@@ -14,6 +14,7 @@ import {
   forgetTransfer,
   getClient,
   issueKey,
+  rebuildRecords,
   removeVault,
   revokeKey,
 } from './operations.ts'
@@ -177,6 +178,12 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     'Asks the nodes of the chains what they take, and says what will not work with them.',
     z.object({ chain: chain.optional().register(optionHelp, { value: 'id', meaning: 'This chain alone' }) }),
     async ({ nodes }, { chain }) => checkNodes(nodes, chain === undefined ? undefined : [chain]),
+  ),
+
+  rebuild: command(
+    "Reads a vault's past again and puts it in the place of its records, while the service answers.",
+    z.object({ chain, vault: address }),
+    async (admin, { chain, vault }) => [...(await rebuildRecords(admin, { chainId: chain, address: vault }))],
   ),
 
   'set-user': command(

@@ -1,12 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
 import { documentClient, dynamo } from '../../lib/aws/dynamo.ts'
 import { readSecretJson } from '../../lib/aws/secrets.ts'
 import { transfersTable } from '../../lib/bridge/table.ts'
 import { createRpc } from '../../lib/chain/nodes.ts'
+import { chainReader } from '../../lib/chain/reader.ts'
 import { EVM_CHAINS, evmChain } from '../../lib/chain/registry.ts'
 import { clientsTable } from '../../lib/clients/table.ts'
+import { rebuildVault } from '../../lib/deposits/rebuild.ts'
+import { type RecordsTable, recordsTable } from '../../lib/deposits/table.ts'
 import { usersTable } from '../../lib/identity/table.ts'
 import { Config } from '../../lib/lambda/config.ts'
 import { describeVault } from '../../lib/vaults/describe.ts'
@@ -31,15 +35,16 @@ export async function connectLocal(stateFile: string): Promise<Admin> {
 /** The local service whose parts are here. */
 export function localAdmin({ dynamoEndpoint, tables, chains }: z.output<typeof LocalState>): Admin {
   const chainIds = chains.map(({ chainId }) => chainId)
+  const client = documentClient(localConfig(dynamoEndpoint))
   return {
-    ...surroundings(chainIds, (chainId) => {
+    ...surroundings(chainIds, recordsTable(client, tables.deposits), (chainId) => {
       const chain = chains.find((candidate) => candidate.chainId === chainId)
       if (!chain) throw new AdminError(`The local service has no chain ${chainId}.`)
       return chain.nodeUrls ?? [chain.rpcUrl]
     }),
-    clients: clientsTable(documentClient(localConfig(dynamoEndpoint)), tables.clients),
-    users: usersTable(documentClient(localConfig(dynamoEndpoint)), tables.users),
-    transfers: transfersTable(documentClient(localConfig(dynamoEndpoint)), tables.deposits),
+    clients: clientsTable(client, tables.clients),
+    users: usersTable(client, tables.users),
+    transfers: transfersTable(client, tables.deposits),
     keyEnvironment: 'local',
   }
 }
@@ -48,7 +53,7 @@ export function localAdmin({ dynamoEndpoint, tables, chains }: z.output<typeof L
 export function connectStage(stage: Stage): Admin {
   const chainIds = EVM_CHAINS.map(({ id }) => id)
   return {
-    ...surroundings(chainIds, async (chainId) => {
+    ...surroundings(chainIds, recordsTable(dynamo(), tableName(stage, 'deposits')), async (chainId) => {
       const { rpcUrls } = await readSecretJson(configSecretName(stage), Config)
       const urls = rpcUrls[chainId] ?? evmChain(chainId)?.rpcUrls
       if (!urls) throw new AdminError(`Chain ${chainId} is not supported.`)
@@ -63,21 +68,29 @@ export function connectStage(stage: Stage): Admin {
 
 function surroundings(
   chainIds: readonly number[],
+  records: RecordsTable,
   urlsOf: (chainId: number) => Urls | Promise<Urls>,
-): Pick<Admin, 'randomBytes' | 'now' | 'describeVault' | 'nodes'> {
+): Pick<Admin, 'randomBytes' | 'now' | 'describeVault' | 'nodes' | 'rebuildVault'> {
   const environment = { fetch, random: Math.random, now: Date.now }
+  // Beside what a command prints in the end, which may be redirected.
+  const say = (line: string) => process.stderr.write(`${line}\n`)
+  const rpcOf = async (chainId: number) => createRpc(await urlsOf(chainId), environment, { chainId })
   return {
     randomBytes,
     now: Date.now,
-    describeVault: async (chainId, address) =>
-      await describeVault(createRpc(await urlsOf(chainId), environment, { chainId }), chainId, address),
+    describeVault: async (chainId, address) => await describeVault(await rpcOf(chainId), chainId, address),
+    rebuildVault: async (vault) => {
+      const chain = evmChain(vault.chainId)
+      if (!chain) throw new AdminError(`Chain ${vault.chainId} is not supported.`)
+      const reader = chainReader(chain, await rpcOf(vault.chainId))
+      return await rebuildVault({ reader, records, now: Date.now, sleep, say }, vault)
+    },
     nodes: {
       chainIds,
       urlsOf: async (chainId) => await urlsOf(chainId),
       fetch,
       now: Date.now,
-      // Beside what the command prints in the end, which may be redirected.
-      say: (line) => process.stderr.write(`${line}\n`),
+      say,
     },
   }
 }

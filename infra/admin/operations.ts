@@ -12,7 +12,7 @@ import type { ClientsTable } from '../../lib/clients/table.ts'
 import type { UsersTable } from '../../lib/identity/table.ts'
 import type { User } from '../../lib/identity/user.ts'
 import type { VaultDescription } from '../../lib/vaults/describe.ts'
-import type { Vault } from '../../lib/vaults/vault.ts'
+import type { FollowedVault, Vault } from '../../lib/vaults/vault.ts'
 import type { Nodes } from './check-nodes.ts'
 
 /** What an operator's work needs of one environment. */
@@ -27,6 +27,8 @@ export type Admin = {
   /** Reads from the chain what a vault is. */
   readonly describeVault: (chainId: number, address: Vault['address']) => Promise<VaultDescription>
   readonly nodes: Nodes
+  /** Reads a vault's past again and puts it in the place of its records; the lines to print. */
+  readonly rebuildVault: (vault: FollowedVault) => Promise<readonly string[]>
 }
 
 /** How a client shows a vault; what is left out is the vault's own name, an id made of chain and address, or empty. */
@@ -166,4 +168,11 @@ export async function seedClient(
   const { text } = await issueKey(admin, { clientId, name: 'first key' })
   const added = await Promise.all(vaults.map((vault) => addVault(admin, { ...vault, clientId })))
   return { clientId, apiKey: text, vaults: added.map(({ vault }) => vault) }
+}
+
+/** Reads a vault's past again and puts it in the place of its records, while the service answers; the lines to print. */
+export async function rebuildRecords(admin: Admin, { chainId, address }: VaultPlace): Promise<readonly string[]> {
+  const vault = (await admin.clients.listVaultsOnChain(chainId)).find((candidate) => candidate.address === address)
+  if (!vault) throw new AdminError(`No client has a vault ${address} on chain ${chainId}. See list-vaults.`)
+  return await admin.rebuildVault(vault)
 }

@@ -8,6 +8,8 @@ import {
   DynamoDBDocumentClient,
   QueryCommand,
   type QueryCommandInput,
+  ScanCommand,
+  type ScanCommandInput,
 } from '@aws-sdk/lib-dynamodb'
 import { CLIENT_DEFAULTS } from './client-defaults.ts'
 
@@ -31,6 +33,16 @@ export async function* queryPages(client: DynamoDBDocumentClient, query: QueryCo
   let ExclusiveStartKey: Record<string, unknown> | undefined
   do {
     const page = await client.send(new QueryCommand({ ...query, ...(ExclusiveStartKey && { ExclusiveStartKey }) }))
+    yield page.Items ?? []
+    ExclusiveStartKey = page.LastEvaluatedKey
+  } while (ExclusiveStartKey)
+}
+
+/** The pages of a scan, one after the other to the end; unparsed. */
+export async function* scanPages(client: DynamoDBDocumentClient, scan: ScanCommandInput): AsyncGenerator<unknown[]> {
+  let ExclusiveStartKey: Record<string, unknown> | undefined
+  do {
+    const page = await client.send(new ScanCommand({ ...scan, ...(ExclusiveStartKey && { ExclusiveStartKey }) }))
     yield page.Items ?? []
     ExclusiveStartKey = page.LastEvaluatedKey
   } while (ExclusiveStartKey)
@@ -85,6 +97,20 @@ export async function putItems(
   await sideBySide(inBatches(unique(items), WRITE_BATCH), (batch) =>
     untilDone<NonNullable<BatchWriteCommandInput['RequestItems']>>(
       { [tableName]: batch.map((Item) => ({ PutRequest: { Item } })) },
+      async (RequestItems) => (await client.send(new BatchWriteCommand({ RequestItems }))).UnprocessedItems,
+    ),
+  )
+}
+
+/** Deletes items, those that are not there too: one request for 25, eight at a time. */
+export async function deleteItems(
+  client: DynamoDBDocumentClient,
+  tableName: string,
+  items: readonly ItemKey[],
+): Promise<void> {
+  await sideBySide(inBatches(unique(items), WRITE_BATCH), (batch) =>
+    untilDone<NonNullable<BatchWriteCommandInput['RequestItems']>>(
+      { [tableName]: batch.map(({ pk, sk }) => ({ DeleteRequest: { Key: { pk, sk } } })) },
       async (RequestItems) => (await client.send(new BatchWriteCommand({ RequestItems }))).UnprocessedItems,
     ),
   )

@@ -13,6 +13,8 @@ const place = {
   blockNumber: z.number().int().nonnegative(),
   logIndex: z.number().int().nonnegative(),
   timestamp: Timestamp,
+  /** Which reading of the vault's past tells it; absent for the first. */
+  generation: z.number().int().positive().optional(),
 }
 
 /**

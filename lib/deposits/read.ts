@@ -74,7 +74,8 @@ export async function readUserVaults(
     const through = progress.get(one.vault)?.through ?? 0
     const ofVault = recorded.get(`${one.vault.chainId} ${one.vault.address}`) ?? []
     // What a run at work records besides is in the tail.
-    const before = ofVault.filter(({ blockNumber }) => blockNumber <= through)
+    const generation = progress.get(one.vault)?.generation
+    const before = ofVault.filter((movement) => movement.generation === generation && movement.blockNumber <= through)
     return 'failure' in one
       ? { ...one, isUsed: one.isUsed || before.length > 0 }
       : { ...one, movements: [...before, ...one.movements] }

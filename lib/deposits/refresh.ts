@@ -136,8 +136,9 @@ export async function refreshChain(
         ({ position }) => position.blockNumber > BigInt(progress.through),
       )
       const posted = postEvents(vault, progress.ledger, since)
-      movements.push(...posted.movements)
-      prices.push(...posted.prices.map((price) => ({ ...price, vault })))
+      const { generation } = progress
+      movements.push(...posted.movements.map((movement) => ({ ...movement, generation })))
+      prices.push(...posted.prices.map((price) => ({ ...price, vault: { ...vault, generation } })))
       const [first] = posted.prices
       const weekAgo = progress.weekAgo ?? (first && { price: first.price, timestamp: first.timestamp })
       return { ...progress, through: Number(through), timestamp, ledger: posted.ledger, ...(weekAgo && { weekAgo }) }
@@ -224,10 +225,17 @@ export async function refreshChain(
         if (!due.has(entry)) return
         // Nobody else tells the price of a vault in which nobody trades.
         if (vault.kind === 'erc4626' && sharePrice !== undefined) {
-          newPrices.push({ vault, price: sharePrice, timestamp: block.timestamp, blockNumber: block.number })
+          const { generation } = progress
+          newPrices.push({
+            vault: { ...vault, generation },
+            price: sharePrice,
+            timestamp: block.timestamp,
+            blockNumber: block.number,
+          })
         }
         const weekAgo =
-          (await findWeekAgo(records, entry, block.timestamp)) ?? newPrices.find((of) => of.vault === vault)
+          (await findWeekAgo(records, entry, block.timestamp)) ??
+          newPrices.find((of) => of.vault.address === vault.address)
         entry.progress = {
           ...entry.progress,
           upkeptAt: block.timestamp,
@@ -305,11 +313,12 @@ function dueForUpkeep(entries: readonly Entry[], at: bigint): Entry[] {
 /** The price of a week ago, else the first one; not looked for again in a vault that never had a price. */
 async function findWeekAgo(
   records: Pick<RecordsTable, 'getPriceAt' | 'getFirstPrice'>,
-  { vault, progress: { weekAgo, upkeptAt } }: Entry,
+  { vault, progress: { weekAgo, upkeptAt, generation } }: Entry,
   at: bigint,
 ): Promise<PricePoint | undefined> {
   if (!weekAgo && upkeptAt !== undefined) return undefined
-  return (await records.getPriceAt(vault, at - YIELD_SECONDS)) ?? weekAgo ?? (await records.getFirstPrice(vault))
+  const books = { ...vault, generation }
+  return (await records.getPriceAt(books, at - YIELD_SECONDS)) ?? weekAgo ?? (await records.getFirstPrice(books))
 }
 
 async function readTime({ request }: ChainReader, block: bigint): Promise<bigint> {

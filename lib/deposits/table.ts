@@ -1,7 +1,7 @@
 import { type DynamoDBDocumentClient, GetCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import type { Address } from 'viem'
 import * as z from 'zod'
-import { conditionHeld, getItems, putItems, queryPages } from '../aws/dynamo.ts'
+import { conditionHeld, deleteItems, getItems, putItems, queryPages, scanPages } from '../aws/dynamo.ts'
 import { Address as AddressText, Amount } from '../codecs.ts'
 import { AppError } from '../errors.ts'
 import type { PricePoint } from '../vaults/apy.ts'
@@ -16,6 +16,8 @@ const Price = z.object({ price: Amount, timestamp: Amount })
 export const VaultProgress = z.object({
   /** The last block whose events are recorded. */
   through: z.number().int(),
+  /** Which reading of the vault's past is in force: movements and prices of others are not shown. Absent for the first. */
+  generation: z.number().int().positive().optional(),
   /** That block's time in seconds since 1970; absent where it is not known. */
   timestamp: Amount.optional(),
   /** The vault's ledger after that block. */
@@ -31,14 +33,20 @@ export type VaultProgress = z.output<typeof VaultProgress>
 
 /** What one share of a vault was worth, and the block that told it. */
 export type VaultPrice = PricePoint & {
-  readonly vault: VaultKey & Pick<Vault, 'kind'>
+  readonly vault: VaultBooks & Pick<Vault, 'kind'>
   readonly blockNumber: bigint
 }
+
+/** A vault's records by one reading of its past. */
+export type VaultBooks = VaultKey & { readonly generation?: number | undefined }
 
 /** The form of the records before each vault had a progress of its own: that of all vaults in the chain's item. */
 const OldCheckpoint = z.object({
   checkpoint: z.object({ vaults: z.record(z.string(), VaultProgress) }).default({ vaults: {} }),
 })
+
+/** A record of any kind, as far as it takes to delete it. */
+const Found = z.object({ pk: z.string(), sk: z.string(), generation: z.number().optional() })
 
 const ProgressItem = VaultProgress.extend({ pk: z.string() })
 const CHECKPOINT = 'CHECKPOINT'
@@ -64,17 +72,30 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
     return new Map(Object.entries(OldCheckpoint.parse(item ?? {}).checkpoint.vaults))
   }
 
+  /** How far these vaults are recorded, in order; undefined for one that is not recorded yet. */
+  async function getProgress(vaults: readonly VaultKey[]): Promise<(VaultProgress | undefined)[]> {
+    const items = z.array(ProgressItem).parse(await getItems(client, tableName, vaults.map(progressKey)))
+    const found = new Map(items.map(({ pk, ...progress }) => [pk, progress]))
+    // Until the job has run for the first time in the form of today, their progress stands with their chain.
+    const unknown = vaults.filter((vault) => !found.has(vaultPartition(vault)))
+    const chainIds = [...new Set(unknown.map(({ chainId }) => chainId))]
+    const old = new Map(
+      await Promise.all(chainIds.map(async (chainId) => [chainId, await getOldProgress(chainId)] as const)),
+    )
+    return vaults.map((vault) => found.get(vaultPartition(vault)) ?? old.get(vault.chainId)?.get(vault.address))
+  }
+
   return {
     /** Records movements and prices; throws when a part of them may not be recorded. */
     async record(movements: readonly Movement[], prices: readonly VaultPrice[]): Promise<void> {
       await putItems(client, tableName, [
         ...movements.map((movement) => ({
           pk: `USER#${movement.user}`,
-          sk: `MOVE#${positionOf(movement)}`,
+          sk: `MOVE#${positionOf(movement)}${suffixOf(movement)}`,
           ...Movement.encode(movement),
         })),
         ...prices.map(({ vault, price, timestamp, blockNumber }) => ({
-          pk: vaultPartition(vault),
+          pk: pricePartition(vault),
           sk: priceSort(vault, timestamp, blockNumber),
           ...Price.encode({ price, timestamp }),
         })),
@@ -104,37 +125,65 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
 
     /** The recorded prices of a vault from a moment on, in order; seconds since 1970. */
     async listPrices(vault: VaultKey, since: bigint): Promise<PricePoint[]> {
+      const [progress] = await getProgress([vault])
       const prices: PricePoint[] = []
       const pages = queryPages(client, {
         TableName: tableName,
         KeyConditionExpression: 'pk = :vault AND sk BETWEEN :since AND :end',
-        ExpressionAttributeValues: { ':vault': vaultPartition(vault), ':since': priceMoment(since), ':end': 'PRICE#9' },
+        ExpressionAttributeValues: {
+          ':vault': pricePartition({ ...vault, generation: progress?.generation }),
+          ':since': priceMoment(since),
+          ':end': 'PRICE#9',
+        },
       })
       for await (const page of pages) prices.push(...z.array(Price).parse(page))
       return prices
     },
 
     /** The last recorded price of a vault at or before a moment; undefined where none is recorded. */
-    getPriceAt(vault: VaultKey, at: bigint): Promise<PricePoint | undefined> {
+    getPriceAt(vault: VaultBooks, at: bigint): Promise<PricePoint | undefined> {
       return getPrice(vault, [priceMoment(0n), `${priceMoment(at)}#~`], false)
     },
 
     /** The first recorded price of a vault; undefined where none is recorded. */
-    getFirstPrice(vault: VaultKey): Promise<PricePoint | undefined> {
+    getFirstPrice(vault: VaultBooks): Promise<PricePoint | undefined> {
       return getPrice(vault, [priceMoment(0n), 'PRICE#9'], true)
     },
 
-    /** How far these vaults are recorded, in order; undefined for one that is not recorded yet. */
-    async getProgress(vaults: readonly VaultKey[]): Promise<(VaultProgress | undefined)[]> {
-      const items = z.array(ProgressItem).parse(await getItems(client, tableName, vaults.map(progressKey)))
-      const found = new Map(items.map(({ pk, ...progress }) => [pk, progress]))
-      // Until the job has run for the first time in the form of today, their progress stands with their chain.
-      const unknown = vaults.filter((vault) => !found.has(vaultPartition(vault)))
-      const chainIds = [...new Set(unknown.map(({ chainId }) => chainId))]
-      const old = new Map(
-        await Promise.all(chainIds.map(async (chainId) => [chainId, await getOldProgress(chainId)] as const)),
-      )
-      return vaults.map((vault) => found.get(vaultPartition(vault)) ?? old.get(vault.chainId)?.get(vault.address))
+    getProgress,
+
+    /**
+     * Deletes what other readings of a vault's past recorded, those that were never finished too; the number of records.
+     * Reads the whole table, as users' movements cannot be found by vault.
+     */
+    async deleteOthers({ chainId, address, generation }: VaultBooks): Promise<number> {
+      let deleted = 0
+      const prices = pricePartition({ chainId, address, generation })
+      const pages = scanPages(client, {
+        TableName: tableName,
+        ConsistentRead: true,
+        FilterExpression:
+          '(begins_with(sk, :move) AND chainId = :chain AND vault = :vault) OR begins_with(pk, :prices)',
+        ExpressionAttributeValues: {
+          ':move': 'MOVE#',
+          ':chain': chainId,
+          ':vault': AddressText.encode(address),
+          ':prices': vaultPartition({ chainId, address }),
+        },
+      })
+      for await (const page of pages) {
+        const others = z
+          .array(Found)
+          .parse(page)
+          .filter((item) =>
+            item.sk.startsWith('MOVE#')
+              ? item.generation !== generation
+              : item.sk.startsWith('PRICE#') && item.pk !== prices,
+          )
+        await deleteItems(client, tableName, others)
+        deleted += others.length
+      }
+      return deleted
     },
 
     /**
@@ -212,7 +261,7 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
   }
 
   async function getPrice(
-    vault: VaultKey,
+    vault: VaultBooks,
     [first, last]: readonly [string, string],
     isFirst: boolean,
   ): Promise<PricePoint | undefined> {
@@ -220,7 +269,7 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
       new QueryCommand({
         TableName: tableName,
         KeyConditionExpression: 'pk = :vault AND sk BETWEEN :first AND :last',
-        ExpressionAttributeValues: { ':vault': vaultPartition(vault), ':first': first, ':last': last },
+        ExpressionAttributeValues: { ':vault': pricePartition(vault), ':first': first, ':last': last },
         ScanIndexForward: isFirst,
         Limit: 1,
       }),
@@ -249,6 +298,15 @@ function vaultPartition({ chainId, address }: VaultKey): string {
 function priceSort({ kind }: Pick<Vault, 'kind'>, timestamp: bigint, blockNumber: bigint): string {
   const [moment, block] = kind === 'lagoon' ? [timestamp, blockNumber] : [timestamp - (timestamp % HOUR_SECONDS), 0n]
   return `${priceMoment(moment)}#${block.toString().padStart(12, '0')}`
+}
+
+/** Where a reading of the past stands apart from the first one. */
+function suffixOf({ generation }: { readonly generation?: number | undefined }): string {
+  return generation === undefined ? '' : `#${generation}`
+}
+
+function pricePartition(vault: VaultBooks): string {
+  return `${vaultPartition(vault)}${suffixOf(vault)}`
 }
 
 function priceMoment(timestamp: bigint): string {

@@ -41,6 +41,7 @@ const test = base
       now,
       describeVault: async (chainId, address) => found(chainId, address),
       nodes: { chainIds: [], urlsOf: async () => [], fetch, now, say: () => {} },
+      rebuildVault: async ({ chainId, address }) => [`Rebuilt ${address} on chain ${chainId}.`],
     }
   })
   /** Runs a command in this process and gives what it prints; failures as the operator would read them. */

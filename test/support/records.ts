@@ -11,7 +11,7 @@ import { someContext } from './lambda.ts'
 import type { HttpReply, Service } from './service.ts'
 
 /** The table of records, written to behind the service's back. */
-function recordsOf(service: Service) {
+export function recordsOf(service: Service) {
   return recordsTable(clientOf(service), service.backends.dynamo.tableNames.deposits)
 }
 
