@@ -2,6 +2,7 @@ import { type ChainReader, chainReader, query } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import type { Rpc } from '../chain/rpc.ts'
 import { view } from '../chain/view.ts'
+import type { DepositSources } from '../deposits/source.ts'
 import { logger } from '../logger.ts'
 import { poolAbi } from './abi.ts'
 import { relayHash } from './events.ts'
@@ -13,6 +14,7 @@ import type { Transfer, TransferKey } from './transfer.ts'
 type Dependencies = {
   readonly readerOf: (chainId: number) => ChainReader
   readonly transfers: Pick<TransfersTable, 'record' | 'listDue' | 'postpone'>
+  readonly sources: Pick<DepositSources, 'record'>
   /** Epoch milliseconds. */
   readonly now: () => number
 }
@@ -35,7 +37,7 @@ const FOLLOWED_MS = 1_814_400_000
  * and the rest have their turn again after all others. One that cannot be read now stops no other.
  */
 export async function followTransfers(
-  { readerOf, transfers, now }: Dependencies,
+  { readerOf, transfers, sources, now }: Dependencies,
   chainId: number,
   until: number = Number.POSITIVE_INFINITY,
 ) {
@@ -51,7 +53,7 @@ export async function followTransfers(
       continue
     }
     try {
-      const shared = { readerOf: countingReaderOf, transfers }
+      const shared = { readerOf: countingReaderOf, transfers, sources }
       const { status } = await readRecorded(shared, key, recorded, (keep) => nextLookAt(keep, now()))
       if (status.terminal) endedTransfers += 1
     } catch (error) {

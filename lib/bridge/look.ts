@@ -1,3 +1,4 @@
+import type { Hash } from 'viem'
 import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
@@ -12,10 +13,15 @@ export type Look = {
   readonly allowance: Allowance
 }
 
+/** Where an event of a vault stands on the destination. */
+export type Arrival = { readonly chainId: number; readonly transactionHash: Hash; readonly logIndex: number }
+
 /** What is seen of a transfer now, what is to be kept of it, and why it could not be seen whole. */
 export type Seen = {
   readonly status: TransferStatus
   readonly keep: Transfer
+  /** Where the vault's event of the deposit stands, once it is there for good. */
+  readonly arrival?: Arrival
   readonly failure?: AppError | undefined
 }
 

@@ -7,6 +7,7 @@ import { type ChainReader, query } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { known as required, view } from '../chain/view.ts'
+import type { DepositSources } from '../deposits/source.ts'
 import type { AppError } from '../errors.ts'
 import { poolAbi } from './abi.ts'
 import { type Known, knownOfDeposit, knownOfSource, OUTCOMES } from './answers.ts'
@@ -41,6 +42,7 @@ import type { FillSearch, Transfer, TransferKey, TransferStatus } from './transf
 type Dependencies = {
   readonly readerOf: (chainId: number) => ChainReader
   readonly transfers: Pick<TransfersTable, 'record'>
+  readonly sources: Pick<DepositSources, 'record'>
 }
 
 /** Where a transfer stands, and the contract on the destination that its deposit is meant for. */
@@ -82,7 +84,7 @@ export async function readTransfer(
 
 /** The same of a transfer of which this is recorded; `lookAt` says when the job is to look at it next, if at all. */
 export async function readRecorded(
-  { readerOf, transfers }: Dependencies,
+  { readerOf, transfers, sources }: Dependencies,
   key: TransferKey,
   recorded: Transfer,
   lookAt: (keep: Transfer) => Date | undefined,
@@ -91,8 +93,15 @@ export async function readRecorded(
 
   const look = { readerOf, key, recorded, allowance: createAllowance() }
   // Also of a transfer that cannot be read now it is kept when the next look is, so that it holds up no other.
-  const { status, keep: seen, failure } = await readNow(look).catch((error: unknown) => unread(recorded, error))
+  const {
+    status,
+    keep: seen,
+    arrival,
+    failure,
+  } = await readNow(look).catch((error: unknown) => unread(recorded, error))
   const keep = compact({ ...seen, lookAt: seen.final ? undefined : lookAt(seen) })
+  // Before the answer is final, after which nobody looks again.
+  if (arrival) await sources.record(arrival, { chainId: key.sourceChainId, transactionHash: key.transactionHash })
   // Of what nobody has seen nothing is kept, or every number asked for would leave an item.
   const isKnown = keep.source !== undefined || keep.sender !== undefined
   if (isKnown && !isDeepStrictEqual(keep, recorded)) await transfers.record(key, keep)
@@ -100,7 +109,10 @@ export async function readRecorded(
   return { status, target: targetOf(keep) }
 }
 
-function unread(recorded: Transfer, failure: unknown): { status?: undefined; keep: Transfer; failure: unknown } {
+function unread(
+  recorded: Transfer,
+  failure: unknown,
+): { status?: undefined; keep: Transfer; arrival?: undefined; failure: unknown } {
   return { keep: recorded, failure }
 }
 
@@ -295,7 +307,10 @@ async function readFilled(look: Look, known: Known, { fill, outcome, at, finalit
         return isDeepStrictEqual(told?.outcome, outcome) && theirs.isFinal(block)
       },
     ))
-  return conclude(delivered(known, { fill, outcome, at }), keep, isFinal)
+  const seen = conclude(delivered(known, { fill, outcome, at }), keep, isFinal)
+  if (!deposit || !seen.status.final || outcome.result !== 'deposited') return seen
+  const { logIndex } = outcome
+  return { ...seen, arrival: { chainId: deposit.destinationChainId, transactionHash, logIndex } }
 }
 
 function delivered(known: Known, { fill, outcome, at }: Filled): Omit<TransferStatus, 'final'> {

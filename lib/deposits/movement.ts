@@ -53,6 +53,15 @@ export function positionOf({ timestamp, chainId, blockNumber, logIndex, kind }: 
   return [digits(seconds, 12), digits(chainId, 12), digits(blockNumber, 12), digits(logIndex, 6), kind].join('#')
 }
 
+/** A deposit's id: where its vault's event stands. */
+export function depositIdOf({
+  chainId,
+  transactionHash,
+  logIndex,
+}: Pick<Movement, 'chainId' | 'transactionHash' | 'logIndex'>): string {
+  return `${chainId}-${transactionHash}-${logIndex}`
+}
+
 function digits(number: number, length: number): string {
   return number.toString().padStart(length, '0')
 }

@@ -3,8 +3,10 @@ import { ChainId } from '../chain/registry.ts'
 import { Address, Amount, SignedAmount, Timestamp, TransactionHash } from '../codecs.ts'
 import type { Vault } from '../vaults/vault.ts'
 import type { DepositEntry } from './history.ts'
+import { depositIdOf } from './movement.ts'
 import type { Position } from './position.ts'
 import type { UserVault } from './read.ts'
+import { DepositSource } from './source.ts'
 
 /** What each status of a deposit means, for people. */
 const DESCRIPTIONS: Record<DepositEntry['status'], string> = {
@@ -33,6 +35,9 @@ export const DepositView = z.object({
   epochId: z.number().int().describe('The request id; 0 for synchronous deposits'),
   timestamp: Timestamp,
   transactionHash: TransactionHash,
+  source: DepositSource.optional().describe(
+    'Where a deposit from another chain began; told once its arrival is final and its status was asked for, else absent',
+  ),
 })
 
 /** A position as callers see it; amounts in the asset's smallest unit. */
@@ -71,10 +76,11 @@ export function depositView(
   { vault, live }: UserVault,
   entry: DepositEntry,
   apy: string,
+  source: DepositSource | undefined,
 ): z.output<typeof DepositView> {
   const { movement, status, pendingDeposit, claimableShares, currentShares } = entry
   return {
-    depositId: `${movement.chainId}-${movement.transactionHash}-${movement.logIndex}`,
+    depositId: depositIdOf(movement),
     vaultAddress: vault.address,
     vaultName: vault.name,
     userAddress: movement.user,
@@ -86,6 +92,7 @@ export function depositView(
     epochId: Number(movement.requestId),
     timestamp: movement.timestamp,
     transactionHash: movement.transactionHash,
+    ...(source && { source }),
   }
 }
 

@@ -5,6 +5,7 @@ import { type TransfersTable, transfersTable } from '../../../lib/bridge/table.t
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { type ClientsTable, clientsTable } from '../../../lib/clients/table.ts'
 import { refreshChain } from '../../../lib/deposits/refresh.ts'
+import { type DepositSources, depositSources } from '../../../lib/deposits/source.ts'
 import { type RecordsTable, recordsTable } from '../../../lib/deposits/table.ts'
 import { readConfig, readersOf } from '../../../lib/lambda/config.ts'
 import { job } from '../../../lib/lambda/job.ts'
@@ -16,6 +17,7 @@ type Dependencies = {
   records: RecordsTable
   states: StateTable
   transfers: TransfersTable
+  sources: DepositSources
   readerOf: (chainId: number) => ChainReader
   /** Epoch milliseconds. */
   now: () => number
@@ -28,12 +30,16 @@ const LAST_WRITES_MS = 8_000
 const TRANSFERS_SHARE = 1 / 3
 
 const refresh =
-  ({ clients, records, states, transfers, readerOf, now }: Dependencies) =>
+  ({ clients, records, states, transfers, sources, readerOf, now }: Dependencies) =>
   async ({ chainId }: { chainId: number }, { remainingMs }: { remainingMs: () => number }) => {
     const begun = now()
     const usable = Math.max(0, remainingMs() - LAST_WRITES_MS)
     const until = begun + usable
-    const followed = await followTransfers({ readerOf, transfers, now }, chainId, begun + usable * TRANSFERS_SHARE)
+    const followed = await followTransfers(
+      { readerOf, transfers, sources, now },
+      chainId,
+      begun + usable * TRANSFERS_SHARE,
+    )
     const vaults = await clients.listVaultsOnChain(chainId)
     if (vaults.length === 0) return { chainId, outcome: 'no vaults' as const, ...followed }
 
@@ -58,6 +64,7 @@ export const handler = job(contract, async (env) =>
     records: recordsTable(dynamo(), env.DEPOSITS_TABLE),
     states: stateTable(dynamo(), env.DEPOSITS_TABLE),
     transfers: transfersTable(dynamo(), env.DEPOSITS_TABLE),
+    sources: depositSources(dynamo(), env.DEPOSITS_TABLE),
     readerOf: readersOf(await readConfig(env)),
     now: Date.now,
   }),

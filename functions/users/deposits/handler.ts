@@ -4,6 +4,7 @@ import { decodeCursor, encodeCursor } from '../../../lib/deposits/cursor.ts'
 import { depositEntries } from '../../../lib/deposits/history.ts'
 import { positionOf } from '../../../lib/deposits/movement.ts'
 import { readUserVaults } from '../../../lib/deposits/read.ts'
+import { type DepositSources, depositSources } from '../../../lib/deposits/source.ts'
 import { type RecordsTable, recordsTable } from '../../../lib/deposits/table.ts'
 import { depositView } from '../../../lib/deposits/views.ts'
 import { yieldsOf } from '../../../lib/deposits/yields.ts'
@@ -17,13 +18,14 @@ import { contract } from './contract.ts'
 type Dependencies = {
   readerOf: (chainId: number) => ChainReader
   records: RecordsTable
+  sources: Pick<DepositSources, 'list'>
   yieldOf: ReturnType<typeof yieldsOf>
   /** Epoch milliseconds. */
   now: () => number
 }
 
 const deposits =
-  ({ yieldOf, ...dependencies }: Dependencies) =>
+  ({ yieldOf, sources, ...dependencies }: Dependencies) =>
   async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { userAddress: user } = path
     const { limit, cursor, vaultAddress, chainId, status } = query
@@ -47,6 +49,7 @@ const deposits =
 
     const rest = before === undefined ? matching : matching.filter(({ position }) => position < before)
     const page = rest.slice(0, limit)
+    const sourceOf = await sources.list(page.map(({ entry }) => entry.movement))
     const last = page.at(-1)
     const hasMore = rest.length > page.length
     return {
@@ -56,7 +59,12 @@ const deposits =
       nextCursor: hasMore && last ? encodeCursor(last.position, list) : null,
       deposits: await Promise.all(
         page.map(async ({ ofVault, entry }) =>
-          depositView(ofVault, entry, yieldText(await yieldOf(ofVault.vault, ofVault.live.sharePrice, ofVault.asOf))),
+          depositView(
+            ofVault,
+            entry,
+            yieldText(await yieldOf(ofVault.vault, ofVault.live.sharePrice, ofVault.asOf)),
+            sourceOf(entry.movement),
+          ),
         ),
       ),
       ...(Object.keys(errors).length > 0 && { errors }),
@@ -70,6 +78,7 @@ export const handler = endpoint(
     return deposits({
       readerOf: readersOf(await readConfig(env)),
       records,
+      sources: depositSources(dynamo(), env.DEPOSITS_TABLE),
       yieldOf: yieldsOf({ records, now: Date.now }),
       now: Date.now,
     })

@@ -2,6 +2,7 @@ import { dynamo } from '../../../lib/aws/dynamo.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { buildPosition } from '../../../lib/deposits/position.ts'
 import { readUserVaults } from '../../../lib/deposits/read.ts'
+import { type DepositSources, depositSources } from '../../../lib/deposits/source.ts'
 import { type RecordsTable, recordsTable } from '../../../lib/deposits/table.ts'
 import { depositView, positionView } from '../../../lib/deposits/views.ts'
 import { yieldsOf } from '../../../lib/deposits/yields.ts'
@@ -17,6 +18,7 @@ import { contract } from './contract.ts'
 type Dependencies = {
   readerOf: (chainId: number) => ChainReader
   records: RecordsTable
+  sources: Pick<DepositSources, 'list'>
   yieldOf: ReturnType<typeof yieldsOf>
   /** Epoch milliseconds. */
   now: () => number
@@ -26,7 +28,7 @@ const LATEST = 20
 const YEAR_SECONDS = 365n * 86_400n
 
 const position =
-  ({ yieldOf, ...dependencies }: Dependencies) =>
+  ({ yieldOf, sources, ...dependencies }: Dependencies) =>
   async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { userAddress: user } = path
     const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
@@ -43,8 +45,11 @@ const position =
     if (!built) throw new AppError('position_not_found')
 
     const { live } = ofVault
-    const apy = yieldText(await yieldOf(vault, live.sharePrice, ofVault.asOf))
-    const entries = built.entries.toReversed()
+    const latest = built.entries.toReversed().slice(0, LATEST)
+    const [apy, sourceOf] = await Promise.all([
+      yieldOf(vault, live.sharePrice, ofVault.asOf).then(yieldText),
+      sources.list(latest.map(({ movement }) => movement)),
+    ])
     return {
       ...positionView(ofVault, built, { user, apy }),
       amounts: {
@@ -66,8 +71,8 @@ const position =
         depositEpochId: live.depositEpochId,
         isTotalAssetsValid: live.isTotalAssetsValid,
       },
-      deposits: entries.slice(0, LATEST).map((entry) => depositView(ofVault, entry, apy)),
-      hasMore: entries.length > LATEST,
+      deposits: latest.map((entry) => depositView(ofVault, entry, apy, sourceOf(entry.movement))),
+      hasMore: built.entries.length > LATEST,
       sharePriceHistory: prices.map(({ price, timestamp }) => ({
         timestamp: new Date(Number(timestamp) * 1000),
         sharePrice: price,
@@ -82,6 +87,7 @@ export const handler = endpoint(
     return position({
       readerOf: readersOf(await readConfig(env)),
       records,
+      sources: depositSources(dynamo(), env.DEPOSITS_TABLE),
       yieldOf: yieldsOf({ records, now: Date.now }),
       now: Date.now,
     })

@@ -3,6 +3,7 @@ import { dynamo } from '../../../lib/aws/dynamo.ts'
 import { readTransfer } from '../../../lib/bridge/status.ts'
 import { type TransfersTable, transfersTable } from '../../../lib/bridge/table.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
+import { type DepositSources, depositSources } from '../../../lib/deposits/source.ts'
 import { apiKey } from '../../../lib/lambda/api-key.ts'
 import { readConfig, readersOf } from '../../../lib/lambda/config.ts'
 import type { Reply, Request } from '../../../lib/lambda/contract.ts'
@@ -12,6 +13,7 @@ import { contract } from './contract.ts'
 type Dependencies = {
   readerOf: (chainId: number) => ChainReader
   transfers: TransfersTable
+  sources: DepositSources
   /** Epoch milliseconds. */
   now: () => number
 }
@@ -33,6 +35,7 @@ export const handler = endpoint(
     crossChainStatus({
       readerOf: readersOf(await readConfig(env)),
       transfers: transfersTable(dynamo(), env.DEPOSITS_TABLE),
+      sources: depositSources(dynamo(), env.DEPOSITS_TABLE),
       now: Date.now,
     }),
   apiKey,

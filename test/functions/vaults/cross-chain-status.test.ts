@@ -249,6 +249,42 @@ describe('A transfer', () => {
     await transfer?.shows('completed', { fill, protocol: 'lagoon', key: vault.key })
   })
 
+  test('is told with the deposit in the history and in the position, once it is final and was asked about', async ({
+    service,
+    transfers,
+  }) => {
+    const vaults = [
+      { vault: await openAsync(service), entry: 'requestDeposit', protocol: 'lagoon' },
+      { vault: await openSyncing(service), entry: 'syncDeposit', protocol: 'lagoon' },
+      { vault: await openYieldVault(service), entry: 'deposit', protocol: 'erc4626' },
+    ] as const
+    for (const { vault, entry, protocol } of vaults) {
+      const transfer = await transfers.open({ into: vault, entry })
+      if (entry === 'requestDeposit') await vault.request(ALICE.address, vault.units('1'))
+      const fill = await transfers.relayer.fill(transfer.deposit)
+      const sourcesOf = async () => {
+        const user = `/defi-vaults/v1/defi/user/${ALICE.address}`
+        const [history, position] = await Promise.all(
+          [`${user}/deposits`, `${user}/positions/${vault.address}`].map((path) =>
+            service.call('GET', path, { key: vault.key }),
+          ),
+        )
+        expect(position?.body.deposits).toEqual(history?.body.deposits)
+        return history?.body.deposits.map(({ transactionHash, source }: Record<string, unknown>) => [
+          transactionHash === fill ? 'by fill' : 'direct',
+          source,
+        ])
+      }
+      const others = entry === 'requestDeposit' ? [['direct', undefined]] : []
+      await transfer.becomes('completed', { fill, key: vault.key, protocol })
+      expect(await sourcesOf()).toEqual([['by fill', undefined], ...others])
+      await transfers.finalise()
+      await transfer.becomes('completed', { fill, key: vault.key, protocol, final: true })
+      const source = { chainId: ARBITRUM, transactionHash: transfer.hash }
+      expect(await sourcesOf()).toEqual([['by fill', source], ...others])
+    }
+  })
+
   test('says no protocol to a client that does not have the vault', async ({ service, transfers }) => {
     const vault = await openAsync(service)
     const key = await service.createClient([])

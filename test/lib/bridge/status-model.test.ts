@@ -9,6 +9,7 @@ import { createRpc } from '../../../lib/chain/nodes.ts'
 import { type ChainReader, chainReader } from '../../../lib/chain/reader.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc } from '../../../lib/chain/rpc.ts'
+import { depositSources } from '../../../lib/deposits/source.ts'
 import { USERS } from '../../support/service.ts'
 import { ARBITRUM, BASE, test as base, type StateName, type Transfer, type Transfers } from '../../support/transfers.ts'
 import { openLagoonVault, ROLES, type TestVault } from '../../support/vaults.ts'
@@ -47,6 +48,7 @@ const test = base.extend('world', async ({ service, transfers }, { onCleanup }):
   const client = documentClient(localConfig(service.backends.dynamo.endpoint))
   onCleanup(() => client.destroy())
   const table = transfersTable(client, service.backends.dynamo.tableNames.deposits)
+  const sources = depositSources(client, service.backends.dynamo.tableNames.deposits)
   let meter = { requests: 0, serial: 0, calls: 0 }
   let answered = 0
   const counted =
@@ -83,7 +85,7 @@ const test = base.extend('world', async ({ service, transfers }, { onCleanup }):
       })
       const reader = (chainId: number) => (lies ? liar(readerOf(chainId)) : readerOf(chainId))
       const { status } = await readTransfer(
-        { readerOf: reader, transfers: table, now: Date.now, isVault: () => true },
+        { readerOf: reader, transfers: table, sources, now: Date.now, isVault: () => true },
         key,
       )
       return { status, meter }
