@@ -8,8 +8,6 @@ import {
   DynamoDBDocumentClient,
   QueryCommand,
   type QueryCommandInput,
-  ScanCommand,
-  type ScanCommandInput,
 } from '@aws-sdk/lib-dynamodb'
 import { CLIENT_DEFAULTS } from './client-defaults.ts'
 
@@ -33,16 +31,6 @@ export async function* queryPages(client: DynamoDBDocumentClient, query: QueryCo
   let ExclusiveStartKey: Record<string, unknown> | undefined
   do {
     const page = await client.send(new QueryCommand({ ...query, ...(ExclusiveStartKey && { ExclusiveStartKey }) }))
-    yield page.Items ?? []
-    ExclusiveStartKey = page.LastEvaluatedKey
-  } while (ExclusiveStartKey)
-}
-
-/** The pages of a scan, one after the other to the end; unparsed. */
-export async function* scanPages(client: DynamoDBDocumentClient, scan: ScanCommandInput): AsyncGenerator<unknown[]> {
-  let ExclusiveStartKey: Record<string, unknown> | undefined
-  do {
-    const page = await client.send(new ScanCommand({ ...scan, ...(ExclusiveStartKey && { ExclusiveStartKey }) }))
     yield page.Items ?? []
     ExclusiveStartKey = page.LastEvaluatedKey
   } while (ExclusiveStartKey)
@@ -130,8 +118,9 @@ async function untilDone<Requests extends object>(
   throw new Error('The table leaves a part of a batch undone')
 }
 
-async function sideBySide<T>(tasks: readonly T[], run: (task: T) => Promise<void>): Promise<void> {
-  const waiting = tasks.values()
+/** Does a task for each, eight at a time, in order; throws the first failure. */
+export async function sideBySide<T>(tasks: Iterable<T>, run: (task: T) => Promise<void>): Promise<void> {
+  const waiting = [...tasks].values()
   const worker = async () => {
     for (const task of waiting) await run(task)
   }

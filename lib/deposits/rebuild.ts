@@ -1,10 +1,12 @@
+import { type Address, isAddress } from 'viem'
 import { readFinalBlock } from '../chain/finality.ts'
-import { BlockHeader, blockRequest, parseResult, readTimestamps } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
+import { AppError } from '../errors.ts'
 import type { FollowedVault } from '../vaults/vault.ts'
-import { parseVaultEvents, VAULT_EVENT_TOPICS } from './events.ts'
+import type { VaultEvent } from './events.ts'
 import { EMPTY_LEDGER, type Ledger, postEvents } from './ledger.ts'
-import type { RecordsTable } from './table.ts'
+import { readSlice, type Slice } from './slice.ts'
+import { hourOf, type RecordsTable, type VaultProgress } from './table.ts'
 import { YIELD_SECONDS } from './yields.ts'
 
 type Dependencies = {
@@ -17,91 +19,146 @@ type Dependencies = {
   readonly say: (line: string) => void
 }
 
-/** A slice ends with the first block after so many events, which bounds what is in memory. */
-const SLICE_EVENTS = 5_000
-/** Longer than any answer takes: who read how far the old records go still finds them. */
+/** Longer than any answer takes: who has read which records are in force still finds them. */
 const GRACE_MS = 60_000
 /** How long the lease is held, and how long and how often it is asked for while the job has it. */
 const LEASE_MS = 90_000
 const PATIENCE_MS = 5 * 60_000
 const RETRY_MS = 1_000
-/** A rest that took no longer than this is short. */
+/** What took no longer than this to read leaves little to read with the lease. */
 const SHORT_MS = 20_000
+/** How often a slice that could not be read is asked for again, and after how long. */
+const MOST_RETRIES = 5
+const PAUSE_MS = 10_000
 
-/** Where a rebuild stands: recorded through this block, with the ledger after it. */
-type Rebuilt = { readonly through: bigint; readonly ledger: Ledger; readonly movements: number }
+/** The vault whose past is read, with the number of this reading. */
+type Books = FollowedVault & { readonly generation: number }
+
+/** What of the vault's past is recorded anew. */
+type Past = {
+  through: bigint
+  /** That block's time in seconds since 1970; undefined before the first. */
+  timestamp: bigint | undefined
+  ledger: Ledger
+  movements: number
+  /** All addresses that its events name, of whom older records can be: 100 bytes each. */
+  readonly users: Set<Address>
+  /** The hours in which there was a trade: as many as a synchronous vault has prices. */
+  readonly hoursOfTrades: Set<bigint>
+}
 
 /**
  * Reads a vault's whole past again and puts what it tells in the place of what is recorded, at once: movements and prices
  * are written as a generation of their own, which the vault's progress then names; until it does, the old ones are shown
  * and continued by the job, and afterwards they are deleted. Killed anywhere it leaves the one or the other in force, and
- * can be repeated: each rebuild is a generation of its own, and the last one deletes all others. Throws `upstream_*`, or
- * an Error where the vault is not recorded or the job never leaves the chain.
+ * can be repeated: each rebuild is a generation of its own, and deletes all earlier ones. Gives the lines to print. Throws
+ * `upstream_*`, or an Error where the vault is not recorded, the job never leaves the chain, or a later rebuild has ended.
  */
 export async function rebuildVault(dependencies: Dependencies, vault: FollowedVault): Promise<readonly string[]> {
-  const { reader, records, now, sleep, say } = dependencies
+  const { records, now, sleep, say } = dependencies
   const [recorded] = await records.getProgress([vault])
   if (!recorded) throw new Error('Nothing is recorded of the vault yet: the job reads its past.')
-  const generation = Math.max(now(), (recorded.generation ?? 0) + 1)
-  let past: Rebuilt = { through: BigInt(vault.firstBlock) - 1n, ledger: EMPTY_LEDGER, movements: 0 }
-  // Until so little is left that the rest is read while the job waits.
-  for (let begun = 0; now() - begun > SHORT_MS; ) {
-    begun = now()
-    const { final } = await readFinalBlock(reader)
-    past = await recordUpTo(dependencies, { ...vault, generation }, past, final.number)
+  const books = { ...vault, generation: Math.max(now(), (recorded.generation ?? 0) + 1) }
+  const past: Past = {
+    through: BigInt(vault.firstBlock) - 1n,
+    timestamp: undefined,
+    ledger: EMPTY_LEDGER,
+    movements: 0,
+    users: new Set(),
+    hoursOfTrades: new Set(),
   }
+  // Ends once a reading leaves no more than the chain makes in that time: the rest is read while the job waits.
+  let begun: number
+  do {
+    begun = now()
+    await recordPast(dependencies, books, past)
+  } while (now() - begun > SHORT_MS)
 
-  const owner = `rebuild ${generation}`
+  const owner = `rebuild ${books.generation}`
   await takeLease(dependencies, vault.chainId, owner)
   try {
-    const [current] = await records.getProgress([vault])
-    if (!current) throw new Error('The vault was forgotten meanwhile.')
-    // As far as the old records go, so that nobody has more to read live than before.
-    const to = past.through > BigInt(current.through) ? past.through : BigInt(current.through)
-    const { through, ledger, movements } = await recordUpTo(dependencies, { ...vault, generation }, past, to)
-    const timestamp = await readTime(reader, through)
-    const books = { ...vault, generation }
-    const weekAgo = (await records.getPriceAt(books, timestamp - YIELD_SECONDS)) ?? (await records.getFirstPrice(books))
-    const { weekAgo: _, ...kept } = current
-    if (!(await records.keepLease(vault.chainId, owner, now() + LEASE_MS))) throw new Error('The lease was lost.')
-    await records.putProgress([
-      [vault, { ...kept, generation, through: Number(through), timestamp, ledger, ...(weekAgo && { weekAgo }) }],
-    ])
-    say(`The new records are in force: ${movements} movements through block ${through}.`)
+    await putInForce(dependencies, books, past, owner)
   } finally {
     await records.giveLeaseBack(vault.chainId, owner)
   }
+  say(`The new records are in force: ${past.movements} movements through block ${past.through}. Deleting the old ones.`)
 
   await sleep(GRACE_MS)
-  const deleted = await records.deleteOthers({ ...vault, generation })
+  const deleted = await records.deleteEarlier(books, past.users)
   return [`Rebuilt the records of ${vault.address} on chain ${vault.chainId}; deleted ${deleted} old ones.`]
 }
 
-/** Reads and records a vault's events from where a rebuild stands, up to a block, slice by slice. */
-async function recordUpTo(
-  { reader, records, say }: Dependencies,
-  vault: FollowedVault & { readonly generation: number },
-  from: Rebuilt,
-  to: bigint,
-): Promise<Rebuilt> {
-  let rebuilt = from
-  while (rebuilt.through < to) {
-    const filter = { address: [vault.address], topics: [VAULT_EVENT_TOPICS] }
-    const { logs, through } = await reader.logsUntil(filter, rebuilt.through + 1n, to, (count) => count >= SLICE_EVENTS)
-    const inOrder = logs.toSorted(
-      (left, right) => Number(left.blockNumber - right.blockNumber) || left.logIndex - right.logIndex,
-    )
-    const events = parseVaultEvents(vault.chainId, inOrder, await readTimestamps(reader.request, inOrder))
-    const { ledger, movements, prices } = postEvents(vault, rebuilt.ledger, events)
-    const { generation } = vault
+/** Names the new records as those in force, having read the rest, so that they go as far as the old ones do. */
+async function putInForce(dependencies: Dependencies, books: Books, past: Past, owner: string): Promise<void> {
+  const { records, now } = dependencies
+  const [old] = await records.getProgress([books])
+  if (!old) throw new Error('The vault was forgotten meanwhile.')
+  if ((old.generation ?? 0) >= books.generation) throw new Error('Another rebuild, begun later, has ended before.')
+  await recordPast(dependencies, books, past, old)
+  if (books.kind === 'erc4626') await keepReadPrices(records, books, past)
+  const { generation } = books
+  const { through, timestamp, ledger } = past
+  const weekAgo =
+    timestamp === undefined
+      ? undefined
+      : ((await records.getPriceAt(books, timestamp - YIELD_SECONDS)) ?? (await records.getFirstPrice(books)))
+  const progress = { ...old, generation, through: Number(through), timestamp, ledger, weekAgo }
+  // The job writes progress with the lease alone, so nothing of the old records is put in force again.
+  if (!(await records.keepLease(books.chainId, owner, now() + LEASE_MS))) {
+    throw new Error('It took too long to put the new records in force. Try again.')
+  }
+  await records.putProgress([[books, progress]])
+}
+
+/** Reads and records what happened up to the last final block, or as far as the old records go, slice by slice. */
+async function recordPast(
+  { reader, records, now, sleep, say }: Dependencies,
+  books: Books,
+  past: Past,
+  old?: VaultProgress,
+): Promise<void> {
+  const { generation } = books
+  const { final } = await readFinalBlock(reader)
+  const to = BigInt(Math.max(Number(final.number), old?.through ?? 0))
+  while (past.through < to) {
+    const range = { vaults: [books.address], from: past.through + 1n, to, final, until: Number.POSITIVE_INFINITY }
+    const slice = await retried({ sleep, say }, () => readSlice({ reader, now }, range))
+    const { ledger, movements, prices } = postEvents(books, past.ledger, slice.events)
     await records.record(
       movements.map((movement) => ({ ...movement, generation })),
-      prices.map((price) => ({ ...price, vault })),
+      prices.map((price) => ({ ...price, vault: books })),
     )
-    rebuilt = { through, ledger, movements: rebuilt.movements + movements.length }
-    say(`Block ${through} of ${to}: ${rebuilt.movements} movements.`)
+    advance(past, slice, { ledger, movements: movements.length })
+    const day = new Date(Number(slice.timestamp) * 1000).toISOString().slice(0, 10)
+    say(`Read to block ${past.through} of ${to} (${day}): ${past.movements} movements.`)
   }
-  return rebuilt
+}
+
+function advance(past: Past, slice: Slice, { ledger, movements }: Pick<Past, 'ledger' | 'movements'>): void {
+  past.through = slice.through
+  past.timestamp = slice.timestamp
+  past.ledger = ledger
+  past.movements += movements
+  for (const event of slice.events) {
+    for (const user of usersNamedIn(event)) past.users.add(user)
+    if (event.eventName === 'Deposit' || event.eventName === 'Withdraw') {
+      past.hoursOfTrades.add(hourOf(event.position.timestamp))
+    }
+  }
+}
+
+function usersNamedIn({ args }: VaultEvent): Address[] {
+  return Object.values(args).filter((value) => typeof value === 'string' && isAddress(value))
+}
+
+/** Records the prices of hours without a trade again, which the job had read from the vault: no event tells them. */
+async function keepReadPrices(records: RecordsTable, books: Books, { hoursOfTrades }: Past): Promise<void> {
+  const prices = await records.listPrices(books, 0n)
+  const read = prices.filter(({ timestamp }) => !hoursOfTrades.has(hourOf(timestamp)))
+  await records.record(
+    [],
+    read.map((price) => ({ ...price, vault: books, blockNumber: 0n })),
+  )
 }
 
 async function takeLease({ records, now, sleep }: Dependencies, chainId: number, owner: string): Promise<void> {
@@ -112,7 +169,15 @@ async function takeLease({ records, now, sleep }: Dependencies, chainId: number,
   }
 }
 
-async function readTime({ request }: ChainReader, block: bigint): Promise<bigint> {
-  const [outcome] = await request([blockRequest(block)])
-  return parseResult(BlockHeader, outcome).timestamp
+/** What an action gives, tried again where the chain cannot be read for a while: a long past is not read twice for that. */
+async function retried<T>({ sleep, say }: Pick<Dependencies, 'sleep' | 'say'>, action: () => Promise<T>): Promise<T> {
+  for (let retries = 0; ; retries += 1) {
+    try {
+      return await action()
+    } catch (error) {
+      if (!(error instanceof AppError) || retries === MOST_RETRIES) throw error
+      say(`The chain cannot be read now (${error.code}); trying again in ${PAUSE_MS / 1000} s.`)
+      await sleep(PAUSE_MS)
+    }
+  }
 }

@@ -1,7 +1,13 @@
-import { type DynamoDBDocumentClient, GetCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
+import {
+  type DynamoDBDocumentClient,
+  GetCommand,
+  QueryCommand,
+  type QueryCommandInput,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb'
 import type { Address } from 'viem'
 import * as z from 'zod'
-import { conditionHeld, deleteItems, getItems, putItems, queryPages, scanPages } from '../aws/dynamo.ts'
+import { conditionHeld, deleteItems, getItems, putItems, queryPages, sideBySide } from '../aws/dynamo.ts'
 import { Address as AddressText, Amount } from '../codecs.ts'
 import { AppError } from '../errors.ts'
 import type { PricePoint } from '../vaults/apy.ts'
@@ -45,8 +51,7 @@ const OldCheckpoint = z.object({
   checkpoint: z.object({ vaults: z.record(z.string(), VaultProgress) }).default({ vaults: {} }),
 })
 
-/** A record of any kind, as far as it takes to delete it. */
-const Found = z.object({ pk: z.string(), sk: z.string(), generation: z.number().optional() })
+const RecordKey = z.object({ pk: z.string(), sk: z.string() })
 
 const ProgressItem = VaultProgress.extend({ pk: z.string() })
 const CHECKPOINT = 'CHECKPOINT'
@@ -91,11 +96,11 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
       await putItems(client, tableName, [
         ...movements.map((movement) => ({
           pk: `USER#${movement.user}`,
-          sk: `MOVE#${positionOf(movement)}${suffixOf(movement)}`,
+          sk: `MOVE#${positionOf(movement)}${movementSuffix(movement)}`,
           ...Movement.encode(movement),
         })),
         ...prices.map(({ vault, price, timestamp, blockNumber }) => ({
-          pk: pricePartition(vault),
+          pk: vaultPartition(vault),
           sk: priceSort(vault, timestamp, blockNumber),
           ...Price.encode({ price, timestamp }),
         })),
@@ -126,14 +131,15 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
     /** The recorded prices of a vault from a moment on, in order; seconds since 1970. */
     async listPrices(vault: VaultKey, since: bigint): Promise<PricePoint[]> {
       const [progress] = await getProgress([vault])
+      const books = { generation: progress?.generation }
       const prices: PricePoint[] = []
       const pages = queryPages(client, {
         TableName: tableName,
         KeyConditionExpression: 'pk = :vault AND sk BETWEEN :since AND :end',
         ExpressionAttributeValues: {
-          ':vault': pricePartition({ ...vault, generation: progress?.generation }),
-          ':since': priceMoment(since),
-          ':end': 'PRICE#9',
+          ':vault': vaultPartition(vault),
+          ':since': priceMoment(books, since),
+          ':end': lastPrice(books),
         },
       })
       for await (const page of pages) prices.push(...z.array(Price).parse(page))
@@ -142,53 +148,62 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
 
     /** The last recorded price of a vault at or before a moment; undefined where none is recorded. */
     getPriceAt(vault: VaultBooks, at: bigint): Promise<PricePoint | undefined> {
-      return getPrice(vault, [priceMoment(0n), `${priceMoment(at)}#~`], false)
+      return getPrice(vault, [priceMoment(vault, 0n), `${priceMoment(vault, at)}#~`], false)
     },
 
     /** The first recorded price of a vault; undefined where none is recorded. */
     getFirstPrice(vault: VaultBooks): Promise<PricePoint | undefined> {
-      return getPrice(vault, [priceMoment(0n), 'PRICE#9'], true)
+      return getPrice(vault, [priceMoment(vault, 0n), lastPrice(vault)], true)
     },
 
     getProgress,
 
     /**
-     * Deletes what other readings of a vault's past recorded, those that were never finished too; the number of records.
-     * Reads the whole table, as users' movements cannot be found by vault.
+     * Deletes what earlier readings of a vault's past recorded, in force or never finished: its prices, and its
+     * movements with these users, who are asked for one by one, as movements stand with their user. Gives the number
+     * of records. It costs a query a user and a page of records at a time, whatever else the table holds.
      */
-    async deleteOthers({ chainId, address, generation }: VaultBooks): Promise<number> {
+    async deleteEarlier(
+      { chainId, address, generation }: Required<VaultBooks>,
+      users: ReadonlySet<Address>,
+    ): Promise<number> {
       let deleted = 0
-      const prices = pricePartition({ chainId, address, generation })
-      const pages = scanPages(client, {
-        TableName: tableName,
-        ConsistentRead: true,
-        FilterExpression:
-          '(begins_with(sk, :move) AND chainId = :chain AND vault = :vault) OR begins_with(pk, :prices)',
+      const deleteFound = async (query: Omit<QueryCommandInput, 'TableName'>) => {
+        const keys = { TableName: tableName, ProjectionExpression: 'pk, sk', ConsistentRead: true }
+        for await (const page of queryPages(client, { ...query, ...keys })) {
+          await deleteItems(client, tableName, z.array(RecordKey).parse(page))
+          deleted += page.length
+        }
+      }
+      await deleteFound({
+        KeyConditionExpression: 'pk = :vault AND sk BETWEEN :first AND :end',
         ExpressionAttributeValues: {
-          ':move': 'MOVE#',
-          ':chain': chainId,
-          ':vault': AddressText.encode(address),
-          ':prices': vaultPartition({ chainId, address }),
+          ':vault': vaultPartition({ chainId, address }),
+          ':first': pricePrefix({}),
+          ':end': pricePrefix({ generation }),
         },
       })
-      for await (const page of pages) {
-        const others = z
-          .array(Found)
-          .parse(page)
-          .filter((item) =>
-            item.sk.startsWith('MOVE#')
-              ? item.generation !== generation
-              : item.sk.startsWith('PRICE#') && item.pk !== prices,
-          )
-        await deleteItems(client, tableName, others)
-        deleted += others.length
-      }
+      await sideBySide(users, (user) =>
+        deleteFound({
+          KeyConditionExpression: 'pk = :user AND begins_with(sk, :move)',
+          FilterExpression:
+            'chainId = :chain AND vault = :vault AND (attribute_not_exists(generation) OR generation < :generation)',
+          ExpressionAttributeValues: {
+            ':user': `USER#${user}`,
+            ':move': 'MOVE#',
+            ':chain': chainId,
+            ':vault': AddressText.encode(address),
+            ':generation': generation,
+          },
+        }),
+      )
       return deleted
     },
 
     /**
      * Writes how far vaults are recorded, after what is recorded. Each item is true by itself, its ledger being that of
-     * its own block: should a run that lost its lease write an older one, the next run records the same again.
+     * its own block: should a run that lost its lease write an older one, the next run records the same again. Earlier
+     * books are not put in force again, as a run asks for its lease right before and ends before that does.
      */
     putProgress,
 
@@ -269,7 +284,7 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
       new QueryCommand({
         TableName: tableName,
         KeyConditionExpression: 'pk = :vault AND sk BETWEEN :first AND :last',
-        ExpressionAttributeValues: { ':vault': pricePartition(vault), ':first': first, ':last': last },
+        ExpressionAttributeValues: { ':vault': vaultPartition(vault), ':first': first, ':last': last },
         ScanIndexForward: isFirst,
         Limit: 1,
       }),
@@ -295,20 +310,33 @@ function vaultPartition({ chainId, address }: VaultKey): string {
  * Where a price stands. Lagoon's are its curator's; some chains have several blocks in a second, the last of which
  * tells the price after it. In other vaults anybody makes one by trading, so an hour keeps its last one alone.
  */
-function priceSort({ kind }: Pick<Vault, 'kind'>, timestamp: bigint, blockNumber: bigint): string {
-  const [moment, block] = kind === 'lagoon' ? [timestamp, blockNumber] : [timestamp - (timestamp % HOUR_SECONDS), 0n]
-  return `${priceMoment(moment)}#${block.toString().padStart(12, '0')}`
+function priceSort(vault: Generation & Pick<Vault, 'kind'>, timestamp: bigint, blockNumber: bigint): string {
+  const [moment, block] = vault.kind === 'lagoon' ? [timestamp, blockNumber] : [hourOf(timestamp), 0n]
+  return `${priceMoment(vault, moment)}#${block.toString().padStart(12, '0')}`
 }
 
-/** Where a reading of the past stands apart from the first one. */
-function suffixOf({ generation }: { readonly generation?: number | undefined }): string {
+/** The hour of which a synchronous vault keeps one price, by its first second since 1970. */
+export function hourOf(timestamp: bigint): bigint {
+  return timestamp - (timestamp % HOUR_SECONDS)
+}
+
+type Generation = Pick<VaultBooks, 'generation'>
+
+function priceMoment(books: Generation, timestamp: bigint): string {
+  return `${pricePrefix(books)}#${timestamp.toString().padStart(12, '0')}`
+}
+
+/** After all prices of a reading. */
+function lastPrice(books: Generation): string {
+  return `${pricePrefix(books)}#9`
+}
+
+/** What the keys of a reading's prices begin with: those of earlier readings sort before those of later ones. */
+function pricePrefix({ generation }: Generation): string {
+  return generation === undefined ? 'PRICE' : `PRICE@${generation.toString().padStart(15, '0')}`
+}
+
+/** What the keys of a reading's movements end with. */
+function movementSuffix({ generation }: Generation): string {
   return generation === undefined ? '' : `#${generation}`
-}
-
-function pricePartition(vault: VaultBooks): string {
-  return `${vaultPartition(vault)}${suffixOf(vault)}`
-}
-
-function priceMoment(timestamp: bigint): string {
-  return `PRICE#${timestamp.toString().padStart(12, '0')}`
 }

@@ -424,3 +424,12 @@ test('forget-transfer has a transfer looked at again whose answer was final', as
   expect(await transfers.get(key)).toBeUndefined()
   expect(await run(...args, '--index', '50')).toContain('index')
 })
+
+test('rebuild reads again the past of a vault that a client has', async ({ admin, run }) => {
+  await seedClient(admin, { name: 'Seeded', vaults: [{ chainId: 8453, address: VAULT }] })
+  const args = ['rebuild', '--chain', '8453', '--vault']
+  expect(await run(...args, VAULT)).toBe(`Rebuilt ${VAULT} on chain 8453.`)
+  const other = '0x00000000000000000000000000000000000000A2'
+  expect(await run(...args, other)).toBe(`No client has a vault ${other} on chain 8453. See list-vaults.`)
+  expect(await run('rebuild', '--chain', '8453')).toBe('--vault is missing')
+})

@@ -10,9 +10,17 @@ import type { VaultKey } from '../../lib/vaults/state-table.ts'
 import { someContext } from './lambda.ts'
 import type { HttpReply, Service } from './service.ts'
 
-/** The table of records, written to behind the service's back. */
-export function recordsOf(service: Service) {
-  return recordsTable(clientOf(service), service.backends.dynamo.tableNames.deposits)
+/** The table of records, written to behind the service's back; something may be done before each request. */
+export function recordsOf(service: Service, before = () => {}) {
+  const client = clientOf(service)
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      before()
+      return await next(args)
+    },
+    { step: 'initialize' },
+  )
+  return recordsTable(client, service.backends.dynamo.tableNames.deposits)
 }
 
 function clientOf({ backends }: Service) {

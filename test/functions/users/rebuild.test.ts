@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Address } from 'viem'
 import { describe, expect } from 'vitest'
 import { rebuildRecords } from '../../../infra/admin/operations.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
@@ -6,17 +8,18 @@ import { evmChain } from '../../../lib/chain/registry.ts'
 import { rebuildVault } from '../../../lib/deposits/rebuild.ts'
 import type { RecordsTable } from '../../../lib/deposits/table.ts'
 import type { FollowedVault } from '../../../lib/vaults/vault.ts'
-import { expireLease, recordAll, recordsOf, scanRecords, viewsFor } from '../../support/records.ts'
+import { expireLease, finalize, recordAll, recordsOf, refresh, scanRecords, viewsFor } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
-import { openLagoonVault, ROLES, type TestVault } from '../../support/vaults.ts'
+import { openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
 import type { Wire } from '../../support/wire.ts'
 
 const [ALICE, BOB] = USERS
+const BASE = 8453
 
 type Change = (records: RecordsTable) => RecordsTable
 
 const test = base
-  /** A recorded vault with fees, a claim, a gift and a redemption behind it. */
+  /** A recorded vault with fees, a claim and a gift behind it. */
   .extend('vault', async ({ service }) => {
     const rates = { managementRate: 200, performanceRate: 2_000, entryRate: 100, exitRate: 100, haircutRate: 0 }
     const vault = await openLagoonVault(service, { generation: '0.6', ...rates })
@@ -30,28 +33,54 @@ const test = base
   })
 
 /** The operator's command over the local service, which does not wait; `change` stands between it and the table. */
-function rebuild(service: Service, { address }: TestVault, change: Change = (records) => records) {
-  const chain = evmChain(8453) as NonNullable<ReturnType<typeof evmChain>>
+function rebuild(
+  service: Service,
+  { address }: Pick<TestVault, 'address'>,
+  { change = (records) => records, said = [] }: { change?: Change; said?: string[] } = {},
+) {
+  const chain = evmChain(BASE) as NonNullable<ReturnType<typeof evmChain>>
   const rpc = createRpc(
-    [service.rpc[8453]?.url ?? ''],
+    [service.rpc[BASE]?.url ?? ''],
     { fetch, random: Math.random, now: Date.now },
-    { chainId: 8453 },
+    { chainId: BASE },
   )
   const dependencies = {
     reader: chainReader(chain, rpc),
     records: change(recordsOf(service)),
     now: Date.now,
     sleep: async () => {},
-    say: () => {},
+    say: (line: string) => said.push(line),
   }
   const admin = { ...service.backends.admin, rebuildVault: (vault: FollowedVault) => rebuildVault(dependencies, vault) }
-  return rebuildRecords(admin, { chainId: 8453, address })
+  return rebuildRecords(admin, { chainId: BASE, address })
 }
 
-/** What everybody sees of a vault. */
-async function booksOf(service: Service, { key, address }: TestVault) {
+/** Has something done before each question to the table. */
+function before(act: (name: keyof RecordsTable) => unknown): Change {
+  return (records) =>
+    new Proxy(records, {
+      get(target, name: keyof RecordsTable) {
+        const ask = target[name] as (...args: unknown[]) => unknown
+        return async (...args: unknown[]) => {
+          await act(name)
+          return await ask(...args)
+        }
+      },
+    })
+}
+
+/** Has something done when the past is read and written, before the new records are put in force. */
+function beforeLease(act: () => unknown): Change {
+  return before((name) => (name === 'takeLease' ? act() : undefined))
+}
+
+/** What these accounts see of a vault: all, unless told. */
+async function booksOf(
+  service: Service,
+  { key, address }: TestVault,
+  accounts: readonly Address[] = [ALICE.address, BOB.address, ROLES.feeReceiver],
+) {
   const views = viewsFor(service, key)
-  const accounts = [ALICE.address, BOB.address, ROLES.feeReceiver]
   return await Promise.all(
     accounts.map(async (account) => {
       const { earnedAssets: _, ...position } = (await views.position(account, address)).body
@@ -70,11 +99,14 @@ async function spoil(service: Service, { address }: TestVault): Promise<void> {
   await records.record([wrong, spurious], [])
 }
 
-const generationsIn = async (service: Service, { address }: TestVault) => {
-  const items = [...(await scanRecords(service)).values()]
-  const own = items.filter((item) => item['vault'] === address || String(item['pk']).includes(`#${address}`))
-  const records = own.filter(({ sk }) => /^(MOVE|PRICE)#/.test(String(sk)))
-  return new Set(records.map((item) => item['generation'] ?? String(item['pk']).split('#')[3]))
+/** The movements and prices of a vault that are in the table, whether they are in force or not. */
+async function everythingOf(service: Service, { address }: Pick<TestVault, 'address'>) {
+  const items = [...(await scanRecords(service)).values()].filter(({ sk }) => /^(MOVE|PRICE)/.test(String(sk)))
+  return items.filter((item) => item['vault'] === address || String(item['pk']).includes(`#${address}`))
+}
+
+async function pricesOf(service: Service, { address }: Pick<TestVault, 'address'>) {
+  return await recordsOf(service).listPrices({ chainId: BASE, address }, 0n)
 }
 
 describe('A rebuild', () => {
@@ -83,66 +115,123 @@ describe('A rebuild', () => {
     vault,
   }) => {
     const right = await booksOf(service, vault)
+    const rightPrices = await pricesOf(service, vault)
+    const size = (await everythingOf(service, vault)).length
     await spoil(service, vault)
     expect(await booksOf(service, vault)).not.toEqual(right)
-    expect(await rebuild(service, vault)).toEqual([expect.stringMatching(/^Rebuilt the records of 0x/)])
+    const said: string[] = []
+    expect(await rebuild(service, vault, { said })).toEqual([
+      expect.stringMatching(/^Rebuilt the records of 0x.*; deleted \d+ old ones\.$/),
+    ])
+    expect(said[0]).toMatch(/^Read to block \d+ of \d+ \(20\d\d-\d\d-\d\d\): \d+ movements\.$/)
     expect(await booksOf(service, vault)).toEqual(right)
-    expect((await generationsIn(service, vault)).size).toBe(2)
+    expect(await pricesOf(service, vault)).toEqual(rightPrices)
+    expect(await everythingOf(service, vault)).toHaveLength(size)
+  })
 
-    // The job goes on from there, in the new books.
-    await vault.act(ALICE.address, 'transfer', BOB.address, 10n ** 17n)
-    await vault.settle(765_432n)
-    const live = await booksOf(service, vault)
+  test('while the job is at work and things go on happening leaves nothing out', async ({ service, vault }) => {
+    await spoil(service, vault)
+    const outcomes: string[] = []
+    const jobRuns = before(async () => {
+      await vault.act(ALICE.address, 'transfer', BOB.address, 10n ** 16n)
+      await finalize(vault.chain)
+      outcomes.push((await refresh(BASE)).outcome)
+    })
+    await rebuild(service, vault, { change: jobRuns })
+    expect(new Set(outcomes)).toEqual(new Set(['refreshed', 'another run is at work']))
     await recordAll(vault.chain)
-    expect(await booksOf(service, vault)).toMatchObject(live.map(({ deposits }) => ({ deposits })))
+    const shown = (await booksOf(service, vault)).map(({ deposits }) => deposits)
+    const records = await everythingOf(service, vault)
     await rebuild(service, vault)
-    expect(await booksOf(service, vault)).toMatchObject(live.map(({ deposits }) => ({ deposits })))
+    expect((await booksOf(service, vault)).map(({ deposits }) => deposits)).toEqual(shown)
+    expect(await everythingOf(service, vault)).toHaveLength(records.length)
   })
 
   test('that is killed anywhere leaves the old books or the new ones, and can be repeated', async ({
     service,
     vault,
   }) => {
-    const right = await booksOf(service, vault)
+    const all = await booksOf(service, vault)
+    const size = (await everythingOf(service, vault)).length
+    const right = await booksOf(service, vault, [BOB.address])
     await spoil(service, vault)
-    const wrong = await booksOf(service, vault)
-    const seen: ('wrong' | 'right')[] = []
-    for (let calls = 0; calls < 20; calls += 1) {
-      let left = calls
-      const kill: Change = (records) =>
-        new Proxy(records, {
-          get: (target, name: keyof RecordsTable) =>
-            typeof target[name] !== 'function'
-              ? target[name]
-              : (...args: unknown[]) => {
-                  if (left === 0) throw new Error('killed')
-                  left -= 1
-                  return (target[name] as (...of: unknown[]) => unknown)(...args)
-                },
+    const wrong = await booksOf(service, vault, [BOB.address])
+    const seen: boolean[] = []
+    // Killed before each request to the table; of those that delete, before some.
+    for (let requests = 0, hasEnded = false; !hasEnded; requests += seen.at(-1) ? 4 : 1) {
+      let left = requests
+      const kill = () =>
+        recordsOf(service, () => {
+          if (left === 0) throw new Error('killed')
+          left -= 1
         })
-      const ended = await rebuild(service, vault, kill).then(
+      hasEnded = await rebuild(service, vault, { change: kill }).then(
         () => true,
         () => false,
       )
-      await expireLease(service, 8453)
-      const books = await booksOf(service, vault)
+      await expireLease(service, BASE)
+      const books = await booksOf(service, vault, [BOB.address])
       expect([wrong, right]).toContainEqual(books)
-      seen.push(JSON.stringify(books) === JSON.stringify(right) ? 'right' : 'wrong')
-      if (ended) break
+      seen.push(isDeepStrictEqual(books, right))
     }
     // Old books, then, from one moment on, new ones.
-    expect(seen.join()).toMatch(/^(wrong,){3,}(right,?){2,}$/)
+    expect(seen.join()).toMatch(/^(false,){8,}(true,?){4,}$/)
     await rebuild(service, vault)
+    expect(await booksOf(service, vault)).toEqual(all)
+    expect(await everythingOf(service, vault)).toHaveLength(size)
+  })
+
+  test('does not take the place of a later one, nor delete what that has written', async ({ service, vault }) => {
+    const right = await booksOf(service, vault)
+    await spoil(service, vault)
+    await expect(rebuild(service, vault, { change: beforeLease(() => rebuild(service, vault)) })).rejects.toThrow(
+      /^Another rebuild/,
+    )
     expect(await booksOf(service, vault)).toEqual(right)
-    expect((await generationsIn(service, vault)).size).toBe(2)
+
+    const [written, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const waits = beforeLease(async () => {
+      written.resolve()
+      await ended.promise
+    })
+    let later: Promise<unknown> | undefined
+    const starts = beforeLease(async () => {
+      later = rebuild(service, vault, { change: waits })
+      await written.promise
+    })
+    await rebuild(service, vault, { change: starts })
+    ended.resolve()
+    await later
+    expect(await booksOf(service, vault)).toEqual(right)
+  })
+
+  test('of a synchronous vault keeps the prices that were read in hours without a trade', async ({ service }) => {
+    const sync = await openYieldVault(service)
+    await sync.mint(ALICE.address, 9_000_000n)
+    await sync.approve(ALICE.address, 9_000_000n)
+    await sync.act(ALICE.address, 'deposit', 9_000_000n, ALICE.address)
+    await recordAll(sync.chain)
+    const [first] = await pricesOf(service, sync)
+    if (!first) throw new Error('No price is recorded')
+    const [wrong, read] = [0n, 7_200n].map((later) => ({
+      price: first.price + 3n + later,
+      timestamp: first.timestamp + later,
+      blockNumber: 0n,
+      vault: { chainId: BASE, address: sync.address, kind: 'erc4626' as const },
+    }))
+    if (!wrong || !read) throw new Error('There are two')
+    await recordsOf(service).record([], [wrong, read])
+    await rebuild(service, sync)
+    const prices = await pricesOf(service, sync)
+    expect(prices).toContainEqual({ price: read.price, timestamp: read.timestamp })
+    expect(prices).not.toContainEqual(expect.objectContaining({ price: wrong.price }))
   })
 
   test('of a vault that nobody has, or whose chain cannot be read, changes nothing', async ({ service, vault }) => {
-    const before = await scanRecords(service)
-    const nobodys = { ...vault, address: ROLES.safe }
-    await expect(rebuild(service, nobodys)).rejects.toThrow(/^No client has a vault/)
-    ;(service.rpc[8453] as Wire).behaviour = 'answer 500'
+    const records = await scanRecords(service)
+    await expect(rebuild(service, { address: ROLES.safe })).rejects.toThrow(/^No client has a vault/)
+    ;(service.rpc[BASE] as Wire).behaviour = 'answer 500'
     await expect(rebuild(service, vault)).rejects.toMatchObject({ code: 'upstream_unavailable' })
-    expect(await scanRecords(service)).toEqual(before)
+    expect(await scanRecords(service)).toEqual(records)
   })
 })

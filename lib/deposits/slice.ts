@@ -1,0 +1,49 @@
+import type { Address } from 'viem'
+import { BlockHeader, blockRequest, parseResult, readTimestamps } from '../chain/logs.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import { parseVaultEvents, VAULT_EVENT_TOPICS, type VaultEvent } from './events.ts'
+
+/** A part of what happened in some vaults: their events in order, and the block up to which, and its seconds since 1970. */
+export type Slice = { readonly events: readonly VaultEvent[]; readonly through: bigint; readonly timestamp: bigint }
+
+/** A slice ends with the first block after so many events, which bounds what is in memory, or after so long. */
+export const SLICE_EVENTS = 5_000
+const SLICE_MS = 5_000
+
+type Range = {
+  readonly vaults: readonly Address[]
+  /** The first and the last block, both included. */
+  readonly from: bigint
+  readonly to: bigint
+  /** A block whose time need not be asked for. */
+  readonly final: BlockHeader
+  /** The moment, in epoch milliseconds, after which nothing more is asked for. */
+  readonly until: number
+}
+
+/** Reads the next slice of these vaults' events, of at least one block. Throws `upstream_*`. */
+export async function readSlice(
+  { reader, now }: { readonly reader: ChainReader; readonly now: () => number },
+  { vaults, from, to, final, until }: Range,
+): Promise<Slice> {
+  const end = Math.min(until, now() + SLICE_MS)
+  const { logs, through } = await reader.logsUntil(
+    { address: vaults, topics: [VAULT_EVENT_TOPICS] },
+    from,
+    to,
+    (events) => events >= SLICE_EVENTS || now() >= end,
+  )
+  const [timestampOf, timestamp] = await Promise.all([
+    readTimestamps(reader.request, logs),
+    through === final.number ? final.timestamp : readTime(reader, through),
+  ])
+  const inOrder = logs.toSorted(
+    (left, right) => Number(left.blockNumber - right.blockNumber) || left.logIndex - right.logIndex,
+  )
+  return { events: parseVaultEvents(reader.chain.id, inOrder, timestampOf), through, timestamp }
+}
+
+async function readTime({ request }: ChainReader, block: bigint): Promise<bigint> {
+  const [outcome] = await request([blockRequest(block)])
+  return parseResult(BlockHeader, outcome).timestamp
+}
