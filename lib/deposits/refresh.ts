@@ -1,5 +1,5 @@
 import { readFinalBlock } from '../chain/finality.ts'
-import { BlockHeader, blockRequest, type Log, parseResult, readTimestamps } from '../chain/logs.ts'
+import type { BlockHeader } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { AppError } from '../errors.ts'
 import { logger } from '../logger.ts'
@@ -7,9 +7,9 @@ import type { PricePoint } from '../vaults/apy.ts'
 import { readOverviews } from '../vaults/overview.ts'
 import { type StateTable, stateDigest } from '../vaults/state-table.ts'
 import type { FollowedVault } from '../vaults/vault.ts'
-import { parseVaultEvents, VAULT_EVENT_TOPICS } from './events.ts'
 import { EMPTY_LEDGER, postEvents } from './ledger.ts'
 import type { Movement } from './movement.ts'
+import { readSlice, SLICE_EVENTS } from './slice.ts'
 import type { RecordsTable, VaultPrice, VaultProgress } from './table.ts'
 import { YIELD_SECONDS } from './yields.ts'
 
@@ -36,7 +36,7 @@ type Dependencies = {
   readonly now: () => number
 }
 
-type Run = {
+type Limits = {
   /** The moment, in epoch milliseconds, after which nothing more is begun. */
   readonly until: number
   /** Whether this run still has the right to record the chain. */
@@ -46,15 +46,21 @@ type Run = {
 /** A vault in a run: how far it is recorded, and how far the table says so. */
 type Entry = { readonly vault: FollowedVault; progress: VaultProgress; saved: VaultProgress | undefined }
 
+/** One run over a chain: what it works with, and what it has done so far. */
+type Run = Dependencies &
+  Limits & {
+    readonly entries: readonly Entry[]
+    /** The last block that is recorded. */
+    readonly final: BlockHeader
+    readonly done: { movements: number; prices: number; states: number }
+  }
+
 /** How many vaults' events one call asks for. Geth takes 1,000 addresses. */
 const PACK = 500
 /** How many packs of vaults that have caught up are read side by side. */
 const PACKS_AT_ONCE = 4
 /** Vaults that are less than so many blocks apart are read together, from the one that is least far. */
 const LIKE_BLOCKS = 10_000
-/** A slice ends with the first block after so many events, or after so long. */
-const SLICE_EVENTS = 5_000
-const SLICE_MS = 5_000
 /** By what the range of a vault whose events cannot be read shrinks, and grows again when they can. */
 const SHRINK = 1_000
 const GROW = 10
@@ -77,17 +83,18 @@ const UPKEEP_NEW = 50
  * Throws `upstream_*` where nothing could be read, or when the lease was lost.
  */
 export async function refreshChain(
-  { reader, records, states, now }: Dependencies,
+  dependencies: Dependencies,
   vaults: readonly FollowedVault[],
-  { until, holdsLease }: Run,
+  limits: Limits,
 ): Promise<RefreshReport> {
-  const { chain } = reader
+  const { reader, records } = dependencies
+  const chainId = reader.chain.id
   const [recorded, { head, final }, overviews] = await Promise.all([
     records.getProgress(vaults),
     readFinalBlock(reader),
     // Nothing that a vault answers may keep what happened in the others from being recorded.
     readOverviews(reader, vaults).catch((error: unknown) => {
-      logger.warn('states not read', { chainId: chain.id, reason: String(error) })
+      logger.warn('states not read', { chainId, reason: String(error) })
       return undefined
     }),
   ])
@@ -95,177 +102,190 @@ export async function refreshChain(
     const saved = recorded[index]
     return { vault, saved, progress: saved ?? { through: vault.firstBlock - 1, ledger: EMPTY_LEDGER } }
   })
+  const run: Run = { ...dependencies, ...limits, entries, final, done: { movements: 0, prices: 0, states: 0 } }
+  await recordEvents(run)
+  if (overviews && overviews.block.number > final.number) await recordOverviews(run, overviews)
+  await save(run, entries.filter(isUnsaved))
+
+  const front = entries
+    .map(({ progress }) => progress)
+    .filter(({ timestamp }) => timestamp !== undefined)
+    .reduce<VaultProgress | undefined>((most, one) => (most && most.through >= one.through ? most : one), undefined)
+  const reached = Math.min(front?.through ?? 0, Number(final.number))
+  return {
+    chainId,
+    vaults: vaults.length,
+    through: front?.through ?? null,
+    behind: entries.filter(({ progress }) => progress.through < reached).length,
+    lagSeconds: Math.max(0, Number(head.timestamp - (front?.timestamp ?? head.timestamp))),
+    ...run.done,
+  }
+}
+
+/** What a run has learnt of reading its vaults' events. */
+type Experience = {
+  /** Those whose events cannot be read in this run. */
+  readonly refused: Set<Entry>
+  /** Those that are read by themselves, in the order of their turns. */
+  readonly apart: Set<Entry>
+  /** How many blocks are asked for at most, where that is less than all. */
+  readonly spans: Map<Entry, number>
+  readonly failures: AppError[]
+  successes: number
+}
+
+/** Records what happened up to the last final block, turn by turn. Throws the first failure where nothing could be read. */
+async function recordEvents(run: Run): Promise<void> {
+  const { entries, final, now, until } = run
   const last = Number(final.number)
-  const done = { movements: 0, prices: 0, states: 0 }
-
-  /** The entries whose events cannot be read in this run, and those that are read by themselves. */
-  const refused = new Set<Entry>()
-  const apart = new Set<Entry>()
-  const spans = new Map<Entry, number>()
-  const failures: AppError[] = []
-  let successes = 0
+  const learnt: Experience = { refused: new Set(), apart: new Set(), spans: new Map(), failures: [], successes: 0 }
+  const { refused, apart, failures } = learnt
   let savedAt = now()
-
-  async function save(unsaved: readonly Entry[]): Promise<void> {
-    if (unsaved.length === 0) return
-    if (!(await holdsLease())) throw new Error(`Chain ${chain.id}: the lease was lost.`)
-    await records.putProgress(unsaved.map(({ vault, progress }) => [vault, progress]))
-    for (const entry of unsaved) entry.saved = entry.progress
-  }
-
-  /** Reads the next slice of these vaults' events and records it. */
-  async function readSlice({ pack, from, to }: Slice): Promise<void> {
-    const sliceEnd = Math.min(until, now() + SLICE_MS)
-    const { logs, through } = await reader.logsUntil(
-      { address: pack.map(({ vault }) => vault.address), topics: [VAULT_EVENT_TOPICS] },
-      BigInt(from),
-      BigInt(to),
-      (events) => events >= SLICE_EVENTS || now() >= sliceEnd,
-    )
-    const [timestampOf, timestamp] = await Promise.all([
-      readTimestamps(reader.request, logs),
-      through === final.number ? final.timestamp : readTime(reader, through),
-    ])
-    const parsed = parseVaultEvents(chain.id, logs.toSorted(byPosition), timestampOf)
-    const events = Map.groupBy(parsed, ({ vault }) => vault)
-    const movements: Movement[] = []
-    const prices: VaultPrice[] = []
-    const moved = pack.filter(({ progress }) => progress.through < Number(through))
-    const after = moved.map(({ vault, progress }): VaultProgress => {
-      const since = (events.get(vault.address) ?? []).filter(
-        ({ position }) => position.blockNumber > BigInt(progress.through),
-      )
-      const posted = postEvents(vault, progress.ledger, since)
-      const { generation } = progress
-      movements.push(...posted.movements.map((movement) => ({ ...movement, generation })))
-      prices.push(...posted.prices.map((price) => ({ ...price, vault: { ...vault, generation } })))
-      const [first] = posted.prices
-      const weekAgo = progress.weekAgo ?? (first && { price: first.price, timestamp: first.timestamp })
-      return { ...progress, through: Number(through), timestamp, ledger: posted.ledger, ...(weekAgo && { weekAgo }) }
-    })
-    await records.record(movements, prices)
-    for (const [index, entry] of moved.entries()) entry.progress = after[index] ?? entry.progress
-    await save(moved.filter(({ vault }) => events.has(vault.address)))
-    done.movements += movements.length
-    done.prices += prices.length
-
-    const noisy = pack.find(({ vault }) => (events.get(vault.address)?.length ?? 0) > SLICE_EVENTS / 2)
-    if (noisy && pack.length > 1) apart.add(noisy)
-  }
-
-  /** Reads a slice; where that fails each half of its vaults, and of the one at fault fewer blocks at the next turn. */
-  async function advance(slice: Slice): Promise<void> {
-    const { pack, from, to } = slice
-    try {
-      await readSlice(slice)
-      successes += 1
-      for (const entry of pack) spans.set(entry, (spans.get(entry) ?? Number.POSITIVE_INFINITY) * GROW)
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error
-      failures.push(error)
-      if (error.code !== 'upstream_unavailable' && pack.length > 1) {
-        const half = Math.ceil(pack.length / 2)
-        for (const part of [pack.slice(0, half), pack.slice(half)]) {
-          if (failures.length < MOST_FAILURES) await advance({ ...slice, pack: part })
-        }
-      } else if (error.code !== 'upstream_unavailable' && to > from) {
-        for (const entry of pack) spans.set(entry, Math.ceil((to - from) / SHRINK))
-      } else {
-        for (const entry of pack) refused.add(entry)
-        logger.warn('events of vaults cannot be read now', {
-          chainId: chain.id,
-          vaults: pack.map(({ vault }) => vault.address),
-          from,
-          reason: String(error.cause),
-        })
-      }
-    }
-  }
-
   while (now() < until && failures.length < MOST_FAILURES) {
     const open = entries.filter((entry) => entry.progress.through < last && !refused.has(entry))
     const alone = [...apart].find((entry) => open.includes(entry))
     const turn = planTurn(entries, open, { apart, alone, last })
     if (turn.length === 0) break
-    const spanOf = ({ pack }: Slice) => Math.min(...pack.map((entry) => spans.get(entry) ?? Number.POSITIVE_INFINITY))
-    await Promise.all(
-      turn.map((slice) => advance({ ...slice, to: Math.min(slice.to, slice.from + spanOf(slice) - 1) })),
-    )
+    await Promise.all(turn.map((part) => advance(run, learnt, shortened(learnt, part))))
     if (alone) {
       // The next one's turn.
       apart.delete(alone)
       apart.add(alone)
     }
     if (now() - savedAt > SAVE_EVERY_MS) {
-      await save(entries.filter(isUnsaved))
+      await save(run, entries.filter(isUnsaved))
       savedAt = now()
     }
   }
-  if (failures[0] && successes === 0) throw failures[0]
+  if (failures[0] && learnt.successes === 0) throw failures[0]
+}
 
-  if (overviews && overviews.block.number > final.number) {
-    const { block } = overviews
-    const due = new Set(dueForUpkeep(entries, block.timestamp))
-    const asOf = (index: number) => {
-      const { number, timestamp } = overviews.blocks[index] ?? block
-      return { blockNumber: Number(number), timestamp: new Date(Number(timestamp) * 1000) }
+/** The part with no more blocks than its vaults' events can be asked of. */
+function shortened({ spans }: Experience, { pack, from, to }: Part): Part {
+  const span = Math.min(...pack.map((entry) => spans.get(entry) ?? Number.POSITIVE_INFINITY))
+  return { pack, from, to: Math.min(to, from + span - 1) }
+}
+
+/** Records a slice of a part; where that fails one of each half of its vaults, and of the one at fault fewer blocks at the next turn. */
+async function advance(run: Run, learnt: Experience, part: Part): Promise<void> {
+  const { refused, apart, spans, failures } = learnt
+  const { pack, from, to } = part
+  try {
+    const noisy = await recordSlice(run, part)
+    if (noisy && pack.length > 1) apart.add(noisy)
+    learnt.successes += 1
+    for (const entry of pack) spans.set(entry, (spans.get(entry) ?? Number.POSITIVE_INFINITY) * GROW)
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    failures.push(error)
+    if (error.code !== 'upstream_unavailable' && pack.length > 1) {
+      const half = Math.ceil(pack.length / 2)
+      for (const ofHalf of [pack.slice(0, half), pack.slice(half)]) {
+        if (failures.length < MOST_FAILURES) await advance(run, learnt, { ...part, pack: ofHalf })
+      }
+    } else if (error.code !== 'upstream_unavailable' && to > from) {
+      for (const entry of pack) spans.set(entry, Math.ceil((to - from) / SHRINK))
+    } else {
+      for (const entry of pack) refused.add(entry)
+      logger.warn('events of vaults cannot be read now', {
+        chainId: run.reader.chain.id,
+        vaults: pack.map(({ vault }) => vault.address),
+        from,
+        reason: String(error.cause),
+      })
     }
-    const newStates: Parameters<typeof states.record>[0][number][] = []
-    const newPrices: VaultPrice[] = []
-    await Promise.all(
-      entries.map(async (entry, index) => {
-        const { vault, progress } = entry
-        const { state, sharePrice } = overviews.overviews[index] ?? {}
-        const digest = state && stateDigest(state)
-        // A broken vault's state must not take the place of what was known of it.
-        if (state && state.totalAssets !== null && digest && (due.has(entry) || digest !== progress.state)) {
-          newStates.push([vault, { state, asOf: asOf(index) }])
-          entry.progress = { ...entry.progress, state: digest }
-        }
-        if (!due.has(entry)) return
-        // Nobody else tells the price of a vault in which nobody trades.
-        if (vault.kind === 'erc4626' && sharePrice !== undefined) {
-          const { generation } = progress
-          newPrices.push({
-            vault: { ...vault, generation },
-            price: sharePrice,
-            timestamp: block.timestamp,
-            blockNumber: block.number,
-          })
-        }
-        const weekAgo =
-          (await findWeekAgo(records, entry, block.timestamp)) ??
-          newPrices.find((of) => of.vault.address === vault.address)
-        entry.progress = {
-          ...entry.progress,
-          upkeptAt: block.timestamp,
-          ...(weekAgo && { weekAgo: { price: weekAgo.price, timestamp: weekAgo.timestamp } }),
-        }
-      }),
-    )
-    await Promise.all([states.record(newStates), records.record([], newPrices)])
-    done.states = newStates.length
-    done.prices += newPrices.length
-  }
-  await save(entries.filter(isUnsaved))
-
-  const front = entries
-    .map(({ progress }) => progress)
-    .filter(({ timestamp }) => timestamp !== undefined)
-    .reduce<VaultProgress | undefined>((most, one) => (most && most.through >= one.through ? most : one), undefined)
-  const reached = Math.min(front?.through ?? 0, last)
-  return {
-    chainId: chain.id,
-    vaults: vaults.length,
-    through: front?.through ?? null,
-    behind: entries.filter(({ progress }) => progress.through < reached).length,
-    lagSeconds: Math.max(0, Number(head.timestamp - (front?.timestamp ?? head.timestamp))),
-    ...done,
   }
 }
 
+/** Reads the next slice of a part and records it; the vault that most of its events are of, where they are many. */
+async function recordSlice(run: Run, { pack, from, to }: Part): Promise<Entry | undefined> {
+  const { records, done } = run
+  const addresses = pack.map(({ vault }) => vault.address)
+  const slice = await readSlice(run, { ...run, vaults: addresses, from: BigInt(from), to: BigInt(to) })
+  const through = Number(slice.through)
+  const events = Map.groupBy(slice.events, ({ vault }) => vault)
+  const movements: Movement[] = []
+  const prices: VaultPrice[] = []
+  const moved = pack.filter(({ progress }) => progress.through < through)
+  const after = moved.map(({ vault, progress }): VaultProgress => {
+    const since = (events.get(vault.address) ?? []).filter(
+      ({ position }) => position.blockNumber > BigInt(progress.through),
+    )
+    const { generation } = progress
+    const posted = postEvents(vault, progress.ledger, since)
+    movements.push(...posted.movements.map((movement) => ({ ...movement, generation })))
+    prices.push(...posted.prices.map((price) => ({ ...price, vault: { ...vault, generation } })))
+    const [first] = posted.prices
+    const weekAgo = progress.weekAgo ?? (first && { price: first.price, timestamp: first.timestamp })
+    return { ...progress, through, timestamp: slice.timestamp, ledger: posted.ledger, ...(weekAgo && { weekAgo }) }
+  })
+  await records.record(movements, prices)
+  for (const [index, entry] of moved.entries()) entry.progress = after[index] ?? entry.progress
+  await save(
+    run,
+    moved.filter(({ vault }) => events.has(vault.address)),
+  )
+  done.movements += movements.length
+  done.prices += prices.length
+  return pack.find(({ vault }) => (events.get(vault.address)?.length ?? 0) > SLICE_EVENTS / 2)
+}
+
+/** Writes how far these vaults are recorded; throws when another run has the lease by now. */
+async function save({ reader, records, holdsLease }: Run, entries: readonly Entry[]): Promise<void> {
+  if (entries.length === 0) return
+  if (!(await holdsLease())) throw new Error(`Chain ${reader.chain.id}: the lease was lost.`)
+  await records.putProgress(entries.map(({ vault, progress }) => [vault, progress]))
+  for (const entry of entries) entry.saved = entry.progress
+}
+
+type Overviews = Awaited<ReturnType<typeof readOverviews>>
+
+/** Records the states that have changed, and looks after the states and prices of the vaults whose turn it is. */
+async function recordOverviews(
+  { entries, records, states, done }: Run,
+  { block, blocks, overviews }: Overviews,
+): Promise<void> {
+  const due = new Set(dueForUpkeep(entries, block.timestamp))
+  const asOf = (index: number) => {
+    const { number, timestamp } = blocks[index] ?? block
+    return { blockNumber: Number(number), timestamp: new Date(Number(timestamp) * 1000) }
+  }
+  const newStates: Parameters<typeof states.record>[0][number][] = []
+  const newPrices: VaultPrice[] = []
+  await Promise.all(
+    entries.map(async (entry, index) => {
+      const { vault, progress } = entry
+      const { state, sharePrice } = overviews[index] ?? {}
+      const digest = state && stateDigest(state)
+      // A broken vault's state must not take the place of what was known of it.
+      if (state && state.totalAssets !== null && digest && (due.has(entry) || digest !== progress.state)) {
+        newStates.push([vault, { state, asOf: asOf(index) }])
+        entry.progress = { ...entry.progress, state: digest }
+      }
+      if (!due.has(entry)) return
+      // Nobody else tells the price of a vault in which nobody trades.
+      const price =
+        vault.kind === 'erc4626' && sharePrice !== undefined ? readPrice(entry, sharePrice, block) : undefined
+      if (price) newPrices.push(price)
+      const weekAgo = (await findWeekAgo(records, entry, block.timestamp)) ?? price
+      entry.progress = {
+        ...entry.progress,
+        upkeptAt: block.timestamp,
+        ...(weekAgo && { weekAgo: { price: weekAgo.price, timestamp: weekAgo.timestamp } }),
+      }
+    }),
+  )
+  await Promise.all([states.record(newStates), records.record([], newPrices)])
+  done.states = newStates.length
+  done.prices += newPrices.length
+}
+
+function readPrice({ vault, progress: { generation } }: Entry, price: bigint, block: BlockHeader): VaultPrice {
+  return { vault: { ...vault, generation }, price, timestamp: block.timestamp, blockNumber: block.number }
+}
+
 /** Vaults whose events are read together, and the blocks, both included. */
-type Slice = { readonly pack: readonly Entry[]; readonly from: number; readonly to: number }
+type Part = { readonly pack: readonly Entry[]; readonly from: number; readonly to: number }
 
 type Turn = { readonly apart: ReadonlySet<Entry>; readonly alone: Entry | undefined; readonly last: number }
 
@@ -273,7 +293,7 @@ type Turn = { readonly apart: ReadonlySet<Entry>; readonly alone: Entry | undefi
  * What is read next, side by side: the vaults that have caught up; of those whose past is still being read the one that
  * is recorded least far, up to where the next one stands, which then goes along; and one of those that are read apart.
  */
-function planTurn(entries: readonly Entry[], open: readonly Entry[], { apart, alone, last }: Turn): Slice[] {
+function planTurn(entries: readonly Entry[], open: readonly Entry[], { apart, alone, last }: Turn): Part[] {
   const throughs = (of: readonly Entry[]) => of.map(({ progress }) => progress.through)
   const front = throughs(entries).reduce((most, through) => Math.max(most, Math.min(through, last)), 0)
   const together = open.filter((entry) => !apart.has(entry))
@@ -284,12 +304,10 @@ function planTurn(entries: readonly Entry[], open: readonly Entry[], { apart, al
   const reached = behind.filter(({ progress }) => isReached(progress.through)).slice(0, PACK)
   const next = throughs(behind).reduce((low, through) => (isReached(through) ? low : Math.min(low, through)), last)
   const packs = Array.from({ length: PACKS_AT_ONCE }, (_, index) => current.slice(index * PACK, (index + 1) * PACK))
-  const sliceOf = (pack: readonly Entry[], to: number) => ({ pack, from: Math.min(...throughs(pack)) + 1, to })
-  return [
-    ...packs.map((pack) => sliceOf(pack, last)),
-    sliceOf(reached, next),
-    sliceOf(alone ? [alone] : [], last),
-  ].filter(({ pack }) => pack.length > 0)
+  const partOf = (pack: readonly Entry[], to: number) => ({ pack, from: Math.min(...throughs(pack)) + 1, to })
+  return [...packs.map((pack) => partOf(pack, last)), partOf(reached, next), partOf(alone ? [alone] : [], last)].filter(
+    ({ pack }) => pack.length > 0,
+  )
 }
 
 /** Whether what a run knows of a vault is to be written, though nothing happened there that made it write it at once. */
@@ -319,13 +337,4 @@ async function findWeekAgo(
   if (!weekAgo && upkeptAt !== undefined) return undefined
   const books = { ...vault, generation }
   return (await records.getPriceAt(books, at - YIELD_SECONDS)) ?? weekAgo ?? (await records.getFirstPrice(books))
-}
-
-async function readTime({ request }: ChainReader, block: bigint): Promise<bigint> {
-  const [outcome] = await request([blockRequest(block)])
-  return parseResult(BlockHeader, outcome).timestamp
-}
-
-function byPosition(left: Log, right: Log): number {
-  return Number(left.blockNumber - right.blockNumber) || left.logIndex - right.logIndex
 }
