@@ -89,8 +89,7 @@ export function createNode(
       throw new FailedTry('upstream_unavailable', 'a node of another chain', { mayPass: false })
     const refused = requests.map(refusalOf)
     const asked = requests.filter((_, index) => refused[index] === undefined)
-    if (asked.length === 0) return refused.map((error) => ({ error: error as RpcError }))
-    const isFirst = isOfThisChain === undefined
+    const isFirst = isOfThisChain === undefined && asked.length > 0
     const sent = await sendCut(isFirst ? [CHAIN_ID, ...asked] : asked, options)
     const outcomes = [...sent.outcomes]
     if (isFirst) checkChain(outcomes.shift())
