@@ -23,7 +23,7 @@ export const BlockSearch = z.object({
 })
 export type BlockSearch = z.output<typeof BlockSearch>
 
-/** A block this little before the time is near enough, so that a search takes few looks. */
+/** A block this little before the time is near enough unless told, so that a search takes few looks. */
 const NEAR_SECONDS = 60n
 /** Below this, blocks share a timestamp and tell no pace. */
 const LEAST_PACE = 0.05
@@ -38,15 +38,19 @@ export function startBlockSearch(head: Block, pace: number): BlockSearch {
  * every second one at most half of them, whatever the blocks say of their times: a search over n blocks takes at most
  * about 3 log2(n) looks, and two or three where the pace is steady.
  */
-export function nextLook({ low, high, pace, step, isSlow }: BlockSearch, time: bigint): bigint | undefined {
+export function nextLook(
+  { low, high, pace, step, isSlow }: BlockSearch,
+  time: bigint,
+  near = NEAR_SECONDS,
+): bigint | undefined {
   if (high.number === 0n) return undefined
-  const aim = time - NEAR_SECONDS / 2n
+  const aim = time - near / 2n
   if (!low) {
     const back = larger(blocksIn(high.timestamp - aim, pace), step)
     return high.number > back ? high.number - back : 0n
   }
   const between = high.number - low.number
-  if (between <= 1n || time - low.timestamp <= NEAR_SECONDS) return undefined
+  if (between <= 1n || time - low.timestamp <= near) return undefined
   if (isSlow) return low.number + between / 2n
   const fromLow = time - low.timestamp < high.timestamp - time
   const guess = fromLow

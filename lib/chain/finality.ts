@@ -1,3 +1,4 @@
+import { narrowBlockSearch, nextLook, startBlockSearch } from './blocks.ts'
 import { BlockHeader, blockRequest, parseResult } from './logs.ts'
 import type { ChainReader } from './reader.ts'
 import type { EvmChain } from './registry.ts'
@@ -12,8 +13,7 @@ export type Finality = {
   readonly isFinal: (block: BlockHeader) => boolean
 }
 
-/** The first look back for a block that is old enough, in blocks, and how many looks there are at most. */
-const FIRST_STEP = 1_000n
+/** How many blocks are looked at at most for one that is old enough. */
 const MOST_LOOKS = 16
 
 /** The two calls that tell a chain's finality, to be sent with others. */
@@ -32,8 +32,8 @@ export function parseFinality({ finality }: EvmChain, [tag, latest]: readonly (R
 }
 
 /**
- * The chain's head and its newest final block, found to a sixteenth of its depth: one round trip where the chain's tag
- * is old enough, a search by timestamps of at most 16 more where it is not. Throws `upstream_*`.
+ * The chain's head and its newest final block, found to a sixteenth of the time that the registry asks for: one round
+ * trip where the chain's tag is old enough, at most 16 more where it is not. Throws `upstream_*`.
  */
 export async function readFinalBlock({
   chain,
@@ -42,33 +42,14 @@ export async function readFinalBlock({
   const { head, tagged = head, isFinal } = parseFinality(chain, await request(finalityRequests(chain)))
   if (isFinal(tagged)) return { head, final: tagged }
 
-  const cutoff = head.timestamp - BigInt(chain.finality.seconds)
-  let young = tagged
-  let final: BlockHeader | undefined
-  let step = FIRST_STEP
-  for (let look = 0; look < MOST_LOOKS && young.number > 0n; look += 1) {
-    if (final && young.number - final.number <= larger(1n, (head.number - final.number) / 16n)) break
-    // By the pace between the two at first, and by halves in turn, since a pace can change.
-    const number = final
-      ? final.number +
-        larger(1n, look % 2 === 1 ? interpolated(final, young, cutoff) : (young.number - final.number) / 2n)
-      : larger(0n, young.number - step)
+  const young = head.timestamp - BigInt(chain.finality.seconds) + 1n
+  let search = startBlockSearch(tagged, chain.blockSeconds)
+  for (let look = 0; look < MOST_LOOKS; look += 1) {
+    const number = nextLook(search, young, BigInt(chain.finality.seconds) / 16n)
+    if (number === undefined) break
     const [outcome] = await request([blockRequest(number)])
-    const block = parseResult(BlockHeader, outcome)
-    if (block.timestamp <= cutoff) final = block
-    else young = block
-    step *= 8n
+    const { timestamp } = parseResult(BlockHeader, outcome)
+    search = narrowBlockSearch(search, young, { number, timestamp })
   }
-  return { head, final: final ?? { number: 0n, timestamp: 0n } }
-}
-
-/** How many blocks after `from` the time is reached, at the pace between the two, and less than the blocks between. */
-function interpolated(from: BlockHeader, to: BlockHeader, time: bigint): bigint {
-  const blocks = to.number - from.number
-  const reached = ((time - from.timestamp) * blocks) / larger(1n, to.timestamp - from.timestamp)
-  return reached < blocks ? reached : blocks - 1n
-}
-
-function larger(left: bigint, right: bigint): bigint {
-  return left > right ? left : right
+  return { head, final: search.low ?? { number: 0n, timestamp: 0n } }
 }
