@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { Amount } from '../codecs.ts'
+import type { BlockHeader } from './logs.ts'
 
 /** A block's number and its time in seconds since 1970, as they are stored. */
 export const StoredBlock = z.object({ number: Amount, timestamp: Amount })
-type Block = z.output<typeof StoredBlock>
 
 /**
  * How far a search for a block by its time has come: the block is after `low` and not after `high`. It is data, so that
@@ -29,7 +29,7 @@ const NEAR_SECONDS = 60n
 const LEAST_PACE = 0.05
 
 /** A search for the block of a time that `head` is not before. `pace`: the seconds between blocks where to look first. */
-export function startBlockSearch(head: Block, pace: number): BlockSearch {
+export function startBlockSearch(head: BlockHeader, pace: number): BlockSearch {
   return { high: { ...head }, pace, step: 1n, isSlow: false }
 }
 
@@ -60,7 +60,7 @@ export function nextLook(
 }
 
 /** The search after a look at this block, which `nextLook` named. */
-export function narrowBlockSearch(search: BlockSearch, time: bigint, block: Block): BlockSearch {
+export function narrowBlockSearch(search: BlockSearch, time: bigint, block: BlockHeader): BlockSearch {
   const { low, high } = search
   const isBefore = block.timestamp < time
   const after = isBefore ? { low: block, high } : { ...(low && { low }), high: block }

@@ -8,7 +8,7 @@ import {
   originalCodes,
   storageOverrides,
 } from './code-override.ts'
-import { type LogFilter, readLogs, readLogsUntil } from './logs.ts'
+import { type BlockHeader, type LogFilter, readLogs, readLogsUntil } from './logs.ts'
 import {
   type AggregateCall,
   decodeAggregate,
@@ -72,15 +72,12 @@ function unprefixed<T>(prefix: string, values: Readonly<Record<string, T>>): Rec
   return Object.fromEntries(own.map(([name, value]) => [name.slice(prefix.length + 1), value]))
 }
 
-/** The block that a reading is of: its number and its time in seconds since 1970. */
-export type Block = { readonly number: bigint; readonly timestamp: bigint }
-
 /** The values of queries, each of one block, with the outcomes of the calls that went along. */
 export type Snapshot<T> = {
   /** The earliest block that a value is of. */
-  readonly block: Block
+  readonly block: BlockHeader
   /** The block of each value: one for all where `at` was given or one call read all. */
-  readonly blocks: readonly Block[]
+  readonly blocks: readonly BlockHeader[]
   readonly values: readonly T[]
   readonly outcomes: readonly RpcOutcome[]
 }
@@ -296,7 +293,7 @@ type Planned<T> = {
 }
 
 /** What one call reads: queries that it was asked for and their values, all of one block. */
-type Part<T> = { readonly block: Block; readonly values: readonly T[] }
+type Part<T> = { readonly block: BlockHeader; readonly values: readonly T[] }
 
 /** The queries whose call the node would not run, or not to its end. */
 type Refused<T> = { readonly refused: readonly Query<T>[] }
@@ -459,7 +456,7 @@ function blockViewsOf({ id }: EvmChain): typeof blockViews & Partial<typeof arbi
   return id === 42161 ? arbitrumBlockViews : blockViews
 }
 
-function takeBlock(chain: EvmChain, returned: Iterator<Hex | undefined>): Block {
+function takeBlock(chain: EvmChain, returned: Iterator<Hex | undefined>): BlockHeader {
   const { arbBlockNumber, blockNumber, timestamp } = takeAnswers(blockViewsOf(chain), returned)
   const number = arbBlockNumber ?? blockNumber
   if (number === undefined || timestamp === undefined) throw badAnswer('the block does not tell its number and time')

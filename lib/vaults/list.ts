@@ -1,4 +1,5 @@
-import type { Block, ChainReader } from '../chain/reader.ts'
+import type { BlockHeader } from '../chain/logs.ts'
+import type { ChainReader } from '../chain/reader.ts'
 import { logger } from '../logger.ts'
 import type { Yield } from './apy.ts'
 import { readOverviews } from './overview.ts'
@@ -75,7 +76,7 @@ export function listVaults({ readerOf, states, yieldOf }: Dependencies) {
   }
 }
 
-function stateAsOf({ number, timestamp }: Block): StateAsOf {
+function stateAsOf({ number, timestamp }: BlockHeader): StateAsOf {
   return { blockNumber: Number(number), timestamp: new Date(Number(timestamp) * 1000), stale: false }
 }
 

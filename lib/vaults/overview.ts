@@ -1,4 +1,5 @@
-import { type Block, type ChainReader, mapQuery, type Query } from '../chain/reader.ts'
+import type { BlockHeader } from '../chain/logs.ts'
+import { type ChainReader, mapQuery, type Query } from '../chain/reader.ts'
 import { erc4626Vault } from './erc4626.ts'
 import { lagoonVault } from './lagoon.ts'
 import type { Vault, VaultOnChain } from './vault.ts'
@@ -38,7 +39,7 @@ export async function readOverviews(
   reader: ChainReader,
   vaults: readonly (VaultOnChain & Pick<Vault, 'kind'>)[],
   at?: bigint,
-): Promise<{ block: Block; blocks: readonly Block[]; overviews: readonly (Overview | undefined)[] }> {
+): Promise<{ block: BlockHeader; blocks: readonly BlockHeader[]; overviews: readonly (Overview | undefined)[] }> {
   const queries = vaults.map((vault) => OVERVIEWS[vault.kind](vault))
   const { block, blocks, values } = await reader.readEach(queries, { at })
   return { block, blocks, overviews: values }
