@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { BlockHeader } from '../../lib/chain/logs.ts'
 import { MULTICALL3 } from '../../lib/chain/multicall.ts'
 import { EVM_CHAINS, type EvmChain } from '../../lib/chain/registry.ts'
+import { FailedTry, sendOnce } from '../../lib/http.ts'
 
 /** Where the nodes of a stage are, and what it takes to ask them. */
 export type Nodes = {
@@ -18,10 +19,6 @@ export type Nodes = {
   readonly say: (line: string) => void
 }
 
-/** At most so many requests to a URL, but for those that it limits: 4 for its blocks, 5 batches, and 16 questions, each asked
- * again when it is refused. */
-const MOST_REQUESTS = 4 + 5 + 2 * 16
-
 const DEADLINE_MS = 10_000
 const LONGEST_PAUSE_SECONDS = 10
 /** Calls in a batch, and blocks of events in a call: the largest that is taken is what is told. */
@@ -29,6 +26,8 @@ const BATCHES = [100, 30, 10, 3, 1]
 const RANGES = [10_000, 2_000, 500, 100, 10, 5, 1]
 const HOUR = 3_600
 const AGES = [365 * 24, 90 * 24, 30 * 24, 7 * 24, 24, 1].map((hours) => hours * HOUR)
+/** Requests to a URL at most, those that it limits apart: 4 for its blocks, the batches, and calls that are asked twice where refused. */
+const MOST_REQUESTS = 4 + BATCHES.length + 2 * (RANGES.length + AGES.length + 3)
 /** Over so many blocks the chain's pace is measured. */
 const PACE_BLOCKS = 10_000
 const OLD_HEAD_SECONDS = 60
@@ -157,27 +156,27 @@ async function firstOf(
 }
 
 /** Asks the node at this URL as it is, without what the service makes of refusals. */
-function askerOf({ fetch }: Nodes, url: string) {
+function askerOf(nodes: Nodes, url: string) {
   let isLimited = false
   let failure = 'no answer'
 
   /** The JSON of a success; undefined for all else. A node that limits requests is asked again after its pause. */
   async function post(body: unknown, triesLeft = 1): Promise<unknown> {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-      redirect: 'manual',
-      signal: AbortSignal.timeout(DEADLINE_MS),
-    }).catch(() => undefined)
-    failure = response ? `HTTP status ${response.status}` : 'no connection, or no answer in 10 s'
-    if (response?.ok) return response.json().catch(() => undefined)
-    await response?.body?.cancel()
-    if (response?.status !== 429) return undefined
-    isLimited = true
-    if (triesLeft === 0) return undefined
-    await sleep(Math.min(Number(response.headers.get('retry-after')) || 1, LONGEST_PAUSE_SECONDS) * 1000)
-    return await post(body, triesLeft - 1)
+    try {
+      const request = { url, body: JSON.stringify(body) }
+      const answer = await sendOnce(nodes, request, AbortSignal.timeout(DEADLINE_MS))
+      failure = `HTTP status ${answer.status}`
+      if (answer.status < 300) return answer.body
+      if (answer.status !== 429) return undefined
+      isLimited = true
+      if (triesLeft === 0) return undefined
+      await sleep(Math.min(answer.retryAfterSeconds ?? 1, LONGEST_PAUSE_SECONDS) * 1000)
+      return await post(body, triesLeft - 1)
+    } catch (error) {
+      if (!(error instanceof FailedTry)) throw error
+      failure = error.message
+      return undefined
+    }
   }
 
   const ask = async (method: string, ...params: unknown[]): Promise<unknown> => {
