@@ -14,7 +14,7 @@ export type Look = {
 }
 
 /** Where an event of a vault stands on the destination. */
-export type Arrival = { readonly chainId: number; readonly transactionHash: Hash; readonly logIndex: number }
+type Arrival = { readonly chainId: number; readonly transactionHash: Hash; readonly logIndex: number }
 
 /** What is seen of a transfer now, what is to be kept of it, and why it could not be seen whole. */
 export type Seen = {

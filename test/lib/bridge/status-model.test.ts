@@ -427,7 +427,7 @@ describe('The status of a transfer follows what happens on the chains', () => {
       fc.asyncProperty(anyEvents, async (events) => {
         await playAll(world, events)
       }),
-      { numRuns: 20 },
+      { numRuns: 8 },
     )
   })
 })
