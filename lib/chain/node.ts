@@ -34,9 +34,10 @@ const BLOCK_RANGES = [10_000, 5_000, 2_000, 1_000, 500, 100, 50, 10, 5, 2, 1]
 const REMEMBERED_MS = 600_000
 const LONGEST_PAUSE_MS = 60_000
 /** HTTP statuses that speak of what was asked; the other ones speak of the node. */
-const CALL_REFUSALS = [400, 413, 422]
+const TOO_LARGE = 413
+const CALL_REFUSALS = [400, TOO_LARGE, 422]
 
-const Item = z.object({ id: z.number().int(), result: z.unknown().optional(), error: NodeError.optional() })
+const Item = z.object({ id: z.number().int(), result: z.unknown().optional(), error: NodeError.nullish() })
 const WholeError = z.object({ error: NodeError })
 
 /** What a node takes, as far as its refusals have told. */
@@ -115,7 +116,9 @@ export function createNode(
     ).catch(asTooLarge)
     const { status, body } = answer
     const items = z.array(Item).safeParse(batch.isPlain ? [body] : body).data
-    if (items && status < 300) return { outcomes: outcomesOf(batch.requests, items), hasRefusedCall: false }
+    // One error can stand for the whole batch, as geth puts it.
+    const isWhole = items?.length === 1 && batch.requests.length > 1 && items[0]?.error
+    if (items && status < 300 && !isWhole) return { outcomes: outcomesOf(batch.requests, items), hasRefusedCall: false }
 
     const error = refusalIn(answer)
     if (!error) throw outage(answer, status < 300 ? 'upstream_bad_answer' : 'upstream_unavailable')
@@ -136,7 +139,11 @@ export function createNode(
     if (meaning === 'busy' || meaning === 'unavailable' || (meaning === 'call' && !isAboutTheCall)) {
       throw outage(answer, 'upstream_unavailable')
     }
-    if (others.length === 0) return { outcomes: [learn(only, error, answer.status >= 400)], hasRefusedCall: true }
+    if (others.length === 0)
+      return {
+        outcomes: [learn(only, error, answer.status >= 400 && answer.status !== TOO_LARGE)],
+        hasRefusedCall: true,
+      }
 
     // Too many calls, too many bytes, or one among them that the node refuses: the parts will tell.
     const { requests, body } = batch

@@ -17,12 +17,15 @@ export type NodeError = z.output<typeof NodeError>
  */
 export type Meaning = 'busy' | 'unavailable' | 'batch' | 'range' | 'results' | 'archive' | 'unsupported' | 'call'
 
+// A contract's own words, of which nothing is believed.
+const REVERTED = 3
+const REVERT = /execution reverted|\breverted\b|out of gas|invalid opcode/i
 const RATE_LIMITED =
-  /no backend|over capacity|rate.?limit|too many requests|request count exceeded|compute units|requests per|throttl/i
+  /no backend|over capacity|request limit reached|rate.?limit|too many requests|request count exceeded|compute units|requests per|throttl/i
 // Rate limits of several providers, and proxyd's own: no healthy backend, over capacity, a backend's answer that is none.
 const BUSY_CODES = [429, -32_016, -32_029, -32_090, -32_011, -32_012, -32_013]
 const UNAVAILABLE =
-  /unhealthy|header not found|unknown block|beyond current head|not yet synced|service unavailable|temporarily|tenant disabled|timed? ?out/i
+  /unhealthy|not healthy|backend offline|header (range )?not found|unknown block|block not found|no state available|beyond current head|block is out of range|invalid block range|not yet synced|service unavailable|temporarily|tenant disabled|unauthori[sz]ed|must authenticate|^internal (server )?error|timed? ?out/i
 const INTERNAL_ERROR = -32_603
 const METHOD_NOT_FOUND = -32_601
 const LIMIT_EXCEEDED = -32_005
@@ -30,12 +33,13 @@ const BATCH = /\bbatch/i
 const RESULTS =
   /\bresults\b|response size|response is too (big|large)|query timeout|more than \d+ (logs|events)|logs matched/i
 const RANGE = /\brange|\branges\b|limited to [\d,]+ ?(blocks)?|too many blocks|[\d,]+ blocks?\b|blocks? limit/i
-const ARCHIVE = /archive|pruned|missing trie node|historical (state|data)|not available for block|too old/i
+const ARCHIVE = /archive|prun(ed|ing)|missing trie node|historical (state|data)|not available for block|too old/i
 const UNSUPPORTED =
-  /method .*(not found|not supported|not available|does not exist|not allowed|disabled|not whitelisted)/i
+  /unsupported method|method .*(not found|not supported|not available|does not exist|not allowed|disabled|not whitelisted)/i
 
 /** What a node means by an error that answers calls of this method (undefined: a whole batch). */
 export function meaningOf({ code, message }: NodeError, method: string | undefined): Meaning {
+  if (code === REVERTED || REVERT.test(message)) return 'call'
   const asksForEvents = method === 'eth_getLogs'
   if (method === undefined && BATCH.test(message)) return 'batch'
   if (ARCHIVE.test(message)) return 'archive'
@@ -51,8 +55,18 @@ export function meaningOf({ code, message }: NodeError, method: string | undefin
   return 'call'
 }
 
-/** The limit that a refusal's words tell, below what was asked for: "maximum 10 calls in 1 batch" is 10. */
+/** Fewer blocks or calls than any plan is sold by: such a number means something else. */
+const LEAST = 2
+
+/**
+ * The limit that a refusal's words tell, below what was asked for: "maximum 10 calls in 1 batch" is 10, of
+ * "(9999 > 5000)" it is the smaller one. Undefined where they tell none.
+ */
 export function toldLimit(message: string, askedFor: number): number | undefined {
-  const numbers = message.replaceAll(/0x[0-9a-f]+/gi, '').match(/\d[\d,]*/g) ?? []
-  return numbers.map((digits) => Number(digits.replaceAll(',', ''))).find((number) => number > 1 && number < askedFor)
+  const words = message.replaceAll(/0x[0-9a-f]+/gi, '')
+  const numbers = [...words.matchAll(/(\d[\d,]*)(k\b)?/gi)].map(
+    ([, digits = '', thousands]) => Number(digits.replaceAll(',', '')) * (thousands ? 1_000 : 1),
+  )
+  const limits = numbers.filter((number) => number >= LEAST && number < askedFor)
+  return limits.length > 0 ? Math.min(...limits) : undefined
 }

@@ -3,6 +3,7 @@ import { inspect } from 'node:util'
 import { toHex } from 'viem'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createRpc } from '../../../lib/chain/nodes.ts'
+import { toldLimit } from '../../../lib/chain/refusal.ts'
 import type { RpcRequest } from '../../../lib/chain/rpc.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { HttpEnvironment } from '../../../lib/http.ts'
@@ -362,6 +363,7 @@ describe('What a node takes is learnt from how it refuses', () => {
       () => Response.json({ code: 31, message: 'Batch of more than 3 requests are not allowed' }, { status: 500 }),
       9,
     ],
+    ['geth', 10, () => Response.json([{ id: 0, error: { code: -32_600, message: 'batch too large' } }]), 5],
     ['a node without words', 10, () => new Response('Request Entity Too Large', { status: 413 }), 5],
     ['Helius free', 0, () => whole(403, -32_403, 'Batch requests are only available for paid plans'), 25],
   ])('%s takes its calls in as many requests as it says', async ([, most, refusal, requests]) => {
@@ -423,6 +425,28 @@ describe('What a node takes is learnt from how it refuses', () => {
       expect(await rpc([LOGS(1, blocks)])).toMatchObject([{ result: ['eth_getLogs', {}] }])
     },
   )
+
+  test.for([
+    'execution reverted: this method is not supported',
+    'execution reverted: price too old',
+    'execution reverted: rate limit',
+  ])('of a contract that reverts (%s) nothing is believed', async (message) => {
+    const call: RpcRequest = { method: 'eth_call', params: [{}, 'latest'] }
+    const node: Node = (batch) => Response.json(batch.map(({ id }) => ({ id, error: { code: 3, message } })))
+    const { rpc, asked } = rpcOver({ [FIRST]: node, [SECOND]: echo })
+    expect(await rpc([call])).toEqual([{ error: { code: 3 } }])
+    expect(await rpc([call])).toEqual([{ error: { code: 3 } }])
+    expect(asked).toEqual([FIRST, FIRST])
+  })
+
+  test.for<[string, number]>([
+    ['requested too many blocks (9999 > 5000)', 5_000],
+    ['block range too large, max is 5k blocks', 5_000],
+    ['Batch of more than 3 requests are not allowed', 3],
+    ['block range is too wide', 0],
+  ])('"%s" tells the limit %i', ([message, limit]) => {
+    expect(toldLimit(message, 10_000) ?? 0).toBe(limit)
+  })
 
   test('too many events in a range says nothing of longer ranges elsewhere', async () => {
     const node: Node = (batch) =>
@@ -497,6 +521,10 @@ describe('What a node takes is learnt from how it refuses', () => {
       () => ({ code: -32_011, message: 'no backend is currently healthy to serve traffic' }),
     ],
     ['that it has not seen yet', () => ({ code: -32_000, message: 'header not found' })],
+    ['that proxyd has not seen yet', () => ({ code: -32_019, message: 'block is out of range' })],
+    ['that reth has not seen yet', () => ({ code: -32_001, message: 'block not found: 0x7' })],
+    ['that Erigon has pruned', () => ({ code: -32_000, message: 'old data not available due to pruning' })],
+    ['that Nethermind has no state for', () => ({ code: -32_002, message: 'No state available for block 7' })],
     ['that it fails at', () => ({ code: -32_603, message: 'Internal error' })],
   ])('a call %s is asked of the next node, and the others are not', async ([, refusal]) => {
     const node: Node = (batch, signal) => {
