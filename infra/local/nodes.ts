@@ -139,15 +139,11 @@ function nodeOf(profile: NodeProfile, target: string): (body: Buffer) => Promise
 function atHead(call: Call, head: number): Call | undefined {
   if (call.method === 'eth_getLogs') {
     const filter = Filter.parse(call.params[0])
-    // Events of blocks that such a node does not know are left out without a word.
-    const [from, to] = [filter.fromBlock, filter.toBlock].map((block) => Math.min(head, blockNumber(block, head)))
-    const isBeyond = blockNumber(filter.fromBlock, head) > head
-    // Nothing ever happens in the first block.
-    const range = isBeyond ? [0, 0] : [from, to]
-    return {
-      ...call,
-      params: [{ ...filter, fromBlock: numberToHex(range[0] ?? 0), toBlock: numberToHex(range[1] ?? 0) }],
-    }
+    if (blockNumber(filter.toBlock, head) > head) return undefined
+    const [fromBlock, toBlock] = [filter.fromBlock, filter.toBlock].map((block) =>
+      numberToHex(blockNumber(block, head)),
+    )
+    return { ...call, params: [{ ...filter, fromBlock, toBlock }] }
   }
   const index = BLOCK_PARAMETER[call.method]
   if (index === undefined) return call

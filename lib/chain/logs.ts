@@ -150,9 +150,11 @@ function rangesOf(from: bigint, to: bigint, size: bigint, most: number): Range[]
 }
 
 /** The call for the events of the filter in these blocks. */
-export function logsRequest(filter: LogFilter, [from, to]: readonly [bigint, bigint | 'latest']): RpcRequest {
-  const toBlock = to === 'latest' ? to : numberToHex(to)
-  return { method: 'eth_getLogs', params: [{ ...filter, fromBlock: numberToHex(from), toBlock }] }
+export function logsRequest(filter: LogFilter, [from, to]: readonly [bigint, bigint]): RpcRequest {
+  return {
+    method: 'eth_getLogs',
+    params: [{ ...filter, fromBlock: numberToHex(from), toBlock: numberToHex(to) }],
+  }
 }
 
 function refused(): AppError {

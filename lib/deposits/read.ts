@@ -1,14 +1,6 @@
 import { type Address, type Hex, pad, zeroAddress } from 'viem'
 import * as z from 'zod'
-import {
-  BlockHeader,
-  blockRequest,
-  Log,
-  type LogFilter,
-  logsRequest,
-  parseResult,
-  readTimestamps,
-} from '../chain/logs.ts'
+import { Log, type LogFilter, logsRequest, parseResult, readTimestamps } from '../chain/logs.ts'
 import type { ChainReader, Query } from '../chain/reader.ts'
 import type { RpcOutcome } from '../chain/rpc.ts'
 import { AppError } from '../errors.ts'
@@ -44,7 +36,7 @@ type Dependencies = {
 
 /**
  * A user in these vaults: what is recorded, with the events since then and the live balances, from two requests to each
- * chain at the same time, chains side by side. Throws a chain's error only where there is one and nothing could be read.
+ * chain, one after the other, chains side by side. Throws a chain's error only where there is one and nothing could be read.
  */
 export async function readUserVaults(
   { readerOf, records, now }: Dependencies,
@@ -113,12 +105,11 @@ function unread({ firstBlock }: Vault): VaultProgress {
 async function readChain(question: ChainQuestion, vaults: readonly Vault[]): Promise<VaultRead[]> {
   const { reader, user } = question
   const queries = vaults.map((vault) => attempt(liveAccount(vault, user)))
-  const [{ blocks, values }, read] = await Promise.all([
-    reader.read(queries),
-    Promise.all(groupTails(question, vaults).map((group) => readTail(question, group))),
-  ])
-  const last = blocks.reduce((latest, { number }) => (number > latest ? number : latest), 0n)
-  const tails = new Map(await continueTails(question, read.flat(), last))
+  const { blocks, values } = await reader.read(queries)
+  // Up to a block that has a number: what "latest" is may differ from call to call, and events be lost or counted twice.
+  const to = blocks.reduce((latest, { number }) => (number > latest ? number : latest), 0n)
+  const read = await Promise.all(groupTails(question, vaults, to).map((group) => readTail(question, group)))
+  const tails = new Map(read.flat())
   return await Promise.all(
     vaults.map(async (vault, index): Promise<VaultRead> => {
       const value: AccountReading | AppError | undefined = values[index]
@@ -158,11 +149,8 @@ function attempt<T>({ parse, ...reads }: Query<T>): Query<T | AppError> {
   }
 }
 
-/** Vaults whose events are asked for together, from the first block that is not recorded of one of them. */
-type Group = { readonly vaults: readonly Vault[]; readonly from: bigint }
-
-/** The events of a vault that concern the user, in order, and the block up to which they are known. */
-type Tail = { readonly events: readonly VaultEvent[]; readonly through: bigint }
+/** Vaults whose events are asked for together, from the first block that is not recorded of one of them to that of the balances. */
+type Group = { readonly vaults: readonly Vault[]; readonly from: bigint; readonly to: bigint }
 
 /** Vaults recorded to within so many blocks of the one that is recorded furthest share their requests. */
 const LIKE_BLOCKS = 10_000
@@ -192,13 +180,13 @@ function reasonOf(failure: AppError | undefined): string {
 }
 
 /** The vaults that have caught up, and those that have not, which must not cost the others anything. */
-function groupTails({ progress }: ChainQuestion, vaults: readonly Vault[]): Group[] {
+function groupTails({ progress }: ChainQuestion, vaults: readonly Vault[], to: bigint): Group[] {
   const throughOf = (vault: Vault) => progress.get(vault)?.through ?? 0
   const front = vaults.reduce((most, vault) => Math.max(most, throughOf(vault)), 0)
   const isCurrent = (vault: Vault) => throughOf(vault) > front - LIKE_BLOCKS
   return [vaults.filter(isCurrent), vaults.filter((vault) => !isCurrent(vault))]
     .filter((group) => group.length > 0)
-    .map((group) => ({ vaults: group, from: firstUnread(group.map(throughOf)) }))
+    .map((group) => ({ vaults: group, from: firstUnread(group.map(throughOf)), to }))
 }
 
 function firstUnread(throughs: readonly number[]): bigint {
@@ -206,7 +194,11 @@ function firstUnread(throughs: readonly number[]): bigint {
 }
 
 /** The tails of a group's vaults, or why there is none. Its failure is that of no other group. */
-async function readTail(question: ChainQuestion, group: Group, halvings = 0): Promise<[Vault, Tail | AppError][]> {
+async function readTail(
+  question: ChainQuestion,
+  group: Group,
+  halvings = 0,
+): Promise<[Vault, readonly VaultEvent[] | AppError][]> {
   const { progress, now } = question
   const isOld = (vault: Vault) => {
     const timestamp = progress.get(vault)?.timestamp
@@ -216,13 +208,13 @@ async function readTail(question: ChainQuestion, group: Group, halvings = 0): Pr
   if (old.length > 0) {
     const recent = group.vaults.filter((vault) => !isOld(vault))
     const failure = notReadYet('The past of a vault is still being read')
-    const rest = recent.length > 0 ? await readTail(question, regroup(question, recent), halvings) : []
+    const rest = recent.length > 0 ? await readTail(question, regroup(question, group, recent), halvings) : []
     return [...old.map((vault): [Vault, AppError] => [vault, failure]), ...rest]
   }
   try {
-    const { logs, through } = await readUserLogs(question, group)
+    const logs = await readUserLogs(question, group)
     const events = Map.groupBy(await parseLogs(question, logs), ({ vault }) => vault)
-    return group.vaults.map((vault) => [vault, { events: events.get(vault.address) ?? [], through }])
+    return group.vaults.map((vault) => [vault, events.get(vault.address) ?? []])
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     // A stranger can make a user's events in one vault too many, and no other vault is to wait for that for long.
@@ -234,26 +226,28 @@ async function readTail(question: ChainQuestion, group: Group, halvings = 0): Pr
     }
     const half = Math.ceil(group.vaults.length / 2)
     const halves = [group.vaults.slice(0, half), group.vaults.slice(half)]
-    const read = await Promise.all(halves.map((part) => readTail(question, regroup(question, part), halvings + 1)))
+    const read = await Promise.all(
+      halves.map((part) => readTail(question, regroup(question, group, part), halvings + 1)),
+    )
     return read.flat()
   }
 }
 
-function regroup({ progress }: ChainQuestion, vaults: readonly Vault[]): Group {
-  return { vaults, from: firstUnread(vaults.map((vault) => progress.get(vault)?.through ?? 0)) }
+function regroup({ progress }: ChainQuestion, { to }: Group, vaults: readonly Vault[]): Group {
+  return { vaults, to, from: firstUnread(vaults.map((vault) => progress.get(vault)?.through ?? 0)) }
 }
 
-/** Everything that concerns the user in some vaults up to the chain's last block: one request where the node takes the range. */
-async function readUserLogs({ reader, user, now }: ChainQuestion, { vaults, from }: Group) {
+/** Everything that concerns the user in some vaults: one request where the node takes the range. */
+async function readUserLogs({ reader, user, now }: ChainQuestion, { vaults, from, to }: Group): Promise<Log[]> {
+  if (from > to) return []
   const filters = filtersFor(user, vaults)
-  const requests = [...filters.map((filter) => logsRequest(filter, [from, 'latest'])), blockRequest('latest')]
+  const requests = filters.map((filter) => logsRequest(filter, [from, to]))
   const outcomes = await reader.request(requests, { mostBytes: MOST_BYTES })
-  const { number: to } = parseResult(BlockHeader, outcomes[filters.length])
   const giveUpAt = now() + TAIL_MS
   const logs = await Promise.all(
     filters.map((filter, index) => readWhole({ reader, now, filter, from, to, giveUpAt }, outcomes[index])),
   )
-  return { logs: inOrder(logs.flat()), through: to }
+  return inOrder(logs.flat())
 }
 
 /** Whom an event concerns stands in the first, second or third topic after its name. */
@@ -264,39 +258,6 @@ function filtersFor(user: Address, vaults: readonly Vault[]): LogFilter[] {
     address,
     topics: [VAULT_EVENT_TOPICS, ...rest],
   }))
-}
-
-/**
- * The tails up to the block of the balances, which another node may have told: most of the time there is nothing to do,
- * else it is one more request for a few blocks.
- */
-async function continueTails(
-  question: ChainQuestion,
-  tails: readonly (readonly [Vault, Tail | AppError])[],
-  block: bigint,
-): Promise<(readonly [Vault, Tail | AppError])[]> {
-  const late = tails.flatMap(([vault, tail]) =>
-    tail instanceof AppError || tail.through >= block ? [] : [{ vault, tail }],
-  )
-  if (late.length === 0) return [...tails]
-  const { reader, user, now } = question
-  const from = late.reduce((low, { tail }) => (tail.through < low ? tail.through : low), block) + 1n
-  const vaults = late.map(({ vault }) => vault)
-  const giveUpAt = now() + TAIL_MS
-  try {
-    const logs = await Promise.all(
-      filtersFor(user, vaults).map((filter) => readWhole({ reader, now, filter, from, to: block, giveUpAt })),
-    )
-    const events = Map.groupBy(await parseLogs(question, inOrder(logs.flat())), ({ vault }) => vault)
-    return tails.map(([vault, tail]) => {
-      if (tail instanceof AppError || !vaults.includes(vault)) return [vault, tail]
-      const later = (events.get(vault.address) ?? []).filter(({ position }) => position.blockNumber > tail.through)
-      return [vault, { events: [...tail.events, ...later], through: block }]
-    })
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    return tails.map(([vault, tail]) => [vault, vaults.includes(vault) ? error : tail])
-  }
 }
 
 type WholeQuestion = Pick<ChainQuestion, 'reader' | 'now'> & {
@@ -342,15 +303,13 @@ function inOrder(logs: readonly Log[]): Log[] {
 async function movementsUpTo(
   question: ChainQuestion,
   vault: Vault,
-  tail: Tail | AppError | undefined,
+  tail: readonly VaultEvent[] | AppError | undefined,
   block: bigint,
 ): Promise<readonly Movement[] | AppError> {
   if (!tail || tail instanceof AppError) return tail ?? notReadYet('The events of a vault were not read')
   const { user, progress } = question
   const { through, ledger } = progress.get(vault) ?? unread(vault)
-  const own = tail.events.filter(
-    ({ position }) => position.blockNumber > BigInt(through) && position.blockNumber <= block,
-  )
+  const own = tail.filter(({ position }) => position.blockNumber > BigInt(through) && position.blockNumber <= block)
   const last = own.findLast((event) => needsPrice(vault, event, own))?.position.blockNumber
   try {
     const events =
