@@ -52,6 +52,8 @@ type Run = Dependencies &
     readonly entries: readonly Entry[]
     /** The last block that is recorded. */
     readonly final: BlockHeader
+    /** The vaults of which new states and silent progress are written in this run. */
+    readonly inTurn: ReadonlySet<Entry>
     readonly done: { movements: number; prices: number; states: number }
   }
 
@@ -70,9 +72,12 @@ const MOST_FAILURES = 100
 const SILENT_SECONDS = 300n
 const SAVE_EVERY_MS = 10_000
 const HOUR_SECONDS = 3_600n
-/** A vault's upkeep is due once an hour: a run, which is once a minute, does a part of them, and some new ones. */
+/** Of so many vaults a run, which is once a minute, writes new states and silent progress; of more it does in turn. */
+const MOST_IN_TURN = 250
+const RUN_EVERY_MS = 60_000
+/** A vault's upkeep is due once an hour, later where there are many: a run does a part of them, new ones first. */
 const UPKEEP_PARTS = 60
-const UPKEEP_NEW = 50
+const MOST_UPKEEP = 25
 
 /**
  * Records what happened in a chain's vaults up to its last final block, and their states, until there is nothing more or
@@ -102,10 +107,11 @@ export async function refreshChain(
     const saved = recorded[index]
     return { vault, saved, progress: saved ?? { through: vault.firstBlock - 1, ledger: EMPTY_LEDGER } }
   })
-  const run: Run = { ...dependencies, ...limits, entries, final, done: { movements: 0, prices: 0, states: 0 } }
+  const inTurn = entriesInTurn(entries, dependencies.now())
+  const run: Run = { ...dependencies, ...limits, entries, final, inTurn, done: { movements: 0, prices: 0, states: 0 } }
   await recordEvents(run)
   if (overviews && overviews.block.number > final.number) await recordOverviews(run, overviews)
-  await save(run, entries.filter(isUnsaved))
+  await save(run, listUnsaved(run))
 
   const front = entries
     .map(({ progress }) => progress)
@@ -153,7 +159,7 @@ async function recordEvents(run: Run): Promise<void> {
       apart.add(alone)
     }
     if (now() - savedAt > SAVE_EVERY_MS) {
-      await save(run, entries.filter(isUnsaved))
+      await save(run, listUnsaved(run))
       savedAt = now()
     }
   }
@@ -242,7 +248,7 @@ type Overviews = Awaited<ReturnType<typeof readOverviews>>
 
 /** Records the states that have changed, and looks after the states and prices of the vaults whose turn it is. */
 async function recordOverviews(
-  { entries, records, states, done }: Run,
+  { entries, records, states, inTurn, done }: Run,
   { block, blocks, overviews }: Overviews,
 ): Promise<void> {
   const due = new Set(dueForUpkeep(entries, block.timestamp))
@@ -258,7 +264,8 @@ async function recordOverviews(
       const { state, sharePrice } = overviews[index] ?? {}
       const digest = state && stateDigest(state)
       // A broken vault's state must not take the place of what was known of it.
-      if (state && state.totalAssets !== null && digest && (due.has(entry) || digest !== progress.state)) {
+      const isChanged = digest !== progress.state && (inTurn.has(entry) || progress.state === undefined)
+      if (state && state.totalAssets !== null && digest && (due.has(entry) || isChanged)) {
         newStates.push([vault, { state, asOf: asOf(index) }])
         entry.progress = { ...entry.progress, state: digest }
       }
@@ -310,12 +317,24 @@ function planTurn(entries: readonly Entry[], open: readonly Entry[], { apart, al
   )
 }
 
-/** Whether what a run knows of a vault is to be written, though nothing happened there that made it write it at once. */
-function isUnsaved({ progress, saved }: Entry): boolean {
-  if (progress === saved) return false
-  if (saved?.timestamp === undefined || progress.timestamp === undefined) return true
-  const isMoved = progress.timestamp - saved.timestamp >= SILENT_SECONDS
-  return isMoved || progress.state !== saved.state || progress.upkeptAt !== saved.upkeptAt
+/** The vaults of which what a run knows is to be written, though nothing happened there that made it write it at once. */
+function listUnsaved({ entries, final, inTurn }: Run): Entry[] {
+  return entries.filter((entry) => {
+    const { progress, saved } = entry
+    if (progress === saved) return false
+    if (saved?.timestamp === undefined || progress.timestamp === undefined) return true
+    if (progress.state !== saved.state || progress.upkeptAt !== saved.upkeptAt) return true
+    // What is still being read, or took long to read, is not to be read again.
+    const isSilent = !inTurn.has(entry) && progress.through >= Number(final.number)
+    return progress.timestamp - saved.timestamp >= (isSilent ? HOUR_SECONDS : SILENT_SECONDS)
+  })
+}
+
+/** The vaults whose turn it is to have written what is no event: all of them, where they are few. */
+function entriesInTurn(entries: readonly Entry[], now: number): ReadonlySet<Entry> {
+  const turns = Math.max(1, Math.ceil(entries.length / MOST_IN_TURN))
+  const turn = Math.floor(now / RUN_EVERY_MS) % turns
+  return new Set(entries.filter((_, index) => index % turns === turn))
 }
 
 /** The vaults whose turn it is to be looked after: some new ones, and those for which it is longest ago. */
@@ -325,7 +344,7 @@ function dueForUpkeep(entries: readonly Entry[], at: bigint): Entry[] {
     .filter((entry) => upkeptAt(entry) > 0n && at - upkeptAt(entry) >= HOUR_SECONDS)
     .toSorted((left, right) => Number(upkeptAt(left) - upkeptAt(right)))
   const unknown = entries.filter((entry) => upkeptAt(entry) === 0n)
-  return [...known.slice(0, Math.ceil(entries.length / UPKEEP_PARTS)), ...unknown.slice(0, UPKEEP_NEW)]
+  return [...unknown, ...known.slice(0, Math.ceil(entries.length / UPKEEP_PARTS))].slice(0, MOST_UPKEEP)
 }
 
 /** The price of a week ago, else the first one; not looked for again in a vault that never had a price. */
@@ -336,5 +355,7 @@ async function findWeekAgo(
 ): Promise<PricePoint | undefined> {
   if (!weekAgo && upkeptAt !== undefined) return undefined
   const books = { ...vault, generation }
-  return (await records.getPriceAt(books, at - YIELD_SECONDS)) ?? weekAgo ?? (await records.getFirstPrice(books))
+  const first = weekAgo ?? (await records.getFirstPrice(books))
+  // Where there is no price at all, there is none of a week ago.
+  return first && ((await records.getPriceAt(books, at - YIELD_SECONDS)) ?? first)
 }

@@ -1,0 +1,249 @@
+import {
+  BatchGetCommand,
+  BatchWriteCommand,
+  type DynamoDBDocumentClient,
+  GetCommand,
+  QueryCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb'
+import {
+  type Address,
+  decodeFunctionData,
+  encodeAbiParameters,
+  encodeFunctionResult,
+  type Hex,
+  numberToHex,
+  padHex,
+  parseAbi,
+  toFunctionSelector,
+} from 'viem'
+import { createRpc } from '../../lib/chain/nodes.ts'
+import { type ChainReader, chainReader } from '../../lib/chain/reader.ts'
+import { evmChain } from '../../lib/chain/registry.ts'
+
+/** A clock that stands still until everything waits for it, and then goes on to the next moment that is waited for. */
+export function virtualClock(start = Date.UTC(2026, 10, 21)) {
+  let time = start
+  let waiting: { readonly at: number; readonly wake: () => void }[] = []
+  let isRunning = false
+
+  async function run() {
+    isRunning = true
+    while (waiting.length > 0) {
+      // What was woken may wait again before the next moment: it has some turns to do so.
+      for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+      const next = Math.min(...waiting.map(({ at }) => at))
+      time = Math.max(time, next)
+      const due = waiting.filter(({ at }) => at <= time)
+      waiting = waiting.filter(({ at }) => at > time)
+      for (const { wake } of due) wake()
+      for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    }
+    isRunning = false
+  }
+
+  return {
+    now: () => time,
+    wait(milliseconds: number): Promise<void> {
+      return new Promise((wake) => {
+        waiting.push({ at: time + milliseconds, wake })
+        if (!isRunning) void run()
+      })
+    },
+    set: (to: number) => {
+      time = Math.max(time, to)
+    },
+  }
+}
+type VirtualClock = ReturnType<typeof virtualClock>
+
+/** An event as a test tells it, in whichever block. */
+type CountedEvent = {
+  readonly address: Address
+  readonly block: number
+  readonly topics: readonly Hex[]
+  readonly data: Hex
+}
+
+type NodeLimits = {
+  /** The calls that it takes in one request, and the blocks of events that it takes in one call. */
+  readonly mostCalls: number
+  readonly mostBlocks: number
+  readonly delayMs: number
+}
+
+const aggregateAbi = parseAbi([
+  'struct Call { address target; bool allowFailure; bytes callData; }',
+  'struct Result { bool success; bytes returnData; }',
+  'function aggregate3(Call[] calls) returns (Result[] returnData)',
+])
+const BLOCK_NUMBER = toFunctionSelector('getBlockNumber()')
+const BLOCK_TIME = toFunctionSelector('getCurrentBlockTimestamp()')
+const TOTAL_ASSETS = toFunctionSelector('totalAssets()')
+
+/** Events are kept by so many blocks, so that a range finds its own. */
+const SHELF = 10_000
+
+type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
+type Filter = { readonly address: string[]; readonly fromBlock: Hex; readonly toBlock: Hex }
+
+/** Base with synchronous vaults, in blocks of 200 ms, as a node tells it that takes no more than its limits. */
+export function countedChain(clock: VirtualClock, { mostCalls, mostBlocks, delayMs }: NodeLimits) {
+  const chain = evmChain(8453)
+  if (!chain) throw new Error('Base is not in the registry')
+  const counts = { requests: 0, calls: 0 }
+  const shelved = new Map<number, (CountedEvent & { readonly logIndex: number })[]>()
+  let logIndex = 0
+  const state = { head: 0, totalAssets: 1n }
+  const timeOf = (block: number) => 1_700_000_000 + Math.floor(block / 5)
+  const header = (block: number) => ({ number: numberToHex(block), timestamp: numberToHex(timeOf(block)) })
+
+  function logs({ address, fromBlock, toBlock }: Filter) {
+    const wanted = new Set(address.map((one) => one.toLowerCase()))
+    const [from, to] = [Number(fromBlock), Number(toBlock)]
+    const shelves = Array.from(
+      { length: Math.floor(to / SHELF) - Math.floor(from / SHELF) + 1 },
+      (_, index) => shelved.get(Math.floor(from / SHELF) + index) ?? [],
+    )
+    return shelves
+      .flat()
+      .filter(({ block, address: of }) => block >= from && block <= to && wanted.has(of.toLowerCase()))
+      .map(({ block, logIndex, ...event }) => ({
+        ...event,
+        logIndex: numberToHex(logIndex),
+        blockNumber: numberToHex(block),
+        transactionHash: numberToHex(block * 100_000 + logIndex, { size: 32 }),
+        blockTimestamp: numberToHex(timeOf(block)),
+      }))
+  }
+
+  function viewOf(selector: string): Hex {
+    if (selector === BLOCK_NUMBER) return numberToHex(state.head, { size: 32 })
+    if (selector === BLOCK_TIME) return numberToHex(timeOf(state.head), { size: 32 })
+    return numberToHex(selector === TOTAL_ASSETS ? state.totalAssets : 1_000_000n, { size: 32 })
+  }
+
+  function answer({ method, params }: Call): unknown {
+    const [first] = params
+    if (method === 'eth_chainId') return '0x2105'
+    if (method === 'eth_getBlockByNumber') {
+      return header(first === 'latest' ? state.head : first === 'safe' ? state.head - 1_000 : Number(first))
+    }
+    if (method === 'eth_getLogs') return logs(first as Filter)
+    const { data } = first as { data: Hex }
+    const [calls = []] = decodeFunctionData({ abi: aggregateAbi, data }).args ?? []
+    return encodeFunctionResult({
+      abi: aggregateAbi,
+      functionName: 'aggregate3',
+      result: calls.map(({ callData }) => ({
+        success: true,
+        returnData: viewOf(callData.slice(0, 10)),
+      })),
+    })
+  }
+
+  const fetch = async (_url: unknown, { body }: RequestInit = {}): Promise<Response> => {
+    const calls: Call[] = JSON.parse(String(body))
+    counts.requests += 1
+    await clock.wait(delayMs)
+    if (calls.length > mostCalls) {
+      return Response.json({ error: { code: -32_014, message: `maximum ${mostCalls} calls in 1 batch` }, id: null })
+    }
+    counts.calls += calls.length
+    return Response.json(
+      calls.map((call) => {
+        const filter = call.method === 'eth_getLogs' ? (call.params[0] as Filter) : undefined
+        const isTooWide = filter && Number(filter.toBlock) - Number(filter.fromBlock) >= mostBlocks
+        const error = { code: -32_614, message: `eth_getLogs is limited to a ${mostBlocks} range` }
+        return { id: call.id, ...(isTooWide ? { error } : { result: answer(call) }) }
+      }),
+    )
+  }
+
+  const rpc = createRpc(['https://node.example/'], { fetch, random: () => 0, now: clock.now }, { chainId: 8453 })
+  return {
+    reader: chainReader(chain, rpc) satisfies ChainReader,
+    counts,
+    state,
+    /** When a block was made, in seconds since 1970. */
+    timeOf: (block: number) => BigInt(timeOf(block)),
+    emit(events: readonly CountedEvent[]) {
+      for (const event of events) {
+        const shelf = Math.floor(event.block / SHELF)
+        shelved.set(shelf, [...(shelved.get(shelf) ?? []), { ...event, logIndex: logIndex++ }])
+      }
+    },
+  }
+}
+
+/** A transfer of shares between two accounts that have none: it makes two movements, and no price. */
+export function transferOf(address: Address, block: number, shares: bigint): CountedEvent {
+  const topic = (of: Hex) => padHex(of, { size: 32 })
+  return {
+    address,
+    block,
+    topics: ['0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef', topic('0xa1'), topic('0xa2')],
+    data: encodeAbiParameters([{ type: 'uint256' }], [shares]),
+  }
+}
+
+/** A deposit of as many assets as shares: it makes a movement and a price. */
+export function depositOf(address: Address, block: number, shares: bigint): CountedEvent {
+  const topic = (of: Hex) => padHex(of, { size: 32 })
+  return {
+    address,
+    block,
+    topics: ['0xdcbc1c05240f31ff3ad067ef1ee35ce4997762752e3a095284754544f4c709d7', topic('0xa1'), topic('0xa1')],
+    data: encodeAbiParameters([{ type: 'uint256' }, { type: 'uint256' }], [shares, shares]),
+  }
+}
+
+type Item = Readonly<Record<string, unknown>>
+
+/**
+ * A table in memory that counts the requests it gets, of the kinds that the records are written and read with. Its
+ * batches and pages end where DynamoDB's do; its conditions always hold, since leases are tried on a real one.
+ */
+export function countedTable(clock: VirtualClock, delayMs: number) {
+  const items = new Map<string, Item>()
+  let requests = 0
+  const keyOf = ({ pk, sk }: Item) => `${pk} ${sk}`
+
+  function answer(command: unknown): unknown {
+    if (command instanceof GetCommand) return { Item: items.get(keyOf(command.input.Key ?? {})) }
+    if (command instanceof UpdateCommand) return { Attributes: {} }
+    if (command instanceof BatchGetCommand) {
+      const [[name, { Keys = [] }] = ['', {}]] = Object.entries(command.input.RequestItems ?? {})
+      if (Keys.length > 100) throw new Error('DynamoDB reads 100 items in a batch')
+      return { Responses: { [name]: Keys.flatMap((key) => items.get(keyOf(key)) ?? []) } }
+    }
+    if (command instanceof BatchWriteCommand) {
+      const writes = Object.values(command.input.RequestItems ?? {}).flat()
+      if (writes.length > 25) throw new Error('DynamoDB writes 25 items in a batch')
+      for (const { PutRequest: { Item: item = {} } = {} } of writes) items.set(keyOf(item), item)
+      return {}
+    }
+    if (command instanceof QueryCommand) {
+      const { ExpressionAttributeValues: values = {}, ScanIndexForward, Limit, IndexName } = command.input
+      if (IndexName || values[':vault'] === undefined) throw new Error('not a query of prices')
+      const found = [...items.values()]
+        .filter(({ pk, sk }) => pk === values[':vault'] && `${sk}` >= values[':first'] && `${sk}` <= values[':last'])
+        .sort((left, right) => (`${left['sk']}` < `${right['sk']}` ? -1 : 1))
+      return { Items: (ScanIndexForward === false ? found.toReversed() : found).slice(0, Limit) }
+    }
+    throw new Error('not a request that this table knows')
+  }
+
+  return {
+    /** How many requests it has had. */
+    requests: () => requests,
+    // Of the client only `send` is used.
+    client: {
+      async send(command: object) {
+        requests += 1
+        await clock.wait(delayMs)
+        return answer(command)
+      },
+    } as unknown as DynamoDBDocumentClient,
+  }
+}
