@@ -52,6 +52,11 @@ export const OUTCOMES = {
     terminal: false,
     nextPollAfterMs: 600_000,
   },
+  /** The search is over, and what was paid may have been for this transfer. */
+  expired_undecided: failed(
+    'expired',
+    'Nobody filled the transfer in time. The bridge may have refunded it on the source chain: payments there do not tell which transfer they are for.',
+  ),
   refunded: failed('refunded', 'Nobody filled the transfer in time; it was refunded on the source chain.'),
   refund_not_found: failed(
     'refund_not_found',

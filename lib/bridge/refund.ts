@@ -95,7 +95,7 @@ export async function readRefund(look: Look, source: Source, known: Known): Prom
   isThrough ||= search.next !== undefined && search.next > last.number
   if (search.isCrowded) {
     const isOver = head.timestamp > end
-    const outcome = isOver ? OUTCOMES.refund_not_found : OUTCOMES.expired_crowded
+    const outcome = isOver ? OUTCOMES.expired_undecided : OUTCOMES.expired_crowded
     return conclude({ ...known, ...outcome }, keeping(search), isOver)
   }
 
@@ -108,7 +108,10 @@ export async function readRefund(look: Look, source: Source, known: Known): Prom
     return conclude({ ...known, ...OUTCOMES.expired_searching }, keeping(search), false)
   }
   const isOver = finality.isFinal({ number: last.number, timestamp: end })
-  return conclude({ ...known, ...(isOver ? OUTCOMES.refund_not_found : OUTCOMES.expired) }, keeping(search), isOver)
+  // Anybody may deposit in the depositor's name, and so make debts that what was paid does not cover.
+  const isPaid = [...search.payments, ...live].some(({ timestamp }) => timestamp > deadline)
+  const over = isPaid ? OUTCOMES.expired_undecided : OUTCOMES.refund_not_found
+  return conclude({ ...known, ...(isOver ? over : OUTCOMES.expired) }, keeping(search), isOver)
 }
 
 /** The search after one request more; `live` are final payments in blocks that are read again the next time. */

@@ -178,6 +178,8 @@ const STATES = {
   no_deposit_in_transaction: { status: 'failed', reason: 'no_deposit_in_transaction', terminal: true },
   destination_action_failed: { status: 'failed', reason: 'destination_action_failed', terminal: true },
   expired: { status: 'failed', reason: 'expired', terminal: false },
+  // The search is over, and what was paid may have been for this one.
+  undecided: { status: 'failed', reason: 'expired', terminal: true },
   refunded: { status: 'failed', reason: 'refunded', terminal: true },
   source_dropped: { status: 'failed', reason: 'source_dropped', terminal: true },
   refund_not_found: { status: 'failed', reason: 'refund_not_found', terminal: true },

@@ -885,4 +885,15 @@ describe('A transfer that nobody fills', () => {
     await transfers.finalise()
     await transfer.becomes('refund_not_found', { final: true })
   })
+
+  test('is never said to have had no refund where its depositor was paid, for whichever transfer', async ({
+    transfers,
+  }) => {
+    const less = { inputAmount: 49_999_999n }
+    const [transfer, second] = (await openExpired(transfers, {}, less)) as [Transfer, Transfer]
+    await transfers.relayer.refund(second.deposit)
+    await transfers.passDays(15)
+    await transfers.finalise()
+    await transfer.becomes('undecided', { final: true })
+  })
 })

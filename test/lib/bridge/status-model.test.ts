@@ -218,6 +218,7 @@ const RANKS: Record<StateName, number> = {
   pending: 0,
   bridging: 1,
   expired: 2,
+  undecided: 3,
   completed: 3,
   destination_action_failed: 3,
   refunded: 3,
