@@ -62,7 +62,7 @@ export class Alarms extends Construct {
   }
 
   /**
-   * Alarms when what a job keeps falls behind: by a quarter of an hour, or by three runs of one that runs less often. Each
+   * Alarms when what a job keeps falls behind: by 30 minutes, or by three runs of one that runs less often. Each
    * run's input has its own alarm: one chain's lag is not hidden by the others.
    */
   onLag(name: FunctionName, { lambda }: ServiceFunction, { impact, runs, metrics, everyMinutes }: JobContract): void {

@@ -12,13 +12,19 @@ import type { LocalChain } from '../infra/local/chains.ts'
 import { copyVault } from '../infra/local/copies.ts'
 import { callRpc } from '../infra/local/rpc.ts'
 import { MULTICALL3 } from '../lib/chain/multicall.ts'
+import { logger } from '../lib/logger.ts'
 import type { Vault } from '../lib/vaults/vault.ts'
 
 // Measures what lists of vaults cost: HTTP requests, calls and bytes, as a proxy 50 ms before each local chain counts
 // them, and time, beside a reader of the same values that is built on viem's multicall.
 
-/** How many vaults; others by `npm run bench -- 500 2000`. */
-const SIZES = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [10, 50, 200]
+const USAGE = `Usage: npm run bench -- [vaults …]
+
+Measures a list of each of these numbers of vaults, half of them on each of two chains: even numbers from 2 to 2000; 10,
+50 and 200 unless given.
+`
+const DEFAULT_SIZES = [10, 50, 200]
+const MOST_VAULTS = 2_000
 const WARM_UP = 20
 const ROUNDS = 20
 const LATENCY_MS = 50
@@ -161,12 +167,27 @@ async function clientOf({ admin, chains }: Backends, known: readonly Vault[], si
   return { apiKey: text, vaults: vaults.map(({ copy }) => copy) }
 }
 
-async function main(): Promise<void> {
+/** The numbers of vaults that these arguments name; undefined where one of them is none. */
+function parseSizes(args: readonly string[]): number[] | undefined {
+  if (args.length === 0) return DEFAULT_SIZES
+  const sizes = args.map(Number)
+  return sizes.every((size) => size >= 2 && size <= MOST_VAULTS && size % 2 === 0) ? sizes : undefined
+}
+
+async function main(args: readonly string[]): Promise<void> {
+  const sizes = parseSizes(args)
+  if (!sizes) {
+    say(USAGE)
+    process.exitCode = args.includes('--help') ? 0 : 1
+    return
+  }
+  // The logger was made before the environment of the functions is.
+  logger.setLogLevel('SILENT')
   say('Starting two chains …')
   const backends = await startBackends()
   const proxies = await Promise.all(backends.chains.map(startProxy))
   backends.setRpcUrls(Object.fromEntries(backends.chains.map(({ chainId }, i) => [chainId, [proxies[i]?.url ?? '']])))
-  Object.assign(process.env, backends.environment, { SERVICE_VERSION: 'bench', POWERTOOLS_LOG_LEVEL: 'SILENT' })
+  Object.assign(process.env, backends.environment, { SERVICE_VERSION: 'bench' })
   const seeded = await seedClient(backends.admin, {
     name: 'bench',
     vaults: backends.chains.flatMap(({ vaults }) => vaults.map(({ chainId, address }) => ({ chainId, address }))),
@@ -202,7 +223,7 @@ async function main(): Promise<void> {
     say(`  ${JSON.stringify(rows.at(-1))}`)
   }
 
-  for (const size of SIZES) {
+  for (const size of sizes) {
     say(`Deploying ${size} vaults …`)
     const { apiKey, vaults } = await clientOf(backends, seeded.vaults, size)
     const readers = backends.chains.map(({ chainId }, i) => viemReader(chainId, proxies[i]?.url ?? ''))
@@ -255,4 +276,4 @@ function listEvent(apiKey: string) {
   }
 }
 
-await (isMainThread ? main() : runProxy(workerData))
+await (isMainThread ? main(process.argv.slice(2)) : runProxy(workerData))

@@ -3,6 +3,7 @@ import { numberToHex } from 'viem'
 import * as z from 'zod'
 import { BlockHeader } from '../../lib/chain/logs.ts'
 import { MULTICALL3 } from '../../lib/chain/multicall.ts'
+import { urlsOfOtherHosts } from '../../lib/chain/readers.ts'
 import { EVM_CHAINS, type EvmChain } from '../../lib/chain/registry.ts'
 import { FailedTry, sendOnce } from '../../lib/http.ts'
 
@@ -26,10 +27,12 @@ const BATCHES = [100, 30, 10, 3, 1]
 const RANGES = [10_000, 2_000, 500, 100, 10, 5, 1]
 const HOUR = 3_600
 const AGES = [365 * 24, 90 * 24, 30 * 24, 7 * 24, 24, 1].map((hours) => hours * HOUR)
-/** Requests to a URL at most, those that it limits apart: 4 for its blocks, the batches, and calls that are asked twice where refused. */
+/** Requests to a URL at most, where it limits none: 4 for its chain and blocks, the batches, and calls that are asked twice where refused. */
 const MOST_REQUESTS = 4 + BATCHES.length + 2 * (RANGES.length + AGES.length + 3)
 /** Over so many blocks the chain's pace is measured. */
 const PACE_BLOCKS = 10_000
+/** A request that is limited (429) is sent once more. */
+const MOST_LIMITED_REQUESTS = 2 * MOST_REQUESTS
 const OLD_HEAD_SECONDS = 60
 const SLOW_MS = 1_000
 
@@ -66,12 +69,14 @@ type Findings = {
 }
 
 /**
- * What the nodes of these chains (all of the stage's by default) do, URL by URL, and in words what will not work with
+ * What the nodes of these EVM chains (all of the stage's by default) do, URL by URL, and in words what will not work with
  * them; of a URL only its host is told.
  */
 export async function checkNodes(nodes: Nodes, chainIds = nodes.chainIds): Promise<string[]> {
   const chains = EVM_CHAINS.filter(({ id }) => chainIds.includes(id))
-  nodes.say(`Asking the nodes of ${chains.length} chains, at most ${MOST_REQUESTS} requests to each …`)
+  const count = `${chains.length} ${chains.length === 1 ? 'chain' : 'chains'}`
+  const most = `at most ${MOST_REQUESTS} requests to each URL, ${MOST_LIMITED_REQUESTS} where it limits them`
+  nodes.say(`Asking the nodes of ${count}, ${most}. Solana is not asked.`)
   const reports = await Promise.all(chains.map((chain) => checkChain(nodes, chain)))
   return reports.flat()
 }
@@ -86,7 +91,7 @@ async function checkChain(nodes: Nodes, chain: EvmChain): Promise<string[]> {
     const told = typeof found === 'string' ? [found] : describe(chain, found)
     lines.push(`  ${index + 1}. ${host}`, ...told.map((line) => `     ${line}`))
   }
-  if (new Set(urls.map((url) => new URL(url).hostname)).size === 1) {
+  if (urlsOfOtherHosts(urls).length === 0) {
     lines.push('  All of it is one host: when it fails the chain cannot be read, and what it says wrong is believed.')
   }
   return [...lines, '']

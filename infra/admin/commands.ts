@@ -175,7 +175,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   ),
 
   'check-nodes': command(
-    'Asks the nodes of the chains what they take, and says what will not work with them.',
+    'Asks the nodes of the EVM chains what they take, and says what will not work with them. Solana is not asked.',
     z.object({ chain: chain.optional().register(optionHelp, { value: 'id', meaning: 'This chain alone' }) }),
     async ({ nodes }, { chain }) => checkNodes(nodes, chain === undefined ? undefined : [chain]),
   ),

@@ -6,7 +6,7 @@ import { documentClient, dynamo } from '../../lib/aws/dynamo.ts'
 import { readSecretJson } from '../../lib/aws/secrets.ts'
 import { transfersTable } from '../../lib/bridge/table.ts'
 import { createRpc } from '../../lib/chain/nodes.ts'
-import { chainReader } from '../../lib/chain/reader.ts'
+import { chainReaders } from '../../lib/chain/readers.ts'
 import { EVM_CHAINS, evmChain } from '../../lib/chain/registry.ts'
 import { clientsTable } from '../../lib/clients/table.ts'
 import { rebuildVault } from '../../lib/deposits/rebuild.ts'
@@ -80,9 +80,8 @@ function surroundings(
     now: Date.now,
     describeVault: async (chainId, address) => await describeVault(await rpcOf(chainId), chainId, address),
     rebuildVault: async (vault) => {
-      const chain = evmChain(vault.chainId)
-      if (!chain) throw new AdminError(`Chain ${vault.chainId} is not supported.`)
-      const reader = chainReader(chain, await rpcOf(vault.chainId))
+      const [url, ...others] = await urlsOf(vault.chainId)
+      const reader = chainReaders({ [vault.chainId]: [url, ...others] }, environment)(vault.chainId)
       return await rebuildVault({ reader, records, now: Date.now, sleep, say }, vault)
     },
     nodes: {

@@ -45,6 +45,9 @@ async function start(): Promise<void> {
   say(
     `Starting two chains ${WITH_PAST ? 'with some months of a past' : 'without a past'}, the tables and the providers …`,
   )
+  if (nodes.length === 0 && blockSeconds === DEFAULT_BLOCK_SECONDS) {
+    say('Blocks come each second from nodes that refuse nothing; NODES and BLOCK_SECONDS choose others (README).')
+  }
   for (const name of nodes) say(`Reading the chains at ${name}: ${NODE_PROFILES[name].about}`)
   const backends = await startBackends({ blockSeconds, withPast: WITH_PAST, realMarkets: REAL_MARKETS, nodes })
   stops.push(backends.stop)

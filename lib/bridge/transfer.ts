@@ -19,22 +19,42 @@ const Reason = z.enum([
   'destination_not_followed',
 ])
 
+const REASONS = [
+  'Why it failed, or why nothing more will be told of it; null for all else',
+  'source_reverted: the source transaction reverted, nothing was sent',
+  'no_deposit_in_transaction: it holds no deposit into the bridge with this index',
+  'source_dropped: it can no longer be mined, for another one took its nonce; nothing was sent',
+  'expired: nobody filled it in time, and its refund on the source chain is awaited or searched for; goes on to refunded or refund_not_found',
+  'refunded: the bridge paid it back on the source chain',
+  'refund_not_found: two weeks after its deadline no refund was found that is surely its own',
+  'destination_action_failed: it arrived, the deposit into the vault did not succeed, and the tokens were sent to the account that the transfer names for this case',
+  'destination_not_followed: its status stays bridging, for it goes to a chain that this service does not read',
+].join('. ')
+
 const ChainName = z.object({ id: z.number().int(), name: z.string() })
 
 /** Where a deposit from another chain stands. What is not known is null. */
 export const TransferStatus = z.object({
   depositId: TransactionHash.describe('The source transaction hash'),
-  status: z.enum(['pending', 'bridging', 'completed', 'failed']),
+  status: z
+    .enum(['pending', 'bridging', 'completed', 'failed'])
+    .describe(
+      'pending: not mined yet. bridging: the deposit into the bridge is there; not terminal, but with destination_not_followed. completed: terminal. failed: terminal, but with expired',
+    ),
   statusDescription: z.string(),
-  reason: Reason.nullable().describe('Why it failed, or why nothing more will be told of it'),
+  reason: Reason.nullable().describe(REASONS),
   action: z
     .enum(['deposit', 'none'])
     .nullable()
     .describe(
       'What happens on the destination: a deposit into a vault, or none, when the funds are only delivered; null until the deposit into the bridge is seen',
     ),
-  terminal: z.boolean().describe('Whether nothing more is expected'),
-  final: z.boolean().describe('Whether a reorganisation of a chain can no longer change it'),
+  terminal: z.boolean().describe('Whether nothing more is expected: stop polling'),
+  final: z
+    .boolean()
+    .describe(
+      'Whether a reorganisation of a chain can no longer change it, so that it is the same for ever; only where terminal, mostly some minutes later',
+    ),
   nextPollAfterMs: z.number().int().nullable().describe('When to ask again; null when terminal'),
   srcChain: ChainName,
   dstChain: ChainName.nullable().describe('Null until the deposit into the bridge is seen'),

@@ -28,6 +28,7 @@ export function chainReaders(rpcUrls: RpcUrls, environment: HttpEnvironment): (c
   }
 }
 
-function urlsOfOtherHosts([first, ...others]: Urls): string[] {
-  return others.filter((url) => new URL(url).host !== new URL(first).host)
+/** The URLs whose host (name and port) is another than the first one's: a chain's second opinion; none where all are of one host. */
+export function urlsOfOtherHosts([first, ...others]: readonly string[]): string[] {
+  return others.filter((url) => first !== undefined && new URL(url).host !== new URL(first).host)
 }

@@ -65,11 +65,13 @@ export const PositionView = z.object({
   }),
 })
 
-/** Why the vaults of some chains are left out, by chain id. */
+/** Why vaults of some chains are left out, by chain id. */
 export const ChainErrors = z
   .record(z.string(), z.string())
   .optional()
-  .describe('Chains that could not be read, whose vaults are left out')
+  .describe(
+    'By chain id, why vaults of that chain are left out; the chain may be readable and the events of one vault not',
+  )
 
 /** The view of a deposit. */
 export function depositView(

@@ -11,7 +11,7 @@ export type PricePoint = { readonly price: bigint; readonly timestamp: bigint }
 export type Yield = {
   /** Percent a year, with two decimals. */
   readonly value: string
-  /** Over how many days, with two decimals: seven, or since the first price where the vault is younger. */
+  /** Over how many days, with two decimals: back to the last price that is a week old, or to the first one. */
   readonly days: number
   /** The moment of the later price. */
   readonly asOf: Date

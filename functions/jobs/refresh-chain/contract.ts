@@ -8,7 +8,7 @@ const Followed = {
   openTransfers: z
     .number()
     .int()
-    .describe('Transfers from this chain that this run looked at, their last answer still to come; 50 at most'),
+    .describe('Transfers from this chain whose turn had come, their last answer still to come; 100 at most'),
   endedTransfers: z.number().int().describe('Those of them that came to their end'),
 }
 
@@ -39,5 +39,6 @@ export const contract = {
   metrics: { lagSeconds: 'Seconds', behind: 'Count', movements: 'Count', openTransfers: 'Count' },
   everyMinutes: 1,
   runs: EVM_CHAINS.map(({ id }) => ({ chainId: id })),
-  impact: 'Positions and histories cost more round trips, and yields and the states of unreachable chains grow old.',
+  impact:
+    'Positions and histories take longer, and yields and the states of unreachable chains grow old; after two days without records vaults are left out.',
 } as const satisfies JobContract

@@ -37,11 +37,15 @@ export const contract = {
         apy: z
           .object({
             value: z.string().describe('Percent a year with two decimals, by the growth of the share price'),
-            days: z.number().describe('Over how many days; less than seven where the vault is younger'),
+            days: z
+              .number()
+              .describe(
+                'Days between the two prices, with two decimals: about seven; less while the first known price is younger; more where the price before was known long ago',
+              ),
             asOf: Timestamp.describe('The time of the later price'),
           })
           .nullable()
-          .describe('null where there is no price to compare with yet'),
+          .describe('null where no yield is known: there is no earlier price yet, or none at least an hour before'),
         asset: z.object({ symbol: z.string(), decimals: z.number().int() }).describe('Of the token to deposit'),
         shareDecimals: z.number().int().describe('Decimals of the share token'),
         totalAssets: Amount.nullable().describe(

@@ -1,4 +1,4 @@
-import { numberToHex } from 'viem'
+import { numberToHex, pad } from 'viem'
 import { test as base, expect } from 'vitest'
 import { checkNodes } from '../../../infra/admin/check-nodes.ts'
 import { startChain } from '../../../infra/local/chains.ts'
@@ -54,7 +54,8 @@ test('A node that takes everything is told so, by its host alone, and whoever wa
   expect(text).not.toContain('WRONG CHAIN')
   expect(text).toContain('All of it is one host')
   expect(text + said).not.toContain('secret-key')
-  expect(said).toMatch(/at most \d+ requests to each/)
+  expect(said).toMatch(/^Asking the nodes of 1 chain, at most 41 requests to each URL, 82 where it limits them/)
+  expect(said).toContain('Solana is not asked')
   expect(said).toMatch(/Base: 127\.0\.0\.1:\d+ …/)
   expect(requests).toBeLessThanOrEqual(12)
 })
@@ -87,9 +88,33 @@ test.for<[NodeProfileName, readonly (string | RegExp)[]]>([
   for (const part of told) expect(text).toMatch(part instanceof RegExp ? part : literally(part))
 })
 
+test('A node that refuses nearly everything is asked no more often than is said', async () => {
+  const head = { number: numberToHex(100_000_000), timestamp: numberToHex(2_000_000_000), hash: pad('0x1') }
+  let requests = 0
+  await checkNodes({
+    chainIds: [BASE],
+    urlsOf: async () => ['https://node.example'],
+    fetch: async (_, init) => {
+      requests += 1
+      const { method, params } = JSON.parse(String(init?.body))
+      const isOfHead =
+        method === 'eth_getLogs' && params[0].fromBlock === params[0].toBlock && params[0].toBlock === head.number
+      const results: Record<string, unknown> = { eth_chainId: numberToHex(BASE), eth_getBlockByNumber: head }
+      const result = isOfHead ? [] : results[method]
+      return Response.json(result ? { result } : { error: { code: -32_601 } })
+    },
+    now: () => 2_000_000_000_000,
+    say: () => {},
+  })
+  expect(requests).toBeGreaterThan(35)
+  expect(requests).toBeLessThanOrEqual(41)
+})
+
 test('Two nodes are told one after the other, the one that fails too', async ({ check }) => {
   const { text } = await check('redirecting', 'quicknode')
   expect(text).toMatch(/1\. .*DOES NOT ANSWER.* 2\. .*head/s)
+  // Another port is another host, as it is to the service.
+  expect(text).not.toContain('All of it is one host')
 })
 
 function literally(text: string): RegExp {
