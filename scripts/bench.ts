@@ -12,9 +12,9 @@ import type { LocalChain } from '../infra/local/chains.ts'
 import { copyVault } from '../infra/local/copies.ts'
 import { callRpc } from '../infra/local/rpc.ts'
 import { MULTICALL3 } from '../lib/chain/multicall.ts'
-import { logger } from '../lib/logger.ts'
 import type { Vault } from '../lib/vaults/vault.ts'
 
+// Run by `npm run bench`, which keeps the functions' logs out of the result.
 // Measures what lists of vaults cost: HTTP requests, calls and bytes, as a proxy 50 ms before each local chain counts
 // them, and time, beside a reader of the same values that is built on viem's multicall.
 
@@ -181,8 +181,6 @@ async function main(args: readonly string[]): Promise<void> {
     process.exitCode = args.includes('--help') ? 0 : 1
     return
   }
-  // The logger was made before the environment of the functions is.
-  logger.setLogLevel('SILENT')
   say('Starting two chains …')
   const backends = await startBackends()
   const proxies = await Promise.all(backends.chains.map(startProxy))
