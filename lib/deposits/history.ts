@@ -77,11 +77,10 @@ function openDeposits(movements: readonly Movement[]): DepositMovement[] {
 /** The requests that a later cancellation took back: all of the same id up to then. */
 export function cancelledDeposits(movements: readonly Movement[]): ReadonlySet<Movement> {
   const cancelled = new Set<Movement>()
-  for (const [index, cancel] of movements.entries()) {
-    if (cancel.kind !== 'cancel') continue
-    for (const earlier of movements.slice(0, index)) {
-      if (earlier.kind === 'deposit' && earlier.requestId === cancel.requestId) cancelled.add(earlier)
-    }
+  const cancelledLater = new Set<bigint>()
+  for (const movement of movements.toReversed()) {
+    if (movement.kind === 'cancel') cancelledLater.add(movement.requestId)
+    if (movement.kind === 'deposit' && cancelledLater.has(movement.requestId)) cancelled.add(movement)
   }
   return cancelled
 }

@@ -1,6 +1,6 @@
 import { type Address, zeroAddress } from 'viem'
 import * as z from 'zod'
-import { Amount } from '../codecs.ts'
+import { Amount, MAX_UINT256 } from '../codecs.ts'
 import type { PricePoint } from '../vaults/apy.ts'
 import { virtualShares } from '../vaults/lagoon.ts'
 import type { Vault } from '../vaults/vault.ts'
@@ -37,9 +37,20 @@ export type Posted = {
 
 /** What these shares are worth by the ledger, in the asset's smallest unit; null before there is a price. */
 function shareValue(vault: LedgerVault, { assets, supply }: Ledger, shares: bigint): bigint | null {
-  // Lagoon counts one unit of assets that is nobody's, too.
-  if (vault.kind === 'lagoon') return (shares * (assets + 1n)) / (supply + virtualShares(vault))
-  return supply === 0n ? null : (shares * assets) / supply
+  // Lagoon counts one unit of assets that is nobody's, and shares that are nobody's, too.
+  const [worth, of] = vault.kind === 'lagoon' ? [assets + 1n, supply + virtualShares(vault)] : [assets, supply]
+  // A part of the events, or those of a vault that makes them up, may burn more than was minted.
+  return of > 0n ? (shares * worth) / of : null
+}
+
+/** Whether all amounts are such as there can be: the events of a vault that makes them up may lead to any. */
+export function isPossible({ ledger, movements, prices }: Posted): boolean {
+  const amounts = movements.flatMap((movement) =>
+    movement.kind === 'cancel' ? [] : [movement.assets, movement.shares ?? 0n],
+  )
+  return [ledger.assets, ledger.supply, ...amounts, ...prices.map(({ price }) => price)].every(
+    (amount) => amount >= 0n && amount <= MAX_UINT256,
+  )
 }
 
 /** The ledger of a vault after more of its events, in order, and what they did. Pure, so the same events give the same. */

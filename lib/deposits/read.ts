@@ -8,7 +8,7 @@ import { logger } from '../logger.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { type AccountReading, type LiveAccount, liveAccount } from './account.ts'
 import { PRICE_EVENT_TOPICS, parseVaultEvents, TRANSFER_TOPIC, VAULT_EVENT_TOPICS, type VaultEvent } from './events.ts'
-import { EMPTY_LEDGER, postEvents } from './ledger.ts'
+import { EMPTY_LEDGER, isPossible, postEvents } from './ledger.ts'
 import { isNothing, type Movement } from './movement.ts'
 import type { RecordsTable, VaultProgress } from './table.ts'
 
@@ -161,8 +161,11 @@ const MOST_EVENTS = 2_000
 /** More than so many events are, and few enough to be read in a moment. */
 const MOST_BYTES = 4 * 2 ** 20
 const TAIL_MS = 4_000
-/** How often the vaults of a group are halved when their events cannot be read together. */
-const MOST_HALVINGS = 3
+/**
+ * How often the vaults of a group are halved when their events cannot be read together, so that of 256 vaults one hides
+ * itself alone. Each vault at fault costs at most two requests a halving, all of them together two for each vault.
+ */
+const MOST_HALVINGS = 8
 
 /** Why a vault is left out though its chain can be read: said to the caller. */
 class NotReadYet extends Error {}
@@ -288,6 +291,14 @@ function tooMany(): AppError {
   return notReadYet('The last events of a vault are too many to be read at once; they are shown when they are recorded')
 }
 
+function isAfter({ position }: VaultEvent, block = 0n): boolean {
+  return position.blockNumber > block
+}
+
+function impossible(): AppError {
+  return new AppError('upstream_bad_answer', { cause: new Error("a vault's events contradict each other") })
+}
+
 async function parseLogs({ reader }: ChainQuestion, logs: readonly Log[]): Promise<VaultEvent[]> {
   return parseVaultEvents(reader.chain.id, logs, await readTimestamps(reader.request, logs))
 }
@@ -314,7 +325,16 @@ async function movementsUpTo(
   try {
     const events =
       last === undefined ? own : await withPrices(question, vault, own, { from: BigInt(through + 1), to: last })
-    return postEvents(vault, ledger, events).movements.filter((movement) => movement.user === user)
+    // Up to its last price all that moves the supply is known, after it the user's part alone.
+    const [whole, part] = [
+      events.filter((event) => !isAfter(event, last)),
+      events.filter((event) => isAfter(event, last)),
+    ]
+    const priced = postEvents(vault, ledger, whole)
+    const movements = [...priced.movements, ...postEvents(vault, priced.ledger, part).movements].filter(
+      (movement) => movement.user === user,
+    )
+    return isPossible({ ...priced, movements }) ? movements : impossible()
   } catch (error) {
     if (error instanceof AppError) return error
     throw error

@@ -4,7 +4,7 @@ import type { ChainReader } from '../chain/reader.ts'
 import { AppError } from '../errors.ts'
 import type { FollowedVault } from '../vaults/vault.ts'
 import type { VaultEvent } from './events.ts'
-import { EMPTY_LEDGER, type Ledger, postEvents } from './ledger.ts'
+import { EMPTY_LEDGER, isPossible, type Ledger, postEvents } from './ledger.ts'
 import { readSlice, type Slice } from './slice.ts'
 import { hourOf, type RecordsTable, type VaultProgress } from './table.ts'
 import { YIELD_SECONDS } from './yields.ts'
@@ -123,7 +123,9 @@ async function recordPast(
   while (past.through < to) {
     const range = { vaults: [books.address], from: past.through + 1n, to, final, until: Number.POSITIVE_INFINITY }
     const slice = await retried({ sleep, say }, () => readSlice({ reader, now }, range))
-    const { ledger, movements, prices } = postEvents(books, past.ledger, slice.events)
+    const posted = postEvents(books, past.ledger, slice.events)
+    if (!isPossible(posted)) throw new Error("The vault's events contradict each other: it has no books.")
+    const { ledger, movements, prices } = posted
     await records.record(
       movements.map((movement) => ({ ...movement, generation })),
       prices.map((price) => ({ ...price, vault: books })),

@@ -7,7 +7,8 @@ import type { PricePoint } from '../vaults/apy.ts'
 import { readOverviews } from '../vaults/overview.ts'
 import { type StateTable, stateDigest } from '../vaults/state-table.ts'
 import type { FollowedVault } from '../vaults/vault.ts'
-import { EMPTY_LEDGER, postEvents } from './ledger.ts'
+import type { VaultEvent } from './events.ts'
+import { EMPTY_LEDGER, isPossible, type Posted, postEvents } from './ledger.ts'
 import type { Movement } from './movement.ts'
 import { readSlice, SLICE_EVENTS } from './slice.ts'
 import type { RecordsTable, VaultPrice, VaultProgress } from './table.ts'
@@ -68,6 +69,11 @@ const SHRINK = 1_000
 const GROW = 10
 /** After so many failures a run asks no more. */
 const MOST_FAILURES = 100
+/** A range whose events took too long is asked for again in so many parts, as it is no longer than this. */
+const SLOW_PARTS = 10
+const LONGEST_SLOW = 100_000
+/** Into how many parts vaults are divided, side by side, where those at fault are not known. */
+const DIVIDED = 8
 /** The progress of a silent vault is written when the one in the table is older than this, and at least so often. */
 const SILENT_SECONDS = 300n
 const SAVE_EVERY_MS = 10_000
@@ -136,6 +142,8 @@ type Experience = {
   readonly apart: Set<Entry>
   /** How many blocks are asked for at most, where that is less than all. */
   readonly spans: Map<Entry, number>
+  /** Those of which more blocks took too long: they are not asked for again in this run. */
+  readonly slow: Set<Entry>
   readonly failures: AppError[]
   successes: number
 }
@@ -144,7 +152,14 @@ type Experience = {
 async function recordEvents(run: Run): Promise<void> {
   const { entries, final, now, until } = run
   const last = Number(final.number)
-  const learnt: Experience = { refused: new Set(), apart: new Set(), spans: new Map(), failures: [], successes: 0 }
+  const learnt: Experience = {
+    refused: new Set(),
+    apart: new Set(),
+    spans: new Map(),
+    slow: new Set(),
+    failures: [],
+    successes: 0,
+  }
   const { refused, apart, failures } = learnt
   let savedAt = now()
   while (now() < until && failures.length < MOST_FAILURES) {
@@ -172,39 +187,58 @@ function shortened({ spans }: Experience, { pack, from, to }: Part): Part {
   return { pack, from, to: Math.min(to, from + span - 1) }
 }
 
-/** Records a slice of a part; where that fails one of each half of its vaults, and of the one at fault fewer blocks at the next turn. */
+/**
+ * Records a slice of a part. Where that fails fewer blocks are asked for at the next turn if it took too long, else fewer
+ * vaults at once, and fewer blocks of the one at fault; what cannot be read so either is left for the next run. Nothing
+ * is begun after the run's time, or after too many failures.
+ */
 async function advance(run: Run, learnt: Experience, part: Part): Promise<void> {
-  const { refused, apart, spans, failures } = learnt
+  const { apart, spans, slow, failures } = learnt
   const { pack, from, to } = part
+  if (run.now() >= run.until || failures.length >= MOST_FAILURES) return
   try {
-    const noisy = await recordSlice(run, part)
+    const noisy = await recordSlice(run, learnt, part)
     if (noisy && pack.length > 1) apart.add(noisy)
     learnt.successes += 1
-    for (const entry of pack) spans.set(entry, (spans.get(entry) ?? Number.POSITIVE_INFINITY) * GROW)
+    for (const entry of pack) {
+      if (!slow.has(entry)) spans.set(entry, (spans.get(entry) ?? Number.POSITIVE_INFINITY) * GROW)
+    }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     failures.push(error)
-    if (error.code !== 'upstream_unavailable' && pack.length > 1) {
-      const half = Math.ceil(pack.length / 2)
-      for (const ofHalf of [pack.slice(0, half), pack.slice(half)]) {
-        if (failures.length < MOST_FAILURES) await advance(run, learnt, { ...part, pack: ofHalf })
+    const isLate = error.code === 'upstream_timeout'
+    if (error.code === 'upstream_unavailable' || (pack.length === 1 && to === from)) {
+      refuse(run, learnt, pack, String(error.cause))
+    } else if (isLate && to > from) {
+      for (const entry of pack) {
+        slow.add(entry)
+        spans.set(entry, Math.ceil(Math.min(to - from, LONGEST_SLOW) / SLOW_PARTS))
       }
-    } else if (error.code !== 'upstream_unavailable' && to > from) {
-      for (const entry of pack) spans.set(entry, Math.ceil((to - from) / SHRINK))
+    } else if (pack.length > 1) {
+      // Not the blocks were too many, but those of one vault among them are.
+      for (const entry of pack) slow.delete(entry)
+      const size = Math.ceil(pack.length / DIVIDED)
+      const starts = Array.from({ length: Math.ceil(pack.length / size) }, (_, index) => index * size)
+      await Promise.all(starts.map((start) => advance(run, learnt, { ...part, pack: pack.slice(start, start + size) })))
     } else {
-      for (const entry of pack) refused.add(entry)
-      logger.warn('events of vaults cannot be read now', {
-        chainId: run.reader.chain.id,
-        vaults: pack.map(({ vault }) => vault.address),
-        from,
-        reason: String(error.cause),
-      })
+      for (const entry of pack) spans.set(entry, Math.ceil((to - from) / SHRINK))
     }
   }
 }
 
+/** Leaves vaults for the next run. */
+function refuse({ reader }: Run, { refused }: Experience, entries: readonly Entry[], reason: string): void {
+  for (const entry of entries) refused.add(entry)
+  logger.warn('events of vaults cannot be recorded now', {
+    chainId: reader.chain.id,
+    vaults: entries.map(({ vault }) => vault.address),
+    through: Math.min(...entries.map(({ progress }) => progress.through)),
+    reason,
+  })
+}
+
 /** Reads the next slice of a part and records it; the vault that most of its events are of, where they are many. */
-async function recordSlice(run: Run, { pack, from, to }: Part): Promise<Entry | undefined> {
+async function recordSlice(run: Run, learnt: Experience, { pack, from, to }: Part): Promise<Entry | undefined> {
   const { records, done } = run
   const addresses = pack.map(({ vault }) => vault.address)
   const slice = await readSlice(run, { ...run, vaults: addresses, from: BigInt(from), to: BigInt(to) })
@@ -212,28 +246,37 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<Entry | 
   const events = Map.groupBy(slice.events, ({ vault }) => vault)
   const movements: Movement[] = []
   const prices: VaultPrice[] = []
-  const moved = pack.filter(({ progress }) => progress.through < through)
-  const after = moved.map(({ vault, progress }): VaultProgress => {
-    const since = (events.get(vault.address) ?? []).filter(
-      ({ position }) => position.blockNumber > BigInt(progress.through),
-    )
-    const { generation } = progress
-    const posted = postEvents(vault, progress.ledger, since)
-    movements.push(...posted.movements.map((movement) => ({ ...movement, generation })))
-    prices.push(...posted.prices.map((price) => ({ ...price, vault: { ...vault, generation } })))
-    const [first] = posted.prices
-    const weekAgo = progress.weekAgo ?? (first && { price: first.price, timestamp: first.timestamp })
-    return { ...progress, through, timestamp: slice.timestamp, ledger: posted.ledger, ...(weekAgo && { weekAgo }) }
-  })
+  const posted = pack
+    .filter(({ progress }) => progress.through < through)
+    .map((entry) => ({ entry, ...postSince(entry, events.get(entry.vault.address) ?? []) }))
+  const moved = posted.filter(isPossible)
+  const impossible = posted.filter((one) => !moved.includes(one)).map(({ entry }) => entry)
+  // A vault whose events contradict each other has no books; those of the others go on.
+  if (impossible.length > 0) refuse(run, learnt, impossible, 'events that contradict each other')
+  for (const { entry, ...of } of moved) {
+    const { generation } = entry.progress
+    for (const movement of of.movements) movements.push({ ...movement, generation })
+    for (const price of of.prices) prices.push({ ...price, vault: { ...entry.vault, generation } })
+  }
   await records.record(movements, prices)
-  for (const [index, entry] of moved.entries()) entry.progress = after[index] ?? entry.progress
+  for (const { entry, ledger, prices: told } of moved) {
+    const [first] = told
+    const weekAgo = entry.progress.weekAgo ?? (first && { price: first.price, timestamp: first.timestamp })
+    entry.progress = { ...entry.progress, through, timestamp: slice.timestamp, ledger, ...(weekAgo && { weekAgo }) }
+  }
   await save(
     run,
-    moved.filter(({ vault }) => events.has(vault.address)),
+    moved.map(({ entry }) => entry).filter(({ vault }) => events.has(vault.address)),
   )
   done.movements += movements.length
   done.prices += prices.length
   return pack.find(({ vault }) => (events.get(vault.address)?.length ?? 0) > SLICE_EVENTS / 2)
+}
+
+/** What the events led to that are not recorded of a vault yet. */
+function postSince({ vault, progress }: Entry, events: readonly VaultEvent[]): Posted {
+  const since = events.filter(({ position }) => position.blockNumber > BigInt(progress.through))
+  return postEvents(vault, progress.ledger, since)
 }
 
 /** Writes how far these vaults are recorded; throws when another run has the lease by now. */

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { GetCommand } from '@aws-sdk/lib-dynamodb'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { localConfig } from '../../../infra/local/dynamo.ts'
-import { conditionHeld, documentClient, dynamo } from '../../../lib/aws/dynamo.ts'
+import { conditionHeld, documentClient, dynamo, putItems } from '../../../lib/aws/dynamo.ts'
 
 const get = new GetCommand({ TableName: 'any', Key: { pk: 'a', sk: 'b' } })
 let server: Server | undefined
@@ -14,10 +14,11 @@ afterEach(() => {
   server?.close()
 })
 
-/** A server that answers every request with this status and body, or never; counts the requests. */
-async function standIn(reply?: { status: number; body: unknown }) {
+/** A server that answers requests with these, the last of them for ever, or never; counts the requests. */
+async function standIn(...replies: { status: number; body: unknown }[]) {
   let requests = 0
   server = createServer((_, response) => {
+    const reply = replies[requests] ?? replies.at(-1)
     requests += 1
     if (reply) response.writeHead(reply.status).end(JSON.stringify(reply.body))
   })
@@ -54,6 +55,21 @@ describe('The DynamoDB client', () => {
     expect(dynamo()).toBe(dynamo())
     vi.unstubAllEnvs()
   })
+})
+
+describe('A batch', () => {
+  test.for(['ProvisionedThroughputExceededException', 'ThrottlingException', 'RequestLimitExceeded'])(
+    'that is thrown back with %s is asked for again',
+    async (name) => {
+      const replies = [1, 2, 3].map(() => ({
+        status: 400,
+        body: { __type: `com.amazonaws.dynamodb.v20120810#${name}` },
+      }))
+      const { endpoint, count } = await standIn(...replies, { status: 200, body: {} })
+      await putItems(documentClient(localConfig(endpoint)), 'any', [{ pk: 'a', sk: 'b' }])
+      expect(count()).toBe(4)
+    },
+  )
 })
 
 describe('A conditional write', () => {
