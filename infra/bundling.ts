@@ -73,6 +73,8 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   // They bring the library that verifies passkeys, with all formats of certificates: 450 KiB.
   'auth/register': 900,
   'auth/login': 900,
+  // The records and the bridge together; nobody waits for it.
+  'jobs/refresh-chain': 560,
   // The frame alone: middy, the logger, zod and every error's text.
   'system/health': 135,
   'system/apple-app-site-association': 135,

@@ -1,7 +1,7 @@
 import { type Hash, isHash } from 'viem'
 import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
-import { Address, Amount, Timestamp } from '../codecs.ts'
+import { Address, Amount, Timestamp, TransactionHash } from '../codecs.ts'
 
 const HashText = z.string().refine((text): text is Hash => isHash(text))
 
@@ -36,6 +36,10 @@ export const Movement = z.discriminatedUnion('kind', [
   z.object({ ...place, kind: z.literal('send'), assets: Amount, shares: Amount }),
 ])
 export type Movement = z.output<typeof Movement>
+
+/** The transaction on another chain with which a deposit began. */
+export const DepositSource = z.object({ chainId: ChainId, transactionHash: TransactionHash })
+export type DepositSource = z.output<typeof DepositSource>
 
 /**
  * Whether nothing moved: anybody may request, claim or send nothing in another's name, and that is nobody's deposit. Shares

@@ -1,13 +1,7 @@
 import { type DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
 import { getItems } from '../aws/dynamo.ts'
-import { ChainId } from '../chain/registry.ts'
-import { TransactionHash } from '../codecs.ts'
-import { depositIdOf, type Movement } from './movement.ts'
-
-/** The transaction on another chain with which a deposit began. */
-export const DepositSource = z.object({ chainId: ChainId, transactionHash: TransactionHash })
-export type DepositSource = z.output<typeof DepositSource>
+import { DepositSource, depositIdOf, type Movement } from './movement.ts'
 
 type DepositPlace = Parameters<typeof depositIdOf>[0]
 const Item = z.object({ pk: z.string(), source: DepositSource })

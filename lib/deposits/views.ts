@@ -3,10 +3,9 @@ import { ChainId } from '../chain/registry.ts'
 import { Address, Amount, SignedAmount, Timestamp, TransactionHash } from '../codecs.ts'
 import type { Vault } from '../vaults/vault.ts'
 import type { DepositEntry } from './history.ts'
-import { depositIdOf } from './movement.ts'
+import { DepositSource, depositIdOf } from './movement.ts'
 import type { Position } from './position.ts'
 import type { UserVault } from './read.ts'
-import { DepositSource } from './source.ts'
 
 /** What each status of a deposit means, for people. */
 const DESCRIPTIONS: Record<DepositEntry['status'], string> = {

@@ -166,7 +166,7 @@ describe('The job', () => {
     chain.calm()
     await vaults.views.positions(ALICE.address)
     const fromBlock = numberToHex((through ?? 0) + 1)
-    expect(eventCalls(rpc)).toMatchObject(Array.from({ length: 3 }, () => ({ fromBlock, toBlock: 'latest' })))
+    expect(eventCalls(rpc)).toMatchObject(Array.from({ length: 3 }, () => ({ fromBlock })))
   })
 
   test('records nothing again when it runs again, and nothing before it is final', async ({
@@ -575,7 +575,8 @@ describe('A vault that is added when its chain is recorded', () => {
     refuseEvents(
       rpc,
       { code: -32000, message: 'pruned' },
-      ({ address, toBlock }) => toBlock !== 'latest' && bad.some((one) => address.includes(one)),
+      // Of what concerns a user alone it gives what there is.
+      ({ address, topics }) => topics.length === 1 && bad.some((one) => address.includes(one)),
     )
     const positionIn = async (vault: Address) => (await views.position(USERS[0].address, vault)).body
     expect(await positionIn(good)).toMatchObject({ totalDepositedAssets: '1000000', depositCount: 1 })

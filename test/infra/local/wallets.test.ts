@@ -116,7 +116,7 @@ describe('The local Solana node', () => {
   })
 
   test('refuses what it does not know', async () => {
-    expect(await rpc()([{ method: 'getEpochInfo', params: [] }])).toEqual([{ error: { code: -32601 } }])
+    expect(await rpc()([{ method: 'getEpochInfo', params: [] }])).toMatchObject([{ error: { code: -32601 } }])
   })
 
   test('has a wallet whose key is the one that is written down', () => {
