@@ -114,8 +114,8 @@ const test = base
 const open = (rpcUrl: string, names: readonly NodeProfileName[]): Promise<Node[]> =>
   Promise.all(names.map((name) => startNode(NODE_PROFILES[name], rpcUrl)))
 
-/** `apy` is that of the last recording, which comes in between; `statusDescription` tells how far a search has come. */
-const VARYING = ['timestamp', 'requestId', 'estimatedGas', 'apy', 'statusDescription']
+/** `apy` is that of the last recording, which comes in between; the last two tell how far a search has come. */
+const VARYING = ['timestamp', 'requestId', 'estimatedGas', 'apy', 'statusDescription', 'nextPollAfterMs']
 
 /** A reply without what differs from one moment, and from one block, to the next. */
 function timeless(endpoint: Endpoint, { body }: HttpReply): string {
