@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { ErrorCode, ErrorDetail } from '../../lib/errors.ts'
+import { AppError, type ErrorCode, type ErrorDetail } from '../../lib/errors.ts'
 import type { HttpReply } from './service.ts'
 
 /** Every error as callers were promised it: status and exact text. Written apart from the code under test. */
@@ -111,4 +111,14 @@ export function expectError({ status, headers, body }: HttpReply, code: ErrorCod
     status === 503 || status === 429 ? expect.stringMatching(/^[1-9]\d*$/) : null,
   )
   expect(headers.get('allow')).toEqual(status === 405 ? expect.stringMatching(/^[A-Z]+(, [A-Z]+)*$/) : null)
+}
+
+/** The AppError that a call ends with; fails the test where there is none. */
+export async function failureOf(call: Promise<unknown>): Promise<AppError> {
+  const thrown: unknown = await call.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  expect(thrown).toBeInstanceOf(AppError)
+  return thrown as AppError
 }

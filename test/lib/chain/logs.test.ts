@@ -12,6 +12,7 @@ import {
 } from '../../../lib/chain/logs.ts'
 import type { Rpc, RpcError, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { AppError } from '../../../lib/errors.ts'
+import { failureOf } from '../../support/errors.ts'
 
 const CONTRACT: Address = '0x00000000000000000000000000000000000000A1'
 const TOPIC = pad('0x01')
@@ -78,15 +79,6 @@ function covers(ranges: readonly Range[], { from, to }: Range): boolean {
     if (range.to >= next) next = range.to + 1n
   }
   return next === to + 1n
-}
-
-async function failureOf(call: Promise<unknown>): Promise<AppError> {
-  const thrown: unknown = await call.then(
-    () => undefined,
-    (error: unknown) => error,
-  )
-  expect(thrown).toBeInstanceOf(AppError)
-  return thrown as AppError
 }
 
 const anyRange = fc

@@ -5,8 +5,9 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createRpc } from '../../../lib/chain/nodes.ts'
 import { toldLimit } from '../../../lib/chain/refusal.ts'
 import type { RpcRequest } from '../../../lib/chain/rpc.ts'
-import { AppError } from '../../../lib/errors.ts'
+import type { AppError } from '../../../lib/errors.ts'
 import type { HttpEnvironment } from '../../../lib/http.ts'
+import { failureOf } from '../../support/errors.ts'
 import { startWire } from '../../support/wire.ts'
 
 const FIRST = 'https://first.example/v2/hunter2'
@@ -75,15 +76,6 @@ function rpcOver(
     ...(chainId !== undefined && { chainId }),
   })
   return { rpc, asked, batches, environment }
-}
-
-async function failureOf(call: Promise<unknown>): Promise<AppError> {
-  const thrown: unknown = await call.then(
-    () => undefined,
-    (error: unknown) => error,
-  )
-  expect(thrown).toBeInstanceOf(AppError)
-  return thrown as AppError
 }
 
 describe('A batch', () => {
