@@ -45,6 +45,8 @@ const outcomeOf = (decode: () => unknown) => {
 test('A view is encoded, and what it returns decoded, as a general coder does, whatever the arguments and the answer', () => {
   fc.assert(
     fc.property(call, returned, ({ functionName, args }, data) => {
+      // Solidity reads a single zero word as an empty text; the general coder refuses it, for it moves to the data's end.
+      fc.pre(functionName !== 'text' || data !== toHex(0n, { size: 32 }))
       // One call of any function of the ABI, which the types of both sides want to know more closely.
       const own = view(TO, abi as Abi, functionName, args)
       // The general coder takes the first function of that name for what is returned, so it is given the right one alone.
