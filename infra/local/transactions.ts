@@ -19,7 +19,8 @@ const RECEIPT_POLL_MS = 5
 
 const Quantity = z.string().transform(Number)
 const TransactionHash = z.custom<Hash>(isHex)
-const Receipt = z.object({ status: z.enum(['0x0', '0x1']) }).nullable()
+const MinedReceipt = z.object({ status: z.enum(['0x0', '0x1']), transactionHash: TransactionHash })
+const Receipt = MinedReceipt.nullable()
 
 /** The next nonce of each account, counting what waits in the pool. */
 export async function readNonces(chain: Endpoint, accounts: readonly Address[]): Promise<number[]> {
@@ -49,9 +50,21 @@ export async function sendTransactions(
 
 /** The hashes of transactions, sent in their order and all mined; throws with the label of the first that reverted. */
 export async function transact(chain: Endpoint, transactions: readonly LocalTransaction[]): Promise<readonly Hash[]> {
+  const [only, ...others] = transactions
+  if (only && others.length === 0) return [await transactOne(chain, only)]
   const hashes = await sendTransactions(chain, transactions)
   await confirmTransactions(chain, transactions, hashes)
   return hashes
+}
+
+/** One that depends on no other takes one request, which is answered when it is mined. */
+async function transactOne(chain: Endpoint, { label, from, to, data }: LocalTransaction): Promise<Hash> {
+  const [receipt] = await callRpc(chain, [
+    { method: 'eth_sendTransactionSync', params: [{ from, to, data, gas: GAS }] },
+  ])
+  const { status, transactionHash } = MinedReceipt.parse(receipt)
+  if (status === '0x0') throw new Error(`Reverted: ${label} in ${transactionHash}`)
+  return transactionHash
 }
 
 /** Resolves when all are mined; throws with the label of the first that reverted. */

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorCode } from '../../lib/errors.ts'
@@ -84,7 +84,7 @@ const SPOILED: Partial<Record<Behaviour, (answer: Answer, index: number) => unkn
 
 /** Starts a wire in front of `target`; it behaves until it is told otherwise. */
 export async function startWire(target: string): Promise<Wire> {
-  const server = createServer(async (request, response) => {
+  const pass = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const whole = Buffer.concat(chunks)
@@ -129,7 +129,9 @@ export async function startWire(target: string): Promise<Wire> {
     response
       .writeHead(answer.status, { 'content-type': type })
       .end(isChecked ? await withChainCheck(told, target) : told)
-  })
+  }
+  // What is asked while the target is being stopped finds nobody there.
+  const server = createServer((request, response) => pass(request, response).catch(() => request.socket.destroy()))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 
   const wire: Wire = {
