@@ -4,7 +4,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/compiled-contracts.ts'],
-    setupFiles: ['test/support/secrets-in-logs.ts'],
+    isolate: false,
+    setupFiles: ['test/support/anew.ts', 'test/support/secrets-in-logs.ts'],
     env: { TZ: 'UTC', POWERTOOLS_DEV: 'true' },
     expect: { requireAssertions: true },
     clearMocks: true,
