@@ -49,11 +49,12 @@ export function depositEntries(movements: readonly Movement[], live: LiveAccount
   )
   const keptOf = new Map<Movement, bigint>(sources.map(({ movement }, index) => [movement, kept[index] ?? 0n]))
 
+  const openIndex = new Map<Movement, number>(open.map((movement, index) => [movement, index]))
+
   return deposits.map((movement) => {
-    const index = open.indexOf(movement)
-    const isOpen = index >= 0
-    const pendingDeposit = isOpen && live.pendingAssets > 0n ? (pendingParts[index] ?? 0n) : 0n
-    const claimable = isOpen && live.claimableAssets > 0n ? (claimableParts[index] ?? 0n) : 0n
+    const index = openIndex.get(movement) ?? -1
+    const pendingDeposit = live.pendingAssets > 0n ? (pendingParts[index] ?? 0n) : 0n
+    const claimable = live.claimableAssets > 0n ? (claimableParts[index] ?? 0n) : 0n
     return {
       movement,
       status: statusOf({ isCancelled: cancelled.has(movement), pendingDeposit, claimable }),
@@ -89,24 +90,29 @@ export function cancelledDeposits(movements: readonly Movement[]): ReadonlySet<M
 function mintedShares(movements: readonly Movement[]): ReadonlyMap<Movement, bigint> {
   const minted = new Map<Movement, bigint>()
   const cancelled = cancelledDeposits(movements)
-  let waiting: { deposit: DepositMovement; assets: bigint }[] = []
+  const waiting: { readonly deposit: DepositMovement; assets: bigint }[] = []
+  let oldest = 0
   for (const movement of movements) {
     if (movement.kind === 'deposit' && movement.shares !== null) minted.set(movement, movement.shares)
     else if (movement.kind === 'deposit' && !cancelled.has(movement))
       waiting.push({ deposit: movement, assets: movement.assets })
     else if (movement.kind === 'claim') {
-      const left = spendOldest(
-        waiting.map(({ assets }) => assets),
-        movement.assets,
-      )
-      const claimed = waiting.map(({ assets }, index) => assets - (left[index] ?? 0n))
-      for (const [index, shares] of parts(movement.shares, claimed).entries()) {
-        const deposit = waiting[index]?.deposit
-        if (deposit) minted.set(deposit, (minted.get(deposit) ?? 0n) + shares)
+      const claimed: typeof waiting = []
+      let rest = movement.assets
+      for (let one = waiting[oldest]; one && rest > 0n; one = waiting[oldest]) {
+        const assets = rest < one.assets ? rest : one.assets
+        claimed.push({ deposit: one.deposit, assets })
+        one.assets -= assets
+        rest -= assets
+        if (one.assets === 0n) oldest += 1
       }
-      waiting = waiting
-        .map(({ deposit }, index) => ({ deposit, assets: left[index] ?? 0n }))
-        .filter(({ assets }) => assets > 0n)
+      const shares = parts(
+        movement.shares,
+        claimed.map(({ assets }) => assets),
+      )
+      for (const [index, { deposit }] of claimed.entries()) {
+        minted.set(deposit, (minted.get(deposit) ?? 0n) + (shares[index] ?? 0n))
+      }
     }
   }
   return minted
