@@ -65,7 +65,7 @@ export const GRANTS = {
   'auth/wallets-unlink': { clients: ['Query'], users: ['GetItem', 'UpdateItem'] },
   'system/apple-app-site-association': {},
   'system/assetlinks': {},
-  // A user's movements or a vault's prices are one query, the progress of vaults one batch, of old with their chain.
+  // A user's movements are two queries or more, a vault's prices one, the progress of vaults one batch, of old with their chain.
   'users/positions': { clients: ['Query'], deposits: ['Query', 'BatchGetItem', 'GetItem'] },
   'users/position': { clients: ['Query'], deposits: ['Query', 'BatchGetItem', 'GetItem'] },
   'users/deposits': { clients: ['Query'], deposits: ['Query', 'BatchGetItem', 'GetItem'] },

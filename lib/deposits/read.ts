@@ -48,7 +48,7 @@ export async function readUserVaults(
   const byChain = [...Map.groupBy(vaults, ({ chainId }) => chainId)]
   // The movements are read after the progress, so none that it counts is missing.
   const [movements, ...reads] = await Promise.all([
-    records.listMovements(user),
+    records.listMovements(user, vaults),
     ...byChain.map(async ([chainId, ofChain]): Promise<readonly VaultRead[]> => {
       try {
         return await readChain({ reader: readerOf(chainId), user, progress, now }, ofChain)
@@ -58,19 +58,17 @@ export async function readUserVaults(
       }
     }),
   ])
-  const recorded = Map.groupBy(
-    movements.filter((movement) => !isNothing(movement)),
-    ({ chainId, vault }) => `${chainId} ${vault}`,
-  )
+  const recorded = new Map(vaults.map((vault, index) => [vault, movements[index]]))
   const read = reads.flat().map((one): VaultRead => {
-    const through = progress.get(one.vault)?.through ?? 0
-    const ofVault = recorded.get(`${one.vault.chainId} ${one.vault.address}`) ?? []
+    const { through, generation } = progress.get(one.vault) ?? unread(one.vault)
     // What a run at work records besides is in the tail.
-    const generation = progress.get(one.vault)?.generation
-    const before = ofVault.filter((movement) => movement.generation === generation && movement.blockNumber <= through)
-    return 'failure' in one
-      ? { ...one, isUsed: one.isUsed || before.length > 0 }
-      : { ...one, movements: [...before, ...one.movements] }
+    const before = recorded
+      .get(one.vault)
+      ?.filter((movement) => movement.generation === generation && movement.blockNumber <= through)
+      .filter((movement) => !isNothing(movement))
+    if ('failure' in one) return { ...one, isUsed: one.isUsed || before === undefined || before.length > 0 }
+    if (!before) return { vault: one.vault, failure: notReadYet(TOO_MANY_MOVEMENTS), isUsed: true }
+    return { ...one, movements: [...before, ...one.movements] }
   })
   const found = read.filter((one) => 'live' in one)
   // What the user never used need not be read.
@@ -166,6 +164,8 @@ const TAIL_MS = 4_000
  * itself alone. Each vault at fault costs at most two requests a halving, all of them together two for each vault.
  */
 const MOST_HALVINGS = 8
+
+const TOO_MANY_MOVEMENTS = 'What happened to the user in a vault is more than can be shown at once'
 
 /** Why a vault is left out though its chain can be read: said to the caller. */
 class NotReadYet extends Error {}

@@ -53,12 +53,25 @@ const OldCheckpoint = z.object({
 
 const RecordKey = z.object({ pk: z.string(), sk: z.string() })
 
+/** A movement as it is stored, of which the key and the vault alone are read. */
+const StoredMovement = z.looseObject({ sk: z.string(), chainId: z.number(), vault: AddressText })
+type StoredMovement = z.output<typeof StoredMovement>
+
+const MOVE = 'MOVE#'
+/** Between which the keys of movements stand that do not name their vault: their seconds have twelve digits, a chain's id begins with none. */
+const OLD_MOVEMENTS = [`${MOVE}0`, `${MOVE}1`] as const
+
 const ProgressItem = VaultProgress.extend({ pk: z.string() })
 const CHECKPOINT = 'CHECKPOINT'
 const PROGRESS = 'PROGRESS'
 const HOUR_SECONDS = 3600n
-/** What one answer can be made of: about 40 pages of a query, and some seconds. */
+/**
+ * What one answer can be made of: about 40 pages of a query, and five seconds of a processor. No vault takes more than a
+ * quarter of what is left of it, which is 20,000 movements and one second for the first, so that those whom a stranger
+ * sent to a user by thousands in some vaults leave enough for the others.
+ */
 const MOST_MOVEMENTS = 100_000
+const SHARE_OF_VAULT = 4
 
 /**
  * The table of what happened to users in vaults. Movements and prices are final: the same event makes the same item
@@ -96,7 +109,7 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
       await putItems(client, tableName, [
         ...movements.map((movement) => ({
           pk: `USER#${movement.user}`,
-          sk: `MOVE#${positionOf(movement)}${movementSuffix(movement)}`,
+          sk: `${movementPrefix(movement)}${positionOf(movement)}${movementSuffix(movement)}`,
           ...Movement.encode(movement),
         })),
         ...prices.map(({ vault, price, timestamp, blockNumber }) => ({
@@ -108,24 +121,24 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
     },
 
     /**
-     * All movements of a user in any vault, in the order in which they happened. Throws `upstream_unavailable` where
-     * they are more than an answer can be made of.
+     * The movements of a user in each of these vaults, in the order in which they happened; undefined for a vault with
+     * more than an answer can be made of. Throws `upstream_unavailable` where the user has so many in the form of before.
      */
-    async listMovements(user: Address): Promise<Movement[]> {
-      const movements: Movement[] = []
-      const pages = queryPages(client, {
-        TableName: tableName,
-        KeyConditionExpression: 'pk = :user AND begins_with(sk, :move)',
-        ExpressionAttributeValues: { ':user': `USER#${user}`, ':move': 'MOVE#' },
-        ConsistentRead: true,
+    async listMovements(user: Address, vaults: readonly VaultKey[]): Promise<(Movement[] | undefined)[]> {
+      const [old, found] = await Promise.all([listOldMovements(user), listStoredMovements(user, vaults)])
+      const oldOf = Map.groupBy(old, movementPrefix)
+      return vaults.map(({ chainId, address }) => {
+        const prefix = movementPrefix({ chainId, vault: address })
+        const ofVault = found.get(prefix)
+        if (ofVault === 'too many') return undefined
+        // A run that was killed in the form of before, and repeated in that of today, wrote the same under both keys.
+        const byKey = new Map([
+          ...(oldOf.get(prefix) ?? []).map((item) => [`${prefix}${item.sk.slice(MOVE.length)}`, item] as const),
+          ...(ofVault ?? []).map((item) => [item.sk, item] as const),
+        ])
+        const inOrder = [...byKey].toSorted(([left], [right]) => (left < right ? -1 : 1))
+        return inOrder.map(([, item]) => Movement.parse(item))
       })
-      for await (const page of pages) {
-        for (const item of page) movements.push(Movement.parse(item))
-        if (movements.length > MOST_MOVEMENTS) {
-          throw new AppError('upstream_unavailable', { cause: new Error('the user has too many movements') })
-        }
-      }
-      return movements
     },
 
     /** The recorded prices of a vault from a moment on, in order; seconds since 1970. */
@@ -161,7 +174,7 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
     /**
      * Deletes what earlier readings of a vault's past recorded, in force or never finished: its prices, and its
      * movements with these users, who are asked for one by one, as movements stand with their user. Gives the number
-     * of records. It costs a query a user and a page of records at a time, whatever else the table holds.
+     * of records. It costs two queries a user and a page of records at a time, whatever else the table holds.
      */
     async deleteEarlier(
       { chainId, address, generation }: Required<VaultBooks>,
@@ -183,20 +196,24 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
           ':end': pricePrefix({ generation }),
         },
       })
-      await sideBySide(users, (user) =>
-        deleteFound({
-          KeyConditionExpression: 'pk = :user AND begins_with(sk, :move)',
-          FilterExpression:
-            'chainId = :chain AND vault = :vault AND (attribute_not_exists(generation) OR generation < :generation)',
-          ExpressionAttributeValues: {
-            ':user': `USER#${user}`,
-            ':move': 'MOVE#',
-            ':chain': chainId,
-            ':vault': AddressText.encode(address),
-            ':generation': generation,
-          },
-        }),
-      )
+      await sideBySide(users, async (user) => {
+        const prefix = movementPrefix({ chainId, vault: address })
+        for (const [first, end] of [[prefix, `${prefix}~`], OLD_MOVEMENTS]) {
+          await deleteFound({
+            KeyConditionExpression: 'pk = :user AND sk BETWEEN :first AND :end',
+            FilterExpression:
+              'chainId = :chain AND vault = :vault AND (attribute_not_exists(generation) OR generation < :generation)',
+            ExpressionAttributeValues: {
+              ':user': `USER#${user}`,
+              ':first': first,
+              ':end': end,
+              ':chain': chainId,
+              ':vault': AddressText.encode(address),
+              ':generation': generation,
+            },
+          })
+        }
+      })
       return deleted
     },
 
@@ -275,6 +292,69 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
     },
   }
 
+  /**
+   * A user's movements in these vaults as they are stored, by what their keys begin with: one stream in the order of the
+   * keys. Where a page ends in a vault that is not asked for, or has had its share, the next one begins after that vault.
+   */
+  async function listStoredMovements(
+    user: Address,
+    vaults: readonly VaultKey[],
+  ): Promise<ReadonlyMap<string, StoredMovement[] | 'too many'>> {
+    const prefixes = vaults.map(({ chainId, address }) => movementPrefix({ chainId, vault: address })).toSorted()
+    const found = new Map<string, StoredMovement[] | 'too many'>(prefixes.map((prefix) => [prefix, []]))
+    let left = MOST_MOVEMENTS
+    let from = prefixes[0]
+    while (from !== undefined) {
+      const share = Math.max(0, Math.floor(left / SHARE_OF_VAULT))
+      const { Items: items, LastEvaluatedKey: last } = await client.send(
+        new QueryCommand({
+          TableName: tableName,
+          KeyConditionExpression: 'pk = :user AND sk BETWEEN :from AND :end',
+          ExpressionAttributeValues: { ':user': `USER#${user}`, ':from': from, ':end': `${prefixes.at(-1)}~` },
+          ConsistentRead: true,
+          Limit: share + 1,
+        }),
+      )
+      const page = z.array(StoredMovement).parse(items ?? [])
+      left -= page.length
+      for (const item of page) {
+        const ofVault = found.get(movementPrefix(item))
+        if (Array.isArray(ofVault)) ofVault.push(item)
+      }
+      const end = page.at(-1)
+      if (!last || !end) break
+      const prefix = movementPrefix(end)
+      const ofVault = found.get(prefix)
+      if (Array.isArray(ofVault) && ofVault.length <= share) {
+        // No key comes between.
+        from = `${end.sk}\0`
+      } else {
+        if (ofVault) found.set(prefix, 'too many')
+        from = prefixes.find((next) => next > prefix)
+      }
+    }
+    return found
+  }
+
+  /** A user's movements that were recorded before their keys named their vault, of whichever vault. */
+  async function listOldMovements(user: Address): Promise<StoredMovement[]> {
+    const movements: StoredMovement[] = []
+    const [first, end] = OLD_MOVEMENTS
+    const pages = queryPages(client, {
+      TableName: tableName,
+      KeyConditionExpression: 'pk = :user AND sk BETWEEN :first AND :end',
+      ExpressionAttributeValues: { ':user': `USER#${user}`, ':first': first, ':end': end },
+      ConsistentRead: true,
+    })
+    for await (const page of pages) {
+      movements.push(...z.array(StoredMovement).parse(page))
+      if (movements.length > MOST_MOVEMENTS) {
+        throw new AppError('upstream_unavailable', { cause: new Error('the user has too many movements of old') })
+      }
+    }
+    return movements
+  }
+
   async function getPrice(
     vault: VaultBooks,
     [first, last]: readonly [string, string],
@@ -334,6 +414,11 @@ function lastPrice(books: Generation): string {
 /** What the keys of a reading's prices begin with: those of earlier readings sort before those of later ones. */
 function pricePrefix({ generation }: Generation): string {
   return generation === undefined ? 'PRICE' : `PRICE@${generation.toString().padStart(15, '0')}`
+}
+
+/** What the keys of movements in a vault begin with, so that it can be passed over, or read alone. */
+function movementPrefix({ chainId, vault }: Pick<Movement, 'chainId' | 'vault'>): string {
+  return `${MOVE}${chainId}#${AddressText.encode(vault)}#`
 }
 
 /** What the keys of a reading's movements end with. */

@@ -328,6 +328,31 @@ describe('A table in the form of before, in which the progress of all vaults sto
   })
 })
 
+describe("A table in the form of before, in which movements' keys did not name their vault,", () => {
+  test('is read as it is, also where a run that was killed there is repeated in the form of today', async ({
+    chain,
+    vaults,
+    service,
+  }) => {
+    await live(vaults)
+    await chain.record()
+    const { address } = vaults.lagoon
+    const detail = async () => (await vaults.views.position(ALICE.address, address)).body.deposits
+    const [before, deposits] = [await shown(vaults), await detail()]
+    const now = await scanRecords(service)
+    const old = [...now].map(([key, item], index): [string, Record<string, unknown>][] => {
+      const sk = String(item['sk']).replace(/^MOVE#\d+#0x\w+#/, 'MOVE#')
+      if (sk === item['sk']) return [[key, item]]
+      const inOldForm: [string, Record<string, unknown>] = [`${item['pk']} ${sk}`, { ...item, sk }]
+      return index % 3 === 0 ? [inOldForm, [key, item]] : [inOldForm]
+    })
+    await restoreRecords(service, new Map(old.flat()))
+    expect(movementsIn(await scanRecords(service))).not.toEqual(movementsIn(now))
+    expect(await shown(vaults)).toEqual(before)
+    expect(await detail()).toEqual(deposits)
+  })
+})
+
 describe('A stranger who sends thousands of units of shares', () => {
   const TRANSFERS = 6_000
 

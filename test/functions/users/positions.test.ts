@@ -528,10 +528,49 @@ describe('A vault that cannot be read', () => {
   })
 })
 
+describe('A user to whom a stranger made thousands of movements in one vault', () => {
+  /** More than an answer reads of one vault, in a table that says so, as writing them would take long: what is read of them. */
+  const flood = (table: Wire, { chain, address }: TestVault, user: User) => {
+    const prefix = `MOVE#${chain.chainId}#${address}#`
+    const Items = Array.from({ length: 25_001 }, (_, index) => ({
+      sk: { S: `${prefix}${String(index).padStart(12, '0')}` },
+      chainId: { N: `${chain.chainId}` },
+      vault: { S: address },
+    }))
+    const LastEvaluatedKey = { pk: { S: `USER#${user.address}` }, sk: Items.at(-1)?.sk }
+    const flooded = JSON.stringify({ Items, LastEvaluatedKey })
+    table.rewrite = (answer, request) => {
+      const { ExpressionAttributeValues: values = {} } = JSON.parse(request)
+      return values[':from']?.S <= prefix && values[':end']?.S >= prefix ? flooded : answer
+    }
+  }
+
+  test('sees all others, and that this one is left out', async ({ service, invested, sync }) => {
+    const [one, other] = [await invested(5_000_000n), await sync(5_000_000n)]
+    const key = await service.createClient([one, other].map(({ address }) => ({ chainId: 8453, address })))
+    await recordAll(one.chain)
+    const views = viewsFor(service, key)
+    const [flooded, quiet] = [one, other].toSorted((left, right) => (left.address < right.address ? -1 : 1)) as [
+      TestVault,
+      TestVault,
+    ]
+    const inQuiet = (listed: { vaultAddress: string }[]) =>
+      listed.filter(({ vaultAddress }) => vaultAddress === quiet.address)
+    const detailOf = async ({ address }: TestVault) => await views.position(ALICE.address, address)
+    const [before, detail] = [(await views.positions(ALICE.address)).body, await detailOf(quiet)]
+    flood(service.table, flooded, ALICE)
+    const { body } = await views.positions(ALICE.address)
+    expect(body.positions).toEqual(inQuiet(before.positions))
+    expect(body.errors).toEqual({ 8453: expect.stringMatching(/more than can be shown at once/) })
+    expect((await detailOf(quiet)).body).toEqual(detail.body)
+    expectError(await detailOf(flooded), 'upstream_unavailable')
+  })
+})
+
 describe('Over ten vaults on two chains', () => {
   const ask = (service: Service, address: Address) => viewsFor(service).positions(address)
 
-  test('positions and a page of the history take two requests at a time to each chain, and two to the table', async ({
+  test('positions and a page of the history take two requests at a time to each chain, and three to the table', async ({
     service,
   }) => {
     const views = viewsFor(service)
@@ -549,9 +588,10 @@ describe('Over ten vaults on two chains', () => {
       for (const batch of Object.values(service.rpc).flatMap(callsIn)) expect(batch.length).toBeLessThanOrEqual(4)
       const requests = service.table.bodies.map((body) => JSON.parse(body))
       const queries = requests.filter(({ KeyConditionExpression }) => KeyConditionExpression !== undefined)
-      expect(queries).toHaveLength(1)
-      expect(JSON.stringify(queries[0])).toContain(`USER#${user}`)
-      expect(requests).toHaveLength(2)
+      // The movements, and side by side those whose keys have the form of before.
+      expect(queries).toHaveLength(2)
+      for (const query of queries) expect(JSON.stringify(query)).toContain(`USER#${user}`)
+      expect(requests).toHaveLength(3)
     }
   })
 })

@@ -92,7 +92,7 @@ async function booksOf(
 /** Makes the records those of a service that knew no fees and recorded requests of nothing. */
 async function spoil(service: Service, { address }: TestVault): Promise<void> {
   const records = recordsOf(service)
-  const [last] = (await records.listMovements(BOB.address)).filter(({ vault }) => vault === address)
+  const [[last] = []] = await records.listMovements(BOB.address, [{ chainId: BASE, address }])
   if (!last) throw new Error('Nothing is recorded')
   const wrong = { ...last, kind: 'receive' as const, assets: 77n, shares: 10n ** 18n }
   const spurious = { ...last, logIndex: 99_999, kind: 'deposit' as const, requestId: 0n, assets: 5n, shares: 5n }
