@@ -121,12 +121,15 @@ const DECODERS: Readonly<Record<string, ((data: Hex) => unknown) | undefined>> =
   string: (data) => {
     const length = 2 + numberAt(data, 2) * 2
     const start = length + 64
-    const end = start + numberAt(data, length) * 2
-    if (end > data.length) throw new Error('a text beyond the data')
+    const bytes = numberAt(data, length)
+    const end = start + bytes * 2
+    if (end > data.length || bytes > MOST_TEXT_BYTES) throw new Error('a text beyond the data, or too long')
     return utf8.decode(Buffer.from(data.slice(start, end), 'hex'))
   },
 }
 const utf8 = new TextDecoder()
+/** No contract's name is longer, and what a contract says is stored beside what others say, and shown. */
+const MOST_TEXT_BYTES = 1_000
 
 /** The digits of the first word; more may follow, as Solidity's own decoder allows. */
 function firstWord(data: Hex): string {

@@ -30,8 +30,9 @@ export type AccountReading = {
   readonly complete?: (reader: ChainReader, at: bigint) => Promise<LiveAccount>
 }
 
-/** More digits of the price than one unit of the asset has. */
-const PRECISION = 10n ** 18n
+/** How many digits more of the price are asked for than one unit of the asset has, and those of the largest amount. */
+const MORE_DIGITS = 18
+const MOST_DIGITS = 77
 
 /** What a user has in a vault. Its parsing throws `upstream_bad_answer` when the vault does not tell an amount. */
 export function liveAccount(vault: Vault, user: Address): Query<AccountReading> {
@@ -40,10 +41,11 @@ export function liveAccount(vault: Vault, user: Address): Query<AccountReading> 
 
 function inErc4626({ address, shareToken, shareDecimals }: Vault, user: Address): Query<LiveAccount> {
   const unit = 10n ** BigInt(shareDecimals)
+  const many = 10n ** BigInt(Math.min(shareDecimals + MORE_DIGITS, MOST_DIGITS))
   const views = {
     shares: view(shareToken, erc20Abi, 'balanceOf', [user]),
     sharePrice: view(address, erc4626Abi, 'convertToAssets', [unit]),
-    precisePrice: view(address, erc4626Abi, 'convertToAssets', [unit * PRECISION]),
+    precisePrice: view(address, erc4626Abi, 'convertToAssets', [many]),
   }
   return query({ address, slots: {}, views } satisfies Reads, ({ answers }) => {
     const precise = known(answers.precisePrice)
@@ -57,7 +59,7 @@ function inErc4626({ address, shareToken, shareDecimals }: Vault, user: Address)
       depositEpochId: null,
       isTotalAssetsValid: null,
       sharePrice: known(answers.sharePrice),
-      worth: (shares) => (shares * precise) / (unit * PRECISION),
+      worth: (shares) => (shares * precise) / many,
     }
   })
 }

@@ -1,3 +1,4 @@
+import { MAX_UINT256 } from '../codecs.ts'
 import type { LiveAccount } from './account.ts'
 import { cancelledDeposits, type DepositEntry, depositEntries } from './history.ts'
 import type { Movement } from './movement.ts'
@@ -33,10 +34,7 @@ export function buildPosition(movements: readonly Movement[], live: LiveAccount)
     }, 0n)
   const totalDepositedAssets = totalOf(['deposit', 'receive'])
   const totalWithdrawnAssets = totalOf(['withdraw', 'send'])
-  const currentValue =
-    live.pendingAssets +
-    live.worth(live.shares + live.claimableShares + live.pendingRedeemShares) +
-    live.claimableRedeemAssets
+  const currentValue = totalValue(live)
   const countOf = (wanted: DepositEntry['status']) => standing.filter(({ status }) => status === wanted).length
 
   return {
@@ -50,4 +48,21 @@ export function buildPosition(movements: readonly Movement[], live: LiveAccount)
     lastDepositDate: (standing.at(-1)?.movement ?? first).timestamp,
     statusBreakdown: { pending: countOf('pending'), claimable: countOf('claimable'), completed: countOf('completed') },
   }
+}
+
+/** Whether a position can be made of this and told: a vault may make up its events and balances, and their sums be any. */
+export function isPlausible(movements: readonly Movement[], live: LiveAccount): boolean {
+  const moved = movements.reduce((total, movement) => ('assets' in movement ? total + movement.assets : total), 0n)
+  const { pendingAssets, claimableShares, shares, pendingRedeemShares, claimableRedeemAssets, sharePrice } = live
+  const balances = [pendingAssets, claimableShares, shares, pendingRedeemShares, claimableRedeemAssets]
+  return (
+    [moved, totalValue(live), sharePrice, ...balances].every((amount) => amount >= 0n && amount <= MAX_UINT256) &&
+    movements.every((movement) => !('requestId' in movement) || movement.requestId <= Number.MAX_SAFE_INTEGER)
+  )
+}
+
+/** What everything of the user in the vault is worth, in the asset's smallest unit. */
+function totalValue({ worth, ...live }: LiveAccount): bigint {
+  const shares = live.shares + live.claimableShares + live.pendingRedeemShares
+  return live.pendingAssets + worth(shares) + live.claimableRedeemAssets
 }

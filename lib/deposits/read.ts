@@ -10,6 +10,7 @@ import { type AccountReading, type LiveAccount, liveAccount } from './account.ts
 import { PRICE_EVENT_TOPICS, parseVaultEvents, TRANSFER_TOPIC, VAULT_EVENT_TOPICS, type VaultEvent } from './events.ts'
 import { EMPTY_LEDGER, isPossible, postEvents } from './ledger.ts'
 import { isNothing, type Movement } from './movement.ts'
+import { isPlausible } from './position.ts'
 import type { RecordsTable, VaultProgress } from './table.ts'
 
 /** What happened to a user in one vault, in order, up to the chain's last block, and what the user has there now. */
@@ -68,7 +69,10 @@ export async function readUserVaults(
       .filter((movement) => !isNothing(movement))
     if ('failure' in one) return { ...one, isUsed: one.isUsed || before === undefined || before.length > 0 }
     if (!before) return { vault: one.vault, failure: notReadYet(TOO_MANY_MOVEMENTS), isUsed: true }
-    return { ...one, movements: [...before, ...one.movements] }
+    const all = [...before, ...one.movements]
+    return isPlausible(all, one.live)
+      ? { ...one, movements: all }
+      : { vault: one.vault, failure: impossible(), isUsed: all.length > 0 }
   })
   const found = read.filter((one) => 'live' in one)
   // What the user never used need not be read.
@@ -296,7 +300,7 @@ function isAfter({ position }: VaultEvent, block = 0n): boolean {
 }
 
 function impossible(): AppError {
-  return new AppError('upstream_bad_answer', { cause: new Error("a vault's events contradict each other") })
+  return new AppError('upstream_bad_answer', { cause: new Error("a vault's events or balances contradict each other") })
 }
 
 async function parseLogs({ reader }: ChainQuestion, logs: readonly Log[]): Promise<VaultEvent[]> {

@@ -353,6 +353,28 @@ describe("A table in the form of before, in which movements' keys did not name t
   })
 })
 
+describe('A vault whose symbol is longer than a record can be', () => {
+  /** Answers symbol() with 425,984 bytes of text, and every other call with 1. */
+  const LONG_SYMBOL = '0x60003560e01c6395d89b4114601957600160005260206000f35b602060005262068000602052620680406000f3'
+
+  test('keeps no state of another from being recorded, and its own only lacks the symbol', async ({
+    chain,
+    vaults,
+    service,
+  }) => {
+    const { lagoon } = vaults
+    const bad = await openLagoonVault(service, { generation: '0.5' })
+    await callRpc(chain, [{ method: 'anvil_setCode', params: [bad.address, LONG_SYMBOL] }])
+    await lagoon.request(ALICE.address, 5_000_000n)
+    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', states: 2 })
+    const records = await scanRecords(service)
+    const stateOf = ({ address }: TestVault) => records.get(`VAULT#${BASE}#${address} STATE`)?.['state']
+    expect(stateOf(lagoon)).toMatchObject({ pendingDeposits: '5000000' })
+    const missing = expect.arrayContaining(['symbol'])
+    expect(stateOf(bad)).toMatchObject({ symbol: null, totalAssets: '1', missing })
+  })
+})
+
 describe('A stranger who sends thousands of units of shares', () => {
   const TRANSFERS = 6_000
 

@@ -1,7 +1,8 @@
-import { type Address, createClient, type Hash, http } from 'viem'
+import { type Address, createClient, type Hash, type Hex, http } from 'viem'
 import { getBlock, getTransactionReceipt } from 'viem/actions'
 import { describe, expect } from 'vitest'
 import type { LocalAccount } from '../../../infra/local/accounts.ts'
+import { callRpc } from '../../../infra/local/rpc.ts'
 import type { ErrorCode } from '../../../lib/errors.ts'
 import { expectError } from '../../support/errors.ts'
 import { recordAll, recordPrices, viewsFor } from '../../support/records.ts'
@@ -525,6 +526,36 @@ describe('A vault that cannot be read', () => {
     expect(status).toBe(200)
     expect(body.positions).toHaveLength(1)
     expect((await viewsFor(service, key).deposits(ALICE.address)).body).toMatchObject({ totalRecords: 1 })
+  })
+})
+
+describe('A vault that tells amounts beyond all that there are', () => {
+  /** Answers every call with 2^256 - 1. */
+  const ALL_ONES: Hex = `0x7f${'ff'.repeat(32)}60005260206000f3`
+
+  test('takes no other out of the answer, and is told as the one that cannot be read', async ({
+    service,
+    invested,
+    sync,
+  }) => {
+    const [good, bad] = [await invested(5_000_000n), await sync(5_000_000n)]
+    const key = await service.createClient([good, bad].map(({ address }) => ({ chainId: 8453, address })))
+    const views = viewsFor(service, key)
+    const [{ body: positions }, { body: history }] = [
+      await views.positions(ALICE.address),
+      await views.deposits(ALICE.address),
+    ]
+    const inGood = (listed: { vaultAddress: string }[]) =>
+      listed.filter(({ vaultAddress }) => vaultAddress === good.address)
+    await callRpc(bad.chain, [{ method: 'anvil_setCode', params: [bad.address, ALL_ONES] }])
+    const errors = { 8453: expect.any(String) }
+    const now = await views.positions(ALICE.address)
+    expect(now).toMatchObject({ status: 200, body: { positions: inGood(positions.positions), errors } })
+    expect(now.body.positions).toHaveLength(1)
+    const nowHistory = await views.deposits(ALICE.address)
+    expect(nowHistory).toMatchObject({ status: 200, body: { deposits: inGood(history.deposits), errors } })
+    expectError(await views.position(ALICE.address, bad.address), 'upstream_bad_answer')
+    expect((await views.position(ALICE.address, good.address)).status).toBe(200)
   })
 })
 

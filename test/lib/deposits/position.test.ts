@@ -1,7 +1,15 @@
 import fc from 'fast-check'
+import { toHex } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { buildPosition } from '../../../lib/deposits/position.ts'
-import { lives } from '../../support/movements.ts'
+import * as z from 'zod'
+import { checksumAddress, MAX_UINT256 } from '../../../lib/codecs.ts'
+import { liveAccount } from '../../../lib/deposits/account.ts'
+import type { Movement } from '../../../lib/deposits/movement.ts'
+import { buildPosition, isPlausible } from '../../../lib/deposits/position.ts'
+import { DepositView, depositView, PositionView, positionView } from '../../../lib/deposits/views.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Vault } from '../../../lib/vaults/vault.ts'
+import { lives, place } from '../../support/movements.ts'
 
 const amount = fc.bigInt({ min: 0n, max: 10n ** 24n })
 
@@ -73,5 +81,92 @@ describe('A position', () => {
         )
       }),
     )
+  })
+})
+
+describe('What a vault makes up of its own', () => {
+  const word = fc.oneof(
+    { weight: 8, arbitrary: fc.bigInt({ min: 0n, max: 10n ** 12n }) },
+    fc.bigInt({ min: 0n, max: MAX_UINT256 }),
+    fc.constantFrom(0n, 1n, 2n ** 53n, 2n ** 255n, MAX_UINT256),
+  )
+  /** What is made of storage may be any number. */
+  const settled = fc.option(fc.bigInt({ min: -1n, max: 2n ** 257n }))
+  const decimals = fc.oneof(fc.integer({ min: 0, max: 77 }), fc.constantFrom(6, 18, 59, 60, 77))
+  const someAddress = checksumAddress(place(0).vault)
+  const vaults = fc.record({
+    kind: fc.constantFrom('erc4626', 'lagoon'),
+    assetDecimals: decimals,
+    shareDecimals: decimals,
+  })
+  const vaultOf = (made: { kind: 'erc4626' | 'lagoon'; assetDecimals: number; shareDecimals: number }): Vault => ({
+    ...made,
+    poolId: 'pool',
+    chainId: 8453,
+    address: someAddress,
+    name: 'Vault',
+    description: '',
+    logoUrl: '',
+    riskProfile: '',
+    riskProtocol: '',
+    asset: someAddress,
+    assetSymbol: 'USDC',
+    shareToken: someAddress,
+    pendingSilo: someAddress,
+    hasCap: false,
+    firstBlock: 1,
+    addedAt: new Date(0),
+  })
+  const movements = fc.array(
+    fc.record({
+      kind: fc.constantFrom('deposit', 'cancel', 'claim', 'withdraw', 'receive', 'send'),
+      requestId: word,
+      assets: word,
+      shares: word,
+    }),
+    { maxLength: 4 },
+  )
+
+  test('is a failure of its own, or can be told', () => {
+    let told = 0
+    const answers = fc.array(fc.option(word, { freq: 40 }), { minLength: 20, maxLength: 20 })
+    fc.assert(
+      fc.property(vaults, answers, settled, movements, (made, words, claimable, happened) => {
+        const vault = vaultOf(made)
+        const query = liveAccount(vault, someAddress)
+        let next = 0
+        const answer = () => words[next++ % words.length]
+        const decode = (view: { decode: (data: `0x${string}`) => unknown }) => {
+          const value = answer()
+          try {
+            return typeof value !== 'bigint' ? undefined : view.decode(toHex(value, { size: 32 }))
+          } catch {
+            return undefined
+          }
+        }
+
+        const reading = {
+          words: Object.fromEntries(Object.keys(query.slots).map((name) => [name, answer() ?? 0n])),
+          answers: Object.fromEntries(Object.entries(query.views).map(([name, view]) => [name, decode(view)])),
+        }
+        const all = happened.map((movement, index) => ({ ...place(index), ...movement }) as Movement)
+        try {
+          const { account } = query.parse(reading)
+          const live = claimable === null ? account : { ...account, claimableShares: claimable }
+          if (!isPlausible(all, live)) return
+          const position = buildPosition(all, live)
+          if (!position) return
+          const of = { vault, live, movements: all, asOf: new Date(0) }
+          const view = PositionView.encode(positionView(of, position, { user: someAddress, apy: '0.00' }))
+          expect(PositionView.parse(view)).toBeDefined()
+          z.array(DepositView).encode(position.entries.map((entry) => depositView(of, entry, '0.00', undefined)))
+          told += 1
+        } catch (error) {
+          expect(error).toBeInstanceOf(AppError)
+        }
+      }),
+      { numRuns: 1_000 },
+    )
+    expect(told).toBeGreaterThan(10)
   })
 })
