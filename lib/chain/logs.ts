@@ -34,6 +34,15 @@ export type Receipt = z.output<typeof Receipt>
 export const BlockHeader = z.object({ number: Quantity, timestamp: Quantity })
 export type BlockHeader = z.output<typeof BlockHeader>
 
+const BlockReceipts = z.array(Receipt.pick({ logs: true }))
+
+/** Which comes first on its chain. */
+export function byPosition(left: LogPosition, right: LogPosition): number {
+  return Number(left.blockNumber - right.blockNumber) || left.logIndex - right.logIndex
+}
+
+type LogPosition = Pick<Log, 'blockNumber' | 'logIndex'>
+
 /** Which events: of these contracts, by topics (null for any, a list for any of it). */
 export type LogFilter = {
   readonly address: Address | readonly Address[]
@@ -81,7 +90,8 @@ export async function readLogs(rpc: Rpc, filter: LogFilter, from: bigint, to: bi
 /**
  * The events of the filter from a block on, in order, and how far they were read: to the end of the range, or to the
  * end of a block after which `enough` says, of the number of events so far, that there are enough. Ranges shrink to what
- * the nodes take, to a block each if need be. Throws `upstream_*`.
+ * the nodes take, to a block each if need be, and a block of which they do not give so many events is read by its
+ * receipts. Throws `upstream_*`.
  */
 export async function readLogsUntil(
   rpc: Rpc,
@@ -123,11 +133,37 @@ async function readRound(
       continue
     }
     const smaller = sizeAfter(outcome.error, end - start + 1n)
-    if (smaller === undefined) throw refused()
-    if (index > 0) return { logs, through: start - 1n, size: smaller }
+    const isTooFull = smaller === undefined && outcome.error.refusal === 'results'
+    if (smaller === undefined && !isTooFull) throw refused(start, end)
+    if (index > 0) return { logs, through: start - 1n, size: smaller ?? 1n }
+    if (smaller === undefined) return { logs: await readFullBlock(rpc, filter, start), through: start, size: 1n }
     return readRound(rpc, filter, { from, to, size: smaller, calls })
   }
   return { logs, through: ranges.at(-1)?.[1] ?? to, size }
+}
+
+/**
+ * The events of a block of which a node gives not so many, from the receipts of all its transactions. Nodes end at 10,000
+ * events, and 60 million gas are 20,000 transfers of shares, with 600 bytes each in an answer of which 32 MiB are read.
+ */
+async function readFullBlock(rpc: Rpc, filter: LogFilter, block: bigint): Promise<Log[]> {
+  const [outcome] = await rpc([{ method: 'eth_getBlockReceipts', params: [numberToHex(block)] }])
+  if (!outcome || 'error' in outcome) throw refused(block, block)
+  const logs = parseResult(BlockReceipts, outcome).flatMap((receipt) => receipt.logs)
+  if (logs.some(({ blockNumber }) => blockNumber !== block)) throw refused(block, block)
+  return logs.filter(matches(filter)).toSorted(byPosition)
+}
+
+/** Whether a log is one that the filter asks for, as nodes understand it. */
+function matches({ address, topics }: LogFilter): (log: Log) => boolean {
+  const addresses = new Set([address].flat().map((one) => one.toLowerCase()))
+  const wanted = topics.map((one) => one && [one].flat().map((topic) => topic.toLowerCase()))
+  return (log) =>
+    addresses.has(log.address.toLowerCase()) &&
+    wanted.every((any, index) => {
+      const topic = log.topics[index]?.toLowerCase()
+      return topic !== undefined && (any?.includes(topic) ?? true)
+    })
 }
 
 /** The size of range to try after a refused one; undefined where a smaller one would not help. */
@@ -157,14 +193,21 @@ export function logsRequest(filter: LogFilter, [from, to]: readonly [bigint, big
   }
 }
 
-function refused(): AppError {
-  return new AppError('upstream_bad_answer', { cause: new Error('a range of logs was refused') })
+function refused(from: bigint, to: bigint): AppError {
+  return new AppError('upstream_bad_answer', { cause: new Error(`the logs of blocks ${from} to ${to} were refused`) })
 }
 
-/** The times of logs' blocks, in seconds since 1970: one request where the node does not tell them with the logs. Throws `upstream_*`. */
+/**
+ * Tells the time of each of these logs' blocks, in seconds since 1970, and throws for others: one request where the node
+ * does not tell them with the logs. Throws `upstream_*`.
+ */
 export async function readTimestamps(rpc: Rpc, logs: readonly Log[]): Promise<(log: Log) => bigint> {
   const untold = [...new Set(logs.filter((log) => log.blockTimestamp === undefined).map((log) => log.blockNumber))]
   const outcomes = untold.length > 0 ? await rpc(untold.map(blockRequest)) : []
   const times = new Map(untold.map((number, index) => [number, parseResult(BlockHeader, outcomes[index]).timestamp]))
-  return ({ blockNumber, blockTimestamp }) => blockTimestamp ?? times.get(blockNumber) ?? 0n
+  return ({ blockNumber, blockTimestamp }) => {
+    const time = blockTimestamp ?? times.get(blockNumber)
+    if (time === undefined) throw new Error(`the time of block ${blockNumber} was not asked for`)
+    return time
+  }
 }

@@ -1,6 +1,6 @@
 import { type Address, type Hex, pad, zeroAddress } from 'viem'
 import * as z from 'zod'
-import { Log, type LogFilter, logsRequest, parseResult, readTimestamps } from '../chain/logs.ts'
+import { byPosition, Log, type LogFilter, logsRequest, parseResult, readTimestamps } from '../chain/logs.ts'
 import type { ChainReader, Query } from '../chain/reader.ts'
 import type { RpcOutcome } from '../chain/rpc.ts'
 import { AppError } from '../errors.ts'
@@ -309,9 +309,7 @@ async function parseLogs({ reader }: ChainQuestion, logs: readonly Log[]): Promi
 
 /** The logs in order, each once. */
 function inOrder(logs: readonly Log[]): Log[] {
-  return [...new Map(logs.map((log) => [`${log.blockNumber} ${log.logIndex}`, log])).values()].toSorted(
-    (left, right) => Number(left.blockNumber - right.blockNumber) || left.logIndex - right.logIndex,
-  )
+  return [...new Map(logs.map((log) => [`${log.blockNumber} ${log.logIndex}`, log])).values()].toSorted(byPosition)
 }
 
 /** The user's movements in a vault since its records end, up to a block. */
@@ -382,8 +380,7 @@ async function withPrices(
   )
   const prices = await parseLogs(question, inOrder(logs.flat()))
   const key = ({ position }: VaultEvent) => `${position.blockNumber} ${position.logIndex}`
-  return [...new Map([...prices, ...own].map((event) => [key(event), event])).values()].toSorted(
-    ({ position: left }, { position: right }) =>
-      Number(left.blockNumber - right.blockNumber) || left.logIndex - right.logIndex,
+  return [...new Map([...prices, ...own].map((event) => [key(event), event])).values()].toSorted((left, right) =>
+    byPosition(left.position, right.position),
   )
 }

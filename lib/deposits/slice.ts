@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { BlockHeader, blockRequest, parseResult, readTimestamps } from '../chain/logs.ts'
+import { BlockHeader, blockRequest, byPosition, parseResult, readTimestamps } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { parseVaultEvents, VAULT_EVENT_TOPICS, type VaultEvent } from './events.ts'
 
@@ -37,10 +37,7 @@ export async function readSlice(
     readTimestamps(reader.request, logs),
     through === final.number ? final.timestamp : readTime(reader, through),
   ])
-  const inOrder = logs.toSorted(
-    (left, right) => Number(left.blockNumber - right.blockNumber) || left.logIndex - right.logIndex,
-  )
-  return { events: parseVaultEvents(reader.chain.id, inOrder, timestampOf), through, timestamp }
+  return { events: parseVaultEvents(reader.chain.id, logs.toSorted(byPosition), timestampOf), through, timestamp }
 }
 
 async function readTime({ request }: ChainReader, block: bigint): Promise<bigint> {

@@ -196,6 +196,53 @@ describe('Reading the events of a range of blocks', () => {
     expect(rest.through).toBe(299_999n)
   })
 
+  test('reads a block with more events than the node gives from its receipts, with the events of the filter alone', async () => {
+    const other = '0x00000000000000000000000000000000000000b2'
+    const own = [someLog(6n, 0), { ...someLog(6n, 3), topics: [pad('0x03'), TOPIC] }]
+    const foreign = [
+      { ...someLog(6n, 1), address: other },
+      { ...someLog(6n, 2), topics: [pad('0x04'), TOPIC] },
+      { ...someLog(6n, 4), topics: [TOPIC, pad('0x05')] },
+      { ...someLog(6n, 5), topics: [pad('0x03')] },
+    ]
+    const node = startNode({
+      blocks: [5n, 7n],
+      refuses: ({ from, to }) => from <= 6n && to >= 6n,
+      refusal: { code: -32_005, refusal: 'results' },
+    })
+    let receipts = 0
+    const rpc: Rpc = async (requests) => {
+      if (requests[0]?.method !== 'eth_getBlockReceipts') return node.rpc(requests)
+      receipts += 1
+      expect(requests).toEqual([{ method: 'eth_getBlockReceipts', params: ['0x6'] }])
+      return [{ result: [{ logs: own }, { logs: [] }, { logs: foreign }] }]
+    }
+    const address: Address[] = ['0x00000000000000000000000000000000000000c3', CONTRACT]
+    const logs = await readLogs(rpc, { address, topics: [[TOPIC, pad('0x03')]] }, 0n, 20n)
+    expect(logs.map(({ blockNumber, logIndex }) => [blockNumber, logIndex])).toEqual([
+      [5n, 0],
+      [6n, 0],
+      [6n, 3],
+      [6n, 4],
+      [6n, 5],
+      [7n, 0],
+    ])
+    const narrow = await readLogs(rpc, { address: CONTRACT, topics: [null, TOPIC] }, 6n, 6n)
+    expect(narrow.map(({ logIndex }) => logIndex)).toEqual([2, 3])
+    expect(receipts).toBe(2)
+  })
+
+  test.for<[string, RpcOutcome]>([
+    ['are refused', { error: { code: -32_601, refusal: 'unsupported' } }],
+    ['are not known', { result: null }],
+    ['are of another block', { result: [{ logs: [someLog(7n)] }] }],
+  ])('fails with upstream_bad_answer where the receipts of such a block %s', async ([, outcome]) => {
+    const refusal = { error: { code: -32_005, refusal: 'results' } } as const
+    const rpc: Rpc = async (requests) =>
+      requests.map(({ method }) => (method === 'eth_getBlockReceipts' ? outcome : refusal))
+    expect(await failureOf(readLogs(rpc, FILTER, 0n, 5n))).toMatchObject({ code: 'upstream_bad_answer' })
+  })
+
   test('asks nothing of a range without blocks', async () => {
     const { rpc, asked } = startNode()
     expect(await readLogs(rpc, FILTER, 8n, 7n)).toEqual([])

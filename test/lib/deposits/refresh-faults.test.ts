@@ -148,6 +148,38 @@ describe('A vault whose events contradict each other', () => {
   )
 })
 
+describe('A block with more events than a node gives', () => {
+  test('is read by its receipts, and what comes after it too', async () => {
+    const [one, other] = [vault(1), vault(2)]
+    const full = Array.from({ length: 30 }, (_, index) => ({
+      ...transfer(one.address, zeroAddress, ALICE, 10n ** 18n, 500_000),
+      logIndex: numberToHex(index),
+    }))
+    const logs = [...full, transfer(other.address, zeroAddress, BOB, 10n ** 18n, 600_000)]
+    const methods: string[] = []
+    const { request } = nodeWith(logs)
+    const reader = chainReader(BASE, async (calls) => {
+      methods.push(...calls.map(({ method }) => method))
+      const outcomes = await request(calls)
+      return outcomes.map((outcome, index) => {
+        if (calls[index]?.method === 'eth_getBlockReceipts') return { result: [{ logs: full }] }
+        const isFull = 'result' in outcome && Array.isArray(outcome.result) && outcome.result.length > 20
+        return isFull ? { error: { code: -32_005, refusal: 'results' } } : outcome
+      })
+    })
+    const { records, throughOf } = memory(FINAL - 600_000)
+    const report = await refreshChain({ reader, records, states, now: Date.now }, [one, other], {
+      until: Date.now() + 60_000,
+      holdsLease,
+    })
+    expect(report.behind).toBe(0)
+    for (const of of [one, other]) expect(throughOf(of)).toBe(FINAL)
+    const [progress] = await records.getProgress([one])
+    expect(progress?.ledger.supply).toBe(30n * 10n ** 18n)
+    expect(methods.filter((method) => method === 'eth_getBlockReceipts')).toHaveLength(1)
+  })
+})
+
 describe('A node that is too slow for events of many blocks', () => {
   test.for([1, 200])('makes no run of %i vaults late, and each of them gets on', async (count) => {
     const vaults = Array.from({ length: count }, (_, index) => vault(index + 1))
