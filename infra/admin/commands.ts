@@ -169,8 +169,11 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     'Takes a vault from a client; deposits that users made in it stay theirs.',
     z.object({ client: clientId, chain, address }),
     async (admin, { client, chain, address }) => {
-      await removeVault(admin, { clientId: client, chainId: chain, address })
-      return [`Client ${client} no longer has the vault ${address} on chain ${chain}, within a minute.`]
+      const isForgotten = await removeVault(admin, { clientId: client, chainId: chain, address })
+      return [
+        `Client ${client} no longer has the vault ${address} on chain ${chain}, within a minute.`,
+        ...(isForgotten ? ['No client has it: it is forgotten, and its past is read again when it is added.'] : []),
+      ]
     },
   ),
 

@@ -70,12 +70,13 @@ function surroundings(
   chainIds: readonly number[],
   records: RecordsTable,
   urlsOf: (chainId: number) => Urls | Promise<Urls>,
-): Pick<Admin, 'randomBytes' | 'now' | 'describeVault' | 'nodes' | 'rebuildVault'> {
+): Pick<Admin, 'records' | 'randomBytes' | 'now' | 'describeVault' | 'nodes' | 'rebuildVault'> {
   const environment = { fetch, random: Math.random, now: Date.now }
   // Beside what a command prints in the end, which may be redirected.
   const say = (line: string) => process.stderr.write(`${line}\n`)
   const rpcOf = async (chainId: number) => createRpc(await urlsOf(chainId), environment, { chainId })
   return {
+    records,
     randomBytes,
     now: Date.now,
     describeVault: async (chainId, address) => await describeVault(await rpcOf(chainId), chainId, address),

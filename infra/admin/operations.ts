@@ -9,6 +9,7 @@ import {
 } from '../../lib/clients/api-key.ts'
 import type { ApiKey, Client, ClientRecord } from '../../lib/clients/client.ts'
 import type { ClientsTable } from '../../lib/clients/table.ts'
+import type { RecordsTable } from '../../lib/deposits/table.ts'
 import type { UsersTable } from '../../lib/identity/table.ts'
 import type { User } from '../../lib/identity/user.ts'
 import type { VaultDescription } from '../../lib/vaults/describe.ts'
@@ -20,6 +21,7 @@ export type Admin = {
   readonly clients: ClientsTable
   readonly users: Pick<UsersTable, 'get' | 'decide'>
   readonly transfers: Pick<TransfersTable, 'forget'>
+  readonly records: Pick<RecordsTable, 'forget'>
   readonly keyEnvironment: KeyEnvironment
   readonly randomBytes: RandomBytes
   /** Epoch milliseconds. */
@@ -128,14 +130,20 @@ export async function addVault(
   return { vault, version }
 }
 
-/** Takes a vault from a client. */
+/**
+ * Takes a vault from a client; true where no other has it, so that it is forgotten how far it is recorded. A run of the job
+ * that is at work may write that once more, within its minute: the vault, added again, is then continued from there.
+ */
 export async function removeVault(
   admin: Admin,
   { clientId, chainId, address }: { clientId: string } & VaultPlace,
-): Promise<void> {
+): Promise<boolean> {
   await getClient(admin, clientId)
   const removed = await admin.clients.removeVault(clientId, chainId, address)
   if (!removed) throw new AdminError(`Client ${clientId} does not have the vault ${address} on chain ${chainId}.`)
+  if (await admin.clients.isVaultOfAnother(clientId, chainId, address)) return false
+  await admin.records.forget({ chainId, address })
+  return true
 }
 
 /** Sets what an operator decides of a user, and gives the user as it is then; what is undefined stays. */

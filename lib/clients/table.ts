@@ -112,6 +112,23 @@ export function clientsTable(documentClient: DynamoDBDocumentClient, tableName: 
       )
     },
 
+    /** Whether another client has a vault; of what was removed less than a second ago the index may still tell. */
+    async isVaultOfAnother(clientId: string, chainId: number, address: Vault['address']): Promise<boolean> {
+      const others = await listItems(documentClient, {
+        TableName: tableName,
+        IndexName: 'byChain',
+        KeyConditionExpression: 'vaultChainId = :chain AND sk = :vault',
+        FilterExpression: 'pk <> :client',
+        ExpressionAttributeValues: {
+          ':chain': chainId,
+          ':vault': vaultSort(chainId, address),
+          ':client': partition(clientId),
+        },
+        ProjectionExpression: 'pk',
+      })
+      return others.length > 0
+    },
+
     /** Each vault that any client has on this chain, once, whoever configured it. */
     async listVaultsOnChain(chainId: number): Promise<FollowedVault[]> {
       const fields = Object.keys(FollowedVault.shape)

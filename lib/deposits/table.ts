@@ -225,6 +225,12 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
     putProgress,
 
     /**
+     * Forgets how far a vault is recorded and by which reading: its past is then read again as for the first time. What
+     * is recorded of it stays, and is written again under the same keys.
+     */
+    forget: (vault: VaultKey): Promise<void> => deleteItems(client, tableName, [progressKey(vault)]),
+
+    /**
      * Takes the right to record a chain until a moment, in epoch milliseconds; false while somebody else has it. Gives
      * each vault a progress of its own where the table still has the form of before.
      */

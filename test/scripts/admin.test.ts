@@ -15,6 +15,7 @@ import { transfersTable } from '../../lib/bridge/table.ts'
 import { hashApiKey, parseApiKey } from '../../lib/clients/api-key.ts'
 import { identifyClient } from '../../lib/clients/identify.ts'
 import { clientsTable } from '../../lib/clients/table.ts'
+import { recordsTable } from '../../lib/deposits/table.ts'
 import { usersTable } from '../../lib/identity/table.ts'
 import type { User } from '../../lib/identity/user.ts'
 import type { VaultDescription } from '../../lib/vaults/describe.ts'
@@ -24,18 +25,21 @@ import { test as base } from '../support/dynamo.ts'
 const LOCAL_AWS = { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'any', AWS_SECRET_ACCESS_KEY: 'any' }
 const SCRIPT = resolve('scripts/admin.ts')
 const VAULT = '0x00000000000000000000000000000000000000A1'
+const OTHER_VAULT = '0x00000000000000000000000000000000000000B2'
 
 const test = base
   .extend('clients', ({ dynamo, tableNames }) => clientsTable(dynamo, tableNames.clients))
   .extend('users', ({ dynamo, tableNames }) => usersTable(dynamo, tableNames.users))
   .extend('transfers', ({ dynamo, tableNames }) => transfersTable(dynamo, tableNames.deposits))
+  .extend('records', ({ dynamo, tableNames }) => recordsTable(dynamo, tableNames.deposits))
   .extend('clock', () => ({ now: Date.parse('2026-06-01T00:00:00.000Z') }))
-  .extend('admin', ({ clients, users, transfers, clock }): Admin => {
+  .extend('admin', ({ clients, users, transfers, records, clock }): Admin => {
     const now = () => clock.now
     return {
       clients,
       users,
       transfers,
+      records,
       keyEnvironment: 'test',
       randomBytes,
       now,
@@ -307,6 +311,32 @@ describe('Vaults', () => {
     expect(await remove()).toContain('no longer has')
     expect(await remove()).toContain('does not have')
     expect((await clients.get(other.clientId))?.client.vaults).toHaveLength(1)
+  })
+
+  test('are forgotten once no client has them, so that the job reads their past again when they are added', async ({
+    admin,
+    run,
+    records,
+  }) => {
+    const vault = { chainId: 8453, address: VAULT } as const
+    const others = [
+      { ...vault, chainId: 42161 },
+      { ...vault, address: OTHER_VAULT },
+    ] as const
+    const [one, two] = [
+      await seedClient(admin, { name: 'One', vaults: [vault, ...others] }),
+      await seedClient(admin, { name: 'Two', vaults: [vault] }),
+    ]
+    const progress = { through: 7, ledger: { assets: 1n, supply: 1n } }
+    await records.putProgress([vault, ...others].map((recorded) => [recorded, progress]))
+    const known = () => records.getProgress([vault, ...others])
+    const removeFrom = (clientId: string) =>
+      run('remove-vault', '--client', clientId, '--chain', '8453', '--address', VAULT)
+
+    expect(await removeFrom(one.clientId)).not.toContain('forgotten')
+    expect(await known()).toEqual([progress, progress, progress])
+    expect(await removeFrom(two.clientId)).toContain('forgotten')
+    expect(await known()).toEqual([undefined, progress, progress])
   })
 })
 
