@@ -129,6 +129,16 @@ export async function putOldCheckpoint(
   await client.send(new PutCommand({ TableName, Item: { ...Key, checkpoint: { through: 1, vaults } } }))
 }
 
+/** Gives all movements the keys that they had before these named their vault; every third stands under both. */
+export async function putOldMovementKeys(service: Service): Promise<void> {
+  const records = [...(await scanRecords(service))].map(([key, item], index): [string, Record<string, unknown>][] => {
+    const sk = String(item['sk']).replace(/^MOVE#\d+#0x\w+#/, 'MOVE#')
+    const inOldForm: [string, Record<string, unknown>] = [`${item['pk']} ${sk}`, { ...item, sk }]
+    return index % 3 === 0 ? [inOldForm, [key, item]] : [inOldForm]
+  })
+  await restoreRecords(service, new Map(records.flat()))
+}
+
 /** Lets the lease of a run that was killed run out. */
 export async function expireLease(service: Service, chainId: number): Promise<void> {
   await clientOf(service).send(

@@ -9,6 +9,7 @@ import {
   expireLease,
   finalize,
   putOldCheckpoint,
+  putOldMovementKeys,
   refresh,
   restoreRecords,
   scanRecords,
@@ -340,13 +341,7 @@ describe("A table in the form of before, in which movements' keys did not name t
     const detail = async () => (await vaults.views.position(ALICE.address, address)).body.deposits
     const [before, deposits] = [await shown(vaults), await detail()]
     const now = await scanRecords(service)
-    const old = [...now].map(([key, item], index): [string, Record<string, unknown>][] => {
-      const sk = String(item['sk']).replace(/^MOVE#\d+#0x\w+#/, 'MOVE#')
-      if (sk === item['sk']) return [[key, item]]
-      const inOldForm: [string, Record<string, unknown>] = [`${item['pk']} ${sk}`, { ...item, sk }]
-      return index % 3 === 0 ? [inOldForm, [key, item]] : [inOldForm]
-    })
-    await restoreRecords(service, new Map(old.flat()))
+    await putOldMovementKeys(service)
     expect(movementsIn(await scanRecords(service))).not.toEqual(movementsIn(now))
     expect(await shown(vaults)).toEqual(before)
     expect(await detail()).toEqual(deposits)

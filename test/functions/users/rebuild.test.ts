@@ -8,7 +8,16 @@ import { evmChain } from '../../../lib/chain/registry.ts'
 import { rebuildVault } from '../../../lib/deposits/rebuild.ts'
 import type { RecordsTable } from '../../../lib/deposits/table.ts'
 import type { FollowedVault } from '../../../lib/vaults/vault.ts'
-import { expireLease, finalize, recordAll, recordsOf, refresh, scanRecords, viewsFor } from '../../support/records.ts'
+import {
+  expireLease,
+  finalize,
+  putOldMovementKeys,
+  recordAll,
+  recordsOf,
+  refresh,
+  scanRecords,
+  viewsFor,
+} from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import { openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
 import type { Wire } from '../../support/wire.ts'
@@ -110,7 +119,7 @@ async function pricesOf(service: Service, { address }: Pick<TestVault, 'address'
 }
 
 describe('A rebuild', () => {
-  test('puts what the chain tells in the place of what was recorded, and deletes the rest', async ({
+  test('puts what the chain tells in the place of what was recorded, also under older keys, and deletes the rest', async ({
     service,
     vault,
   }) => {
@@ -118,6 +127,7 @@ describe('A rebuild', () => {
     const rightPrices = await pricesOf(service, vault)
     const size = (await everythingOf(service, vault)).length
     await spoil(service, vault)
+    await putOldMovementKeys(service)
     expect(await booksOf(service, vault)).not.toEqual(right)
     const said: string[] = []
     expect(await rebuild(service, vault, { said })).toEqual([
