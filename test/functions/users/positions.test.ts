@@ -576,6 +576,25 @@ describe('A user to whom a stranger made thousands of movements in one vault', (
     }
   }
 
+  test('sees all of them where they are no more than can be shown, however many pages they are', async ({
+    service,
+    invested,
+    sync,
+  }) => {
+    const vaults = [await invested(5_000_000n), await sync(5_000_000n)]
+    const key = await service.createClient(vaults.map(({ address }) => ({ chainId: 8453, address })))
+    for (const vault of vaults) await recordAll(vault.chain)
+    const ask = async () => (await viewsFor(service, key).deposits(ALICE.address)).body
+    const before = await ask()
+    expect(before.totalRecords).toBe(2)
+    // A page of one movement each.
+    service.table.rewriteRequest = (body) =>
+      JSON.stringify({ ...JSON.parse(body), ...(/:from/.test(body) && { Limit: 1 }) })
+    service.table.bodies.length = 0
+    expect(await ask()).toEqual(before)
+    expect(service.table.bodies.length).toBeGreaterThan(4)
+  })
+
   test('sees all others, and that this one is left out', async ({ service, invested, sync }) => {
     const [one, other] = [await invested(5_000_000n), await sync(5_000_000n)]
     const key = await service.createClient([one, other].map(({ address }) => ({ chainId: 8453, address })))
