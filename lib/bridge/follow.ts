@@ -6,7 +6,7 @@ import type { DepositSources } from '../deposits/source.ts'
 import { logger } from '../logger.ts'
 import { poolAbi } from './abi.ts'
 import { relayHash } from './events.ts'
-import { bridgeOf, FILLED } from './look.ts'
+import { bridgeOf, createAllowance, FILLED, MOST_CALLS } from './look.ts'
 import { readRecorded } from './status.ts'
 import type { TransfersTable } from './table.ts'
 import type { Transfer, TransferKey } from './transfer.ts'
@@ -22,8 +22,9 @@ type Followed = { readonly key: TransferKey; readonly recorded: Transfer }
 
 /** One run has at most so many transfers in view: one page of the table, and a write for each. */
 const MOST_DUE = 100
-/** No transfer is looked into once a run has asked the chains for so many calls; one takes at most 8. */
-const MOST_CALLS = 12
+/** What one run may ask of all chains together, and of how many destinations' pools, so that the first look has a whole allowance. */
+const MOST_CALLS_OF_RUN = 12
+const MOST_POOLS = MOST_CALLS_OF_RUN - MOST_CALLS
 /** The next look comes after a tenth of a transfer's age, and after an hour at the latest. */
 const AGE_SHARE = 0.1
 const LONGEST_WAIT_MS = 3_600_000
@@ -33,8 +34,9 @@ const FOLLOWED_MS = 1_814_400_000
 /**
  * Looks after the transfers that started on a chain and are not at their end, though nobody asks: of those whose time
  * has come the ones that have waited longest, until `until` (epoch milliseconds). What the pools say of them all is one
- * call for each destination; into those of which there is more to know it looks one by one, as far as some 12 calls go,
- * and the rest have their turn again after all others. One that cannot be read now stops no other.
+ * call for each of at most 4 destinations; into those of which there is more to know it looks one by one, as far as 12
+ * calls go. The one for which they did not suffice is the first the next time; the rest have their turn again after all
+ * others, in the same order. One that cannot be read now stops no other.
  */
 export async function followTransfers(
   { readerOf, transfers, sources, now }: Dependencies,
@@ -43,39 +45,51 @@ export async function followTransfers(
 ) {
   const { countingReaderOf, calls } = countCalls(readerOf)
   const due = await transfers.listDue(chainId, now(), MOST_DUE)
-  const moved = await readMoved(countingReaderOf, due, chainId)
+  const { moved, unasked } = await readMoved(countingReaderOf, due, chainId)
   let endedTransfers = 0
+  let isSpent = false
   const postponed: { key: TransferKey; lookAt: Date | undefined }[] = []
   for (const { key, recorded } of due) {
+    if (unasked.has(recorded)) continue
     const isUneventful = !moved.has(recorded) && !isToLookInto(recorded)
-    if (isUneventful || calls() >= MOST_CALLS || now() >= until) {
-      postponed.push({ key, lookAt: isUneventful ? nextLookAt(recorded, now()) : new Date(now()) })
+    const allowance = createAllowance(MOST_CALLS_OF_RUN - calls())
+    isSpent ||= !allowance.reaches(1) || now() >= until
+    if (isUneventful || isSpent) {
+      postponed.push({ key, lookAt: isUneventful ? nextLookAt(recorded, now()) : new Date(now() + postponed.length) })
       continue
     }
     try {
       const shared = { readerOf: countingReaderOf, transfers, sources }
-      const { status } = await readRecorded(shared, key, recorded, (keep) => nextLookAt(keep, now()))
+      const lookAt = (keep: Transfer) => (allowance.isShort() ? recorded.lookAt : nextLookAt(keep, now()))
+      const { status } = await readRecorded(shared, key, recorded, lookAt, allowance)
       if (status.terminal) endedTransfers += 1
     } catch (error) {
-      logger.warn('transfer not read', { chainId, transaction: key.transactionHash, reason: String(error) })
+      if (!allowance.isShort()) {
+        logger.warn('transfer not read', { chainId, transaction: key.transactionHash, reason: String(error) })
+      }
     }
+    isSpent = allowance.isShort()
   }
   await transfers.postpone(postponed)
   return { openTransfers: due.length, endedTransfers }
 }
 
-/** Those that the destinations' pools call filled, or whose time to be filled is over there. */
+/**
+ * Those that the destinations' pools call filled, or whose time to be filled is over there; and those that wait for a
+ * destination whose pool has its turn the next time, for others have waited longer.
+ */
 async function readMoved(
   readerOf: (chainId: number) => ChainReader,
   due: readonly Followed[],
   chainId: number,
-): Promise<ReadonlySet<Transfer>> {
+): Promise<{ moved: ReadonlySet<Transfer>; unasked: ReadonlySet<Transfer> }> {
   const moved = new Set<Transfer>()
   const waiting = due.flatMap(({ recorded }) =>
-    recorded.source && isWaiting(recorded) ? [{ recorded, deposit: recorded.source.deposit }] : [],
+    recorded.source && !isToLookInto(recorded) ? [{ recorded, deposit: recorded.source.deposit }] : [],
   )
-  for (const [destination, group] of Map.groupBy(waiting, ({ deposit }) => deposit.destinationChainId)) {
-    if (!evmChain(destination)?.bridge) continue
+  const groups = [...Map.groupBy(waiting, ({ deposit }) => deposit.destinationChainId)]
+  const unasked = new Set(groups.slice(MOST_POOLS).flatMap(([, group]) => group.map(({ recorded }) => recorded)))
+  for (const [destination, group] of groups.slice(0, MOST_POOLS)) {
     const reader = readerOf(destination)
     const { pool: address } = bridgeOf(reader)
     const queries = group.map(({ deposit }) =>
@@ -94,7 +108,7 @@ async function readMoved(
       logger.warn('transfers not read', { chainId, destination, count: group.length, reason: String(error) })
     }
   }
-  return moved
+  return { moved, unasked }
 }
 
 /** Whether a transfer waits for its fill, as far as is known. */

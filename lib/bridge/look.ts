@@ -28,35 +28,56 @@ export type Seen = {
 /** What a pool says of a deposit that is filled. */
 export const FILLED = 2n
 
-/** What one look at a transfer may ask of all chains together. */
 const MOST_TRIPS = 6
-const MOST_CALLS = 8
+/** How many calls one look at a transfer may ask of all chains together. */
+export const MOST_CALLS = 8
 
 /** What is left of what one look may ask. */
 export type Allowance = ReturnType<typeof createAllowance>
 
 /** What is to be left for what comes after a request. */
 export type Reserve = { readonly trips: number; readonly calls: number }
+const NOTHING: Reserve = { trips: 0, calls: 0 }
 
-/** The allowance of one look at a transfer: at most 6 requests, one after the other or not, and 8 calls in them. */
-export function createAllowance() {
+/**
+ * The allowance of one look at a transfer: at most 6 requests, one after the other or not, and 8 calls in them, or fewer
+ * calls where no more are to be had.
+ */
+export function createAllowance(most: number = MOST_CALLS) {
   let trips = MOST_TRIPS
-  let calls = MOST_CALLS
+  let calls = Math.min(most, MOST_CALLS)
+  let isShort = false
+
+  const left = (reserved: Reserve = NOTHING): number =>
+    trips > reserved.trips ? Math.max(0, calls - reserved.calls) : 0
+  const reaches = (count: number, reserved?: Reserve): boolean => {
+    if (count <= left(reserved)) return true
+    isShort = true
+    return false
+  }
+  const spend = (count: number): void => {
+    if (!reaches(count)) throw new AppError('internal', { cause: new Error('a look asks no more calls than these') })
+    trips -= 1
+    calls -= count
+  }
+
   return {
     /** How many calls the next request may have; 0 where there may be none. */
-    left: (reserved: Reserve = { trips: 0, calls: 0 }): number =>
-      trips > reserved.trips ? Math.max(0, calls - reserved.calls) : 0,
+    left,
+    /** Whether the next request may have so many calls. */
+    reaches,
+    /** Whether it did not reach for something for which a whole one may. */
+    isShort: (): boolean => isShort && most < MOST_CALLS,
 
-    /** Counts a request with one call. */
-    spend(): void {
-      trips -= 1
-      calls -= 1
+    /** What a reader reads in one request with one call. Throws `upstream_*`. */
+    read<T>(work: () => Promise<T>): Promise<T> {
+      spend(1)
+      return work()
     },
 
     /** The outcomes of these calls, in one request. Throws `upstream_*`. */
     ask(reader: ChainReader, requests: readonly RpcRequest[]): Promise<RpcOutcome[]> {
-      trips -= 1
-      calls -= requests.length
+      spend(requests.length)
       return reader.request(requests)
     },
   }
@@ -73,7 +94,7 @@ export async function isConfirmed(
   agrees: (outcomes: readonly RpcOutcome[], finality: Finality) => boolean,
 ): Promise<boolean> {
   if (!witness) return true
-  if (allowance.left() < requests.length + 2) return false
+  if (!allowance.reaches(requests.length + 2)) return false
   try {
     const outcomes = await allowance.ask(witness, [...requests, ...finalityRequests(chain)])
     return agrees(outcomes.slice(0, requests.length), parseFinality(chain, outcomes.slice(requests.length)))

@@ -28,7 +28,17 @@ import {
   relayHash,
   settlingPayment,
 } from './events.ts'
-import { badAnswer, bridgeOf, conclude, FILLED, isConfirmed, type Look, type Seen, secondsOf } from './look.ts'
+import {
+  badAnswer,
+  bridgeOf,
+  conclude,
+  FILLED,
+  isConfirmed,
+  type Look,
+  MOST_CALLS,
+  type Seen,
+  secondsOf,
+} from './look.ts'
 import { findFirstBlock, rangesAfter, readRanges, refused, startLogSearch } from './search.ts'
 import type { RefundSearch, Transfer } from './transfer.ts'
 
@@ -56,6 +66,8 @@ export async function readRefund(look: Look, source: Source, known: Known): Prom
   const { readerOf, key, recorded, allowance } = look
   const { deposit, initiated } = source
   const reader = readerOf(key.sourceChainId)
+  // What it cannot reach counts for ever, so it needs a whole allowance.
+  if (!allowance.reaches(MOST_CALLS)) return conclude({ ...known, ...OUTCOMES.expired_searching }, recorded, false)
   const finality = parseFinality(reader.chain, await allowance.ask(reader, finalityRequests(reader.chain)))
   const { head } = finality
   const since = secondsOf(initiated) - RIVAL_SECONDS
@@ -244,16 +256,11 @@ async function readDebts(
       ),
     )
     const nodes = destination.witness ? [destination, destination.witness] : [destination]
-    if (allowance.left({ trips: nodes.length - 1, calls: nodes.length - 1 }) < 1) {
+    if (!allowance.reaches(1, { trips: nodes.length - 1, calls: nodes.length - 1 })) {
       if (beyond === 'later') return undefined
       continue
     }
-    const told = await Promise.all(
-      nodes.map((node) => {
-        allowance.spend()
-        return node.read(queries)
-      }),
-    )
+    const told = await Promise.all(nodes.map((node) => allowance.read(() => node.read(queries))))
     for (const [index, { relayHash }] of group.entries()) {
       if (told.every(({ values }) => values[index] === true)) filled.add(relayHash)
     }
@@ -288,7 +295,7 @@ async function readPayments(
       ...(isTimeNeeded ? [{ block, request: blockRequest(block) }] : []),
       ...hashes.map((hash) => ({ block, request: receiptRequest(hash), hash })),
     ]
-    if (more.length > 0 && allowance.left() < needed.length + more.length) {
+    if (more.length > 0 && !allowance.reaches(needed.length + more.length)) {
       unread = block
       break
     }

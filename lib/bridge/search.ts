@@ -31,7 +31,7 @@ export async function findFirstBlock<S extends LogSearch>(
   if (!unfinished) return search
   let start = unfinished
   for (let number = nextLook(start, time); number !== undefined; number = nextLook(start, time)) {
-    if (allowance.left() < 1) return { ...search, start }
+    if (!allowance.reaches(1)) return { ...search, start }
     const [outcome] = await allowance.ask(reader, [blockRequest(number)])
     start = narrowBlockSearch(start, time, { number, timestamp: parseResult(BlockHeader, outcome).timestamp })
   }
@@ -68,13 +68,12 @@ export async function readRanges(
   let isProven = span !== undefined
   let unread: Unread = { isRefused: false, span }
   for (;;) {
-    const left = allowance.left(reserved)
-    const most = Math.max(1, Math.floor((left - 1) / filters.length))
+    const most = Math.max(1, Math.floor((allowance.left(reserved) - 1) / filters.length))
     const ranges = rangesFor(tried, isProven ? most : 1)
     const requests = ranges.flatMap((range) => filters.map((filter) => logsRequest(filter, range)))
     const lastBlock = ranges.at(-1)?.[1] ?? end.number
     const headers = lastBlock === end.number ? [] : [blockRequest(lastBlock)]
-    if (requests.length + headers.length > left) return unread
+    if (!allowance.reaches(requests.length + headers.length, reserved)) return unread
     const outcomes = await allowance.ask(reader, [...requests, ...headers])
     const refusal = outcomes.slice(0, requests.length).find((outcome) => 'error' in outcome)
     if (!refusal) {

@@ -23,6 +23,7 @@ import {
   relayHash,
 } from './events.ts'
 import {
+  type Allowance,
   badAnswer,
   bridgeOf,
   conclude,
@@ -82,16 +83,20 @@ export async function readTransfer(
   })
 }
 
-/** The same of a transfer of which this is recorded; `lookAt` says when the job is to look at it next, if at all. */
+/**
+ * The same of a transfer of which this is recorded; `lookAt` says when the job is to look at it next, if at all. Throws
+ * `internal` where the allowance is not a whole one and does not reach for what is always asked.
+ */
 export async function readRecorded(
   { readerOf, transfers, sources }: Dependencies,
   key: TransferKey,
   recorded: Transfer,
   lookAt: (keep: Transfer) => Date | undefined,
+  allowance: Allowance = createAllowance(),
 ): Promise<FoundTransfer> {
   if (recorded.final) return { status: recorded.final, target: targetOf(recorded) }
 
-  const look = { readerOf, key, recorded, allowance: createAllowance() }
+  const look = { readerOf, key, recorded, allowance }
   // Also of a transfer that cannot be read now it is kept when the next look is, so that it holds up no other.
   const {
     status,
@@ -198,7 +203,7 @@ async function readDropped(
   ]
   const isReplaced = ([transaction, count]: readonly RpcOutcome[]) =>
     !parseTransaction(transaction, key.transactionHash) && parseResult(Quantity, count) > BigInt(sender.nonce)
-  if (allowance.left() < requests.length) return seen
+  if (!allowance.reaches(requests.length)) return seen
   if (!isReplaced(await allowance.ask(source, requests)))
     return { ...seen, keep: { ...seen.keep, droppedAt: undefined } }
 
@@ -340,16 +345,14 @@ function parseFilled(reader: ChainReader, deposit: BridgeDeposit, outcome: RpcOu
 async function readFillStatus({ allowance }: Look, reader: ChainReader, deposit: BridgeDeposit) {
   const { pool } = bridgeOf(reader)
   const views = { fillStatus: view(pool, poolAbi, 'fillStatuses', [relayHash(deposit)]) }
-  allowance.spend()
-  const { value, block } = await reader.readOne(
-    query({ address: pool, slots: {}, views }, ({ answers }) => required(answers.fillStatus)),
-  )
+  const status = query({ address: pool, slots: {}, views }, ({ answers }) => required(answers.fillStatus))
+  const { value, block } = await allowance.read(() => reader.readOne(status))
   return { fillStatus: value, head: block }
 }
 
 /** Whether nobody filled the deposit before its deadline, and no reorganisation can change that. */
 async function isUnfilledForEver(look: Look, destination: ChainReader, deposit: BridgeDeposit): Promise<boolean> {
-  if (look.allowance.left() < 3) return false
+  if (!look.allowance.reaches(3)) return false
   const { pool } = bridgeOf(destination)
   const { data, decode } = view(pool, poolAbi, 'fillStatuses', [relayHash(deposit)])
   const status: RpcRequest = { method: 'eth_call', params: [{ to: pool, data }, 'latest'] }

@@ -1,9 +1,11 @@
 import { type Hash, numberToHex, pad } from 'viem'
 import { describe, expect, vi } from 'vitest'
 import { followTransfers } from '../../../lib/bridge/follow.ts'
+import type { Transfer as Recorded } from '../../../lib/bridge/transfer.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
 import { chainReader } from '../../../lib/chain/reader.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
+import { AppError } from '../../../lib/errors.ts'
 import { someContext } from '../../support/lambda.ts'
 import { type Report, refresh } from '../../support/records.ts'
 import { ARBITRUM, BASE, test as base, type Transfer, type Transfers } from '../../support/transfers.ts'
@@ -126,63 +128,103 @@ describe('A run of the job', () => {
   })
 })
 
-test('With 10,000 open transfers a run reads 100 of them and asks the chains about 12 calls, and all have their turn', async ({
-  transfers,
-}) => {
-  const HOUR = 3_600_000
-  let now = Date.now()
-  let calls = 0
-  const readerOf = (chainId: number) => {
-    const chain = evmChain(chainId)
-    if (!chain) throw new Error(`There is no chain ${chainId}`)
-    const world = { fetch, random: () => 0, now: () => performance.now() }
-    const rpc = createRpc([transfers.chainOf(chainId).rpcUrl], world)
-    return chainReader(chain, (requests) => {
-      calls += requests.length
-      return rpc(requests)
-    })
-  }
-  // Deposits that nobody made, so that nobody fills them; the deadline of every fourth one has passed.
+const HOUR = 3_600_000
+
+/** Transfers from Arbitrum that nobody made and nobody fills: to which chain, and whether the deadline has passed. */
+type Kind = { readonly to: number; readonly isLate: boolean }
+
+/** A table of so many transfers. Of the chains to which they go only Base can be read. */
+async function openMany(transfers: Transfers, count: number, kindOf: (index: number) => Kind) {
+  const begun = Date.now()
   const clock = await transfers.clockOf(BASE)
   const word = pad(transfers.tokenOf(BASE, 'USDC'))
-  const open = Array.from({ length: 10_000 }, (_, i) => {
+  const open = Array.from({ length: count }, (_, i) => {
     const amounts = { inputAmount: 1n, outputAmount: 1n, originChainId: BigInt(ARBITRUM), depositId: BigInt(i) }
     const accounts = { depositor: word, recipient: word, exclusiveRelayer: word, inputToken: word, outputToken: word }
-    const fillDeadline = i % 4 === 0 ? clock - 1 : clock + 10_000_000
+    const { to: destinationChainId, isLate } = kindOf(i)
+    const fillDeadline = isLate ? clock - 1_000 : clock + 10_000_000
     const relayData = { ...accounts, ...amounts, fillDeadline, exclusivityDeadline: 0, message: '0x' as const }
-    const deposit = { relayData, destinationChainId: BASE }
+    const source = { deposit: { relayData, destinationChainId }, initiated: new Date(begun - 30 * HOUR) }
     const key = { sourceChainId: ARBITRUM, transactionHash: pad(numberToHex(i + 1)), index: 0 }
-    const lookAt: Date | undefined = new Date(now - i)
-    return { key, lookAt, recorded: { source: { deposit, initiated: new Date(now - 30 * HOUR), isFinal: true } } }
+    // The last one has waited longest.
+    return { key, recorded: { source: { ...source, isFinal: true }, lookAt: new Date(begun - i) } as Recorded }
   })
-  const seen = new Set<Hash>()
+  const placeOf = (hash: Hash) => Number(hash) - 1
+  const seen = new Set<number>()
+  const unfilled: number[] = []
   const table: Parameters<typeof followTransfers>[0]['transfers'] = {
     async listDue(_, at, most) {
-      const due = open.filter(({ lookAt }) => lookAt && lookAt.getTime() <= at)
-      const page = due.toSorted((left, right) => Number(left.lookAt) - Number(right.lookAt)).slice(0, most)
-      for (const { key } of page) seen.add(key.transactionHash)
+      const timeOf = (one: (typeof open)[number]) => one.recorded.lookAt?.getTime() ?? Number.POSITIVE_INFINITY
+      const due = open.filter((one) => timeOf(one) <= at)
+      const page = due.toSorted((left, right) => timeOf(left) - timeOf(right)).slice(0, most)
+      for (const { key } of page) seen.add(placeOf(key.transactionHash))
       return page
     },
-    async record(key, recorded) {
-      Object.assign(open[Number(key.transactionHash) - 1] ?? {}, { recorded, lookAt: recorded.lookAt })
+    async record(key, transfer) {
+      if (transfer.isUnfilled) unfilled.push(placeOf(key.transactionHash))
+      Object.assign(open[placeOf(key.transactionHash)] ?? {}, { recorded: transfer })
       return true
     },
     async postpone(all) {
-      for (const { key, lookAt } of all) Object.assign(open[Number(key.transactionHash) - 1] ?? {}, { lookAt })
+      for (const { key, lookAt } of all) {
+        const one = open[placeOf(key.transactionHash)]
+        if (one) Object.assign(one, { recorded: { ...one.recorded, lookAt } })
+      }
     },
   }
-  const most = { calls: 0, open: 0 }
-  for (let run = 0; run < 5; run += 1) {
-    calls = 0
+  let now = begun
+  /** A run of the job, a minute after the last: how many it had in view, and what it asked of the chains. */
+  const run = async () => {
+    now += 60_000
+    let calls = 0
+    const asked = new Set<number>()
+    const readerOf = (chainId: number) => {
+      const chain = evmChain(chainId)
+      if (!chain) throw new Error(`There is no chain ${chainId}`)
+      const world = { fetch, random: () => 0, now: () => performance.now() }
+      const rpc = createRpc([transfers.chainOf(BASE).rpcUrl], world)
+      return chainReader(chain, async (requests) => {
+        calls += requests.length
+        asked.add(chainId)
+        if (chainId !== BASE) throw new AppError('upstream_unavailable')
+        return rpc(requests)
+      })
+    }
     const sources = { record: async () => undefined }
     const followed = followTransfers({ readerOf, transfers: table, sources, now: () => now }, ARBITRUM)
     const { openTransfers } = await followed
-    most.calls = Math.max(most.calls, calls)
-    most.open = Math.max(most.open, openTransfers)
-    now += 60_000
+    return { openTransfers, calls, asked }
   }
-  expect(most.open).toBe(100)
-  expect(most.calls).toBeGreaterThan(1)
-  expect(most.calls).toBeLessThanOrEqual(12 + 7)
-  expect(seen.size).toBe(500)
+  return { run, seen, unfilled }
+}
+
+test('With 10,000 open transfers a run reads 100 of them and asks the chains 12 calls at most, and all have their turn', async ({
+  transfers,
+}) => {
+  const DESTINATIONS = [BASE, 1, 10, 56, 137] as const
+  const { run, seen } = await openMany(transfers, 10_000, (index) => ({
+    to: DESTINATIONS[index % 5] ?? BASE,
+    isLate: index % 4 === 0,
+  }))
+  const asked = new Set<number>()
+  for (let minute = 0; minute < 6; minute += 1) {
+    const { openTransfers, calls, asked: now } = await run()
+    expect(openTransfers).toBe(100)
+    expect(calls).toBeLessThanOrEqual(12)
+    // A whole look is left after what the pools are asked.
+    expect(now.size).toBe(4)
+    for (const chainId of now) asked.add(chainId)
+  }
+  expect(asked).toEqual(new Set(DESTINATIONS))
+  // Those that a run did not come to are in view again.
+  expect(seen.size).toBeGreaterThanOrEqual(5 * 75)
+})
+
+test('When all open transfers end together, those that have waited longest are looked into first, and none is passed over', async ({
+  transfers,
+}) => {
+  const COUNT = 12
+  const { run, unfilled } = await openMany(transfers, COUNT, () => ({ to: BASE, isLate: true }))
+  for (let minute = 0; minute < COUNT; minute += 1) expect((await run()).calls).toBeLessThanOrEqual(12)
+  expect(unfilled).toEqual(Array.from({ length: COUNT }, (_, place) => COUNT - 1 - place))
 })
