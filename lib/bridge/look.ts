@@ -16,13 +16,12 @@ export type Look = {
 /** Where an event of a vault stands on the destination. */
 type Arrival = { readonly chainId: number; readonly transactionHash: Hash; readonly logIndex: number }
 
-/** What is seen of a transfer now, what is to be kept of it, and why it could not be seen whole. */
+/** What is seen of a transfer now, and what is to be kept of it. */
 export type Seen = {
   readonly status: TransferStatus
   readonly keep: Transfer
   /** Where the vault's event of the deposit stands, once it is there for good. */
   readonly arrival?: Arrival
-  readonly failure?: AppError | undefined
 }
 
 /** What a pool says of a deposit that is filled. */

@@ -9,12 +9,14 @@ import {
   logsRequest,
   parseResult,
   Receipt,
+  rangesOf,
   receiptRequest,
 } from '../chain/logs.ts'
 import { type ChainReader, query } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { view } from '../chain/view.ts'
+import { AppError } from '../errors.ts'
 import { poolAbi } from './abi.ts'
 import { type Known, OUTCOMES } from './answers.ts'
 import {
@@ -39,7 +41,7 @@ import {
   type Seen,
   secondsOf,
 } from './look.ts'
-import { findFirstBlock, rangesAfter, readRanges, refused, startLogSearch } from './search.ts'
+import { findFirstBlock, readRanges, refused, startLogSearch } from './search.ts'
 import type { RefundSearch, Transfer } from './transfer.ts'
 
 type Source = NonNullable<Transfer['source']>
@@ -58,16 +60,33 @@ const MOST_RIVALS = 20
 const MOST_PAYMENTS = 50
 
 /**
- * Where the refund of a deposit stands that nobody filled for ever. The pool's payments are searched forward from a day
- * before the deposit, over final blocks only, so that nothing that is found goes away again; and with them the other
- * deposits of the same depositor and token that it may owe, for nothing on the chain says which deposit a payment is for.
+ * Where the refund of a deposit stands that nobody filled for ever. That a search came to its end without one is final
+ * when another search at another host, where one is configured, has come to the same end.
  */
 export async function readRefund(look: Look, source: Source, known: Known): Promise<Seen> {
   const { readerOf, key, recorded, allowance } = look
-  const { deposit, initiated } = source
-  const reader = readerOf(key.sourceChainId)
+  const searching = conclude({ ...known, ...OUTCOMES.expired_searching }, recorded, false)
   // What it cannot reach counts for ever, so it needs a whole allowance.
-  if (!allowance.reaches(MOST_CALLS)) return conclude({ ...known, ...OUTCOMES.expired_searching }, recorded, false)
+  if (!allowance.reaches(MOST_CALLS)) return searching
+  const reader = readerOf(key.sourceChainId)
+  const { witness } = reader
+  if (!recorded.refundEnd || !witness) return searchRefund(look, reader, source, known)
+  try {
+    return await searchRefund(look, { ...witness, witness: reader }, source, known)
+  } catch (error) {
+    if (error instanceof AppError) return searching
+    throw error
+  }
+}
+
+/**
+ * The same as one host tells it. The pool's payments are searched forward from a day before the deposit, over final
+ * blocks only, so that nothing that is found goes away again; and with them the other deposits of the same depositor and
+ * token that it may owe, for nothing on the chain says which deposit a payment is for.
+ */
+async function searchRefund(look: Look, reader: ChainReader, source: Source, known: Known): Promise<Seen> {
+  const { recorded, allowance } = look
+  const { deposit, initiated } = source
   const finality = parseFinality(reader.chain, await allowance.ask(reader, finalityRequests(reader.chain)))
   const { head } = finality
   const since = secondsOf(initiated) - RIVAL_SECONDS
@@ -78,7 +97,6 @@ export async function readRefund(look: Look, source: Source, known: Known): Prom
     isCrowded: false,
   }
   let search = await findFirstBlock(reader, allowance, begun, since < head.timestamp ? since : head.timestamp)
-  const keeping = (kept: RefundSearch): Transfer => ({ ...recorded, refundSearch: kept })
 
   const deadline = BigInt(deposit.relayData.fillDeadline)
   const end = deadline + SEARCH_SECONDS
@@ -90,53 +108,55 @@ export async function readRefund(look: Look, source: Source, known: Known): Prom
   const isFresh = owing === search
   search = owing
   const settled = () => search.debts && settlingPayment(search.debts, [...search.payments, ...live])
+  let hasRead = false
   while (isFresh && search.next !== undefined && search.next <= last.number && !isThrough && !settled()) {
     if (search.isCrowded) break
-    const read = await readPart(look, reader, search, { source, last, finality })
-    if (!read) break
-    if ('failure' in read)
-      return {
-        ...conclude({ ...known, ...OUTCOMES.expired_searching }, keeping(read.search), false),
-        failure: read.failure,
-      }
-    search = read.search
-    live = read.live
+    const part = await readPart(look, reader, search, { source, next: search.next, last, finality })
+    search = part.search
+    if ('isRefused' in part) {
+      if (part.isRefused && !hasRead) throw refused()
+      break
+    }
+    hasRead = true
+    live = part.live
     if (search.until !== undefined) break
-    isThrough = !read.isAllFinal || (read.reached > end && search.debts !== undefined)
+    isThrough = !part.isAllFinal || (part.reached > end && search.debts !== undefined)
   }
   isThrough ||= search.next !== undefined && search.next > last.number
-  if (search.isCrowded) {
-    const isOver = head.timestamp > end
-    const outcome = isOver ? OUTCOMES.expired_undecided : OUTCOMES.expired_crowded
-    return conclude({ ...known, ...outcome }, keeping(search), isOver)
-  }
 
+  const keep: Transfer = { ...recorded, refundSearch: search }
+  const told = (outcome: keyof typeof OUTCOMES, isFinal = false) =>
+    conclude({ ...known, ...OUTCOMES[outcome] }, keep, isFinal)
+  /** At its end the search is over, or begins anew at another host; where two came to different ends, at the first one. */
+  const ended = (refundEnd: NonNullable<Transfer['refundEnd']>): Seen => {
+    if (!reader.witness || recorded.refundEnd === refundEnd) return told(refundEnd, true)
+    const anew = { ...recorded, refundSearch: undefined, refundEnd: recorded.refundEnd ? undefined : refundEnd }
+    return conclude({ ...known, ...OUTCOMES.expired_searching }, anew, false)
+  }
+  const isOver = finality.isPast(end)
+  if (search.isCrowded) return isOver ? ended('expired_undecided') : told('expired_crowded')
   const payment = settled()
-  if (payment) {
-    const isFinal = await isPaymentConfirmed(look, reader, deposit, payment)
-    return conclude({ ...known, ...OUTCOMES.refunded }, keeping(search), isFinal)
-  }
-  if (!isThrough || (search.isPastDeadline && !search.debts)) {
-    return conclude({ ...known, ...OUTCOMES.expired_searching }, keeping(search), false)
-  }
-  const isOver = finality.isFinal({ number: last.number, timestamp: end })
+  if (payment) return told('refunded', await isPaymentConfirmed(look, reader, deposit, payment))
+  if (!isThrough || (search.isPastDeadline && !search.debts)) return told('expired_searching')
+  if (!isOver) return told('expired')
   // Anybody may deposit in the depositor's name, and so make debts that what was paid does not cover.
   const isPaid = [...search.payments, ...live].some(({ timestamp }) => timestamp > deadline)
-  const over = isPaid ? OUTCOMES.expired_undecided : OUTCOMES.refund_not_found
-  return conclude({ ...known, ...(isOver ? over : OUTCOMES.expired) }, keeping(search), isOver)
+  return ended(isPaid ? 'expired_undecided' : 'refund_not_found')
 }
 
-/** The search after one request more; `live` are final payments in blocks that are read again the next time. */
+/**
+ * The search after one request more from the block `next` on, or why nothing was read; `live` are final payments in
+ * blocks that are read again the next time.
+ */
 async function readPart(
   look: Look,
   reader: ChainReader,
   search: RefundSearch,
-  { source, last, finality }: { source: Source; last: BlockHeader; finality: Finality },
+  { source, next, last, finality }: { source: Source; next: bigint; last: BlockHeader; finality: Finality },
 ) {
   const { allowance } = look
   const { deposit } = source
   const { pool } = bridgeOf(reader)
-  const next = search.next ?? 0n
   const to = search.until ?? last.number
   const filters: LogFilter[] = [
     { address: pool, topics: [POOL_TOPICS.refunded] },
@@ -144,16 +164,11 @@ async function readPart(
       ? []
       : [{ address: pool, topics: [POOL_TOPICS.deposited, null, null, deposit.relayData.depositor] }]),
   ]
-  const rangesFor = (blocks: bigint, most: number) => rangesAfter(next, to, blocks, most)
-  const read = await readRanges(reader, allowance, {
-    filters,
-    span: search.span,
-    rangesFor,
-    end: last,
-  })
+  const rangesFor = (blocks: bigint, most: number) => rangesOf(next, to, blocks, most)
+  const read = await readRanges(reader, allowance, { filters, span: search.span, rangesFor, end: last })
   if (!('logs' in read)) {
-    if (!read.isRefused) return undefined
-    return { search: { ...search, ...(read.span && { span: read.span }) }, failure: refused() }
+    const { isRefused, span } = read
+    return { search: { ...search, ...(span && { span }) }, isRefused }
   }
   const [refundLogs = [], depositLogs = []] = read.logs
   const isAllFinal = finality.isFinal(read.last)
@@ -171,13 +186,16 @@ async function readPart(
 
   // Which of the others are owed is known once all blocks up to the deadline are read.
   const deadline = BigInt(deposit.relayData.fillDeadline)
-  const isPastDeadline =
-    search.isPastDeadline || (reached > deadline && finality.isFinal({ number: read.last.number, timestamp: deadline }))
+  const isPastDeadline = search.isPastDeadline || (reached > deadline && finality.isPast(deadline))
   const found = await withDebts(look, { ...search, span: read.span, rivals, isPastDeadline }, deposit, 'later')
   if (isAllFinal) {
     const { until: _, ...rest } = found
-    const next = stop ?? read.last.number + 1n
-    const moved = { ...rest, payments: all, next, ...(stop !== undefined && { until: stop }) }
+    const moved = {
+      ...rest,
+      payments: all,
+      next: stop ?? read.last.number + 1n,
+      ...(stop !== undefined && { until: stop }),
+    }
     return { search: moved, live: [], isAllFinal, reached }
   }
   const isFinalPayment = ({ blockNumber, timestamp }: TimedPayment) =>
@@ -289,7 +307,7 @@ async function readPayments(
   let unread: bigint | undefined
   for (const [block, ofBlock] of Map.groupBy(events, ({ blockNumber }) => blockNumber)) {
     const hashes = deferringTransactions(ofBlock, pool, deposit)
-    const isTold = block === last.number || ofBlock[0]?.blockTimestamp !== undefined
+    const isTold = block === last.number || ofBlock.every(({ blockTimestamp }) => blockTimestamp !== undefined)
     const isTimeNeeded = !isTold && (hashes.length > 0 || parsePayments(ofBlock, pool, deposit).length > 0)
     const more = [
       ...(isTimeNeeded ? [{ block, request: blockRequest(block) }] : []),
@@ -318,11 +336,11 @@ async function readPayments(
   const whole = [...Map.groupBy(known, ({ transactionHash }) => transactionHash)].flatMap(
     ([hash, logs]) => receipts.get(hash) ?? logs,
   )
-  const payments = parsePayments(whole, pool, deposit).map(({ amount, blockNumber, blockTimestamp }) => ({
-    amount,
-    blockNumber,
-    timestamp: blockTimestamp ?? times.get(blockNumber) ?? 0n,
-  }))
+  const payments = parsePayments(whole, pool, deposit).map(({ amount, blockNumber, blockTimestamp }) => {
+    const timestamp = blockTimestamp ?? times.get(blockNumber)
+    if (timestamp === undefined) throw badAnswer('a payment in another block than was asked for')
+    return { amount, blockNumber, timestamp }
+  })
   return { payments, unread }
 }
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { foundBlock, narrowBlockSearch, nextLook, startBlockSearch } from '../chain/blocks.ts'
-import { BlockHeader, blockRequest, Log, type LogFilter, logsRequest, parseResult } from '../chain/logs.ts'
+import { BlockHeader, blockRequest, Log, type LogFilter, logsRequest, parseResult, type Range } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { RpcError } from '../chain/rpc.ts'
 import type { AppError } from '../errors.ts'
@@ -9,8 +9,6 @@ import type { LogSearch } from './transfer.ts'
 
 /** The most blocks that are asked for in one call, and the next smaller numbers for nodes that refuse without a number. */
 const SPANS = [10_000n, 500n, 10n, 1n] as const
-
-type Range = readonly [from: bigint, to: bigint]
 
 /** What was read: for each filter its events, and the header of the last block of them all. */
 export type Read = { readonly logs: readonly Log[][]; readonly last: BlockHeader; readonly span: bigint }
@@ -38,8 +36,11 @@ export async function findFirstBlock<S extends LogSearch>(
   return { ...rest, next: foundBlock(start) } as S
 }
 
-/** Why nothing was read: the node refused, and how many blocks it is thought to take, or the allowance did not reach. */
-export type Unread = { readonly isRefused: boolean; readonly span: bigint | undefined }
+/**
+ * Nothing was read: the allowance did not reach, if need be for the smaller `span` that the node is thought to take, or
+ * the node refused without a reason.
+ */
+type Unread = { readonly isRefused: boolean; readonly span: bigint | undefined }
 
 /**
  * The events of these filters in ranges of blocks, which are named for the number of blocks that the node takes in one
@@ -87,19 +88,10 @@ export async function readRanges(
     if (smaller === undefined) throw refused()
     tried = smaller
     // A refusal without a reason may pass.
-    unread = { isRefused: true, span: refusal.error.refusal === 'range' ? smaller : span }
+    const isReasoned = refusal.error.refusal !== undefined
+    unread = { isRefused: !isReasoned, span: isReasoned ? smaller : unread.span }
     isProven = false
   }
-}
-
-/** Ranges of so many blocks from `from` on, at most so many, and to `to` at the most. */
-export function rangesAfter(from: bigint, to: bigint, span: bigint, most: number): Range[] {
-  const ranges: Range[] = []
-  for (let start = from; start <= to && ranges.length < most; start += span) {
-    const end = start + span - 1n
-    ranges.push([start, end < to ? end : to])
-  }
-  return ranges
 }
 
 /** Of how many blocks to ask for events after a refusal of so many; undefined where fewer will not help. */

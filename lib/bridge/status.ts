@@ -2,13 +2,12 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Address, getAddress, type Hash, type Hex, isAddressEqual, isHash, numberToHex } from 'viem'
 import * as z from 'zod'
 import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
-import { BlockHeader, blockRequest, type Log, parseResult, Receipt, receiptRequest } from '../chain/logs.ts'
+import { BlockHeader, blockRequest, type Log, parseResult, Receipt, rangesOf, receiptRequest } from '../chain/logs.ts'
 import { type ChainReader, query } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { known as required, view } from '../chain/view.ts'
 import type { DepositSources } from '../deposits/source.ts'
-import type { AppError } from '../errors.ts'
 import { poolAbi } from './abi.ts'
 import { type Known, knownOfDeposit, knownOfSource, OUTCOMES } from './answers.ts'
 import {
@@ -36,7 +35,7 @@ import {
   secondsOf,
 } from './look.ts'
 import { readRefund } from './refund.ts'
-import { findFirstBlock, rangesAfter, readRanges, refused, startLogSearch } from './search.ts'
+import { findFirstBlock, readRanges, refused, startLogSearch } from './search.ts'
 import type { TransfersTable } from './table.ts'
 import type { FillSearch, Transfer, TransferKey, TransferStatus } from './transfer.ts'
 
@@ -98,19 +97,15 @@ export async function readRecorded(
 
   const look = { readerOf, key, recorded, allowance }
   // Also of a transfer that cannot be read now it is kept when the next look is, so that it holds up no other.
-  const {
-    status,
-    keep: seen,
-    arrival,
-    failure,
-  } = await readNow(look).catch((error: unknown) => unread(recorded, error))
+  const read = await readNow(look).catch((error: unknown) => unread(recorded, error))
+  const { status, keep: seen, arrival } = read
   const keep = compact({ ...seen, lookAt: seen.final ? undefined : lookAt(seen) })
   // Before the answer is final, after which nobody looks again.
   if (arrival) await sources.record(arrival, { chainId: key.sourceChainId, transactionHash: key.transactionHash })
   // Of what nobody has seen nothing is kept, or every number asked for would leave an item.
   const isKnown = keep.source !== undefined || keep.sender !== undefined
   if (isKnown && !isDeepStrictEqual(keep, recorded)) await transfers.record(key, keep)
-  if (!status || failure) throw failure
+  if (!status) throw read.failure
   return { status, target: targetOf(keep) }
 }
 
@@ -268,12 +263,10 @@ async function readBridged(look: Look, source: NonNullable<Transfer['source']>):
   }
   const { fillStatus, head } = await readFillStatus(look, destination, deposit)
   if (fillStatus === FILLED) {
-    const { found, search, failure } = await searchFill(look, destination, source, head)
+    const { found, search } = await searchFill(look, destination, source, head)
     const keep = { ...recorded, fillTransaction: undefined, fillSearch: search }
     // The pool knows of a fill that its logs do not show yet, or no longer: the next question will tell.
-    if (!found) {
-      return { ...conclude({ ...known, ...OUTCOMES.locating }, keep, false), ...(failure && { failure }) }
-    }
+    if (!found) return conclude({ ...known, ...OUTCOMES.locating }, keep, false)
     return readFilled({ ...look, recorded: keep }, known, found)
   }
   if (head.timestamp <= BigInt(deposit.relayData.fillDeadline)) {
@@ -356,12 +349,9 @@ async function isUnfilledForEver(look: Look, destination: ChainReader, deposit: 
   const { pool } = bridgeOf(destination)
   const { data, decode } = view(pool, poolAbi, 'fillStatuses', [relayHash(deposit)])
   const status: RpcRequest = { method: 'eth_call', params: [{ to: pool, data }, 'latest'] }
-  const holds = ([outcome]: readonly RpcOutcome[], { head, tagged, isFinal }: Finality) => {
-    // A fill is in a block that is not after the deadline, and all of those are final.
-    const last = { number: (tagged ?? head).number, timestamp: BigInt(deposit.relayData.fillDeadline) }
-    const isPast = (tagged ?? head).timestamp > last.timestamp && isFinal(last)
-    return isPast && decode(parseResult(HexText, outcome)) !== FILLED
-  }
+  // A fill is in a block that is not after the deadline.
+  const holds = ([outcome]: readonly RpcOutcome[], { isPast }: Finality) =>
+    isPast(BigInt(deposit.relayData.fillDeadline)) && decode(parseResult(HexText, outcome)) !== FILLED
   const outcomes = await look.allowance.ask(destination, [status, ...finalityRequests(destination.chain)])
   const isHere = holds(outcomes, parseFinality(destination.chain, outcomes.slice(1)))
   return isHere && (await isConfirmed(look, destination, [status], holds))
@@ -371,7 +361,6 @@ type SearchedFill = {
   readonly found?: Filled
   /** How far the search has come, where it goes on. */
   readonly search?: FillSearch
-  readonly failure?: AppError
 }
 
 /**
@@ -392,24 +381,27 @@ async function searchFill(
   const options = { filters: [{ address: pool, topics }], end: head, reserved: { trips: 2, calls: 2 } }
   let search = recorded.fillSearch
   if (!search) {
-    const newest = (span: bigint) => rangesAfter(larger(0n, head.number - span + 1n), head.number, span, 1)
+    const newest = (span: bigint) => rangesOf(larger(0n, head.number - span + 1n), head.number, span, 1)
     const read = await readRanges(reader, allowance, { ...options, span: undefined, rangesFor: newest })
     const isRead = 'logs' in read
     const fill = isRead ? findFill(read.logs.flat(), pool, deposit) : undefined
     if (fill) return readFound(look, reader, deposit, fill)
     if (isRead && head.number < NEWEST_BLOCKS && read.span === NEWEST_BLOCKS) return {}
     search = { ...startLogSearch(reader, head), ...(read.span && { span: read.span }), early: false }
-    if (!isRead) return { ...(read.span && { search }), ...(read.isRefused && { failure: refused() }) }
+    if (!isRead) {
+      if (read.isRefused) throw refused()
+      return read.span ? { search } : {}
+    }
   }
   const since = secondsOf(initiated) - (search.early ? EARLY_SECONDS : CLOCK_SECONDS)
   search = await findFirstBlock(reader, allowance, search, since < head.timestamp ? since : head.timestamp)
-  while (search.next !== undefined) {
+  for (let hasRead = false; search.next !== undefined; hasRead = true) {
     const { next, span } = search
-    const rangesFor = (blocks: bigint, most: number) => rangesAfter(next, head.number, blocks, most)
+    const rangesFor = (blocks: bigint, most: number) => rangesOf(next, head.number, blocks, most)
     const read = await readRanges(reader, allowance, { ...options, span, rangesFor })
     if (!('logs' in read)) {
-      if (!read.isRefused) break
-      return { search: { ...search, ...(read.span && { span: read.span }) }, failure: refused() }
+      if (read.isRefused && !hasRead) throw refused()
+      return { search: { ...search, ...(read.span && { span: read.span }) } }
     }
     const fill = findFill(read.logs.flat(), pool, deposit)
     if (fill) {

@@ -138,6 +138,8 @@ export const Transfer = z.object({
   /** Whether it is final that nobody filled it in time. */
   isUnfilled: z.boolean().optional(),
   refundSearch: RefundSearch.optional(),
+  /** The end to which a search for the refund came at one host; another host's is asked then, and may say otherwise. */
+  refundEnd: z.enum(['refund_not_found', 'expired_undecided']).optional(),
   /** When the job looks at it next; none for a transfer that nobody's vault waits for, and for one that has ended. */
   lookAt: Timestamp.optional(),
   /** The answer that will never change. One that was stored before answers said so is looked at again. */

@@ -13,6 +13,8 @@ export type Finality = {
   readonly tagged: BlockHeader | undefined
   /** Whether the chain's tag has reached the block and it is as old as the registry asks for. */
   readonly isFinal: (block: BlockHeader) => boolean
+  /** Whether all blocks up to this time, in seconds since 1970, are final. */
+  readonly isPast: (time: bigint) => boolean
 }
 
 /** How many blocks are looked at at most for one that is old enough. */
@@ -29,8 +31,14 @@ export function parseFinality({ finality }: EvmChain, [tag, latest]: readonly (R
   const told = BlockHeader.safeParse(tag && 'result' in tag ? tag.result : undefined).data
   // Above the head it is another node's.
   const tagged = told && (told.number > head.number ? head : told)
-  const isOld = ({ timestamp }: BlockHeader) => head.timestamp - timestamp >= BigInt(finality.seconds)
-  return { head, tagged, isFinal: (block) => block.number <= (tagged ?? head).number && isOld(block) }
+  const last = tagged ?? head
+  const isOld = (time: bigint) => head.timestamp - time >= BigInt(finality.seconds)
+  return {
+    head,
+    tagged,
+    isFinal: ({ number, timestamp }) => number <= last.number && isOld(timestamp),
+    isPast: (time) => last.timestamp > time && isOld(time),
+  }
 }
 
 /**

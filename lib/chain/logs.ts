@@ -174,9 +174,11 @@ function sizeAfter({ refusal, blocks }: RpcError, refusedSize: bigint): bigint |
   return blocks !== undefined && blocks > 0 && BigInt(blocks) < refusedSize ? BigInt(blocks) : half
 }
 
-type Range = readonly [from: bigint, to: bigint]
+/** Blocks from one to another, both ends included. */
+export type Range = readonly [from: bigint, to: bigint]
 
-function rangesOf(from: bigint, to: bigint, size: bigint, most: number): Range[] {
+/** Ranges of so many blocks from `from` on, at most so many, and to `to` at the most. */
+export function rangesOf(from: bigint, to: bigint, size: bigint, most: number): Range[] {
   const ranges: Range[] = []
   for (let start = from; start <= to && ranges.length < most; start += size) {
     const end = start + size - 1n
@@ -186,7 +188,7 @@ function rangesOf(from: bigint, to: bigint, size: bigint, most: number): Range[]
 }
 
 /** The call for the events of the filter in these blocks. */
-export function logsRequest(filter: LogFilter, [from, to]: readonly [bigint, bigint]): RpcRequest {
+export function logsRequest(filter: LogFilter, [from, to]: Range): RpcRequest {
   return {
     method: 'eth_getLogs',
     params: [{ ...filter, fromBlock: numberToHex(from), toBlock: numberToHex(to) }],

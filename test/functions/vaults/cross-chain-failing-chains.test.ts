@@ -152,10 +152,17 @@ describe('Where the destination refuses to search more blocks at once than', () 
         : item,
     )
 
-  test('0, a fill cannot be found, which is an error and no status', async ({ wires, transfers, coldService }) => {
+  test('0, a fill cannot be found, which is an error once fewer cannot be asked for', async ({
+    wires,
+    transfers,
+    coldService,
+  }) => {
     const { transfer, shows } = await openNew(transfers, 'filled')
     limit(wires.destination, 0)
-    expectError(await transfer.ask({ as: coldService }), 'upstream_bad_answer')
+    const ask = () => transfer.ask({ as: coldService })
+    let reply = await ask()
+    for (let question = 0; question < 4 && reply.status === 200; question += 1) reply = await ask()
+    for (const told of [reply, await ask()]) expectError(told, 'upstream_bad_answer')
     wires.destination.reset()
     await shows()
   })

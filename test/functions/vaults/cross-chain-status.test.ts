@@ -31,6 +31,7 @@ import {
   ROLES,
   type TestVault,
 } from '../../support/vaults.ts'
+import type { Wire } from '../../support/wire.ts'
 
 const [ALICE, BOB, CAROL] = USERS
 const NO_HASH: Hash = `0x${'5c'.repeat(32)}`
@@ -884,6 +885,44 @@ describe('A transfer that nobody fills', () => {
     await transfers.relayer.refund(filler.deposit)
     await transfers.finalise()
     await transfer.becomes('refund_not_found', { final: true })
+  })
+
+  test('among more deposits than can be told apart has its last answer once two weeks after its deadline are final', async ({
+    transfers,
+  }) => {
+    await transfers.passDays(2)
+    const opened = await transfers.openTogether(Array.from({ length: 22 }, () => ({ seconds: 600 })))
+    const transfer = opened.at(-1) as Transfer
+    await transfers.letExpire(transfer)
+    await transfers.finalise()
+    for (let question = 0; question < 4; question += 1) await transfer.shows('expired')
+    await transfers.setClock(ARBITRUM, transfer.deposit.fillDeadline + 14 * 86_400 + 1)
+    for (let question = 0; question < 4; question += 1) await transfer.shows('expired')
+    await transfers.finalise()
+    await transfer.becomes('undecided', { final: true })
+  })
+
+  test('is refunded also where a node tells the times of some events and not of others', async ({
+    service,
+    transfers,
+  }) => {
+    const [transfer] = await openExpired(transfers, {})
+    await refundAll(transfers, transfer)
+    const wire = service.rpc[ARBITRUM] as Wire
+    wire.rewrite = (answer, request) => {
+      const isSearch = (id: number) =>
+        JSON.parse(request).some((one: { id: number; method: string }) => one.id === id && one.method === 'eth_getLogs')
+      const items: { id: number; result: Record<string, unknown>[] }[] = JSON.parse(answer)
+      // Another event of the pool's in each block, of which the time is told.
+      const told = (log: Record<string, unknown>) => [
+        { ...log, data: '0x', blockTimestamp: '0x1' },
+        { ...log, blockTimestamp: undefined },
+      ]
+      return JSON.stringify(
+        items.map((item) => (isSearch(item.id) ? { ...item, result: item.result.flatMap(told) } : item)),
+      )
+    }
+    await transfer.becomes('refunded', { final: true })
   })
 
   test('is never said to have had no refund where its depositor was paid, for whichever transfer', async ({

@@ -463,7 +463,9 @@ describe('A question costs at most 8 calls in 6 requests:', () => {
       let questions = 0
       for (; questions < 8 && told !== state; questions += 1) {
         const { requests, calls } = await costs(service, async () => {
-          const { body } = await transfer.ask({ as: coldService })
+          const { status, body } = await transfer.ask({ as: coldService })
+          // That a node takes fewer blocks is a step on the way, and no failure.
+          expect(status).toBe(200)
           told = body.reason ?? body.status
         })
         expect(requests).toBeLessThanOrEqual(6)

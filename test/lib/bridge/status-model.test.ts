@@ -10,6 +10,7 @@ import { type ChainReader, chainReader } from '../../../lib/chain/reader.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc } from '../../../lib/chain/rpc.ts'
 import { depositSources } from '../../../lib/deposits/source.ts'
+import { AppError } from '../../../lib/errors.ts'
 import { USERS } from '../../support/service.ts'
 import { ARBITRUM, BASE, test as base, type StateName, type Transfer, type Transfers } from '../../support/transfers.ts'
 import { openLagoonVault, ROLES, type TestVault } from '../../support/vaults.ts'
@@ -37,10 +38,11 @@ type Model = {
 type World = {
   readonly transfers: Transfers
   readonly vault: TestVault
-  /** Asks for a status; with lies, of a node that tells them and of another host's that does not. */
+  /** Asks for a status; with lies, of a node that tells them and of another host's that does not, or is like this. */
   readonly ask: (
     hash: Hash,
     lies?: Parameters<typeof lying>[1],
+    witness?: (honest: Rpc) => Rpc,
   ) => Promise<{ status: Awaited<ReturnType<typeof readTransfer>>['status']; meter: Meter }>
 }
 
@@ -75,13 +77,13 @@ const test = base.extend('world', async ({ service, transfers }, { onCleanup }):
   return {
     transfers,
     vault: await openLagoonVault(service, { generation: '0.5' }),
-    async ask(transactionHash, lies) {
+    async ask(transactionHash, lies, second) {
       meter = { requests: 0, serial: 0, calls: 0 }
       answered = 0
       const key = { sourceChainId: SOURCE, transactionHash, index: 0 }
-      const liar = ({ chain, request, ...witness }: ChainReader) => ({
-        ...chainReader(chain, lying(request, lies ?? {})),
-        witness: { chain, request, ...witness },
+      const liar = (honest: ChainReader) => ({
+        ...chainReader(honest.chain, lying(honest.request, lies ?? {})),
+        witness: second ? chainReader(honest.chain, second(honest.request)) : honest,
       })
       const reader = (chainId: number) => (lies ? liar(readerOf(chainId)) : readerOf(chainId))
       const { status } = await readTransfer(
@@ -371,6 +373,62 @@ describe('What a single node says becomes no final answer where a second one say
     for (let question = 0; question < 3; question += 1) await play.ask(hash)
     const { status } = await play.ask(hash)
     expect([stateOf(status), status.final]).toEqual([truth, true])
+  })
+})
+
+describe('That a transfer was not refunded in two weeks', () => {
+  const openLong = async (world: World, ...events: EventName[]) => {
+    const play = await start(world)
+    for (const event of ['deposit', 'deadlinePasses', 'finality', ...events] as const) await EVENTS[event](play)
+    await world.transfers.passDays(15)
+    await EVENTS.finality(play)
+    return play
+  }
+  const NO_LIES = {}
+
+  test('is final once two hosts have told so', async ({ world }) => {
+    const { hash } = await openLong(world)
+    const told: (readonly [StateName, boolean])[] = []
+    for (let question = 0; question < 12 && !told.at(-1)?.[1]; question += 1) {
+      const { status, meter } = await world.ask(hash, NO_LIES)
+      expect(meter.calls).toBeLessThanOrEqual(8)
+      told.push([stateOf(status), status.final])
+    }
+    expect(told.at(-1)).toEqual(['refund_not_found', true])
+    for (const [state] of told.slice(0, -1)) expect(['bridging', 'expired']).toContain(state)
+  })
+
+  test('is never final on the word of a host that tells no events, and the refund that the other one tells is found', async ({
+    world,
+  }) => {
+    const { hash } = await openLong(world, 'refund')
+    let told = ''
+    for (let question = 0; question < 16 && told !== 'refunded'; question += 1) {
+      const { status, meter } = await world.ask(hash, { eth_getLogs: () => [] })
+      expect(meter.calls).toBeLessThanOrEqual(8)
+      expect(status.final).toBe(false)
+      told = stateOf(status)
+    }
+    expect(told).toBe('refunded')
+    const { status } = await world.ask(hash, NO_LIES)
+    expect([stateOf(status), status.final]).toEqual(['refunded', true])
+  })
+
+  test('is not told while the second host gives no events', async ({ world }) => {
+    const { hash } = await openLong(world)
+    const withoutEvents =
+      (rpc: Rpc): Rpc =>
+      async (requests) => {
+        if (requests.some(({ method }) => method === 'eth_getLogs')) throw new AppError('upstream_timeout')
+        return rpc(requests)
+      }
+    let told = ''
+    for (let question = 0; question < 8; question += 1) {
+      const { status } = await world.ask(hash, NO_LIES, withoutEvents)
+      expect(status.final).toBe(false)
+      told = stateOf(status)
+    }
+    expect(told).toBe('expired')
   })
 })
 

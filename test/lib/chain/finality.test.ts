@@ -1,6 +1,6 @@
 import { numberToHex } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { readFinalBlock } from '../../../lib/chain/finality.ts'
+import { parseFinality, readFinalBlock } from '../../../lib/chain/finality.ts'
 import { chainReader } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc } from '../../../lib/chain/rpc.ts'
@@ -42,4 +42,13 @@ describe('The newest final block, where a second host is configured,', () => {
     const { final } = await readFinalBlock({ ...host(90_000).reader, witness: chainReader(BASE, down) })
     expect(final.number).toBe(89_500n)
   })
+})
+
+test("A time is past for good once the chain's tag is after it and the head as much later as the registry asks", () => {
+  const { seconds } = BASE.finality
+  const blockAt = (time: number) => ({ result: { number: numberToHex(time), timestamp: numberToHex(time) } })
+  const isPast = (tagged: number, head: number) => parseFinality(BASE, [blockAt(tagged), blockAt(head)]).isPast(1_000n)
+  expect(isPast(1_001, 1_000 + seconds)).toBe(true)
+  expect(isPast(1_000, 5_000)).toBe(false)
+  expect(isPast(1_001, 999 + seconds)).toBe(false)
 })
