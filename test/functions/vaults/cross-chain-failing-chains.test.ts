@@ -167,13 +167,13 @@ describe('Where the destination refuses to search more blocks at once than', () 
     await shows()
   })
 
-  test.for([5, 300, 2_000])(
-    '%i, a fill among 1,500 is found within some questions of at most 8 calls',
+  test.for([5, 100, 1_000])(
+    '%i, a fill among 400 is found within some questions of at most 8 calls',
     async (blocks, { wires, transfers, coldService }) => {
       const transfer = await transfers.open()
       await transfers.mine(BASE, 20)
       const fill = await transfers.relayer.fill(transfer.deposit)
-      await transfers.mine(BASE, 1_500)
+      await transfers.mine(BASE, 400)
       limit(wires.destination, blocks)
       let questions = 0
       for (let isFound = false; !isFound && questions < 12; questions += 1) {

@@ -450,10 +450,10 @@ describe('A question costs at most 8 calls in 6 requests:', () => {
     await transfers.letExpire(expired)
     await transfers.relayer.refund(expired.deposit)
     await transfers.passDays(1)
-    for (const chainId of [ARBITRUM, BASE]) await transfers.mine(chainId, 900, 0)
+    for (const chainId of [ARBITRUM, BASE]) await transfers.mine(chainId, 250, 0)
     await transfers.passDays(7)
     await transfers.finalise()
-    for (const chainId of [ARBITRUM, BASE]) limitRanges(service.rpc[chainId] as Wire, 500)
+    for (const chainId of [ARBITRUM, BASE]) limitRanges(service.rpc[chainId] as Wire, 140)
     const stages = [
       [filled, 'completed', { fill }],
       [expired, 'refunded', {}],
