@@ -1,5 +1,6 @@
 import type { Hash } from 'viem'
 import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
+import { BlockHeader, blockRequest, type Log, parseResult, Receipt } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { AppError } from '../errors.ts'
@@ -115,13 +116,33 @@ export function bridgeOf({ chain }: ChainReader) {
   return chain.bridge
 }
 
+/** The receipt of this transaction, null where the node knows none; throws when it is of another. */
+export function parseReceipt(outcome: RpcOutcome | undefined, hash: Hash): Receipt | null {
+  const receipt = parseResult(Receipt.nullable(), outcome)
+  if (receipt && receipt.transactionHash !== hash) throw badAnswer('a receipt of another transaction')
+  return receipt
+}
+
+/** The time of a block: as its logs tell it, or by one call. */
+export async function readTime(
+  { allowance }: Pick<Look, 'allowance'>,
+  reader: ChainReader,
+  logs: readonly Log[],
+  blockNumber: bigint,
+): Promise<Date> {
+  const told = logs.find((log) => log.blockNumber === blockNumber)?.blockTimestamp
+  if (told !== undefined) return dateOf(told)
+  const [outcome] = await allowance.ask(reader, [blockRequest(blockNumber)])
+  return dateOf(parseResult(BlockHeader, outcome).timestamp)
+}
+
 /** The error for an answer of a node that cannot be right. */
 export function badAnswer(why: string): AppError {
   return new AppError('upstream_bad_answer', { cause: new Error(why) })
 }
 
 /** The moment of a time in seconds since 1970. */
-export function dateOf(seconds: bigint): Date {
+function dateOf(seconds: bigint): Date {
   return new Date(Number(seconds) * 1000)
 }
 

@@ -8,13 +8,12 @@ import {
   type LogFilter,
   logsRequest,
   parseResult,
-  Receipt,
   rangesOf,
   receiptRequest,
 } from '../chain/logs.ts'
 import { type ChainReader, query } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
-import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
+import type { RpcRequest } from '../chain/rpc.ts'
 import { view } from '../chain/view.ts'
 import { AppError } from '../errors.ts'
 import { poolAbi } from './abi.ts'
@@ -38,6 +37,7 @@ import {
   isConfirmed,
   type Look,
   MOST_CALLS,
+  parseReceipt,
   type Seen,
   secondsOf,
 } from './look.ts'
@@ -330,7 +330,11 @@ async function readPayments(
   const receipts = new Map<Hash, readonly Log[]>()
   for (const [index, { block, hash }] of needed.entries()) {
     if (!hash) times.set(block, parseResult(BlockHeader, outcomes[index]).timestamp)
-    else receipts.set(hash, receiptOf(outcomes[index], hash).logs)
+    else {
+      const receipt = parseReceipt(outcomes[index], hash)
+      if (!receipt) throw badAnswer('no receipt of a transaction that has events')
+      receipts.set(hash, receipt.logs)
+    }
   }
   const known = events.filter(({ blockNumber }) => unread === undefined || blockNumber < unread)
   const whole = [...Map.groupBy(known, ({ transactionHash }) => transactionHash)].flatMap(
@@ -342,12 +346,6 @@ async function readPayments(
     return { amount, blockNumber, timestamp }
   })
   return { payments, unread }
-}
-
-function receiptOf(outcome: RpcOutcome | undefined, hash: Hash): Receipt {
-  const receipt = parseResult(Receipt, outcome)
-  if (receipt.transactionHash !== hash) throw badAnswer('a receipt of another transaction')
-  return receipt
 }
 
 function isPaymentConfirmed(

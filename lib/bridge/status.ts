@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Address, getAddress, type Hash, type Hex, isAddressEqual, isHash, numberToHex } from 'viem'
+import { type Address, getAddress, type Hash, type Hex, isAddressEqual, isHash } from 'viem'
 import * as z from 'zod'
 import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
-import { BlockHeader, blockRequest, type Log, parseResult, Receipt, rangesOf, receiptRequest } from '../chain/logs.ts'
+import { BlockHeader, blockRequest, type Log, parseResult, receiptRequest } from '../chain/logs.ts'
 import { type ChainReader, query } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
@@ -10,34 +10,25 @@ import { known as required, view } from '../chain/view.ts'
 import type { DepositSources } from '../deposits/source.ts'
 import { poolAbi } from './abi.ts'
 import { type Known, knownOfDeposit, knownOfSource, OUTCOMES } from './answers.ts'
-import {
-  type BridgeDeposit,
-  type Fill,
-  type FillOutcome,
-  findFill,
-  POOL_TOPICS,
-  parseDeposits,
-  parseFillOutcome,
-  parseMessage,
-  relayHash,
-} from './events.ts'
+import { type BridgeDeposit, parseDeposits, parseMessage, relayHash } from './events.ts'
+import { type Filled, parseFilled, searchFill } from './fill.ts'
 import {
   type Allowance,
   badAnswer,
   bridgeOf,
   conclude,
   createAllowance,
-  dateOf,
   FILLED,
   isConfirmed,
   type Look,
+  parseReceipt,
+  readTime,
   type Seen,
   secondsOf,
 } from './look.ts'
 import { readRefund } from './refund.ts'
-import { findFirstBlock, readRanges, refused, startLogSearch } from './search.ts'
 import type { TransfersTable } from './table.ts'
-import type { FillSearch, Transfer, TransferKey, TransferStatus } from './transfer.ts'
+import type { Transfer, TransferKey, TransferStatus } from './transfer.ts'
 
 type Dependencies = {
   readonly readerOf: (chainId: number) => ChainReader
@@ -53,14 +44,6 @@ export type FoundTransfer = {
 type Target = { readonly chainId: number; readonly address: Address }
 
 const SLOW_FILL_REQUESTED = 1n
-/** A fill is searched for from this long before its deposit, for the clocks of two chains differ; then from earlier. */
-const CLOCK_SECONDS = 60n
-const EARLY_SECONDS = 3_600n
-/** Fills come before the deadline by the destination's own clock; so much longer their blocks are searched. */
-const LATE_SECONDS = 60n
-/** The newest blocks that are searched first: the most that any node gives in one call. */
-const NEWEST_BLOCKS = 10_000n
-
 /**
  * Where the deposit of a source transaction stands, from the chains alone. It asks the chains for at most 8 calls in 6
  * requests, and nothing once the answer is final; a search that takes more goes on at the next question. A transfer that
@@ -278,14 +261,6 @@ async function readBridged(look: Look, source: NonNullable<Transfer['source']>):
   return conclude({ ...known, ...OUTCOMES.expired }, keep, false)
 }
 
-/** A fill, what it led to, and the time of its block; with the finality of its chain where that was asked for. */
-type Filled = {
-  readonly fill: Fill
-  readonly outcome: FillOutcome
-  readonly at: Date
-  readonly finality?: Finality | undefined
-}
-
 async function readFilled(look: Look, known: Known, { fill, outcome, at, finality }: Filled): Promise<Seen> {
   const { readerOf, recorded } = look
   const { transactionHash, blockNumber } = fill
@@ -325,15 +300,6 @@ function delivered(known: Known, { fill, outcome, at }: Filled): Omit<TransferSt
   return { ...fields, ...OUTCOMES[result] }
 }
 
-/** The fill in the receipt of this transaction and what it led to; undefined where it has none, or no such fill. */
-function parseFilled(reader: ChainReader, deposit: BridgeDeposit, outcome: RpcOutcome | undefined, hash: Hash) {
-  const { pool, multicallHandler: handler } = bridgeOf(reader)
-  const receipt = parseReceipt(outcome, hash)
-  const fill = receipt && findFill(receipt.logs, pool, deposit)
-  if (!fill) return undefined
-  return { fill, logs: receipt.logs, outcome: parseFillOutcome(receipt.logs, { pool, handler, fill, deposit }) }
-}
-
 /** What the destination's pool says of the deposit: 0 not filled, 1 slow fill requested, 2 filled. */
 async function readFillStatus({ allowance }: Look, reader: ChainReader, deposit: BridgeDeposit) {
   const { pool } = bridgeOf(reader)
@@ -357,95 +323,8 @@ async function isUnfilledForEver(look: Look, destination: ChainReader, deposit: 
   return isHere && (await isConfirmed(look, destination, [status], holds))
 }
 
-type SearchedFill = {
-  readonly found?: Filled
-  /** How far the search has come, where it goes on. */
-  readonly search?: FillSearch
-}
-
-/**
- * The fill of a deposit that the pool calls filled. First among the newest blocks, for most questions come soon after
- * it; else forward from the deposit's time, in parts that are remembered, to the deadline.
- */
-async function searchFill(
-  look: Look,
-  reader: ChainReader,
-  { deposit, initiated }: NonNullable<Transfer['source']>,
-  head: BlockHeader,
-): Promise<SearchedFill> {
-  const { recorded, allowance } = look
-  const { pool } = bridgeOf(reader)
-  const { originChainId, depositId, fillDeadline } = deposit.relayData
-  const topics = [POOL_TOPICS.filled, word(originChainId), word(depositId)]
-  // The receipt of what is found, and the time of its block.
-  const options = { filters: [{ address: pool, topics }], end: head, reserved: { trips: 2, calls: 2 } }
-  let search = recorded.fillSearch
-  if (!search) {
-    const newest = (span: bigint) => rangesOf(larger(0n, head.number - span + 1n), head.number, span, 1)
-    const read = await readRanges(reader, allowance, { ...options, span: undefined, rangesFor: newest })
-    const isRead = 'logs' in read
-    const fill = isRead ? findFill(read.logs.flat(), pool, deposit) : undefined
-    if (fill) return readFound(look, reader, deposit, fill)
-    if (isRead && head.number < NEWEST_BLOCKS && read.span === NEWEST_BLOCKS) return {}
-    search = { ...startLogSearch(reader, head), ...(read.span && { span: read.span }), early: false }
-    if (!isRead) {
-      if (read.isRefused) throw refused()
-      return read.span ? { search } : {}
-    }
-  }
-  const since = secondsOf(initiated) - (search.early ? EARLY_SECONDS : CLOCK_SECONDS)
-  search = await findFirstBlock(reader, allowance, search, since < head.timestamp ? since : head.timestamp)
-  for (let hasRead = false; search.next !== undefined; hasRead = true) {
-    const { next, span } = search
-    const rangesFor = (blocks: bigint, most: number) => rangesOf(next, head.number, blocks, most)
-    const read = await readRanges(reader, allowance, { ...options, span, rangesFor })
-    if (!('logs' in read)) {
-      if (read.isRefused && !hasRead) throw refused()
-      return { search: { ...search, ...(read.span && { span: read.span }) } }
-    }
-    const fill = findFill(read.logs.flat(), pool, deposit)
-    if (fill) {
-      const { found } = await readFound(look, reader, deposit, fill)
-      return found ? { found } : { search }
-    }
-    search = { ...search, next: read.last.number + 1n, span: read.span }
-    const isOver = read.last.number >= head.number || read.last.timestamp > BigInt(fillDeadline) + LATE_SECONDS
-    // The pool says that there is a fill. It is looked for again, from earlier, and then anew.
-    if (isOver) return search.early ? {} : { search: { ...startLogSearch(reader, head), span: read.span, early: true } }
-  }
-  return { search }
-}
-
-/** The fill that a search came upon, by its receipt; none where that says otherwise: the chain is being reorganised. */
-async function readFound(look: Look, reader: ChainReader, deposit: BridgeDeposit, fill: Fill): Promise<SearchedFill> {
-  const [outcome] = await look.allowance.ask(reader, [receiptRequest(fill.transactionHash)])
-  const filled = parseFilled(reader, deposit, outcome, fill.transactionHash)
-  if (filled?.fill.blockNumber !== fill.blockNumber) return {}
-  return { found: { ...filled, at: await readTime(look, reader, filled.logs, fill.blockNumber) } }
-}
-
-/** The time of a block: as its logs tell it, or by one call. */
-async function readTime(
-  { allowance }: Look,
-  reader: ChainReader,
-  logs: readonly Log[],
-  blockNumber: bigint,
-): Promise<Date> {
-  const told = logs.find((log) => log.blockNumber === blockNumber)?.blockTimestamp
-  if (told !== undefined) return dateOf(told)
-  const [outcome] = await allowance.ask(reader, [blockRequest(blockNumber)])
-  return dateOf(parseResult(BlockHeader, outcome).timestamp)
-}
-
 function depositIn(reader: ChainReader, logs: readonly Log[], { index }: TransferKey): BridgeDeposit | undefined {
   return parseDeposits(logs, bridgeOf(reader).pool, reader.chain.id)[index]
-}
-
-/** The receipt of this transaction, null where the node knows none; throws when it is of another. */
-function parseReceipt(outcome: RpcOutcome | undefined, hash: Hash): Receipt | null {
-  const receipt = parseResult(Receipt.nullable(), outcome)
-  if (receipt && receipt.transactionHash !== hash) throw badAnswer('a receipt of another transaction')
-  return receipt
 }
 
 const HexText = z.custom<Hex>((value) => typeof value === 'string' && /^0x([0-9a-f]{2})*$/i.test(value))
@@ -468,12 +347,4 @@ function parseTransaction(outcome: RpcOutcome | undefined, hash: Hash) {
   if (!told) return undefined
   if (told.hash !== hash) throw badAnswer('another transaction')
   return { to: told.to, sender: { address: told.from, nonce: Number(told.nonce) } }
-}
-
-function word(value: bigint): Hex {
-  return numberToHex(value, { size: 32 })
-}
-
-function larger(left: bigint, right: bigint): bigint {
-  return left > right ? left : right
 }
