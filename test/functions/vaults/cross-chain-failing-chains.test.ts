@@ -157,14 +157,12 @@ describe('Where the destination refuses to search more blocks at once than', () 
     transfers,
     coldService,
   }) => {
-    const { transfer, shows } = await openNew(transfers, 'filled')
+    const { transfer } = await openNew(transfers, 'filled')
     limit(wires.destination, 0)
     const ask = () => transfer.ask({ as: coldService })
     let reply = await ask()
-    for (let question = 0; question < 4 && reply.status === 200; question += 1) reply = await ask()
+    for (let question = 0; question < 10 && reply.status === 200; question += 1) reply = await ask()
     for (const told of [reply, await ask()]) expectError(told, 'upstream_bad_answer')
-    wires.destination.reset()
-    await shows()
   })
 
   test.for([5, 100, 1_000])(
