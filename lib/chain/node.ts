@@ -259,7 +259,7 @@ type Batch = {
 function cut(requests: readonly RpcRequest[], { calls, characters }: Limits): Batch[] {
   const batches: { requests: RpcRequest[]; texts: string[]; length: number }[] = []
   for (const request of requests) {
-    const text = JSON.stringify(request)
+    const text = toJson(request)
     let batch = batches.at(-1)
     if (!batch || batch.texts.length >= calls || batch.length + text.length > characters) {
       batch = { requests: [], texts: [], length: 0 }
@@ -275,6 +275,22 @@ function cut(requests: readonly RpcRequest[], { calls, characters }: Limits): Ba
     body: isPlain ? texts.join() : `[${texts.join()}]`,
     isPlain,
   }))
+}
+
+/**
+ * A call as JSON. Calldata has nothing to escape and is put in as it is: to have it looked through took a sixth of a
+ * large read's CPU.
+ */
+function toJson(request: RpcRequest): string {
+  const [call, ...others] = request.params
+  if (request.method !== 'eth_call' || !isCallWithData(call)) return JSON.stringify(request)
+  const withoutData = JSON.stringify({ ...request, params: [{ ...call, data: '' }, ...others] })
+  return withoutData.replace('"data":""', () => `"data":"${call.data}"`)
+}
+
+function isCallWithData(call: unknown): call is { readonly data: string } {
+  if (typeof call !== 'object' || call === null || !('data' in call) || typeof call.data !== 'string') return false
+  return !call.data.includes('"') && !call.data.includes('\\')
 }
 
 /**
