@@ -73,6 +73,8 @@ export function parseResult<Schema extends z.ZodType>(
 const MOST_BLOCKS = 10_000n
 /** How many calls for events go out at once: at first, and while few events come. */
 const MOST_CALLS = 16
+/** An answer of more bytes is taken in parts: in memory its events are several times as large. */
+const MOST_BYTES = 8 * 2 ** 20
 /** From so many events in one round on, the next one asks for less at once, to hold no more than needed. */
 const MANY_EVENTS = 2_000
 
@@ -124,7 +126,8 @@ async function readRound(
   { from, to, size, calls }: Round,
 ): Promise<LogsThrough & { size: bigint }> {
   const ranges = rangesOf(from, to, size, calls)
-  const outcomes = await rpc(ranges.map((range) => logsRequest(filter, range)))
+  const requests = ranges.map((range) => logsRequest(filter, range))
+  const outcomes = await rpc(requests, { mostBytes: MOST_BYTES })
   const logs: Log[] = []
   for (const [index, outcome] of outcomes.entries()) {
     const [start, end] = ranges[index] as Range
