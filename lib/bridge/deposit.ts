@@ -1,16 +1,15 @@
 import { type Abi, type Address, type Hex, isHex } from 'viem'
 import { type ApprovalsNeeded, approvalsNeeded, checkApprovals, encodeApprovals, erc20Abi } from '../chain/erc20.ts'
-import { type ChainReader, joinQueries, mapQuery, type Query, query } from '../chain/reader.ts'
+import { type ChainReader, joinQueries, query } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { parseSimulation, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
 import { known, view } from '../chain/view.ts'
 import { AppError } from '../errors.ts'
 import type { Upstream } from '../http.ts'
+import { protocolOf } from '../protocols/protocols.ts'
 import type { DepositOperation } from '../vaults/calldata.ts'
 import { DEPOSIT_ERRORS, type PreparedDeposit } from '../vaults/deposit.ts'
-import { chooseErc4626Deposit, erc4626Account } from '../vaults/erc4626.ts'
-import { chooseLagoonDeposit, lagoonAccount } from '../vaults/lagoon.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { poolAbi } from './abi.ts'
 import {
@@ -71,7 +70,7 @@ export async function prepareCrossChainDeposit(
   const quoteFor = (operation: DepositOperation) => fetchQuote(api, request(operation))
 
   // Asked before the vault's state is known; most deposits take the usual operation.
-  const usual = USUAL_OPERATION[vault.kind]
+  const [usual] = protocolOf(vault).deposits.operations
   const quoted = settle(quoteFor(usual))
   const [source, destination] = await Promise.all([
     readSource(readerOf(route.sourceChainId), user, route),
@@ -100,8 +99,6 @@ export async function prepareCrossChainDeposit(
     },
   }
 }
-
-const USUAL_OPERATION: Record<Vault['kind'], DepositOperation> = { erc4626: 'deposit', lagoon: 'requestDeposit' }
 
 /** The route of one asset between two chains that we allow; any other could strand the money. */
 function findRoute({ vault, sourceChainId, sourceToken }: CrossChainDeposit): Route {
@@ -183,14 +180,14 @@ async function readDestination(reader: ChainReader, { vault, user }: CrossChainD
     { address: vault.address, slots: {}, views: { paused: view(route.destinationPool, poolAbi, 'pausedFills', []) } },
     ({ answers }) => known(answers.paused),
   )
-  const choice = CHOICES[vault.kind](vault, user, route.handler)
-  const { block, value, outcomes } = await reader.readOne(joinQueries(choice, pool), { along: [codeOf(user)] })
-  const [choose, paused] = value
+  const terms = protocolOf(vault).deposits.terms(vault, user, route.handler)
+  const { block, value, outcomes } = await reader.readOne(joinQueries(terms, pool), { along: [codeOf(user)] })
+  const [{ choose }, paused] = value
   return {
     time: Number(block.timestamp),
     paused,
     userHasCode: parseCode(outcomes[0]) !== '0x',
-    choose: (amount: bigint) => choose(amount, block.timestamp),
+    choose: (amount: bigint) => choose(amount, block.timestamp + SYNC_MARGIN_SECONDS),
   }
 }
 
@@ -201,23 +198,6 @@ function codeOf(account: Address): RpcRequest {
 function parseCode(outcome: RpcOutcome | undefined): Hex {
   if (outcome && 'result' in outcome && isHex(outcome.result)) return outcome.result
   throw new AppError('upstream_bad_answer', { cause: new Error('no code') })
-}
-
-/** Chooses the operation for an amount of the vault's asset at a time in seconds since 1970, or throws why there is none. */
-type Choice = (amount: bigint, now: bigint) => DepositOperation
-
-const CHOICES: Record<Vault['kind'], (vault: Vault, user: Address, handler: Address) => Query<Choice>> = {
-  erc4626: (vault, user) =>
-    mapQuery(erc4626Account(vault, user), (account) => (amount) => chooseErc4626Deposit(account, amount)),
-  lagoon: (vault, user, handler) =>
-    mapQuery(lagoonAccount(vault, user, handler), ({ vault, account }) => (amount, now) => {
-      const operation = chooseLagoonDeposit(vault, account, amount)
-      const ends = vault.totalAssetsExpiration ?? 0n
-      // After the valuation's end the vault would refuse it, before it any other.
-      if (operation === 'syncDeposit' && ends < now + SYNC_MARGIN_SECONDS)
-        throw new AppError('cross_chain_not_available')
-      return operation
-    }),
 }
 
 function scale(amount: bigint, from: number, to: number): bigint {

@@ -1,4 +1,4 @@
-import type { LiveAccount } from './account.ts'
+import type { LiveAccount } from '../protocols/protocol.ts'
 import type { Movement } from './movement.ts'
 
 /** What became of a deposit. */

@@ -1,5 +1,5 @@
 import { MAX_UINT256 } from '../codecs.ts'
-import type { LiveAccount } from './account.ts'
+import type { LiveAccount } from '../protocols/protocol.ts'
 import { cancelledDeposits, type DepositEntry, depositEntries } from './history.ts'
 import type { Movement } from './movement.ts'
 

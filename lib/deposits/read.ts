@@ -5,8 +5,10 @@ import type { ChainReader, Query } from '../chain/reader.ts'
 import type { RpcOutcome } from '../chain/rpc.ts'
 import { AppError } from '../errors.ts'
 import { logger } from '../logger.ts'
+import { isInside, transferOf } from '../protocols/books.ts'
+import type { AccountReading, LiveAccount } from '../protocols/protocol.ts'
+import { protocolOf } from '../protocols/protocols.ts'
 import type { Vault } from '../vaults/vault.ts'
-import { type AccountReading, type LiveAccount, liveAccount } from './account.ts'
 import { PRICE_EVENT_TOPICS, parseVaultEvents, TRANSFER_TOPIC, VAULT_EVENT_TOPICS, type VaultEvent } from './events.ts'
 import { EMPTY_LEDGER, isPossible, postEvents } from './ledger.ts'
 import { isNothing, type Movement } from './movement.ts'
@@ -106,7 +108,7 @@ function unread({ firstBlock }: Vault): VaultProgress {
 
 async function readChain(question: ChainQuestion, vaults: readonly Vault[]): Promise<VaultRead[]> {
   const { reader, user } = question
-  const queries = vaults.map((vault) => attempt(liveAccount(vault, user)))
+  const queries = vaults.map((vault) => attempt(protocolOf(vault).account(vault, user)))
   const { blocks, values } = await reader.read(queries)
   // Up to a block that has a number: what "latest" is may differ from call to call, and events be lost or counted twice.
   const to = blocks.reduce((latest, { number }) => (number > latest ? number : latest), 0n)
@@ -345,23 +347,12 @@ async function movementsUpTo(
 
 /** Whether what an event moved is worth what the vault's shares were worth then, which events of others tell. */
 function needsPrice(vault: Vault, event: VaultEvent, own: readonly VaultEvent[]): boolean {
-  switch (event.eventName) {
-    case 'Transfer': {
-      const { from, to } = event.args
-      if (to === zeroAddress || [from, to].some((one) => one === vault.address || one === vault.pendingSilo))
-        return false
-      const isSame = (other: VaultEvent) => other.position.transactionHash === event.position.transactionHash
-      const isDeposit = ({ eventName }: VaultEvent) => eventName === 'Deposit' || eventName === 'DepositSync'
-      // A mint without a deposit is a fee.
-      return from !== zeroAddress || !own.some((other) => isSame(other) && isDeposit(other))
-    }
-    case 'RedeemRequest':
-      return event.args.controller !== event.args.owner
-    case 'Deposit':
-      return vault.kind === 'lagoon' && event.args.sender !== event.args.owner
-    default:
-      return false
-  }
+  const { books } = protocolOf(vault)
+  if (books.handedOver(event) || transferOf(vault, event)) return true
+  if (event.eventName !== 'Transfer' || event.args.from !== zeroAddress || isInside(vault, event.args.to)) return false
+  // A mint without a deposit is a fee.
+  const { transactionHash } = event.position
+  return !own.some((other) => other.position.transactionHash === transactionHash && books.minting.has(other.eventName))
 }
 
 /** The user's events with those of everybody that move the vault's price, in order: one more request. */

@@ -2,9 +2,11 @@ import { type Address, isAddress } from 'viem'
 import { readFinalBlock } from '../chain/finality.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { AppError } from '../errors.ts'
+import type { Ledger } from '../protocols/books.ts'
+import { protocolOf } from '../protocols/protocols.ts'
 import type { FollowedVault } from '../vaults/vault.ts'
 import type { VaultEvent } from './events.ts'
-import { EMPTY_LEDGER, isPossible, type Ledger, postEvents } from './ledger.ts'
+import { EMPTY_LEDGER, isPossible, postEvents } from './ledger.ts'
 import { readSlice, type Slice } from './slice.ts'
 import { hourOf, type RecordsTable, type VaultProgress } from './table.ts'
 import { YIELD_SECONDS } from './yields.ts'
@@ -95,7 +97,7 @@ async function putInForce(dependencies: Dependencies, books: Books, past: Past, 
   if (!old) throw new Error('The vault was forgotten meanwhile.')
   if ((old.generation ?? 0) >= books.generation) throw new Error('Another rebuild, begun later, has ended before.')
   await recordPast(dependencies, books, past, old)
-  if (books.kind === 'erc4626') await keepReadPrices(records, books, past)
+  if (protocolOf(books).books.pricedBy === 'trades') await keepReadPrices(records, books, past)
   const { generation } = books
   const { through, timestamp, ledger } = past
   const weekAgo =

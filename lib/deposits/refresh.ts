@@ -3,6 +3,7 @@ import type { BlockHeader } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { AppError } from '../errors.ts'
 import { logger } from '../logger.ts'
+import { protocolOf } from '../protocols/protocols.ts'
 import type { PricePoint } from '../vaults/apy.ts'
 import { readOverviews } from '../vaults/overview.ts'
 import { type StateTable, stateDigest } from '../vaults/state-table.ts'
@@ -315,7 +316,9 @@ async function recordOverviews(
       if (!due.has(entry)) return
       // Nobody else tells the price of a vault in which nobody trades.
       const price =
-        vault.kind === 'erc4626' && sharePrice !== undefined ? readPrice(entry, sharePrice, block) : undefined
+        protocolOf(vault).books.pricedBy === 'trades' && sharePrice !== undefined
+          ? readPrice(entry, sharePrice, block)
+          : undefined
       if (price) newPrices.push(price)
       const weekAgo = (await findWeekAgo(records, entry, block.timestamp)) ?? price
       entry.progress = {

@@ -10,10 +10,11 @@ import * as z from 'zod'
 import { conditionHeld, deleteItems, getItems, putItems, queryPages, sideBySide } from '../aws/dynamo.ts'
 import { Address as AddressText, Amount } from '../codecs.ts'
 import { AppError } from '../errors.ts'
+import { Ledger } from '../protocols/books.ts'
+import { protocolOf } from '../protocols/protocols.ts'
 import type { PricePoint } from '../vaults/apy.ts'
 import type { VaultKey } from '../vaults/state-table.ts'
 import type { Vault } from '../vaults/vault.ts'
-import { Ledger } from './ledger.ts'
 import { Movement, positionOf } from './movement.ts'
 
 const Price = z.object({ price: Amount, timestamp: Amount })
@@ -397,7 +398,8 @@ function vaultPartition({ chainId, address }: VaultKey): string {
  * tells the price after it. In other vaults anybody makes one by trading, so an hour keeps its last one alone.
  */
 function priceSort(vault: Generation & Pick<Vault, 'kind'>, timestamp: bigint, blockNumber: bigint): string {
-  const [moment, block] = vault.kind === 'lagoon' ? [timestamp, blockNumber] : [hourOf(timestamp), 0n]
+  const isEachKept = protocolOf(vault).books.pricedBy === 'valuations'
+  const [moment, block] = isEachKept ? [timestamp, blockNumber] : [hourOf(timestamp), 0n]
   return `${priceMoment(vault, moment)}#${block.toString().padStart(12, '0')}`
 }
 

@@ -7,7 +7,7 @@ import { type View, view } from '../chain/view.ts'
 import { MAX_UINT256 } from '../codecs.ts'
 import { AppError } from '../errors.ts'
 import type { ListedToken } from '../markets/coin.ts'
-import { erc4626Abi } from '../vaults/abi.ts'
+import { erc4626Abi } from '../protocols/abi.ts'
 import type { Vault } from '../vaults/vault.ts'
 
 /** What wallets hold together on one EVM chain, in smallest units. */

@@ -1,6 +1,6 @@
 import { type Address, decodeFunctionData, encodeFunctionData, type Hex, isAddressEqual, zeroAddress } from 'viem'
 import type { Transaction } from '../chain/transaction.ts'
-import { erc4626Abi, lagoonAbi } from './abi.ts'
+import { erc4626Abi, lagoonAbi } from '../protocols/abi.ts'
 import type { Vault } from './vault.ts'
 
 /** A deposit into the vault for `user`, of `amount` of its asset in the smallest unit. */

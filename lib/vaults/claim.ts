@@ -3,12 +3,11 @@ import type { ChainReader } from '../chain/reader.ts'
 import { parseSimulation, type SimulatedCall, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
 import type { SimulationResult } from '../chain/simulation-result.ts'
 import type { Transaction } from '../chain/transaction.ts'
-import { known } from '../chain/view.ts'
 import { AppError } from '../errors.ts'
-import { lagoonAbi } from './abi.ts'
+import { lagoonAbi } from '../protocols/abi.ts'
+import { protocolOf } from '../protocols/protocols.ts'
 import { checkClaim, encodeClaim } from './calldata.ts'
 import { DEPOSIT_ERRORS } from './deposit.ts'
-import { lagoonAccount, readClaimableShares } from './lagoon.ts'
 import type { Vault } from './vault.ts'
 
 /** The transaction that claims all shares of a user's settled deposit. */
@@ -23,26 +22,25 @@ export type PreparedClaim = {
 
 /** The claim of everything that the user can claim, in two round trips. Throws the AppError that says why there is none, or `upstream_*`. */
 export async function prepareClaim(reader: ChainReader, vault: Vault, user: Address): Promise<PreparedClaim> {
-  const { value, block } = await reader.readOne(lagoonAccount(vault, user))
-  const {
-    account,
-    vault: { state },
-  } = value
-  if (account.claimableAssets === 0n) throw new AppError('no_claimable_deposit')
-  if (known(state.paused)) throw new AppError('vault_is_paused')
+  const { requests } = protocolOf(vault)
+  if (!requests) throw new AppError('claim_not_applicable')
+  const { value, block } = await reader.readOne(requests(vault, user))
+  const { claimableAssets, isAllowed, isPaused, readClaimableShares } = value
+  if (claimableAssets === 0n) throw new AppError('no_claimable_deposit')
+  if (isPaused()) throw new AppError('vault_is_paused')
 
-  const request = { vault, user, amount: account.claimableAssets }
+  const request = { vault, user, amount: claimableAssets }
   const operations = [encodeClaim(request)]
   checkClaim(request, operations)
 
   const calls = parseSimulation((await reader.simulate(user, [operations]))[0], operations.length, DEPOSIT_ERRORS)
   // Versions before 0.5.1 let those claim whom their list does not admit any more; the dry run tells.
-  if (account.allowed === false && calls?.[0]?.status !== 'success') throw new AppError('depositor_not_allowed')
-  const shares = mintedShares(calls?.[0]) ?? (await readClaimableShares(reader, vault, value, block.number))
+  if (isAllowed === false && calls?.[0]?.status !== 'success') throw new AppError('depositor_not_allowed')
+  const shares = mintedShares(calls?.[0]) ?? (await readClaimableShares(reader, block.number))
   return {
     operations,
     ...summarise(calls ?? undefined, UPPER_ESTIMATE.claim),
-    claimable: { assets: account.claimableAssets, shares },
+    claimable: { assets: claimableAssets, shares },
   }
 }
 

@@ -1,13 +1,12 @@
 import type { Abi } from 'viem'
 import { approvalsNeeded, checkApprovals, encodeApprovals, erc20Abi } from '../chain/erc20.ts'
-import { type ChainReader, mapQuery, type Query } from '../chain/reader.ts'
+import { type ChainReader, mapQuery } from '../chain/reader.ts'
 import { parseSimulation, simulationRequest, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
 import type { SimulationResult } from '../chain/simulation-result.ts'
 import type { Transaction } from '../chain/transaction.ts'
-import { erc4626Abi, lagoonAbi } from './abi.ts'
-import { checkDeposit, type DepositOperation, type DepositRequest, encodeDeposit } from './calldata.ts'
-import { chooseErc4626Deposit, erc4626Account } from './erc4626.ts'
-import { chooseLagoonDeposit, lagoonAccount } from './lagoon.ts'
+import { erc4626Abi, lagoonAbi } from '../protocols/abi.ts'
+import { protocolOf } from '../protocols/protocols.ts'
+import { checkDeposit, type DepositRequest, encodeDeposit } from './calldata.ts'
 import type { Vault } from './vault.ts'
 
 /** The transactions of a deposit, to be sent in order: approvals first. */
@@ -33,14 +32,17 @@ type VaultDeposit = DepositRequest & { readonly vault: Vault }
  */
 export async function prepareDeposit(reader: ChainReader, request: VaultDeposit): Promise<PreparedDeposit> {
   const { vault, user, amount } = request
-  const { candidates, terms } = ADAPTERS[vault.kind]
+  const { operations: candidates, terms } = protocolOf(vault).deposits
   const spending = { token: vault.asset, spender: vault.address, amount }
   // One dry run tries all candidates in turn: those that the vault does not accept now revert and change nothing.
   const attempts = candidates.map((operation) => encodeDeposit(operation, request))
   const variants = (['none', 'exact', 'reset'] as const).map((needed) => encodeApprovals(spending, needed))
   const along = variants.map((approval) => simulationRequest(user, [...approval, ...attempts]))
 
-  const { value, outcomes } = await reader.readOne(terms(request), { along })
+  const { value, outcomes } = await reader.readOne(
+    mapQuery(terms(vault, user), ({ allowance, choose }) => ({ allowance, operation: choose(amount) })),
+    { along },
+  )
   const { allowance, operation } = value
   const [none, exact, reset] = variants.map((approval, index) =>
     parseSimulation(outcomes[index], approval.length + attempts.length, DEPOSIT_ERRORS),
@@ -67,29 +69,4 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
       upperEstimate,
     ),
   }
-}
-
-type Terms = { readonly allowance: bigint; readonly operation: DepositOperation }
-
-/** For each kind of vault: the operations that it may take, and the query for the one that it takes now. */
-const ADAPTERS: Record<
-  Vault['kind'],
-  { readonly candidates: readonly DepositOperation[]; readonly terms: (request: VaultDeposit) => Query<Terms> }
-> = {
-  erc4626: {
-    candidates: ['deposit'],
-    terms: ({ vault, user, amount }) =>
-      mapQuery(erc4626Account(vault, user), (account) => ({
-        allowance: account.allowance,
-        operation: chooseErc4626Deposit(account, amount),
-      })),
-  },
-  lagoon: {
-    candidates: ['requestDeposit', 'syncDeposit'],
-    terms: ({ vault, user, amount }) =>
-      mapQuery(lagoonAccount(vault, user), ({ vault, account }) => ({
-        allowance: account.allowance,
-        operation: chooseLagoonDeposit(vault, account, amount),
-      })),
-  },
 }

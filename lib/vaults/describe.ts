@@ -1,23 +1,23 @@
 import { type Address, isHex, numberToHex } from 'viem'
 import { erc20Abi } from '../chain/erc20.ts'
-import { type ChainReader, chainReader, mapQuery, query } from '../chain/reader.ts'
+import { type ChainReader, chainReader, query } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import type { Rpc } from '../chain/rpc.ts'
 import { view } from '../chain/view.ts'
-import { ASYNC_DEPOSIT_INTERFACE, erc4626Abi } from './abi.ts'
-import { erc4626Vault } from './erc4626.ts'
-import { lagoonVault } from './lagoon.ts'
+import { ASYNC_DEPOSIT_INTERFACE, erc4626Abi } from '../protocols/abi.ts'
+import type { ProtocolDescription } from '../protocols/protocol.ts'
+import { protocolFor } from '../protocols/protocols.ts'
 import type { Vault } from './vault.ts'
 
-/** What the chain tells of a vault when an operator adds it; `version` is Lagoon's, null for others. */
+/** What the chain tells of a vault when an operator adds it. */
 export type VaultDescription = Omit<
   Vault,
   'poolId' | 'description' | 'logoUrl' | 'riskProfile' | 'riskProtocol' | 'firstBlock' | 'addedAt'
-> & {
-  readonly version: string | null
-  /** The block in which the vault was deployed; null where the node does not keep state that old. */
-  readonly firstBlock: number | null
-}
+> &
+  ProtocolDescription & {
+    /** The block in which the vault was deployed; null where the node does not keep state that old. */
+    readonly firstBlock: number | null
+  }
 
 /**
  * Reads what a vault is: its tokens, and by ERC-165 whether its deposits are asynchronous.
@@ -50,9 +50,8 @@ export async function describeVault(rpc: Rpc, chainId: number, address: Address)
     shareDecimals,
     firstBlock: await findFirstBlock(reader, address, Number(block.number)),
   }
-  return isAsync
-    ? { ...described, ...(await reader.readOne(lagoonParts(described))).value }
-    : { ...described, ...(await reader.readOne(erc4626Parts(described))).value }
+  const { describe } = protocolFor(isAsync ? 'async' : 'sync')
+  return { ...described, ...(await reader.readOne(describe(described))).value }
 }
 
 function identity(address: Address) {
@@ -73,34 +72,6 @@ function identity(address: Address) {
 function tokenOf(asset: Address) {
   const views = { symbol: view(asset, erc20Abi, 'symbol', []), decimals: view(asset, erc20Abi, 'decimals', []) }
   return query({ address: asset, slots: {}, views }, ({ answers }) => answers)
-}
-
-type Described = Omit<VaultDescription, 'kind' | 'hasCap' | 'version'>
-
-function erc4626Parts(vault: Described) {
-  return mapQuery(erc4626Vault(vault), ({ hasCap }) => ({
-    kind: 'erc4626' as const,
-    hasCap: hasCap ?? false,
-    version: null,
-  }))
-}
-
-function lagoonParts(vault: Described) {
-  return mapQuery(lagoonVault(vault), ({ generation, version, state, maxCap }) => {
-    const { safe, valuationManager, pendingSilo } = state
-    if (generation === 'unknown' || !safe || !valuationManager || !pendingSilo) {
-      const found = version ? `its version is ${version}` : 'it has no version'
-      throw new Error(`${vault.address} takes asynchronous deposits, but is no Lagoon vault of 0.1 to 0.6: ${found}.`)
-    }
-    return {
-      kind: 'lagoon' as const,
-      safe,
-      valuationManager,
-      pendingSilo,
-      hasCap: maxCap !== undefined && maxCap !== 2n ** 256n - 1n,
-      version: version ?? '0.1 or 0.2',
-    }
-  })
 }
 
 /** How many blocks one request looks at. */

@@ -1,6 +1,8 @@
 import type { Address } from 'viem'
 import type { ChainReader } from '../chain/reader.ts'
-import { lagoonAccount, readClaimableShares } from './lagoon.ts'
+import { AppError } from '../errors.ts'
+import type { RequestedDeposits } from '../protocols/protocol.ts'
+import { protocolOf } from '../protocols/protocols.ts'
 import type { Vault } from './vault.ts'
 
 /** Where a user's deposit into an async vault stands. */
@@ -14,26 +16,27 @@ export const STATUS_DESCRIPTIONS: Record<DepositStatus, string> = {
   no_active_deposit: 'No pending or claimable deposit found for the user.',
 }
 
-/** A user's deposit in an async vault; amounts in the smallest units of asset and share. Throws `upstream_*`. */
+/**
+ * A user's deposit in an async vault; amounts in the smallest units of asset and share.
+ * Throws `deposit_status_not_applicable` for another vault, and `upstream_*`.
+ */
 export async function readDepositStatus(reader: ChainReader, vault: Vault, user: Address) {
-  const { value, block } = await reader.readOne(lagoonAccount(vault, user))
-  const {
-    account,
-    vault: { state },
-  } = value
+  const { requests } = protocolOf(vault)
+  if (!requests) throw new AppError('deposit_status_not_applicable')
+  const { value, block } = await reader.readOne(requests(vault, user))
   return {
-    status: statusOf(account),
-    pendingDeposit: account.pendingAssets,
-    claimableShares: await readClaimableShares(reader, vault, value, block.number),
-    currentShares: account.shares,
+    status: statusOf(value),
+    pendingDeposit: value.pendingAssets,
+    claimableShares: await value.readClaimableShares(reader, block.number),
+    currentShares: value.shares,
     // null: the vault runs a version that does not tell.
-    depositEpochId: state.depositEpochId ?? null,
-    isTotalAssetsValid: state.isTotalAssetsValid ?? null,
+    depositEpochId: value.depositEpochId,
+    isTotalAssetsValid: value.isTotalAssetsValid,
   }
 }
 
-function statusOf(amounts: { pendingAssets: bigint; claimableAssets: bigint; shares: bigint }): DepositStatus {
-  if (amounts.claimableAssets > 0n) return 'claimable'
-  if (amounts.pendingAssets > 0n) return 'pending'
-  return amounts.shares > 0n ? 'deposited' : 'no_active_deposit'
+function statusOf({ pendingAssets, claimableAssets, shares }: RequestedDeposits): DepositStatus {
+  if (claimableAssets > 0n) return 'claimable'
+  if (pendingAssets > 0n) return 'pending'
+  return shares > 0n ? 'deposited' : 'no_active_deposit'
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import type { LiveAccount } from '../../lib/deposits/account.ts'
 import type { Movement } from '../../lib/deposits/movement.ts'
+import type { LiveAccount } from '../../lib/protocols/protocol.ts'
 
 /** A user's life in one Lagoon vault: what happened, and what the vault says of the user at the end. */
 export type Life = { readonly movements: readonly Movement[]; readonly live: LiveAccount }

@@ -11,6 +11,7 @@ import { apiKey } from '../../../lib/lambda/api-key.ts'
 import { readConfig, readersOf } from '../../../lib/lambda/config.ts'
 import type { Reply, Request } from '../../../lib/lambda/contract.ts'
 import { endpoint } from '../../../lib/lambda/endpoint.ts'
+import { protocolOf } from '../../../lib/protocols/protocols.ts'
 import { yieldText } from '../../../lib/vaults/apy.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import { contract } from './contract.ts'
@@ -62,7 +63,7 @@ const position =
       vault: {
         poolId: vault.poolId,
         name: vault.name,
-        type: vault.kind === 'erc4626' ? 'sync' : 'async',
+        type: protocolOf(vault).type,
         protocol: vault.kind,
         apy,
         sharePrice: live.sharePrice,

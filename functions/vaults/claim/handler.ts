@@ -1,5 +1,4 @@
 import type { ChainReader } from '../../../lib/chain/reader.ts'
-import { AppError } from '../../../lib/errors.ts'
 import { apiKey } from '../../../lib/lambda/api-key.ts'
 import { readConfig, readersOf } from '../../../lib/lambda/config.ts'
 import type { Reply, Request } from '../../../lib/lambda/contract.ts'
@@ -12,8 +11,6 @@ const claim =
   ({ readerOf }: { readerOf: (chainId: number) => ChainReader }) =>
   async ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
-    if (vault.kind !== 'lagoon') throw new AppError('claim_not_applicable')
-
     const prepared = await prepareClaim(readerOf(vault.chainId), vault, body.userAddress)
     return {
       approval: [],

@@ -1,5 +1,4 @@
 import type { ChainReader } from '../../../lib/chain/reader.ts'
-import { AppError } from '../../../lib/errors.ts'
 import { apiKey } from '../../../lib/lambda/api-key.ts'
 import { readConfig, readersOf } from '../../../lib/lambda/config.ts'
 import type { Reply, Request } from '../../../lib/lambda/contract.ts'
@@ -15,8 +14,6 @@ const depositStatus =
   ({ readerOf }: { readerOf: (chainId: number) => ChainReader }) =>
   async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
-    if (vault.kind !== 'lagoon') throw new AppError('deposit_status_not_applicable')
-
     const found = await readDepositStatus(readerOf(vault.chainId), vault, query.userAddress)
     const { status, pendingDeposit, claimableShares, currentShares, depositEpochId, isTotalAssetsValid } = found
     return {

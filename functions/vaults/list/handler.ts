@@ -6,6 +6,7 @@ import { apiKey } from '../../../lib/lambda/api-key.ts'
 import { readConfig, readersOf } from '../../../lib/lambda/config.ts'
 import type { Reply, Request } from '../../../lib/lambda/contract.ts'
 import { endpoint } from '../../../lib/lambda/endpoint.ts'
+import { protocolOf } from '../../../lib/protocols/protocols.ts'
 import { yieldText } from '../../../lib/vaults/apy.ts'
 import { type ListedVault, listVaults } from '../../../lib/vaults/list.ts'
 import { stateTable } from '../../../lib/vaults/state-table.ts'
@@ -30,7 +31,7 @@ function toReply({ vault, apy, hasCap, state, asOf }: ListedVault): Reply<typeof
     poolAddress: vault.address,
     depositTokenAddress: vault.asset,
     yieldTokenAddress: vault.shareToken,
-    type: vault.kind === 'erc4626' ? 'sync' : 'async',
+    type: protocolOf(vault).type,
     MaxCap: hasCap ?? vault.hasCap,
     description: vault.description,
     APY: yieldText(apy),

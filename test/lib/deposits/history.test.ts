@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { LiveAccount } from '../../../lib/deposits/account.ts'
 import { depositEntries } from '../../../lib/deposits/history.ts'
 import type { Movement } from '../../../lib/deposits/movement.ts'
+import type { LiveAccount } from '../../../lib/protocols/protocol.ts'
 import { lives, place } from '../../support/movements.ts'
 
 const NOTHING: LiveAccount = {

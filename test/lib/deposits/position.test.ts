@@ -3,11 +3,11 @@ import { toHex } from 'viem'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { checksumAddress, MAX_UINT256 } from '../../../lib/codecs.ts'
-import { liveAccount } from '../../../lib/deposits/account.ts'
 import type { Movement } from '../../../lib/deposits/movement.ts'
 import { buildPosition, isPlausible } from '../../../lib/deposits/position.ts'
 import { DepositView, depositView, PositionView, positionView } from '../../../lib/deposits/views.ts'
 import { AppError } from '../../../lib/errors.ts'
+import { protocolOf } from '../../../lib/protocols/protocols.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 import { lives, place } from '../../support/movements.ts'
 
@@ -133,7 +133,7 @@ describe('What a vault makes up of its own', () => {
     fc.assert(
       fc.property(vaults, answers, settled, movements, (made, words, claimable, happened) => {
         const vault = vaultOf(made)
-        const query = liveAccount(vault, someAddress)
+        const query = protocolOf(vault).account(vault, someAddress)
         let next = 0
         const answer = () => words[next++ % words.length]
         const decode = (view: { decode: (data: `0x${string}`) => unknown }) => {

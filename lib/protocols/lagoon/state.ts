@@ -1,12 +1,11 @@
 import { type Address, encodeAbiParameters, type Hex, keccak256, numberToHex, pad } from 'viem'
-import { erc20Abi } from '../chain/erc20.ts'
-import { type ChainReader, type Query, query, type Reading, type Reads } from '../chain/reader.ts'
-import { known, view } from '../chain/view.ts'
-import { checksumAddress } from '../codecs.ts'
-import { AppError } from '../errors.ts'
-import { erc4626Abi, lagoonAbi } from './abi.ts'
-import type { Vault, VaultOnChain } from './vault.ts'
-import { buildVaultState, type VaultState } from './vault-state.ts'
+import { erc20Abi } from '../../chain/erc20.ts'
+import { type ChainReader, type Query, query, type Reading, type Reads } from '../../chain/reader.ts'
+import { known, view } from '../../chain/view.ts'
+import { checksumAddress } from '../../codecs.ts'
+import type { Vault, VaultOnChain } from '../../vaults/vault.ts'
+import { buildVaultState, type VaultState } from '../../vaults/vault-state.ts'
+import { erc4626Abi, lagoonAbi } from '../abi.ts'
 
 /**
  * Lagoon v0 vaults (ERC-7540), versions 0.1 to 0.6. Vaults are proxies, so the version is found anew at every reading.
@@ -32,6 +31,9 @@ const EPOCHS = ERC7540_STORAGE + 3n
 const SETTLEMENTS = ERC7540_STORAGE + 4n
 const LAST_DEPOSIT_REQUEST_IDS = ERC7540_STORAGE + 5n
 const LAST_REDEEM_REQUEST_IDS = ERC7540_STORAGE + 6n
+
+/** The cap of a vault that has none. */
+export const NO_CAP = 2n ** 256n - 1n
 
 /** Who may still deposit: `open` takes deposits, `closing` and `closed` accept requests that are never settled. */
 type Lifecycle = 'open' | 'closing' | 'closed'
@@ -299,32 +301,6 @@ export async function readClaimableShares(
   const nothing = { redeemableShares: 0n, redeemRequestId: 0 }
   const settled = { generation, claimableAssets, depositRequestId, ...nothing }
   return (await readSettled(reader, vault, settled, at)).claimableShares
-}
-
-/**
- * The one call that takes a deposit of `amount` into the vault now.
- * Throws the AppError that says why none does.
- */
-export function chooseLagoonDeposit(
-  { generation, lifecycle, maxCap, syncModeTakesDeposits, state }: LagoonVault,
-  { pendingAssets, lastDepositRequestId, allowed, payerAllowed }: LagoonAccount,
-  amount: bigint,
-): 'requestDeposit' | 'syncDeposit' {
-  if (known(state.paused)) throw new AppError('vault_is_paused')
-  if (generation === 'unknown') throw new AppError('unsupported_vault_version')
-  if (lifecycle !== 'open') throw new AppError('vault_is_closed')
-
-  const synchronous = known(state.isTotalAssetsValid)
-  if (synchronous && !syncModeTakesDeposits) throw new AppError('deposits_are_not_open')
-  if (!synchronous && pendingAssets > 0n && lastDepositRequestId !== state.depositEpochId) {
-    throw new AppError('previous_deposit_request_not_settled')
-  }
-  if (maxCap !== undefined && known(state.totalAssets) + known(state.pendingDeposits) + amount > maxCap) {
-    throw new AppError('vault_cap_reached')
-  }
-  if (allowed === false) throw new AppError('depositor_not_allowed')
-  if (payerAllowed === false) throw new AppError('cross_chain_not_available')
-  return synchronous ? 'syncDeposit' : 'requestDeposit'
 }
 
 /**

@@ -1,0 +1,139 @@
+import type { Address } from 'viem'
+import { erc20Abi } from '../chain/erc20.ts'
+import { mapQuery, type Query, query, type Reads } from '../chain/reader.ts'
+import { known, view } from '../chain/view.ts'
+import type { VaultEvent } from '../deposits/events.ts'
+import { AppError } from '../errors.ts'
+import type { DepositOperation } from '../vaults/calldata.ts'
+import type { Vault, VaultOnChain } from '../vaults/vault.ts'
+import { buildVaultState } from '../vaults/vault-state.ts'
+import { erc4626Abi } from './abi.ts'
+import type { Books, Ledger } from './books.ts'
+import type { DepositTerms, LiveAccount, Overview, Protocol } from './protocol.ts'
+
+const NO_LIMIT = 2n ** 256n - 1n
+// Caps are asked for on behalf of an account that nobody has.
+const ANYBODY: Address = '0x000000000000000000000000000000000000dEaD'
+/** How many digits more of the price are asked for than one unit of the asset has, and those of the largest amount. */
+const MORE_DIGITS = 18
+const MOST_DIGITS = 77
+
+function overview({ address, shareDecimals }: VaultOnChain): Query<Overview> {
+  const views = {
+    sharePrice: view(address, erc4626Abi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
+    totalAssets: view(address, erc4626Abi, 'totalAssets', []),
+    maxDeposit: view(address, erc4626Abi, 'maxDeposit', [ANYBODY]),
+  }
+  return query({ address, slots: {}, views }, ({ answers: { sharePrice, totalAssets, maxDeposit } }) => ({
+    sharePrice,
+    hasCap: maxDeposit === undefined ? undefined : maxDeposit !== NO_LIMIT,
+    state: buildVaultState({ sharePrice, totalAssets }),
+  }))
+}
+
+function liveAccount({ address, shareToken, shareDecimals }: Vault, account: Address): Query<LiveAccount> {
+  const unit = 10n ** BigInt(shareDecimals)
+  const many = 10n ** BigInt(Math.min(shareDecimals + MORE_DIGITS, MOST_DIGITS))
+  const views = {
+    shares: view(shareToken, erc20Abi, 'balanceOf', [account]),
+    sharePrice: view(address, erc4626Abi, 'convertToAssets', [unit]),
+    precisePrice: view(address, erc4626Abi, 'convertToAssets', [many]),
+  }
+  return query({ address, slots: {}, views } satisfies Reads, ({ answers }) => {
+    const precise = known(answers.precisePrice)
+    return {
+      pendingAssets: 0n,
+      claimableAssets: 0n,
+      claimableShares: 0n,
+      shares: known(answers.shares),
+      pendingRedeemShares: 0n,
+      claimableRedeemAssets: 0n,
+      depositEpochId: null,
+      isTotalAssetsValid: null,
+      sharePrice: known(answers.sharePrice),
+      worth: (shares) => (shares * precise) / many,
+    }
+  })
+}
+
+function terms({ address, asset }: Vault, account: Address): Query<DepositTerms> {
+  const views = {
+    paused: view(address, erc4626Abi, 'paused', []),
+    maxDeposit: view(address, erc4626Abi, 'maxDeposit', [account]),
+    allowance: view(asset, erc20Abi, 'allowance', [account, address]),
+  }
+  return query({ address, slots: {}, views }, ({ answers }) => {
+    const maxDeposit = known(answers.maxDeposit)
+    return {
+      allowance: known(answers.allowance),
+      choose(amount): DepositOperation {
+        // Most ERC-4626 vaults cannot be paused and have no such function.
+        if (answers.paused) throw new AppError('vault_is_paused')
+        if (maxDeposit === 0n) throw new AppError('deposits_are_not_open')
+        if (amount > maxDeposit) throw new AppError('vault_cap_reached')
+        return 'deposit'
+      },
+    }
+  })
+}
+
+/** The smallest trade that tells a price: to a millionth. */
+const PRECISE = 1_000_000n
+
+/** The ledger of a vault is its last trade: a deposit or withdrawal. */
+const books: Books = {
+  pricedBy: 'trades',
+  minting: new Set(['Deposit']),
+  shareValue: (_, trade, shares) => valueAt(trade, shares),
+
+  ledgers(_, before, events) {
+    let ledger = before
+    return events.map((event) => {
+      const trade = tradeOf(event)
+      // Anybody may trade a few units, whose ratio is far from the price.
+      if (trade && (isPrecise(trade) || (!isPrecise(ledger) && trade.supply > 0n))) ledger = trade
+      return ledger
+    })
+  },
+
+  priceAfter({ assetDecimals, shareDecimals }, _, events) {
+    // Trades of less than a whole token do not tell the price to the asset's unit.
+    const whole = 10n ** BigInt(assetDecimals)
+    const trade = events.map(tradeOf).findLast((traded) => traded && traded.assets >= whole)
+    return trade ? valueAt(trade, 10n ** BigInt(shareDecimals)) : null
+  },
+
+  movements({ eventName, args }) {
+    if (eventName === 'Deposit') {
+      const { owner, assets, shares } = args
+      return [{ user: owner, kind: 'deposit', requestId: 0n, assets, shares }]
+    }
+    return eventName === 'Withdraw'
+      ? [{ user: args.owner, kind: 'withdraw', assets: args.assets, shares: args.shares }]
+      : []
+  },
+
+  handedOver: () => undefined,
+}
+
+function valueAt({ assets, supply }: Ledger, shares: bigint): bigint | null {
+  return supply > 0n ? (shares * assets) / supply : null
+}
+
+function tradeOf({ eventName, args }: VaultEvent): Ledger | undefined {
+  return eventName === 'Deposit' || eventName === 'Withdraw' ? { assets: args.assets, supply: args.shares } : undefined
+}
+
+function isPrecise({ assets, supply }: Ledger): boolean {
+  return assets >= PRECISE && supply >= PRECISE
+}
+
+/** Synchronous vaults by the standard (https://eips.ethereum.org/EIPS/eip-4626). */
+export const erc4626: Protocol = {
+  type: 'sync',
+  describe: (vault) => mapQuery(overview(vault), ({ hasCap = false }) => ({ kind: 'erc4626', hasCap, version: null })),
+  overview,
+  account: (vault, account) => mapQuery(liveAccount(vault, account), (live) => ({ account: live })),
+  deposits: { operations: ['deposit'], terms },
+  books,
+}

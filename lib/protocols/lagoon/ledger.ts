@@ -1,0 +1,113 @@
+import { type Address, zeroAddress } from 'viem'
+import type { VaultEvent } from '../../deposits/events.ts'
+import type { BookedVault, Books, Ledger } from '../books.ts'
+import { virtualShares } from './state.ts'
+
+/**
+ * The books of a Lagoon vault. Its ledger: the last valuation with what came and went since, and all shares. One unit of
+ * assets that is nobody's counts, and shares that are nobody's, too.
+ */
+export const lagoonBooks: Books = {
+  pricedBy: 'valuations',
+  // `Deposit` tells of a claim here, which mints nothing.
+  minting: new Set(['DepositSync']),
+  shareValue,
+
+  ledgers(vault, before, events) {
+    let ledger = before
+    let burn: Burn | undefined
+    return events.map((event) => {
+      const after = ledgerAfter(vault, ledger, event, burn)
+      if (event.eventName !== 'Transfer') burn = undefined
+      else if (event.args.to === zeroAddress) burn = { ...event.args, before: ledger }
+      ledger = after
+      return ledger
+    })
+  },
+
+  // Fees are minted after the valuation that they are taken at: the price is that of the transaction's end.
+  priceAfter: (vault, after, events) =>
+    events.some(({ eventName }) => REPRICING.has(eventName))
+      ? shareValue(vault, after, 10n ** BigInt(vault.shareDecimals))
+      : null,
+
+  movements(event) {
+    switch (event.eventName) {
+      case 'DepositRequest': {
+        const { controller, requestId, assets } = event.args
+        return [{ user: controller, kind: 'deposit', requestId, assets, shares: null }]
+      }
+      case 'DepositRequestCanceled':
+        return [{ user: event.args.controller, kind: 'cancel', requestId: event.args.requestId }]
+      case 'DepositSync': {
+        const { owner, assets, shares } = event.args
+        return [{ user: owner, kind: 'deposit', requestId: 0n, assets, shares }]
+      }
+      case 'Deposit': {
+        // A claim: sender is the controller, owner the receiver of the shares.
+        const { sender, assets, shares } = event.args
+        return [{ user: sender, kind: 'claim', assets, shares }]
+      }
+      case 'Withdraw':
+      case 'WithdrawSync': {
+        const { owner, assets, shares } = event.args
+        return [{ user: owner, kind: 'withdraw', assets, shares }]
+      }
+      default:
+        return []
+    }
+  },
+
+  handedOver({ eventName, args }) {
+    if (eventName === 'Deposit' && args.sender !== args.owner) {
+      return { from: args.sender, to: args.owner, shares: args.shares }
+    }
+    if (eventName === 'RedeemRequest' && args.controller !== args.owner) {
+      return { from: args.owner, to: args.controller, shares: args.shares }
+    }
+    return undefined
+  },
+}
+
+const REPRICING: ReadonlySet<string> = new Set(['TotalAssetsUpdated', 'SettleDeposit', 'SettleRedeem'])
+
+function shareValue(vault: BookedVault, { assets, supply }: Ledger, shares: bigint): bigint | null {
+  const counted = supply + virtualShares(vault)
+  // A part of the events, or those of a vault that makes them up, may burn more than was minted.
+  return counted > 0n ? (shares * (assets + 1n)) / counted : null
+}
+
+/**
+ * A burn whose reason is not told yet, and the ledger before it. The vault's next event but transfers tells the reason:
+ * nothing of the vault's comes between, but the mints of an exit fee.
+ */
+type Burn = { readonly from: Address; readonly value: bigint; readonly before: Ledger }
+
+function ledgerAfter(vault: BookedVault, ledger: Ledger, event: VaultEvent, burn: Burn | undefined): Ledger {
+  const { assets, supply } = ledger
+  switch (event.eventName) {
+    case 'Transfer':
+      if (event.args.from === zeroAddress) return { assets, supply: supply + event.args.value }
+      return event.args.to === zeroAddress ? { assets, supply: supply - event.args.value } : ledger
+    case 'TotalAssetsUpdated':
+    case 'SettleDeposit':
+    case 'SettleRedeem':
+      return { assets: event.args.totalAssets, supply }
+    case 'DepositSync':
+      return { assets: assets + event.args.assets, supply }
+    case 'WithdrawSync':
+      // The total falls by what the shares that are gone were worth: with a haircut by more than is paid.
+      return isReason(event, burn)
+        ? { assets: assets - (shareValue(vault, burn.before, burn.before.supply - supply) ?? 0n), supply }
+        : { assets: assets - event.args.assets, supply }
+    case 'Withdraw':
+      // A closed vault pays at once and burns the owner's shares; a claim of a settled request does neither.
+      return isReason(event, burn) ? { assets: assets - event.args.assets, supply } : ledger
+    default:
+      return ledger
+  }
+}
+
+function isReason({ args }: { args: { owner: Address; shares: bigint } }, burn: Burn | undefined): burn is Burn {
+  return burn !== undefined && burn.from === args.owner && burn.value === args.shares
+}

@@ -1,0 +1,58 @@
+import { mapQuery } from '../../chain/reader.ts'
+import { known } from '../../chain/view.ts'
+import type { Protocol } from '../protocol.ts'
+import { liveLagoonAccount } from './account.ts'
+import { lagoonBooks } from './ledger.ts'
+import { chooseLagoonDeposit } from './operations.ts'
+import { lagoonAccount, lagoonVault, NO_CAP, readClaimableShares } from './state.ts'
+
+/** Lagoon v0 vaults (ERC-7540), versions 0.1 to 0.6 (https://docs.lagoon.finance). */
+export const lagoon: Protocol = {
+  type: 'async',
+  describe: (vault) =>
+    mapQuery(lagoonVault(vault), ({ generation, version, state, maxCap }) => {
+      const { safe, valuationManager, pendingSilo } = state
+      if (generation === 'unknown' || !safe || !valuationManager || !pendingSilo) {
+        const found = version ? `its version is ${version}` : 'it has no version'
+        throw new Error(`${vault.address} takes asynchronous deposits, but is no Lagoon vault of 0.1 to 0.6: ${found}.`)
+      }
+      return {
+        kind: 'lagoon',
+        safe,
+        valuationManager,
+        pendingSilo,
+        hasCap: maxCap !== undefined && maxCap !== NO_CAP,
+        version: version ?? '0.1 or 0.2',
+      }
+    }),
+  overview: (vault) =>
+    mapQuery(lagoonVault(vault), ({ state, generation, maxCap }) => ({
+      sharePrice: state.sharePrice ?? undefined,
+      hasCap: generation === 'unknown' ? undefined : maxCap !== undefined && maxCap !== NO_CAP,
+      state,
+    })),
+  account: liveLagoonAccount,
+  deposits: {
+    operations: ['requestDeposit', 'syncDeposit'],
+    terms: (vault, user, payer) =>
+      mapQuery(lagoonAccount(vault, user, payer), ({ vault, account }) => ({
+        allowance: account.allowance,
+        choose: (amount, until) => chooseLagoonDeposit(vault, account, amount, until),
+      })),
+  },
+  requests: (vault, user) =>
+    mapQuery(lagoonAccount(vault, user), (value) => {
+      const { account, vault: of } = value
+      return {
+        pendingAssets: account.pendingAssets,
+        claimableAssets: account.claimableAssets,
+        shares: account.shares,
+        isPaused: () => known(of.state.paused),
+        isAllowed: account.allowed,
+        depositEpochId: of.state.depositEpochId,
+        isTotalAssetsValid: of.state.isTotalAssetsValid,
+        readClaimableShares: (reader, at) => readClaimableShares(reader, vault, value, at),
+      }
+    }),
+  books: lagoonBooks,
+}
