@@ -111,7 +111,8 @@ function viemReader(chainId: number, url: string) {
     'totalSupply',
   ] as const
   return async (vaults: readonly Vault[]) => {
-    const calls = vaults.flatMap(({ address, asset, kind, pendingSilo, shareDecimals }) => {
+    const calls = vaults.flatMap((vault) => {
+      const { address, asset, shareDecimals } = vault
       const call = (functionName: string, args: unknown[] = [], to: Address = address) => ({
         address: to,
         abi: ofVault,
@@ -119,8 +120,8 @@ function viemReader(chainId: number, url: string) {
         args,
       })
       const price = call('convertToAssets', [10n ** BigInt(shareDecimals)])
-      if (kind === 'erc4626') return [price, call('maxDeposit', [MULTICALL3])]
-      const silo = pendingSilo ?? address
+      if (vault.kind === 'erc4626') return [price, call('maxDeposit', [MULTICALL3])]
+      const silo = vault.pendingSilo
       return [...plain.map((name) => call(name)), price, call('balanceOf', [silo], asset), call('balanceOf', [silo])]
     })
     const words = vaults.flatMap(({ kind, address }) =>

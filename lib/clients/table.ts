@@ -8,7 +8,7 @@ import {
 import * as z from 'zod'
 import { conditionHeld, listItems, queryPages } from '../aws/dynamo.ts'
 import { Address, Timestamp } from '../codecs.ts'
-import { FollowedVault, Vault } from '../vaults/vault.ts'
+import { FOLLOWED_FIELDS, FollowedVault, Vault } from '../vaults/vault.ts'
 import { ApiKey, Client, type ClientRecord } from './client.ts'
 
 const Profile = Client.omit({ vaults: true })
@@ -131,7 +131,7 @@ export function clientsTable(documentClient: DynamoDBDocumentClient, tableName: 
 
     /** Each vault that any client has on this chain, once, whoever configured it. */
     async listVaultsOnChain(chainId: number): Promise<FollowedVault[]> {
-      const fields = Object.keys(FollowedVault.shape)
+      const fields = [...new Set(FOLLOWED_FIELDS)]
       const vaults = new Map<string, FollowedVault>()
       const pages = queryPages(documentClient, {
         TableName: tableName,

@@ -1,15 +1,9 @@
 import { type Address, zeroAddress } from 'viem'
 import { MAX_UINT256 } from '../codecs.ts'
-import {
-  type BookedVault,
-  type Books,
-  isInside,
-  type Ledger,
-  type ShareTransfer,
-  transferOf,
-} from '../protocols/books.ts'
+import { type Books, type Ledger, type ShareTransfer, transferOf } from '../protocols/books.ts'
 import { protocolOf } from '../protocols/protocols.ts'
 import type { PricePoint } from '../vaults/apy.ts'
+import type { FollowedVault } from '../vaults/vault.ts'
 import type { VaultEvent } from './events.ts'
 import { isNothing, type Movement } from './movement.ts'
 
@@ -38,7 +32,7 @@ export function isPossible({ ledger, movements, prices }: Posted): boolean {
 }
 
 /** The ledger of a vault after more of its events, in order, and what they did. Pure, so the same events give the same. */
-export function postEvents(vault: BookedVault, before: Ledger, events: readonly VaultEvent[]): Posted {
+export function postEvents(vault: FollowedVault, before: Ledger, events: readonly VaultEvent[]): Posted {
   let ledger = before
   const movements: Movement[] = []
   const prices = new Map<bigint, RecordedPrice>()
@@ -53,7 +47,7 @@ export function postEvents(vault: BookedVault, before: Ledger, events: readonly 
 }
 
 /** What one transaction's events led to; `price` is null where they do not tell it to the asset's unit. */
-function postTransaction(vault: BookedVault, before: Ledger, events: readonly VaultEvent[]) {
+function postTransaction(vault: FollowedVault, before: Ledger, events: readonly VaultEvent[]) {
   const { books } = protocolOf(vault)
   const ledgers = books.ledgers(vault, before, events)
   const ledger = ledgers.at(-1) ?? before
@@ -67,7 +61,7 @@ function postTransaction(vault: BookedVault, before: Ledger, events: readonly Va
       const { to, value: shares } = event.args
       return [{ ...place(to), kind: 'receive', assets: worth(shares), shares }]
     }
-    const moved = books.handedOver(event) ?? transferOf(vault, event)
+    const moved = books.handedOver(event) ?? transferOf(vault, books, event)
     return [
       ...books.movements(event).map((movement): Movement => ({ ...place(movement.user), ...movement })),
       ...(moved ? bothSides(place, moved, worth(moved.shares)) : []),
@@ -87,7 +81,11 @@ function bothSides(place: ReturnType<typeof placeIn>, { from, to, shares }: Shar
  * The mints of a transaction that are fees: those that no deposit explains. A deposit explains one mint of its shares to
  * its owner, wherever in the transaction it stands: vaults differ in their order.
  */
-function feesAmong(vault: BookedVault, { minting }: Books, events: readonly VaultEvent[]): ReadonlySet<VaultEvent> {
+function feesAmong(
+  vault: FollowedVault,
+  { minting, isOwner }: Books,
+  events: readonly VaultEvent[],
+): ReadonlySet<VaultEvent> {
   const key = (owner: Address, shares: bigint) => `${owner} ${shares}`
   const explained = new Map<string, number>()
   for (const event of events) {
@@ -102,12 +100,12 @@ function feesAmong(vault: BookedVault, { minting }: Books, events: readonly Vaul
     const minted = key(event.args.to, event.args.value)
     const left = explained.get(minted) ?? 0
     if (left > 0) explained.set(minted, left - 1)
-    else if (!isInside(vault, event.args.to)) fees.add(event)
+    else if (isOwner(vault, event.args.to)) fees.add(event)
   }
   return fees
 }
 
-function placeIn(vault: BookedVault, { position }: VaultEvent) {
+function placeIn(vault: FollowedVault, { position }: VaultEvent) {
   return (user: Address) => ({
     user,
     chainId: position.chainId,

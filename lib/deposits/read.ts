@@ -5,7 +5,7 @@ import type { ChainReader, Query } from '../chain/reader.ts'
 import type { RpcOutcome } from '../chain/rpc.ts'
 import { AppError } from '../errors.ts'
 import { logger } from '../logger.ts'
-import { isInside, transferOf } from '../protocols/books.ts'
+import { transferOf } from '../protocols/books.ts'
 import type { AccountReading, LiveAccount } from '../protocols/protocol.ts'
 import { protocolOf } from '../protocols/protocols.ts'
 import type { Vault } from '../vaults/vault.ts'
@@ -348,8 +348,9 @@ async function movementsUpTo(
 /** Whether what an event moved is worth what the vault's shares were worth then, which events of others tell. */
 function needsPrice(vault: Vault, event: VaultEvent, own: readonly VaultEvent[]): boolean {
   const { books } = protocolOf(vault)
-  if (books.handedOver(event) || transferOf(vault, event)) return true
-  if (event.eventName !== 'Transfer' || event.args.from !== zeroAddress || isInside(vault, event.args.to)) return false
+  if (books.handedOver(event) || transferOf(vault, books, event)) return true
+  if (event.eventName !== 'Transfer' || event.args.from !== zeroAddress || !books.isOwner(vault, event.args.to))
+    return false
   // A mint without a deposit is a fee.
   const { transactionHash } = event.position
   return !own.some((other) => other.position.transactionHash === transactionHash && books.minting.has(other.eventName))

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { Amount } from '../codecs.ts'
 import type { VaultEvent } from '../deposits/events.ts'
 import type { Movement } from '../deposits/movement.ts'
-import type { Vault } from '../vaults/vault.ts'
+import type { FollowedVault } from '../vaults/vault.ts'
 
 /**
  * What the events of a vault so far say of its price, in smallest units. What it means is its protocol's: shares are worth
@@ -12,11 +12,8 @@ import type { Vault } from '../vaults/vault.ts'
 export const Ledger = z.object({ assets: Amount, supply: Amount })
 export type Ledger = z.output<typeof Ledger>
 
-/** The part of a vault that its books take. */
-export type BookedVault = Pick<Vault, 'kind' | 'address' | 'pendingSilo' | 'assetDecimals' | 'shareDecimals'>
-
 /** How the events of a protocol's vaults keep the books. All of it is pure, so the same events give the same. */
-export type Books = {
+export type Books<V extends FollowedVault = FollowedVault> = {
   /**
    * Who makes the price: `valuations` are the curator's, and each is kept; `trades` are anybody's, so an hour keeps its
    * last, and the price is read besides, as nobody tells it of a vault in which nobody trades.
@@ -25,15 +22,17 @@ export type Books = {
   /** The events that mint the shares of a deposit to its owner. */
   readonly minting: ReadonlySet<VaultEvent['eventName']>
   /** What these shares are worth by the ledger, in the asset's smallest unit; null before there is a price. */
-  readonly shareValue: (vault: BookedVault, ledger: Ledger, shares: bigint) => bigint | null
+  shareValue(vault: V, ledger: Ledger, shares: bigint): bigint | null
   /** The ledger after each of a transaction's events. */
-  readonly ledgers: (vault: BookedVault, before: Ledger, events: readonly VaultEvent[]) => readonly Ledger[]
+  ledgers(vault: V, before: Ledger, events: readonly VaultEvent[]): readonly Ledger[]
   /** What one whole share is worth after a transaction, by the ledger after it; null where its events do not tell. */
-  readonly priceAfter: (vault: BookedVault, after: Ledger, events: readonly VaultEvent[]) => bigint | null
+  priceAfter(vault: V, after: Ledger, events: readonly VaultEvent[]): bigint | null
   /** What an event did besides moving shares from one account to another. */
-  readonly movements: (event: VaultEvent) => readonly OwnMovement[]
+  movements(event: VaultEvent): readonly OwnMovement[]
   /** The shares that an event moves from one owner to another, though no transfer tells so. */
-  readonly handedOver: (event: VaultEvent) => ShareTransfer | undefined
+  handedOver(event: VaultEvent): ShareTransfer | undefined
+  /** Whether shares with this account are somebody's: neither the vault's own nor on their way through it. */
+  isOwner(vault: V, account: Address): boolean
 }
 
 /** A movement without where it stands. */
@@ -50,15 +49,10 @@ type Place = Pick<
 /** Shares that go from one account to another. */
 export type ShareTransfer = { readonly from: Address; readonly to: Address; readonly shares: bigint }
 
-/** The shares that a transfer moves from one owner to another: those in the vault or its silo are on their way. */
-export function transferOf(vault: BookedVault, event: VaultEvent): ShareTransfer | undefined {
+/** The shares that a transfer moves from one owner to another. */
+export function transferOf(vault: FollowedVault, { isOwner }: Books, event: VaultEvent): ShareTransfer | undefined {
   if (event.eventName !== 'Transfer') return undefined
   const { from, to, value: shares } = event.args
   const isOwnersChange = from !== zeroAddress && to !== zeroAddress && from !== to
-  return isOwnersChange && !isInside(vault, from) && !isInside(vault, to) ? { from, to, shares } : undefined
-}
-
-/** Whether an account is the vault itself or its silo. */
-export function isInside({ address, pendingSilo }: BookedVault, account: Address): boolean {
-  return account === address || account === pendingSilo
+  return isOwnersChange && isOwner(vault, from) && isOwner(vault, to) ? { from, to, shares } : undefined
 }

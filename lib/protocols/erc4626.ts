@@ -5,7 +5,7 @@ import { known, view } from '../chain/view.ts'
 import type { VaultEvent } from '../deposits/events.ts'
 import { AppError } from '../errors.ts'
 import type { DepositOperation } from '../vaults/calldata.ts'
-import type { Vault, VaultOnChain } from '../vaults/vault.ts'
+import type { Erc4626Vault, FollowedVault, VaultOnChain } from '../vaults/vault.ts'
 import { buildVaultState } from '../vaults/vault-state.ts'
 import { erc4626Abi } from './abi.ts'
 import type { Books, Ledger } from './books.ts'
@@ -31,7 +31,7 @@ function overview({ address, shareDecimals }: VaultOnChain): Query<Overview> {
   }))
 }
 
-function liveAccount({ address, shareToken, shareDecimals }: Vault, account: Address): Query<LiveAccount> {
+function liveAccount({ address, shareToken, shareDecimals }: Erc4626Vault, account: Address): Query<LiveAccount> {
   const unit = 10n ** BigInt(shareDecimals)
   const many = 10n ** BigInt(Math.min(shareDecimals + MORE_DIGITS, MOST_DIGITS))
   const views = {
@@ -56,7 +56,7 @@ function liveAccount({ address, shareToken, shareDecimals }: Vault, account: Add
   })
 }
 
-function terms({ address, asset }: Vault, account: Address): Query<DepositTerms> {
+function terms({ address, asset }: Erc4626Vault, account: Address): Query<DepositTerms> {
   const views = {
     paused: view(address, erc4626Abi, 'paused', []),
     maxDeposit: view(address, erc4626Abi, 'maxDeposit', [account]),
@@ -81,7 +81,7 @@ function terms({ address, asset }: Vault, account: Address): Query<DepositTerms>
 const PRECISE = 1_000_000n
 
 /** The ledger of a vault is its last trade: a deposit or withdrawal. */
-const books: Books = {
+const books: Books<Extract<FollowedVault, { kind: 'erc4626' }>> = {
   pricedBy: 'trades',
   minting: new Set(['Deposit']),
   shareValue: (_, trade, shares) => valueAt(trade, shares),
@@ -113,6 +113,7 @@ const books: Books = {
       : []
   },
 
+  isOwner: ({ address }, account) => account !== address,
   handedOver: () => undefined,
 }
 
@@ -129,7 +130,7 @@ function isPrecise({ assets, supply }: Ledger): boolean {
 }
 
 /** Synchronous vaults by the standard (https://eips.ethereum.org/EIPS/eip-4626). */
-export const erc4626: Protocol = {
+export const erc4626: Protocol<Erc4626Vault> = {
   type: 'sync',
   describe: (vault) => mapQuery(overview(vault), ({ hasCap = false }) => ({ kind: 'erc4626', hasCap, version: null })),
   overview,

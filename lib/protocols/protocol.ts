@@ -1,33 +1,38 @@
 import type { Address } from 'viem'
 import type { ChainReader, Query } from '../chain/reader.ts'
 import type { DepositOperation } from '../vaults/calldata.ts'
-import type { Vault, VaultOnChain } from '../vaults/vault.ts'
+import type { Erc4626Vault, FollowedVault, LagoonVault, Vault, VaultOnChain } from '../vaults/vault.ts'
 import type { VaultState } from '../vaults/vault-state.ts'
 import type { Books } from './books.ts'
+import type { lagoonFields } from './lagoon/vault.ts'
 
 /** What one kind of vault is: everything that differs between vaults of different kinds stands behind this. */
-export type Protocol = {
+export type Protocol<V extends Vault = Vault> = {
   /** Whether shares come at once, or after a settlement. */
   readonly type: 'sync' | 'async'
   /**
    * What registration learns of a vault besides what every vault has. Its parsing throws an Error that says, for an
    * operator, why it is none of this protocol's.
    */
-  readonly describe: (vault: VaultOnChain) => Query<ProtocolDescription>
+  describe(vault: VaultOnChain): Query<ProtocolDescription>
   /** What the list shows of a vault besides its record. Its parsing never throws. */
-  readonly overview: (vault: VaultOnChain) => Query<Overview>
+  overview(vault: Followed<V>): Query<Overview>
   /** What one account has in a vault. Its parsing throws `upstream_bad_answer` when the vault does not tell an amount. */
-  readonly account: (vault: Vault, account: Address) => Query<AccountReading>
-  readonly deposits: Deposits
+  account(vault: V, account: Address): Query<AccountReading>
+  readonly deposits: Deposits<V>
   /** What an account's deposits wait for; absent where shares come at once. */
-  readonly requests?: (vault: Vault, account: Address) => Query<RequestedDeposits>
-  readonly books: Books
+  requests?(vault: V, account: Address): Query<RequestedDeposits>
+  readonly books: Books<Followed<V>>
 }
 
+/** The part of a vault of this protocol that recording what happens in it takes. */
+type Followed<V extends Vault> = Extract<FollowedVault, Pick<V, 'kind'>>
+
 /** What registration learns of a vault besides what every vault has; `version` is null where there are none. */
-export type ProtocolDescription = Pick<Vault, 'kind' | 'hasCap' | 'safe' | 'valuationManager' | 'pendingSilo'> & {
-  readonly version: string | null
-}
+export type ProtocolDescription = { readonly hasCap: boolean; readonly version: string | null } & (
+  | Pick<Erc4626Vault, 'kind'>
+  | Pick<LagoonVault, 'kind' | keyof typeof lagoonFields>
+)
 
 /** What the list shows of a vault besides its record. */
 export type Overview = {
@@ -38,11 +43,11 @@ export type Overview = {
 }
 
 /** How vaults of a protocol take deposits. */
-type Deposits = {
+type Deposits<V extends Vault> = {
   /** The operations that a vault may take, the usual one first. */
   readonly operations: readonly [DepositOperation, ...DepositOperation[]]
   /** What decides between them for an account, with `payer` as who pays for it: the account itself unless told. */
-  readonly terms: (vault: Vault, account: Address, payer?: Address) => Query<DepositTerms>
+  terms(vault: V, account: Address, payer?: Address): Query<DepositTerms>
 }
 
 /** What a vault says to deposits of one account. */

@@ -3,16 +3,13 @@ import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
 import { Address, Timestamp } from '../codecs.ts'
 import { AppError } from '../errors.ts'
+import { lagoonFields } from '../protocols/lagoon/vault.ts'
 
-/**
- * A vault as configured for one client: what does not change, learnt from the chain when an operator added it.
- * `kind` chooses the adapter: `erc4626` mints shares at once, `lagoon` (ERC-7540) after a settlement.
- */
-export const Vault = z.object({
+/** What every vault has. */
+const common = z.object({
   poolId: z.string().min(1),
   chainId: ChainId,
   address: Address,
-  kind: z.enum(['erc4626', 'lagoon']),
   name: z.string().min(1),
   description: z.string(),
   logoUrl: z.string(),
@@ -24,21 +21,26 @@ export const Vault = z.object({
   /** The share token; the vault itself but for ERC-7575 vaults with a token of their own. */
   shareToken: Address,
   shareDecimals: z.number().int().min(0).max(77),
-  /** Lagoon only: who holds the assets and who proposes valuations, as of `addedAt`. */
-  safe: Address.optional(),
-  valuationManager: Address.optional(),
-  /** Lagoon only: the contract that holds what waits for settlement; it never changes. */
-  pendingSilo: Address.optional(),
   /** Whether deposits were capped at `addedAt`. */
   hasCap: z.boolean(),
   /** A block at or before the vault's first event: where the reading of its past starts. */
   firstBlock: z.number().int().nonnegative(),
   addedAt: Timestamp,
 })
+
+const Erc4626Vault = common.extend({ kind: z.literal('erc4626') })
+const LagoonVault = common.extend({ kind: z.literal('lagoon'), ...lagoonFields })
+export type Erc4626Vault = z.output<typeof Erc4626Vault>
+export type LagoonVault = z.output<typeof LagoonVault>
+
+/**
+ * A vault as configured for one client: what does not change, learnt from the chain when an operator added it.
+ * `kind` is its protocol: `erc4626` mints shares at once, `lagoon` (ERC-7540) after a settlement.
+ */
+export const Vault = z.discriminatedUnion('kind', [Erc4626Vault, LagoonVault])
 export type Vault = z.output<typeof Vault>
 
-/** The part of a vault that recording what happens in it takes: what is the same for every client that has it. */
-export const FollowedVault = Vault.pick({
+const followed = {
   chainId: true,
   address: true,
   kind: true,
@@ -46,16 +48,19 @@ export const FollowedVault = Vault.pick({
   assetSymbol: true,
   assetDecimals: true,
   shareDecimals: true,
-  pendingSilo: true,
   firstBlock: true,
-})
+} as const
+const FollowedErc4626Vault = Erc4626Vault.pick(followed)
+const FollowedLagoonVault = LagoonVault.pick({ ...followed, pendingSilo: true })
+
+/** The part of a vault that recording what happens in it takes: what is the same for every client that has it. */
+export const FollowedVault = z.discriminatedUnion('kind', [FollowedErc4626Vault, FollowedLagoonVault])
 export type FollowedVault = z.output<typeof FollowedVault>
+/** The names of its fields, whatever its protocol. */
+export const FOLLOWED_FIELDS: readonly string[] = FollowedVault.options.flatMap(({ shape }) => Object.keys(shape))
 
 /** The part of a vault that reading it takes. */
-export type VaultOnChain = Pick<
-  Vault,
-  'address' | 'asset' | 'assetSymbol' | 'assetDecimals' | 'shareDecimals' | 'pendingSilo'
->
+export type VaultOnChain = Pick<Vault, 'address' | 'asset' | 'assetSymbol' | 'assetDecimals' | 'shareDecimals'>
 
 /**
  * The vault of these that has this address, on this chain where one is given.

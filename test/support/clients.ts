@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createApiKey, hashApiKey, randomBase62 } from '../../lib/clients/api-key.ts'
 import type { ApiKey, Client } from '../../lib/clients/client.ts'
-import type { Vault } from '../../lib/vaults/vault.ts'
+import type { Erc4626Vault } from '../../lib/vaults/vault.ts'
 
 /** A client without vaults; what a test does not name has no meaning for it. */
 export function someClient(overrides: Partial<Client> = {}): Client {
@@ -28,8 +28,8 @@ export function someKey(clientId: string, overrides: Partial<ApiKey> = {}): { te
   return { text, key }
 }
 
-/** A vault as a client's configuration; what a test does not name has no meaning for it. */
-export function someVault(overrides: Partial<Vault> = {}): Vault {
+/** A synchronous vault as a client's configuration; what a test does not name has no meaning for it. */
+export function someVault(overrides: Partial<Erc4626Vault> = {}): Erc4626Vault {
   return {
     poolId: 'some-vault',
     chainId: 8453,

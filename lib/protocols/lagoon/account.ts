@@ -1,13 +1,13 @@
 import type { Address } from 'viem'
 import { type ChainReader, joinQueries, mapQuery, type Query, query, type Reads } from '../../chain/reader.ts'
 import { known, view } from '../../chain/view.ts'
-import type { Vault } from '../../vaults/vault.ts'
+import type { LagoonVault } from '../../vaults/vault.ts'
 import { lagoonAbi } from '../abi.ts'
 import type { AccountReading, LiveAccount } from '../protocol.ts'
 import { lagoonAccount, lastRedeemRequestSlot, readSettled, tellsAmount, virtualShares } from './state.ts'
 
 /** What an account has in a Lagoon vault. Its parsing throws `upstream_bad_answer` when the vault does not tell an amount. */
-export function liveLagoonAccount(vault: Vault, user: Address): Query<AccountReading> {
+export function liveLagoonAccount(vault: LagoonVault, user: Address): Query<AccountReading> {
   const { address } = vault
   const views = {
     pendingRedeemShares: view(address, lagoonAbi, 'pendingRedeemRequest', [0n, user]),

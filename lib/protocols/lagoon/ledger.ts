@@ -1,13 +1,14 @@
 import { type Address, zeroAddress } from 'viem'
 import type { VaultEvent } from '../../deposits/events.ts'
-import type { BookedVault, Books, Ledger } from '../books.ts'
+import type { FollowedVault } from '../../vaults/vault.ts'
+import type { Books, Ledger } from '../books.ts'
 import { virtualShares } from './state.ts'
 
 /**
  * The books of a Lagoon vault. Its ledger: the last valuation with what came and went since, and all shares. One unit of
  * assets that is nobody's counts, and shares that are nobody's, too.
  */
-export const lagoonBooks: Books = {
+export const lagoonBooks: Books<Followed> = {
   pricedBy: 'valuations',
   // `Deposit` tells of a claim here, which mints nothing.
   minting: new Set(['DepositSync']),
@@ -58,6 +59,8 @@ export const lagoonBooks: Books = {
     }
   },
 
+  isOwner: ({ address, pendingSilo }, account) => account !== address && account !== pendingSilo,
+
   handedOver({ eventName, args }) {
     if (eventName === 'Deposit' && args.sender !== args.owner) {
       return { from: args.sender, to: args.owner, shares: args.shares }
@@ -69,9 +72,11 @@ export const lagoonBooks: Books = {
   },
 }
 
+type Followed = Extract<FollowedVault, { kind: 'lagoon' }>
+
 const REPRICING: ReadonlySet<string> = new Set(['TotalAssetsUpdated', 'SettleDeposit', 'SettleRedeem'])
 
-function shareValue(vault: BookedVault, { assets, supply }: Ledger, shares: bigint): bigint | null {
+function shareValue(vault: Followed, { assets, supply }: Ledger, shares: bigint): bigint | null {
   const counted = supply + virtualShares(vault)
   // A part of the events, or those of a vault that makes them up, may burn more than was minted.
   return counted > 0n ? (shares * (assets + 1n)) / counted : null
@@ -83,7 +88,7 @@ function shareValue(vault: BookedVault, { assets, supply }: Ledger, shares: bigi
  */
 type Burn = { readonly from: Address; readonly value: bigint; readonly before: Ledger }
 
-function ledgerAfter(vault: BookedVault, ledger: Ledger, event: VaultEvent, burn: Burn | undefined): Ledger {
+function ledgerAfter(vault: Followed, ledger: Ledger, event: VaultEvent, burn: Burn | undefined): Ledger {
   const { assets, supply } = ledger
   switch (event.eventName) {
     case 'Transfer':

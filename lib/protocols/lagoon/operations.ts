@@ -1,13 +1,13 @@
 import { known } from '../../chain/view.ts'
 import { AppError } from '../../errors.ts'
-import type { LagoonAccount, LagoonVault } from './state.ts'
+import type { LagoonAccount, LagoonState } from './state.ts'
 
 /**
  * The one call that takes a deposit of `amount` into the vault now, and until a moment in seconds since 1970 where one is
  * given. Throws the AppError that says why none does.
  */
 export function chooseLagoonDeposit(
-  { generation, lifecycle, maxCap, syncModeTakesDeposits, totalAssetsExpiration = 0n, state }: LagoonVault,
+  { generation, lifecycle, maxCap, syncModeTakesDeposits, totalAssetsExpiration = 0n, state }: LagoonState,
   { pendingAssets, lastDepositRequestId, allowed, payerAllowed }: LagoonAccount,
   amount: bigint,
   until = 0n,

@@ -1,16 +1,17 @@
 import { mapQuery } from '../../chain/reader.ts'
 import { known } from '../../chain/view.ts'
+import type { LagoonVault } from '../../vaults/vault.ts'
 import type { Protocol } from '../protocol.ts'
 import { liveLagoonAccount } from './account.ts'
 import { lagoonBooks } from './ledger.ts'
 import { chooseLagoonDeposit } from './operations.ts'
-import { lagoonAccount, lagoonVault, NO_CAP, readClaimableShares } from './state.ts'
+import { lagoonAccount, lagoonState, NO_CAP, readClaimableShares } from './state.ts'
 
 /** Lagoon v0 vaults (ERC-7540), versions 0.1 to 0.6 (https://docs.lagoon.finance). */
-export const lagoon: Protocol = {
+export const lagoon: Protocol<LagoonVault> = {
   type: 'async',
   describe: (vault) =>
-    mapQuery(lagoonVault(vault), ({ generation, version, state, maxCap }) => {
+    mapQuery(lagoonState(vault), ({ generation, version, state, maxCap }) => {
       const { safe, valuationManager, pendingSilo } = state
       if (generation === 'unknown' || !safe || !valuationManager || !pendingSilo) {
         const found = version ? `its version is ${version}` : 'it has no version'
@@ -26,7 +27,7 @@ export const lagoon: Protocol = {
       }
     }),
   overview: (vault) =>
-    mapQuery(lagoonVault(vault), ({ state, generation, maxCap }) => ({
+    mapQuery(lagoonState(vault), ({ state, generation, maxCap }) => ({
       sharePrice: state.sharePrice ?? undefined,
       hasCap: generation === 'unknown' ? undefined : maxCap !== undefined && maxCap !== NO_CAP,
       state,

@@ -3,7 +3,7 @@ import { erc20Abi } from '../../chain/erc20.ts'
 import { type ChainReader, type Query, query, type Reading, type Reads } from '../../chain/reader.ts'
 import { known, view } from '../../chain/view.ts'
 import { checksumAddress } from '../../codecs.ts'
-import type { Vault, VaultOnChain } from '../../vaults/vault.ts'
+import type { LagoonVault, VaultOnChain } from '../../vaults/vault.ts'
 import { buildVaultState, type VaultState } from '../../vaults/vault-state.ts'
 import { erc4626Abi, lagoonAbi } from '../abi.ts'
 
@@ -42,7 +42,7 @@ type Lifecycle = 'open' | 'closing' | 'closed'
 type Generation = 'before 0.5' | '0.5' | '0.6' | 'unknown'
 
 /** A Lagoon vault at one block: what callers see, and what the deposit rules need besides. */
-export type LagoonVault = {
+export type LagoonState = {
   readonly version: string | undefined
   readonly generation: Generation
   readonly lifecycle: Lifecycle | undefined
@@ -54,6 +54,9 @@ export type LagoonVault = {
   readonly totalAssetsExpiration: bigint | undefined
   readonly state: VaultState
 }
+
+/** The silo is not known of a vault that is just being registered. */
+type Readable = VaultOnChain & Partial<Pick<LagoonVault, 'pendingSilo'>>
 
 /** What one account has in a Lagoon vault, in the smallest units of assets and shares. */
 export type LagoonAccount = {
@@ -73,7 +76,7 @@ export type LagoonAccount = {
 }
 
 /** The vault at one block. Its parsing never throws: what a version does not tell is undefined or missing. */
-export function lagoonVault(vault: VaultOnChain): Query<LagoonVault> {
+export function lagoonState(vault: Readable): Query<LagoonState> {
   return query(vaultReads(vault), (reading) => parseVault(vault, reading))
 }
 
@@ -82,17 +85,17 @@ export function lagoonVault(vault: VaultOnChain): Query<LagoonVault> {
  * `upstream_bad_answer` when the vault does not tell an amount.
  */
 export function lagoonAccount(
-  vault: Vault,
+  vault: LagoonVault,
   account: Address,
   payer: Address = account,
-): Query<{ vault: LagoonVault; account: LagoonAccount }> {
+): Query<{ vault: LagoonState; account: LagoonAccount }> {
   return query(accountReads(vault, account, payer), (reading) => ({
     vault: parseVault(vault, reading),
     account: parseAccount(account, reading),
   }))
 }
 
-function vaultReads(vault: VaultOnChain) {
+function vaultReads(vault: Readable) {
   const { address, asset } = vault
   const silo = vault.pendingSilo ?? address
   return {
@@ -115,7 +118,7 @@ function vaultReads(vault: VaultOnChain) {
   } satisfies Reads
 }
 
-function accountReads(vault: Vault, account: Address, payer: Address) {
+function accountReads(vault: LagoonVault, account: Address, payer: Address) {
   const { address, asset } = vault
   const { slots, views } = vaultReads(vault)
   return {
@@ -137,7 +140,7 @@ function accountReads(vault: Vault, account: Address, payer: Address) {
   } satisfies Reads
 }
 
-function parseVault(vault: VaultOnChain, { words, answers }: Reading<ReturnType<typeof vaultReads>>): LagoonVault {
+function parseVault(vault: Readable, { words, answers }: Reading<ReturnType<typeof vaultReads>>): LagoonState {
   const storedSilo = addressOf(words.pendingSilo)
   const generation = generationOf(
     answers.version,
@@ -215,7 +218,7 @@ type Settled = {
  */
 export async function readSettled(
   reader: ChainReader,
-  vault: Vault,
+  vault: LagoonVault,
   settled: Settled,
   at: bigint,
 ): Promise<{ readonly claimableShares: bigint; readonly redeemableAssets: bigint }> {
@@ -282,7 +285,7 @@ function feeOn(shares: bigint, rate: bigint): bigint {
 export function virtualShares({
   shareDecimals,
   assetDecimals,
-}: Pick<Vault, 'shareDecimals' | 'assetDecimals'>): bigint {
+}: Pick<VaultOnChain, 'shareDecimals' | 'assetDecimals'>): bigint {
   return 10n ** BigInt(Math.max(0, shareDecimals - assetDecimals))
 }
 
@@ -292,8 +295,8 @@ export function virtualShares({
  */
 export async function readClaimableShares(
   reader: ChainReader,
-  vault: Vault,
-  { vault: { generation }, account }: { readonly vault: LagoonVault; readonly account: LagoonAccount },
+  vault: LagoonVault,
+  { vault: { generation }, account }: { readonly vault: LagoonState; readonly account: LagoonAccount },
   at: bigint,
 ): Promise<bigint> {
   if (account.claimableShares !== undefined) return account.claimableShares

@@ -12,12 +12,13 @@ describe('A client', () => {
     const client = someClient({
       vaults: [
         someVault(),
-        someVault({
-          chainId: 42161,
+        {
+          ...someVault({ chainId: 42161 }),
           kind: 'lagoon',
           safe: '0x00000000000000000000000000000000000000C3',
           valuationManager: '0x00000000000000000000000000000000000000D4',
-        }),
+          pendingSilo: '0x00000000000000000000000000000000000000E5',
+        },
       ],
     })
     const keys = [

@@ -12,8 +12,16 @@ const [ALICE, BOB, FEES]: [Address, Address, Address] = [
   '0x0000000000000000000000000000000000000C02',
   '0x0000000000000000000000000000000000000C03',
 ]
-const LAGOON = { kind: 'lagoon', address: VAULT, pendingSilo: SILO, assetDecimals: 6, shareDecimals: 18 } as const
-const SYNC = { kind: 'erc4626', address: VAULT, assetDecimals: 6, shareDecimals: 6 } as const
+const COMMON = {
+  chainId: 8453,
+  address: VAULT,
+  asset: VAULT,
+  assetSymbol: 'USDC',
+  assetDecimals: 6,
+  firstBlock: 1,
+} as const
+const LAGOON = { ...COMMON, kind: 'lagoon', pendingSilo: SILO, shareDecimals: 18 } as const
+const SYNC = { ...COMMON, kind: 'erc4626', shareDecimals: 6 } as const
 const OFFSET = 10n ** 12n
 
 type Told = { readonly eventName: VaultEvent['eventName']; readonly args: Record<string, unknown> }

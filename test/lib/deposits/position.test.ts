@@ -99,8 +99,17 @@ describe('What a vault makes up of its own', () => {
     assetDecimals: decimals,
     shareDecimals: decimals,
   })
-  const vaultOf = (made: { kind: 'erc4626' | 'lagoon'; assetDecimals: number; shareDecimals: number }): Vault => ({
+  const parts = { safe: someAddress, valuationManager: someAddress, pendingSilo: someAddress }
+  const vaultOf = ({
+    kind,
+    ...made
+  }: {
+    kind: Vault['kind']
+    assetDecimals: number
+    shareDecimals: number
+  }): Vault => ({
     ...made,
+    ...(kind === 'lagoon' ? { kind, ...parts } : { kind }),
     poolId: 'pool',
     chainId: 8453,
     address: someAddress,
@@ -112,7 +121,6 @@ describe('What a vault makes up of its own', () => {
     asset: someAddress,
     assetSymbol: 'USDC',
     shareToken: someAddress,
-    pendingSilo: someAddress,
     hasCap: false,
     firstBlock: 1,
     addedAt: new Date(0),

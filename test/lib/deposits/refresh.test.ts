@@ -19,7 +19,6 @@ function vaultAt(index: number, firstBlock: number): FollowedVault {
     assetSymbol: 'USDC',
     assetDecimals: 6,
     shareDecimals: 6,
-    pendingSilo: undefined,
     firstBlock,
   }
 }
