@@ -5,12 +5,15 @@ import { type AddressInfo, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { test as base, describe, expect, vi } from 'vitest'
+import { afterAll, test as base, describe, expect, vi } from 'vitest'
 import * as z from 'zod'
 import { Address } from '../../../lib/codecs.ts'
 
 const START = join(import.meta.dirname, '../../../infra/local/start.ts')
 const DEMO = join(import.meta.dirname, '../../../infra/local/demo.ts')
+/** Where the processes of this file keep the code that they compile, each for the next. */
+const NODE_COMPILE_CACHE = mkdtempSync(join(tmpdir(), 'start-compiled-'))
+afterAll(() => rmSync(NODE_COMPILE_CACHE, { recursive: true }))
 /** A page under development, and one that nobody allowed. */
 const ALLOWED = 'http://localhost:5173'
 const NOT_ALLOWED = 'https://evil.example'
@@ -61,7 +64,7 @@ async function run(port: number | string | undefined, settings: Record<string, s
   const { PATH, HOME } = process.env
   const child = spawn(process.execPath, [START], {
     cwd: folder,
-    env: { PATH, HOME, ...settings, ...(port !== undefined && { PORT: String(port) }) },
+    env: { PATH, HOME, NODE_COMPILE_CACHE, ...settings, ...(port !== undefined && { PORT: String(port) }) },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let printed = ''
@@ -72,9 +75,6 @@ async function run(port: number | string | undefined, settings: Record<string, s
   }
   return { child, folder, printed: () => printed, port: Number(port) }
 }
-
-/** Without a past, which takes most of the time. */
-const QUICKLY = { PAST: 'none' }
 
 /** The service when it has said all that it says when it is ready. */
 async function start(port?: number, settings?: Record<string, string>): Promise<Running> {
@@ -97,6 +97,7 @@ async function clear({ child, folder }: Running): Promise<void> {
 }
 
 const stateFileOf = ({ folder }: Running) => join(folder, '.local/state.json')
+const stateOf = (running: Running): State => State.parse(JSON.parse(readFileSync(stateFileOf(running), 'utf8')))
 
 async function listen(port = 0): Promise<Server> {
   const server = createServer().listen(port, '127.0.0.1')
@@ -153,7 +154,7 @@ async function expectAllGone(family: readonly number[]): Promise<void> {
 
 /** Plays a demo against the service of this folder. */
 async function play(folder: string, demo: string) {
-  const child = spawn(process.execPath, [DEMO, demo], { cwd: folder })
+  const child = spawn(process.execPath, [DEMO, demo], { cwd: folder, env: { ...process.env, NODE_COMPILE_CACHE } })
   const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
   return { status, stdout, stderr }
 }
@@ -165,7 +166,14 @@ const test = base
     onCleanup(() => clear(running))
     return running
   })
-  .extend('state', ({ running }): State => State.parse(JSON.parse(readFileSync(stateFileOf(running), 'utf8'))))
+  .extend('state', ({ running }) => stateOf(running))
+  /** One at nodes that refuse, on whatever port, without a past: it takes most of the time. */
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
+  .extend('other', { scope: 'file' }, async ({}, { onCleanup }) => {
+    const running = await start(undefined, { PAST: 'none', NODES: 'base.org,publicnode', BLOCK_SECONDS: '0.2' })
+    onCleanup(() => clear(running))
+    return running
+  })
 
 async function callRpc(rpcUrl: string, method: string, ...params: unknown[]): Promise<unknown> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
@@ -310,58 +318,41 @@ describe('A page in a browser', () => {
 })
 
 test('Without PORT the service takes a free port from 3000 up; with NODES it reads its chains at such nodes', async ({
-  onTestFinished,
+  other,
 }) => {
-  const running = await start(undefined, { ...QUICKLY, NODES: 'base.org,publicnode', BLOCK_SECONDS: '0.2' })
-  onTestFinished(() => clear(running))
-  const { baseUrl, chains } = State.parse(JSON.parse(readFileSync(stateFileOf(running), 'utf8')))
+  const { baseUrl, chains } = stateOf(other)
   expect(Number(new URL(baseUrl).port)).toBeGreaterThanOrEqual(3000)
   expect(Number(new URL(baseUrl).port)).toBeLessThan(3100)
   expect((await fetch(`${baseUrl}/health`)).status).toBe(200)
-  expect(running.printed()).toMatch(/base\.org: .*10 calls.*publicnode: .*100 calls/s)
+  expect(other.printed()).toMatch(/base\.org: .*10 calls.*publicnode: .*100 calls/s)
   for (const { rpcUrl, nodeUrls } of chains) {
     expect(nodeUrls).toHaveLength(2)
     expect(nodeUrls).not.toContain(rpcUrl)
   }
 })
 
+// These end the services of the tests above, and so are the last that ask for them.
 describe('The end', () => {
-  test.for(['SIGINT', 'SIGTERM'] as const)(
-    'by %s is in order: code 0, no process, no open port and no state file',
-    async (signal, { onTestFinished }) => {
-      const running = await start(await freePort(), QUICKLY)
-      onTestFinished(() => clear(running))
-      const { child, port } = running
-      const family = familyOf(child.pid as number)
-      // Two chains at least, besides the service itself.
-      expect(family.length).toBeGreaterThan(2)
-
-      child.kill(signal)
-      expect(await once(child, 'exit')).toEqual([0, null])
-      await expectAllGone(family)
-      expect(existsSync(stateFileOf(running))).toBe(false)
-      await expect(fetch(`http://127.0.0.1:${port}/health`)).rejects.toThrow('fetch failed')
-    },
-  )
-
-  test('by Ctrl-C twice is the same end', async ({ onTestFinished }) => {
-    const running = await start(await freePort(), QUICKLY)
-    onTestFinished(() => clear(running))
+  /** Sends the signals to a service that is ready, and expects an end in order. */
+  async function end(running: Running, ...signals: NodeJS.Signals[]): Promise<void> {
     const { child } = running
+    const { baseUrl } = stateOf(running)
     const family = familyOf(child.pid as number)
-    child.kill('SIGINT')
-    child.kill('SIGINT')
+    // Two chains at least, besides the service itself.
+    expect(family.length).toBeGreaterThan(2)
+    for (const signal of signals) child.kill(signal)
     expect(await once(child, 'exit')).toEqual([0, null])
     await expectAllGone(family)
+    expect(existsSync(stateFileOf(running))).toBe(false)
+    await expect(fetch(`${baseUrl}/health`)).rejects.toThrow('fetch failed')
+  }
+
+  test('by SIGTERM is in order: code 0, no process, no open port and no state file', async ({ other }) => {
+    await end(other, 'SIGTERM')
   })
 
-  test('by force takes the chains along', async ({ onTestFinished }) => {
-    const running = await start(await freePort(), QUICKLY)
-    onTestFinished(() => clear(running))
-    const family = familyOf(running.child.pid as number)
-    running.child.kill('SIGKILL')
-    await once(running.child, 'exit')
-    await expectAllGone(family)
+  test('by Ctrl-C, also by Ctrl-C twice, is the same end', async ({ running }) => {
+    await end(running, 'SIGINT', 'SIGINT')
   })
 })
 
@@ -378,7 +369,7 @@ describe('A start that cannot be', () => {
     expect(existsSync(stateFileOf(running))).toBe(false)
   })
 
-  test.for([['abc'], ['70000'], ['-1']])('because the port is %s says so', async ([port], { onTestFinished }) => {
+  test.for([['abc'], ['70000']])('because the port is %s says so', async ([port], { onTestFinished }) => {
     const running = await run(port as string)
     onTestFinished(() => clear(running))
     expect(await once(running.child, 'exit')).toEqual([1, null])
@@ -404,7 +395,7 @@ describe('A start that cannot be', () => {
         expect(members.length).toBeGreaterThan(2)
         return members
       },
-      { timeout: 10_000, interval: 5 },
+      { timeout: 10_000, interval: 50 },
     )
     child.kill('SIGINT')
     await once(child, 'exit')
