@@ -134,10 +134,8 @@ describe('The supported coins', () => {
     await get(service, '/markets')
     const reads = service.table.bodies.map((body) => Object.keys(JSON.parse(body)))
     expect(reads.filter((names) => names.includes('RequestItems'))).toHaveLength(1)
-    for (let batch = 0; batch < 20; batch += 1) {
-      const all = await Promise.all(Array.from({ length: 50 }, () => get(service, '/markets')))
-      expect(all.every(({ status }) => status === 200)).toBe(true)
-    }
+    const all = await Promise.all(Array.from({ length: 50 }, () => get(service, '/markets')))
+    expect(all.every(({ status }) => status === 200)).toBe(true)
     expect(markets.asked()).toEqual([])
   })
 })

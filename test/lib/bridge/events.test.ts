@@ -512,7 +512,7 @@ describe('What a fill led to', () => {
           expect(parseFillOutcome(logs, { pool: POOL, handler: HANDLER, fill, deposit })).toMatchObject(expected)
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 60 },
     )
   })
 
