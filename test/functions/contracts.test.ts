@@ -203,28 +203,27 @@ describe('A job', () => {
 const DOES_SOMETHING =
   /@aws-sdk|@smithy|@middy|@aws-lambda-powertools|lib\/aws\/|lib\/logger\.ts|handler\.ts$|(table|reader|readers|rpc)\.ts$|lib\/lambda\/(?!contract\.ts|env\.ts)/
 
-test.for([...FILES, 'functions/contracts.ts'].map((file) => [file]))(
-  '%s brings along nothing that does anything',
-  async ([file]) => {
-    const { metafile } = await build({
-      entryPoints: [file as string],
-      bundle: true,
-      write: false,
-      metafile: true,
-      format: 'esm',
-      platform: 'node',
-      mainFields: ['module', 'main'],
-      logLevel: 'silent',
-    })
-    const inputs = Object.keys(metafile.inputs)
-    expect(inputs).toContain(file)
-    expect(inputs.filter((input) => DOES_SOMETHING.test(input))).toEqual([])
-    // Packages may know built-in modules that are shaken off; our own files may not ask for any.
-    const own = Object.entries(metafile.inputs).filter(([input]) => !input.includes('node_modules'))
-    const builtIns = own.flatMap(([, { imports }]) => imports.filter(({ external }) => external))
-    expect(builtIns.map(({ path }) => path)).toEqual([])
-  },
-)
+test('The list of all contracts brings along nothing that does anything', async () => {
+  const { metafile } = await build({
+    entryPoints: ['functions/contracts.ts'],
+    bundle: true,
+    write: false,
+    metafile: true,
+    format: 'esm',
+    platform: 'node',
+    mainFields: ['module', 'main'],
+    logLevel: 'silent',
+  })
+  const inputs = Object.keys(metafile.inputs)
+  expect(inputs).toEqual(expect.arrayContaining(FILES))
+  expect(inputs.filter((input) => DOES_SOMETHING.test(input))).toEqual([])
+  // Packages may know built-in modules that are shaken off; our own files may not ask for any.
+  const own = Object.entries(metafile.inputs).filter(([input]) => !input.includes('node_modules'))
+  const builtIns = own.flatMap(([file, { imports }]) =>
+    imports.flatMap(({ path, external }) => (external ? [`${file} imports ${path}`] : [])),
+  )
+  expect(builtIns).toEqual([])
+})
 
 describe('The errors', () => {
   test('have the statuses and texts that were promised', () => {

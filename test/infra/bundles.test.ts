@@ -4,9 +4,8 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { bundleBudget, writeBundle } from '../../infra/bundling.ts'
 import { ENDPOINTS, JOBS } from '../../infra/functions.ts'
 
@@ -16,15 +15,16 @@ const directory = mkdtempSync(join(tmpdir(), 'vaultline-bundles-'))
 afterAll(() => rmSync(directory, { recursive: true }))
 const bundles = new Map(NAMES.map((name) => [name, writeBundle(name, join(directory, name))]))
 
-describe.each(NAMES)('%s', (name) => {
-  test('is within its budget', () => {
-    expect(bundles.get(name)?.code.length).toBeLessThanOrEqual(bundleBudget(name) * 1024)
-  })
+test.for(NAMES)('%s is within its budget', (name) => {
+  expect(bundles.get(name)?.code.length).toBeLessThanOrEqual(bundleBudget(name) * 1024)
+})
 
-  test('loads in a Node 24 that has nothing else, and nothing in its environment', async () => {
-    const loaded = await run(name, 'console.log(process.version, typeof handler)')
-    expect(loaded).toMatch(/^v24\.\S+ function\n$/)
-  })
+test('each loads in a Node 24 that has nothing else, and nothing in its environment', async () => {
+  const script = `console.log(process.version)
+    for (const name of ${JSON.stringify(NAMES)}) console.log(name, typeof (await import(\`./\${name}/index.mjs\`)).handler)`
+  const [version, ...loaded] = (await run(script)).trimEnd().split('\n')
+  expect(version).toMatch(/^v24\./)
+  expect(loaded).toEqual(NAMES.map((name) => `${name} function`))
 })
 
 test('what is bundled is only what runs: no other way to find credentials', () => {
@@ -33,12 +33,15 @@ test('what is bundled is only what runs: no other way to find credentials', () =
   expect(files.filter((file) => /credential-provider|nested-clients/.test(file))).toEqual([])
 })
 
+/** Makes a run of a chain's job out of its bundle. */
+const REFRESH = `const { handler } = await import('./jobs/refresh-chain/index.mjs')
+  const run = () => handler({ chainId: 8453 }, { getRemainingTimeInMillis: () => 10_000 });`
+
 test('a bundle signs its requests to AWS with the credentials that Lambda gives it', async () => {
   const requests: IncomingHttpHeaders[] = []
   const { url, close } = await startAws('{"rpcUrls":{}}', (headers) => requests.push(headers))
-  const context = '{ getRemainingTimeInMillis: () => 10_000 }'
-  const script = `console.log((await handler({ chainId: 8453 }, ${context})).outcome)`
-  const reply = await run('jobs/refresh-chain', script, {
+  const script = `${REFRESH} console.log((await run()).outcome)`
+  const reply = await run(script, {
     AWS_ENDPOINT_URL: url,
     AWS_REGION: 'eu-west-1',
     AWS_ACCESS_KEY_ID: 'THEROLESKEY',
@@ -63,9 +66,8 @@ test('a bundle signs its requests to AWS with the credentials that Lambda gives 
 
 test('the stack of an error names our own functions, without a source map', async () => {
   const { url, close } = await startAws('{"rpcUrls":"none"}')
-  const context = '{ getRemainingTimeInMillis: () => 10_000 }'
-  const script = `await handler({ chainId: 8453 }, ${context}).catch(({ stack }) => console.log(stack))`
-  const printed = await run('jobs/refresh-chain', script, {
+  const script = `${REFRESH} await run().catch(({ stack }) => console.log(stack))`
+  const printed = await run(script, {
     AWS_ENDPOINT_URL: url,
     AWS_REGION: 'eu-west-1',
     AWS_ACCESS_KEY_ID: 'key',
@@ -90,11 +92,9 @@ async function startAws(secret: string, receive: (headers: IncomingHttpHeaders) 
   return { url: `http://127.0.0.1:${port}`, close: () => aws.close() }
 }
 
-/** What a script prints that is given a bundle's handler, in a process with this environment alone. */
-async function run(name: string, script: string, env: Record<string, string> = {}): Promise<string> {
-  const url = pathToFileURL(join(directory, name, 'index.mjs')).href
-  const source = `const { handler } = await import(${JSON.stringify(url)})\n${script}`
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', source], {
+/** What a script prints beside the bundles, in a process with this environment alone. */
+async function run(script: string, env: Record<string, string> = {}): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
     env,
     cwd: directory,
   })

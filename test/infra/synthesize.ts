@@ -1,10 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { App } from 'aws-cdk-lib'
+import { promisify } from 'node:util'
 import * as z from 'zod'
-import type { Stage } from '../../infra/environments.ts'
-import { ServiceStack } from '../../infra/stack.ts'
 
 const Resource = z.object({
   Type: z.string(),
@@ -13,39 +12,70 @@ const Resource = z.object({
   UpdateReplacePolicy: z.string().optional(),
 })
 const Template = z.object({ Resources: z.record(z.string(), Resource), Outputs: z.record(z.string(), z.unknown()) })
+const Manifest = z.object({ artifacts: z.record(z.string(), z.unknown()) })
+const StackArtifact = z.object({
+  type: z.literal('aws:cloudformation:stack'),
+  properties: z.object({
+    templateFile: z.string(),
+    terminationProtection: z.boolean(),
+    tags: z.record(z.string(), z.string()),
+  }),
+})
 const PSEUDO: Record<string, string> = {
   'AWS::Partition': 'aws',
   'AWS::Region': 'region',
   'AWS::AccountId': 'account',
 }
 
+/** A stack as it is synthesized. */
+export type Synthesized = Awaited<ReturnType<typeof readStack>>
+
 /**
- * A stage's template, made without bundling. Each resource is named by its place in the stack alone (`VaultsListRole`),
- * without the hash, and what refers to a resource is that name, whether by `Ref` or by ARN.
+ * What the app synthesizes, by the stacks' names, without bundling, in a process that has no AWS credentials. Each
+ * resource is named by its place in the stack alone (`VaultsListRole`), without the hash, and what refers to a resource
+ * is that name, whether by `Ref` or by ARN. Templates are not validated here: `npm run synth` does that.
  */
-export function synthesize(stage: Stage) {
-  const outdir = mkdtempSync(join(tmpdir(), 'vaultline-synth-'))
+export async function synthesizeApp(): Promise<Readonly<Record<string, Synthesized>>> {
+  const outdir = await mkdtemp(join(tmpdir(), 'vaultline-app-'))
   try {
-    const app = new App({ context: { 'aws:cdk:bundling-stacks': [] }, analyticsReporting: false, outdir })
-    new ServiceStack(app, stage, '1.2.3')
-    const { template, tags, terminationProtection } = app.synth().getStackByName(`vaultline-${stage}`)
-    const { Resources, Outputs } = Template.parse(readable(template))
-    return {
-      resources: Resources,
-      outputs: Outputs,
-      tags,
-      terminationProtection,
-      /** The properties of all resources of a type, by the resources' names. */
-      ofType: (type: string) =>
-        Object.fromEntries(
-          Object.entries(Resources).flatMap(([name, { Type, Properties }]) =>
-            Type === type ? [[name, Properties] as const] : [],
-          ),
-        ),
-    }
+    const CDK_CONTEXT_JSON = JSON.stringify({ 'aws:cdk:bundling-stacks': [] })
+    const env = { CDK_OUTDIR: outdir, CDK_CONTEXT_JSON, CDK_VALIDATION: 'false', HOME: outdir }
+    await promisify(execFile)(process.execPath, ['infra/app.ts'], { env })
+    const { artifacts } = Manifest.parse(await readJson(join(outdir, 'manifest.json')))
+    const stacks = Object.entries(artifacts).flatMap(([name, artifact]) => {
+      const { success, data } = StackArtifact.safeParse(artifact)
+      return success ? [[name, data.properties] as const] : []
+    })
+    return Object.fromEntries(
+      await Promise.all(stacks.map(async ([name, properties]) => [name, await readStack(outdir, properties)] as const)),
+    )
   } finally {
-    rmSync(outdir, { recursive: true })
+    await rm(outdir, { recursive: true })
   }
+}
+
+async function readStack(
+  outdir: string,
+  { templateFile, tags, terminationProtection }: z.output<typeof StackArtifact>['properties'],
+) {
+  const { Resources, Outputs } = Template.parse(readable(await readJson(join(outdir, templateFile))))
+  return {
+    resources: Resources,
+    outputs: Outputs,
+    tags,
+    terminationProtection,
+    /** The properties of all resources of a type, by the resources' names. */
+    ofType: (type: string) =>
+      Object.fromEntries(
+        Object.entries(Resources).flatMap(([name, { Type, Properties }]) =>
+          Type === type ? [[name, Properties] as const] : [],
+        ),
+      ),
+  }
+}
+
+async function readJson(path: string): Promise<unknown> {
+  return JSON.parse(await readFile(path, 'utf8'))
 }
 
 /** The same value with every reference as text. */
