@@ -21,13 +21,12 @@ export const [USDC, DAI] = [
   { chainId: 8453, address: getAddress('0x50c5725949a6f0c72e6c4a641f24049a917db0cb'), symbol: 'DAI', decimals: 18 },
 ] as const
 
-/** The ways in which a source of market data fails, as what becomes of its answers. */
+/**
+ * The ways in which a source of market data fails, as what becomes of its answers: one for each error that comes of it.
+ * What else becomes which error, the sources' own tests see.
+ */
 export const SOURCE_FAILURES: readonly (readonly [string, NonNullable<StandIn['rewrite']>])[] = [
   ['hangs up', () => 'hang up'],
-  ['answers HTTP 500', () => ({ status: 500, body: 'Internal Server Error', contentType: 'text/plain' })],
-  ['answers HTTP 429', () => ({ status: 429, body: { status: { error_code: 429, error_message: 'made up' } } })],
-  ['answers HTML', () => ({ status: 200, body: '<html>Attention Required!</html>', contentType: 'text/html' })],
-  ['truncates its JSON', (reply) => ({ ...reply, body: JSON.stringify(reply.body).slice(0, -2) })],
   ['answers another shape', () => ({ status: 200, body: { data: 7 } })],
   ['does not answer', () => new Promise<ProviderReply>(() => {})],
 ]

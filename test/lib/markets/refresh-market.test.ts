@@ -9,8 +9,6 @@ import { test as base, DAI, rewriteJson, SOURCE_FAILURES, START, USDC } from '..
 type Row = { id: string; current_price: unknown; price_change_percentage_24h: unknown }
 type Llama = { coins: Record<string, { price: number; timestamp: number }> }
 
-/** One of each kind; what else there is, the sources' own tests see. */
-const FAILURES = SOURCE_FAILURES.filter(([how]) => ['hangs up', 'answers HTML', 'does not answer'].includes(how))
 const BASE = pricesOf('base-mainnet')
 const DAY = 86_400
 
@@ -225,7 +223,7 @@ describe('A price that jumps tenfold within an hour', () => {
   })
 })
 
-describe.for(FAILURES)('When a source %s,', ([, fail]) => {
+describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
   test('the market and the rates stay as they were, and the prices are DefiLlama’s', async ({
     run,
     cache,

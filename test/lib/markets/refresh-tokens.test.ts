@@ -9,8 +9,6 @@ import { test as base, DAI, rewriteJson, SOURCE_FAILURES, START, USDC } from '..
 
 type List = { tokens: Record<string, unknown[]> }
 
-/** One of each kind; what else there is, the sources' own tests see. */
-const FAILURES = SOURCE_FAILURES.filter(([how]) => ['hangs up', 'answers HTML', 'does not answer'].includes(how))
 const BASE = tokensOf('base-mainnet')
 /** The coins of eight chains, two tokens of Base and two of Solana. */
 const LISTED = 12
@@ -128,7 +126,7 @@ describe('A chain', () => {
   })
 })
 
-describe.for(FAILURES)('When a source %s,', ([, fail]) => {
+describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
   test('tokens without new ids have those known before', async ({ world, keptIds }) => {
     world.standIns.coinGecko.rewrite = fail
     expect(await refreshTokens(world)).toMatchObject({ areIdsNew: false, keptChains: [] })
