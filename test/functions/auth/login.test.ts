@@ -14,7 +14,7 @@ import {
 } from '../../support/accounts.ts'
 import { type Faults, KEY_TYPES, someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
-import { type HttpReply, type Service, chainlessTest as test } from '../../support/service.ts'
+import { chainlessTest as base, type HttpReply, type Service } from '../../support/service.ts'
 
 const INIT = endpoints['auth/login-init'].path
 const LOGIN = endpoints['auth/login'].path
@@ -44,6 +44,19 @@ async function somePasswordUser(service: Service) {
   }))
   return { email, code: (steps = 0) => ({ kind: 'Totp', otpCode: oneTimeCode(begun.otpUrl, steps) }) }
 }
+
+type Held = { readonly passkey: ReturnType<typeof somePasskey>; readonly keyPair: ReturnType<typeof someKeyPair> }
+
+/** A user with a passkey, and a key for a second factor: failed logins change nothing about them. */
+const test = base
+  .extend('held', { scope: 'file' }, (): Held => ({ passkey: somePasskey(), keyPair: someKeyPair() }))
+  .extend('email', { scope: 'file' }, async ({ sharedService, held: { passkey, keyPair } }) => {
+    const { email } = await registerUser(sharedService, (begun) => ({
+      firstFactorCredential: passkey.create(begun),
+      secondFactorCredential: keyPair.create(begun),
+    }))
+    return email
+  })
 
 describe('A login begins', () => {
   test('with a challenge for every kind of credential', async ({ service }) => {
@@ -210,7 +223,6 @@ describe('A user logs in', () => {
 })
 
 describe('A login fails, always in the same way,', () => {
-  type Held = { passkey: ReturnType<typeof somePasskey>; keyPair: ReturnType<typeof someKeyPair> }
   const OTHER = randomBytes(32).toString('base64url')
   const passkeyFaults: [string, Faults][] = [
     ['another challenge', { challenge: OTHER }],
@@ -261,12 +273,7 @@ describe('A login fails, always in the same way,', () => {
       ({ passkey }, begun) => ({ firstFactor: passkey.get(begun), secondFactor: someKeyPair().get(begun) }),
     ],
   ]
-  test.for(cases)('%s', async ([, factorsOf], { service }) => {
-    const held = { passkey: somePasskey(), keyPair: someKeyPair() }
-    const { email } = await registerUser(service, (begun) => ({
-      firstFactorCredential: held.passkey.create(begun),
-      secondFactorCredential: held.keyPair.create(begun),
-    }))
+  test.for(cases)('%s', async ([, factorsOf], { service, held, email }) => {
     expectError(await login(service, email, (begun) => factorsOf(held, begun)), 'login_failed')
   })
 

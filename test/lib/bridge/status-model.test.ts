@@ -46,54 +46,56 @@ type World = {
   ) => Promise<{ status: Awaited<ReturnType<typeof readTransfer>>['status']; meter: Meter }>
 }
 
-const test = base.extend('world', async ({ service, transfers }, { onCleanup }): Promise<World> => {
-  const client = documentClient(localConfig(service.backends.dynamo.endpoint))
-  onCleanup(() => client.destroy())
-  const table = transfersTable(client, service.backends.dynamo.tableNames.deposits)
-  const sources = depositSources(client, service.backends.dynamo.tableNames.deposits)
-  let meter = { requests: 0, serial: 0, calls: 0 }
-  let answered = 0
-  const counted =
-    (rpc: Rpc): Rpc =>
-    async (requests) => {
-      const turn = answered + 1
-      meter.requests += 1
-      meter.calls += requests.length
-      meter.serial = Math.max(meter.serial, turn)
-      const outcomes = await rpc(requests)
-      answered = Math.max(answered, turn)
-      return outcomes
+const test = base
+  .extend('vault', { scope: 'file' }, ({ sharedService }) => openLagoonVault(sharedService, { generation: '0.5' }))
+  .extend('world', async ({ service, transfers, vault }, { onCleanup }): Promise<World> => {
+    const client = documentClient(localConfig(service.backends.dynamo.endpoint))
+    onCleanup(() => client.destroy())
+    const table = transfersTable(client, service.backends.dynamo.tableNames.deposits)
+    const sources = depositSources(client, service.backends.dynamo.tableNames.deposits)
+    let meter = { requests: 0, serial: 0, calls: 0 }
+    let answered = 0
+    const counted =
+      (rpc: Rpc): Rpc =>
+      async (requests) => {
+        const turn = answered + 1
+        meter.requests += 1
+        meter.calls += requests.length
+        meter.serial = Math.max(meter.serial, turn)
+        const outcomes = await rpc(requests)
+        answered = Math.max(answered, turn)
+        return outcomes
+      }
+    const readers = new Map(
+      [SOURCE, DESTINATION].map((chainId): [number, ChainReader] => {
+        const chain = evmChain(chainId)
+        if (!chain) throw new Error(`There is no chain ${chainId}`)
+        const world = { fetch, random: () => 0, now: () => performance.now() }
+        const rpc = counted(createRpc([transfers.chainOf(chainId).rpcUrl], world))
+        return [chainId, chainReader({ ...chain, finality: { tag: 'safe', seconds: FINAL_SECONDS } }, rpc)]
+      }),
+    )
+    const readerOf = (chainId: number) => readers.get(chainId) as ChainReader
+    return {
+      transfers,
+      vault,
+      async ask(transactionHash, lies, second) {
+        meter = { requests: 0, serial: 0, calls: 0 }
+        answered = 0
+        const key = { sourceChainId: SOURCE, transactionHash, index: 0 }
+        const liar = (honest: ChainReader) => ({
+          ...chainReader(honest.chain, lying(honest.request, lies ?? {})),
+          witness: second ? chainReader(honest.chain, second(honest.request)) : honest,
+        })
+        const reader = (chainId: number) => (lies ? liar(readerOf(chainId)) : readerOf(chainId))
+        const { status } = await readTransfer(
+          { readerOf: reader, transfers: table, sources, now: Date.now, isVault: () => true },
+          key,
+        )
+        return { status, meter }
+      },
     }
-  const readers = new Map(
-    [SOURCE, DESTINATION].map((chainId): [number, ChainReader] => {
-      const chain = evmChain(chainId)
-      if (!chain) throw new Error(`There is no chain ${chainId}`)
-      const world = { fetch, random: () => 0, now: () => performance.now() }
-      const rpc = counted(createRpc([transfers.chainOf(chainId).rpcUrl], world))
-      return [chainId, chainReader({ ...chain, finality: { tag: 'safe', seconds: FINAL_SECONDS } }, rpc)]
-    }),
-  )
-  const readerOf = (chainId: number) => readers.get(chainId) as ChainReader
-  return {
-    transfers,
-    vault: await openLagoonVault(service, { generation: '0.5' }),
-    async ask(transactionHash, lies, second) {
-      meter = { requests: 0, serial: 0, calls: 0 }
-      answered = 0
-      const key = { sourceChainId: SOURCE, transactionHash, index: 0 }
-      const liar = (honest: ChainReader) => ({
-        ...chainReader(honest.chain, lying(honest.request, lies ?? {})),
-        witness: second ? chainReader(honest.chain, second(honest.request)) : honest,
-      })
-      const reader = (chainId: number) => (lies ? liar(readerOf(chainId)) : readerOf(chainId))
-      const { status } = await readTransfer(
-        { readerOf: reader, transfers: table, sources, now: Date.now, isVault: () => true },
-        key,
-      )
-      return { status, meter }
-    },
-  }
-})
+  })
 
 /** A transfer that is prepared but not sent yet, what there is of it, and what the model knows. */
 type Play = World & {
@@ -486,7 +488,7 @@ describe('The status of a transfer follows what happens on the chains', () => {
       fc.asyncProperty(anyEvents, async (events) => {
         await playAll(world, events)
       }),
-      { numRuns: 8 },
+      { numRuns: 5 },
     )
   })
 })
