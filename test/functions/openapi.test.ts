@@ -53,8 +53,8 @@ const HASH = `0x${'5c'.repeat(32)}`
 const OF_USER = `/defi-vaults/v1/defi/user/${USER.address}`
 
 const test = base
-  .extend('document', async ({ service }): Promise<Document> => {
-    const { body } = await service.call('GET', '/openapi.json', { key: null })
+  .extend('document', { scope: 'file' }, async ({ sharedService }): Promise<Document> => {
+    const { body } = await sharedService.call('GET', '/openapi.json', { key: null })
     return body
   })
   .extend('operationOf', ({ document }) => (name: string): Operation => {

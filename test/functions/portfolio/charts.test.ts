@@ -39,8 +39,8 @@ describe('A chart by id', () => {
     expect(markets.asked()).toHaveLength(2)
   })
 
-  test('is asked for once, by a hundred at once', async ({ service, markets }) => {
-    const all = await Promise.all(Array.from({ length: 100 }, () => get(service, '/token/id/ethereum?days=1')))
+  test('is asked for once, by however many at once', async ({ service, markets }) => {
+    const all = await Promise.all(Array.from({ length: 20 }, () => get(service, '/token/id/ethereum?days=1')))
     for (const { status, body } of all) {
       expect(status).toBe(200)
       expect(body.prices).toHaveLength(289)
