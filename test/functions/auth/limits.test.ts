@@ -1,24 +1,34 @@
 import { describe, expect, vi } from 'vitest'
 import { someEmail } from '../../support/accounts.ts'
 import { expectError } from '../../support/errors.ts'
-import { type HttpReply, type Service, startAnew, chainlessTest as test } from '../../support/service.ts'
+import { chainlessTest as base, type HttpReply, type Service, startAnew } from '../../support/service.ts'
 
 const LIMITS = { perAddress: 8, perEmail: 3 }
 
-let windows = 0
-
-/** Two containers with low limits, at the start of ten minutes that no other test has. */
-const limited = test.extend('strict', async ({ clock, service }, { onCleanup }) => {
-  vi.stubEnv('RATE_LIMITS', JSON.stringify(LIMITS))
-  windows += 1
-  clock.pass(windows * 600 - (Math.floor(Date.now() / 1000) % 600))
-  const containers = [await startAnew(service), await startAnew(service)] as const
-  onCleanup(async () => {
-    vi.unstubAllEnvs()
-    await Promise.all(containers.map(({ stop }) => stop()))
+/** Two containers with low limits and a clock of their own. */
+const test = base
+  .extend('containers', { scope: 'file' }, async ({ sharedService }, { onCleanup }) => {
+    const { now } = Date
+    let passed = 0
+    Date.now = () => now() + passed
+    vi.stubEnv('RATE_LIMITS', JSON.stringify(LIMITS))
+    const [one, other] = [await startAnew(sharedService), await startAnew(sharedService)]
+    onCleanup(async () => {
+      Date.now = now
+      vi.unstubAllEnvs()
+      await Promise.all([one, other].map(({ stop }) => stop()))
+    })
+    const pass = (seconds: number) => {
+      passed += seconds * 1000
+    }
+    return { services: [one.service, other.service] as const, pass }
   })
-  return [containers[0].service, containers[1].service] as const
-})
+  .extend('pass', ({ containers }) => containers.pass)
+  /** The containers, at the start of ten minutes that no other test has. */
+  .extend('strict', ({ service: _, containers: { services }, pass }) => {
+    pass(600 - (Math.floor(Date.now() / 1000) % 600))
+    return services
+  })
 
 const CALLS: [string, (service: Service, email: string) => Promise<HttpReply>][] = [
   [
@@ -34,7 +44,7 @@ async function statuses(replies: readonly Promise<HttpReply>[]): Promise<number[
 }
 
 describe('The starts of', () => {
-  limited.for(CALLS)(
+  test.for(CALLS)(
     '%s are limited for an e-mail address, in whatever case, across containers',
     async ([, call], { strict }) => {
       const [one, other] = strict
@@ -47,7 +57,7 @@ describe('The starts of', () => {
     },
   )
 
-  limited.for(CALLS)(
+  test.for(CALLS)(
     '%s are limited for an address, across containers, also when all come at once',
     async ([, call], { strict }) => {
       const replies = Array.from({ length: 12 }, (_, i) => call(strict[i % 2 ? 0 : 1], someEmail()))
@@ -55,23 +65,20 @@ describe('The starts of', () => {
     },
   )
 
-  limited.for(CALLS)(
-    '%s are allowed again as soon as Retry-After says',
-    async ([, call], { strict: [service], clock }) => {
-      const email = someEmail()
-      for (let i = 0; i < LIMITS.perEmail; i += 1) await call(service, email)
-      clock.pass(100)
-      const refused = await call(service, email)
-      expectError(refused, 'too_many_requests')
-      const seconds = Number(refused.headers.get('retry-after'))
-      expect(seconds).toBeGreaterThan(0)
-      expect(seconds).toBeLessThanOrEqual(500)
-      clock.pass(seconds)
-      expect((await call(service, email)).status).toBe(200)
-    },
-  )
+  test.for(CALLS)('%s are allowed again as soon as Retry-After says', async ([, call], { strict: [service], pass }) => {
+    const email = someEmail()
+    for (let i = 0; i < LIMITS.perEmail; i += 1) await call(service, email)
+    pass(100)
+    const refused = await call(service, email)
+    expectError(refused, 'too_many_requests')
+    const seconds = Number(refused.headers.get('retry-after'))
+    expect(seconds).toBeGreaterThan(0)
+    expect(seconds).toBeLessThanOrEqual(500)
+    pass(seconds)
+    expect((await call(service, email)).status).toBe(200)
+  })
 
-  limited('one kind do not count for another', async ({ strict: [service] }) => {
+  test('one kind do not count for another', async ({ strict: [service] }) => {
     const email = someEmail()
     for (const [, call] of CALLS) {
       for (let i = 0; i < LIMITS.perEmail; i += 1) expect((await call(service, email)).status).toBe(200)
@@ -80,7 +87,7 @@ describe('The starts of', () => {
 })
 
 describe('What is kept of a limit', () => {
-  limited('is neither the e-mail address nor the IP address', async ({ strict: [service], service: { table } }) => {
+  test('is neither the e-mail address nor the IP address', async ({ strict: [service], service: { table } }) => {
     const email = someEmail()
     await service.call('POST', '/auth/login/init', { body: { email } })
     const counted = table.bodies.filter((body) => body.includes('LIMIT#'))
