@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { exchange } from './exchange.ts'
 
 /** One JSON-RPC call. */
 export type RpcCall = { readonly method: string; readonly params: readonly unknown[] }
@@ -15,13 +16,10 @@ const Replies = z.array(
 export async function callRpc(chain: { readonly rpcUrl: string }, calls: readonly RpcCall[]): Promise<unknown[]> {
   if (calls.length === 0) return []
   const body = calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))
-  const response = await fetch(chain.rpcUrl, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
+  const headers = { 'content-type': 'application/json' }
+  const { text } = await exchange(chain.rpcUrl, { headers, body: JSON.stringify(body) })
   const results: unknown[] = []
-  for (const { id, result, error } of Replies.parse(await response.json())) {
+  for (const { id, result, error } of Replies.parse(JSON.parse(text))) {
     if (error) throw new Error(`${calls[id]?.method} failed: ${error.message}`)
     results[id] = result
   }

@@ -6,6 +6,7 @@ import { seedClient } from '../../infra/admin/operations.ts'
 import { ACCOUNTS, type LocalAccount } from '../../infra/local/accounts.ts'
 import { type Backends, type BackendsOptions, startBackends } from '../../infra/local/backends.ts'
 import type { LocalChain } from '../../infra/local/chains.ts'
+import { type Answer, exchange } from '../../infra/local/exchange.ts'
 import { startGateway } from '../../infra/local/gateway.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
 import { startWire, type Wire } from './wire.ts'
@@ -149,14 +150,18 @@ export function senderOn(chains: readonly LocalChain[]): Service['send'] {
 
 function callerOf(baseUrl: string, firstKey: string): Service['call'] {
   return async (method, path, { key = firstKey, body, headers = {} } = {}) => {
-    const response = await fetch(`${baseUrl}${path}`, {
+    const answer = await exchange(`${baseUrl}${path}`, {
       method,
       headers: { ...(key !== null && { 'x-join-key': key }), 'content-type': 'application/json', ...headers },
       ...(body !== undefined && { body: isRaw(body) ? body : JSON.stringify(body) }),
     })
-    const text = await response.text()
-    return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
+    const { status, text } = answer
+    return { status, headers: headersOf(answer), body: text === '' ? undefined : JSON.parse(text) }
   }
+}
+
+function headersOf({ headers }: Answer): Headers {
+  return new Headers(Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]))
 }
 
 function isRaw(body: unknown): body is string | Uint8Array<ArrayBuffer> {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { exchange } from '../../infra/local/exchange.ts'
 import type { ErrorCode } from '../../lib/errors.ts'
 
 /** How the wire behaves: faithfully, or in one of the ways in which services fail. */
@@ -111,14 +112,12 @@ export async function startWire(target: string): Promise<Wire> {
       return
     }
 
-    const { host: _, connection: __, 'content-length': ___, ...headers } = request.headers
-    const answer = await fetch(`${target}${request.url}`, {
-      method: request.method ?? 'POST',
-      headers: Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]),
-      ...(body.length > 0 && { body: wire.rewriteRequest?.(body.toString()) ?? body }),
-    })
-    const text = spoil(await answer.text(), wire.behaviour)
-    const type = answer.headers.get('content-type') ?? 'application/json'
+    const { host: _, connection: __, 'content-length': ___, 'transfer-encoding': ____, ...headers } = request.headers
+    const { method = 'POST', url = '/' } = request
+    const asked = body.length > 0 && { body: wire.rewriteRequest?.(body.toString()) ?? body }
+    const answer = await exchange(`${target}${url}`, { method, headers, ...asked })
+    const text = spoil(answer.text, wire.behaviour)
+    const type = answer.headers['content-type'] ?? 'application/json'
     if (wire.behaviour === 'answer after 2 s') await sleep(2_000, undefined, { ref: false })
     if (wire.behaviour === 'cut the connection') {
       response.writeHead(200, { 'content-type': type, 'content-length': text.length })
@@ -178,12 +177,8 @@ function withoutChainCheck(body: string): string {
 /** The answers to a batch, with the true one to the check before them. */
 async function withChainCheck(text: string, target: string): Promise<string> {
   if (!text.startsWith('[')) return text
-  const answer = await fetch(target, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: CHAIN_CHECK,
-  })
-  return `[${await answer.text()}${text === '[]' ? '' : ','}${renumbered(text, 1).slice(1)}`
+  const answer = await exchange(target, { headers: { 'content-type': 'application/json' }, body: CHAIN_CHECK })
+  return `[${answer.text}${text === '[]' ? '' : ','}${renumbered(text, 1).slice(1)}`
 }
 
 function renumbered(batch: string, by: number): string {
