@@ -11,7 +11,7 @@ export type LocalTransaction = {
   readonly data: Hex
 }
 
-type Endpoint = { readonly rpcUrl: string }
+type Endpoint = { readonly rpcUrl: string; readonly blockSeconds?: number | undefined }
 
 // More than any transaction needs; with it the node estimates nothing, so one may depend on another not yet mined.
 const GAS = numberToHex(10_000_000)
@@ -48,16 +48,19 @@ export async function sendTransactions(
   return hashes
 }
 
-/** The hashes of transactions, sent in their order and all mined; throws with the label of the first that reverted. */
+/** The hashes of transactions, sent in their order and all mined; throws with the label of the first that reverted, and may not send the others. */
 export async function transact(chain: Endpoint, transactions: readonly LocalTransaction[]): Promise<readonly Hash[]> {
-  const [only, ...others] = transactions
-  if (only && others.length === 0) return [await transactOne(chain, only)]
+  if (chain.blockSeconds === undefined) {
+    const hashes: Hash[] = []
+    for (const transaction of transactions) hashes.push(await transactOne(chain, transaction))
+    return hashes
+  }
   const hashes = await sendTransactions(chain, transactions)
   await confirmTransactions(chain, transactions, hashes)
   return hashes
 }
 
-/** One that depends on no other takes one request, which is answered when it is mined. */
+/** Where a transaction gets its block at once, one request does, which is answered when it is mined. */
 async function transactOne(chain: Endpoint, { label, from, to, data }: LocalTransaction): Promise<Hash> {
   const [receipt] = await callRpc(chain, [
     { method: 'eth_sendTransactionSync', params: [{ from, to, data, gas: GAS }] },

@@ -1,14 +1,15 @@
-import { type Address, createClient, type Hash, http, type TransactionReceipt } from 'viem'
+import { type Address, createClient, type Hash, http, parseGwei, type TransactionReceipt } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { getTransactionReceipt, sendTransaction } from 'viem/actions'
+import { sendTransactionSync } from 'viem/actions'
 import { test as base, vi } from 'vitest'
-import { seedClient } from '../../infra/admin/operations.ts'
+import type { Admin } from '../../infra/admin/operations.ts'
 import { ACCOUNTS, type LocalAccount } from '../../infra/local/accounts.ts'
 import { type Backends, type BackendsOptions, startBackends } from '../../infra/local/backends.ts'
 import type { LocalChain } from '../../infra/local/chains.ts'
 import { type Answer, exchange } from '../../infra/local/exchange.ts'
 import { startGateway } from '../../infra/local/gateway.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
+import { someClient, someKey } from './clients.ts'
 import { startWire, type Wire } from './wire.ts'
 
 /** A reply as a caller sees it. */
@@ -107,9 +108,8 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
   const gateway = await startGateway(GATEWAY)
   const baseUrl = `http://127.0.0.1:${gateway.port}`
 
-  const createSeededClient = async (vaults: readonly Pick<Vault, 'chainId' | 'address'>[]) =>
-    (await seedClient(backends.admin, { name: 'Some wallet', vaults })).apiKey
-  const apiKey = await createSeededClient(backends.chains.flatMap(({ vaults }) => vaults.map(placeOf)))
+  const createClient = clientCreator(backends.admin)
+  const apiKey = await createClient(backends.chains.flatMap(({ vaults }) => vaults.map(placeOf)))
 
   const service: Service = {
     backends,
@@ -118,7 +118,7 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
     rpc,
     table,
     call: callerOf(baseUrl, apiKey),
-    createClient: createSeededClient,
+    createClient,
     send: senderOn(backends.chains),
   }
   const stop = async () => {
@@ -126,6 +126,23 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
     await Promise.all([...Object.values(rpc), table, backends].map((part) => part.stop()))
   }
   return { service, stop }
+}
+
+/** Gives the key of a new client with these vaults. An operator's commands do the same, and first look what is there. */
+function clientCreator({ clients, describeVault }: Admin): Service['createClient'] {
+  return async (places) => {
+    const client = someClient()
+    const { clientId } = client
+    const { text, key } = someKey(clientId)
+    const addVault = async ({ chainId, address }: Pick<Vault, 'chainId' | 'address'>) => {
+      const { version: _, firstBlock, ...described } = await describeVault(chainId, address)
+      const presentation = { description: '', logoUrl: '', riskProfile: '', riskProtocol: '' }
+      const own = { poolId: `${chainId}-${address}`, firstBlock: firstBlock ?? 0, addedAt: new Date() }
+      await clients.putVault(clientId, { ...described, ...presentation, ...own })
+    }
+    await Promise.all([clients.create(client), clients.putKey(clientId, key), ...places.map(addVault)])
+    return text
+  }
 }
 
 /** Signs and sends transactions on these chains, in order, with a plain viem wallet. */
@@ -136,13 +153,11 @@ export function senderOn(chains: readonly LocalChain[]): Service['send'] {
       account: privateKeyToAccount(user.privateKey),
       transport: http(chain?.rpcUrl),
     })
+    // With a gas limit of its own a transaction that reverts is mined too, instead of refused.
+    const terms = { gas: 3_000_000n, maxFeePerGas: parseGwei('100'), maxPriorityFeePerGas: 0n, chain: null }
     const receipts: TransactionReceipt[] = []
     for (const { to, data, value } of transactions) {
-      // With a gas limit of its own a transaction that reverts is mined too, instead of refused.
-      const hash = await sendTransaction(wallet, { to, data, value: BigInt(value), gas: 3_000_000n, chain: null })
-      // viem's own waiting misses a block that comes while it looks at the one before, and waits for ever.
-      const receipt = () => getTransactionReceipt(wallet, { hash }).catch(() => undefined)
-      receipts.push(await vi.waitUntil(receipt, { interval: 5, timeout: 10_000 }))
+      receipts.push(await sendTransactionSync(wallet, { to, data, value: BigInt(value), ...terms }))
     }
     return receipts
   }
