@@ -41,6 +41,11 @@ export const CHAIN_FAILURES: readonly (readonly [Behaviour, ErrorCode])[] = [
   ['refuse every call', 'upstream_bad_answer'],
 ]
 
+/** One failure for each error: what tells them apart is tried where a node is asked, and for deposits. */
+export const FAILURE_OF_EACH_CODE = CHAIN_FAILURES.filter(([behaviour]) =>
+  ['refuse connections', 'never answer', 'answer results of the wrong type'].includes(behaviour),
+)
+
 /** A wire that counts: an HTTP server in front of another, which remembers every request's body. */
 export type Wire = {
   readonly url: string

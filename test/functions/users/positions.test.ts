@@ -8,7 +8,7 @@ import { expectError } from '../../support/errors.ts'
 import { recordAll, recordPrices, viewsFor } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import { openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
-import { CHAIN_FAILURES, callsIn, type Wire } from '../../support/wire.ts'
+import { callsIn, FAILURE_OF_EACH_CODE, type Wire } from '../../support/wire.ts'
 
 const [ALICE, BOB, CAROL] = USERS
 const NOBODY = '0x00000000000000000000000000000000000000A1'
@@ -473,7 +473,7 @@ describe('Positions', () => {
 })
 
 describe('While one chain is to', () => {
-  test.for(CHAIN_FAILURES)(
+  test.for(FAILURE_OF_EACH_CODE)(
     '%s, what is on the other is answered, and the failing one named',
     async ([behaviour], { service, both }) => {
       const { vaults, views } = both
@@ -496,16 +496,19 @@ describe('While one chain is to', () => {
     },
   )
 
-  test.for(CHAIN_FAILURES)('%s, and the other too, the answer is %s', async ([behaviour, code], { service, both }) => {
-    const { vaults, views } = both
-    for (const wire of Object.values(service.rpc)) wire.behaviour = behaviour
-    const replies = await Promise.all([
-      views.positions(ALICE.address),
-      views.deposits(ALICE.address),
-      views.position(ALICE.address, vaults[1].address),
-    ])
-    for (const reply of replies) expectError(reply, code)
-  })
+  test.for(FAILURE_OF_EACH_CODE)(
+    '%s, and the other too, the answer is %s',
+    async ([behaviour, code], { service, both }) => {
+      const { vaults, views } = both
+      for (const wire of Object.values(service.rpc)) wire.behaviour = behaviour
+      const replies = await Promise.all([
+        views.positions(ALICE.address),
+        views.deposits(ALICE.address),
+        views.position(ALICE.address, vaults[1].address),
+      ])
+      for (const reply of replies) expectError(reply, code)
+    },
+  )
 
   test('fail, a position on the other is answered without it', async ({ service, both }) => {
     const { vaults, views } = both

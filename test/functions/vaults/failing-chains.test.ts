@@ -14,7 +14,7 @@ import {
 import { expectError } from '../../support/errors.ts'
 import { someContext } from '../../support/lambda.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
-import { CHAIN_FAILURES, type Wire } from '../../support/wire.ts'
+import { CHAIN_FAILURES, FAILURE_OF_EACH_CODE, type Wire } from '../../support/wire.ts'
 
 const LIST = '/defi-vaults/v1/vaults'
 const DEPOSIT = '/defi-vaults/v1/defi/vault/deposit'
@@ -84,7 +84,7 @@ test('Before anything was recorded, the vaults of a chain that fails have no sta
 })
 
 describe('While one chain is to', () => {
-  test.for(CHAIN_FAILURES)(
+  test.for(FAILURE_OF_EACH_CODE)(
     '%s, the list has its last recorded states and the other chain live',
     async ([behaviour], { base, list }) => {
       await refresh(8453)
@@ -344,7 +344,7 @@ describe("The job that records a chain's states", () => {
     }
   })
 
-  test.for(CHAIN_FAILURES)(
+  test.for(FAILURE_OF_EACH_CODE)(
     'fails loudly while its chain is to %s, and records nothing',
     async ([behaviour, code], { base, service }) => {
       base.behaviour = behaviour

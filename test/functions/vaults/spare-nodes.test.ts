@@ -62,7 +62,7 @@ describe('When the first of two nodes is to', () => {
     },
   )
 
-  test.for(FAILURES.map((failure) => [failure]))(
+  test.for([['never answer'], ['answer 500']])(
     '%s, the second saves a deposit',
     async ([failure], { spared, first }) => {
       first.behaviour = failure as Behaviour
