@@ -34,8 +34,11 @@ const WITH_SYNC: LagoonCase[] = [
   { label: '0.6 with an entry fee', generation: '0.6', entryRate: 37 },
 ]
 const ALL = [...BEFORE_SYNC, ...WITH_SYNC]
+/** One of each way in which a request is kept. */
+const EPOCHS = ALL.filter(({ label }) => ['0.1', '0.5', '0.6 with an entry fee'].includes(label))
+/** Tokens by turns: what depends on the token depends on no generation. */
 const withAssets = (cases: readonly LagoonCase[]) =>
-  cases.flatMap((lagoon) => ASSETS.map((asset) => ({ ...lagoon, asset })))
+  cases.map((lagoon, index) => ({ ...lagoon, asset: ASSETS[index % ASSETS.length] ?? 'USDC' }))
 
 /** A vault whose share price is no round number: somebody's settled deposit has gained. */
 async function openSeasonedVault(
@@ -197,7 +200,7 @@ describe('the life of a deposit', () => {
     },
   )
 
-  test.for(ALL)('Deposits into a Lagoon $label vault in one epoch add up', async (lagoon, { service }) => {
+  test.for(EPOCHS)('Deposits into a Lagoon $label vault in one epoch add up', async (lagoon, { service }) => {
     const vault = await openSeasonedVault(service, { ...lagoon, asset: 'USDC' })
     await depositAndSend(vault, 1_000_003n)
     await depositAndSend(vault, 2_000_004n)
@@ -211,7 +214,7 @@ describe('the life of a deposit', () => {
     expect(await vault.read('balanceOf', ALICE.address)).toBe(shares)
   })
 
-  test.for(ALL)(
+  test.for(EPOCHS)(
     'A deposit into a Lagoon $label vault after a settlement claims the settled one along the way',
     async (lagoon, { service }) => {
       const vault = await openSeasonedVault(service, { ...lagoon, asset: 'USDC' })
@@ -327,13 +330,14 @@ describe('approvals', () => {
   const KINDS: { kind: string; open: (service: Service, asset: Asset) => Promise<TestVault> }[] = [
     {
       kind: 'an async vault',
-      open: (service, asset) => openSeasonedVault(service, { generation: '0.5', entryRate: 0, asset }),
+      open: (service, asset) => openLagoonVault(service, { generation: '0.5', asset }),
     },
     { kind: 'a sync vault', open: (service, asset) => openYieldVault(service, { asset }) },
   ]
-  const cases = KINDS.flatMap((kind) => ASSETS.map((asset) => ({ ...kind, asset })))
-  const ordinary = cases.filter(({ asset }) => asset !== 'USDT')
-  const tether = cases.filter(({ asset }) => asset === 'USDT')
+  const all = KINDS.flatMap((kind) => ASSETS.map((asset) => ({ ...kind, asset })))
+  const tether = all.filter(({ asset }) => asset === 'USDT')
+  const ordinary = [all[0], all[4]].flatMap((one) => one ?? [])
+  const cases = [...ordinary, ...tether]
 
   test.for(cases)(
     'A deposit of $asset into $kind without an allowance comes with one approval of exactly its amount',
@@ -413,7 +417,7 @@ describe('what cannot be paid', () => {
     async ({ kind, asset, reason }, { service }) => {
       const generation = kind === 'sync' ? undefined : (kind.slice(-3) as LagoonGeneration)
       const vault = generation
-        ? await openSeasonedVault(service, { generation, entryRate: 0, asset })
+        ? await openLagoonVault(service, { generation, asset })
         : await openYieldVault(service, { asset })
       await vault.mint(POOR.address, 99n)
 
@@ -429,7 +433,7 @@ describe('what cannot be paid', () => {
   test('The upper estimate counts the approvals: none with an allowance, two with a USDT-like reset', async ({
     service,
   }) => {
-    const vault = await openSeasonedVault(service, { generation: '0.5', entryRate: 0, asset: 'USDT' })
+    const vault = await openLagoonVault(service, { generation: '0.5', asset: 'USDT' })
     const tooMuch = (await vault.balanceOf(ALICE.address)) + 1n
     await vault.approve(ALICE.address, tooMuch)
     const covered = await vault.deposit(ALICE, tooMuch)
@@ -450,7 +454,7 @@ describe('addresses', () => {
     { casing: 'lower', write: (address: string) => address.toLowerCase() },
     { casing: 'upper', write: upper },
   ])('Addresses written in $casing case give the same answers, checksummed', async ({ write }, { service }) => {
-    const vault = await openSeasonedVault(service, { generation: '0.4', entryRate: 0, asset: 'USDC' })
+    const vault = await openLagoonVault(service, { generation: '0.4' })
     const alice = { address: write(ALICE.address) as typeof ALICE.address }
     const deposit = await vault.deposit(alice, 1_000_000n, { vaultAddress: write(vault.address) })
     expect(deposit.status).toBe(200)
