@@ -15,7 +15,7 @@ const PROXY_WORDS = ['eip1967.proxy.implementation', 'eip1967.proxy.beacon'].map
 
 /** The words of a local vault that are no mapping's: those of an ERC-20, and those of Lagoon-like vaults. */
 const WORDS: readonly Hex[] = [
-  ...words(0n, 6),
+  ...words(0n, 8),
   ...PROXY_WORDS,
   ...words(0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n, 13),
   ...words(0x7c302ed2c673c3d6b4551cf74a01ee649f887e14fd20d13dbca1b6099534d900n, 7),

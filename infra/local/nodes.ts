@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { numberToHex } from 'viem'
 import * as z from 'zod'
+import { exchange } from './exchange.ts'
 import type { NodeProfile, Refusal } from './node-profiles.ts'
 import { callRpc } from './rpc.ts'
 
@@ -255,13 +256,10 @@ async function forward(
 ): Promise<readonly (Outcome | undefined)[]> {
   const body = calls.flatMap((call, id) => (call ? [{ jsonrpc: '2.0', ...withGasCap(call), id }] : []))
   if (body.length === 0) return []
-  const response = await fetch(target, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
+  const headers = { 'content-type': 'application/json' }
+  const { text } = await exchange(target, { headers, body: JSON.stringify(body) })
   const outcomes: Outcome[] = []
-  for (const { id, ...outcome } of (await response.json()) as (Outcome & { id: number })[]) outcomes[id] = outcome
+  for (const { id, ...outcome } of JSON.parse(text) as (Outcome & { id: number })[]) outcomes[id] = outcome
   return outcomes
 }
 

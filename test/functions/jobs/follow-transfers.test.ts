@@ -1,6 +1,9 @@
 import { type Hash, numberToHex, pad } from 'viem'
 import { describe, expect, vi } from 'vitest'
+import { localConfig } from '../../../infra/local/dynamo.ts'
+import { documentClient } from '../../../lib/aws/dynamo.ts'
 import { followTransfers } from '../../../lib/bridge/follow.ts'
+import { transfersTable } from '../../../lib/bridge/table.ts'
 import type { Transfer as Recorded } from '../../../lib/bridge/transfer.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
 import { chainReader } from '../../../lib/chain/reader.ts'
@@ -14,19 +17,21 @@ import type { Wire } from '../../support/wire.ts'
 
 const test = base
   /** One run of Arbitrum's job, so many seconds later: its report on transfers, and how many requests were made. */
-  .extend('run', ({ service, clock }) => async (seconds = 60) => {
-    clock.pass(seconds)
-    for (const wire of [...Object.values(service.rpc), service.table]) wire.bodies.length = 0
+  .extend('run', async ({ service, clock }) => {
     vi.resetModules()
     const { handler } = await import('../../../functions/jobs/refresh-chain/handler.ts')
-    const { openTransfers: open, endedTransfers: ended } = (await handler(
-      { chainId: ARBITRUM },
-      someContext(),
-    )) as Report
-    const calls = service.rpc[BASE]?.bodies.reduce((sum, body) => sum + [JSON.parse(body)].flat().length, 0)
-    const asked = (chainId: number) => service.rpc[chainId]?.bodies.length ?? 0
-    const ofTransfers = service.table.bodies.filter((body) => /TRANSFER#|followedTransfers/.test(body)).length
-    return { open, ended, source: asked(ARBITRUM), destination: asked(BASE), calls, ofTransfers }
+    return async (seconds = 60) => {
+      clock.pass(seconds)
+      for (const wire of [...Object.values(service.rpc), service.table]) wire.bodies.length = 0
+      const { openTransfers: open, endedTransfers: ended } = (await handler(
+        { chainId: ARBITRUM },
+        someContext(),
+      )) as Report
+      const calls = service.rpc[BASE]?.bodies.reduce((sum, body) => sum + [JSON.parse(body)].flat().length, 0)
+      const asked = (chainId: number) => service.rpc[chainId]?.bodies.length ?? 0
+      const ofTransfers = service.table.bodies.filter((body) => /TRANSFER#|followedTransfers/.test(body)).length
+      return { open, ended, source: asked(ARBITRUM), destination: asked(BASE), calls, ofTransfers }
+    }
   })
 
 /** Transfers of one transaction into a vault, about which a client that has it has asked. */
@@ -109,23 +114,38 @@ describe('A run of the job', () => {
     expect(await run(3_600)).toMatchObject({ ended: 1 })
   })
 
-  test('has at most 100 in view, those that have waited longest, and each ever more seldom', async ({
-    transfers,
-    run,
-    service,
-  }) => {
+  test('looks at each transfer ever more seldom', async ({ transfers, run, service }) => {
     await transfers.finalise()
     await run(3_600)
     const vault = await openLagoonVault(service, { generation: '0.5' })
-    for (const count of [45, 45, 40]) await openKnown(transfers, vault, count)
-    const [first, second] = [await run(), await run()]
-    expect([first.open, first.ofTransfers]).toEqual([100, 101])
-    // All have had their turn, and some of them a second one.
-    expect(second.open).toBeGreaterThanOrEqual(30)
-    for (const seconds of [36_000, 0, 0]) await run(seconds)
+    await openKnown(transfers, vault, 2)
+    expect(await run()).toMatchObject({ open: 2, ofTransfers: 3 })
+    await run(36_000)
     expect(await run(600)).toMatchObject({ open: 0 })
     expect((await run(3_600)).open).toBeGreaterThan(0)
   })
+})
+
+test('Of the transfers that are due the table gives those that have waited longest, as many as are asked for', async ({
+  transfers,
+  service,
+}) => {
+  const { dynamo } = service.backends
+  const client = documentClient(localConfig(dynamo.endpoint))
+  const table = transfersTable(client, dynamo.tableNames.deposits)
+  const { hash, ask } = await transfers.open({ into: await openLagoonVault(service, { generation: '0.5' }) })
+  await ask()
+  const known = await table.get({ sourceChainId: ARBITRUM, transactionHash: hash, index: 0 })
+  if (!known) throw new Error('Nothing is recorded')
+  for (const minutes of [3, 1, 4, 2, 5]) {
+    const key = { sourceChainId: 10, transactionHash: pad(numberToHex(minutes)), index: 0 }
+    await table.record(key, { ...known, lookAt: new Date(minutes * 60_000) })
+  }
+  const due = async (until: number, most: number) =>
+    (await table.listDue(10, until * 60_000, most)).map(({ key }) => Number(key.transactionHash))
+  expect(await due(4, 3)).toEqual([1, 2, 3])
+  expect(await due(4, 100)).toEqual([1, 2, 3, 4])
+  client.destroy()
 })
 
 const HOUR = 3_600_000

@@ -474,7 +474,7 @@ test('Over random histories, positions and deposits are what the vaults did, to 
       await record()
       await check()
     }),
-    { numRuns: 8, endOnFailure: true },
+    { numRuns: 4, endOnFailure: true },
   )
 })
 
