@@ -1,14 +1,17 @@
 import { DeleteCommand, PutCommand, ScanCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import { type Address, numberToHex } from 'viem'
+import * as z from 'zod'
 import { handler } from '../../functions/jobs/refresh-chain/handler.ts'
 import { localConfig } from '../../infra/local/dynamo.ts'
 import { callRpc } from '../../infra/local/rpc.ts'
-import { documentClient } from '../../lib/aws/dynamo.ts'
+import { deleteItems, documentClient, putItems } from '../../lib/aws/dynamo.ts'
 import { evmChain } from '../../lib/chain/registry.ts'
 import { recordsTable } from '../../lib/deposits/table.ts'
 import type { VaultKey } from '../../lib/vaults/state-table.ts'
 import { someContext } from './lambda.ts'
 import type { HttpReply, Service } from './service.ts'
+
+const Key = z.object({ pk: z.string(), sk: z.string() })
 
 /** The table of records, written to behind the service's back; something may be done before each request. */
 export function recordsOf(service: Service, before = () => {}) {
@@ -106,10 +109,17 @@ export async function scanRecords(service: Service): Promise<Map<string, Record<
 export async function restoreRecords(service: Service, earlier: ReadonlyMap<string, Record<string, unknown>>) {
   const client = clientOf(service)
   const TableName = service.backends.dynamo.tableNames.deposits
-  for (const [key, { pk, sk }] of await scanRecords(service)) {
-    if (!earlier.has(key)) await client.send(new DeleteCommand({ TableName, Key: { pk, sk } }))
-  }
-  for (const Item of earlier.values()) await client.send(new PutCommand({ TableName, Item }))
+  const later = [...(await scanRecords(service))].filter(([key]) => !earlier.has(key))
+  await deleteItems(
+    client,
+    TableName,
+    later.map(([, item]) => Key.parse(item)),
+  )
+  await putItems(
+    client,
+    TableName,
+    [...earlier.values()].map((item) => ({ ...item, ...Key.parse(item) })),
+  )
 }
 
 /** Gives the records of a chain the form that they had before each vault had a progress of its own. */
@@ -125,8 +135,8 @@ export async function putOldCheckpoint(
       await client.send(new DeleteCommand({ TableName, Key: { pk, sk } }))
     }
   }
-  const Key = { pk: `CHECKPOINT#${chainId}`, sk: 'CHECKPOINT' }
-  await client.send(new PutCommand({ TableName, Item: { ...Key, checkpoint: { through: 1, vaults } } }))
+  const place = { pk: `CHECKPOINT#${chainId}`, sk: 'CHECKPOINT' }
+  await client.send(new PutCommand({ TableName, Item: { ...place, checkpoint: { through: 1, vaults } } }))
 }
 
 /** Gives all movements the keys that they had before these named their vault; every third stands under both. */
