@@ -661,7 +661,7 @@ async function requestFor({ chain, token: usdc, address: vault }: TestVault, cou
   }
 }
 
-/** Deposits of the first user into these synchronous vaults by turns, so many in all. */
+/** Deposits for the first user into these synchronous vaults by turns, so many in all, some in a block. */
 async function depositInto(
   chain: Service['backends']['chains'][number],
   asset: Address,
@@ -669,21 +669,28 @@ async function depositInto(
   count: number,
 ): Promise<void> {
   const from = ALICE.address
-  const callOf = (to: Address, label: 'mint' | 'approve' | 'deposit', args: readonly [unknown, unknown]) => ({
-    label,
-    from,
-    to,
+  const callOf = (
+    target: Address,
+    functionName: 'mint' | 'approve' | 'deposit',
+    args: readonly [unknown, unknown],
+  ) => ({
+    target,
+    allowFailure: false,
     // viem cannot check arguments by a name that is not known when it compiles; the chain does.
-    data: encodeFunctionData({ abi: CALLS, functionName: label, args } as never),
+    callData: encodeFunctionData({ abi: CALLS, functionName, args } as never),
   })
-  await transact(chain, [
-    callOf(asset, 'mint', [from, 1_000_000n * BigInt(count)]),
-    ...vaults.map((vault) => callOf(asset, 'approve', [vault, 1_000_000n * BigInt(count)])),
-  ])
-  const deposits = Array.from({ length: count }, (_, i) =>
-    callOf(vaults[i % vaults.length] as Address, 'deposit', [1_000_000n, from]),
-  )
-  await transact(chain, deposits)
+  const all = 1_000_000n * BigInt(count)
+  const calls = [
+    callOf(asset, 'mint', [MULTICALL3, all]),
+    ...vaults.map((vault) => callOf(asset, 'approve', [vault, all])),
+    ...Array.from({ length: count }, (_, i) =>
+      callOf(vaults[i % vaults.length] as Address, 'deposit', [1_000_000n, from]),
+    ),
+  ]
+  for (let start = 0; start < calls.length; start += 10) {
+    const { target, callData } = call(MULTICALL3, 'aggregate3', [calls.slice(start, start + 10)])
+    await transact(chain, [{ label: 'deposits', from, to: target, data: callData }])
+  }
 }
 
 const CALLS = parseAbi([
