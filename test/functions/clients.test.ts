@@ -169,7 +169,7 @@ describe('A key', () => {
 
   test('with its last characters changed, or of another environment, is refused', async ({ service }) => {
     const { apiKey } = service
-    for (const key of [apiKey.toLowerCase(), apiKey.replace('jk_local', 'jk_live'), apiKey.slice(1), `${apiKey} x`]) {
+    for (const key of [apiKey.toLowerCase(), apiKey.replace('jk_test', 'jk_live'), apiKey.slice(1), `${apiKey} x`]) {
       expectError(await service.call('GET', LIST, { key }), 'invalid_api_key')
     }
   })
