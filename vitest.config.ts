@@ -9,8 +9,8 @@ export default defineConfig({
     env: { TZ: 'UTC', POWERTOOLS_DEV: 'true' },
     expect: { requireAssertions: true },
     clearMocks: true,
-    // The tests mostly wait for their chains: two files at a time take half as long, on two cores too.
-    maxWorkers: 2,
+    // The tests wait for their chains as long as they compute: three files at a time keep two cores busy.
+    maxWorkers: 3,
     silent: 'passed-only',
     testTimeout: 30_000,
     hookTimeout: 60_000,
