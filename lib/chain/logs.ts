@@ -140,7 +140,8 @@ async function readRound(
     if (smaller === undefined && !isTooFull) throw refused(start, end)
     if (index > 0) return { logs, through: start - 1n, size: smaller ?? 1n }
     if (smaller === undefined) return { logs: await readFullBlock(rpc, filter, start), through: start, size: 1n }
-    return readRound(rpc, filter, { from, to, size: smaller, calls })
+    // Where events are dense, the ranges after this one would be read and thrown away again.
+    return readRound(rpc, filter, { from, to, size: smaller, calls: outcome.error.refusal === 'results' ? 1 : calls })
   }
   return { logs, through: ranges.at(-1)?.[1] ?? to, size }
 }

@@ -68,6 +68,7 @@ const LIKE_BLOCKS = 10_000
 /** By what the range of a vault whose events cannot be read shrinks, and grows again when they can. */
 const SHRINK = 1_000
 const GROW = 10
+const DENSE_GROW = 2
 /** After so many failures a run asks no more. */
 const MOST_FAILURES = 100
 /** A range whose events took too long is asked for again in so many parts, as it is no longer than this. */
@@ -198,11 +199,13 @@ async function advance(run: Run, learnt: Experience, part: Part): Promise<void> 
   const { pack, from, to } = part
   if (run.now() >= run.until || failures.length >= MOST_FAILURES) return
   try {
-    const noisy = await recordSlice(run, learnt, part)
+    const { noisy, through } = await recordSlice(run, learnt, part)
     if (noisy && pack.length > 1) apart.add(noisy)
     learnt.successes += 1
     for (const entry of pack) {
-      if (!slow.has(entry)) spans.set(entry, (spans.get(entry) ?? Number.POSITIVE_INFINITY) * GROW)
+      const grown = (spans.get(entry) ?? Number.POSITIVE_INFINITY) * GROW
+      // Where events are dense, the next slice asks for about as many blocks as this one had.
+      if (!slow.has(entry)) spans.set(entry, through < to ? (through - from + 1) * DENSE_GROW : grown)
     }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
@@ -238,8 +241,12 @@ function refuse({ reader }: Run, { refused }: Experience, entries: readonly Entr
   })
 }
 
-/** Reads the next slice of a part and records it; the vault that most of its events are of, where they are many. */
-async function recordSlice(run: Run, learnt: Experience, { pack, from, to }: Part): Promise<Entry | undefined> {
+/** Reads the next slice of a part and records it: to which block, and the vault that most of its events are of, where they are many. */
+async function recordSlice(
+  run: Run,
+  learnt: Experience,
+  { pack, from, to }: Part,
+): Promise<{ readonly through: number; readonly noisy: Entry | undefined }> {
   const { records, done } = run
   const addresses = pack.map(({ vault }) => vault.address)
   const slice = await readSlice(run, { ...run, vaults: addresses, from: BigInt(from), to: BigInt(to) })
@@ -271,7 +278,8 @@ async function recordSlice(run: Run, learnt: Experience, { pack, from, to }: Par
   )
   done.movements += movements.length
   done.prices += prices.length
-  return pack.find(({ vault }) => (events.get(vault.address)?.length ?? 0) > SLICE_EVENTS / 2)
+  const noisy = pack.find(({ vault }) => (events.get(vault.address)?.length ?? 0) > SLICE_EVENTS / 2)
+  return { through, noisy }
 }
 
 /** What the events led to that are not recorded of a vault yet. */
