@@ -131,15 +131,14 @@ export function clientsTable(documentClient: DynamoDBDocumentClient, tableName: 
 
     /** Each vault that any client has on this chain, once, whoever configured it. */
     async listVaultsOnChain(chainId: number): Promise<FollowedVault[]> {
-      const fields = [...new Set(FOLLOWED_FIELDS)]
       const vaults = new Map<string, FollowedVault>()
       const pages = queryPages(documentClient, {
         TableName: tableName,
         IndexName: 'byChain',
         KeyConditionExpression: 'vaultChainId = :chain',
         ExpressionAttributeValues: { ':chain': chainId },
-        ProjectionExpression: fields.map((_, index) => `#${index}`).join(),
-        ExpressionAttributeNames: Object.fromEntries(fields.map((field, index) => [`#${index}`, field])),
+        ProjectionExpression: FOLLOWED_FIELDS.map((_, index) => `#${index}`).join(),
+        ExpressionAttributeNames: Object.fromEntries(FOLLOWED_FIELDS.map((field, index) => [`#${index}`, field])),
       })
       for await (const page of pages) {
         for (const vault of z.array(FollowedVault).parse(page)) vaults.set(vault.address, vault)

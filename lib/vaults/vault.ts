@@ -57,7 +57,9 @@ const FollowedLagoonVault = LagoonVault.pick({ ...followed, pendingSilo: true })
 export const FollowedVault = z.discriminatedUnion('kind', [FollowedErc4626Vault, FollowedLagoonVault])
 export type FollowedVault = z.output<typeof FollowedVault>
 /** The names of its fields, whatever its protocol. */
-export const FOLLOWED_FIELDS: readonly string[] = FollowedVault.options.flatMap(({ shape }) => Object.keys(shape))
+export const FOLLOWED_FIELDS: readonly string[] = [
+  ...new Set(FollowedVault.options.flatMap(({ shape }) => Object.keys(shape))),
+]
 
 /** The part of a vault that reading it takes. */
 export type VaultOnChain = Pick<Vault, 'address' | 'asset' | 'assetSymbol' | 'assetDecimals' | 'shareDecimals'>
