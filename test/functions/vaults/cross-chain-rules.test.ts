@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Address, encodeFunctionData, type Hex, parseAbi, zeroAddress } from 'viem'
+import { type Address, encodeFunctionData, type Hex, parseAbi, toFunctionSelector, zeroAddress } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, onTestFinished } from 'vitest'
 import { ACCOUNTS, type LocalAccount } from '../../../infra/local/accounts.ts'
@@ -640,12 +640,9 @@ describe("a bridge's API that lies", () => {
     async ({ answer }, { service, bridge }) => {
       const vault = await openLagoonVault(service, { generation: '0.6' })
       await vault.settleForADay()
-      const usual = new Set<string | null>()
-      bridge.answer = (reply, { url }) => {
-        const message = url.searchParams.get('message')
-        if (usual.size === 0) usual.add(message)
-        return usual.has(message) ? answer : reply
-      }
+      // By what it is for: on a busy machine the second quote may be asked for before the first arrives.
+      const usual = toFunctionSelector('requestDeposit(uint256,address,address)').slice(2)
+      bridge.answer = (reply, { url }) => (url.searchParams.get('message')?.includes(usual) ? answer : reply)
       expectDeposit(await journeyTo(vault, service).ask(ALICE, AMOUNT))
     },
   )
