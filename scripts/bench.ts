@@ -6,13 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
 import { type Address, createPublicClient, http, numberToHex, parseAbi } from 'viem'
-import { createClient, issueKey, seedClient } from '../infra/admin/operations.ts'
-import { type Backends, startBackends } from '../infra/local/backends.ts'
-import type { LocalChain } from '../infra/local/chains.ts'
-import { copyVault } from '../infra/local/copies.ts'
-import { callRpc } from '../infra/local/rpc.ts'
+import { createClient, issueKey, seedClient } from '../admin/operations.ts'
 import { MULTICALL3 } from '../lib/chain/multicall.ts'
 import type { Vault } from '../lib/vaults/vault.ts'
+import { type Backends, startBackends } from '../sandbox/backends.ts'
+import type { LocalChain } from '../sandbox/chains.ts'
+import { copyVault } from '../sandbox/copies.ts'
+import { callRpc } from '../sandbox/rpc.ts'
 
 // Run by `npm run bench`, which keeps the functions' logs out of the result.
 // Measures what lists of vaults cost: HTTP requests, calls and bytes, as a proxy 50 ms before each local chain counts

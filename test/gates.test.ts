@@ -11,6 +11,11 @@ const RESTRICTED = 'lint/style/noRestrictedImports'
 const VIOLATIONS = [
   ['lib imports nothing above it', 'lib/vaults/a.ts', "import '../../functions/vaults/list/contract.ts'", RESTRICTED],
   ['lib does not import infra', 'lib/chain/a.ts', "import '../../infra/tables.ts'", RESTRICTED],
+  ['lib does not import the sandbox', 'lib/i.ts', "import '../sandbox/rpc.ts'", RESTRICTED],
+  ['functions do not import the sandbox', 'functions/x/j/handler.ts', "import '../../../sandbox/rpc.ts'", RESTRICTED],
+  ['infra does not import the sandbox', 'infra/c.ts', "import '../sandbox/rpc.ts'", RESTRICTED],
+  ["infra does not import the operator's commands", 'infra/d.ts', "import '../admin/connect.ts'", RESTRICTED],
+  ['the sandbox imports no handler', 'sandbox/a.ts', "import '../functions/vaults/list/handler.ts'", RESTRICTED],
   ['lib does not import tests', 'lib/a.ts', "import '../test/support/service.ts'", RESTRICTED],
   ['functions do not import each other', 'functions/x/a/handler.ts', "import '../b/contract.ts'", RESTRICTED],
   ['functions do not reach other areas', 'functions/x/b/handler.ts', "import '../../y/b/contract.ts'", RESTRICTED],

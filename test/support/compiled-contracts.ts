@@ -1,4 +1,4 @@
-import { compileContracts } from '../../infra/local/compile.ts'
+import { compileContracts } from '../../sandbox/compile.ts'
 
 /** Compiles the local contracts once, before the test files that all need them. */
 export async function setup(): Promise<void> {

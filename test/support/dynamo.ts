@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { test as base } from 'vitest'
-import { createTables, localConfig, startDynamo } from '../../infra/local/dynamo.ts'
 import { documentClient } from '../../lib/aws/dynamo.ts'
+import { createTables, localConfig, startDynamo } from '../../sandbox/dynamo.ts'
 
 /** Tests with a real DynamoDB: one server per test file, and for each test fresh tables, a client of its own and the log of its requests. */
 export const test = base

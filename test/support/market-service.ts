@@ -1,8 +1,8 @@
 import { DeleteCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
-import { localConfig } from '../../infra/local/dynamo.ts'
 import { documentClient } from '../../lib/aws/dynamo.ts'
 import { sharedCache } from '../../lib/cache/cache.ts'
 import { cacheTable } from '../../lib/cache/table.ts'
+import { localConfig } from '../../sandbox/dynamo.ts'
 import { someContext } from './lambda.ts'
 import { chainlessTest, type Service } from './service.ts'
 

@@ -2,13 +2,13 @@ import { type Address, createClient, type Hash, http, parseGwei, type Transactio
 import { privateKeyToAccount } from 'viem/accounts'
 import { sendTransactionSync } from 'viem/actions'
 import { test as base, vi } from 'vitest'
-import type { Admin } from '../../infra/admin/operations.ts'
-import { ACCOUNTS, type LocalAccount } from '../../infra/local/accounts.ts'
-import { type Backends, type BackendsOptions, startBackends } from '../../infra/local/backends.ts'
-import type { LocalChain } from '../../infra/local/chains.ts'
-import { type Answer, exchange } from '../../infra/local/exchange.ts'
-import { startGateway } from '../../infra/local/gateway.ts'
+import type { Admin } from '../../admin/operations.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
+import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
+import { type Backends, type BackendsOptions, startBackends } from '../../sandbox/backends.ts'
+import type { LocalChain } from '../../sandbox/chains.ts'
+import { type Answer, exchange } from '../../sandbox/exchange.ts'
+import { startGateway } from '../../sandbox/gateway.ts'
 import { someClient, someKey } from './clients.ts'
 import { startWire, type Wire } from './wire.ts'
 
@@ -85,7 +85,7 @@ export const test = base
 /** The same service in new containers, which remember nothing and read their environment and configuration afresh. */
 export async function startAnew(service: Service): Promise<{ service: Service; stop: () => Promise<void> }> {
   vi.resetModules()
-  const { startGateway } = await import('../../infra/local/gateway.ts')
+  const { startGateway } = await import('../../sandbox/gateway.ts')
   const { port, stop } = await startGateway(GATEWAY)
   const baseUrl = `http://127.0.0.1:${port}`
   return { service: { ...service, baseUrl, call: callerOf(baseUrl, service.apiKey) }, stop }

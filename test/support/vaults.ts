@@ -13,8 +13,8 @@ import {
 } from 'viem'
 import { readContract, simulateContract } from 'viem/actions'
 import { expect } from 'vitest'
-import { ACCOUNTS, type LocalAccount } from '../../infra/local/accounts.ts'
-import { type Settlement, settle } from '../../infra/local/curator.ts'
+import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
+import { type Settlement, settle } from '../../sandbox/curator.ts'
 import {
   deployLagoonVault,
   deployYieldVault,
@@ -22,10 +22,10 @@ import {
   type LagoonRates,
   type LagoonVaultOptions,
   upgradeLagoonVault,
-} from '../../infra/local/deploy.ts'
-import { callRpc } from '../../infra/local/rpc.ts'
-import { type LocalTransaction, transact } from '../../infra/local/transactions.ts'
-import { LAGOON } from '../infra/local/lagoon-abi.ts'
+} from '../../sandbox/deploy.ts'
+import { callRpc } from '../../sandbox/rpc.ts'
+import { type LocalTransaction, transact } from '../../sandbox/transactions.ts'
+import { LAGOON } from '../sandbox/lagoon-abi.ts'
 import type { HandedOut, HttpReply, Service } from './service.ts'
 
 /** The tokens of the local chains: of 6 decimals, of 18 decimals, and one with the habits of USDT. */

@@ -1,7 +1,7 @@
 import { privateKeyToAccount } from 'viem/accounts'
 import { expect } from 'vitest'
-import { type LocalAccount, SOLANA_WALLET } from '../../infra/local/accounts.ts'
-import { signOnSolana } from '../../infra/local/solana-wallet.ts'
+import { type LocalAccount, SOLANA_WALLET } from '../../sandbox/accounts.ts'
+import { signOnSolana } from '../../sandbox/solana-wallet.ts'
 import type { Service } from './service.ts'
 
 type Session = { readonly headers: Record<string, string> }

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { exchange } from '../../infra/local/exchange.ts'
 import type { ErrorCode } from '../../lib/errors.ts'
+import { exchange } from '../../sandbox/exchange.ts'
 
 /** How the wire behaves: faithfully, or in one of the ways in which services fail. */
 export type Behaviour =

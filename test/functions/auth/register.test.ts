@@ -3,8 +3,8 @@ import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect } from 'vitest'
 import { endpoints } from '../../../functions/contracts.ts'
 import { ENVIRONMENTS } from '../../../infra/environments.ts'
-import { localConfig } from '../../../infra/local/dynamo.ts'
 import { documentClient } from '../../../lib/aws/dynamo.ts'
+import { localConfig } from '../../../sandbox/dynamo.ts'
 import {
   type Begun,
   beginRegistration,

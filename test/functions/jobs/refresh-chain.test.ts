@@ -1,10 +1,10 @@
 import { type Address, encodeFunctionData, numberToHex, parseAbi } from 'viem'
 import { describe, expect, vi } from 'vitest'
-import { MULTICALL3 } from '../../../infra/local/chains.ts'
-import { copyVault } from '../../../infra/local/copies.ts'
-import { deployYieldVault } from '../../../infra/local/deploy.ts'
-import { callRpc } from '../../../infra/local/rpc.ts'
-import { transact } from '../../../infra/local/transactions.ts'
+import { MULTICALL3 } from '../../../sandbox/chains.ts'
+import { copyVault } from '../../../sandbox/copies.ts'
+import { deployYieldVault } from '../../../sandbox/deploy.ts'
+import { callRpc } from '../../../sandbox/rpc.ts'
+import { transact } from '../../../sandbox/transactions.ts'
 import type { Call } from '../../support/chain-answers.ts'
 import {
   expireLease,

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import { SOLANA_WALLET } from '../../../infra/local/accounts.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
+import { SOLANA_WALLET } from '../../../sandbox/accounts.ts'
 import { someSession } from '../../support/accounts.ts'
 import { expectError } from '../../support/errors.ts'
 import { test as base, type HttpReply, type Service, startAnew, USERS } from '../../support/service.ts'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Address } from 'viem'
 import { describe, expect } from 'vitest'
-import { rebuildRecords } from '../../../infra/admin/operations.ts'
+import { rebuildRecords } from '../../../admin/operations.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
 import { chainReader } from '../../../lib/chain/reader.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'

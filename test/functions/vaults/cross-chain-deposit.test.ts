@@ -8,11 +8,11 @@ import {
   type TransactionReceipt,
 } from 'viem'
 import { describe, expect, vi } from 'vitest'
-import { deployBridge } from '../../../infra/local/bridge.ts'
-import { startChain } from '../../../infra/local/chains.ts'
-import { deployToken, type LagoonGeneration } from '../../../infra/local/deploy.ts'
-import { createRelayer } from '../../../infra/local/relayer.ts'
-import { callRpc } from '../../../infra/local/rpc.ts'
+import { deployBridge } from '../../../sandbox/bridge.ts'
+import { startChain } from '../../../sandbox/chains.ts'
+import { deployToken, type LagoonGeneration } from '../../../sandbox/deploy.ts'
+import { createRelayer } from '../../../sandbox/relayer.ts'
+import { callRpc } from '../../../sandbox/rpc.ts'
 import {
   type Bridge,
   callHandler,

@@ -1,10 +1,10 @@
 import { type Hash, pad, zeroAddress, zeroHash } from 'viem'
 import { describe, expect } from 'vitest'
-import { installPool } from '../../../infra/local/bridge.ts'
-import { MULTICALL3 } from '../../../infra/local/chains.ts'
-import type { LagoonGeneration } from '../../../infra/local/deploy.ts'
-import type { Relayer } from '../../../infra/local/relayer.ts'
-import { sendTransactions } from '../../../infra/local/transactions.ts'
+import { installPool } from '../../../sandbox/bridge.ts'
+import { MULTICALL3 } from '../../../sandbox/chains.ts'
+import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
+import type { Relayer } from '../../../sandbox/relayer.ts'
+import { sendTransactions } from '../../../sandbox/transactions.ts'
 import { USERS } from '../../support/service.ts'
 import {
   ARBITRUM,

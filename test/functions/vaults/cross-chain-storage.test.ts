@@ -1,9 +1,9 @@
 import { ScanCommand } from '@aws-sdk/lib-dynamodb'
 import type { Hash } from 'viem'
 import { describe, expect, vi } from 'vitest'
-import { localConfig } from '../../../infra/local/dynamo.ts'
-import { sendTransactions } from '../../../infra/local/transactions.ts'
 import { documentClient } from '../../../lib/aws/dynamo.ts'
+import { localConfig } from '../../../sandbox/dynamo.ts'
+import { sendTransactions } from '../../../sandbox/transactions.ts'
 import { USERS } from '../../support/service.ts'
 import {
   ARBITRUM,

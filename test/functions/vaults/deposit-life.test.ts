@@ -1,6 +1,6 @@
 import { getAddress } from 'viem'
 import { describe, expect } from 'vitest'
-import type { LagoonGeneration } from '../../../infra/local/deploy.ts'
+import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
 import type { Call } from '../../support/chain-answers.ts'
 import { type HttpReply, type Service, test, USERS } from '../../support/service.ts'
 import {

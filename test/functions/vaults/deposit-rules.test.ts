@@ -1,7 +1,7 @@
 import { maxUint256, zeroAddress } from 'viem'
 import { describe, expect } from 'vitest'
-import type { LagoonGeneration } from '../../../infra/local/deploy.ts'
-import { callRpc } from '../../../infra/local/rpc.ts'
+import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
+import { callRpc } from '../../../sandbox/rpc.ts'
 import { type HttpReply, test, USERS } from '../../support/service.ts'
 import { expectSuccess, openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
 

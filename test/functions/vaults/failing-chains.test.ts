@@ -1,7 +1,7 @@
 import { type Address, numberToHex } from 'viem'
 import { describe, expect, vi } from 'vitest'
 import { handler as refreshChain } from '../../../functions/jobs/refresh-chain/handler.ts'
-import { callRpc } from '../../../infra/local/rpc.ts'
+import { callRpc } from '../../../sandbox/rpc.ts'
 import {
   BLOCK_NUMBER,
   BLOCK_TIME,

@@ -3,8 +3,8 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { GetCommand } from '@aws-sdk/lib-dynamodb'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { localConfig } from '../../../infra/local/dynamo.ts'
 import { conditionHeld, documentClient, dynamo, putItems } from '../../../lib/aws/dynamo.ts'
+import { localConfig } from '../../../sandbox/dynamo.ts'
 
 const get = new GetCommand({ TableName: 'any', Key: { pk: 'a', sk: 'b' } })
 let server: Server | undefined

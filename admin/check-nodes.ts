@@ -1,0 +1,272 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { numberToHex } from 'viem'
+import * as z from 'zod'
+import { BlockHeader } from '../lib/chain/logs.ts'
+import { MULTICALL3 } from '../lib/chain/multicall.ts'
+import { urlsOfOtherHosts } from '../lib/chain/readers.ts'
+import { EVM_CHAINS, type EvmChain } from '../lib/chain/registry.ts'
+import { FailedTry, sendOnce } from '../lib/http.ts'
+
+/** Where the nodes of a stage are, and what it takes to ask them. */
+export type Nodes = {
+  /** The chains that the stage reads. */
+  readonly chainIds: readonly number[]
+  /** The URLs of a chain's nodes in their order; they may hold keys. Throws for a chain that is not read. */
+  readonly urlsOf: (chainId: number) => Promise<readonly string[]>
+  readonly fetch: typeof fetch
+  /** Epoch milliseconds. */
+  readonly now: () => number
+  /** Tells somebody who waits how far it is. */
+  readonly say: (line: string) => void
+}
+
+const DEADLINE_MS = 10_000
+const LONGEST_PAUSE_SECONDS = 10
+/** Calls in a batch, and blocks of events in a call: the largest that is taken is what is told. */
+const BATCHES = [100, 30, 10, 3, 1]
+const RANGES = [10_000, 2_000, 500, 100, 10, 5, 1]
+const HOUR = 3_600
+const AGES = [365 * 24, 90 * 24, 30 * 24, 7 * 24, 24, 1].map((hours) => hours * HOUR)
+/** Requests to a URL at most, where it limits none: 4 for its chain and blocks, the batches, and calls that are asked twice where refused. */
+const MOST_REQUESTS = 4 + BATCHES.length + 2 * (RANGES.length + AGES.length + 3)
+/** Over so many blocks the chain's pace is measured. */
+const PACE_BLOCKS = 10_000
+/** A request that is limited (429) is sent once more. */
+const MOST_LIMITED_REQUESTS = 2 * MOST_REQUESTS
+const OLD_HEAD_SECONDS = 60
+const SLOW_MS = 1_000
+
+const SOMEBODY = '0x00000000000000000000000000000000000000A1'
+const RETURNS_NOTHING = '0x5f5ff3'
+/** Less than this is few for a batch: a claim with its simulation, or positions, are so many calls. */
+const FEW_CALLS = 10
+/** More than this a year, on a node that is asked ten times a second, are more than an hour. */
+const MANY_CALLS = 36_000
+
+const Hex = z.string().regex(/^0x[0-9a-f]+$/i)
+const Answer = z.object({
+  result: z.unknown().optional(),
+  error: z.object({ code: z.number().optional() }).optional(),
+})
+
+/** What a node was found to take. */
+type Findings = {
+  readonly chainId: number
+  readonly milliseconds: number
+  readonly headAge: number
+  /** How old the block of the chain's tag is; undefined where the node does not know the tag. */
+  readonly tagAge: number | undefined
+  /** Calls in a request; 0 where it takes no batches. */
+  readonly calls: number
+  /** Blocks of events in a call; undefined where it gives none. */
+  readonly blocks: number | undefined
+  /** How far back it gives events, in seconds; Infinity for the whole past, 0 for less than the least age. */
+  readonly depth: number
+  readonly secondsPerBlock: number
+  readonly overrides: boolean
+  readonly simulation: boolean
+  readonly isLimited: boolean
+}
+
+/**
+ * What the nodes of these EVM chains (all of the stage's by default) do, URL by URL, and in words what will not work with
+ * them; of a URL only its host is told.
+ */
+export async function checkNodes(nodes: Nodes, chainIds = nodes.chainIds): Promise<string[]> {
+  const chains = EVM_CHAINS.filter(({ id }) => chainIds.includes(id))
+  const count = `${chains.length} ${chains.length === 1 ? 'chain' : 'chains'}`
+  const most = `at most ${MOST_REQUESTS} requests to each URL, ${MOST_LIMITED_REQUESTS} where it limits them`
+  nodes.say(`Asking the nodes of ${count}, ${most}. Solana is not asked.`)
+  const reports = await Promise.all(chains.map((chain) => checkChain(nodes, chain)))
+  return reports.flat()
+}
+
+async function checkChain(nodes: Nodes, chain: EvmChain): Promise<string[]> {
+  const urls = await nodes.urlsOf(chain.id)
+  const lines = [`${chain.name} (${chain.id})`]
+  for (const [index, url] of urls.entries()) {
+    const { host } = new URL(url)
+    nodes.say(`${chain.name}: ${host} …`)
+    const found = await probe(nodes, chain, url)
+    const told = typeof found === 'string' ? [found] : describe(chain, found)
+    lines.push(`  ${index + 1}. ${host}`, ...told.map((line) => `     ${line}`))
+  }
+  if (urlsOfOtherHosts(urls).length === 0) {
+    lines.push('  All of it is one host: when it fails the chain cannot be read, and what it says wrong is believed.')
+  }
+  return [...lines, '']
+}
+
+/** What the node at this URL takes, or why that cannot be told. */
+async function probe(nodes: Nodes, chain: EvmChain, url: string): Promise<Findings | string> {
+  const node = askerOf(nodes, url)
+  const started = nodes.now()
+  const chainId = Hex.safeParse(await node.ask('eth_chainId')).data
+  const milliseconds = nodes.now() - started
+  const head = BlockHeader.safeParse(await node.ask('eth_getBlockByNumber', 'latest', false)).data
+  if (chainId === undefined || !head) return `DOES NOT ANSWER: ${node.failure()}. Nothing is read from it.`
+  const tagged = BlockHeader.safeParse(await node.ask('eth_getBlockByNumber', chain.finality.tag, false)).data
+  const ageOf = ({ timestamp }: BlockHeader) => Math.max(0, Math.round(nodes.now() / 1000 - Number(timestamp)))
+
+  const calls = (await firstOf(BATCHES, node.takesBatch)) ?? 0
+  const headNumber = Number(head.number)
+  const takesEvents = (from: number, blocks: number) =>
+    node.takes('eth_getLogs', {
+      address: SOMEBODY,
+      fromBlock: numberToHex(from),
+      toBlock: numberToHex(Math.min(headNumber, from + blocks - 1)),
+    })
+  const blocks = await firstOf(RANGES, (range) => takesEvents(Math.max(0, headNumber - range + 1), range))
+  const paceFrom = Math.max(1, headNumber - PACE_BLOCKS)
+  const early = BlockHeader.safeParse(await node.ask('eth_getBlockByNumber', numberToHex(paceFrom), false)).data
+  const secondsPerBlock =
+    early && head.number > early.number
+      ? Number(head.timestamp - early.timestamp) / Number(head.number - early.number)
+      : chain.blockSeconds
+  const depth = blocks && (await firstOf([Number.POSITIVE_INFINITY, ...AGES], (age) => reaches(age, blocks)))
+
+  function reaches(age: number, range: number): Promise<boolean> | boolean {
+    if (age === Number.POSITIVE_INFINITY) return takesEvents(0, range)
+    const from = headNumber - Math.ceil(age / secondsPerBlock)
+    return from > 0 && takesEvents(from, range)
+  }
+
+  const call = { to: MULTICALL3, data: '0x' }
+  return {
+    chainId: Number(chainId),
+    milliseconds,
+    headAge: ageOf(head),
+    tagAge: tagged && ageOf(tagged),
+    calls,
+    blocks,
+    depth: depth ?? 0,
+    secondsPerBlock,
+    overrides: await node.takes('eth_call', call, 'latest', { [MULTICALL3]: { code: RETURNS_NOTHING } }),
+    simulation: await node.takes(
+      'eth_simulateV1',
+      { blockStateCalls: [{ calls: [{ from: SOMEBODY, ...call }] }] },
+      'latest',
+    ),
+    isLimited: node.isLimited(),
+  }
+}
+
+/** The first of these that holds, asked for one after the other. */
+async function firstOf(
+  candidates: readonly number[],
+  holds: (candidate: number) => boolean | Promise<boolean>,
+): Promise<number | undefined> {
+  for (const candidate of candidates) if (await holds(candidate)) return candidate
+  return undefined
+}
+
+/** Asks the node at this URL as it is, without what the service makes of refusals. */
+function askerOf(nodes: Nodes, url: string) {
+  let isLimited = false
+  let failure = 'no answer'
+
+  /** The JSON of a success; undefined for all else. A node that limits requests is asked again after its pause. */
+  async function post(body: unknown, triesLeft = 1): Promise<unknown> {
+    try {
+      const request = { url, body: JSON.stringify(body) }
+      const answer = await sendOnce(nodes, request, AbortSignal.timeout(DEADLINE_MS))
+      failure = `HTTP status ${answer.status}`
+      if (answer.status < 300) return answer.body
+      if (answer.status !== 429) return undefined
+      isLimited = true
+      if (triesLeft === 0) return undefined
+      await sleep(Math.min(answer.retryAfterSeconds ?? 1, LONGEST_PAUSE_SECONDS) * 1000)
+      return await post(body, triesLeft - 1)
+    } catch (error) {
+      if (!(error instanceof FailedTry)) throw error
+      failure = error.message
+      return undefined
+    }
+  }
+
+  const ask = async (method: string, ...params: unknown[]): Promise<unknown> => {
+    const answer = Answer.safeParse(await post({ jsonrpc: '2.0', id: 1, method, params })).data
+    if (answer?.error) failure = `error ${answer.error.code}`
+    return answer?.result
+  }
+  return {
+    /** The result of a call; undefined where there is none. */
+    ask,
+    /** Whether it answers a call; one that is refused is asked again, for nodes fail now and then. */
+    takes: async (method: string, ...params: unknown[]): Promise<boolean> =>
+      ((await ask(method, ...params)) ?? (await ask(method, ...params))) !== undefined,
+    async takesBatch(calls: number): Promise<boolean> {
+      const batch = Array.from({ length: calls }, (_, id) => ({
+        jsonrpc: '2.0',
+        id,
+        method: 'eth_chainId',
+        params: [],
+      }))
+      const answer = await post(batch)
+      return Array.isArray(answer) && answer.length === calls
+    },
+    failure: () => failure,
+    isLimited: () => isLimited,
+  }
+}
+
+/** What was found, first as it is and then what will not work with it. */
+function describe(chain: EvmChain, found: Findings): string[] {
+  const { chainId, calls, blocks, depth, overrides, simulation } = found
+  if (chainId !== chain.id) {
+    return [`WRONG CHAIN: it is chain ${chainId}, not ${chain.id}. Nothing is read from it: take it out.`]
+  }
+  return [
+    [
+      `head ${timeText(found.headAge)} old`,
+      `${chain.finality.tag} ${found.tagAge === undefined ? 'unknown' : `${timeText(found.tagAge)} old`}`,
+      `${found.milliseconds} ms`,
+    ].join(', '),
+    [
+      calls === 0 ? 'no batches' : `${calls} ${calls === 1 ? 'call' : 'calls'} a request`,
+      blocks === undefined ? 'no events' : `events of ${blocks} blocks a call, ${depthText(depth)}`,
+      overrides ? 'state overrides' : 'no state overrides',
+      simulation ? 'simulation' : 'no simulation',
+    ].join(', '),
+    ...lacks(chain, found).map((lack) => `- ${lack}`),
+  ]
+}
+
+function lacks(chain: EvmChain, found: Findings): string[] {
+  const { blocks, depth, secondsPerBlock, tagAge } = found
+  const callsAYear = blocks === undefined ? 0 : Math.ceil((365 * 24 * HOUR) / secondsPerBlock / blocks)
+  const lines: readonly (readonly [boolean, string])[] = [
+    [
+      blocks === undefined,
+      'Positions and history of vaults cannot be read, nor transfers between chains to their end.',
+    ],
+    [
+      blocks !== undefined && depth !== Number.POSITIVE_INFINITY,
+      `Positions of vaults older than ${timeText(depth || HOUR)} cannot be read, unless another node has their past.`,
+    ],
+    [
+      callsAYear > MANY_CALLS,
+      `A year of the past takes ${callsAYear} calls for events: new vaults take long to be read.`,
+    ],
+    [!found.overrides, 'Each reading of an async vault takes about ten calls more.'],
+    [!found.simulation, 'Deposits and claims are handed out without having been tried ("simulation": "unavailable").'],
+    [found.calls < FEW_CALLS, 'Each reading takes several requests.'],
+    [found.isLimited, 'It limited these few requests (429): in use it will do so often.'],
+    [tagAge === undefined, `Without the tag "${chain.finality.tag}" what is final is told by age alone.`],
+    [found.headAge > OLD_HEAD_SECONDS, 'What is shown is as old as its head.'],
+    [found.milliseconds > SLOW_MS, 'It is slow: an answer may take 3 s in all, then the next node is asked.'],
+  ]
+  return lines.flatMap(([isLacking, line]) => (isLacking ? [line] : []))
+}
+
+function depthText(depth: number): string {
+  if (depth === Number.POSITIVE_INFINITY) return 'of the whole past'
+  return depth === 0 ? `of less than ${timeText(HOUR)}` : `of the last ${timeText(depth)} at least`
+}
+
+function timeText(seconds: number): string {
+  if (seconds < 2 * 60) return `${seconds} s`
+  if (seconds < 2 * HOUR) return `${Math.round(seconds / 60)} minutes`
+  if (seconds < 2 * 24 * HOUR) return `${Math.round(seconds / HOUR)} hours`
+  return `${Math.round(seconds / (24 * HOUR))} days`
+}

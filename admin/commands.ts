@@ -1,0 +1,266 @@
+import { formatUnits, parseUnits } from 'viem'
+import * as z from 'zod'
+import { ChainIdText } from '../lib/chain/registry.ts'
+import { ApiKey, Client, keyStatus } from '../lib/clients/client.ts'
+import { Address, Timestamp, TransactionHash } from '../lib/codecs.ts'
+import { Email, KycStatus } from '../lib/identity/user.ts'
+import type { Vault } from '../lib/vaults/vault.ts'
+import { checkNodes } from './check-nodes.ts'
+import {
+  type Admin,
+  addVault,
+  createClient,
+  decideUser,
+  forgetTransfer,
+  getClient,
+  issueKey,
+  rebuildRecords,
+  removeVault,
+  revokeKey,
+} from './operations.ts'
+
+/** Decimals of a millionth of a dollar. */
+const MICRO = 6
+
+/** One thing that an operator can ask for. */
+export type Command = {
+  readonly summary: string
+  /** Its options, by their names in camel case. */
+  readonly options: z.ZodObject
+  /** Parses the options' values, or throws a ZodError, and gives the work itself, which returns the lines to print. */
+  readonly prepare: (values: Readonly<Record<string, unknown>>) => (admin: Admin) => Promise<string[]>
+}
+
+/** What the help says of an option: a word for its value, and its meaning. */
+export const optionHelp = z.registry<{ value: string; meaning: string }>()
+
+const text = (longest: number) => z.string().trim().min(1, 'must not be empty').max(longest)
+
+const clientId = Client.shape.clientId.register(optionHelp, { value: 'id', meaning: 'The client, as in list-clients' })
+const chain = z
+  .string()
+  .regex(/^\d+$/, 'must be a chain id such as 8453')
+  .pipe(ChainIdText)
+  .register(optionHelp, { value: 'id', meaning: 'The chain id, such as 8453' })
+const address = Address.register(optionHelp, { value: '0x…', meaning: 'The vault contract' })
+const lastDay = z.codec(z.iso.date('must be a date such as 2027-01-31'), z.date(), {
+  decode: (day) => Timestamp.decode(`${day}T23:59:59.999Z`),
+  encode: (moment) => Timestamp.encode(moment).slice(0, 10),
+})
+
+/** Dollars with at most six decimals, in millionths. */
+const microDollars = z.codec(
+  z.string().regex(/^\d{1,9}(\.\d{1,6})?$/, 'must be dollars such as 12.50'),
+  z.number().int().nonnegative(),
+  {
+    decode: (text) => Number(parseUnits(text, MICRO)),
+    encode: (micro) => formatUnits(BigInt(micro), MICRO),
+  },
+)
+
+/** All commands by name. */
+export const COMMANDS: Readonly<Record<string, Command>> = {
+  'create-client': command(
+    'Registers a client: an application that will call the service.',
+    z.object({
+      name: text(100).register(optionHelp, { value: 'text', meaning: 'What to call the client' }),
+    }),
+    async (admin, { name }) => {
+      const client = await createClient(admin, name)
+      return [`Created client ${client.clientId} (${client.name}).`, 'Next: issue-key and add-vault.']
+    },
+  ),
+
+  'list-clients': command('Lists all clients.', z.object({}), async ({ clients }) =>
+    columns(
+      ['CLIENT', 'NAME', 'CREATED'],
+      (await clients.list()).map((client) => [client.clientId, client.name, client.createdAt.toISOString()]),
+    ),
+  ),
+
+  'issue-key': command(
+    'Issues an API key. The key is printed this once and stored nowhere.',
+    z.object({
+      client: clientId,
+      name: text(100).register(optionHelp, { value: 'text', meaning: 'What to call the key' }),
+      expires: lastDay
+        .optional()
+        .register(optionHelp, { value: 'date', meaning: 'The last day (UTC) on which it works, such as 2027-01-31' }),
+    }),
+    async (admin, { client, name, expires }) => {
+      const issued = await issueKey(admin, { clientId: client, name, expiresAt: expires })
+      return [
+        issued.text,
+        '',
+        `Key ${issued.key.keyId} (${name}) of client ${client}; ${expires ? `expires ${expires.toISOString()}` : 'does not expire'}.`,
+        'Hand it over now: it will not be shown again.',
+      ]
+    },
+  ),
+
+  'list-keys': command('Lists the API keys of a client.', z.object({ client: clientId }), async (admin, { client }) => {
+    const { keys } = await getClient(admin, client)
+    const rows = keys.map((key) => [
+      key.keyId,
+      key.name,
+      `…${key.lastFour}`,
+      key.createdAt.toISOString(),
+      key.expiresAt?.toISOString() ?? 'never',
+      keyStatus(key, admin.now()),
+    ])
+    return columns(['KEY', 'NAME', 'ENDS WITH', 'CREATED', 'EXPIRES', 'STATUS'], rows)
+  }),
+
+  'revoke-key': command(
+    'Revokes an API key for ever; it stops working within a minute.',
+    z.object({
+      client: clientId,
+      key: ApiKey.shape.keyId.register(optionHelp, { value: 'id', meaning: 'The key, as in list-keys' }),
+    }),
+    async (admin, { client, key }) => {
+      const { name, lastFour } = await revokeKey(admin, client, key)
+      return [`Revoked key ${key} (${name}, …${lastFour}). It stops working within a minute.`]
+    },
+  ),
+
+  'add-vault': command(
+    'Reads a vault from its chain and shows it to a client.',
+    z.object({
+      client: clientId,
+      chain,
+      address,
+      name: text(100).optional().register(optionHelp, {
+        value: 'text',
+        meaning: "What to call the vault; the contract's own name unless given",
+      }),
+      description: text(1000).optional().register(optionHelp, { value: 'text', meaning: 'What to say of it' }),
+      logoUrl: z
+        .url({ protocol: /^https$/, error: 'must be an https URL' })
+        .optional()
+        .register(optionHelp, { value: 'url', meaning: 'Its logo' }),
+      riskProfile: text(50).optional().register(optionHelp, { value: 'text', meaning: 'How risky it is' }),
+      riskProtocol: text(50).optional().register(optionHelp, { value: 'text', meaning: 'How risky its protocol is' }),
+      poolId: text(100)
+        .optional()
+        .register(optionHelp, { value: 'text', meaning: 'Its id in answers; <chain>-<address> unless given' }),
+      firstBlock: z.coerce
+        .number()
+        .int()
+        .nonnegative()
+        .optional()
+        .register(optionHelp, { value: 'number', meaning: 'Where its past starts, if its node does not tell' }),
+    }),
+    async (admin, { client, chain, ...rest }) => {
+      const { vault, version } = await addVault(admin, { clientId: client, chainId: chain, ...rest })
+      return [
+        ...vaultColumns([vault]),
+        '',
+        ...(version ? [`Its version is ${version}.`] : []),
+        `Client ${client} sees it within a minute.`,
+      ]
+    },
+  ),
+
+  'list-vaults': command('Lists the vaults of a client.', z.object({ client: clientId }), async (admin, { client }) =>
+    vaultColumns((await getClient(admin, client)).client.vaults),
+  ),
+
+  'remove-vault': command(
+    'Takes a vault from a client; deposits that users made in it stay theirs.',
+    z.object({ client: clientId, chain, address }),
+    async (admin, { client, chain, address }) => {
+      const isForgotten = await removeVault(admin, { clientId: client, chainId: chain, address })
+      return [
+        `Client ${client} no longer has the vault ${address} on chain ${chain}, within a minute.`,
+        ...(isForgotten ? ['No client has it: it is forgotten, and its past is read again when it is added.'] : []),
+      ]
+    },
+  ),
+
+  'check-nodes': command(
+    'Asks the nodes of the EVM chains what they take, and says what will not work with them. Solana is not asked.',
+    z.object({ chain: chain.optional().register(optionHelp, { value: 'id', meaning: 'This chain alone' }) }),
+    async ({ nodes }, { chain }) => checkNodes(nodes, chain === undefined ? undefined : [chain]),
+  ),
+
+  rebuild: command(
+    "Reads a vault's past again and puts it in the place of its records, while the service answers.",
+    z.object({ chain, vault: address }),
+    async (admin, { chain, vault }) => [...(await rebuildRecords(admin, { chainId: chain, address: vault }))],
+  ),
+
+  'set-user': command(
+    'Sets how far the check of a user is, and what is left of the network fees that are paid for the user.',
+    z.object({
+      client: clientId,
+      email: Email.register(optionHelp, { value: 'address', meaning: 'The e-mail address of the user' }),
+      kyc: KycStatus.optional().register(optionHelp, { value: 'status', meaning: KycStatus.options.join(', ') }),
+      smartGasUsd: microDollars
+        .optional()
+        .register(optionHelp, { value: 'dollars', meaning: 'What is left for fees, such as 12.50' }),
+    }),
+    async (admin, { client, email, kyc, smartGasUsd }) => {
+      const user = await decideUser(admin, { clientId: client, email }, { kyc, smartGas: smartGasUsd })
+      const gas = microDollars.encode(user.smartGas ?? 0)
+      return [`User ${email} of client ${client}: kyc ${user.kyc ?? 'none'}, ${gas} dollars left for fees.`]
+    },
+  ),
+
+  'forget-transfer': command(
+    'Forgets what is recorded of a deposit from another chain, its last answer too, so that it is looked at again.',
+    z.object({
+      chain,
+      tx: TransactionHash.register(optionHelp, { value: '0x…', meaning: 'The source transaction' }),
+      index: z.coerce.number().int().min(0).max(49).default(0).register(optionHelp, {
+        value: 'number',
+        meaning: 'Which deposit of the transaction, from 0; the first unless given',
+      }),
+    }),
+    async (admin, { chain, tx, index }) => {
+      await forgetTransfer(admin, { sourceChainId: chain, transactionHash: tx, index })
+      return [`Deposit ${index} of ${tx} on chain ${chain} is forgotten; the next question looks at it again.`]
+    },
+  ),
+}
+
+function command<Options extends z.ZodObject>(
+  summary: string,
+  options: Options,
+  run: (admin: Admin, values: z.output<Options>) => Promise<string[]>,
+): Command {
+  return {
+    summary,
+    options,
+    prepare: (values) => {
+      const parsed = options.parse(values)
+      return (admin) => run(admin, parsed)
+    },
+  }
+}
+
+function vaultColumns(vaults: readonly Vault[]): string[] {
+  return columns(
+    ['CHAIN', 'ADDRESS', 'KIND', 'ASSET', 'NAME', 'POOL ID'],
+    vaults.map(({ chainId, address, kind, assetSymbol, name, poolId }) => [
+      String(chainId),
+      address,
+      kind,
+      assetSymbol,
+      name,
+      poolId,
+    ]),
+  )
+}
+
+/** Rows under their headings, or a word that there are none. */
+function columns(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  if (rows.length === 0) return ['None.']
+  const table = [headings, ...rows]
+  const widths = headings.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)))
+  return table.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+}

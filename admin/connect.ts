@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as z from 'zod'
+import { configSecretName, type Stage } from '../infra/environments.ts'
+import { tableName } from '../infra/tables.ts'
+import { documentClient, dynamo } from '../lib/aws/dynamo.ts'
+import { readSecretJson } from '../lib/aws/secrets.ts'
+import { transfersTable } from '../lib/bridge/table.ts'
+import { createRpc } from '../lib/chain/nodes.ts'
+import { chainReaders } from '../lib/chain/readers.ts'
+import { EVM_CHAINS, evmChain } from '../lib/chain/registry.ts'
+import { clientsTable } from '../lib/clients/table.ts'
+import { rebuildVault } from '../lib/deposits/rebuild.ts'
+import { type RecordsTable, recordsTable } from '../lib/deposits/table.ts'
+import { usersTable } from '../lib/identity/table.ts'
+import { Config } from '../lib/lambda/config.ts'
+import { describeVault } from '../lib/vaults/describe.ts'
+import { localConfig } from '../sandbox/dynamo.ts'
+import { type Admin, AdminError } from './operations.ts'
+
+type Urls = readonly [string, ...string[]]
+
+const LocalState = z.object({
+  dynamoEndpoint: z.url(),
+  tables: z.object({ clients: z.string(), users: z.string(), deposits: z.string() }),
+  chains: z.array(z.object({ chainId: z.number(), rpcUrl: z.url(), nodeUrls: z.tuple([z.url()], z.url()).optional() })),
+})
+
+/** The local service that wrote this state file; throws AdminError when it is not running. */
+export async function connectLocal(stateFile: string): Promise<Admin> {
+  return localAdmin(await readLocalState(stateFile))
+}
+
+/** The local service whose parts are here. */
+export function localAdmin({ dynamoEndpoint, tables, chains }: z.output<typeof LocalState>): Admin {
+  const chainIds = chains.map(({ chainId }) => chainId)
+  const client = documentClient(localConfig(dynamoEndpoint))
+  return {
+    ...surroundings(chainIds, recordsTable(client, tables.deposits), (chainId) => {
+      const chain = chains.find((candidate) => candidate.chainId === chainId)
+      if (!chain) throw new AdminError(`The local service has no chain ${chainId}.`)
+      return chain.nodeUrls ?? [chain.rpcUrl]
+    }),
+    clients: clientsTable(client, tables.clients),
+    users: usersTable(client, tables.users),
+    transfers: transfersTable(client, tables.deposits),
+    keyEnvironment: 'local',
+  }
+}
+
+/** A deployed stage, with the AWS credentials and region of the environment. */
+export function connectStage(stage: Stage): Admin {
+  const chainIds = EVM_CHAINS.map(({ id }) => id)
+  return {
+    ...surroundings(chainIds, recordsTable(dynamo(), tableName(stage, 'deposits')), async (chainId) => {
+      const { rpcUrls } = await readSecretJson(configSecretName(stage), Config)
+      const urls = rpcUrls[chainId] ?? evmChain(chainId)?.rpcUrls
+      if (!urls) throw new AdminError(`Chain ${chainId} is not supported.`)
+      return urls
+    }),
+    clients: clientsTable(dynamo(), tableName(stage, 'clients')),
+    users: usersTable(dynamo(), tableName(stage, 'users')),
+    transfers: transfersTable(dynamo(), tableName(stage, 'deposits')),
+    keyEnvironment: stage === 'prod' ? 'live' : 'test',
+  }
+}
+
+function surroundings(
+  chainIds: readonly number[],
+  records: RecordsTable,
+  urlsOf: (chainId: number) => Urls | Promise<Urls>,
+): Pick<Admin, 'records' | 'randomBytes' | 'now' | 'describeVault' | 'nodes' | 'rebuildVault'> {
+  const environment = { fetch, random: Math.random, now: Date.now }
+  // Beside what a command prints in the end, which may be redirected.
+  const say = (line: string) => process.stderr.write(`${line}\n`)
+  const rpcOf = async (chainId: number) => createRpc(await urlsOf(chainId), environment, { chainId })
+  return {
+    records,
+    randomBytes,
+    now: Date.now,
+    describeVault: async (chainId, address) => await describeVault(await rpcOf(chainId), chainId, address),
+    rebuildVault: async (vault) => {
+      const [url, ...others] = await urlsOf(vault.chainId)
+      const reader = chainReaders({ [vault.chainId]: [url, ...others] }, environment)(vault.chainId)
+      return await rebuildVault({ reader, records, now: Date.now, sleep, say }, vault)
+    },
+    nodes: {
+      chainIds,
+      urlsOf: async (chainId) => await urlsOf(chainId),
+      fetch,
+      now: Date.now,
+      say,
+    },
+  }
+}
+
+async function readLocalState(stateFile: string): Promise<z.output<typeof LocalState>> {
+  const notRunning = new AdminError('The local service is not running. Start it with npm start, or give --stage.')
+  const text = await readFile(stateFile, 'utf8').catch(() => {
+    throw notRunning
+  })
+  const state = LocalState.parse(JSON.parse(text))
+  // The file outlives a service that was killed.
+  await fetch(state.dynamoEndpoint).catch(() => {
+    throw notRunning
+  })
+  return state
+}

@@ -1,0 +1,12 @@
+import { describeFailure, runCommandLine } from './command-line.ts'
+import { connectLocal, connectStage } from './connect.ts'
+
+try {
+  const lines = await runCommandLine(process.argv.slice(2), async (stage) =>
+    stage ? connectStage(stage) : await connectLocal('.local/state.json'),
+  )
+  process.stdout.write(`${lines.join('\n')}\n`)
+} catch (error) {
+  process.stderr.write(`${describeFailure(error)}\n`)
+  process.exitCode = 1
+}

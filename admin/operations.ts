@@ -1,0 +1,186 @@
+import type { TransfersTable } from '../lib/bridge/table.ts'
+import type { TransferKey } from '../lib/bridge/transfer.ts'
+import {
+  createApiKey,
+  hashApiKey,
+  type KeyEnvironment,
+  type RandomBytes,
+  randomBase62,
+} from '../lib/clients/api-key.ts'
+import type { ApiKey, Client, ClientRecord } from '../lib/clients/client.ts'
+import type { ClientsTable } from '../lib/clients/table.ts'
+import type { RecordsTable } from '../lib/deposits/table.ts'
+import type { UsersTable } from '../lib/identity/table.ts'
+import type { User } from '../lib/identity/user.ts'
+import type { VaultDescription } from '../lib/vaults/describe.ts'
+import type { FollowedVault, Vault } from '../lib/vaults/vault.ts'
+import type { Nodes } from './check-nodes.ts'
+
+/** What an operator's work needs of one environment. */
+export type Admin = {
+  readonly clients: ClientsTable
+  readonly users: Pick<UsersTable, 'get' | 'decide'>
+  readonly transfers: Pick<TransfersTable, 'forget'>
+  readonly records: Pick<RecordsTable, 'forget'>
+  readonly keyEnvironment: KeyEnvironment
+  readonly randomBytes: RandomBytes
+  /** Epoch milliseconds. */
+  readonly now: () => number
+  /** Reads from the chain what a vault is. */
+  readonly describeVault: (chainId: number, address: Vault['address']) => Promise<VaultDescription>
+  readonly nodes: Nodes
+  /** Reads a vault's past again and puts it in the place of its records; the lines to print. */
+  readonly rebuildVault: (vault: FollowedVault) => Promise<readonly string[]>
+}
+
+/** How a client shows a vault; what is left out is the vault's own name, an id made of chain and address, or empty. */
+type Presentation = {
+  readonly [Field in 'poolId' | 'name' | 'description' | 'logoUrl' | 'riskProfile' | 'riskProtocol']?:
+    | Vault[Field]
+    | undefined
+}
+
+type VaultPlace = Pick<Vault, 'chainId' | 'address'>
+
+/** A vault to add; `firstBlock` only where its node does not tell. */
+type NewVault = { clientId: string; firstBlock?: number | undefined } & VaultPlace & Presentation
+
+/** What the operator asked for cannot be done; the message tells why, in full. */
+export class AdminError extends Error {}
+
+/** Registers a client, without keys and vaults. */
+export async function createClient({ clients, randomBytes, now }: Admin, name: string): Promise<Client> {
+  const client = { clientId: randomBase62(10, randomBytes), name, createdAt: new Date(now()), vaults: [] }
+  if (!(await clients.create(client))) throw new AdminError('The new client drew an id that is taken. Try again.')
+  return client
+}
+
+/** The client with its keys; throws AdminError when there is none. */
+export async function getClient({ clients }: Admin, clientId: string): Promise<ClientRecord> {
+  const record = await clients.get(clientId)
+  if (!record) throw new AdminError(`There is no client ${clientId}. See list-clients.`)
+  return record
+}
+
+/** Gives a client a new API key, and the key's text, which is kept nowhere. */
+export async function issueKey(
+  admin: Admin,
+  { clientId, name, expiresAt }: { clientId: string; name: string; expiresAt?: Date | undefined },
+): Promise<{ text: string; key: ApiKey }> {
+  const { clients, keyEnvironment, randomBytes, now } = admin
+  const createdAt = new Date(now())
+  if (expiresAt && expiresAt <= createdAt) throw new AdminError('The key would have expired already.')
+  await getClient(admin, clientId)
+
+  const text = createApiKey(keyEnvironment, clientId, randomBytes)
+  const key: ApiKey = {
+    keyId: randomBase62(10, randomBytes),
+    name,
+    sha256: hashApiKey(text),
+    lastFour: text.slice(-4),
+    createdAt,
+    expiresAt,
+  }
+  if (!(await clients.putKey(clientId, key))) throw new AdminError('The new key drew an id that is taken. Try again.')
+  return { text, key }
+}
+
+/** Revokes a client's key for ever. */
+export async function revokeKey(admin: Admin, clientId: string, keyId: string): Promise<ApiKey> {
+  const { keys } = await getClient(admin, clientId)
+  const key = keys.find((candidate) => candidate.keyId === keyId)
+  if (!key) throw new AdminError(`Client ${clientId} has no key ${keyId}. See list-keys.`)
+
+  const revokedAt = new Date(admin.now())
+  const revoked = await admin.clients.revokeKey(clientId, keyId, revokedAt)
+  if (!revoked) throw new AdminError(`Key ${keyId} is revoked already.`)
+  return { ...key, revokedAt }
+}
+
+/** Reads a vault from its chain and adds it to a client; `version` is Lagoon's, null for other vaults. */
+export async function addVault(
+  admin: Admin,
+  { clientId, chainId, address, firstBlock, ...presentation }: NewVault,
+): Promise<{ vault: Vault; version: string | null }> {
+  const { client } = await getClient(admin, clientId)
+  const poolId = presentation.poolId ?? `${chainId}-${address}`
+  const rival = client.vaults.find(
+    (vault) => vault.poolId === poolId && !(vault.chainId === chainId && vault.address === address),
+  )
+  if (rival) throw new AdminError(`Pool id ${poolId} is taken by the vault ${rival.address} on chain ${rival.chainId}.`)
+
+  const { version, firstBlock: deployedAt, ...description } = await admin.describeVault(chainId, address)
+  const start = firstBlock ?? deployedAt
+  if (start === null) {
+    throw new AdminError('The node does not tell when the vault was deployed. Give its block with --first-block.')
+  }
+  const vault: Vault = {
+    ...description,
+    firstBlock: start,
+    poolId,
+    name: presentation.name ?? description.name,
+    description: presentation.description ?? '',
+    logoUrl: presentation.logoUrl ?? '',
+    riskProfile: presentation.riskProfile ?? '',
+    riskProtocol: presentation.riskProtocol ?? '',
+    addedAt: new Date(admin.now()),
+  }
+  const added = await admin.clients.putVault(clientId, vault)
+  if (!added) throw new AdminError(`Client ${clientId} has the vault ${address} on chain ${chainId} already.`)
+  return { vault, version }
+}
+
+/**
+ * Takes a vault from a client; true where no other has it, so that it is forgotten how far it is recorded. A run of the job
+ * that is at work may write that once more, within its minute: the vault, added again, is then continued from there.
+ */
+export async function removeVault(
+  admin: Admin,
+  { clientId, chainId, address }: { clientId: string } & VaultPlace,
+): Promise<boolean> {
+  await getClient(admin, clientId)
+  const removed = await admin.clients.removeVault(clientId, chainId, address)
+  if (!removed) throw new AdminError(`Client ${clientId} does not have the vault ${address} on chain ${chainId}.`)
+  if (await admin.clients.isVaultOfAnother(clientId, chainId, address)) return false
+  await admin.records.forget({ chainId, address })
+  return true
+}
+
+/** Sets what an operator decides of a user, and gives the user as it is then; what is undefined stays. */
+export async function decideUser(
+  { users }: Admin,
+  { clientId, email }: Pick<User, 'clientId' | 'email'>,
+  { kyc, smartGas }: { readonly [Field in 'kyc' | 'smartGas']: User[Field] },
+): Promise<User> {
+  if (kyc === undefined && smartGas === undefined) throw new AdminError('Give --kyc, --smart-gas-usd, or both.')
+  const decisions = { ...(kyc !== undefined && { kyc }), ...(smartGas !== undefined && { smartGas }) }
+  const decided = await users.decide({ clientId, email }, decisions)
+  const user = decided ? await users.get({ clientId, email }) : null
+  if (!user) throw new AdminError(`Client ${clientId} has no user ${email}.`)
+  return user
+}
+
+/** Forgets what is recorded of a transfer; throws AdminError when nothing is. */
+export async function forgetTransfer({ transfers }: Admin, key: TransferKey): Promise<void> {
+  const { sourceChainId, transactionHash, index } = key
+  if (await transfers.forget(key)) return
+  throw new AdminError(`Nothing is recorded of deposit ${index} of ${transactionHash} on chain ${sourceChainId}.`)
+}
+
+/** Registers a client with one key and these vaults, and gives the key's text. */
+export async function seedClient(
+  admin: Admin,
+  { name, vaults }: { name: string; vaults: readonly (VaultPlace & Presentation)[] },
+): Promise<{ clientId: string; apiKey: string; vaults: Vault[] }> {
+  const { clientId } = await createClient(admin, name)
+  const { text } = await issueKey(admin, { clientId, name: 'first key' })
+  const added = await Promise.all(vaults.map((vault) => addVault(admin, { ...vault, clientId })))
+  return { clientId, apiKey: text, vaults: added.map(({ vault }) => vault) }
+}
+
+/** Reads a vault's past again and puts it in the place of its records, while the service answers; the lines to print. */
+export async function rebuildRecords(admin: Admin, { chainId, address }: VaultPlace): Promise<readonly string[]> {
+  const vault = (await admin.clients.listVaultsOnChain(chainId)).find((candidate) => candidate.address === address)
+  if (!vault) throw new AdminError(`No client has a vault ${address} on chain ${chainId}. See list-vaults.`)
+  return await admin.rebuildVault(vault)
+}

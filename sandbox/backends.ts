@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto'
+import { localAdmin } from '../admin/connect.ts'
+import type { Admin } from '../admin/operations.ts'
+import { ENVIRONMENTS, identityVariables } from '../infra/environments.ts'
+import type { RpcUrls } from '../lib/chain/readers.ts'
+import { CHAINS } from '../lib/chain/registry.ts'
+import { deployBridge, deployBridgeTokens } from './bridge.ts'
+import { type RunningChain, startChain } from './chains.ts'
+import { deployLocalWorld, type LocalWorld } from './deploy.ts'
+import { type LocalDynamo, localCredentials, startDynamo } from './dynamo.ts'
+import { PAST_SECONDS, playHistory } from './history.ts'
+import { NODE_PROFILES, type NodeProfileName } from './node-profiles.ts'
+import { type Node, startNode } from './nodes.ts'
+import { GOLDRUSH_KEY } from './providers/goldrush.ts'
+import { type Providers, startProviders } from './providers.ts'
+import { createRelayer, type Relayer } from './relayer.ts'
+
+/** Everything that the functions talk to, on this machine. */
+export type Backends = {
+  readonly chains: readonly (RunningChain & LocalWorld)[]
+  /** Where the functions read these chains unless told otherwise by `setRpcUrls`. */
+  readonly rpcUrls: RpcUrls
+  readonly dynamo: LocalDynamo
+  readonly providers: Providers
+  /** Fills transfers between the chains when it is told to, or by itself once it is started. */
+  readonly relayer: Relayer
+  /** The environment in which the functions run; the same names as in AWS. */
+  readonly environment: Readonly<Record<string, string>>
+  readonly admin: Admin
+  /** Changes where functions that start from now on read the chains; the others are stood in for. */
+  setRpcUrls(rpcUrls: RpcUrls): void
+  /** Changes what functions that start from now on find in their configuration besides. */
+  configure(changes: { readonly goldRush?: object; readonly solanaNfts?: object | undefined }): void
+  stop(): Promise<void>
+}
+
+const CHAIN_IDS = [8453, 42161]
+const CONFIG_SECRET = 'vaultline/local/config'
+const IDENTITY_SECRET = 'vaultline/local/identity'
+
+/** What to start otherwise than usual. */
+export type BackendsOptions = {
+  /** The chains with vaults. */
+  readonly chainIds?: readonly number[]
+  readonly blockSeconds?: number
+  /** Further chains, which have the bridge and its dollars, and no vaults. */
+  readonly bridgedChainIds?: readonly number[]
+  /** Whether both chains have months of a past, in which the first user deposited and earned. */
+  readonly withPast?: boolean
+  /** Whether the real market services are asked instead of the made-up market. */
+  readonly realMarkets?: boolean
+  /** The kinds of nodes at which the functions read the chains, in the order of their URLs; the chains themselves by default. */
+  readonly nodes?: readonly NodeProfileName[]
+}
+
+/** Starts both chains with their contracts, DynamoDB with its tables, and the providers, side by side. */
+export async function startBackends(options: BackendsOptions = {}): Promise<Backends> {
+  const { blockSeconds, chainIds = CHAIN_IDS, bridgedChainIds = [], withPast = false, realMarkets = false } = options
+  const { nodes: profiles = [] } = options
+  const [dynamo, ...chains] = await Promise.all([
+    startDynamo(),
+    ...[...chainIds, ...bridgedChainIds].map(async (chainId) => {
+      const chain = await startChain({
+        chainId,
+        ...(withPast ? { startsAt: Math.floor(Date.now() / 1000) - PAST_SECONDS } : blockSeconds && { blockSeconds }),
+      })
+      const world = chainIds.includes(chainId)
+        ? await deployLocalWorld(chain)
+        : { tokens: await deployBridgeTokens(chain, ['USDC', 'USDT']), vaults: [] }
+      await deployBridge(chain, world.tokens)
+      if (!withPast) return { ...chain, ...world }
+      await playHistory(chain, world, Date.now)
+      if (blockSeconds) await chain.keepTime(blockSeconds)
+      return { ...chain, blockSeconds, ...world }
+    }),
+  ])
+  const config: { rpcUrls: RpcUrls; bridge: { url: string } } = { rpcUrls: {}, bridge: { url: '' } }
+  const relayer = createRelayer({ chains })
+  const secrets = { [CONFIG_SECRET]: config, [IDENTITY_SECRET]: { key: randomBytes(32).toString('hex') } }
+  const providers = await startProviders({ secrets, chains, relayer })
+  config.bridge.url = `${providers.url}/api`
+  Object.assign(config, {
+    goldRush: { url: `${providers.url}/goldrush`, apiKey: GOLDRUSH_KEY },
+    solanaNfts: { url: `${providers.url}/solana` },
+  })
+  const otherRpcUrls: RpcUrls = Object.fromEntries(
+    CHAINS.map(({ kind, id }): [number, [string]] => [
+      id,
+      [`${providers.url}/${kind === 'solana' ? 'solana' : `idle/${id}`}`],
+    ]),
+  )
+  const setRpcUrls = (rpcUrls: RpcUrls) => {
+    config.rpcUrls = { ...otherRpcUrls, ...rpcUrls }
+  }
+  const nodes: Node[] = []
+  const rpcUrls: RpcUrls = {}
+  for (const { chainId, rpcUrl } of chains) {
+    const own = await Promise.all(profiles.map((name) => startNode(NODE_PROFILES[name], rpcUrl)))
+    nodes.push(...own)
+    const [first = rpcUrl, ...others] = own.map(({ url }) => url)
+    rpcUrls[chainId] = [first, ...others]
+  }
+  setRpcUrls(rpcUrls)
+  if (!realMarkets) {
+    Object.assign(config, {
+      coinGecko: { url: `${providers.url}/coingecko` },
+      defiLlama: { url: `${providers.url}/defillama` },
+      liFi: { url: `${providers.url}/lifi` },
+    })
+  }
+  const { endpoint: dynamoEndpoint, tableNames: tables } = dynamo
+  return {
+    chains,
+    rpcUrls,
+    dynamo,
+    providers,
+    relayer,
+    environment: {
+      ...localCredentials,
+      AWS_ENDPOINT_URL_DYNAMODB: dynamoEndpoint,
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: providers.url,
+      CLIENTS_TABLE: tables.clients,
+      DEPOSITS_TABLE: tables.deposits,
+      USERS_TABLE: tables.users,
+      CACHE_TABLE: tables.cache,
+      CONFIG_SECRET,
+      IDENTITY_SECRET,
+      ...identityVariables(ENVIRONMENTS.local),
+    },
+    admin: localAdmin({ dynamoEndpoint, tables, chains: [...chains] }),
+    setRpcUrls,
+    configure: (changes) => Object.assign(config, changes),
+    async stop() {
+      await relayer.stop()
+      await Promise.all([...nodes, ...chains, dynamo, providers].map((backend) => backend.stop()))
+    },
+  }
+}

@@ -1,0 +1,338 @@
+import {
+  type Address,
+  createClient,
+  encodeAbiParameters,
+  type Hash,
+  type Hex,
+  hexToBigInt,
+  http,
+  keccak256,
+  maxUint256,
+  numberToHex,
+  parseAbi,
+  parseAbiParameters,
+  parseUnits,
+} from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { getContractEvents } from 'viem/actions'
+import { bridgeTokenOf } from '../lib/bridge/tokens.ts'
+import { evmChain } from '../lib/chain/registry.ts'
+import { ACCOUNTS } from './accounts.ts'
+import type { LocalChain } from './chains.ts'
+import { compiledContract } from './compile.ts'
+import { copyContract, deployToken, type LocalToken } from './deploy.ts'
+import { openPlan } from './plan.ts'
+import { callRpc } from './rpc.ts'
+
+const STRUCTS = [
+  'struct RelayData { bytes32 depositor; bytes32 recipient; bytes32 exclusiveRelayer; bytes32 inputToken; bytes32 outputToken; uint256 inputAmount; uint256 outputAmount; uint256 originChainId; uint256 depositId; uint32 fillDeadline; uint32 exclusivityDeadline; bytes message; }',
+  'struct SlowFill { RelayData relayData; uint256 chainId; uint256 updatedOutputAmount; }',
+  'struct RefundLeaf { uint256 amountToReturn; uint256 chainId; uint256[] refundAmounts; uint32 leafId; address l2TokenAddress; address[] refundAddresses; }',
+  'struct Execution { bytes32 updatedRecipient; bytes32 updatedMessageHash; uint256 updatedOutputAmount; uint8 fillType; }',
+  'struct LegacyExecution { address updatedRecipient; bytes updatedMessage; uint256 updatedOutputAmount; uint8 fillType; }',
+  'struct Call { address target; bytes callData; uint256 value; }',
+  'struct Replacement { address token; uint256 offset; }',
+] as const
+
+/** The pool of the local chains, which is that of the real ones; the V3 events are what `LegacySpokePool` emits. */
+export const spokePoolAbi = parseAbi([
+  ...STRUCTS,
+  'function deposit(bytes32 depositor, bytes32 recipient, bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, bytes32 exclusiveRelayer, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message) payable',
+  'function depositV3(address depositor, address recipient, address inputToken, address outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, address exclusiveRelayer, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message) payable',
+  'function depositNow(bytes32 depositor, bytes32 recipient, bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, bytes32 exclusiveRelayer, uint32 fillDeadlineOffset, uint32 exclusivityParameter, bytes message) payable',
+  'function depositV3Now(address depositor, address recipient, address inputToken, address outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, address exclusiveRelayer, uint32 fillDeadlineOffset, uint32 exclusivityParameter, bytes message) payable',
+  'function unsafeDeposit(bytes32 depositor, bytes32 recipient, bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, bytes32 exclusiveRelayer, uint256 depositNonce, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message) payable',
+  'function getUnsafeDepositId(address sender, bytes32 depositor, uint256 depositNonce) pure returns (uint256)',
+  'function fillRelay(RelayData relayData, uint256 repaymentChainId, bytes32 repaymentAddress)',
+  'function requestSlowFill(RelayData relayData)',
+  'function executeSlowRelayLeaf(SlowFill slowFillLeaf, uint32 rootBundleId, bytes32[] proof)',
+  'function speedUpDeposit(bytes32 depositor, uint256 depositId, uint256 updatedOutputAmount, bytes32 updatedRecipient, bytes updatedMessage, bytes depositorSignature)',
+  'function speedUpV3Deposit(address depositor, uint256 depositId, uint256 updatedOutputAmount, address updatedRecipient, bytes updatedMessage, bytes depositorSignature)',
+  'function fillRelayWithUpdatedDeposit(RelayData relayData, uint256 repaymentChainId, bytes32 repaymentAddress, uint256 updatedOutputAmount, bytes32 updatedRecipient, bytes updatedMessage, bytes depositorSignature)',
+  'function relayRootBundle(bytes32 relayerRefundRoot, bytes32 slowRelayRoot)',
+  'function executeRelayerRefundLeaf(uint32 rootBundleId, RefundLeaf relayerRefundLeaf, bytes32[] proof) payable',
+  'function claimRelayerRefund(bytes32 l2TokenAddress, bytes32 refundAddress)',
+  'function getRelayerRefund(address l2TokenAddress, address refundAddress) view returns (uint256)',
+  'function multicall(bytes[] data) returns (bytes[] results)',
+  'function pauseDeposits(bool pause)',
+  'function pauseFills(bool pause)',
+  'function fillStatuses(bytes32 relayHash) view returns (uint256)',
+  'function getV3RelayHash(RelayData relayData) view returns (bytes32)',
+  'function numberOfDeposits() view returns (uint32)',
+  'function depositQuoteTimeBuffer() view returns (uint32)',
+  'function fillDeadlineBuffer() view returns (uint32)',
+  'function getCurrentTime() view returns (uint256)',
+  'function pausedDeposits() view returns (bool)',
+  'function pausedFills() view returns (bool)',
+  'function chainId() view returns (uint256)',
+  'event FundsDeposited(bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 indexed destinationChainId, uint256 indexed depositId, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityDeadline, bytes32 indexed depositor, bytes32 recipient, bytes32 exclusiveRelayer, bytes message)',
+  'event V3FundsDeposited(address inputToken, address outputToken, uint256 inputAmount, uint256 outputAmount, uint256 indexed destinationChainId, uint32 indexed depositId, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityDeadline, address indexed depositor, address recipient, address exclusiveRelayer, bytes message)',
+  'event FilledRelay(bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 repaymentChainId, uint256 indexed originChainId, uint256 indexed depositId, uint32 fillDeadline, uint32 exclusivityDeadline, bytes32 exclusiveRelayer, bytes32 indexed relayer, bytes32 depositor, bytes32 recipient, bytes32 messageHash, Execution relayExecutionInfo)',
+  'event FilledV3Relay(address inputToken, address outputToken, uint256 inputAmount, uint256 outputAmount, uint256 repaymentChainId, uint256 indexed originChainId, uint32 indexed depositId, uint32 fillDeadline, uint32 exclusivityDeadline, address exclusiveRelayer, address indexed relayer, address depositor, address recipient, bytes message, LegacyExecution relayExecutionInfo)',
+  'event RequestedSpeedUpDeposit(uint256 updatedOutputAmount, uint256 indexed depositId, bytes32 indexed depositor, bytes32 updatedRecipient, bytes updatedMessage, bytes depositorSignature)',
+  'event RequestedSlowFill(bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 indexed originChainId, uint256 indexed depositId, uint32 fillDeadline, uint32 exclusivityDeadline, bytes32 exclusiveRelayer, bytes32 depositor, bytes32 recipient, bytes32 messageHash)',
+  'event ExecutedRelayerRefundRoot(uint256 amountToReturn, uint256 indexed chainId, uint256[] refundAmounts, uint32 indexed rootBundleId, uint32 indexed leafId, address l2TokenAddress, address[] refundAddresses, bool deferredRefunds, address caller)',
+  'event RelayedRootBundle(uint32 indexed rootBundleId, bytes32 indexed relayerRefundRoot, bytes32 indexed slowRelayRoot)',
+  'event ClaimedRelayerRefund(bytes32 indexed l2TokenAddress, bytes32 indexed refundAddress, uint256 amount, address indexed caller)',
+  'event PausedDeposits(bool isPaused)',
+  'event PausedFills(bool isPaused)',
+  'error InvalidQuoteTimestamp()',
+  'error InvalidFillDeadline()',
+  'error InvalidExclusiveRelayer()',
+  'error InvalidOutputToken()',
+  'error InvalidAddress()',
+  'error MsgValueDoesNotMatchInputAmount()',
+  'error DepositsArePaused()',
+  'error FillsArePaused()',
+  'error NotExclusiveRelayer()',
+  'error NoSlowFillsInExclusivityWindow()',
+  'error RelayFilled()',
+  'error InvalidSlowFillRequest()',
+  'error ExpiredFillDeadline()',
+  'error InvalidMerkleProof()',
+  'error InvalidMerkleLeaf()',
+  'error InvalidChainId()',
+  'error ClaimedMerkleLeaf()',
+  'error InvalidDepositorSignature()',
+  'error InsufficientSpokePoolBalanceToExecuteLeaf()',
+  'error NoRelayerRefundToClaim()',
+  // What the handler and the tokens make a fill fail with.
+  'error CallReverted(uint256 index, Call[] calls)',
+  'error InvalidCall(uint256 index, Call[] calls)',
+  'error SafeERC20FailedOperation(address token)',
+])
+
+/** The handler that runs the calls of a message on the destination. */
+export const multicallHandlerAbi = parseAbi([
+  ...STRUCTS,
+  'function handleV3AcrossMessage(address token, uint256 amount, address relayer, bytes message)',
+  'function attemptCalls(Call[] calls)',
+  'function makeCallWithBalance(address target, bytes callData, uint256 value, Replacement[] replacement)',
+  'function drainLeftoverTokens(address token, address destination)',
+  'event CallsFailed(Call[] calls, address indexed fallbackRecipient)',
+  'event DrainedTokens(address indexed recipient, address indexed token, uint256 indexed amount)',
+  'error CallReverted(uint256 index, Call[] calls)',
+  'error InvalidCall(uint256 index, Call[] calls)',
+  'error ReplacementCallFailed(bytes callData)',
+  'error CalldataTooShort(uint256 callDataLength, uint256 offset)',
+  'error NotSelf()',
+])
+
+const UPDATE_DETAILS =
+  'uint256 depositId, uint256 originChainId, uint256 updatedOutputAmount, bytes32 updatedRecipient, bytes updatedMessage'
+const RELAY = parseAbiParameters([STRUCTS[0], 'RelayData relayData, uint256 destinationChainId'])
+
+/** A deposit as a pool's event tells it, with where that event stands. Accounts and tokens are words of 32 bytes. */
+export type BridgeDeposit = {
+  readonly originChainId: number
+  readonly destinationChainId: number
+  readonly depositId: bigint
+  readonly depositor: Hex
+  readonly recipient: Hex
+  readonly exclusiveRelayer: Hex
+  readonly inputToken: Hex
+  readonly outputToken: Hex
+  /** In the input token's smallest unit. */
+  readonly inputAmount: bigint
+  /** In the output token's smallest unit. */
+  readonly outputAmount: bigint
+  /** Seconds since 1970, like the deadlines; by the destination's clock. */
+  readonly quoteTimestamp: number
+  readonly fillDeadline: number
+  readonly exclusivityDeadline: number
+  readonly message: Hex
+  readonly transactionHash: Hash
+  readonly blockNumber: bigint
+  readonly logIndex: number
+}
+
+/** What a depositor agrees to instead: less of the output token, in its smallest unit, elsewhere or with another message. */
+export type SpeedUp = {
+  readonly originChainId: number
+  readonly depositId: bigint
+  readonly depositor: Hex
+  readonly outputAmount: bigint
+  readonly recipient: Hex
+  readonly message: Hex
+  readonly signature: Hex
+}
+
+type BridgedToken = { readonly address: Address; readonly decimals: number }
+
+const RELAYER = ACCOUNTS.relayer.address
+const USER_FUNDS = '1000000'
+// In whole tokens: more than anybody on a local chain has.
+const RELAYER_FUNDS = '100000000'
+const POOL_FUNDS = '10000000'
+
+/** Where the bridge's contracts are on a chain; throws where the bridge does not go. */
+export function bridgeContracts(chainId: number): { readonly pool: Address; readonly multicallHandler: Address } {
+  const bridge = evmChain(chainId)?.bridge
+  if (!bridge) throw new Error(`The bridge does not go to chain ${chainId}`)
+  return bridge
+}
+
+/**
+ * Puts the bridge's contracts at their real addresses on a chain, and supplies it with these tokens. The ids of its
+ * deposits start at the chain's own id, so that those of two chains are not taken for each other.
+ */
+export async function deployBridge(chain: LocalChain, tokens: readonly BridgedToken[]): Promise<void> {
+  const { pool, multicallHandler } = bridgeContracts(chain.chainId)
+  const { deployedBytecode } = await compiledContract('MulticallHandler')
+  const numberOfDeposits = numberToHex(chain.chainId, { size: 32 })
+  await callRpc(chain, [
+    { method: 'anvil_setCode', params: [multicallHandler, deployedBytecode] },
+    { method: 'anvil_setStorageAt', params: [pool, numberToHex(0, { size: 32 }), numberOfDeposits] },
+  ])
+  await installPool(chain)
+  await supplyBridge(chain, tokens)
+}
+
+/**
+ * Puts a pool's code at an address, by default the pool's own; its storage stays. `LegacySpokePool` does the same and
+ * emits the events of old. At another address it is somebody else's contract that looks like the pool.
+ */
+export async function installPool(
+  chain: LocalChain,
+  options: { readonly contract?: 'SpokePool' | 'LegacySpokePool'; readonly address?: Address } = {},
+): Promise<void> {
+  const { contract = 'SpokePool', address = bridgeContracts(chain.chainId).pool } = options
+  const { deployedBytecode } = await compiledContract(contract)
+  await callRpc(chain, [{ method: 'anvil_setCode', params: [address, deployedBytecode] }])
+}
+
+/**
+ * The bridge's tokens of these symbols at their real addresses on a chain, with the decimals that they have there, and
+ * a million of each for every user. Throws for a token that the bridge does not take there.
+ */
+export async function deployBridgeTokens(chain: LocalChain, symbols: readonly string[]): Promise<LocalToken[]> {
+  const { chainId } = chain
+  const tokens = symbols.map((symbol) => {
+    const token = bridgeTokenOf(chainId, symbol)
+    if (!token) throw new Error(`The bridge takes no ${symbol} on chain ${chainId}`)
+    return { chainId, name: `Bridged ${symbol}`, ...token }
+  })
+  for (const { address, ...token } of tokens) await copyContract(chain, await deployToken(chain, token), address)
+  const plan = await openPlan(chain)
+  for (const { address, decimals } of tokens) {
+    for (const user of ACCOUNTS.users) {
+      plan.call(RELAYER, address, 'Token', 'mint', [user.address, parseUnits(USER_FUNDS, decimals)])
+    }
+  }
+  await plan.execute()
+  return tokens
+}
+
+/** Lets the relayer fill, and the pool pay slow fills, in these tokens. */
+async function supplyBridge(chain: LocalChain, tokens: readonly BridgedToken[]): Promise<void> {
+  if (tokens.length === 0) return
+  const { pool } = bridgeContracts(chain.chainId)
+  const plan = await openPlan(chain)
+  for (const { address, decimals } of tokens) {
+    plan.call(RELAYER, address, 'Token', 'mint', [RELAYER, parseUnits(RELAYER_FUNDS, decimals)])
+    plan.call(RELAYER, address, 'Token', 'mint', [pool, parseUnits(POOL_FUNDS, decimals)])
+    plan.call(RELAYER, address, 'Token', 'approve', [pool, maxUint256])
+  }
+  await plan.execute()
+}
+
+/** The deposits that a chain's pool took in these blocks, in their order, in today's events and those of old. */
+export async function readDeposits(
+  chain: LocalChain,
+  range: { readonly fromBlock?: bigint; readonly toBlock?: bigint } = {},
+): Promise<BridgeDeposit[]> {
+  const { fromBlock = 0n, toBlock = 'latest' } = range
+  const client = clientOf(chain)
+  const { pool: address } = bridgeContracts(chain.chainId)
+  const events = { address, abi: spokePoolAbi, fromBlock, toBlock, strict: true } as const
+  const [deposits, legacyDeposits] = await Promise.all([
+    getContractEvents(client, { ...events, eventName: 'FundsDeposited' }),
+    getContractEvents(client, { ...events, eventName: 'V3FundsDeposited' }),
+  ])
+  return [...deposits, ...legacyDeposits]
+    .sort((a, b) => Number(a.blockNumber - b.blockNumber) || a.logIndex - b.logIndex)
+    .map(({ args, transactionHash, blockNumber, logIndex }) => ({
+      originChainId: chain.chainId,
+      // Above 2^53 no chain is meant that we could reach.
+      destinationChainId: Number(args.destinationChainId),
+      depositId: BigInt(args.depositId),
+      depositor: wordOf(args.depositor),
+      recipient: wordOf(args.recipient),
+      exclusiveRelayer: wordOf(args.exclusiveRelayer),
+      inputToken: wordOf(args.inputToken),
+      outputToken: wordOf(args.outputToken),
+      inputAmount: args.inputAmount,
+      outputAmount: args.outputAmount,
+      quoteTimestamp: args.quoteTimestamp,
+      fillDeadline: args.fillDeadline,
+      exclusivityDeadline: args.exclusivityDeadline,
+      message: args.message,
+      transactionHash,
+      blockNumber,
+      logIndex,
+    }))
+}
+
+/** What depositors told a chain's pool to fill otherwise in these blocks, in their order. */
+export async function readSpeedUps(
+  chain: LocalChain,
+  range: { readonly fromBlock?: bigint; readonly toBlock?: bigint } = {},
+): Promise<SpeedUp[]> {
+  const { fromBlock = 0n, toBlock = 'latest' } = range
+  const events = await getContractEvents(clientOf(chain), {
+    ...{ address: bridgeContracts(chain.chainId).pool, abi: spokePoolAbi, eventName: 'RequestedSpeedUpDeposit' },
+    ...{ fromBlock, toBlock, strict: true },
+  })
+  return events.map(({ args }) => ({
+    originChainId: chain.chainId,
+    depositId: args.depositId,
+    depositor: args.depositor,
+    outputAmount: args.updatedOutputAmount,
+    recipient: args.updatedRecipient,
+    message: args.updatedMessage,
+    signature: args.depositorSignature,
+  }))
+}
+
+/** A depositor's signature, with this key, under what is to be filled instead. */
+export async function signSpeedUp(privateKey: Hex, unsigned: Omit<SpeedUp, 'signature'>): Promise<SpeedUp> {
+  const { originChainId, depositId, outputAmount, recipient, message } = unsigned
+  const signature = await privateKeyToAccount(privateKey).signTypedData({
+    domain: { name: 'ACROSS-V2', version: '1.0.0', chainId: originChainId },
+    types: { UpdateDepositDetails: parseAbiParameters(UPDATE_DETAILS) },
+    primaryType: 'UpdateDepositDetails',
+    message: {
+      depositId,
+      originChainId: BigInt(originChainId),
+      updatedOutputAmount: outputAmount,
+      updatedRecipient: recipient,
+      updatedMessage: message,
+    },
+  })
+  return { ...unsigned, signature }
+}
+
+function clientOf(chain: LocalChain) {
+  return createClient({ transport: http(chain.rpcUrl, { batch: true, retryCount: 0 }) })
+}
+
+// The old events have addresses.
+function wordOf(accountOrWord: Hex): Hex {
+  return numberToHex(hexToBigInt(accountOrWord), { size: 32 })
+}
+
+/** What a pool on the destination is told of a deposit. */
+export function relayDataOf(deposit: BridgeDeposit) {
+  const { depositor, recipient, exclusiveRelayer, inputToken, outputToken, inputAmount, outputAmount } = deposit
+  const { depositId, fillDeadline, exclusivityDeadline, message } = deposit
+  return {
+    ...{ depositor, recipient, exclusiveRelayer, inputToken, outputToken, inputAmount, outputAmount },
+    originChainId: BigInt(deposit.originChainId),
+    ...{ depositId, fillDeadline, exclusivityDeadline, message },
+  }
+}
+
+/** By what the destination's pool knows a deposit: keccak256(abi.encode(relayData, destinationChainId)). */
+export function relayHashOf(deposit: BridgeDeposit): Hash {
+  return keccak256(encodeAbiParameters(RELAY, [relayDataOf(deposit), BigInt(deposit.destinationChainId)]))
+}

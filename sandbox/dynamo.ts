@@ -1,0 +1,106 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import {
+  type AttributeDefinition,
+  CreateTableCommand,
+  type DynamoDBClientConfig,
+  type KeySchemaElement,
+  ResourceInUseException,
+  waitUntilTableExists,
+} from '@aws-sdk/client-dynamodb'
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import dynalite from 'dynalite'
+import { TABLES, type TableDefinition, type TableKey, tableName } from '../infra/tables.ts'
+import { documentClient } from '../lib/aws/dynamo.ts'
+
+/** The physical name of each table. */
+export type TableNames = Readonly<Record<TableKey, string>>
+
+/** A DynamoDB server inside this process, with the service's tables. */
+export type LocalDynamo = {
+  readonly endpoint: string
+  readonly tableNames: TableNames
+  /** Ends the server and all its connections. */
+  readonly stop: () => Promise<void>
+}
+
+/** Starts DynamoDB in this process on a free port with all tables; in memory unless given a path, where tables are kept. */
+export async function startDynamo({ path }: { path?: string } = {}): Promise<LocalDynamo> {
+  const server = dynalite({ createTableMs: 0, ...(path && { path }) })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+
+  const client = documentClient(localConfig(endpoint))
+  const tableNames = await createTables(client, 'local')
+  client.destroy()
+
+  return {
+    endpoint,
+    tableNames,
+    stop: () =>
+      new Promise((resolve, reject) => {
+        server.close((error) => (error ? reject(error) : resolve()))
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** The environment of an AWS client on this machine: made-up credentials, which nothing here checks. */
+export const localCredentials = { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' }
+
+/** What a client needs to talk to a local DynamoDB. */
+export function localConfig(endpoint: string): DynamoDBClientConfig {
+  const { AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = localCredentials
+  return {
+    endpoint,
+    region: AWS_REGION,
+    credentials: { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY },
+  }
+}
+
+/** Creates those of a stage's tables that do not exist yet and returns the names of all. */
+export async function createTables(client: DynamoDBDocumentClient, stage: string): Promise<TableNames> {
+  const create = async (table: TableKey) => {
+    const TableName = tableName(stage, table)
+    await client.send(new CreateTableCommand({ TableName, ...createTableInput(TABLES[table]) })).catch(ignoreExisting)
+    await waitUntilTableExists({ client, minDelay: 0.01, maxDelay: 0.1, maxWaitTime: 5 }, { TableName })
+    return TableName
+  }
+  return {
+    clients: await create('clients'),
+    deposits: await create('deposits'),
+    users: await create('users'),
+    cache: await create('cache'),
+  }
+}
+
+function createTableInput({ partitionKey, sortKey, indexes }: TableDefinition) {
+  const keys = [partitionKey, sortKey, ...indexes.flatMap((index) => [index.partitionKey, index.sortKey])]
+  const types = new Map(keys.map(({ name, type }) => [name, type]))
+  return {
+    BillingMode: 'PAY_PER_REQUEST' as const,
+    AttributeDefinitions: [...types].map(
+      ([AttributeName, AttributeType]): AttributeDefinition => ({ AttributeName, AttributeType }),
+    ),
+    KeySchema: keySchema(partitionKey.name, sortKey.name),
+    ...(indexes.length > 0 && {
+      GlobalSecondaryIndexes: indexes.map((index) => ({
+        IndexName: index.name,
+        KeySchema: keySchema(index.partitionKey.name, index.sortKey.name),
+        Projection: { ProjectionType: 'ALL' as const },
+      })),
+    }),
+  }
+}
+
+function keySchema(partitionKey: string, sortKey: string): KeySchemaElement[] {
+  return [
+    { AttributeName: partitionKey, KeyType: 'HASH' },
+    { AttributeName: sortKey, KeyType: 'RANGE' },
+  ]
+}
+
+function ignoreExisting(error: unknown): void {
+  if (!(error instanceof ResourceInUseException)) throw error
+}

@@ -1,0 +1,266 @@
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda'
+import { endpoints, jobs } from '../functions/contracts.ts'
+import { CORS } from '../infra/environments.ts'
+import { AppError, type ErrorCode } from '../lib/errors.ts'
+import type { EndpointContract } from '../lib/lambda/contract.ts'
+import { errorReply } from '../lib/lambda/replies.ts'
+
+/** What the stack's HTTP API does for origins, by the same configuration. */
+type Cors = { readonly allowOrigins: readonly string[] }
+
+type GatewayOptions = {
+  /** 0 for any free one. */
+  readonly port: number
+  readonly cors: Cors
+  /** Whether scheduled jobs run by themselves. */
+  readonly schedule: boolean
+}
+
+/** The HTTP API on this machine; `stop` ends it and its scheduled jobs. */
+export type Gateway = { readonly port: number; stop(): Promise<void> }
+
+type Handler = (event: unknown, context: Context) => Promise<APIGatewayProxyStructuredResultV2>
+type Route = {
+  readonly key: string
+  readonly method: string
+  readonly places: readonly string[]
+  readonly name: string
+}
+
+const FUNCTIONS = new URL('../functions/', import.meta.url)
+const FUNCTION_TIMEOUT_MS = 15_000
+/** API Gateway's own limit; the functions' is far lower. */
+const MAX_BODY_BYTES = 10 * 1024 * 1024
+const TEXT_TYPES = /^(text\/|application\/(json|javascript|xml))/
+
+const ROUTES: readonly Route[] = Object.entries<EndpointContract>(endpoints)
+  .flatMap(([name, { method, path, aliases = [] }]) =>
+    [path, ...aliases].map((template) => ({
+      key: template === '$default' ? template : `${method} ${template}`,
+      method,
+      places: template.split('/'),
+      name,
+    })),
+  )
+  // API Gateway prefers the route with fewer parameters.
+  .sort((a, b) => parameterCount(a) - parameterCount(b))
+
+/**
+ * Serves every contract's route by its handler on localhost, with the events of an API Gateway HTTP API
+ * (payload version 2), and runs the scheduled jobs if asked to. The handlers read their environment from this process's.
+ */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { port, cors, schedule } = options
+  const handlers = new Map<string, Promise<Handler>>()
+  const handlerOf = (name: string) => {
+    const loaded = handlers.get(name) ?? loadHandler(name)
+    handlers.set(name, loaded)
+    return loaded
+  }
+  await Promise.all(Object.keys({ ...endpoints, ...jobs }).map(handlerOf))
+
+  const server = createServer((request, response) => {
+    void serve(request, cors, handlerOf)
+      .catch(() => gatewayError('internal', randomUUID()))
+      .then((reply) => send(response, reply))
+  })
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve))
+  const stopJobs = schedule ? scheduleJobs(handlerOf) : () => {}
+  return {
+    port: (server.address() as AddressInfo).port,
+    async stop() {
+      stopJobs()
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+async function loadHandler(name: string): Promise<Handler> {
+  const module = await import(new URL(`${name}/handler.ts`, FUNCTIONS).href)
+  return module.handler
+}
+
+async function serve(
+  request: IncomingMessage,
+  cors: Cors,
+  handlerOf: (name: string) => Promise<Handler>,
+): Promise<APIGatewayProxyStructuredResultV2> {
+  const corsHeaders = corsHeadersFor(request.headers.origin, cors)
+  if (request.method === 'OPTIONS') return { statusCode: 204, headers: corsHeaders }
+
+  const body = await readBody(request)
+  const requestId = randomUUID()
+  const reply = body ? await invoke(request, body, requestId, handlerOf) : gatewayError('payload_too_large', requestId)
+  return { ...reply, headers: { ...reply.headers, ...corsHeaders } }
+}
+
+async function invoke(
+  request: IncomingMessage,
+  body: Buffer,
+  requestId: string,
+  handlerOf: (name: string) => Promise<Handler>,
+): Promise<APIGatewayProxyStructuredResultV2> {
+  // Put together as text: resolved as a reference, a path of two slashes would be taken for a host.
+  const url = new URL(`http://localhost${request.url ?? '/'}`)
+  const { route, pathParameters } = findRoute(request.method ?? 'GET', url.pathname)
+  const handler = await handlerOf(route.name)
+  return await handler(
+    toEvent(request, url, body, { requestId, route, pathParameters }),
+    lambdaContext(route.name, requestId),
+  )
+}
+
+function findRoute(method: string, path: string) {
+  const parts = path.split('/')
+  const fits = ({ places, ...route }: Route) =>
+    (route.method === method || route.method === 'ANY') &&
+    places.length === parts.length &&
+    places.every((place, i) => (place.startsWith('{') ? parts[i] !== '' : place === parts[i]))
+  const route = ROUTES.find(fits) ?? ROUTES.find(({ key }) => key === '$default')
+  if (!route) throw new Error('There is no $default route.')
+  const parameters = route.places.flatMap((place, i) =>
+    place.startsWith('{') ? [[place.slice(1, -1), decodeOnce(parts[i] ?? '')]] : [],
+  )
+  return { route, pathParameters: parameters.length > 0 ? Object.fromEntries(parameters) : undefined }
+}
+
+/** The text that a path's part stands for; the part itself where its percent signs mean nothing. */
+function decodeOnce(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+function toEvent(
+  { method = 'GET', headers, socket }: IncomingMessage,
+  url: URL,
+  body: Buffer,
+  {
+    requestId,
+    route,
+    pathParameters,
+  }: { requestId: string; route: Route; pathParameters: Record<string, string> | undefined },
+): APIGatewayProxyEventV2 {
+  const isText = body.length === 0 || TEXT_TYPES.test(headers['content-type'] ?? 'text/plain')
+  const query = Object.fromEntries(
+    [...new Set(url.searchParams.keys())].map((name) => [name, url.searchParams.getAll(name).join(',')]),
+  )
+  return {
+    version: '2.0',
+    routeKey: route.key,
+    rawPath: url.pathname,
+    rawQueryString: url.search.slice(1),
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+    ...(url.search.length > 1 && { queryStringParameters: query }),
+    ...(pathParameters && { pathParameters }),
+    ...(body.length > 0 && { body: body.toString(isText ? 'utf8' : 'base64') }),
+    isBase64Encoded: !isText,
+    requestContext: {
+      accountId: 'local',
+      apiId: 'local',
+      domainName: 'localhost',
+      domainPrefix: 'localhost',
+      http: {
+        method,
+        path: url.pathname,
+        protocol: 'HTTP/1.1',
+        sourceIp: socket.remoteAddress ?? '',
+        userAgent: headers['user-agent'] ?? '',
+      },
+      requestId,
+      routeKey: route.key,
+      stage: '$default',
+      time: new Date().toISOString(),
+      timeEpoch: Date.now(),
+    },
+  }
+}
+
+function lambdaContext(name: string, requestId: string): Context {
+  const endsAt = Date.now() + FUNCTION_TIMEOUT_MS
+  return {
+    awsRequestId: requestId,
+    callbackWaitsForEmptyEventLoop: false,
+    functionName: name,
+    functionVersion: '$LATEST',
+    invokedFunctionArn: `arn:aws:lambda:local:000000000000:function:${name.replace('/', '-')}`,
+    logGroupName: name,
+    logStreamName: 'local',
+    memoryLimitInMB: '1769',
+    getRemainingTimeInMillis: () => endsAt - Date.now(),
+    done: () => {},
+    fail: () => {},
+    succeed: () => {},
+  }
+}
+
+/**
+ * Runs each job at once and then on its schedule, its runs side by side; a failed run is tried again at the next. The
+ * first runs of a job wait for those of the jobs listed before it, because it may need what they keep.
+ */
+function scheduleJobs(handlerOf: (name: string) => Promise<Handler>): () => void {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const startAll = async () => {
+    for (const [name, { runs, everyMinutes }] of Object.entries(jobs)) {
+      const handler = await handlerOf(name)
+      // The handler has logged its failure.
+      const runOnce = (run: unknown) => handler(run, lambdaContext(name, randomUUID())).catch(() => undefined)
+      const repeat = async (run: unknown) => {
+        while (!signal.aborted) {
+          await sleep(everyMinutes * 60_000, undefined, { signal }).catch(() => undefined)
+          if (!signal.aborted) await runOnce(run)
+        }
+      }
+      await Promise.all(runs.map(runOnce))
+      for (const run of runs) void repeat(run)
+    }
+  }
+  void startAll()
+  return () => stopping.abort()
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of request) {
+    length += chunk.length
+    // Read to its end all the same: to stop halfway would break the connection for the next request.
+    if (length <= MAX_BODY_BYTES) chunks.push(chunk)
+  }
+  return length <= MAX_BODY_BYTES ? Buffer.concat(chunks) : undefined
+}
+
+function send(response: ServerResponse, { statusCode = 200, headers, body }: APIGatewayProxyStructuredResultV2): void {
+  response.writeHead(statusCode, headers as Record<string, string>).end(body)
+}
+
+function corsHeadersFor(origin: string | undefined, { allowOrigins }: Cors): Record<string, string> {
+  if (!origin || !allowOrigins.includes(origin)) return {}
+  return {
+    'access-control-allow-origin': origin,
+    'access-control-allow-methods': 'GET,POST,DELETE,OPTIONS',
+    'access-control-allow-headers': CORS.allowHeaders.join(','),
+    'access-control-expose-headers': CORS.exposeHeaders.join(','),
+    'access-control-max-age': CORS.maxAgeSeconds.toString(),
+    vary: 'origin',
+  }
+}
+
+/** An error of the gateway's own, in the form of the functions'. */
+function gatewayError(code: ErrorCode, requestId: string): APIGatewayProxyStructuredResultV2 {
+  const reply = errorReply(new AppError(code), requestId)
+  return { ...reply, headers: { ...reply.headers, 'x-request-id': requestId } }
+}
+
+function parameterCount({ places }: Route): number {
+  return places.filter((place) => place.startsWith('{')).length
+}

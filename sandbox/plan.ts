@@ -1,0 +1,78 @@
+import { type Abi, type Address, encodeDeployData, encodeFunctionData, getContractAddress, type Hex } from 'viem'
+import * as z from 'zod'
+import { ACCOUNTS } from './accounts.ts'
+import type { LocalChain } from './chains.ts'
+import { compileContracts } from './compile.ts'
+import { callRpc } from './rpc.ts'
+import { confirmTransactions, type LocalTransaction, readNonces, sendTransactions } from './transactions.ts'
+
+/**
+ * Transactions to be made in one go. Addresses of contracts are known as they are planned, so that later steps can
+ * use them, and the whole plan is mined at once.
+ */
+export type Plan = {
+  /** Plans a contract by the admin and returns its address to be. */
+  deploy(name: string, args: readonly unknown[]): Address
+  /** Calldata of a contract's function. */
+  encode(name: string, functionName: string, args: readonly unknown[]): Hex
+  /** Plans a call by one of `ACCOUNTS`; `name` is the contract that has the function. */
+  call(from: Address, to: Address, name: string, functionName: string, args: readonly unknown[]): void
+  /** Mines everything planned; throws with the step that reverted. */
+  execute(): Promise<void>
+}
+
+const PoolStatus = z.object({ pending: z.string() })
+
+const ADMIN = ACCOUNTS.admin.address
+
+/** A plan that starts from the chain's present state; throws for a contract that `sandbox/contracts` lacks. */
+export async function openPlan(chain: LocalChain): Promise<Plan> {
+  const [contracts, [nonce = 0]] = await Promise.all([compileContracts(), readNonces(chain, [ADMIN])])
+  const steps: LocalTransaction[] = []
+
+  const compiled = (name: string): { abi: Abi; bytecode: Hex } => {
+    const contract = contracts[name]
+    if (!contract) throw new Error(`No contract ${name} in sandbox/contracts`)
+    return contract
+  }
+  const encode: Plan['encode'] = (name, functionName, args) =>
+    encodeFunctionData({ abi: compiled(name).abi, functionName, args })
+
+  return {
+    encode,
+    deploy(name, args) {
+      const { abi, bytecode } = compiled(name)
+      const earlier = steps.filter(({ from }) => from === ADMIN).length
+      steps.push({ label: `deploy ${name}`, from: ADMIN, data: encodeDeployData({ abi, bytecode, args }) })
+      return getContractAddress({ from: ADMIN, nonce: BigInt(nonce + earlier) })
+    },
+    call(from, to, name, functionName, args) {
+      steps.push({ label: `${name}.${functionName}`, from, to, data: encode(name, functionName, args) })
+    },
+    async execute() {
+      // A block each would carry the clock of a chain that mines by transaction ahead of the real one.
+      const holds = chain.blockSeconds === undefined
+      if (holds) await callRpc(chain, [{ method: 'evm_setAutomine', params: [false] }])
+      let hashes: Awaited<ReturnType<typeof sendTransactions>>
+      try {
+        hashes = await sendTransactions(chain, steps)
+        await mineAll(chain)
+      } finally {
+        if (holds) await callRpc(chain, [{ method: 'evm_setAutomine', params: [true] }])
+      }
+      await confirmTransactions(chain, steps, hashes)
+    },
+  }
+}
+
+/** Mines the transactions that wait, in as few blocks as their gas allows. */
+async function mineAll(chain: LocalChain): Promise<void> {
+  do {
+    await callRpc(chain, [{ method: 'evm_mine', params: [] }])
+  } while ((await waiting(chain)) > 0)
+}
+
+async function waiting(chain: LocalChain): Promise<number> {
+  const [status] = await callRpc(chain, [{ method: 'txpool_status', params: [] }])
+  return Number(PoolStatus.parse(status).pending)
+}

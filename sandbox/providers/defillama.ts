@@ -1,0 +1,73 @@
+import { zeroAddress } from 'viem'
+import { CHAINS } from '../../lib/chain/registry.ts'
+import { type MadeUpCoin, type MadeUpMarket, minuteOf } from './market.ts'
+import type { ProviderReply } from './provider.ts'
+import { type Question, type StandIn, standIn } from './stand-in.ts'
+
+const MOST_POINTS = 500
+const UNIT_SECONDS: Readonly<Record<string, number>> = { w: 604_800, d: 86_400, h: 3600, m: 60 }
+const CONFIDENCE = 0.99
+
+/**
+ * DefiLlama's coin prices for the made-up market, under /defillama: prices/current, prices/historical and chart
+ * (https://api-docs.defillama.com). Coins that it does not know are left out of the answer. `now` is in epoch milliseconds.
+ */
+export function defiLlamaStandIn(market: MadeUpMarket, now: () => number): StandIn {
+  const findCoin = (name: string): MadeUpCoin | undefined => {
+    const [prefix, rest = ''] = name.split(/:(.*)/)
+    if (prefix === 'coingecko') return market.coins.find(({ id }) => id === rest)
+    const chain = CHAINS.find(({ defiLlamaPrefix }) => defiLlamaPrefix === prefix)
+    if (!chain) return undefined
+    if (rest === zeroAddress) return market.coins.find(({ id }) => id === chain.nativeCoin.coinGeckoId)
+    return market.coinAt(chain.coinGeckoPlatform, rest)
+  }
+  const pointAt = (coin: MadeUpCoin, seconds: number) => {
+    const price = market.priceAt(coin, 'usd', seconds * 1000)
+    return price === undefined ? undefined : { timestamp: minuteOf(seconds * 1000) / 1000, price }
+  }
+  /** What `tell` says of each coin that is known, by the names that were asked for. */
+  const tellOf = (names: string, tell: (coin: MadeUpCoin) => object | undefined): ProviderReply => {
+    const coins = names.split(',').flatMap((name) => {
+      const coin = findCoin(name)
+      const told = coin && tell(coin)
+      return told ? [[name, { symbol: coin.symbol.toUpperCase(), confidence: CONFIDENCE, ...told }]] : []
+    })
+    return { status: 200, body: { coins: Object.fromEntries(coins) } }
+  }
+
+  const chart = (names: string, { query }: Question): ProviderReply => {
+    const [start, end] = [query.get('start'), query.get('end')]
+    if (start !== null && end !== null) return refuse('use either start or end parameter, not both')
+    const span = Number(query.get('span') ?? 1)
+    if (span * names.split(',').length > MOST_POINTS) return refuse(`at most ${MOST_POINTS} points`)
+    const step = secondsOf(query.get('period') ?? '24h') * (start === null ? -1 : 1)
+    const origin = Number(start ?? end ?? Math.floor(now() / 1000))
+    const moments = Array.from({ length: span }, (_, index) => origin + index * step).sort((a, b) => a - b)
+    return tellOf(names, (coin) => {
+      const prices = moments.flatMap((seconds) => pointAt(coin, seconds) ?? [])
+      return prices.length > 0 ? { prices } : undefined
+    })
+  }
+
+  return standIn('/defillama', (question) => {
+    const [area, second, third, fourth] = question.parts
+    if (area === 'prices' && second === 'current' && third) {
+      return tellOf(third, (coin) => pointAt(coin, Math.floor(now() / 1000)))
+    }
+    if (area === 'prices' && second === 'historical' && fourth) {
+      return tellOf(fourth, (coin) => pointAt(coin, Number(third)))
+    }
+    if (area === 'chart' && second) return chart(second, question)
+    return { status: 404, body: { message: 'Not Found' } }
+  })
+}
+
+/** A period such as 5m, 2h or 1w, or a number of seconds. */
+function secondsOf(period: string): number {
+  const [, count, unit = ''] = /^(\d+)([wdhm]?)$/i.exec(period) ?? []
+  return Number(count) * (UNIT_SECONDS[unit.toLowerCase()] ?? 1)
+}
+
+function refuse(message: string): ProviderReply {
+  return { status: 400, body: { message } }
+}

@@ -1,0 +1,61 @@
+import { zeroAddress } from 'viem'
+import { CHAINS } from '../../lib/chain/registry.ts'
+import type { MadeUpCoin, MadeUpMarket, MarketToken } from './market.ts'
+import { type StandIn, standIn } from './stand-in.ts'
+
+type Chain = (typeof CHAINS)[number]
+
+const SOLANA_NATIVE = '11111111111111111111111111111111'
+
+/**
+ * LI.FI's list of tokens, under /lifi: these tokens, priced by the made-up market, and the own coin of every chain
+ * (https://docs.li.fi). `now` is in epoch milliseconds.
+ */
+export function liFiStandIn(market: MadeUpMarket, tokens: readonly MarketToken[], now: () => number): StandIn {
+  const figuresOf = (coin: MadeUpCoin | undefined) => {
+    const price = coin && market.priceAt(coin, 'usd', now())
+    const marketCapUSD = coin && price !== undefined ? price * coin.supply : null
+    return { priceUSD: (price ?? 0).toString(), marketCapUSD, volumeUSD24H: null, fdvUSD: marketCapUSD }
+  }
+  const logoOf = (symbol: string) => `https://images.example/tokens/${symbol.toLowerCase()}.png`
+
+  /** LI.FI takes Gnosis' own coin for what it is worth: a DAI. */
+  const coinKeyOf = (symbol: string) => (symbol === 'xDAI' ? 'DAI' : symbol)
+
+  const nativeOf = ({ kind, liFiId, nativeCoin }: Chain) => {
+    const { symbol, name, decimals, coinGeckoId } = nativeCoin
+    return {
+      chainId: liFiId,
+      address: kind === 'evm' ? zeroAddress : SOLANA_NATIVE,
+      ...{
+        symbol,
+        name,
+        decimals,
+        coinKey: coinKeyOf(symbol),
+        logoURI: logoOf(symbol),
+        verificationStatus: 'verified',
+      },
+      ...figuresOf(market.coins.find(({ id }) => id === coinGeckoId)),
+    }
+  }
+  const describe = (chain: Chain, { address, symbol, name, decimals }: MarketToken) => ({
+    chainId: chain.liFiId,
+    address,
+    ...{ symbol, name, decimals, coinKey: symbol, logoURI: logoOf(symbol), verificationStatus: 'verified' },
+    ...figuresOf(market.coinAt(chain.coinGeckoPlatform, address)),
+  })
+
+  return standIn('/lifi', ({ parts, query }) => {
+    if (parts.join('/') !== 'tokens') return { status: 404, body: { message: 'Not Found', code: 1003 } }
+    const [wanted, types] = [query.get('chains')?.split(','), query.get('chainTypes')?.split(',') ?? ['EVM']]
+    const chains = CHAINS.filter(
+      ({ liFiId, kind }) =>
+        types.includes(kind === 'evm' ? 'EVM' : 'SVM') && (!wanted || wanted.includes(liFiId.toString())),
+    )
+    const lists = chains.map((chain) => {
+      const ofChain = tokens.filter(({ chainId }) => chainId === chain.id)
+      return [chain.liFiId, [nativeOf(chain), ...ofChain.map((token) => describe(chain, token))]]
+    })
+    return { status: 200, body: { tokens: Object.fromEntries(lists) } }
+  })
+}

@@ -1,0 +1,180 @@
+import { CHAINS } from '../../lib/chain/registry.ts'
+import { CURRENCIES, type Currency } from '../../lib/markets/currency.ts'
+import type { LocalToken } from '../deploy.ts'
+
+/** A token that the made-up market prices, on one of our chains; base58 addresses are Solana's. */
+export type MarketToken = Omit<LocalToken, 'address'> & { readonly address: string }
+
+/** A coin of the made-up market. */
+export type MadeUpCoin = {
+  /** CoinGecko's id; that of a real coin where the local chains and their own coins need one. */
+  readonly id: string
+  readonly symbol: string
+  readonly name: string
+  /** In whole coins. */
+  readonly supply: number
+  /** Contracts by CoinGecko platform. */
+  readonly platforms: Readonly<Record<string, string>>
+  /** What is missing of it, as in the real market: its price, or its change over 24 hours. */
+  readonly unknown: 'price' | 'change' | undefined
+  /** The price in US dollars around which it moves, how far, as a logarithm, and where in its waves it stands at first. */
+  readonly middle: number
+  readonly swing: number
+  readonly phases: readonly number[]
+}
+
+/** The made-up market: every number in it is a function of the moment (epoch milliseconds) and nothing else. */
+export type MadeUpMarket = {
+  readonly coins: readonly MadeUpCoin[]
+  /** The coin of a contract, by the name that `nameOf` gives its chain. */
+  coinAt(platform: string, address: string): MadeUpCoin | undefined
+  /** The price at a moment; undefined before the market began. */
+  priceAt(coin: MadeUpCoin, currency: Currency, moment: number): number | undefined
+}
+
+export const DAY_MS = 86_400_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+const MARKET_BEGAN = Date.UTC(2018, 0, 1)
+const MADE_UP_COINS = 290
+/** A price moves in waves of these lengths, each with its part of the swing. */
+const WAVES = [
+  [31 * HOUR_MS, 0.08],
+  [9 * DAY_MS, 0.17],
+  [61 * DAY_MS, 0.3],
+  [402 * DAY_MS, 0.45],
+] as const
+
+/** Real coins: what the local chains have, and the chains' own coins. Their prices are made up all the same. */
+const REAL_COINS = [
+  ['bitcoin', 'btc', 'Bitcoin', 92_000, 19_900_000, 0.35],
+  ['ethereum', 'eth', 'Ethereum', 3_100, 120_000_000, 0.4],
+  ['tether', 'usdt', 'Tether', 1, 180_000_000_000, 0.0006],
+  ['binancecoin', 'bnb', 'BNB', 880, 138_000_000, 0.3],
+  ['usd-coin', 'usdc', 'USDC', 1, 74_000_000_000, 0.0004],
+  ['solana', 'sol', 'Solana', 140, 555_000_000, 0.5],
+  ['dai', 'dai', 'Dai', 1, 4_500_000_000, 0.0005],
+  ['polygon-ecosystem-token', 'pol', 'POL (ex-MATIC)', 0.15, 10_500_000_000, 0.5],
+  ['xdai', 'xdai', 'xDAI', 1, 98_000_000, 0.0008],
+] as const
+
+const COIN_OF_SYMBOL: Readonly<Record<string, string>> = { USDC: 'usd-coin', USDT: 'tether', DAI: 'dai' }
+
+/** What a US dollar is in each currency, about; a coin's id where it is that coin's price. */
+const PER_DOLLAR = {
+  ...{ usd: 1, eur: 0.86, gbp: 0.76, chf: 0.8, jpy: 156, aed: 3.67, ars: 1_420, aud: 1.54, bdt: 122, bhd: 0.377 },
+  ...{ bmd: 1, brl: 5.35, cad: 1.4, clp: 930, cny: 7.1, czk: 20.9, dkk: 6.45, gel: 2.7, hkd: 7.78, huf: 331 },
+  ...{ idr: 16_700, ils: 3.26, inr: 89, krw: 1_470, kwd: 0.307, lkr: 308, mmk: 2_100, mxn: 18.4, myr: 4.14 },
+  ...{ ngn: 1_450, nok: 10.1, nzd: 1.78, php: 58.8, pkr: 281, pln: 3.65, rub: 79, sar: 3.75, sek: 9.5, sgd: 1.3 },
+  ...{ thb: 32.4, try: 42.4, twd: 31.3, uah: 42.2, vef: 0.1, vnd: 26_350, zar: 17.3, xdr: 0.73, xag: 0.02 },
+  ...{ xau: 0.000245, ltc: 0.0119, bch: 0.00184, eos: 4.5, xrp: 0.49, xlm: 4.2, link: 0.081, dot: 0.43, yfi: 0.00025 },
+  ...{ btc: 'bitcoin', bits: 'bitcoin', sats: 'bitcoin', eth: 'ethereum', bnb: 'binancecoin' },
+} satisfies Record<Currency, number | string>
+const UNITS_OF_COIN: Partial<Record<Currency, number>> = { bits: 1e6, sats: 1e8 }
+const CURRENCY_SWING = 0.02
+
+/** A market of about 300 coins that has these tokens on their chains. */
+export function madeUpMarket(tokens: readonly MarketToken[]): MadeUpMarket {
+  const coins = [...realCoins(tokens), ...madeUpCoins()]
+  const byId = new Map(coins.map((coin) => [coin.id, coin]))
+  const byContract = new Map(
+    coins.flatMap((coin) =>
+      Object.entries(coin.platforms).map(([platform, address]) => [contractKey(platform, address), coin] as const),
+    ),
+  )
+
+  const currencyPhases = new Map(CURRENCIES.map((currency) => [currency, phasesOf(currency)]))
+
+  const dollarsOf = ({ middle, swing, phases }: MadeUpCoin, moment: number) =>
+    middle * Math.exp(swing * wave(phases, moment))
+  const perDollar = (currency: Currency, moment: number) => {
+    const rate: number | string = PER_DOLLAR[currency]
+    if (currency === 'usd') return 1
+    if (typeof rate === 'number')
+      return rate * Math.exp(CURRENCY_SWING * wave(currencyPhases.get(currency) ?? [], moment))
+    const coin = byId.get(rate)
+    return coin ? (UNITS_OF_COIN[currency] ?? 1) / dollarsOf(coin, moment) : 1
+  }
+
+  return {
+    coins,
+    coinAt: (platform, address) => byContract.get(contractKey(platform, address)),
+    priceAt(coin, currency, moment) {
+      const minute = minuteOf(moment)
+      if (coin.unknown === 'price' || minute < MARKET_BEGAN) return undefined
+      return rounded(dollarsOf(coin, minute) * perDollar(currency, minute))
+    },
+  }
+}
+
+/** The minute that a moment is in: within one, no price of the made-up market changes. */
+export function minuteOf(moment: number): number {
+  return Math.floor(moment / MINUTE_MS) * MINUTE_MS
+}
+
+/** A number with as many digits as the real services tell. */
+export function rounded(value: number): number {
+  return Number(value.toPrecision(10))
+}
+
+function realCoins(tokens: readonly MarketToken[]): MadeUpCoin[] {
+  return REAL_COINS.map(([id, symbol, name, middle, supply, swing]) => ({
+    id,
+    symbol,
+    name: `${name} (made-up price)`,
+    supply,
+    platforms: Object.fromEntries(
+      tokens.flatMap((token) => {
+        const platform = CHAINS.find((chain) => chain.id === token.chainId)?.coinGeckoPlatform
+        return platform && COIN_OF_SYMBOL[token.symbol] === id
+          ? [[platform, platform === 'solana' ? token.address : token.address.toLowerCase()]]
+          : []
+      }),
+    ),
+    unknown: undefined,
+    middle,
+    swing,
+    phases: phasesOf(id),
+  }))
+}
+
+/** Smaller than the real ones, each smaller than the one before; of the last two the price or its change is unknown. */
+function madeUpCoins(): MadeUpCoin[] {
+  return Array.from({ length: MADE_UP_COINS }, (_, index) => {
+    const number = index + 1
+    const middle = rounded(10 ** (fractionOf(`price ${number}`) * 8 - 5))
+    return {
+      id: `made-up-coin-${number}`,
+      symbol: `made${number}`,
+      name: `Made-up Coin ${number}`,
+      supply: Math.round((60_000_000 * 0.97 ** index) / middle),
+      platforms: {},
+      unknown: number === MADE_UP_COINS ? 'price' : number === MADE_UP_COINS - 1 ? 'change' : undefined,
+      middle,
+      swing: 0.2 + 0.6 * fractionOf(`swing ${number}`),
+      phases: phasesOf(`made-up-coin-${number}`),
+    }
+  })
+}
+
+/** From -1 to 1, and smooth. */
+function wave(phases: readonly number[], moment: number): number {
+  return WAVES.reduce((sum, [length, part], index) => {
+    const turns = moment / length + (phases[index] ?? 0)
+    return sum + part * Math.sin(2 * Math.PI * turns)
+  }, 0)
+}
+
+function phasesOf(name: string): number[] {
+  return WAVES.map(([length]) => fractionOf(`${name} ${length}`))
+}
+
+/** The same fraction, in [0, 1), for the same text (FNV-1a). */
+function fractionOf(text: string): number {
+  const hash = [...text].reduce((sum, letter) => Math.imul(sum ^ letter.charCodeAt(0), 0x01000193), 0x811c9dc5)
+  return (hash >>> 0) / 2 ** 32
+}
+
+function contractKey(platform: string, address: string): string {
+  return `${platform}:${address.toLowerCase()}`
+}

@@ -1,0 +1,465 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { describe, expect, onTestFinished, vi } from 'vitest'
+import { describeFailure, runCommandLine } from '../../admin/command-line.ts'
+import { connectLocal, connectStage } from '../../admin/connect.ts'
+import { type Admin, AdminError, addVault, createClient, issueKey, seedClient } from '../../admin/operations.ts'
+import { transfersTable } from '../../lib/bridge/table.ts'
+import { hashApiKey, parseApiKey } from '../../lib/clients/api-key.ts'
+import { identifyClient } from '../../lib/clients/identify.ts'
+import { clientsTable } from '../../lib/clients/table.ts'
+import { recordsTable } from '../../lib/deposits/table.ts'
+import { usersTable } from '../../lib/identity/table.ts'
+import type { User } from '../../lib/identity/user.ts'
+import type { VaultDescription } from '../../lib/vaults/describe.ts'
+import { createTables } from '../../sandbox/dynamo.ts'
+import { someClient, someVault } from '../support/clients.ts'
+import { test as base } from '../support/dynamo.ts'
+
+const LOCAL_AWS = { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'any', AWS_SECRET_ACCESS_KEY: 'any' }
+const SCRIPT = resolve('admin/main.ts')
+const VAULT = '0x00000000000000000000000000000000000000A1'
+const OTHER_VAULT = '0x00000000000000000000000000000000000000B2'
+
+const test = base
+  .extend('clients', ({ dynamo, tableNames }) => clientsTable(dynamo, tableNames.clients))
+  .extend('users', ({ dynamo, tableNames }) => usersTable(dynamo, tableNames.users))
+  .extend('transfers', ({ dynamo, tableNames }) => transfersTable(dynamo, tableNames.deposits))
+  .extend('records', ({ dynamo, tableNames }) => recordsTable(dynamo, tableNames.deposits))
+  .extend('clock', () => ({ now: Date.parse('2026-06-01T00:00:00.000Z') }))
+  .extend('admin', ({ clients, users, transfers, records, clock }): Admin => {
+    const now = () => clock.now
+    return {
+      clients,
+      users,
+      transfers,
+      records,
+      keyEnvironment: 'test',
+      randomBytes,
+      now,
+      describeVault: async (chainId, address) => found(chainId, address),
+      nodes: { chainIds: [], urlsOf: async () => [], fetch, now, say: () => {} },
+      rebuildVault: async ({ chainId, address }) => [`Rebuilt ${address} on chain ${chainId}.`],
+    }
+  })
+  /** Runs a command in this process and gives what it prints; failures as the operator would read them. */
+  .extend('run', ({ admin }) => async (...args: string[]) => {
+    const lines = await runCommandLine(args, async () => admin).catch((error: unknown) => [describeFailure(error)])
+    return lines.join('\n')
+  })
+  /** Secrets Manager, whose secret names this very server as the RPC URL, and a node that always fails; `requests` tells what was asked. */
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
+  .extend('node', async ({}, { onCleanup }) => {
+    const requests: string[] = []
+    const server = createServer(async (request, response) => {
+      const text = Buffer.concat(await request.toArray()).toString()
+      const body = JSON.parse(text) as { SecretId: string } | { method: string }[]
+      requests.push(...('SecretId' in body ? [body.SecretId] : body.map(({ method }) => method)))
+      if (!('SecretId' in body)) return response.writeHead(500).end()
+      const secret = { rpcUrls: { '8453': [url] } }
+      return response.end(JSON.stringify({ SecretString: JSON.stringify(secret) }))
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onCleanup(() => {
+      server.close()
+      server.closeAllConnections()
+    })
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    return { url, requests }
+  })
+  /** An empty directory, as if the project had never been started. */
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
+  .extend('directory', async ({}, { onCleanup }) => {
+    const directory = await mkdtemp(join(tmpdir(), 'admin-'))
+    onCleanup(() => rm(directory, { recursive: true }))
+    return directory
+  })
+  /** Runs the real command in a process of its own, in that directory. */
+  .extend(
+    'execute',
+    ({ directory }) =>
+      (...args: string[]) =>
+        execute(args, directory),
+  )
+  /** Runs a command as the script does, in this process: on a stage, or on the service that left its state in that directory. */
+  .extend('operate', ({ directory }) => async (...args: string[]) => {
+    const connect: Parameters<typeof runCommandLine>[1] = async (stage) =>
+      stage ? connectStage(stage) : await connectLocal(join(directory, '.local', 'state.json'))
+    return await runCommandLine(args, connect).then(
+      (lines) => ({ code: 0, stdout: `${lines.join('\n')}\n`, stderr: '' }),
+      (error: unknown) => ({ code: 1, stdout: '', stderr: `${describeFailure(error)}\n` }),
+    )
+  })
+
+/** What the chain says of a vault. */
+function found(chainId: number, address: `0x${string}`): VaultDescription {
+  const { poolId, description, logoUrl, riskProfile, riskProtocol, addedAt, ...facts } = someVault({ chainId, address })
+  return { ...facts, name: 'Name on chain', version: null }
+}
+
+function execute(args: string[], cwd: string): Promise<{ code: number; stdout: string; stderr: string }> {
+  return new Promise((done) => {
+    execFile(process.execPath, [SCRIPT, ...args], { cwd }, (error, stdout, stderr) => {
+      done({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })
+    })
+  })
+}
+
+/** Sets AWS up as an operator's environment does, for this test. */
+function useAws(endpoints: Record<string, string>): void {
+  for (const [name, value] of Object.entries({ ...LOCAL_AWS, ...endpoints })) vi.stubEnv(name, value)
+  vi.stubEnv('AWS_PROFILE', undefined)
+  onTestFinished(() => {
+    vi.unstubAllEnvs()
+  })
+}
+
+async function writeState(
+  directory: string,
+  endpoint: string,
+  { clients, users = 'unused' }: { clients: string; users?: string },
+  rpcUrl = 'http://127.0.0.1:9',
+) {
+  await mkdir(join(directory, '.local'))
+  const state = {
+    dynamoEndpoint: endpoint,
+    tables: { clients, users, deposits: 'unused' },
+    chains: [{ chainId: 8453, rpcUrl }],
+    more: 'is ignored',
+  }
+  await writeFile(join(directory, '.local', 'state.json'), JSON.stringify(state))
+}
+
+describe('The admin command', () => {
+  test('lists its commands when asked for help or for nothing', async ({ execute, operate }) => {
+    const help = await execute('--help')
+    expect(help).toMatchObject({ code: 0, stderr: '' })
+    for (const command of ['create-client', 'issue-key', 'revoke-key', 'add-vault', 'remove-vault', '--stage']) {
+      expect(help.stdout).toContain(command)
+    }
+    expect(await operate()).toEqual(help)
+  })
+
+  test('says that the local service is not running when it never was', async ({ execute }) => {
+    expect(await execute('list-clients')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'The local service is not running. Start it with npm start, or give --stage.\n',
+    })
+  })
+
+  test('says that the local service is not running when it has ended', async ({ operate, directory }) => {
+    await writeState(directory, 'http://127.0.0.1:9', { clients: 'any' })
+    expect(await operate('list-clients')).toMatchObject({ code: 1, stderr: expect.stringContaining('npm start') })
+  })
+
+  test('creates a client, issues it a key, lists and revokes it', async ({
+    operate,
+    directory,
+    endpoint,
+    tableNames,
+    clients,
+  }) => {
+    await writeState(directory, endpoint, tableNames)
+    const identify = () => identifyClient({ get: clients.get, now: Date.now })
+
+    const created = await operate('create-client', '--name', 'Some wallet')
+    const clientId = /Created client (\w{10}) \(Some wallet\)/.exec(created.stdout)?.[1] ?? ''
+    expect((await operate('list-clients')).stdout).toMatch(new RegExp(`^${clientId} +Some wallet`, 'm'))
+
+    const issued = await operate('issue-key', '--client', clientId, '--name', 'phone', '--expires', '2999-01-31')
+    const apiKey = issued.stdout.split('\n')[0] ?? ''
+    expect(apiKey).toMatch(/^jk_local_/)
+    expect(issued.stdout).toContain('will not be shown again')
+    expect(await identify()(apiKey)).toMatchObject({ clientId, name: 'Some wallet' })
+
+    const listed = await operate('list-keys', '--client', clientId)
+    const [, keyId = '', ...row] = /^(\w{10}) {2}(.*)$/m.exec(listed.stdout.split('\n').slice(1).join('\n')) ?? []
+    expect(row.join()).toMatch(new RegExp(`^phone +…${apiKey.slice(-4)} .* 2999-01-31T23:59:59.999Z +active$`))
+    expect(listed.stdout).not.toContain(hashApiKey(apiKey))
+    expect(listed.stdout).not.toContain(apiKey)
+
+    expect(await operate('revoke-key', '--client', clientId, '--key', keyId)).toMatchObject({ code: 0, stderr: '' })
+    expect((await operate('list-keys', '--client', clientId)).stdout).toMatch(/revoked$/m)
+    await expect(identify()(apiKey)).rejects.toMatchObject({ code: 'invalid_api_key' })
+    expect(await operate('revoke-key', '--client', clientId, '--key', keyId)).toMatchObject({
+      code: 1,
+      stderr: `Key ${keyId} is revoked already.\n`,
+    })
+  })
+
+  test.for([
+    ['dev', 'test'],
+    ['staging', 'test'],
+    ['prod', 'live'],
+  ] as const)(
+    'works on the tables of the stage %s, whose keys say %s',
+    async ([stage, word], { operate, endpoint, dynamo }) => {
+      const { clients } = await createTables(dynamo, stage)
+      await clientsTable(dynamo, clients).create(someClient({ clientId: 'AbCdE01234' }))
+      useAws({ AWS_ENDPOINT_URL_DYNAMODB: endpoint })
+      const args = ['issue-key', '--stage', stage, '--client', 'AbCdE01234', '--name', 'key']
+      expect((await operate(...args)).stdout).toMatch(new RegExp(`^jk_${word}_AbCdE01234_`))
+    },
+  )
+
+  test.for([
+    [['list-keys', '--client', 'x'], '--client: must be 10 letters and digits'],
+    [['list-vaults'], '--client is missing'],
+    [['destroy'], 'There is no command destroy. See npm run admin -- --help.'],
+    [['toString'], 'There is no command toString. See npm run admin -- --help.'],
+    [['create-client'], '--name is missing'],
+    [['create-client', '--name', ' '], '--name: must not be empty'],
+    [['create-client', '--nmae', 'x'], "Unknown option '--nmae'"],
+    [['create-client', 'x'], "Unexpected argument 'x'"],
+    [['list-clients', '--stage', 'production'], '--stage: Invalid option: expected one of "dev"|"staging"|"prod"'],
+    [['issue-key', '--client', '0000000000', '--name', 'x'], 'There is no client 0000000000. See list-clients.'],
+    [
+      ['issue-key', '--client', '0000000000', '--name', 'x', '--expires', '2026-05-31'],
+      'The key would have expired already.',
+    ],
+    [
+      ['issue-key', '--client', '0000000000', '--name', 'x', '--expires', '31.1.27'],
+      '--expires: must be a date such as 2027-01-31',
+    ],
+    [
+      ['remove-vault', '--client', '0000000000', '--chain', '2', '--address', VAULT],
+      '--chain: must be the id of a supported chain',
+    ],
+    [
+      ['add-vault', '--client', '0000000000', '--chain', 'base', '--address', VAULT],
+      '--chain: must be a chain id such as 8453',
+    ],
+    [
+      ['add-vault', '--client', '0000000000', '--chain', '8453', '--address', '0xa1'],
+      '--address: must be an EVM address with a correct checksum',
+    ],
+  ] as const)('refuses %s and says why', async ([args, message], { run }) => {
+    expect(await run(...args)).toBe(message)
+  })
+
+  test('shows every option of a command in its help', async ({ run }) => {
+    const help = await run('add-vault', '--help')
+    for (const option of ['--client <id>', '[--logo-url <url>]', '[--pool-id <text>]', '--stage']) {
+      expect(help).toContain(option)
+    }
+  })
+
+  test('shows no stack when something unforeseen fails', async ({ operate, directory, endpoint }) => {
+    await writeState(directory, endpoint, { clients: 'no-such-table' })
+    const { code, stdout, stderr } = await operate('list-clients')
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/^ResourceNotFoundException: .*\n$/)
+  })
+})
+
+describe('Vaults', () => {
+  test('are added as the chain describes them, and shown as the operator words them', async ({
+    run,
+    admin,
+    clients,
+  }) => {
+    const { clientId } = await createClient(admin, 'Some wallet')
+    const output = await run(
+      ...['add-vault', '--client', clientId, '--chain', '8453', '--address', VAULT.toLowerCase()],
+      ...['--name', 'Steady', '--logo-url', 'https://example.com/logo.svg', '--risk-profile', 'low'],
+    )
+    expect(output).toContain('Steady')
+    expect((await clients.get(clientId))?.client.vaults).toEqual([
+      someVault({
+        name: 'Steady',
+        logoUrl: 'https://example.com/logo.svg',
+        riskProfile: 'low',
+        poolId: `8453-${VAULT}`,
+        addedAt: new Date('2026-06-01T00:00:00.000Z'),
+      }),
+    ])
+    expect(await run('list-vaults', '--client', clientId)).toContain(VAULT)
+  })
+
+  test('have their own name unless the operator gives one', async ({ admin }) => {
+    const { clientId } = await createClient(admin, 'Some wallet')
+    expect(await addVault(admin, { clientId, chainId: 8453, address: VAULT })).toMatchObject({
+      vault: { name: 'Name on chain' },
+    })
+  })
+
+  test('are added once, and their pool ids are their own', async ({ admin, run }) => {
+    const { clientId } = await createClient(admin, 'Some wallet')
+    const add = (...args: string[]) => run('add-vault', '--client', clientId, '--address', VAULT, ...args)
+    await add('--chain', '8453', '--pool-id', 'usdc')
+    expect(await add('--chain', '8453')).toBe(`Client ${clientId} has the vault ${VAULT} on chain 8453 already.`)
+    expect(await add('--chain', '42161', '--pool-id', 'usdc')).toContain('Pool id usdc is taken')
+    expect(await add('--chain', '42161')).toContain('sees it')
+  })
+
+  test('are removed from the one client alone', async ({ admin, run, clients }) => {
+    const vaults = [{ chainId: 8453, address: VAULT }] as const
+    const [one, other] = [
+      await seedClient(admin, { name: 'One', vaults }),
+      await seedClient(admin, { name: 'Other', vaults }),
+    ]
+    const remove = () => run('remove-vault', '--client', one.clientId, '--chain', '8453', '--address', VAULT)
+
+    expect(await remove()).toContain('no longer has')
+    expect(await remove()).toContain('does not have')
+    expect((await clients.get(other.clientId))?.client.vaults).toHaveLength(1)
+  })
+
+  test('are forgotten once no client has them, so that the job reads their past again when they are added', async ({
+    admin,
+    run,
+    records,
+  }) => {
+    const vault = { chainId: 8453, address: VAULT } as const
+    const others = [
+      { ...vault, chainId: 42161 },
+      { ...vault, address: OTHER_VAULT },
+    ] as const
+    const [one, two] = [
+      await seedClient(admin, { name: 'One', vaults: [vault, ...others] }),
+      await seedClient(admin, { name: 'Two', vaults: [vault] }),
+    ]
+    const progress = { through: 7, ledger: { assets: 1n, supply: 1n } }
+    await records.putProgress([vault, ...others].map((recorded) => [recorded, progress]))
+    const known = () => records.getProgress([vault, ...others])
+    const removeFrom = (clientId: string) =>
+      run('remove-vault', '--client', clientId, '--chain', '8453', '--address', VAULT)
+
+    expect(await removeFrom(one.clientId)).not.toContain('forgotten')
+    expect(await known()).toEqual([progress, progress, progress])
+    expect(await removeFrom(two.clientId)).toContain('forgotten')
+    expect(await known()).toEqual([undefined, progress, progress])
+  })
+})
+
+describe('A vault is read', () => {
+  test('from the chains of the local service, and from no others', async ({
+    operate,
+    directory,
+    endpoint,
+    tableNames,
+    admin,
+    node,
+  }) => {
+    await writeState(directory, endpoint, tableNames, node.url)
+    const { clientId } = await createClient(admin, 'Some wallet')
+    const add = (chain: string) => operate('add-vault', '--client', clientId, '--address', VAULT, '--chain', chain)
+
+    expect(await add('8453')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^Upstream unavailable\./) })
+    expect(node.requests).toContain('eth_call')
+    expect(await add('10')).toEqual({ code: 1, stdout: '', stderr: 'The local service has no chain 10.\n' })
+  })
+
+  test("of a stage from the URLs in the stage's secret", async ({ operate, endpoint, dynamo, node }) => {
+    const { clients } = await createTables(dynamo, 'dev')
+    await clientsTable(dynamo, clients).create(someClient({ clientId: 'Secret0001' }))
+    useAws({ AWS_ENDPOINT_URL_DYNAMODB: endpoint, AWS_ENDPOINT_URL_SECRETS_MANAGER: node.url })
+    const args = ['add-vault', '--stage', 'dev', '--client', 'Secret0001', '--chain', '8453', '--address', VAULT]
+
+    expect((await operate(...args)).stderr).toMatch(/^Upstream unavailable\./)
+    expect(node.requests).toEqual(expect.arrayContaining(['vaultline/dev/config', 'eth_call']))
+  })
+})
+
+describe('Keys', () => {
+  test.for(['local', 'test', 'live'] as const)('say that they are for %s', async (keyEnvironment, { admin }) => {
+    const { clientId } = await createClient(admin, 'Some wallet')
+    const { text } = await issueKey({ ...admin, keyEnvironment }, { clientId, name: 'key' })
+    expect(text).toMatch(new RegExp(`^jk_${keyEnvironment}_${clientId}_`))
+    expect(parseApiKey(text)).toEqual({ clientId })
+  })
+
+  test('of an unknown client are not issued', async ({ admin, requests }) => {
+    await expect(issueKey(admin, { clientId: '0000000000', name: 'key' })).rejects.toThrow(AdminError)
+    expect(requests).not.toContain('PutItem')
+  })
+})
+
+describe('A user', () => {
+  const clientId = 'AbCdE01234'
+  const email = 'alice@example.com'
+  const user: User = {
+    clientId,
+    email,
+    userId: 'any',
+    createdAt: new Date('2026-01-01T00:00:00.000Z'),
+    firstFactor: { kind: 'Key', id: 'any', publicKey: 'any' },
+    wallets: {},
+  }
+
+  test('has what the operator decides, and keeps the rest', async ({ run, users }) => {
+    await users.create(user)
+    const set = (...args: string[]) => run('set-user', '--client', clientId, '--email', ' Alice@Example.com', ...args)
+    expect(await set('--kyc', 'approved', '--smart-gas-usd', '12.50')).toBe(
+      `User ${email} of client ${clientId}: kyc approved, 12.5 dollars left for fees.`,
+    )
+    expect(await users.get(user)).toEqual({ ...user, kyc: 'approved', smartGas: 12_500_000 })
+    expect(await set('--smart-gas-usd', '0.000001')).toContain('kyc approved, 0.000001 dollars')
+    expect(await set('--kyc', 'expired')).toContain('kyc expired, 0.000001 dollars')
+    expect(await users.get(user)).toEqual({ ...user, kyc: 'expired', smartGas: 1 })
+  })
+
+  test('is set in the tables of the local service', async ({ operate, directory, endpoint, tableNames, users }) => {
+    await writeState(directory, endpoint, tableNames)
+    await users.create(user)
+    const args = ['set-user', '--client', clientId, '--email', email, '--kyc', 'pending']
+    expect(await operate(...args)).toMatchObject({ code: 0, stderr: '' })
+    expect(await users.get(user)).toMatchObject({ kyc: 'pending' })
+  })
+
+  test.for([
+    [['--kyc', 'approved'], `Client ${clientId} has no user ${email}.`],
+    [[], 'Give --kyc, --smart-gas-usd, or both.'],
+    [['--kyc', 'perhaps'], '--kyc: Invalid option: expected one of "none"|"pending"|"approved"|"rejected"|"expired"'],
+    [['--smart-gas-usd', '-1'], "Option '--smart-gas-usd' argument is ambiguous"],
+    [['--smart-gas-usd', '1.2345678'], '--smart-gas-usd: must be dollars such as 12.50'],
+    [['--smart-gas-usd', '1e3'], '--smart-gas-usd: must be dollars such as 12.50'],
+  ] as const)('is not set with %j', async ([args, message], { run, users }) => {
+    expect(await run('set-user', '--client', clientId, '--email', email, ...args)).toContain(message)
+    expect(await users.get(user)).toBeNull()
+  })
+})
+
+describe('A seeded client', () => {
+  test('has a key that works and its vaults', async ({ admin, clients, clock }) => {
+    const seeded = await seedClient(admin, {
+      name: 'Seeded',
+      vaults: [{ chainId: 8453, address: VAULT, poolId: 'usdc' }],
+    })
+    const client = await identifyClient({ get: clients.get, now: () => clock.now })(seeded.apiKey)
+    expect(client).toMatchObject({
+      clientId: seeded.clientId,
+      name: 'Seeded',
+      vaults: [{ poolId: 'usdc', address: VAULT }],
+    })
+    expect(seeded.vaults).toEqual(client.vaults)
+  })
+})
+
+test('forget-transfer has a transfer looked at again whose answer was final', async ({ run, transfers }) => {
+  const hash = `0x${'ab'.repeat(32)}` as const
+  const key = { sourceChainId: 8453, transactionHash: hash, index: 2 }
+  await transfers.record(key, { isUnfilled: true })
+  const args = ['forget-transfer', '--chain', '8453', '--tx', hash]
+  expect(await run(...args)).toContain('Nothing is recorded of deposit 0')
+  expect(await run(...args, '--index', '2')).toContain('is forgotten')
+  expect(await transfers.get(key)).toBeUndefined()
+  expect(await run(...args, '--index', '50')).toContain('index')
+})
+
+test('rebuild reads again the past of a vault that a client has', async ({ admin, run }) => {
+  await seedClient(admin, { name: 'Seeded', vaults: [{ chainId: 8453, address: VAULT }] })
+  const args = ['rebuild', '--chain', '8453', '--vault']
+  expect(await run(...args, VAULT)).toBe(`Rebuilt ${VAULT} on chain 8453.`)
+  const other = '0x00000000000000000000000000000000000000A2'
+  expect(await run(...args, other)).toBe(`No client has a vault ${other} on chain 8453. See list-vaults.`)
+  expect(await run('rebuild', '--chain', '8453')).toBe('--vault is missing')
+})

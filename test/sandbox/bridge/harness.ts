@@ -1,0 +1,262 @@
+import {
+  type Address,
+  createClient,
+  encodeAbiParameters,
+  encodeFunctionData,
+  getAddress,
+  type Hash,
+  type Hex,
+  http,
+  numberToHex,
+  pad,
+  parseAbi,
+  parseAbiParameters,
+  parseEventLogs,
+  parseUnits,
+  zeroAddress,
+} from 'viem'
+import { getBlock, getTransactionReceipt, readContract, simulateContract } from 'viem/actions'
+import { ACCOUNTS } from '../../../sandbox/accounts.ts'
+import {
+  type BridgeDeposit,
+  bridgeContracts,
+  deployBridge,
+  deployBridgeTokens,
+  multicallHandlerAbi,
+  readDeposits,
+  relayDataOf,
+  spokePoolAbi,
+} from '../../../sandbox/bridge.ts'
+import { startChain } from '../../../sandbox/chains.ts'
+import { deployTether } from '../../../sandbox/deploy.ts'
+import { createRelayer } from '../../../sandbox/relayer.ts'
+import { callRpc } from '../../../sandbox/rpc.ts'
+import { type LocalTransaction, transact } from '../../../sandbox/transactions.ts'
+import { errorOf } from '../harness.ts'
+
+/** Who acts: users, the relayer, and somebody without any role. */
+export const [ALICE, BOB, CAROL] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address, Address]
+export const RELAYER = ACCOUNTS.relayer.address
+export const STRANGER = ACCOUNTS.feeReceiver.address
+
+const TOKEN = parseAbi([
+  'function mint(address to, uint256 amount)',
+  'function transfer(address to, uint256 amount)',
+  'function approve(address spender, uint256 amount)',
+  'function balanceOf(address account) view returns (uint256)',
+  'function allowance(address owner, address spender) view returns (uint256)',
+])
+
+const INSTRUCTIONS = parseAbiParameters([
+  'struct Call { address target; bytes callData; uint256 value; }',
+  'struct Instructions { Call[] calls; address fallbackRecipient; }',
+  'Instructions instructions',
+])
+
+/** A call of a message. */
+export type Call = { readonly target: Address; readonly callData: Hex; readonly value: bigint }
+
+/** A message to the handler, encoded apart from the service. */
+export function messageOf(calls: readonly Call[], fallbackRecipient: Address): Hex {
+  return encodeAbiParameters(INSTRUCTIONS, [{ calls, fallbackRecipient }])
+}
+
+/** A call of a message, with some of its values. */
+export function callOf(target: Address, callData: Hex, value = 0n): Call {
+  return { target, callData, value }
+}
+
+/** A call that the handler makes with its balance of a token in the calldata at these offsets. */
+export function callWithBalance(
+  handler: Address,
+  target: Address,
+  callData: Hex,
+  replacement: readonly { readonly token: Address; readonly offset: bigint }[],
+): Call {
+  const args = [target, callData, 0n, replacement] as const
+  return callOf(handler, encodeFunctionData({ abi: multicallHandlerAbi, functionName: 'makeCallWithBalance', args }))
+}
+
+/** Calldata of a token. */
+export function approval(spender: Address, amount: bigint): Hex {
+  return encodeFunctionData({ abi: TOKEN, functionName: 'approve', args: [spender, amount] })
+}
+
+/** Calldata of a token. */
+export function transferOf(to: Address, amount: bigint): Hex {
+  return encodeFunctionData({ abi: TOKEN, functionName: 'transfer', args: [to, amount] })
+}
+
+/** A word that holds an address. */
+export function word(address: Address): Hex {
+  return pad(address).toLowerCase() as Hex
+}
+
+/** Asks a chain. */
+function clientOf({ rpcUrl }: { readonly rpcUrl: string }) {
+  return createClient({ transport: http(rpcUrl) })
+}
+
+/** What an account holds of a token, in its smallest unit. */
+export function balanceOf(chain: { readonly rpcUrl: string }, account: Address, token: Address): Promise<bigint> {
+  return readContract(clientOf(chain), { address: token, abi: TOKEN, functionName: 'balanceOf', args: [account] })
+}
+
+/** One side of the bridge. */
+export type Side = Awaited<ReturnType<typeof openSide>>
+
+/** A chain with the bridge, an ordinary token and a USDT-like one. */
+async function openSide(chainId: number) {
+  const chain = await startChain({ chainId })
+  // Other addresses on each side, so that a mix-up does not go unnoticed.
+  const nonce = numberToHex(chainId % 1000)
+  await callRpc(chain, [{ method: 'anvil_setNonce', params: [ACCOUNTS.admin.address, nonce] }])
+  const [token] = await deployBridgeTokens(chain, ['USDC'])
+  if (!token) throw new Error('There is no token')
+  const { address: usdc, decimals } = token
+  const usdt = await deployTether(chain)
+  await deployBridge(chain, [
+    { address: usdc, decimals },
+    { address: usdt, decimals: 6 },
+  ])
+  const client = clientOf(chain)
+  const { pool, multicallHandler: handler } = bridgeContracts(chainId)
+
+  return {
+    chain,
+    chainId,
+    client,
+    decimals,
+    usdc,
+    usdt,
+    pool,
+    handler,
+    stop: () => chain.stop(),
+    units: (whole: string) => parseUnits(whole, decimals),
+    now: async () => Number((await getBlock(client)).timestamp),
+    balanceOf: (account: Address, token = usdc) => balanceOf(chain, account, token),
+    allowance: (owner: Address, spender: Address, token = usdc) =>
+      readContract(client, { address: token, abi: TOKEN, functionName: 'allowance', args: [owner, spender] }),
+    act: (from: Address, to: Address, data: Hex) => transact(chain, [{ label: data.slice(0, 10), from, to, data }]),
+    mint: (to: Address, amount: bigint, token = usdc) => transact(chain, [mintOf(token, to, amount)]),
+    pass: (seconds: number) =>
+      callRpc(chain, [{ method: 'evm_increaseTime', params: [seconds] }]).then(() =>
+        callRpc(chain, [{ method: 'evm_mine', params: [] }]),
+      ),
+    fillStatus: (relayHash: Hash) =>
+      readContract(client, { address: pool, abi: spokePoolAbi, functionName: 'fillStatuses', args: [relayHash] }),
+    /** The name of the error with which the pool refuses a call. */
+    refusal: (account: Address, functionName: string, args: readonly unknown[], value = 0n) =>
+      errorOf(
+        simulateContract(client, { address: pool, abi: spokePoolAbi, functionName, args, account, value } as never),
+      ),
+    /** The name of the error with which the handler refuses a call. */
+    handlerRefusal: (account: Address, functionName: string, args: readonly unknown[]) =>
+      errorOf(
+        simulateContract(client, { address: handler, abi: multicallHandlerAbi, functionName, args, account } as never),
+      ),
+    /** The pool's, the handler's and the tokens' events of a transaction, in order, as their names and arguments. */
+    async eventsOf(hash: Hash | undefined) {
+      if (!hash) throw new Error('There is no transaction')
+      const { logs } = await getTransactionReceipt(client, { hash })
+      return parseEventLogs({ abi: EVENTS, logs }).map(({ eventName, address, args }): Told => {
+        return { eventName, address: getAddress(address), args: { ...args } }
+      })
+    },
+  }
+}
+
+/** An event: whose it is, its name and its arguments. */
+type Told = { readonly eventName: string; readonly address: Address; readonly args: Readonly<Record<string, unknown>> }
+
+const EVENTS = [
+  ...spokePoolAbi.filter(({ type }) => type === 'event'),
+  ...multicallHandlerAbi.filter(({ type }) => type === 'event'),
+  ...parseAbi([
+    'event Transfer(address indexed from, address indexed to, uint256 value)',
+    'event Approval(address indexed owner, address indexed spender, uint256 value)',
+    'event DepositRequest(address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 assets)',
+  ]),
+]
+
+function mintOf(token: Address, to: Address, amount: bigint): LocalTransaction {
+  const data = encodeFunctionData({ abi: TOKEN, functionName: 'mint', args: [to, amount] })
+  return { label: 'mint', from: STRANGER, to: token, data }
+}
+
+/** What differs from a deposit of 100 dollars by Alice for herself. */
+export type DepositOptions = {
+  readonly depositor?: Address
+  readonly recipient?: Address
+  readonly inputToken?: Address
+  readonly outputToken?: Address
+  readonly inputAmount?: bigint
+  readonly outputAmount?: bigint
+  readonly destinationChainId?: number
+  readonly exclusiveRelayer?: Address
+  /** Seconds from now. */
+  readonly quotedIn?: number
+  readonly deadlineIn?: number
+  readonly exclusivityParameter?: number
+  readonly message?: Hex
+}
+
+/** Two sides of the bridge, by default Base and Arbitrum, and a relayer between them. */
+export async function openBridge({ to = 42161 } = {}) {
+  const [origin, destination] = await Promise.all([openSide(8453), openSide(to)])
+  const relayer = createRelayer({ chains: [origin.chain, destination.chain] })
+
+  /** The arguments of `depositV3`. */
+  const argsOf = async (options: DepositOptions = {}, from = origin, into = destination) => {
+    const now = await from.now()
+    const { depositor = ALICE, inputAmount = from.units('100'), outputAmount = into.units('99.9') } = options
+    return [
+      depositor,
+      options.recipient ?? depositor,
+      options.inputToken ?? from.usdc,
+      options.outputToken ?? into.usdc,
+      inputAmount,
+      outputAmount,
+      BigInt(options.destinationChainId ?? into.chainId),
+      options.exclusiveRelayer ?? zeroAddress,
+      now + (options.quotedIn ?? 0),
+      now + (options.deadlineIn ?? 7200),
+      options.exclusivityParameter ?? 0,
+      options.message ?? '0x',
+    ] as const
+  }
+
+  /** Transactions that give Alice the tokens, approve the pool, and deposit. */
+  const depositing = async (options: DepositOptions = {}, from = origin, into = destination) => {
+    const args = await argsOf(options, from, into)
+    const token = args[2]
+    const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'depositV3', args })
+    return [
+      mintOf(token, ALICE, args[4]),
+      { label: 'approve 0', from: ALICE, to: token, data: approval(from.pool, 0n) },
+      { label: 'approve', from: ALICE, to: token, data: approval(from.pool, args[4]) },
+      { label: 'depositV3', from: ALICE, to: from.pool, data },
+    ]
+  }
+
+  return {
+    origin,
+    destination,
+    relayer,
+    async stop() {
+      await relayer.stop()
+      await Promise.all([origin.stop(), destination.stop()])
+    },
+    argsOf,
+    /** A deposit as the pool's event tells it. */
+    async deposit(options: DepositOptions = {}, from = origin, into = destination): Promise<BridgeDeposit> {
+      const hash = (await transact(from.chain, await depositing(options, from, into))).at(-1)
+      const deposit = (await readDeposits(from.chain)).find(({ transactionHash }) => transactionHash === hash)
+      if (!deposit) throw new Error('The pool told of no deposit')
+      return deposit
+    },
+    /** The arguments of a fill of it, by whomever. */
+    fillArgs: (deposit: BridgeDeposit, change: Partial<ReturnType<typeof relayDataOf>> = {}) =>
+      [{ ...relayDataOf(deposit), ...change }, BigInt(deposit.destinationChainId), word(RELAYER)] as const,
+  }
+}

@@ -1,0 +1,328 @@
+import {
+  type Address,
+  encodeFunctionData,
+  encodePacked,
+  keccak256,
+  toEventSelector,
+  toFunctionSelector,
+  zeroAddress,
+  zeroHash,
+} from 'viem'
+import { getBlock, getCode, readContract, simulateContract } from 'viem/actions'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ACCOUNTS } from '../../../sandbox/accounts.ts'
+import { installPool, multicallHandlerAbi, readDeposits, spokePoolAbi } from '../../../sandbox/bridge.ts'
+import { compiledContract } from '../../../sandbox/compile.ts'
+import { errorOf } from '../harness.ts'
+import { ALICE, approval, BOB, openBridge, RELAYER, STRANGER, word } from './harness.ts'
+
+let bridge: Awaited<ReturnType<typeof openBridge>>
+beforeAll(async () => {
+  bridge = await openBridge()
+})
+afterAll(() => bridge.stop())
+
+/** As they are on the real chains. */
+const SELECTORS = {
+  depositV3: '0x7b939232',
+  deposit: '0xad5425c6',
+  fillRelay: '0xdeff4b24',
+  fillStatuses: '0xc35c83fc',
+  getV3RelayHash: '0xd7e1583a',
+  makeCallWithBalance: '0xc41e8295',
+  drainLeftoverTokens: '0xef8738d3',
+}
+const TOPICS = {
+  FundsDeposited: '0x32ed1a409ef04c7b0227189c3a103dc5ac10e775a15b785dcc510201f7c25ad3',
+  V3FundsDeposited: '0xa123dc29aebf7d0c3322c8eeb5b999e859f39937950ed31056532713d0de396f',
+  FilledRelay: '0x44b559f101f8fbcc8a0ea43fa91a05a729a5ea6e14a7c75aa750374690137208',
+  FilledV3Relay: '0x571749edf1d5c9599318cdbc4e28a6475d65e87fd3b2ddbe1e9a8d5e7a0f0ff7',
+  CallsFailed: '0x5296f22c5d0413b66d0bf45c479c4e2ca5b278634bdbd028b48e49502105f966',
+  DrainedTokens: '0x74d3741ef03417659087d2ec6af11dade8713f9b7f592569d60cf1ea0c9a4455',
+}
+
+describe('the interface', () => {
+  test('has the selectors and topics of the real contracts, in the contracts as in our description of them', async () => {
+    const contracts = await Promise.all(['LegacySpokePool', 'MulticallHandler'].map((name) => compiledContract(name)))
+    for (const abi of [contracts.flatMap((contract) => [...contract.abi]), [...spokePoolAbi, ...multicallHandlerAbi]]) {
+      const selectors = abi.flatMap((item) =>
+        item.type === 'function' ? [[item.name, toFunctionSelector(item)] as const] : [],
+      )
+      const topics = abi.flatMap((item) => (item.type === 'event' ? [[item.name, toEventSelector(item)] as const] : []))
+      expect(Object.fromEntries(selectors)).toMatchObject(SELECTORS)
+      expect(Object.fromEntries(topics)).toMatchObject(TOPICS)
+    }
+  })
+
+  test('is described completely: every error and event that the contracts declare', async () => {
+    const names = (abi: readonly { type: string; name?: string }[]) =>
+      abi.filter(({ type }) => type === 'error' || type === 'event').map(({ name }) => name)
+    const { abi: pool } = await compiledContract('SpokePool')
+    const { abi: handler } = await compiledContract('MulticallHandler')
+    // The guards' errors are not among those that anybody handles.
+    const guards = ['ReentrancyGuardReentrantCall']
+    expect(names(spokePoolAbi)).toEqual(
+      expect.arrayContaining(names(pool as never).filter((name) => !guards.includes(String(name)))),
+    )
+    expect(names(multicallHandlerAbi)).toEqual(
+      expect.arrayContaining(
+        names(handler as never).filter((name) => ![...guards, 'SafeERC20FailedOperation'].includes(String(name))),
+      ),
+    )
+  })
+
+  test('is at the real addresses, with the real buffers and the chain it is on', async () => {
+    const { client, pool, handler, chainId } = bridge.origin
+    expect([pool, handler]).toEqual([
+      '0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64',
+      '0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E',
+    ])
+    expect(await getCode(client, { address: handler })).toMatch(/^0x60/)
+    const read = (functionName: 'depositQuoteTimeBuffer' | 'fillDeadlineBuffer' | 'chainId' | 'getCurrentTime') =>
+      readContract(client, { address: pool, abi: spokePoolAbi, functionName })
+    expect(await read('depositQuoteTimeBuffer')).toBe(3600)
+    expect(await read('fillDeadlineBuffer')).toBe(21_600)
+    expect(await read('chainId')).toBe(BigInt(chainId))
+    expect(await read('getCurrentTime')).toBe((await getBlock(client)).timestamp)
+  })
+
+  test('has the relayer of the local chains for its operator', async () => {
+    const { client, pool } = bridge.origin
+    const [item] = (await compiledContract('SpokePool')).abi.filter(
+      (entry) => 'name' in entry && entry.name === 'OPERATOR',
+    )
+    if (!item) throw new Error('There is no OPERATOR')
+    expect(await readContract(client, { address: pool, abi: [item], functionName: 'OPERATOR' })).toBe(
+      ACCOUNTS.relayer.address,
+    )
+  })
+})
+
+describe('a deposit', () => {
+  test('takes the tokens and tells every parameter, with its id and its deadline', async () => {
+    const { origin, destination } = bridge
+    const held = await origin.balanceOf(origin.pool)
+    const deposit = await bridge.deposit({ message: '0x1234', recipient: BOB, deadlineIn: 60 })
+    expect(await origin.balanceOf(origin.pool)).toBe(held + origin.units('100'))
+    const now = await origin.now()
+    expect(deposit).toMatchObject({
+      originChainId: 8453,
+      destinationChainId: 42161,
+      depositor: word(ALICE),
+      recipient: word(BOB),
+      inputToken: word(origin.usdc),
+      outputToken: word(destination.usdc),
+      inputAmount: origin.units('100'),
+      outputAmount: destination.units('99.9'),
+      exclusiveRelayer: zeroHash,
+      exclusivityDeadline: 0,
+      message: '0x1234',
+    })
+    expect(Math.abs(deposit.quoteTimestamp - now)).toBeLessThan(10)
+    expect(deposit.fillDeadline - deposit.quoteTimestamp).toBe(60)
+  })
+
+  test('gets the next id, also when several are made in one transaction', async () => {
+    const { origin } = bridge
+    const first = await bridge.deposit()
+    const args = await bridge.argsOf({ inputAmount: 1n, outputAmount: 1n })
+    const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'depositV3', args })
+    await origin.mint(ALICE, 2n)
+    await origin.act(ALICE, origin.usdc, approval(origin.pool, 2n))
+    const multicall = encodeFunctionData({ abi: spokePoolAbi, functionName: 'multicall', args: [[data, data]] })
+    const [hash] = await origin.act(ALICE, origin.pool, multicall)
+    const together = (await readDeposits(origin.chain)).filter(({ transactionHash }) => transactionHash === hash)
+    expect(together.map(({ depositId }) => depositId)).toEqual([first.depositId + 1n, first.depositId + 2n])
+    const counter = { address: origin.pool, abi: spokePoolAbi, functionName: 'numberOfDeposits' } as const
+    expect(BigInt(await readContract(origin.client, counter))).toBe(first.depositId + 3n)
+  })
+
+  test('is the same in all its forms', async () => {
+    const { origin } = bridge
+    const args = await bridge.argsOf({ message: '0xab' })
+    const [depositor, recipient, input, output, inAmount, outAmount, chainId, exclusive, quoted, deadline, , message] =
+      args
+    const words = [word(depositor), word(recipient), word(input), word(output), inAmount, outAmount, chainId] as const
+    const addresses = [depositor, recipient, input, output, inAmount, outAmount, chainId] as const
+    const calls = [
+      encodeFunctionData({ abi: spokePoolAbi, functionName: 'depositV3', args }),
+      encodeFunctionData({
+        abi: spokePoolAbi,
+        functionName: 'deposit',
+        args: [...words, word(exclusive), quoted, deadline, 0, message],
+      }),
+      encodeFunctionData({
+        abi: spokePoolAbi,
+        functionName: 'depositNow',
+        args: [...words, word(exclusive), 7200, 0, message],
+      }),
+      encodeFunctionData({
+        abi: spokePoolAbi,
+        functionName: 'depositV3Now',
+        args: [...addresses, exclusive, 7200, 0, message],
+      }),
+      encodeFunctionData({
+        abi: spokePoolAbi,
+        functionName: 'unsafeDeposit',
+        args: [...words, word(exclusive), 7n, quoted, deadline, 0, message],
+      }),
+    ]
+    const made = []
+    for (const data of calls) {
+      await origin.mint(ALICE, inAmount)
+      await origin.act(ALICE, origin.usdc, approval(origin.pool, inAmount))
+      const [hash] = await origin.act(ALICE, origin.pool, data)
+      const deposit = (await readDeposits(origin.chain)).find(({ transactionHash }) => transactionHash === hash)
+      if (!deposit) throw new Error('No event')
+      made.push(deposit)
+    }
+    const [first, ...others] = made
+    if (!first) throw new Error('No deposit')
+    const varying = ['transactionHash', 'blockNumber', 'depositId', 'quoteTimestamp', 'fillDeadline', 'logIndex']
+    const same = (deposit: object) => Object.entries(deposit).filter(([name]) => !varying.includes(name))
+    for (const other of others) expect(same(other)).toEqual(same(first))
+    for (const { quoteTimestamp, fillDeadline } of made) expect(fillDeadline - quoteTimestamp).toBe(7200)
+
+    // An unsafe deposit's id is known beforehand, needs all 256 bits, and leaves the counter alone.
+    const id = BigInt(keccak256(encodePacked(['address', 'bytes32', 'uint256'], [ALICE, word(ALICE), 7n])))
+    expect(made.at(-1)?.depositId).toBe(id)
+    const unsafe = { address: origin.pool, abi: spokePoolAbi, functionName: 'getUnsafeDepositId' } as const
+    expect(await readContract(origin.client, { ...unsafe, args: [ALICE, word(ALICE), 7n] })).toBe(id)
+    expect((await bridge.deposit()).depositId).toBe((made.at(-2)?.depositId ?? 0n) + 1n)
+  })
+
+  test('takes a USDT-like token, and calldata with an integrator at its end', async () => {
+    const { origin, destination } = bridge
+    const deposit = await bridge.deposit({ inputToken: origin.usdt, outputToken: destination.usdt })
+    expect(deposit.inputToken).toBe(word(origin.usdt))
+    await origin.mint(ALICE, 5n)
+    await origin.act(ALICE, origin.usdc, approval(origin.pool, 5n))
+    const args = await bridge.argsOf({ inputAmount: 5n })
+    const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'depositV3', args })
+    await origin.act(ALICE, origin.pool, `${data}1dc0de0042`)
+    expect((await readDeposits(origin.chain)).at(-1)).toMatchObject({ inputAmount: 5n, message: '0x' })
+  })
+
+  test('to a chain that is nowhere is taken all the same', async () => {
+    expect(await bridge.deposit({ destinationChainId: 534_352 })).toMatchObject({ destinationChainId: 534_352 })
+  })
+})
+
+describe('a deposit is refused', () => {
+  const refusal = async (options: Parameters<typeof bridge.argsOf>[0], value?: bigint) =>
+    bridge.origin.refusal(ALICE, 'depositV3', await bridge.argsOf(options), value)
+
+  // A simulation runs in the block after the one that the arguments are made from.
+  test.for([
+    ['with a quote of the future', { quotedIn: 100 }, 'InvalidQuoteTimestamp'],
+    ['with a quote of more than an hour ago', { quotedIn: -3700 }, 'InvalidQuoteTimestamp'],
+    ['with a deadline more than six hours ahead', { deadlineIn: 21_700 }, 'InvalidFillDeadline'],
+    ['without an output token', { outputToken: zeroAddress }, 'InvalidOutputToken'],
+    ['with an exclusivity for nobody', { exclusivityParameter: 5 }, 'InvalidExclusiveRelayer'],
+  ] as const)('%s', async ([, options, error]) => {
+    expect(await refusal(options)).toBe(error)
+  })
+
+  test('that brings native coins', async () => {
+    expect(await refusal({}, 1n)).toBe('MsgValueDoesNotMatchInputAmount')
+  })
+
+  test('by a depositor who is on no EVM chain', async () => {
+    const [, recipient, input, output, inAmount, outAmount, chainId, , quoted, deadline] = await bridge.argsOf()
+    const amounts = [inAmount, outAmount, chainId] as const
+    const solana = `0x01${'00'.repeat(31)}` as const
+    const args = [solana, word(recipient), word(input), word(output), ...amounts, zeroHash, quoted, deadline, 0, '0x']
+    expect(await bridge.origin.refusal(ALICE, 'deposit', args)).toBe('InvalidAddress')
+  })
+
+  test('without the tokens or the allowance', async () => {
+    const { origin } = bridge
+    const args = await bridge.argsOf({ depositor: STRANGER })
+    const { client, pool } = origin
+    const simulate = simulateContract(client, {
+      address: pool,
+      abi: spokePoolAbi,
+      functionName: 'depositV3',
+      args,
+      account: STRANGER,
+    })
+    // ERC20InsufficientAllowance(address,uint256,uint256)
+    expect(await errorOf(simulate)).toBe('0xfb8f41b2')
+  })
+
+  test('at the edges of its windows, but not within them', async () => {
+    // Mined rather than simulated, so that the block's time is the one that counts.
+    const at = async (options: Parameters<typeof bridge.argsOf>[0]) => {
+      const deposit = bridge.deposit({ ...options, inputAmount: 1n })
+      return deposit.then(
+        () => 'taken',
+        () => 'refused',
+      )
+    }
+    expect(await at({ quotedIn: -3500 })).toBe('taken')
+    expect(await at({ deadlineIn: 21_600 })).toBe('taken')
+    expect(await at({ deadlineIn: -1 })).toBe('taken')
+    expect(await at({ quotedIn: -3601 })).toBe('refused')
+  })
+
+  test('while deposits are paused, which nobody but the operator can', async () => {
+    const { origin } = bridge
+    const pause = (to: boolean) =>
+      origin.act(
+        RELAYER,
+        origin.pool,
+        encodeFunctionData({ abi: spokePoolAbi, functionName: 'pauseDeposits', args: [to] }),
+      )
+    expect(await origin.refusal(STRANGER, 'pauseDeposits', [true])).toBe('InvalidMerkleProof')
+    const [hash] = await pause(true)
+    expect(await origin.eventsOf(hash)).toMatchObject([{ eventName: 'PausedDeposits', args: { isPaused: true } }])
+    const paused = { address: origin.pool, abi: spokePoolAbi, functionName: 'pausedDeposits' } as const
+    expect(await readContract(origin.client, paused)).toBe(true)
+    expect(await refusal({})).toBe('DepositsArePaused')
+    await pause(false)
+    expect(await bridge.deposit()).toMatchObject({ depositor: word(ALICE) })
+  })
+})
+
+test('exclusivity is none, a period from now, or a time', async () => {
+  const { origin } = bridge
+  const exclusive = async (exclusivityParameter: number) => {
+    const { exclusivityDeadline } = await bridge.deposit({ exclusivityParameter, exclusiveRelayer: STRANGER })
+    return exclusivityDeadline
+  }
+  expect(await exclusive(0)).toBe(0)
+  expect((await exclusive(60)) - (await origin.now())).toBe(60)
+  expect((await exclusive(31_536_000)) - (await origin.now())).toBe(31_536_000)
+  expect(await exclusive(31_536_001)).toBe(31_536_001)
+})
+
+test('a pool of old tells the same deposit in the event of old', async () => {
+  const { origin } = bridge
+  await installPool(origin.chain, { contract: 'LegacySpokePool' })
+  try {
+    const deposit = await bridge.deposit({ message: '0x77' })
+    const events = await origin.eventsOf(deposit.transactionHash)
+    expect(events.map(({ eventName }) => eventName)).toEqual(['Transfer', 'V3FundsDeposited'])
+    expect(events[1]?.args).toMatchObject({ depositor: ALICE, depositId: Number(deposit.depositId), message: '0x77' })
+    expect(deposit).toMatchObject({ depositor: word(ALICE), inputAmount: origin.units('100') })
+  } finally {
+    await installPool(origin.chain)
+  }
+})
+
+test('a contract that looks like the pool, at another address, is not listened to', async () => {
+  const { origin } = bridge
+  const address: Address = '0x00000000000000000000000000000000000f04ed'
+  await installPool(origin.chain, { address })
+  await origin.mint(ALICE, 10n)
+  await origin.act(ALICE, origin.usdc, approval(address, 10n))
+  const before = await readDeposits(origin.chain)
+  const args = await bridge.argsOf({ inputAmount: 10n })
+  const [hash] = await origin.act(
+    ALICE,
+    address,
+    encodeFunctionData({ abi: spokePoolAbi, functionName: 'depositV3', args }),
+  )
+  expect((await origin.eventsOf(hash)).at(-1)).toMatchObject({ eventName: 'FundsDeposited', args: { depositId: 0n } })
+  expect(await readDeposits(origin.chain)).toEqual(before)
+})

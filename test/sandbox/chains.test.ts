@@ -1,0 +1,194 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { createClient, http, parseAbi } from 'viem'
+import { mnemonicToAccount, privateKeyToAddress } from 'viem/accounts'
+import { getBalance, getBlock, getChainId, getCode, multicall, readContract } from 'viem/actions'
+import { describe, expect, test, vi } from 'vitest'
+import { ACCOUNTS, TEST_MNEMONIC } from '../../sandbox/accounts.ts'
+import { MULTICALL3, startChain } from '../../sandbox/chains.ts'
+import { compiledContract } from '../../sandbox/compile.ts'
+import { deployLocalWorld } from '../../sandbox/deploy.ts'
+import { openPlan } from '../../sandbox/plan.ts'
+import { callRpc } from '../../sandbox/rpc.ts'
+
+const ERC20 = parseAbi([
+  'function symbol() view returns (string)',
+  'function decimals() view returns (uint8)',
+  'function balanceOf(address) view returns (uint256)',
+])
+const VAULT = parseAbi([
+  'function name() view returns (string)',
+  'function asset() view returns (address)',
+  'function version() view returns (string)',
+  'function totalAssets() view returns (uint256)',
+  'function totalSupply() view returns (uint256)',
+  'function decimals() view returns (uint8)',
+  'function convertToAssets(uint256 shares) view returns (uint256)',
+])
+
+const answers = (rpcUrl: string) =>
+  callRpc({ rpcUrl }, [{ method: 'eth_chainId', params: [] }]).then(
+    () => true,
+    () => false,
+  )
+
+describe('a local chain', () => {
+  test('answers with its id, Multicall3 at its real address, funded accounts and the present time', async () => {
+    const chain = await startChain({ chainId: 8453 })
+    try {
+      const client = createClient({ transport: http(chain.rpcUrl) })
+      expect(await getChainId(client)).toBe(8453)
+      const { deployedBytecode } = await compiledContract('Multicall3')
+      expect(await getCode(client, { address: MULTICALL3 })).toBe(deployedBytecode)
+      expect(await getBalance(client, { address: ACCOUNTS.users[0].address })).toBe(10_000n * 10n ** 18n)
+      const { timestamp } = await getBlock(client)
+      expect(Math.abs(Number(timestamp) - Date.now() / 1000)).toBeLessThan(5)
+    } finally {
+      await chain.stop()
+    }
+    expect(await answers(chain.rpcUrl)).toBe(false)
+  })
+
+  test('says why it does not start', async () => {
+    const chain = await startChain({ chainId: 1 })
+    const port = Number(new URL(chain.rpcUrl).port)
+    await expect(startChain({ chainId: 1, port })).rejects.toThrow(/anvil did not start: .*in use/s)
+    await chain.stop()
+  })
+
+  test('ends with the process that started it, even when that is killed', async () => {
+    const source = `import { startChain } from '${join(import.meta.dirname, '../../sandbox/chains.ts')}'
+      console.log((await startChain({ chainId: 1 })).rpcUrl)`
+    const parent = spawn(process.execPath, ['--input-type=module-typescript', '-e', source], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const rpcUrl = await firstLine(parent)
+    expect(await answers(rpcUrl)).toBe(true)
+    parent.kill('SIGKILL')
+    await expect.poll(() => answers(rpcUrl), { timeout: 3000 }).toBe(false)
+  })
+})
+
+async function firstLine({ stdout }: ChildProcess): Promise<string> {
+  if (!stdout) throw new Error('No output to read')
+  const [text] = await once(stdout, 'data')
+  return String(text).trim()
+}
+
+test('the accounts are those of the mnemonic', () => {
+  const { admin, safe, valuationManager, feeReceiver, users, anchor, relayer } = ACCOUNTS
+  const accounts = [admin, safe, valuationManager, feeReceiver, ...users, anchor, relayer]
+  for (const [addressIndex, { address, privateKey }] of accounts.entries()) {
+    expect(mnemonicToAccount(TEST_MNEMONIC, { addressIndex }).address).toBe(address)
+    expect(privateKeyToAddress(privateKey)).toBe(address)
+  }
+})
+
+test('the local worlds cover three generations and three tokens, seeded and described as they are', async () => {
+  const chains = await Promise.all([startChain({ chainId: 8453 }), startChain({ chainId: 42161 })])
+  try {
+    const worlds = await Promise.all(chains.map((chain) => deployLocalWorld(chain)))
+    const vaults = worlds.flatMap((world) => world.vaults)
+    expect(new Set(vaults.map(({ version }) => version))).toEqual(new Set(['v0.4.0', 'v0.5.0', 'v0.6.0', undefined]))
+    expect(new Set(vaults.map(({ address }) => address)).size).toBe(vaults.length)
+
+    for (const [i, { tokens, vaults: described }] of worlds.entries()) {
+      const client = createClient({ transport: http(chains[i]?.rpcUrl) })
+      expect(new Set(described.filter(({ type }) => type === 'async').map(({ asset }) => asset))).toEqual(
+        new Set(tokens.map(({ address }) => address)),
+      )
+      for (const { address, symbol, decimals } of tokens) {
+        const contract = { address, abi: ERC20 } as const
+        const user = ACCOUNTS.users[1].address
+        const results = await multicall(client, {
+          allowFailure: false,
+          multicallAddress: MULTICALL3,
+          contracts: [
+            { ...contract, functionName: 'symbol' },
+            { ...contract, functionName: 'decimals' },
+            { ...contract, functionName: 'balanceOf', args: [user] },
+          ],
+        })
+        expect(results).toEqual([symbol, decimals, 1_000_000n * 10n ** BigInt(decimals)])
+      }
+      for (const { address, asset, name, version, type } of described) {
+        const contract = { address, abi: VAULT } as const
+        const [vaultName, vaultAsset, totalAssets, totalSupply, shareDecimals] = await multicall(client, {
+          allowFailure: false,
+          multicallAddress: MULTICALL3,
+          contracts: [
+            { ...contract, functionName: 'name' },
+            { ...contract, functionName: 'asset' },
+            { ...contract, functionName: 'totalAssets' },
+            { ...contract, functionName: 'totalSupply' },
+            { ...contract, functionName: 'decimals' },
+          ],
+        })
+        expect([vaultName, vaultAsset]).toEqual([name, asset])
+        expect(totalSupply).toBe(250_000n * 10n ** BigInt(shareDecimals))
+        const args = [10n ** BigInt(shareDecimals)] as const
+        const price = await readContract(client, { ...contract, functionName: 'convertToAssets', args })
+        const one = totalAssets / 250_000n
+        expect(price).toBeGreaterThanOrEqual(one - 1n)
+        expect(price).toBeLessThanOrEqual(one + 1n)
+        if (type === 'async') {
+          expect(await readContract(client, { ...contract, functionName: 'version' })).toBe(version)
+        }
+      }
+    }
+  } finally {
+    await Promise.all(chains.map((chain) => chain.stop()))
+  }
+})
+
+test('a chain with timed blocks goes on mining after a deployment, with its clock at the present', async () => {
+  const chain = await startChain({ chainId: 42161, blockSeconds: 1 })
+  try {
+    const client = createClient({ transport: http(chain.rpcUrl) })
+    await deployLocalWorld(chain)
+    const { number } = await getBlock(client)
+    await setTimeout(2100)
+    const { number: later, timestamp } = await getBlock(client)
+    expect(later - number).toBeGreaterThanOrEqual(1n)
+    expect(later - number).toBeLessThanOrEqual(3n)
+    expect(Math.abs(Number(timestamp) - Date.now() / 1000)).toBeLessThan(3)
+  } finally {
+    await chain.stop()
+  }
+})
+
+test('a chain makes blocks of 0.2 s, of which about five share a timestamp', async ({ onTestFinished }) => {
+  const chain = await startChain({ chainId: 8453, blockSeconds: 0.2 })
+  onTestFinished(chain.stop)
+  const client = createClient({ transport: http(chain.rpcUrl) })
+  await vi.waitFor(async () => expect((await getBlock(client)).number).toBeGreaterThanOrEqual(12n), { timeout: 10_000 })
+  const blocks = await Promise.all(
+    Array.from({ length: 11 }, (_, index) => getBlock(client, { blockNumber: BigInt(index + 2) })),
+  )
+  const times = blocks.map(({ timestamp }) => timestamp)
+  // Eleven blocks span two seconds where each takes a fifth of one.
+  expect(new Set(times).size).toBeLessThanOrEqual(5)
+  expect([...times].sort()).toEqual(times)
+})
+
+test('a block takes as much gas as on real chains, and a deployment as many blocks as it needs', async ({
+  onTestFinished,
+}) => {
+  const chain = await startChain({ chainId: 8453 })
+  onTestFinished(chain.stop)
+  const client = createClient({ transport: http(chain.rpcUrl) })
+  const plan = await openPlan(chain)
+  const vaults = Array.from({ length: 12 }, () => plan.deploy('LagoonVaultV06', []))
+  await plan.execute()
+  const { number, gasLimit } = await getBlock(client)
+  expect(gasLimit).toBe(50_000_000n)
+  expect(number).toBeGreaterThan(1n)
+  for (const address of vaults) expect(await getCode(client, { address })).toBeDefined()
+})
+
+test('a chain without a world of its own is refused', async () => {
+  const nowhere = { chainId: 7, rpcUrl: 'http://127.0.0.1:1', blockSeconds: undefined }
+  await expect(deployLocalWorld(nowhere)).rejects.toThrow('No local world for chain 7')
+})

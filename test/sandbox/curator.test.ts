@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hasPending, type Settlement, settle, startCurator } from '../../sandbox/curator.ts'
+import { ADMIN, ALICE, BOB, openSession, SAFE, usdc } from './harness.ts'
+
+let session: Awaited<ReturnType<typeof openSession>>
+beforeAll(async () => {
+  session = await openSession()
+})
+afterAll(() => session.stop())
+
+describe.each(['0.1', '0.4', '0.5', '0.6', 'unknown'] as const)('settling a Lagoon %s vault', (generation) => {
+  test('makes what is pending claimable, at a valuation with the gain', async () => {
+    const vault = await session.openVault(generation)
+    expect(await hasPending(session.chain, vault.address)).toBe(false)
+    await session.request(vault, ALICE, usdc('100'))
+    expect(await hasPending(session.chain, vault.address)).toBe(true)
+    await settle(session.chain, vault.address)
+    expect(await hasPending(session.chain, vault.address)).toBe(false)
+    expect(await vault.read('claimableDepositRequest', 0n, ALICE)).toBe(usdc('100'))
+
+    await vault.act(ALICE, 'deposit', [usdc('100'), ALICE, ALICE])
+    await vault.act(ALICE, 'requestRedeem', [10n ** 18n, ALICE, ALICE])
+    expect(await hasPending(session.chain, vault.address)).toBe(true)
+    const before = await session.tokensOf(SAFE)
+    const { totalAssets } = await settle(session.chain, vault.address, { gain: usdc('10') })
+    expect(totalAssets).toBe(usdc('110'))
+    expect(await vault.read('claimableRedeemRequest', 0n, ALICE)).toBe(10n ** 18n)
+    // the gain came into the safe, the redemption went out, rounded down
+    expect((await session.tokensOf(SAFE)) - before).toBe(usdc('10') - usdc('1.1') + 1n)
+  })
+})
+
+test('a valuation that still stands is ended before the next', async () => {
+  const vault = await session.openVault('0.5')
+  await session.request(vault, ALICE, usdc('1'))
+  await vault.act(SAFE, 'updateTotalAssetsLifespan', [3600n])
+  await settle(session.chain, vault.address)
+  expect(await vault.read('isTotalAssetsValid')).toBe(true)
+  await settle(session.chain, vault.address, { gain: 5n })
+  expect(await vault.read('totalAssets')).toBe(usdc('1') + 5n)
+})
+
+test('a vault that refuses makes settling fail', async () => {
+  const vault = await session.openVault('0.6')
+  await vault.act(ADMIN, 'pause', [])
+  await expect(settle(session.chain, vault.address)).rejects.toThrow(`updateNewTotalAssets of ${vault.address}`)
+})
+
+test('a curator settles what is pending, leaves the rest alone, and goes on when a chain or a vault fails', async () => {
+  const [pending, idle, paused, closing] = [
+    await session.openVault('0.5'),
+    await session.openVault('0.6'),
+    await session.openVault('0.4'),
+    await session.openVault('0.4'),
+  ]
+  for (const vault of [paused, pending, closing]) await session.request(vault, ALICE, usdc('1'))
+  await paused.act(ADMIN, 'pause', [])
+  await closing.act(ADMIN, 'initiateClosing', [])
+
+  const settlements: Settlement[] = []
+  const errors: unknown[] = []
+  const vaults = [paused, idle, closing, pending].map(({ address }) => address)
+  const unreachable = { chainId: 5, rpcUrl: 'http://127.0.0.1:1', blockSeconds: undefined }
+  const curator = startCurator({
+    chains: [
+      { chain: unreachable, vaults },
+      { chain: session.chain, vaults },
+    ],
+    everySeconds: 0.05,
+    gainBasisPoints: 100,
+    onSettled: (settlement) => settlements.push(settlement),
+    onError: (error) => errors.push(error),
+  })
+  await expect.poll(() => settlements.length).toBe(1)
+  await session.request(pending, BOB, usdc('2'))
+  await expect.poll(() => settlements.length).toBe(2)
+  await curator.stop()
+
+  expect(settlements.map(({ vault }) => vault)).toEqual([pending.address, pending.address])
+  expect(settlements.map(({ totalAssets }) => totalAssets)).toEqual([0n, usdc('1.01')])
+  expect(errors.length).toBeGreaterThan(1)
+  await session.request(pending, ALICE, usdc('1'))
+  await new Promise((resolve) => setTimeout(resolve, 150))
+  expect(settlements.length).toBe(2)
+  expect(await pending.read('pendingDepositRequest', 0n, ALICE)).toBe(usdc('1'))
+})

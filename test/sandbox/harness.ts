@@ -1,0 +1,132 @@
+import {
+  type Address,
+  BaseError,
+  type ContractFunctionArgs,
+  type ContractFunctionName,
+  type ContractFunctionReturnType,
+  ContractFunctionRevertedError,
+  createClient,
+  encodeFunctionData,
+  http,
+  isAddressEqual,
+  parseAbi,
+  parseEventLogs,
+  parseUnits,
+  type TransactionReceipt,
+} from 'viem'
+import { getTransactionReceipt, readContract, simulateContract } from 'viem/actions'
+import { ACCOUNTS } from '../../sandbox/accounts.ts'
+import { startChain } from '../../sandbox/chains.ts'
+import { deployLagoonVault, deployToken, type LagoonGeneration, type LagoonRates } from '../../sandbox/deploy.ts'
+import { callRpc } from '../../sandbox/rpc.ts'
+import { transact } from '../../sandbox/transactions.ts'
+import { LAGOON } from './lagoon-abi.ts'
+
+/** The users that the tests act as, and the roles. */
+export const [ALICE, BOB, CAROL] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address, Address]
+export const SAFE = ACCOUNTS.safe.address
+export const VALUER = ACCOUNTS.valuationManager.address
+export const ADMIN = ACCOUNTS.admin.address
+export const FEE_RECEIVER = ACCOUNTS.feeReceiver.address
+
+/** An amount of USDC in its smallest unit. */
+export const usdc = (amount: string) => parseUnits(amount, 6)
+
+const TOKEN = parseAbi([
+  'function mint(address to, uint256 amount)',
+  'function approve(address spender, uint256 amount) returns (bool)',
+  'function balanceOf(address) view returns (uint256)',
+])
+
+type Writes = ContractFunctionName<typeof LAGOON, 'payable' | 'nonpayable'>
+type Reads = ContractFunctionName<typeof LAGOON, 'view' | 'pure'>
+
+/** A chain with a token of six decimals; ends with `stop`. */
+export async function openSession() {
+  const chain = await startChain({ chainId: 31337 })
+  const client = createClient({ transport: http(chain.rpcUrl) })
+  const token = await deployToken(chain, { name: 'USD Coin', symbol: 'USDC', decimals: 6 })
+
+  const vaultAt = (address: Address) => ({
+    address,
+    /** The vault's own events in a transaction that must succeed. */
+    async act<const name extends Writes>(
+      from: Address,
+      functionName: name,
+      args: ContractFunctionArgs<typeof LAGOON, 'payable' | 'nonpayable', name>,
+    ) {
+      // Simulated first, for an error with a name.
+      await simulateContract(client, { address, abi: LAGOON, functionName, args, account: from } as never)
+      const data = encodeFunctionData({ abi: LAGOON, functionName, args } as never)
+      const [hash = '0x'] = await transact(chain, [{ label: functionName, from, to: address, data }])
+      return eventsOf(await getTransactionReceipt(client, { hash }), address)
+    },
+    read<const name extends Reads, const args extends ContractFunctionArgs<typeof LAGOON, 'view' | 'pure', name>>(
+      functionName: name,
+      ...args: args extends readonly unknown[] ? args : never
+    ) {
+      return readContract(client, { address, abi: LAGOON, functionName, args } as never) as Promise<
+        ContractFunctionReturnType<typeof LAGOON, 'view' | 'pure', name, args>
+      >
+    },
+  })
+  type Vault = ReturnType<typeof vaultAt>
+
+  const pay = async (from: Address, to: Address, amount: bigint) => {
+    const mint = encodeFunctionData({ abi: TOKEN, functionName: 'mint', args: [from, amount] })
+    const approve = encodeFunctionData({ abi: TOKEN, functionName: 'approve', args: [to, amount] })
+    await transact(chain, [
+      { label: 'mint', from, to: token, data: mint },
+      { label: 'approve', from, to: token, data: approve },
+    ])
+  }
+
+  return {
+    chain,
+    client,
+    token,
+    stop: () => chain.stop(),
+    vaultAt,
+    async openVault(generation: LagoonGeneration, options: Partial<LagoonRates> & { whitelisted?: boolean } = {}) {
+      const name = `Vault ${generation}`
+      return vaultAt(await deployLagoonVault(chain, { generation, asset: token, name, symbol: 'V', ...options }))
+    },
+    /** The address of a 0.6 vault on another asset. */
+    deployVaultOn: (asset: Address) =>
+      deployLagoonVault(chain, { generation: '0.6', asset, name: 'Vault', symbol: 'V' }),
+    /** Gives a user tokens and lets the vault take them. */
+    pay: (from: Address, vault: Pick<Vault, 'address'>, amount: bigint) => pay(from, vault.address, amount),
+    /** A request for a deposit of the user's own, freshly minted tokens. */
+    async request(vault: Vault, user: Address, amount: bigint) {
+      await pay(user, vault.address, amount)
+      return vault.act(user, 'requestDeposit', [amount, user, user])
+    },
+    /** A proposal and its settlement, in the form that takes the valuation. */
+    async settle(vault: Vault, totalAssets: bigint) {
+      await vault.act(VALUER, 'updateNewTotalAssets', [totalAssets])
+      return vault.act(SAFE, 'settleDeposit', [totalAssets])
+    },
+    /** Lets so many seconds pass until the next block. */
+    pass: (seconds: number) => callRpc(chain, [{ method: 'evm_increaseTime', params: [seconds] }]),
+    tokensOf: (account: Address) =>
+      readContract(client, { address: token, abi: TOKEN, functionName: 'balanceOf', args: [account] }),
+  }
+}
+
+/** The name of the custom error (or panic) that a call fails with; throws when it succeeds. */
+export async function errorOf(call: Promise<unknown>): Promise<string> {
+  try {
+    await call
+  } catch (error) {
+    if (!(error instanceof BaseError)) throw error
+    const reverted = error.walk((cause) => cause instanceof ContractFunctionRevertedError)
+    if (!(reverted instanceof ContractFunctionRevertedError)) throw error
+    const { data, signature, reason } = reverted
+    return data ? [data.errorName, ...(data.args ?? [])].join(' ') : (signature ?? reason ?? 'no reason')
+  }
+  throw new Error('The call went through')
+}
+
+function eventsOf({ logs }: TransactionReceipt, address: Address) {
+  return parseEventLogs({ abi: LAGOON, logs, strict: false }).filter((log) => isAddressEqual(log.address, address))
+}

@@ -1,0 +1,405 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterAll, test as base, describe, expect, vi } from 'vitest'
+import * as z from 'zod'
+import { Address } from '../../lib/codecs.ts'
+
+const START = join(import.meta.dirname, '../../sandbox/start.ts')
+const DEMO = join(import.meta.dirname, '../../sandbox/demo.ts')
+/** Where the processes of this file keep the code that they compile, each for the next. */
+const NODE_COMPILE_CACHE = mkdtempSync(join(tmpdir(), 'start-compiled-'))
+afterAll(() => rmSync(NODE_COMPILE_CACHE, { recursive: true }))
+/** A page under development, and one that nobody allowed. */
+const ALLOWED = 'http://localhost:5173'
+const NOT_ALLOWED = 'https://evil.example'
+
+const Url = z.url({ protocol: /^http$/, hostname: /^(localhost|127\.0\.0\.1)$/ })
+const Key = z.string().regex(/^jk_local_[0-9A-Za-z]{10}_[0-9A-Za-z]{38}$/)
+const Hex32 = z.string().regex(/^0x[0-9a-f]{64}$/)
+const ChainId = z.literal([8453, 42161])
+
+/** What the design promises of the state file. */
+const State = z.object({
+  baseUrl: Url,
+  apiKey: Key,
+  otherClient: z.object({ apiKey: Key }),
+  chains: z
+    .array(z.object({ chainId: ChainId, rpcUrl: Url, nodeUrls: z.array(Url).min(1) }))
+    .min(2)
+    .max(2),
+  vaults: z
+    .array(
+      z.object({
+        chainId: ChainId,
+        address: Address,
+        type: z.enum(['async', 'sync']),
+        protocol: z.string(),
+        version: z.string().optional(),
+        asset: Address,
+      }),
+    )
+    .min(6),
+  tokens: z.array(z.object({ chainId: ChainId, address: Address, symbol: z.string(), decimals: z.int() })).min(6),
+  accounts: z.array(z.object({ address: Address, privateKey: Hex32 })).min(2),
+  curator: z.looseObject({}),
+  providersUrl: Url,
+})
+type State = z.output<typeof State>
+
+/** A local service in a process and a folder of its own. */
+type Running = {
+  readonly child: ChildProcess
+  readonly folder: string
+  readonly printed: () => string
+  readonly port: number
+}
+
+async function run(port: number | string | undefined, settings: Record<string, string> = {}): Promise<Running> {
+  const folder = mkdtempSync(join(tmpdir(), 'start-'))
+  const { PATH, HOME } = process.env
+  const child = spawn(process.execPath, [START], {
+    cwd: folder,
+    env: { PATH, HOME, NODE_COMPILE_CACHE, ...settings, ...(port !== undefined && { PORT: String(port) }) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let printed = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (text) => {
+      printed += text
+    })
+  }
+  return { child, folder, printed: () => printed, port: Number(port) }
+}
+
+/** The service when it has said all that it says when it is ready. */
+async function start(port?: number, settings?: Record<string, string>): Promise<Running> {
+  const running = await run(port, settings)
+  const { child, printed } = running
+  await new Promise<void>((resolve, reject) => {
+    child.stdout?.on('data', () => printed().includes('Ctrl-C') && resolve())
+    child.once('exit', () => reject(new Error(`It ended instead: ${printed()}`)))
+  })
+  return running
+}
+
+/** Ends a service however it is, and takes its folder away. */
+async function clear({ child, folder }: Running): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) {
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  rmSync(folder, { recursive: true })
+}
+
+const stateFileOf = ({ folder }: Running) => join(folder, '.local/state.json')
+const stateOf = (running: Running): State => State.parse(JSON.parse(readFileSync(stateFileOf(running), 'utf8')))
+
+async function listen(port = 0): Promise<Server> {
+  const server = createServer().listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  return server
+}
+
+async function freePort(): Promise<number> {
+  const server = await listen()
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+type Process = { readonly pid: number; readonly parent: number; readonly state: string }
+
+/** All processes of this machine, but for those that have ended and wait to be forgotten. */
+function processes(): Process[] {
+  const lines = existsSync('/proc/self/stat')
+    ? readdirSync('/proc')
+        .filter((name) => /^\d+$/.test(name))
+        .map((name) => statOf(name))
+    : spawnSync('ps', ['-A', '-o', 'pid=,ppid=,stat=']).stdout.toString().split('\n')
+  return lines
+    .map((line) => line.trim().split(/\s+/))
+    .map(([pid, parent, state = '']) => ({ pid: Number(pid), parent: Number(parent), state }))
+    .filter(({ pid, state }) => pid > 0 && !/^[ZX]/.test(state))
+}
+
+function statOf(pid: string): string {
+  try {
+    // The name in the second field may hold anything, even a bracket.
+    const [state, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\)\s/s, '')
+      .split(' ')
+    return `${pid} ${parent} ${state}`
+  } catch {
+    return ''
+  }
+}
+
+/** A process and all that it started, directly or not. */
+function familyOf(pid: number): number[] {
+  const all = processes()
+  const family = [pid]
+  for (const member of family) family.push(...all.filter(({ parent }) => parent === member).map((child) => child.pid))
+  return family
+}
+
+async function expectAllGone(family: readonly number[]): Promise<void> {
+  const alive = () => processes().flatMap(({ pid }) => (family.includes(pid) ? [pid] : []))
+  await vi.waitFor(() => expect(alive()).toEqual([]), { timeout: 10_000, interval: 20 })
+}
+
+/** Plays a demo against the service of this folder. */
+async function play(folder: string, demo: string) {
+  const child = spawn(process.execPath, [DEMO, demo], { cwd: folder, env: { ...process.env, NODE_COMPILE_CACHE } })
+  const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+  return { status, stdout, stderr }
+}
+
+const test = base
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
+  .extend('running', { scope: 'file' }, async ({}, { onCleanup }) => {
+    const running = await start(await freePort())
+    onCleanup(() => clear(running))
+    return running
+  })
+  .extend('state', ({ running }) => stateOf(running))
+  /** One at nodes that refuse, on whatever port, without a past: it takes most of the time. */
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
+  .extend('other', { scope: 'file' }, async ({}, { onCleanup }) => {
+    const running = await start(undefined, { PAST: 'none', NODES: 'base.org,publicnode', BLOCK_SECONDS: '0.2' })
+    onCleanup(() => clear(running))
+    return running
+  })
+
+async function callRpc(rpcUrl: string, method: string, ...params: unknown[]): Promise<unknown> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const response = await fetch(rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  return ((await response.json()) as { result: unknown }).result
+}
+
+describe('`npm start`', () => {
+  test('prints its base URL, a key and commands to try', ({ running, state }) => {
+    const text = running.printed()
+    expect(text).toMatch(new RegExp(`Base URL +http://localhost:${running.port}\\b`))
+    expect(text).toMatch(new RegExp(`API key +${state.apiKey}\\b`))
+    expect(text).toContain('npm run demo')
+    expect(text).toContain('/openapi.json')
+    expect(text).not.toMatch(/error|warning/i)
+  })
+
+  test('writes all that it is into the state file, for its owner alone', ({ running, state }) => {
+    expect(state.baseUrl).toBe(`http://localhost:${running.port}`)
+    expect(new Set(state.chains.map(({ chainId }) => chainId))).toEqual(new Set([8453, 42161]))
+    expect(new Set(state.vaults.map(({ type }) => type))).toEqual(new Set(['async', 'sync']))
+    expect(new Set(state.tokens.map(({ decimals }) => decimals))).toEqual(new Set([6, 18]))
+    expect(statSync(stateFileOf(running)).mode & 0o077).toBe(0)
+  })
+
+  test('prints a curl command that lists the vaults as it is', async ({ running }) => {
+    const line = running
+      .printed()
+      .split('\n')
+      .find((candidate) => candidate.includes('curl') && candidate.includes('/vaults'))
+    // The shell takes the command apart just as it would for curl.
+    const shell = spawnSync('/bin/sh', ['-c', `curl() { printf '%s\\n' "$@"; }\n${line}`])
+    const words = shell.stdout.toString().split('\n')
+    const [name = '', value = ''] = (words[words.indexOf('-H') + 1] ?? '').split(': ')
+    const response = await fetch(words.find((word) => word.startsWith('http')) ?? '', { headers: { [name]: value } })
+    expect(response.status).toBe(200)
+    expect(await response.json()).toMatchObject({ success: true, data: expect.arrayContaining([expect.anything()]) })
+  })
+
+  test.for([
+    ['account', 'POST logout: the session is over'],
+    ['portfolio', 'POST coins/search'],
+  ])('plays the demo of the %s', async ([demo, last], { running: { folder } }) => {
+    const { status, stdout, stderr } = await play(folder, demo as string)
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout).toContain(last)
+    expect(stdout).not.toMatch(/NaN|undefined|null/)
+  })
+
+  test('serves the vaults of the state file, all to one client and one to the other', async ({ state }) => {
+    const vaultsOf = async (key: string) => {
+      const response = await fetch(`${state.baseUrl}/defi-vaults/v1/vaults`, { headers: { 'x-join-key': key } })
+      const { data } = (await response.json()) as { data: { chainId: number; poolAddress: string }[] }
+      return data.map(({ chainId, poolAddress }) => `${chainId} ${poolAddress}`).sort()
+    }
+    const all = state.vaults.map(({ chainId, address }) => `${chainId} ${address}`).sort()
+    expect(await vaultsOf(state.apiKey)).toEqual(all)
+    const other = await vaultsOf(state.otherClient.apiKey)
+    expect(other).toHaveLength(1)
+    expect(all).toContain(other[0])
+  })
+
+  test('has two real chains, with the vaults and tokens on them and money in the accounts', async ({ state }) => {
+    for (const { chainId, rpcUrl } of state.chains) {
+      expect(Number(await callRpc(rpcUrl, 'eth_chainId'))).toBe(chainId)
+      const contracts = [...state.vaults, ...state.tokens].filter((contract) => contract.chainId === chainId)
+      for (const { address } of contracts) {
+        expect(String(await callRpc(rpcUrl, 'eth_getCode', address, 'latest')).length).toBeGreaterThan(10)
+      }
+      for (const { address } of state.accounts) {
+        expect(BigInt(String(await callRpc(rpcUrl, 'eth_getBalance', address, 'latest')))).toBeGreaterThan(10n ** 18n)
+      }
+    }
+  })
+
+  test('tells which version it is and describes itself', async ({ state }) => {
+    const health = await fetch(`${state.baseUrl}/health`)
+    expect(await health.json()).toEqual({ status: 'ok', version: expect.stringMatching(/^\d+\.\d+\.\d+/) })
+    const document = await fetch(`${state.baseUrl}/openapi.json`)
+    expect(await document.json()).toMatchObject({ openapi: '3.1.0' })
+  })
+
+  test('records the states of the vaults by itself', async ({ running }) => {
+    const log = () => readFileSync(join(running.folder, '.local/service.log'), 'utf8')
+    await vi.waitFor(() => expect(log()).toMatch(/"report":\{"outcome":"refreshed","chainId":8453,.*"states":[1-9]/), {
+      timeout: 10_000,
+    })
+  })
+
+  test('logs into a file, and neither keys nor URLs of nodes', ({ running, state }) => {
+    const log = readFileSync(join(running.folder, '.local/service.log'), 'utf8')
+    expect(log).toContain('"message":"request"')
+    for (const secret of [state.apiKey, state.otherClient.apiKey, ...state.chains.map(({ rpcUrl }) => rpcUrl)]) {
+      expect(log).not.toContain(secret)
+    }
+    expect(running.printed()).not.toContain('"message"')
+  })
+})
+
+describe('A page in a browser', () => {
+  const preflight = (state: State, origin: string, method: string) =>
+    fetch(`${state.baseUrl}/defi-vaults/v1/defi/vault/deposit`, {
+      method: 'OPTIONS',
+      headers: {
+        origin,
+        'access-control-request-method': method,
+        'access-control-request-headers': 'content-type,x-join-key',
+      },
+    })
+
+  test('of an allowed origin may call with its key and its JSON', async ({ state }) => {
+    const { status, headers } = await preflight(state, ALLOWED, 'POST')
+    expect(status).toBe(204)
+    expect(headers.get('access-control-allow-origin')).toBe(ALLOWED)
+    expect(headers.get('access-control-allow-methods')?.split(',')).toEqual(
+      expect.arrayContaining(['GET', 'POST', 'DELETE']),
+    )
+    const allowed = headers.get('access-control-allow-headers')?.split(',')
+    expect(allowed).toEqual(expect.arrayContaining(['content-type', 'x-join-key', 'authorization', 'platform']))
+    expect(headers.get('access-control-allow-credentials')).toBeNull()
+    expect(headers.get('vary')).toMatch(/origin/i)
+  })
+
+  test('of an allowed origin may read answers, errors too, and their request ids', async ({ state }) => {
+    for (const path of ['/health', '/defi-vaults/v1/vaults', '/nope']) {
+      const { headers } = await fetch(state.baseUrl + path, { headers: { origin: ALLOWED } })
+      expect(headers.get('access-control-allow-origin')).toBe(ALLOWED)
+      expect(headers.get('access-control-expose-headers')?.split(',')).toEqual(
+        expect.arrayContaining(['x-request-id', 'retry-after']),
+      )
+    }
+  })
+
+  test.for([[NOT_ALLOWED], ['null'], [`${ALLOWED}.evil.example`], ['https://localhost:5173']])(
+    'of the origin %s may not',
+    async ([origin], { state }) => {
+      const before = await preflight(state, origin as string, 'POST')
+      const answer = await fetch(`${state.baseUrl}/health`, { headers: { origin: origin as string } })
+      for (const { headers } of [before, answer]) expect(headers.get('access-control-allow-origin')).toBeNull()
+    },
+  )
+})
+
+test('Without PORT the service takes a free port from 3000 up; with NODES it reads its chains at such nodes', async ({
+  other,
+}) => {
+  const { baseUrl, chains } = stateOf(other)
+  expect(Number(new URL(baseUrl).port)).toBeGreaterThanOrEqual(3000)
+  expect(Number(new URL(baseUrl).port)).toBeLessThan(3100)
+  expect((await fetch(`${baseUrl}/health`)).status).toBe(200)
+  expect(other.printed()).toMatch(/base\.org: .*10 calls.*publicnode: .*100 calls/s)
+  for (const { rpcUrl, nodeUrls } of chains) {
+    expect(nodeUrls).toHaveLength(2)
+    expect(nodeUrls).not.toContain(rpcUrl)
+  }
+})
+
+// These end the services of the tests above, and so are the last that ask for them.
+describe('The end', () => {
+  /** Sends the signals to a service that is ready, and expects an end in order. */
+  async function end(running: Running, ...signals: NodeJS.Signals[]): Promise<void> {
+    const { child } = running
+    const { baseUrl } = stateOf(running)
+    const family = familyOf(child.pid as number)
+    // Two chains at least, besides the service itself.
+    expect(family.length).toBeGreaterThan(2)
+    for (const signal of signals) child.kill(signal)
+    expect(await once(child, 'exit')).toEqual([0, null])
+    await expectAllGone(family)
+    expect(existsSync(stateFileOf(running))).toBe(false)
+    await expect(fetch(`${baseUrl}/health`)).rejects.toThrow('fetch failed')
+  }
+
+  test('by SIGTERM is in order: code 0, no process, no open port and no state file', async ({ other }) => {
+    await end(other, 'SIGTERM')
+  })
+
+  test('by Ctrl-C, also by Ctrl-C twice, is the same end', async ({ running }) => {
+    await end(running, 'SIGINT', 'SIGINT')
+  })
+})
+
+describe('A start that cannot be', () => {
+  test('because the port is taken says so and leaves nothing behind', async ({ onTestFinished }) => {
+    const taken = await listen()
+    onTestFinished(() => {
+      taken.close()
+    })
+    const running = await run((taken.address() as AddressInfo).port)
+    onTestFinished(() => clear(running))
+    expect(await once(running.child, 'exit')).toEqual([1, null])
+    expect(running.printed()).toMatch(/Not started: Port \d+ is taken/)
+    expect(existsSync(stateFileOf(running))).toBe(false)
+  })
+
+  test.for([['abc'], ['70000']])('because the port is %s says so', async ([port], { onTestFinished }) => {
+    const running = await run(port as string)
+    onTestFinished(() => clear(running))
+    expect(await once(running.child, 'exit')).toEqual([1, null])
+    expect(running.printed()).toContain(`Not started: PORT is ${port}`)
+  })
+
+  test('because there is no such node names those that there are', async ({ onTestFinished }) => {
+    const running = await run(await freePort(), { NODES: 'base.org,nowhere' })
+    onTestFinished(() => clear(running))
+    expect(await once(running.child, 'exit')).toEqual([1, null])
+    expect(running.printed()).toMatch(
+      /Not started: NODES is nowhere, which is none of base\.org, optimism\.io, .*lying\./,
+    )
+  })
+
+  test('because it is ended before it is ready leaves nothing behind', async ({ onTestFinished }) => {
+    const running = await run(await freePort())
+    onTestFinished(() => clear(running))
+    const { child } = running
+    const family = await vi.waitFor(
+      () => {
+        const members = familyOf(child.pid as number)
+        expect(members.length).toBeGreaterThan(2)
+        return members
+      },
+      { timeout: 10_000, interval: 50 },
+    )
+    child.kill('SIGINT')
+    await once(child, 'exit')
+    await expectAllGone(family)
+    expect(existsSync(stateFileOf(running))).toBe(false)
+  })
+})
