@@ -1,4 +1,4 @@
-import type { EndpointContract, JobContract } from '../lib/lambda/contract.ts'
+import type { EndpointContract, JobContract } from '../lib/frame/contract.ts'
 import { contract as login } from './auth/login/contract.ts'
 import { contract as loginInit } from './auth/login-init/contract.ts'
 import { contract as logout } from './auth/logout/contract.ts'

@@ -14,7 +14,7 @@ import { Topic } from 'aws-cdk-lib/aws-sns'
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
-import { type JobContract, METRICS_NAMESPACE } from '../lib/lambda/contract.ts'
+import { type JobContract, METRICS_NAMESPACE } from '../lib/frame/contract.ts'
 import type { FunctionName } from './functions.ts'
 import type { ServiceFunction } from './service-function.ts'
 

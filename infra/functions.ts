@@ -1,5 +1,5 @@
 import { endpoints, jobs } from '../functions/contracts.ts'
-import type { EndpointContract, JobContract } from '../lib/lambda/contract.ts'
+import type { EndpointContract, JobContract } from '../lib/frame/contract.ts'
 import type { TABLES, TableKey } from './tables.ts'
 
 type Contracts = typeof endpoints & typeof jobs

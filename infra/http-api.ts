@@ -5,7 +5,7 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
-import type { EndpointContract } from '../lib/lambda/contract.ts'
+import type { EndpointContract } from '../lib/frame/contract.ts'
 import { CORS, type StageEnvironment } from './environments.ts'
 
 type Settings = Pick<StageEnvironment, 'corsOrigins' | 'throttling'> & {

@@ -7,7 +7,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
-import type { EndpointContract, JobContract } from '../lib/lambda/contract.ts'
+import type { EndpointContract, JobContract } from '../lib/frame/contract.ts'
 import { Alarms } from './alarms.ts'
 import {
   configSecretName,

@@ -6,8 +6,8 @@ import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context
 import { endpoints, jobs } from '../functions/contracts.ts'
 import { CORS } from '../infra/environments.ts'
 import { AppError, type ErrorCode } from '../lib/errors.ts'
-import type { EndpointContract } from '../lib/lambda/contract.ts'
-import { errorReply } from '../lib/lambda/replies.ts'
+import type { EndpointContract } from '../lib/frame/contract.ts'
+import { errorReply } from '../lib/frame/replies.ts'
 
 /** What the stack's HTTP API does for origins, by the same configuration. */
 type Cors = { readonly allowOrigins: readonly string[] }

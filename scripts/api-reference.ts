@@ -2,8 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 import * as z from 'zod'
 import { endpoints } from '../functions/contracts.ts'
 import { ERRORS } from '../lib/errors.ts'
-import type { EndpointContract } from '../lib/lambda/contract.ts'
-import { errorsOf } from '../lib/lambda/openapi.ts'
+import type { EndpointContract } from '../lib/frame/contract.ts'
+import { errorsOf } from '../lib/frame/openapi.ts'
 
 // Writes docs/api.md from the contracts that the functions run on; with --check it only says whether the file is what
 // the contracts say.

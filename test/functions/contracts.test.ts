@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { endpoints, jobs } from '../../functions/contracts.ts'
 import { type AppError, ERRORS } from '../../lib/errors.ts'
-import type { EndpointContract, JobContract } from '../../lib/lambda/contract.ts'
-import { errorsOf } from '../../lib/lambda/openapi.ts'
-import { parseRequest } from '../../lib/lambda/request.ts'
+import type { EndpointContract, JobContract } from '../../lib/frame/contract.ts'
+import { errorsOf } from '../../lib/frame/openapi.ts'
+import { parseRequest } from '../../lib/frame/request.ts'
 import { PROMISED } from '../support/errors.ts'
 
 const ENDPOINTS = Object.entries<EndpointContract>(endpoints)

@@ -7,8 +7,8 @@ import { endpoints } from '../../functions/contracts.ts'
 import { handler as refreshMarket } from '../../functions/jobs/refresh-market/handler.ts'
 import { handler as refreshTokens } from '../../functions/jobs/refresh-tokens/handler.ts'
 import { ERRORS, type ErrorCode } from '../../lib/errors.ts'
-import type { EndpointContract } from '../../lib/lambda/contract.ts'
-import { errorsOf } from '../../lib/lambda/openapi.ts'
+import type { EndpointContract } from '../../lib/frame/contract.ts'
+import { errorsOf } from '../../lib/frame/openapi.ts'
 import { settle } from '../../sandbox/curator.ts'
 import {
   beginRegistration,

@@ -4,9 +4,9 @@ import { endpoints, jobs } from '../../functions/contracts.ts'
 import { ENVIRONMENTS, STAGES, type StageEnvironment } from '../../infra/environments.ts'
 import type { FunctionName } from '../../infra/functions.ts'
 import { TABLES, type TableDefinition } from '../../infra/tables.ts'
+import type { EndpointContract, JobContract } from '../../lib/frame/contract.ts'
 import { RateLimits } from '../../lib/identity/rate-limits.ts'
 import { RelyingParty } from '../../lib/identity/relying-party.ts'
-import type { EndpointContract, JobContract } from '../../lib/lambda/contract.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type Synthesized, synthesizeApp } from './synthesize.ts'
 

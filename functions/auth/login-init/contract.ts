@@ -1,7 +1,7 @@
 import * as z from 'zod'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { ClientsEnv, CredentialsEnv, LimitsEnv, UsersEnv } from '../../../lib/frame/env.ts'
 import { Email } from '../../../lib/identity/user.ts'
-import type { EndpointContract } from '../../../lib/lambda/contract.ts'
-import { ClientsEnv, CredentialsEnv, LimitsEnv, UsersEnv } from '../../../lib/lambda/env.ts'
 
 const AllowedCredential = z.object({ type: z.literal('public-key'), id: z.string() })
 

@@ -1,8 +1,8 @@
+import { apiKey } from '../../../lib/frame/api-key.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import { endpoint } from '../../../lib/frame/endpoint.ts'
+import { limiterOf, readIdentity } from '../../../lib/frame/identity.ts'
 import { beginLogin } from '../../../lib/identity/begin-login.ts'
-import { apiKey } from '../../../lib/lambda/api-key.ts'
-import type { Reply, Request } from '../../../lib/lambda/contract.ts'
-import { endpoint } from '../../../lib/lambda/endpoint.ts'
-import { limiterOf, readIdentity } from '../../../lib/lambda/identity.ts'
 import { contract } from './contract.ts'
 
 const loginInit =

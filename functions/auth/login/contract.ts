@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { Timestamp } from '../../../lib/codecs.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { ClientsEnv, CredentialsEnv, UsersEnv } from '../../../lib/frame/env.ts'
 import { FirstFactor, SecondFactor } from '../../../lib/identity/credential.ts'
-import type { EndpointContract } from '../../../lib/lambda/contract.ts'
-import { ClientsEnv, CredentialsEnv, UsersEnv } from '../../../lib/lambda/env.ts'
 
 export const contract = {
   method: 'POST',

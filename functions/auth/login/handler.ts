@@ -1,8 +1,8 @@
+import { apiKey } from '../../../lib/frame/api-key.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import { endpoint } from '../../../lib/frame/endpoint.ts'
+import { readIdentity } from '../../../lib/frame/identity.ts'
 import { completeLogin } from '../../../lib/identity/complete-login.ts'
-import { apiKey } from '../../../lib/lambda/api-key.ts'
-import type { Reply, Request } from '../../../lib/lambda/contract.ts'
-import { endpoint } from '../../../lib/lambda/endpoint.ts'
-import { readIdentity } from '../../../lib/lambda/identity.ts'
 import { contract } from './contract.ts'
 
 const login =

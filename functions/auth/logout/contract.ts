@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import type { EndpointContract } from '../../../lib/lambda/contract.ts'
-import { ClientsEnv, UsersEnv } from '../../../lib/lambda/env.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { ClientsEnv, UsersEnv } from '../../../lib/frame/env.ts'
 
 export const contract = {
   method: 'POST',

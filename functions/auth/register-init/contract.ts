@@ -1,8 +1,8 @@
 import * as z from 'zod'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { CredentialsEnv, LimitsEnv, UsersEnv } from '../../../lib/frame/env.ts'
 import { Platform } from '../../../lib/identity/relying-party.ts'
 import { Email } from '../../../lib/identity/user.ts'
-import type { EndpointContract } from '../../../lib/lambda/contract.ts'
-import { CredentialsEnv, LimitsEnv, UsersEnv } from '../../../lib/lambda/env.ts'
 
 const Kind = z.enum(['Fido2', 'Key', 'Password', 'Totp', 'RecoveryKey', 'PasswordProtectedKey'])
 

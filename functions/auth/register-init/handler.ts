@@ -1,7 +1,7 @@
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import { endpoint } from '../../../lib/frame/endpoint.ts'
+import { limiterOf, readIdentity } from '../../../lib/frame/identity.ts'
 import { beginRegistration } from '../../../lib/identity/begin-registration.ts'
-import type { Reply, Request } from '../../../lib/lambda/contract.ts'
-import { endpoint } from '../../../lib/lambda/endpoint.ts'
-import { limiterOf, readIdentity } from '../../../lib/lambda/identity.ts'
 import { contract } from './contract.ts'
 
 const registerInit =

@@ -1,7 +1,7 @@
 import * as z from 'zod'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { ClientsEnv, CredentialsEnv, UsersEnv } from '../../../lib/frame/env.ts'
 import { FirstFactorCredential, RecoveryCredential, SecondFactorCredential } from '../../../lib/identity/credential.ts'
-import type { EndpointContract } from '../../../lib/lambda/contract.ts'
-import { ClientsEnv, CredentialsEnv, UsersEnv } from '../../../lib/lambda/env.ts'
 
 const credentials = {
   firstFactorCredential: FirstFactorCredential.optional(),

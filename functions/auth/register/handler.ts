@@ -1,10 +1,10 @@
 import { AppError } from '../../../lib/errors.ts'
+import { apiKey } from '../../../lib/frame/api-key.ts'
+import type { Request } from '../../../lib/frame/contract.ts'
+import { endpoint } from '../../../lib/frame/endpoint.ts'
+import { readIdentity } from '../../../lib/frame/identity.ts'
 import { completeRegistration } from '../../../lib/identity/complete-registration.ts'
 import { bearerToken } from '../../../lib/identity/session.ts'
-import { apiKey } from '../../../lib/lambda/api-key.ts'
-import type { Request } from '../../../lib/lambda/contract.ts'
-import { endpoint } from '../../../lib/lambda/endpoint.ts'
-import { readIdentity } from '../../../lib/lambda/identity.ts'
 import { contract } from './contract.ts'
 
 const register =

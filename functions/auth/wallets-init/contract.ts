@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { ChainId } from '../../../lib/chain/registry.ts'
 import { Timestamp } from '../../../lib/codecs.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { ClientsEnv, LimitsEnv, RelyingPartyEnv, UsersEnv } from '../../../lib/frame/env.ts'
 import { WalletAddress, WalletChain } from '../../../lib/identity/wallet.ts'
-import type { EndpointContract } from '../../../lib/lambda/contract.ts'
-import { ClientsEnv, LimitsEnv, RelyingPartyEnv, UsersEnv } from '../../../lib/lambda/env.ts'
 
 export const contract = {
   method: 'POST',

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { AppError } from '../../../lib/errors.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import { endpoint } from '../../../lib/frame/endpoint.ts'
+import { limiterOf, usersOf } from '../../../lib/frame/identity.ts'
+import { session } from '../../../lib/frame/session.ts'
 import { beginLink } from '../../../lib/identity/wallets.ts'
-import type { Reply, Request } from '../../../lib/lambda/contract.ts'
-import { endpoint } from '../../../lib/lambda/endpoint.ts'
-import { limiterOf, usersOf } from '../../../lib/lambda/identity.ts'
-import { session } from '../../../lib/lambda/session.ts'
 import { contract } from './contract.ts'
 
 const walletsInit =

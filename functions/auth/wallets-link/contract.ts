@@ -1,7 +1,7 @@
 import * as z from 'zod'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { ChainsEnv, ClientsEnv, UsersEnv } from '../../../lib/frame/env.ts'
 import { Wallet } from '../../../lib/identity/wallet.ts'
-import type { EndpointContract } from '../../../lib/lambda/contract.ts'
-import { ChainsEnv, ClientsEnv, UsersEnv } from '../../../lib/lambda/env.ts'
 
 export const contract = {
   method: 'POST',

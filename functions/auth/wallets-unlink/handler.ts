@@ -1,9 +1,9 @@
 import { AppError } from '../../../lib/errors.ts'
+import type { Request } from '../../../lib/frame/contract.ts'
+import { endpoint } from '../../../lib/frame/endpoint.ts'
+import { usersOf } from '../../../lib/frame/identity.ts'
+import { session } from '../../../lib/frame/session.ts'
 import type { UsersTable } from '../../../lib/identity/table.ts'
-import type { Request } from '../../../lib/lambda/contract.ts'
-import { endpoint } from '../../../lib/lambda/endpoint.ts'
-import { usersOf } from '../../../lib/lambda/identity.ts'
-import { session } from '../../../lib/lambda/session.ts'
 import { contract } from './contract.ts'
 
 const unlink =

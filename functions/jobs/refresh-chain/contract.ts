@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ChainId, EVM_CHAINS } from '../../../lib/chain/registry.ts'
-import type { JobContract } from '../../../lib/lambda/contract.ts'
-import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/lambda/env.ts'
+import type { JobContract } from '../../../lib/frame/contract.ts'
+import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/frame/env.ts'
 
 const Followed = {
   chainId: ChainId,

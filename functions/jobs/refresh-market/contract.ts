@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import type { JobContract } from '../../../lib/lambda/contract.ts'
-import { CacheEnv, ChainsEnv } from '../../../lib/lambda/env.ts'
+import type { JobContract } from '../../../lib/frame/contract.ts'
+import { CacheEnv, ChainsEnv } from '../../../lib/frame/env.ts'
 
 export const contract = {
   summary: 'Keeps the market, the rates of all currencies and the prices of all supported tokens.',

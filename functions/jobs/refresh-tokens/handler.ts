@@ -1,6 +1,6 @@
-import { readConfig } from '../../../lib/lambda/config.ts'
-import { job } from '../../../lib/lambda/job.ts'
-import { cacheOf, sourcesOf } from '../../../lib/lambda/markets.ts'
+import { readConfig } from '../../../lib/frame/config.ts'
+import { job } from '../../../lib/frame/job.ts'
+import { cacheOf, sourcesOf } from '../../../lib/frame/markets.ts'
 import { refreshTokens } from '../../../lib/markets/refresh-tokens.ts'
 import { contract } from './contract.ts'
 

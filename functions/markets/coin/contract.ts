@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Timestamp } from '../../../lib/codecs.ts'
-import type { EndpointContract } from '../../../lib/lambda/contract.ts'
-import { CacheEnv, ChainsEnv, ClientsEnv } from '../../../lib/lambda/env.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { CacheEnv, ChainsEnv, ClientsEnv } from '../../../lib/frame/env.ts'
 import { CoinId } from '../../../lib/markets/coin.ts'
 import { CURRENCIES, Currency } from '../../../lib/markets/currency.ts'
 

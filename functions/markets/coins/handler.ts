@@ -1,8 +1,8 @@
 import type { SharedCache } from '../../../lib/cache/cache.ts'
-import { apiKey } from '../../../lib/lambda/api-key.ts'
-import type { Reply, Request } from '../../../lib/lambda/contract.ts'
-import { endpoint } from '../../../lib/lambda/endpoint.ts'
-import { cacheOf } from '../../../lib/lambda/markets.ts'
+import { apiKey } from '../../../lib/frame/api-key.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import { endpoint } from '../../../lib/frame/endpoint.ts'
+import { cacheOf } from '../../../lib/frame/markets.ts'
 import { listSupported, type SupportedToken } from '../../../lib/markets/supported.ts'
 import { contract } from './contract.ts'
 

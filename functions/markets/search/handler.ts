@@ -1,8 +1,8 @@
-import { apiKey } from '../../../lib/lambda/api-key.ts'
-import { readConfig } from '../../../lib/lambda/config.ts'
-import type { Reply, Request } from '../../../lib/lambda/contract.ts'
-import { endpoint } from '../../../lib/lambda/endpoint.ts'
-import { cacheOf, sourcesOf } from '../../../lib/lambda/markets.ts'
+import { apiKey } from '../../../lib/frame/api-key.ts'
+import { readConfig } from '../../../lib/frame/config.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import { endpoint } from '../../../lib/frame/endpoint.ts'
+import { cacheOf, sourcesOf } from '../../../lib/frame/markets.ts'
 import { type PricedCoin, searchPriced } from '../../../lib/markets/search.ts'
 import { contract } from './contract.ts'
 

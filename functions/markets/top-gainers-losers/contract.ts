@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import type { EndpointContract } from '../../../lib/lambda/contract.ts'
-import { CacheEnv, ClientsEnv } from '../../../lib/lambda/env.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { CacheEnv, ClientsEnv } from '../../../lib/frame/env.ts'
 import { Currency } from '../../../lib/markets/currency.ts'
 
 const Mover = z

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ChainKey } from '../../../lib/chain/registry.ts'
-import type { EndpointContract } from '../../../lib/lambda/contract.ts'
-import { CacheEnv, ChainsEnv, ClientsEnv, UsersEnv } from '../../../lib/lambda/env.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { CacheEnv, ChainsEnv, ClientsEnv, UsersEnv } from '../../../lib/frame/env.ts'
 import { NftCollection } from '../../../lib/portfolio/nft.ts'
 import { WalletsView } from '../../../lib/portfolio/views.ts'
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import type { EndpointContract } from '../../../lib/lambda/contract.ts'
-import { CacheEnv, ChainsEnv, ClientsEnv } from '../../../lib/lambda/env.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { CacheEnv, ChainsEnv, ClientsEnv } from '../../../lib/frame/env.ts'
 import { Network } from '../../../lib/markets/address.ts'
 import { ChartQuery, ChartView } from '../../../lib/markets/views.ts'
 

@@ -1,4 +1,4 @@
-import { endpoint } from '../../../lib/lambda/endpoint.ts'
+import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { contract } from './contract.ts'
 
 export const handler = endpoint(contract, ({ RELYING_PARTY: { iosApps } }) => async () => ({

@@ -1,4 +1,4 @@
-import { endpoint } from '../../../lib/lambda/endpoint.ts'
+import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { contract } from './contract.ts'
 
 const RELATION = ['delegate_permission/common.handle_all_urls', 'delegate_permission/common.get_login_creds']

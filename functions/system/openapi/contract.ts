@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { EndpointContract } from '../../../lib/lambda/contract.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 export const contract = {
   method: 'GET',

@@ -1,5 +1,5 @@
-import { endpoint } from '../../../lib/lambda/endpoint.ts'
-import { buildOpenApi } from '../../../lib/lambda/openapi.ts'
+import { endpoint } from '../../../lib/frame/endpoint.ts'
+import { buildOpenApi } from '../../../lib/frame/openapi.ts'
 import { endpoints } from '../../contracts.ts'
 import { contract } from './contract.ts'
 

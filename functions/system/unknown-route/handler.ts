@@ -1,7 +1,7 @@
 import { AppError } from '../../../lib/errors.ts'
-import type { EndpointContract, Request } from '../../../lib/lambda/contract.ts'
-import { endpoint } from '../../../lib/lambda/endpoint.ts'
-import { parseRequest } from '../../../lib/lambda/request.ts'
+import type { EndpointContract, Request } from '../../../lib/frame/contract.ts'
+import { endpoint } from '../../../lib/frame/endpoint.ts'
+import { parseRequest } from '../../../lib/frame/request.ts'
 import { endpoints } from '../../contracts.ts'
 import { contract } from './contract.ts'
 

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { Address, UserAddress } from '../../../lib/codecs.ts'
 import { ChainErrors, PositionView } from '../../../lib/deposits/views.ts'
-import type { EndpointContract } from '../../../lib/lambda/contract.ts'
-import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/lambda/env.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/frame/env.ts'
 
 export const contract = {
   method: 'GET',

@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { TransferStatus } from '../../../lib/bridge/transfer.ts'
 import { BridgedChainIdText } from '../../../lib/chain/registry.ts'
 import { numberText, TransactionHash } from '../../../lib/codecs.ts'
-import type { EndpointContract } from '../../../lib/lambda/contract.ts'
-import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/lambda/env.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/frame/env.ts'
 
 export const contract = {
   method: 'GET',

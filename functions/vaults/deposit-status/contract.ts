@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { ChainId, ChainIdText } from '../../../lib/chain/registry.ts'
 import { Address, Amount, UserAddress } from '../../../lib/codecs.ts'
-import type { EndpointContract } from '../../../lib/lambda/contract.ts'
-import { ChainsEnv, ClientsEnv } from '../../../lib/lambda/env.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { ChainsEnv, ClientsEnv } from '../../../lib/frame/env.ts'
 
 export const contract = {
   method: 'GET',

@@ -3,8 +3,8 @@ import { ChainId, SourceChainId } from '../../../lib/chain/registry.ts'
 import { SimulationResult } from '../../../lib/chain/simulation-result.ts'
 import { Transaction } from '../../../lib/chain/transaction.ts'
 import { Address, Amount, PositiveAmount, Timestamp, UserAddress } from '../../../lib/codecs.ts'
-import type { EndpointContract } from '../../../lib/lambda/contract.ts'
-import { ChainsEnv, ClientsEnv } from '../../../lib/lambda/env.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { ChainsEnv, ClientsEnv } from '../../../lib/frame/env.ts'
 
 /** The problem of a field that is missing beside another one; it is told together with those of other fields. */
 const required = (field: 'srcChainId' | 'srcToken') => ({

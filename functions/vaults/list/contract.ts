@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { ChainId } from '../../../lib/chain/registry.ts'
 import { Address, Amount, Timestamp } from '../../../lib/codecs.ts'
-import type { EndpointContract } from '../../../lib/lambda/contract.ts'
-import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/lambda/env.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/frame/env.ts'
 import { StateAsOf, VaultState } from '../../../lib/vaults/vault-state.ts'
 
 export const contract = {
