@@ -1,9 +1,9 @@
 import { formatUnits, parseUnits } from 'viem'
 import * as z from 'zod'
+import { Email, KycStatus } from '../lib/accounts/user.ts'
 import { ChainIdText } from '../lib/chain/registry.ts'
 import { ApiKey, Client, keyStatus } from '../lib/clients/client.ts'
 import { Address, Timestamp, TransactionHash } from '../lib/codecs.ts'
-import { Email, KycStatus } from '../lib/identity/user.ts'
 import type { Vault } from '../lib/vaults/vault.ts'
 import { checkNodes } from './check-nodes.ts'
 import {

@@ -1,3 +1,5 @@
+import type { UsersTable } from '../lib/accounts/table.ts'
+import type { User } from '../lib/accounts/user.ts'
 import type { TransfersTable } from '../lib/bridge/table.ts'
 import type { TransferKey } from '../lib/bridge/transfer.ts'
 import {
@@ -10,8 +12,6 @@ import {
 import type { ApiKey, Client, ClientRecord } from '../lib/clients/client.ts'
 import type { ClientsTable } from '../lib/clients/table.ts'
 import type { RecordsTable } from '../lib/deposits/table.ts'
-import type { UsersTable } from '../lib/identity/table.ts'
-import type { User } from '../lib/identity/user.ts'
 import type { VaultDescription } from '../lib/vaults/describe.ts'
 import type { FollowedVault, Vault } from '../lib/vaults/vault.ts'
 import type { Nodes } from './check-nodes.ts'

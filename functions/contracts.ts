@@ -1,13 +1,13 @@
 import type { EndpointContract, JobContract } from '../lib/frame/contract.ts'
-import { contract as login } from './auth/login/contract.ts'
-import { contract as loginInit } from './auth/login-init/contract.ts'
-import { contract as logout } from './auth/logout/contract.ts'
-import { contract as register } from './auth/register/contract.ts'
-import { contract as registerInit } from './auth/register-init/contract.ts'
-import { contract as walletsInit } from './auth/wallets-init/contract.ts'
-import { contract as walletsLink } from './auth/wallets-link/contract.ts'
-import { contract as walletsList } from './auth/wallets-list/contract.ts'
-import { contract as walletsUnlink } from './auth/wallets-unlink/contract.ts'
+import { contract as login } from './accounts/login/contract.ts'
+import { contract as loginInit } from './accounts/login-init/contract.ts'
+import { contract as logout } from './accounts/logout/contract.ts'
+import { contract as register } from './accounts/register/contract.ts'
+import { contract as registerInit } from './accounts/register-init/contract.ts'
+import { contract as walletsInit } from './accounts/wallets-init/contract.ts'
+import { contract as walletsLink } from './accounts/wallets-link/contract.ts'
+import { contract as walletsList } from './accounts/wallets-list/contract.ts'
+import { contract as walletsUnlink } from './accounts/wallets-unlink/contract.ts'
 import { contract as refreshChain } from './jobs/refresh-chain/contract.ts'
 import { contract as refreshMarket } from './jobs/refresh-market/contract.ts'
 import { contract as refreshTokens } from './jobs/refresh-tokens/contract.ts'
@@ -35,15 +35,15 @@ import { contract as list } from './vaults/list/contract.ts'
 
 /** Every endpoint of the service, by its folder in `functions/`. */
 export const endpoints = {
-  'auth/register-init': registerInit,
-  'auth/register': register,
-  'auth/login-init': loginInit,
-  'auth/login': login,
-  'auth/logout': logout,
-  'auth/wallets-init': walletsInit,
-  'auth/wallets-link': walletsLink,
-  'auth/wallets-list': walletsList,
-  'auth/wallets-unlink': walletsUnlink,
+  'accounts/register-init': registerInit,
+  'accounts/register': register,
+  'accounts/login-init': loginInit,
+  'accounts/login': login,
+  'accounts/logout': logout,
+  'accounts/wallets-init': walletsInit,
+  'accounts/wallets-link': walletsLink,
+  'accounts/wallets-list': walletsList,
+  'accounts/wallets-unlink': walletsUnlink,
   'vaults/list': list,
   'vaults/deposit': deposit,
   'vaults/claim': claim,

@@ -71,8 +71,8 @@ export function writeBundle(name: FunctionName, directory: string): Bundle {
 /** The functions whose budget is not that of all others, and why. */
 const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   // They bring the library that verifies passkeys, with all formats of certificates: 450 KiB.
-  'auth/register': 900,
-  'auth/login': 900,
+  'accounts/register': 900,
+  'accounts/login': 900,
   // The records and the bridge together; nobody waits for it.
   'jobs/refresh-chain': 560,
   // The frame alone: middy, the logger, zod and every error's text.

@@ -1,5 +1,5 @@
-import type { RateLimits } from '../lib/identity/rate-limits.ts'
-import type { RelyingParty } from '../lib/identity/relying-party.ts'
+import type { RateLimits } from '../lib/accounts/rate-limits.ts'
+import type { RelyingParty } from '../lib/accounts/relying-party.ts'
 
 /** The stages that run on AWS. */
 export const STAGES = ['dev', 'staging', 'prod'] as const

@@ -51,18 +51,18 @@ export const GRANTS = {
   'vaults/deposit-status': { clients: ['Query'] },
   'vaults/cross-chain-status': { clients: ['Query'], deposits: ['GetItem', 'PutItem'] },
   // Limits are counted with updates, challenges are put, and taken with deletes; a session is one item.
-  'auth/register-init': { users: ['UpdateItem', 'PutItem'] },
-  'auth/register': { clients: ['Query'], users: ['DeleteItem', 'PutItem'] },
-  'auth/login-init': { clients: ['Query'], users: ['UpdateItem', 'PutItem', 'GetItem'] },
-  'auth/login': {
+  'accounts/register-init': { users: ['UpdateItem', 'PutItem'] },
+  'accounts/register': { clients: ['Query'], users: ['DeleteItem', 'PutItem'] },
+  'accounts/login-init': { clients: ['Query'], users: ['UpdateItem', 'PutItem', 'GetItem'] },
+  'accounts/login': {
     clients: ['Query'],
     users: ['DeleteItem', 'GetItem', 'Query byUserId', 'UpdateItem', 'PutItem'],
   },
-  'auth/logout': { clients: ['Query'], users: ['GetItem', 'DeleteItem'] },
-  'auth/wallets-init': { clients: ['Query'], users: ['GetItem', 'UpdateItem', 'PutItem'] },
-  'auth/wallets-link': { clients: ['Query'], users: ['GetItem', 'DeleteItem', 'UpdateItem'] },
-  'auth/wallets-list': { clients: ['Query'], users: ['GetItem'] },
-  'auth/wallets-unlink': { clients: ['Query'], users: ['GetItem', 'UpdateItem'] },
+  'accounts/logout': { clients: ['Query'], users: ['GetItem', 'DeleteItem'] },
+  'accounts/wallets-init': { clients: ['Query'], users: ['GetItem', 'UpdateItem', 'PutItem'] },
+  'accounts/wallets-link': { clients: ['Query'], users: ['GetItem', 'DeleteItem', 'UpdateItem'] },
+  'accounts/wallets-list': { clients: ['Query'], users: ['GetItem'] },
+  'accounts/wallets-unlink': { clients: ['Query'], users: ['GetItem', 'UpdateItem'] },
   'system/apple-app-site-association': {},
   'system/assetlinks': {},
   // A user's movements are two queries or more, a vault's prices one, the progress of vaults one batch, of old with their chain.

@@ -1,8 +1,8 @@
 import type * as z from 'zod'
+import type { Session } from '../accounts/session.ts'
 import type { Aged } from '../cache/cache.ts'
 import type { Client } from '../clients/client.ts'
 import type { ErrorCode } from '../errors.ts'
-import type { Session } from '../identity/session.ts'
 
 /** What an HTTP function promises, as data: read by the function, the stack, the local gateway, the tests and the API reference. */
 export type EndpointContract = {

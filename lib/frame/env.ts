@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { RateLimits } from '../identity/rate-limits.ts'
-import { RelyingParty } from '../identity/relying-party.ts'
+import { RateLimits } from '../accounts/rate-limits.ts'
+import { RelyingParty } from '../accounts/relying-party.ts'
 
 /** The environment of a function that asks who calls. */
 export const ClientsEnv = z.object({ CLIENTS_TABLE: z.string().min(1) })

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import * as z from 'zod'
+import { type Limiter, limiter } from '../accounts/limits.ts'
+import { type UsersTable, usersTable } from '../accounts/table.ts'
 import { dynamo } from '../aws/dynamo.ts'
 import { readSecretJson } from '../aws/secrets.ts'
-import { type Limiter, limiter } from '../identity/limits.ts'
-import { type UsersTable, usersTable } from '../identity/table.ts'
 import type { CredentialsEnv, LimitsEnv, UsersEnv } from './env.ts'
 
 const IdentitySecret = z.object({ key: z.string().min(32) })

@@ -1,7 +1,7 @@
+import { identifySession, type Session } from '../accounts/session.ts'
+import { usersTable } from '../accounts/table.ts'
 import { dynamo } from '../aws/dynamo.ts'
 import type { Client } from '../clients/client.ts'
-import { identifySession, type Session } from '../identity/session.ts'
-import { usersTable } from '../identity/table.ts'
 import { apiKey } from './api-key.ts'
 
 /**

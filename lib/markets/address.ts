@@ -1,8 +1,8 @@
 import { zeroAddress } from 'viem'
 import * as z from 'zod'
+import { decodeBase58 } from '../accounts/base58.ts'
 import { CHAINS } from '../chain/registry.ts'
 import { Address } from '../codecs.ts'
-import { decodeBase58 } from '../identity/base58.ts'
 
 type Chain = (typeof CHAINS)[number]
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
+import type { Session } from '../accounts/session.ts'
 import type { Kind, Question } from '../cache/cache.ts'
 import { Amount } from '../codecs.ts'
-import type { Session } from '../identity/session.ts'
 import { Holding } from './balance.ts'
 import { IndexedToken } from './goldrush.ts'
 import { OwnedNfts } from './nft.ts'

@@ -184,9 +184,9 @@ describe('The document', () => {
     expect(problemsOf(bodyOf('vaults/deposit'), { ...deposit, ...nulls })).toBeUndefined()
     const password = { credentialKind: 'Password', credentialInfo: { password: 'x'.repeat(8) }, credentialName: null }
     const signedChallenge = { firstFactorCredential: password, secondFactorCredential: null }
-    expect(problemsOf(bodyOf('auth/register'), { signedChallenge, recoveryCredential: null })).toBeUndefined()
+    expect(problemsOf(bodyOf('accounts/register'), { signedChallenge, recoveryCredential: null })).toBeUndefined()
     const nothing = { ...password, credentialInfo: null }
-    expect(problemsOf(bodyOf('auth/register'), { firstFactorCredential: nothing })).toBeDefined()
+    expect(problemsOf(bodyOf('accounts/register'), { firstFactorCredential: nothing })).toBeDefined()
   })
 
   test('names the header of the key', ({ document }) => {
@@ -354,7 +354,7 @@ const LIVE: readonly (readonly [name: keyof typeof endpoints, ErrorCode | 'ok', 
   ['users/deposits', 'ok', 'the first page', get(`${OF_USER}/deposits?limit=1`)],
   ['users/deposits', 'invalid_cursor', 'a forged cursor', get(`${OF_USER}/deposits?cursor=x`)],
   [
-    'auth/register-init',
+    'accounts/register-init',
     'ok',
     'a registration that begins',
     (service) =>
@@ -364,21 +364,26 @@ const LIVE: readonly (readonly [name: keyof typeof endpoints, ErrorCode | 'ok', 
         body: { email: someEmail() },
       }),
   ],
-  ['auth/register', 'ok', 'a registration', register],
-  ['auth/login-init', 'ok', 'a login that begins', (service) => service.call('POST', '/auth/login/init', { body: {} })],
-  ['auth/login', 'ok', 'a login', logIn],
-  ['auth/logout', 'ok', 'a session', asUser('POST', '/auth/logout')],
-  ['auth/logout', 'missing_session', 'none', (service) => service.call('POST', '/auth/logout')],
+  ['accounts/register', 'ok', 'a registration', register],
   [
-    'auth/wallets-init',
+    'accounts/login-init',
+    'ok',
+    'a login that begins',
+    (service) => service.call('POST', '/auth/login/init', { body: {} }),
+  ],
+  ['accounts/login', 'ok', 'a login', logIn],
+  ['accounts/logout', 'ok', 'a session', asUser('POST', '/auth/logout')],
+  ['accounts/logout', 'missing_session', 'none', (service) => service.call('POST', '/auth/logout')],
+  [
+    'accounts/wallets-init',
     'ok',
     'a wallet',
     asUser('POST', '/auth/wallets/init', { address: NOBODYS_VAULT, chain: 'evm' }),
   ],
-  ['auth/wallets-link', 'ok', 'a wallet that signed', withWallet((_, linked) => linked)],
-  ['auth/wallets-list', 'ok', 'a linked wallet', withWallet((call) => call('GET', '/auth/wallets'))],
-  ['auth/wallets-unlink', 'ok', 'it', withWallet((call) => call('DELETE', `/auth/wallets/${USER.address}`))],
-  ['auth/wallets-unlink', 'wallet_not_found', 'another', asUser('DELETE', `/auth/wallets/${USER.address}`)],
+  ['accounts/wallets-link', 'ok', 'a wallet that signed', withWallet((_, linked) => linked)],
+  ['accounts/wallets-list', 'ok', 'a linked wallet', withWallet((call) => call('GET', '/auth/wallets'))],
+  ['accounts/wallets-unlink', 'ok', 'it', withWallet((call) => call('DELETE', `/auth/wallets/${USER.address}`))],
+  ['accounts/wallets-unlink', 'wallet_not_found', 'another', asUser('DELETE', `/auth/wallets/${USER.address}`)],
   ['markets/coins', 'ok', 'all supported coins', get('/portfolio-indexor/markets?currency=eur')],
   ['markets/coins', 'unsupported_currency', 'another currency', get('/portfolio-indexor/markets?currency=doubloon')],
   ['markets/top-gainers-losers', 'ok', 'the movers', get('/portfolio-indexor/markets/top_gainers_losers?currency=CHF')],

@@ -4,9 +4,9 @@ import { endpoints, jobs } from '../../functions/contracts.ts'
 import { ENVIRONMENTS, STAGES, type StageEnvironment } from '../../infra/environments.ts'
 import type { FunctionName } from '../../infra/functions.ts'
 import { TABLES, type TableDefinition } from '../../infra/tables.ts'
+import { RateLimits } from '../../lib/accounts/rate-limits.ts'
+import { RelyingParty } from '../../lib/accounts/relying-party.ts'
 import type { EndpointContract, JobContract } from '../../lib/frame/contract.ts'
-import { RateLimits } from '../../lib/identity/rate-limits.ts'
-import { RelyingParty } from '../../lib/identity/relying-party.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type Synthesized, synthesizeApp } from './synthesize.ts'
 
@@ -42,25 +42,25 @@ const PERMISSIONS: Record<FunctionName, [action: string, resource: string][]> = 
     ['dynamodb:PutItem', 'depositstable'],
     ['secretsmanager:GetSecretValue', 'Config'],
   ],
-  'auth/register-init': [
+  'accounts/register-init': [
     ['dynamodb:UpdateItem', 'userstable'],
     ['dynamodb:PutItem', 'userstable'],
     ['secretsmanager:GetSecretValue', 'Identity'],
   ],
-  'auth/register': [
+  'accounts/register': [
     ['dynamodb:Query', 'clientstable'],
     ['dynamodb:DeleteItem', 'userstable'],
     ['dynamodb:PutItem', 'userstable'],
     ['secretsmanager:GetSecretValue', 'Identity'],
   ],
-  'auth/login-init': [
+  'accounts/login-init': [
     ['dynamodb:Query', 'clientstable'],
     ['dynamodb:UpdateItem', 'userstable'],
     ['dynamodb:PutItem', 'userstable'],
     ['dynamodb:GetItem', 'userstable'],
     ['secretsmanager:GetSecretValue', 'Identity'],
   ],
-  'auth/login': [
+  'accounts/login': [
     ['dynamodb:Query', 'clientstable'],
     ['dynamodb:DeleteItem', 'userstable'],
     ['dynamodb:GetItem', 'userstable'],
@@ -69,29 +69,29 @@ const PERMISSIONS: Record<FunctionName, [action: string, resource: string][]> = 
     ['dynamodb:PutItem', 'userstable'],
     ['secretsmanager:GetSecretValue', 'Identity'],
   ],
-  'auth/logout': [
+  'accounts/logout': [
     ['dynamodb:Query', 'clientstable'],
     ['dynamodb:GetItem', 'userstable'],
     ['dynamodb:DeleteItem', 'userstable'],
   ],
-  'auth/wallets-init': [
+  'accounts/wallets-init': [
     ['dynamodb:Query', 'clientstable'],
     ['dynamodb:GetItem', 'userstable'],
     ['dynamodb:UpdateItem', 'userstable'],
     ['dynamodb:PutItem', 'userstable'],
   ],
-  'auth/wallets-link': [
+  'accounts/wallets-link': [
     ['dynamodb:Query', 'clientstable'],
     ['dynamodb:GetItem', 'userstable'],
     ['dynamodb:DeleteItem', 'userstable'],
     ['dynamodb:UpdateItem', 'userstable'],
     ['secretsmanager:GetSecretValue', 'Config'],
   ],
-  'auth/wallets-list': [
+  'accounts/wallets-list': [
     ['dynamodb:Query', 'clientstable'],
     ['dynamodb:GetItem', 'userstable'],
   ],
-  'auth/wallets-unlink': [
+  'accounts/wallets-unlink': [
     ['dynamodb:Query', 'clientstable'],
     ['dynamodb:GetItem', 'userstable'],
     ['dynamodb:UpdateItem', 'userstable'],

@@ -1,9 +1,9 @@
 import { getAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import { decodeBase58 } from '../../../lib/accounts/base58.ts'
 import { bridgeTokenOf } from '../../../lib/bridge/tokens.ts'
 import { CHAINS, EVM_CHAINS } from '../../../lib/chain/registry.ts'
-import { decodeBase58 } from '../../../lib/identity/base58.ts'
 import { ListedToken } from '../../../lib/markets/coin.ts'
 import { WELL_KNOWN_TOKENS } from '../../../lib/markets/well-known-tokens.ts'
 

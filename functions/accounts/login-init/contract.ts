@@ -1,0 +1,43 @@
+import * as z from 'zod'
+import { Email } from '../../../lib/accounts/user.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { ClientsEnv, CredentialsEnv, LimitsEnv, UsersEnv } from '../../../lib/frame/env.ts'
+
+const AllowedCredential = z.object({ type: z.literal('public-key'), id: z.string() })
+
+export const contract = {
+  method: 'POST',
+  path: '/auth/login/init',
+  summary: 'Starts a login: a challenge for the credentials of the user, or for any passkey where no user is named.',
+  tag: 'Accounts',
+  caller: 'client',
+  env: z.object({ ...ClientsEnv.shape, ...UsersEnv.shape, ...CredentialsEnv.shape, ...LimitsEnv.shape }),
+  request: {
+    body: z.strictObject({ email: Email.optional().describe('Left out, a passkey tells who logs in') }),
+  },
+  invalid: { email: 'missing_or_invalid_email' },
+  response: z.object({
+    challenge: z.string().describe('base64url of 32 random bytes'),
+    challengeIdentifier: z.string().describe('Good for one try, within ten minutes'),
+    rp: z.object({ id: z.string(), name: z.string() }),
+    userVerification: z.literal('required'),
+    attestation: z.literal('none'),
+    supportedCredentialKinds: z.array(
+      z.object({
+        kind: z.enum(['Fido2', 'Key', 'PasswordProtectedKey', 'Password', 'Totp']),
+        factor: z.enum(['first', 'second', 'either']),
+        requiresSecondFactor: z.boolean(),
+      }),
+    ),
+    allowCredentials: z
+      .object({
+        webauthn: z.array(AllowedCredential).describe('Always empty: passkeys are found without'),
+        key: z.array(AllowedCredential),
+        passwordProtectedKey: z.array(AllowedCredential),
+      })
+      .describe('As many keys for every e-mail address, known or not; some are nobody’s'),
+  }),
+  errors: ['too_many_requests'],
+  cacheControl: 'no-store',
+  impact: 'Nobody can start to log in.',
+} as const satisfies EndpointContract

@@ -1,0 +1,34 @@
+import * as z from 'zod'
+import { FirstFactor, SecondFactor } from '../../../lib/accounts/credential.ts'
+import { Timestamp } from '../../../lib/codecs.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { ClientsEnv, CredentialsEnv, UsersEnv } from '../../../lib/frame/env.ts'
+
+export const contract = {
+  method: 'POST',
+  path: '/auth/login',
+  summary: 'Completes a login with what the credentials made of its challenge, and gives a session of 30 days.',
+  tag: 'Accounts',
+  caller: 'client',
+  env: z.object({ ...ClientsEnv.shape, ...UsersEnv.shape, ...CredentialsEnv.shape }),
+  request: {
+    body: z.strictObject({
+      challengeIdentifier: z.string().min(1).max(200),
+      firstFactor: FirstFactor,
+      secondFactor: SecondFactor.optional().describe('Needed after a password'),
+    }),
+  },
+  invalid: {
+    challengeIdentifier: 'missing_or_invalid_challenge_identifier',
+    firstFactor: 'missing_or_invalid_first_factor',
+    secondFactor: 'missing_or_invalid_second_factor',
+  },
+  response: z.object({
+    token: z.string().describe('The session: send it as Authorization: Bearer <token>'),
+    expiresAt: Timestamp,
+    user: z.object({ id: z.string(), email: z.string() }),
+  }),
+  errors: ['login_failed'],
+  cacheControl: 'no-store',
+  impact: 'Nobody can log in.',
+} as const satisfies EndpointContract

@@ -1,0 +1,32 @@
+import * as z from 'zod'
+import { Wallet } from '../../../lib/accounts/wallet.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { ChainsEnv, ClientsEnv, UsersEnv } from '../../../lib/frame/env.ts'
+
+export const contract = {
+  method: 'POST',
+  path: '/auth/wallets',
+  summary: 'Links a wallet to the user, with its signature as the proof that the user holds it.',
+  tag: 'Accounts',
+  caller: 'user',
+  env: z.object({ ...ClientsEnv.shape, ...UsersEnv.shape, ...ChainsEnv.shape }),
+  request: {
+    body: z.strictObject({
+      message: z.string().min(1).max(2000).describe('The text of POST /auth/wallets/init as it is'),
+      signature: z.string().min(1).max(10_000).describe('Hexadecimal for EVM, base58 for Solana'),
+    }),
+  },
+  invalid: { message: 'missing_or_invalid_message', signature: 'invalid_signature' },
+  response: Wallet,
+  status: 201,
+  errors: [
+    'challenge_expired_or_used',
+    'wallet_already_linked',
+    'too_many_wallets',
+    'upstream_bad_answer',
+    'upstream_unavailable',
+    'upstream_timeout',
+  ],
+  cacheControl: 'no-store',
+  impact: 'Users cannot link wallets.',
+} as const satisfies EndpointContract

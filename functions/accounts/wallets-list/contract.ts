@@ -1,0 +1,19 @@
+import * as z from 'zod'
+import { Wallet } from '../../../lib/accounts/wallet.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { ClientsEnv, UsersEnv } from '../../../lib/frame/env.ts'
+
+export const contract = {
+  method: 'GET',
+  path: '/auth/wallets',
+  summary: 'Lists the wallets that are linked to the user, the first linked first.',
+  tag: 'Accounts',
+  caller: 'user',
+  env: z.object({ ...ClientsEnv.shape, ...UsersEnv.shape }),
+  request: {},
+  invalid: {},
+  response: z.object({ wallets: z.array(Wallet) }),
+  errors: [],
+  cacheControl: 'no-store',
+  impact: 'Users cannot see which wallets they have linked.',
+} as const satisfies EndpointContract

@@ -1,0 +1,433 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect } from 'vitest'
+import { endpoints } from '../../../functions/contracts.ts'
+import {
+  beginLogin,
+  beginRegistration,
+  completeLogin,
+  type LoginBegun,
+  login,
+  oneTimeCode,
+  registerUser,
+  someEmail,
+  someSession,
+} from '../../support/accounts.ts'
+import { type Faults, KEY_TYPES, someKeyPair, somePasskey } from '../../support/credentials.ts'
+import { expectError } from '../../support/errors.ts'
+import { chainlessTest as base, type HttpReply, type Service } from '../../support/service.ts'
+
+const INIT = endpoints['accounts/login-init'].path
+const LOGIN = endpoints['accounts/login'].path
+const LOGOUT = endpoints['accounts/logout'].path
+const WALLETS = endpoints['accounts/wallets-list'].path
+const DAYS = 24 * 60 * 60
+const PASSWORD = 'correct horse battery staple'
+
+/** Asserts that this is a login of this user's. */
+function expectSession({ status, headers, body }: HttpReply, email: string): void {
+  expect(body).toEqual({
+    token: expect.stringMatching(/^[\w-]{43}$/),
+    expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000Z$/),
+    user: { id: expect.stringMatching(/^[\w-]{43}$/), email },
+  })
+  expect(status).toBe(200)
+  expect(headers.get('cache-control')).toBe('no-store')
+}
+
+const passwordOf = (password = PASSWORD) => ({ kind: 'Password', password })
+
+/** A new user with a password and one-time codes. */
+async function somePasswordUser(service: Service) {
+  const { email, begun } = await registerUser(service, ({ otpUrl }) => ({
+    firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: PASSWORD } },
+    secondFactorCredential: { credentialKind: 'Totp', credentialInfo: { otpCode: oneTimeCode(otpUrl, -1) } },
+  }))
+  return { email, code: (steps = 0) => ({ kind: 'Totp', otpCode: oneTimeCode(begun.otpUrl, steps) }) }
+}
+
+type Held = { readonly passkey: ReturnType<typeof somePasskey>; readonly keyPair: ReturnType<typeof someKeyPair> }
+
+/** A user with a passkey, and a key for a second factor: failed logins change nothing about them. */
+const test = base
+  .extend('held', { scope: 'file' }, (): Held => ({ passkey: somePasskey(), keyPair: someKeyPair() }))
+  .extend('email', { scope: 'file' }, async ({ sharedService, held: { passkey, keyPair } }) => {
+    const { email } = await registerUser(sharedService, (begun) => ({
+      firstFactorCredential: passkey.create(begun),
+      secondFactorCredential: keyPair.create(begun),
+    }))
+    return email
+  })
+
+describe('A login begins', () => {
+  test('with a challenge for every kind of credential', async ({ service }) => {
+    const { status, headers, body } = await service.call('POST', INIT, { body: { email: someEmail() } })
+    expect(status).toBe(200)
+    expect(headers.get('cache-control')).toBe('no-store')
+    const listed = { type: 'public-key', id: expect.stringMatching(/^[\w-]{43}$/) }
+    expect(body).toEqual({
+      challenge: expect.stringMatching(/^[\w-]{43}$/),
+      challengeIdentifier: expect.stringMatching(/^[\w-]{43}$/),
+      rp: { id: 'localhost', name: 'Vaultline' },
+      userVerification: 'required',
+      attestation: 'none',
+      supportedCredentialKinds: [
+        { kind: 'Fido2', factor: 'either', requiresSecondFactor: false },
+        { kind: 'Key', factor: 'either', requiresSecondFactor: false },
+        { kind: 'PasswordProtectedKey', factor: 'either', requiresSecondFactor: false },
+        { kind: 'Password', factor: 'first', requiresSecondFactor: true },
+        { kind: 'Totp', factor: 'second', requiresSecondFactor: false },
+      ],
+      allowCredentials: { webauthn: [], key: [listed, listed], passwordProtectedKey: [listed, listed] },
+    })
+  })
+
+  test('without an e-mail address for passkeys alone', async ({ service }) => {
+    const { allowCredentials } = await beginLogin(service)
+    expect(allowCredentials).toEqual({ webauthn: [], key: [], passwordProtectedKey: [] })
+  })
+
+  test('with the keys of the user among those that it lists', async ({ service }) => {
+    const [first, second] = [someKeyPair(), someKeyPair('Ed25519')]
+    const { email } = await registerUser(service, (begun) => ({
+      firstFactorCredential: first.create(begun),
+      secondFactorCredential: second.create(
+        begun,
+        {},
+        { kind: 'PasswordProtectedKey', encryptedPrivateKey: 'hunter2' },
+      ),
+    }))
+    const begun = await beginLogin(service, email)
+    const ids = (kind: string) => begun.allowCredentials[kind].map(({ id }: { id: string }) => id)
+    expect(ids('key')).toContain(first.id)
+    expect(ids('passwordProtectedKey')).toContain(second.id)
+    // What protects the key is the password alone: whoever had this could try passwords at leisure.
+    expect(JSON.stringify(begun)).not.toContain('hunter2')
+  })
+
+  test('never without a key, with a wrong e-mail address, or with a field that is unknown', async ({ service }) => {
+    expectError(await service.call('POST', INIT, { key: null, body: {} }), 'missing_api_key')
+    expectError(await service.call('POST', INIT, { body: { email: 'x' } }), 'missing_or_invalid_email', ['email'])
+    expectError(await service.call('POST', INIT, { body: { username: 'x' } }), 'unknown_field', ['username'])
+  })
+})
+
+describe('A user logs in', () => {
+  test('with a passkey, naming the e-mail address in whatever case', async ({ service }) => {
+    const passkey = somePasskey()
+    const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }))
+    const reply = await login(service, ` ${email.toUpperCase()}`, (begun) => ({ firstFactor: passkey.get(begun) }))
+    expectSession(reply, email)
+  })
+
+  test('with a passkey, naming nobody', async ({ service }) => {
+    const passkey = somePasskey()
+    const { email, begun } = await registerUser(service, (options) => ({
+      firstFactorCredential: passkey.create(options),
+    }))
+    const reply = await login(service, undefined, (challenge) => ({ firstFactor: passkey.get(challenge) }))
+    expectSession(reply, email)
+    expect(reply.body.user.id).toBe(begun.user.id)
+  })
+
+  test('with a passkey whose client encodes challenge and user once more', async ({ service }) => {
+    const passkey = somePasskey()
+    const { email, begun } = await registerUser(service, (options) => ({
+      firstFactorCredential: passkey.create(options),
+    }))
+    const encoded = (text: string) => Buffer.from(text).toString('base64url')
+    for (const named of [email, undefined]) {
+      const reply = await login(service, named, ({ challenge }) => ({
+        firstFactor: passkey.get({ challenge: encoded(challenge) }, { userHandle: encoded(begun.user.id) }),
+      }))
+      expectSession(reply, email)
+    }
+  })
+
+  test.for([
+    ['http://localhost:3000'],
+    ['https://localhost'],
+    ['android:apk-key-hash:FG3pg8VzBlDY7rmVLzT8ZBagg0LmHb6oigSWsj_PROU'],
+  ])('with a passkey on any platform of ours: %s', async ([origin], { service }) => {
+    const passkey = somePasskey()
+    const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }))
+    const reply = await login(service, email, (begun) => ({ firstFactor: passkey.get(begun, { origin }) }))
+    expectSession(reply, email)
+  })
+
+  test.for(KEY_TYPES)('with a key of the type %s', async (type, { service }) => {
+    const keyPair = someKeyPair(type)
+    const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: keyPair.create(begun) }))
+    const reply = await login(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))
+    expectSession(reply, email)
+  })
+
+  test('with a key protected by a password, called by its own kind or a plain key', async ({ service }) => {
+    const keyPair = someKeyPair()
+    const extra = { kind: 'PasswordProtectedKey', encryptedPrivateKey: 'x' }
+    const { email } = await registerUser(service, (begun) => ({
+      firstFactorCredential: keyPair.create(begun, {}, extra),
+    }))
+    for (const kind of ['PasswordProtectedKey', 'Key']) {
+      const reply = await login(service, email, (begun) => ({ firstFactor: keyPair.get(begun, {}, kind) }))
+      expectSession(reply, email)
+    }
+  })
+
+  test('with a password and a one-time code, each code once', async ({ service }) => {
+    const { email, code } = await somePasswordUser(service)
+    const factors = { firstFactor: passwordOf(), secondFactor: code() }
+    expectSession(await login(service, email, () => factors), email)
+    expectError(await login(service, email, () => factors), 'login_failed')
+    expectError(await login(service, email, () => ({ ...factors, secondFactor: code(-1) })), 'login_failed')
+    expectSession(await login(service, email, () => ({ ...factors, secondFactor: code(1) })), email)
+  })
+
+  test('with a password written in other code points', async ({ service }) => {
+    const [composed, decomposed] = ['Ünverständlich 1', 'U\u0308nversta\u0308ndlich 1']
+    const keyPair = someKeyPair()
+    const { email } = await registerUser(service, (begun) => ({
+      firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: composed } },
+      secondFactorCredential: keyPair.create(begun),
+    }))
+    const reply = await login(service, email, (begun) => ({
+      firstFactor: passwordOf(decomposed),
+      secondFactor: keyPair.get(begun),
+    }))
+    expectSession(reply, email)
+  })
+
+  test('with a second factor that is a passkey, also where a first one would do', async ({ service }) => {
+    const [keyPair, passkey] = [someKeyPair(), somePasskey()]
+    const { email } = await registerUser(service, (begun) => ({
+      firstFactorCredential: keyPair.create(begun),
+      secondFactorCredential: passkey.create(begun),
+    }))
+    const both = await login(service, email, (begun) => ({
+      firstFactor: keyPair.get(begun),
+      secondFactor: passkey.get(begun),
+    }))
+    expectSession(both, email)
+    expectSession(await login(service, email, (begun) => ({ firstFactor: keyPair.get(begun) })), email)
+  })
+
+  test('with a passkey that counts, as long as it counts up', async ({ service }) => {
+    const passkey = somePasskey()
+    const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }))
+    const withCounter = (counter: number) =>
+      login(service, email, (begun) => ({ firstFactor: passkey.get(begun, { counter }) }))
+    expectSession(await withCounter(5), email)
+    expectError(await withCounter(5), 'login_failed')
+    expectError(await withCounter(4), 'login_failed')
+    expectSession(await withCounter(6), email)
+  })
+})
+
+describe('A login fails, always in the same way,', () => {
+  const OTHER = randomBytes(32).toString('base64url')
+  const passkeyFaults: [string, Faults][] = [
+    ['another challenge', { challenge: OTHER }],
+    ['another origin', { origin: 'https://evil.example' }],
+    ['no origin', { origin: undefined }],
+    ['a frame inside another page', { crossOrigin: true }],
+    ['another relying party', { rpId: 'evil.example' }],
+    ['the type of a registration', { type: 'webauthn.create' }],
+    ['another signature', { signature: 'of something else' }],
+    ['no user verification', { flags: 1 }],
+    ['nobody present', { flags: 4 }],
+    ["another user's handle", { userHandle: OTHER }],
+    ['client data that is no JSON', { clientData: () => 'hunter2' }],
+  ]
+  const keyFaults: [string, Faults][] = [
+    ['another challenge', { challenge: OTHER }],
+    ['another origin', { origin: 'https://evil.example' }],
+    ['the type of a registration', { type: 'key.create' }],
+    ['another signature', { signature: 'of something else' }],
+  ]
+  const cases: [string, (held: Held, begun: LoginBegun) => object][] = [
+    ...passkeyFaults.map(([what, faults]): (typeof cases)[number] => [
+      `with a passkey for ${what}`,
+      ({ passkey }, begun) => ({ firstFactor: passkey.get(begun, faults) }),
+    ]),
+    ...keyFaults.map(([what, faults]): (typeof cases)[number] => [
+      `with a key for ${what}`,
+      ({ keyPair }, begun) => ({ firstFactor: keyPair.get(begun, faults) }),
+    ]),
+    ['with a passkey that nobody has', (_, begun) => ({ firstFactor: somePasskey().get(begun) })],
+    ['with a key that nobody has', (_, begun) => ({ firstFactor: someKeyPair().get(begun) })],
+    [
+      "with another key under the user's id",
+      ({ keyPair }, begun) => ({ firstFactor: someKeyPair('P-256', keyPair).get(begun) }),
+    ],
+    [
+      "with another passkey under the user's id",
+      ({ passkey }, begun) => ({ firstFactor: somePasskey(passkey.id).get(begun) }),
+    ],
+    ['with a password where there is none', () => ({ firstFactor: passwordOf() })],
+    [
+      'with a code where there is none',
+      ({ passkey }, begun) => ({ firstFactor: passkey.get(begun), secondFactor: { kind: 'Totp', otpCode: '123456' } }),
+    ],
+    ['with the second factor alone', ({ keyPair }, begun) => ({ firstFactor: keyPair.get(begun) })],
+    [
+      'with a wrong second factor',
+      ({ passkey }, begun) => ({ firstFactor: passkey.get(begun), secondFactor: someKeyPair().get(begun) }),
+    ],
+  ]
+  test.for(cases)('%s', async ([, factorsOf], { service, held, email }) => {
+    expectError(await login(service, email, (begun) => factorsOf(held, begun)), 'login_failed')
+  })
+
+  test('with a right password and no second factor, a wrong one, or a wrong password and a right one', async ({
+    service,
+  }) => {
+    const { email, code } = await somePasswordUser(service)
+    const wrong = { kind: 'Totp', otpCode: oneTimeCode((await beginRegistration(service)).otpUrl) }
+    expectError(await login(service, email, () => ({ firstFactor: passwordOf() })), 'login_failed')
+    for (const [password, secondFactor] of [
+      [PASSWORD, wrong],
+      ['wrong password', code()],
+    ] as const) {
+      const factors = { firstFactor: passwordOf(password), secondFactor }
+      expectError(await login(service, email, () => factors), 'login_failed')
+    }
+    // None of this has used up the code.
+    expectSession(await login(service, email, () => ({ firstFactor: passwordOf(), secondFactor: code() })), email)
+  })
+
+  test('with a recovery key', async ({ service }) => {
+    const recovery = someKeyPair()
+    const { email } = await registerUser(service, (begun) => ({
+      firstFactorCredential: somePasskey().create(begun),
+      recoveryCredential: recovery.create(begun, {}, { kind: 'RecoveryKey' }),
+    }))
+    expectError(await login(service, email, (begun) => ({ firstFactor: recovery.get(begun) })), 'login_failed')
+  })
+
+  test('with a challenge that was used, is of ten minutes ago, or that nobody was given', async ({
+    clock,
+    coldService: service,
+  }) => {
+    const { email, keyPair } = await someSession(service)
+    const begun = await beginLogin(service, email)
+    const factors = { firstFactor: keyPair.get(begun) }
+    expectSession(await completeLogin(service, begun, factors), email)
+    expectError(await completeLogin(service, begun, factors), 'login_failed')
+
+    const late = await beginLogin(service, email)
+    clock.pass(10 * 60 + 1)
+    expectError(await completeLogin(service, late, { firstFactor: keyPair.get(late) }), 'login_failed')
+    expectError(await completeLogin(service, { challengeIdentifier: OTHER }, factors), 'login_failed')
+  })
+
+  test('a second time with the same challenge, after a try that failed', async ({ service }) => {
+    const { email, keyPair } = await someSession(service)
+    const begun = await beginLogin(service, email)
+    const wrong = { firstFactor: keyPair.get(begun, { challenge: OTHER }) }
+    expectError(await completeLogin(service, begun, wrong), 'login_failed')
+    expectError(await completeLogin(service, begun, { firstFactor: keyPair.get(begun) }), 'login_failed')
+  })
+
+  test('at another client', async ({ service }) => {
+    const key = await service.createClient([])
+    const passkey = somePasskey()
+    const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }))
+    for (const named of [email, undefined]) {
+      const ours = await beginLogin(service, named)
+      expectError(await completeLogin(service, ours, { firstFactor: passkey.get(ours) }, { key }), 'login_failed')
+      const theirs = await beginLogin(service, named, key)
+      expectError(await completeLogin(service, theirs, { firstFactor: passkey.get(theirs) }, { key }), 'login_failed')
+    }
+  })
+
+  test('naming nobody, with what is no passkey', async ({ service }) => {
+    const { keyPair } = await someSession(service)
+    expectError(await login(service, undefined, (begun) => ({ firstFactor: keyPair.get(begun) })), 'login_failed')
+    expectError(await login(service, undefined, () => ({ firstFactor: passwordOf() })), 'login_failed')
+  })
+
+  test.for<[string, Parameters<typeof expectError>[1], unknown, string[]]>([
+    ['nothing', 'missing_or_invalid_challenge_identifier', {}, ['challengeIdentifier', 'firstFactor']],
+    ['no factor', 'missing_or_invalid_first_factor', { challengeIdentifier: 'x' }, ['firstFactor']],
+    [
+      'a first factor that can only be a second',
+      'missing_or_invalid_first_factor',
+      { challengeIdentifier: 'x', firstFactor: { kind: 'Totp', otpCode: '123456' } },
+      ['firstFactor.kind'],
+    ],
+    [
+      'a second factor that can only be a first',
+      'missing_or_invalid_second_factor',
+      { challengeIdentifier: 'x', firstFactor: passwordOf(), secondFactor: passwordOf() },
+      ['secondFactor.kind'],
+    ],
+    [
+      'a signature that is too large',
+      'missing_or_invalid_first_factor',
+      {
+        challengeIdentifier: 'x',
+        firstFactor: {
+          kind: 'Key',
+          credentialAssertion: { credId: 'x', clientData: 'xx', signature: 'x'.repeat(1400) },
+        },
+      },
+      ['firstFactor.credentialAssertion.signature'],
+    ],
+  ])('but for %s, which is told', async ([, code, body, fields], { service }) => {
+    expectError(await service.call('POST', LOGIN, { body }), code, fields)
+  })
+})
+
+describe('A session', () => {
+  test('is good for 30 days', async ({ clock, coldService: service }) => {
+    const { headers } = await someSession(service)
+    clock.pass(30 * DAYS - 5)
+    expect(await service.call('GET', WALLETS, { headers })).toMatchObject({ status: 200, body: { wallets: [] } })
+    clock.pass(6)
+    expectError(await service.call('GET', WALLETS, { headers }), 'invalid_session')
+  })
+
+  test('ends with a logout, and no other does', async ({ service }) => {
+    const { headers, email, keyPair } = await someSession(service)
+    const { body } = await login(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))
+    expect(await service.call('POST', LOGOUT, { headers })).toMatchObject({ status: 204, body: undefined })
+    expectError(await service.call('GET', WALLETS, { headers }), 'invalid_session')
+    expectError(await service.call('POST', LOGOUT, { headers }), 'invalid_session')
+    const other = { authorization: `bearer ${body.token}` }
+    expect(await service.call('GET', WALLETS, { headers: other })).toMatchObject({ status: 200 })
+  })
+
+  test('of another client is invalid', async ({ service }) => {
+    const { headers } = await someSession(service)
+    const key = await service.createClient([])
+    expectError(await service.call('GET', WALLETS, { headers, key }), 'invalid_session')
+    expectError(await service.call('POST', LOGOUT, { headers, key }), 'invalid_session')
+    expect(await service.call('GET', WALLETS, { headers })).toMatchObject({ status: 200 })
+  })
+
+  test.for<[string, string | undefined, 'missing_session' | 'invalid_session']>([
+    ['nothing', undefined, 'missing_session'],
+    ['another scheme', 'Basic YTpi', 'missing_session'],
+    ['no token', 'Bearer', 'missing_session'],
+    ['two tokens', 'Bearer a b', 'missing_session'],
+    ['a token that nobody was given', `Bearer ${'x'.repeat(43)}`, 'invalid_session'],
+  ])('is not %s', async ([, authorization, code], { service }) => {
+    const headers = authorization === undefined ? {} : { authorization }
+    expectError(await service.call('GET', WALLETS, { headers }), code)
+  })
+
+  test('does not do without a key', async ({ service }) => {
+    const { headers } = await someSession(service)
+    expectError(await service.call('GET', WALLETS, { headers, key: null }), 'missing_api_key')
+  })
+
+  test('is found in one request to the table beside the one for the key, which is remembered', async ({
+    coldService: service,
+  }) => {
+    const { headers } = await someSession(service)
+    service.table.reset()
+    await service.call('POST', LOGOUT, { headers })
+    // The key, the session, and its end.
+    expect(service.table.bodies).toHaveLength(3)
+    expect(service.table.bodies.join()).not.toContain(headers.authorization.split(' ')[1])
+  })
+})

@@ -1,0 +1,667 @@
+import { randomBytes } from 'node:crypto'
+import { PutCommand } from '@aws-sdk/lib-dynamodb'
+import { describe, expect } from 'vitest'
+import { endpoints } from '../../../functions/contracts.ts'
+import { ENVIRONMENTS } from '../../../infra/environments.ts'
+import { documentClient } from '../../../lib/aws/dynamo.ts'
+import { localConfig } from '../../../sandbox/dynamo.ts'
+import {
+  type Begun,
+  beginRegistration,
+  completeRegistration,
+  oneTimeCode,
+  registerUser,
+  someEmail,
+} from '../../support/accounts.ts'
+import { type Faults, KEY_TYPES, someKeyPair, somePasskey } from '../../support/credentials.ts'
+import { expectError } from '../../support/errors.ts'
+import { type HttpReply, chainlessTest as test } from '../../support/service.ts'
+
+const INIT = endpoints['accounts/register-init'].path
+const REGISTER = endpoints['accounts/register'].path
+const ANDROID = 'android:apk-key-hash:FG3pg8VzBlDY7rmVLzT8ZBagg0LmHb6oigSWsj_PROU'
+const PASSWORD = 'correct horse battery staple'
+
+/** Asserts that a credential was refused for this check, and says nothing of what was received. */
+function expectRefused(reply: HttpReply, check: string, field = 'firstFactorCredential'): void {
+  expectError(reply, 'invalid_credential', [field])
+  expect(reply.body.details).toEqual([{ field, issue: `The ${check} is wrong.` }])
+}
+
+describe('A registration begins', () => {
+  test('with options for every kind of client, and the token twice', async ({ service }) => {
+    const { status, headers, body } = await service.call('POST', INIT, {
+      key: null,
+      headers: { platform: 'web' },
+      body: { email: ' Alice@Example.COM ' },
+    })
+    expect(status).toBe(200)
+    expect(headers.get('cache-control')).toBe('no-store')
+    const token = expect.stringMatching(/^[\w-]{43}$/)
+    expect(body).toEqual({
+      publicKeyCredentialCreationOptions: {
+        attestation: 'none',
+        authenticatorSelection: { requireResidentKey: true, residentKey: 'required', userVerification: 'required' },
+        challenge: token,
+        excludeCredentials: [],
+        otpUrl: expect.stringMatching(
+          /^otpauth:\/\/totp\/Vaultline:alice%40example\.com\?secret=[A-Z2-7]{32}&issuer=Vaultline&algorithm=SHA1&digits=6&period=30$/,
+        ),
+        pubKeyCredParams: [
+          { type: 'public-key', alg: -7 },
+          { type: 'public-key', alg: -257 },
+        ],
+        rp: { id: 'localhost', name: 'Vaultline' },
+        supportedCredentialKinds: {
+          firstFactor: ['Fido2', 'Key', 'Password', 'PasswordProtectedKey'],
+          secondFactor: ['Fido2', 'Key', 'Totp', 'PasswordProtectedKey'],
+        },
+        temporaryAuthenticationToken: body.temporaryAuthenticationToken,
+        user: { displayName: 'alice@example.com', id: token, name: 'alice@example.com' },
+      },
+      temporaryAuthenticationToken: token,
+    })
+  })
+
+  test('anew each time, with nothing that came before', async ({ service }) => {
+    const [one, other] = [await beginRegistration(service, 'a@b.cc'), await beginRegistration(service, 'a@b.cc')]
+    expect(one.challenge).not.toBe(other.challenge)
+    expect(one.user.id).not.toBe(other.user.id)
+    expect(one.otpUrl).not.toBe(other.otpUrl)
+    expect(one.temporaryAuthenticationToken).not.toBe(other.temporaryAuthenticationToken)
+  })
+
+  test.for<[string, Record<string, string>, unknown, string[]]>([
+    ['no platform', {}, { email: 'a@b.cc' }, ['platform']],
+    ['another platform', { platform: 'windows' }, { email: 'a@b.cc' }, ['platform']],
+    ['neither platform nor e-mail address', {}, {}, ['platform', 'email']],
+  ])('never with %s', async ([, headers, body, fields], { service }) => {
+    expectError(await service.call('POST', INIT, { headers, body }), 'missing_or_invalid_platform', fields)
+  })
+
+  test.for<[string, unknown]>([
+    ['none', undefined],
+    ['no text', 5],
+    ['empty', ''],
+    ['no address', 'alice'],
+    ['without a domain', 'alice@'],
+    ['two', 'a@b.cc,c@d.ee'],
+    ['with a line break inside', 'a@b.cc\nbcc: c@d.ee'],
+    ['too long', `${'a'.repeat(250)}@example.com`],
+  ])('never with an e-mail address that is %s', async ([, email], { service }) => {
+    const reply = await service.call('POST', INIT, { headers: { platform: 'web' }, body: { email } })
+    expectError(reply, 'missing_or_invalid_email', ['email'])
+  })
+
+  test('never with a field that is unknown', async ({ service }) => {
+    const body = { email: 'a@b.cc', mail: 'c@d.ee' }
+    expectError(await service.call('POST', INIT, { headers: { platform: 'web' }, body }), 'unknown_field', ['mail'])
+  })
+})
+
+describe('A user is registered', () => {
+  const cases: [string, (begun: Begun) => object][] = [
+    ['a passkey', (begun) => ({ firstFactorCredential: somePasskey().create(begun) })],
+    [
+      'a passkey that vouches for itself',
+      (begun) => ({ firstFactorCredential: somePasskey().create(begun, { attestation: 'packed' }) }),
+    ],
+    [
+      'a passkey with a long id',
+      (begun) => ({ firstFactorCredential: somePasskey(randomBytes(200).toString('base64url')).create(begun) }),
+    ],
+    ...KEY_TYPES.map((type): [string, (begun: Begun) => object] => [
+      `a key of the type ${type}`,
+      (begun) => ({ firstFactorCredential: someKeyPair(type).create(begun) }),
+    ]),
+    [
+      'a key that says which page it was made on',
+      (begun) => ({ firstFactorCredential: someKeyPair().create(begun, { origin: 'http://localhost:3000' }) }),
+    ],
+    [
+      'a key in PEM without a last line break',
+      (begun) => ({ firstFactorCredential: someKeyPair('P-256', { pem: (text) => text.trim() }).create(begun) }),
+    ],
+    [
+      'a key in PEM of one line',
+      (begun) => {
+        const pem = (text: string) => text.replaceAll(/(?<!-)\n(?!-)/g, '')
+        return { firstFactorCredential: someKeyPair('RSA', { pem }).create(begun) }
+      },
+    ],
+    [
+      'a key protected by a password',
+      (begun) => ({
+        firstFactorCredential: someKeyPair().create(
+          begun,
+          {},
+          { kind: 'PasswordProtectedKey', encryptedPrivateKey: 'abc' },
+        ),
+      }),
+    ],
+    [
+      'a password and a one-time code',
+      (begun) => ({
+        firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: PASSWORD } },
+        secondFactorCredential: { credentialKind: 'Totp', credentialInfo: { otpCode: oneTimeCode(begun.otpUrl) } },
+      }),
+    ],
+    [
+      'a password and a passkey',
+      (begun) => ({
+        firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: PASSWORD } },
+        secondFactorCredential: somePasskey().create(begun),
+      }),
+    ],
+    [
+      'two keys with names, and one for recovery',
+      (begun) => ({
+        firstFactorCredential: someKeyPair().create(begun, {}, { kind: 'Key', credentialName: 'laptop' }),
+        secondFactorCredential: someKeyPair('Ed25519').create(
+          begun,
+          {},
+          { kind: 'PasswordProtectedKey', encryptedPrivateKey: 'abc' },
+        ),
+        recoveryCredential: someKeyPair().create(begun, {}, { kind: 'RecoveryKey', encryptedPrivateKey: 'def' }),
+      }),
+    ],
+    [
+      'a passkey, and a key for recovery that is kept elsewhere',
+      (begun) => ({
+        firstFactorCredential: somePasskey().create(begun),
+        recoveryCredential: someKeyPair('RSA').create(begun, {}, { kind: 'RecoveryKey' }),
+      }),
+    ],
+  ]
+  test.for(cases)('with %s', async ([, credentialsOf], { service }) => {
+    const begun = await beginRegistration(service)
+    const reply = await completeRegistration(service, begun, credentialsOf(begun))
+    expect(reply).toMatchObject({ status: 200, body: undefined })
+    expect(reply.headers.get('cache-control')).toBe('no-store')
+  })
+
+  test.for<[string, string]>([
+    ['web', 'http://localhost:3000'],
+    ['web', 'http://localhost:5173'],
+    ['ios', 'https://localhost'],
+    ['android', ANDROID],
+  ])('on %s, with a passkey made for %s', async ([platform, origin], { service }) => {
+    const { begun } = await registerUser(
+      service,
+      (options) => ({ firstFactorCredential: somePasskey().create(options, { origin }) }),
+      { platform },
+    )
+    expect(begun.user.id).toHaveLength(43)
+  })
+
+  test('by clients that encode the challenge once more, whatever the kind', async ({ service }) => {
+    const twice = ({ challenge }: Begun) => ({ challenge: Buffer.from(challenge).toString('base64url') })
+    await registerUser(service, (begun) => ({ firstFactorCredential: somePasskey().create(begun, twice(begun)) }))
+    const { email } = await registerUser(service, (begun) => ({
+      firstFactorCredential: someKeyPair().create(begun, twice(begun)),
+    }))
+    expect(email).toContain('@')
+  })
+
+  test('by clients that write the client data in another order, or with spaces', async ({ service }) => {
+    const clientData = ({ type, challenge }: Record<string, unknown>) =>
+      `{ "challenge": "${challenge}", "crossOrigin": false, "origin": "http://localhost:3000", "type": "${type}" }`
+    const { email } = await registerUser(service, (begun) => ({
+      firstFactorCredential: someKeyPair().create(begun, { clientData }),
+    }))
+    expect(email).toContain('@')
+  })
+
+  test('with the token in the Authorization header, and the credentials in signedChallenge', async ({ service }) => {
+    const begun = await beginRegistration(service)
+    const headers = { authorization: `Bearer ${begun.temporaryAuthenticationToken}` }
+    const body = { signedChallenge: { firstFactorCredential: someKeyPair().create(begun) } }
+    expect(await service.call('POST', REGISTER, { headers, body })).toMatchObject({ status: 200, body: undefined })
+  })
+
+  test('with base64url that is padded', async ({ service }) => {
+    const begun = await beginRegistration(service)
+    const { credentialInfo, ...rest } = someKeyPair().create(begun)
+    const padded = (text: string) => text.padEnd(Math.ceil(text.length / 4) * 4, '=')
+    const info = Object.entries(credentialInfo).map(([name, text]) => [name, padded(text)])
+    const firstFactorCredential = { ...rest, credentialInfo: Object.fromEntries(info) }
+    const { status } = await completeRegistration(service, begun, { firstFactorCredential })
+    expect(status).toBe(200)
+  })
+
+  test('with one e-mail address at two clients', async ({ service }) => {
+    const email = someEmail()
+    await registerUser(service, (begun) => ({ firstFactorCredential: someKeyPair().create(begun) }), { email })
+    const key = await service.createClient([])
+    const other = await registerUser(service, (begun) => ({ firstFactorCredential: someKeyPair().create(begun) }), {
+      email,
+      key,
+    })
+    expect(other.email).toBe(email)
+  })
+})
+
+describe('A credential is refused', () => {
+  const OTHER_CHALLENGE = randomBytes(32).toString('base64url')
+  const passkeyCases: [string, string, (begun: Begun) => Faults & { attestation?: 'packed' }][] = [
+    ['another challenge', 'challenge', () => ({ challenge: OTHER_CHALLENGE })],
+    [
+      'the challenge encoded twice more',
+      'challenge',
+      ({ challenge }) => ({
+        challenge: Buffer.from(Buffer.from(challenge).toString('base64url')).toString('base64url'),
+      }),
+    ],
+    [
+      'the challenge decoded',
+      'challenge',
+      ({ challenge }) => ({ challenge: Buffer.from(challenge, 'base64url').toString('latin1') }),
+    ],
+    ['no challenge', 'challenge', () => ({ challenge: '' })],
+    ['another origin', 'origin', () => ({ origin: 'https://evil.example' })],
+    ['an origin that only begins like ours', 'origin', () => ({ origin: 'http://localhost:3000.evil.example' })],
+    ['the origin of another platform', 'origin', () => ({ origin: ANDROID })],
+    ['no origin', 'origin', () => ({ origin: undefined })],
+    ['a frame inside another page', 'origin', () => ({ crossOrigin: true })],
+    ['another relying party', 'relying party', () => ({ rpId: 'evil.example' })],
+    ['the type of a login', 'type', () => ({ type: 'webauthn.get' })],
+    ['the type of a key', 'type', () => ({ type: 'key.create' })],
+    ['another algorithm', 'algorithm', () => ({ algorithm: -8 })],
+    ['another signature', 'attestation', () => ({ signature: 'of something else', attestation: 'packed' })],
+    ['another credential id inside', 'credential id', () => ({ innerId: OTHER_CHALLENGE })],
+    ['no user verification', 'user verification', () => ({ flags: 0x41 })],
+    ['nobody present', 'user verification', () => ({ flags: 0x44 })],
+    ['no credential inside', 'attestation', () => ({ flags: 0x05 })],
+    ['client data that is no JSON', 'client data', () => ({ clientData: () => 'hunter2' })],
+    ['client data that is no object', 'client data', () => ({ clientData: () => '"hunter2"' })],
+  ]
+  test.for(passkeyCases)('that is a passkey for %s: the %s is wrong', async ([, check, faultsOf], { service }) => {
+    const begun = await beginRegistration(service)
+    const firstFactorCredential = somePasskey().create(begun, faultsOf(begun))
+    expectRefused(await completeRegistration(service, begun, { firstFactorCredential }), check)
+  })
+
+  const keyCases: [string, string, Faults, Parameters<typeof someKeyPair>[0]?][] = [
+    ['another challenge', 'challenge', { challenge: OTHER_CHALLENGE }],
+    ['another origin', 'origin', { origin: 'https://evil.example' }],
+    ['a frame inside another page', 'origin', { origin: 'http://localhost:3000', crossOrigin: true }],
+    ['the type of a login', 'type', { type: 'key.get' }],
+    ['the type of a passkey', 'type', { type: 'webauthn.create' }],
+    ['another signature', 'signature', { signature: 'of something else' }],
+    ['client data that is no JSON', 'client data', { clientData: () => '{' }],
+    ['a curve that is not ours', 'algorithm', {}, 'P-384'],
+    ['a key that is too short', 'algorithm', {}, 'RSA of 1024 bits'],
+  ]
+  test.for(keyCases)('that is a key with %s: the %s is wrong', async ([, check, faults, type], { service }) => {
+    const begun = await beginRegistration(service)
+    const firstFactorCredential = someKeyPair(type).create(begun, faults)
+    expectRefused(await completeRegistration(service, begun, { firstFactorCredential }), check)
+  })
+
+  test.for<[string, unknown]>([
+    ['no JSON', 'hunter2'],
+    ['no object', []],
+    ['without a signature', { publicKey: 'x' }],
+    ['a signature in another form', { publicKey: 'x', signature: 'zz' }],
+    ['no PEM', { publicKey: 'x', signature: '00' }],
+    ['a broken PEM', { publicKey: '-----BEGIN PUBLIC KEY-----\nx\n-----END PUBLIC KEY-----', signature: '00' }],
+    ['a private key', { publicKey: '-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----', signature: '00' }],
+  ])('whose attestation is %s', async ([, attestation], { service }) => {
+    const begun = await beginRegistration(service)
+    const { credentialInfo, ...rest } = someKeyPair().create(begun)
+    const attestationData = Buffer.from(JSON.stringify(attestation)).toString('base64url')
+    for (const made of [rest, { credentialKind: 'Fido2' }]) {
+      const again = await beginRegistration(service)
+      const clientData = made === rest ? someKeyPair().create(again) : somePasskey().create(again)
+      const info = { ...credentialInfo, clientData: clientData.credentialInfo.clientData, attestationData }
+      const firstFactorCredential = { ...made, credentialInfo: info }
+      expectRefused(await completeRegistration(service, again, { firstFactorCredential }), 'attestation')
+    }
+  })
+
+  test.for<[string, number]>([
+    ['of a minute ago', -2],
+    ['of a minute ahead', 2],
+  ])('that is a one-time code %s', async ([, steps], { service }) => {
+    const begun = await beginRegistration(service)
+    const reply = await completeRegistration(service, begun, {
+      firstFactorCredential: someKeyPair().create(begun),
+      secondFactorCredential: { credentialKind: 'Totp', credentialInfo: { otpCode: oneTimeCode(begun.otpUrl, steps) } },
+    })
+    expectRefused(reply, 'code', 'secondFactorCredential')
+  })
+
+  test('with all that is wrong with each of the three', async ({ service }) => {
+    const begun = await beginRegistration(service)
+    const reply = await completeRegistration(service, begun, {
+      firstFactorCredential: somePasskey().create(begun, { origin: 'https://evil.example' }),
+      secondFactorCredential: someKeyPair().create(begun, { challenge: OTHER_CHALLENGE }),
+      recoveryCredential: someKeyPair().create(begun, { signature: 'of something else' }, { kind: 'RecoveryKey' }),
+    })
+    expectError(reply, 'invalid_credential', ['firstFactorCredential', 'secondFactorCredential', 'recoveryCredential'])
+    const issues = reply.body.details.map(({ issue }: { issue: string }) => issue)
+    expect(issues).toEqual(['The origin is wrong.', 'The challenge is wrong.', 'The signature is wrong.'])
+  })
+
+  test('that was registered before, by whomever', async ({ service }) => {
+    const [passkey, keyPair] = [somePasskey(), someKeyPair()]
+    await registerUser(service, (begun) => ({
+      firstFactorCredential: passkey.create(begun),
+      secondFactorCredential: keyPair.create(begun),
+    }))
+    for (const credential of [passkey, keyPair]) {
+      const begun = await beginRegistration(service)
+      const made = { firstFactorCredential: credential.create(begun) }
+      expectError(await completeRegistration(service, begun, made), 'credential_already_registered')
+    }
+  })
+
+  test('that is given twice in one registration', async ({ service }) => {
+    const begun = await beginRegistration(service)
+    const keyPair = someKeyPair()
+    const made = { firstFactorCredential: keyPair.create(begun), secondFactorCredential: keyPair.create(begun) }
+    expectError(await completeRegistration(service, begun, made), 'credential_already_registered')
+    // Nothing of it stays behind.
+    const { email } = await registerUser(service, (next) => ({ firstFactorCredential: keyPair.create(next) }))
+    expect(email).toContain('@')
+  })
+})
+
+describe('A registration is refused', () => {
+  test('with a token that was used, also where its try failed', async ({ service }) => {
+    const begun = await beginRegistration(service)
+    const credentials = { firstFactorCredential: someKeyPair().create(begun) }
+    expect(await completeRegistration(service, begun, credentials)).toMatchObject({ status: 200 })
+    expectError(await completeRegistration(service, begun, credentials), 'registration_expired_or_used')
+
+    const failed = await beginRegistration(service)
+    const wrong = { firstFactorCredential: someKeyPair().create(failed, { challenge: 'x' }) }
+    expectRefused(await completeRegistration(service, failed, wrong), 'challenge')
+    const right = { firstFactorCredential: someKeyPair().create(failed) }
+    expectError(await completeRegistration(service, failed, right), 'registration_expired_or_used')
+  })
+
+  test('with a token of ten minutes ago', async ({ clock, coldService: service }) => {
+    const begun = await beginRegistration(service)
+    const late = await beginRegistration(service)
+    const credentials = { firstFactorCredential: someKeyPair().create(begun) }
+    clock.pass(10 * 60 - 2)
+    expect(await completeRegistration(service, begun, credentials)).toMatchObject({ status: 200 })
+    clock.pass(3)
+    const tooLate = { firstFactorCredential: someKeyPair().create(late) }
+    expectError(await completeRegistration(service, late, tooLate), 'registration_expired_or_used')
+  })
+
+  test('with a token that nobody was given', async ({ service }) => {
+    const begun = await beginRegistration(service)
+    const credentials = { firstFactorCredential: someKeyPair().create(begun) }
+    const made = { temporaryAuthenticationToken: randomBytes(32).toString('base64url') }
+    expectError(await completeRegistration(service, made, credentials), 'registration_expired_or_used')
+  })
+
+  test('with the token of another registration', async ({ service }) => {
+    const [begun, other] = [await beginRegistration(service), await beginRegistration(service)]
+    const credentials = { firstFactorCredential: somePasskey().create(begun) }
+    expectRefused(await completeRegistration(service, other, credentials), 'challenge')
+  })
+
+  test('for an e-mail address that is registered, in whatever case', async ({ service }) => {
+    const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: someKeyPair().create(begun) }))
+    const begun = await beginRegistration(service, email.toUpperCase())
+    const keyPair = someKeyPair()
+    const credentials = { firstFactorCredential: keyPair.create(begun) }
+    expectError(await completeRegistration(service, begun, credentials), 'user_already_registered')
+    // The credential is free again.
+    const free = await registerUser(service, (next) => ({ firstFactorCredential: keyPair.create(next) }))
+    expect(free.email).not.toBe(email)
+  })
+
+  test('for all but one of many that race for an e-mail address', async ({ service }) => {
+    for (let round = 0; round < 3; round += 1) {
+      const email = someEmail()
+      const begun = await Promise.all([1, 2, 3].map(() => beginRegistration(service, email)))
+      const replies = await Promise.all(
+        begun.map((each) => completeRegistration(service, each, { firstFactorCredential: someKeyPair().create(each) })),
+      )
+      expect(replies.map(({ status }) => status).sort()).toEqual([200, 409, 409])
+      for (const reply of replies.filter(({ status }) => status === 409)) expectError(reply, 'user_already_registered')
+    }
+  })
+
+  test('for all but one of many with the same token', async ({ service }) => {
+    const begun = await beginRegistration(service)
+    const replies = await Promise.all(
+      [1, 2, 3].map(() => completeRegistration(service, begun, { firstFactorCredential: someKeyPair().create(begun) })),
+    )
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, 401, 401])
+  })
+
+  test('without a key, and with a wrong one', async ({ service }) => {
+    const begun = await beginRegistration(service)
+    const body = {
+      temporaryAuthenticationToken: begun.temporaryAuthenticationToken,
+      firstFactorCredential: someKeyPair().create(begun),
+    }
+    expectError(await service.call('POST', REGISTER, { key: null, body }), 'missing_api_key')
+    expectError(await service.call('POST', REGISTER, { key: 'x', body }), 'invalid_api_key')
+    // Neither has used up the token.
+    expect(await service.call('POST', REGISTER, { body })).toMatchObject({ status: 200 })
+  })
+
+  const malformed: [string, Parameters<typeof expectError>[1], (body: Record<string, unknown>) => unknown, string[]][] =
+    [
+      [
+        'no token',
+        'missing_or_invalid_temporary_authentication_token',
+        ({ temporaryAuthenticationToken: _, ...body }) => body,
+        ['temporaryAuthenticationToken'],
+      ],
+      [
+        'a token that is no text',
+        'missing_or_invalid_temporary_authentication_token',
+        (body) => ({ ...body, temporaryAuthenticationToken: 5 }),
+        ['temporaryAuthenticationToken'],
+      ],
+      [
+        'a token that is too long',
+        'missing_or_invalid_temporary_authentication_token',
+        (body) => ({ ...body, temporaryAuthenticationToken: 'x'.repeat(201) }),
+        ['temporaryAuthenticationToken'],
+      ],
+      [
+        'no credential',
+        'missing_or_invalid_first_factor_credential',
+        ({ firstFactorCredential: _, ...body }) => body,
+        ['firstFactorCredential'],
+      ],
+      [
+        'a credential of no kind',
+        'missing_or_invalid_first_factor_credential',
+        (body) => ({ ...body, firstFactorCredential: {} }),
+        ['firstFactorCredential.credentialKind'],
+      ],
+      [
+        'a first factor that can only be a second',
+        'missing_or_invalid_first_factor_credential',
+        (body) => ({
+          ...body,
+          firstFactorCredential: { credentialKind: 'Totp', credentialInfo: { otpCode: '123456' } },
+        }),
+        ['firstFactorCredential.credentialKind'],
+      ],
+      [
+        'a second factor that can only be a first',
+        'missing_or_invalid_second_factor_credential',
+        (body) => ({
+          ...body,
+          secondFactorCredential: { credentialKind: 'Password', credentialInfo: { password: PASSWORD } },
+        }),
+        ['secondFactorCredential.credentialKind'],
+      ],
+      [
+        'a recovery credential that is none',
+        'missing_or_invalid_recovery_credential',
+        (body) => ({ ...body, recoveryCredential: body['firstFactorCredential'] }),
+        ['recoveryCredential.credentialKind'],
+      ],
+      [
+        'a password without a second factor',
+        'missing_or_invalid_second_factor_credential',
+        (body) => ({
+          ...body,
+          firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: PASSWORD } },
+        }),
+        ['secondFactorCredential'],
+      ],
+      [
+        'a password that is too short',
+        'missing_or_invalid_first_factor_credential',
+        (body) => ({
+          ...body,
+          firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: '1234567' } },
+        }),
+        ['firstFactorCredential.credentialInfo.password'],
+      ],
+      [
+        'a code that is none',
+        'missing_or_invalid_second_factor_credential',
+        (body) => ({
+          ...body,
+          secondFactorCredential: { credentialKind: 'Totp', credentialInfo: { otpCode: '12345' } },
+        }),
+        ['secondFactorCredential.credentialInfo.otpCode'],
+      ],
+      [
+        'a protected key without the key',
+        'missing_or_invalid_first_factor_credential',
+        (body) => ({
+          ...body,
+          firstFactorCredential: {
+            ...(body['firstFactorCredential'] as object),
+            credentialKind: 'PasswordProtectedKey',
+          },
+        }),
+        ['firstFactorCredential.encryptedPrivateKey'],
+      ],
+      ['a field that is unknown', 'unknown_field', (body) => ({ ...body, appId: 'x' }), ['appId']],
+      [
+        'a field that is unknown inside',
+        'unknown_field',
+        (body) => ({ ...body, firstFactorCredential: { ...(body['firstFactorCredential'] as object), recovery: 'x' } }),
+        ['firstFactorCredential.recovery'],
+      ],
+      [
+        'a field that is unknown in signedChallenge',
+        'unknown_field',
+        (body) => ({ ...body, signedChallenge: { x: 1 } }),
+        ['signedChallenge.x'],
+      ],
+      [
+        'a signedChallenge without credentials',
+        'missing_or_invalid_first_factor_credential',
+        (body) => ({ ...body, signedChallenge: {} }),
+        ['firstFactorCredential'],
+      ],
+      [
+        'a second factor in signedChallenge that is none',
+        'missing_or_invalid_second_factor_credential',
+        (body) => ({ ...body, signedChallenge: { secondFactorCredential: 1 } }),
+        ['signedChallenge.secondFactorCredential'],
+      ],
+    ]
+  test.for(malformed)('with %s, which uses up no token', async ([, code, spoil, fields], { service }) => {
+    const begun = await beginRegistration(service)
+    const body = {
+      temporaryAuthenticationToken: begun.temporaryAuthenticationToken,
+      firstFactorCredential: someKeyPair().create(begun),
+    }
+    expectError(await service.call('POST', REGISTER, { body: spoil(body) }), code, fields)
+    expect(await service.call('POST', REGISTER, { body })).toMatchObject({ status: 200 })
+  })
+
+  test.for<[string, string]>([
+    ['credId', 'x'.repeat(1366)],
+    ['credId', ''],
+    ['credId', 'not base64url!'],
+    ['clientData', 'x'.repeat(5470)],
+    ['clientData', '+/+/'],
+    ['attestationData', '='],
+  ])('with a field that is too large or malformed: %s', async ([name, text], { service }) => {
+    const begun = await beginRegistration(service)
+    const made = someKeyPair().create(begun)
+    const firstFactorCredential = { ...made, credentialInfo: { ...made.credentialInfo, [name]: text } }
+    const reply = await completeRegistration(service, begun, { firstFactorCredential })
+    const field = `firstFactorCredential.credentialInfo.${name}`
+    expectError(reply, 'missing_or_invalid_first_factor_credential', [field])
+  })
+
+  test('with more than 16 KiB', async ({ service }) => {
+    const begun = await beginRegistration(service)
+    const made = someKeyPair().create(begun)
+    const credentialInfo = { ...made.credentialInfo, attestationData: 'x'.repeat(17_000) }
+    const firstFactorCredential = { ...made, credentialInfo }
+    expectError(await completeRegistration(service, begun, { firstFactorCredential }), 'payload_too_large')
+  })
+})
+
+describe('What is kept', () => {
+  test('is neither token nor password nor the secret of one-time codes', async ({ service }) => {
+    const begun = await beginRegistration(service)
+    const open = await beginRegistration(service)
+    await completeRegistration(service, begun, {
+      firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: PASSWORD } },
+      secondFactorCredential: { credentialKind: 'Totp', credentialInfo: { otpCode: oneTimeCode(begun.otpUrl) } },
+    })
+    const written = service.table.bodies.join('\n')
+    expect(written).toContain('$scrypt$ln=15,r=8,p=3$')
+    for (const { temporaryAuthenticationToken, otpUrl } of [begun, open]) {
+      expect(written).not.toContain(temporaryAuthenticationToken)
+      expect(written).not.toContain(new URL(otpUrl).searchParams.get('secret'))
+    }
+    expect(written).not.toContain(PASSWORD)
+  })
+
+  test('is one item, put on the condition that there is none', async ({ service }) => {
+    const begun = await beginRegistration(service)
+    service.table.reset()
+    await completeRegistration(service, begun, { firstFactorCredential: someKeyPair().create(begun) })
+    const puts = service.table.bodies.filter((body) => body.includes('"USER#'))
+    expect(puts).toHaveLength(1)
+    expect(JSON.parse(puts[0] ?? '')).toMatchObject({ ConditionExpression: 'attribute_not_exists(pk)' })
+  })
+
+  test('does not parse when it is not a user', async ({ service }) => {
+    const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: someKeyPair().create(begun) }))
+    const record = service.table.bodies.findLast((body) => body.includes('"USER#'))
+    const { Item } = JSON.parse(record ?? '{}')
+    const client = documentClient(localConfig(service.backends.dynamo.endpoint))
+    const key = { pk: Item.pk.S, sk: 'USER' }
+    await client.send(new PutCommand({ TableName: service.backends.dynamo.tableNames.users, Item: key }))
+    client.destroy()
+    expectError(await service.call('POST', '/auth/login/init', { body: { email } }), 'internal')
+  })
+})
+
+describe('The associated domains', () => {
+  const { iosApps, androidApps } = ENVIRONMENTS.local.relyingParty
+
+  test('name the applications of Apple', async ({ service }) => {
+    const { status, headers, body } = await service.call('GET', '/.well-known/apple-app-site-association', {
+      key: null,
+    })
+    expect([status, headers.get('content-type')]).toEqual([200, 'application/json'])
+    expect(body).toEqual({ webcredentials: { apps: iosApps } })
+  })
+
+  test('name the applications of Android', async ({ service }) => {
+    const { status, body } = await service.call('GET', '/.well-known/assetlinks.json', { key: null })
+    expect(status).toBe(200)
+    const [app] = androidApps
+    const target = {
+      namespace: 'android_app',
+      package_name: app?.packageName,
+      sha256_cert_fingerprints: [app?.certificateSha256],
+    }
+    expect(body).toEqual([{ relation: expect.arrayContaining(['delegate_permission/common.get_login_creds']), target }])
+  })
+})
