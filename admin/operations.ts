@@ -1,5 +1,6 @@
 import type { UsersTable } from '../lib/accounts/table.ts'
 import type { User } from '../lib/accounts/user.ts'
+import type { RecordsTable } from '../lib/activity/table.ts'
 import type { TransfersTable } from '../lib/bridge/table.ts'
 import type { TransferKey } from '../lib/bridge/transfer.ts'
 import {
@@ -11,7 +12,6 @@ import {
 } from '../lib/clients/api-key.ts'
 import type { ApiKey, Client, ClientRecord } from '../lib/clients/client.ts'
 import type { ClientsTable } from '../lib/clients/table.ts'
-import type { RecordsTable } from '../lib/deposits/table.ts'
 import type { VaultDescription } from '../lib/vaults/describe.ts'
 import type { FollowedVault, Vault } from '../lib/vaults/vault.ts'
 import type { Nodes } from './check-nodes.ts'

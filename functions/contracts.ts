@@ -8,6 +8,9 @@ import { contract as walletsInit } from './accounts/wallets-init/contract.ts'
 import { contract as walletsLink } from './accounts/wallets-link/contract.ts'
 import { contract as walletsList } from './accounts/wallets-list/contract.ts'
 import { contract as walletsUnlink } from './accounts/wallets-unlink/contract.ts'
+import { contract as userDeposits } from './activity/deposits/contract.ts'
+import { contract as userPosition } from './activity/position/contract.ts'
+import { contract as userPositions } from './activity/positions/contract.ts'
 import { contract as refreshChain } from './jobs/refresh-chain/contract.ts'
 import { contract as refreshMarket } from './jobs/refresh-market/contract.ts'
 import { contract as refreshTokens } from './jobs/refresh-tokens/contract.ts'
@@ -24,9 +27,6 @@ import { contract as assetlinks } from './system/assetlinks/contract.ts'
 import { contract as health } from './system/health/contract.ts'
 import { contract as openapi } from './system/openapi/contract.ts'
 import { contract as unknownRoute } from './system/unknown-route/contract.ts'
-import { contract as userDeposits } from './users/deposits/contract.ts'
-import { contract as userPosition } from './users/position/contract.ts'
-import { contract as userPositions } from './users/positions/contract.ts'
 import { contract as claim } from './vaults/claim/contract.ts'
 import { contract as crossChainStatus } from './vaults/cross-chain-status/contract.ts'
 import { contract as deposit } from './vaults/deposit/contract.ts'
@@ -49,9 +49,9 @@ export const endpoints = {
   'vaults/claim': claim,
   'vaults/deposit-status': depositStatus,
   'vaults/cross-chain-status': crossChainStatus,
-  'users/positions': userPositions,
-  'users/position': userPosition,
-  'users/deposits': userDeposits,
+  'activity/positions': userPositions,
+  'activity/position': userPosition,
+  'activity/deposits': userDeposits,
   'portfolio/all-balances': allBalances,
   'portfolio/nfts': nfts,
   'portfolio/token-chart-by-id': tokenChartById,

@@ -66,9 +66,9 @@ export const GRANTS = {
   'system/apple-app-site-association': {},
   'system/assetlinks': {},
   // A user's movements are two queries or more, a vault's prices one, the progress of vaults one batch, of old with their chain.
-  'users/positions': { clients: ['Query'], deposits: ['Query', 'BatchGetItem', 'GetItem'] },
-  'users/position': { clients: ['Query'], deposits: ['Query', 'BatchGetItem', 'GetItem'] },
-  'users/deposits': { clients: ['Query'], deposits: ['Query', 'BatchGetItem', 'GetItem'] },
+  'activity/positions': { clients: ['Query'], deposits: ['Query', 'BatchGetItem', 'GetItem'] },
+  'activity/position': { clients: ['Query'], deposits: ['Query', 'BatchGetItem', 'GetItem'] },
+  'activity/deposits': { clients: ['Query'], deposits: ['Query', 'BatchGetItem', 'GetItem'] },
   // What jobs keep is read in one go; what is asked for goes through the cache, by reads, rights to refresh and answers.
   'portfolio/all-balances': {
     clients: ['Query'],

@@ -16,7 +16,7 @@ const VIOLATIONS = [
   ['infra does not import the sandbox', 'infra/c.ts', "import '../sandbox/rpc.ts'", RESTRICTED],
   ["infra does not import the operator's commands", 'infra/d.ts', "import '../admin/connect.ts'", RESTRICTED],
   ['the sandbox imports no handler', 'sandbox/a.ts', "import '../functions/vaults/list/handler.ts'", RESTRICTED],
-  ['lib does not import tests', 'lib/a.ts', "import './support/service.ts'", RESTRICTED],
+  ['lib does not import tests', 'lib/a.ts', "import '../test/support/service.ts'", RESTRICTED],
   ['functions do not import each other', 'functions/x/a/handler.ts', "import '../b/contract.ts'", RESTRICTED],
   ['functions do not reach other areas', 'functions/x/b/handler.ts', "import '../../y/b/contract.ts'", RESTRICTED],
   ['functions do not import infra', 'functions/x/c/handler.ts', "import '../../../infra/tables.ts'", RESTRICTED],

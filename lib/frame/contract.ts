@@ -13,7 +13,7 @@ export type EndpointContract = {
   readonly aliases?: readonly `/${string}`[]
   /** One sentence: what the caller gets. */
   readonly summary: string
-  readonly tag: 'Vaults' | 'Users' | 'Accounts' | 'Portfolio' | 'Markets' | 'System'
+  readonly tag: 'Vaults' | 'Activity' | 'Accounts' | 'Portfolio' | 'Markets' | 'System'
   /** `client`: the x-join-key header must name a client; `user`: besides, Authorization must carry a session of one of its users. */
   readonly caller: 'anyone' | 'client' | 'user'
   readonly env: z.ZodObject

@@ -1,8 +1,8 @@
 import { type Address, zeroAddress } from 'viem'
 import * as z from 'zod'
+import type { VaultEvent } from '../activity/events.ts'
+import type { Movement } from '../activity/movement.ts'
 import { Amount } from '../codecs.ts'
-import type { VaultEvent } from '../deposits/events.ts'
-import type { Movement } from '../deposits/movement.ts'
 import type { FollowedVault } from '../vaults/vault.ts'
 
 /**

@@ -98,21 +98,21 @@ const PERMISSIONS: Record<FunctionName, [action: string, resource: string][]> = 
   ],
   'system/apple-app-site-association': [],
   'system/assetlinks': [],
-  'users/positions': [
+  'activity/positions': [
     ['dynamodb:Query', 'clientstable'],
     ['dynamodb:Query', 'depositstable'],
     ['dynamodb:BatchGetItem', 'depositstable'],
     ['dynamodb:GetItem', 'depositstable'],
     ['secretsmanager:GetSecretValue', 'Config'],
   ],
-  'users/position': [
+  'activity/position': [
     ['dynamodb:Query', 'clientstable'],
     ['dynamodb:Query', 'depositstable'],
     ['dynamodb:BatchGetItem', 'depositstable'],
     ['dynamodb:GetItem', 'depositstable'],
     ['secretsmanager:GetSecretValue', 'Config'],
   ],
-  'users/deposits': [
+  'activity/deposits': [
     ['dynamodb:Query', 'clientstable'],
     ['dynamodb:Query', 'depositstable'],
     ['dynamodb:BatchGetItem', 'depositstable'],

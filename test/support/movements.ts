@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Movement } from '../../lib/deposits/movement.ts'
+import type { Movement } from '../../lib/activity/movement.ts'
 import type { LiveAccount } from '../../lib/protocols/protocol.ts'
 
 /** A user's life in one Lagoon vault: what happened, and what the vault says of the user at the end. */

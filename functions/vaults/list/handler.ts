@@ -1,6 +1,6 @@
+import { recordsTable } from '../../../lib/activity/table.ts'
+import { yieldsOf } from '../../../lib/activity/yields.ts'
 import { dynamo } from '../../../lib/aws/dynamo.ts'
-import { recordsTable } from '../../../lib/deposits/table.ts'
-import { yieldsOf } from '../../../lib/deposits/yields.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { apiKey } from '../../../lib/frame/api-key.ts'
 import { readConfig, readersOf } from '../../../lib/frame/config.ts'

@@ -1,5 +1,5 @@
 import { type Address, zeroAddress } from 'viem'
-import type { VaultEvent } from '../../deposits/events.ts'
+import type { VaultEvent } from '../../activity/events.ts'
 import type { FollowedVault } from '../../vaults/vault.ts'
 import type { Books, Ledger } from '../books.ts'
 import { virtualShares } from './state.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
+import { ChainErrors, PositionView } from '../../../lib/activity/views.ts'
 import { Address, UserAddress } from '../../../lib/codecs.ts'
-import { ChainErrors, PositionView } from '../../../lib/deposits/views.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/frame/env.ts'
 
@@ -8,7 +8,7 @@ export const contract = {
   method: 'GET',
   path: '/defi-vaults/v1/defi/user/{userAddress}/positions',
   summary: "Lists a user's positions in the client's vaults: what went in, came out, is there and was earned.",
-  tag: 'Users',
+  tag: 'Activity',
   caller: 'client',
   env: z.object({ ...ClientsEnv.shape, ...DepositsEnv.shape, ...ChainsEnv.shape }),
   request: { path: z.object({ userAddress: UserAddress }) },

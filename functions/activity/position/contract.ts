@@ -1,7 +1,7 @@
 import * as z from 'zod'
+import { DepositView, PositionView } from '../../../lib/activity/views.ts'
 import { ChainIdText } from '../../../lib/chain/registry.ts'
 import { Address, Amount, Timestamp, UserAddress } from '../../../lib/codecs.ts'
-import { DepositView, PositionView } from '../../../lib/deposits/views.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/frame/env.ts'
 
@@ -9,7 +9,7 @@ export const contract = {
   method: 'GET',
   path: '/defi-vaults/v1/defi/user/{userAddress}/positions/{vaultAddress}',
   summary: "Shows a user's position in one vault with its amounts, its latest deposits and a price history.",
-  tag: 'Users',
+  tag: 'Activity',
   caller: 'client',
   env: z.object({ ...ClientsEnv.shape, ...DepositsEnv.shape, ...ChainsEnv.shape }),
   request: {

@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Address } from 'viem'
 import { describe, expect } from 'vitest'
 import { rebuildRecords } from '../../../admin/operations.ts'
+import { rebuildVault } from '../../../lib/activity/rebuild.ts'
+import type { RecordsTable } from '../../../lib/activity/table.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
 import { chainReader } from '../../../lib/chain/reader.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
-import { rebuildVault } from '../../../lib/deposits/rebuild.ts'
-import type { RecordsTable } from '../../../lib/deposits/table.ts'
 import type { FollowedVault } from '../../../lib/vaults/vault.ts'
 import {
   expireLease,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
+import { ChainErrors, DepositView } from '../../../lib/activity/views.ts'
 import { ChainIdText } from '../../../lib/chain/registry.ts'
 import { Address, numberText, UserAddress } from '../../../lib/codecs.ts'
-import { ChainErrors, DepositView } from '../../../lib/deposits/views.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/frame/env.ts'
 
@@ -9,7 +9,7 @@ export const contract = {
   method: 'GET',
   path: '/defi-vaults/v1/defi/user/{userAddress}/deposits',
   summary: "Lists a user's deposits into the client's vaults, newest first, page by page.",
-  tag: 'Users',
+  tag: 'Activity',
   caller: 'client',
   env: z.object({ ...ClientsEnv.shape, ...DepositsEnv.shape, ...ChainsEnv.shape }),
   request: {

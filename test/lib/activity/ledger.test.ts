@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { type Address, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
-import type { VaultEvent } from '../../../lib/deposits/events.ts'
-import { EMPTY_LEDGER, postEvents } from '../../../lib/deposits/ledger.ts'
+import type { VaultEvent } from '../../../lib/activity/events.ts'
+import { EMPTY_LEDGER, postEvents } from '../../../lib/activity/ledger.ts'
 import type { Ledger } from '../../../lib/protocols/books.ts'
 
 const VAULT: Address = '0x00000000000000000000000000000000000000A1'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { depositEntries } from '../../../lib/deposits/history.ts'
-import type { Movement } from '../../../lib/deposits/movement.ts'
+import { depositEntries } from '../../../lib/activity/history.ts'
+import type { Movement } from '../../../lib/activity/movement.ts'
 import type { LiveAccount } from '../../../lib/protocols/protocol.ts'
 import { lives, place } from '../../support/movements.ts'
 
