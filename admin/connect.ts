@@ -4,16 +4,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
 import { configSecretName, type Stage } from '../infra/environments.ts'
 import { tableName } from '../infra/tables.ts'
-import { usersTable } from '../lib/accounts/table.ts'
+import { usersStore } from '../lib/accounts/store.ts'
 import { rebuildVault } from '../lib/activity/rebuild.ts'
-import { type RecordsTable, recordsTable } from '../lib/activity/table.ts'
+import { type RecordsStore, recordsStore } from '../lib/activity/store.ts'
 import { documentClient, dynamo } from '../lib/aws/dynamo.ts'
 import { readSecretJson } from '../lib/aws/secrets.ts'
-import { transfersTable } from '../lib/bridge/table.ts'
+import { transfersStore } from '../lib/bridge/store.ts'
 import { createRpc } from '../lib/chain/nodes.ts'
 import { chainReaders } from '../lib/chain/readers.ts'
 import { EVM_CHAINS, evmChain } from '../lib/chain/registry.ts'
-import { clientsTable } from '../lib/clients/table.ts'
+import { clientsStore } from '../lib/clients/store.ts'
 import { Config } from '../lib/frame/config.ts'
 import { describeVault } from '../lib/vaults/describe.ts'
 import { localConfig } from '../sandbox/dynamo.ts'
@@ -37,14 +37,14 @@ export function localAdmin({ dynamoEndpoint, tables, chains }: z.output<typeof L
   const chainIds = chains.map(({ chainId }) => chainId)
   const client = documentClient(localConfig(dynamoEndpoint))
   return {
-    ...surroundings(chainIds, recordsTable(client, tables.deposits), (chainId) => {
+    ...surroundings(chainIds, recordsStore(client, tables.deposits), (chainId) => {
       const chain = chains.find((candidate) => candidate.chainId === chainId)
       if (!chain) throw new AdminError(`The local service has no chain ${chainId}.`)
       return chain.nodeUrls ?? [chain.rpcUrl]
     }),
-    clients: clientsTable(client, tables.clients),
-    users: usersTable(client, tables.users),
-    transfers: transfersTable(client, tables.deposits),
+    clients: clientsStore(client, tables.clients),
+    users: usersStore(client, tables.users),
+    transfers: transfersStore(client, tables.deposits),
     keyEnvironment: 'local',
   }
 }
@@ -53,22 +53,22 @@ export function localAdmin({ dynamoEndpoint, tables, chains }: z.output<typeof L
 export function connectStage(stage: Stage): Admin {
   const chainIds = EVM_CHAINS.map(({ id }) => id)
   return {
-    ...surroundings(chainIds, recordsTable(dynamo(), tableName(stage, 'deposits')), async (chainId) => {
+    ...surroundings(chainIds, recordsStore(dynamo(), tableName(stage, 'deposits')), async (chainId) => {
       const { rpcUrls } = await readSecretJson(configSecretName(stage), Config)
       const urls = rpcUrls[chainId] ?? evmChain(chainId)?.rpcUrls
       if (!urls) throw new AdminError(`Chain ${chainId} is not supported.`)
       return urls
     }),
-    clients: clientsTable(dynamo(), tableName(stage, 'clients')),
-    users: usersTable(dynamo(), tableName(stage, 'users')),
-    transfers: transfersTable(dynamo(), tableName(stage, 'deposits')),
+    clients: clientsStore(dynamo(), tableName(stage, 'clients')),
+    users: usersStore(dynamo(), tableName(stage, 'users')),
+    transfers: transfersStore(dynamo(), tableName(stage, 'deposits')),
     keyEnvironment: stage === 'prod' ? 'live' : 'test',
   }
 }
 
 function surroundings(
   chainIds: readonly number[],
-  records: RecordsTable,
+  records: RecordsStore,
   urlsOf: (chainId: number) => Urls | Promise<Urls>,
 ): Pick<Admin, 'records' | 'randomBytes' | 'now' | 'describeVault' | 'nodes' | 'rebuildVault'> {
   const environment = { fetch, random: Math.random, now: Date.now }

@@ -1,7 +1,7 @@
-import type { UsersTable } from '../lib/accounts/table.ts'
+import type { UsersStore } from '../lib/accounts/store.ts'
 import type { User } from '../lib/accounts/user.ts'
-import type { RecordsTable } from '../lib/activity/table.ts'
-import type { TransfersTable } from '../lib/bridge/table.ts'
+import type { RecordsStore } from '../lib/activity/store.ts'
+import type { TransfersStore } from '../lib/bridge/store.ts'
 import type { TransferKey } from '../lib/bridge/transfer.ts'
 import {
   createApiKey,
@@ -11,17 +11,17 @@ import {
   randomBase62,
 } from '../lib/clients/api-key.ts'
 import type { ApiKey, Client, ClientRecord } from '../lib/clients/client.ts'
-import type { ClientsTable } from '../lib/clients/table.ts'
+import type { ClientsStore } from '../lib/clients/store.ts'
 import type { VaultDescription } from '../lib/vaults/describe.ts'
 import type { FollowedVault, Vault } from '../lib/vaults/vault.ts'
 import type { Nodes } from './check-nodes.ts'
 
 /** What an operator's work needs of one environment. */
 export type Admin = {
-  readonly clients: ClientsTable
-  readonly users: Pick<UsersTable, 'get' | 'decide'>
-  readonly transfers: Pick<TransfersTable, 'forget'>
-  readonly records: Pick<RecordsTable, 'forget'>
+  readonly clients: ClientsStore
+  readonly users: Pick<UsersStore, 'get' | 'decide'>
+  readonly transfers: Pick<TransfersStore, 'forget'>
+  readonly records: Pick<RecordsStore, 'forget'>
   readonly keyEnvironment: KeyEnvironment
   readonly randomBytes: RandomBytes
   /** Epoch milliseconds. */

@@ -65,7 +65,7 @@ export const GRANTS = {
   'accounts/wallets-unlink': { clients: ['Query'], users: ['GetItem', 'UpdateItem'] },
   'system/apple-app-site-association': {},
   'system/assetlinks': {},
-  // A user's movements are two queries or more, a vault's prices one, the progress of vaults one batch, of old with their chain.
+  // A user's ledger entries are two queries or more, a vault's prices one, the progress of vaults one batch, of old with their chain.
   'activity/positions': { clients: ['Query'], deposits: ['Query', 'BatchGetItem', 'GetItem'] },
   'activity/position': { clients: ['Query'], deposits: ['Query', 'BatchGetItem', 'GetItem'] },
   'activity/deposits': { clients: ['Query'], deposits: ['Query', 'BatchGetItem', 'GetItem'] },

@@ -23,7 +23,7 @@ const VIOLATIONS = [
   ['a contract imports no handler', 'functions/x/d/contract.ts', "import './handler.ts'", RESTRICTED],
   ['a contract imports no AWS client', 'functions/x/e/contract.ts', "import '../../../lib/aws/dynamo.ts'", RESTRICTED],
   ['a contract imports no frame', 'functions/x/f/contract.ts', "import '../../../lib/frame/endpoint.ts'", RESTRICTED],
-  ['a contract imports no table', 'functions/x/g/contract.ts', "import '../../../lib/clients/table.ts'", RESTRICTED],
+  ['a contract imports no store', 'functions/x/g/contract.ts', "import '../../../lib/clients/store.ts'", RESTRICTED],
   ['a contract imports no other contract', 'functions/x/h/contract.ts', "import '../a/contract.ts'", RESTRICTED],
   ['infra imports no handler', 'infra/a.ts', "import '../functions/vaults/list/handler.ts'", RESTRICTED],
   ['encoders of calldata take no client', 'lib/y/calldata.ts', "import '../chain/reader.ts'", RESTRICTED],

@@ -4,7 +4,7 @@ import { challengeEnd } from './challenges.ts'
 import type { Credential } from './credential.ts'
 import type { Limiter } from './limits.ts'
 import type { RelyingParty } from './relying-party.ts'
-import type { UsersTable } from './table.ts'
+import type { UsersStore } from './store.ts'
 import { hashToken, randomToken } from './token.ts'
 import type { User } from './user.ts'
 
@@ -26,10 +26,10 @@ type SupportedKind = {
 }
 
 type Dependencies = {
-  readonly users: Pick<UsersTable, 'get' | 'loginChallenges'>
+  readonly users: Pick<UsersStore, 'get' | 'loginChallenges'>
   readonly limit: Limiter
   readonly relyingParty: RelyingParty
-  /** The service's own key, from which the ids of keys that are nobody's follow. */
+  /** The service's own key, from which the ids of dummy keys follow. */
   readonly key: string
   readonly randomBytes: RandomBytes
   /** Epoch milliseconds. */
@@ -44,11 +44,11 @@ type Dependencies = {
 export function beginLogin({ users, limit, relyingParty, key, randomBytes, now }: Dependencies) {
   const listed = (user: User | null, kind: 'Key' | 'PasswordProtectedKey', subject: string) => {
     const own = [user?.firstFactor, user?.secondFactor].flatMap((held) => (held?.kind === kind ? [held.id] : []))
-    const nobodys = Array.from({ length: LISTED }, (_, i) =>
+    const dummies = Array.from({ length: LISTED }, (_, i) =>
       createHmac('sha256', key).update(`credential ${kind} ${i} ${subject}`).digest('base64url'),
     )
     // Sorted, so that the place tells nothing.
-    const ids = [...own, ...nobodys].slice(0, LISTED).sort()
+    const ids = [...own, ...dummies].slice(0, LISTED).sort()
     return ids.map((id) => ({ type: 'public-key' as const, id }))
   }
 

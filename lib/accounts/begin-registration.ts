@@ -3,7 +3,7 @@ import { challengeEnd } from './challenges.ts'
 import { type Credential, PASSKEY_ALGORITHMS } from './credential.ts'
 import type { Limiter } from './limits.ts'
 import type { Platform, RelyingParty } from './relying-party.ts'
-import type { UsersTable } from './table.ts'
+import type { UsersStore } from './store.ts'
 import { hashToken, randomToken } from './token.ts'
 import { otpUrl, totpSecret } from './totp.ts'
 
@@ -14,7 +14,7 @@ const SUPPORTED_KINDS: Record<'firstFactor' | 'secondFactor', Credential['kind']
 }
 
 type Dependencies = {
-  readonly users: Pick<UsersTable, 'registrations'>
+  readonly users: Pick<UsersStore, 'registrations'>
   readonly limit: Limiter
   readonly relyingParty: RelyingParty
   /** The service's own key, from which the secrets of one-time codes follow. */

@@ -25,7 +25,7 @@ export class FailedCheck extends Error {
 }
 
 /** Throws FailedCheck unless this holds. */
-export function must(holds: boolean, check: Check): asserts holds {
+export function assert(holds: boolean, check: Check): asserts holds {
   if (!holds) throw new FailedCheck(check)
 }
 

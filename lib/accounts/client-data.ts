@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { must } from './check.ts'
+import { assert } from './check.ts'
 import { equalTexts } from './token.ts'
 
 /** What the client must have signed: our challenge, for one of our origins. */
@@ -21,22 +21,22 @@ const ClientData = z.object({
  * Checks what a client says that it signed: its type, the challenge as it was sent or as base64url of its text, and
  * the origin. Only clients of the kind `Key` may leave the origin out. Throws FailedCheck.
  */
-export function checkClientData(
+export function verifyClientData(
   bytes: Uint8Array,
   type: `${'webauthn' | 'key'}.${'create' | 'get'}`,
   { challenge, origins }: Expected,
 ): void {
   const clientData = ClientData.safeParse(parseJson(bytes)).data
-  must(clientData !== undefined, 'client data')
-  must(clientData.type === type, 'type')
+  assert(clientData !== undefined, 'client data')
+  assert(clientData.type === type, 'type')
   // Some clients take the challenge for text and encode it once more.
   const encoded = Buffer.from(challenge).toString('base64url')
   const isOurs = [challenge, encoded].map((text) => equalTexts(clientData.challenge, text)).includes(true)
-  must(isOurs, 'challenge')
+  assert(isOurs, 'challenge')
   const { origin, crossOrigin = false, topOrigin } = clientData
   const isKey = type.startsWith('key')
-  must(origin === undefined ? isKey : origins.includes(origin), 'origin')
-  must(!crossOrigin && topOrigin === undefined, 'origin')
+  assert(origin === undefined ? isKey : origins.includes(origin), 'origin')
+  assert(!crossOrigin && topOrigin === undefined, 'origin')
 }
 
 /** The JSON value that these bytes are in UTF-8; undefined when they are none. */

@@ -1,21 +1,21 @@
 import type { RandomBytes } from '../clients/api-key.ts'
 import { AppError } from '../errors.ts'
 import { secondsFrom } from './challenges.ts'
-import { isFulfilled, must } from './check.ts'
+import { assert, isFulfilled } from './check.ts'
 import type { Expected } from './client-data.ts'
-import type { Credential, Factor } from './credential.ts'
+import type { Assertion, Credential } from './credential.ts'
 import { assertKey } from './key.ts'
 import { assertPasskey } from './passkey.ts'
 import { isPassword } from './password.ts'
 import { allOriginsOf, type RelyingParty } from './relying-party.ts'
 import type { Session } from './session.ts'
-import type { CredentialUse, UsersTable } from './table.ts'
+import type { CredentialUse, UsersStore } from './store.ts'
 import { hashToken, randomToken } from './token.ts'
 import { totpSecret, totpStep } from './totp.ts'
 
 const SESSION_SECONDS = 30 * 24 * 60 * 60
 type Dependencies = {
-  readonly users: UsersTable
+  readonly users: UsersStore
   readonly relyingParty: RelyingParty
   /** The service's own key, from which the secrets of one-time codes follow. */
   readonly key: string
@@ -24,8 +24,8 @@ type Dependencies = {
   readonly now: () => number
 }
 
-/** A credential that is nobody's, of each kind: what a factor is checked against where the user has none that fits, so that the work is the same. */
-const NOBODYS = {
+/** A dummy credential of each kind: what an assertion is verified against where the user has none that fits, so that the work is the same. */
+const DUMMY = {
   Fido2: {
     kind: 'Fido2',
     id: '',
@@ -52,8 +52,8 @@ const NOBODYS = {
 
 type Answer = {
   readonly challengeIdentifier: string
-  readonly firstFactor: Factor
-  readonly secondFactor?: Factor | undefined
+  readonly firstFactor: Assertion
+  readonly secondFactor?: Assertion | undefined
 }
 
 /**
@@ -65,7 +65,7 @@ export function completeLogin({ users, relyingParty, key, randomBytes, now }: De
 
   /** What this factor uses up of the credential that the user holds; throws FailedCheck when it is not that credential's. */
   const verify = async (
-    factor: Factor,
+    factor: Assertion,
     held: Credential | undefined,
     userId: string,
     expected: Expected,
@@ -73,28 +73,28 @@ export function completeLogin({ users, relyingParty, key, randomBytes, now }: De
     switch (factor.kind) {
       case 'Fido2': {
         const own = held?.kind === 'Fido2' && held.id === factor.credentialAssertion.credId ? held : undefined
-        const value = await assertPasskey(factor, own ?? NOBODYS.Fido2, expected)
-        must(own !== undefined, 'credential id')
+        const value = await assertPasskey(factor, own ?? DUMMY.Fido2, expected)
+        assert(own !== undefined, 'credential id')
         return value > own.counter ? { field: 'counter', value } : undefined
       }
       case 'Key':
       case 'PasswordProtectedKey': {
         const isKey = held?.kind === 'Key' || held?.kind === 'PasswordProtectedKey'
         const own = isKey && held.id === factor.credentialAssertion.credId ? held : undefined
-        assertKey(factor, own ?? NOBODYS.Key, expected)
-        must(own !== undefined, 'credential id')
+        assertKey(factor, own ?? DUMMY.Key, expected)
+        assert(own !== undefined, 'credential id')
         return undefined
       }
       case 'Password': {
         const own = held?.kind === 'Password' ? held : undefined
-        const isRight = await isPassword(factor.password, (own ?? NOBODYS.Password).hash)
-        must(own !== undefined && isRight, 'password')
+        const isRight = await isPassword(factor.password, (own ?? DUMMY.Password).hash)
+        assert(own !== undefined && isRight, 'password')
         return undefined
       }
       case 'Totp': {
         const own = held?.kind === 'Totp' ? held : undefined
         const value = totpStep(totpSecret(key, userId), factor.otpCode, now(), own?.lastStep)
-        must(own !== undefined && value !== null, 'code')
+        assert(own !== undefined && value !== null, 'code')
         return { field: 'lastStep', value }
       }
     }
@@ -137,7 +137,7 @@ export function completeLogin({ users, relyingParty, key, randomBytes, now }: De
 }
 
 /** The user's id that a passkey tells, as the bytes that it stands for or, from some clients, as its text. */
-function handleOf(factor: Factor): string | undefined {
+function handleOf(factor: Assertion): string | undefined {
   const bytes = factor.kind === 'Fido2' ? factor.credentialAssertion.userHandle : undefined
   if (!bytes) return undefined
   return bytes.length === 32 ? Buffer.from(bytes).toString('base64url') : Buffer.from(bytes).toString()

@@ -1,19 +1,19 @@
 import type { RandomBytes } from '../clients/api-key.ts'
 import { AppError, type ErrorDetail } from '../errors.ts'
-import { isFulfilled, must } from './check.ts'
+import { assert, isFulfilled } from './check.ts'
 import type { Expected } from './client-data.ts'
-import type { Credential, NewCredential } from './credential.ts'
+import type { Attestation, Credential } from './credential.ts'
 import { attestKey } from './key.ts'
 import { attestPasskey } from './passkey.ts'
 import { hashPassword } from './password.ts'
 import { originsOf, type RelyingParty } from './relying-party.ts'
-import type { UsersTable } from './table.ts'
+import type { UsersStore } from './store.ts'
 import { hashToken } from './token.ts'
 import { totpSecret, totpStep } from './totp.ts'
 import type { User } from './user.ts'
 
 type Dependencies = {
-  readonly users: UsersTable
+  readonly users: UsersStore
   readonly relyingParty: RelyingParty
   /** The service's own key, from which the secrets of one-time codes follow. */
   readonly key: string
@@ -23,9 +23,9 @@ type Dependencies = {
 }
 
 type Credentials = {
-  readonly firstFactorCredential: NewCredential
-  readonly secondFactorCredential?: NewCredential | undefined
-  readonly recoveryCredential?: NewCredential | undefined
+  readonly firstFactorCredential: Attestation
+  readonly secondFactorCredential?: Attestation | undefined
+  readonly recoveryCredential?: Attestation | undefined
 }
 
 /**
@@ -33,7 +33,7 @@ type Credentials = {
  * `invalid_credential` with every check that failed, `credential_already_registered` or `user_already_registered`.
  */
 export function completeRegistration({ users, relyingParty, key, randomBytes, now }: Dependencies) {
-  const verify = async (credential: NewCredential, expected: Expected, userId: string): Promise<Credential> => {
+  const verify = async (credential: Attestation, expected: Expected, userId: string): Promise<Credential> => {
     const name = credential.credentialName
     switch (credential.credentialKind) {
       case 'Fido2':
@@ -49,7 +49,7 @@ export function completeRegistration({ users, relyingParty, key, randomBytes, no
         return { kind: 'Password', name, hash: await hashPassword(credential.credentialInfo.password, randomBytes) }
       case 'Totp': {
         const lastStep = totpStep(totpSecret(key, userId), credential.credentialInfo.otpCode, now())
-        must(lastStep !== null, 'code')
+        assert(lastStep !== null, 'code')
         return { kind: 'Totp', name, lastStep }
       }
     }
@@ -83,7 +83,7 @@ export function completeRegistration({ users, relyingParty, key, randomBytes, no
 /** The three credentials as they are kept; throws `invalid_credential` that tells what is wrong with each of them. */
 async function allVerified(
   { firstFactorCredential, secondFactorCredential, recoveryCredential }: Credentials,
-  verify: (credential: NewCredential) => Promise<Credential>,
+  verify: (credential: Attestation) => Promise<Credential>,
 ): Promise<[Credential, Credential | undefined, Credential | undefined]> {
   const [first, second, recovery] = await Promise.allSettled([
     verify(firstFactorCredential),

@@ -46,18 +46,13 @@ const totp = z.strictObject({
 })
 
 /** A new credential with which a user shall log in. */
-export const FirstFactorCredential = z.discriminatedUnion('credentialKind', [
-  fido2,
-  key,
-  password,
-  passwordProtectedKey,
-])
+export const FirstAttestation = z.discriminatedUnion('credentialKind', [fido2, key, password, passwordProtectedKey])
 
 /** A new credential that a user shall need besides. */
-export const SecondFactorCredential = z.discriminatedUnion('credentialKind', [fido2, key, totp, passwordProtectedKey])
+export const SecondAttestation = z.discriminatedUnion('credentialKind', [fido2, key, totp, passwordProtectedKey])
 
 /** A new key for the day on which all others are lost. */
-export const RecoveryCredential = z.strictObject({
+export const RecoveryAttestation = z.strictObject({
   credentialKind: z.literal('RecoveryKey'),
   credentialInfo,
   encryptedPrivateKey: EncryptedPrivateKey.optional(),
@@ -65,12 +60,10 @@ export const RecoveryCredential = z.strictObject({
 })
 
 /** A credential as a client hands it over at registration. */
-export type NewCredential = z.output<
-  typeof FirstFactorCredential | typeof SecondFactorCredential | typeof RecoveryCredential
->
-export type NewKey = Extract<NewCredential, { credentialInfo: { attestationData: Uint8Array } }>
+export type Attestation = z.output<typeof FirstAttestation | typeof SecondAttestation | typeof RecoveryAttestation>
+export type NewKey = Extract<Attestation, { credentialInfo: { attestationData: Uint8Array } }>
 
-const fido2Factor = z.strictObject({
+const fido2Assertion = z.strictObject({
   kind: z.literal('Fido2'),
   credentialAssertion: z.strictObject({
     credId: CredentialId,
@@ -81,7 +74,7 @@ const fido2Factor = z.strictObject({
     algorithm: z.string().max(20).optional(),
   }),
 })
-const keyFactor = z.strictObject({
+const keyAssertion = z.strictObject({
   kind: z.enum(['Key', 'PasswordProtectedKey']),
   credentialAssertion: z.strictObject({
     credId: CredentialId,
@@ -90,18 +83,18 @@ const keyFactor = z.strictObject({
     algorithm: Algorithm.optional(),
   }),
 })
-const passwordFactor = z.strictObject({ kind: z.literal('Password'), password: Password })
-const totpFactor = z.strictObject({ kind: z.literal('Totp'), otpCode: OtpCode })
+const passwordAssertion = z.strictObject({ kind: z.literal('Password'), password: Password })
+const totpAssertion = z.strictObject({ kind: z.literal('Totp'), otpCode: OtpCode })
 
 /** What a credential that was registered as first factor made of a login's challenge. */
-export const FirstFactor = z.discriminatedUnion('kind', [fido2Factor, keyFactor, passwordFactor])
+export const FirstAssertion = z.discriminatedUnion('kind', [fido2Assertion, keyAssertion, passwordAssertion])
 
 /** What a credential that was registered as second factor made of a login's challenge. */
-export const SecondFactor = z.discriminatedUnion('kind', [fido2Factor, keyFactor, totpFactor])
+export const SecondAssertion = z.discriminatedUnion('kind', [fido2Assertion, keyAssertion, totpAssertion])
 
-export type Factor = z.output<typeof FirstFactor | typeof SecondFactor>
-export type Fido2Factor = z.output<typeof fido2Factor>
-export type KeyFactor = z.output<typeof keyFactor>
+export type Assertion = z.output<typeof FirstAssertion | typeof SecondAssertion>
+export type Fido2Assertion = z.output<typeof fido2Assertion>
+export type KeyAssertion = z.output<typeof keyAssertion>
 
 /** What the attestation data of a key is once it is decoded: JSON in these words. */
 export const KeyAttestation = z.object({

@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
-import { must } from './check.ts'
-import { checkClientData, type Expected, parseJson } from './client-data.ts'
-import { type CredentialOf, KeyAttestation, type KeyFactor, type NewKey } from './credential.ts'
+import { assert } from './check.ts'
+import { type Expected, parseJson, verifyClientData } from './client-data.ts'
+import { type CredentialOf, type KeyAssertion, KeyAttestation, type NewKey } from './credential.ts'
 
 type SigningKey = CredentialOf<'Key' | 'PasswordProtectedKey' | 'RecoveryKey'>
 
@@ -13,9 +13,9 @@ export function attestKey(
   { credId, clientData, attestationData }: NewKey['credentialInfo'],
   expected: Expected,
 ): Pick<SigningKey, 'id' | 'publicKey'> {
-  checkClientData(clientData, 'key.create', expected)
+  verifyClientData(clientData, 'key.create', expected)
   const attestation = KeyAttestation.safeParse(parseJson(attestationData)).data
-  must(attestation !== undefined, 'attestation')
+  assert(attestation !== undefined, 'attestation')
   const { publicKey, signature, algorithm } = attestation
   const clientDataHash = createHash('sha256').update(clientData).digest('hex')
   const signed = Buffer.from(JSON.stringify({ clientDataHash, publicKey }))
@@ -25,25 +25,25 @@ export function attestKey(
     publicKeyOf(publicKey),
     Buffer.from(signature, 'hex'),
   )
-  must(isSigned, 'signature')
+  assert(isSigned, 'signature')
   return { id: credId, publicKey }
 }
 
 /** Checks that this key signed the client data of a login, as it was received. Throws FailedCheck. */
-export function assertKey({ credentialAssertion }: KeyFactor, credential: SigningKey, expected: Expected): void {
+export function assertKey({ credentialAssertion }: KeyAssertion, credential: SigningKey, expected: Expected): void {
   const { clientData, signature, algorithm } = credentialAssertion
-  checkClientData(clientData, 'key.get', expected)
+  verifyClientData(clientData, 'key.get', expected)
   const key = publicKeyOf(credential.publicKey)
-  must(verify(hashOf(key, algorithm), clientData, key, signature), 'signature')
+  assert(verify(hashOf(key, algorithm), clientData, key, signature), 'signature')
 }
 
 function publicKeyOf(pem: string): KeyObject {
   const key = parsePem(pem)
-  must(key !== undefined, 'attestation')
+  assert(key !== undefined, 'attestation')
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key
   const isP256 = type === 'ec' && details?.namedCurve === 'prime256v1'
   const isRsa = type === 'rsa' && (details?.modulusLength ?? 0) >= 2048
-  must(isP256 || isRsa || type === 'ed25519', 'algorithm')
+  assert(isP256 || isRsa || type === 'ed25519', 'algorithm')
   return key
 }
 
@@ -60,7 +60,7 @@ function parsePem(pem: string): KeyObject | undefined {
 /** The hash that belongs to the key; Ed25519 has its own inside. */
 function hashOf(
   { asymmetricKeyType }: KeyObject,
-  algorithm: KeyFactor['credentialAssertion']['algorithm'],
+  algorithm: KeyAssertion['credentialAssertion']['algorithm'],
 ): string | null {
   if (asymmetricKeyType === 'ed25519') return null
   return algorithm === 'SHA512' ? 'sha512' : 'sha256'

@@ -1,13 +1,13 @@
 import { isIPv6 } from 'node:net'
 import { AppError } from '../errors.ts'
 import type { RateLimits } from './rate-limits.ts'
-import type { UsersTable } from './table.ts'
+import type { UsersStore } from './store.ts'
 import { hashToken } from './token.ts'
 
 const WINDOW_MS = 10 * 60 * 1000
 
 type Dependencies = {
-  readonly count: UsersTable['count']
+  readonly count: UsersStore['count']
   readonly limits: RateLimits
   /** Epoch milliseconds. */
   readonly now: () => number

@@ -5,9 +5,9 @@ import {
   decodeCredentialPublicKey,
   parseAuthenticatorData,
 } from '@simplewebauthn/server/helpers'
-import { FailedCheck, must } from './check.ts'
-import { checkClientData, type Expected } from './client-data.ts'
-import { type CredentialOf, type Fido2Factor, type NewKey, PASSKEY_ALGORITHMS } from './credential.ts'
+import { assert, FailedCheck } from './check.ts'
+import { type Expected, verifyClientData } from './client-data.ts'
+import { type CredentialOf, type Fido2Assertion, type NewKey, PASSKEY_ALGORITHMS } from './credential.ts'
 import { equalTexts } from './token.ts'
 
 type Passkey = CredentialOf<'Fido2'>
@@ -22,11 +22,11 @@ export async function attestPasskey(
   { credId, clientData, attestationData }: NewKey['credentialInfo'],
   { rpId, ...expected }: Expected,
 ): Promise<Omit<Passkey, 'kind'>> {
-  checkClientData(clientData, 'webauthn.create', { rpId, ...expected })
+  verifyClientData(clientData, 'webauthn.create', { rpId, ...expected })
   const { authData, id, algorithm } = parseAttestation(attestationData)
-  checkAuthenticatorData(authData, rpId)
-  must(id === credId, 'credential id')
-  must(PASSKEY_ALGORITHMS.includes(algorithm), 'algorithm')
+  verifyAuthenticatorData(authData, rpId)
+  assert(id === credId, 'credential id')
+  assert(PASSKEY_ALGORITHMS.includes(algorithm), 'algorithm')
 
   const { registrationInfo } = await verifyRegistrationResponse({
     response: {
@@ -44,20 +44,20 @@ export async function attestPasskey(
   }).catch(() => {
     throw new FailedCheck('attestation')
   })
-  must(registrationInfo?.credential.id === credId, 'attestation')
+  assert(registrationInfo?.credential.id === credId, 'attestation')
   const { credential, credentialBackedUp: backedUp, aaguid } = registrationInfo
   return { id: credId, publicKey: credential.publicKey, counter: credential.counter, backedUp, aaguid }
 }
 
 /** Checks that this passkey signed a login's challenge with its user's verification; gives the authenticator's new counter. Throws FailedCheck. */
 export async function assertPasskey(
-  { credentialAssertion }: Fido2Factor,
+  { credentialAssertion }: Fido2Assertion,
   { publicKey, counter }: Passkey,
   { rpId, ...expected }: Expected,
 ): Promise<number> {
   const { credId: id, clientData, authenticatorData, signature } = credentialAssertion
-  checkClientData(clientData, 'webauthn.get', { rpId, ...expected })
-  checkAuthenticatorData(authenticatorData, rpId)
+  verifyClientData(clientData, 'webauthn.get', { rpId, ...expected })
+  verifyAuthenticatorData(authenticatorData, rpId)
   const { verified, authenticationInfo } = await verifyAuthenticationResponse({
     response: {
       id,
@@ -78,7 +78,7 @@ export async function assertPasskey(
   }).catch(() => {
     throw new FailedCheck('signature')
   })
-  must(verified, 'signature')
+  assert(verified, 'signature')
   return authenticationInfo.newCounter
 }
 
@@ -95,12 +95,12 @@ function parseAttestation(bytes: Uint8Array): { authData: Uint8Array; id: string
 }
 
 /** Checks the start of the authenticator data (https://www.w3.org/TR/webauthn-3/#sctn-authenticator-data). */
-function checkAuthenticatorData(bytes: Uint8Array, rpId: string): void {
+function verifyAuthenticatorData(bytes: Uint8Array, rpId: string): void {
   const rpIdHash = createHash('sha256').update(rpId).digest('hex')
-  must(equalTexts(Buffer.from(bytes.subarray(0, 32)).toString('hex'), rpIdHash), 'relying party')
+  assert(equalTexts(Buffer.from(bytes.subarray(0, 32)).toString('hex'), rpIdHash), 'relying party')
   const flags = bytes[32] ?? 0
   const [present, verified] = [1, 4]
-  must((flags & present) > 0 && (flags & verified) > 0, 'user verification')
+  assert((flags & present) > 0 && (flags & verified) > 0, 'user verification')
 }
 
 function textOf(bytes: Uint8Array): string {

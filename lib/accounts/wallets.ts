@@ -5,7 +5,7 @@ import { challengeEnd, type WalletChallenge } from './challenges.ts'
 import type { Limiter } from './limits.ts'
 import type { RelyingParty } from './relying-party.ts'
 import type { Session } from './session.ts'
-import type { UsersTable } from './table.ts'
+import type { UsersStore } from './store.ts'
 import { hashToken } from './token.ts'
 import type { User } from './user.ts'
 import type { Wallet } from './wallet.ts'
@@ -25,7 +25,7 @@ export function beginLink({
   randomBytes,
   now,
 }: {
-  readonly users: UsersTable
+  readonly users: UsersStore
   readonly limit: Limiter
   readonly relyingParty: RelyingParty
   readonly randomBytes: RandomBytes
@@ -57,7 +57,7 @@ export function completeLink({
   readerOf,
   now,
 }: {
-  readonly users: UsersTable
+  readonly users: UsersStore
   readonly readerOf: (chainId: number) => Pick<ChainReader, 'request'>
   /** Epoch milliseconds. */
   readonly now: () => number

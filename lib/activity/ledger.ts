@@ -5,7 +5,7 @@ import { protocolOf } from '../protocols/protocols.ts'
 import type { PricePoint } from '../vaults/apy.ts'
 import type { FollowedVault } from '../vaults/vault.ts'
 import type { VaultEvent } from './events.ts'
-import { isNothing, type Movement } from './movement.ts'
+import { isNothing, type LedgerEntry } from './ledger-entry.ts'
 
 /** A vault before its first event. */
 export const EMPTY_LEDGER: Ledger = { assets: 0n, supply: 0n }
@@ -16,16 +16,14 @@ type RecordedPrice = PricePoint & { readonly blockNumber: bigint }
 /** What a vault's events led to: its ledger after them, and what happened to whom at which price. */
 export type Posted = {
   readonly ledger: Ledger
-  readonly movements: readonly Movement[]
+  readonly entries: readonly LedgerEntry[]
   /** The price after each block that tells it. */
   readonly prices: readonly RecordedPrice[]
 }
 
 /** Whether all amounts are such as there can be: the events of a vault that makes them up may lead to any. */
-export function isPossible({ ledger, movements, prices }: Posted): boolean {
-  const amounts = movements.flatMap((movement) =>
-    movement.kind === 'cancel' ? [] : [movement.assets, movement.shares ?? 0n],
-  )
+export function isPossible({ ledger, entries, prices }: Posted): boolean {
+  const amounts = entries.flatMap((entry) => (entry.kind === 'cancel' ? [] : [entry.assets, entry.shares ?? 0n]))
   return [ledger.assets, ledger.supply, ...amounts, ...prices.map(({ price }) => price)].every(
     (amount) => amount >= 0n && amount <= MAX_UINT256,
   )
@@ -34,16 +32,16 @@ export function isPossible({ ledger, movements, prices }: Posted): boolean {
 /** The ledger of a vault after more of its events, in order, and what they did. Pure, so the same events give the same. */
 export function postEvents(vault: FollowedVault, before: Ledger, events: readonly VaultEvent[]): Posted {
   let ledger = before
-  const movements: Movement[] = []
+  const entries: LedgerEntry[] = []
   const prices = new Map<bigint, RecordedPrice>()
   for (const transaction of Map.groupBy(events, ({ position }) => position.transactionHash).values()) {
     const posted = postTransaction(vault, ledger, transaction)
     ledger = posted.ledger
-    movements.push(...posted.movements.filter((movement) => !isNothing(movement)))
+    entries.push(...posted.entries.filter((entry) => !isNothing(entry)))
     const { blockNumber, timestamp } = (transaction[0] as VaultEvent).position
     if (posted.price !== null) prices.set(blockNumber, { price: posted.price, timestamp, blockNumber })
   }
-  return { ledger, movements, prices: [...prices.values()] }
+  return { ledger, entries, prices: [...prices.values()] }
 }
 
 /** What one transaction's events led to; `price` is null where they do not tell it to the asset's unit. */
@@ -52,7 +50,7 @@ function postTransaction(vault: FollowedVault, before: Ledger, events: readonly 
   const ledgers = books.ledgers(vault, before, events)
   const ledger = ledgers.at(-1) ?? before
   const fees = feesAmong(vault, books, events)
-  const movements = events.flatMap((event, index): Movement[] => {
+  const entries = events.flatMap((event, index): LedgerEntry[] => {
     const place = placeIn(vault, event)
     // A fee is minted before the event that tells of the assets: it is worth what the whole transaction made of it.
     const by = fees.has(event) ? ledger : (ledgers[index] ?? ledger)
@@ -63,14 +61,18 @@ function postTransaction(vault: FollowedVault, before: Ledger, events: readonly 
     }
     const moved = books.handedOver(event) ?? transferOf(vault, books, event)
     return [
-      ...books.movements(event).map((movement): Movement => ({ ...place(movement.user), ...movement })),
+      ...books.entries(event).map((entry): LedgerEntry => ({ ...place(entry.user), ...entry })),
       ...(moved ? bothSides(place, moved, worth(moved.shares)) : []),
     ]
   })
-  return { ledger, movements, price: books.priceAfter(vault, ledger, events) }
+  return { ledger, entries, price: books.priceAfter(vault, ledger, events) }
 }
 
-function bothSides(place: ReturnType<typeof placeIn>, { from, to, shares }: ShareTransfer, assets: bigint): Movement[] {
+function bothSides(
+  place: ReturnType<typeof placeIn>,
+  { from, to, shares }: ShareTransfer,
+  assets: bigint,
+): LedgerEntry[] {
   return [
     { ...place(from), kind: 'send', assets, shares },
     { ...place(to), kind: 'receive', assets, shares },

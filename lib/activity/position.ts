@@ -1,63 +1,63 @@
 import { MAX_UINT256 } from '../codecs.ts'
 import type { LiveAccount } from '../protocols/protocol.ts'
-import { cancelledDeposits, type DepositEntry, depositEntries } from './history.ts'
-import type { Movement } from './movement.ts'
+import { buildDeposits, cancelledDeposits, type Deposit } from './history.ts'
+import type { LedgerEntry } from './ledger-entry.ts'
 
 /** What a user put into a vault, took out, has there and earned; amounts in the smallest units of asset and share. */
 export type Position = {
-  readonly entries: readonly DepositEntry[]
+  readonly deposits: readonly Deposit[]
   readonly totalDepositedAssets: bigint
   readonly totalWithdrawnAssets: bigint
   readonly currentValue: bigint
   /** May be below zero. */
   readonly earnedAssets: bigint
   readonly depositCount: number
-  /** Of the first and the last deposit that was not cancelled; of the first movement where there is none. */
+  /** Of the first and the last deposit that was not cancelled; of the first ledger entry where there is none. */
   readonly startDate: Date
   readonly lastDepositDate: Date
   readonly statusBreakdown: { readonly pending: number; readonly claimable: number; readonly completed: number }
 }
 
-/** The position that a user's movements in one vault, in order, led to; null where there is nothing but cancellations. */
-export function buildPosition(movements: readonly Movement[], live: LiveAccount): Position | null {
+/** The position that a user's ledger entries in one vault, in order, led to; null where there is nothing but cancellations. */
+export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount): Position | null {
   // Who only cancelled cancelled nothing.
-  const first = movements.find(({ kind }) => kind !== 'cancel')
+  const first = entries.find(({ kind }) => kind !== 'cancel')
   if (!first) return null
-  const cancelled = cancelledDeposits(movements)
-  const entries = depositEntries(movements, live)
-  const standing = entries.filter(({ status }) => status !== 'cancelled')
+  const cancelled = cancelledDeposits(entries)
+  const deposits = buildDeposits(entries, live)
+  const standing = deposits.filter(({ status }) => status !== 'cancelled')
 
-  const totalOf = (kinds: readonly Movement['kind'][]) =>
-    movements.reduce((total, movement) => {
-      const counts = kinds.includes(movement.kind) && !cancelled.has(movement)
-      return counts && 'assets' in movement ? total + movement.assets : total
+  const totalOf = (kinds: readonly LedgerEntry['kind'][]) =>
+    entries.reduce((total, entry) => {
+      const counts = kinds.includes(entry.kind) && !cancelled.has(entry)
+      return counts && 'assets' in entry ? total + entry.assets : total
     }, 0n)
   const totalDepositedAssets = totalOf(['deposit', 'receive'])
   const totalWithdrawnAssets = totalOf(['withdraw', 'send'])
   const currentValue = totalValue(live)
-  const countOf = (wanted: DepositEntry['status']) => standing.filter(({ status }) => status === wanted).length
+  const countOf = (wanted: Deposit['status']) => standing.filter(({ status }) => status === wanted).length
 
   return {
-    entries,
+    deposits: deposits,
     totalDepositedAssets,
     totalWithdrawnAssets,
     currentValue,
     earnedAssets: currentValue + totalWithdrawnAssets - totalDepositedAssets,
     depositCount: standing.length,
-    startDate: (standing[0]?.movement ?? first).timestamp,
-    lastDepositDate: (standing.at(-1)?.movement ?? first).timestamp,
+    startDate: (standing[0]?.entry ?? first).timestamp,
+    lastDepositDate: (standing.at(-1)?.entry ?? first).timestamp,
     statusBreakdown: { pending: countOf('pending'), claimable: countOf('claimable'), completed: countOf('completed') },
   }
 }
 
 /** Whether a position can be made of this and told: a vault may make up its events and balances, and their sums be any. */
-export function isPlausible(movements: readonly Movement[], live: LiveAccount): boolean {
-  const moved = movements.reduce((total, movement) => ('assets' in movement ? total + movement.assets : total), 0n)
+export function isPlausible(entries: readonly LedgerEntry[], live: LiveAccount): boolean {
+  const moved = entries.reduce((total, entry) => ('assets' in entry ? total + entry.assets : total), 0n)
   const { pendingAssets, claimableShares, shares, pendingRedeemShares, claimableRedeemAssets, sharePrice } = live
   const balances = [pendingAssets, claimableShares, shares, pendingRedeemShares, claimableRedeemAssets]
   return (
     [moved, totalValue(live), sharePrice, ...balances].every((amount) => amount >= 0n && amount <= MAX_UINT256) &&
-    movements.every((movement) => !('requestId' in movement) || movement.requestId <= Number.MAX_SAFE_INTEGER)
+    entries.every((entry) => !('requestId' in entry) || entry.requestId <= Number.MAX_SAFE_INTEGER)
   )
 }
 

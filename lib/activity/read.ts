@@ -1,7 +1,7 @@
 import { type Address, type Hex, pad, zeroAddress } from 'viem'
 import * as z from 'zod'
-import { byPosition, Log, type LogFilter, logsRequest, parseResult, readTimestamps } from '../chain/logs.ts'
-import type { ChainReader, Query } from '../chain/reader.ts'
+import { byLocation, Log, type LogFilter, logsRequest, parseResult, readTimestamps } from '../chain/logs.ts'
+import type { ChainReader, ReadPlan } from '../chain/reader.ts'
 import type { RpcOutcome } from '../chain/rpc.ts'
 import { AppError } from '../errors.ts'
 import { logger } from '../logger.ts'
@@ -11,14 +11,14 @@ import { protocolOf } from '../protocols/protocols.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { PRICE_EVENT_TOPICS, parseVaultEvents, TRANSFER_TOPIC, VAULT_EVENT_TOPICS, type VaultEvent } from './events.ts'
 import { EMPTY_LEDGER, isPossible, postEvents } from './ledger.ts'
-import { isNothing, type Movement } from './movement.ts'
+import { isNothing, type LedgerEntry } from './ledger-entry.ts'
 import { isPlausible } from './position.ts'
-import type { RecordsTable, VaultProgress } from './table.ts'
+import type { RecordsStore, VaultProgress } from './store.ts'
 
 /** What happened to a user in one vault, in order, up to the chain's last block, and what the user has there now. */
 export type UserVault = {
   readonly vault: Vault
-  readonly movements: readonly Movement[]
+  readonly entries: readonly LedgerEntry[]
   readonly live: LiveAccount
   /** The time of that block. */
   readonly asOf: Date
@@ -32,7 +32,7 @@ export type UserVaults = {
 
 type Dependencies = {
   readonly readerOf: (chainId: number) => ChainReader
-  readonly records: Pick<RecordsTable, 'listMovements' | 'getProgress'>
+  readonly records: Pick<RecordsStore, 'listEntries' | 'getProgress'>
   /** Epoch milliseconds. */
   readonly now: () => number
 }
@@ -49,9 +49,9 @@ export async function readUserVaults(
   const known = await records.getProgress(vaults)
   const progress = new Map(vaults.map((vault, index) => [vault, known[index] ?? unread(vault)]))
   const byChain = [...Map.groupBy(vaults, ({ chainId }) => chainId)]
-  // The movements are read after the progress, so none that it counts is missing.
-  const [movements, ...reads] = await Promise.all([
-    records.listMovements(user, vaults),
+  // The ledger entries are read after the progress, so none that it counts is missing.
+  const [entries, ...reads] = await Promise.all([
+    records.listEntries(user, vaults),
     ...byChain.map(async ([chainId, ofChain]): Promise<readonly VaultRead[]> => {
       try {
         return await readChain({ reader: readerOf(chainId), user, progress, now }, ofChain)
@@ -61,19 +61,19 @@ export async function readUserVaults(
       }
     }),
   ])
-  const recorded = new Map(vaults.map((vault, index) => [vault, movements[index]]))
+  const recorded = new Map(vaults.map((vault, index) => [vault, entries[index]]))
   const read = reads.flat().map((one): VaultRead => {
     const { through, generation } = progress.get(one.vault) ?? unread(one.vault)
     // What a run at work records besides is in the tail.
     const before = recorded
       .get(one.vault)
-      ?.filter((movement) => movement.generation === generation && movement.blockNumber <= through)
-      .filter((movement) => !isNothing(movement))
+      ?.filter((entry) => entry.generation === generation && entry.blockNumber <= through)
+      .filter((entry) => !isNothing(entry))
     if ('failure' in one) return { ...one, isUsed: one.isUsed || before === undefined || before.length > 0 }
-    if (!before) return { vault: one.vault, failure: notReadYet(TOO_MANY_MOVEMENTS), isUsed: true }
-    const all = [...before, ...one.movements]
+    if (!before) return { vault: one.vault, failure: notReadYet(TOO_MANY_ENTRIES), isUsed: true }
+    const all = [...before, ...one.entries]
     return isPlausible(all, one.live)
-      ? { ...one, movements: all }
+      ? { ...one, entries: all }
       : { vault: one.vault, failure: impossible(), isUsed: all.length > 0 }
   })
   const found = read.filter((one) => 'live' in one)
@@ -119,12 +119,12 @@ async function readChain(question: ChainQuestion, vaults: readonly Vault[]): Pro
       const value: AccountReading | AppError | undefined = values[index]
       const block = blocks[index]
       if (!block || !value) throw new AppError('upstream_bad_answer', { cause: new Error('a vault has no answer') })
-      const tail = await movementsUpTo(question, vault, tails.get(vault), block.number)
+      const tail = await entriesUpTo(question, vault, tails.get(vault), block.number)
       if (tail instanceof AppError) return { vault, failure: tail, isUsed: true }
       const live = value instanceof AppError ? value : await completed(reader, value, block.number)
       return live instanceof AppError
         ? { vault, failure: live, isUsed: tail.length > 0 }
-        : { vault, movements: tail, live, asOf: new Date(Number(block.timestamp) * 1000) }
+        : { vault, entries: tail, live, asOf: new Date(Number(block.timestamp) * 1000) }
     }),
   )
 }
@@ -139,7 +139,7 @@ async function completed(reader: ChainReader, value: AccountReading, at: bigint)
 }
 
 /** The query with its failure as its value, so that one contract's is not that of all. */
-function attempt<T>({ parse, ...reads }: Query<T>): Query<T | AppError> {
+function attempt<T>({ parse, ...reads }: ReadPlan<T>): ReadPlan<T | AppError> {
   return {
     ...reads,
     parse: (reading) => {
@@ -171,7 +171,7 @@ const TAIL_MS = 4_000
  */
 const MOST_HALVINGS = 8
 
-const TOO_MANY_MOVEMENTS = 'What happened to the user in a vault is more than can be shown at once'
+const TOO_MANY_ENTRIES = 'What happened to the user in a vault is more than can be shown at once'
 
 /** Why a vault is left out though its chain can be read: said to the caller. */
 class NotReadYet extends Error {}
@@ -311,16 +311,16 @@ async function parseLogs({ reader }: ChainQuestion, logs: readonly Log[]): Promi
 
 /** The logs in order, each once. */
 function inOrder(logs: readonly Log[]): Log[] {
-  return [...new Map(logs.map((log) => [`${log.blockNumber} ${log.logIndex}`, log])).values()].toSorted(byPosition)
+  return [...new Map(logs.map((log) => [`${log.blockNumber} ${log.logIndex}`, log])).values()].toSorted(byLocation)
 }
 
-/** The user's movements in a vault since its records end, up to a block. */
-async function movementsUpTo(
+/** The user's ledger entries in a vault since its records end, up to a block. */
+async function entriesUpTo(
   question: ChainQuestion,
   vault: Vault,
   tail: readonly VaultEvent[] | AppError | undefined,
   block: bigint,
-): Promise<readonly Movement[] | AppError> {
+): Promise<readonly LedgerEntry[] | AppError> {
   if (!tail || tail instanceof AppError) return tail ?? notReadYet('The events of a vault were not read')
   const { user, progress } = question
   const { through, ledger } = progress.get(vault) ?? unread(vault)
@@ -335,10 +335,10 @@ async function movementsUpTo(
       events.filter((event) => isAfter(event, last)),
     ]
     const priced = postEvents(vault, ledger, whole)
-    const movements = [...priced.movements, ...postEvents(vault, priced.ledger, part).movements].filter(
-      (movement) => movement.user === user,
+    const entries = [...priced.entries, ...postEvents(vault, priced.ledger, part).entries].filter(
+      (entry) => entry.user === user,
     )
-    return isPossible({ ...priced, movements }) ? movements : impossible()
+    return isPossible({ ...priced, entries }) ? entries : impossible()
   } catch (error) {
     if (error instanceof AppError) return error
     throw error
@@ -364,8 +364,8 @@ async function withPrices(
   { from, to }: { readonly from: bigint; readonly to: bigint },
 ): Promise<VaultEvent[]> {
   const { reader, now } = question
-  const nobody = pad(zeroAddress, { size: 32 })
-  const topics = [[PRICE_EVENT_TOPICS], [[TRANSFER_TOPIC], nobody], [[TRANSFER_TOPIC], null, nobody]]
+  const zero = pad(zeroAddress, { size: 32 })
+  const topics = [[PRICE_EVENT_TOPICS], [[TRANSFER_TOPIC], zero], [[TRANSFER_TOPIC], null, zero]]
   const giveUpAt = now() + TAIL_MS
   const logs = await Promise.all(
     topics.map((of) => readWhole({ reader, now, filter: { address: vault.address, topics: of }, from, to, giveUpAt })),
@@ -373,6 +373,6 @@ async function withPrices(
   const prices = await parseLogs(question, inOrder(logs.flat()))
   const key = ({ position }: VaultEvent) => `${position.blockNumber} ${position.logIndex}`
   return [...new Map([...prices, ...own].map((event) => [key(event), event])).values()].toSorted((left, right) =>
-    byPosition(left.position, right.position),
+    byLocation(left.position, right.position),
   )
 }

@@ -8,12 +8,12 @@ import type { FollowedVault } from '../vaults/vault.ts'
 import type { VaultEvent } from './events.ts'
 import { EMPTY_LEDGER, isPossible, postEvents } from './ledger.ts'
 import { readSlice, type Slice } from './slice.ts'
-import { hourOf, type RecordsTable, type VaultProgress } from './table.ts'
+import { hourOf, type RecordsStore, type VaultProgress } from './store.ts'
 import { YIELD_SECONDS } from './yields.ts'
 
 type Dependencies = {
   readonly reader: ChainReader
-  readonly records: RecordsTable
+  readonly records: RecordsStore
   /** Epoch milliseconds. */
   readonly now: () => number
   readonly sleep: (milliseconds: number) => Promise<unknown>
@@ -42,7 +42,7 @@ type Past = {
   /** That block's time in seconds since 1970; undefined before the first. */
   timestamp: bigint | undefined
   ledger: Ledger
-  movements: number
+  entries: number
   /** All addresses that its events name, of whom older records can be: 100 bytes each. */
   readonly users: Set<Address>
   /** The hours in which there was a trade: as many as a synchronous vault has prices. */
@@ -50,7 +50,7 @@ type Past = {
 }
 
 /**
- * Reads a vault's whole past again and puts what it tells in the place of what is recorded, at once: movements and prices
+ * Reads a vault's whole past again and puts what it tells in the place of what is recorded, at once: ledger entries and prices
  * are written as a generation of their own, which the vault's progress then names; until it does, the old ones are shown
  * and continued by the job, and afterwards they are deleted. Killed anywhere it leaves the one or the other in force, and
  * can be repeated: each rebuild is a generation of its own, and deletes all earlier ones. Gives the lines to print. Throws
@@ -65,7 +65,7 @@ export async function rebuildVault(dependencies: Dependencies, vault: FollowedVa
     through: BigInt(vault.firstBlock) - 1n,
     timestamp: undefined,
     ledger: EMPTY_LEDGER,
-    movements: 0,
+    entries: 0,
     users: new Set(),
     hoursOfTrades: new Set(),
   }
@@ -81,9 +81,9 @@ export async function rebuildVault(dependencies: Dependencies, vault: FollowedVa
   try {
     await putInForce(dependencies, books, past, owner)
   } finally {
-    await records.giveLeaseBack(vault.chainId, owner)
+    await records.releaseLease(vault.chainId, owner)
   }
-  say(`The new records are in force: ${past.movements} movements through block ${past.through}. Deleting the old ones.`)
+  say(`The new records are in force: ${past.entries} entries through block ${past.through}. Deleting the old ones.`)
 
   await sleep(GRACE_MS)
   const deleted = await records.deleteEarlier(books, past.users)
@@ -127,22 +127,22 @@ async function recordPast(
     const slice = await retried({ sleep, say }, () => readSlice({ reader, now }, range))
     const posted = postEvents(books, past.ledger, slice.events)
     if (!isPossible(posted)) throw new Error("The vault's events contradict each other: it has no books.")
-    const { ledger, movements, prices } = posted
+    const { ledger, entries, prices } = posted
     await records.record(
-      movements.map((movement) => ({ ...movement, generation })),
+      entries.map((entry) => ({ ...entry, generation })),
       prices.map((price) => ({ ...price, vault: books })),
     )
-    advance(past, slice, { ledger, movements: movements.length })
+    advance(past, slice, { ledger, entries: entries.length })
     const day = new Date(Number(slice.timestamp) * 1000).toISOString().slice(0, 10)
-    say(`Read to block ${past.through} of ${to} (${day}): ${past.movements} movements.`)
+    say(`Read to block ${past.through} of ${to} (${day}): ${past.entries} entries.`)
   }
 }
 
-function advance(past: Past, slice: Slice, { ledger, movements }: Pick<Past, 'ledger' | 'movements'>): void {
+function advance(past: Past, slice: Slice, { ledger, entries }: Pick<Past, 'ledger' | 'entries'>): void {
   past.through = slice.through
   past.timestamp = slice.timestamp
   past.ledger = ledger
-  past.movements += movements
+  past.entries += entries
   for (const event of slice.events) {
     for (const user of usersNamedIn(event)) past.users.add(user)
     if (event.eventName === 'Deposit' || event.eventName === 'Withdraw') {
@@ -156,7 +156,7 @@ function usersNamedIn({ args }: VaultEvent): Address[] {
 }
 
 /** Records the prices of hours without a trade again, which the job had read from the vault: no event tells them. */
-async function keepReadPrices(records: RecordsTable, books: Books, { hoursOfTrades }: Past): Promise<void> {
+async function keepReadPrices(records: RecordsStore, books: Books, { hoursOfTrades }: Past): Promise<void> {
   const prices = await records.listPrices(books, 0n)
   const read = prices.filter(({ timestamp }) => !hoursOfTrades.has(hourOf(timestamp)))
   await records.record(

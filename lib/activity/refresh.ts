@@ -6,13 +6,13 @@ import { logger } from '../logger.ts'
 import { protocolOf } from '../protocols/protocols.ts'
 import type { PricePoint } from '../vaults/apy.ts'
 import { readOverviews } from '../vaults/overview.ts'
-import { type StateTable, stateDigest } from '../vaults/state-table.ts'
+import { type StateStore, stateDigest } from '../vaults/state-store.ts'
 import type { FollowedVault } from '../vaults/vault.ts'
 import type { VaultEvent } from './events.ts'
 import { EMPTY_LEDGER, isPossible, type Posted, postEvents } from './ledger.ts'
-import type { Movement } from './movement.ts'
+import type { LedgerEntry } from './ledger-entry.ts'
 import { readSlice, SLICE_EVENTS } from './slice.ts'
-import type { RecordsTable, VaultPrice, VaultProgress } from './table.ts'
+import type { RecordsStore, VaultPrice, VaultProgress } from './store.ts'
 import { YIELD_SECONDS } from './yields.ts'
 
 /** What one run over a chain did. */
@@ -25,15 +25,15 @@ export type RefreshReport = {
   readonly behind: number
   /** How much older that block is than the chain's last one. */
   readonly lagSeconds: number
-  readonly movements: number
+  readonly entries: number
   readonly prices: number
   readonly states: number
 }
 
 type Dependencies = {
   readonly reader: ChainReader
-  readonly records: Pick<RecordsTable, 'getProgress' | 'putProgress' | 'record' | 'getPriceAt' | 'getFirstPrice'>
-  readonly states: Pick<StateTable, 'record'>
+  readonly records: Pick<RecordsStore, 'getProgress' | 'putProgress' | 'record' | 'getPriceAt' | 'getFirstPrice'>
+  readonly states: Pick<StateStore, 'record'>
   /** Epoch milliseconds. */
   readonly now: () => number
 }
@@ -46,17 +46,17 @@ type Limits = {
 }
 
 /** A vault in a run: how far it is recorded, and how far the table says so. */
-type Entry = { readonly vault: FollowedVault; progress: VaultProgress; saved: VaultProgress | undefined }
+type VaultRun = { readonly vault: FollowedVault; progress: VaultProgress; saved: VaultProgress | undefined }
 
 /** One run over a chain: what it works with, and what it has done so far. */
 type Run = Dependencies &
   Limits & {
-    readonly entries: readonly Entry[]
+    readonly vaultRuns: readonly VaultRun[]
     /** The last block that is recorded. */
     readonly final: BlockHeader
     /** The vaults of which new states and silent progress are written in this run. */
-    readonly inTurn: ReadonlySet<Entry>
-    readonly done: { movements: number; prices: number; states: number }
+    readonly inTurn: ReadonlySet<VaultRun>
+    readonly done: { entries: number; prices: number; states: number }
   }
 
 /** How many vaults' events one call asks for. Geth takes 1,000 addresses. */
@@ -89,7 +89,7 @@ const MOST_UPKEEP = 25
 
 /**
  * Records what happened in a chain's vaults up to its last final block, and their states, until there is nothing more or
- * the time is used. It works in slices: a slice's movements and prices are written, then how far its vaults are recorded,
+ * the time is used. It works in slices: a slice's ledger entries and prices are written, then how far its vaults are recorded,
  * so a run that ends anywhere has kept what it did, and the next one goes on there. Vaults that have caught up are read
  * first in each turn; beside them the one that is least far, with all that it reaches; and apart, one by one, those with
  * so many events that others would wait for them. A vault whose events the nodes refuse is left for the next run.
@@ -111,17 +111,24 @@ export async function refreshChain(
       return undefined
     }),
   ])
-  const entries = vaults.map((vault, index): Entry => {
+  const vaultRuns = vaults.map((vault, index): VaultRun => {
     const saved = recorded[index]
     return { vault, saved, progress: saved ?? { through: vault.firstBlock - 1, ledger: EMPTY_LEDGER } }
   })
-  const inTurn = entriesInTurn(entries, dependencies.now())
-  const run: Run = { ...dependencies, ...limits, entries, final, inTurn, done: { movements: 0, prices: 0, states: 0 } }
+  const inTurn = vaultRunsInTurn(vaultRuns, dependencies.now())
+  const run: Run = {
+    ...dependencies,
+    ...limits,
+    vaultRuns: vaultRuns,
+    final,
+    inTurn,
+    done: { entries: 0, prices: 0, states: 0 },
+  }
   await recordEvents(run)
   if (overviews && overviews.block.number > final.number) await recordOverviews(run, overviews)
   await save(run, listUnsaved(run))
 
-  const front = entries
+  const front = vaultRuns
     .map(({ progress }) => progress)
     .filter(({ timestamp }) => timestamp !== undefined)
     .reduce<VaultProgress | undefined>((most, one) => (most && most.through >= one.through ? most : one), undefined)
@@ -130,7 +137,7 @@ export async function refreshChain(
     chainId,
     vaults: vaults.length,
     through: front?.through ?? null,
-    behind: entries.filter(({ progress }) => progress.through < reached).length,
+    behind: vaultRuns.filter(({ progress }) => progress.through < reached).length,
     lagSeconds: Math.max(0, Number(head.timestamp - (front?.timestamp ?? head.timestamp))),
     ...run.done,
   }
@@ -139,20 +146,20 @@ export async function refreshChain(
 /** What a run has learnt of reading its vaults' events. */
 type Experience = {
   /** Those whose events cannot be read in this run. */
-  readonly refused: Set<Entry>
+  readonly refused: Set<VaultRun>
   /** Those that are read by themselves, in the order of their turns. */
-  readonly apart: Set<Entry>
+  readonly apart: Set<VaultRun>
   /** How many blocks are asked for at most, where that is less than all. */
-  readonly spans: Map<Entry, number>
+  readonly spans: Map<VaultRun, number>
   /** Those of which more blocks took too long: they are not asked for again in this run. */
-  readonly slow: Set<Entry>
+  readonly slow: Set<VaultRun>
   readonly failures: AppError[]
   successes: number
 }
 
 /** Records what happened up to the last final block, turn by turn. Throws the first failure where nothing could be read. */
 async function recordEvents(run: Run): Promise<void> {
-  const { entries, final, now, until } = run
+  const { vaultRuns, final, now, until } = run
   const last = Number(final.number)
   const learnt: Experience = {
     refused: new Set(),
@@ -165,9 +172,9 @@ async function recordEvents(run: Run): Promise<void> {
   const { refused, apart, failures } = learnt
   let savedAt = now()
   while (now() < until && failures.length < MOST_FAILURES) {
-    const open = entries.filter((entry) => entry.progress.through < last && !refused.has(entry))
-    const alone = [...apart].find((entry) => open.includes(entry))
-    const turn = planTurn(entries, open, { apart, alone, last })
+    const open = vaultRuns.filter((vaultRun) => vaultRun.progress.through < last && !refused.has(vaultRun))
+    const alone = [...apart].find((vaultRun) => open.includes(vaultRun))
+    const turn = planTurn(vaultRuns, open, { apart, alone, last })
     if (turn.length === 0) break
     await Promise.all(turn.map((part) => advance(run, learnt, shortened(learnt, part))))
     if (alone) {
@@ -185,7 +192,7 @@ async function recordEvents(run: Run): Promise<void> {
 
 /** The part with no more blocks than its vaults' events can be asked of. */
 function shortened({ spans }: Experience, { pack, from, to }: Part): Part {
-  const span = Math.min(...pack.map((entry) => spans.get(entry) ?? Number.POSITIVE_INFINITY))
+  const span = Math.min(...pack.map((vaultRun) => spans.get(vaultRun) ?? Number.POSITIVE_INFINITY))
   return { pack, from, to: Math.min(to, from + span - 1) }
 }
 
@@ -202,10 +209,10 @@ async function advance(run: Run, learnt: Experience, part: Part): Promise<void> 
     const { noisy, through } = await recordSlice(run, learnt, part)
     if (noisy && pack.length > 1) apart.add(noisy)
     learnt.successes += 1
-    for (const entry of pack) {
-      const grown = (spans.get(entry) ?? Number.POSITIVE_INFINITY) * GROW
+    for (const vaultRun of pack) {
+      const grown = (spans.get(vaultRun) ?? Number.POSITIVE_INFINITY) * GROW
       // Where events are dense, the next slice asks for about as many blocks as this one had.
-      if (!slow.has(entry)) spans.set(entry, through < to ? (through - from + 1) * DENSE_GROW : grown)
+      if (!slow.has(vaultRun)) spans.set(vaultRun, through < to ? (through - from + 1) * DENSE_GROW : grown)
     }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
@@ -214,29 +221,29 @@ async function advance(run: Run, learnt: Experience, part: Part): Promise<void> 
     if (error.code === 'upstream_unavailable' || (pack.length === 1 && to === from)) {
       refuse(run, learnt, pack, String(error.cause))
     } else if (isLate && to > from) {
-      for (const entry of pack) {
-        slow.add(entry)
-        spans.set(entry, Math.ceil(Math.min(to - from, LONGEST_SLOW) / SLOW_PARTS))
+      for (const vaultRun of pack) {
+        slow.add(vaultRun)
+        spans.set(vaultRun, Math.ceil(Math.min(to - from, LONGEST_SLOW) / SLOW_PARTS))
       }
     } else if (pack.length > 1) {
       // Not the blocks were too many, but those of one vault among them are.
-      for (const entry of pack) slow.delete(entry)
+      for (const vaultRun of pack) slow.delete(vaultRun)
       const size = Math.ceil(pack.length / DIVIDED)
       const starts = Array.from({ length: Math.ceil(pack.length / size) }, (_, index) => index * size)
       await Promise.all(starts.map((start) => advance(run, learnt, { ...part, pack: pack.slice(start, start + size) })))
     } else {
-      for (const entry of pack) spans.set(entry, Math.ceil((to - from) / SHRINK))
+      for (const vaultRun of pack) spans.set(vaultRun, Math.ceil((to - from) / SHRINK))
     }
   }
 }
 
 /** Leaves vaults for the next run. */
-function refuse({ reader }: Run, { refused }: Experience, entries: readonly Entry[], reason: string): void {
-  for (const entry of entries) refused.add(entry)
+function refuse({ reader }: Run, { refused }: Experience, vaultRuns: readonly VaultRun[], reason: string): void {
+  for (const vaultRun of vaultRuns) refused.add(vaultRun)
   logger.warn('events of vaults cannot be recorded now', {
     chainId: reader.chain.id,
-    vaults: entries.map(({ vault }) => vault.address),
-    through: Math.min(...entries.map(({ progress }) => progress.through)),
+    vaults: vaultRuns.map(({ vault }) => vault.address),
+    through: Math.min(...vaultRuns.map(({ progress }) => progress.through)),
     reason,
   })
 }
@@ -246,64 +253,70 @@ async function recordSlice(
   run: Run,
   learnt: Experience,
   { pack, from, to }: Part,
-): Promise<{ readonly through: number; readonly noisy: Entry | undefined }> {
+): Promise<{ readonly through: number; readonly noisy: VaultRun | undefined }> {
   const { records, done } = run
   const addresses = pack.map(({ vault }) => vault.address)
   const slice = await readSlice(run, { ...run, vaults: addresses, from: BigInt(from), to: BigInt(to) })
   const through = Number(slice.through)
   const events = Map.groupBy(slice.events, ({ vault }) => vault)
-  const movements: Movement[] = []
+  const entries: LedgerEntry[] = []
   const prices: VaultPrice[] = []
   const posted = pack
     .filter(({ progress }) => progress.through < through)
-    .map((entry) => ({ entry, ...postSince(entry, events.get(entry.vault.address) ?? []) }))
+    .map((vaultRun) => ({ vaultRun: vaultRun, ...postSince(vaultRun, events.get(vaultRun.vault.address) ?? []) }))
   const moved = posted.filter(isPossible)
-  const impossible = posted.filter((one) => !moved.includes(one)).map(({ entry }) => entry)
+  const impossible = posted.filter((one) => !moved.includes(one)).map(({ vaultRun }) => vaultRun)
   // A vault whose events contradict each other has no books; those of the others go on.
   if (impossible.length > 0) refuse(run, learnt, impossible, 'events that contradict each other')
-  for (const { entry, ...of } of moved) {
-    const { generation } = entry.progress
-    for (const movement of of.movements) movements.push({ ...movement, generation })
-    for (const price of of.prices) prices.push({ ...price, vault: { ...entry.vault, generation } })
+  for (const { vaultRun, ...of } of moved) {
+    const { generation } = vaultRun.progress
+    for (const entry of of.entries) entries.push({ ...entry, generation })
+    for (const price of of.prices) prices.push({ ...price, vault: { ...vaultRun.vault, generation } })
   }
-  await records.record(movements, prices)
-  for (const { entry, ledger, prices: told } of moved) {
+  await records.record(entries, prices)
+  for (const { vaultRun, ledger, prices: told } of moved) {
     const [first] = told
-    const weekAgo = entry.progress.weekAgo ?? (first && { price: first.price, timestamp: first.timestamp })
-    entry.progress = { ...entry.progress, through, timestamp: slice.timestamp, ledger, ...(weekAgo && { weekAgo }) }
+    const weekAgo = vaultRun.progress.weekAgo ?? (first && { price: first.price, timestamp: first.timestamp })
+    vaultRun.progress = {
+      ...vaultRun.progress,
+      through,
+      timestamp: slice.timestamp,
+      ledger,
+      ...(weekAgo && { weekAgo }),
+    }
   }
   await save(
     run,
-    moved.map(({ entry }) => entry).filter(({ vault }) => events.has(vault.address)),
+    moved.map(({ vaultRun }) => vaultRun).filter(({ vault }) => events.has(vault.address)),
   )
-  done.movements += movements.length
+  done.entries += entries.length
   done.prices += prices.length
   const noisy = pack.find(({ vault }) => (events.get(vault.address)?.length ?? 0) > SLICE_EVENTS / 2)
   return { through, noisy }
 }
 
 /** What the events led to that are not recorded of a vault yet. */
-function postSince({ vault, progress }: Entry, events: readonly VaultEvent[]): Posted {
+function postSince({ vault, progress }: VaultRun, events: readonly VaultEvent[]): Posted {
   const since = events.filter(({ position }) => position.blockNumber > BigInt(progress.through))
   return postEvents(vault, progress.ledger, since)
 }
 
 /** Writes how far these vaults are recorded; throws when another run has the lease by now. */
-async function save({ reader, records, holdsLease }: Run, entries: readonly Entry[]): Promise<void> {
-  if (entries.length === 0) return
+async function save({ reader, records, holdsLease }: Run, vaultRuns: readonly VaultRun[]): Promise<void> {
+  if (vaultRuns.length === 0) return
   if (!(await holdsLease())) throw new Error(`Chain ${reader.chain.id}: the lease was lost.`)
-  await records.putProgress(entries.map(({ vault, progress }) => [vault, progress]))
-  for (const entry of entries) entry.saved = entry.progress
+  await records.putProgress(vaultRuns.map(({ vault, progress }) => [vault, progress]))
+  for (const vaultRun of vaultRuns) vaultRun.saved = vaultRun.progress
 }
 
 type Overviews = Awaited<ReturnType<typeof readOverviews>>
 
 /** Records the states that have changed, and looks after the states and prices of the vaults whose turn it is. */
 async function recordOverviews(
-  { entries, records, states, inTurn, done }: Run,
+  { vaultRuns, records, states, inTurn, done }: Run,
   { block, blocks, overviews }: Overviews,
 ): Promise<void> {
-  const due = new Set(dueForUpkeep(entries, block.timestamp))
+  const due = new Set(dueForUpkeep(vaultRuns, block.timestamp))
   const asOf = (index: number) => {
     const { number, timestamp } = blocks[index] ?? block
     return { blockNumber: Number(number), timestamp: new Date(Number(timestamp) * 1000) }
@@ -311,26 +324,26 @@ async function recordOverviews(
   const newStates: Parameters<typeof states.record>[0][number][] = []
   const newPrices: VaultPrice[] = []
   await Promise.all(
-    entries.map(async (entry, index) => {
-      const { vault, progress } = entry
+    vaultRuns.map(async (vaultRun, index) => {
+      const { vault, progress } = vaultRun
       const { state, sharePrice } = overviews[index] ?? {}
       const digest = state && stateDigest(state)
       // A broken vault's state must not take the place of what was known of it.
-      const isChanged = digest !== progress.state && (inTurn.has(entry) || progress.state === undefined)
-      if (state && state.totalAssets !== null && digest && (due.has(entry) || isChanged)) {
+      const isChanged = digest !== progress.state && (inTurn.has(vaultRun) || progress.state === undefined)
+      if (state && state.totalAssets !== null && digest && (due.has(vaultRun) || isChanged)) {
         newStates.push([vault, { state, asOf: asOf(index) }])
-        entry.progress = { ...entry.progress, state: digest }
+        vaultRun.progress = { ...vaultRun.progress, state: digest }
       }
-      if (!due.has(entry)) return
+      if (!due.has(vaultRun)) return
       // Nobody else tells the price of a vault in which nobody trades.
       const price =
         protocolOf(vault).books.pricedBy === 'trades' && sharePrice !== undefined
-          ? readPrice(entry, sharePrice, block)
+          ? readPrice(vaultRun, sharePrice, block)
           : undefined
       if (price) newPrices.push(price)
-      const weekAgo = (await findWeekAgo(records, entry, block.timestamp)) ?? price
-      entry.progress = {
-        ...entry.progress,
+      const weekAgo = (await findWeekAgo(records, vaultRun, block.timestamp)) ?? price
+      vaultRun.progress = {
+        ...vaultRun.progress,
         upkeptAt: block.timestamp,
         ...(weekAgo && { weekAgo: { price: weekAgo.price, timestamp: weekAgo.timestamp } }),
       }
@@ -341,23 +354,23 @@ async function recordOverviews(
   done.prices += newPrices.length
 }
 
-function readPrice({ vault, progress: { generation } }: Entry, price: bigint, block: BlockHeader): VaultPrice {
+function readPrice({ vault, progress: { generation } }: VaultRun, price: bigint, block: BlockHeader): VaultPrice {
   return { vault: { ...vault, generation }, price, timestamp: block.timestamp, blockNumber: block.number }
 }
 
 /** Vaults whose events are read together, and the blocks, both included. */
-type Part = { readonly pack: readonly Entry[]; readonly from: number; readonly to: number }
+type Part = { readonly pack: readonly VaultRun[]; readonly from: number; readonly to: number }
 
-type Turn = { readonly apart: ReadonlySet<Entry>; readonly alone: Entry | undefined; readonly last: number }
+type Turn = { readonly apart: ReadonlySet<VaultRun>; readonly alone: VaultRun | undefined; readonly last: number }
 
 /**
  * What is read next, side by side: the vaults that have caught up; of those whose past is still being read the one that
  * is recorded least far, up to where the next one stands, which then goes along; and one of those that are read apart.
  */
-function planTurn(entries: readonly Entry[], open: readonly Entry[], { apart, alone, last }: Turn): Part[] {
-  const throughs = (of: readonly Entry[]) => of.map(({ progress }) => progress.through)
-  const front = throughs(entries).reduce((most, through) => Math.max(most, Math.min(through, last)), 0)
-  const together = open.filter((entry) => !apart.has(entry))
+function planTurn(vaultRuns: readonly VaultRun[], open: readonly VaultRun[], { apart, alone, last }: Turn): Part[] {
+  const throughs = (of: readonly VaultRun[]) => of.map(({ progress }) => progress.through)
+  const front = throughs(vaultRuns).reduce((most, through) => Math.max(most, Math.min(through, last)), 0)
+  const together = open.filter((vaultRun) => !apart.has(vaultRun))
   const current = together.filter(({ progress }) => progress.through > front - LIKE_BLOCKS)
   const behind = together.filter(({ progress }) => progress.through <= front - LIKE_BLOCKS)
   const least = throughs(behind).reduce((low, through) => Math.min(low, through), front)
@@ -365,46 +378,46 @@ function planTurn(entries: readonly Entry[], open: readonly Entry[], { apart, al
   const reached = behind.filter(({ progress }) => isReached(progress.through)).slice(0, PACK)
   const next = throughs(behind).reduce((low, through) => (isReached(through) ? low : Math.min(low, through)), last)
   const packs = Array.from({ length: PACKS_AT_ONCE }, (_, index) => current.slice(index * PACK, (index + 1) * PACK))
-  const partOf = (pack: readonly Entry[], to: number) => ({ pack, from: Math.min(...throughs(pack)) + 1, to })
+  const partOf = (pack: readonly VaultRun[], to: number) => ({ pack, from: Math.min(...throughs(pack)) + 1, to })
   return [...packs.map((pack) => partOf(pack, last)), partOf(reached, next), partOf(alone ? [alone] : [], last)].filter(
     ({ pack }) => pack.length > 0,
   )
 }
 
 /** The vaults of which what a run knows is to be written, though nothing happened there that made it write it at once. */
-function listUnsaved({ entries, final, inTurn }: Run): Entry[] {
-  return entries.filter((entry) => {
-    const { progress, saved } = entry
+function listUnsaved({ vaultRuns, final, inTurn }: Run): VaultRun[] {
+  return vaultRuns.filter((vaultRun) => {
+    const { progress, saved } = vaultRun
     if (progress === saved) return false
     if (saved?.timestamp === undefined || progress.timestamp === undefined) return true
     if (progress.state !== saved.state || progress.upkeptAt !== saved.upkeptAt) return true
     // What is still being read, or took long to read, is not to be read again.
-    const isSilent = !inTurn.has(entry) && progress.through >= Number(final.number)
+    const isSilent = !inTurn.has(vaultRun) && progress.through >= Number(final.number)
     return progress.timestamp - saved.timestamp >= (isSilent ? HOUR_SECONDS : SILENT_SECONDS)
   })
 }
 
 /** The vaults whose turn it is to have written what is no event: all of them, where they are few. */
-function entriesInTurn(entries: readonly Entry[], now: number): ReadonlySet<Entry> {
-  const turns = Math.max(1, Math.ceil(entries.length / MOST_IN_TURN))
+function vaultRunsInTurn(vaultRuns: readonly VaultRun[], now: number): ReadonlySet<VaultRun> {
+  const turns = Math.max(1, Math.ceil(vaultRuns.length / MOST_IN_TURN))
   const turn = Math.floor(now / RUN_EVERY_MS) % turns
-  return new Set(entries.filter((_, index) => index % turns === turn))
+  return new Set(vaultRuns.filter((_, index) => index % turns === turn))
 }
 
 /** The vaults whose turn it is to be looked after: some new ones, and those for which it is longest ago. */
-function dueForUpkeep(entries: readonly Entry[], at: bigint): Entry[] {
-  const upkeptAt = ({ progress }: Entry) => progress.upkeptAt ?? 0n
-  const known = entries
-    .filter((entry) => upkeptAt(entry) > 0n && at - upkeptAt(entry) >= HOUR_SECONDS)
+function dueForUpkeep(vaultRuns: readonly VaultRun[], at: bigint): VaultRun[] {
+  const upkeptAt = ({ progress }: VaultRun) => progress.upkeptAt ?? 0n
+  const known = vaultRuns
+    .filter((vaultRun) => upkeptAt(vaultRun) > 0n && at - upkeptAt(vaultRun) >= HOUR_SECONDS)
     .toSorted((left, right) => Number(upkeptAt(left) - upkeptAt(right)))
-  const unknown = entries.filter((entry) => upkeptAt(entry) === 0n)
-  return [...unknown, ...known.slice(0, Math.ceil(entries.length / UPKEEP_PARTS))].slice(0, MOST_UPKEEP)
+  const unknown = vaultRuns.filter((vaultRun) => upkeptAt(vaultRun) === 0n)
+  return [...unknown, ...known.slice(0, Math.ceil(vaultRuns.length / UPKEEP_PARTS))].slice(0, MOST_UPKEEP)
 }
 
 /** The price of a week ago, else the first one; not looked for again in a vault that never had a price. */
 async function findWeekAgo(
-  records: Pick<RecordsTable, 'getPriceAt' | 'getFirstPrice'>,
-  { vault, progress: { weekAgo, upkeptAt, generation } }: Entry,
+  records: Pick<RecordsStore, 'getPriceAt' | 'getFirstPrice'>,
+  { vault, progress: { weekAgo, upkeptAt, generation } }: VaultRun,
   at: bigint,
 ): Promise<PricePoint | undefined> {
   if (!weekAgo && upkeptAt !== undefined) return undefined

@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { BlockHeader, blockRequest, byPosition, parseResult, readTimestamps } from '../chain/logs.ts'
+import { BlockHeader, blockRequest, byLocation, parseResult, readTimestamps } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { parseVaultEvents, VAULT_EVENT_TOPICS, type VaultEvent } from './events.ts'
 
@@ -37,7 +37,7 @@ export async function readSlice(
     readTimestamps(reader.request, logs),
     through === final.number ? final.timestamp : readTime(reader, through),
   ])
-  return { events: parseVaultEvents(reader.chain.id, logs.toSorted(byPosition), timestampOf), through, timestamp }
+  return { events: parseVaultEvents(reader.chain.id, logs.toSorted(byLocation), timestampOf), through, timestamp }
 }
 
 async function readTime({ request }: ChainReader, block: bigint): Promise<bigint> {

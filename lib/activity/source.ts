@@ -1,7 +1,7 @@
 import { type DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
 import { getItems } from '../aws/dynamo.ts'
-import { DepositSource, depositIdOf, type Movement } from './movement.ts'
+import { DepositSource, depositIdOf, type LedgerEntry } from './ledger-entry.ts'
 
 type DepositPlace = Parameters<typeof depositIdOf>[0]
 const Item = z.object({ pk: z.string(), source: DepositSource })
@@ -16,7 +16,7 @@ export function depositSources(client: DynamoDBDocumentClient, tableName: string
     },
 
     /** Where these deposits began, in one request for up to a hundred of them: undefined where that is not known. */
-    async list(deposits: readonly Movement[]): Promise<(deposit: DepositPlace) => DepositSource | undefined> {
+    async list(deposits: readonly LedgerEntry[]): Promise<(deposit: DepositPlace) => DepositSource | undefined> {
       const items = z.array(Item).parse(await getItems(client, tableName, deposits.map(keyOf)))
       const sources = new Map(items.map(({ pk, source }) => [pk, source]))
       return (deposit) => sources.get(keyOf(deposit).pk)

@@ -1,6 +1,6 @@
 import { annualYield, type PricePoint, type Yield } from '../vaults/apy.ts'
-import type { VaultKey } from '../vaults/state-table.ts'
-import type { RecordsTable } from './table.ts'
+import type { VaultKey } from '../vaults/state-store.ts'
+import type { RecordsStore } from './store.ts'
 
 /** How far back the price is that a yield compares with. */
 export const YIELD_SECONDS = 7n * 86_400n
@@ -16,7 +16,7 @@ type Asker = { readonly vault: VaultKey; readonly tell: (weekAgo: PricePoint | u
  * of a week ago, which the job keeps with the vault's progress, to the price at a moment, now unless told. What is asked for at the same time
  * is read in one go; the price of a week ago is remembered for a quarter of an hour, that there is none for a minute.
  */
-export function yieldsOf({ records, now }: { records: Pick<RecordsTable, 'getProgress'>; now: () => number }) {
+export function yieldsOf({ records, now }: { records: Pick<RecordsStore, 'getProgress'>; now: () => number }) {
   // Bounded by the vaults of all clients.
   const remembered = new Map<string, { until: number; readonly weekAgo: WeekAgo }>()
   let waiting: Asker[] = []

@@ -81,10 +81,10 @@ function failed(reason: NonNullable<Outcome['reason']>, statusDescription: strin
 }
 
 /** What is known of a transfer besides how things stand. */
-export type Known = Omit<TransferStatus, keyof Outcome | 'final'>
+export type RecordedTransfer = Omit<TransferStatus, keyof Outcome | 'final'>
 
 /** What is known of a transfer of which only the source transaction is. */
-export function knownOfSource(key: TransferKey): Known {
+export function knownOfSource(key: TransferKey): RecordedTransfer {
   return {
     depositId: key.transactionHash,
     action: null,
@@ -100,8 +100,8 @@ export function knownOfSource(key: TransferKey): Known {
 /** What is known of a transfer once its deposit is seen. */
 export function knownOfDeposit(
   key: TransferKey,
-  { deposit, initiated, action }: { deposit: BridgeDeposit; initiated: Date; action: Known['action'] },
-): Known {
+  { deposit, initiated, action }: { deposit: BridgeDeposit; initiated: Date; action: RecordedTransfer['action'] },
+): RecordedTransfer {
   return {
     ...knownOfSource(key),
     action,

@@ -10,7 +10,7 @@ import {
 } from 'viem'
 import { erc20Abi } from '../chain/erc20.ts'
 import type { Transaction } from '../chain/transaction.ts'
-import { checkDeposit, type DepositOperation, encodeDeposit } from '../vaults/calldata.ts'
+import { type DepositOperation, encodeDeposit, verifyDeposit } from '../vaults/calldata.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { handlerAbi, instructionsParameters, poolAbi } from './abi.ts'
 
@@ -112,7 +112,7 @@ export function encodeBridgeDeposit(
  * The last look before a deposit through the bridge leaves: decodes the call of the pool and its message, and compares
  * every field with what was asked for and promised. Throws on any difference, which is our mistake.
  */
-export function checkBridgeDeposit(
+export function verifyBridgeDeposit(
   request: BridgeRequest,
   terms: BridgeTerms,
   operations: readonly Transaction[],
@@ -151,10 +151,10 @@ export function checkBridgeDeposit(
     deadline === terms.fillDeadline &&
     exclusive === terms.exclusivityParameter
   if (!right) throw new Error('The deposit into the bridge is not what was asked for.')
-  checkMessage(request, args[11])
+  verifyMessage(request, args[11])
 }
 
-function checkMessage({ vault, user, route: { handler }, operation }: BridgeRequest, message: Hex): void {
+function verifyMessage({ vault, user, route: { handler }, operation }: BridgeRequest, message: Hex): void {
   const [{ calls, fallbackRecipient }] = decodeAbiParameters(instructionsParameters, message)
   const [reset, approve, deposit, ...more] = calls
   if (!reset || !approve || !deposit || more.length > 0) throw new Error('The message has not exactly three calls.')
@@ -182,7 +182,7 @@ function checkMessage({ vault, user, route: { handler }, operation }: BridgeRequ
     isApprovalOfZero(spending.data, vault.address) &&
     depositing?.offset === FIRST_ARGUMENT
   if (!right) throw new Error('The message is not what was asked for.')
-  checkDeposit(operation, { vault, user, amount: 0n, payer: handler }, [
+  verifyDeposit(operation, { vault, user, amount: 0n, payer: handler }, [
     { to: depositing.target, data: depositing.data, value: 0n },
   ])
 }

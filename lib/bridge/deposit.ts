@@ -1,10 +1,10 @@
 import { type Abi, type Address, type Hex, isHex } from 'viem'
-import { type ApprovalsNeeded, approvalsNeeded, checkApprovals, encodeApprovals, erc20Abi } from '../chain/erc20.ts'
-import { type ChainReader, joinQueries, query } from '../chain/reader.ts'
+import { call, required } from '../chain/call.ts'
+import { type ApprovalsNeeded, approvalsNeeded, encodeApprovals, erc20Abi, verifyApprovals } from '../chain/erc20.ts'
+import { type ChainReader, joinReadPlans, readPlan } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { parseSimulation, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
-import { known, view } from '../chain/view.ts'
 import { AppError } from '../errors.ts'
 import type { Upstream } from '../http.ts'
 import { protocolOf } from '../protocols/protocols.ts'
@@ -15,9 +15,9 @@ import { poolAbi } from './abi.ts'
 import {
   type BridgeRequest,
   type BridgeTerms,
-  checkBridgeDeposit,
   encodeBridgeDeposit,
   type Route,
+  verifyBridgeDeposit,
 } from './calldata.ts'
 import { agreeTerms, fetchQuote, quoteExpiry } from './quote.ts'
 import { bridgeToken, bridgeTokenOf } from './tokens.ts'
@@ -129,7 +129,7 @@ async function prepareTransactions(
 ) {
   const { user, route, inputAmount } = request
   const operations = [encodeBridgeDeposit(request, terms, integratorId)]
-  checkBridgeDeposit(request, terms, operations)
+  verifyBridgeDeposit(request, terms, operations)
 
   const spending = { token: route.inputToken, spender: route.pool, amount: inputAmount }
   // Only an allowance that is there but too small leaves open what the token demands: both ways are tried.
@@ -143,7 +143,7 @@ async function prepareTransactions(
 
   const needed = approvalsNeeded(inputAmount, allowance, simulated[0]?.[0])
   const approval = encodeApprovals(spending, needed)
-  checkApprovals(spending, approval)
+  verifyApprovals(spending, approval)
   const calls = simulated[candidates.indexOf(needed)]
   const upperEstimate = UPPER_ESTIMATE.approve * BigInt(approval.length) + UPPER_ESTIMATE.bridge
   return { approval, operations, ...summarise(calls ?? undefined, upperEstimate) }
@@ -151,24 +151,24 @@ async function prepareTransactions(
 
 /** What the source chain says: how the pool stands, and what the user allows it. */
 async function readSource(reader: ChainReader, user: Address, { pool, inputToken }: Route) {
-  const views = {
-    time: view(pool, poolAbi, 'getCurrentTime', []),
-    quoteTimeBuffer: view(pool, poolAbi, 'depositQuoteTimeBuffer', []),
-    fillDeadlineBuffer: view(pool, poolAbi, 'fillDeadlineBuffer', []),
-    paused: view(pool, poolAbi, 'pausedDeposits', []),
-    allowance: view(inputToken, erc20Abi, 'allowance', [user, pool]),
+  const calls = {
+    time: call(pool, poolAbi, 'getCurrentTime', []),
+    quoteTimeBuffer: call(pool, poolAbi, 'depositQuoteTimeBuffer', []),
+    fillDeadlineBuffer: call(pool, poolAbi, 'fillDeadlineBuffer', []),
+    paused: call(pool, poolAbi, 'pausedDeposits', []),
+    allowance: call(inputToken, erc20Abi, 'allowance', [user, pool]),
   }
   const { value, outcomes } = await reader.readOne(
-    query({ address: pool, slots: {}, views }, ({ answers }) => ({
-      paused: known(answers.paused),
-      allowance: known(answers.allowance),
+    readPlan({ address: pool, slots: {}, calls }, ({ answers }) => ({
+      paused: required(answers.paused),
+      allowance: required(answers.allowance),
       clocks: {
-        source: Number(known(answers.time)),
-        quoteTimeBuffer: known(answers.quoteTimeBuffer),
-        fillDeadlineBuffer: known(answers.fillDeadlineBuffer),
+        source: Number(required(answers.time)),
+        quoteTimeBuffer: required(answers.quoteTimeBuffer),
+        fillDeadlineBuffer: required(answers.fillDeadlineBuffer),
       },
     })),
-    { along: [codeOf(user)] },
+    { extraCalls: [codeOf(user)] },
   )
   const code = parseCode(outcomes[0])
   return { ...value, userIsContract: code !== '0x' && !DELEGATION.test(code) }
@@ -176,12 +176,12 @@ async function readSource(reader: ChainReader, user: Address, { pool, inputToken
 
 /** What the destination says: whether its pool fills, and the operation that the vault takes for an amount, or why none. */
 async function readDestination(reader: ChainReader, { vault, user }: CrossChainDeposit, route: Route) {
-  const pool = query(
-    { address: vault.address, slots: {}, views: { paused: view(route.destinationPool, poolAbi, 'pausedFills', []) } },
-    ({ answers }) => known(answers.paused),
+  const pool = readPlan(
+    { address: vault.address, slots: {}, calls: { paused: call(route.destinationPool, poolAbi, 'pausedFills', []) } },
+    ({ answers }) => required(answers.paused),
   )
   const terms = protocolOf(vault).deposits.terms(vault, user, route.handler)
-  const { block, value, outcomes } = await reader.readOne(joinQueries(terms, pool), { along: [codeOf(user)] })
+  const { block, value, outcomes } = await reader.readOne(joinReadPlans(terms, pool), { extraCalls: [codeOf(user)] })
   const [{ choose }, paused] = value
   return {
     time: Number(block.timestamp),

@@ -1,19 +1,19 @@
 import type { DepositSources } from '../activity/source.ts'
-import { type ChainReader, chainReader, query } from '../chain/reader.ts'
+import { call } from '../chain/call.ts'
+import { type ChainReader, chainReader, readPlan } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import type { Rpc } from '../chain/rpc.ts'
-import { view } from '../chain/view.ts'
 import { logger } from '../logger.ts'
 import { poolAbi } from './abi.ts'
 import { relayHash } from './events.ts'
 import { bridgeOf, createAllowance, FILLED, MOST_CALLS } from './look.ts'
 import { readRecorded } from './status.ts'
-import type { TransfersTable } from './table.ts'
+import type { TransfersStore } from './store.ts'
 import type { Transfer, TransferKey } from './transfer.ts'
 
 type Dependencies = {
   readonly readerOf: (chainId: number) => ChainReader
-  readonly transfers: Pick<TransfersTable, 'record' | 'listDue' | 'postpone'>
+  readonly transfers: Pick<TransfersStore, 'record' | 'listDue' | 'postpone'>
   readonly sources: Pick<DepositSources, 'record'>
   /** Epoch milliseconds. */
   readonly now: () => number
@@ -93,8 +93,8 @@ async function readMoved(
     const reader = readerOf(destination)
     const { pool: address } = bridgeOf(reader)
     const queries = group.map(({ deposit }) =>
-      query(
-        { address, slots: {}, views: { status: view(address, poolAbi, 'fillStatuses', [relayHash(deposit)]) } },
+      readPlan(
+        { address, slots: {}, calls: { status: call(address, poolAbi, 'fillStatuses', [relayHash(deposit)]) } },
         ({ answers }) => answers.status === FILLED,
       ),
     )

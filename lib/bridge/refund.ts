@@ -1,5 +1,6 @@
 import type { Hash } from 'viem'
 import * as z from 'zod'
+import { call } from '../chain/call.ts'
 import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
 import {
   BlockHeader,
@@ -11,13 +12,12 @@ import {
   rangesOf,
   receiptRequest,
 } from '../chain/logs.ts'
-import { type ChainReader, query } from '../chain/reader.ts'
+import { type ChainReader, readPlan } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import type { RpcRequest } from '../chain/rpc.ts'
-import { view } from '../chain/view.ts'
 import { AppError } from '../errors.ts'
 import { poolAbi } from './abi.ts'
-import { type Known, OUTCOMES } from './answers.ts'
+import { OUTCOMES, type RecordedTransfer } from './answers.ts'
 import {
   type BridgeDeposit,
   type Debt,
@@ -63,7 +63,7 @@ const MOST_PAYMENTS = 50
  * Where the refund of a deposit stands that nobody filled for ever. That a search came to its end without one is final
  * when another search at another host, where one is configured, has come to the same end.
  */
-export async function readRefund(look: Look, source: Source, known: Known): Promise<Seen> {
+export async function readRefund(look: Look, source: Source, known: RecordedTransfer): Promise<Seen> {
   const { readerOf, key, recorded, allowance } = look
   const searching = conclude({ ...known, ...OUTCOMES.expired_searching }, recorded, false)
   // What it cannot reach counts for ever, so it needs a whole allowance.
@@ -84,7 +84,7 @@ export async function readRefund(look: Look, source: Source, known: Known): Prom
  * blocks only, so that nothing that is found goes away again; and with them the other deposits of the same depositor and
  * token that it may owe, for nothing on the chain says which deposit a payment is for.
  */
-async function searchRefund(look: Look, reader: ChainReader, source: Source, known: Known): Promise<Seen> {
+async function searchRefund(look: Look, reader: ChainReader, source: Source, known: RecordedTransfer): Promise<Seen> {
   const { recorded, allowance } = look
   const { deposit, initiated } = source
   const finality = parseFinality(reader.chain, await allowance.ask(reader, finalityRequests(reader.chain)))
@@ -268,8 +268,8 @@ async function readDebts(
     const destination = readerOf(chainId)
     const { pool: address } = bridgeOf(destination)
     const queries = group.map((rival) =>
-      query(
-        { address, slots: {}, views: { status: view(address, poolAbi, 'fillStatuses', [rival.relayHash]) } },
+      readPlan(
+        { address, slots: {}, calls: { status: call(address, poolAbi, 'fillStatuses', [rival.relayHash]) } },
         ({ answers }) => answers.status === FILLED,
       ),
     )

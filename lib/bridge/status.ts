@@ -2,14 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Address, getAddress, type Hash, type Hex, isAddressEqual, isHash } from 'viem'
 import * as z from 'zod'
 import type { DepositSources } from '../activity/source.ts'
+import { call, required } from '../chain/call.ts'
 import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
 import { BlockHeader, blockRequest, type Log, parseResult, receiptRequest } from '../chain/logs.ts'
-import { type ChainReader, query } from '../chain/reader.ts'
+import { type ChainReader, readPlan } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
-import { known as required, view } from '../chain/view.ts'
 import { poolAbi } from './abi.ts'
-import { type Known, knownOfDeposit, knownOfSource, OUTCOMES } from './answers.ts'
+import { knownOfDeposit, knownOfSource, OUTCOMES, type RecordedTransfer } from './answers.ts'
 import { type BridgeDeposit, parseDeposits, parseMessage, relayHash } from './events.ts'
 import { type Filled, parseFilled, searchFill } from './fill.ts'
 import {
@@ -27,12 +27,12 @@ import {
   secondsOf,
 } from './look.ts'
 import { readRefund } from './refund.ts'
-import type { TransfersTable } from './table.ts'
+import type { TransfersStore } from './store.ts'
 import type { Transfer, TransferKey, TransferStatus } from './transfer.ts'
 
 type Dependencies = {
   readonly readerOf: (chainId: number) => ChainReader
-  readonly transfers: Pick<TransfersTable, 'record'>
+  readonly transfers: Pick<TransfersStore, 'record'>
   readonly sources: Pick<DepositSources, 'record'>
 }
 
@@ -51,7 +51,7 @@ const SLOW_FILL_REQUESTED = 1n
  */
 export async function readTransfer(
   dependencies: Dependencies & {
-    readonly transfers: Pick<TransfersTable, 'get'>
+    readonly transfers: Pick<TransfersStore, 'get'>
     /** Epoch milliseconds. */
     readonly now: () => number
     readonly isVault: (target: Target) => boolean
@@ -261,7 +261,7 @@ async function readBridged(look: Look, source: NonNullable<Transfer['source']>):
   return conclude({ ...known, ...OUTCOMES.expired }, keep, false)
 }
 
-async function readFilled(look: Look, known: Known, { fill, outcome, at, finality }: Filled): Promise<Seen> {
+async function readFilled(look: Look, known: RecordedTransfer, { fill, outcome, at, finality }: Filled): Promise<Seen> {
   const { readerOf, recorded } = look
   const { transactionHash, blockNumber } = fill
   const keep = { ...recorded, fillSearch: undefined, fillTransaction: transactionHash }
@@ -286,7 +286,7 @@ async function readFilled(look: Look, known: Known, { fill, outcome, at, finalit
   return { ...seen, arrival: { chainId: deposit.destinationChainId, transactionHash, logIndex } }
 }
 
-function delivered(known: Known, { fill, outcome, at }: Filled): Omit<TransferStatus, 'final'> {
+function delivered(known: RecordedTransfer, { fill, outcome, at }: Filled): Omit<TransferStatus, 'final'> {
   const { result } = outcome
   const isCompleted = result === 'deposited' || result === 'delivered'
   const fields = {
@@ -303,8 +303,8 @@ function delivered(known: Known, { fill, outcome, at }: Filled): Omit<TransferSt
 /** What the destination's pool says of the deposit: 0 not filled, 1 slow fill requested, 2 filled. */
 async function readFillStatus({ allowance }: Look, reader: ChainReader, deposit: BridgeDeposit) {
   const { pool } = bridgeOf(reader)
-  const views = { fillStatus: view(pool, poolAbi, 'fillStatuses', [relayHash(deposit)]) }
-  const status = query({ address: pool, slots: {}, views }, ({ answers }) => required(answers.fillStatus))
+  const calls = { fillStatus: call(pool, poolAbi, 'fillStatuses', [relayHash(deposit)]) }
+  const status = readPlan({ address: pool, slots: {}, calls }, ({ answers }) => required(answers.fillStatus))
   const { value, block } = await allowance.read(() => reader.readOne(status))
   return { fillStatus: value, head: block }
 }
@@ -313,7 +313,7 @@ async function readFillStatus({ allowance }: Look, reader: ChainReader, deposit:
 async function isUnfilledForEver(look: Look, destination: ChainReader, deposit: BridgeDeposit): Promise<boolean> {
   if (!look.allowance.reaches(3)) return false
   const { pool } = bridgeOf(destination)
-  const { data, decode } = view(pool, poolAbi, 'fillStatuses', [relayHash(deposit)])
+  const { data, decode } = call(pool, poolAbi, 'fillStatuses', [relayHash(deposit)])
   const status: RpcRequest = { method: 'eth_call', params: [{ to: pool, data }, 'latest'] }
   // A fill is in a block that is not after the deadline.
   const holds = ([outcome]: readonly RpcOutcome[], { isPast }: Finality) =>

@@ -1,7 +1,7 @@
-import type { Aged, Kind } from './cache.ts'
+import type { Aged, Namespace } from './cache.ts'
 
 /** A value that is made of answers: as old as the oldest of them, and stale when one of them is stale or missing. */
-export function madeOf<T>(value: T, parts: readonly (Aged<unknown> | undefined)[], now: number): Aged<T> {
+export function combine<T>(value: T, parts: readonly (Aged<unknown> | undefined)[], now: number): Aged<T> {
   return {
     value,
     asOf: new Date(Math.min(now, ...parts.flatMap((part) => (part ? [part.asOf.getTime()] : [])))),
@@ -10,6 +10,10 @@ export function madeOf<T>(value: T, parts: readonly (Aged<unknown> | undefined)[
 }
 
 /** Whether an answer has been past its time for so long that it is not just being refreshed: its source is down. */
-export function isOverdue({ asOf, isStale }: Aged<unknown>, { freshSeconds }: Kind<unknown>, now: number): boolean {
+export function isOverdue(
+  { asOf, isStale }: Aged<unknown>,
+  { freshSeconds }: Namespace<unknown>,
+  now: number,
+): boolean {
   return isStale && now - asOf.getTime() > 2 * freshSeconds * 1000
 }

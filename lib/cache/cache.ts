@@ -2,10 +2,10 @@ import { setTimeout } from 'node:timers/promises'
 import * as z from 'zod'
 import { AppError } from '../errors.ts'
 import { logger } from '../logger.ts'
-import type { CacheTable, Entry, FailureCode } from './table.ts'
+import type { CacheStore, Entry, FailureCode } from './store.ts'
 
 /** A kind of answer: its name, its form, for how long it is taken for the present, and for how long it may stand in for it. */
-export type Kind<T> = {
+export type Namespace<T> = {
   readonly name: string
   /** From JSON; what it encodes is kept. */
   readonly schema: z.ZodType<T>
@@ -17,11 +17,11 @@ export type Kind<T> = {
 export type Aged<T> = { readonly value: T; readonly asOf: Date; readonly isStale: boolean }
 
 /** One question of a kind. */
-export type Question<T> = { readonly kind: Kind<T>; readonly key: string }
+export type CacheKey<T> = { readonly namespace: Namespace<T>; readonly key: string }
 
 /** The answers to named questions; undefined where none is kept. */
-type Known<Questions extends Record<string, Question<unknown>>> = {
-  readonly [Name in keyof Questions]: Questions[Name] extends Question<infer T> ? Aged<T> | undefined : never
+type Cached<Questions extends Record<string, CacheKey<unknown>>> = {
+  readonly [Name in keyof Questions]: Questions[Name] extends CacheKey<infer T> ? Aged<T> | undefined : never
 }
 
 /** A refresh takes no longer, and the others wait no longer for the first answer. */
@@ -36,7 +36,7 @@ const LONGEST_LOOK_MS = 200
 const PAUSE_AFTER_FAILURE_SECONDS = 5
 
 type Dependencies = {
-  readonly table: CacheTable
+  readonly table: CacheStore
   /** Epoch milliseconds. */
   readonly now: () => number
   /** Resolves after so many milliseconds. */
@@ -48,25 +48,30 @@ type Dependencies = {
  * while an upstream is down, and a failure is never kept as an answer.
  */
 export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
-  async function put<T>({ kind, key }: Question<T>, value: T): Promise<Aged<T>> {
+  async function put<T>({ namespace, key }: CacheKey<T>, value: T): Promise<Aged<T>> {
     const asOf = new Date(now())
-    const freshSeconds = value === null ? Math.min(kind.freshSeconds, NOTHING_FRESH_SECONDS) : kind.freshSeconds
+    const freshSeconds =
+      value === null ? Math.min(namespace.freshSeconds, NOTHING_FRESH_SECONDS) : namespace.freshSeconds
     const freshUntil = now() + freshSeconds * 1000
-    const expiresAt = Math.ceil(now() / 1000) + kind.keepSeconds
-    await table.put(nameOf({ kind, key }), { json: z.encode(kind.schema, value), asOf, freshUntil }, expiresAt)
+    const expiresAt = Math.ceil(now() / 1000) + namespace.keepSeconds
+    await table.put(
+      nameOf({ namespace, key }),
+      { json: z.encode(namespace.schema, value), asOf, freshUntil },
+      expiresAt,
+    )
     return { value, asOf, isStale: false }
   }
 
   /** What an entry says now; undefined where it has no answer, or one too old to stand in. */
-  function known<T>({ kind }: Question<T>, { answer }: Entry): Aged<T> | undefined {
-    if (!answer || answer.asOf.getTime() + kind.keepSeconds * 1000 < now()) return undefined
+  function known<T>({ namespace }: CacheKey<T>, { answer }: Entry): Aged<T> | undefined {
+    if (!answer || answer.asOf.getTime() + namespace.keepSeconds * 1000 < now()) return undefined
     // An older version of the service kept another form: as good as nothing.
-    const value = kind.schema.safeParse(answer.json)
+    const value = namespace.schema.safeParse(answer.json)
     return value.success ? { value: value.data, asOf: answer.asOf, isStale: answer.freshUntil <= now() } : undefined
   }
 
   /** What a refresh gives; when it fails, those who wait are told, and it throws. */
-  async function tell<T>(name: string, refresh: () => Promise<T>): Promise<T> {
+  async function announce<T>(name: string, refresh: () => Promise<T>): Promise<T> {
     try {
       return await refresh()
     } catch (error) {
@@ -82,15 +87,12 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
     put,
 
     /** What is kept of these questions, at most 100, in one read; nothing is asked. */
-    async get<Questions extends Record<string, Question<unknown>>>(questions: Questions): Promise<Known<Questions>> {
-      const entries = await table.getMany([...new Set(Object.values(questions).map(nameOf))])
+    async get<Questions extends Record<string, CacheKey<unknown>>>(keys: Questions): Promise<Cached<Questions>> {
+      const entries = await table.getMany([...new Set(Object.values(keys).map(nameOf))])
       // Entries that are put together lose their names, and with them which question each answers.
       return Object.fromEntries(
-        Object.entries(questions).map(([name, question]) => [
-          name,
-          known(question, entries.get(nameOf(question)) ?? {}),
-        ]),
-      ) as Known<Questions>
+        Object.entries(keys).map(([name, cacheKey]) => [name, known(cacheKey, entries.get(nameOf(cacheKey)) ?? {})]),
+      ) as Cached<Questions>
     },
 
     /**
@@ -98,22 +100,22 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
      * who ask at once one asks the upstream. Throws the AppError of the failure where nothing is kept; what `ask` throws
      * is a failure of an upstream, never an answer.
      */
-    async through<T>(question: Question<T>, ask: () => Promise<T>): Promise<Aged<T>> {
-      const name = nameOf(question)
+    async getOrFetch<T>(cacheKey: CacheKey<T>, fetch: () => Promise<T>): Promise<Aged<T>> {
+      const name = nameOf(cacheKey)
       const giveUpAt = now() + LONGEST_WAIT_MS
       for (let pause = FIRST_LOOK_MS; ; pause = Math.min(pause * 2, LONGEST_LOOK_MS)) {
         const entry = await table.get(name)
-        const kept = known(question, entry)
+        const kept = known(cacheKey, entry)
         if (kept && !kept.isStale) return kept
 
         const { answer: seen, failure } = entry
         const hasFailed = failure !== undefined && failure.until > now()
         if (!hasFailed && (await table.takeRefresh(name, { seen, now: now(), until: now() + LONGEST_REFRESH_MS }))) {
           try {
-            return await tell(name, async () => put(question, await ask()))
+            return await announce(name, async () => put(cacheKey, await fetch()))
           } catch (error) {
             if (!kept || !(error instanceof AppError)) throw error
-            logger.warn('stale answer', { kind: question.kind.name, code: error.code })
+            logger.warn('stale answer', { namespace: cacheKey.namespace.name, code: error.code })
             return kept
           }
         }
@@ -128,8 +130,8 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
 }
 export type SharedCache = ReturnType<typeof sharedCache>
 
-function nameOf({ kind, key }: Question<unknown>): string {
-  return `${kind.name}#${key}`
+function nameOf({ namespace, key }: CacheKey<unknown>): string {
+  return `${namespace.name}#${key}`
 }
 
 function failureCode(code: string): FailureCode {

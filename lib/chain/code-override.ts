@@ -2,9 +2,9 @@ import { type Address, concat, type Hex, keccak256, pad, size, slice } from 'vie
 import type { AggregateCall } from './multicall.ts'
 
 /**
- * How a contract's storage and views are read in one call: a state override puts a program in place of its code that
+ * How a contract's storage and calls are read in one call: a state override puts a program in place of its code that
  * returns storage words when asked for them, and hands every other call to the original code, which a second override
- * puts at an address of its own. `this`, `msg.sender` and storage stay the contract's, so its views answer as ever.
+ * puts at an address of its own. `this`, `msg.sender` and storage stay the contract's, so its calls answer as ever.
  */
 
 /** What a call for storage words starts with. No call by Solidity's ABI looks like it: those are 4 bytes longer than words are. */

@@ -46,7 +46,7 @@ export function approvalsNeeded(
 }
 
 /** Throws unless these transactions, if any, approve exactly the spending and nothing else. */
-export function checkApprovals({ token, spender, amount }: Spending, approval: readonly Transaction[]): void {
+export function verifyApprovals({ token, spender, amount }: Spending, approval: readonly Transaction[]): void {
   const amounts = approval.map(({ to, data, value }) => {
     const { functionName, args } = decodeFunctionData({ abi: erc20Abi, data })
     const right =

@@ -37,7 +37,7 @@ export type BlockHeader = z.output<typeof BlockHeader>
 const BlockReceipts = z.array(Receipt.pick({ logs: true }))
 
 /** Which comes first on its chain. */
-export function byPosition(left: LogPosition, right: LogPosition): number {
+export function byLocation(left: LogPosition, right: LogPosition): number {
   return Number(left.blockNumber - right.blockNumber) || left.logIndex - right.logIndex
 }
 
@@ -155,7 +155,7 @@ async function readFullBlock(rpc: Rpc, filter: LogFilter, block: bigint): Promis
   if (!outcome || 'error' in outcome) throw refused(block, block)
   const logs = parseResult(BlockReceipts, outcome).flatMap((receipt) => receipt.logs)
   if (logs.some(({ blockNumber }) => blockNumber !== block)) throw refused(block, block)
-  return logs.filter(matches(filter)).toSorted(byPosition)
+  return logs.filter(matches(filter)).toSorted(byLocation)
 }
 
 /** Whether a log is one that the filter asks for, as nodes understand it. */

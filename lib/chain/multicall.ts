@@ -3,7 +3,7 @@ import { type Address, type Hex, parseAbi } from 'viem'
 /** Multicall3's address, the same on every chain of ours. */
 export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
-/** The views of Multicall3 about the chain itself (https://github.com/mds1/multicall3). */
+/** The calls of Multicall3 about the chain itself (https://github.com/mds1/multicall3). */
 export const multicall3Abi = parseAbi([
   'function getBlockNumber() view returns (uint256 blockNumber)',
   'function getCurrentBlockTimestamp() view returns (uint256 timestamp)',

@@ -1,5 +1,6 @@
 import { type Address, type Hex, hexToBigInt, isHex, numberToHex, parseAbi, size } from 'viem'
 import { AppError } from '../errors.ts'
+import { type Answers, type Call, call } from './call.ts'
 import {
   codeReaderOverrides,
   encodeCodeCall,
@@ -21,41 +22,40 @@ import type { EvmChain } from './registry.ts'
 import type { Rpc, RpcOutcome, RpcRequest } from './rpc.ts'
 import { simulationRequest } from './simulation.ts'
 import type { Transaction } from './transaction.ts'
-import { type Answers, type View, view } from './view.ts'
 
-/** What to read of one contract: named storage slots of its own (32 bytes each), and named views of it or of others. */
+/** What to read of one contract: named storage slots of its own (32 bytes each), and named calls of it or of others. */
 export type Reads = {
   readonly address: Address
   readonly slots: Readonly<Record<string, Hex>>
-  readonly views: Readonly<Record<string, View<unknown>>>
+  readonly calls: Readonly<Record<string, Call<unknown>>>
 }
 
 /** What was read of one contract. */
 export type Reading<R extends Reads> = {
   readonly words: { readonly [Name in keyof R['slots']]: bigint }
-  readonly answers: Answers<R['views']>
+  readonly answers: Answers<R['calls']>
 }
 
 /** What to read of one contract and what it means. */
-export type Query<T> = Reads & { readonly parse: (reading: Reading<Reads>) => T }
+export type ReadPlan<T> = Reads & { readonly parse: (reading: Reading<Reads>) => T }
 
 /** The query that reads this and understands it so. */
-export function query<const R extends Reads, T>(reads: R, parse: (reading: Reading<R>) => T): Query<T> {
+export function readPlan<const R extends Reads, T>(reads: R, parse: (reading: Reading<R>) => T): ReadPlan<T> {
   // A reading has exactly the names that were asked for, which the type of a list of queries cannot say.
   return { ...reads, parse: (reading) => parse(reading as Reading<R>) }
 }
 
 /** The same query, its value understood further. */
-export function mapQuery<T, U>({ parse, ...reads }: Query<T>, map: (value: T) => U): Query<U> {
+export function mapReadPlan<T, U>({ parse, ...reads }: ReadPlan<T>, map: (value: T) => U): ReadPlan<U> {
   return { ...reads, parse: (reading) => map(parse(reading)) }
 }
 
 /** Two queries of one contract as one. */
-export function joinQueries<L, R>(left: Query<L>, right: Query<R>): Query<readonly [L, R]> {
+export function joinReadPlans<L, R>(left: ReadPlan<L>, right: ReadPlan<R>): ReadPlan<readonly [L, R]> {
   return {
     address: left.address,
     slots: { ...prefixed('left', left.slots), ...prefixed('right', right.slots) },
-    views: { ...prefixed('left', left.views), ...prefixed('right', right.views) },
+    calls: { ...prefixed('left', left.calls), ...prefixed('right', right.calls) },
     parse: ({ words, answers }) => [
       left.parse({ words: unprefixed('left', words), answers: unprefixed('left', answers) }),
       right.parse({ words: unprefixed('right', words), answers: unprefixed('right', answers) }),
@@ -86,7 +86,7 @@ export type Snapshot<T> = {
 type ReadAt = { readonly at?: bigint | undefined }
 
 /** How to read; `along` are calls to send in the same HTTP request. */
-type ReadOptions = ReadAt & { readonly along?: readonly RpcRequest[] }
+type ReadOptions = ReadAt & { readonly extraCalls?: readonly RpcRequest[] }
 
 /** Reads contracts of one chain, each read in one HTTP request. */
 export type ChainReader = ReturnType<typeof chainReader> & {
@@ -98,11 +98,11 @@ export type ChainReader = ReturnType<typeof chainReader> & {
 const ARB_SYS: Address = '0x0000000000000000000000000000000000000064'
 const arbSysAbi = parseAbi(['function arbBlockNumber() view returns (uint256)'])
 
-const blockViews = {
-  blockNumber: view(MULTICALL3, multicall3Abi, 'getBlockNumber', []),
-  timestamp: view(MULTICALL3, multicall3Abi, 'getCurrentBlockTimestamp', []),
+const blockCalls = {
+  blockNumber: call(MULTICALL3, multicall3Abi, 'getBlockNumber', []),
+  timestamp: call(MULTICALL3, multicall3Abi, 'getCurrentBlockTimestamp', []),
 }
-const arbitrumBlockViews = { ...blockViews, arbBlockNumber: view(ARB_SYS, arbSysAbi, 'arbBlockNumber', []) }
+const arbitrumBlockCalls = { ...blockCalls, arbBlockNumber: call(ARB_SYS, arbSysAbi, 'arbBlockNumber', []) }
 
 /** What a number and a Date can hold. */
 const LAST_NUMBER = BigInt(Number.MAX_SAFE_INTEGER)
@@ -136,14 +136,14 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
    * code cannot be sent along. A second request only where those calls are of two blocks, or where the node refuses state
    * overrides. Throws AppError `upstream_*`.
    */
-  async function read<T>(queries: readonly Query<T>[], options: ReadOptions = {}): Promise<Snapshot<T>> {
-    const { parts, outcomes } = await readParts(queries, options)
+  async function read<T>(plans: readonly ReadPlan<T>[], options: ReadOptions = {}): Promise<Snapshot<T>> {
+    const { parts, outcomes } = await readParts(plans, options)
     return joinParts(parts.map(orThrow), outcomes)
   }
 
   /** Reads one contract; like `read`. */
-  async function readOne<T>(query: Query<T>, options?: ReadOptions) {
-    const { block, values, outcomes } = await read([query], options)
+  async function readOne<T>(readPlan: ReadPlan<T>, options?: ReadOptions) {
+    const { block, values, outcomes } = await read([readPlan], options)
     return { block, value: values[0] as T, outcomes }
   }
 
@@ -153,25 +153,25 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
    * Throws AppError `upstream_*` when the node answers nothing of use, or none of the contracts can be read.
    */
   async function readEach<T>(
-    queries: readonly Query<T>[],
+    plans: readonly ReadPlan<T>[],
     options: ReadOptions = {},
   ): Promise<Snapshot<T | undefined>> {
-    const { parts, outcomes } = await readParts(queries, options)
+    const { parts, outcomes } = await readParts(plans, options)
     const readable = await Promise.all(
       parts.map((part) => ('refused' in part ? readApart(part.refused, options) : [part])),
     )
     const snapshot = joinParts<T | undefined>(readable.flat(), outcomes)
-    if (queries.length > 0 && snapshot.values.every((value) => value === undefined)) {
+    if (plans.length > 0 && snapshot.values.every((value) => value === undefined)) {
       throw badAnswer('none of the contracts can be read')
     }
     return snapshot
   }
 
   /** What one call each reads, all in one HTTP request. */
-  async function readParts<T>(queries: readonly Query<T>[], { along = [], ...options }: ReadOptions) {
+  async function readParts<T>(plans: readonly ReadPlan<T>[], { extraCalls = [], ...options }: ReadOptions) {
     reads += 1
-    const attempts = cutIntoCalls(plan(queries)).map((planned) => attemptOf(chain, planned, options))
-    const answered = await rpc([...attempts.flatMap(({ requests }) => requests), ...along])
+    const attempts = cutIntoCalls(plan(plans)).map((planned) => attemptOf(chain, planned, options))
+    const answered = await rpc([...attempts.flatMap(({ requests }) => requests), ...extraCalls])
     const parts = await Promise.all(
       attempts.map(async (attempt) => {
         const part = await finish(attempt, answered.splice(0, attempt.requests.length))
@@ -182,21 +182,21 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
   }
 
   /** The same without state overrides, for a node that may not take them. */
-  async function readPlainly<T>(queries: readonly Query<T>[], { at }: ReadAt): Promise<Part<T> | Refused<T>> {
-    const plain = attemptOf(chain, plan(queries, false), { at })
+  async function readPlainly<T>(plans: readonly ReadPlan<T>[], { at }: ReadAt): Promise<Part<T> | Refused<T>> {
+    const plain = attemptOf(chain, plan(plans, false), { at })
     return finish(plain, await rpc(plain.requests))
   }
 
   /** The same in ever smaller parts, of contracts of which one made their call fail. */
-  async function readApart<T>(queries: readonly Query<T>[], options: ReadAt): Promise<Part<T | undefined>[]> {
-    const smaller = queries.length > 1 ? cut(queries, Math.ceil(queries.length / PARTS)) : []
+  async function readApart<T>(plans: readonly ReadPlan<T>[], options: ReadAt): Promise<Part<T | undefined>[]> {
+    const smaller = plans.length > 1 ? cut(plans, Math.ceil(plans.length / PARTS)) : []
     const attempts = smaller.map((part) => attemptOf(chain, plan(part), options))
     const [empty, ...answered] = await rpc([
       ...attemptOf<never>(chain, [], options).requests,
       ...attempts.flatMap(({ requests }) => requests),
     ])
     if (!empty || 'error' in empty) throw badAnswer('the node runs no call at all')
-    const broken = { ...decodeViews(chain, [], empty), values: [undefined] }
+    const broken = { ...decodeCalls(chain, [], empty), values: [undefined] }
     if (attempts.length === 0) return [broken]
     const parts = await Promise.all(
       attempts.map(async (attempt) => {
@@ -209,10 +209,10 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
   }
 
   /** How each contract's storage is to be read. */
-  function plan<T>(queries: readonly Query<T>[], withOverrides = !areOverridesRefused()): Planned<T>[] {
-    return queries.map((query) => {
-      if (!hasSlots(query)) return { query, storage: 'none' }
-      return { query, storage: withOverrides ? codes.get(query.address, reads) : 'word by word' }
+  function plan<T>(plans: readonly ReadPlan<T>[], withOverrides = !areOverridesRefused()): Planned<T>[] {
+    return plans.map((readPlan) => {
+      if (!hasSlots(readPlan)) return { readPlan, storage: 'none' }
+      return { readPlan, storage: withOverrides ? codes.get(readPlan.address, reads) : 'word by word' }
     })
   }
 
@@ -221,33 +221,31 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
     return refusals > 1 && refusals % ASK_AGAIN_AFTER !== 0
   }
 
-  /** What the attempt read, with what it takes more: the storage at the views' block, where the two are of two blocks. */
+  /** What the attempt read, with what it takes more: the storage at the calls' block, where the two are of two blocks. */
   async function finish<T>(attempt: Attempt<T>, outcomes: readonly RpcOutcome[]): Promise<Part<T> | Refused<T>> {
     const { planned, apart, unknown, options } = attempt
-    const queries = planned.map(({ query }) => query)
-    const [views, ...others] = outcomes
+    const plans = planned.map(({ readPlan }) => readPlan)
+    const [calls, ...others] = outcomes
     const storage = apart.length > 0 ? others.shift() : undefined
     for (const [index, code] of decodeCodes(others.shift()).entries()) {
       if (unknown[index]) codes.remember(unknown[index], code, reads)
     }
-    if (views && 'error' in views) return { refused: queries }
+    if (calls && 'error' in calls) return { refused: plans }
 
-    const { block, answers, words } = decodeViews(chain, planned, views)
+    const { block, answers, words } = decodeCalls(chain, planned, calls)
     const stored = apart.length > 0 ? decodeStorage(chain, apart, storage) : undefined
     if (stored && stored.block.number !== block.number) {
       if (options.at !== undefined) throw badAnswer('two calls at one block are of different blocks')
       const at = stored.block.number < block.number ? stored.block.number : block.number
-      const again = attemptOf(chain, plan(queries), { ...options, at })
+      const again = attemptOf(chain, plan(plans), { ...options, at })
       return finish(again, await rpc(again.requests))
     }
 
-    const told = queries.map((query, index) => words[index] ?? stored?.words.get(query))
+    const told = plans.map((readPlan, index) => words[index] ?? stored?.words.get(readPlan))
     const areAllTold = told.every((ofOne) => ofOne !== undefined)
-    if (queries.some(hasSlots)) refusals = areAllTold ? 0 : refusals + 1
-    const known = areAllTold ? told : await readWords(queries, block.number)
-    const values = queries.map(({ parse }, index) =>
-      parse({ words: known[index] ?? {}, answers: answers[index] ?? {} }),
-    )
+    if (plans.some(hasSlots)) refusals = areAllTold ? 0 : refusals + 1
+    const known = areAllTold ? told : await readWords(plans, block.number)
+    const values = plans.map(({ parse }, index) => parse({ words: known[index] ?? {}, answers: answers[index] ?? {} }))
     return { block, values }
   }
 
@@ -257,12 +255,12 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
   }
 
   /** The storage words one by one, for nodes that refuse state overrides. */
-  async function readWords(queries: readonly Reads[], at: bigint): Promise<Record<string, bigint>[]> {
-    const requests = queries.flatMap(({ address, slots }) =>
+  async function readWords(plans: readonly Reads[], at: bigint): Promise<Record<string, bigint>[]> {
+    const requests = plans.flatMap(({ address, slots }) =>
       Object.values(slots).map((slot) => ({ method: 'eth_getStorageAt', params: [address, slot, numberToHex(at)] })),
     )
     const outcomes = requests.length > 0 ? await rpc(requests) : []
-    return queries.map(({ slots }) =>
+    return plans.map(({ slots }) =>
       Object.fromEntries(Object.keys(slots).map((name) => [name, resultWord(outcomes.shift())])),
     )
   }
@@ -284,11 +282,11 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
 }
 
 /**
- * A query, and how the storage of its contract is read: in the call of the views, with the code that moves out of the
+ * A query, and how the storage of its contract is read: in the call of the calls, with the code that moves out of the
  * way; in a call of its own, where the code cannot move or is `unknown` and asked for; or word by word.
  */
 type Planned<T> = {
-  readonly query: Query<T>
+  readonly readPlan: ReadPlan<T>
   readonly storage: OriginalCode | 'apart' | 'unknown' | 'word by word' | 'none'
 }
 
@@ -296,16 +294,16 @@ type Planned<T> = {
 type Part<T> = { readonly block: BlockHeader; readonly values: readonly T[] }
 
 /** The queries whose call the node would not run, or not to its end. */
-type Refused<T> = { readonly refused: readonly Query<T>[] }
+type Refused<T> = { readonly refused: readonly ReadPlan<T>[] }
 
-/** The calls that read some contracts at one block: of their views first, then of storage that is `apart`, then of `unknown` code. */
+/** The calls that read some contracts at one block: of their calls first, then of storage that is `apart`, then of `unknown` code. */
 type Attempt<T> = {
   readonly planned: readonly Planned<T>[]
-  readonly apart: readonly Query<T>[]
+  readonly apart: readonly ReadPlan<T>[]
   readonly unknown: readonly Address[]
   readonly options: ReadAt
   readonly requests: readonly RpcRequest[]
-  /** Whether the call of the views has state overrides. */
+  /** Whether the call of the calls has state overrides. */
   readonly hasOverrides: boolean
 }
 
@@ -313,20 +311,20 @@ function attemptOf<T>(chain: EvmChain, planned: readonly Planned<T>[], options: 
   const { at } = options
   const tag = at === undefined ? 'latest' : numberToHex(at)
   const isApart = ({ storage }: Planned<T>) => storage === 'apart' || storage === 'unknown'
-  const apart = planned.filter(isApart).map(({ query }) => query)
-  const unknown = planned.flatMap(({ query, storage }) => (storage === 'unknown' ? [query.address] : []))
-  const views = viewsCall(chain, planned, tag)
+  const apart = planned.filter(isApart).map(({ readPlan }) => readPlan)
+  const unknown = planned.flatMap(({ readPlan, storage }) => (storage === 'unknown' ? [readPlan.address] : []))
+  const calls = aggregated(chain, planned, tag)
   return {
     planned,
     apart,
     unknown,
     options,
     requests: [
-      views,
+      calls,
       ...(apart.length > 0 ? [storageCall(chain, apart, tag)] : []),
       ...(unknown.length > 0 ? [codeCall(unknown, tag)] : []),
     ],
-    hasOverrides: views.params.length > 2,
+    hasOverrides: calls.params.length > 2,
   }
 }
 
@@ -353,8 +351,8 @@ function cutIntoCalls<T>(planned: readonly Planned<T>[]): Planned<T>[][] {
 }
 
 /** How many digits a query adds to a call that has these codes. */
-function digitsOf({ query, storage }: Planned<unknown>, codes: ReadonlySet<Hex>): number {
-  const calls = viewsAndStorage(query, storage).reduce((sum, call) => sum + encodedLength(call), 0)
+function digitsOf({ readPlan, storage }: Planned<unknown>, codes: ReadonlySet<Hex>): number {
+  const calls = callsAndStorage(readPlan, storage).reduce((sum, call) => sum + encodedLength(call), 0)
   if (typeof storage !== 'object') return calls
   return calls + storage.program.length + (codes.has(storage.code) ? 0 : storage.code.length)
 }
@@ -386,26 +384,26 @@ function hasSlots({ slots }: Reads): boolean {
   return false
 }
 
-function viewsCall(chain: EvmChain, planned: readonly Planned<unknown>[], tag: string): RpcRequest {
-  const calls = planned.flatMap(({ query, storage }) => viewsAndStorage(query, storage))
+function aggregated(chain: EvmChain, planned: readonly Planned<unknown>[], tag: string): RpcRequest {
+  const calls = planned.flatMap(({ readPlan, storage }) => callsAndStorage(readPlan, storage))
   const overrides: Record<Address, { code?: Hex; stateDiff?: Record<Hex, Hex> }> = {}
-  for (const { query, storage } of planned) {
-    if (typeof storage === 'object') Object.assign(overrides, storageOverrides(query.address, storage))
+  for (const { readPlan, storage } of planned) {
+    if (typeof storage === 'object') Object.assign(overrides, storageOverrides(readPlan.address, storage))
   }
   const hasOverrides = Object.keys(overrides).length > 0
-  return aggregateCall([...Object.values(blockViewsOf(chain)), ...calls], tag, hasOverrides ? overrides : undefined)
+  return aggregateCall([...Object.values(blockCallsOf(chain)), ...calls], tag, hasOverrides ? overrides : undefined)
 }
 
-function viewsAndStorage({ address, slots, views }: Reads, storage: Planned<unknown>['storage']): AggregateCall[] {
-  const calls: AggregateCall[] = Object.values(views)
-  if (typeof storage === 'object') calls.push({ to: address, data: encodeStorageCall(Object.values(slots)) })
-  return calls
+function callsAndStorage({ address, slots, calls }: Reads, storage: Planned<unknown>['storage']): AggregateCall[] {
+  const all: AggregateCall[] = Object.values(calls)
+  if (typeof storage === 'object') all.push({ to: address, data: encodeStorageCall(Object.values(slots)) })
+  return all
 }
 
-function storageCall(chain: EvmChain, queries: readonly Reads[], tag: string): RpcRequest {
-  const loads = queries.map(({ address, slots }) => ({ to: address, data: encodeStorageCall(Object.values(slots)) }))
-  const overrides = Object.assign({}, ...queries.map(({ address }) => storageOverrides(address)))
-  return aggregateCall([...Object.values(blockViewsOf(chain)), ...loads], tag, overrides)
+function storageCall(chain: EvmChain, plans: readonly Reads[], tag: string): RpcRequest {
+  const loads = plans.map(({ address, slots }) => ({ to: address, data: encodeStorageCall(Object.values(slots)) }))
+  const overrides = Object.assign({}, ...plans.map(({ address }) => storageOverrides(address)))
+  return aggregateCall([...Object.values(blockCallsOf(chain)), ...loads], tag, overrides)
 }
 
 function codeCall(contracts: readonly Address[], tag: string): RpcRequest {
@@ -417,26 +415,26 @@ function aggregateCall(calls: readonly AggregateCall[], tag: string, overrides: 
   return { method: 'eth_call', params }
 }
 
-/** The block, and of each contract the answers of its views and the words that were read along; undefined for words that were not. */
-function decodeViews(chain: EvmChain, planned: readonly Planned<unknown>[], outcome: RpcOutcome | undefined) {
+/** The block, and of each contract the answers of its calls and the words that were read along; undefined for words that were not. */
+function decodeCalls(chain: EvmChain, planned: readonly Planned<unknown>[], outcome: RpcOutcome | undefined) {
   const returned = decodeOutcome(outcome).values()
   const block = takeBlock(chain, returned)
   const answers: Record<string, unknown>[] = []
   const words: (Record<string, bigint> | undefined)[] = []
-  for (const { query, storage } of planned) {
-    answers.push(takeAnswers(query.views, returned))
+  for (const { readPlan, storage } of planned) {
+    answers.push(takeAnswers(readPlan.calls, returned))
     if (storage === 'none') words.push({})
-    else words.push(typeof storage === 'object' ? parseWords(query, returned.next().value) : undefined)
+    else words.push(typeof storage === 'object' ? parseWords(readPlan, returned.next().value) : undefined)
   }
   return { block, answers, words }
 }
 
 /** The storage words by query, or undefined where the node would not run the call with its overrides. */
-function decodeStorage(chain: EvmChain, queries: readonly Reads[], outcome: RpcOutcome | undefined) {
+function decodeStorage(chain: EvmChain, plans: readonly Reads[], outcome: RpcOutcome | undefined) {
   if (outcome && 'error' in outcome) return undefined
   const returned = decodeOutcome(outcome).values()
   const block = takeBlock(chain, returned)
-  return { block, words: new Map(queries.map((query) => [query, parseWords(query, returned.next().value)])) }
+  return { block, words: new Map(plans.map((readPlan) => [readPlan, parseWords(readPlan, returned.next().value)])) }
 }
 
 /** The code of each contract, undefined where it is too long; nothing where the node would not run the call with its overrides. */
@@ -452,25 +450,25 @@ function parseWords({ slots }: Reads, data: Hex | undefined): Record<string, big
 }
 
 /** ArbSys is asked on Arbitrum alone: other chains have something else at its address. */
-function blockViewsOf({ id }: EvmChain): typeof blockViews & Partial<typeof arbitrumBlockViews> {
-  return id === 42161 ? arbitrumBlockViews : blockViews
+function blockCallsOf({ id }: EvmChain): typeof blockCalls & Partial<typeof arbitrumBlockCalls> {
+  return id === 42161 ? arbitrumBlockCalls : blockCalls
 }
 
 function takeBlock(chain: EvmChain, returned: Iterator<Hex | undefined>): BlockHeader {
-  const { arbBlockNumber, blockNumber, timestamp } = takeAnswers(blockViewsOf(chain), returned)
+  const { arbBlockNumber, blockNumber, timestamp } = takeAnswers(blockCallsOf(chain), returned)
   const number = arbBlockNumber ?? blockNumber
   if (number === undefined || timestamp === undefined) throw badAnswer('the block does not tell its number and time')
   if (number > LAST_NUMBER || timestamp > LAST_SECOND) throw badAnswer('no chain has such a block')
   return { number, timestamp }
 }
 
-/** Takes the answers of these views off the front of what the aggregate returned. */
-function takeAnswers<Views extends Record<string, View<unknown>>>(
-  views: Views,
+/** Takes the answers of these calls off the front of what the aggregate returned. */
+function takeAnswers<Views extends Record<string, Call<unknown>>>(
+  calls: Views,
   returned: Iterator<Hex | undefined>,
 ): Answers<Views> {
   const answers: Record<string, unknown> = {}
-  for (const [name, { decode }] of Object.entries(views)) {
+  for (const [name, { decode }] of Object.entries(calls)) {
     const data = returned.next().value
     answers[name] = data === undefined ? undefined : decodeOrUndefined(decode, data)
   }

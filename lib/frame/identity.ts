@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import * as z from 'zod'
 import { type Limiter, limiter } from '../accounts/limits.ts'
-import { type UsersTable, usersTable } from '../accounts/table.ts'
+import { type UsersStore, usersStore } from '../accounts/store.ts'
 import { dynamo } from '../aws/dynamo.ts'
 import { readSecretJson } from '../aws/secrets.ts'
 import type { CredentialsEnv, LimitsEnv, UsersEnv } from './env.ts'
@@ -15,8 +15,8 @@ export async function readIdentity(env: z.output<typeof UsersEnv> & z.output<typ
 }
 
 /** The table of users of a function. */
-export function usersOf({ USERS_TABLE }: z.output<typeof UsersEnv>): UsersTable {
-  return usersTable(dynamo(), USERS_TABLE)
+export function usersOf({ USERS_TABLE }: z.output<typeof UsersEnv>): UsersStore {
+  return usersStore(dynamo(), USERS_TABLE)
 }
 
 /** The limiter of a function. */

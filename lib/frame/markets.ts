@@ -1,6 +1,6 @@
 import { dynamo } from '../aws/dynamo.ts'
 import { sharedCache } from '../cache/cache.ts'
-import { cacheTable } from '../cache/table.ts'
+import { cacheStore } from '../cache/store.ts'
 import { createUpstream, type Upstream, type UpstreamOptions } from '../http.ts'
 import { coinGecko } from '../markets/coingecko.ts'
 import { defiLlama } from '../markets/defillama.ts'
@@ -9,7 +9,7 @@ import type { Config } from './config.ts'
 
 /** The cache of a function, which all functions share. */
 export function cacheOf({ CACHE_TABLE }: { CACHE_TABLE: string }) {
-  return sharedCache({ table: cacheTable(dynamo(), CACHE_TABLE), now: Date.now })
+  return sharedCache({ table: cacheStore(dynamo(), CACHE_TABLE), now: Date.now })
 }
 
 /** The sources of market data of a function, as its configuration names them; a request takes 3 s at most unless told. */

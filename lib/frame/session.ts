@@ -1,5 +1,5 @@
 import { identifySession, type Session } from '../accounts/session.ts'
-import { usersTable } from '../accounts/table.ts'
+import { usersStore } from '../accounts/store.ts'
 import { dynamo } from '../aws/dynamo.ts'
 import type { Client } from '../clients/client.ts'
 import { apiKey } from './api-key.ts'
@@ -10,7 +10,7 @@ import { apiKey } from './api-key.ts'
  */
 export function session({ CLIENTS_TABLE, USERS_TABLE }: { CLIENTS_TABLE: string; USERS_TABLE: string }) {
   const identifyClient = apiKey({ CLIENTS_TABLE })
-  const identify = identifySession({ get: usersTable(dynamo(), USERS_TABLE).sessions.get, now: Date.now })
+  const identify = identifySession({ get: usersStore(dynamo(), USERS_TABLE).sessions.get, now: Date.now })
   return async (
     headers: Readonly<Record<string, string | undefined>>,
   ): Promise<{ client: Client; session: Session }> => {

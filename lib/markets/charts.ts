@@ -1,19 +1,19 @@
 import * as z from 'zod'
 import { isOverdue } from '../cache/aged.ts'
-import type { Aged, Kind, SharedCache } from '../cache/cache.ts'
+import type { Aged, Namespace, SharedCache } from '../cache/cache.ts'
 import type { CHAINS } from '../chain/registry.ts'
 import { AppError } from '../errors.ts'
+import { resultOf, valueIn } from '../result.ts'
 import { parseTokenAddress, WRAPPED_SOL } from './address.ts'
+import { tokensOf } from './cached.ts'
 import { Chart } from './coin.ts'
 import type { ChartedCoin, CoinGecko } from './coingecko.ts'
 import type { Currency } from './currency.ts'
 import type { DefiLlama } from './defillama.ts'
-import { tokensOf } from './kept.ts'
-import { outcomeOf, valueIn } from './outcome.ts'
 import { supportedTokens } from './tokens.ts'
 
 type Dependencies = {
-  readonly cache: Pick<SharedCache, 'get' | 'through'>
+  readonly cache: Pick<SharedCache, 'get' | 'getOrFetch'>
   readonly coinGecko: Pick<CoinGecko, 'fetchChart'>
   readonly defiLlama: Pick<DefiLlama, 'fetchChart'>
   /** Epoch milliseconds. */
@@ -34,7 +34,7 @@ const MINUTE = 60
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-const SUBSTITUTE: Kind<DatedChart | null> = {
+const SUBSTITUTE: Namespace<DatedChart | null> = {
   name: 'chart-of-defillama',
   schema: DatedChart.nullable(),
   freshSeconds: 5 * MINUTE,
@@ -71,20 +71,20 @@ async function chartOf(
   { currency, days }: Span,
 ): Promise<Aged<DatedChart>> {
   const key = `${place.defiLlama}#${currency}#${days}`
-  const kind = kindOf(days)
-  const outcome = await outcomeOf(
-    cache.through({ kind, key }, () => coinGecko.fetchChart(place.coinGecko, currency, days)),
+  const namespace = namespaceOf(days)
+  const result = await resultOf(
+    cache.getOrFetch({ namespace, key }, () => coinGecko.fetchChart(place.coinGecko, currency, days)),
   )
-  const isGood = 'value' in outcome && !isOverdue(outcome.value, kind, now())
-  if (isGood || currency !== 'usd') return found(valueIn(outcome))
+  const isGood = 'value' in result && !isOverdue(result.value, namespace, now())
+  if (isGood || currency !== 'usd') return found(valueIn(result))
 
-  const substitute = await outcomeOf(
-    cache.through({ kind: SUBSTITUTE, key }, async () => {
+  const substitute = await resultOf(
+    cache.getOrFetch({ namespace: SUBSTITUTE, key }, async () => {
       const chart = await defiLlama.fetchChart(place.defiLlama, days, now())
       return chart && { chart, days }
     }),
   )
-  return found('value' in substitute && substitute.value.value ? substitute.value : valueIn(outcome))
+  return found('value' in substitute && substitute.value.value ? substitute.value : valueIn(result))
 }
 
 function found({ value, ...age }: Aged<DatedChart | null>): Aged<DatedChart> {
@@ -97,7 +97,7 @@ function placeOf(id: string): Place {
 }
 
 /** The further back a chart goes, the less often it has a new point. */
-function kindOf(days: number | 'max'): Kind<DatedChart | null> {
+function namespaceOf(days: number | 'max'): Namespace<DatedChart | null> {
   const freshSeconds = days === 'max' || days > 90 ? 12 * HOUR : days > 1 ? 30 * MINUTE : MINUTE
   return { name: 'chart', schema: DatedChart.nullable(), freshSeconds, keepSeconds: DAY }
 }

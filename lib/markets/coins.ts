@@ -1,19 +1,19 @@
 import * as z from 'zod'
-import { isOverdue, madeOf } from '../cache/aged.ts'
-import type { Aged, Kind, SharedCache } from '../cache/cache.ts'
+import { combine, isOverdue } from '../cache/aged.ts'
+import type { Aged, Namespace, SharedCache } from '../cache/cache.ts'
 import { CHAINS } from '../chain/registry.ts'
 import { AppError } from '../errors.ts'
+import { resultOf, valueIn } from '../result.ts'
+import { ALL_TOKENS, MARKET, RATES } from './cached.ts'
 import { CoinQuote, type ListedToken, type MarketCoin } from './coin.ts'
 import type { CoinGecko } from './coingecko.ts'
 import { conversionInto } from './convert.ts'
 import type { Currency } from './currency.ts'
 import type { DefiLlama } from './defillama.ts'
-import { ALL_TOKENS, MARKET, RATES } from './kept.ts'
-import { outcomeOf, valueIn } from './outcome.ts'
 import { supportedTokens } from './tokens.ts'
 
 type Dependencies = {
-  readonly cache: Pick<SharedCache, 'get' | 'through'>
+  readonly cache: Pick<SharedCache, 'get' | 'getOrFetch'>
   readonly coinGecko: Pick<CoinGecko, 'fetchCoins'>
   readonly defiLlama: Pick<DefiLlama, 'fetchPrices'>
   /** Epoch milliseconds. */
@@ -24,14 +24,14 @@ type Dependencies = {
 const Coin = CoinQuote.extend({ platforms: z.record(z.string(), z.string()) })
 export type Coin = z.output<typeof Coin>
 
-const COIN: Kind<Coin | null> = {
+const COIN: Namespace<Coin | null> = {
   name: 'coin',
   schema: Coin.nullable(),
   freshSeconds: 60,
   keepSeconds: 24 * 3600,
 }
 const DollarPrice = z.object({ price: z.number().nonnegative(), at: z.number().int() })
-const DOLLAR_PRICE: Kind<z.output<typeof DollarPrice> | null> = {
+const DOLLAR_PRICE: Namespace<z.output<typeof DollarPrice> | null> = {
   name: 'dollar-price',
   schema: DollarPrice.nullable(),
   freshSeconds: 60,
@@ -44,15 +44,15 @@ const DOLLAR_PRICE: Kind<z.output<typeof DollarPrice> | null> = {
  */
 export async function coinById(dependencies: Dependencies, id: string, currency: Currency): Promise<Aged<Coin>> {
   const { cache, coinGecko, now } = dependencies
-  const asked = await outcomeOf(
-    cache.through({ kind: COIN, key: `${id}#${currency}` }, async () => {
+  const asked = await resultOf(
+    cache.getOrFetch({ namespace: COIN, key: `${id}#${currency}` }, async () => {
       const [[quote], kept] = await Promise.all([coinGecko.fetchCoins([id], currency), cache.get(ALL_TOKENS)])
       return quote ? { ...quote, platforms: platformsOf(id, kept) } : null
     }),
   )
   if ('value' in asked && !isOverdue(asked.value, COIN, now())) return found(asked.value)
 
-  const substitute = await outcomeOf(substituteFor(dependencies, id, currency))
+  const substitute = await resultOf(substituteFor(dependencies, id, currency))
   if ('error' in substitute) return found(valueIn(asked))
   const isNewer = !('value' in asked) || !asked.value.value || asked.value.asOf < substitute.value.asOf
   return isNewer ? substitute.value : found(asked.value)
@@ -82,12 +82,12 @@ async function substituteFor(
       updatedAt: at.getTime(),
       platforms: platformsOf(id, tokens),
     }
-    return madeOf(quote, [part, ...conversion.parts], now())
+    return combine(quote, [part, ...conversion.parts], now())
   }
   if (!market.isStale && listed.price !== null) return asCoin(listed, market.asOf, market)
 
-  const dollars = await outcomeOf(
-    cache.through({ kind: DOLLAR_PRICE, key: id }, async () => {
+  const dollars = await resultOf(
+    cache.getOrFetch({ namespace: DOLLAR_PRICE, key: id }, async () => {
       const coin = `coingecko:${id}`
       return (await defiLlama.fetchPrices([coin])).get(coin) ?? null
     }),

@@ -1,10 +1,10 @@
-import { madeOf } from '../cache/aged.ts'
+import { combine } from '../cache/aged.ts'
 import type { Aged, SharedCache } from '../cache/cache.ts'
 import { AppError } from '../errors.ts'
+import { MARKET, RATES } from './cached.ts'
 import type { MarketCoin } from './coin.ts'
 import { type Conversion, conversionInto } from './convert.ts'
 import type { Currency } from './currency.ts'
-import { MARKET, RATES } from './kept.ts'
 
 type Dependencies = {
   readonly cache: Pick<SharedCache, 'get'>
@@ -31,7 +31,7 @@ export async function listMovers({ cache, now }: Dependencies, currency: Currenc
   const { market, rates } = await cache.get({ market: MARKET, rates: RATES })
   if (!market) throw new AppError('upstream_unavailable', { cause: new Error('no market is kept') })
   const conversion = conversionInto(currency, rates)
-  return madeOf(moversOf(market.value, conversion), [market, ...conversion.parts], now())
+  return combine(moversOf(market.value, conversion), [market, ...conversion.parts], now())
 }
 
 /** The coins that gained and lost most over a day in a currency, at most 30 each, the largest change first. */

@@ -2,12 +2,12 @@ import type { Aged, SharedCache } from '../cache/cache.ts'
 import { CHAINS } from '../chain/registry.ts'
 import { AppError } from '../errors.ts'
 import { logger } from '../logger.ts'
+import { resultOf } from '../result.ts'
+import { ALL_PRICES, ALL_TOKENS, MARKET, pricesOf, RATES } from './cached.ts'
 import type { ListedToken, MarketCoin, TokenPrice } from './coin.ts'
 import type { CoinGecko } from './coingecko.ts'
 import { beforeChange } from './convert.ts'
 import type { DefiLlama } from './defillama.ts'
-import { ALL_PRICES, ALL_TOKENS, MARKET, pricesOf, RATES } from './kept.ts'
-import { outcomeOf } from './outcome.ts'
 import { supportedTokens } from './tokens.ts'
 
 type Chain = (typeof CHAINS)[number]
@@ -33,7 +33,7 @@ export type MarketReport = {
   /** The tokens that keep an older price, because no source tells one. */
   readonly olderPrices: number
   /** The tokens that keep an older price, because the new one is too far from it and only one source tells it. */
-  readonly doubted: number
+  readonly outliers: number
   /** What could not be refreshed, or not wholly. */
   readonly failures: string[]
   /** How far the oldest of what could not be refreshed is behind. */
@@ -105,7 +105,7 @@ export async function refreshMarket(dependencies: Dependencies): Promise<MarketR
     currencies: rates?.value ? Object.keys(rates.value).length : null,
     prices: sum(({ told }) => told),
     olderPrices: sum(({ older }) => older),
-    doubted: sum(({ doubted }) => doubted),
+    outliers: sum(({ outliers }) => outliers),
     failures: [
       ...attempts.flatMap(({ what, error }) => (error ? [what] : [])),
       ...chains.flatMap(({ what, value }) => (value && !value.isWhole ? [what] : [])),
@@ -127,9 +127,9 @@ type Attempt<T> = {
 /** Tries to refresh a thing, of which an answer of that moment is kept; a failure is logged and told. */
 function attemptAt(now: number) {
   return async <T>(what: string, before: Date | undefined, refresh: () => Promise<T>): Promise<Attempt<T>> => {
-    const outcome = await outcomeOf(refresh())
-    if ('value' in outcome) return { what, value: outcome.value, lagMs: 0 }
-    const { error } = outcome
+    const result = await resultOf(refresh())
+    if ('value' in result) return { what, value: result.value, lagMs: 0 }
+    const { error } = result
     logger.warn('not refreshed', {
       what,
       code: error.code,
@@ -160,7 +160,7 @@ type PricesInput = {
 type PricesReport = {
   readonly told: number
   readonly older: number
-  readonly doubted: number
+  readonly outliers: number
   /** Whether every source that was needed answered. */
   readonly isWhole: boolean
   /** The age of the oldest price that DefiLlama, which fails, would have told. */
@@ -178,8 +178,8 @@ async function refreshPrices(
   const fromMarket = new Map(tokens.flatMap((token) => priceInMarket(token, newCoins, now())))
   const rest = tokens.filter(({ address }) => !fromMarket.has(address))
   const [current, dayAgo] = await Promise.all([
-    outcomeOf(defiLlama.fetchPrices(rest.map(nameOf))),
-    outcomeOf(defiLlama.fetchPricesAt(rest.map(nameOf), new Date(now() - DAY_MS))),
+    resultOf(defiLlama.fetchPrices(rest.map(nameOf))),
+    resultOf(defiLlama.fetchPricesAt(rest.map(nameOf), new Date(now() - DAY_MS))),
   ])
   const told = new Map(fromMarket)
   for (const token of rest) {
@@ -195,13 +195,13 @@ async function refreshPrices(
 
   const jumped = tokens.filter(({ address }) => hasJumped(before[address], told.get(address), now()))
   const ofMarket = jumped.filter(({ address }) => fromMarket.has(address))
-  const second = await outcomeOf(defiLlama.fetchPrices(ofMarket.map(nameOf)))
+  const second = await resultOf(defiLlama.fetchPrices(ofMarket.map(nameOf)))
   const secondOpinion = (token: ListedToken) => {
     if (!fromMarket.has(token.address)) return knownCoins.get(token.coinGeckoId)?.price
     return 'value' in second ? second.value.get(nameOf(token))?.price : undefined
   }
-  const doubted = jumped.filter((token) => !areNear(told.get(token.address)?.now, secondOpinion(token)))
-  for (const { address } of doubted) told.delete(address)
+  const outliers = jumped.filter((token) => !areNear(told.get(token.address)?.now, secondOpinion(token)))
+  for (const { address } of outliers) told.delete(address)
 
   const older = tokens.flatMap(({ address }) => {
     const price = told.has(address) ? undefined : before[address]
@@ -210,8 +210,8 @@ async function refreshPrices(
   await cache.put(pricesOf(chain.key), Object.fromEntries([...told, ...older]))
   return {
     told: told.size,
-    older: older.length - doubted.length,
-    doubted: doubted.length,
+    older: older.length - outliers.length,
+    outliers: outliers.length,
     isWhole: 'value' in current && 'value' in dayAgo,
     lagMs: 'error' in current ? Math.max(0, ...older.map(([, { at }]) => now() - at)) : 0,
   }

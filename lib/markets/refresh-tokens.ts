@@ -1,11 +1,11 @@
 import type { SharedCache } from '../cache/cache.ts'
 import { CHAINS } from '../chain/registry.ts'
 import { logger } from '../logger.ts'
+import { resultOf, valueIn } from '../result.ts'
+import { ALL_TOKENS, tokensOf } from './cached.ts'
 import type { ListedToken } from './coin.ts'
 import type { CoinGecko } from './coingecko.ts'
-import { ALL_TOKENS, tokensOf } from './kept.ts'
 import type { LiFi } from './lifi.ts'
-import { outcomeOf, valueIn } from './outcome.ts'
 import { supportedTokens } from './tokens.ts'
 
 type Chain = (typeof CHAINS)[number]
@@ -44,8 +44,8 @@ const NEVER_KEPT_MS = 7 * 86_400_000
  */
 export async function refreshTokens({ cache, liFi, coinGecko, now }: Dependencies): Promise<TokensReport> {
   const [lists, ids, kept] = await Promise.all([
-    outcomeOf(liFi.fetchTokens()),
-    outcomeOf(coinGecko.fetchCoinIds()),
+    resultOf(liFi.fetchTokens()),
+    resultOf(coinGecko.fetchCoinIds()),
     cache.get(ALL_TOKENS),
   ])
   const listed = valueIn(lists)

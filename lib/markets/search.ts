@@ -1,15 +1,15 @@
 import * as z from 'zod'
-import { madeOf } from '../cache/aged.ts'
-import type { Aged, Kind, SharedCache } from '../cache/cache.ts'
+import { combine } from '../cache/aged.ts'
+import type { Aged, Namespace, SharedCache } from '../cache/cache.ts'
+import { resultOf } from '../result.ts'
+import { MARKET, RATES } from './cached.ts'
 import { CoinQuote, FoundCoin } from './coin.ts'
 import type { CoinGecko } from './coingecko.ts'
 import { conversionInto } from './convert.ts'
 import type { Currency } from './currency.ts'
-import { MARKET, RATES } from './kept.ts'
-import { outcomeOf } from './outcome.ts'
 
 type Dependencies = {
-  readonly cache: Pick<SharedCache, 'get' | 'through'>
+  readonly cache: Pick<SharedCache, 'get' | 'getOrFetch'>
   readonly coinGecko: Pick<CoinGecko, 'searchCoins' | 'fetchCoins'>
   /** Epoch milliseconds. */
   readonly now: () => number
@@ -23,14 +23,14 @@ export type PricedCoin = FoundCoin & Worth
 
 const MOST_FOUND = 100
 
-const SEARCH: Kind<FoundCoin[]> = {
+const SEARCH: Namespace<FoundCoin[]> = {
   name: 'search',
   schema: z.array(FoundCoin),
   freshSeconds: 15 * 60,
   keepSeconds: 24 * 3600,
 }
 const FoundPrice = CoinQuote.pick({ id: true, price: true, change24h: true })
-const FOUND_PRICES: Kind<z.output<typeof FoundPrice>[]> = {
+const FOUND_PRICES: Namespace<z.output<typeof FoundPrice>[]> = {
   name: 'found-prices',
   schema: z.array(FoundPrice),
   freshSeconds: 60,
@@ -45,21 +45,21 @@ export async function searchPriced(
 ): Promise<Aged<PricedCoin[]>> {
   const { cache, coinGecko, now } = dependencies
   const key = text.toLowerCase()
-  const found = await cache.through({ kind: SEARCH, key }, async () =>
+  const found = await cache.getOrFetch({ namespace: SEARCH, key }, async () =>
     (await coinGecko.searchCoins(key)).slice(0, MOST_FOUND),
   )
   const ids = found.value.map(({ id }) => id)
   if (ids.length === 0) return { ...found, value: [] }
-  const asked = await outcomeOf(
-    cache.through({ kind: FOUND_PRICES, key: `${key}#${currency}` }, () => coinGecko.fetchCoins(ids, currency)),
+  const asked = await resultOf(
+    cache.getOrFetch({ namespace: FOUND_PRICES, key: `${key}#${currency}` }, () => coinGecko.fetchCoins(ids, currency)),
   )
-  const worths = 'value' in asked ? asked : await outcomeOf(keptWorths(dependencies, currency))
+  const worths = 'value' in asked ? asked : await resultOf(keptWorths(dependencies, currency))
   const known = new Map('value' in worths ? worths.value.value.map((worth) => [worth.id, worth]) : [])
   const priced = found.value.map((coin): PricedCoin => {
     const { price = null, change24h = null } = known.get(coin.id) ?? {}
     return { ...coin, price, change24h }
   })
-  return madeOf(priced, [found, 'value' in worths ? worths.value : undefined], now())
+  return combine(priced, [found, 'value' in worths ? worths.value : undefined], now())
 }
 
 /** What the coins of the kept market are worth. Throws `upstream_unavailable` where it, or the rate of the currency, is not kept. */
@@ -74,5 +74,5 @@ async function keptWorths(
     price: conversion.amount(price),
     change24h: conversion.change(change24h),
   }))
-  return madeOf(worths, [market, ...conversion.parts], now())
+  return combine(worths, [market, ...conversion.parts], now())
 }

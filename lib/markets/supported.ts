@@ -1,11 +1,11 @@
-import { madeOf } from '../cache/aged.ts'
+import { combine } from '../cache/aged.ts'
 import type { Aged, SharedCache } from '../cache/cache.ts'
 import { CHAINS } from '../chain/registry.ts'
 import { shownAddress, WRAPPED_SOL } from './address.ts'
+import { ALL_PRICES, ALL_TOKENS, MARKET, RATES } from './cached.ts'
 import type { ListedToken, MarketCoin, TokenPrice } from './coin.ts'
 import { changeInPercent, conversionInto } from './convert.ts'
 import type { Currency } from './currency.ts'
-import { ALL_PRICES, ALL_TOKENS, MARKET, RATES } from './kept.ts'
 import { supportedTokens } from './tokens.ts'
 
 type Dependencies = {
@@ -54,7 +54,7 @@ export async function listSupported({ cache, now }: Dependencies, currency: Curr
   // A list of tokens that is past its time makes the answer old; one that is not does not.
   const oldTokens = CHAINS.map(({ key }) => kept[`tokens ${key}`]).filter((tokens) => tokens?.isStale)
   const prices = CHAINS.map(({ key }) => kept[`prices ${key}`])
-  return madeOf(supported, [kept.market, ...prices, ...oldTokens, ...conversion.parts], now())
+  return combine(supported, [kept.market, ...prices, ...oldTokens, ...conversion.parts], now())
 }
 
 /** The change of a price in percent: as the market tells it where the price is the market's. */

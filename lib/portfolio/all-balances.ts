@@ -1,29 +1,29 @@
 import type { Session } from '../accounts/session.ts'
-import type { UsersTable } from '../accounts/table.ts'
+import type { UsersStore } from '../accounts/store.ts'
 import type { User } from '../accounts/user.ts'
 import { addressesOn } from '../accounts/wallet.ts'
 import { walletsOf } from '../accounts/wallets.ts'
-import type { Aged, Question, SharedCache } from '../cache/cache.ts'
+import type { Aged, CacheKey, SharedCache } from '../cache/cache.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { CHAINS } from '../chain/registry.ts'
 import type { Rpc } from '../chain/rpc.ts'
 import type { AppError } from '../errors.ts'
 import { logger } from '../logger.ts'
+import { ALL_PRICES, ALL_TOKENS, ofEveryChain, RATES } from '../markets/cached.ts'
 import type { ListedToken, TokenPrice } from '../markets/coin.ts'
 import type { Currency, ExchangeRate } from '../markets/currency.ts'
-import { ALL_PRICES, ALL_TOKENS, ofEveryChain, RATES } from '../markets/kept.ts'
-import { outcomeOf } from '../markets/outcome.ts'
 import { supportedTokens } from '../markets/tokens.ts'
+import { resultOf } from '../result.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { type BalanceEntry, buildBalance, type Holding } from './balance.ts'
+import { balancesOf, CachedBalances, RENT, unlistedOf } from './cached.ts'
 import type { GoldRush, IndexedToken } from './goldrush.ts'
 import { evmHoldings, type HoldingsOnChain, solanaHoldings, unlistedHoldings } from './holdings.ts'
-import { balancesOf, KeptBalances, RENT, unlistedOf } from './kept.ts'
+import { NOTHING, type OnChain } from './responses.ts'
 import { readSolanaBalances } from './solana.ts'
-import { NOTHING, type OnChain } from './views.ts'
 
 type Dependencies = {
-  readonly users: Pick<UsersTable, 'get'>
+  readonly users: Pick<UsersStore, 'get'>
   readonly cache: SharedCache
   readonly readerOf: (chainId: number) => ChainReader
   readonly solana: Rpc
@@ -53,9 +53,9 @@ type Place = {
   readonly wallets: readonly string[]
   readonly listed: readonly ListedToken[]
   readonly vaults: readonly Vault[]
-  readonly question: Question<KeptBalances>
+  readonly question: CacheKey<CachedBalances>
   /** The last good balances of the same wallets. */
-  readonly last: Aged<KeptBalances> | undefined
+  readonly last: Aged<CachedBalances> | undefined
 }
 
 /** What is known of a place. */
@@ -80,7 +80,7 @@ export function readAllBalances({ users, cache, readerOf, solana, index, now }: 
     const { chain, wallets, listed, last } = place
     const here = { ...NOTHING, chain: chain.key, wallets }
     if (wallets.length === 0) return { ...here, holdings: [] }
-    const [live, indexed] = await Promise.all([outcomeOf(readChain(place)), askIndex(place)])
+    const [live, indexed] = await Promise.all([resultOf(readChain(place)), askIndex(place)])
     if ('error' in live) {
       logger.warn('chain not read, serving its last balances', { chain: chain.key, cause: String(live.error.cause) })
       const failure = last ? undefined : live.error
@@ -119,9 +119,9 @@ export function readAllBalances({ users, cache, readerOf, solana, index, now }: 
     if (!index) return []
     const asking = wallets.map(async (wallet) => {
       const question = unlistedOf(chain.key, wallet)
-      return (await cache.through(question, () => index.fetchTokens(chain.key, wallet))).value
+      return (await cache.getOrFetch(question, () => index.fetchTokens(chain.key, wallet))).value
     })
-    const outcome = await outcomeOf(Promise.all(asking))
+    const outcome = await resultOf(Promise.all(asking))
     if ('value' in outcome) return outcome.value
     logger.warn('unlisted tokens not known', { chain: chain.key, cause: String(outcome.error.cause) })
     return undefined
@@ -136,7 +136,7 @@ export function readAllBalances({ users, cache, readerOf, solana, index, now }: 
 
   /** The rent by itself, for users without a wallet on Solana; undefined when it is not told. */
   async function askRent(): Promise<bigint | undefined> {
-    const outcome = await outcomeOf(readSolanaBalances(solana, []))
+    const outcome = await resultOf(readSolanaBalances(solana, []))
     return 'value' in outcome ? outcome.value.rent : undefined
   }
 
@@ -200,6 +200,6 @@ function priceOf(
   return isListed ? prices[share?.asset ?? address] : undefined
 }
 
-function textOf(balances: KeptBalances): string {
-  return JSON.stringify(KeptBalances.encode(balances))
+function textOf(balances: CachedBalances): string {
+  return JSON.stringify(CachedBalances.encode(balances))
 }

@@ -1,23 +1,23 @@
 import type { Session } from '../accounts/session.ts'
-import type { UsersTable } from '../accounts/table.ts'
+import type { UsersStore } from '../accounts/store.ts'
 import { addressesOn } from '../accounts/wallet.ts'
 import { walletsOf } from '../accounts/wallets.ts'
-import { isOverdue, madeOf } from '../cache/aged.ts'
+import { combine, isOverdue } from '../cache/aged.ts'
 import type { SharedCache } from '../cache/cache.ts'
 import { CHAINS } from '../chain/registry.ts'
 import { MAX_UINT256 } from '../codecs.ts'
 import type { AppError } from '../errors.ts'
 import { logger } from '../logger.ts'
-import { outcomeOf } from '../markets/outcome.ts'
+import { resultOf } from '../result.ts'
+import { nftsOf } from './cached.ts'
 import type { GoldRush } from './goldrush.ts'
-import { nftsOf } from './kept.ts'
 import { fitting, type NftCollection } from './nft.ts'
+import { NOTHING, type OnChain } from './responses.ts'
 import type { SolanaNfts } from './solana-nfts.ts'
-import { NOTHING, type OnChain } from './views.ts'
 
 type Dependencies = {
-  readonly users: Pick<UsersTable, 'get'>
-  readonly cache: Pick<SharedCache, 'through'>
+  readonly users: Pick<UsersStore, 'get'>
+  readonly cache: Pick<SharedCache, 'getOrFetch'>
   /** The sources of EVM chains and of Solana; undefined where none is configured. */
   readonly goldRush: Pick<GoldRush, 'fetchNfts'> | undefined
   readonly solanaNfts: SolanaNfts | undefined
@@ -48,7 +48,7 @@ export function readAllNfts({ users, cache, goldRush, solanaNfts, now }: Depende
 
     const outcomes = await Promise.all(
       wallets.map((wallet) =>
-        outcomeOf(cache.through(nftsOf(chain.key, wallet), async () => fitting(await fetchNfts(wallet)))),
+        resultOf(cache.getOrFetch(nftsOf(chain.key, wallet), async () => fitting(await fetchNfts(wallet)))),
       ),
     )
     const failures = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))
@@ -59,8 +59,8 @@ export function readAllNfts({ users, cache, goldRush, solanaNfts, now }: Depende
 
     const { collections, isWhole } = fitting(joined(known.flatMap(({ value }) => value.collections)))
     const isAll = isWhole && known.every(({ value }) => value.isWhole)
-    const isOld = known.some((answer) => isOverdue(answer, nftsOf(chain.key, '').kind, now()))
-    const { asOf } = madeOf(collections, known, now())
+    const isOld = known.some((answer) => isOverdue(answer, nftsOf(chain.key, '').namespace, now()))
+    const { asOf } = combine(collections, known, now())
     const error = failure || isOld ? 'Upstream unavailable' : isAll ? undefined : 'Not all NFTs are shown'
     return { chain: chain.key, wallets, collections, asOf, error }
   }

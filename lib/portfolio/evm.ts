@@ -1,9 +1,9 @@
 import { type Address, type Hex, isAddress, isHex } from 'viem'
+import { type Call, call } from '../chain/call.ts'
 import { erc20Abi } from '../chain/erc20.ts'
 import { decodeAggregate, encodeAggregate, MULTICALL3, multicall3Abi } from '../chain/multicall.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
-import { type View, view } from '../chain/view.ts'
 import { MAX_UINT256 } from '../codecs.ts'
 import { AppError } from '../errors.ts'
 import type { ListedToken } from '../markets/coin.ts'
@@ -41,18 +41,18 @@ export async function readEvmBalances(
   const tokens = [...new Set(contracts)].filter((address) => !vaultOf.has(address))
 
   const ofWallets = wallets.map((wallet) => [
-    view(MULTICALL3, multicall3Abi, 'getEthBalance', [wallet]),
+    call(MULTICALL3, multicall3Abi, 'getEthBalance', [wallet]),
     ...balancesOf(wallet, tokens),
   ])
   const ofVaults = [...vaultOf].map(([share, { address, shareDecimals }]) => ({
     balances: wallets.flatMap((wallet) => balancesOf(wallet, [share])),
-    symbol: view(share, erc20Abi, 'symbol', []),
-    price: view(address, erc4626Abi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
+    symbol: call(share, erc20Abi, 'symbol', []),
+    price: call(address, erc4626Abi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
   }))
   const vaultCalls = ofVaults.map(({ balances, symbol, price }) => [...balances, symbol, price])
   const outcomes = (await reader.request([...ofWallets, ...vaultCalls].map(aggregate))).map(returnedBy)
 
-  const [native, ...held] = sums(ofWallets.map((views, index) => answersOf(views, known(outcomes[index]))))
+  const [native, ...held] = sums(ofWallets.map((calls, index) => answersOf(calls, known(outcomes[index]))))
   if (native === undefined) throw badAnswer('the native coin of a wallet is not told')
   const told = ofVaults.map(({ balances, symbol, price }, index) => {
     const returned = outcomes[wallets.length + index] ?? []
@@ -80,13 +80,13 @@ export async function readEvmBalances(
 }
 
 /** The balances of one wallet; encoded once, because every token is asked the same. */
-function balancesOf(wallet: Address, tokens: readonly Address[]): View<bigint>[] {
-  const { data, decode } = view(MULTICALL3, erc20Abi, 'balanceOf', [wallet])
+function balancesOf(wallet: Address, tokens: readonly Address[]): Call<bigint>[] {
+  const { data, decode } = call(MULTICALL3, erc20Abi, 'balanceOf', [wallet])
   return tokens.map((to) => ({ to, data, decode }))
 }
 
-function aggregate(views: readonly View<unknown>[]): RpcRequest {
-  return { method: 'eth_call', params: [{ to: MULTICALL3, data: encodeAggregate(views) }, 'latest'] }
+function aggregate(calls: readonly Call<unknown>[]): RpcRequest {
+  return { method: 'eth_call', params: [{ to: MULTICALL3, data: encodeAggregate(calls) }, 'latest'] }
 }
 
 /** What each call of an aggregate returned; undefined when the aggregate as a whole failed. */
@@ -97,8 +97,8 @@ function returnedBy(outcome: RpcOutcome | undefined): (Hex | undefined)[] | unde
 }
 
 /** The answer to each view; undefined where its contract gave none. */
-function answersOf<T>(views: readonly View<T>[], returned: readonly (Hex | undefined)[]): (T | undefined)[] {
-  return views.map(({ decode }, index) => {
+function answersOf<T>(calls: readonly Call<T>[], returned: readonly (Hex | undefined)[]): (T | undefined)[] {
+  return calls.map(({ decode }, index) => {
     const data = returned[index]
     return data === undefined ? undefined : orUndefined(() => decode(data))
   })

@@ -1,7 +1,7 @@
 import { type Address, zeroAddress } from 'viem'
 import * as z from 'zod'
 import type { VaultEvent } from '../activity/events.ts'
-import type { Movement } from '../activity/movement.ts'
+import type { LedgerEntry } from '../activity/ledger-entry.ts'
 import { Amount } from '../codecs.ts'
 import type { FollowedVault } from '../vaults/vault.ts'
 
@@ -28,21 +28,21 @@ export type Books<V extends FollowedVault = FollowedVault> = {
   /** What one whole share is worth after a transaction, by the ledger after it; null where its events do not tell. */
   priceAfter(vault: V, after: Ledger, events: readonly VaultEvent[]): bigint | null
   /** What an event did besides moving shares from one account to another. */
-  movements(event: VaultEvent): readonly OwnMovement[]
+  entries(event: VaultEvent): readonly OwnEntry[]
   /** The shares that an event moves from one owner to another, though no transfer tells so. */
   handedOver(event: VaultEvent): ShareTransfer | undefined
   /** Whether shares with this account are somebody's: neither the vault's own nor on their way through it. */
   isOwner(vault: V, account: Address): boolean
 }
 
-/** A movement without where it stands. */
-type OwnMovement = Movement extends infer M
-  ? M extends Movement
+/** A ledger entry without where it stands. */
+type OwnEntry = LedgerEntry extends infer M
+  ? M extends LedgerEntry
     ? { readonly user: Address } & Omit<M, keyof Place>
     : never
   : never
 type Place = Pick<
-  Movement,
+  LedgerEntry,
   'user' | 'chainId' | 'vault' | 'transactionHash' | 'blockNumber' | 'logIndex' | 'timestamp' | 'generation'
 >
 

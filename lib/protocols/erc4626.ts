@@ -1,8 +1,8 @@
 import type { Address } from 'viem'
 import type { VaultEvent } from '../activity/events.ts'
+import { call, required } from '../chain/call.ts'
 import { erc20Abi } from '../chain/erc20.ts'
-import { mapQuery, type Query, query, type Reads } from '../chain/reader.ts'
-import { known, view } from '../chain/view.ts'
+import { mapReadPlan, type ReadPlan, type Reads, readPlan } from '../chain/reader.ts'
 import { AppError } from '../errors.ts'
 import type { DepositOperation } from '../vaults/calldata.ts'
 import type { Erc4626Vault, FollowedVault, VaultOnChain } from '../vaults/vault.ts'
@@ -18,54 +18,54 @@ const ANYBODY: Address = '0x000000000000000000000000000000000000dEaD'
 const MORE_DIGITS = 18
 const MOST_DIGITS = 77
 
-function overview({ address, shareDecimals }: VaultOnChain): Query<Overview> {
-  const views = {
-    sharePrice: view(address, erc4626Abi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
-    totalAssets: view(address, erc4626Abi, 'totalAssets', []),
-    maxDeposit: view(address, erc4626Abi, 'maxDeposit', [ANYBODY]),
+function overview({ address, shareDecimals }: VaultOnChain): ReadPlan<Overview> {
+  const calls = {
+    sharePrice: call(address, erc4626Abi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
+    totalAssets: call(address, erc4626Abi, 'totalAssets', []),
+    maxDeposit: call(address, erc4626Abi, 'maxDeposit', [ANYBODY]),
   }
-  return query({ address, slots: {}, views }, ({ answers: { sharePrice, totalAssets, maxDeposit } }) => ({
+  return readPlan({ address, slots: {}, calls }, ({ answers: { sharePrice, totalAssets, maxDeposit } }) => ({
     sharePrice,
     hasCap: maxDeposit === undefined ? undefined : maxDeposit !== NO_LIMIT,
     state: buildVaultState({ sharePrice, totalAssets }),
   }))
 }
 
-function liveAccount({ address, shareToken, shareDecimals }: Erc4626Vault, account: Address): Query<LiveAccount> {
+function liveAccount({ address, shareToken, shareDecimals }: Erc4626Vault, account: Address): ReadPlan<LiveAccount> {
   const unit = 10n ** BigInt(shareDecimals)
   const many = 10n ** BigInt(Math.min(shareDecimals + MORE_DIGITS, MOST_DIGITS))
-  const views = {
-    shares: view(shareToken, erc20Abi, 'balanceOf', [account]),
-    sharePrice: view(address, erc4626Abi, 'convertToAssets', [unit]),
-    precisePrice: view(address, erc4626Abi, 'convertToAssets', [many]),
+  const calls = {
+    shares: call(shareToken, erc20Abi, 'balanceOf', [account]),
+    sharePrice: call(address, erc4626Abi, 'convertToAssets', [unit]),
+    precisePrice: call(address, erc4626Abi, 'convertToAssets', [many]),
   }
-  return query({ address, slots: {}, views } satisfies Reads, ({ answers }) => {
-    const precise = known(answers.precisePrice)
+  return readPlan({ address, slots: {}, calls } satisfies Reads, ({ answers }) => {
+    const precise = required(answers.precisePrice)
     return {
       pendingAssets: 0n,
       claimableAssets: 0n,
       claimableShares: 0n,
-      shares: known(answers.shares),
+      shares: required(answers.shares),
       pendingRedeemShares: 0n,
       claimableRedeemAssets: 0n,
       depositEpochId: null,
       isTotalAssetsValid: null,
-      sharePrice: known(answers.sharePrice),
+      sharePrice: required(answers.sharePrice),
       worth: (shares) => (shares * precise) / many,
     }
   })
 }
 
-function terms({ address, asset }: Erc4626Vault, account: Address): Query<DepositTerms> {
-  const views = {
-    paused: view(address, erc4626Abi, 'paused', []),
-    maxDeposit: view(address, erc4626Abi, 'maxDeposit', [account]),
-    allowance: view(asset, erc20Abi, 'allowance', [account, address]),
+function terms({ address, asset }: Erc4626Vault, account: Address): ReadPlan<DepositTerms> {
+  const calls = {
+    paused: call(address, erc4626Abi, 'paused', []),
+    maxDeposit: call(address, erc4626Abi, 'maxDeposit', [account]),
+    allowance: call(asset, erc20Abi, 'allowance', [account, address]),
   }
-  return query({ address, slots: {}, views }, ({ answers }) => {
-    const maxDeposit = known(answers.maxDeposit)
+  return readPlan({ address, slots: {}, calls }, ({ answers }) => {
+    const maxDeposit = required(answers.maxDeposit)
     return {
-      allowance: known(answers.allowance),
+      allowance: required(answers.allowance),
       choose(amount): DepositOperation {
         // Most ERC-4626 vaults cannot be paused and have no such function.
         if (answers.paused) throw new AppError('vault_is_paused')
@@ -103,7 +103,7 @@ const books: Books<Extract<FollowedVault, { kind: 'erc4626' }>> = {
     return trade ? valueAt(trade, 10n ** BigInt(shareDecimals)) : null
   },
 
-  movements({ eventName, args }) {
+  entries({ eventName, args }) {
     if (eventName === 'Deposit') {
       const { owner, assets, shares } = args
       return [{ user: owner, kind: 'deposit', requestId: 0n, assets, shares }]
@@ -132,9 +132,10 @@ function isPrecise({ assets, supply }: Ledger): boolean {
 /** Synchronous vaults by the standard (https://eips.ethereum.org/EIPS/eip-4626). */
 export const erc4626: Protocol<Erc4626Vault> = {
   type: 'sync',
-  describe: (vault) => mapQuery(overview(vault), ({ hasCap = false }) => ({ kind: 'erc4626', hasCap, version: null })),
+  describe: (vault) =>
+    mapReadPlan(overview(vault), ({ hasCap = false }) => ({ kind: 'erc4626', hasCap, version: null })),
   overview,
-  account: (vault, account) => mapQuery(liveAccount(vault, account), (live) => ({ account: live })),
+  account: (vault, account) => mapReadPlan(liveAccount(vault, account), (live) => ({ account: live })),
   deposits: { operations: ['deposit'], terms },
   books,
 }

@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import type { ChainReader, Query } from '../chain/reader.ts'
+import type { ChainReader, ReadPlan } from '../chain/reader.ts'
 import type { DepositOperation } from '../vaults/calldata.ts'
 import type { Erc4626Vault, FollowedVault, LagoonVault, Vault, VaultOnChain } from '../vaults/vault.ts'
 import type { VaultState } from '../vaults/vault-state.ts'
@@ -14,14 +14,14 @@ export type Protocol<V extends Vault = Vault> = {
    * What registration learns of a vault besides what every vault has. Its parsing throws an Error that says, for an
    * operator, why it is none of this protocol's.
    */
-  describe(vault: VaultOnChain): Query<ProtocolDescription>
+  describe(vault: VaultOnChain): ReadPlan<ProtocolDescription>
   /** What the list shows of a vault besides its record. Its parsing never throws. */
-  overview(vault: Followed<V>): Query<Overview>
+  overview(vault: Followed<V>): ReadPlan<Overview>
   /** What one account has in a vault. Its parsing throws `upstream_bad_answer` when the vault does not tell an amount. */
-  account(vault: V, account: Address): Query<AccountReading>
+  account(vault: V, account: Address): ReadPlan<AccountReading>
   readonly deposits: Deposits<V>
   /** What an account's deposits wait for; absent where shares come at once. */
-  requests?(vault: V, account: Address): Query<RequestedDeposits>
+  requests?(vault: V, account: Address): ReadPlan<RequestedDeposits>
   readonly books: Books<Followed<V>>
 }
 
@@ -47,7 +47,7 @@ type Deposits<V extends Vault> = {
   /** The operations that a vault may take, the usual one first. */
   readonly operations: readonly [DepositOperation, ...DepositOperation[]]
   /** What decides between them for an account, with `payer` as who pays for it: the account itself unless told. */
-  terms(vault: V, account: Address, payer?: Address): Query<DepositTerms>
+  terms(vault: V, account: Address, payer?: Address): ReadPlan<DepositTerms>
 }
 
 /** What a vault says to deposits of one account. */

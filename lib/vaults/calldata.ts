@@ -41,7 +41,7 @@ export function encodeClaim({ vault, user, amount }: DepositRequest): Transactio
  * The last look before a deposit leaves: decodes it and compares every field with what was asked for.
  * Throws on any difference; a difference is our mistake, so it reaches the caller as an internal error.
  */
-export function checkDeposit(
+export function verifyDeposit(
   operation: DepositOperation,
   request: DepositRequest,
   transactions: readonly Transaction[],
@@ -50,7 +50,7 @@ export function checkDeposit(
 }
 
 /** The same last look for a claim. */
-export function checkClaim(request: DepositRequest, transactions: readonly Transaction[]): void {
+export function verifyClaim(request: DepositRequest, transactions: readonly Transaction[]): void {
   checkSingle('claim', request, transactions, parseClaim)
 }
 

@@ -6,7 +6,7 @@ import type { Transaction } from '../chain/transaction.ts'
 import { AppError } from '../errors.ts'
 import { lagoonAbi } from '../protocols/abi.ts'
 import { protocolOf } from '../protocols/protocols.ts'
-import { checkClaim, encodeClaim } from './calldata.ts'
+import { encodeClaim, verifyClaim } from './calldata.ts'
 import { DEPOSIT_ERRORS } from './deposit.ts'
 import type { Vault } from './vault.ts'
 
@@ -31,7 +31,7 @@ export async function prepareClaim(reader: ChainReader, vault: Vault, user: Addr
 
   const request = { vault, user, amount: claimableAssets }
   const operations = [encodeClaim(request)]
-  checkClaim(request, operations)
+  verifyClaim(request, operations)
 
   const calls = parseSimulation((await reader.simulate(user, [operations]))[0], operations.length, DEPOSIT_ERRORS)
   // Versions before 0.5.1 let those claim whom their list does not admit any more; the dry run tells.

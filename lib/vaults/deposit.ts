@@ -1,12 +1,12 @@
 import type { Abi } from 'viem'
-import { approvalsNeeded, checkApprovals, encodeApprovals, erc20Abi } from '../chain/erc20.ts'
-import { type ChainReader, mapQuery } from '../chain/reader.ts'
+import { approvalsNeeded, encodeApprovals, erc20Abi, verifyApprovals } from '../chain/erc20.ts'
+import { type ChainReader, mapReadPlan } from '../chain/reader.ts'
 import { parseSimulation, simulationRequest, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
 import type { SimulationResult } from '../chain/simulation-result.ts'
 import type { Transaction } from '../chain/transaction.ts'
 import { erc4626Abi, lagoonAbi } from '../protocols/abi.ts'
 import { protocolOf } from '../protocols/protocols.ts'
-import { checkDeposit, type DepositRequest, encodeDeposit } from './calldata.ts'
+import { type DepositRequest, encodeDeposit, verifyDeposit } from './calldata.ts'
 import type { Vault } from './vault.ts'
 
 /** The transactions of a deposit, to be sent in order: approvals first. */
@@ -40,8 +40,8 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
   const along = variants.map((approval) => simulationRequest(user, [...approval, ...attempts]))
 
   const { value, outcomes } = await reader.readOne(
-    mapQuery(terms(vault, user), ({ allowance, choose }) => ({ allowance, operation: choose(amount) })),
-    { along },
+    mapReadPlan(terms(vault, user), ({ allowance, choose }) => ({ allowance, operation: choose(amount) })),
+    { extraCalls: along },
   )
   const { allowance, operation } = value
   const [none, exact, reset] = variants.map((approval, index) =>
@@ -51,8 +51,8 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
   const needed = approvalsNeeded(amount, allowance, exact?.[0])
   const approval = encodeApprovals(spending, needed)
   const operations = [encodeDeposit(operation, request)]
-  checkApprovals(spending, approval)
-  checkDeposit(operation, request, operations)
+  verifyApprovals(spending, approval)
+  verifyDeposit(operation, request, operations)
 
   const simulated = { none, exact, reset }[needed]
   const chosen = simulated && [

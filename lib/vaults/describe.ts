@@ -1,9 +1,9 @@
 import { type Address, isHex, numberToHex } from 'viem'
+import { call } from '../chain/call.ts'
 import { erc20Abi } from '../chain/erc20.ts'
-import { type ChainReader, chainReader, query } from '../chain/reader.ts'
+import { type ChainReader, chainReader, readPlan } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import type { Rpc } from '../chain/rpc.ts'
-import { view } from '../chain/view.ts'
 import { ASYNC_DEPOSIT_INTERFACE, erc4626Abi } from '../protocols/abi.ts'
 import type { ProtocolDescription } from '../protocols/protocol.ts'
 import { protocolFor } from '../protocols/protocols.ts'
@@ -55,14 +55,14 @@ export async function describeVault(rpc: Rpc, chainId: number, address: Address)
 }
 
 function identity(address: Address) {
-  const views = {
-    asset: view(address, erc4626Abi, 'asset', []),
-    share: view(address, erc4626Abi, 'share', []),
-    name: view(address, erc20Abi, 'name', []),
-    decimals: view(address, erc20Abi, 'decimals', []),
-    isAsync: view(address, erc4626Abi, 'supportsInterface', [ASYNC_DEPOSIT_INTERFACE]),
+  const calls = {
+    asset: call(address, erc4626Abi, 'asset', []),
+    share: call(address, erc4626Abi, 'share', []),
+    name: call(address, erc20Abi, 'name', []),
+    decimals: call(address, erc20Abi, 'decimals', []),
+    isAsync: call(address, erc4626Abi, 'supportsInterface', [ASYNC_DEPOSIT_INTERFACE]),
   }
-  return query({ address, slots: {}, views }, ({ answers: { decimals, isAsync, ...answers } }) => ({
+  return readPlan({ address, slots: {}, calls }, ({ answers: { decimals, isAsync, ...answers } }) => ({
     ...answers,
     shareDecimals: decimals,
     isAsync: isAsync ?? false,
@@ -70,8 +70,8 @@ function identity(address: Address) {
 }
 
 function tokenOf(asset: Address) {
-  const views = { symbol: view(asset, erc20Abi, 'symbol', []), decimals: view(asset, erc20Abi, 'decimals', []) }
-  return query({ address: asset, slots: {}, views }, ({ answers }) => answers)
+  const calls = { symbol: call(asset, erc20Abi, 'symbol', []), decimals: call(asset, erc20Abi, 'decimals', []) }
+  return readPlan({ address: asset, slots: {}, calls }, ({ answers }) => answers)
 }
 
 /** How many blocks one request looks at. */

@@ -3,7 +3,7 @@ import type { ChainReader } from '../chain/reader.ts'
 import { logger } from '../logger.ts'
 import type { Yield } from './apy.ts'
 import { readOverviews } from './overview.ts'
-import type { StateTable } from './state-table.ts'
+import type { StateStore } from './state-store.ts'
 import type { Vault } from './vault.ts'
 import type { StateAsOf, VaultState } from './vault-state.ts'
 
@@ -19,7 +19,7 @@ export type ListedVault = {
 
 type Dependencies = {
   readonly readerOf: (chainId: number) => ChainReader
-  readonly states: Pick<StateTable, 'get'>
+  readonly states: Pick<StateStore, 'get'>
   /** The yield of a vault whose shares had this price at that moment; null where it is not known. */
   readonly yieldOf: (vault: Vault, sharePrice: bigint | undefined, at: Date | undefined) => Promise<Yield | null>
 }

@@ -10,13 +10,13 @@ import { describe, expect, onTestFinished, vi } from 'vitest'
 import { describeFailure, runCommandLine } from '../../admin/command-line.ts'
 import { connectLocal, connectStage } from '../../admin/connect.ts'
 import { type Admin, AdminError, addVault, createClient, issueKey, seedClient } from '../../admin/operations.ts'
-import { usersTable } from '../../lib/accounts/table.ts'
+import { usersStore } from '../../lib/accounts/store.ts'
 import type { User } from '../../lib/accounts/user.ts'
-import { recordsTable } from '../../lib/activity/table.ts'
-import { transfersTable } from '../../lib/bridge/table.ts'
+import { recordsStore } from '../../lib/activity/store.ts'
+import { transfersStore } from '../../lib/bridge/store.ts'
 import { hashApiKey, parseApiKey } from '../../lib/clients/api-key.ts'
 import { identifyClient } from '../../lib/clients/identify.ts'
-import { clientsTable } from '../../lib/clients/table.ts'
+import { clientsStore } from '../../lib/clients/store.ts'
 import type { VaultDescription } from '../../lib/vaults/describe.ts'
 import { createTables } from '../../sandbox/dynamo.ts'
 import { someClient, someVault } from '../support/clients.ts'
@@ -28,10 +28,10 @@ const VAULT = '0x00000000000000000000000000000000000000A1'
 const OTHER_VAULT = '0x00000000000000000000000000000000000000B2'
 
 const test = base
-  .extend('clients', ({ dynamo, tableNames }) => clientsTable(dynamo, tableNames.clients))
-  .extend('users', ({ dynamo, tableNames }) => usersTable(dynamo, tableNames.users))
-  .extend('transfers', ({ dynamo, tableNames }) => transfersTable(dynamo, tableNames.deposits))
-  .extend('records', ({ dynamo, tableNames }) => recordsTable(dynamo, tableNames.deposits))
+  .extend('clients', ({ dynamo, tableNames }) => clientsStore(dynamo, tableNames.clients))
+  .extend('users', ({ dynamo, tableNames }) => usersStore(dynamo, tableNames.users))
+  .extend('transfers', ({ dynamo, tableNames }) => transfersStore(dynamo, tableNames.deposits))
+  .extend('records', ({ dynamo, tableNames }) => recordsStore(dynamo, tableNames.deposits))
   .extend('clock', () => ({ now: Date.parse('2026-06-01T00:00:00.000Z') }))
   .extend('admin', ({ clients, users, transfers, records, clock }): Admin => {
     const now = () => clock.now
@@ -203,7 +203,7 @@ describe('The admin command', () => {
     'works on the tables of the stage %s, whose keys say %s',
     async ([stage, word], { operate, endpoint, dynamo }) => {
       const { clients } = await createTables(dynamo, stage)
-      await clientsTable(dynamo, clients).create(someClient({ clientId: 'AbCdE01234' }))
+      await clientsStore(dynamo, clients).create(someClient({ clientId: 'AbCdE01234' }))
       useAws({ AWS_ENDPOINT_URL_DYNAMODB: endpoint })
       const args = ['issue-key', '--stage', stage, '--client', 'AbCdE01234', '--name', 'key']
       expect((await operate(...args)).stdout).toMatch(new RegExp(`^jk_${word}_AbCdE01234_`))
@@ -360,7 +360,7 @@ describe('A vault is read', () => {
 
   test("of a stage from the URLs in the stage's secret", async ({ operate, endpoint, dynamo, node }) => {
     const { clients } = await createTables(dynamo, 'dev')
-    await clientsTable(dynamo, clients).create(someClient({ clientId: 'Secret0001' }))
+    await clientsStore(dynamo, clients).create(someClient({ clientId: 'Secret0001' }))
     useAws({ AWS_ENDPOINT_URL_DYNAMODB: endpoint, AWS_ENDPOINT_URL_SECRETS_MANAGER: node.url })
     const args = ['add-vault', '--stage', 'dev', '--client', 'Secret0001', '--chain', '8453', '--address', VAULT]
 

@@ -176,7 +176,7 @@ export function countedChain(clock: VirtualClock, { mostCalls, mostBlocks, delay
   }
 }
 
-/** A transfer of shares between two accounts that have none: it makes two movements, and no price. */
+/** A transfer of shares between two accounts that have none: it makes two ledger entries, and no price. */
 export function transferOf(address: Address, block: number, shares: bigint): CountedEvent {
   const topic = (of: Hex) => padHex(of, { size: 32 })
   return {
@@ -187,7 +187,7 @@ export function transferOf(address: Address, block: number, shares: bigint): Cou
   }
 }
 
-/** A deposit of as many assets as shares: it makes a movement and a price. */
+/** A deposit of as many assets as shares: it makes a ledger entry and a price. */
 export function depositOf(address: Address, block: number, shares: bigint): CountedEvent {
   const topic = (of: Hex) => padHex(of, { size: 32 })
   return {

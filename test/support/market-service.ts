@@ -1,7 +1,7 @@
 import { DeleteCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { documentClient } from '../../lib/aws/dynamo.ts'
 import { sharedCache } from '../../lib/cache/cache.ts'
-import { cacheTable } from '../../lib/cache/table.ts'
+import { cacheStore } from '../../lib/cache/store.ts'
 import { localConfig } from '../../sandbox/dynamo.ts'
 import { someContext } from './lambda.ts'
 import { chainlessTest, type Service } from './service.ts'
@@ -30,7 +30,7 @@ export const test = chainlessTest
       /** What all of them were asked, without their prefixes. */
       asked: () => standIns.flatMap(({ requests }) => requests),
       /** The cache, written to behind the service's back; `now` in epoch milliseconds. */
-      cacheAt: (now = Date.now()) => sharedCache({ table: cacheTable(cacheClient, TableName), now: () => now }),
+      cacheAt: (now = Date.now()) => sharedCache({ table: cacheStore(cacheClient, TableName), now: () => now }),
       /** Runs both jobs once, in containers that have started by now. */
       async refresh() {
         for (const job of ['refresh-tokens', 'refresh-market']) {

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { getAddress } from 'viem'
 import { sharedCache } from '../../lib/cache/cache.ts'
-import { cacheTable } from '../../lib/cache/table.ts'
+import { cacheStore } from '../../lib/cache/store.ts'
 import { createUpstream } from '../../lib/http.ts'
 import { coinGecko } from '../../lib/markets/coingecko.ts'
 import { defiLlama } from '../../lib/markets/defillama.ts'
@@ -70,7 +70,7 @@ export const test = base
       clock.pass(milliseconds / 1000)
       return setImmediate()
     }
-    return sharedCache({ table: cacheTable(dynamo, tableNames.cache), now: clock.now, sleep })
+    return sharedCache({ table: cacheStore(dynamo, tableNames.cache), now: clock.now, sleep })
   })
   /** All that the work on markets depends on; no request takes longer than half a second. */
   .extend('world', ({ cache, clock, providers, standIns }) => {

@@ -2,10 +2,10 @@ import { DeleteCommand, PutCommand, ScanCommand, UpdateCommand } from '@aws-sdk/
 import { type Address, numberToHex } from 'viem'
 import * as z from 'zod'
 import { handler } from '../../functions/jobs/refresh-chain/handler.ts'
-import { recordsTable } from '../../lib/activity/table.ts'
+import { recordsStore } from '../../lib/activity/store.ts'
 import { deleteItems, documentClient, putItems } from '../../lib/aws/dynamo.ts'
 import { evmChain } from '../../lib/chain/registry.ts'
-import type { VaultKey } from '../../lib/vaults/state-table.ts'
+import type { VaultKey } from '../../lib/vaults/state-store.ts'
 import { localConfig } from '../../sandbox/dynamo.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { someContext } from './lambda.ts'
@@ -23,7 +23,7 @@ export function recordsOf(service: Service, before = () => {}) {
     },
     { step: 'initialize' },
   )
-  return recordsTable(client, service.backends.dynamo.tableNames.deposits)
+  return recordsStore(client, service.backends.dynamo.tableNames.deposits)
 }
 
 function clientOf({ backends }: Service) {
@@ -37,7 +37,7 @@ export type Report = {
   readonly behind: number
   readonly lagSeconds: number
   readonly vaults: number
-  readonly movements: number
+  readonly entries: number
   readonly prices: number
   readonly states: number
   readonly openTransfers: number
@@ -139,8 +139,8 @@ export async function putOldCheckpoint(
   await client.send(new PutCommand({ TableName, Item: { ...place, checkpoint: { through: 1, vaults } } }))
 }
 
-/** Gives all movements the keys that they had before these named their vault; every third stands under both. */
-export async function putOldMovementKeys(service: Service): Promise<void> {
+/** Gives all ledger entries the keys that they had before these named their vault; every third stands under both. */
+export async function putOldEntryKeys(service: Service): Promise<void> {
   const records = [...(await scanRecords(service))].map(([key, item], index): [string, Record<string, unknown>][] => {
     const sk = String(item['sk']).replace(/^MOVE#\d+#0x\w+#/, 'MOVE#')
     const inOldForm: [string, Record<string, unknown>] = [`${item['pk']} ${sk}`, { ...item, sk }]

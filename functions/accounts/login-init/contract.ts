@@ -35,7 +35,7 @@ export const contract = {
         key: z.array(AllowedCredential),
         passwordProtectedKey: z.array(AllowedCredential),
       })
-      .describe('As many keys for every e-mail address, known or not; some are nobody’s'),
+      .describe('As many keys for every e-mail address, known or not; some are dummies'),
   }),
   errors: ['too_many_requests'],
   cacheControl: 'no-store',

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { FirstFactor, SecondFactor } from '../../../lib/accounts/credential.ts'
+import { FirstAssertion, SecondAssertion } from '../../../lib/accounts/credential.ts'
 import { Timestamp } from '../../../lib/codecs.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { ClientsEnv, CredentialsEnv, UsersEnv } from '../../../lib/frame/env.ts'
@@ -14,8 +14,8 @@ export const contract = {
   request: {
     body: z.strictObject({
       challengeIdentifier: z.string().min(1).max(200),
-      firstFactor: FirstFactor,
-      secondFactor: SecondFactor.optional().describe('Needed after a password'),
+      firstFactor: FirstAssertion,
+      secondFactor: SecondAssertion.optional().describe('Needed after a password'),
     }),
   },
   invalid: {

@@ -1,4 +1,4 @@
-import type { UsersTable } from '../../../lib/accounts/table.ts'
+import type { UsersStore } from '../../../lib/accounts/store.ts'
 import type { Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { usersOf } from '../../../lib/frame/identity.ts'
@@ -6,7 +6,7 @@ import { session } from '../../../lib/frame/session.ts'
 import { contract } from './contract.ts'
 
 const logout =
-  ({ end }: { end: UsersTable['sessions']['delete'] }) =>
+  ({ end }: { end: UsersStore['sessions']['delete'] }) =>
   async ({ session }: Request<typeof contract>): Promise<undefined> => {
     await end(session.hash)
   }

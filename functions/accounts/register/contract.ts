@@ -1,12 +1,12 @@
 import * as z from 'zod'
-import { FirstFactorCredential, RecoveryCredential, SecondFactorCredential } from '../../../lib/accounts/credential.ts'
+import { FirstAttestation, RecoveryAttestation, SecondAttestation } from '../../../lib/accounts/credential.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { ClientsEnv, CredentialsEnv, UsersEnv } from '../../../lib/frame/env.ts'
 
 const credentials = {
-  firstFactorCredential: FirstFactorCredential.optional(),
-  secondFactorCredential: SecondFactorCredential.optional(),
-  recoveryCredential: RecoveryCredential.optional(),
+  firstFactorCredential: FirstAttestation.optional(),
+  secondFactorCredential: SecondAttestation.optional(),
+  recoveryCredential: RecoveryAttestation.optional(),
 }
 
 export const contract = {

@@ -1,4 +1,4 @@
-import type { UsersTable } from '../../../lib/accounts/table.ts'
+import type { UsersStore } from '../../../lib/accounts/store.ts'
 import { walletsOf } from '../../../lib/accounts/wallets.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
@@ -7,7 +7,7 @@ import { session } from '../../../lib/frame/session.ts'
 import { contract } from './contract.ts'
 
 const list =
-  ({ get }: Pick<UsersTable, 'get'>) =>
+  ({ get }: Pick<UsersStore, 'get'>) =>
   async ({ session: { clientId, user } }: Request<typeof contract>): Promise<Reply<typeof contract>> => ({
     wallets: walletsOf(await get({ clientId, email: user.email })),
   })

@@ -1,4 +1,4 @@
-import type { UsersTable } from '../../../lib/accounts/table.ts'
+import type { UsersStore } from '../../../lib/accounts/store.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
@@ -7,7 +7,7 @@ import { session } from '../../../lib/frame/session.ts'
 import { contract } from './contract.ts'
 
 const unlink =
-  ({ unlinkWallet }: Pick<UsersTable, 'unlinkWallet'>) =>
+  ({ unlinkWallet }: Pick<UsersStore, 'unlinkWallet'>) =>
   async ({ session: { clientId, user }, path }: Request<typeof contract>): Promise<undefined> => {
     const wasLinked = await unlinkWallet({ clientId, email: user.email }, path.address.address)
     if (!wasLinked) throw new AppError('wallet_not_found')

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ChainErrors, DepositView } from '../../../lib/activity/views.ts'
+import { ChainErrors, DepositResponse } from '../../../lib/activity/responses.ts'
 import { ChainIdText } from '../../../lib/chain/registry.ts'
 import { Address, numberText, UserAddress } from '../../../lib/codecs.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
@@ -35,7 +35,7 @@ export const contract = {
     totalRecords: z.number().int().describe('All deposits that match, on whatever page'),
     hasMore: z.boolean(),
     nextCursor: z.string().nullable(),
-    deposits: z.array(DepositView),
+    deposits: z.array(DepositResponse),
     errors: ChainErrors,
   }),
   errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],

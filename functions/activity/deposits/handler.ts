@@ -1,10 +1,10 @@
 import { decodeCursor, encodeCursor } from '../../../lib/activity/cursor.ts'
-import { depositEntries } from '../../../lib/activity/history.ts'
-import { positionOf } from '../../../lib/activity/movement.ts'
+import { buildDeposits } from '../../../lib/activity/history.ts'
+import { sortKeyOf } from '../../../lib/activity/ledger-entry.ts'
 import { readUserVaults } from '../../../lib/activity/read.ts'
+import { depositResponse } from '../../../lib/activity/responses.ts'
 import { type DepositSources, depositSources } from '../../../lib/activity/source.ts'
-import { type RecordsTable, recordsTable } from '../../../lib/activity/table.ts'
-import { depositView } from '../../../lib/activity/views.ts'
+import { type RecordsStore, recordsStore } from '../../../lib/activity/store.ts'
 import { yieldsOf } from '../../../lib/activity/yields.ts'
 import { dynamo } from '../../../lib/aws/dynamo.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
@@ -17,7 +17,7 @@ import { contract } from './contract.ts'
 
 type Dependencies = {
   readerOf: (chainId: number) => ChainReader
-  records: RecordsTable
+  records: RecordsStore
   sources: Pick<DepositSources, 'list'>
   yieldOf: ReturnType<typeof yieldsOf>
   /** Epoch milliseconds. */
@@ -38,32 +38,32 @@ const deposits =
     const { vaults: read, errors } = await readUserVaults(dependencies, vaults, user)
     const matching = read
       .flatMap((ofVault) =>
-        depositEntries(ofVault.movements, ofVault.live).map((entry) => ({
+        buildDeposits(ofVault.entries, ofVault.live).map((deposit) => ({
           ofVault,
-          entry,
-          position: positionOf(entry.movement),
+          deposit: deposit,
+          sortKey: sortKeyOf(deposit.entry),
         })),
       )
-      .filter(({ entry }) => (status ?? entry.status) === entry.status)
-      .toSorted((left, right) => (left.position < right.position ? 1 : -1))
+      .filter(({ deposit }) => (status ?? deposit.status) === deposit.status)
+      .toSorted((left, right) => (left.sortKey < right.sortKey ? 1 : -1))
 
-    const rest = before === undefined ? matching : matching.filter(({ position }) => position < before)
+    const rest = before === undefined ? matching : matching.filter(({ sortKey }) => sortKey < before)
     const page = rest.slice(0, limit)
-    const sourceOf = await sources.list(page.map(({ entry }) => entry.movement))
+    const sourceOf = await sources.list(page.map(({ deposit }) => deposit.entry))
     const last = page.at(-1)
     const hasMore = rest.length > page.length
     return {
       userAddress: user,
       totalRecords: matching.length,
       hasMore,
-      nextCursor: hasMore && last ? encodeCursor(last.position, list) : null,
+      nextCursor: hasMore && last ? encodeCursor(last.sortKey, list) : null,
       deposits: await Promise.all(
-        page.map(async ({ ofVault, entry }) =>
-          depositView(
+        page.map(async ({ ofVault, deposit }) =>
+          depositResponse(
             ofVault,
-            entry,
+            deposit,
             yieldText(await yieldOf(ofVault.vault, ofVault.live.sharePrice, ofVault.asOf)),
-            sourceOf(entry.movement),
+            sourceOf(deposit.entry),
           ),
         ),
       ),
@@ -74,7 +74,7 @@ const deposits =
 export const handler = endpoint(
   contract,
   async (env) => {
-    const records = recordsTable(dynamo(), env.DEPOSITS_TABLE)
+    const records = recordsStore(dynamo(), env.DEPOSITS_TABLE)
     return deposits({
       readerOf: readersOf(await readConfig(env)),
       records,

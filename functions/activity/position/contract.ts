@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { DepositView, PositionView } from '../../../lib/activity/views.ts'
+import { DepositResponse, PositionResponse } from '../../../lib/activity/responses.ts'
 import { ChainIdText } from '../../../lib/chain/registry.ts'
 import { Address, Amount, Timestamp, UserAddress } from '../../../lib/codecs.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
@@ -23,7 +23,7 @@ export const contract = {
     vaultAddress: 'missing_or_invalid_vault_address',
     chainId: 'missing_or_invalid_chain_id',
   },
-  response: PositionView.extend({
+  response: PositionResponse.extend({
     amounts: z.object({
       pendingDeposit: Amount,
       claimableShares: Amount,
@@ -43,7 +43,7 @@ export const contract = {
       depositEpochId: z.number().int().nullable(),
       isTotalAssetsValid: z.boolean().nullable(),
     }),
-    deposits: z.array(DepositView).describe('The latest 20'),
+    deposits: z.array(DepositResponse).describe('The latest 20'),
     hasMore: z.boolean().describe('Whether there are more deposits than these'),
     sharePriceHistory: z.array(z.object({ timestamp: Timestamp, sharePrice: Amount })).describe('The last year'),
   }),

@@ -1,8 +1,8 @@
 import { buildPosition } from '../../../lib/activity/position.ts'
 import { readUserVaults } from '../../../lib/activity/read.ts'
+import { depositResponse, positionResponse } from '../../../lib/activity/responses.ts'
 import { type DepositSources, depositSources } from '../../../lib/activity/source.ts'
-import { type RecordsTable, recordsTable } from '../../../lib/activity/table.ts'
-import { depositView, positionView } from '../../../lib/activity/views.ts'
+import { type RecordsStore, recordsStore } from '../../../lib/activity/store.ts'
 import { yieldsOf } from '../../../lib/activity/yields.ts'
 import { dynamo } from '../../../lib/aws/dynamo.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
@@ -18,7 +18,7 @@ import { contract } from './contract.ts'
 
 type Dependencies = {
   readerOf: (chainId: number) => ChainReader
-  records: RecordsTable
+  records: RecordsStore
   sources: Pick<DepositSources, 'list'>
   yieldOf: ReturnType<typeof yieldsOf>
   /** Epoch milliseconds. */
@@ -39,20 +39,20 @@ const position =
       dependencies.records.listPrices(vault, since),
     ])
     const [ofVault] = vaults
-    const built = ofVault && buildPosition(ofVault.movements, ofVault.live)
+    const built = ofVault && buildPosition(ofVault.entries, ofVault.live)
     // Why it cannot be read now: not that there is none.
     const [reason] = Object.values(errors)
     if (reason !== undefined) throw new AppError('upstream_unavailable', { cause: new Error(reason) })
     if (!built) throw new AppError('position_not_found')
 
     const { live } = ofVault
-    const latest = built.entries.toReversed().slice(0, LATEST)
+    const latest = built.deposits.toReversed().slice(0, LATEST)
     const [apy, sourceOf] = await Promise.all([
       yieldOf(vault, live.sharePrice, ofVault.asOf).then(yieldText),
-      sources.list(latest.map(({ movement }) => movement)),
+      sources.list(latest.map(({ entry }) => entry)),
     ])
     return {
-      ...positionView(ofVault, built, { user, apy }),
+      ...positionResponse(ofVault, built, { user, apy }),
       amounts: {
         pendingDeposit: live.pendingAssets,
         claimableShares: live.claimableShares,
@@ -72,8 +72,8 @@ const position =
         depositEpochId: live.depositEpochId,
         isTotalAssetsValid: live.isTotalAssetsValid,
       },
-      deposits: latest.map((entry) => depositView(ofVault, entry, apy, sourceOf(entry.movement))),
-      hasMore: built.entries.length > LATEST,
+      deposits: latest.map((deposit) => depositResponse(ofVault, deposit, apy, sourceOf(deposit.entry))),
+      hasMore: built.deposits.length > LATEST,
       sharePriceHistory: prices.map(({ price, timestamp }) => ({
         timestamp: new Date(Number(timestamp) * 1000),
         sharePrice: price,
@@ -84,7 +84,7 @@ const position =
 export const handler = endpoint(
   contract,
   async (env) => {
-    const records = recordsTable(dynamo(), env.DEPOSITS_TABLE)
+    const records = recordsStore(dynamo(), env.DEPOSITS_TABLE)
     return position({
       readerOf: readersOf(await readConfig(env)),
       records,

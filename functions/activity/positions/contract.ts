@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ChainErrors, PositionView } from '../../../lib/activity/views.ts'
+import { ChainErrors, PositionResponse } from '../../../lib/activity/responses.ts'
 import { Address, UserAddress } from '../../../lib/codecs.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/frame/env.ts'
@@ -16,7 +16,7 @@ export const contract = {
   response: z.object({
     userAddress: Address,
     totalRecords: z.number().int(),
-    positions: z.array(PositionView),
+    positions: z.array(PositionResponse),
     errors: ChainErrors,
   }),
   errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],

@@ -1,7 +1,7 @@
 import { buildPosition } from '../../../lib/activity/position.ts'
 import { readUserVaults } from '../../../lib/activity/read.ts'
-import { type RecordsTable, recordsTable } from '../../../lib/activity/table.ts'
-import { positionView } from '../../../lib/activity/views.ts'
+import { positionResponse } from '../../../lib/activity/responses.ts'
+import { type RecordsStore, recordsStore } from '../../../lib/activity/store.ts'
 import { yieldsOf } from '../../../lib/activity/yields.ts'
 import { dynamo } from '../../../lib/aws/dynamo.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
@@ -14,7 +14,7 @@ import { contract } from './contract.ts'
 
 type Dependencies = {
   readerOf: (chainId: number) => ChainReader
-  records: RecordsTable
+  records: RecordsStore
   yieldOf: ReturnType<typeof yieldsOf>
   /** Epoch milliseconds. */
   now: () => number
@@ -26,10 +26,10 @@ const positions =
     const { vaults, errors } = await readUserVaults(dependencies, client.vaults, user)
     const views = await Promise.all(
       vaults.map(async (ofVault) => {
-        const position = buildPosition(ofVault.movements, ofVault.live)
+        const position = buildPosition(ofVault.entries, ofVault.live)
         if (!position) return []
         const apy = yieldText(await yieldOf(ofVault.vault, ofVault.live.sharePrice, ofVault.asOf))
-        return [positionView(ofVault, position, { user, apy })]
+        return [positionResponse(ofVault, position, { user, apy })]
       }),
     )
     const found = views.flat()
@@ -44,7 +44,7 @@ const positions =
 export const handler = endpoint(
   contract,
   async (env) => {
-    const records = recordsTable(dynamo(), env.DEPOSITS_TABLE)
+    const records = recordsStore(dynamo(), env.DEPOSITS_TABLE)
     return positions({
       readerOf: readersOf(await readConfig(env)),
       records,

@@ -30,13 +30,13 @@ export const contract = {
         .describe('The last recorded block of the vaults that are recorded furthest; null before'),
       behind: z.number().int().describe('Vaults that are recorded less far, as those whose past is still being read'),
       lagSeconds: z.number().describe("How much older that block is than the chain's last one"),
-      movements: z.number().int(),
+      entries: z.number().int(),
       prices: z.number().int(),
       states: z.number().int(),
     }),
   ]),
   // Each costs $0.30 a month for each chain: what one would draw, and the rest is in the log.
-  metrics: { lagSeconds: 'Seconds', behind: 'Count', movements: 'Count', openTransfers: 'Count' },
+  metrics: { lagSeconds: 'Seconds', behind: 'Count', entries: 'Count', openTransfers: 'Count' },
   everyMinutes: 1,
   runs: EVM_CHAINS.map(({ id }) => ({ chainId: id })),
   impact:

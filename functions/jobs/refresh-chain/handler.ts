@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { refreshChain } from '../../../lib/activity/refresh.ts'
 import { type DepositSources, depositSources } from '../../../lib/activity/source.ts'
-import { type RecordsTable, recordsTable } from '../../../lib/activity/table.ts'
+import { type RecordsStore, recordsStore } from '../../../lib/activity/store.ts'
 import { dynamo } from '../../../lib/aws/dynamo.ts'
 import { followTransfers } from '../../../lib/bridge/follow.ts'
-import { type TransfersTable, transfersTable } from '../../../lib/bridge/table.ts'
+import { type TransfersStore, transfersStore } from '../../../lib/bridge/store.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
-import { type ClientsTable, clientsTable } from '../../../lib/clients/table.ts'
+import { type ClientsStore, clientsStore } from '../../../lib/clients/store.ts'
 import { readConfig, readersOf } from '../../../lib/frame/config.ts'
 import { job } from '../../../lib/frame/job.ts'
-import { type StateTable, stateTable } from '../../../lib/vaults/state-table.ts'
+import { type StateStore, stateStore } from '../../../lib/vaults/state-store.ts'
 import { contract } from './contract.ts'
 
 type Dependencies = {
-  clients: Pick<ClientsTable, 'listVaultsOnChain'>
-  records: RecordsTable
-  states: StateTable
-  transfers: TransfersTable
+  clients: Pick<ClientsStore, 'listVaultsOnChain'>
+  records: RecordsStore
+  states: StateStore
+  transfers: TransfersStore
   sources: DepositSources
   readerOf: (chainId: number) => ChainReader
   /** Epoch milliseconds. */
@@ -54,16 +54,16 @@ const refresh =
       })
       return { ...report, outcome: 'refreshed' as const, ...followed }
     } finally {
-      await records.giveLeaseBack(chainId, owner)
+      await records.releaseLease(chainId, owner)
     }
   }
 
 export const handler = job(contract, async (env) =>
   refresh({
-    clients: clientsTable(dynamo(), env.CLIENTS_TABLE),
-    records: recordsTable(dynamo(), env.DEPOSITS_TABLE),
-    states: stateTable(dynamo(), env.DEPOSITS_TABLE),
-    transfers: transfersTable(dynamo(), env.DEPOSITS_TABLE),
+    clients: clientsStore(dynamo(), env.CLIENTS_TABLE),
+    records: recordsStore(dynamo(), env.DEPOSITS_TABLE),
+    states: stateStore(dynamo(), env.DEPOSITS_TABLE),
+    transfers: transfersStore(dynamo(), env.DEPOSITS_TABLE),
     sources: depositSources(dynamo(), env.DEPOSITS_TABLE),
     readerOf: readersOf(await readConfig(env)),
     now: Date.now,

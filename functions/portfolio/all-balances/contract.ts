@@ -5,7 +5,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { CacheEnv, ChainsEnv, ClientsEnv, UsersEnv } from '../../../lib/frame/env.ts'
 import { Currency } from '../../../lib/markets/currency.ts'
 import { BalanceEntry } from '../../../lib/portfolio/balance.ts'
-import { WalletsView } from '../../../lib/portfolio/views.ts'
+import { WalletsResponse } from '../../../lib/portfolio/responses.ts'
 
 export const contract = {
   method: 'GET',
@@ -16,7 +16,7 @@ export const contract = {
   env: z.object({ ...ClientsEnv.shape, ...UsersEnv.shape, ...CacheEnv.shape, ...ChainsEnv.shape }),
   request: { query: z.object({ currency: Currency.default('usd') }) },
   invalid: { currency: 'unsupported_currency' },
-  response: WalletsView.extend({
+  response: WalletsResponse.extend({
     tokens: z
       .record(ChainKey, z.array(BalanceEntry))
       .describe(

@@ -7,7 +7,7 @@ import { goldRushOf, solanaOf } from '../../../lib/frame/portfolio.ts'
 import { session } from '../../../lib/frame/session.ts'
 import { decimal, times, tokens, toNumber } from '../../../lib/markets/decimal.ts'
 import { readAllBalances } from '../../../lib/portfolio/all-balances.ts'
-import { byChain, walletsView } from '../../../lib/portfolio/views.ts'
+import { byChain, walletsResponse } from '../../../lib/portfolio/responses.ts'
 import { contract } from './contract.ts'
 
 /** Decimals of a millionth of a dollar, and of a lamport. */
@@ -19,7 +19,7 @@ const allBalances =
   async ({ client, session, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { chains, kyc, smartGas, rate, rent } = await read(session, client.vaults, query.currency)
     return {
-      ...walletsView(chains),
+      ...walletsResponse(chains),
       tokens: byChain(chains, ({ entries }) => entries),
       kyc: { status: kyc },
       smartgaz: rate ? toNumber(times(tokens(BigInt(smartGas), MICRO), decimal(rate.now))) : 0,

@@ -3,7 +3,7 @@ import { ChainKey } from '../../../lib/chain/registry.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { CacheEnv, ChainsEnv, ClientsEnv, UsersEnv } from '../../../lib/frame/env.ts'
 import { NftCollection } from '../../../lib/portfolio/nft.ts'
-import { WalletsView } from '../../../lib/portfolio/views.ts'
+import { WalletsResponse } from '../../../lib/portfolio/responses.ts'
 
 export const contract = {
   method: 'GET',
@@ -14,7 +14,7 @@ export const contract = {
   env: z.object({ ...ClientsEnv.shape, ...UsersEnv.shape, ...CacheEnv.shape, ...ChainsEnv.shape }),
   request: {},
   invalid: {},
-  response: WalletsView.extend({
+  response: WalletsResponse.extend({
     nfts: z.record(ChainKey, z.array(NftCollection)).describe("By the chain's key"),
   }),
   errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],

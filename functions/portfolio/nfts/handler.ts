@@ -6,14 +6,14 @@ import { cacheOf } from '../../../lib/frame/markets.ts'
 import { goldRushOf, solanaNftsOf } from '../../../lib/frame/portfolio.ts'
 import { session } from '../../../lib/frame/session.ts'
 import { readAllNfts } from '../../../lib/portfolio/all-nfts.ts'
-import { byChain, walletsView } from '../../../lib/portfolio/views.ts'
+import { byChain, walletsResponse } from '../../../lib/portfolio/responses.ts'
 import { contract } from './contract.ts'
 
 const nfts =
   ({ read }: { read: ReturnType<typeof readAllNfts> }) =>
   async ({ session }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const chains = await read(session)
-    return { ...walletsView(chains), nfts: byChain(chains, ({ collections }) => collections) }
+    return { ...walletsResponse(chains), nfts: byChain(chains, ({ collections }) => collections) }
   }
 
 export const handler = endpoint(

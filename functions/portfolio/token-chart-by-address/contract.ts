@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { CacheEnv, ChainsEnv, ClientsEnv } from '../../../lib/frame/env.ts'
 import { Network } from '../../../lib/markets/address.ts'
-import { ChartQuery, ChartView } from '../../../lib/markets/views.ts'
+import { ChartQuery, ChartResponse } from '../../../lib/markets/chart-response.ts'
 
 export const contract = {
   method: 'GET',
@@ -27,7 +27,7 @@ export const contract = {
     currency: 'unsupported_currency',
     days: 'invalid_days',
   },
-  response: ChartView,
+  response: ChartResponse,
   errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],
   cacheControl: 'public, max-age=60',
   aged: true,

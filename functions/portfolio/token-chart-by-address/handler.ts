@@ -3,8 +3,8 @@ import { readConfig } from '../../../lib/frame/config.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { cacheOf, sourcesOf } from '../../../lib/frame/markets.ts'
+import { chartResponse } from '../../../lib/markets/chart-response.ts'
 import { chartByAddress } from '../../../lib/markets/charts.ts'
-import { chartView } from '../../../lib/markets/views.ts'
 import { contract } from './contract.ts'
 
 type Dependencies = Parameters<typeof chartByAddress>[0]
@@ -12,7 +12,7 @@ type Dependencies = Parameters<typeof chartByAddress>[0]
 const tokenChartByAddress =
   (dependencies: Dependencies) =>
   async ({ path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> =>
-    chartView(await chartByAddress(dependencies, path.network, path.address, query), query)
+    chartResponse(await chartByAddress(dependencies, path.network, path.address, query), query)
 
 export const handler = endpoint(
   contract,

@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import { type DepositSources, depositSources } from '../../../lib/activity/source.ts'
 import { dynamo } from '../../../lib/aws/dynamo.ts'
 import { readTransfer } from '../../../lib/bridge/status.ts'
-import { type TransfersTable, transfersTable } from '../../../lib/bridge/table.ts'
+import { type TransfersStore, transfersStore } from '../../../lib/bridge/store.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { apiKey } from '../../../lib/frame/api-key.ts'
 import { readConfig, readersOf } from '../../../lib/frame/config.ts'
@@ -12,7 +12,7 @@ import { contract } from './contract.ts'
 
 type Dependencies = {
   readerOf: (chainId: number) => ChainReader
-  transfers: TransfersTable
+  transfers: TransfersStore
   sources: DepositSources
   /** Epoch milliseconds. */
   now: () => number
@@ -34,7 +34,7 @@ export const handler = endpoint(
   async (env) =>
     crossChainStatus({
       readerOf: readersOf(await readConfig(env)),
-      transfers: transfersTable(dynamo(), env.DEPOSITS_TABLE),
+      transfers: transfersStore(dynamo(), env.DEPOSITS_TABLE),
       sources: depositSources(dynamo(), env.DEPOSITS_TABLE),
       now: Date.now,
     }),

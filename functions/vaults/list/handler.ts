@@ -1,4 +1,4 @@
-import { recordsTable } from '../../../lib/activity/table.ts'
+import { recordsStore } from '../../../lib/activity/store.ts'
 import { yieldsOf } from '../../../lib/activity/yields.ts'
 import { dynamo } from '../../../lib/aws/dynamo.ts'
 import { AppError } from '../../../lib/errors.ts'
@@ -9,7 +9,7 @@ import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { protocolOf } from '../../../lib/protocols/protocols.ts'
 import { yieldText } from '../../../lib/vaults/apy.ts'
 import { type ListedVault, listVaults } from '../../../lib/vaults/list.ts'
-import { stateTable } from '../../../lib/vaults/state-table.ts'
+import { stateStore } from '../../../lib/vaults/state-store.ts'
 import { contract } from './contract.ts'
 
 const list =
@@ -55,8 +55,8 @@ export const handler = endpoint(
     list({
       read: listVaults({
         readerOf: readersOf(await readConfig(env)),
-        states: stateTable(dynamo(), env.DEPOSITS_TABLE),
-        yieldOf: yieldsOf({ records: recordsTable(dynamo(), env.DEPOSITS_TABLE), now: Date.now }),
+        states: stateStore(dynamo(), env.DEPOSITS_TABLE),
+        yieldOf: yieldsOf({ records: recordsStore(dynamo(), env.DEPOSITS_TABLE), now: Date.now }),
       }),
     }),
   apiKey,

@@ -32,7 +32,7 @@ export const lagoonBooks: Books<Followed> = {
       ? shareValue(vault, after, 10n ** BigInt(vault.shareDecimals))
       : null,
 
-  movements(event) {
+  entries(event) {
     switch (event.eventName) {
       case 'DepositRequest': {
         const { controller, requestId, assets } = event.args

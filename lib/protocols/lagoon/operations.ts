@@ -1,4 +1,4 @@
-import { known } from '../../chain/view.ts'
+import { required } from '../../chain/call.ts'
 import { AppError } from '../../errors.ts'
 import type { LagoonAccount, LagoonState } from './state.ts'
 
@@ -12,16 +12,16 @@ export function chooseLagoonDeposit(
   amount: bigint,
   until = 0n,
 ): 'requestDeposit' | 'syncDeposit' {
-  if (known(state.paused)) throw new AppError('vault_is_paused')
+  if (required(state.paused)) throw new AppError('vault_is_paused')
   if (generation === 'unknown') throw new AppError('unsupported_vault_version')
   if (lifecycle !== 'open') throw new AppError('vault_is_closed')
 
-  const synchronous = known(state.isTotalAssetsValid)
+  const synchronous = required(state.isTotalAssetsValid)
   if (synchronous && !syncModeTakesDeposits) throw new AppError('deposits_are_not_open')
   if (!synchronous && pendingAssets > 0n && lastDepositRequestId !== state.depositEpochId) {
     throw new AppError('previous_deposit_request_not_settled')
   }
-  if (maxCap !== undefined && known(state.totalAssets) + known(state.pendingDeposits) + amount > maxCap) {
+  if (maxCap !== undefined && required(state.totalAssets) + required(state.pendingDeposits) + amount > maxCap) {
     throw new AppError('vault_cap_reached')
   }
   if (allowed === false) throw new AppError('depositor_not_allowed')

@@ -1,5 +1,5 @@
-import { mapQuery } from '../../chain/reader.ts'
-import { known } from '../../chain/view.ts'
+import { required } from '../../chain/call.ts'
+import { mapReadPlan } from '../../chain/reader.ts'
 import type { LagoonVault } from '../../vaults/vault.ts'
 import type { Protocol } from '../protocol.ts'
 import { liveLagoonAccount } from './account.ts'
@@ -11,7 +11,7 @@ import { lagoonAccount, lagoonState, NO_CAP, readClaimableShares } from './state
 export const lagoon: Protocol<LagoonVault> = {
   type: 'async',
   describe: (vault) =>
-    mapQuery(lagoonState(vault), ({ generation, version, state, maxCap }) => {
+    mapReadPlan(lagoonState(vault), ({ generation, version, state, maxCap }) => {
       const { safe, valuationManager, pendingSilo } = state
       if (generation === 'unknown' || !safe || !valuationManager || !pendingSilo) {
         const found = version ? `its version is ${version}` : 'it has no version'
@@ -27,7 +27,7 @@ export const lagoon: Protocol<LagoonVault> = {
       }
     }),
   overview: (vault) =>
-    mapQuery(lagoonState(vault), ({ state, generation, maxCap }) => ({
+    mapReadPlan(lagoonState(vault), ({ state, generation, maxCap }) => ({
       sharePrice: state.sharePrice ?? undefined,
       hasCap: generation === 'unknown' ? undefined : maxCap !== undefined && maxCap !== NO_CAP,
       state,
@@ -36,19 +36,19 @@ export const lagoon: Protocol<LagoonVault> = {
   deposits: {
     operations: ['requestDeposit', 'syncDeposit'],
     terms: (vault, user, payer) =>
-      mapQuery(lagoonAccount(vault, user, payer), ({ vault, account }) => ({
+      mapReadPlan(lagoonAccount(vault, user, payer), ({ vault, account }) => ({
         allowance: account.allowance,
         choose: (amount, until) => chooseLagoonDeposit(vault, account, amount, until),
       })),
   },
   requests: (vault, user) =>
-    mapQuery(lagoonAccount(vault, user), (value) => {
+    mapReadPlan(lagoonAccount(vault, user), (value) => {
       const { account, vault: of } = value
       return {
         pendingAssets: account.pendingAssets,
         claimableAssets: account.claimableAssets,
         shares: account.shares,
-        isPaused: () => known(of.state.paused),
+        isPaused: () => required(of.state.paused),
         isAllowed: account.allowed,
         depositEpochId: of.state.depositEpochId,
         isTotalAssetsValid: of.state.isTotalAssetsValid,

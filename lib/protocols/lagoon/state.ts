@@ -1,7 +1,7 @@
 import { type Address, encodeAbiParameters, type Hex, keccak256, numberToHex, pad } from 'viem'
+import { call, required } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
-import { type ChainReader, type Query, query, type Reading, type Reads } from '../../chain/reader.ts'
-import { known, view } from '../../chain/view.ts'
+import { type ChainReader, type Reading, type ReadPlan, type Reads, readPlan } from '../../chain/reader.ts'
 import { checksumAddress } from '../../codecs.ts'
 import type { LagoonVault, VaultOnChain } from '../../vaults/vault.ts'
 import { buildVaultState, type VaultState } from '../../vaults/vault-state.ts'
@@ -38,7 +38,7 @@ export const NO_CAP = 2n ** 256n - 1n
 /** Who may still deposit: `open` takes deposits, `closing` and `closed` accept requests that are never settled. */
 type Lifecycle = 'open' | 'closing' | 'closed'
 
-/** How a version takes deposits; `unknown` versions are read by their views alone and refuse deposits. */
+/** How a version takes deposits; `unknown` versions are read by their calls alone and refuse deposits. */
 type Generation = 'before 0.5' | '0.5' | '0.6' | 'unknown'
 
 /** A Lagoon vault at one block: what callers see, and what the deposit rules need besides. */
@@ -76,8 +76,8 @@ export type LagoonAccount = {
 }
 
 /** The vault at one block. Its parsing never throws: what a version does not tell is undefined or missing. */
-export function lagoonState(vault: Readable): Query<LagoonState> {
-  return query(vaultReads(vault), (reading) => parseVault(vault, reading))
+export function lagoonState(vault: Readable): ReadPlan<LagoonState> {
+  return readPlan(vaultReads(vault), (reading) => parseVault(vault, reading))
 }
 
 /**
@@ -88,8 +88,8 @@ export function lagoonAccount(
   vault: LagoonVault,
   account: Address,
   payer: Address = account,
-): Query<{ vault: LagoonState; account: LagoonAccount }> {
-  return query(accountReads(vault, account, payer), (reading) => ({
+): ReadPlan<{ vault: LagoonState; account: LagoonAccount }> {
+  return readPlan(accountReads(vault, account, payer), (reading) => ({
     vault: parseVault(vault, reading),
     account: parseAccount(account, reading),
   }))
@@ -101,41 +101,41 @@ function vaultReads(vault: Readable) {
   return {
     address,
     slots: vaultSlots,
-    views: {
-      version: view(address, lagoonAbi, 'version', []),
-      pendingSilo: view(address, lagoonAbi, 'pendingSilo', []),
-      owner: view(address, lagoonAbi, 'owner', []),
-      safe: view(address, lagoonAbi, 'safe', []),
-      isTotalAssetsValid: view(address, lagoonAbi, 'isTotalAssetsValid', []),
-      paused: view(address, erc4626Abi, 'paused', []),
-      totalAssets: view(address, erc4626Abi, 'totalAssets', []),
-      sharePrice: view(address, erc4626Abi, 'convertToAssets', [10n ** BigInt(vault.shareDecimals)]),
-      symbol: view(address, erc20Abi, 'symbol', []),
-      totalSupply: view(address, erc20Abi, 'totalSupply', []),
-      siloAssets: view(asset, erc20Abi, 'balanceOf', [silo]),
-      siloShares: view(address, erc20Abi, 'balanceOf', [silo]),
+    calls: {
+      version: call(address, lagoonAbi, 'version', []),
+      pendingSilo: call(address, lagoonAbi, 'pendingSilo', []),
+      owner: call(address, lagoonAbi, 'owner', []),
+      safe: call(address, lagoonAbi, 'safe', []),
+      isTotalAssetsValid: call(address, lagoonAbi, 'isTotalAssetsValid', []),
+      paused: call(address, erc4626Abi, 'paused', []),
+      totalAssets: call(address, erc4626Abi, 'totalAssets', []),
+      sharePrice: call(address, erc4626Abi, 'convertToAssets', [10n ** BigInt(vault.shareDecimals)]),
+      symbol: call(address, erc20Abi, 'symbol', []),
+      totalSupply: call(address, erc20Abi, 'totalSupply', []),
+      siloAssets: call(asset, erc20Abi, 'balanceOf', [silo]),
+      siloShares: call(address, erc20Abi, 'balanceOf', [silo]),
     },
   } satisfies Reads
 }
 
 function accountReads(vault: LagoonVault, account: Address, payer: Address) {
   const { address, asset } = vault
-  const { slots, views } = vaultReads(vault)
+  const { slots, calls } = vaultReads(vault)
   return {
     address,
     slots: { ...slots, lastDepositRequestId: mappingSlot(LAST_DEPOSIT_REQUEST_IDS, account) },
-    views: {
-      ...views,
+    calls: {
+      ...calls,
       // Request id 0 stands for the account's last request.
-      pendingAssets: view(address, lagoonAbi, 'pendingDepositRequest', [0n, account]),
-      claimableAssets: view(address, lagoonAbi, 'claimableDepositRequest', [0n, account]),
-      maxMint: view(address, lagoonAbi, 'maxMint', [account]),
-      shares: view(address, erc20Abi, 'balanceOf', [account]),
-      isWhitelisted: view(address, lagoonAbi, 'isWhitelisted', [account]),
-      isAllowed: view(address, lagoonAbi, 'isAllowed', [account]),
-      payerIsWhitelisted: view(address, lagoonAbi, 'isWhitelisted', [payer]),
-      payerIsAllowed: view(address, lagoonAbi, 'isAllowed', [payer]),
-      allowance: view(asset, erc20Abi, 'allowance', [account, address]),
+      pendingAssets: call(address, lagoonAbi, 'pendingDepositRequest', [0n, account]),
+      claimableAssets: call(address, lagoonAbi, 'claimableDepositRequest', [0n, account]),
+      maxMint: call(address, lagoonAbi, 'maxMint', [account]),
+      shares: call(address, erc20Abi, 'balanceOf', [account]),
+      isWhitelisted: call(address, lagoonAbi, 'isWhitelisted', [account]),
+      isAllowed: call(address, lagoonAbi, 'isAllowed', [account]),
+      payerIsWhitelisted: call(address, lagoonAbi, 'isWhitelisted', [payer]),
+      payerIsAllowed: call(address, lagoonAbi, 'isAllowed', [payer]),
+      allowance: call(asset, erc20Abi, 'allowance', [account, address]),
     },
   } satisfies Reads
 }
@@ -183,14 +183,14 @@ function parseVault(vault: Readable, { words, answers }: Reading<ReturnType<type
 }
 
 function parseAccount(address: Address, { words, answers }: Reading<ReturnType<typeof accountReads>>): LagoonAccount {
-  const claimableAssets = known(answers.claimableAssets)
+  const claimableAssets = required(answers.claimableAssets)
   return {
     address,
-    pendingAssets: known(answers.pendingAssets),
+    pendingAssets: required(answers.pendingAssets),
     claimableAssets,
     claimableShares: tellsAmount(answers.maxMint, claimableAssets) ? answers.maxMint : undefined,
-    shares: known(answers.shares),
-    allowance: known(answers.allowance),
+    shares: required(answers.shares),
+    allowance: required(answers.allowance),
     lastDepositRequestId: Number(bits(words.lastDepositRequestId, 0n, 40n)),
     allowed: answers.isAllowed ?? answers.isWhitelisted,
     payerAllowed: answers.payerIsAllowed ?? answers.payerIsWhitelisted,
@@ -225,13 +225,13 @@ export async function readSettled(
   const { address } = vault
   const { claimableAssets, depositRequestId, redeemableShares, redeemRequestId } = settled
   if (settled.generation !== '0.6') {
-    const views = {
-      shares: view(address, lagoonAbi, 'convertToShares', [claimableAssets, BigInt(depositRequestId)]),
-      assets: view(address, lagoonAbi, 'convertToAssets', [redeemableShares, BigInt(redeemRequestId)]),
+    const calls = {
+      shares: call(address, lagoonAbi, 'convertToShares', [claimableAssets, BigInt(depositRequestId)]),
+      assets: call(address, lagoonAbi, 'convertToAssets', [redeemableShares, BigInt(redeemRequestId)]),
     }
-    const told = query({ address, slots: {}, views } satisfies Reads, ({ answers }) => ({
-      claimableShares: claimableAssets === 0n ? 0n : known(answers.shares),
-      redeemableAssets: redeemableShares === 0n ? 0n : known(answers.assets),
+    const told = readPlan({ address, slots: {}, calls } satisfies Reads, ({ answers }) => ({
+      claimableShares: claimableAssets === 0n ? 0n : required(answers.shares),
+      redeemableAssets: redeemableShares === 0n ? 0n : required(answers.assets),
     }))
     return (await reader.readOne(told, { at })).value
   }
@@ -248,7 +248,7 @@ export async function readSettled(
 /** The settlements that two requests belong to. */
 function settleIds(address: Address, depositRequestId: number, redeemRequestId: number) {
   const slots = { deposit: numberedSlot(EPOCHS, depositRequestId), redeem: numberedSlot(EPOCHS, redeemRequestId) }
-  return query({ address, slots, views: {} } satisfies Reads, ({ words: { deposit, redeem } }) => ({
+  return readPlan({ address, slots, calls: {} } satisfies Reads, ({ words: { deposit, redeem } }) => ({
     deposit: Number(bits(deposit, 0n, 40n)),
     redeem: Number(bits(redeem, 0n, 40n)),
   }))
@@ -266,7 +266,7 @@ function settlements(address: Address, ids: { readonly deposit: number; readonly
     redeemAssets: slot(redeem + 1n),
     redeemRates: slot(redeem + 4n),
   }
-  return query({ address, slots, views: {} } satisfies Reads, ({ words }) => ({
+  return readPlan({ address, slots, calls: {} } satisfies Reads, ({ words }) => ({
     deposit: {
       supply: words.depositSupply,
       assets: words.depositAssets,

@@ -562,7 +562,7 @@ describe('A vault that tells amounts beyond all that there are', () => {
   })
 })
 
-describe('A user to whom a stranger made thousands of movements in one vault', () => {
+describe('A user to whom a stranger made thousands of ledger entries in one vault', () => {
   /** More than an answer reads of one vault, in a table that says so, as writing them would take long: what is read of them. */
   const flood = (table: Wire, { chain, address }: TestVault, user: User) => {
     const prefix = `MOVE#${chain.chainId}#${address}#`
@@ -590,7 +590,7 @@ describe('A user to whom a stranger made thousands of movements in one vault', (
     const ask = async () => (await viewsFor(service, key).deposits(ALICE.address)).body
     const before = await ask()
     expect(before.totalRecords).toBe(2)
-    // A page of one movement each.
+    // A page of one ledger entry each.
     service.table.rewriteRequest = (body) =>
       JSON.stringify({ ...JSON.parse(body), ...(/:from/.test(body) && { Limit: 1 }) })
     service.table.bodies.length = 0
@@ -641,7 +641,7 @@ describe('Over ten vaults on two chains', () => {
       for (const batch of Object.values(service.rpc).flatMap(callsIn)) expect(batch.length).toBeLessThanOrEqual(4)
       const requests = service.table.bodies.map((body) => JSON.parse(body))
       const queries = requests.filter(({ KeyConditionExpression }) => KeyConditionExpression !== undefined)
-      // The movements, and side by side those whose keys have the form of before.
+      // The ledger entries, and side by side those whose keys have the form of before.
       expect(queries).toHaveLength(2)
       for (const query of queries) expect(JSON.stringify(query)).toContain(`USER#${user}`)
       expect(requests).toHaveLength(3)

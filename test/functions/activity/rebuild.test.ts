@@ -3,7 +3,7 @@ import type { Address } from 'viem'
 import { describe, expect } from 'vitest'
 import { rebuildRecords } from '../../../admin/operations.ts'
 import { rebuildVault } from '../../../lib/activity/rebuild.ts'
-import type { RecordsTable } from '../../../lib/activity/table.ts'
+import type { RecordsStore } from '../../../lib/activity/store.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
 import { chainReader } from '../../../lib/chain/reader.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
@@ -11,7 +11,7 @@ import type { FollowedVault } from '../../../lib/vaults/vault.ts'
 import {
   expireLease,
   finalize,
-  putOldMovementKeys,
+  putOldEntryKeys,
   recordAll,
   recordsOf,
   refresh,
@@ -25,7 +25,7 @@ import type { Wire } from '../../support/wire.ts'
 const [ALICE, BOB] = USERS
 const BASE = 8453
 
-type Change = (records: RecordsTable) => RecordsTable
+type Change = (records: RecordsStore) => RecordsStore
 
 const test = base
   /** A recorded vault with fees, a claim and a gift behind it. */
@@ -65,10 +65,10 @@ function rebuild(
 }
 
 /** Has something done before each question to the table. */
-function before(act: (name: keyof RecordsTable) => unknown): Change {
+function before(act: (name: keyof RecordsStore) => unknown): Change {
   return (records) =>
     new Proxy(records, {
-      get(target, name: keyof RecordsTable) {
+      get(target, name: keyof RecordsStore) {
         const ask = target[name] as (...args: unknown[]) => unknown
         return async (...args: unknown[]) => {
           await act(name)
@@ -101,14 +101,14 @@ async function booksOf(
 /** Makes the records those of a service that knew no fees and recorded requests of nothing. */
 async function spoil(service: Service, { address }: TestVault): Promise<void> {
   const records = recordsOf(service)
-  const [[last] = []] = await records.listMovements(BOB.address, [{ chainId: BASE, address }])
+  const [[last] = []] = await records.listEntries(BOB.address, [{ chainId: BASE, address }])
   if (!last) throw new Error('Nothing is recorded')
   const wrong = { ...last, kind: 'receive' as const, assets: 77n, shares: 10n ** 18n }
   const spurious = { ...last, logIndex: 99_999, kind: 'deposit' as const, requestId: 0n, assets: 5n, shares: 5n }
   await records.record([wrong, spurious], [])
 }
 
-/** The movements and prices of a vault that are in the table, whether they are in force or not. */
+/** The ledger entries and prices of a vault that are in the table, whether they are in force or not. */
 async function everythingOf(service: Service, { address }: Pick<TestVault, 'address'>) {
   const items = [...(await scanRecords(service)).values()].filter(({ sk }) => /^(MOVE|PRICE)/.test(String(sk)))
   return items.filter((item) => item['vault'] === address || String(item['pk']).includes(`#${address}`))
@@ -127,13 +127,13 @@ describe('A rebuild', () => {
     const rightPrices = await pricesOf(service, vault)
     const size = (await everythingOf(service, vault)).length
     await spoil(service, vault)
-    await putOldMovementKeys(service)
+    await putOldEntryKeys(service)
     expect(await booksOf(service, vault)).not.toEqual(right)
     const said: string[] = []
     expect(await rebuild(service, vault, { said })).toEqual([
       expect.stringMatching(/^Rebuilt the records of 0x.*; deleted \d+ old ones\.$/),
     ])
-    expect(said[0]).toMatch(/^Read to block \d+ of \d+ \(20\d\d-\d\d-\d\d\): \d+ movements\.$/)
+    expect(said[0]).toMatch(/^Read to block \d+ of \d+ \(20\d\d-\d\d-\d\d\): \d+ entries\.$/)
     expect(await booksOf(service, vault)).toEqual(right)
     expect(await pricesOf(service, vault)).toEqual(rightPrices)
     expect(await everythingOf(service, vault)).toHaveLength(size)

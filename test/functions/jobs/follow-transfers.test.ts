@@ -2,7 +2,7 @@ import { type Hash, numberToHex, pad } from 'viem'
 import { describe, expect, vi } from 'vitest'
 import { documentClient } from '../../../lib/aws/dynamo.ts'
 import { followTransfers } from '../../../lib/bridge/follow.ts'
-import { transfersTable } from '../../../lib/bridge/table.ts'
+import { transfersStore } from '../../../lib/bridge/store.ts'
 import type { Transfer as Recorded } from '../../../lib/bridge/transfer.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
 import { chainReader } from '../../../lib/chain/reader.ts'
@@ -132,7 +132,7 @@ test('Of the transfers that are due the table gives those that have waited longe
 }) => {
   const { dynamo } = service.backends
   const client = documentClient(localConfig(dynamo.endpoint))
-  const table = transfersTable(client, dynamo.tableNames.deposits)
+  const table = transfersStore(client, dynamo.tableNames.deposits)
   const { hash, ask } = await transfers.open({ into: await openLagoonVault(service, { generation: '0.5' }) })
   await ask()
   const known = await table.get({ sourceChainId: ARBITRUM, transactionHash: hash, index: 0 })

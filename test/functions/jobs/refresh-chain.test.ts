@@ -10,7 +10,7 @@ import {
   expireLease,
   finalize,
   putOldCheckpoint,
-  putOldMovementKeys,
+  putOldEntryKeys,
   refresh,
   restoreRecords,
   scanRecords,
@@ -83,7 +83,7 @@ const test = base
 
 type Vaults = { readonly lagoon: TestVault; readonly sync: TestVault; readonly views: ReturnType<typeof viewsFor> }
 
-/** A bit of everything that can happen to users: ten events that make movements, and more that make none. */
+/** A bit of everything that can happen to users: ten events that make ledger entries, and more that make none. */
 async function live({ lagoon, sync }: Pick<Vaults, 'lagoon' | 'sync'>): Promise<void> {
   await lagoon.request(ALICE.address, 5_000_000n)
   await lagoon.request(BOB.address, 6_000_000n)
@@ -115,8 +115,7 @@ async function shown({ views }: Pick<Vaults, 'views'>) {
   )
 }
 
-const movementsIn = (records: ReadonlyMap<string, unknown>) =>
-  [...records.keys()].filter((key) => key.includes(' MOVE#'))
+const entriesIn = (records: ReadonlyMap<string, unknown>) => [...records.keys()].filter((key) => key.includes(' MOVE#'))
 /** The records that never change: all but vaults' states, how far they are recorded, and the prices of hours. */
 function lasting(records: ReadonlyMap<string, Record<string, unknown>>) {
   return new Map([...records].filter(([key]) => !/ (STATE|PROGRESS)$|#0{12}$/.test(key)))
@@ -153,16 +152,16 @@ describe('The job', () => {
   test('records what the reads have shown all along', async ({ chain, rpc, vaults, service }) => {
     await live(vaults)
     const before = await shown(vaults)
-    const count = movementsIn(await scanRecords(service)).length
+    const count = entriesIn(await scanRecords(service)).length
     const final = await chain.finalize()
-    const { movements, outcome, through, lagSeconds } = await refresh(BASE)
+    const { entries, outcome, through, lagSeconds } = await refresh(BASE)
     expect(outcome).toBe('refreshed')
     expect(through).toBeGreaterThanOrEqual(final)
     expect(lagSeconds).toBeGreaterThanOrEqual(120)
     expect(lagSeconds).toBeLessThan(180)
     // Three requests and sync deposits, a cancellation, two claims, a transfer of two sides, two withdrawals.
-    expect(movements).toBe(10)
-    expect(movementsIn(await scanRecords(service)).length).toBe(count + 10)
+    expect(entries).toBe(10)
+    expect(entriesIn(await scanRecords(service)).length).toBe(count + 10)
     expect(await shown(vaults)).toEqual(before)
     // From here on they come from the table alone: the tail has none of them.
     chain.calm()
@@ -182,11 +181,11 @@ describe('The job', () => {
     const early = await scanRecords(service)
     // The chain calls it safe, but it is young.
     await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(6)] }])
-    expect(await refresh(BASE)).toMatchObject({ movements: 0 })
-    expect(movementsIn(await scanRecords(service))).toEqual(movementsIn(early))
+    expect(await refresh(BASE)).toMatchObject({ entries: 0 })
+    expect(entriesIn(await scanRecords(service))).toEqual(entriesIn(early))
     expect(await shown(vaults)).toEqual(before)
     await chain.finalize()
-    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', movements: 10 })
+    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 10 })
     expect(await shown(vaults)).toEqual(before)
 
     // It is old enough, but the chain does not call the last block safe.
@@ -194,11 +193,11 @@ describe('The job', () => {
     expect(await chain.head()).toBeGreaterThan(last)
     await callRpc(chain, [{ method: 'evm_increaseTime', params: [200] }])
     await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(1)] }])
-    expect(await refresh(BASE)).toMatchObject({ movements: 0 })
+    expect(await refresh(BASE)).toMatchObject({ entries: 0 })
     await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(1)] }])
-    expect(await refresh(BASE)).toMatchObject({ movements: 1 })
+    expect(await refresh(BASE)).toMatchObject({ entries: 1 })
     const once = await scanRecords(service)
-    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', movements: 0, prices: 0, states: 0 })
+    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 0, prices: 0, states: 0 })
     expect(await scanRecords(service)).toEqual(once)
   })
 
@@ -218,7 +217,7 @@ describe('The job', () => {
     await vi.waitUntil(() => rpc.bodies.length > 0)
     const others = await Promise.all([refresh(BASE), refresh(BASE)]).finally(release)
     expect(others.map(({ outcome }) => outcome)).toEqual(['another run is at work', 'another run is at work'])
-    expect(await first).toMatchObject({ outcome: 'refreshed', movements: 10 })
+    expect(await first).toMatchObject({ outcome: 'refreshed', entries: 10 })
 
     // A run whose lease ran out while it slept does not move the checkpoint any more.
     await live(vaults)
@@ -231,13 +230,13 @@ describe('The job', () => {
     await vi.waitUntil(() => rpc.bodies.length > 0)
     rpc.hold = undefined
     await expireLease(service, BASE)
-    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', movements: 10 })
+    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 10 })
     const undisturbed = await scanRecords(service)
     const settled = expect(slow).rejects.toThrow()
     release()
     await settled
     expect(await scanRecords(service)).toEqual(undisturbed)
-    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', movements: 0 })
+    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 0 })
   })
 
   test('killed at any write leaves nothing wrong: the next run makes the same records', async ({
@@ -272,9 +271,9 @@ describe('The job', () => {
     }
     expect(kills).toBeGreaterThanOrEqual(5)
     const killed = await scanRecords(service)
-    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', movements: 0, prices: 0, states: 0 })
+    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 0, prices: 0, states: 0 })
     expect(await scanRecords(service)).toEqual(killed)
-    expect(movementsIn(killed).length - movementsIn(start).length).toBe(10)
+    expect(entriesIn(killed).length - entriesIn(start).length).toBe(10)
 
     // The same events in an undisturbed run.
     await restoreRecords(service, start)
@@ -287,21 +286,21 @@ describe('The job', () => {
     await chain.finalize()
     const start = await scanRecords(service)
     // Less than what is kept for the last writes.
-    expect(await refresh(BASE, { remainingMs: 4_000 })).toMatchObject({ outcome: 'refreshed', movements: 0 })
-    expect(movementsIn(await scanRecords(service))).toEqual(movementsIn(start))
-    expect(await refresh(BASE)).toMatchObject({ movements: 10 })
+    expect(await refresh(BASE, { remainingMs: 4_000 })).toMatchObject({ outcome: 'refreshed', entries: 0 })
+    expect(entriesIn(await scanRecords(service))).toEqual(entriesIn(start))
+    expect(await refresh(BASE)).toMatchObject({ entries: 10 })
   })
 
   test('fed the same blocks again makes no other records', async ({ chain, vaults, service }) => {
     const start = await scanRecords(service)
     await live(vaults)
     await chain.finalize()
-    expect(await refresh(BASE)).toMatchObject({ movements: 10 })
+    expect(await refresh(BASE)).toMatchObject({ entries: 10 })
     const first = await scanRecords(service)
     // As if the progress had been lost on its way.
     const progress = [...start].filter(([key]) => key.endsWith(' PROGRESS'))
     await restoreRecords(service, new Map([...first, ...progress]))
-    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', movements: 10 })
+    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 10 })
     expect(await scanRecords(service)).toEqual(first)
   })
 })
@@ -320,7 +319,7 @@ describe('A table in the form of before, in which the progress of all vaults sto
     expect(await shown(vaults)).toEqual(before)
 
     await chain.finalize()
-    expect(await refresh(BASE)).toMatchObject({ behind: 0, movements: 10 })
+    expect(await refresh(BASE)).toMatchObject({ behind: 0, entries: 10 })
     expect(await shown(vaults)).toEqual(before)
     const after = await scanRecords(service)
     expect(after.get(`CHECKPOINT#${BASE} CHECKPOINT`)).not.toHaveProperty('checkpoint')
@@ -330,7 +329,7 @@ describe('A table in the form of before, in which the progress of all vaults sto
   })
 })
 
-describe("A table in the form of before, in which movements' keys did not name their vault,", () => {
+describe("A table in the form of before, in which ledger entries' keys did not name their vault,", () => {
   test('is read as it is, also where a run that was killed there is repeated in the form of today', async ({
     chain,
     vaults,
@@ -342,8 +341,8 @@ describe("A table in the form of before, in which movements' keys did not name t
     const detail = async () => (await vaults.views.position(ALICE.address, address)).body.deposits
     const [before, deposits] = [await shown(vaults), await detail()]
     const now = await scanRecords(service)
-    await putOldMovementKeys(service)
-    expect(movementsIn(await scanRecords(service))).not.toEqual(movementsIn(now))
+    await putOldEntryKeys(service)
+    expect(entriesIn(await scanRecords(service))).not.toEqual(entriesIn(now))
     expect(await shown(vaults)).toEqual(before)
     expect(await detail()).toEqual(deposits)
   })
@@ -412,7 +411,7 @@ describe('A stranger who sends thousands of units of shares', () => {
     await sync.act(BOB.address, 'deposit', 1_000_000n, BOB.address)
     await chain.finalize()
     const report = await refresh(BASE)
-    expect(report).toMatchObject({ behind: 0, movements: 1 })
+    expect(report).toMatchObject({ behind: 0, entries: 1 })
     // They are worth less than a unit of the asset: nothing is recorded of them, and no total is other than it was.
     const [recorded] = (await askAll(CAROL.address)).bodies
     const [earlier] = victims.bodies
@@ -443,11 +442,11 @@ describe('Where a node limits calls for events, none is missed:', () => {
     // The live tail is longer than the node allows, too.
     expect(await shown(vaults)).toEqual(before)
     await chain.finalize()
-    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', movements: 20 })
+    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 20 })
     expect(await shown(vaults)).toEqual(before)
     chain.calm()
     expect(await shown(vaults)).toEqual(before)
-    expect(await refresh(BASE)).toMatchObject({ movements: 0 })
+    expect(await refresh(BASE)).toMatchObject({ entries: 0 })
     expect(service.table.behaviour).toBe('pass')
   })
 
@@ -464,7 +463,7 @@ describe('Where a node limits calls for events, none is missed:', () => {
     await expect(refresh(BASE)).rejects.toMatchObject({ code: 'upstream_bad_answer' })
     expect(await scanRecords(service)).toEqual(start)
     chain.calm()
-    expect(await refresh(BASE)).toMatchObject({ movements: 10 })
+    expect(await refresh(BASE)).toMatchObject({ entries: 10 })
   })
 
   test.for(['lost', 'lost in part', 'cut off'] as const)(
@@ -479,7 +478,7 @@ describe('Where a node limits calls for events, none is missed:', () => {
       await expect(refresh(BASE)).rejects.toMatchObject({ code: 'upstream_bad_answer' })
       expect(lasting(await scanRecords(service))).toEqual(lasting(start))
       chain.calm()
-      expect(await refresh(BASE)).toMatchObject({ movements: 10 })
+      expect(await refresh(BASE)).toMatchObject({ entries: 10 })
     },
   )
 
@@ -499,13 +498,13 @@ describe('Where a node limits calls for events, none is missed:', () => {
           : call
       return JSON.stringify(calls.map(behind))
     }
-    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', through, movements: 0, behind: 0 })
+    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', through, entries: 0, behind: 0 })
     expect(lasting(await scanRecords(service))).toEqual(lasting(recorded))
     chain.calm()
     expect(await shown(vaults)).toEqual(before)
     await live(vaults)
     await chain.finalize()
-    expect(await refresh(BASE)).toMatchObject({ movements: 10 })
+    expect(await refresh(BASE)).toMatchObject({ entries: 10 })
   })
 })
 
@@ -522,7 +521,7 @@ describe('When blocks go away again', () => {
     await refresh(BASE)
     const orphaned = await shown(vaults)
     expect(orphaned).not.toEqual(settled)
-    expect(movementsIn(await scanRecords(service))).toEqual(movementsIn(recorded))
+    expect(entriesIn(await scanRecords(service))).toEqual(entriesIn(recorded))
 
     await callRpc(chain, [{ method: 'evm_revert', params: [id] }])
     expect(await shown(vaults)).toEqual(settled)
@@ -531,11 +530,11 @@ describe('When blocks go away again', () => {
     expect(other).not.toEqual(orphaned)
     expect(other).not.toEqual(settled)
     await chain.finalize()
-    expect(await refresh(BASE)).toMatchObject({ movements: 1 })
+    expect(await refresh(BASE)).toMatchObject({ entries: 1 })
     expect(await shown(vaults)).toEqual(other)
     const after = await scanRecords(service)
-    for (const key of movementsIn(recorded)) expect(after.get(key)).toEqual(recorded.get(key))
-    expect(movementsIn(after)).toHaveLength(movementsIn(recorded).length + 1)
+    for (const key of entriesIn(recorded)) expect(after.get(key)).toEqual(recorded.get(key))
+    expect(entriesIn(after)).toHaveLength(entriesIn(recorded).length + 1)
   })
 })
 
@@ -560,8 +559,8 @@ describe('One run', () => {
       await depositInto(chain, asset, made, 100)
       await chain.finalize()
       rpc.bodies.length = 0
-      const { movements, vaults } = await refresh(BASE)
-      expect(movements).toBe(100)
+      const { entries, vaults } = await refresh(BASE)
+      expect(entries).toBe(100)
       expect(vaults).toBeGreaterThanOrEqual(50)
       return rpc.bodies.length
     }
@@ -584,9 +583,9 @@ describe('After a day', () => {
     const before = await shown(vaults)
     await chain.finalize()
     const report = await refresh(BASE)
-    expect(report).toMatchObject({ outcome: 'refreshed', movements: 20, behind: 0 })
+    expect(report).toMatchObject({ outcome: 'refreshed', entries: 20, behind: 0 })
     expect(await shown(vaults)).toEqual(before)
-    expect(movementsIn(await scanRecords(service)).length).toBeGreaterThanOrEqual(20)
+    expect(entriesIn(await scanRecords(service)).length).toBeGreaterThanOrEqual(20)
   })
 })
 
@@ -624,17 +623,17 @@ describe('A vault that is added when its chain is recorded', () => {
     await early.request(ALICE.address, 1_000_000n)
     const final = await chain.finalize()
     const report = await refresh(ARBITRUM)
-    expect(report).toMatchObject({ behind: 6, movements: 2 })
+    expect(report).toMatchObject({ behind: 6, entries: 2 })
     // The others go on.
     expect(report.through).toBeGreaterThanOrEqual(final)
     for (const vault of [good, bad[0] as Address]) expect(await positionIn(vault)).toMatchObject({ depositCount: 1 })
 
     // As soon as the node tells their past, they catch up, and stay so.
     rpc.rewrite = faithful
-    expect(await refresh(ARBITRUM)).toMatchObject({ behind: 0, movements: 6 })
+    expect(await refresh(ARBITRUM)).toMatchObject({ behind: 0, entries: 6 })
     await chain.finalize()
     rpc.bodies.length = 0
-    expect(await refresh(ARBITRUM)).toMatchObject({ behind: 0, movements: 0 })
+    expect(await refresh(ARBITRUM)).toMatchObject({ behind: 0, entries: 0 })
     expect(eventCalls(rpc)).toHaveLength(1)
     for (const vault of late) expect(await positionIn(vault)).toMatchObject({ depositCount: 1 })
   })

@@ -1,13 +1,13 @@
 import { type Address, encodeFunctionData, getAddress, numberToHex, parseAbi, toFunctionSelector } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, vi } from 'vitest'
-import { usersTable } from '../../../lib/accounts/table.ts'
+import { usersStore } from '../../../lib/accounts/store.ts'
 import { documentClient } from '../../../lib/aws/dynamo.ts'
 import { sharedCache } from '../../../lib/cache/cache.ts'
-import { cacheTable } from '../../../lib/cache/table.ts'
+import { cacheStore } from '../../../lib/cache/store.ts'
 import { CHAINS, evmChain } from '../../../lib/chain/registry.ts'
+import { pricesOf, RATES, tokensOf } from '../../../lib/markets/cached.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
-import { pricesOf, RATES, tokensOf } from '../../../lib/markets/kept.ts'
 import { WELL_KNOWN_TOKENS } from '../../../lib/markets/well-known-tokens.ts'
 import { ACCOUNTS, SOLANA_WALLET } from '../../../sandbox/accounts.ts'
 import { localConfig } from '../../../sandbox/dynamo.ts'
@@ -38,7 +38,7 @@ const test = base
     const { endpoint, tableNames } = sharedService.backends.dynamo
     const client = documentClient(localConfig(endpoint))
     onCleanup(() => client.destroy())
-    return sharedCache({ table: cacheTable(client, tableNames.cache), now: Date.now })
+    return sharedCache({ table: cacheStore(client, tableNames.cache), now: Date.now })
   })
   /** The tokens of the local chains: what the job would keep. */
   .extend('lists', { auto: true, scope: 'file' }, async ({ cache, sharedService }) => {
@@ -355,7 +355,7 @@ describe('What an operator decides of a user', () => {
     prices: _,
   }) => {
     const { endpoint, tableNames } = service.backends.dynamo
-    const users = usersTable(documentClient(localConfig(endpoint)), tableNames.users)
+    const users = usersStore(documentClient(localConfig(endpoint)), tableNames.users)
     const user = await users.find(session.userId)
     if (!user) throw new Error('There is no user.')
     expect(await users.decide(user, { kyc: 'approved', smartGas: 12_500_000 })).toBe(true)

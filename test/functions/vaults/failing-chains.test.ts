@@ -276,7 +276,7 @@ describe('A chain that answers in the right form but makes no sense', () => {
 describe("The job that records a chain's states", () => {
   test('reports what it did, and that nothing is new when it runs again at the same block', async ({ service }) => {
     await callRpc(service.backends.chains[0] as { rpcUrl: string }, [{ method: 'anvil_mine', params: ['0x1'] }])
-    const report = { outcome: 'refreshed', chainId: 8453, vaults: 5, behind: 0, movements: 0 }
+    const report = { outcome: 'refreshed', chainId: 8453, vaults: 5, behind: 0, entries: 0 }
     expect(await refresh(8453)).toMatchObject(report)
     expect(await refresh(8453)).toMatchObject({ ...report, prices: 0, states: 0 })
   })

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { depositEntries } from '../../../lib/activity/history.ts'
-import type { Movement } from '../../../lib/activity/movement.ts'
+import { buildDeposits } from '../../../lib/activity/history.ts'
+import type { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
 import type { LiveAccount } from '../../../lib/protocols/protocol.ts'
-import { lives, place } from '../../support/movements.ts'
+import { lives, place } from '../../support/ledger-entries.ts'
 
 const NOTHING: LiveAccount = {
   pendingAssets: 0n,
@@ -19,16 +19,20 @@ const NOTHING: LiveAccount = {
 }
 const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => total + amount, 0n)
 
-/** Movements in their order, each at a place of its own. */
-type Given = Movement extends infer M ? (M extends Movement ? Omit<M, keyof ReturnType<typeof place>> : never) : never
-const inOrder = (given: readonly Given[]): Movement[] =>
-  given.map((movement, index) => ({ ...place(index), ...movement }) as Movement)
+/** Ledger entries in their order, each at a place of its own. */
+type Given = LedgerEntry extends infer M
+  ? M extends LedgerEntry
+    ? Omit<M, keyof ReturnType<typeof place>>
+    : never
+  : never
+const inOrder = (given: readonly Given[]): LedgerEntry[] =>
+  given.map((entry, index) => ({ ...place(index), ...entry }) as LedgerEntry)
 const request = (requestId: bigint, assets: bigint): Given => ({ kind: 'deposit', requestId, assets, shares: null })
 const claim = (assets: bigint, shares: bigint): Given => ({ kind: 'claim', assets, shares })
 
 /** What the entries say, one line each: status, pending, claimable and current. */
 const told = (given: readonly Given[], live: Partial<LiveAccount>) =>
-  depositEntries(inOrder(given), { ...NOTHING, ...live }).map(
+  buildDeposits(inOrder(given), { ...NOTHING, ...live }).map(
     ({ status, pendingDeposit, claimableShares, currentShares }) => [
       status,
       pendingDeposit,
@@ -40,21 +44,21 @@ const told = (given: readonly Given[], live: Partial<LiveAccount>) =>
 describe('The deposits of a user in a vault', () => {
   test('are all of them, in order, once', () => {
     fc.assert(
-      fc.property(lives, ({ movements, live }) => {
-        const deposits = movements.filter(({ kind }) => kind === 'deposit')
-        expect(depositEntries(movements, live).map(({ movement }) => movement)).toEqual(deposits)
+      fc.property(lives, ({ entries, live }) => {
+        const deposits = entries.filter(({ kind }) => kind === 'deposit')
+        expect(buildDeposits(entries, live).map(({ entry }) => entry)).toEqual(deposits)
       }),
     )
   })
 
   test('have parts that add up to the whole, to the last unit', () => {
     fc.assert(
-      fc.property(lives, ({ movements, live }) => {
-        const entries = depositEntries(movements, live)
-        expect(sum(entries.map(({ pendingDeposit }) => pendingDeposit))).toBe(live.pendingAssets)
-        expect(sum(entries.map(({ claimableShares }) => claimableShares))).toBe(live.claimableShares)
-        const current = sum(entries.map(({ currentShares }) => currentShares))
-        const isReceived = movements.some(({ kind }) => kind === 'receive')
+      fc.property(lives, ({ entries, live }) => {
+        const deposits = buildDeposits(entries, live)
+        expect(sum(deposits.map(({ pendingDeposit }) => pendingDeposit))).toBe(live.pendingAssets)
+        expect(sum(deposits.map(({ claimableShares }) => claimableShares))).toBe(live.claimableShares)
+        const current = sum(deposits.map(({ currentShares }) => currentShares))
+        const isReceived = entries.some(({ kind }) => kind === 'receive')
         if (isReceived) expect(current).toBeLessThanOrEqual(live.shares)
         else expect(current).toBe(live.shares)
       }),
@@ -63,18 +67,15 @@ describe('The deposits of a user in a vault', () => {
 
   test('have a part of each that is never more than they can have', () => {
     fc.assert(
-      fc.property(lives, ({ movements, live }) => {
-        for (const { movement, status, pendingDeposit, claimableShares, currentShares } of depositEntries(
-          movements,
-          live,
-        )) {
-          expect(pendingDeposit).toBeLessThanOrEqual(movement.assets)
+      fc.property(lives, ({ entries, live }) => {
+        for (const { entry, status, pendingDeposit, claimableShares, currentShares } of buildDeposits(entries, live)) {
+          expect(pendingDeposit).toBeLessThanOrEqual(entry.assets)
           for (const part of [pendingDeposit, claimableShares, currentShares]) expect(part).toBeGreaterThanOrEqual(0n)
           if (status === 'cancelled') expect([pendingDeposit, claimableShares, currentShares]).toEqual([0n, 0n, 0n])
           if (status === 'pending') expect([claimableShares, currentShares]).toEqual([0n, 0n])
           if (status !== 'pending') expect(pendingDeposit).toBe(0n)
           if (status !== 'claimable') expect(claimableShares).toBe(0n)
-          if (movement.shares !== null) expect(currentShares).toBeLessThanOrEqual(movement.shares)
+          if (entry.shares !== null) expect(currentShares).toBeLessThanOrEqual(entry.shares)
         }
       }),
     )
@@ -82,15 +83,15 @@ describe('The deposits of a user in a vault', () => {
 
   test('are spent oldest first: nothing is left of one while an older one has something', () => {
     fc.assert(
-      fc.property(lives, ({ movements, live }) => {
-        const spent = movements.some(({ kind }) => kind === 'send' || kind === 'withdraw')
-        const whole = depositEntries(movements, { ...live, shares: 10n ** 30n })
-        const entries = depositEntries(movements, live)
-        if (!spent) expect(entries).toEqual(whole)
-        const touched = entries.map(({ currentShares }, index) => currentShares < (whole[index]?.currentShares ?? 0n))
+      fc.property(lives, ({ entries, live }) => {
+        const spent = entries.some(({ kind }) => kind === 'send' || kind === 'withdraw')
+        const whole = buildDeposits(entries, { ...live, shares: 10n ** 30n })
+        const deposits = buildDeposits(entries, live)
+        if (!spent) expect(deposits).toEqual(whole)
+        const touched = deposits.map(({ currentShares }, index) => currentShares < (whole[index]?.currentShares ?? 0n))
         // Behind the last deposit that lost something, all are whole; before it, all are empty.
         const last = touched.lastIndexOf(true)
-        for (const { currentShares } of entries.slice(0, Math.max(0, last))) expect(currentShares).toBe(0n)
+        for (const { currentShares } of deposits.slice(0, Math.max(0, last))) expect(currentShares).toBe(0n)
       }),
     )
   })

@@ -56,7 +56,7 @@ const chain = (transactions: readonly (readonly Told[])[]): VaultEvent[] =>
 
 /** What happened to whom, in short. */
 const told = (vault: typeof LAGOON | typeof SYNC, transactions: readonly (readonly Told[])[], before?: Ledger) =>
-  postEvents(vault, before ?? EMPTY_LEDGER, chain(transactions)).movements.map(({ user, kind, ...rest }) => [
+  postEvents(vault, before ?? EMPTY_LEDGER, chain(transactions)).entries.map(({ user, kind, ...rest }) => [
     user,
     kind,
     'assets' in rest ? rest.assets : undefined,
@@ -176,12 +176,12 @@ describe('The events of a Lagoon vault', () => {
         args: { sender: ALICE, receiver: BOB, owner: ALICE, assets: worth(before, shares - fee - haircut), shares },
       },
     ]
-    const { ledger, movements } = postEvents(LAGOON, before, chain([events]))
+    const { ledger, entries } = postEvents(LAGOON, before, chain([events]))
     expect(ledger).toEqual({
       assets: before.assets - worth(before, shares - fee),
       supply: before.supply - shares + fee,
     })
-    expect(movements.at(-1)).toMatchObject({ kind: 'withdraw', assets: worth(before, shares - fee - haircut), shares })
+    expect(entries.at(-1)).toMatchObject({ kind: 'withdraw', assets: worth(before, shares - fee - haircut), shares })
   })
 
   test('tell nothing where nothing is requested, claimed, paid or moved', () => {
@@ -304,7 +304,7 @@ describe('Events', () => {
         const part = events.filter((event) => concerns(account, event) || movesPrice(event))
         const all = postEvents(vault, EMPTY_LEDGER, events)
         const seen = postEvents(vault, EMPTY_LEDGER, part)
-        const of = ({ movements }: typeof all) => movements.filter((movement) => movement.user === account)
+        const of = ({ entries }: typeof all) => entries.filter((entry) => entry.user === account)
         expect(of(seen)).toEqual(of(all))
         expect(seen.prices).toEqual(all.prices)
         expect(seen.ledger).toEqual(all.ledger)
@@ -328,7 +328,7 @@ describe('Events', () => {
           early.ledger,
           events.filter(({ position }) => position.blockNumber > block),
         )
-        expect([...early.movements, ...late.movements]).toEqual(whole.movements)
+        expect([...early.entries, ...late.entries]).toEqual(whole.entries)
         expect([...early.prices, ...late.prices]).toEqual(whole.prices)
         expect(late.ledger).toEqual(whole.ledger)
       }),
@@ -338,11 +338,11 @@ describe('Events', () => {
   test.each([LAGOON, SYNC])('take from one user exactly what they give to another ($kind)', (vault) => {
     fc.assert(
       fc.property(fc.array(transaction, { maxLength: 15 }), (transactions) => {
-        const { movements } = postEvents(vault, EMPTY_LEDGER, chain(transactions))
-        for (const sent of movements) {
+        const { entries } = postEvents(vault, EMPTY_LEDGER, chain(transactions))
+        for (const sent of entries) {
           if (sent.kind !== 'send') continue
           const { user, kind: _, ...rest } = sent
-          const others = movements.filter(
+          const others = entries.filter(
             ({ kind, transactionHash, logIndex }) =>
               kind === 'receive' && transactionHash === sent.transactionHash && logIndex === sent.logIndex,
           )

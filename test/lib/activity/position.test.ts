@@ -2,31 +2,36 @@ import fc from 'fast-check'
 import { toHex } from 'viem'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import type { Movement } from '../../../lib/activity/movement.ts'
+import type { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
 import { buildPosition, isPlausible } from '../../../lib/activity/position.ts'
-import { DepositView, depositView, PositionView, positionView } from '../../../lib/activity/views.ts'
+import {
+  DepositResponse,
+  depositResponse,
+  PositionResponse,
+  positionResponse,
+} from '../../../lib/activity/responses.ts'
 import { checksumAddress, MAX_UINT256 } from '../../../lib/codecs.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { protocolOf } from '../../../lib/protocols/protocols.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
-import { lives, place } from '../../support/movements.ts'
+import { lives, place } from '../../support/ledger-entries.ts'
 
 const amount = fc.bigInt({ min: 0n, max: 10n ** 24n })
 
 describe('A position', () => {
-  test('is none without a movement, and one with any', () => {
+  test('is none without a ledger entry, and one with any', () => {
     fc.assert(
-      fc.property(lives, ({ movements, live }) => {
+      fc.property(lives, ({ entries, live }) => {
         expect(buildPosition([], live)).toBeNull()
-        if (movements.length > 0) expect(buildPosition(movements, live)).not.toBeNull()
+        if (entries.length > 0) expect(buildPosition(entries, live)).not.toBeNull()
       }),
     )
   })
 
   test('earned what it is worth and what came out, less what went in', () => {
     fc.assert(
-      fc.property(lives, amount, amount, ({ movements, live }, pendingRedeemShares, claimableRedeemAssets) => {
-        const position = buildPosition(movements, { ...live, pendingRedeemShares, claimableRedeemAssets })
+      fc.property(lives, amount, amount, ({ entries, live }, pendingRedeemShares, claimableRedeemAssets) => {
+        const position = buildPosition(entries, { ...live, pendingRedeemShares, claimableRedeemAssets })
         if (!position) return
         const { totalDepositedAssets, totalWithdrawnAssets, currentValue, earnedAssets } = position
         expect(earnedAssets).toBe(currentValue + totalWithdrawnAssets - totalDepositedAssets)
@@ -41,23 +46,23 @@ describe('A position', () => {
 
   test('counts in and out what was not taken back', () => {
     fc.assert(
-      fc.property(lives, ({ movements, live }) => {
-        const position = buildPosition(movements, live)
+      fc.property(lives, ({ entries, live }) => {
+        const position = buildPosition(entries, live)
         if (!position) return
         let [deposited, withdrawn] = [0n, 0n]
         let sinceSettled: bigint[] = []
         let lastRequest = 0n
-        for (const movement of movements) {
-          if (movement.kind === 'deposit' && movement.requestId > 0n) {
-            if (movement.requestId !== lastRequest) sinceSettled = []
-            lastRequest = movement.requestId
-            sinceSettled.push(movement.assets)
+        for (const entry of entries) {
+          if (entry.kind === 'deposit' && entry.requestId > 0n) {
+            if (entry.requestId !== lastRequest) sinceSettled = []
+            lastRequest = entry.requestId
+            sinceSettled.push(entry.assets)
           }
-          if (movement.kind === 'cancel') {
+          if (entry.kind === 'cancel') {
             deposited -= sinceSettled.reduce((total, assets) => total + assets, 0n)
             sinceSettled = []
-          } else if (movement.kind === 'deposit' || movement.kind === 'receive') deposited += movement.assets
-          else if (movement.kind !== 'claim') withdrawn += movement.assets
+          } else if (entry.kind === 'deposit' || entry.kind === 'receive') deposited += entry.assets
+          else if (entry.kind !== 'claim') withdrawn += entry.assets
         }
         expect([position.totalDepositedAssets, position.totalWithdrawnAssets]).toEqual([deposited, withdrawn])
       }),
@@ -66,18 +71,16 @@ describe('A position', () => {
 
   test('counts and dates its deposits without the cancelled ones', () => {
     fc.assert(
-      fc.property(lives, ({ movements, live }) => {
-        const position = buildPosition(movements, live)
+      fc.property(lives, ({ entries, live }) => {
+        const position = buildPosition(entries, live)
         if (!position) return
-        const { entries, depositCount, startDate, lastDepositDate, statusBreakdown } = position
-        const standing = entries
-          .filter(({ status }) => status !== 'cancelled')
-          .map(({ movement }) => movement.timestamp)
+        const { deposits, depositCount, startDate, lastDepositDate, statusBreakdown } = position
+        const standing = deposits.filter(({ status }) => status !== 'cancelled').map(({ entry }) => entry.timestamp)
         const { pending, claimable, completed } = statusBreakdown
         expect(depositCount).toBe(standing.length)
         expect(pending + claimable + completed).toBe(depositCount)
         expect([startDate, lastDepositDate]).toEqual(
-          standing.length > 0 ? [standing[0], standing.at(-1)] : [movements[0]?.timestamp, movements[0]?.timestamp],
+          standing.length > 0 ? [standing[0], standing.at(-1)] : [entries[0]?.timestamp, entries[0]?.timestamp],
         )
       }),
     )
@@ -125,7 +128,7 @@ describe('What a vault makes up of its own', () => {
     firstBlock: 1,
     addedAt: new Date(0),
   })
-  const movements = fc.array(
+  const entries = fc.array(
     fc.record({
       kind: fc.constantFrom('deposit', 'cancel', 'claim', 'withdraw', 'receive', 'send'),
       requestId: word,
@@ -139,7 +142,7 @@ describe('What a vault makes up of its own', () => {
     let told = 0
     const answers = fc.array(fc.option(word, { freq: 40 }), { minLength: 20, maxLength: 20 })
     fc.assert(
-      fc.property(vaults, answers, settled, movements, (made, words, claimable, happened) => {
+      fc.property(vaults, answers, settled, entries, (made, words, claimable, happened) => {
         const vault = vaultOf(made)
         const query = protocolOf(vault).account(vault, someAddress)
         let next = 0
@@ -155,19 +158,21 @@ describe('What a vault makes up of its own', () => {
 
         const reading = {
           words: Object.fromEntries(Object.keys(query.slots).map((name) => [name, answer() ?? 0n])),
-          answers: Object.fromEntries(Object.entries(query.views).map(([name, view]) => [name, decode(view)])),
+          answers: Object.fromEntries(Object.entries(query.calls).map(([name, view]) => [name, decode(view)])),
         }
-        const all = happened.map((movement, index) => ({ ...place(index), ...movement }) as Movement)
+        const all = happened.map((entry, index) => ({ ...place(index), ...entry }) as LedgerEntry)
         try {
           const { account } = query.parse(reading)
           const live = claimable === null ? account : { ...account, claimableShares: claimable }
           if (!isPlausible(all, live)) return
           const position = buildPosition(all, live)
           if (!position) return
-          const of = { vault, live, movements: all, asOf: new Date(0) }
-          const view = PositionView.encode(positionView(of, position, { user: someAddress, apy: '0.00' }))
-          expect(PositionView.parse(view)).toBeDefined()
-          z.array(DepositView).encode(position.entries.map((entry) => depositView(of, entry, '0.00', undefined)))
+          const of = { vault, live, entries: all, asOf: new Date(0) }
+          const view = PositionResponse.encode(positionResponse(of, position, { user: someAddress, apy: '0.00' }))
+          expect(PositionResponse.parse(view)).toBeDefined()
+          z.array(DepositResponse).encode(
+            position.deposits.map((deposit) => depositResponse(of, deposit, '0.00', undefined)),
+          )
           told += 1
         } catch (error) {
           expect(error).toBeInstanceOf(AppError)

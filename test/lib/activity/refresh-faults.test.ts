@@ -10,9 +10,9 @@ import {
   zeroAddress,
 } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { Movement } from '../../../lib/activity/movement.ts'
+import { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
 import { refreshChain } from '../../../lib/activity/refresh.ts'
-import { VaultProgress } from '../../../lib/activity/table.ts'
+import { VaultProgress } from '../../../lib/activity/store.ts'
 import { chainReader } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc, RpcRequest } from '../../../lib/chain/rpc.ts'
@@ -93,8 +93,8 @@ function memory(through?: number) {
     putProgress: async (list: readonly (readonly [{ address: Address }, VaultProgress])[]) => {
       for (const [{ address }, of] of list) progress.set(address, VaultProgress.decode(VaultProgress.encode(of)))
     },
-    record: async (list: readonly Movement[]) => {
-      for (const movement of list) Movement.encode(movement)
+    record: async (list: readonly LedgerEntry[]) => {
+      for (const entry of list) LedgerEntry.encode(entry)
     },
     getPriceAt: async () => undefined,
     getFirstPrice: async () => undefined,

@@ -1,8 +1,8 @@
 import { getAddress, numberToHex, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { refreshChain } from '../../../lib/activity/refresh.ts'
-import { recordsTable } from '../../../lib/activity/table.ts'
-import { stateDigest, stateTable } from '../../../lib/vaults/state-table.ts'
+import { recordsStore } from '../../../lib/activity/store.ts'
+import { stateDigest, stateStore } from '../../../lib/vaults/state-store.ts'
 import type { FollowedVault } from '../../../lib/vaults/vault.ts'
 import { buildVaultState } from '../../../lib/vaults/vault-state.ts'
 import { countedChain, countedTable, depositOf, transferOf, virtualClock } from '../../support/counted.ts'
@@ -30,8 +30,8 @@ function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
   const clock = virtualClock()
   const chain = countedChain(clock, { ...limits, delayMs: 50 })
   const table = countedTable(clock, 50)
-  const records = recordsTable(table.client, 'records')
-  const states = stateTable(table.client, 'records')
+  const records = recordsStore(table.client, 'records')
+  const states = stateStore(table.client, 'records')
   async function run(vaults: readonly FollowedVault[]) {
     const before = { ...chain.counts, table: table.requests(), begun: clock.now() }
     await records.takeLease(8453, 'this run', { now: clock.now(), until: clock.now() + 90_000 })
@@ -39,7 +39,7 @@ function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
       until: clock.now() + RUN_MS,
       holdsLease: () => records.keepLease(8453, 'this run', clock.now() + 90_000),
     })
-    await records.giveLeaseBack(8453, 'this run')
+    await records.releaseLease(8453, 'this run')
     const took = {
       requests: chain.counts.requests - before.requests,
       calls: chain.counts.calls - before.calls,
@@ -65,8 +65,8 @@ const TABLE_REQUESTS = 250 - 51 - 2
 describe('A run over 2,000 vaults, all long due and all with a new state, with 1,000 events in as many,', () => {
   const vaults = Array.from({ length: 2_000 }, (_, index) => vaultAt(index, 0))
   const cases = [
-    { what: 'transfers, each with two movements', eventOf: transferOf },
-    { what: 'deposits, each with a movement and a price', eventOf: depositOf },
+    { what: 'transfers, each with two ledger entries', eventOf: transferOf },
+    { what: 'deposits, each with a ledger entry and a price', eventOf: depositOf },
   ]
 
   test.for(cases)('keeps to the calls and requests that it may make: $what', async ({ eventOf }) => {
@@ -97,7 +97,7 @@ test('A silent run over 95 vaults asks the table nine times, and the chain five 
 
   const { report, took } = await run(vaults)
 
-  expect(report).toMatchObject({ behind: 0, movements: 0 })
+  expect(report).toMatchObject({ behind: 0, entries: 0 })
   // A vault's upkeep is due once an hour: that of two in each run.
   expect(report).toMatchObject({ prices: 2, states: 2 })
   expect(took).toMatchObject({ table: 9, calls: 6 })
@@ -118,7 +118,7 @@ test('A hundred vaults that are added with 37 days of Base behind them cost a re
   const { report, took } = await run([recorded, ...added])
 
   // A year is ten times that: two runs of 50 s, where two hours are allowed.
-  expect(report).toMatchObject({ behind: 0, movements: 3_600 })
+  expect(report).toMatchObject({ behind: 0, entries: 3_600 })
   expect(took.requests).toBeLessThanOrEqual(blocks / 10_000 / 8 + 20)
   expect(took.seconds).toBeLessThan(RUN_MS / 4_000)
 })

@@ -19,9 +19,9 @@ import { describe, expect, test } from 'vitest'
 import {
   type BridgeRequest,
   type BridgeTerms,
-  checkBridgeDeposit,
   encodeBridgeDeposit,
   encodeMessage,
+  verifyBridgeDeposit,
 } from '../../../lib/bridge/calldata.ts'
 import type { Transaction } from '../../../lib/chain/transaction.ts'
 import type { DepositOperation } from '../../../lib/vaults/calldata.ts'
@@ -241,7 +241,7 @@ const settingsWith = (operations: fc.Arbitrary<DepositOperation>): fc.Arbitrary<
 const anySetting = settingsWith(anyOperation)
 
 const check = ({ request, terms }: Setting, ...transactions: readonly Transaction[]) =>
-  checkBridgeDeposit(request, terms, transactions)
+  verifyBridgeDeposit(request, terms, transactions)
 
 function passes(setting: Setting, transaction: Transaction): boolean {
   try {

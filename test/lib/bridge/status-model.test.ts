@@ -4,7 +4,7 @@ import { describe, expect } from 'vitest'
 import { depositSources } from '../../../lib/activity/source.ts'
 import { documentClient } from '../../../lib/aws/dynamo.ts'
 import { readTransfer } from '../../../lib/bridge/status.ts'
-import { transfersTable } from '../../../lib/bridge/table.ts'
+import { transfersStore } from '../../../lib/bridge/store.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
 import { type ChainReader, chainReader } from '../../../lib/chain/reader.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
@@ -51,7 +51,7 @@ const test = base
   .extend('world', async ({ service, transfers, vault }, { onCleanup }): Promise<World> => {
     const client = documentClient(localConfig(service.backends.dynamo.endpoint))
     onCleanup(() => client.destroy())
-    const table = transfersTable(client, service.backends.dynamo.tableNames.deposits)
+    const table = transfersStore(client, service.backends.dynamo.tableNames.deposits)
     const sources = depositSources(client, service.backends.dynamo.tableNames.deposits)
     let meter = { requests: 0, serial: 0, calls: 0 }
     let answered = 0

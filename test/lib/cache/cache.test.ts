@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect } from 'vitest'
 import * as z from 'zod'
-import { type Kind, type Question, sharedCache } from '../../../lib/cache/cache.ts'
-import { cacheTable } from '../../../lib/cache/table.ts'
+import { type CacheKey, type Namespace, sharedCache } from '../../../lib/cache/cache.ts'
+import { cacheStore } from '../../../lib/cache/store.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { Chart } from '../../../lib/markets/coin.ts'
 import { test as base } from '../../support/dynamo.ts'
@@ -10,13 +10,13 @@ import { captureLogs } from '../../support/logs.ts'
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')
 
-const WORD: Kind<string> = { name: 'word', schema: z.string(), freshSeconds: 60, keepSeconds: 3600 }
-const QUESTION: Question<string> = { kind: WORD, key: 'greeting' }
+const WORD: Namespace<string> = { name: 'word', schema: z.string(), freshSeconds: 60, keepSeconds: 3600 }
+const QUESTION: CacheKey<string> = { namespace: WORD, key: 'greeting' }
 const unavailable = (seconds?: number) =>
   new AppError('upstream_unavailable', seconds === undefined ? {} : { headers: { 'retry-after': `${seconds}` } })
 
 const test = base
-  .extend('table', ({ dynamo, tableNames }) => cacheTable(dynamo, tableNames.cache))
+  .extend('table', ({ dynamo, tableNames }) => cacheStore(dynamo, tableNames.cache))
   /** The time, which passes when it is told to, and for those who wait. */
   .extend('clock', () => {
     let now = START
@@ -57,24 +57,24 @@ const test = base
 describe('An answer', () => {
   test('is asked for once and kept with its moment', async ({ cache, upstream, clock }) => {
     const asOf = new Date(START)
-    expect(await cache.through(QUESTION, upstream.ask)).toEqual({ value: 'hello', asOf, isStale: false })
+    expect(await cache.getOrFetch(QUESTION, upstream.ask)).toEqual({ value: 'hello', asOf, isStale: false })
     clock.pass(59)
-    expect(await cache.through(QUESTION, upstream.ask)).toEqual({ value: 'hello', asOf, isStale: false })
+    expect(await cache.getOrFetch(QUESTION, upstream.ask)).toEqual({ value: 'hello', asOf, isStale: false })
     expect(upstream.asked).toBe(1)
   })
 
   test('is read in one request while it is fresh', async ({ cache, upstream, requests }) => {
-    await cache.through(QUESTION, upstream.ask)
+    await cache.getOrFetch(QUESTION, upstream.ask)
     requests.length = 0
-    await cache.through(QUESTION, upstream.ask)
+    await cache.getOrFetch(QUESTION, upstream.ask)
     expect(requests).toEqual(['GetItem'])
   })
 
   test('is asked for again when it is no longer fresh', async ({ cache, upstream, clock }) => {
-    await cache.through(QUESTION, upstream.ask)
+    await cache.getOrFetch(QUESTION, upstream.ask)
     clock.pass(60)
     upstream.say = () => 'goodbye'
-    expect(await cache.through(QUESTION, upstream.ask)).toEqual({
+    expect(await cache.getOrFetch(QUESTION, upstream.ask)).toEqual({
       value: 'goodbye',
       asOf: new Date(START + 60_000),
       isStale: false,
@@ -82,34 +82,34 @@ describe('An answer', () => {
   })
 
   test('to one question is none to another', async ({ cache, upstream }) => {
-    await cache.through(QUESTION, upstream.ask)
-    await cache.through({ kind: WORD, key: 'farewell' }, upstream.ask)
-    await cache.through({ kind: { ...WORD, name: 'sentence' }, key: 'greeting' }, upstream.ask)
+    await cache.getOrFetch(QUESTION, upstream.ask)
+    await cache.getOrFetch({ namespace: WORD, key: 'farewell' }, upstream.ask)
+    await cache.getOrFetch({ namespace: { ...WORD, name: 'sentence' }, key: 'greeting' }, upstream.ask)
     expect(upstream.asked).toBe(3)
   })
 
   test('that no longer has the form of its kind is as good as none', async ({ cache, upstream }) => {
-    const older: Kind<number> = { ...WORD, schema: z.number() }
-    await cache.put({ kind: older, key: 'greeting' }, 7)
+    const older: Namespace<number> = { ...WORD, schema: z.number() }
+    await cache.put({ namespace: older, key: 'greeting' }, 7)
     expect(await cache.get({ QUESTION })).toEqual({ QUESTION: undefined })
-    expect(await cache.through(QUESTION, upstream.ask)).toMatchObject({ value: 'hello', isStale: false })
+    expect(await cache.getOrFetch(QUESTION, upstream.ask)).toMatchObject({ value: 'hello', isStale: false })
     expect(upstream.asked).toBe(1)
   })
 
   test('that is null is one: nothing is asked again', async ({ cache }) => {
-    const nothing: Question<string | null> = { kind: { ...WORD, schema: z.string().nullable() }, key: 'nothing' }
+    const nothing: CacheKey<string | null> = { namespace: { ...WORD, schema: z.string().nullable() }, key: 'nothing' }
     let asked = 0
     const ask = async () => {
       asked += 1
       return null
     }
-    for (const _ of [1, 2]) expect(await cache.through(nothing, ask)).toMatchObject({ value: null, isStale: false })
+    for (const _ of [1, 2]) expect(await cache.getOrFetch(nothing, ask)).toMatchObject({ value: null, isStale: false })
     expect(asked).toBe(1)
   })
 
   test('of 4,700 points fits', async ({ cache }) => {
-    const question: Question<Chart> = {
-      kind: { name: 'chart', schema: Chart, freshSeconds: 60, keepSeconds: 60 },
+    const question: CacheKey<Chart> = {
+      namespace: { name: 'chart', schema: Chart, freshSeconds: 60, keepSeconds: 60 },
       key: 'bitcoin',
     }
     // Digits that do not repeat, as prices have them.
@@ -148,7 +148,7 @@ describe('Many who ask at once', () => {
         return 'hello'
       }
     })
-    const all = Promise.all(Array.from({ length: 100 }, () => patientCache.through(QUESTION, upstream.ask)))
+    const all = Promise.all(Array.from({ length: 100 }, () => patientCache.getOrFetch(QUESTION, upstream.ask)))
     await begun
     finish()
     const answers = await all
@@ -160,7 +160,7 @@ describe('Many who ask at once', () => {
 
   test('are all told of the failure, after one ask', async ({ patientCache, upstream }) => {
     upstream.fail(unavailable())
-    const all = Array.from({ length: 20 }, () => patientCache.through(QUESTION, upstream.ask))
+    const all = Array.from({ length: 20 }, () => patientCache.getOrFetch(QUESTION, upstream.ask))
     const outcomes = await Promise.allSettled(all)
     for (const outcome of outcomes)
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'upstream_unavailable' } })
@@ -179,9 +179,9 @@ describe('Many who ask at once', () => {
         })
       }
     })
-    const first = cache.through(QUESTION, upstream.ask)
+    const first = cache.getOrFetch(QUESTION, upstream.ask)
     await begun
-    const others = await Promise.all([1, 2, 3].map(() => cache.through(QUESTION, upstream.ask)))
+    const others = await Promise.all([1, 2, 3].map(() => cache.getOrFetch(QUESTION, upstream.ask)))
     for (const answer of others) expect(answer).toEqual({ value: 'old', asOf: new Date(START), isStale: true })
     finish('new')
     expect(await first).toMatchObject({ value: 'new', isStale: false })
@@ -200,39 +200,39 @@ describe('An upstream that fails', () => {
     upstream.fail(unavailable())
     clock.pass(61)
     const stale = { value: 'old', asOf: new Date(START), isStale: true }
-    expect(await cache.through(QUESTION, upstream.ask)).toEqual(stale)
-    expect(lines).toMatchObject([{ level: 'WARN', kind: 'word', code: 'upstream_unavailable' }])
+    expect(await cache.getOrFetch(QUESTION, upstream.ask)).toEqual(stale)
+    expect(lines).toMatchObject([{ level: 'WARN', namespace: 'word', code: 'upstream_unavailable' }])
     expect(await cache.get({ QUESTION })).toEqual({ QUESTION: stale })
     clock.pass(3600 - 61)
-    expect(await cache.through(QUESTION, upstream.ask)).toEqual(stale)
+    expect(await cache.getOrFetch(QUESTION, upstream.ask)).toEqual(stale)
     clock.pass(1)
-    await expect(cache.through(QUESTION, upstream.ask)).rejects.toMatchObject({ code: 'upstream_unavailable' })
+    await expect(cache.getOrFetch(QUESTION, upstream.ask)).rejects.toMatchObject({ code: 'upstream_unavailable' })
     expect(await cache.get({ QUESTION })).toEqual({ QUESTION: undefined })
   })
 
   test('is left alone for five seconds and no longer', async ({ cache, upstream, clock }) => {
     upstream.fail(new AppError('upstream_timeout'))
     const failure = { code: 'upstream_timeout', headers: {} }
-    await expect(cache.through(QUESTION, upstream.ask)).rejects.toMatchObject(failure)
+    await expect(cache.getOrFetch(QUESTION, upstream.ask)).rejects.toMatchObject(failure)
     clock.pass(4.9)
-    await expect(cache.through(QUESTION, upstream.ask)).rejects.toMatchObject(failure)
+    await expect(cache.getOrFetch(QUESTION, upstream.ask)).rejects.toMatchObject(failure)
     expect(upstream.asked).toBe(1)
     clock.pass(0.1)
     upstream.say = () => 'hello'
-    expect(await cache.through(QUESTION, upstream.ask)).toMatchObject({ value: 'hello', isStale: false })
+    expect(await cache.getOrFetch(QUESTION, upstream.ask)).toMatchObject({ value: 'hello', isStale: false })
     expect(upstream.asked).toBe(2)
   })
 
   test('is left alone for as long as it says, which all are told', async ({ cache, upstream, clock }) => {
     upstream.fail(unavailable(60))
     const failure = { code: 'upstream_unavailable', headers: { 'retry-after': '60' } }
-    await expect(cache.through(QUESTION, upstream.ask)).rejects.toMatchObject(failure)
+    await expect(cache.getOrFetch(QUESTION, upstream.ask)).rejects.toMatchObject(failure)
     clock.pass(20.5)
     const later = { code: 'upstream_unavailable', headers: { 'retry-after': '40' } }
-    await expect(cache.through(QUESTION, upstream.ask)).rejects.toMatchObject(later)
+    await expect(cache.getOrFetch(QUESTION, upstream.ask)).rejects.toMatchObject(later)
     expect(upstream.asked).toBe(1)
     clock.pass(39.5)
-    await expect(cache.through(QUESTION, upstream.ask)).rejects.toMatchObject(failure)
+    await expect(cache.getOrFetch(QUESTION, upstream.ask)).rejects.toMatchObject(failure)
     expect(upstream.asked).toBe(2)
   })
 
@@ -240,23 +240,23 @@ describe('An upstream that fails', () => {
     await cache.put(QUESTION, 'old')
     upstream.fail(unavailable())
     clock.pass(61)
-    for (const _ of [1, 2, 3]) expect(await cache.through(QUESTION, upstream.ask)).toMatchObject({ isStale: true })
+    for (const _ of [1, 2, 3]) expect(await cache.getOrFetch(QUESTION, upstream.ask)).toMatchObject({ isStale: true })
     expect(upstream.asked).toBe(1)
   })
 
   test('never becomes an answer', async ({ cache, upstream, table }) => {
     upstream.fail(new AppError('upstream_bad_answer'))
-    await expect(cache.through(QUESTION, upstream.ask)).rejects.toMatchObject({ code: 'upstream_bad_answer' })
+    await expect(cache.getOrFetch(QUESTION, upstream.ask)).rejects.toMatchObject({ code: 'upstream_bad_answer' })
     expect(await cache.get({ QUESTION })).toEqual({ QUESTION: undefined })
     expect(await table.get('word#greeting')).not.toHaveProperty('answer')
   })
 
   test('leaves nothing of its failure behind once it answers', async ({ cache, upstream, table, clock }) => {
     upstream.fail(unavailable())
-    await expect(cache.through(QUESTION, upstream.ask)).rejects.toThrow()
+    await expect(cache.getOrFetch(QUESTION, upstream.ask)).rejects.toThrow()
     clock.pass(5)
     upstream.say = () => 'hello'
-    await cache.through(QUESTION, upstream.ask)
+    await cache.getOrFetch(QUESTION, upstream.ask)
     expect(Object.keys(await table.get('word#greeting'))).toEqual(['answer', 'pk'])
   })
 })
@@ -277,20 +277,20 @@ describe('A mistake of ours', () => {
       await cache.put(QUESTION, 'old')
       clock.pass(61)
       make(upstream as { say: () => string; fail: (error: unknown) => void })
-      await expect(cache.through(QUESTION, upstream.ask)).rejects.not.toBeInstanceOf(AppError)
-      expect(await cache.through(QUESTION, upstream.ask)).toMatchObject({ value: 'old', isStale: true })
+      await expect(cache.getOrFetch(QUESTION, upstream.ask)).rejects.not.toBeInstanceOf(AppError)
+      expect(await cache.getOrFetch(QUESTION, upstream.ask)).toMatchObject({ value: 'old', isStale: true })
       expect(upstream.asked).toBe(1)
     },
   )
 })
 
 describe('A refresher that dies', () => {
-  const died = async (table: ReturnType<typeof cacheTable>, now: number) =>
+  const died = async (table: ReturnType<typeof cacheStore>, now: number) =>
     expect(await table.takeRefresh('word#greeting', { seen: undefined, now, until: now + 10_000 })).toBe(true)
 
   test('lets nobody wait for ever', async ({ cache, upstream, table, clock }) => {
     await died(table, clock.now())
-    await expect(cache.through(QUESTION, upstream.ask)).rejects.toMatchObject({ code: 'upstream_timeout' })
+    await expect(cache.getOrFetch(QUESTION, upstream.ask)).rejects.toMatchObject({ code: 'upstream_timeout' })
     expect(clock.now() - START).toBeGreaterThanOrEqual(8_000)
     expect(clock.now() - START).toBeLessThan(8_500)
     expect(upstream.asked).toBe(0)
@@ -299,7 +299,7 @@ describe('A refresher that dies', () => {
   test('leaves the question to the next one, after its right ran out', async ({ cache, upstream, table, clock }) => {
     await died(table, clock.now())
     clock.pass(9)
-    expect(await cache.through(QUESTION, upstream.ask)).toMatchObject({ value: 'hello' })
+    expect(await cache.getOrFetch(QUESTION, upstream.ask)).toMatchObject({ value: 'hello' })
     expect(clock.now() - START).toBeGreaterThanOrEqual(10_000)
     expect(upstream.asked).toBe(1)
   })
@@ -316,12 +316,12 @@ describe('A refresher that dies', () => {
 
 describe('Many questions', () => {
   test('are read at once', async ({ cache, requests }) => {
-    const questions: Record<string, Question<string>> = Object.fromEntries(
-      Array.from({ length: 20 }, (_, i) => [`q${i}`, { kind: WORD, key: i.toString() }]),
+    const questions: Record<string, CacheKey<string>> = Object.fromEntries(
+      Array.from({ length: 20 }, (_, i) => [`q${i}`, { namespace: WORD, key: i.toString() }]),
     )
     for (const [name, question] of Object.entries(questions)) if (name !== 'q7') await cache.put(question, name)
     requests.length = 0
-    const known = await cache.get({ ...questions, again: { kind: WORD, key: '3' } } as typeof questions)
+    const known = await cache.get({ ...questions, again: { namespace: WORD, key: '3' } } as typeof questions)
     expect(requests).toEqual(['BatchGetItem'])
     expect(known['q19']).toEqual({ value: 'q19', asOf: new Date(START), isStale: false })
     expect(known['again']).toEqual(known['q3'])
@@ -330,7 +330,7 @@ describe('Many questions', () => {
 
   test('are read to the end when DynamoDB leaves some out', async ({ cache, dynamo, tableNames }) => {
     await cache.put(QUESTION, 'hello')
-    await cache.put({ kind: WORD, key: 'farewell' }, 'goodbye')
+    await cache.put({ namespace: WORD, key: 'farewell' }, 'goodbye')
     let left = 1
     dynamo.middlewareStack.add((next, { commandName }) => async (args) => {
       const result = await next(args)
@@ -341,7 +341,7 @@ describe('Many questions', () => {
       output.UnprocessedKeys = args.input && (args.input as { RequestItems: unknown }).RequestItems
       return result
     })
-    const known = await cache.get({ QUESTION, other: { kind: WORD, key: 'farewell' } })
+    const known = await cache.get({ QUESTION, other: { namespace: WORD, key: 'farewell' } })
     expect(known.other?.value).toBe('goodbye')
     expect(left).toBe(0)
   })

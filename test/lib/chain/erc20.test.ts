@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type Address, decodeFunctionData, encodeFunctionData, getAddress, type Hex, maxUint256, parseAbi } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { approvalsNeeded, checkApprovals, encodeApprovals, type Spending } from '../../../lib/chain/erc20.ts'
+import { approvalsNeeded, encodeApprovals, type Spending, verifyApprovals } from '../../../lib/chain/erc20.ts'
 import type { Transaction } from '../../../lib/chain/transaction.ts'
 
 // Written apart from the service's own ABI, so that a mistake there does not hide itself.
@@ -50,7 +50,7 @@ describe('approvals', () => {
         expect(approvals.map(({ data }) => data)).toEqual(
           amounts(amount).map((allowance) => call('approve', spender, allowance)),
         )
-        expect(() => checkApprovals(spending, approvals)).not.toThrow()
+        expect(() => verifyApprovals(spending, approvals)).not.toThrow()
       }),
     )
   })
@@ -132,7 +132,7 @@ describe('the last look', () => {
     fc.assert(
       fc.property(anySetting, (setting) => {
         const approvals = wrong(approve(setting, setting.spending.amount), setting)
-        expect(() => checkApprovals(setting.spending, approvals)).toThrow()
+        expect(() => verifyApprovals(setting.spending, approvals)).toThrow()
       }),
       { numRuns: 50 },
     )

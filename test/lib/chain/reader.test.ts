@@ -2,12 +2,12 @@ import fc from 'fast-check'
 import { type Address, createClient, encodeFunctionData, type Hex, http, numberToHex, parseAbi, toHex } from 'viem'
 import { getBlock, getStorageAt, readContract } from 'viem/actions'
 import { test as base, describe, expect } from 'vitest'
+import { call } from '../../../lib/chain/call.ts'
 import { MULTICALL3 } from '../../../lib/chain/multicall.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
-import { type ChainReader, chainReader, type Query, query } from '../../../lib/chain/reader.ts'
+import { type ChainReader, chainReader, type ReadPlan, readPlan } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
-import { view } from '../../../lib/chain/view.ts'
 import { ACCOUNTS } from '../../../sandbox/accounts.ts'
 import { type LocalChain, startChain } from '../../../sandbox/chains.ts'
 import { deployLagoonVault, deployToken } from '../../../sandbox/deploy.ts'
@@ -54,12 +54,12 @@ const test = base
 
 /** Two storage words of the vault, the supply of its asset, and a function that nobody has. */
 function vaultQuery({ token }: World, vault: Address) {
-  const views = {
-    name: view(vault, abi, 'name', []),
-    minted: view(token, abi, 'totalSupply', []),
-    absent: view(vault, abi, 'noSuchFunction', []),
+  const calls = {
+    name: call(vault, abi, 'name', []),
+    minted: call(token, abi, 'totalSupply', []),
+    absent: call(vault, abi, 'noSuchFunction', []),
   }
-  return query({ address: vault, slots: { proposal: PROPOSAL, epochs: EPOCHS }, views }, (reading) => reading)
+  return readPlan({ address: vault, slots: { proposal: PROPOSAL, epochs: EPOCHS }, calls }, (reading) => reading)
 }
 
 /** What the chain says at a block, asked for one by one. */
@@ -159,7 +159,7 @@ const failure = (promise: Promise<unknown>) =>
   )
 
 describe('a reading', () => {
-  test('A reading is what the chain says of storage and views at one block', async ({ world, rpc }) => {
+  test('A reading is what the chain says of storage and calls at one block', async ({ world, rpc }) => {
     await changeBoth(world)
     const { block, value } = await readVault(chainReader(BASE, rpc), world)
     expect({ block, value }).toEqual(await atBlock(world, await latestBlock(world)))
@@ -171,11 +171,11 @@ describe('a reading', () => {
     rpc,
   }) => {
     const recorded = recording(rpc)
-    const supply = query(
-      { address: world.token, slots: {}, views: { minted: view(world.token, abi, 'totalSupply', []) } },
+    const supply = readPlan(
+      { address: world.token, slots: {}, calls: { minted: call(world.token, abi, 'totalSupply', []) } },
       ({ answers }) => answers.minted,
     )
-    const queries: Query<unknown>[] = [vaultQuery(world, world.other), supply, vaultQuery(world, world.vault)]
+    const queries: ReadPlan<unknown>[] = [vaultQuery(world, world.other), supply, vaultQuery(world, world.vault)]
     const reader = chainReader(BASE, recorded.rpc)
     const first = await reader.read(queries)
     const [other, minted, one] = first.values
@@ -183,7 +183,7 @@ describe('a reading', () => {
     expect(one).toEqual(value)
     expect(minted).toBe(value.answers.minted)
     expect(other).toMatchObject({ words: { proposal: NO_PROPOSAL }, answers: { name: 'Another', absent: undefined } })
-    // The views, the storage, and the code that is sent along from then on.
+    // The calls, the storage, and the code that is sent along from then on.
     expect(recorded.batches.map((batch) => batch.length)).toEqual([3])
     expect(await reader.read(queries)).toEqual(first)
     expect(recorded.batches.map((batch) => batch.length)).toEqual([3, 1])
@@ -219,7 +219,7 @@ describe('a node without state overrides', () => {
   })
 
   test.for(NODES)(
-    'Where a node $node state overrides, the words are of the block of the views, though the chain moves on',
+    'Where a node $node state overrides, the words are of the block of the calls, though the chain moves on',
     async ({ spoil }, { world, rpc }) => {
       const then = await atBlock(world, await latestBlock(world))
       let batches = 0
@@ -275,7 +275,7 @@ describe('a node without state overrides', () => {
       { method: 'eth_noSuchMethod', params: [] },
     ]
     const reader = chainReader(BASE, recorded.rpc)
-    const { outcomes } = await reader.readOne(vaultQuery(world, world.vault), { along })
+    const { outcomes } = await reader.readOne(vaultQuery(world, world.vault), { extraCalls: along })
     expect(outcomes).toMatchObject([{ result: '0x2105' }, { error: { code: -32601 } }])
     expect(recorded.batches.flat().filter(({ method }) => method === 'eth_chainId')).toHaveLength(1)
   })
@@ -321,7 +321,7 @@ describe('a node without state overrides', () => {
 
 describe('a block between the two calls', () => {
   test.for([
-    { older: 'views', order: [0, 1] },
+    { older: 'calls', order: [0, 1] },
     { older: 'words', order: [1, 0] },
   ])('Where the $older are the older ones, both are read again at their block', async ({ order }, { world, rpc }) => {
     const then = await atBlock(world, await latestBlock(world))
@@ -329,7 +329,7 @@ describe('a block between the two calls', () => {
     const along = [{ method: 'eth_chainId', params: [] }]
     const reader = chainReader(BASE, recorded.rpc)
 
-    const { block, value, outcomes } = await reader.readOne(vaultQuery(world, world.vault), { along })
+    const { block, value, outcomes } = await reader.readOne(vaultQuery(world, world.vault), { extraCalls: along })
     expect({ block, value }).toEqual(then)
     expect(outcomes).toEqual([{ result: '0x2105' }])
     expect(recorded.batches.map((batch) => batch.map(({ method }) => method))).toEqual([
@@ -377,7 +377,7 @@ describe('many contracts', () => {
     const data: Hex = `0x${'00'.repeat(60_000)}`
     const large = { to: world.token, data, decode: (returned: Hex) => returned }
     const queries = Array.from({ length: 30 }, () =>
-      query({ address: world.token, slots: {}, views: { large } }, () => true),
+      readPlan({ address: world.token, slots: {}, calls: { large } }, () => true),
     )
     const { values } = await chainReader(BASE, recorded).read(queries)
     expect(values).toEqual(Array(30).fill(true))
@@ -399,7 +399,7 @@ describe('many contracts', () => {
   })
 })
 
-describe('The code that stands in place of a contract changes nothing of what its views answer', () => {
+describe('The code that stands in place of a contract changes nothing of what its calls answer', () => {
   const at = (n: number) => numberToHex(0xc0de00 + n, { size: 20 })
   const digits = (address: Address) => address.slice(2)
   /** Returns its address, its caller, the size of its code, its first storage word, and what it was called with. */
@@ -448,18 +448,21 @@ describe('The code that stands in place of a contract changes nothing of what it
       const { batches, rpc: recorded } = recording(rpc)
       const reader = chainReader(BASE, recorded)
       await reader.readOne(
-        query({ address, slots: { first: numberToHex(0, { size: 32 }) }, views: {} }, () => undefined),
+        readPlan({ address, slots: { first: numberToHex(0, { size: 32 }) }, calls: {} }, () => undefined),
       )
       batches.length = 0
 
       await fc.assert(
-        fc.asyncProperty(fc.array(calldata, { minLength: 1, maxLength: 30 }), async (calls) => {
-          const views = Object.fromEntries(calls.map((data, n) => [`view ${n}`, raw(address, data)]))
+        fc.asyncProperty(fc.array(calldata, { minLength: 1, maxLength: 30 }), async (calldatas) => {
+          const calls = Object.fromEntries(calldatas.map((data, n) => [`call ${n}`, raw(address, data)]))
           const { value } = await reader.readOne(
-            query({ address, slots: { first: numberToHex(0, { size: 32 }) }, views }, (all) => all),
+            readPlan({ address, slots: { first: numberToHex(0, { size: 32 }) }, calls }, (all) => all),
           )
           const direct = await rpc(
-            calls.map((data) => ({ method: 'eth_call', params: [{ from: MULTICALL3, to: address, data }, 'latest'] })),
+            calldatas.map((data) => ({
+              method: 'eth_call',
+              params: [{ from: MULTICALL3, to: address, data }, 'latest'],
+            })),
           )
           const answers = direct.map((outcome) => ('result' in outcome ? outcome.result : undefined))
           expect(Object.values(value.answers)).toEqual(answers)
@@ -493,9 +496,9 @@ describe('contracts of which one may be broken', () => {
   // Burns whatever gas a call is given.
   const BURNING: Hex = '0xfe'
   const BROKEN: Address = '0x00000000000000000000000000000000000000fe'
-  const names = Array.from({ length: 5 }, (_, i) => [`name ${i}`, view(BROKEN, abi, 'name', [])])
-  const BROKEN_QUERY: Query<unknown> = query(
-    { address: BROKEN, slots: {}, views: Object.fromEntries(names) },
+  const names = Array.from({ length: 5 }, (_, i) => [`name ${i}`, call(BROKEN, abi, 'name', [])])
+  const BROKEN_QUERY: ReadPlan<unknown> = readPlan(
+    { address: BROKEN, slots: {}, calls: Object.fromEntries(names) },
     (all) => all,
   )
   test.beforeEach(async ({ world: { chain } }) => {

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { describe, expect, vi } from 'vitest'
 import type { ApiKey, Client } from '../../../lib/clients/client.ts'
 import { identifyClient } from '../../../lib/clients/identify.ts'
-import { clientsTable } from '../../../lib/clients/table.ts'
+import { clientsStore } from '../../../lib/clients/store.ts'
 import { someClient, someKey, someVault } from '../../support/clients.ts'
 import { test as base } from '../../support/dynamo.ts'
 
@@ -13,7 +13,7 @@ const MISSING = { code: 'missing_api_key' }
 const INVALID = { code: 'invalid_api_key' }
 
 const test = base
-  .extend('table', ({ dynamo, tableNames }) => clientsTable(dynamo, tableNames.clients))
+  .extend('table', ({ dynamo, tableNames }) => clientsStore(dynamo, tableNames.clients))
   .extend('clock', () => ({ now: Date.parse('2026-06-01T00:00:00.000Z') }))
   .extend('identify', ({ table, clock }) => identifyClient({ get: table.get, now: () => clock.now }))
   /** Stores a client with one key per entry of `keys` and gives the keys' texts. */

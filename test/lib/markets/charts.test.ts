@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { Network } from '../../../lib/markets/address.ts'
+import { tokensOf } from '../../../lib/markets/cached.ts'
 import { chartByAddress, chartById } from '../../../lib/markets/charts.ts'
-import { tokensOf } from '../../../lib/markets/kept.ts'
 import { captureLogs } from '../../support/logs.ts'
 import { DAI, rewriteJson, SOURCE_FAILURES, START, test } from '../../support/markets.ts'
 

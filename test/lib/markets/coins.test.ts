@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
+import { MARKET, RATES } from '../../../lib/markets/cached.ts'
 import type { MarketCoin } from '../../../lib/markets/coin.ts'
 import { coinById } from '../../../lib/markets/coins.ts'
-import { MARKET, RATES } from '../../../lib/markets/kept.ts'
 import { searchPriced } from '../../../lib/markets/search.ts'
 import { captureLogs } from '../../support/logs.ts'
 import { test as base, SOURCE_FAILURES, START } from '../../support/markets.ts'

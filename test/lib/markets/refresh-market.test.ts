@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { CHAINS } from '../../../lib/chain/registry.ts'
+import { ALL_PRICES, MARKET, pricesOf, RATES, tokensOf } from '../../../lib/markets/cached.ts'
 import type { ListedToken, TokenPrice } from '../../../lib/markets/coin.ts'
-import { ALL_PRICES, MARKET, pricesOf, RATES, tokensOf } from '../../../lib/markets/kept.ts'
 import { refreshMarket } from '../../../lib/markets/refresh-market.ts'
 import { captureLogs } from '../../support/logs.ts'
 import { test as base, DAI, rewriteJson, SOURCE_FAILURES, START, USDC } from '../../support/markets.ts'
@@ -75,7 +75,7 @@ describe('A run', () => {
       currencies: expect.any(Number),
       prices: 10,
       olderPrices: 0,
-      doubted: 0,
+      outliers: 0,
       failures: [],
       lagSeconds: 0,
     })
@@ -162,7 +162,7 @@ describe('A price', () => {
     await run()
     const dai = (await prices())[DAI.address]
     tellLlama(`base:${DAI.address}`, undefined)
-    expect(await run({ after: 300 })).toMatchObject({ prices: 9, olderPrices: 1, doubted: 0, failures: [] })
+    expect(await run({ after: 300 })).toMatchObject({ prices: 9, olderPrices: 1, outliers: 0, failures: [] })
     expect((await prices())[DAI.address]).toEqual(dai)
     await run({ after: DAY - 301 })
     await run({ after: 1 })
@@ -180,10 +180,10 @@ describe('A price that jumps tenfold within an hour', () => {
       await run()
       tell('ethereum', wrong)
       for (const _ of [1, 2]) {
-        expect(await run({ after: 1800 })).toMatchObject({ prices: 6, olderPrices: 0, doubted: 4 })
+        expect(await run({ after: 1800 })).toMatchObject({ prices: 6, olderPrices: 0, outliers: 4 })
         expect((await prices())['native']).toMatchObject({ now: 3000, at: START })
       }
-      expect(await run({ after: 1 })).toMatchObject({ prices: 10, doubted: 0 })
+      expect(await run({ after: 1 })).toMatchObject({ prices: 10, outliers: 0 })
       expect((await prices())['native']?.now).toBe(wrong)
     },
   )
@@ -194,7 +194,7 @@ describe('A price that jumps tenfold within an hour', () => {
     askedOf('defiLlama')
     // The made-up market's own price is a hundred times as much, at both.
     tell('nothing', 1)
-    expect(await run({ after: 300 })).toMatchObject({ prices: 10, doubted: 0 })
+    expect(await run({ after: 300 })).toMatchObject({ prices: 10, outliers: 0 })
     expect((await prices())['native']?.now).toBeGreaterThan(1000)
     expect(askedOf('defiLlama').at(-1)).toBe('/prices/current/coingecko:ethereum')
   })
@@ -204,13 +204,13 @@ describe('A price that jumps tenfold within an hour', () => {
     await run({ marketSeconds: 1800 })
     const before = await prices()
     tellLlama(`base:${DAI.address}`, 20)
-    expect(await run({ marketSeconds: 1800, after: 300 })).toMatchObject({ doubted: 1 })
+    expect(await run({ marketSeconds: 1800, after: 300 })).toMatchObject({ outliers: 1 })
     expect((await prices())[DAI.address]).toEqual(before[DAI.address])
     // The same price of a token that the market knows is confirmed by the market that is kept.
     await cache.put(tokensOf('base-mainnet'), known)
     await cache.put(BASE, { [DAI.address]: { now: 0.05, dayAgo: null, at: START } })
     tellLlama(`base:${DAI.address}`, 1.1)
-    expect(await run({ marketSeconds: 1800, after: 300 })).toMatchObject({ doubted: 0 })
+    expect(await run({ marketSeconds: 1800, after: 300 })).toMatchObject({ outliers: 0 })
     expect((await prices())[DAI.address]?.now).toBe(1.1)
   })
 
@@ -218,7 +218,7 @@ describe('A price that jumps tenfold within an hour', () => {
     tell('ethereum', 3000)
     await run()
     tell('ethereum', 29_999)
-    expect(await run({ after: 300 })).toMatchObject({ prices: 10, doubted: 0 })
+    expect(await run({ after: 300 })).toMatchObject({ prices: 10, outliers: 0 })
     expect((await prices())['native']?.now).toBe(29_999)
   })
 })
@@ -239,7 +239,7 @@ describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
       currencies: null,
       prices: 10,
       olderPrices: 0,
-      doubted: 0,
+      outliers: 0,
       failures: ['market', 'rates'],
       lagSeconds: 600,
     })

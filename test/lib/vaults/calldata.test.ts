@@ -3,11 +3,11 @@ import { type Address, decodeFunctionData, encodeFunctionData, getAddress, type 
 import { describe, expect, test } from 'vitest'
 import type { Transaction } from '../../../lib/chain/transaction.ts'
 import {
-  checkClaim,
-  checkDeposit,
   type DepositRequest,
   encodeClaim,
   encodeDeposit,
+  verifyClaim,
+  verifyDeposit,
 } from '../../../lib/vaults/calldata.ts'
 import { someVault } from '../../support/clients.ts'
 
@@ -76,8 +76,8 @@ const everyOperation = (Object.keys(OPERATIONS) as Operation[]).map((operation) 
 
 /** The check that this kind of operation goes through. */
 function check(operation: Operation, { payer, ...request }: Request, operations: readonly Transaction[]): void {
-  if (operation === 'claim') checkClaim(request, operations)
-  else checkDeposit(operation, { ...request, payer }, operations)
+  if (operation === 'claim') verifyClaim(request, operations)
+  else verifyDeposit(operation, { ...request, payer }, operations)
 }
 
 describe('what is encoded', () => {
@@ -189,7 +189,7 @@ describe('the last look', () => {
     fc.assert(
       fc.property(paidByOther, ({ request }) => {
         const swapped = encodeDeposit('requestDeposit', { ...request, user: request.payer, payer: request.user })
-        expect(() => checkDeposit('requestDeposit', request, [swapped])).toThrow()
+        expect(() => verifyDeposit('requestDeposit', request, [swapped])).toThrow()
       }),
     )
   })
@@ -199,7 +199,7 @@ describe('the last look', () => {
     fc.assert(
       fc.property(anySetting, fc.constantFrom(...names), fc.constantFrom(...names), ({ request }, asked, given) => {
         fc.pre(asked !== given)
-        expect(() => checkDeposit(asked, request, [encodeDeposit(given, request)])).toThrow()
+        expect(() => verifyDeposit(asked, request, [encodeDeposit(given, request)])).toThrow()
       }),
     )
   })

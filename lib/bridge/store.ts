@@ -30,7 +30,7 @@ const FollowedItem = Item.extend({
 })
 
 /** The table of transfers that somebody asked about. */
-export function transfersTable(client: DynamoDBDocumentClient, tableName: string) {
+export function transfersStore(client: DynamoDBDocumentClient, tableName: string) {
   const postponeOne = ({ key, lookAt }: { key: TransferKey; lookAt: Date | undefined }): Promise<boolean> =>
     conditionHeld(
       client.send(
@@ -115,7 +115,7 @@ export function transfersTable(client: DynamoDBDocumentClient, tableName: string
     },
   }
 }
-export type TransfersTable = ReturnType<typeof transfersTable>
+export type TransfersStore = ReturnType<typeof transfersStore>
 
 function itemKey({ sourceChainId, transactionHash, index }: TransferKey) {
   return { pk: `TRANSFER#${sourceChainId}#${transactionHash}`, sk: `DEPOSIT#${index}` }

@@ -1,10 +1,10 @@
-import { AppError } from '../errors.ts'
+import { AppError } from './errors.ts'
 
 /** What came of asking: a value, or the failure that we mean. */
-export type Outcome<T> = { readonly value: T } | { readonly error: AppError }
+export type Result<T> = { readonly value: T } | { readonly error: AppError }
 
 /** What comes of asking an upstream; throws only what is a mistake of ours. */
-export async function outcomeOf<T>(asking: Promise<T>): Promise<Outcome<T>> {
+export async function resultOf<T>(asking: Promise<T>): Promise<Result<T>> {
   try {
     return { value: await asking }
   } catch (error) {
@@ -14,7 +14,7 @@ export async function outcomeOf<T>(asking: Promise<T>): Promise<Outcome<T>> {
 }
 
 /** The value of an outcome; throws its failure. */
-export function valueIn<T>(outcome: Outcome<T>): T {
-  if ('error' in outcome) throw outcome.error
-  return outcome.value
+export function valueIn<T>(result: Result<T>): T {
+  if ('error' in result) throw result.error
+  return result.value
 }

@@ -16,7 +16,7 @@ export type OnChain = {
 export const NOTHING = { asOf: undefined, error: undefined } as const
 
 /** What answers about a user's wallets have in common. */
-export const WalletsView = z.object({
+export const WalletsResponse = z.object({
   addresses: z
     .array(z.object({ address: z.string(), chain: ChainKey }))
     .describe('Every wallet of the user, once for each chain that it lives on'),
@@ -30,7 +30,7 @@ export const WalletsView = z.object({
 })
 
 /** The common part of an answer about these chains. */
-export function walletsView(chains: readonly OnChain[]): z.output<typeof WalletsView> {
+export function walletsResponse(chains: readonly OnChain[]): z.output<typeof WalletsResponse> {
   const errors = chains.flatMap(({ chain, error }) => (error === undefined ? [] : [[chain, error] as const]))
   const moments = chains.flatMap(({ chain, asOf }) => (asOf === undefined ? [] : [[chain, asOf] as const]))
   return {

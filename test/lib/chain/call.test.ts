@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type Abi, decodeFunctionResult, encodeFunctionData, type Hex, parseAbi, toHex } from 'viem'
 import { expect, test } from 'vitest'
-import { view } from '../../../lib/chain/view.ts'
+import { call } from '../../../lib/chain/call.ts'
 
 const TO = '0x00000000000000000000000000000000000000A1'
 const abi = parseAbi([
@@ -18,7 +18,7 @@ const abi = parseAbi([
 const uint256 = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n })
 const address = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => toHex(bytes))
 
-const call = fc.oneof(
+const anyCall = fc.oneof(
   fc.constant({ functionName: 'none', args: [] }),
   fc.tuple(address).map((args) => ({ functionName: 'address_', args })),
   fc.tuple(uint256, address).map((args) => ({ functionName: 'two', args })),
@@ -44,11 +44,11 @@ const outcomeOf = (decode: () => unknown) => {
 
 test('A view is encoded, and what it returns decoded, as a general coder does, whatever the arguments and the answer', () => {
   fc.assert(
-    fc.property(call, returned, ({ functionName, args }, data) => {
+    fc.property(anyCall, returned, ({ functionName, args }, data) => {
       // Solidity reads a single zero word as an empty text; the general coder refuses it, for it moves to the data's end.
       fc.pre(functionName !== 'text' || data !== toHex(0n, { size: 32 }))
       // One call of any function of the ABI, which the types of both sides want to know more closely.
-      const own = view(TO, abi as Abi, functionName, args)
+      const own = call(TO, abi as Abi, functionName, args)
       // The general coder takes the first function of that name for what is returned, so it is given the right one alone.
       const item = abi.filter((item) => item.name === functionName && item.inputs.length === args.length)
       expect(own.data).toBe(encodeFunctionData({ abi: item as Abi, functionName, args }))
@@ -68,5 +68,5 @@ test.for<[string, unknown[]]>([
   ['same', [1n]],
   ['nothing', []],
 ])('A call of %s with %s throws', ([functionName, args]) => {
-  expect(() => view(TO, abi as Abi, functionName, args)).toThrow()
+  expect(() => call(TO, abi as Abi, functionName, args)).toThrow()
 })

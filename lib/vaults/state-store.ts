@@ -20,7 +20,7 @@ const Stored = z.looseObject({ state: z.looseObject({}) })
 const SORT_KEY = 'STATE'
 
 /** The last state that was read of each vault, for when its chain cannot be read. */
-export function stateTable(client: DynamoDBDocumentClient, tableName: string) {
+export function stateStore(client: DynamoDBDocumentClient, tableName: string) {
   return {
     /** The last states of these vaults, in order; undefined where none was ever recorded. */
     async get(vaults: readonly VaultKey[]): Promise<(RecordedState | undefined)[]> {
@@ -44,7 +44,7 @@ export function stateTable(client: DynamoDBDocumentClient, tableName: string) {
     },
   }
 }
-export type StateTable = ReturnType<typeof stateTable>
+export type StateStore = ReturnType<typeof stateStore>
 
 /** A text that differs where states do. */
 export function stateDigest(state: VaultState): string {

@@ -2,13 +2,13 @@ import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
 import { Address, Amount, SignedAmount, Timestamp, TransactionHash } from '../codecs.ts'
 import type { Vault } from '../vaults/vault.ts'
-import type { DepositEntry } from './history.ts'
-import { DepositSource, depositIdOf } from './movement.ts'
+import type { Deposit } from './history.ts'
+import { DepositSource, depositIdOf } from './ledger-entry.ts'
 import type { Position } from './position.ts'
 import type { UserVault } from './read.ts'
 
 /** What each status of a deposit means, for people. */
-const DESCRIPTIONS: Record<DepositEntry['status'], string> = {
+const DESCRIPTIONS: Record<Deposit['status'], string> = {
   pending: 'Deposit request submitted, awaiting curator settlement.',
   claimable: 'The curator has settled the epoch; the shares are ready to claim.',
   completed: 'The shares have been received.',
@@ -16,7 +16,7 @@ const DESCRIPTIONS: Record<DepositEntry['status'], string> = {
 }
 
 /** A deposit as callers see it. */
-export const DepositView = z.object({
+export const DepositResponse = z.object({
   depositId: z.string().describe('<chainId>-<transactionHash>-<logIndex>'),
   vaultAddress: Address,
   vaultName: z.string(),
@@ -40,7 +40,7 @@ export const DepositView = z.object({
 })
 
 /** A position as callers see it; amounts in the asset's smallest unit. */
-export const PositionView = z.object({
+export const PositionResponse = z.object({
   vaultAddress: Address,
   vaultName: z.string(),
   userAddress: Address,
@@ -73,36 +73,36 @@ export const ChainErrors = z
   )
 
 /** The view of a deposit. */
-export function depositView(
+export function depositResponse(
   { vault, live }: UserVault,
-  entry: DepositEntry,
+  deposit: Deposit,
   apy: string,
   source: DepositSource | undefined,
-): z.output<typeof DepositView> {
-  const { movement, status, pendingDeposit, claimableShares, currentShares } = entry
+): z.output<typeof DepositResponse> {
+  const { entry, status, pendingDeposit, claimableShares, currentShares } = deposit
   return {
-    depositId: depositIdOf(movement),
+    depositId: depositIdOf(entry),
     vaultAddress: vault.address,
     vaultName: vault.name,
-    userAddress: movement.user,
+    userAddress: entry.user,
     chainId: vault.chainId,
     status,
     statusDescription: DESCRIPTIONS[status],
-    amounts: { depositedAssets: movement.assets, pendingDeposit, claimableShares, currentShares },
+    amounts: { depositedAssets: entry.assets, pendingDeposit, claimableShares, currentShares },
     vault: { apy, ...assetOf(vault), sharePrice: live.sharePrice },
-    epochId: Number(movement.requestId),
-    timestamp: movement.timestamp,
-    transactionHash: movement.transactionHash,
+    epochId: Number(entry.requestId),
+    timestamp: entry.timestamp,
+    transactionHash: entry.transactionHash,
     ...(source && { source }),
   }
 }
 
 /** The view of a position. */
-export function positionView(
+export function positionResponse(
   { vault, live }: UserVault,
-  { entries: _, ...position }: Position,
+  { deposits: _, ...position }: Position,
   { user, apy }: { user: z.output<typeof Address>; apy: string },
-): z.output<typeof PositionView> {
+): z.output<typeof PositionResponse> {
   return {
     vaultAddress: vault.address,
     vaultName: vault.name,

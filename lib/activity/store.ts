@@ -13,9 +13,9 @@ import { AppError } from '../errors.ts'
 import { Ledger } from '../protocols/books.ts'
 import { protocolOf } from '../protocols/protocols.ts'
 import type { PricePoint } from '../vaults/apy.ts'
-import type { VaultKey } from '../vaults/state-table.ts'
+import type { VaultKey } from '../vaults/state-store.ts'
 import type { Vault } from '../vaults/vault.ts'
-import { Movement, positionOf } from './movement.ts'
+import { LedgerEntry, sortKeyOf } from './ledger-entry.ts'
 
 const Price = z.object({ price: Amount, timestamp: Amount })
 
@@ -23,7 +23,7 @@ const Price = z.object({ price: Amount, timestamp: Amount })
 export const VaultProgress = z.object({
   /** The last block whose events are recorded. */
   through: z.number().int(),
-  /** Which reading of the vault's past is in force: movements and prices of others are not shown. Absent for the first. */
+  /** Which reading of the vault's past is in force: ledger entries and prices of others are not shown. Absent for the first. */
   generation: z.number().int().positive().optional(),
   /** That block's time in seconds since 1970; absent where it is not known. */
   timestamp: Amount.optional(),
@@ -54,13 +54,13 @@ const OldCheckpoint = z.object({
 
 const RecordKey = z.object({ pk: z.string(), sk: z.string() })
 
-/** A movement as it is stored, of which the key and the vault alone are read. */
-const StoredMovement = z.looseObject({ sk: z.string(), chainId: z.number(), vault: AddressText })
-type StoredMovement = z.output<typeof StoredMovement>
+/** A ledger entry as it is stored, of which the key and the vault alone are read. */
+const StoredEntry = z.looseObject({ sk: z.string(), chainId: z.number(), vault: AddressText })
+type StoredEntry = z.output<typeof StoredEntry>
 
 const MOVE = 'MOVE#'
-/** Between which the keys of movements stand that do not name their vault: their seconds have twelve digits, a chain's id begins with none. */
-const OLD_MOVEMENTS = [`${MOVE}0`, `${MOVE}1`] as const
+/** Between which the keys of ledger entries stand that do not name their vault: their seconds have twelve digits, a chain's id begins with none. */
+const OLD_ENTRIES = [`${MOVE}0`, `${MOVE}1`] as const
 
 const ProgressItem = VaultProgress.extend({ pk: z.string() })
 const CHECKPOINT = 'CHECKPOINT'
@@ -68,17 +68,17 @@ const PROGRESS = 'PROGRESS'
 const HOUR_SECONDS = 3600n
 /**
  * What one answer can be made of: about 40 pages of a query, and five seconds of a processor. No vault takes more than a
- * quarter of what is left of it, which is 20,000 movements and one second for the first, so that those whom a stranger
+ * quarter of what is left of it, which is 20,000 ledger entries and one second for the first, so that those whom a stranger
  * sent to a user by thousands in some vaults leave enough for the others.
  */
-const MOST_MOVEMENTS = 100_000
+const MOST_ENTRIES = 100_000
 const SHARE_OF_VAULT = 4
 
 /**
- * The table of what happened to users in vaults. Movements and prices are final: the same event makes the same item
+ * The table of what happened to users in vaults. Ledger entries and prices are final: the same event makes the same item
  * under the same key, so one that is written again changes nothing, and they are written in batches without a condition.
  */
-export function recordsTable(client: DynamoDBDocumentClient, tableName: string) {
+export function recordsStore(client: DynamoDBDocumentClient, tableName: string) {
   const putProgress = (progress: readonly (readonly [VaultKey, VaultProgress])[]) =>
     putItems(
       client,
@@ -105,13 +105,13 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
   }
 
   return {
-    /** Records movements and prices; throws when a part of them may not be recorded. */
-    async record(movements: readonly Movement[], prices: readonly VaultPrice[]): Promise<void> {
+    /** Records ledger entries and prices; throws when a part of them may not be recorded. */
+    async record(entries: readonly LedgerEntry[], prices: readonly VaultPrice[]): Promise<void> {
       await putItems(client, tableName, [
-        ...movements.map((movement) => ({
-          pk: `USER#${movement.user}`,
-          sk: `${movementPrefix(movement)}${positionOf(movement)}${movementSuffix(movement)}`,
-          ...Movement.encode(movement),
+        ...entries.map((entry) => ({
+          pk: `USER#${entry.user}`,
+          sk: `${entryPrefix(entry)}${sortKeyOf(entry)}${entrySuffix(entry)}`,
+          ...LedgerEntry.encode(entry),
         })),
         ...prices.map(({ vault, price, timestamp, blockNumber }) => ({
           pk: vaultPartition(vault),
@@ -122,14 +122,14 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
     },
 
     /**
-     * The movements of a user in each of these vaults, in the order in which they happened; undefined for a vault with
+     * The ledger entries of a user in each of these vaults, in the order in which they happened; undefined for a vault with
      * more than an answer can be made of. Throws `upstream_unavailable` where the user has so many in the form of before.
      */
-    async listMovements(user: Address, vaults: readonly VaultKey[]): Promise<(Movement[] | undefined)[]> {
-      const [old, found] = await Promise.all([listOldMovements(user), listStoredMovements(user, vaults)])
-      const oldOf = Map.groupBy(old, movementPrefix)
+    async listEntries(user: Address, vaults: readonly VaultKey[]): Promise<(LedgerEntry[] | undefined)[]> {
+      const [old, found] = await Promise.all([listOldEntries(user), listStoredEntries(user, vaults)])
+      const oldOf = Map.groupBy(old, entryPrefix)
       return vaults.map(({ chainId, address }) => {
-        const prefix = movementPrefix({ chainId, vault: address })
+        const prefix = entryPrefix({ chainId, vault: address })
         const ofVault = found.get(prefix)
         if (ofVault === 'too many') return undefined
         // A run that was killed in the form of before, and repeated in that of today, wrote the same under both keys.
@@ -138,7 +138,7 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
           ...(ofVault ?? []).map((item) => [item.sk, item] as const),
         ])
         const inOrder = [...byKey].toSorted(([left], [right]) => (left < right ? -1 : 1))
-        return inOrder.map(([, item]) => Movement.parse(item))
+        return inOrder.map(([, item]) => LedgerEntry.parse(item))
       })
     },
 
@@ -174,7 +174,7 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
 
     /**
      * Deletes what earlier readings of a vault's past recorded, in force or never finished: its prices, and its
-     * movements with these users, who are asked for one by one, as movements stand with their user. Gives the number
+     * ledger entries with these users, who are asked for one by one, as ledger entries stand with their user. Gives the number
      * of records. It costs two queries a user and a page of records at a time, whatever else the table holds.
      */
     async deleteEarlier(
@@ -198,8 +198,8 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
         },
       })
       await sideBySide(users, async (user) => {
-        const prefix = movementPrefix({ chainId, vault: address })
-        for (const [first, end] of [[prefix, `${prefix}~`], OLD_MOVEMENTS]) {
+        const prefix = entryPrefix({ chainId, vault: address })
+        for (const [first, end] of [[prefix, `${prefix}~`], OLD_ENTRIES]) {
           await deleteFound({
             KeyConditionExpression: 'pk = :user AND sk BETWEEN :first AND :end',
             FilterExpression:
@@ -284,7 +284,7 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
     },
 
     /** Gives the lease back; false when somebody else has it by now. */
-    giveLeaseBack(chainId: number, owner: string): Promise<boolean> {
+    releaseLease(chainId: number, owner: string): Promise<boolean> {
       return conditionHeld(
         client.send(
           new UpdateCommand({
@@ -300,16 +300,16 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
   }
 
   /**
-   * A user's movements in these vaults as they are stored, by what their keys begin with: one stream in the order of the
+   * A user's ledger entries in these vaults as they are stored, by what their keys begin with: one stream in the order of the
    * keys. Where a page ends in a vault that is not asked for, or has had its share, the next one begins after that vault.
    */
-  async function listStoredMovements(
+  async function listStoredEntries(
     user: Address,
     vaults: readonly VaultKey[],
-  ): Promise<ReadonlyMap<string, StoredMovement[] | 'too many'>> {
-    const prefixes = vaults.map(({ chainId, address }) => movementPrefix({ chainId, vault: address })).toSorted()
-    const found = new Map<string, StoredMovement[] | 'too many'>(prefixes.map((prefix) => [prefix, []]))
-    let left = MOST_MOVEMENTS
+  ): Promise<ReadonlyMap<string, StoredEntry[] | 'too many'>> {
+    const prefixes = vaults.map(({ chainId, address }) => entryPrefix({ chainId, vault: address })).toSorted()
+    const found = new Map<string, StoredEntry[] | 'too many'>(prefixes.map((prefix) => [prefix, []]))
+    let left = MOST_ENTRIES
     let from = prefixes[0]
     while (from !== undefined) {
       const share = Math.max(0, Math.floor(left / SHARE_OF_VAULT))
@@ -322,15 +322,15 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
           Limit: share + 1,
         }),
       )
-      const page = z.array(StoredMovement).parse(items ?? [])
+      const page = z.array(StoredEntry).parse(items ?? [])
       left -= page.length
       for (const item of page) {
-        const ofVault = found.get(movementPrefix(item))
+        const ofVault = found.get(entryPrefix(item))
         if (Array.isArray(ofVault)) ofVault.push(item)
       }
       const end = page.at(-1)
       if (!last || !end) break
-      const prefix = movementPrefix(end)
+      const prefix = entryPrefix(end)
       const ofVault = found.get(prefix)
       if (Array.isArray(ofVault) && ofVault.length <= share) {
         // No key comes between.
@@ -343,10 +343,10 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
     return found
   }
 
-  /** A user's movements that were recorded before their keys named their vault, of whichever vault. */
-  async function listOldMovements(user: Address): Promise<StoredMovement[]> {
-    const movements: StoredMovement[] = []
-    const [first, end] = OLD_MOVEMENTS
+  /** A user's ledger entries that were recorded before their keys named their vault, of whichever vault. */
+  async function listOldEntries(user: Address): Promise<StoredEntry[]> {
+    const entries: StoredEntry[] = []
+    const [first, end] = OLD_ENTRIES
     const pages = queryPages(client, {
       TableName: tableName,
       KeyConditionExpression: 'pk = :user AND sk BETWEEN :first AND :end',
@@ -354,12 +354,12 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
       ConsistentRead: true,
     })
     for await (const page of pages) {
-      movements.push(...z.array(StoredMovement).parse(page))
-      if (movements.length > MOST_MOVEMENTS) {
-        throw new AppError('upstream_unavailable', { cause: new Error('the user has too many movements of old') })
+      entries.push(...z.array(StoredEntry).parse(page))
+      if (entries.length > MOST_ENTRIES) {
+        throw new AppError('upstream_unavailable', { cause: new Error('the user has too many ledger entries of old') })
       }
     }
-    return movements
+    return entries
   }
 
   async function getPrice(
@@ -379,7 +379,7 @@ export function recordsTable(client: DynamoDBDocumentClient, tableName: string) 
     return z.array(Price).parse(items ?? [])[0]
   }
 }
-export type RecordsTable = ReturnType<typeof recordsTable>
+export type RecordsStore = ReturnType<typeof recordsStore>
 
 function chainKey(chainId: number) {
   return { pk: `CHECKPOINT#${chainId}`, sk: CHECKPOINT }
@@ -424,12 +424,12 @@ function pricePrefix({ generation }: Generation): string {
   return generation === undefined ? 'PRICE' : `PRICE@${generation.toString().padStart(15, '0')}`
 }
 
-/** What the keys of movements in a vault begin with, so that it can be passed over, or read alone. */
-function movementPrefix({ chainId, vault }: Pick<Movement, 'chainId' | 'vault'>): string {
+/** What the keys of ledger entries in a vault begin with, so that it can be passed over, or read alone. */
+function entryPrefix({ chainId, vault }: Pick<LedgerEntry, 'chainId' | 'vault'>): string {
   return `${MOVE}${chainId}#${AddressText.encode(vault)}#`
 }
 
-/** What the keys of a reading's movements end with. */
-function movementSuffix({ generation }: Generation): string {
+/** What the keys of a reading's ledger entries end with. */
+function entrySuffix({ generation }: Generation): string {
   return generation === undefined ? '' : `#${generation}`
 }

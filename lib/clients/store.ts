@@ -20,7 +20,7 @@ const Key = z.object({ sk: z.string() })
  * The table of clients. A client's partition holds the client itself, its API keys and its vaults, so that one query
  * gives all that a request needs. Every method throws when the table cannot be reached or an item does not parse.
  */
-export function clientsTable(documentClient: DynamoDBDocumentClient, tableName: string) {
+export function clientsStore(documentClient: DynamoDBDocumentClient, tableName: string) {
   const putNew = (item: Record<string, unknown>) =>
     conditionHeld(
       documentClient.send(
@@ -149,7 +149,7 @@ export function clientsTable(documentClient: DynamoDBDocumentClient, tableName: 
 }
 
 /** The table of clients, as `clientsTable` gives it. */
-export type ClientsTable = ReturnType<typeof clientsTable>
+export type ClientsStore = ReturnType<typeof clientsStore>
 
 function partition(clientId: string): string {
   return `CLIENT#${clientId}`

@@ -28,7 +28,7 @@ export const ChartQuery = z.object({
 })
 
 /** A chart as callers see it, in the form of CoinGecko's market charts. */
-export const ChartView = z.object({
+export const ChartResponse = z.object({
   prices: Chart.shape.prices.describe('Pairs of epoch milliseconds and a price, ascending; the last one is now'),
   market_caps: Chart.shape.marketCaps.describe('May be empty'),
   total_volumes: Chart.shape.volumes.describe('May be empty'),
@@ -38,10 +38,10 @@ export const ChartView = z.object({
 })
 
 /** The chart that was asked for as callers see it. */
-export function chartView(
+export function chartResponse(
   { value: { chart, days }, ...age }: Aged<DatedChart>,
   asked: Span,
-): Aged<z.output<typeof ChartView>> {
+): Aged<z.output<typeof ChartResponse>> {
   const { prices, marketCaps, volumes } = chart
   const { currency } = asked
   return {

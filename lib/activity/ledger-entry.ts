@@ -19,7 +19,7 @@ const place = {
 
 /**
  * One thing that happened to one user in one vault, as an event of the chain tells it; assets and shares in their
- * smallest units. It is never changed: what a deposit has become follows from the movements after it.
+ * smallest units. It is never changed: what a deposit has become follows from the ledger entries after it.
  *
  * * `deposit`: assets went in; shares at once for synchronous ones (`requestId` 0).
  * * `cancel`: the request with this id was taken back whole.
@@ -27,7 +27,7 @@ const place = {
  * * `withdraw`: assets came out.
  * * `receive`, `send`: shares came or went without assets; `assets` is their value then.
  */
-export const Movement = z.discriminatedUnion('kind', [
+export const LedgerEntry = z.discriminatedUnion('kind', [
   z.object({ ...place, kind: z.literal('deposit'), requestId: Amount, assets: Amount, shares: Amount.nullable() }),
   z.object({ ...place, kind: z.literal('cancel'), requestId: Amount }),
   z.object({ ...place, kind: z.literal('claim'), assets: Amount, shares: Amount }),
@@ -35,7 +35,7 @@ export const Movement = z.discriminatedUnion('kind', [
   z.object({ ...place, kind: z.literal('receive'), assets: Amount, shares: Amount }),
   z.object({ ...place, kind: z.literal('send'), assets: Amount, shares: Amount }),
 ])
-export type Movement = z.output<typeof Movement>
+export type LedgerEntry = z.output<typeof LedgerEntry>
 
 /** The transaction on another chain with which a deposit began. */
 export const DepositSource = z.object({ chainId: ChainId, transactionHash: TransactionHash })
@@ -46,13 +46,13 @@ export type DepositSource = z.output<typeof DepositSource>
  * that came or went at less than one unit of the asset are nothing, too: they add nothing to any total, and anybody may
  * send any number of them. A cancellation names no amount, and counts for what it cancels.
  */
-export function isNothing(movement: Movement): boolean {
-  if (movement.kind === 'cancel' || movement.assets > 0n) return false
-  return movement.kind === 'receive' || movement.kind === 'send' || !movement.shares
+export function isNothing(entry: LedgerEntry): boolean {
+  if (entry.kind === 'cancel' || entry.assets > 0n) return false
+  return entry.kind === 'receive' || entry.kind === 'send' || !entry.shares
 }
 
-/** A movement's place in time: sorts as text in the order in which things happened. */
-export function positionOf({ timestamp, chainId, blockNumber, logIndex, kind }: Movement): string {
+/** A ledger entry's place in time: sorts as text in the order in which things happened. */
+export function sortKeyOf({ timestamp, chainId, blockNumber, logIndex, kind }: LedgerEntry): string {
   const seconds = Math.floor(timestamp.getTime() / 1000)
   return [digits(seconds, 12), digits(chainId, 12), digits(blockNumber, 12), digits(logIndex, 6), kind].join('#')
 }
@@ -62,7 +62,7 @@ export function depositIdOf({
   chainId,
   transactionHash,
   logIndex,
-}: Pick<Movement, 'chainId' | 'transactionHash' | 'logIndex'>): string {
+}: Pick<LedgerEntry, 'chainId' | 'transactionHash' | 'logIndex'>): string {
   return `${chainId}-${transactionHash}-${logIndex}`
 }
 

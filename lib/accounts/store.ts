@@ -26,7 +26,7 @@ export type CredentialUse = { readonly field: 'counter' | 'lastStep'; readonly v
  * The table of users. A user is one item with all credentials and wallets, so that one conditional put registers.
  * Every method throws when the table cannot be reached or an item does not parse.
  */
-export function usersTable(documentClient: DynamoDBDocumentClient, tableName: string) {
+export function usersStore(documentClient: DynamoDBDocumentClient, tableName: string) {
   const TableName = tableName
   const get = async (Key: Record<string, string>) =>
     (await documentClient.send(new GetCommand({ TableName, Key, ConsistentRead: true }))).Item
@@ -200,7 +200,7 @@ export function usersTable(documentClient: DynamoDBDocumentClient, tableName: st
 }
 
 /** The table of users, as `usersTable` gives it. */
-export type UsersTable = ReturnType<typeof usersTable>
+export type UsersStore = ReturnType<typeof usersStore>
 
 function userKey({ clientId, email }: UserKey) {
   return { pk: `USER#${clientId}#${email}`, sk: 'USER' }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Kind, Question } from '../cache/cache.ts'
+import type { CacheKey, Namespace } from '../cache/cache.ts'
 import { CHAINS } from '../chain/registry.ts'
 import { ListedToken, MarketCoin, TokenPrice } from './coin.ts'
 import { CURRENCIES, type Currency, ExchangeRate } from './currency.ts'
@@ -9,13 +9,13 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
 // Each is fresh for somewhat longer than it takes until its job puts the next one: stale means that the job failed.
-const TOKENS: Kind<ListedToken[]> = {
+const TOKENS: Namespace<ListedToken[]> = {
   name: 'tokens',
   schema: z.array(ListedToken),
   freshSeconds: 90 * MINUTE,
   keepSeconds: 7 * DAY,
 }
-const PRICES: Kind<Record<string, TokenPrice>> = {
+const PRICES: Namespace<Record<string, TokenPrice>> = {
   name: 'prices',
   schema: z.record(z.string(), TokenPrice),
   freshSeconds: 12 * MINUTE,
@@ -23,13 +23,13 @@ const PRICES: Kind<Record<string, TokenPrice>> = {
 }
 
 /** The supported tokens of the chain with this key, its own coin among them; put by refresh-tokens. */
-export function tokensOf(chainKey: string): Question<ListedToken[]> {
-  return { kind: TOKENS, key: chainKey }
+export function tokensOf(chainKey: string): CacheKey<ListedToken[]> {
+  return { namespace: TOKENS, key: chainKey }
 }
 
 /** What the supported tokens of the chain with this key are worth, by their `address`; put by refresh-market. */
-export function pricesOf(chainKey: string): Question<Record<string, TokenPrice>> {
-  return { kind: PRICES, key: chainKey }
+export function pricesOf(chainKey: string): CacheKey<Record<string, TokenPrice>> {
+  return { namespace: PRICES, key: chainKey }
 }
 
 /** The questions for the supported tokens of every chain, named `tokens <chain key>`. */
@@ -38,14 +38,14 @@ export const ALL_TOKENS = ofEveryChain('tokens', tokensOf)
 export const ALL_PRICES = ofEveryChain('prices', pricesOf)
 
 /** The 1,000 largest coins in US dollars, by market cap; put by refresh-market. */
-export const MARKET: Question<MarketCoin[]> = {
-  kind: { name: 'market', schema: z.array(MarketCoin), freshSeconds: 40 * MINUTE, keepSeconds: DAY },
+export const MARKET: CacheKey<MarketCoin[]> = {
+  namespace: { name: 'market', schema: z.array(MarketCoin), freshSeconds: 40 * MINUTE, keepSeconds: DAY },
   key: 'usd',
 }
 
 /** What a US dollar is in every currency whose rate is known; put by refresh-market. */
-export const RATES: Question<Partial<Record<Currency, ExchangeRate>>> = {
-  kind: {
+export const RATES: CacheKey<Partial<Record<Currency, ExchangeRate>>> = {
+  namespace: {
     name: 'rates',
     schema: z.partialRecord(z.enum(CURRENCIES), ExchangeRate),
     freshSeconds: 40 * MINUTE,
@@ -55,8 +55,8 @@ export const RATES: Question<Partial<Record<Currency, ExchangeRate>>> = {
 }
 
 /** A question for every chain, named by a word and the chain's key. */
-export function ofEveryChain<Word extends string, T>(word: Word, questionOf: (chainKey: string) => Question<T>) {
+export function ofEveryChain<Word extends string, T>(word: Word, questionOf: (chainKey: string) => CacheKey<T>) {
   const questions = CHAINS.map(({ key }) => [`${word} ${key}`, questionOf(key)] as const)
   // Entries that are put together lose their names.
-  return Object.fromEntries(questions) as Record<`${Word} ${(typeof CHAINS)[number]['key']}`, Question<T>>
+  return Object.fromEntries(questions) as Record<`${Word} ${(typeof CHAINS)[number]['key']}`, CacheKey<T>>
 }

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
-import type { Movement } from '../../lib/activity/movement.ts'
+import type { LedgerEntry } from '../../lib/activity/ledger-entry.ts'
 import type { LiveAccount } from '../../lib/protocols/protocol.ts'
 
 /** A user's life in one Lagoon vault: what happened, and what the vault says of the user at the end. */
-export type Life = { readonly movements: readonly Movement[]; readonly live: LiveAccount }
+export type Life = { readonly entries: readonly LedgerEntry[]; readonly live: LiveAccount }
 
 type Step =
   | { readonly do: 'request' | 'sync' | 'receive' | 'send' | 'redeem' | 'claim'; readonly amount: bigint }
@@ -16,7 +16,7 @@ const PLACE = {
   transactionHash: `0x${'1'.repeat(64)}`,
 } as const
 
-/** Every movement needs its own place; its amounts are the test's business. */
+/** Every ledger entry needs its own place; its amounts are the test's business. */
 export function place(index: number) {
   return { ...PLACE, blockNumber: index + 1, logIndex: 0, timestamp: new Date(1_795_132_800_000 + index * 1000) }
 }
@@ -34,14 +34,14 @@ const rateOf = (requestId: bigint) => requestId / 2n + 2n
 export const lives: fc.Arbitrary<Life> = fc.array(step, { maxLength: 40 }).map((steps) => live(steps))
 
 function live(steps: readonly Step[]): Life {
-  const movements: Movement[] = []
+  const entries: LedgerEntry[] = []
   let epoch = 1n
   let open = { requestId: 0n, assets: 0n }
   let shares = 0n
   const isSettled = () => open.requestId < epoch
   const claim = (assets: bigint) => {
     const claimed = assets * rateOf(open.requestId)
-    movements.push({ ...place(movements.length), kind: 'claim', assets, shares: claimed })
+    entries.push({ ...place(entries.length), kind: 'claim', assets, shares: claimed })
     open = { ...open, assets: open.assets - assets }
     shares += claimed
   }
@@ -50,8 +50,8 @@ function live(steps: readonly Step[]): Life {
     if (step.do === 'request') {
       if (isSettled() && open.assets > 0n) claim(open.assets)
       open = { requestId: epoch, assets: (open.requestId === epoch ? open.assets : 0n) + step.amount }
-      movements.push({
-        ...place(movements.length),
+      entries.push({
+        ...place(entries.length),
         kind: 'deposit',
         requestId: epoch,
         assets: step.amount,
@@ -60,15 +60,15 @@ function live(steps: readonly Step[]): Life {
     } else if (step.do === 'cancel') {
       if (open.requestId !== epoch) continue
       open = { requestId: epoch, assets: 0n }
-      movements.push({ ...place(movements.length), kind: 'cancel', requestId: epoch })
+      entries.push({ ...place(entries.length), kind: 'cancel', requestId: epoch })
     } else if (step.do === 'settle') {
       epoch += 2n
     } else if (step.do === 'claim') {
       const assets = step.amount < open.assets ? step.amount : open.assets
       if (isSettled() && assets > 0n) claim(assets)
     } else if (step.do === 'sync') {
-      movements.push({
-        ...place(movements.length),
+      entries.push({
+        ...place(entries.length),
         kind: 'deposit',
         requestId: 0n,
         assets: step.amount,
@@ -76,20 +76,20 @@ function live(steps: readonly Step[]): Life {
       })
       shares += step.amount * 2n
     } else if (step.do === 'receive') {
-      movements.push({ ...place(movements.length), kind: 'receive', assets: step.amount, shares: step.amount })
+      entries.push({ ...place(entries.length), kind: 'receive', assets: step.amount, shares: step.amount })
       shares += step.amount
     } else if (step.do === 'send' || step.do === 'redeem') {
       const spent = step.amount < shares ? step.amount : shares
       if (spent === 0n) continue
       const kind = step.do === 'send' ? ('send' as const) : ('withdraw' as const)
-      movements.push({ ...place(movements.length), kind, assets: spent / 2n, shares: spent })
+      entries.push({ ...place(entries.length), kind, assets: spent / 2n, shares: spent })
       shares -= spent
     }
   }
 
   const claimable = isSettled() ? open.assets : 0n
   return {
-    movements,
+    entries,
     live: {
       pendingAssets: isSettled() ? 0n : open.assets,
       claimableAssets: claimable,

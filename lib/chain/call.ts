@@ -16,23 +16,23 @@ import { AppError } from '../errors.ts'
 import { numberAt } from './multicall.ts'
 
 /** A read-only call of a contract, and how to read what it returns. */
-export type View<T> = {
+export type Call<T> = {
   readonly to: Address
   readonly data: Hex
   /** Throws on return data of another shape. */
   readonly decode: (data: Hex) => T
 }
 
-/** The answers to named views: undefined where the contract has no such function, reverted, or returned something else. */
-export type Answers<Views extends Record<string, View<unknown>>> = {
-  readonly [Name in keyof Views]: Views[Name] extends View<infer T> ? T | undefined : never
+/** The answers to named calls: undefined where the contract has no such function, reverted, or returned something else. */
+export type Answers<Views extends Record<string, Call<unknown>>> = {
+  readonly [Name in keyof Views]: Views[Name] extends Call<infer T> ? T | undefined : never
 }
 
 /**
  * The view `functionName(...args)` of the contract at `to`. Throws when the ABI has no such function with so many
  * parameters, or more than one.
  */
-export function view<
+export function call<
   const abi extends Abi,
   name extends ContractFunctionName<abi, 'pure' | 'view'>,
   const args extends ContractFunctionArgs<abi, 'pure' | 'view', name>,
@@ -41,7 +41,7 @@ export function view<
   abi: abi,
   functionName: name,
   args: args,
-): View<ContractFunctionReturnType<abi, 'pure' | 'view', name, args>> {
+): Call<ContractFunctionReturnType<abi, 'pure' | 'view', name, args>> {
   const values = args as readonly unknown[]
   const { selector, encode, decode } = coderOf(abi, functionName, values.length)
   return {
@@ -53,7 +53,7 @@ export function view<
 }
 
 /** The answer, where there is one; throws `upstream_bad_answer` where there is none: unknown is not zero. */
-export function known<T>(answer: T | undefined | null): T {
+export function required<T>(answer: T | undefined | null): T {
   if (answer === undefined || answer === null)
     throw new AppError('upstream_bad_answer', { cause: new Error('the contract does not tell') })
   return answer

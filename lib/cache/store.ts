@@ -37,7 +37,7 @@ const SORT_KEY = 'ANSWER'
 const UNANSWERED_SECONDS = 3600
 
 /** The table of upstreams' answers, shared by all containers. */
-export function cacheTable(client: DynamoDBDocumentClient, tableName: string) {
+export function cacheStore(client: DynamoDBDocumentClient, tableName: string) {
   const keyOf = (key: string) => ({ pk: key, sk: SORT_KEY })
   return {
     /** What is kept under this key; nothing is an empty entry. */
@@ -109,4 +109,4 @@ export function cacheTable(client: DynamoDBDocumentClient, tableName: string) {
     },
   }
 }
-export type CacheTable = ReturnType<typeof cacheTable>
+export type CacheStore = ReturnType<typeof cacheStore>
