@@ -88,11 +88,11 @@ export const CORS = {
   maxAgeSeconds: 7200,
 } as const
 
-/** The variables of functions that have to do with users, as JSON. */
-export function identityVariables({ corsOrigins, relyingParty, rateLimits }: Environment) {
+/** The settings of functions that have to do with users, as JSON. */
+export function accountSettings({ corsOrigins, relyingParty, rateLimits }: Environment) {
   return {
-    RELYING_PARTY: JSON.stringify({ ...relyingParty, webOrigins: corsOrigins }),
-    RATE_LIMITS: JSON.stringify(rateLimits),
+    relyingParty: JSON.stringify({ ...relyingParty, webOrigins: corsOrigins }),
+    rateLimits: JSON.stringify(rateLimits),
   }
 }
 

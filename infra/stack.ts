@@ -7,22 +7,22 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
-import type { EndpointContract, JobContract } from '../lib/frame/contract.ts'
+import { type Contract, type JobContract, usesOf } from '../lib/frame/contract.ts'
+import { type Resource, type SecretResource, type Uses, variablesOf } from '../lib/frame/resources.ts'
 import { Alarms } from './alarms.ts'
 import {
+  accountSettings,
   configSecretName,
   ENVIRONMENTS,
   identitySecretName,
-  identityVariables,
   type Stage,
   type StageEnvironment,
 } from './environments.ts'
-import { type Access, ENDPOINTS, type FunctionName, GRANTS, JOBS, type Variable } from './functions.ts'
+import { ENDPOINTS, type FunctionName, JOBS } from './functions.ts'
 import { ServiceApi } from './http-api.ts'
 import { type FunctionSettings, ServiceFunction } from './service-function.ts'
-import { TABLES, type TableDefinition, type TableKey, tableName } from './tables.ts'
+import { TABLE_KEYS, TABLES, type TableDefinition, type TableKey, tableName } from './tables.ts'
 
-type Contract = EndpointContract | JobContract
 type Work = Pick<FunctionSettings, 'memoryMiB' | 'timeout' | 'retries' | 'deadLetters'>
 
 const ENDPOINT_WORK: Work = {
@@ -36,9 +36,9 @@ const ENDPOINT_WORK: Work = {
 export class ServiceStack extends Stack {
   readonly #environment: StageEnvironment
   readonly #tables: Readonly<Record<TableKey, Table>>
-  /** By the variables that hold their ARNs. */
-  readonly #secrets: Readonly<Record<'CONFIG_SECRET' | 'IDENTITY_SECRET', Secret>>
-  readonly #variables: Readonly<Record<Variable, string>>
+  readonly #secrets: Readonly<Record<SecretResource, Secret>>
+  /** What a function's environment tells of each resource. */
+  readonly #values: Readonly<Record<Resource, string>>
 
   constructor(scope: Construct, stage: Stage, version: string) {
     const environment: StageEnvironment = ENVIRONMENTS[stage]
@@ -54,16 +54,16 @@ export class ServiceStack extends Stack {
       users: this.#table(stage, 'users'),
       cache: this.#table(stage, 'cache'),
     }
-    this.#secrets = { CONFIG_SECRET: this.#configSecret(stage), IDENTITY_SECRET: this.#identitySecret(stage) }
-    this.#variables = {
-      CLIENTS_TABLE: this.#tables.clients.tableName,
-      DEPOSITS_TABLE: this.#tables.deposits.tableName,
-      USERS_TABLE: this.#tables.users.tableName,
-      CACHE_TABLE: this.#tables.cache.tableName,
-      CONFIG_SECRET: this.#secrets.CONFIG_SECRET.secretArn,
-      IDENTITY_SECRET: this.#secrets.IDENTITY_SECRET.secretArn,
-      ...identityVariables(environment),
-      SERVICE_VERSION: version,
+    this.#secrets = { config: this.#configSecret(stage), identity: this.#identitySecret(stage) }
+    this.#values = {
+      clients: this.#tables.clients.tableName,
+      deposits: this.#tables.deposits.tableName,
+      users: this.#tables.users.tableName,
+      cache: this.#tables.cache.tableName,
+      config: this.#secrets.config.secretArn,
+      identity: this.#secrets.identity.secretArn,
+      ...accountSettings(environment),
+      version,
     }
 
     const alarms = new Alarms(this, environment.alarmEmail)
@@ -158,27 +158,22 @@ export class ServiceStack extends Stack {
   }
 
   #deploy(name: FunctionName, contract: Contract, work: Work): ServiceFunction {
-    const variables = Object.keys(contract.env.shape)
+    const uses = usesOf(contract)
+    // A contract's uses have no other names.
+    const resources = Object.keys(uses) as Resource[]
     return new ServiceFunction(this, name, {
       ...work,
       description: contract.summary,
-      variables: Object.fromEntries(variables.map((variable) => [variable, this.#value(name, variable)])),
-      permissions: [...this.#tablePermissions(name), ...this.#secretPermissions(variables)],
+      variables: variablesOf(Object.fromEntries(resources.map((resource) => [resource, this.#values[resource]]))),
+      permissions: [...this.#tablePermissions(uses), ...this.#secretPermissions(resources)],
       logs: this.#logs(),
     })
   }
 
-  #value(name: FunctionName, variable: string): string {
-    const values: Readonly<Record<string, string>> = this.#variables
-    const value = values[variable]
-    if (value === undefined) throw new Error(`${name} asks for ${variable}, which the stack does not know.`)
-    return value
-  }
-
-  #tablePermissions(name: FunctionName): PolicyStatement[] {
-    const grants: Readonly<Record<string, readonly Access[]>> = GRANTS[name]
-    return Object.entries(this.#tables).flatMap(([key, { tableArn }]) =>
-      (grants[key] ?? []).map((access) => {
+  #tablePermissions(uses: Uses): PolicyStatement[] {
+    return TABLE_KEYS.flatMap((key) =>
+      (uses[key] ?? []).map((access) => {
+        const { tableArn } = this.#tables[key]
         const [action, index] = access.split(' ')
         return new PolicyStatement({
           actions: [`dynamodb:${action}`],
@@ -188,9 +183,9 @@ export class ServiceStack extends Stack {
     )
   }
 
-  #secretPermissions(variables: readonly string[]): PolicyStatement[] {
+  #secretPermissions(resources: readonly Resource[]): PolicyStatement[] {
     return Object.entries(this.#secrets)
-      .filter(([variable]) => variables.includes(variable))
+      .filter(([name]) => resources.some((resource) => resource === name))
       .map(
         ([, { secretArn }]) =>
           new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [secretArn] }),

@@ -52,6 +52,9 @@ export const TABLES = {
 /** The word for one of the service's tables. */
 export type TableKey = keyof typeof TABLES
 
+/** The words for the service's tables. */
+export const TABLE_KEYS = Object.keys(TABLES) as readonly TableKey[]
+
 /** The name under which a stage's table exists in AWS. */
 export function tableName(stage: string, table: TableKey): string {
   return `vaultline-${stage}-${table}`

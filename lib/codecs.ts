@@ -1,5 +1,6 @@
 import { type Address as EvmAddress, getAddress, type Hash, isHash, zeroAddress } from 'viem'
 import * as z from 'zod'
+import { field } from './field.ts'
 
 /** The largest amount that there can be. */
 export const MAX_UINT256 = 2n ** 256n - 1n
@@ -43,8 +44,14 @@ export const Address = z.codec(
   },
 )
 
-/** The address of a person's account: any Address but zero, which is nobody's and from which nothing comes back. */
-export const UserAddress = Address.refine((address) => address !== zeroAddress, 'must not be the zero address')
+/** The address of a person's account: any Address but zero, from which nothing comes back. */
+export const UserAddress = field(
+  Address.refine((address) => address !== zeroAddress, 'must not be the zero address'),
+  'missing_or_invalid_user_address',
+)
+
+/** The address of a vault that a request names. */
+export const VaultAddress = field(Address, 'missing_or_invalid_vault_address')
 
 /** An unsigned 256-bit integer, such as a token amount in its smallest unit: a decimal string on the wire and at rest, a bigint in memory. */
 export const Amount = z.codec(
@@ -71,7 +78,10 @@ export const SignedAmount = z.codec(z.string().meta({ pattern: '^(0|-?[1-9][0-9]
 })
 
 /** An Amount above zero. */
-export const PositiveAmount = Amount.refine((amount) => amount > 0n, 'must be positive')
+export const PositiveAmount = field(
+  Amount.refine((amount) => amount > 0n, 'must be positive'),
+  'missing_or_invalid_amount',
+)
 
 /** The hash of a transaction, in lower case. */
 export const TransactionHash = z.codec(

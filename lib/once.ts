@@ -1,13 +1,23 @@
 /** Returns a function that runs `build` on its first call and gives the same promise ever after; a failed build is forgotten, so the next call tries again. */
 export function once<T>(build: () => T | Promise<T>): () => Promise<T> {
-  let built: Promise<T> | undefined
-  return () => {
-    built ??= Promise.resolve()
-      .then(build)
+  const only = {}
+  const built = oncePer(async (_: typeof only) => build())
+  return () => built(only)
+}
+
+/** The same for each object that it is called with. */
+export function oncePer<Key extends object, T>(build: (key: Key) => Promise<T>): (key: Key) => Promise<T> {
+  const built = new WeakMap<Key, Promise<T>>()
+  return (key) => {
+    const before = built.get(key)
+    if (before) return before
+    const building = Promise.resolve()
+      .then(() => build(key))
       .catch((error: unknown) => {
-        built = undefined
+        built.delete(key)
         throw error
       })
-    return built
+    built.set(key, building)
+    return building
   }
 }

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { localAdmin } from '../admin/connect.ts'
 import type { Admin } from '../admin/operations.ts'
-import { ENVIRONMENTS, identityVariables } from '../infra/environments.ts'
+import { accountSettings, ENVIRONMENTS } from '../infra/environments.ts'
 import type { RpcUrls } from '../lib/chain/readers.ts'
 import { CHAINS } from '../lib/chain/registry.ts'
+import { variablesOf } from '../lib/frame/resources.ts'
 import { deployBridge, deployBridgeTokens } from './bridge.ts'
 import { type RunningChain, startChain } from './chains.ts'
 import { deployLocalWorld, type LocalWorld } from './deploy.ts'
@@ -125,7 +126,7 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
       CACHE_TABLE: tables.cache,
       CONFIG_SECRET,
       IDENTITY_SECRET,
-      ...identityVariables(ENVIRONMENTS.local),
+      ...variablesOf(accountSettings(ENVIRONMENTS.local)),
     },
     admin: localAdmin({ dynamoEndpoint, tables, chains: [...chains] }),
     setRpcUrls,

@@ -4,7 +4,8 @@ import { mkdir } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { seedClient } from '../admin/operations.ts'
-import { ENVIRONMENTS, identityVariables } from '../infra/environments.ts'
+import { accountSettings, ENVIRONMENTS } from '../infra/environments.ts'
+import { variablesOf } from '../lib/frame/resources.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { ACCOUNTS } from './accounts.ts'
 import { type Backends, startBackends } from './backends.ts'
@@ -120,9 +121,9 @@ async function startService(chosen: number, environment: Readonly<Record<string,
   const log = createWriteStream(LOG_FILE)
   // A page that the service's own port serves may make credentials too.
   const corsOrigins = [...new Set([...ENVIRONMENTS.local.corsOrigins, `http://localhost:${chosen}`])]
-  const identity = identityVariables({ ...ENVIRONMENTS.local, corsOrigins })
+  const settings = variablesOf(accountSettings({ ...ENVIRONMENTS.local, corsOrigins }))
   const service = new Worker(new URL('service.ts', import.meta.url), {
-    env: { ...environment, ...identity, SERVICE_VERSION: packageJson.version },
+    env: { ...environment, ...settings, SERVICE_VERSION: packageJson.version },
     workerData: { port: chosen, cors: { allowOrigins: ENVIRONMENTS.local.corsOrigins }, schedule: true },
     stdout: true,
     stderr: true,

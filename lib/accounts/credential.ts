@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { base64url } from '../codecs.ts'
+import { field } from '../field.ts'
 
 /** The algorithms that a passkey may have, by their COSE numbers: ES256 and RS256. */
 export const PASSKEY_ALGORITHMS = [-7, -257]
@@ -46,18 +47,27 @@ const totp = z.strictObject({
 })
 
 /** A new credential with which a user shall log in. */
-export const FirstAttestation = z.discriminatedUnion('credentialKind', [fido2, key, password, passwordProtectedKey])
+export const FirstAttestation = field(
+  z.discriminatedUnion('credentialKind', [fido2, key, password, passwordProtectedKey]),
+  'missing_or_invalid_first_factor_credential',
+)
 
 /** A new credential that a user shall need besides. */
-export const SecondAttestation = z.discriminatedUnion('credentialKind', [fido2, key, totp, passwordProtectedKey])
+export const SecondAttestation = field(
+  z.discriminatedUnion('credentialKind', [fido2, key, totp, passwordProtectedKey]),
+  'missing_or_invalid_second_factor_credential',
+)
 
 /** A new key for the day on which all others are lost. */
-export const RecoveryAttestation = z.strictObject({
-  credentialKind: z.literal('RecoveryKey'),
-  credentialInfo,
-  encryptedPrivateKey: EncryptedPrivateKey.optional(),
-  credentialName,
-})
+export const RecoveryAttestation = field(
+  z.strictObject({
+    credentialKind: z.literal('RecoveryKey'),
+    credentialInfo,
+    encryptedPrivateKey: EncryptedPrivateKey.optional(),
+    credentialName,
+  }),
+  'missing_or_invalid_recovery_credential',
+)
 
 /** A credential as a client hands it over at registration. */
 export type Attestation = z.output<typeof FirstAttestation | typeof SecondAttestation | typeof RecoveryAttestation>
@@ -87,10 +97,16 @@ const passwordAssertion = z.strictObject({ kind: z.literal('Password'), password
 const totpAssertion = z.strictObject({ kind: z.literal('Totp'), otpCode: OtpCode })
 
 /** What a credential that was registered as first factor made of a login's challenge. */
-export const FirstAssertion = z.discriminatedUnion('kind', [fido2Assertion, keyAssertion, passwordAssertion])
+export const FirstAssertion = field(
+  z.discriminatedUnion('kind', [fido2Assertion, keyAssertion, passwordAssertion]),
+  'missing_or_invalid_first_factor',
+)
 
 /** What a credential that was registered as second factor made of a login's challenge. */
-export const SecondAssertion = z.discriminatedUnion('kind', [fido2Assertion, keyAssertion, totpAssertion])
+export const SecondAssertion = field(
+  z.discriminatedUnion('kind', [fido2Assertion, keyAssertion, totpAssertion]),
+  'missing_or_invalid_second_factor',
+)
 
 export type Assertion = z.output<typeof FirstAssertion | typeof SecondAssertion>
 export type Fido2Assertion = z.output<typeof fido2Assertion>

@@ -14,7 +14,7 @@ type Dependencies = {
 }
 
 /** Counts a request for a challenge, and throws `too_many_requests`, with the seconds to wait, above the limits. */
-export type Limiter = ReturnType<typeof limiter>
+type Limiter = ReturnType<typeof limiter>
 
 /**
  * Limits how often challenges are given out, by IP address and by e-mail address, in windows of ten minutes. Both are

@@ -9,12 +9,10 @@ import type * as z from 'zod'
 import { conditionHeld, listItems } from '../aws/dynamo.ts'
 import { EpochSeconds, Timestamp } from '../codecs.ts'
 import { LoginChallenge, Registration, WalletChallenge } from './challenges.ts'
+import { type Expiring, type ExpiringType, expiringKey, getExpiring } from './expiring.ts'
 import { Session } from './session.ts'
 import { User } from './user.ts'
 import type { Wallet } from './wallet.ts'
-
-/** An item that ends by itself. DynamoDB deletes it some time after its end: until then it must be looked at. */
-type Expiring = z.ZodObject<{ expiresAt: typeof EpochSeconds }>
 
 /** Whose item: users are found by their client and their e-mail address. */
 type UserKey = Pick<User, 'clientId' | 'email'>
@@ -35,23 +33,19 @@ export function usersStore(documentClient: DynamoDBDocumentClient, tableName: st
       documentClient.send(new PutCommand({ TableName, Item, ConditionExpression: 'attribute_not_exists(pk)' })),
     )
 
-  /** Items of one kind that are found by the hash of a secret and end by themselves. */
-  function expiring<Schema extends Expiring>(kind: string, schema: Schema) {
-    const keyOf = (hash: string) => ({ pk: `${kind}#${hash}`, sk: kind })
+  /** Items of one type that are found by the hash of a secret and end by themselves. */
+  function expiringItems<Schema extends Expiring>(type: ExpiringType, schema: Schema) {
     return {
       put: async (hash: string, value: z.output<Schema>): Promise<void> => {
-        await putNew({ ...keyOf(hash), ...schema.encode(value) })
+        await putNew({ ...expiringKey(type, hash), ...schema.encode(value) })
       },
-      get: async (hash: string): Promise<z.output<Schema> | null> => {
-        const item = await get(keyOf(hash))
-        return item ? schema.parse(item) : null
-      },
+      get: (hash: string) => getExpiring({ client: documentClient, TableName, type, schema }, hash),
       /** Takes the item away and gives it; null when it has ended or somebody else has taken it. */
       take: async (hash: string, now: Date): Promise<z.output<Schema> | null> => {
         let taken: Record<string, unknown> | undefined
         const command = new DeleteCommand({
           TableName,
-          Key: keyOf(hash),
+          Key: expiringKey(type, hash),
           ConditionExpression: 'expiresAt > :now',
           ExpressionAttributeValues: { ':now': EpochSeconds.encode(now) },
           ReturnValues: 'ALL_OLD',
@@ -64,16 +58,16 @@ export function usersStore(documentClient: DynamoDBDocumentClient, tableName: st
         return held ? schema.parse(taken) : null
       },
       delete: async (hash: string): Promise<void> => {
-        await documentClient.send(new DeleteCommand({ TableName, Key: keyOf(hash) }))
+        await documentClient.send(new DeleteCommand({ TableName, Key: expiringKey(type, hash) }))
       },
     }
   }
 
   return {
-    registrations: expiring('REGISTRATION', Registration),
-    loginChallenges: expiring('LOGIN', LoginChallenge),
-    sessions: expiring('SESSION', Session),
-    walletChallenges: expiring('WALLET', WalletChallenge),
+    registrations: expiringItems('REGISTRATION', Registration),
+    loginChallenges: expiringItems('LOGIN', LoginChallenge),
+    sessions: expiringItems('SESSION', Session),
+    walletChallenges: expiringItems('WALLET', WalletChallenge),
 
     /** Adds a user; false when the client has one with this e-mail address. */
     create(user: User): Promise<boolean> {

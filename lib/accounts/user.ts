@@ -1,15 +1,18 @@
 import * as z from 'zod'
 import { Timestamp } from '../codecs.ts'
+import { field } from '../field.ts'
 import { Credential } from './credential.ts'
 import { WalletChain } from './wallet.ts'
 
 /** An e-mail address as users are known by it: without spaces around it, in lower case. */
-export const Email = z
-  .string()
-  .max(254)
-  .transform((text) => text.trim().toLowerCase())
-  .pipe(z.email())
-  .meta({ description: 'E-mail address' })
+export const Email = field(
+  z
+    .string()
+    .max(254)
+    .transform((text) => text.trim().toLowerCase())
+    .pipe(z.email()),
+  'missing_or_invalid_email',
+).describe('E-mail address')
 
 /** How far the check of a user's identity is. */
 export const KycStatus = z.enum(['none', 'pending', 'approved', 'rejected', 'expired'])

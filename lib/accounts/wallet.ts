@@ -1,9 +1,10 @@
 import * as z from 'zod'
 import { Address, Timestamp } from '../codecs.ts'
+import { field } from '../field.ts'
 import { decodeBase58 } from './base58.ts'
 
 /** What kind of chain a wallet is for: all EVM chains, or Solana. */
-export const WalletChain = z.enum(['evm', 'solana'])
+export const WalletChain = field(z.enum(['evm', 'solana']), 'missing_or_invalid_chain')
 type WalletChain = z.output<typeof WalletChain>
 
 /** A wallet that its user has shown to hold. */
@@ -23,13 +24,16 @@ export function addressesOn({ kind }: { readonly kind: WalletChain }, wallets: r
 }
 
 /** An address of either kind of chain, with its kind: EVM addresses in any case that Address takes, Solana's in base58. */
-export const WalletAddress = z
-  .string()
-  .max(64)
-  .transform((text, context): { address: string; chain: WalletChain } => {
-    const evm = Address.safeDecode(text)
-    if (evm.success) return { address: evm.data, chain: 'evm' }
-    if (decodeBase58(text, 32)) return { address: text, chain: 'solana' }
-    context.issues.push({ code: 'custom', message: 'must be an address with a correct checksum', input: text })
-    return z.NEVER
-  })
+export const WalletAddress = field(
+  z
+    .string()
+    .max(64)
+    .transform((text, context): { address: string; chain: WalletChain } => {
+      const evm = Address.safeDecode(text)
+      if (evm.success) return { address: evm.data, chain: 'evm' }
+      if (decodeBase58(text, 32)) return { address: text, chain: 'solana' }
+      context.issues.push({ code: 'custom', message: 'must be an address with a correct checksum', input: text })
+      return z.NEVER
+    }),
+  'missing_or_invalid_address',
+)

@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import * as z from 'zod'
+import { field } from '../field.ts'
 
 type NativeCoin = {
   readonly symbol: string
@@ -45,6 +46,20 @@ type SolanaChain = ChainBase & { readonly kind: 'solana'; readonly id: number }
 
 const ETHER: NativeCoin = { symbol: 'ETH', name: 'Ether', decimals: 18, coinGeckoId: 'ethereum' }
 const MULTICALL_HANDLER: Address = '0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E'
+
+/** Solana. */
+export const SOLANA = {
+  kind: 'solana',
+  // Solana has no numeric chain id of its own; wallets use LI.FI's.
+  id: 1151111081099710,
+  key: 'solana-mainnet',
+  name: 'Solana',
+  nativeCoin: { symbol: 'SOL', name: 'Solana', decimals: 9, coinGeckoId: 'solana' },
+  coinGeckoPlatform: 'solana',
+  liFiId: 1151111081099710,
+  defiLlamaPrefix: 'solana',
+  rpcUrls: ['https://api.mainnet-beta.solana.com', 'https://solana-rpc.publicnode.com'],
+} as const satisfies SolanaChain
 
 /** The eight chains of the interface. */
 export const CHAINS = [
@@ -170,18 +185,7 @@ export const CHAINS = [
       fromBlock: 360_020_909n,
     },
   },
-  {
-    kind: 'solana',
-    // Solana has no numeric chain id of its own; wallets use LI.FI's.
-    id: 1151111081099710,
-    key: 'solana-mainnet',
-    name: 'Solana',
-    nativeCoin: { symbol: 'SOL', name: 'Solana', decimals: 9, coinGeckoId: 'solana' },
-    coinGeckoPlatform: 'solana',
-    liFiId: 1151111081099710,
-    defiLlamaPrefix: 'solana',
-    rpcUrls: ['https://api.mainnet-beta.solana.com', 'https://solana-rpc.publicnode.com'],
-  },
+  SOLANA,
 ] as const satisfies readonly (EvmChain | SolanaChain)[]
 
 /** The key of a chain, as portfolio answers name it. */
@@ -196,40 +200,49 @@ export function evmChain(id: number): EvmChain | undefined {
   return EVM_CHAINS.find((chain) => chain.id === id)
 }
 
-/** The problem of a number that is none of the ids asked for; a contract may have an error of its own for it. */
+/** The problem of a number that is none of the ids asked for; a field may have an error of its own for it. */
 const unsupported = (message: string) => ({ message, params: { unsupported: true } })
 /** A number as JSON writes it. */
 const NUMBER_TEXT = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/
 
 /** The id of an EVM chain of the registry. */
-export const ChainId = z
-  .number()
-  .int()
-  .refine((id) => evmChain(id) !== undefined, 'must be the id of a supported chain')
-  .describe(`Chain id: one of ${EVM_CHAINS.map(({ id }) => id).join(', ')}`)
+export const ChainId = field(
+  z
+    .number()
+    .int()
+    .refine((id) => evmChain(id) !== undefined, 'must be the id of a supported chain'),
+  'missing_or_invalid_chain_id',
+).describe(`Chain id: one of ${EVM_CHAINS.map(({ id }) => id).join(', ')}`)
 
 /** A ChainId that arrives as text, as query parameters do. */
-export const ChainIdText = z.codec(z.string().meta({ pattern: '^[1-9][0-9]*$' }), ChainId, {
-  // 0 is no chain's id.
-  decode: (text) => (/^[1-9]\d{0,14}$/.test(text) ? Number(text) : 0),
-  encode: (id) => id.toString(),
-})
+export const ChainIdText = field(
+  z.codec(z.string().meta({ pattern: '^[1-9][0-9]*$' }), ChainId, {
+    // 0 is no chain's id.
+    decode: (text) => (/^[1-9]\d{0,14}$/.test(text) ? Number(text) : 0),
+    encode: (id) => id.toString(),
+  }),
+  'missing_or_invalid_chain_id',
+)
 
 /** The id of the EVM chain that a deposit comes from: any other number is `unsupported`, what is no number is invalid. */
-export const SourceChainId = z
-  .number()
-  .refine((id) => evmChain(id) !== undefined, unsupported('must be the id of a supported chain'))
+export const SourceChainId = field(
+  z.number().refine((id) => evmChain(id) !== undefined, unsupported('must be the id of a supported chain')),
+  { invalid: 'missing_or_invalid_src_chain_id', unsupported: 'unsupported_source_chain' },
+)
 
 /** The id of a chain from which the bridge goes, as text: any other number is `unsupported`, what is no number is invalid. */
-export const BridgedChainIdText = z.codec(z.string().meta({ pattern: NUMBER_TEXT.source }), z.number(), {
-  decode: (text, context) => {
-    const isNumber = NUMBER_TEXT.test(text)
-    if (isNumber && evmChain(Number(text))?.bridge) return Number(text)
-    const problem = isNumber
-      ? unsupported('must be the id of a chain from which deposits can come')
-      : { message: 'must be a number' }
-    context.issues.push({ code: 'custom', input: text, ...problem })
-    return z.NEVER
-  },
-  encode: (id) => id.toString(),
-})
+export const BridgedChainIdText = field(
+  z.codec(z.string().meta({ pattern: NUMBER_TEXT.source }), z.number(), {
+    decode: (text, context) => {
+      const isNumber = NUMBER_TEXT.test(text)
+      if (isNumber && evmChain(Number(text))?.bridge) return Number(text)
+      const problem = isNumber
+        ? unsupported('must be the id of a chain from which deposits can come')
+        : { message: 'must be a number' }
+      context.issues.push({ code: 'custom', input: text, ...problem })
+      return z.NEVER
+    },
+    encode: (id) => id.toString(),
+  }),
+  { missing: 'missing_src_chain_id', invalid: 'invalid_src_chain_id', unsupported: 'unsupported_src_chain_id' },
+)

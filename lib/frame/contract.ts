@@ -3,6 +3,7 @@ import type { Session } from '../accounts/session.ts'
 import type { Aged } from '../cache/cache.ts'
 import type { Client } from '../clients/client.ts'
 import type { ErrorCode } from '../errors.ts'
+import type { Env, Resource, Uses } from './resources.ts'
 
 /** What an HTTP function promises, as data: read by the function, the stack, the local gateway, the tests and the API reference. */
 export type EndpointContract = {
@@ -16,17 +17,17 @@ export type EndpointContract = {
   readonly tag: 'Vaults' | 'Activity' | 'Accounts' | 'Portfolio' | 'Markets' | 'System'
   /** `client`: the x-join-key header must name a client; `user`: besides, Authorization must carry a session of one of its users. */
   readonly caller: 'anyone' | 'client' | 'user'
-  readonly env: z.ZodObject
+  /** What the function uses besides what it takes to know its caller. */
+  readonly uses: Uses
+  /** Every field of these has an error of its own (lib/field.ts); who calls is not asked for here. */
   readonly request: {
-    /** By their names in lower case. Who calls is not asked for here. */
+    /** By their names in lower case. */
     readonly headers?: z.ZodObject
     readonly path?: z.ZodObject
     readonly query?: z.ZodObject
     /** A strict object: an unknown field is refused. */
     readonly body?: z.ZodObject
   }
-  /** The error of each request field, in the order in which they decide the answer's `error`; `a.b` is the field `b` inside `a`. */
-  readonly invalid: Readonly<Record<string, FieldError>>
   /** `z.undefined()` for an answer without a body. */
   readonly response: z.ZodType
   /** The status of a success, where it is not 200. */
@@ -40,21 +41,13 @@ export type EndpointContract = {
   readonly impact: string
 }
 
-/**
- * The error of a request field, or different ones for when it is missing and for when its schema reports an
- * `unsupported` value: one of the right form that is none of ours.
- */
-type FieldError =
-  | ErrorCode
-  | { readonly invalid: ErrorCode; readonly missing?: ErrorCode; readonly unsupported?: ErrorCode }
-
 /** Where the metrics of all jobs are; their dimensions are `service`, the function's name, and the fields of the run's input. */
 export const METRICS_NAMESPACE = 'Vaultline'
 
 /** What a scheduled function promises, as data. */
 export type JobContract = {
   readonly summary: string
-  readonly env: z.ZodObject
+  readonly uses: Uses
   /** The input of one run. */
   readonly event: z.ZodType
   /** What a run reports. */
@@ -67,25 +60,43 @@ export type JobContract = {
   readonly impact: string
 }
 
-/** The parsed environment of a contract. */
-export type Env<C extends { env: z.ZodObject }> = z.output<C['env']>
+/** What it takes to know a caller: a query for the client, and an item for the session. */
+const CALLER_USES = {
+  anyone: {},
+  client: { clients: ['Query'] },
+  user: { clients: ['Query'], users: ['GetItem'] },
+} as const satisfies Record<EndpointContract['caller'], Uses>
 
-/** The parsed request that a contract's implementation is given, with the route that was asked for and its caller. */
+/** What a function promises. */
+export type Contract = EndpointContract | JobContract
+type UsesOfCaller<C> = C extends EndpointContract ? (typeof CALLER_USES)[C['caller']] : unknown
+
+/** What a contract's function finds in its environment: all that it uses, by name. */
+export type EnvOf<C extends Contract> = Env<Extract<keyof C['uses'] | keyof UsesOfCaller<C>, Resource>>
+
+/** All that a function uses: what its contract says, and for an endpoint what it takes to know its caller. */
+export function usesOf(contract: Contract): Uses {
+  const ofCaller: Uses = 'caller' in contract ? CALLER_USES[contract.caller] : {}
+  const users = [...new Set([...(ofCaller.users ?? []), ...(contract.uses.users ?? [])])]
+  return { ...ofCaller, ...contract.uses, ...(users.length > 0 && { users }) }
+}
+
+/** The parsed request that a contract's work is given, with the route that was asked for and its caller. */
 export type Request<C extends EndpointContract> = {
   readonly [Part in keyof C['request']]: C['request'][Part] extends z.ZodType ? z.output<C['request'][Part]> : never
-} & { readonly http: Http } & Caller<C>
+} & { readonly requestContext: { readonly http: Http } } & Caller<C>
 
 /** The route that was asked for, and the IP address that asks. */
 type Http = { readonly method: string; readonly path: string; readonly sourceIp: string }
 
 /** Who calls: the client, and the session of its user, where the contract asks for them. */
-export type Caller<C extends EndpointContract> = {
+type Caller<C extends EndpointContract> = {
   readonly anyone: unknown
   readonly client: { readonly client: Client }
   readonly user: { readonly client: Client; readonly session: Session }
 }[C['caller']]
 
-/** The reply that a contract's implementation owes, before it is encoded; one that can be old with its age. */
+/** The reply that a contract's work owes, before it is encoded; one that can be old with its age. */
 export type Reply<C extends EndpointContract> = C extends { aged: true }
   ? Aged<z.output<C['response']>>
   : z.output<C['response']>

@@ -1,37 +1,68 @@
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware'
 import middy from '@middy/core'
-import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
-import type * as z from 'zod'
-import type { Aged } from '../cache/cache.ts'
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda'
 import { AppError } from '../errors.ts'
 import { logger } from '../logger.ts'
 import { once } from '../once.ts'
-import type { Caller, EndpointContract, Env, Reply, Request } from './contract.ts'
-import { errorReplies, requestLog } from './middlewares.ts'
-import { jsonReply } from './replies.ts'
-import { parseRequest } from './request.ts'
+import { type CallerContract, type Identify, identifyCaller } from './callers.ts'
+import { type Built, container, type Providers, readEnv } from './container.ts'
+import type { EndpointContract, EnvOf, Reply, Request } from './contract.ts'
+import { callerIdentification, errorReplies, replyEncoding, requestLog, requestValidation } from './middlewares.ts'
 
-/** What a contract's implementation does with one request. */
-type Implementation<C extends EndpointContract> = (request: Request<C>) => Promise<Reply<C>>
+/** What an endpoint does with a request, by what it is given to work with. */
+type Work<C extends EndpointContract, P> = (services: Built<P>) => Respond<C>
 
-/** Finds out who calls from the request's headers, or throws. */
-type Identify<C extends EndpointContract> = (env: Env<C>) => (headers: Headers) => Promise<Caller<C>>
-type Headers = Readonly<Record<string, string | undefined>>
+type Respond<C extends EndpointContract> = (request: Request<C>) => Promise<Reply<C>>
+
+/** The context of a request whose container is being made ready. */
+type Ready<C extends EndpointContract> = Context & { readonly building: Promise<Respond<C>> }
+
+/** A contract that anyone may call. */
+type OpenContract = EndpointContract & { readonly caller: 'anyone' }
 
 /**
- * Turns a contract and its implementation into a Lambda handler for API Gateway's HTTP API (payload version 2).
- * `build` runs once per container, beside the first look-up of a caller, so it may open nothing and ask no chain. A contract with a `caller` other than anyone must say how the caller is found.
+ * Turns the contract of an endpoint whose caller must be known, and its work, into a Lambda handler for API Gateway's
+ * HTTP API (payload version 2). The services are built once per container, beside the first look-up of a caller, so that
+ * they may open nothing and ask no chain.
  */
-export function endpoint<const C extends EndpointContract>(
+export function endpoint<const C extends CallerContract, P extends Providers<C>>(
   contract: C,
-  build: (env: Env<C>) => Implementation<C> | Promise<Implementation<C>>,
-  ...identify: C['caller'] extends 'anyone' ? [] : [Identify<C>]
+  services: P,
+  work: Work<C, P>,
 ) {
-  const env = once(() => contract.env.parse(process.env) as Env<C>)
-  const identified = once(async () => identify[0]?.(await env()))
-  const built = once(async () => build(await env()))
+  return createHandler(contract, services, work, (env) => identifyCaller(contract, env))
+}
 
-  // The first middleware in is the last one out: the logger must still hold its keys when the others write.
+/** The same for an endpoint that anyone may call; its bundle knows neither clients nor sessions. */
+export function openEndpoint<const C extends OpenContract, P extends Providers<C>>(
+  contract: C,
+  services: P,
+  work: Work<C, P>,
+) {
+  return createHandler(contract, services, work, () => async () => ({}))
+}
+
+function createHandler<const C extends EndpointContract, P extends Providers<C>>(
+  contract: C,
+  services: P,
+  work: Work<C, P>,
+  identify: (env: EnvOf<C>) => Identify,
+) {
+  const env = once(() => readEnv(contract, process.env))
+  const run = container(env, services, work)
+  const answer = middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, Ready<C>>()
+    .use(callerIdentification(once(async () => identify(await env()))))
+    .use(requestValidation(contract))
+    .use(replyEncoding(contract, Date.now))
+    .handler(async (event, { building }) => {
+      const respond = await building
+      // What the middlewares made of the event, and make of the reply, is what the contract says.
+      const reply: unknown = await respond(event as unknown as Request<C>)
+      return reply as APIGatewayProxyStructuredResultV2
+    })
+
+  // The first middleware in is the last one out: the logger must still hold its keys when the others write. The deadline
+  // is that of the handler, which is therefore all of the rest.
   return middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2>({
     timeoutEarlyInMillis: 500,
     timeoutEarlyResponse: () => {
@@ -41,26 +72,10 @@ export function endpoint<const C extends EndpointContract>(
     .use(injectLambdaContext(logger, { resetKeys: true }))
     .use(requestLog(Date.now))
     .use(errorReplies())
-    .handler(async (event) => {
+    .handler(async (event, context) => {
       // Beside finding out who calls, which in a new container takes as long. Only who is known learns how it went.
-      const building = built()
+      const building = run()
       building.catch(() => {})
-      const caller = await (await identified())?.(event.headers)
-      const { method, path, sourceIp } = event.requestContext.http
-      const http = { method, path, sourceIp }
-      const request = Object.assign(parseRequest(contract, event), { http }, caller) as Request<C>
-      const run = await building
-      const { reply, headers } = withAge(contract, await run(request), Date.now())
-      const body = contract.response.encode(reply)
-      return jsonReply(contract.status ?? 200, body, { 'cache-control': contract.cacheControl, ...headers })
+      return await answer(event, Object.assign(context, { building }))
     })
-}
-
-/** The reply itself, and the headers that tell how old it is, of a contract whose replies can be. */
-function withAge<C extends EndpointContract>(contract: C, reply: Reply<C>, now: number) {
-  // Both casts: `aged` decides which of the two a Reply is, which the compiler cannot follow while C is open.
-  if (!contract.aged) return { reply: reply as z.output<C['response']> }
-  const { value, asOf, isStale } = reply as Aged<z.output<C['response']>>
-  const age = Math.max(0, Math.floor((now - asOf.getTime()) / 1000))
-  return { reply: value, headers: { age: age.toString(), ...(isStale && { 'x-stale': 'true' }) } }
 }

@@ -4,7 +4,8 @@ import middy from '@middy/core'
 import type * as z from 'zod'
 import { logger } from '../logger.ts'
 import { once } from '../once.ts'
-import { type Env, type JobContract, METRICS_NAMESPACE } from './contract.ts'
+import { type Built, container, type Providers, readEnv } from './container.ts'
+import { type JobContract, METRICS_NAMESPACE } from './contract.ts'
 
 /** One run of a job; it is told how many milliseconds it has until it is killed. */
 type Run<C extends JobContract> = (
@@ -13,12 +14,20 @@ type Run<C extends JobContract> = (
 ) => Promise<z.output<C['report']>>
 
 /**
- * Turns a job's contract and its implementation into a Lambda handler for scheduled runs.
+ * Turns a job's contract and its work into a Lambda handler for scheduled runs.
  * The run's report is logged, measured and returned; a failure is logged and thrown on, so that the scheduler retries and
  * the alarm sees it.
  */
-export function job<const C extends JobContract>(contract: C, build: (env: Env<C>) => Run<C> | Promise<Run<C>>) {
-  const start = once(() => build(contract.env.parse(process.env) as Env<C>))
+export function job<const C extends JobContract, P extends Providers<C>>(
+  contract: C,
+  services: P,
+  work: (services: Built<P>) => Run<C>,
+) {
+  const start = container(
+    once(() => readEnv(contract, process.env)),
+    services,
+    work,
+  )
   return middy<unknown, unknown>()
     .use(injectLambdaContext(logger, { resetKeys: true }))
     .onError(({ error }) => logger.error('run failed', { error }))

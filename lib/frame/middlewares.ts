@@ -1,8 +1,12 @@
 import type { MiddlewareObj } from '@middy/core'
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda'
+import type { Aged } from '../cache/cache.ts'
 import { AppError } from '../errors.ts'
 import { logger } from '../logger.ts'
-import { errorReply } from './replies.ts'
+import type { Identify } from './callers.ts'
+import type { EndpointContract } from './contract.ts'
+import { errorReply, jsonReply } from './replies.ts'
+import { parseRequest } from './request.ts'
 
 type HttpMiddleware = MiddlewareObj<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, Context>
 
@@ -40,6 +44,43 @@ export function errorReplies(): HttpMiddleware {
       request.response = errorReply(known, event.requestContext.requestId)
     },
   }
+}
+
+/** Adds to the event who calls: `client`, and `session` where a user does. Throws when that cannot be known. */
+export function callerIdentification(identify: () => Promise<Identify>): HttpMiddleware {
+  return {
+    before: async ({ event }) => {
+      Object.assign(event, await (await identify())(event.headers))
+    },
+  }
+}
+
+/** Puts the parsed `headers`, `path`, `query` and `body` of the contract in the event's place. Throws on what does not fit. */
+export function requestValidation(contract: EndpointContract): HttpMiddleware {
+  return {
+    before: ({ event }) => {
+      Object.assign(event, parseRequest(contract, event))
+    },
+  }
+}
+
+/** Turns the work's reply into the HTTP response that the contract says, one that can be old with its age. */
+export function replyEncoding(contract: EndpointContract, now: () => number): HttpMiddleware {
+  const { response: schema, status = 200, cacheControl, aged } = contract
+  return {
+    after: (request) => {
+      const reply: unknown = request.response
+      // The contract says whether its work's replies have an age.
+      const { value, ...age } = aged ? (reply as Aged<unknown>) : { value: reply }
+      const headers = { 'cache-control': cacheControl, ...('asOf' in age && ageHeaders(age, now())) }
+      request.response = jsonReply(status, schema.encode(value), headers)
+    },
+  }
+}
+
+function ageHeaders({ asOf, isStale }: Omit<Aged<unknown>, 'value'>, now: number) {
+  const age = Math.max(0, Math.floor((now - asOf.getTime()) / 1000))
+  return { age: age.toString(), ...(isStale && { 'x-stale': 'true' }) }
 }
 
 /** A table or secret that cannot be reached is trouble that passes; anything else is our mistake. */

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ERRORS, type ErrorCode, type ErrorDefinition } from '../errors.ts'
+import { fieldErrors } from '../field.ts'
 import type { EndpointContract } from './contract.ts'
 
 const ErrorSchema = z.object({
@@ -24,15 +25,22 @@ const BODY_ERRORS: readonly ErrorCode[] = ['invalid_json', 'unknown_field', 'pay
 const COMMON_ERRORS: readonly ErrorCode[] = ['timed_out', 'service_unavailable', 'internal']
 
 /** Every error that an endpoint can answer, in the order of their statuses. */
-export function errorsOf({ caller, request, invalid, errors }: EndpointContract): ErrorCode[] {
+export function errorsOf({ caller, request, errors }: EndpointContract): ErrorCode[] {
   const codes = [
     ...CALLER_ERRORS[caller],
-    ...Object.values(invalid).flatMap((error) => (typeof error === 'string' ? [error] : Object.values(error))),
+    ...[request.headers, request.path, request.query, request.body].flatMap((part) => (part ? errorsIn(part) : [])),
     ...(request.body ? BODY_ERRORS : []),
     ...errors,
     ...COMMON_ERRORS,
   ]
   return [...new Set(codes)].sort((a, b) => ERRORS[a].status - ERRORS[b].status)
+}
+
+/** The errors of an object's fields, and of those inside of them. */
+function errorsIn(schema: z.ZodType): ErrorCode[] {
+  const object = schema instanceof z.ZodOptional ? schema.unwrap() : schema
+  const inner = object instanceof z.ZodObject ? Object.values<z.ZodType>(object.shape).flatMap(errorsIn) : []
+  return [...inner, ...Object.values(fieldErrors(schema) ?? {})]
 }
 
 /** The OpenAPI 3.1 document of these endpoints (https://spec.openapis.org/oas/v3.1.0). */

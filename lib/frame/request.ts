@@ -1,15 +1,13 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda'
-import type * as z from 'zod'
+import * as z from 'zod'
 import { AppError, type ErrorDetail } from '../errors.ts'
+import { type FieldErrors, fieldErrors } from '../field.ts'
 import type { EndpointContract } from './contract.ts'
 
 /** What of an event a request is parsed from. */
 type Received = Partial<
   Pick<APIGatewayProxyEventV2, 'headers' | 'pathParameters' | 'queryStringParameters' | 'body' | 'isBase64Encoded'>
 >
-
-/** What is wrong with which field: by this a contract chooses the error. */
-type Problem = { readonly field: string; readonly kind: 'missing' | 'invalid' | 'unsupported' }
 
 const MAX_BODY_BYTES = 16 * 1024
 const MISSING = 'is required'
@@ -70,16 +68,25 @@ function withoutNulls(value: object): object {
   return Object.fromEntries(fields.map(([name, field]) => [name, isObject(field) ? withoutNulls(field) : field]))
 }
 
-function invalidRequest({ invalid }: EndpointContract, issues: readonly z.core.$ZodIssue[]): AppError {
+function invalidRequest({ request }: EndpointContract, issues: readonly z.core.$ZodIssue[]): AppError {
   const details = issues.flatMap(toDetails)
-  const known = issues.filter((issue) => !isOfUnknownFields(issue)).map(toProblem)
-  for (const [field, error] of Object.entries(invalid)) {
-    const problem = known.find((candidate) => candidate.field === field || candidate.field.startsWith(`${field}.`))
-    if (!problem) continue
-    if (typeof error === 'string') return new AppError(error, { details })
-    return new AppError(error[problem.kind] ?? error.invalid, { details })
+  const ofFields = issues.filter((issue) => !isOfUnknownFields(issue))
+  const fields = [request.headers, request.path, request.query, request.body].flatMap((part) =>
+    Object.keys(part?.shape ?? {}).map((name) => ({ name, schema: part })),
+  )
+  for (const { name, schema } of fields) {
+    const issue = ofFields.find(({ path }) => path[0] === name)
+    const errors = issue && schema && errorsAt(schema, issue.path)
+    if (errors) return new AppError(errors[kindOf(issue)] ?? errors.invalid, { details })
   }
   return new AppError('unknown_field', { details })
+}
+
+/** The errors of the innermost field on the way to a problem that has any. */
+function errorsAt(schema: z.ZodType, [name, ...rest]: readonly PropertyKey[]): FieldErrors | undefined {
+  const object = schema instanceof z.ZodOptional ? schema.unwrap() : schema
+  const inner = object instanceof z.ZodObject && name !== undefined ? object.shape[String(name)] : undefined
+  return (inner && errorsAt(inner, rest)) ?? fieldErrors(schema)
 }
 
 function toDetails(issue: z.core.$ZodIssue): ErrorDetail[] {
@@ -90,12 +97,9 @@ function toDetails(issue: z.core.$ZodIssue): ErrorDetail[] {
   }))
 }
 
-function toProblem(issue: z.core.$ZodIssue): Problem {
-  const isUnsupported = issue.code === 'custom' && issue.params?.['unsupported'] === true
-  return {
-    field: issue.path.join('.'),
-    kind: issue.message === MISSING ? 'missing' : isUnsupported ? 'unsupported' : 'invalid',
-  }
+function kindOf(issue: z.core.$ZodIssue): keyof FieldErrors {
+  if (issue.message === MISSING) return 'missing'
+  return issue.code === 'custom' && issue.params?.['unsupported'] === true ? 'unsupported' : 'invalid'
 }
 
 /** What is wrong, where the schema does not say it itself: the parser's own texts speak of its types. */

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { Aged } from '../cache/cache.ts'
+import { field } from '../field.ts'
 import type { DatedChart, Span } from './charts.ts'
 import { Chart } from './coin.ts'
 import { CURRENCIES, Currency } from './currency.ts'
@@ -7,18 +8,21 @@ import { CURRENCIES, Currency } from './currency.ts'
 const MOST_DAYS = 36_500
 
 /** How many days a chart goes back: a whole number from 1 up, or `max`; text on the wire. */
-const Days = z.codec(
-  z.string().meta({ pattern: '^(max|[1-9][0-9]{0,4})$', description: 'A whole number from 1 to 36500, or max' }),
-  z.union([z.literal('max'), z.number().int().min(1).max(MOST_DAYS)]),
-  {
-    decode: (text, context) => {
-      if (text === 'max') return text
-      if (/^[1-9]\d{0,4}$/.test(text) && Number(text) <= MOST_DAYS) return Number(text)
-      context.issues.push({ code: 'custom', message: `must be from 1 to ${MOST_DAYS}, or max`, input: text })
-      return z.NEVER
+const Days = field(
+  z.codec(
+    z.string().meta({ pattern: '^(max|[1-9][0-9]{0,4})$', description: 'A whole number from 1 to 36500, or max' }),
+    z.union([z.literal('max'), z.number().int().min(1).max(MOST_DAYS)]),
+    {
+      decode: (text, context) => {
+        if (text === 'max') return text
+        if (/^[1-9]\d{0,4}$/.test(text) && Number(text) <= MOST_DAYS) return Number(text)
+        context.issues.push({ code: 'custom', message: `must be from 1 to ${MOST_DAYS}, or max`, input: text })
+        return z.NEVER
+      },
+      encode: (days) => days.toString(),
     },
-    encode: (days) => days.toString(),
-  },
+  ),
+  'invalid_days',
 )
 
 /** The query of a chart. */

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { field } from '../field.ts'
 
 /** The currencies that prices are told in: what CoinGecko's `/simple/supported_vs_currencies` lists. */
 export const CURRENCIES = [
@@ -9,11 +10,13 @@ export const CURRENCIES = [
 ] as const
 
 /** A currency of CURRENCIES, in any case on the way in and in lower case everywhere after. */
-export const Currency = z
-  .string()
-  .transform((text) => text.toLowerCase())
-  .pipe(z.enum(CURRENCIES, 'must be a currency that CoinGecko knows, such as USD'))
-  .meta({ description: 'Currency code in any case, such as USD, EUR, GBP, CHF or JPY' })
+export const Currency = field(
+  z
+    .string()
+    .transform((text) => text.toLowerCase())
+    .pipe(z.enum(CURRENCIES, 'must be a currency that CoinGecko knows, such as USD')),
+  'unsupported_currency',
+).describe('Currency code in any case, such as USD, EUR, GBP, CHF or JPY')
 export type Currency = (typeof CURRENCIES)[number]
 
 /** What one US dollar is in a currency, now and a day ago, exactly as far as numbers go; the day before is undefined when unknown. */

@@ -141,7 +141,6 @@ export function goldRush(ask: Upstream) {
     },
   }
 }
-export type GoldRush = ReturnType<typeof goldRush>
 
 function rowsIn<Schema extends z.ZodType>(rows: readonly unknown[], schema: Schema): z.output<Schema>[] {
   return rows.flatMap((row) => {

@@ -69,8 +69,6 @@ export function solanaNfts(ask: Upstream) {
   }
 }
 
-export type SolanaNfts = ReturnType<typeof solanaNfts>
-
 /** The collection that an asset says it is of; the asset itself where it says none. */
 function collectionOf({ id, grouping }: Asset): string {
   return grouping.find(({ group_key }) => group_key === 'collection')?.group_value ?? id

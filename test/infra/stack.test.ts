@@ -7,6 +7,8 @@ import { TABLES, type TableDefinition } from '../../infra/tables.ts'
 import { RateLimits } from '../../lib/accounts/rate-limits.ts'
 import { RelyingParty } from '../../lib/accounts/relying-party.ts'
 import type { EndpointContract, JobContract } from '../../lib/frame/contract.ts'
+import { usesOf } from '../../lib/frame/contract.ts'
+import { RESOURCES, type Resource } from '../../lib/frame/resources.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type Synthesized, synthesizeApp } from './synthesize.ts'
 
@@ -318,7 +320,7 @@ describe.each(STAGES)('%s', (stage) => {
       Code: expect.anything(),
       ...(isJob && { DeadLetterConfig: { TargetArn: 'DeadLetters' } }),
       Description: contract.summary,
-      ...(Object.keys(contract.env.shape).length > 0 && { Environment: expect.anything() }),
+      ...(Object.keys(usesOf(contract)).length > 0 && { Environment: expect.anything() }),
       Handler: 'index.handler',
       LoggingConfig: { LogFormat: 'JSON', LogGroup: `${id}Logs` },
       MemorySize: isJob ? 512 : 1769,
@@ -335,8 +337,9 @@ describe.each(STAGES)('%s', (stage) => {
     })
   })
 
-  test.each(CONTRACTS)('%s has the variables that its contract asks for', (name, { env }) => {
-    const asked = Object.keys(env.shape).map((variable) => [variable, VALUES[variable]])
+  test.each(CONTRACTS)('%s has the variables that its contract asks for', (name, contract) => {
+    const variables = Object.keys(usesOf(contract)).map((resource) => RESOURCES[resource as Resource])
+    const asked = variables.map((variable) => [variable, VALUES[variable]])
     const environment = ofType('AWS::Lambda::Function')[`${idOf(name)}Function`]?.['Environment']
     expect(environment).toEqual(asked.length > 0 ? { Variables: Object.fromEntries(asked) } : undefined)
   })
@@ -429,7 +432,7 @@ describe.each(STAGES)('%s', (stage) => {
 
   test('the relying party is that of the environment, with origins that its web pages can have', () => {
     const { relyingParty, rateLimits, corsOrigins } = environment
-    const variables = ofType('AWS::Lambda::Function')['AuthRegisterInitFunction']?.['Environment'] as {
+    const variables = ofType('AWS::Lambda::Function')['AccountsRegisterInitFunction']?.['Environment'] as {
       Variables: Record<string, string>
     }
     const { RELYING_PARTY = '', RATE_LIMITS = '' } = variables.Variables

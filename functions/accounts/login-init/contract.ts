@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { Email } from '../../../lib/accounts/user.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { ClientsEnv, CredentialsEnv, LimitsEnv, UsersEnv } from '../../../lib/frame/env.ts'
 
 const AllowedCredential = z.object({ type: z.literal('public-key'), id: z.string() })
 
@@ -11,11 +10,10 @@ export const contract = {
   summary: 'Starts a login: a challenge for the credentials of the user, or for any passkey where no user is named.',
   tag: 'Accounts',
   caller: 'client',
-  env: z.object({ ...ClientsEnv.shape, ...UsersEnv.shape, ...CredentialsEnv.shape, ...LimitsEnv.shape }),
+  uses: { users: ['UpdateItem', 'PutItem', 'GetItem'], relyingParty: true, identity: true, rateLimits: true },
   request: {
     body: z.strictObject({ email: Email.optional().describe('Left out, a passkey tells who logs in') }),
   },
-  invalid: { email: 'missing_or_invalid_email' },
   response: z.object({
     challenge: z.string().describe('base64url of 32 random bytes'),
     challengeIdentifier: z.string().describe('Good for one try, within ten minutes'),

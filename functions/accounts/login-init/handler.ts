@@ -1,17 +1,6 @@
-import { beginLogin } from '../../../lib/accounts/begin-login.ts'
-import { apiKey } from '../../../lib/frame/api-key.ts'
-import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { limiterOf, readIdentity } from '../../../lib/frame/identity.ts'
+import { key, limit, now, random, relyingParty, users } from '../../../lib/services.ts'
+import { beginLogin } from './begin-login.ts'
 import { contract } from './contract.ts'
 
-const loginInit =
-  ({ begin }: { begin: ReturnType<typeof beginLogin> }) =>
-  ({ client, body, http }: Request<typeof contract>): Promise<Reply<typeof contract>> =>
-    begin(client.clientId, body.email, http.sourceIp)
-
-export const handler = endpoint(
-  contract,
-  async (env) => loginInit({ begin: beginLogin({ ...(await readIdentity(env)), limit: limiterOf(env) }) }),
-  apiKey,
-)
+export const handler = endpoint(contract, { users, limit, relyingParty, key, random, now }, beginLogin)

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { FirstAssertion, SecondAssertion } from '../../../lib/accounts/credential.ts'
 import { Timestamp } from '../../../lib/codecs.ts'
+import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { ClientsEnv, CredentialsEnv, UsersEnv } from '../../../lib/frame/env.ts'
 
 export const contract = {
   method: 'POST',
@@ -10,18 +10,17 @@ export const contract = {
   summary: 'Completes a login with what the credentials made of its challenge, and gives a session of 30 days.',
   tag: 'Accounts',
   caller: 'client',
-  env: z.object({ ...ClientsEnv.shape, ...UsersEnv.shape, ...CredentialsEnv.shape }),
+  uses: {
+    users: ['DeleteItem', 'GetItem', 'Query byUserId', 'UpdateItem', 'PutItem'],
+    relyingParty: true,
+    identity: true,
+  },
   request: {
     body: z.strictObject({
-      challengeIdentifier: z.string().min(1).max(200),
+      challengeIdentifier: field(z.string().min(1).max(200), 'missing_or_invalid_challenge_identifier'),
       firstFactor: FirstAssertion,
       secondFactor: SecondAssertion.optional().describe('Needed after a password'),
     }),
-  },
-  invalid: {
-    challengeIdentifier: 'missing_or_invalid_challenge_identifier',
-    firstFactor: 'missing_or_invalid_first_factor',
-    secondFactor: 'missing_or_invalid_second_factor',
   },
   response: z.object({
     token: z.string().describe('The session: send it as Authorization: Bearer <token>'),

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { ClientsEnv, UsersEnv } from '../../../lib/frame/env.ts'
 
 export const contract = {
   method: 'POST',
@@ -8,9 +7,8 @@ export const contract = {
   summary: 'Ends the session that is sent along.',
   tag: 'Accounts',
   caller: 'user',
-  env: z.object({ ...ClientsEnv.shape, ...UsersEnv.shape }),
+  uses: { users: ['DeleteItem'] },
   request: {},
-  invalid: {},
   response: z.undefined(),
   status: 204,
   errors: [],

@@ -1,14 +1,12 @@
-import type { UsersStore } from '../../../lib/accounts/store.ts'
 import type { Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { usersOf } from '../../../lib/frame/identity.ts'
-import { session } from '../../../lib/frame/session.ts'
+import { type Services, users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-const logout =
-  ({ end }: { end: UsersStore['sessions']['delete'] }) =>
+const logOut =
+  ({ users }: Services<'users'>) =>
   async ({ session }: Request<typeof contract>): Promise<undefined> => {
-    await end(session.hash)
+    await users.sessions.delete(session.hash)
   }
 
-export const handler = endpoint(contract, (env) => logout({ end: usersOf(env).sessions.delete }), session)
+export const handler = endpoint(contract, { users }, logOut)

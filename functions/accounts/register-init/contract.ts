@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { Platform } from '../../../lib/accounts/relying-party.ts'
 import { Email } from '../../../lib/accounts/user.ts'
+import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { CredentialsEnv, LimitsEnv, UsersEnv } from '../../../lib/frame/env.ts'
 
 const Kind = z.enum(['Fido2', 'Key', 'Password', 'Totp', 'RecoveryKey', 'PasswordProtectedKey'])
 
@@ -12,12 +12,13 @@ export const contract = {
   summary: 'Starts the registration of a user: the options with which to make credentials, and a temporary token.',
   tag: 'Accounts',
   caller: 'anyone',
-  env: z.object({ ...UsersEnv.shape, ...CredentialsEnv.shape, ...LimitsEnv.shape }),
+  uses: { users: ['UpdateItem', 'PutItem'], relyingParty: true, identity: true, rateLimits: true },
   request: {
-    headers: z.object({ platform: Platform.describe('What the application runs on') }),
+    headers: z.object({
+      platform: field(Platform, 'missing_or_invalid_platform').describe('What the application runs on'),
+    }),
     body: z.strictObject({ email: Email }),
   },
-  invalid: { platform: 'missing_or_invalid_platform', email: 'missing_or_invalid_email' },
   response: z.object({
     publicKeyCredentialCreationOptions: z.object({
       attestation: z.literal('none'),

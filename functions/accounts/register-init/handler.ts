@@ -1,14 +1,6 @@
-import { beginRegistration } from '../../../lib/accounts/begin-registration.ts'
-import type { Reply, Request } from '../../../lib/frame/contract.ts'
-import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { limiterOf, readIdentity } from '../../../lib/frame/identity.ts'
+import { openEndpoint } from '../../../lib/frame/endpoint.ts'
+import { key, limit, now, random, relyingParty, users } from '../../../lib/services.ts'
+import { beginRegistration } from './begin-registration.ts'
 import { contract } from './contract.ts'
 
-const registerInit =
-  ({ begin }: { begin: ReturnType<typeof beginRegistration> }) =>
-  ({ headers, body, http }: Request<typeof contract>): Promise<Reply<typeof contract>> =>
-    begin(body.email, headers.platform, http.sourceIp)
-
-export const handler = endpoint(contract, async (env) =>
-  registerInit({ begin: beginRegistration({ ...(await readIdentity(env)), limit: limiterOf(env) }) }),
-)
+export const handler = openEndpoint(contract, { users, limit, relyingParty, key, random, now }, beginRegistration)

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { FirstAttestation, RecoveryAttestation, SecondAttestation } from '../../../lib/accounts/credential.ts'
+import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { ClientsEnv, CredentialsEnv, UsersEnv } from '../../../lib/frame/env.ts'
 
 const credentials = {
   firstFactorCredential: FirstAttestation.optional(),
@@ -15,30 +15,23 @@ export const contract = {
   summary: 'Completes the registration of a user with the credentials that the client made for it.',
   tag: 'Accounts',
   caller: 'client',
-  env: z.object({ ...ClientsEnv.shape, ...UsersEnv.shape, ...CredentialsEnv.shape }),
+  uses: { users: ['DeleteItem', 'PutItem'], relyingParty: true, identity: true },
   request: {
     headers: z.object({
-      authorization: z
-        .string()
+      authorization: field(z.string(), 'missing_or_invalid_temporary_authentication_token')
         .optional()
         .describe('Bearer and the temporaryAuthenticationToken, in place of the field'),
     }),
     body: z.strictObject({
-      temporaryAuthenticationToken: z.string().min(1).max(200).optional(),
+      temporaryAuthenticationToken: field(
+        z.string().min(1).max(200),
+        'missing_or_invalid_temporary_authentication_token',
+      ).optional(),
       ...credentials,
-      signedChallenge: z.strictObject(credentials).optional().describe('The three credentials, in place of the fields'),
+      signedChallenge: field(z.strictObject(credentials), 'missing_or_invalid_first_factor_credential')
+        .optional()
+        .describe('The three credentials, in place of the fields'),
     }),
-  },
-  invalid: {
-    authorization: 'missing_or_invalid_temporary_authentication_token',
-    temporaryAuthenticationToken: 'missing_or_invalid_temporary_authentication_token',
-    firstFactorCredential: 'missing_or_invalid_first_factor_credential',
-    secondFactorCredential: 'missing_or_invalid_second_factor_credential',
-    recoveryCredential: 'missing_or_invalid_recovery_credential',
-    'signedChallenge.firstFactorCredential': 'missing_or_invalid_first_factor_credential',
-    'signedChallenge.secondFactorCredential': 'missing_or_invalid_second_factor_credential',
-    'signedChallenge.recoveryCredential': 'missing_or_invalid_recovery_credential',
-    signedChallenge: 'missing_or_invalid_first_factor_credential',
   },
   response: z.undefined(),
   errors: [

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Wallet } from '../../../lib/accounts/wallet.ts'
+import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { ChainsEnv, ClientsEnv, UsersEnv } from '../../../lib/frame/env.ts'
 
 export const contract = {
   method: 'POST',
@@ -9,14 +9,17 @@ export const contract = {
   summary: 'Links a wallet to the user, with its signature as the proof that the user holds it.',
   tag: 'Accounts',
   caller: 'user',
-  env: z.object({ ...ClientsEnv.shape, ...UsersEnv.shape, ...ChainsEnv.shape }),
+  uses: { users: ['GetItem', 'DeleteItem', 'UpdateItem'], config: true },
   request: {
     body: z.strictObject({
-      message: z.string().min(1).max(2000).describe('The text of POST /auth/wallets/init as it is'),
-      signature: z.string().min(1).max(10_000).describe('Hexadecimal for EVM, base58 for Solana'),
+      message: field(z.string().min(1).max(2000), 'missing_or_invalid_message').describe(
+        'The text of POST /auth/wallets/init as it is',
+      ),
+      signature: field(z.string().min(1).max(10_000), 'invalid_signature').describe(
+        'Hexadecimal for EVM, base58 for Solana',
+      ),
     }),
   },
-  invalid: { message: 'missing_or_invalid_message', signature: 'invalid_signature' },
   response: Wallet,
   status: 201,
   errors: [

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { Wallet } from '../../../lib/accounts/wallet.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { ClientsEnv, UsersEnv } from '../../../lib/frame/env.ts'
 
 export const contract = {
   method: 'GET',
@@ -9,9 +8,8 @@ export const contract = {
   summary: 'Lists the wallets that are linked to the user, the first linked first.',
   tag: 'Accounts',
   caller: 'user',
-  env: z.object({ ...ClientsEnv.shape, ...UsersEnv.shape }),
+  uses: { users: ['GetItem'] },
   request: {},
-  invalid: {},
   response: z.object({ wallets: z.array(Wallet) }),
   errors: [],
   cacheControl: 'no-store',

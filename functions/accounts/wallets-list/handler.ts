@@ -1,15 +1,13 @@
-import type { UsersStore } from '../../../lib/accounts/store.ts'
 import { walletsOf } from '../../../lib/accounts/wallets.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { usersOf } from '../../../lib/frame/identity.ts'
-import { session } from '../../../lib/frame/session.ts'
+import { type Services, users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-const list =
-  ({ get }: Pick<UsersStore, 'get'>) =>
+const listWallets =
+  ({ users }: Services<'users'>) =>
   async ({ session: { clientId, user } }: Request<typeof contract>): Promise<Reply<typeof contract>> => ({
-    wallets: walletsOf(await get({ clientId, email: user.email })),
+    wallets: walletsOf(await users.get({ clientId, email: user.email })),
   })
 
-export const handler = endpoint(contract, (env) => list(usersOf(env)), session)
+export const handler = endpoint(contract, { users }, listWallets)

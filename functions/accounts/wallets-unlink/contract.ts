@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { WalletAddress } from '../../../lib/accounts/wallet.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { ClientsEnv, UsersEnv } from '../../../lib/frame/env.ts'
 
 export const contract = {
   method: 'DELETE',
@@ -9,9 +8,8 @@ export const contract = {
   summary: 'Takes a linked wallet from the user.',
   tag: 'Accounts',
   caller: 'user',
-  env: z.object({ ...ClientsEnv.shape, ...UsersEnv.shape }),
+  uses: { users: ['UpdateItem'] },
   request: { path: z.object({ address: WalletAddress }) },
-  invalid: { address: 'missing_or_invalid_address' },
   response: z.undefined(),
   status: 204,
   errors: ['wallet_not_found'],

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { ChainErrors, DepositResponse } from '../../../lib/activity/responses.ts'
 import { ChainIdText } from '../../../lib/chain/registry.ts'
-import { Address, numberText, UserAddress } from '../../../lib/codecs.ts'
+import { Address, numberText, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
+import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/frame/env.ts'
 
 export const contract = {
   method: 'GET',
@@ -11,24 +11,16 @@ export const contract = {
   summary: "Lists a user's deposits into the client's vaults, newest first, page by page.",
   tag: 'Activity',
   caller: 'client',
-  env: z.object({ ...ClientsEnv.shape, ...DepositsEnv.shape, ...ChainsEnv.shape }),
+  uses: { deposits: ['Query', 'BatchGetItem', 'GetItem'], config: true },
   request: {
     path: z.object({ userAddress: UserAddress }),
     query: z.object({
-      limit: numberText(1, 100).default(50).describe('1 to 100'),
-      cursor: z.string().max(400).optional().describe('nextCursor of the page before'),
-      vaultAddress: Address.optional(),
+      limit: field(numberText(1, 100), 'invalid_limit').default(50).describe('1 to 100'),
+      cursor: field(z.string().max(400), 'invalid_cursor').optional().describe('nextCursor of the page before'),
+      vaultAddress: VaultAddress.optional(),
       chainId: ChainIdText.optional(),
-      status: z.enum(['pending', 'claimable', 'completed', 'cancelled']).optional(),
+      status: field(z.enum(['pending', 'claimable', 'completed', 'cancelled']), 'invalid_status').optional(),
     }),
-  },
-  invalid: {
-    userAddress: 'missing_or_invalid_user_address',
-    limit: 'invalid_limit',
-    cursor: 'invalid_cursor',
-    vaultAddress: 'missing_or_invalid_vault_address',
-    chainId: 'missing_or_invalid_chain_id',
-    status: 'invalid_status',
   },
   response: z.object({
     userAddress: Address,

@@ -1,9 +1,8 @@
 import * as z from 'zod'
 import { DepositResponse, PositionResponse } from '../../../lib/activity/responses.ts'
 import { ChainIdText } from '../../../lib/chain/registry.ts'
-import { Address, Amount, Timestamp, UserAddress } from '../../../lib/codecs.ts'
+import { Amount, Timestamp, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/frame/env.ts'
 
 export const contract = {
   method: 'GET',
@@ -11,17 +10,12 @@ export const contract = {
   summary: "Shows a user's position in one vault with its amounts, its latest deposits and a price history.",
   tag: 'Activity',
   caller: 'client',
-  env: z.object({ ...ClientsEnv.shape, ...DepositsEnv.shape, ...ChainsEnv.shape }),
+  uses: { deposits: ['Query', 'BatchGetItem', 'GetItem'], config: true },
   request: {
-    path: z.object({ userAddress: UserAddress, vaultAddress: Address }),
+    path: z.object({ userAddress: UserAddress, vaultAddress: VaultAddress }),
     query: z.object({
       chainId: ChainIdText.optional().describe('Needed only where two chains have a vault with this address'),
     }),
-  },
-  invalid: {
-    userAddress: 'missing_or_invalid_user_address',
-    vaultAddress: 'missing_or_invalid_vault_address',
-    chainId: 'missing_or_invalid_chain_id',
   },
   response: PositionResponse.extend({
     amounts: z.object({

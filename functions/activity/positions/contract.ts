@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { ChainErrors, PositionResponse } from '../../../lib/activity/responses.ts'
 import { Address, UserAddress } from '../../../lib/codecs.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/frame/env.ts'
 
 export const contract = {
   method: 'GET',
@@ -10,9 +9,8 @@ export const contract = {
   summary: "Lists a user's positions in the client's vaults: what went in, came out, is there and was earned.",
   tag: 'Activity',
   caller: 'client',
-  env: z.object({ ...ClientsEnv.shape, ...DepositsEnv.shape, ...ChainsEnv.shape }),
+  uses: { deposits: ['Query', 'BatchGetItem', 'GetItem'], config: true },
   request: { path: z.object({ userAddress: UserAddress }) },
-  invalid: { userAddress: 'missing_or_invalid_user_address' },
   response: z.object({
     userAddress: Address,
     totalRecords: z.number().int(),

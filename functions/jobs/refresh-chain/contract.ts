@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { ChainId, EVM_CHAINS } from '../../../lib/chain/registry.ts'
 import type { JobContract } from '../../../lib/frame/contract.ts'
-import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/frame/env.ts'
 
 const Followed = {
   chainId: ChainId,
@@ -15,7 +14,19 @@ const Followed = {
 export const contract = {
   summary:
     "Records what happened in one chain's vaults: deposits, withdrawals, prices and states, block by final block.",
-  env: z.object({ ...ClientsEnv.shape, ...DepositsEnv.shape, ...ChainsEnv.shape }),
+  uses: {
+    clients: ['Query byChain'],
+    deposits: [
+      'Query',
+      'Query followedTransfers',
+      'GetItem',
+      'BatchGetItem',
+      'PutItem',
+      'BatchWriteItem',
+      'UpdateItem',
+    ],
+    config: true,
+  },
   event: z.object({ chainId: ChainId }),
   report: z.discriminatedUnion('outcome', [
     z.object({ outcome: z.enum(['no vaults', 'another run is at work']), ...Followed }),

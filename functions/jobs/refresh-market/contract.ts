@@ -1,10 +1,9 @@
 import * as z from 'zod'
 import type { JobContract } from '../../../lib/frame/contract.ts'
-import { CacheEnv, ChainsEnv } from '../../../lib/frame/env.ts'
 
 export const contract = {
   summary: 'Keeps the market, the rates of all currencies and the prices of all supported tokens.',
-  env: z.object({ ...CacheEnv.shape, ...ChainsEnv.shape }),
+  uses: { cache: ['BatchGetItem', 'PutItem'], config: true },
   event: z.object({}),
   report: z.object({
     coins: z.number().int().nullable().describe('Of the new market; null where it stays as it was'),

@@ -1,10 +1,9 @@
 import * as z from 'zod'
 import type { JobContract } from '../../../lib/frame/contract.ts'
-import { CacheEnv, ChainsEnv } from '../../../lib/frame/env.ts'
 
 export const contract = {
   summary: 'Keeps the lists of the tokens that are supported on each chain.',
-  env: z.object({ ...CacheEnv.shape, ...ChainsEnv.shape }),
+  uses: { cache: ['BatchGetItem', 'PutItem'], config: true },
   event: z.object({}),
   report: z.object({
     tokens: z.number().int().describe('On the chains whose list is new'),

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Timestamp } from '../../../lib/codecs.ts'
+import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { CacheEnv, ChainsEnv, ClientsEnv } from '../../../lib/frame/env.ts'
 import { CoinId } from '../../../lib/markets/coin.ts'
 import { CURRENCIES, Currency } from '../../../lib/markets/currency.ts'
 
@@ -13,9 +13,11 @@ export const contract = {
   summary: 'Tells the price of a coin, with its market cap, volume and market data.',
   tag: 'Markets',
   caller: 'client',
-  env: z.object({ ...ClientsEnv.shape, ...CacheEnv.shape, ...ChainsEnv.shape }),
-  request: { path: z.object({ id: CoinId }), query: z.object({ currency: Currency.default('usd') }) },
-  invalid: { id: 'coin_not_found', currency: 'unsupported_currency' },
+  uses: { cache: ['BatchGetItem', 'GetItem', 'UpdateItem', 'PutItem'], config: true },
+  request: {
+    path: z.object({ id: field(CoinId, 'coin_not_found') }),
+    query: z.object({ currency: Currency.default('usd') }),
+  },
   response: z.object({
     id: z.string(),
     symbol: z.string(),

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { CacheEnv, ClientsEnv } from '../../../lib/frame/env.ts'
 import { Currency } from '../../../lib/markets/currency.ts'
 
 const Figure = z.number().nullable()
@@ -11,9 +10,8 @@ export const contract = {
   summary: 'Lists the supported coins on all chains, with price, market cap, volume and market data.',
   tag: 'Markets',
   caller: 'client',
-  env: z.object({ ...ClientsEnv.shape, ...CacheEnv.shape }),
+  uses: { cache: ['BatchGetItem'] },
   request: { query: z.object({ currency: Currency.default('usd') }) },
-  invalid: { currency: 'unsupported_currency' },
   response: z.array(
     z.object({
       contract_address: z.string().describe("The chain's own coin has 0xEeee…EEeE, on Solana So11…1112"),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
+import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { CacheEnv, ChainsEnv, ClientsEnv } from '../../../lib/frame/env.ts'
 import { Currency } from '../../../lib/markets/currency.ts'
 
 /** What a person would count as characters, not the units of UTF-16. */
@@ -17,12 +17,11 @@ export const contract = {
   summary: 'Finds coins by name or symbol, the largest first, with their prices.',
   tag: 'Markets',
   caller: 'client',
-  env: z.object({ ...ClientsEnv.shape, ...CacheEnv.shape, ...ChainsEnv.shape }),
+  uses: { cache: ['BatchGetItem', 'GetItem', 'UpdateItem', 'PutItem'], config: true },
   request: {
     query: z.object({ currency: Currency.default('usd') }),
-    body: z.strictObject({ search: Search }),
+    body: z.strictObject({ search: field(Search, 'invalid_search') }),
   },
-  invalid: { currency: 'unsupported_currency', search: 'invalid_search' },
   response: z.array(
     z.object({
       id: z.string(),

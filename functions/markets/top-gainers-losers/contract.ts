@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { CacheEnv, ClientsEnv } from '../../../lib/frame/env.ts'
 import { Currency } from '../../../lib/markets/currency.ts'
 
 const Mover = z
@@ -23,9 +22,8 @@ export const contract = {
   summary: 'Names the coins with the largest gain and loss in the last 24 hours, of the 1,000 largest.',
   tag: 'Markets',
   caller: 'client',
-  env: z.object({ ...ClientsEnv.shape, ...CacheEnv.shape }),
+  uses: { cache: ['BatchGetItem'] },
   request: { query: z.object({ currency: Currency.default('usd') }) },
-  invalid: { currency: 'unsupported_currency' },
   response: z.object({
     top_gainers: z.array(Mover).describe('At most 30, the largest gain first'),
     top_losers: z.array(Mover).describe('At most 30, the largest loss first'),

@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { KycStatus } from '../../../lib/accounts/user.ts'
 import { ChainKey } from '../../../lib/chain/registry.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { CacheEnv, ChainsEnv, ClientsEnv, UsersEnv } from '../../../lib/frame/env.ts'
 import { Currency } from '../../../lib/markets/currency.ts'
 import { BalanceEntry } from '../../../lib/portfolio/balance.ts'
 import { WalletsResponse } from '../../../lib/portfolio/responses.ts'
@@ -13,9 +12,8 @@ export const contract = {
   summary: "Tells everything that the user's wallets hold on all chains, and what it is worth.",
   tag: 'Portfolio',
   caller: 'user',
-  env: z.object({ ...ClientsEnv.shape, ...UsersEnv.shape, ...CacheEnv.shape, ...ChainsEnv.shape }),
+  uses: { users: ['GetItem'], cache: ['BatchGetItem', 'GetItem', 'UpdateItem', 'PutItem'], config: true },
   request: { query: z.object({ currency: Currency.default('usd') }) },
-  invalid: { currency: 'unsupported_currency' },
   response: WalletsResponse.extend({
     tokens: z
       .record(ChainKey, z.array(BalanceEntry))

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { ChainKey } from '../../../lib/chain/registry.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { CacheEnv, ChainsEnv, ClientsEnv, UsersEnv } from '../../../lib/frame/env.ts'
 import { NftCollection } from '../../../lib/portfolio/nft.ts'
 import { WalletsResponse } from '../../../lib/portfolio/responses.ts'
 
@@ -11,9 +10,8 @@ export const contract = {
   summary: "Tells the NFTs in the user's wallets on all chains, by collection.",
   tag: 'Portfolio',
   caller: 'user',
-  env: z.object({ ...ClientsEnv.shape, ...UsersEnv.shape, ...CacheEnv.shape, ...ChainsEnv.shape }),
+  uses: { users: ['GetItem'], cache: ['GetItem', 'UpdateItem', 'PutItem'], config: true },
   request: {},
-  invalid: {},
   response: WalletsResponse.extend({
     nfts: z.record(ChainKey, z.array(NftCollection)).describe("By the chain's key"),
   }),

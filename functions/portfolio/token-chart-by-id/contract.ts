@@ -1,6 +1,6 @@
 import * as z from 'zod'
+import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { CacheEnv, ChainsEnv, ClientsEnv } from '../../../lib/frame/env.ts'
 import { ChartQuery, ChartResponse } from '../../../lib/markets/chart-response.ts'
 import { CoinId } from '../../../lib/markets/coin.ts'
 
@@ -10,9 +10,8 @@ export const contract = {
   summary: "Tells the prices of a token over time, by CoinGecko's id.",
   tag: 'Portfolio',
   caller: 'client',
-  env: z.object({ ...ClientsEnv.shape, ...CacheEnv.shape, ...ChainsEnv.shape }),
-  request: { path: z.object({ id: CoinId }), query: ChartQuery },
-  invalid: { id: 'token_not_found', currency: 'unsupported_currency', days: 'invalid_days' },
+  uses: { cache: ['GetItem', 'UpdateItem', 'PutItem'], config: true },
+  request: { path: z.object({ id: field(CoinId, 'token_not_found') }), query: ChartQuery },
   response: ChartResponse,
   errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],
   cacheControl: 'public, max-age=60',

@@ -1,21 +1,13 @@
-import { apiKey } from '../../../lib/frame/api-key.ts'
-import { readConfig } from '../../../lib/frame/config.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { cacheOf, sourcesOf } from '../../../lib/frame/markets.ts'
 import { chartResponse } from '../../../lib/markets/chart-response.ts'
 import { chartById } from '../../../lib/markets/charts.ts'
+import { cache, coinGecko, defiLlama, now, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-type Dependencies = Parameters<typeof chartById>[0]
-
-const tokenChartById =
-  (dependencies: Dependencies) =>
+const getChart =
+  (services: Services<'cache' | 'coinGecko' | 'defiLlama' | 'now'>) =>
   async ({ path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> =>
-    chartResponse(await chartById(dependencies, path.id, query), query)
+    chartResponse(await chartById(services, path.id, query), query)
 
-export const handler = endpoint(
-  contract,
-  async (env) => tokenChartById({ ...sourcesOf(await readConfig(env)), cache: cacheOf(env), now: Date.now }),
-  apiKey,
-)
+export const handler = endpoint(contract, { cache, coinGecko, defiLlama, now }, getChart)

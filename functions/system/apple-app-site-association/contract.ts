@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { RelyingPartyEnv } from '../../../lib/frame/env.ts'
 
 export const contract = {
   method: 'GET',
@@ -8,9 +7,8 @@ export const contract = {
   summary: 'Tells Apple which applications may use the passkeys of this domain.',
   tag: 'System',
   caller: 'anyone',
-  env: z.object({ ...RelyingPartyEnv.shape }),
+  uses: { relyingParty: true },
   request: {},
-  invalid: {},
   response: z.object({ webcredentials: z.object({ apps: z.array(z.string()) }) }),
   errors: [],
   cacheControl: 'public, max-age=300',

@@ -1,6 +1,9 @@
-import { endpoint } from '../../../lib/frame/endpoint.ts'
+import { openEndpoint } from '../../../lib/frame/endpoint.ts'
+import { relyingParty, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-export const handler = endpoint(contract, ({ RELYING_PARTY: { iosApps } }) => async () => ({
-  webcredentials: { apps: iosApps },
-}))
+const listApps =
+  ({ relyingParty }: Services<'relyingParty'>) =>
+  async () => ({ webcredentials: { apps: relyingParty.iosApps } })
+
+export const handler = openEndpoint(contract, { relyingParty }, listApps)

@@ -1,7 +1,9 @@
-import { endpoint } from '../../../lib/frame/endpoint.ts'
+import { openEndpoint } from '../../../lib/frame/endpoint.ts'
+import { type Services, version } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-export const handler = endpoint(contract, (env) => async () => ({
-  status: 'ok' as const,
-  version: env.SERVICE_VERSION,
-}))
+const tellHealth =
+  ({ version }: Services<'version'>) =>
+  async () => ({ status: 'ok' as const, version })
+
+export const handler = openEndpoint(contract, { version }, tellHealth)

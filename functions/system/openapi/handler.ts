@@ -1,9 +1,12 @@
-import { endpoint } from '../../../lib/frame/endpoint.ts'
+import { openEndpoint } from '../../../lib/frame/endpoint.ts'
 import { buildOpenApi } from '../../../lib/frame/openapi.ts'
+import { type Services, version } from '../../../lib/services.ts'
 import { endpoints } from '../../contracts.ts'
 import { contract } from './contract.ts'
 
-export const handler = endpoint(contract, (env) => {
-  const document = buildOpenApi(Object.values(endpoints), env.SERVICE_VERSION)
+function describeApi({ version }: Services<'version'>) {
+  const document = buildOpenApi(Object.values(endpoints), version)
   return async () => document
-})
+}
+
+export const handler = openEndpoint(contract, { version }, describeApi)

@@ -1,6 +1,6 @@
 import { AppError } from '../../../lib/errors.ts'
 import type { EndpointContract, Request } from '../../../lib/frame/contract.ts'
-import { endpoint } from '../../../lib/frame/endpoint.ts'
+import { openEndpoint } from '../../../lib/frame/endpoint.ts'
 import { parseRequest } from '../../../lib/frame/request.ts'
 import { endpoints } from '../../contracts.ts'
 import { contract } from './contract.ts'
@@ -9,7 +9,7 @@ const ROUTES = Object.values<EndpointContract>(endpoints)
   .filter(({ path }) => path !== '$default')
   .flatMap((promised) => [promised.path, ...(promised.aliases ?? [])].map((path) => ({ promised, path })))
 
-async function refuse({ http, query }: Request<typeof contract>): Promise<never> {
+async function refuse({ requestContext: { http }, query }: Request<typeof contract>): Promise<never> {
   const routes = ROUTES.filter(({ path }) => fits(path, http.path))
   if (routes.length === 0) throw new AppError('not_found')
   const route = routes.find(({ promised }) => promised.method === http.method)
@@ -38,4 +38,4 @@ function parametersOf(template: string, path: string): Record<string, string> {
   return Object.fromEntries(parameters)
 }
 
-export const handler = endpoint(contract, () => refuse)
+export const handler = openEndpoint(contract, {}, () => refuse)

@@ -2,9 +2,8 @@ import * as z from 'zod'
 import { ChainId } from '../../../lib/chain/registry.ts'
 import { SimulationResult } from '../../../lib/chain/simulation-result.ts'
 import { Transaction } from '../../../lib/chain/transaction.ts'
-import { Address, Amount, UserAddress } from '../../../lib/codecs.ts'
+import { Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { ChainsEnv, ClientsEnv } from '../../../lib/frame/env.ts'
 
 export const contract = {
   method: 'POST',
@@ -12,18 +11,13 @@ export const contract = {
   summary: "Builds the transaction that claims all shares of a user's settled deposit into an async vault.",
   tag: 'Vaults',
   caller: 'client',
-  env: z.object({ ...ClientsEnv.shape, ...ChainsEnv.shape }),
+  uses: { config: true },
   request: {
     body: z.strictObject({
-      vaultAddress: Address,
+      vaultAddress: VaultAddress,
       userAddress: UserAddress,
       chainId: ChainId.optional().describe('Needed only where two chains have a vault with this address'),
     }),
-  },
-  invalid: {
-    vaultAddress: 'missing_or_invalid_vault_address',
-    userAddress: 'missing_or_invalid_user_address',
-    chainId: 'missing_or_invalid_chain_id',
   },
   response: z.object({
     approval: z.array(Transaction).describe('Always empty'),

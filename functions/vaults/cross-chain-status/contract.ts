@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { TransferStatus } from '../../../lib/bridge/transfer.ts'
 import { BridgedChainIdText } from '../../../lib/chain/registry.ts'
 import { numberText, TransactionHash } from '../../../lib/codecs.ts'
+import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/frame/env.ts'
 
 export const contract = {
   method: 'GET',
@@ -13,24 +13,19 @@ export const contract = {
     'Says where a deposit from another chain stands, from its source transaction to the shares or their request.',
   tag: 'Vaults',
   caller: 'client',
-  env: z.object({ ...ClientsEnv.shape, ...DepositsEnv.shape, ...ChainsEnv.shape }),
+  uses: { deposits: ['GetItem', 'PutItem'], config: true },
   request: {
-    path: z.object({ txHash: TransactionHash.describe('Source chain transaction hash') }),
+    path: z.object({
+      txHash: field(TransactionHash, { missing: 'missing_tx_hash', invalid: 'invalid_tx_hash' }).describe(
+        'Source chain transaction hash',
+      ),
+    }),
     query: z.object({
       srcChainId: BridgedChainIdText.describe('The chain of that transaction'),
-      index: numberText(0, 49)
+      index: field(numberText(0, 49), 'invalid_index')
         .default(0)
         .describe('Which of several deposits in the transaction, counting from 0; at most 49'),
     }),
-  },
-  invalid: {
-    txHash: { missing: 'missing_tx_hash', invalid: 'invalid_tx_hash' },
-    srcChainId: {
-      missing: 'missing_src_chain_id',
-      invalid: 'invalid_src_chain_id',
-      unsupported: 'unsupported_src_chain_id',
-    },
-    index: 'invalid_index',
   },
   response: TransferStatus.extend({ protocol: z.string().nullable().describe('Target protocol, if known') }),
   errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],

@@ -1,8 +1,7 @@
 import * as z from 'zod'
 import { ChainId, ChainIdText } from '../../../lib/chain/registry.ts'
-import { Address, Amount, UserAddress } from '../../../lib/codecs.ts'
+import { Address, Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { ChainsEnv, ClientsEnv } from '../../../lib/frame/env.ts'
 
 export const contract = {
   method: 'GET',
@@ -10,18 +9,13 @@ export const contract = {
   summary: "Says where a user's deposit into an async vault stands: pending, claimable or deposited.",
   tag: 'Vaults',
   caller: 'client',
-  env: z.object({ ...ClientsEnv.shape, ...ChainsEnv.shape }),
+  uses: { config: true },
   request: {
-    path: z.object({ vaultAddress: Address }),
+    path: z.object({ vaultAddress: VaultAddress }),
     query: z.object({
       userAddress: UserAddress,
       chainId: ChainIdText.optional().describe('Needed only where two chains have a vault with this address'),
     }),
-  },
-  invalid: {
-    vaultAddress: 'missing_or_invalid_vault_address',
-    userAddress: 'missing_or_invalid_user_address',
-    chainId: 'missing_or_invalid_chain_id',
   },
   response: z.object({
     vaultAddress: Address,

@@ -2,9 +2,9 @@ import * as z from 'zod'
 import { ChainId, SourceChainId } from '../../../lib/chain/registry.ts'
 import { SimulationResult } from '../../../lib/chain/simulation-result.ts'
 import { Transaction } from '../../../lib/chain/transaction.ts'
-import { Address, Amount, PositiveAmount, Timestamp, UserAddress } from '../../../lib/codecs.ts'
+import { Address, Amount, PositiveAmount, Timestamp, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
+import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { ChainsEnv, ClientsEnv } from '../../../lib/frame/env.ts'
 
 /** The problem of a field that is missing beside another one; it is told together with those of other fields. */
 const required = (field: 'srcChainId' | 'srcToken') => ({
@@ -19,27 +19,19 @@ export const contract = {
   summary: 'Builds the transactions that deposit into a vault: approvals first, then the operations, in order.',
   tag: 'Vaults',
   caller: 'client',
-  env: z.object({ ...ClientsEnv.shape, ...ChainsEnv.shape }),
+  uses: { config: true },
   request: {
     body: z
       .strictObject({
-        vaultAddress: Address.describe('Vault contract'),
+        vaultAddress: VaultAddress.describe('Vault contract'),
         amount: PositiveAmount.describe("Above zero, in the deposit token's smallest unit"),
         userAddress: UserAddress.describe('Depositor wallet'),
         srcChainId: SourceChainId.optional().describe('Only for deposits from another chain'),
-        srcToken: Address.optional().describe('Required with srcChainId'),
+        srcToken: field(Address, 'missing_or_invalid_src_token').optional().describe('Required with srcChainId'),
         chainId: ChainId.optional().describe('Needed only where two chains have a vault with this address'),
       })
       .refine(({ srcChainId, srcToken }) => srcToken === undefined || srcChainId !== undefined, required('srcChainId'))
       .refine(({ srcChainId, srcToken }) => srcChainId === undefined || srcToken !== undefined, required('srcToken')),
-  },
-  invalid: {
-    vaultAddress: 'missing_or_invalid_vault_address',
-    amount: 'missing_or_invalid_amount',
-    userAddress: 'missing_or_invalid_user_address',
-    srcChainId: { invalid: 'missing_or_invalid_src_chain_id', unsupported: 'unsupported_source_chain' },
-    srcToken: 'missing_or_invalid_src_token',
-    chainId: 'missing_or_invalid_chain_id',
   },
   response: z.object({
     approval: z.array(Transaction).describe('Send these first'),

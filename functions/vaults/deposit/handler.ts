@@ -1,52 +1,6 @@
-import type { Hex } from 'viem'
-import { prepareCrossChainDeposit } from '../../../lib/bridge/deposit.ts'
-import type { ChainReader } from '../../../lib/chain/reader.ts'
-import { AppError } from '../../../lib/errors.ts'
-import { apiKey } from '../../../lib/frame/api-key.ts'
-import { bridgeOf, readConfig, readersOf } from '../../../lib/frame/config.ts'
-import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import type { Upstream } from '../../../lib/http.ts'
-import { prepareDeposit } from '../../../lib/vaults/deposit.ts'
-import { findVault } from '../../../lib/vaults/vault.ts'
+import { bridge, readerOf } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
+import { buildDeposit } from './deposit.ts'
 
-type Dependencies = {
-  readerOf: (chainId: number) => ChainReader
-  bridge: { api: Upstream; integratorId: Hex | undefined }
-}
-type Body = Request<typeof contract>['body']
-
-const deposit =
-  ({ readerOf, bridge }: Dependencies) =>
-  async ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    const source = sourceOf(body)
-    const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
-    const to = { protocol: vault.kind, chainId: vault.chainId }
-    const { userAddress: user, amount } = body
-
-    if (source === undefined || source.chainId === vault.chainId) {
-      if (source !== undefined && source.token !== vault.asset) throw new AppError('unsupported_source_token')
-      const prepared = await prepareDeposit(readerOf(vault.chainId), { vault, user, amount })
-      return { ...prepared, ...to, isCrossChain: false }
-    }
-    const prepared = await prepareCrossChainDeposit(
-      { readerOf, ...bridge },
-      { vault, user, inputAmount: amount, sourceChainId: source.chainId, sourceToken: source.token },
-    )
-    return { ...prepared, ...to, isCrossChain: true }
-  }
-
-/** Where the deposit is paid, undefined for the vault's own chain. */
-function sourceOf({ srcChainId: chainId, srcToken: token }: Body) {
-  return chainId === undefined || token === undefined ? undefined : { chainId, token }
-}
-
-export const handler = endpoint(
-  contract,
-  async (env) => {
-    const config = await readConfig(env)
-    return deposit({ readerOf: readersOf(config), bridge: bridgeOf(config) })
-  },
-  apiKey,
-)
+export const handler = endpoint(contract, { readerOf, bridge }, buildDeposit)

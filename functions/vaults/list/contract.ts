@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { ChainId } from '../../../lib/chain/registry.ts'
 import { Address, Amount, Timestamp } from '../../../lib/codecs.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { ChainsEnv, ClientsEnv, DepositsEnv } from '../../../lib/frame/env.ts'
 import { StateAsOf, VaultState } from '../../../lib/vaults/vault-state.ts'
 
 export const contract = {
@@ -11,9 +10,8 @@ export const contract = {
   summary: 'Lists the vaults configured for the client, with their live yield and on-chain state.',
   tag: 'Vaults',
   caller: 'client',
-  env: z.object({ ...ClientsEnv.shape, ...DepositsEnv.shape, ...ChainsEnv.shape }),
+  uses: { deposits: ['BatchGetItem', 'GetItem'], config: true },
   request: {},
-  invalid: {},
   response: z.object({
     success: z.literal(true),
     data: z.array(

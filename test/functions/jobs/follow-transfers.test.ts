@@ -1,7 +1,7 @@
 import { type Hash, numberToHex, pad } from 'viem'
 import { describe, expect, vi } from 'vitest'
+import { followTransfers } from '../../../functions/jobs/refresh-chain/follow-transfers.ts'
 import { documentClient } from '../../../lib/aws/dynamo.ts'
-import { followTransfers } from '../../../lib/bridge/follow.ts'
 import { transfersStore } from '../../../lib/bridge/store.ts'
 import type { Transfer as Recorded } from '../../../lib/bridge/transfer.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'

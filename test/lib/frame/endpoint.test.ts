@@ -2,13 +2,18 @@ import { setTimeout } from 'node:timers/promises'
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import * as z from 'zod'
-import { Address, Amount } from '../../../lib/codecs.ts'
+import { Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { AppError } from '../../../lib/errors.ts'
+import { field } from '../../../lib/field.ts'
+import { identifyCaller } from '../../../lib/frame/callers.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { endpoint } from '../../../lib/frame/endpoint.ts'
+import { endpoint, openEndpoint } from '../../../lib/frame/endpoint.ts'
+import { type Services, version } from '../../../lib/services.ts'
 import { expectError } from '../../support/errors.ts'
 import { someContext, someEvent } from '../../support/lambda.ts'
 import { captureLogs } from '../../support/logs.ts'
+
+vi.mock('../../../lib/frame/callers.ts')
 
 const contract = {
   method: 'POST',
@@ -16,16 +21,11 @@ const contract = {
   summary: 'Does something with a thing.',
   tag: 'System',
   caller: 'anyone',
-  env: z.object({ SOME_SETTING: z.string().min(1) }),
+  uses: { version: true },
   request: {
-    path: z.object({ thing: Address }),
-    query: z.object({ userAddress: Address.optional() }),
-    body: z.strictObject({ amount: Amount }),
-  },
-  invalid: {
-    thing: 'missing_or_invalid_vault_address',
-    userAddress: 'missing_or_invalid_user_address',
-    amount: 'missing_or_invalid_amount',
+    path: z.object({ thing: VaultAddress }),
+    query: z.object({ userAddress: UserAddress.optional() }),
+    body: z.strictObject({ amount: field(Amount, 'missing_or_invalid_amount') }),
   },
   response: z.object({ amount: Amount, parts: z.array(z.object({ name: z.string() })) }),
   errors: [],
@@ -53,7 +53,8 @@ async function invoke(handler: Handler, event: Partial<APIGatewayProxyEventV2> =
 }
 
 beforeEach(() => {
-  vi.stubEnv('SOME_SETTING', 'some setting')
+  vi.stubEnv('CLIENTS_TABLE', 'clients')
+  vi.stubEnv('SERVICE_VERSION', '1.2.3')
   onTestFinished(() => {
     vi.unstubAllEnvs()
   })
@@ -62,21 +63,25 @@ beforeEach(() => {
 describe('A request', () => {
   test('reaches the implementation parsed, and its reply leaves encoded', async () => {
     const run = vi.fn(async () => REPLY)
-    const handler = endpoint(contract, () => run)
+    const handler = openEndpoint(contract, { version }, () => run)
     const reply = await invoke(handler, { queryStringParameters: { userAddress: THING.toLowerCase(), more: 'x' } })
     expect(reply).toMatchObject({ status: 200, body: { amount: '5', parts: [] } })
     expect(reply.headers.get('x-request-id')).toBe(reply.requestId)
     expect(reply.headers.get('cache-control')).toBe('no-store')
-    expect(run).toHaveBeenCalledExactlyOnceWith({
-      path: { thing: THING },
-      query: { userAddress: THING },
-      body: { amount: 5n },
-      http: { method: 'POST', path: `/things/${THING}`, sourceIp: '192.0.2.1' },
-    })
+    expect(run).toHaveBeenCalledExactlyOnceWith(
+      expect.objectContaining({
+        path: { thing: THING },
+        query: { userAddress: THING },
+        body: { amount: 5n },
+        requestContext: expect.objectContaining({
+          http: expect.objectContaining({ method: 'POST', path: `/things/${THING}`, sourceIp: '192.0.2.1' }),
+        }),
+      }),
+    )
   })
 
   test('without parameters and body, as API Gateway leaves them out, lacks what is required', async () => {
-    const handler = endpoint(contract, () => async () => REPLY)
+    const handler = openEndpoint(contract, { version }, () => async () => REPLY)
     const nothing = { pathParameters: undefined, queryStringParameters: undefined, body: undefined }
     const reply = await invoke(handler, nothing as unknown as Partial<APIGatewayProxyEventV2>)
     expectError(reply, 'missing_or_invalid_vault_address', ['thing', 'amount'])
@@ -86,17 +91,17 @@ describe('A request', () => {
   })
 
   test('in base64 is decoded', async () => {
-    const handler = endpoint(contract, () => async ({ body }) => ({ ...REPLY, amount: body.amount }))
+    const handler = openEndpoint(contract, { version }, () => async ({ body }) => ({ ...REPLY, amount: body.amount }))
     const body = Buffer.from('{"amount":"7"}').toString('base64')
     expect(await invoke(handler, { body, isBase64Encoded: true })).toMatchObject({ status: 200, body: { amount: '7' } })
   })
 
   test('makes the container ready once, also when several come at once', async () => {
-    const build = vi.fn(() => async () => REPLY)
-    const handler = endpoint(contract, build)
+    const build = vi.fn((_: Services<'version'>) => async () => REPLY)
+    const handler = openEndpoint(contract, { version }, build)
     await Promise.all([invoke(handler), invoke(handler)])
     await invoke(handler)
-    expect(build).toHaveBeenCalledExactlyOnceWith({ SOME_SETTING: 'some setting' })
+    expect(build).toHaveBeenCalledExactlyOnceWith({ version: '1.2.3' })
   })
 })
 
@@ -106,11 +111,8 @@ describe('Who calls', () => {
 
   test('is given to the implementation', async () => {
     const run = vi.fn(async () => REPLY)
-    const handler = endpoint(
-      askedFor,
-      () => run,
-      () => async () => ({ client }),
-    )
+    vi.mocked(identifyCaller).mockReturnValue(async () => ({ client }))
+    const handler = endpoint(askedFor, {}, () => run)
     await invoke(handler)
     expect(run).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ client }))
   })
@@ -119,16 +121,16 @@ describe('Who calls', () => {
     const started = Promise.withResolvers<void>()
     const asked = Promise.withResolvers<void>()
     const run = vi.fn(async () => REPLY)
-    const build = async () => {
+    const slow = async () => {
       started.resolve()
       await asked.promise
-      return run
     }
-    const handler = endpoint(askedFor, build, () => async () => {
+    vi.mocked(identifyCaller).mockReturnValue(async () => {
       asked.resolve()
       await started.promise
       return { client }
     })
+    const handler = endpoint(askedFor, { slow }, () => run)
     const context = someContext({ remainingMs: 2_000 })
     expectError(await invoke(handler, { body: 'not JSON' }, context), 'invalid_json')
     expect(await invoke(handler)).toMatchObject({ status: 200 })
@@ -139,10 +141,11 @@ describe('Who calls', () => {
     ['is not made ready', () => new Promise(() => {})],
     ['cannot be made ready', () => Promise.reject(new Error('the secret hunter2 cannot be read'))],
   ])('and is refused gets that answer, also where the container %s', async ([, build]) => {
-    const handler = endpoint(askedFor, build, () => async () => {
+    vi.mocked(identifyCaller).mockReturnValue(async () => {
       await setTimeout(20)
       throw new AppError('invalid_api_key')
     })
+    const handler = endpoint(askedFor, { build }, () => async () => REPLY)
     expectError(await invoke(handler, { body: 'not JSON' }, someContext({ remainingMs: 2_000 })), 'invalid_api_key')
   })
 })
@@ -150,7 +153,7 @@ describe('Who calls', () => {
 describe('A reply', () => {
   test('leaves with what the contract declares and nothing else, at any depth', async () => {
     const secret = { hunter2: 'hunter2' }
-    const handler = endpoint(contract, () => async () => ({
+    const handler = openEndpoint(contract, { version }, () => async () => ({
       ...REPLY,
       parts: [{ name: 'part', ...secret }],
       ...secret,
@@ -165,7 +168,7 @@ describe('A reply', () => {
     ['has an amount that is none', { amount: -5n, parts: [] }],
     ['is nothing', undefined],
   ])('that %s does not leave', async ([, reply]) => {
-    const handler = endpoint(contract, () => async () => reply as typeof REPLY)
+    const handler = openEndpoint(contract, { version }, () => async () => reply as typeof REPLY)
     expectError(await invoke(handler), 'internal')
   })
 })
@@ -182,14 +185,14 @@ describe('A failure', () => {
     ['nothing', undefined],
     ['an object', { hunter2: 'hunter2' }],
   ])('that is %s says nothing of the inside', async ([, thrown]) => {
-    const handler = endpoint(contract, () => async () => {
+    const handler = openEndpoint(contract, { version }, () => async () => {
       throw thrown
     })
     expectError(await invoke(handler), 'internal')
   })
 
   test('that we mean is told with its own text, and never with its cause', async () => {
-    const handler = endpoint(contract, () => async () => {
+    const handler = openEndpoint(contract, { version }, () => async () => {
       throw new AppError('upstream_unavailable', { cause: new Error('hunter2') })
     })
     expectError(await invoke(handler), 'upstream_unavailable')
@@ -197,7 +200,7 @@ describe('A failure', () => {
 
   test('of one request does not spoil the next', async () => {
     const run = vi.fn(async () => REPLY).mockRejectedValueOnce(new Error('once'))
-    const handler = endpoint(contract, () => run)
+    const handler = openEndpoint(contract, { version }, () => run)
     expectError(await invoke(handler), 'internal')
     expect(await invoke(handler)).toMatchObject({ status: 200 })
   })
@@ -208,25 +211,23 @@ describe('A misconfigured function', () => {
     ['a setting missing', undefined],
     ['a setting empty', ''],
   ])('with %s answers every request with 500, and works as soon as it is mended', async ([, value]) => {
-    vi.stubEnv('SOME_SETTING', value)
+    vi.stubEnv('SERVICE_VERSION', value)
     const build = vi.fn(() => async () => REPLY)
-    const handler = endpoint(contract, build)
+    const handler = openEndpoint(contract, { version }, build)
     const reply = await invoke(handler)
     expectError(reply, 'internal')
-    expect(JSON.stringify(reply.body)).not.toContain('SOME_SETTING')
+    expect(JSON.stringify(reply.body)).not.toContain('SERVICE_VERSION')
     expect(build).not.toHaveBeenCalled()
 
-    vi.stubEnv('SOME_SETTING', 'some setting')
+    vi.stubEnv('SERVICE_VERSION', '1.2.3')
     expect(await invoke(handler)).toMatchObject({ status: 200 })
   })
 
   test('whose parts cannot be built tries again with the next request', async () => {
-    const build = vi
-      .fn(() => async () => REPLY)
-      .mockImplementationOnce(() => {
-        throw new Error('the secret hunter2 cannot be read')
-      })
-    const handler = endpoint(contract, build)
+    const part = vi.fn(version).mockImplementationOnce(() => {
+      throw new Error('the secret hunter2 cannot be read')
+    })
+    const handler = openEndpoint(contract, { part }, () => async () => REPLY)
     expectError(await invoke(handler), 'internal')
     expect(await invoke(handler)).toMatchObject({ status: 200 })
   })
@@ -234,23 +235,20 @@ describe('A misconfigured function', () => {
 
 describe('A request that takes too long', () => {
   test('is answered before Lambda ends it', async () => {
-    const handler = endpoint(contract, () => () => new Promise(() => {}))
+    const handler = openEndpoint(contract, { version }, () => () => new Promise(() => {}))
     expectError(await invoke(handler, {}, someContext({ remainingMs: 600 })), 'timed_out')
   })
 
   test('is answered when already who calls cannot be found out', async () => {
     const asked = { ...contract, caller: 'client' } as const satisfies EndpointContract
-    const handler = endpoint(
-      asked,
-      () => async () => REPLY,
-      () => () => new Promise(() => {}),
-    )
+    vi.mocked(identifyCaller).mockReturnValue(() => new Promise(() => {}))
+    const handler = endpoint(asked, {}, () => async () => REPLY)
     expectError(await invoke(handler, {}, someContext({ remainingMs: 600 })), 'timed_out')
   })
 
   test('keeps nobody waiting who comes after', async () => {
     const run = vi.fn(async () => REPLY).mockImplementationOnce(() => new Promise(() => {}))
-    const handler = endpoint(contract, () => run)
+    const handler = openEndpoint(contract, { version }, () => run)
     expectError(await invoke(handler, {}, someContext({ remainingMs: 600 })), 'timed_out')
     expect(await invoke(handler)).toMatchObject({ status: 200 })
   })
@@ -258,13 +256,13 @@ describe('A request that takes too long', () => {
 
 describe('The log', () => {
   const throwing = (thrown: unknown) =>
-    endpoint(contract, () => async () => {
+    openEndpoint(contract, { version }, () => async () => {
       throw thrown
     })
 
   test.for<[string, Handler, Partial<APIGatewayProxyEventV2>, number]>([
-    ['that succeeds', endpoint(contract, () => async () => REPLY), {}, 200],
-    ['that is refused', endpoint(contract, () => async () => REPLY), { body: 'no' }, 400],
+    ['that succeeds', openEndpoint(contract, { version }, () => async () => REPLY), {}, 200],
+    ['that is refused', openEndpoint(contract, { version }, () => async () => REPLY), { body: 'no' }, 400],
     ['that fails', throwing(new Error('broken')), {}, 500],
     ['that we mean to fail', throwing(new AppError('upstream_timeout')), {}, 504],
   ])('has one line for a request %s: its id, route, status and duration', async ([, handler, event, status]) => {
@@ -278,7 +276,7 @@ describe('The log', () => {
   test('has one line for a request that takes too long', async () => {
     const { lines } = captureLogs()
     const { requestId } = await invoke(
-      endpoint(contract, () => () => new Promise(() => {})),
+      openEndpoint(contract, { version }, () => () => new Promise(() => {})),
       {},
       someContext({ remainingMs: 600 }),
     )
@@ -304,14 +302,14 @@ describe('The log', () => {
 
   test('carries nothing of one request over to the next', async () => {
     const { lines } = captureLogs()
-    const handler = endpoint(contract, () => async () => REPLY)
+    const handler = openEndpoint(contract, { version }, () => async () => REPLY)
     const ids = [await invoke(handler), await invoke(handler)].map(({ requestId }) => requestId)
     expect(lines.map((line) => line['requestId'])).toEqual(ids)
   })
 
   test('has neither body nor headers of a request that is refused', async () => {
     const { text } = captureLogs()
-    const handler = endpoint(contract, () => async () => REPLY)
+    const handler = openEndpoint(contract, { version }, () => async () => REPLY)
     const headers = { 'x-join-key': 'jk_hunter2', authorization: 'Bearer hunter2', cookie: 'hunter2' }
     for (const body of ['hunter2', '{"amount":"hunter2"}', '"hunter2', '{hunter2@example.com}', '{"amount":hunter2}']) {
       expect(await invoke(handler, { headers, body })).toMatchObject({ status: 400 })

@@ -4,12 +4,13 @@ import { Amount } from '../../../lib/codecs.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { JobContract } from '../../../lib/frame/contract.ts'
 import { job } from '../../../lib/frame/job.ts'
+import { version } from '../../../lib/services.ts'
 import { someContext } from '../../support/lambda.ts'
 import { captureLogs } from '../../support/logs.ts'
 
 const contract = {
   summary: 'Does something now and then.',
-  env: z.object({ SOME_SETTING: z.string().min(1) }),
+  uses: { version: true },
   event: z.object({ from: Amount }),
   report: z.object({ done: Amount, seconds: z.number().optional(), count: z.number().optional() }),
   metrics: { seconds: 'Seconds', count: 'Count' },
@@ -19,7 +20,7 @@ const contract = {
 } as const satisfies JobContract
 
 beforeEach(() => {
-  vi.stubEnv('SOME_SETTING', 'some setting')
+  vi.stubEnv('SERVICE_VERSION', '1.2.3')
   onTestFinished(() => {
     vi.unstubAllEnvs()
   })
@@ -29,7 +30,7 @@ describe('A run', () => {
   test('gets its input parsed, and its report is returned and logged as the contract declares it', async () => {
     const { lines } = captureLogs()
     const run = vi.fn(async ({ from }: { from: bigint }) => ({ done: from + 1n, hunter2: 'hunter2' }))
-    const handler = job(contract, () => run)
+    const handler = job(contract, { version }, () => run)
     const context = someContext()
     expect(await handler({ from: '5', more: 'x' }, context)).toEqual({ done: '6' })
     expect(run).toHaveBeenCalledExactlyOnceWith({ from: 5n }, { remainingMs: expect.any(Function) })
@@ -44,7 +45,7 @@ describe('A run', () => {
     vi.stubEnv('POWERTOOLS_METRICS_DISABLED', 'false')
     const { lines } = captureLogs()
     const context = someContext()
-    await job(contract, () => async () => ({ done: 7n, count: 3 }))({ from: '5' }, context)
+    await job(contract, { version }, () => async () => ({ done: 7n, count: 3 }))({ from: '5' }, context)
     const [measured, ...others] = lines.filter((line) => '_aws' in line)
     expect(others).toEqual([])
     expect(measured).toMatchObject({
@@ -60,7 +61,7 @@ describe('A run', () => {
   test('that fails is thrown on as it is, and logged with its reason', async () => {
     const { lines, text } = captureLogs()
     const failure = new AppError('upstream_unavailable', { cause: new Error('the very reason') })
-    const handler = job(contract, () => () => Promise.reject(failure))
+    const handler = job(contract, { version }, () => () => Promise.reject(failure))
     await expect(handler({ from: '5' }, someContext())).rejects.toBe(failure)
     expect(lines).toMatchObject([{ level: 'ERROR' }])
     expect(text()).toContain('the very reason')
@@ -71,24 +72,24 @@ describe('A run', () => {
     async ([event]) => {
       captureLogs()
       const run = vi.fn(async () => ({ done: 1n }))
-      await expect(job(contract, () => run)(event, someContext())).rejects.toThrow()
+      await expect(job(contract, { version }, () => run)(event, someContext())).rejects.toThrow()
       expect(run).not.toHaveBeenCalled()
     },
   )
 
   test('whose report is not what the contract declares fails', async () => {
     captureLogs()
-    const handler = job(contract, () => async () => ({ done: -1n }))
+    const handler = job(contract, { version }, () => async () => ({ done: -1n }))
     await expect(handler({ from: '5' }, someContext())).rejects.toThrow()
   })
 
   test('of a misconfigured function fails, and the next works when it is mended', async () => {
     captureLogs()
-    vi.stubEnv('SOME_SETTING', undefined)
+    vi.stubEnv('SERVICE_VERSION', undefined)
     const build = vi.fn(() => async () => ({ done: 1n }))
-    const handler = job(contract, build)
+    const handler = job(contract, { version }, build)
     await expect(handler({ from: '5' }, someContext())).rejects.toThrow()
-    vi.stubEnv('SOME_SETTING', 'some setting')
+    vi.stubEnv('SERVICE_VERSION', '1.2.3')
     expect(await handler({ from: '5' }, someContext())).toEqual({ done: '1' })
     await handler({ from: '5' }, someContext())
     expect(build).toHaveBeenCalledOnce()

@@ -1,0 +1,72 @@
+import { createHmac } from 'node:crypto'
+import { challengeEnd } from '../../../lib/accounts/challenges.ts'
+import type { Credential } from '../../../lib/accounts/credential.ts'
+import { hashToken, randomToken } from '../../../lib/accounts/token.ts'
+import type { User } from '../../../lib/accounts/user.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import type { Services } from '../../../lib/services.ts'
+import type { contract } from './contract.ts'
+
+/** As many credentials of one kind as a user can have. */
+const LISTED = 2
+
+const SUPPORTED_KINDS: SupportedKind[] = [
+  { kind: 'Fido2', factor: 'either', requiresSecondFactor: false },
+  { kind: 'Key', factor: 'either', requiresSecondFactor: false },
+  { kind: 'PasswordProtectedKey', factor: 'either', requiresSecondFactor: false },
+  { kind: 'Password', factor: 'first', requiresSecondFactor: true },
+  { kind: 'Totp', factor: 'second', requiresSecondFactor: false },
+]
+
+type SupportedKind = {
+  readonly kind: Exclude<Credential['kind'], 'RecoveryKey'>
+  readonly factor: 'first' | 'second' | 'either'
+  readonly requiresSecondFactor: boolean
+}
+
+type Dependencies = Services<'users' | 'limit' | 'relyingParty' | 'key' | 'random' | 'now'>
+
+/**
+ * Starts a login: a challenge that is good for one try within ten minutes, and the keys that may sign it. An e-mail
+ * address that nobody has gets keys as well, always the same, which nobody has either. Passkeys are not listed: they
+ * are found without, and the lengths of their ids would tell them from made-up ones. Throws `too_many_requests`.
+ */
+export function beginLogin({ users, limit, relyingParty, key, random, now }: Dependencies) {
+  const listed = (user: User | null, kind: 'Key' | 'PasswordProtectedKey', subject: string) => {
+    const own = [user?.firstFactor, user?.secondFactor].flatMap((held) => (held?.kind === kind ? [held.id] : []))
+    const dummies = Array.from({ length: LISTED }, (_, i) =>
+      createHmac('sha256', key).update(`credential ${kind} ${i} ${subject}`).digest('base64url'),
+    )
+    // Sorted, so that the place tells nothing.
+    const ids = [...own, ...dummies].slice(0, LISTED).sort()
+    return ids.map((id) => ({ type: 'public-key' as const, id }))
+  }
+
+  return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { clientId } = request.client
+    const { email } = request.body
+    const { sourceIp } = request.requestContext.http
+    await limit('login', sourceIp, email)
+    const [challengeIdentifier, challenge] = [randomToken(random), randomToken(random)]
+    const challengeItem = { clientId, email, challenge, expiresAt: challengeEnd(now()) }
+    const [user] = await Promise.all([
+      email === undefined ? null : users.get({ clientId, email }),
+      users.loginChallenges.put(hashToken(challengeIdentifier), challengeItem),
+    ])
+    const allowed = (kind: 'Key' | 'PasswordProtectedKey') =>
+      email === undefined ? [] : listed(user, kind, `${clientId} ${email}`)
+    return {
+      challenge,
+      challengeIdentifier,
+      rp: { id: relyingParty.id, name: relyingParty.name },
+      userVerification: 'required' as const,
+      attestation: 'none' as const,
+      supportedCredentialKinds: SUPPORTED_KINDS,
+      allowCredentials: {
+        webauthn: [],
+        key: allowed('Key'),
+        passwordProtectedKey: allowed('PasswordProtectedKey'),
+      },
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import { buildPosition } from '../../../lib/activity/position.ts'
+import { readUserVaults } from '../../../lib/activity/read.ts'
+import { depositResponse, positionResponse } from '../../../lib/activity/responses.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import { protocolOf } from '../../../lib/protocols/protocols.ts'
+import type { Services } from '../../../lib/services.ts'
+import { yieldText } from '../../../lib/vaults/apy.ts'
+import { findVault } from '../../../lib/vaults/vault.ts'
+import type { contract } from './contract.ts'
+
+type Dependencies = Services<'readerOf' | 'records' | 'sources' | 'yieldOf' | 'now'>
+
+const LATEST = 20
+const YEAR_SECONDS = 365n * 86_400n
+
+export const getPosition =
+  ({ yieldOf, sources, ...dependencies }: Dependencies) =>
+  async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { userAddress: user } = path
+    const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
+    const since = BigInt(Math.floor(dependencies.now() / 1000)) - YEAR_SECONDS
+    const [{ vaults, errors }, prices] = await Promise.all([
+      readUserVaults(dependencies, [vault], user),
+      dependencies.records.listPrices(vault, since),
+    ])
+    const [ofVault] = vaults
+    const built = ofVault && buildPosition(ofVault.entries, ofVault.live)
+    // Why it cannot be read now: not that there is none.
+    const [reason] = Object.values(errors)
+    if (reason !== undefined) throw new AppError('upstream_unavailable', { cause: new Error(reason) })
+    if (!built) throw new AppError('position_not_found')
+
+    const { live } = ofVault
+    const latest = built.deposits.toReversed().slice(0, LATEST)
+    const [apy, sourceOf] = await Promise.all([
+      yieldOf(vault, live.sharePrice, ofVault.asOf).then(yieldText),
+      sources.list(latest.map(({ entry }) => entry)),
+    ])
+    return {
+      ...positionResponse(ofVault, built, { user, apy }),
+      amounts: {
+        pendingDeposit: live.pendingAssets,
+        claimableShares: live.claimableShares,
+        currentShares: live.shares,
+        pendingRedeemShares: live.pendingRedeemShares,
+        claimableRedeemAssets: live.claimableRedeemAssets,
+      },
+      vault: {
+        poolId: vault.poolId,
+        name: vault.name,
+        type: protocolOf(vault).type,
+        protocol: vault.kind,
+        apy,
+        sharePrice: live.sharePrice,
+        assetSymbol: vault.assetSymbol,
+        assetDecimals: vault.assetDecimals,
+        depositEpochId: live.depositEpochId,
+        isTotalAssetsValid: live.isTotalAssetsValid,
+      },
+      deposits: latest.map((deposit) => depositResponse(ofVault, deposit, apy, sourceOf(deposit.entry))),
+      hasMore: built.deposits.length > LATEST,
+      sharePriceHistory: prices.map(({ price, timestamp }) => ({
+        timestamp: new Date(Number(timestamp) * 1000),
+        sharePrice: price,
+      })),
+    }
+  }

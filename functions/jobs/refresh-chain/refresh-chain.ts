@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto'
+import type { Services } from '../../../lib/services.ts'
+import { followTransfers } from './follow-transfers.ts'
+import { refreshVaults } from './refresh-vaults.ts'
+
+type Dependencies = Services<'clients' | 'records' | 'states' | 'transfers' | 'sources' | 'readerOf' | 'now'>
+
+/** Longer than what a run does between two looks at its lease, so that a run that was killed does not stop the next ones for long. */
+const LEASE_MS = 90_000
+/** What of a run's time is left for its last writes, and the part of the rest that transfers may use. */
+const LAST_WRITES_MS = 8_000
+const TRANSFERS_SHARE = 1 / 3
+
+export const refreshChain =
+  ({ clients, records, states, transfers, sources, readerOf, now }: Dependencies) =>
+  async ({ chainId }: { chainId: number }, { remainingMs }: { remainingMs: () => number }) => {
+    const begun = now()
+    const usable = Math.max(0, remainingMs() - LAST_WRITES_MS)
+    const until = begun + usable
+    const followed = await followTransfers(
+      { readerOf, transfers, sources, now },
+      chainId,
+      begun + usable * TRANSFERS_SHARE,
+    )
+    const vaults = await clients.listVaultsOnChain(chainId)
+    if (vaults.length === 0) return { chainId, outcome: 'no vaults' as const, ...followed }
+
+    const owner = randomUUID()
+    const taken = await records.takeLease(chainId, owner, { now: now(), until: now() + LEASE_MS })
+    if (!taken) return { chainId, outcome: 'another run is at work' as const, ...followed }
+    try {
+      const holdsLease = () => records.keepLease(chainId, owner, now() + LEASE_MS)
+      const report = await refreshVaults({ reader: readerOf(chainId), records, states, now }, vaults, {
+        until,
+        holdsLease,
+      })
+      return { ...report, outcome: 'refreshed' as const, ...followed }
+    } finally {
+      await records.releaseLease(chainId, owner)
+    }
+  }

@@ -1,0 +1,428 @@
+import type { VaultEvent } from '../../../lib/activity/events.ts'
+import { EMPTY_LEDGER, isPossible, type Posted, postEvents } from '../../../lib/activity/ledger.ts'
+import type { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
+import { readSlice, SLICE_EVENTS } from '../../../lib/activity/slice.ts'
+import type { RecordsStore, VaultPrice, VaultProgress } from '../../../lib/activity/store.ts'
+import { YIELD_SECONDS } from '../../../lib/activity/yields.ts'
+import { readFinalBlock } from '../../../lib/chain/finality.ts'
+import type { BlockHeader } from '../../../lib/chain/logs.ts'
+import type { ChainReader } from '../../../lib/chain/reader.ts'
+import { AppError } from '../../../lib/errors.ts'
+import { logger } from '../../../lib/logger.ts'
+import { protocolOf } from '../../../lib/protocols/protocols.ts'
+import type { PricePoint } from '../../../lib/vaults/apy.ts'
+import { readOverviews } from '../../../lib/vaults/overview.ts'
+import { type StateStore, stateDigest } from '../../../lib/vaults/state-store.ts'
+import type { FollowedVault } from '../../../lib/vaults/vault.ts'
+
+/** What one run over a chain did. */
+export type RefreshReport = {
+  readonly chainId: number
+  readonly vaults: number
+  /** The last block that is recorded of the vaults that are recorded furthest; null before the first. */
+  readonly through: number | null
+  /** Vaults that are recorded less far than that: most of them those whose past is still being read. */
+  readonly behind: number
+  /** How much older that block is than the chain's last one. */
+  readonly lagSeconds: number
+  readonly entries: number
+  readonly prices: number
+  readonly states: number
+}
+
+type Dependencies = {
+  readonly reader: ChainReader
+  readonly records: Pick<RecordsStore, 'getProgress' | 'putProgress' | 'record' | 'getPriceAt' | 'getFirstPrice'>
+  readonly states: Pick<StateStore, 'record'>
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}
+
+type Limits = {
+  /** The moment, in epoch milliseconds, after which nothing more is begun. */
+  readonly until: number
+  /** Whether this run still has the right to record the chain. */
+  readonly holdsLease: () => Promise<boolean>
+}
+
+/** A vault in a run: how far it is recorded, and how far the table says so. */
+type VaultRun = { readonly vault: FollowedVault; progress: VaultProgress; saved: VaultProgress | undefined }
+
+/** One run over a chain: what it works with, and what it has done so far. */
+type Run = Dependencies &
+  Limits & {
+    readonly vaultRuns: readonly VaultRun[]
+    /** The last block that is recorded. */
+    readonly final: BlockHeader
+    /** The vaults of which new states and silent progress are written in this run. */
+    readonly inTurn: ReadonlySet<VaultRun>
+    readonly done: { entries: number; prices: number; states: number }
+  }
+
+/** How many vaults' events one call asks for. Geth takes 1,000 addresses. */
+const PACK = 500
+/** How many packs of vaults that have caught up are read side by side. */
+const PACKS_AT_ONCE = 4
+/** Vaults that are less than so many blocks apart are read together, from the one that is least far. */
+const LIKE_BLOCKS = 10_000
+/** By what the range of a vault whose events cannot be read shrinks, and grows again when they can. */
+const SHRINK = 1_000
+const GROW = 10
+const DENSE_GROW = 2
+/** After so many failures a run asks no more. */
+const MOST_FAILURES = 100
+/** A range whose events took too long is asked for again in so many parts, as it is no longer than this. */
+const SLOW_PARTS = 10
+const LONGEST_SLOW = 100_000
+/** Into how many parts vaults are divided, side by side, where those at fault are not known. */
+const DIVIDED = 8
+/** The progress of a silent vault is written when the one in the table is older than this, and at least so often. */
+const SILENT_SECONDS = 300n
+const SAVE_EVERY_MS = 10_000
+const HOUR_SECONDS = 3_600n
+/** Of so many vaults a run, which is once a minute, writes new states and silent progress; of more it does in turn. */
+const MOST_IN_TURN = 250
+const RUN_EVERY_MS = 60_000
+/** A vault's upkeep is due once an hour, later where there are many: a run does a part of them, new ones first. */
+const UPKEEP_PARTS = 60
+const MOST_UPKEEP = 25
+
+/**
+ * Records what happened in a chain's vaults up to its last final block, and their states, until there is nothing more or
+ * the time is used. It works in slices: a slice's ledger entries and prices are written, then how far its vaults are recorded,
+ * so a run that ends anywhere has kept what it did, and the next one goes on there. Vaults that have caught up are read
+ * first in each turn; beside them the one that is least far, with all that it reaches; and apart, one by one, those with
+ * so many events that others would wait for them. A vault whose events the nodes refuse is left for the next run.
+ * Throws `upstream_*` where nothing could be read, or when the lease was lost.
+ */
+export async function refreshVaults(
+  dependencies: Dependencies,
+  vaults: readonly FollowedVault[],
+  limits: Limits,
+): Promise<RefreshReport> {
+  const { reader, records } = dependencies
+  const chainId = reader.chain.id
+  const [recorded, { head, final }, overviews] = await Promise.all([
+    records.getProgress(vaults),
+    readFinalBlock(reader),
+    // Nothing that a vault answers may keep what happened in the others from being recorded.
+    readOverviews(reader, vaults).catch((error: unknown) => {
+      logger.warn('states not read', { chainId, reason: String(error) })
+      return undefined
+    }),
+  ])
+  const vaultRuns = vaults.map((vault, index): VaultRun => {
+    const saved = recorded[index]
+    return { vault, saved, progress: saved ?? { through: vault.firstBlock - 1, ledger: EMPTY_LEDGER } }
+  })
+  const inTurn = vaultRunsInTurn(vaultRuns, dependencies.now())
+  const run: Run = {
+    ...dependencies,
+    ...limits,
+    vaultRuns: vaultRuns,
+    final,
+    inTurn,
+    done: { entries: 0, prices: 0, states: 0 },
+  }
+  await recordEvents(run)
+  if (overviews && overviews.block.number > final.number) await recordOverviews(run, overviews)
+  await save(run, listUnsaved(run))
+
+  const front = vaultRuns
+    .map(({ progress }) => progress)
+    .filter(({ timestamp }) => timestamp !== undefined)
+    .reduce<VaultProgress | undefined>((most, one) => (most && most.through >= one.through ? most : one), undefined)
+  const reached = Math.min(front?.through ?? 0, Number(final.number))
+  return {
+    chainId,
+    vaults: vaults.length,
+    through: front?.through ?? null,
+    behind: vaultRuns.filter(({ progress }) => progress.through < reached).length,
+    lagSeconds: Math.max(0, Number(head.timestamp - (front?.timestamp ?? head.timestamp))),
+    ...run.done,
+  }
+}
+
+/** What a run has learnt of reading its vaults' events. */
+type Experience = {
+  /** Those whose events cannot be read in this run. */
+  readonly refused: Set<VaultRun>
+  /** Those that are read by themselves, in the order of their turns. */
+  readonly apart: Set<VaultRun>
+  /** How many blocks are asked for at most, where that is less than all. */
+  readonly spans: Map<VaultRun, number>
+  /** Those of which more blocks took too long: they are not asked for again in this run. */
+  readonly slow: Set<VaultRun>
+  readonly failures: AppError[]
+  successes: number
+}
+
+/** Records what happened up to the last final block, turn by turn. Throws the first failure where nothing could be read. */
+async function recordEvents(run: Run): Promise<void> {
+  const { vaultRuns, final, now, until } = run
+  const last = Number(final.number)
+  const learnt: Experience = {
+    refused: new Set(),
+    apart: new Set(),
+    spans: new Map(),
+    slow: new Set(),
+    failures: [],
+    successes: 0,
+  }
+  const { refused, apart, failures } = learnt
+  let savedAt = now()
+  while (now() < until && failures.length < MOST_FAILURES) {
+    const open = vaultRuns.filter((vaultRun) => vaultRun.progress.through < last && !refused.has(vaultRun))
+    const alone = [...apart].find((vaultRun) => open.includes(vaultRun))
+    const turn = planTurn(vaultRuns, open, { apart, alone, last })
+    if (turn.length === 0) break
+    await Promise.all(turn.map((part) => advance(run, learnt, shortened(learnt, part))))
+    if (alone) {
+      // The next one's turn.
+      apart.delete(alone)
+      apart.add(alone)
+    }
+    if (now() - savedAt > SAVE_EVERY_MS) {
+      await save(run, listUnsaved(run))
+      savedAt = now()
+    }
+  }
+  if (failures[0] && learnt.successes === 0) throw failures[0]
+}
+
+/** The part with no more blocks than its vaults' events can be asked of. */
+function shortened({ spans }: Experience, { pack, from, to }: Part): Part {
+  const span = Math.min(...pack.map((vaultRun) => spans.get(vaultRun) ?? Number.POSITIVE_INFINITY))
+  return { pack, from, to: Math.min(to, from + span - 1) }
+}
+
+/**
+ * Records a slice of a part. Where that fails fewer blocks are asked for at the next turn if it took too long, else fewer
+ * vaults at once, and fewer blocks of the one at fault; what cannot be read so either is left for the next run. Nothing
+ * is begun after the run's time, or after too many failures.
+ */
+async function advance(run: Run, learnt: Experience, part: Part): Promise<void> {
+  const { apart, spans, slow, failures } = learnt
+  const { pack, from, to } = part
+  if (run.now() >= run.until || failures.length >= MOST_FAILURES) return
+  try {
+    const { noisy, through } = await recordSlice(run, learnt, part)
+    if (noisy && pack.length > 1) apart.add(noisy)
+    learnt.successes += 1
+    for (const vaultRun of pack) {
+      const grown = (spans.get(vaultRun) ?? Number.POSITIVE_INFINITY) * GROW
+      // Where events are dense, the next slice asks for about as many blocks as this one had.
+      if (!slow.has(vaultRun)) spans.set(vaultRun, through < to ? (through - from + 1) * DENSE_GROW : grown)
+    }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    failures.push(error)
+    const isLate = error.code === 'upstream_timeout'
+    if (error.code === 'upstream_unavailable' || (pack.length === 1 && to === from)) {
+      refuse(run, learnt, pack, String(error.cause))
+    } else if (isLate && to > from) {
+      for (const vaultRun of pack) {
+        slow.add(vaultRun)
+        spans.set(vaultRun, Math.ceil(Math.min(to - from, LONGEST_SLOW) / SLOW_PARTS))
+      }
+    } else if (pack.length > 1) {
+      // Not the blocks were too many, but those of one vault among them are.
+      for (const vaultRun of pack) slow.delete(vaultRun)
+      const size = Math.ceil(pack.length / DIVIDED)
+      const starts = Array.from({ length: Math.ceil(pack.length / size) }, (_, index) => index * size)
+      await Promise.all(starts.map((start) => advance(run, learnt, { ...part, pack: pack.slice(start, start + size) })))
+    } else {
+      for (const vaultRun of pack) spans.set(vaultRun, Math.ceil((to - from) / SHRINK))
+    }
+  }
+}
+
+/** Leaves vaults for the next run. */
+function refuse({ reader }: Run, { refused }: Experience, vaultRuns: readonly VaultRun[], reason: string): void {
+  for (const vaultRun of vaultRuns) refused.add(vaultRun)
+  logger.warn('events of vaults cannot be recorded now', {
+    chainId: reader.chain.id,
+    vaults: vaultRuns.map(({ vault }) => vault.address),
+    through: Math.min(...vaultRuns.map(({ progress }) => progress.through)),
+    reason,
+  })
+}
+
+/** Reads the next slice of a part and records it: to which block, and the vault that most of its events are of, where they are many. */
+async function recordSlice(
+  run: Run,
+  learnt: Experience,
+  { pack, from, to }: Part,
+): Promise<{ readonly through: number; readonly noisy: VaultRun | undefined }> {
+  const { records, done } = run
+  const addresses = pack.map(({ vault }) => vault.address)
+  const slice = await readSlice(run, { ...run, vaults: addresses, from: BigInt(from), to: BigInt(to) })
+  const through = Number(slice.through)
+  const events = Map.groupBy(slice.events, ({ vault }) => vault)
+  const entries: LedgerEntry[] = []
+  const prices: VaultPrice[] = []
+  const posted = pack
+    .filter(({ progress }) => progress.through < through)
+    .map((vaultRun) => ({ vaultRun: vaultRun, ...postSince(vaultRun, events.get(vaultRun.vault.address) ?? []) }))
+  const moved = posted.filter(isPossible)
+  const impossible = posted.filter((one) => !moved.includes(one)).map(({ vaultRun }) => vaultRun)
+  // A vault whose events contradict each other has no books; those of the others go on.
+  if (impossible.length > 0) refuse(run, learnt, impossible, 'events that contradict each other')
+  for (const { vaultRun, ...of } of moved) {
+    const { generation } = vaultRun.progress
+    for (const entry of of.entries) entries.push({ ...entry, generation })
+    for (const price of of.prices) prices.push({ ...price, vault: { ...vaultRun.vault, generation } })
+  }
+  await records.record(entries, prices)
+  for (const { vaultRun, ledger, prices: told } of moved) {
+    const [first] = told
+    const weekAgo = vaultRun.progress.weekAgo ?? (first && { price: first.price, timestamp: first.timestamp })
+    vaultRun.progress = {
+      ...vaultRun.progress,
+      through,
+      timestamp: slice.timestamp,
+      ledger,
+      ...(weekAgo && { weekAgo }),
+    }
+  }
+  await save(
+    run,
+    moved.map(({ vaultRun }) => vaultRun).filter(({ vault }) => events.has(vault.address)),
+  )
+  done.entries += entries.length
+  done.prices += prices.length
+  const noisy = pack.find(({ vault }) => (events.get(vault.address)?.length ?? 0) > SLICE_EVENTS / 2)
+  return { through, noisy }
+}
+
+/** What the events led to that are not recorded of a vault yet. */
+function postSince({ vault, progress }: VaultRun, events: readonly VaultEvent[]): Posted {
+  const since = events.filter(({ position }) => position.blockNumber > BigInt(progress.through))
+  return postEvents(vault, progress.ledger, since)
+}
+
+/** Writes how far these vaults are recorded; throws when another run has the lease by now. */
+async function save({ reader, records, holdsLease }: Run, vaultRuns: readonly VaultRun[]): Promise<void> {
+  if (vaultRuns.length === 0) return
+  if (!(await holdsLease())) throw new Error(`Chain ${reader.chain.id}: the lease was lost.`)
+  await records.putProgress(vaultRuns.map(({ vault, progress }) => [vault, progress]))
+  for (const vaultRun of vaultRuns) vaultRun.saved = vaultRun.progress
+}
+
+type Overviews = Awaited<ReturnType<typeof readOverviews>>
+
+/** Records the states that have changed, and looks after the states and prices of the vaults whose turn it is. */
+async function recordOverviews(
+  { vaultRuns, records, states, inTurn, done }: Run,
+  { block, blocks, overviews }: Overviews,
+): Promise<void> {
+  const due = new Set(dueForUpkeep(vaultRuns, block.timestamp))
+  const asOf = (index: number) => {
+    const { number, timestamp } = blocks[index] ?? block
+    return { blockNumber: Number(number), timestamp: new Date(Number(timestamp) * 1000) }
+  }
+  const newStates: Parameters<typeof states.record>[0][number][] = []
+  const newPrices: VaultPrice[] = []
+  await Promise.all(
+    vaultRuns.map(async (vaultRun, index) => {
+      const { vault, progress } = vaultRun
+      const { state, sharePrice } = overviews[index] ?? {}
+      const digest = state && stateDigest(state)
+      // A broken vault's state must not take the place of what was known of it.
+      const isChanged = digest !== progress.state && (inTurn.has(vaultRun) || progress.state === undefined)
+      if (state && state.totalAssets !== null && digest && (due.has(vaultRun) || isChanged)) {
+        newStates.push([vault, { state, asOf: asOf(index) }])
+        vaultRun.progress = { ...vaultRun.progress, state: digest }
+      }
+      if (!due.has(vaultRun)) return
+      // Nobody else tells the price of a vault in which nobody trades.
+      const price =
+        protocolOf(vault).books.pricedBy === 'trades' && sharePrice !== undefined
+          ? readPrice(vaultRun, sharePrice, block)
+          : undefined
+      if (price) newPrices.push(price)
+      const weekAgo = (await findWeekAgo(records, vaultRun, block.timestamp)) ?? price
+      vaultRun.progress = {
+        ...vaultRun.progress,
+        upkeptAt: block.timestamp,
+        ...(weekAgo && { weekAgo: { price: weekAgo.price, timestamp: weekAgo.timestamp } }),
+      }
+    }),
+  )
+  await Promise.all([states.record(newStates), records.record([], newPrices)])
+  done.states = newStates.length
+  done.prices += newPrices.length
+}
+
+function readPrice({ vault, progress: { generation } }: VaultRun, price: bigint, block: BlockHeader): VaultPrice {
+  return { vault: { ...vault, generation }, price, timestamp: block.timestamp, blockNumber: block.number }
+}
+
+/** Vaults whose events are read together, and the blocks, both included. */
+type Part = { readonly pack: readonly VaultRun[]; readonly from: number; readonly to: number }
+
+type Turn = { readonly apart: ReadonlySet<VaultRun>; readonly alone: VaultRun | undefined; readonly last: number }
+
+/**
+ * What is read next, side by side: the vaults that have caught up; of those whose past is still being read the one that
+ * is recorded least far, up to where the next one stands, which then goes along; and one of those that are read apart.
+ */
+function planTurn(vaultRuns: readonly VaultRun[], open: readonly VaultRun[], { apart, alone, last }: Turn): Part[] {
+  const throughs = (of: readonly VaultRun[]) => of.map(({ progress }) => progress.through)
+  const front = throughs(vaultRuns).reduce((most, through) => Math.max(most, Math.min(through, last)), 0)
+  const together = open.filter((vaultRun) => !apart.has(vaultRun))
+  const current = together.filter(({ progress }) => progress.through > front - LIKE_BLOCKS)
+  const behind = together.filter(({ progress }) => progress.through <= front - LIKE_BLOCKS)
+  const least = throughs(behind).reduce((low, through) => Math.min(low, through), front)
+  const isReached = (through: number) => through < least + LIKE_BLOCKS
+  const reached = behind.filter(({ progress }) => isReached(progress.through)).slice(0, PACK)
+  const next = throughs(behind).reduce((low, through) => (isReached(through) ? low : Math.min(low, through)), last)
+  const packs = Array.from({ length: PACKS_AT_ONCE }, (_, index) => current.slice(index * PACK, (index + 1) * PACK))
+  const partOf = (pack: readonly VaultRun[], to: number) => ({ pack, from: Math.min(...throughs(pack)) + 1, to })
+  return [...packs.map((pack) => partOf(pack, last)), partOf(reached, next), partOf(alone ? [alone] : [], last)].filter(
+    ({ pack }) => pack.length > 0,
+  )
+}
+
+/** The vaults of which what a run knows is to be written, though nothing happened there that made it write it at once. */
+function listUnsaved({ vaultRuns, final, inTurn }: Run): VaultRun[] {
+  return vaultRuns.filter((vaultRun) => {
+    const { progress, saved } = vaultRun
+    if (progress === saved) return false
+    if (saved?.timestamp === undefined || progress.timestamp === undefined) return true
+    if (progress.state !== saved.state || progress.upkeptAt !== saved.upkeptAt) return true
+    // What is still being read, or took long to read, is not to be read again.
+    const isSilent = !inTurn.has(vaultRun) && progress.through >= Number(final.number)
+    return progress.timestamp - saved.timestamp >= (isSilent ? HOUR_SECONDS : SILENT_SECONDS)
+  })
+}
+
+/** The vaults whose turn it is to have written what is no event: all of them, where they are few. */
+function vaultRunsInTurn(vaultRuns: readonly VaultRun[], now: number): ReadonlySet<VaultRun> {
+  const turns = Math.max(1, Math.ceil(vaultRuns.length / MOST_IN_TURN))
+  const turn = Math.floor(now / RUN_EVERY_MS) % turns
+  return new Set(vaultRuns.filter((_, index) => index % turns === turn))
+}
+
+/** The vaults whose turn it is to be looked after: some new ones, and those for which it is longest ago. */
+function dueForUpkeep(vaultRuns: readonly VaultRun[], at: bigint): VaultRun[] {
+  const upkeptAt = ({ progress }: VaultRun) => progress.upkeptAt ?? 0n
+  const known = vaultRuns
+    .filter((vaultRun) => upkeptAt(vaultRun) > 0n && at - upkeptAt(vaultRun) >= HOUR_SECONDS)
+    .toSorted((left, right) => Number(upkeptAt(left) - upkeptAt(right)))
+  const unknown = vaultRuns.filter((vaultRun) => upkeptAt(vaultRun) === 0n)
+  return [...unknown, ...known.slice(0, Math.ceil(vaultRuns.length / UPKEEP_PARTS))].slice(0, MOST_UPKEEP)
+}
+
+/** The price of a week ago, else the first one; not looked for again in a vault that never had a price. */
+async function findWeekAgo(
+  records: Pick<RecordsStore, 'getPriceAt' | 'getFirstPrice'>,
+  { vault, progress: { weekAgo, upkeptAt, generation } }: VaultRun,
+  at: bigint,
+): Promise<PricePoint | undefined> {
+  if (!weekAgo && upkeptAt !== undefined) return undefined
+  const books = { ...vault, generation }
+  const first = weekAgo ?? (await records.getFirstPrice(books))
+  // Where there is no price at all, there is none of a week ago.
+  return first && ((await records.getPriceAt(books, at - YIELD_SECONDS)) ?? first)
+}

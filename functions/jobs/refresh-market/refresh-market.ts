@@ -1,0 +1,241 @@
+import type { Aged, SharedCache } from '../../../lib/cache/cache.ts'
+import { CHAINS } from '../../../lib/chain/registry.ts'
+import { AppError } from '../../../lib/errors.ts'
+import { logger } from '../../../lib/logger.ts'
+import { ALL_PRICES, ALL_TOKENS, MARKET, pricesOf, RATES } from '../../../lib/markets/cached.ts'
+import type { ListedToken, MarketCoin, TokenPrice } from '../../../lib/markets/coin.ts'
+import type { CoinGecko } from '../../../lib/markets/coingecko.ts'
+import { beforeChange } from '../../../lib/markets/convert.ts'
+import type { DefiLlama } from '../../../lib/markets/defillama.ts'
+import { supportedTokens } from '../../../lib/markets/tokens.ts'
+import { resultOf } from '../../../lib/result.ts'
+
+type Chain = (typeof CHAINS)[number]
+
+type Dependencies = {
+  readonly cache: Pick<SharedCache, 'get' | 'put'>
+  readonly coinGecko: Pick<CoinGecko, 'fetchMarketPage' | 'fetchRates'>
+  readonly defiLlama: Pick<DefiLlama, 'fetchPrices' | 'fetchPricesAt'>
+  /** Epoch milliseconds. */
+  readonly now: () => number
+  /** How old the market and the rates may grow before CoinGecko is asked for them again. */
+  readonly marketSeconds: number
+}
+
+/** What a run over the market did. */
+export type MarketReport = {
+  /** The coins of the new market; null where it stays as it was. */
+  readonly coins: number | null
+  /** The currencies with new rates; null where they stay as they were. */
+  readonly currencies: number | null
+  /** The tokens with a new price. */
+  readonly prices: number
+  /** The tokens that keep an older price, because no source tells one. */
+  readonly olderPrices: number
+  /** The tokens that keep an older price, because the new one is too far from it and only one source tells it. */
+  readonly outliers: number
+  /** What could not be refreshed, or not wholly. */
+  readonly failures: string[]
+  /** How far the oldest of what could not be refreshed is behind. */
+  readonly lagSeconds: number
+}
+
+const PAGES = [1, 2, 3, 4]
+/** Less than this part of what was kept is not a market but a failure. */
+const LEAST_PART = 0.5
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+/** What a schedule may be early. */
+const TOLERANCE_MS = 60_000
+/** A price that is more than so many times the one of the last hour, or less than that part of it, needs a second source… */
+const JUMP = 10
+/** …whose price is no more than so many times apart. */
+const AGREEMENT = 2
+
+/**
+ * Keeps the market, the rates of all currencies and the prices of all supported tokens: by CoinGecko's id from the
+ * market where that is new, else DefiLlama's. What a source does not tell stays as it was, a price for a day at most.
+ * Throws `upstream_*` when all that was tried failed.
+ */
+export async function refreshMarket(dependencies: Dependencies): Promise<MarketReport> {
+  const { cache, coinGecko, now, marketSeconds } = dependencies
+  const kept = await cache.get({ market: MARKET, rates: RATES, ...ALL_TOKENS, ...ALL_PRICES })
+  const attempt = attemptAt(now())
+  const isDue = (answer: Aged<unknown> | undefined) =>
+    !answer || now() - answer.asOf.getTime() >= marketSeconds * 1000 - TOLERANCE_MS
+
+  const [market, rates] = await Promise.all([
+    isDue(kept.market)
+      ? attempt('market', kept.market?.asOf, async () => {
+          const coins = await fetchMarket(coinGecko, kept.market?.value.length ?? 0)
+          await cache.put(MARKET, coins)
+          return coins
+        })
+      : undefined,
+    isDue(kept.rates)
+      ? attempt('rates', kept.rates?.asOf, async () => {
+          const fetched = await coinGecko.fetchRates()
+          await cache.put(RATES, fetched)
+          return fetched
+        })
+      : undefined,
+  ])
+  const newCoins = market?.value
+  const chains = await Promise.all(
+    CHAINS.map((chain) => {
+      const before = kept[`prices ${chain.key}`]
+      return attempt(`prices ${chain.key}`, before?.asOf, () =>
+        refreshPrices(dependencies, chain, {
+          tokens: supportedTokens(chain, kept[`tokens ${chain.key}`]),
+          before: before?.value ?? {},
+          newCoins: byId(newCoins),
+          knownCoins: byId(newCoins ?? kept.market?.value),
+        }),
+      )
+    }),
+  )
+
+  const attempts = [market, rates, ...chains].filter((each) => each !== undefined)
+  const errors = attempts.flatMap(({ error }) => error ?? [])
+  if (errors[0] && errors.length === attempts.length) throw errors[0]
+  const sum = (count: (prices: PricesReport) => number) =>
+    chains.reduce((total, { value }) => total + (value ? count(value) : 0), 0)
+  return {
+    coins: newCoins?.length ?? null,
+    currencies: rates?.value ? Object.keys(rates.value).length : null,
+    prices: sum(({ told }) => told),
+    olderPrices: sum(({ older }) => older),
+    outliers: sum(({ outliers }) => outliers),
+    failures: [
+      ...attempts.flatMap(({ what, error }) => (error ? [what] : [])),
+      ...chains.flatMap(({ what, value }) => (value && !value.isWhole ? [what] : [])),
+    ],
+    lagSeconds: Math.round(
+      Math.max(...attempts.map(({ lagMs }) => lagMs), ...chains.map(({ value }) => value?.lagMs ?? 0)) / 1000,
+    ),
+  }
+}
+
+/** What came of refreshing one of the things that are kept. */
+type Attempt<T> = {
+  readonly what: string
+  readonly value?: T
+  readonly error?: AppError
+  readonly lagMs: number
+}
+
+/** Tries to refresh a thing, of which an answer of that moment is kept; a failure is logged and told. */
+function attemptAt(now: number) {
+  return async <T>(what: string, before: Date | undefined, refresh: () => Promise<T>): Promise<Attempt<T>> => {
+    const result = await resultOf(refresh())
+    if ('value' in result) return { what, value: result.value, lagMs: 0 }
+    const { error } = result
+    logger.warn('not refreshed', {
+      what,
+      code: error.code,
+      cause: error.cause instanceof Error ? error.cause.message : undefined,
+    })
+    // What was never kept is as old as anything can be that is.
+    return { what, error, lagMs: before ? now - before.getTime() : DAY_MS }
+  }
+}
+
+async function fetchMarket({ fetchMarketPage }: Dependencies['coinGecko'], before: number): Promise<MarketCoin[]> {
+  const pages = await Promise.all(PAGES.map((page) => fetchMarketPage(page)))
+  // A coin whose rank changes between two requests is on both pages.
+  const coins = [...byId(pages.flat()).values()]
+  if (coins.length > 0 && coins.length >= before * LEAST_PART) return coins
+  throw new AppError('upstream_bad_answer', { cause: new Error(`a market of ${coins.length} coins`) })
+}
+
+type PricesInput = {
+  readonly tokens: readonly ListedToken[]
+  readonly before: Readonly<Record<string, TokenPrice>>
+  /** The coins of a new market, which tell prices. */
+  readonly newCoins: ReadonlyMap<string, MarketCoin>
+  /** The coins of the market, new or kept, which can confirm prices. */
+  readonly knownCoins: ReadonlyMap<string, MarketCoin>
+}
+
+type PricesReport = {
+  readonly told: number
+  readonly older: number
+  readonly outliers: number
+  /** Whether every source that was needed answered. */
+  readonly isWhole: boolean
+  /** The age of the oldest price that DefiLlama, which fails, would have told. */
+  readonly lagMs: number
+}
+
+/** Keeps the prices of a chain's tokens. Throws `upstream_*` when no source tells any. */
+async function refreshPrices(
+  { cache, defiLlama, now }: Dependencies,
+  chain: Chain,
+  { tokens, before, newCoins, knownCoins }: PricesInput,
+): Promise<PricesReport> {
+  const nameOf = ({ address, coinGeckoId }: ListedToken) =>
+    address === 'native' ? `coingecko:${coinGeckoId}` : `${chain.defiLlamaPrefix}:${address}`
+  const fromMarket = new Map(tokens.flatMap((token) => priceInMarket(token, newCoins, now())))
+  const rest = tokens.filter(({ address }) => !fromMarket.has(address))
+  const [current, dayAgo] = await Promise.all([
+    resultOf(defiLlama.fetchPrices(rest.map(nameOf))),
+    resultOf(defiLlama.fetchPricesAt(rest.map(nameOf), new Date(now() - DAY_MS))),
+  ])
+  const told = new Map(fromMarket)
+  for (const token of rest) {
+    const known = 'value' in current ? current.value.get(nameOf(token)) : undefined
+    const past = 'value' in dayAgo ? dayAgo.value.get(nameOf(token)) : undefined
+    if (known && known.price > 0)
+      told.set(token.address, { now: known.price, dayAgo: past?.price ?? null, at: known.at })
+  }
+  if (told.size === 0) {
+    if ('error' in current) throw current.error
+    throw new AppError('upstream_bad_answer', { cause: new Error('no price of any token') })
+  }
+
+  const jumped = tokens.filter(({ address }) => hasJumped(before[address], told.get(address), now()))
+  const ofMarket = jumped.filter(({ address }) => fromMarket.has(address))
+  const second = await resultOf(defiLlama.fetchPrices(ofMarket.map(nameOf)))
+  const secondOpinion = (token: ListedToken) => {
+    if (!fromMarket.has(token.address)) return knownCoins.get(token.coinGeckoId)?.price
+    return 'value' in second ? second.value.get(nameOf(token))?.price : undefined
+  }
+  const outliers = jumped.filter((token) => !areNear(told.get(token.address)?.now, secondOpinion(token)))
+  for (const { address } of outliers) told.delete(address)
+
+  const older = tokens.flatMap(({ address }) => {
+    const price = told.has(address) ? undefined : before[address]
+    return price && now() - price.at <= DAY_MS ? [[address, price] as const] : []
+  })
+  await cache.put(pricesOf(chain.key), Object.fromEntries([...told, ...older]))
+  return {
+    told: told.size,
+    older: older.length - outliers.length,
+    outliers: outliers.length,
+    isWhole: 'value' in current && 'value' in dayAgo,
+    lagMs: 'error' in current ? Math.max(0, ...older.map(([, { at }]) => now() - at)) : 0,
+  }
+}
+
+function priceInMarket(
+  { address, coinGeckoId }: ListedToken,
+  coins: ReadonlyMap<string, MarketCoin>,
+  at: number,
+): (readonly [string, TokenPrice])[] {
+  const { price = null, change24h = null } = coins.get(coinGeckoId) ?? {}
+  // Nothing that is traded is worth nothing: a price of zero is one that is not known.
+  return price ? [[address, { now: price, dayAgo: beforeChange(price, change24h), at }]] : []
+}
+
+function hasJumped(before: TokenPrice | undefined, told: TokenPrice | undefined, now: number): boolean {
+  if (!before || !told || now - before.at > HOUR_MS) return false
+  return told.now > before.now * JUMP || told.now < before.now / JUMP
+}
+
+function areNear(left: number | undefined, right: number | null | undefined): boolean {
+  return left !== undefined && typeof right === 'number' && left <= right * AGREEMENT && right <= left * AGREEMENT
+}
+
+function byId(coins: readonly MarketCoin[] = []): Map<string, MarketCoin> {
+  return new Map(coins.map((coin) => [coin.id, coin]))
+}

@@ -1,0 +1,92 @@
+import { addressesOn } from '../../../lib/accounts/wallet.ts'
+import { walletsOf } from '../../../lib/accounts/wallets.ts'
+import { combine, isOverdue } from '../../../lib/cache/aged.ts'
+import { CHAINS } from '../../../lib/chain/registry.ts'
+import { MAX_UINT256 } from '../../../lib/codecs.ts'
+import type { AppError } from '../../../lib/errors.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import { logger } from '../../../lib/logger.ts'
+import { nftsOf } from '../../../lib/portfolio/cached.ts'
+import { fitting, type NftCollection } from '../../../lib/portfolio/nft.ts'
+import { byChain, NOTHING, type OnChain, walletsResponse } from '../../../lib/portfolio/responses.ts'
+import { resultOf } from '../../../lib/result.ts'
+import type { Services } from '../../../lib/services.ts'
+import type { contract } from './contract.ts'
+
+type Dependencies = Services<'users' | 'cache' | 'goldRush' | 'solanaNfts' | 'now'>
+
+/** The NFTs of a user on one chain. */
+type NftsOnChain = OnChain & {
+  readonly collections: readonly NftCollection[]
+  /** Why nothing is known, though there is a source. */
+  readonly failure?: AppError
+}
+
+type Chain = (typeof CHAINS)[number]
+
+/**
+ * Tells the NFTs of a user, of each wallet and chain at most ten minutes old, or the last ones
+ * while a source is down. Throws `invalid_session` where the user is no more, and `upstream_*` when nothing is known of
+ * any chain that has a source.
+ */
+export function listNfts({ users, cache, goldRush, solanaNfts, now }: Dependencies) {
+  async function readChain(chain: Chain, wallets: readonly string[]): Promise<NftsOnChain> {
+    const nothing = { ...NOTHING, chain: chain.key, wallets, collections: [] }
+    if (wallets.length === 0) return nothing
+    const fetchNfts = sourceOf(chain)
+    if (!fetchNfts) return { ...nothing, error: 'Not configured' }
+
+    const outcomes = await Promise.all(
+      wallets.map((wallet) =>
+        resultOf(cache.getOrFetch(nftsOf(chain.key, wallet), async () => fitting(await fetchNfts(wallet)))),
+      ),
+    )
+    const failures = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))
+    const known = outcomes.flatMap((outcome) => ('value' in outcome ? [outcome.value] : []))
+    const [failure] = failures
+    if (failure) logger.warn('NFTs not known', { chain: chain.key, cause: String(failure.cause) })
+    if (failure && known.length === 0) return { ...nothing, error: failure.message, failure }
+
+    const { collections, isWhole } = fitting(joined(known.flatMap(({ value }) => value.collections)))
+    const isAll = isWhole && known.every(({ value }) => value.isWhole)
+    const isOld = known.some((answer) => isOverdue(answer, nftsOf(chain.key, '').namespace, now()))
+    const { asOf } = combine(collections, known, now())
+    const error = failure || isOld ? 'Upstream unavailable' : isAll ? undefined : 'Not all NFTs are shown'
+    return { chain: chain.key, wallets, collections, asOf, error }
+  }
+
+  function sourceOf({ kind, key }: Chain): ((wallet: string) => Promise<NftCollection[]>) | undefined {
+    if (kind === 'solana') return solanaNfts?.fetchNfts
+    return goldRush && ((wallet) => goldRush.fetchNfts(key, wallet))
+  }
+
+  return async ({ session }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { clientId, user } = session
+    const linked = walletsOf(await users.get({ clientId, email: user.email }))
+    const chains = await Promise.all(CHAINS.map((chain) => readChain(chain, addressesOn(chain, linked))))
+    const asked = chains.filter(({ asOf, failure }) => asOf || failure)
+    const [first] = asked
+    if (first?.failure && asked.every(({ failure }) => failure)) throw first.failure
+    return { ...walletsResponse(chains), nfts: byChain(chains, ({ collections }) => collections) }
+  }
+}
+
+/** The collections of several wallets, each collection once. */
+function joined(collections: readonly NftCollection[]): NftCollection[] {
+  const byContract = new Map<string, NftCollection>()
+  for (const collection of collections) {
+    const before = byContract.get(collection.contract_address)
+    byContract.set(
+      collection.contract_address,
+      before
+        ? {
+            ...collection,
+            balance: before.balance + collection.balance,
+            nft_data: [...before.nft_data, ...collection.nft_data],
+          }
+        : collection,
+    )
+  }
+  // Some tell every wallet that it has all there can be.
+  return [...byContract.values()].filter(({ balance }) => balance <= MAX_UINT256)
+}

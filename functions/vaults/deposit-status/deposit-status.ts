@@ -1,0 +1,54 @@
+import { AppError } from '../../../lib/errors.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import type { RequestedDeposits } from '../../../lib/protocols/protocol.ts'
+import { protocolOf } from '../../../lib/protocols/protocols.ts'
+import type { Services } from '../../../lib/services.ts'
+import { findVault } from '../../../lib/vaults/vault.ts'
+import type { contract } from './contract.ts'
+
+/** Where a user's deposit into an async vault stands. */
+type DepositStatus = 'pending' | 'claimable' | 'deposited' | 'no_active_deposit'
+
+/** What each status means, for people. */
+const STATUS_DESCRIPTIONS: Record<DepositStatus, string> = {
+  pending: 'Deposit request submitted, awaiting curator settlement.',
+  claimable: 'The curator has settled the epoch; the shares are ready to claim.',
+  deposited: 'The shares have been claimed and are in the user wallet.',
+  no_active_deposit: 'No pending or claimable deposit found for the user.',
+}
+
+/** Curators settle every few hours or days: often enough to see it soon, seldom enough to cost little. */
+const SETTLEMENT_POLL_MS = 30_000
+
+/** Tells where a user's deposit in an async vault stands. Throws `deposit_status_not_applicable` for another vault, and `upstream_*`. */
+export const getDepositStatus =
+  ({ readerOf }: Services<'readerOf'>) =>
+  async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
+    const { requests } = protocolOf(vault)
+    if (!requests) throw new AppError('deposit_status_not_applicable')
+    const reader = readerOf(vault.chainId)
+    const { value, block } = await reader.readOne(requests(vault, query.userAddress))
+    const status = statusOf(value)
+    return {
+      vaultAddress: vault.address,
+      userAddress: query.userAddress,
+      chainId: vault.chainId,
+      status,
+      statusDescription: STATUS_DESCRIPTIONS[status],
+      amounts: {
+        pendingDeposit: value.pendingAssets,
+        claimableShares: await value.readClaimableShares(reader, block.number),
+        currentShares: value.shares,
+      },
+      // null: the vault runs a version that does not tell.
+      vault: { depositEpochId: value.depositEpochId, isTotalAssetsValid: value.isTotalAssetsValid },
+      nextPollAfterMs: value.pendingAssets > 0n ? SETTLEMENT_POLL_MS : null,
+    }
+  }
+
+function statusOf({ pendingAssets, claimableAssets, shares }: RequestedDeposits): DepositStatus {
+  if (claimableAssets > 0n) return 'claimable'
+  if (pendingAssets > 0n) return 'pending'
+  return shares > 0n ? 'deposited' : 'no_active_deposit'
+}

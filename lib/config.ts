@@ -1,0 +1,17 @@
+import * as z from 'zod'
+import { BridgeApi } from './bridge/quote.ts'
+import { RpcUrls } from './chain/readers.ts'
+import { CoinGeckoApi, DefiLlamaApi, LiFiApi } from './markets/apis.ts'
+import { GoldRushApi, SolanaNftsApi } from './portfolio/apis.ts'
+
+/** The content of a stage's secret: what configures the stage and must not be seen. */
+export const Config = z.object({
+  rpcUrls: RpcUrls.default({}),
+  bridge: BridgeApi.prefault({}),
+  coinGecko: CoinGeckoApi.prefault({}),
+  defiLlama: DefiLlamaApi.prefault({}),
+  liFi: LiFiApi.prefault({}),
+  goldRush: GoldRushApi.prefault({}),
+  solanaNfts: SolanaNftsApi.optional(),
+})
+export type Config = z.output<typeof Config>

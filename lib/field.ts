@@ -1,0 +1,30 @@
+import * as z from 'zod'
+import type { ErrorCode } from './errors.ts'
+
+/**
+ * What a bad value of a request's field is answered with: `missing` where it lacks and `unsupported` where it is of the
+ * right form and none of ours, as its schema reports, else `invalid`.
+ */
+export type FieldErrors = {
+  readonly invalid: ErrorCode
+  readonly missing?: ErrorCode
+  readonly unsupported?: ErrorCode
+}
+
+const FIELD_ERRORS = z.registry<FieldErrors>()
+
+/** A copy of the schema that tells with which error a request is refused whose field does not fit it. */
+export function field<Schema extends z.ZodType>(schema: Schema, errors: ErrorCode | FieldErrors): Schema {
+  const own = schema.clone()
+  FIELD_ERRORS.add(own, typeof errors === 'string' ? { invalid: errors } : errors)
+  return own
+}
+
+/** The errors of a field's schema, or of the one inside it where it is optional or has a default; undefined for none. */
+export function fieldErrors(schema: z.ZodType): FieldErrors | undefined {
+  const errors = FIELD_ERRORS.get(schema)
+  if (errors) return errors
+  return schema instanceof z.ZodOptional || schema instanceof z.ZodDefault
+    ? fieldErrors(schema.unwrap() as z.ZodType)
+    : undefined
+}

@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto'
+import * as z from 'zod'
+import { limiter } from './accounts/limits.ts'
+import { RateLimits } from './accounts/rate-limits.ts'
+import { RelyingParty } from './accounts/relying-party.ts'
+import { usersStore } from './accounts/store.ts'
+import { depositSources } from './activity/source.ts'
+import { recordsStore } from './activity/store.ts'
+import { yieldsOf } from './activity/yields.ts'
+import { dynamo } from './aws/dynamo.ts'
+import { readSecretJson } from './aws/secrets.ts'
+import { transfersStore } from './bridge/store.ts'
+import { sharedCache } from './cache/cache.ts'
+import { cacheStore } from './cache/store.ts'
+import { createRpc } from './chain/nodes.ts'
+import { chainReaders } from './chain/readers.ts'
+import { SOLANA } from './chain/registry.ts'
+import { clientsStore } from './clients/store.ts'
+import { Config } from './config.ts'
+import type { Built } from './frame/container.ts'
+import type { Env } from './frame/resources.ts'
+import { createUpstream, type UpstreamOptions } from './http.ts'
+import { coinGecko as createCoinGecko } from './markets/coingecko.ts'
+import { defiLlama as createDefiLlama } from './markets/defillama.ts'
+import { liFi as createLiFi } from './markets/lifi.ts'
+import { oncePer } from './once.ts'
+import { goldRush as createGoldRush } from './portfolio/goldrush.ts'
+import { solanaNfts as createSolanaNfts } from './portfolio/solana-nfts.ts'
+import { stateStore } from './vaults/state-store.ts'
+
+// What a function works with, each built once in a container of what the function uses. A bundle has those alone that
+// its handler names.
+
+/** These services, by their names, as a function's work is given them. */
+export type Services<Name extends keyof typeof import('./services.ts')> = Built<
+  Pick<typeof import('./services.ts'), Name>
+>
+
+const OUTSIDE = { fetch, random: Math.random, now: () => performance.now() }
+
+const upstream = (options: UpstreamOptions) => createUpstream(options, OUTSIDE)
+
+/** Epoch milliseconds. */
+export const now = () => Date.now
+
+/** Bytes that nobody can predict. */
+export const random = () => randomBytes
+
+/** What runs. */
+export const version = (env: Env<'version'>) => env.version
+
+/** The stage's configuration, read once. Throws when the secret cannot be read or has another form. */
+export const config = /* @__PURE__ */ oncePer((env: Env<'config'>) => readSecretJson(env.config, Config))
+
+/** The service's own key, from which the secrets of one-time codes and the ids of dummy keys follow. */
+export const key = async (env: Env<'identity'>) =>
+  (await readSecretJson(env.identity, z.object({ key: z.string().min(32) }))).key
+
+/** For whom credentials are. */
+export const relyingParty = (env: Env<'relyingParty'>) => RelyingParty.parse(JSON.parse(env.relyingParty))
+
+export const users = (env: Env<'users'>) => usersStore(dynamo(), env.users)
+
+/** Counts challenges, and throws `too_many_requests`. */
+export const limit = (env: Env<'users' | 'rateLimits'>) =>
+  limiter({ count: users(env).count, limits: RateLimits.parse(JSON.parse(env.rateLimits)), now: Date.now })
+
+export const clients = (env: Env<'clients'>) => clientsStore(dynamo(), env.clients)
+
+/** What happened in vaults, and how far that is recorded. */
+export const records = (env: Env<'deposits'>) => recordsStore(dynamo(), env.deposits)
+
+/** The last known state of each vault. */
+export const states = (env: Env<'deposits'>) => stateStore(dynamo(), env.deposits)
+
+/** The transactions on other chains with which deposits began. */
+export const sources = (env: Env<'deposits'>) => depositSources(dynamo(), env.deposits)
+
+/** Transfers from other chains. */
+export const transfers = (env: Env<'deposits'>) => transfersStore(dynamo(), env.deposits)
+
+/** Finds a vault's yield. */
+export const yieldOf = (env: Env<'deposits'>) => yieldsOf({ records: records(env), now: Date.now })
+
+/** Gives the reader of a chain. */
+export const readerOf = async (env: Env<'config'>) => chainReaders((await config(env)).rpcUrls, OUTSIDE)
+
+/** The bridge's API and our id there. */
+export const bridge = async (env: Env<'config'>) => {
+  const { integratorId, ...api } = (await config(env)).bridge
+  return { api: upstream({ ...api, name: 'Across' }), integratorId }
+}
+
+/** The answers of upstreams, which all functions share. */
+export const cache = (env: Env<'cache'>) => sharedCache({ table: cacheStore(dynamo(), env.cache), now: Date.now })
+
+/** CoinGecko; a request takes 3 s at most unless told. */
+export const coinGecko = async (env: Env<'config'>, limits: Pick<UpstreamOptions, 'deadlineMs'> = {}) =>
+  createCoinGecko(upstream({ ...(await config(env)).coinGecko, name: 'CoinGecko', ...limits }))
+
+/** DefiLlama; a request takes 3 s at most unless told. */
+export const defiLlama = async (env: Env<'config'>, limits: Pick<UpstreamOptions, 'deadlineMs'> = {}) =>
+  createDefiLlama(upstream({ ...(await config(env)).defiLlama, name: 'DefiLlama', ...limits }))
+
+/** LI.FI; a request takes 3 s at most unless told. */
+export const liFi = async (env: Env<'config'>, limits: Pick<UpstreamOptions, 'deadlineMs'> = {}) =>
+  createLiFi(upstream({ ...(await config(env)).liFi, name: 'LI.FI', ...limits }))
+
+/** Solana's nodes as the configuration names them, else the registry's public ones. */
+export const solana = async (env: Env<'config'>) =>
+  createRpc((await config(env)).rpcUrls[SOLANA.id] ?? SOLANA.rpcUrls, OUTSIDE)
+
+/** The index of wallets; undefined where the configuration has no key for it. */
+export const goldRush = async (env: Env<'config'>) => {
+  const { url, apiKey } = (await config(env)).goldRush
+  if (apiKey === undefined) return undefined
+  return createGoldRush(upstream({ name: 'GoldRush', url, headers: { authorization: `Bearer ${apiKey}` } }))
+}
+
+/** The source of Solana's NFTs; undefined where the configuration names none. */
+export const solanaNfts = async (env: Env<'config'>) => {
+  const api = (await config(env)).solanaNfts
+  return api && createSolanaNfts(upstream({ name: 'DAS', url: api.url }))
+}

@@ -1,0 +1,53 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { decodeCursor, encodeCursor } from '../../../functions/activity/deposits/cursor.ts'
+
+const text = fc.string({ unit: 'grapheme', maxLength: 80 })
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/=. '
+const INVALID = expect.objectContaining({ code: 'invalid_cursor' })
+
+describe('A cursor', () => {
+  test('leads back to its position in its own list', () => {
+    fc.assert(
+      fc.property(text, text, (position, list) => {
+        const cursor = encodeCursor(position, list)
+        expect(cursor).toMatch(/^[A-Za-z0-9_-]+$/)
+        expect(decodeCursor(cursor, list)).toBe(position)
+      }),
+    )
+  })
+
+  test('is no cursor of any other list', () => {
+    fc.assert(
+      fc.property(text, text, text, (position, list, other) => {
+        fc.pre(list !== other)
+        expect(() => decodeCursor(encodeCursor(position, list), other)).toThrow(INVALID)
+      }),
+    )
+  })
+
+  test('with any one character changed, taken away or added is no cursor', () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 12 }), text, (position, list) => {
+        const cursor = encodeCursor(position, list)
+        for (let index = 0; index <= cursor.length; index += 1) {
+          const [before, at, after] = [cursor.slice(0, index), cursor[index], cursor.slice(index + 1)]
+          for (const character of ALPHABET) {
+            if (character !== at) expect(() => decodeCursor(before + character + after, list)).toThrow(INVALID)
+            expect(() => decodeCursor(before + character + cursor.slice(index), list)).toThrow(INVALID)
+          }
+          if (at !== undefined) expect(() => decodeCursor(before + after, list)).toThrow(INVALID)
+        }
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  test('is nothing that we did not hand out', () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 400 }), text, (cursor, list) => {
+        expect(() => decodeCursor(cursor, list)).toThrow(INVALID)
+      }),
+    )
+  })
+})

@@ -1,0 +1,325 @@
+import { describe, expect } from 'vitest'
+import { refreshMarket } from '../../../functions/jobs/refresh-market/refresh-market.ts'
+import { CHAINS } from '../../../lib/chain/registry.ts'
+import { ALL_PRICES, MARKET, pricesOf, RATES, tokensOf } from '../../../lib/markets/cached.ts'
+import type { ListedToken, TokenPrice } from '../../../lib/markets/coin.ts'
+import { captureLogs } from '../../support/logs.ts'
+import { test as base, DAI, rewriteJson, SOURCE_FAILURES, START, USDC } from '../../support/markets.ts'
+
+type Row = { id: string; current_price: unknown; price_change_percentage_24h: unknown }
+type Llama = { coins: Record<string, { price: number; timestamp: number }> }
+
+const BASE = pricesOf('base-mainnet')
+const DAY = 86_400
+
+/** Base's coin and USDC, which the market knows by their ids, and DAI, whose id nobody knows. */
+const TOKENS: ListedToken[] = [
+  { ...named('ETH'), address: 'native', coinGeckoId: 'ethereum' },
+  { ...named('USDC'), address: USDC.address, coinGeckoId: 'usd-coin' },
+  { ...named('DAI'), address: DAI.address, coinGeckoId: '' },
+]
+
+function named(symbol: string) {
+  return { chain: 'base-mainnet', symbol, name: symbol, decimals: 18, coinKey: symbol, logoUrl: '' }
+}
+
+const test = base
+  .extend('run', async ({ world, cache, clock }) => {
+    captureLogs()
+    for (const chain of CHAINS) {
+      const native = { ...named(chain.nativeCoin.symbol), chain: chain.key, address: 'native' }
+      const own = [{ ...native, coinGeckoId: chain.nativeCoin.coinGeckoId }]
+      await cache.put(tokensOf(chain.key), chain.key === 'base-mainnet' ? TOKENS : own)
+    }
+    return async ({ marketSeconds = 0, after = 0 } = {}) => {
+      clock.pass(after)
+      return refreshMarket({ ...world, marketSeconds })
+    }
+  })
+  .extend('prices', ({ cache }) => async (): Promise<Record<string, TokenPrice>> => {
+    const { BASE: kept } = await cache.get({ BASE })
+    return kept?.value ?? {}
+  })
+  /** The paths that a stand-in was asked since the last time. */
+  .extend('askedOf', ({ standIns }) => (name: keyof typeof standIns) => {
+    const { requests } = standIns[name]
+    return requests.splice(0).map((path) => path.split('?')[0])
+  })
+  /** Lets the market tell another price of a coin. */
+  .extend('tell', ({ standIns }) => (id: string, price: unknown, change: unknown = 1) => {
+    rewriteJson(standIns.coinGecko, (body, { pathname }) =>
+      pathname.endsWith('/coins/markets')
+        ? (body as Row[]).map((row) =>
+            row.id === id ? { ...row, current_price: price, price_change_percentage_24h: change } : row,
+          )
+        : body,
+    )
+  })
+  /** Lets DefiLlama tell another price of a token, of the moment that it would have told. */
+  .extend('tellLlama', ({ standIns }) => (token: string, price: number | undefined) => {
+    rewriteJson(standIns.defiLlama, (body, { pathname }) => {
+      const { coins } = body as Llama
+      const coin = coins[token]
+      if (coin && pathname.includes('/current/')) {
+        if (price === undefined) delete coins[token]
+        else coin.price = price
+      }
+      return body
+    })
+  })
+
+describe('A run', () => {
+  test('keeps the market, the rates and the prices of all tokens', async ({ run, cache, prices, askedOf }) => {
+    expect(await run()).toEqual({
+      coins: 299,
+      currencies: expect.any(Number),
+      prices: 10,
+      olderPrices: 0,
+      outliers: 0,
+      failures: [],
+      lagSeconds: 0,
+    })
+    expect(askedOf('coinGecko').toSorted()).toEqual([...Array(4).fill('/coins/markets'), '/simple/price'])
+    expect(askedOf('defiLlama')).toEqual([
+      `/prices/current/base:${DAI.address}`,
+      `/prices/historical/${START / 1000 - DAY}/base:${DAI.address}`,
+    ])
+    const { market, rates } = await cache.get({ market: MARKET, rates: RATES })
+    expect(new Set(market?.value.map(({ id }) => id)).size).toBe(299)
+    expect(rates?.value.usd).toEqual({ now: 1, dayAgo: 1 })
+    expect(rates?.value.eur?.now).toBeGreaterThan(0.5)
+
+    const ether = market?.value.find(({ id }) => id === 'ethereum')
+    const { native, [DAI.address]: dai } = await prices()
+    expect(native).toMatchObject({ now: ether?.price, at: START })
+    expect((native?.now ?? 0) / (native?.dayAgo ?? 1)).toBeCloseTo(1 + (ether?.change24h ?? 0) / 100, 9)
+    expect(dai).toEqual({ now: expect.closeTo(1, 1), dayAgo: expect.closeTo(1, 1), at: START })
+    const kept = await cache.get(ALL_PRICES)
+    for (const { key } of CHAINS) expect(kept[`prices ${key}`]).toMatchObject({ isStale: false })
+  })
+
+  test('asks CoinGecko as seldom as its plan wants it, and DefiLlama for all prices meanwhile', async ({
+    run,
+    askedOf,
+    prices,
+    clock,
+  }) => {
+    const seldom = { marketSeconds: 1800, after: 300 }
+    await run(seldom)
+    expect(askedOf('coinGecko')).toHaveLength(5)
+    for (const _ of [1, 2, 3, 4, 5]) {
+      expect(await run(seldom)).toMatchObject({
+        coins: null,
+        currencies: null,
+        prices: 10,
+        failures: [],
+        lagSeconds: 0,
+      })
+    }
+    expect(askedOf('coinGecko')).toEqual([])
+    expect((await prices())['native']?.at).toBeGreaterThan(clock.now() - 60_000)
+    expect(askedOf('defiLlama')).toContain('/prices/current/coingecko:ethereum')
+    // A schedule is not exact to the second.
+    expect(await run({ ...seldom, after: 290 })).toMatchObject({ coins: 299 })
+    expect(askedOf('coinGecko')).toHaveLength(5)
+  })
+
+  test('asks CoinGecko, on the plan that is free, less than 10,000 times in a month, and leaves some to users', async ({
+    run,
+    askedOf,
+  }) => {
+    let asked = 0
+    for (let minutes = 0; minutes < 120; minutes += 5) {
+      await run({ marketSeconds: 1800, after: 300 })
+      asked += askedOf('coinGecko').length
+      askedOf('defiLlama')
+    }
+    const inAMonth = asked * 12 * 31 + 24 * 31
+    expect(inAMonth).toBeLessThan(8_500)
+  })
+})
+
+describe('A price', () => {
+  test('of zero, negative or no number is none: DefiLlama is asked', async ({ run, tell, prices, askedOf }) => {
+    for (const wrong of [0, -5, null, 'NaN', '3000', {}]) {
+      tell('ethereum', wrong)
+      await run({ after: 300 })
+      expect(askedOf('defiLlama')[0]).toContain('coingecko:ethereum')
+      expect((await prices())['native']?.now).toBeGreaterThan(100)
+    }
+  })
+
+  test('has no price of the day before where that is unknown', async ({ run, tell, standIns, prices }) => {
+    tell('ethereum', 3000, null)
+    standIns.defiLlama.rewrite = (reply, { url }) => (url.pathname.includes('historical') ? 'hang up' : reply)
+    expect(await run()).toMatchObject({ prices: 10, failures: ['prices base-mainnet'] })
+    const { native, [DAI.address]: dai } = await prices()
+    expect(native).toMatchObject({ now: 3000, dayAgo: null })
+    expect(dai).toMatchObject({ now: expect.closeTo(1, 1), dayAgo: null })
+  })
+
+  test('that no source tells any more stays for a day, with its moment', async ({ run, tellLlama, prices }) => {
+    await run()
+    const dai = (await prices())[DAI.address]
+    tellLlama(`base:${DAI.address}`, undefined)
+    expect(await run({ after: 300 })).toMatchObject({ prices: 9, olderPrices: 1, outliers: 0, failures: [] })
+    expect((await prices())[DAI.address]).toEqual(dai)
+    await run({ after: DAY - 301 })
+    await run({ after: 1 })
+    expect((await prices())[DAI.address]).toEqual(dai)
+    expect(await run({ after: 1 })).toMatchObject({ prices: 9, olderPrices: 0 })
+    expect(await prices()).not.toHaveProperty(DAI.address)
+  })
+})
+
+describe('A price that jumps tenfold within an hour', () => {
+  test.for([[33_000], [0.0001]])(
+    'to %f in the market alone is not believed, until an hour has passed',
+    async ([wrong], { run, tell, prices }) => {
+      tell('ethereum', 3000)
+      await run()
+      tell('ethereum', wrong)
+      for (const _ of [1, 2]) {
+        expect(await run({ after: 1800 })).toMatchObject({ prices: 6, olderPrices: 0, outliers: 4 })
+        expect((await prices())['native']).toMatchObject({ now: 3000, at: START })
+      }
+      expect(await run({ after: 1 })).toMatchObject({ prices: 10, outliers: 0 })
+      expect((await prices())['native']?.now).toBe(wrong)
+    },
+  )
+
+  test('is believed when both sources tell it', async ({ run, tell, prices, askedOf }) => {
+    tell('ethereum', 30)
+    await run()
+    askedOf('defiLlama')
+    // The made-up market's own price is a hundred times as much, at both.
+    tell('nothing', 1)
+    expect(await run({ after: 300 })).toMatchObject({ prices: 10, outliers: 0 })
+    expect((await prices())['native']?.now).toBeGreaterThan(1000)
+    expect(askedOf('defiLlama').at(-1)).toBe('/prices/current/coingecko:ethereum')
+  })
+
+  test('at DefiLlama alone is not believed, and with the market it is', async ({ run, tellLlama, prices, cache }) => {
+    const known = [{ ...TOKENS[2], coinGeckoId: 'dai' } as ListedToken]
+    await run({ marketSeconds: 1800 })
+    const before = await prices()
+    tellLlama(`base:${DAI.address}`, 20)
+    expect(await run({ marketSeconds: 1800, after: 300 })).toMatchObject({ outliers: 1 })
+    expect((await prices())[DAI.address]).toEqual(before[DAI.address])
+    // The same price of a token that the market knows is confirmed by the market that is kept.
+    await cache.put(tokensOf('base-mainnet'), known)
+    await cache.put(BASE, { [DAI.address]: { now: 0.05, dayAgo: null, at: START } })
+    tellLlama(`base:${DAI.address}`, 1.1)
+    expect(await run({ marketSeconds: 1800, after: 300 })).toMatchObject({ outliers: 0 })
+    expect((await prices())[DAI.address]?.now).toBe(1.1)
+  })
+
+  test('of less than ten times needs nobody else', async ({ run, tell, prices }) => {
+    tell('ethereum', 3000)
+    await run()
+    tell('ethereum', 29_999)
+    expect(await run({ after: 300 })).toMatchObject({ prices: 10, outliers: 0 })
+    expect((await prices())['native']?.now).toBe(29_999)
+  })
+})
+
+describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
+  test('the market and the rates stay as they were, and the prices are DefiLlama’s', async ({
+    run,
+    cache,
+    prices,
+    standIns,
+    clock,
+  }) => {
+    await run()
+    const before = await cache.get({ market: MARKET, rates: RATES })
+    standIns.coinGecko.rewrite = fail
+    expect(await run({ after: 600 })).toEqual({
+      coins: null,
+      currencies: null,
+      prices: 10,
+      olderPrices: 0,
+      outliers: 0,
+      failures: ['market', 'rates'],
+      lagSeconds: 600,
+    })
+    expect(await cache.get({ market: MARKET, rates: RATES })).toEqual(before)
+    expect((await prices())['native']?.at).toBeGreaterThan(clock.now() - 60_000)
+  })
+
+  test('the prices that only it tells stay as they were', async ({ run, prices, standIns }) => {
+    await run()
+    const before = await prices()
+    standIns.defiLlama.rewrite = fail
+    const report = await run({ after: 300 })
+    expect(report).toMatchObject({ coins: 299, prices: 9, olderPrices: 1, failures: ['prices base-mainnet'] })
+    expect(report.lagSeconds).toBe(300)
+    expect((await prices())[DAI.address]).toEqual(before[DAI.address])
+  })
+
+  test('and the other too, the run fails and all stays as it was', async ({ run, cache, standIns }) => {
+    await run()
+    const questions = { market: MARKET, rates: RATES, BASE }
+    const before = await cache.get(questions)
+    for (const source of [standIns.coinGecko, standIns.defiLlama]) source.rewrite = fail
+    await expect(run({ after: 60 })).rejects.toMatchObject({ code: expect.stringMatching(/^upstream_/) })
+    expect(await cache.get(questions)).toEqual(before)
+  })
+})
+
+describe('A market', () => {
+  test.for<[string, (rows: Row[], page: string | null) => unknown]>([
+    ['without coins', () => []],
+    ['of less than half of the coins', (rows, page) => (page === '1' ? rows.slice(0, 100) : [])],
+    ['of coins that are none', () => [{}, 7, null]],
+  ])('%s does not take the place of the one that is kept', async ([, change], { run, cache, standIns }) => {
+    await run()
+    rewriteJson(standIns.coinGecko, (body, { pathname, searchParams }) =>
+      pathname.endsWith('/coins/markets') ? change(body as Row[], searchParams.get('page')) : body,
+    )
+    expect(await run({ after: 300 })).toMatchObject({ coins: null, failures: ['market'], lagSeconds: 300 })
+    expect((await cache.get({ market: MARKET })).market?.value).toHaveLength(299)
+  })
+
+  test('of which one page fails is none', async ({ run, standIns, cache }) => {
+    standIns.coinGecko.rewrite = (reply, { url }) => (url.searchParams.get('page') === '2' ? 'hang up' : reply)
+    expect(await run()).toMatchObject({ coins: null, failures: ['market'], lagSeconds: DAY })
+    expect((await cache.get({ market: MARKET })).market).toBeUndefined()
+  })
+
+  test('has a coin that is on two pages once', async ({ run, standIns, cache }) => {
+    let first: Row[] = []
+    rewriteJson(standIns.coinGecko, (body, { pathname, searchParams }) => {
+      if (!pathname.endsWith('/coins/markets')) return body
+      if (searchParams.get('page') === '1') first = body as Row[]
+      return searchParams.get('page') === '3' ? first : body
+    })
+    expect(await run()).toMatchObject({ coins: 299 })
+    expect((await cache.get({ market: MARKET })).market?.value).toHaveLength(299)
+  })
+})
+
+describe('Prices of a chain', () => {
+  test('stay as they were when no source tells any, and grow stale', async ({ run, cache, standIns, tell }) => {
+    await run()
+    tell('ethereum', null)
+    rewriteJson(standIns.defiLlama, () => ({ coins: {} }))
+    const report = await run({ after: 900 })
+    expect(report.failures).toEqual(['eth', 'optimism', 'arbitrum'].map((chain) => `prices ${chain}-mainnet`))
+    expect(report.lagSeconds).toBe(900)
+    const { ETH, BASE: base } = await cache.get({ ETH: pricesOf('eth-mainnet'), BASE })
+    expect(ETH).toMatchObject({ asOf: new Date(START), isStale: true })
+    expect(base?.isStale).toBe(false)
+  })
+
+  test('of ten thousand that nobody asked for are not kept', async ({ run, standIns, prices }) => {
+    rewriteJson(standIns.defiLlama, (body) => {
+      const { coins } = body as Llama
+      const [some] = Object.values(coins)
+      const more = Array.from({ length: 10_000 }, (_, index) => [`base:0x${index}`, some])
+      return { coins: { ...Object.fromEntries(more), ...coins } }
+    })
+    await run()
+    expect(Object.keys(await prices())).toHaveLength(3)
+  })
+})

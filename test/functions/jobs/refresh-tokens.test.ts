@@ -1,0 +1,153 @@
+import { describe, expect } from 'vitest'
+import { refreshTokens } from '../../../functions/jobs/refresh-tokens/refresh-tokens.ts'
+import { CHAINS } from '../../../lib/chain/registry.ts'
+import { ALL_TOKENS, tokensOf } from '../../../lib/markets/cached.ts'
+import type { ListedToken } from '../../../lib/markets/coin.ts'
+import { WELL_KNOWN_TOKENS } from '../../../lib/markets/well-known-tokens.ts'
+import { captureLogs } from '../../support/logs.ts'
+import { test as base, DAI, rewriteJson, SOURCE_FAILURES, START, USDC } from '../../support/markets.ts'
+
+type List = { tokens: Record<string, unknown[]> }
+
+const BASE = tokensOf('base-mainnet')
+/** The coins of eight chains, two tokens of Base and two of Solana. */
+const LISTED = 12
+
+const test = base.extend('keptIds', ({ cache }) => async () => {
+  const { BASE: tokens } = await cache.get({ BASE })
+  return tokens?.value.map(({ address, coinGeckoId }) => [address, coinGeckoId])
+})
+
+function someToken(index: number): ListedToken {
+  const address = `0x${(index + 1).toString().padStart(40, '0')}`
+  const token = { chain: 'base-mainnet', address, symbol: `T${index}`, name: `Token ${index}`, decimals: 18 }
+  return { ...token, coinKey: '', logoUrl: '', coinGeckoId: '' }
+}
+
+describe('A run', () => {
+  test('keeps the tokens of every chain, with the ids of their contracts', async ({ world, cache, keptIds }) => {
+    expect(await refreshTokens(world)).toEqual({
+      tokens: LISTED,
+      withId: LISTED,
+      areIdsNew: true,
+      keptChains: [],
+      lagSeconds: 0,
+    })
+    expect(await keptIds()).toEqual([
+      ['native', 'ethereum'],
+      [USDC.address, 'usd-coin'],
+      [DAI.address, 'dai'],
+    ])
+    const kept = await cache.get(ALL_TOKENS)
+    for (const { key, nativeCoin } of CHAINS) {
+      expect(kept[`tokens ${key}`]).toMatchObject({ asOf: new Date(START), isStale: false })
+      expect(kept[`tokens ${key}`]?.value[0]).toMatchObject({ address: 'native', coinGeckoId: nativeCoin.coinGeckoId })
+    }
+  })
+
+  test('every hour keeps the lists fresh, and a missed one does not make them old at once', async ({
+    world,
+    cache,
+    clock,
+  }) => {
+    await refreshTokens(world)
+    clock.pass(3600)
+    expect((await cache.get({ BASE })).BASE?.isStale).toBe(false)
+    clock.pass(3600)
+    expect((await cache.get({ BASE })).BASE?.isStale).toBe(true)
+    clock.pass(7 * 24 * 3600)
+    expect((await cache.get({ BASE })).BASE).toBeUndefined()
+  })
+
+  test('leaves the id of a contract that CoinGecko does not know empty', async ({ world, keptIds }) => {
+    rewriteJson(world.standIns.coinGecko, (body) =>
+      (body as { id: string }[]).map((coin) => (coin.id === 'dai' ? { ...coin, platforms: {} } : coin)),
+    )
+    expect(await refreshTokens(world)).toMatchObject({ tokens: LISTED, withId: LISTED - 1 })
+    expect(await keptIds()).toContainEqual([DAI.address, ''])
+  })
+})
+
+describe('A chain', () => {
+  test.for<[string, (list: List) => void]>([
+    ['is left out', ({ tokens }) => delete tokens['8453']],
+    ['comes back empty', ({ tokens }) => Object.assign(tokens, { 8453: [] })],
+    [
+      'comes back with less than half of its tokens',
+      ({ tokens }) => Object.assign(tokens, { 8453: tokens['8453']?.slice(0, 1) }),
+    ],
+    ['comes back with nothing that is a token', ({ tokens }) => Object.assign(tokens, { 8453: [{}, 7, null] })],
+  ])(
+    'that %s keeps what it has, loudly, and the others are new',
+    async ([, change], { world, cache, clock, keptIds }) => {
+      await refreshTokens(world)
+      const before = await keptIds()
+      rewriteJson(world.standIns.liFi, (body) => {
+        change(body as List)
+        return body
+      })
+      clock.pass(3600)
+      const { lines } = captureLogs()
+      expect(await refreshTokens(world)).toEqual({
+        tokens: LISTED - 3,
+        withId: LISTED - 3,
+        areIdsNew: true,
+        keptChains: ['base-mainnet'],
+        lagSeconds: 3600,
+      })
+      expect(lines).toMatchObject([{ level: 'WARN', chain: 'base-mainnet' }])
+      expect(await keptIds()).toEqual(before)
+      const kept = await cache.get({ BASE, other: tokensOf('eth-mainnet') })
+      expect(kept.BASE?.asOf).toEqual(new Date(START))
+      expect(kept.other?.asOf).toEqual(new Date(clock.now()))
+    },
+  )
+
+  test('may lose half of its tokens, and grow to three hundred of ten thousand', async ({ world, cache }) => {
+    captureLogs()
+    await cache.put(BASE, [0, 1, 2, 3, 4, 5].map(someToken))
+    expect(await refreshTokens(world)).toMatchObject({ keptChains: [] })
+    rewriteJson(world.standIns.liFi, (body) => {
+      const many = Array.from({ length: 10_000 }, (_, index) => ({ ...someToken(index), marketCapUSD: index + 1 }))
+      ;(body as List).tokens['8453'] = many
+      return body
+    })
+    expect(await refreshTokens(world)).toMatchObject({ tokens: LISTED + 297, keptChains: [] })
+    expect((await cache.get({ BASE })).BASE?.value).toHaveLength(300)
+  })
+
+  test('that never had a list is as far behind as any can be', async ({ world }) => {
+    captureLogs()
+    rewriteJson(world.standIns.liFi, (body) => {
+      delete (body as List).tokens['8453']
+      return body
+    })
+    expect(await refreshTokens(world)).toMatchObject({ keptChains: ['base-mainnet'], lagSeconds: 7 * 24 * 3600 })
+  })
+})
+
+describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
+  test('tokens without new ids have those known before', async ({ world, keptIds }) => {
+    world.standIns.coinGecko.rewrite = fail
+    expect(await refreshTokens(world)).toMatchObject({ areIdsNew: false, keptChains: [] })
+    const known = WELL_KNOWN_TOKENS.filter(({ chain }) => chain === 'base-mainnet')
+    const first = await keptIds()
+    expect(first).toContainEqual([USDC.address, known.find(({ address }) => address === USDC.address)?.coinGeckoId])
+    expect(first).toContainEqual(['native', 'ethereum'])
+
+    world.standIns.coinGecko.rewrite = undefined
+    await refreshTokens(world)
+    const second = await keptIds()
+    world.standIns.coinGecko.rewrite = fail
+    expect(await refreshTokens(world)).toMatchObject({ areIdsNew: false })
+    expect(await keptIds()).toEqual(second)
+  })
+
+  test('a run without a list fails, and every chain keeps its own', async ({ world, keptIds }) => {
+    await refreshTokens(world)
+    const before = await keptIds()
+    world.standIns.liFi.rewrite = fail
+    await expect(refreshTokens(world)).rejects.toMatchObject({ code: expect.stringMatching(/^upstream_/) })
+    expect(await keptIds()).toEqual(before)
+  })
+})

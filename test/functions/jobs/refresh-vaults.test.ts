@@ -1,0 +1,124 @@
+import { getAddress, numberToHex, zeroAddress } from 'viem'
+import { describe, expect, test } from 'vitest'
+import { refreshVaults } from '../../../functions/jobs/refresh-chain/refresh-vaults.ts'
+import { recordsStore } from '../../../lib/activity/store.ts'
+import { stateDigest, stateStore } from '../../../lib/vaults/state-store.ts'
+import type { FollowedVault } from '../../../lib/vaults/vault.ts'
+import { buildVaultState } from '../../../lib/vaults/vault-state.ts'
+import { countedChain, countedTable, depositOf, transferOf, virtualClock } from '../../support/counted.ts'
+
+const RUN_MS = 42_000
+const LEDGER = { assets: 10n ** 12n, supply: 10n ** 12n }
+
+function vaultAt(index: number, firstBlock: number): FollowedVault {
+  return {
+    chainId: 8453,
+    address: getAddress(numberToHex(0xbeef_0000 + index, { size: 20 })),
+    kind: 'erc4626',
+    asset: zeroAddress,
+    assetSymbol: 'USDC',
+    assetDecimals: 6,
+    shareDecimals: 6,
+    firstBlock,
+  }
+}
+
+const digest = stateDigest(buildVaultState({ sharePrice: 1_000_000n, totalAssets: 1n }))
+
+/** A job over a chain and a table that count: what each run took, with its lease. */
+function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
+  const clock = virtualClock()
+  const chain = countedChain(clock, { ...limits, delayMs: 50 })
+  const table = countedTable(clock, 50)
+  const records = recordsStore(table.client, 'records')
+  const states = stateStore(table.client, 'records')
+  async function run(vaults: readonly FollowedVault[]) {
+    const before = { ...chain.counts, table: table.requests(), begun: clock.now() }
+    await records.takeLease(8453, 'this run', { now: clock.now(), until: clock.now() + 90_000 })
+    const report = await refreshVaults({ reader: chain.reader, records, states, now: clock.now }, vaults, {
+      until: clock.now() + RUN_MS,
+      holdsLease: () => records.keepLease(8453, 'this run', clock.now() + 90_000),
+    })
+    await records.releaseLease(8453, 'this run')
+    const took = {
+      requests: chain.counts.requests - before.requests,
+      calls: chain.counts.calls - before.calls,
+      table: table.requests() - before.table,
+      seconds: (clock.now() - before.begun) / 1000,
+    }
+    clock.set(before.begun + 60_000)
+    return { report, took }
+  }
+  /** Has the vaults recorded through a block, hours ago, their states unknown. */
+  async function seed(vaults: readonly FollowedVault[], through: number) {
+    const timestamp = chain.timeOf(through)
+    const weekAgo = { price: 1_000_000n, timestamp: timestamp - 604_800n }
+    const progress = { through, timestamp, ledger: LEDGER, weekAgo, upkeptAt: timestamp - 7_200n, state: digest }
+    await records.putProgress(vaults.map((vault) => [vault, progress]))
+  }
+  return { chain, run, seed }
+}
+
+/** What is left of a run's 250 when 50 transfers are looked at (51) and the vaults are listed, of 700 bytes each (2). */
+const TABLE_REQUESTS = 250 - 51 - 2
+
+describe('A run over 2,000 vaults, all long due and all with a new state, with 1,000 events in as many,', () => {
+  const vaults = Array.from({ length: 2_000 }, (_, index) => vaultAt(index, 0))
+  const cases = [
+    { what: 'transfers, each with two ledger entries', eventOf: transferOf },
+    { what: 'deposits, each with a ledger entry and a price', eventOf: depositOf },
+  ]
+
+  test.for(cases)('keeps to the calls and requests that it may make: $what', async ({ eventOf }) => {
+    const { chain, run, seed } = countedJob({ mostCalls: 500, mostBlocks: 10_000 })
+    chain.state.head = 100_000
+    await seed(vaults, 95_000)
+    const last = chain.state.head - 1_000
+    chain.emit(
+      Array.from({ length: 1_000 }, (_, index) =>
+        eventOf(vaults[index * 2]?.address ?? zeroAddress, last - (index % 300), 5_000_000n),
+      ),
+    )
+    chain.state.totalAssets = 2n
+
+    const { report, took } = await run(vaults)
+
+    expect(report).toMatchObject({ through: last, behind: 0 })
+    expect(took.calls).toBeLessThanOrEqual(20 + 12)
+    expect(took.table).toBeLessThanOrEqual(TABLE_REQUESTS)
+  })
+})
+
+test('A silent run over 95 vaults asks the table nine times, and the chain five and for its id', async () => {
+  const { chain, run, seed } = countedJob({ mostCalls: 500, mostBlocks: 10_000 })
+  const vaults = Array.from({ length: 95 }, (_, index) => vaultAt(index, 0))
+  chain.state.head = 100_000
+  await seed(vaults, 98_800)
+
+  const { report, took } = await run(vaults)
+
+  expect(report).toMatchObject({ behind: 0, entries: 0 })
+  // A vault's upkeep is due once an hour: that of two in each run.
+  expect(report).toMatchObject({ prices: 2, states: 2 })
+  expect(took).toMatchObject({ table: 9, calls: 6 })
+})
+
+test('A hundred vaults that are added with 37 days of Base behind them cost a request for eight ranges, and no second run', async () => {
+  const blocks = 15_768_000
+  const { chain, run, seed } = countedJob({ mostCalls: 10, mostBlocks: 10_000 })
+  const recorded = vaultAt(1_000, 0)
+  const added = Array.from({ length: 100 }, (_, index) => vaultAt(index, 0))
+  chain.state.head = blocks
+  await seed([recorded], blocks - 2_000)
+  const deposits = Array.from({ length: 3_600 }, (_, index) =>
+    depositOf(added[index % 100]?.address ?? zeroAddress, index * 4_000, 5_000_000n),
+  )
+  chain.emit(deposits)
+
+  const { report, took } = await run([recorded, ...added])
+
+  // A year is ten times that: two runs of 50 s, where two hours are allowed.
+  expect(report).toMatchObject({ behind: 0, entries: 3_600 })
+  expect(took.requests).toBeLessThanOrEqual(blocks / 10_000 / 8 + 20)
+  expect(took.seconds).toBeLessThan(RUN_MS / 4_000)
+})

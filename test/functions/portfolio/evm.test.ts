@@ -1,0 +1,210 @@
+import { type Address, encodeFunctionData, getAddress, type Hex, parseAbi } from 'viem'
+import { test as base, describe, expect, vi } from 'vitest'
+import { readEvmBalances } from '../../../functions/portfolio/all-balances/evm.ts'
+import { createRpc } from '../../../lib/chain/nodes.ts'
+import { chainReader } from '../../../lib/chain/reader.ts'
+import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
+import type { ListedToken } from '../../../lib/markets/coin.ts'
+import { ACCOUNTS } from '../../../sandbox/accounts.ts'
+import { type LocalChain, startChain } from '../../../sandbox/chains.ts'
+import { deployToken, deployYieldVault } from '../../../sandbox/deploy.ts'
+import { callRpc } from '../../../sandbox/rpc.ts'
+import { transact } from '../../../sandbox/transactions.ts'
+import { someVault } from '../../support/clients.ts'
+import { CHAIN_FAILURES, callsIn, startWire } from '../../support/wire.ts'
+
+const [ALICE, BOB] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address]
+const NOBODY: Address = getAddress('0x00000000000000000000000000000000000000F1')
+const ETHER = 10n ** 18n
+
+const abi = parseAbi([
+  'function mint(address to, uint256 amount)',
+  'function approve(address spender, uint256 amount) returns (bool)',
+  'function deposit(uint256 assets, address receiver) returns (uint256 shares)',
+])
+
+/** Contracts that are no tokens, by what they do when they are called. */
+const BROKEN = {
+  reverts: [getAddress('0x00000000000000000000000000000000000000E1'), '0x5f5ffd'],
+  burns: [getAddress('0x00000000000000000000000000000000000000E2'), '0xfe'],
+  answersOneByte: [getAddress('0x00000000000000000000000000000000000000E3'), '0x60015ff3'],
+  answersTheMost: [getAddress('0x00000000000000000000000000000000000000E4'), `0x7f${'ff'.repeat(32)}5f5260205ff3`],
+} as const satisfies Record<string, readonly [Address, Hex]>
+const NO_CONTRACT: Address = getAddress('0x00000000000000000000000000000000000000E5')
+
+type World = { readonly chain: LocalChain; readonly usdc: Address; readonly dai: Address; readonly vault: Address }
+
+const test = base
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
+  .extend('world', { scope: 'file' }, async ({}, { onCleanup }): Promise<World> => {
+    const chain = await startChain({ chainId: 8453 })
+    onCleanup(chain.stop)
+    const usdc = await deployToken(chain, { name: 'USD Coin', symbol: 'USDC', decimals: 6 })
+    const dai = await deployToken(chain, { name: 'Dai', symbol: 'DAI', decimals: 18 })
+    const vault = await deployYieldVault(chain, { asset: usdc, name: 'Cove', symbol: 'cv' })
+    const step = (from: Address, to: Address, functionName: 'mint' | 'approve' | 'deposit', args: unknown[]) => ({
+      label: functionName,
+      from,
+      to,
+      data: encodeFunctionData({ abi, functionName, args } as Parameters<typeof encodeFunctionData>[0]),
+    })
+    const admin = ACCOUNTS.admin.address
+    await transact(chain, [
+      step(admin, usdc, 'mint', [ALICE, 5_000_000n]),
+      step(admin, usdc, 'mint', [BOB, 70n]),
+      step(admin, dai, 'mint', [BOB, 3n * ETHER]),
+      step(ALICE, usdc, 'approve', [vault, 2_000_000n]),
+      step(ALICE, vault, 'deposit', [2_000_000n, ALICE]),
+      // What the vault earned: a share is worth half as much again.
+      step(admin, usdc, 'mint', [vault, 1_000_000n]),
+    ])
+    await callRpc(
+      chain,
+      Object.values(BROKEN).map((params) => ({ method: 'anvil_setCode', params })),
+    )
+    return { chain, usdc, dai, vault }
+  })
+  .extend('wire', async ({ world }, { onCleanup }) => {
+    const wire = await startWire(world.chain.rpcUrl)
+    onCleanup(wire.stop)
+    return wire
+  })
+  .extend('reader', ({ wire }) =>
+    chainReader(
+      evmChain(8453) as EvmChain,
+      createRpc([wire.url], { fetch, random: () => 0, now: () => performance.now() }),
+    ),
+  )
+
+function listed(...addresses: string[]): ListedToken[] {
+  return addresses.map((address) => ({
+    chain: 'base-mainnet',
+    address,
+    symbol: 'ANY',
+    name: 'Any',
+    decimals: 6,
+    coinKey: '',
+    logoUrl: '',
+    coinGeckoId: '',
+  }))
+}
+
+function numbered(i: number): Address {
+  return getAddress(`0x${i.toString(16).padStart(40, '0')}`)
+}
+
+async function etherOf({ chain }: World, wallet: Address): Promise<bigint> {
+  const [balance] = await callRpc(chain, [{ method: 'eth_getBalance', params: [wallet, 'latest'] }])
+  return BigInt(balance as Hex)
+}
+
+describe('What wallets hold on an EVM chain', () => {
+  test('is the coin, the listed tokens and the shares, summed over the wallets', async ({ world, reader }) => {
+    const { usdc, dai, vault } = world
+    const vaults = [someVault({ address: vault, shareToken: vault, asset: usdc, shareDecimals: 6 })]
+    const balances = await readEvmBalances(reader, [ALICE, BOB, NOBODY], listed('native', usdc, dai, usdc), vaults)
+    expect(balances).toEqual({
+      native: (await etherOf(world, ALICE)) + (await etherOf(world, BOB)),
+      tokens: new Map([
+        [usdc, 3_000_070n],
+        [dai, 3n * ETHER],
+        [vault, 2_000_000n],
+      ]),
+      // OpenZeppelin's vaults round down by the one share that nobody has.
+      sharePrices: new Map([[vault, 1_499_999n]]),
+      shareSymbols: new Map([[vault, 'cv']]),
+      unread: [],
+    })
+  })
+
+  test('is zero of a token that they do not have', async ({ world: { usdc, dai }, reader }) => {
+    const { native, tokens, unread } = await readEvmBalances(reader, [NOBODY], listed(usdc, dai), [])
+    expect({ native, tokens, unread }).toEqual({
+      native: 0n,
+      tokens: new Map([usdc, dai].map((t) => [t, 0n])),
+      unread: [],
+    })
+  })
+
+  test('is not known, and not zero, of a contract that does not tell it', async ({ world: { usdc }, reader }) => {
+    const { reverts, burns, answersOneByte } = BROKEN
+    const broken = [reverts[0], burns[0], answersOneByte[0], NO_CONTRACT]
+    const balances = await readEvmBalances(reader, [ALICE], listed(...broken, usdc), [])
+    expect(balances.tokens).toEqual(new Map([[usdc, 3_000_000n]]))
+    expect(balances.unread).toEqual(broken)
+  })
+
+  test('is not known of a contract that tells of more than there can be', async ({ reader }) => {
+    const [address] = BROKEN.answersTheMost
+    const ofOne = await readEvmBalances(reader, [ALICE], listed(address), [])
+    expect(ofOne.tokens).toEqual(new Map([[address, 2n ** 256n - 1n]]))
+    const ofTwo = await readEvmBalances(reader, [ALICE, BOB], listed(address), [])
+    expect(ofTwo).toMatchObject({ tokens: new Map(), unread: [address] })
+  })
+
+  test('is known of the tokens when a vault is broken, and of its shares when only their price is not', async ({
+    world: { usdc },
+    reader,
+  }) => {
+    const [burns] = BROKEN.burns
+    const broken = someVault({ address: burns, shareToken: burns })
+    const priceless = someVault({ address: BROKEN.reverts[0], shareToken: usdc })
+    const { tokens, sharePrices, unread } = await readEvmBalances(reader, [ALICE], [], [broken, priceless])
+    expect({ tokens, sharePrices, unread }).toEqual({
+      tokens: new Map([[usdc, 3_000_000n]]),
+      sharePrices: new Map(),
+      unread: [burns],
+    })
+  })
+
+  test('is known of the tokens when the node does not run the call of the vaults', async ({
+    world: { usdc, vault },
+    wire,
+    reader,
+  }) => {
+    wire.rewrite = (answer) => {
+      const [first] = JSON.parse(answer)
+      return JSON.stringify([first, { jsonrpc: '2.0', id: 1, error: { code: -32000, message: 'out of gas' } }])
+    }
+    const vaults = [someVault({ address: vault, shareToken: vault })]
+    const { tokens, unread } = await readEvmBalances(reader, [ALICE], listed(usdc), vaults)
+    expect({ tokens, unread }).toEqual({ tokens: new Map([[usdc, 3_000_000n]]), unread: [vault] })
+  })
+
+  test('counts shares once that two vaults have in common, or that are listed', async ({
+    world: { usdc, dai, vault },
+    reader,
+  }) => {
+    const one = someVault({ address: vault, shareToken: vault, asset: usdc })
+    const two = someVault({ address: dai, shareToken: vault, asset: dai })
+    const { tokens } = await readEvmBalances(reader, [ALICE], listed(vault), [one, two])
+    expect(tokens).toEqual(new Map([[vault, 2_000_000n]]))
+  })
+
+  test.for([
+    ['five wallets', 5, 1],
+    ['twenty, more than a node takes in one,', 20, 3],
+  ] as const)(
+    'of %s is read with one eth_call for each wallet and vault, all asked at once',
+    async ([, count, requests], { world: { usdc, vault }, wire, reader }) => {
+      const wallets = Array.from({ length: count }, (_, i) => numbered(i + 1))
+      const tokens = Array.from({ length: 300 }, (_, i) => numbered(i + 1_000))
+      const vaults = [vault, usdc].map((address) => someVault({ address, shareToken: address }))
+      const reading = readEvmBalances(reader, wallets, listed(...tokens, usdc), vaults)
+      let release = () => {}
+      wire.hold = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      await vi.waitUntil(() => wire.bodies.length === requests).finally(release)
+      await reading
+      const calls = callsIn(wire)
+      expect(calls).toHaveLength(requests)
+      expect(calls.flat().map(({ method }) => method)).toEqual(Array(count + 2).fill('eth_call'))
+    },
+  )
+
+  test.for(CHAIN_FAILURES)('fails when the chain does %s', async ([behaviour, code], { wire, reader }) => {
+    wire.behaviour = behaviour
+    await expect(readEvmBalances(reader, [ALICE], listed(NOBODY), [])).rejects.toMatchObject({ code })
+  })
+})

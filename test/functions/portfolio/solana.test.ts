@@ -1,0 +1,205 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { readSolanaBalances, TOKEN_PROGRAMS } from '../../../functions/portfolio/all-balances/solana.ts'
+import { createRpc } from '../../../lib/chain/nodes.ts'
+import type { RpcRequest } from '../../../lib/chain/rpc.ts'
+
+const ALICE = 'A11ce11111111111111111111111111111111111111'
+const BOB = 'Bob1111111111111111111111111111111111111111'
+const USDC = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
+const PYUSD = '2b1kV6DkPAnxd5ixfnxCpjxmKwqjjaYmCZfHsFu24GXo'
+const [TOKEN, TOKEN_2022] = TOKEN_PROGRAMS
+
+type Answers = (request: RpcRequest) => unknown
+
+/** A node that answers calls with these results, and refuses those that have none. */
+function nodeOf(answers: Answers) {
+  const batches: RpcRequest[][] = []
+  const answering: typeof fetch = async (_, init) => {
+    const calls: (RpcRequest & { id: number })[] = JSON.parse(String(init?.body))
+    batches.push(calls)
+    const items = calls.map(({ id, ...call }) => {
+      const result = answers(call)
+      const error = { code: -32010, message: 'excluded from account secondary indexes' }
+      return { jsonrpc: '2.0', id, ...(result === undefined ? { error } : { result }) }
+    })
+    return new Response(JSON.stringify(items))
+  }
+  return { batches, rpc: createRpc(['https://node.example'], { fetch: answering, random: () => 0, now: () => 0 }) }
+}
+
+/** As a node tells it, with fields that nobody needs. */
+function account(mint: string, amount: string, decimals = 6) {
+  const tokenAmount = { amount, decimals, uiAmount: Number(amount) / 10 ** decimals, uiAmountString: 'any' }
+  const info = { isNative: false, mint, owner: ALICE, state: 'initialized', tokenAmount }
+  const data = { parsed: { info, type: 'account' }, program: 'spl-token', space: 165 }
+  return { account: { data, executable: false, lamports: 2039280, owner: TOKEN, rentEpoch: 2 ** 64 }, pubkey: 'any' }
+}
+
+type Holdings = { readonly sol?: unknown; readonly accounts?: Readonly<Record<string, unknown>> }
+
+/** What the node says of each wallet; of token programs that are not named it has no accounts. */
+function holding(wallets: Readonly<Record<string, Holdings>>, rent: unknown = 650_240): Answers {
+  const context = { apiVersion: '3.0.6', slot: 381_000_000 }
+  return ({ method, params: [wallet, filter] }) => {
+    if (method === 'getMinimumBalanceForRentExemption') return rent
+    const { sol = 0, accounts = {} } = wallets[String(wallet)] ?? {}
+    if (method === 'getBalance') return { context, value: sol }
+    const { programId } = filter as { programId: string }
+    if (Object.hasOwn(accounts, programId)) {
+      return accounts[programId] === undefined ? undefined : { context, value: accounts[programId] }
+    }
+    return { context, value: [] }
+  }
+}
+
+function read(answers: Answers, wallets: readonly string[] = [ALICE]) {
+  return readSolanaBalances(nodeOf(answers).rpc, wallets)
+}
+
+describe('What wallets hold on Solana', () => {
+  test('is SOL and the tokens of both programs, accounts and wallets summed', async () => {
+    const answers = holding({
+      [ALICE]: {
+        sol: 1_500_000_000,
+        accounts: {
+          [TOKEN]: [account(USDC, '1000000'), account(USDC, '18446744073709551614'), account('empty', '0', 0)],
+          [TOKEN_2022]: [account(PYUSD, '7')],
+        },
+      },
+      [BOB]: { sol: 1, accounts: { [TOKEN]: [account(USDC, '5')] } },
+    })
+    expect(await read(answers, [ALICE, BOB])).toEqual({
+      native: 1_500_000_001n,
+      tokens: new Map([
+        [USDC, { amount: 18_446_744_073_710_551_619n, decimals: 6 }],
+        ['empty', { amount: 0n, decimals: 0 }],
+        [PYUSD, { amount: 7n, decimals: 6 }],
+      ]),
+      rent: 650_240n,
+      unread: [],
+    })
+  })
+
+  test('is read in one request', async () => {
+    const { rpc, batches } = nodeOf(holding({}))
+    await readSolanaBalances(rpc, [ALICE, BOB])
+    expect(batches.map((calls) => calls.map(({ method }) => method))).toEqual([
+      [
+        'getMinimumBalanceForRentExemption',
+        ...['getBalance', 'getTokenAccountsByOwner', 'getTokenAccountsByOwner'],
+        ...['getBalance', 'getTokenAccountsByOwner', 'getTokenAccountsByOwner'],
+      ],
+    ])
+  })
+
+  test('is nothing but the rent without a wallet', async () => {
+    expect(await read(holding({}), [])).toEqual({ native: 0n, tokens: new Map(), rent: 650_240n, unread: [] })
+  })
+
+  test('is the sum of all accounts, however they are spread over wallets and programs', async () => {
+    const anyAccounts = fc.array(
+      fc.record({
+        wallet: fc.constantFrom(ALICE, BOB),
+        program: fc.constantFrom(TOKEN, TOKEN_2022),
+        // A mint is of one program.
+        mint: fc.constantFrom('one', 'two', 'three'),
+        amount: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+      }),
+      { maxLength: 30 },
+    )
+    await fc.assert(
+      fc.asyncProperty(anyAccounts, async (accounts) => {
+        const holdingsOf = (wallet: string): Holdings => ({
+          accounts: Object.fromEntries(
+            TOKEN_PROGRAMS.map((program) => [
+              program,
+              accounts
+                .filter((one) => one.wallet === wallet && one.program === program)
+                .map(({ mint, amount }) => account(`${program} ${mint}`, amount.toString())),
+            ]),
+          ),
+        })
+        const { tokens, unread } = await read(holding({ [ALICE]: holdingsOf(ALICE), [BOB]: holdingsOf(BOB) }), [
+          ALICE,
+          BOB,
+        ])
+        const sums: Record<string, bigint> = {}
+        for (const { program, mint, amount } of accounts) {
+          sums[`${program} ${mint}`] = (sums[`${program} ${mint}`] ?? 0n) + amount
+        }
+        expect(Object.fromEntries([...tokens].map(([mint, { amount }]) => [mint, amount]))).toEqual(sums)
+        expect(unread).toEqual([])
+      }),
+    )
+  })
+
+  test('is known of ten thousand accounts', async () => {
+    const accounts = Array.from({ length: 10_000 }, (_, i) => account(`mint ${i % 4000}`, '1'))
+    const { tokens } = await read(holding({ [ALICE]: { accounts: { [TOKEN]: accounts } } }))
+    expect(tokens.size).toBe(4000)
+    expect([...tokens.values()].reduce((sum, { amount }) => sum + amount, 0n)).toBe(10_000n)
+  })
+
+  test('is not known, and not less, of a mint with an account that makes no sense', async () => {
+    const wrong = [
+      account('negative', '-1'),
+      account('fraction', '1.5'),
+      account('beyond', '18446744073709551616'),
+      account('too many decimals', '1', 256),
+      { account: { data: { parsed: { info: { mint: 'no amount' } } } } },
+    ]
+    const accounts = [
+      account('negative', '5'),
+      ...wrong,
+      account(USDC, '1'),
+      account('two', '1', 6),
+      account('two', '1', 7),
+    ]
+    const { tokens, unread } = await read(holding({ [ALICE]: { accounts: { [TOKEN]: accounts } } }))
+    expect(tokens).toEqual(new Map([[USDC, { amount: 1n, decimals: 6 }]]))
+    expect(unread).toEqual(['negative', 'fraction', 'beyond', 'too many decimals', 'no amount', 'two'])
+  })
+
+  test.for<[unknown, string]>([
+    [null, 'an account without an address'],
+    [7, 'an account without an address'],
+    [{}, 'an account without an address'],
+    [{ pubkey: 'Any', account: null }, 'Any'],
+    [{ pubkey: 'Any', account: { data: ['AAAA', 'base64'] } }, 'Any'],
+  ])('is incomplete with the account %j', async ([nonsense, told]) => {
+    const accounts = { [TOKEN_2022]: [account(PYUSD, '1'), nonsense] }
+    const { tokens, unread } = await read(holding({ [ALICE]: { accounts } }))
+    expect(tokens).toEqual(new Map([[PYUSD, { amount: 1n, decimals: 6 }]]))
+    expect(unread).toEqual([told])
+  })
+
+  test.for<[string, unknown]>([
+    ['refuses', undefined],
+    ['answers null of', null],
+    ['answers a text of', 'none'],
+  ])('is not known of a program that the node %s for one of the wallets', async ([, accounts]) => {
+    const { native, tokens, unread } = await read(
+      holding({
+        [ALICE]: { sol: 5, accounts: { [TOKEN]: [account(USDC, '1')], [TOKEN_2022]: [account(PYUSD, '1')] } },
+        [BOB]: { accounts: { [TOKEN]: accounts } },
+      }),
+      [ALICE, BOB],
+    )
+    expect({ native, tokens, unread }).toEqual({
+      native: 5n,
+      tokens: new Map([[PYUSD, { amount: 1n, decimals: 6 }]]),
+      unread: [TOKEN],
+    })
+  })
+
+  test.for([null, -1, 0.5, '7', {}])('fails when the SOL of a wallet is %j', async (sol) => {
+    await expect(read(holding({ [ALICE]: { sol: 1 }, [BOB]: { sol } }), [ALICE, BOB])).rejects.toMatchObject({
+      code: 'upstream_bad_answer',
+    })
+  })
+
+  test('is known when the rent is not', async () => {
+    expect(await read(holding({ [ALICE]: { sol: 1 } }, null))).toMatchObject({ native: 1n, rent: undefined })
+  })
+})
