@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Address } from 'viem'
 import { TEST_MNEMONIC } from './accounts.ts'
-import { compiledContract } from './compile.ts'
+import { compiledContract } from './contracts.ts'
 import { callRpc } from './rpc.ts'
 
 /** A local chain: its id, where it answers JSON-RPC, and its seconds between blocks (undefined: a block per transaction). */

@@ -2,7 +2,7 @@ import { type Abi, type Address, encodeDeployData, encodeFunctionData, getContra
 import * as z from 'zod'
 import { ACCOUNTS } from './accounts.ts'
 import type { LocalChain } from './chains.ts'
-import { compileContracts } from './compile.ts'
+import { compiledContracts } from './contracts.ts'
 import { callRpc } from './rpc.ts'
 import { confirmTransactions, type LocalTransaction, readNonces, sendTransactions } from './transactions.ts'
 
@@ -27,7 +27,7 @@ const ADMIN = ACCOUNTS.admin.address
 
 /** A plan that starts from the chain's present state; throws for a contract that `sandbox/contracts` lacks. */
 export async function openPlan(chain: LocalChain): Promise<Plan> {
-  const [contracts, [nonce = 0]] = await Promise.all([compileContracts(), readNonces(chain, [ADMIN])])
+  const [contracts, [nonce = 0]] = await Promise.all([compiledContracts(), readNonces(chain, [ADMIN])])
   const steps: LocalTransaction[] = []
 
   const compiled = (name: string): { abi: Abi; bytecode: Hex } => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { seedClient } from '../admin/operations.ts'
@@ -9,7 +9,7 @@ import { variablesOf } from '../lib/frame/resources.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { ACCOUNTS } from './accounts.ts'
 import { type Backends, startBackends } from './backends.ts'
-import { compileContracts } from './compile.ts'
+import { areContractsCompiled, COMPILED_FILE, compileContracts } from './contracts.ts'
 import { startCurator } from './curator.ts'
 import { isNodeProfile, NODE_PROFILES, type NodeProfileName } from './node-profiles.ts'
 import { removeState, STATE_FILE, writeState } from './state.ts'
@@ -42,7 +42,10 @@ async function start(): Promise<void> {
   const chosen = await choosePort()
   const nodes = chooseNodes()
   const blockSeconds = chooseBlockSeconds()
-  await compileContracts({ onCompile: () => say('Compiling the local contracts, this once …') })
+  if (!(await areContractsCompiled())) {
+    say('Compiling the local contracts, because their sources have changed …')
+    await writeFile(COMPILED_FILE, await compileContracts())
+  }
   say(
     `Starting two chains ${WITH_PAST ? 'with some months of a past' : 'without a past'}, the tables and the providers …`,
   )

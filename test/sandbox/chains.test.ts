@@ -8,7 +8,7 @@ import { getBalance, getBlock, getChainId, getCode, multicall, readContract } fr
 import { describe, expect, test, vi } from 'vitest'
 import { ACCOUNTS, TEST_MNEMONIC } from '../../sandbox/accounts.ts'
 import { MULTICALL3, startChain } from '../../sandbox/chains.ts'
-import { compiledContract } from '../../sandbox/compile.ts'
+import { compiledContract } from '../../sandbox/contracts.ts'
 import { deployLocalWorld } from '../../sandbox/deploy.ts'
 import { openPlan } from '../../sandbox/plan.ts'
 import { callRpc } from '../../sandbox/rpc.ts'

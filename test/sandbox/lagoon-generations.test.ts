@@ -1,7 +1,7 @@
 import { type Address, type Hex, maxUint256, zeroAddress } from 'viem'
 import { call, getCode } from 'viem/actions'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { compiledContract } from '../../sandbox/compile.ts'
+import { compiledContract } from '../../sandbox/contracts.ts'
 import { FEE_REGISTRY, type LagoonRates, upgradeLagoonVault } from '../../sandbox/deploy.ts'
 import { ADMIN, ALICE, BOB, errorOf, FEE_RECEIVER, openSession, SAFE, usdc, VALUER } from './harness.ts'
 

@@ -12,7 +12,7 @@ import { getBlock, getCode, readContract, simulateContract } from 'viem/actions'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCOUNTS } from '../../../sandbox/accounts.ts'
 import { installPool, multicallHandlerAbi, readDeposits, spokePoolAbi } from '../../../sandbox/bridge.ts'
-import { compiledContract } from '../../../sandbox/compile.ts'
+import { compiledContract } from '../../../sandbox/contracts.ts'
 import { errorOf } from '../harness.ts'
 import { ALICE, approval, BOB, openBridge, RELAYER, STRANGER, word } from './harness.ts'
 
