@@ -118,7 +118,8 @@ async function compile(sources: Sources): Promise<CompiledFile['contracts']> {
       const [bytecode, deployed] = [evm.bytecode.object, evm.deployedBytecode.object]
       // An abstract contract or an interface has no code.
       if (bytecode === '') continue
-      if (!bytecode.includes(deployed)) throw new Error(`${name} has immutable values, which compiled.json has no place for`)
+      if (!bytecode.includes(deployed))
+        throw new Error(`${name} has immutable values, which compiled.json has no place for`)
       contracts[name] = { abi, bytecode, deployed: [bytecode.indexOf(deployed) / 2, deployed.length / 2] }
     }
   }

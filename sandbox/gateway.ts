@@ -12,7 +12,8 @@ import { errorReply } from '../lib/frame/replies.ts'
 /** What the stack's HTTP API does for origins, by the same configuration. */
 type Cors = { readonly allowOrigins: readonly string[] }
 
-type GatewayOptions = {
+/** How to serve: where, for which origins, and with which jobs. */
+export type GatewayOptions = {
   /** 0 for any free one. */
   readonly port: number
   readonly cors: Cors
@@ -55,14 +56,12 @@ const ROUTES: readonly Route[] = Object.entries<EndpointContract>(endpoints)
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { port, cors, schedule } = options
-  const handlers = new Map<string, Promise<Handler>>()
-  const handlerOf = (name: string) => {
-    const loaded = handlers.get(name) ?? loadHandler(name)
-    handlers.set(name, loaded)
-    return loaded
+  const handlers = await loadHandlers()
+  const handlerOf = (name: string): Handler => {
+    const handler = handlers.get(name)
+    if (!handler) throw new Error(`There is no function ${name}`)
+    return handler
   }
-  await Promise.all(Object.keys({ ...endpoints, ...jobs }).map(handlerOf))
-
   const server = createServer((request, response) => {
     void serve(request, cors, handlerOf)
       .catch(() => gatewayError('internal', randomUUID()))
@@ -81,15 +80,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-async function loadHandler(name: string): Promise<Handler> {
-  const module = await import(new URL(`${name}/handler.ts`, FUNCTIONS).href)
-  return module.handler
+/** Every function's handler by its name. They read their environment at their first call. */
+export async function loadHandlers(): Promise<ReadonlyMap<string, Handler>> {
+  const load = async (name: string): Promise<[string, Handler]> => {
+    const module = await import(new URL(`${name}/handler.ts`, FUNCTIONS).href)
+    return [name, module.handler]
+  }
+  return new Map(await Promise.all(Object.keys({ ...endpoints, ...jobs }).map(load)))
 }
 
 async function serve(
   request: IncomingMessage,
   cors: Cors,
-  handlerOf: (name: string) => Promise<Handler>,
+  handlerOf: (name: string) => Handler,
 ): Promise<APIGatewayProxyStructuredResultV2> {
   const corsHeaders = corsHeadersFor(request.headers.origin, cors)
   if (request.method === 'OPTIONS') return { statusCode: 204, headers: corsHeaders }
@@ -104,12 +107,12 @@ async function invoke(
   request: IncomingMessage,
   body: Buffer,
   requestId: string,
-  handlerOf: (name: string) => Promise<Handler>,
+  handlerOf: (name: string) => Handler,
 ): Promise<APIGatewayProxyStructuredResultV2> {
   // Put together as text: resolved as a reference, a path of two slashes would be taken for a host.
   const url = new URL(`http://localhost${request.url ?? '/'}`)
   const { route, pathParameters } = findRoute(request.method ?? 'GET', url.pathname)
-  const handler = await handlerOf(route.name)
+  const handler = handlerOf(route.name)
   return await handler(
     toEvent(request, url, body, { requestId, route, pathParameters }),
     lambdaContext(route.name, requestId),
@@ -206,12 +209,12 @@ function lambdaContext(name: string, requestId: string): Context {
  * Runs each job at once and then on its schedule, its runs side by side; a failed run is tried again at the next. The
  * first runs of a job wait for those of the jobs listed before it, because it may need what they keep.
  */
-function scheduleJobs(handlerOf: (name: string) => Promise<Handler>): () => void {
+function scheduleJobs(handlerOf: (name: string) => Handler): () => void {
   const stopping = new AbortController()
   const { signal } = stopping
   const startAll = async () => {
     for (const [name, { runs, everyMinutes }] of Object.entries(jobs)) {
-      const handler = await handlerOf(name)
+      const handler = handlerOf(name)
       // The handler has logged its failure.
       const runOnce = (run: unknown) => handler(run, lambdaContext(name, randomUUID())).catch(() => undefined)
       const repeat = async (run: unknown) => {

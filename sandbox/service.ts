@@ -1,7 +1,21 @@
-import { parentPort, workerData } from 'node:worker_threads'
-import { startGateway } from './gateway.ts'
+import { once } from 'node:events'
+import { parentPort } from 'node:worker_threads'
+import { type GatewayOptions, loadHandlers, startGateway } from './gateway.ts'
 
-// A thread of its own: the functions have an environment to themselves, and their logs a stream to themselves.
-const gateway = await startGateway(workerData)
-parentPort?.postMessage(gateway.port)
-parentPort?.once('message', () => gateway.stop().then(() => parentPort?.close()))
+/** What the thread is told when the chains and tables are there. */
+export type ServiceSettings = {
+  readonly environment: Readonly<Record<string, string>>
+  readonly gateway: GatewayOptions
+}
+
+// A thread of its own: the functions have an environment to themselves, and their logs a stream to themselves. It says
+// when they are loaded, is then told their settings, and says when it serves them.
+if (parentPort) {
+  await loadHandlers()
+  parentPort.postMessage('loaded')
+  const [settings] = await once(parentPort, 'message')
+  const { environment, gateway }: ServiceSettings = settings
+  Object.assign(process.env, environment)
+  await startGateway(gateway)
+  parentPort.postMessage('serving')
+}

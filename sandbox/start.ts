@@ -12,6 +12,7 @@ import { type Backends, startBackends } from './backends.ts'
 import { areContractsCompiled, COMPILED_FILE, compileContracts } from './contracts.ts'
 import { startCurator } from './curator.ts'
 import { isNodeProfile, NODE_PROFILES, type NodeProfileName } from './node-profiles.ts'
+import type { ServiceSettings } from './service.ts'
 import { removeState, STATE_FILE, writeState } from './state.ts'
 
 const SETTLE_SECONDS = 20
@@ -39,7 +40,7 @@ try {
 
 async function start(): Promise<void> {
   // First, because it takes a moment and all the rest takes seconds.
-  const chosen = await choosePort()
+  const port = await choosePort()
   const nodes = chooseNodes()
   const blockSeconds = chooseBlockSeconds()
   if (!(await areContractsCompiled())) {
@@ -53,14 +54,17 @@ async function start(): Promise<void> {
     say('Blocks come each second from nodes that refuse nothing; NODES and BLOCK_SECONDS choose others (README).')
   }
   for (const name of nodes) say(`Reading the chains at ${name}: ${NODE_PROFILES[name].about}`)
-  const backends = await startBackends({ blockSeconds, withPast: WITH_PAST, realMarkets: REAL_MARKETS, nodes })
+  const [service, backends] = await Promise.all([
+    loadService(),
+    startBackends({ blockSeconds, withPast: WITH_PAST, realMarkets: REAL_MARKETS, nodes }),
+  ])
   stops.push(backends.stop)
 
   say('Registering two clients with their vaults …')
   const { apiKey, otherApiKey } = await seed(backends)
 
   say('Starting the functions …')
-  const port = await startService(chosen, backends.environment)
+  await startService(service, port, backends.environment)
   const curator = startCurator({
     chains: backends.chains.map((chain) => ({
       chain,
@@ -113,32 +117,40 @@ async function seed({ admin, chains }: Backends): Promise<{ apiKey: string; othe
       riskProfile: type === 'sync' ? 'conservative' : 'balanced',
       riskProtocol: 'low',
     }))
-  const demo = await seedClient(admin, { name: 'Demo wallet', vaults })
-  const other = await seedClient(admin, { name: 'Other wallet', vaults: vaults.slice(0, 1) })
+  const [demo, other] = await Promise.all([
+    seedClient(admin, { name: 'Demo wallet', vaults }),
+    seedClient(admin, { name: 'Other wallet', vaults: vaults.slice(0, 1) }),
+  ])
   return { apiKey: demo.apiKey, otherApiKey: other.apiKey }
 }
 
-/** Runs the gateway and the functions in a thread of their own, and gives the gateway's port. */
-async function startService(chosen: number, environment: Readonly<Record<string, string>>): Promise<number> {
+/** The thread of the gateway and the functions, when it has loaded them; it logs into a file. */
+async function loadService(): Promise<Worker> {
   await mkdir('.local', { recursive: true })
   const log = createWriteStream(LOG_FILE)
-  // A page that the service's own port serves may make credentials too.
-  const corsOrigins = [...new Set([...ENVIRONMENTS.local.corsOrigins, `http://localhost:${chosen}`])]
-  const settings = variablesOf(accountSettings({ ...ENVIRONMENTS.local, corsOrigins }))
-  const service = new Worker(new URL('service.ts', import.meta.url), {
-    env: { ...environment, ...settings, SERVICE_VERSION: packageJson.version },
-    workerData: { port: chosen, cors: { allowOrigins: ENVIRONMENTS.local.corsOrigins }, schedule: true },
-    stdout: true,
-    stderr: true,
-  })
+  const service = new Worker(new URL('service.ts', import.meta.url), { env: {}, stdout: true, stderr: true })
   service.stdout.pipe(log)
   service.stderr.pipe(log, { end: false })
-  stops.push(async () => {
-    service.postMessage('stop')
-    await once(service, 'exit')
-  })
-  const [port] = await once(service, 'message')
-  return port
+  stops.push(() => service.terminate())
+  await once(service, 'message')
+  return service
+}
+
+/** Lets the thread serve the functions at this port and run their jobs. */
+async function startService(
+  service: Worker,
+  port: number,
+  environment: Readonly<Record<string, string>>,
+): Promise<void> {
+  // A page that the service's own port serves may make credentials too.
+  const corsOrigins = [...new Set([...ENVIRONMENTS.local.corsOrigins, `http://localhost:${port}`])]
+  const settings = variablesOf(accountSettings({ ...ENVIRONMENTS.local, corsOrigins }))
+  const serviceSettings: ServiceSettings = {
+    environment: { ...environment, ...settings, SERVICE_VERSION: packageJson.version },
+    gateway: { port, cors: { allowOrigins: ENVIRONMENTS.local.corsOrigins }, schedule: true },
+  }
+  service.postMessage(serviceSettings)
+  await once(service, 'message')
 }
 
 /** The port that PORT names, else the first free one from 3000 up; throws where there is none. */
