@@ -18,10 +18,10 @@ import { getContractEvents } from 'viem/actions'
 import { bridgeTokenOf } from '../lib/bridge/tokens.ts'
 import { evmChain } from '../lib/chain/registry.ts'
 import { ACCOUNTS } from './accounts.ts'
+import { openPlan } from './chains/plan.ts'
 import type { LocalChain } from './chains.ts'
 import { compiledContract } from './contracts.ts'
 import { copyContract, deployToken, type LocalToken } from './deploy.ts'
-import { openPlan } from './plan.ts'
 import { callRpc } from './rpc.ts'
 
 const STRUCTS = [

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient, formatUnits, type Hex, http, parseUnits } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { getTransactionReceipt, sendTransaction } from 'viem/actions'
-import { playAccount, type Stage } from './demo-account.ts'
-import { playPortfolio } from './demo-portfolio.ts'
-import { type LocalState, readState } from './state.ts'
+import { playAccount, type Stage } from './demos/account.ts'
+import { playPortfolio } from './demos/portfolio.ts'
+import { type LocalState, readState } from './start/state.ts'
 
 /** What the demo reads of the service's answers. */
 type Transaction = { to: Hex; data: Hex; value: string }

@@ -1,8 +1,8 @@
 import { type Address, maxUint256, numberToHex, parseUnits } from 'viem'
 import { bridgeTokenOf } from '../lib/bridge/tokens.ts'
 import { ACCOUNTS } from './accounts.ts'
+import { openPlan, type Plan } from './chains/plan.ts'
 import type { LocalChain } from './chains.ts'
-import { openPlan, type Plan } from './plan.ts'
 import { callRpc } from './rpc.ts'
 import { readNonces } from './transactions.ts'
 

@@ -1,17 +1,16 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Fake, Provider } from './fake.ts'
 import { type AcrossApi, type BridgedChain, createAcrossApi } from './providers/across-api.ts'
-import { coinGeckoStandIn } from './providers/coingecko.ts'
-import { defiLlamaStandIn } from './providers/defillama.ts'
-import { goldRushStandIn, type IndexedChain } from './providers/goldrush.ts'
-import { idleChainStandIn } from './providers/idle-chain.ts'
-import { liFiStandIn } from './providers/lifi.ts'
+import { fakeCoinGecko } from './providers/coingecko.ts'
+import { fakeDefiLlama } from './providers/defillama.ts'
+import { fakeGoldRush, type IndexedChain } from './providers/goldrush.ts'
+import { fakeIdleChains } from './providers/idle-chain.ts'
+import { fakeLiFi } from './providers/lifi.ts'
 import { madeUpMarket } from './providers/market.ts'
-import type { Provider } from './providers/provider.ts'
 import { relayerControl } from './providers/relayer-control.ts'
-import { secretsManager } from './providers/secrets-manager.ts'
-import { SOLANA_TOKENS, solanaStandIn } from './providers/solana.ts'
-import type { StandIn } from './providers/stand-in.ts'
+import { fakeSecretsManager } from './providers/secrets-manager.ts'
+import { fakeSolana, SOLANA_TOKENS } from './providers/solana.ts'
 import type { Relayer } from './relayer.ts'
 
 /** The services outside that cannot be had on this machine, as one local server. */
@@ -20,13 +19,13 @@ export type Providers = {
   /** The bridge's API, under /api; its `rewrite` makes it lie. */
   readonly acrossApi: AcrossApi
   /** The sources of the markets, under /coingecko, /defillama and /lifi, which tell of one made-up market. */
-  readonly coinGecko: StandIn
-  readonly defiLlama: StandIn
-  readonly liFi: StandIn
+  readonly coinGecko: Fake
+  readonly defiLlama: Fake
+  readonly liFi: Fake
   /** The index of wallets, under /goldrush, a Solana node with NFTs, under /solana, and nodes of idle chains, under /idle/<chain id>. */
-  readonly goldRush: StandIn
-  readonly solana: StandIn
-  readonly idleChains: StandIn
+  readonly goldRush: Fake
+  readonly solana: Fake
+  readonly idleChains: Fake
   stop(): Promise<void>
 }
 
@@ -48,14 +47,14 @@ export async function startProviders(options: {
   const acrossApi = createAcrossApi({ chains, relayer })
   const tokens = [...chains.flatMap((chain) => chain.tokens), ...SOLANA_TOKENS]
   const market = madeUpMarket(tokens)
-  const coinGecko = coinGeckoStandIn(market, now)
-  const defiLlama = defiLlamaStandIn(market, now)
-  const liFi = liFiStandIn(market, tokens, now)
-  const goldRush = goldRushStandIn(chains)
-  const solana = solanaStandIn()
-  const idleChains = idleChainStandIn(now)
-  const standIns = [acrossApi, coinGecko, defiLlama, liFi, goldRush, solana, idleChains].map(({ answer }) => answer)
-  const providers = [secretsManager(secrets), ...standIns, relayerControl(relayer)]
+  const coinGecko = fakeCoinGecko(market, now)
+  const defiLlama = fakeDefiLlama(market, now)
+  const liFi = fakeLiFi(market, tokens, now)
+  const goldRush = fakeGoldRush(chains)
+  const solana = fakeSolana()
+  const idleChains = fakeIdleChains(now)
+  const fakes = [acrossApi, coinGecko, defiLlama, liFi, goldRush, solana, idleChains].map(({ answer }) => answer)
+  const providers = [fakeSecretsManager(secrets), ...fakes, relayerControl(relayer)]
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
     serve(request, response, providers).catch(() => response.writeHead(500).end())
   })

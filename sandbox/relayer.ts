@@ -42,6 +42,7 @@ import {
 } from 'viem'
 import { call, getBlock, getTransactionReceipt, readContract } from 'viem/actions'
 import { ACCOUNTS } from './accounts.ts'
+import { buildRefundBundle, type Payment } from './bridge/refund-bundle.ts'
 import {
   type BridgeDeposit,
   bridgeContracts,
@@ -53,7 +54,6 @@ import {
   signSpeedUp,
   spokePoolAbi,
 } from './bridge.ts'
-import { buildRefundBundle, type Payment } from './bundle.ts'
 import type { LocalChain } from './chains.ts'
 import { callRpc } from './rpc.ts'
 import { transact } from './transactions.ts'

@@ -12,8 +12,8 @@ import { type Backends, startBackends } from './backends.ts'
 import { areContractsCompiled, COMPILED_FILE, compileContracts } from './contracts.ts'
 import { startCurator } from './curator.ts'
 import { isNodeProfile, NODE_PROFILES, type NodeProfileName } from './node-profiles.ts'
-import type { ServiceSettings } from './service.ts'
-import { removeState, STATE_FILE, writeState } from './state.ts'
+import type { ServiceSettings } from './start/service.ts'
+import { removeState, STATE_FILE, writeState } from './start/state.ts'
 
 const SETTLE_SECONDS = 20
 const FILL_SECONDS = 3
@@ -128,7 +128,7 @@ async function seed({ admin, chains }: Backends): Promise<{ apiKey: string; othe
 async function loadService(): Promise<Worker> {
   await mkdir('.local', { recursive: true })
   const log = createWriteStream(LOG_FILE)
-  const service = new Worker(new URL('service.ts', import.meta.url), { env: {}, stdout: true, stderr: true })
+  const service = new Worker(new URL('start/service.ts', import.meta.url), { env: {}, stdout: true, stderr: true })
   service.stdout.pipe(log)
   service.stderr.pipe(log, { end: false })
   stops.push(() => service.terminate())

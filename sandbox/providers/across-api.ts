@@ -5,14 +5,14 @@ import * as z from 'zod'
 import { bridgeContracts } from '../bridge.ts'
 import type { LocalChain } from '../chains.ts'
 import type { LocalToken } from '../deploy.ts'
+import type { Provider, ProviderReply, ProviderRequest, Rewrite } from '../fake.ts'
 import type { Relayer } from '../relayer.ts'
 import { answerDepositStatus } from './deposit-status.ts'
-import type { Provider, ProviderReply, ProviderRequest, Rewrite } from './provider.ts'
 
 /** A chain that the local bridge goes to, and what it takes there: tokens of one symbol are one asset. */
 export type BridgedChain = LocalChain & { readonly tokens: readonly LocalToken[] }
 
-/** The local stand-in for the bridge's REST API; what it quotes is made up, and its ids say so. */
+/** The local fake for the bridge's REST API; what it quotes is made up, and its ids say so. */
 export type AcrossApi = {
   readonly answer: Provider
   /** Rewrites each answer before it leaves, so that the API lies, fails, dawdles or hangs up. */

@@ -1,7 +1,7 @@
 import { CURRENCIES, type Currency } from '../../lib/markets/currency.ts'
+import type { ProviderReply } from '../fake.ts'
+import { type Fake, fake, type Question } from '../fake.ts'
 import { DAY_MS, type MadeUpCoin, type MadeUpMarket, minuteOf, rounded } from './market.ts'
-import type { ProviderReply } from './provider.ts'
-import { type Question, type StandIn, standIn } from './stand-in.ts'
 
 const PUBLIC_RANGE_DAYS = 365
 const FIVE_MINUTES_MS = 300_000
@@ -14,7 +14,7 @@ const ALL_DAYS = 36_500
  * CoinGecko's API for the made-up market, under /coingecko: coins/markets, coins/list, both market_chart, search and
  * simple/price (https://docs.coingecko.com). `now` is in epoch milliseconds.
  */
-export function coinGeckoStandIn(market: MadeUpMarket, now: () => number): StandIn {
+export function fakeCoinGecko(market: MadeUpMarket, now: () => number): Fake {
   const { coins, priceAt } = market
 
   /** The coins, the largest first, with their ranks; those without a price have none. */
@@ -136,7 +136,7 @@ export function coinGeckoStandIn(market: MadeUpMarket, now: () => number): Stand
     return ok(Object.fromEntries(rows))
   }
 
-  return standIn('/coingecko', (question) => {
+  return fake('/coingecko', (question) => {
     const { parts } = question
     const [area, second, third, fourth, fifth] = parts
     const path = parts.join('/')

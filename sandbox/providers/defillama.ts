@@ -1,8 +1,8 @@
 import { zeroAddress } from 'viem'
 import { CHAINS } from '../../lib/chain/registry.ts'
+import type { ProviderReply } from '../fake.ts'
+import { type Fake, fake, type Question } from '../fake.ts'
 import { type MadeUpCoin, type MadeUpMarket, minuteOf } from './market.ts'
-import type { ProviderReply } from './provider.ts'
-import { type Question, type StandIn, standIn } from './stand-in.ts'
 
 const MOST_POINTS = 500
 const UNIT_SECONDS: Readonly<Record<string, number>> = { w: 604_800, d: 86_400, h: 3600, m: 60 }
@@ -12,7 +12,7 @@ const CONFIDENCE = 0.99
  * DefiLlama's coin prices for the made-up market, under /defillama: prices/current, prices/historical and chart
  * (https://api-docs.defillama.com). Coins that it does not know are left out of the answer. `now` is in epoch milliseconds.
  */
-export function defiLlamaStandIn(market: MadeUpMarket, now: () => number): StandIn {
+export function fakeDefiLlama(market: MadeUpMarket, now: () => number): Fake {
   const findCoin = (name: string): MadeUpCoin | undefined => {
     const [prefix, rest = ''] = name.split(/:(.*)/)
     if (prefix === 'coingecko') return market.coins.find(({ id }) => id === rest)
@@ -49,7 +49,7 @@ export function defiLlamaStandIn(market: MadeUpMarket, now: () => number): Stand
     })
   }
 
-  return standIn('/defillama', (question) => {
+  return fake('/defillama', (question) => {
     const [area, second, third, fourth] = question.parts
     if (area === 'prices' && second === 'current' && third) {
       return tellOf(third, (coin) => pointAt(coin, Math.floor(now() / 1000)))

@@ -2,8 +2,8 @@ import { createClient, type Hash, http, isAddressEqual, isHash, parseEventLogs }
 import { getContractEvents, getTransactionReceipt } from 'viem/actions'
 import { bridgeContracts, multicallHandlerAbi, spokePoolAbi } from '../bridge.ts'
 import type { LocalChain } from '../chains.ts'
+import type { ProviderReply } from '../fake.ts'
 import type { Relay, Relayer } from '../relayer.ts'
-import type { ProviderReply } from './provider.ts'
 
 type Sources = { readonly chains: readonly LocalChain[]; readonly relayer: Relayer }
 type Fill = { readonly transactionHash: Hash; readonly logIndex: number; readonly isSlow: boolean }

@@ -3,8 +3,8 @@ import { getBalance, getContractEvents, readContract } from 'viem/actions'
 import { CHAINS } from '../../lib/chain/registry.ts'
 import type { LocalChain } from '../chains.ts'
 import type { LocalToken, LocalWorld } from '../deploy.ts'
-import type { ProviderReply } from './provider.ts'
-import { type StandIn, standIn } from './stand-in.ts'
+import type { ProviderReply } from '../fake.ts'
+import { type Fake, fake } from '../fake.ts'
 
 /** A chain whose tokens and NFTs the local index knows. */
 export type IndexedChain = LocalChain & Pick<LocalWorld, 'unlisted' | 'collectibles'>
@@ -26,8 +26,8 @@ const abi = parseAbi([
  * GoldRush's index of wallets for these chains, under /goldrush: the tokens that no list names and the NFTs, as they are
  * on the chains; on the service's other chains nobody has anything (https://goldrush.dev/docs/api-reference).
  */
-export function goldRushStandIn(chains: readonly IndexedChain[]): StandIn {
-  return standIn('/goldrush', async ({ parts, headers }) => {
+export function fakeGoldRush(chains: readonly IndexedChain[]): Fake {
+  return fake('/goldrush', async ({ parts, headers }) => {
     if (headers.authorization !== `Bearer ${GOLDRUSH_KEY}`) return refuse(401, 'No valid API key was provided.')
     const [chainName, , wallet = '', list] = parts
     const known = CHAINS.find(({ key }) => key === chainName)

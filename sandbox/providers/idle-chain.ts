@@ -1,8 +1,8 @@
 import { decodeFunctionData, encodeFunctionResult, type Hex, isHex, numberToHex, parseAbi } from 'viem'
 import * as z from 'zod'
 import { MULTICALL3 } from '../chains.ts'
+import { type Fake, fake } from '../fake.ts'
 import { type JsonRpcCall, jsonRpcReply } from './json-rpc.ts'
-import { type StandIn, standIn } from './stand-in.ts'
 
 const BLOCK_MS = 2_000
 const ZERO_WORD = numberToHex(0, { size: 32 })
@@ -22,8 +22,8 @@ const Call = z.tuple([z.object({ to: z.string(), data: z.custom<Hex>(isHex) })])
  * The nodes of chains on which nobody holds anything, under /idle/<chain id>: blocks come and go, every balance is zero,
  * and nothing happens.
  */
-export function idleChainStandIn(now: () => number): StandIn {
-  return standIn('/idle', ({ parts: [chainId], body }) =>
+export function fakeIdleChains(now: () => number): Fake {
+  return fake('/idle', ({ parts: [chainId], body }) =>
     jsonRpcReply(body, (call) => resultOf(call, Number(chainId), now())),
   )
 }

@@ -1,4 +1,4 @@
-import type { ProviderReply } from './provider.ts'
+import type { ProviderReply } from '../fake.ts'
 
 /** A call as it arrives; `params` are a list, or by their names. */
 export type JsonRpcCall = { readonly method: string; readonly params: unknown }

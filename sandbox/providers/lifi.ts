@@ -1,7 +1,7 @@
 import { zeroAddress } from 'viem'
 import { CHAINS } from '../../lib/chain/registry.ts'
+import { type Fake, fake } from '../fake.ts'
 import type { MadeUpCoin, MadeUpMarket, MarketToken } from './market.ts'
-import { type StandIn, standIn } from './stand-in.ts'
 
 type Chain = (typeof CHAINS)[number]
 
@@ -11,7 +11,7 @@ const SOLANA_NATIVE = '11111111111111111111111111111111'
  * LI.FI's list of tokens, under /lifi: these tokens, priced by the made-up market, and the own coin of every chain
  * (https://docs.li.fi). `now` is in epoch milliseconds.
  */
-export function liFiStandIn(market: MadeUpMarket, tokens: readonly MarketToken[], now: () => number): StandIn {
+export function fakeLiFi(market: MadeUpMarket, tokens: readonly MarketToken[], now: () => number): Fake {
   const figuresOf = (coin: MadeUpCoin | undefined) => {
     const price = coin && market.priceAt(coin, 'usd', now())
     const marketCapUSD = coin && price !== undefined ? price * coin.supply : null
@@ -45,7 +45,7 @@ export function liFiStandIn(market: MadeUpMarket, tokens: readonly MarketToken[]
     ...figuresOf(market.coinAt(chain.coinGeckoPlatform, address)),
   })
 
-  return standIn('/lifi', ({ parts, query }) => {
+  return fake('/lifi', ({ parts, query }) => {
     if (parts.join('/') !== 'tokens') return { status: 404, body: { message: 'Not Found', code: 1003 } }
     const [wanted, types] = [query.get('chains')?.split(','), query.get('chainTypes')?.split(',') ?? ['EVM']]
     const chains = CHAINS.filter(

@@ -1,7 +1,7 @@
 import { isAddress, isHex } from 'viem'
 import * as z from 'zod'
+import type { Provider, ProviderReply, ProviderRequest } from '../fake.ts'
 import type { Relay, Relayer } from '../relayer.ts'
-import type { Provider, ProviderReply, ProviderRequest } from './provider.ts'
 
 const COMMANDS = {
   'GET /relayer': 'the settings, every deposit with what became of it, and these commands',

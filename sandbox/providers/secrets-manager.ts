@@ -1,10 +1,10 @@
-import type { Provider } from './provider.ts'
+import type { Provider } from '../fake.ts'
 
 /**
  * AWS Secrets Manager's GetSecretValue, with these secrets as JSON
  * (https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html).
  */
-export function secretsManager(secrets: Readonly<Record<string, unknown>>): Provider {
+export function fakeSecretsManager(secrets: Readonly<Record<string, unknown>>): Provider {
   return async ({ method, url, headers, body }) => {
     if (method !== 'POST' || url.pathname !== '/') return undefined
     const { SecretId } = JSON.parse(body || '{}')

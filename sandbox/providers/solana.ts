@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import { SOLANA_WALLET } from '../accounts.ts'
+import { type Fake, fake } from '../fake.ts'
 import { type JsonRpcCall, jsonRpcReply } from './json-rpc.ts'
 import type { MarketToken } from './market.ts'
-import { type StandIn, standIn } from './stand-in.ts'
 
 /** So says the node of itself wherever it has room for it. */
-const MADE_UP = 'made up by the local stand-in'
+const MADE_UP = 'made up by the local fake'
 
 const TOKEN = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'
 const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb'
@@ -52,8 +52,8 @@ const Assets = z.object({ ownerAddress: z.string() })
  * A Solana node with the Digital Asset Standard API, under /solana. All that anybody has is made up: the local wallet has
  * some tokens and two NFTs, any other address a little SOL and USDC (https://solana.com/docs/rpc).
  */
-export function solanaStandIn(): StandIn {
-  return standIn('/solana', ({ body }) => jsonRpcReply(body, resultOf))
+export function fakeSolana(): Fake {
+  return fake('/solana', ({ body }) => jsonRpcReply(body, resultOf))
 }
 
 function resultOf({ method, params }: JsonRpcCall): unknown {

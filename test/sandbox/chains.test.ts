@@ -7,10 +7,10 @@ import { mnemonicToAccount, privateKeyToAddress } from 'viem/accounts'
 import { getBalance, getBlock, getChainId, getCode, multicall, readContract } from 'viem/actions'
 import { describe, expect, test, vi } from 'vitest'
 import { ACCOUNTS, TEST_MNEMONIC } from '../../sandbox/accounts.ts'
+import { openPlan } from '../../sandbox/chains/plan.ts'
 import { MULTICALL3, startChain } from '../../sandbox/chains.ts'
 import { compiledContract } from '../../sandbox/contracts.ts'
 import { deployLocalWorld } from '../../sandbox/deploy.ts'
-import { openPlan } from '../../sandbox/plan.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 
 const ERC20 = parseAbi([

@@ -34,9 +34,9 @@ beforeAll(async () => {
 })
 afterAll(() => providers.stop())
 afterEach(() => {
-  for (const standIn of [providers.coinGecko, providers.defiLlama, providers.liFi]) {
-    standIn.rewrite = undefined
-    standIn.requests.length = 0
+  for (const fake of [providers.coinGecko, providers.defiLlama, providers.liFi]) {
+    fake.rewrite = undefined
+    fake.requests.length = 0
   }
 })
 
@@ -242,7 +242,7 @@ describe('tokens', () => {
   })
 })
 
-describe('the stand-ins', () => {
+describe('the fakes', () => {
   test('remember what they were asked, the last thousand', async () => {
     await gecko().fetchMarketPage(2)
     await llama().fetchPrices(['coingecko:bitcoin'])

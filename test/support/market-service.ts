@@ -15,10 +15,10 @@ export const test = chainlessTest
   })
   .extend('markets', async ({ service, cacheClient }) => {
     const { coinGecko, defiLlama, liFi } = service.backends.providers
-    const standIns = [coinGecko, defiLlama, liFi]
-    for (const standIn of standIns) {
-      standIn.rewrite = undefined
-      standIn.requests.length = 0
+    const fakes = [coinGecko, defiLlama, liFi]
+    for (const fake of fakes) {
+      fake.rewrite = undefined
+      fake.requests.length = 0
     }
     const TableName = service.backends.dynamo.tableNames.cache
     const { Items = [] } = await cacheClient.send(new ScanCommand({ TableName }))
@@ -28,7 +28,7 @@ export const test = chainlessTest
       defiLlama,
       liFi,
       /** What all of them were asked, without their prefixes. */
-      asked: () => standIns.flatMap(({ requests }) => requests),
+      asked: () => fakes.flatMap(({ requests }) => requests),
       /** The cache, written to behind the service's back; `now` in epoch milliseconds. */
       cacheAt: (now = Date.now()) => sharedCache({ table: cacheStore(cacheClient, TableName), now: () => now }),
       /** Runs both jobs once, in containers that have started by now. */
@@ -37,7 +37,7 @@ export const test = chainlessTest
           const { handler } = await import(`../../functions/jobs/${job}/handler.ts`)
           await handler({}, someContext())
         }
-        for (const standIn of standIns) standIn.requests.length = 0
+        for (const fake of fakes) fake.requests.length = 0
       },
     }
   })

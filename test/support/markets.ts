@@ -6,8 +6,7 @@ import { createUpstream } from '../../lib/http.ts'
 import { coinGecko } from '../../lib/markets/coingecko.ts'
 import { defiLlama } from '../../lib/markets/defillama.ts'
 import { liFi } from '../../lib/markets/lifi.ts'
-import type { ProviderReply } from '../../sandbox/providers/provider.ts'
-import type { StandIn } from '../../sandbox/providers/stand-in.ts'
+import type { Fake, ProviderReply } from '../../sandbox/fake.ts'
 import { type Providers, startProviders } from '../../sandbox/providers.ts'
 import { createRelayer } from '../../sandbox/relayer.ts'
 import { test as base } from './dynamo.ts'
@@ -25,13 +24,13 @@ export const [USDC, DAI] = [
  * The ways in which a source of market data fails, as what becomes of its answers: one for each error that comes of it.
  * What else becomes which error, the sources' own tests see.
  */
-export const SOURCE_FAILURES: readonly (readonly [string, NonNullable<StandIn['rewrite']>])[] = [
+export const SOURCE_FAILURES: readonly (readonly [string, NonNullable<Fake['rewrite']>])[] = [
   ['hangs up', () => 'hang up'],
   ['answers another shape', () => ({ status: 200, body: { data: 7 } })],
   ['does not answer', () => new Promise<ProviderReply>(() => {})],
 ]
 
-/** Domain tests of the markets: the shared cache on a real table, the sources at local stand-ins, and a clock for both. */
+/** Domain tests of the markets: the shared cache on a real table, the sources at local fakes, and a clock for both. */
 export const test = base
   .extend('time', { scope: 'file' }, () => ({ now: START }))
   .extend('providers', { scope: 'file' }, async ({ time }, { onCleanup }): Promise<Providers> => {
@@ -56,12 +55,12 @@ export const test = base
       },
     }
   })
-  /** The stand-ins, honest again and with nothing asked of them yet. */
-  .extend('standIns', ({ providers }) => {
+  /** The fakes, honest again and with nothing asked of them yet. */
+  .extend('fakes', ({ providers }) => {
     const { coinGecko, defiLlama, liFi } = providers
-    for (const standIn of [coinGecko, defiLlama, liFi]) {
-      standIn.rewrite = undefined
-      standIn.requests.length = 0
+    for (const fake of [coinGecko, defiLlama, liFi]) {
+      fake.rewrite = undefined
+      fake.requests.length = 0
     }
     return { coinGecko, defiLlama, liFi }
   })
@@ -73,7 +72,7 @@ export const test = base
     return sharedCache({ table: cacheStore(dynamo, tableNames.cache), now: clock.now, sleep })
   })
   /** All that the work on markets depends on; no request takes longer than half a second. */
-  .extend('world', ({ cache, clock, providers, standIns }) => {
+  .extend('world', ({ cache, clock, providers, fakes }) => {
     const ask = (name: string) =>
       createUpstream(
         { name, url: `${providers.url}/${name}`, deadlineMs: 500 },
@@ -82,14 +81,14 @@ export const test = base
     return {
       cache,
       now: clock.now,
-      standIns,
+      fakes,
       coinGecko: coinGecko(ask('coingecko')),
       defiLlama: defiLlama(ask('defillama'), { now: clock.now }),
       liFi: liFi(ask('lifi')),
     }
   })
 
-/** Lets a stand-in change the JSON of its answers before they leave. */
-export function rewriteJson(standIn: StandIn, change: (body: unknown, url: URL) => unknown): void {
-  standIn.rewrite = (reply, { url }) => ({ ...reply, body: change(structuredClone(reply.body), url) })
+/** Lets a fake change the JSON of its answers before they leave. */
+export function rewriteJson(fake: Fake, change: (body: unknown, url: URL) => unknown): void {
+  fake.rewrite = (reply, { url }) => ({ ...reply, body: change(structuredClone(reply.body), url) })
 }

@@ -40,14 +40,14 @@ const test = base
     const { BASE: kept } = await cache.get({ BASE })
     return kept?.value ?? {}
   })
-  /** The paths that a stand-in was asked since the last time. */
-  .extend('askedOf', ({ standIns }) => (name: keyof typeof standIns) => {
-    const { requests } = standIns[name]
+  /** The paths that a fake was asked since the last time. */
+  .extend('askedOf', ({ fakes }) => (name: keyof typeof fakes) => {
+    const { requests } = fakes[name]
     return requests.splice(0).map((path) => path.split('?')[0])
   })
   /** Lets the market tell another price of a coin. */
-  .extend('tell', ({ standIns }) => (id: string, price: unknown, change: unknown = 1) => {
-    rewriteJson(standIns.coinGecko, (body, { pathname }) =>
+  .extend('tell', ({ fakes }) => (id: string, price: unknown, change: unknown = 1) => {
+    rewriteJson(fakes.coinGecko, (body, { pathname }) =>
       pathname.endsWith('/coins/markets')
         ? (body as Row[]).map((row) =>
             row.id === id ? { ...row, current_price: price, price_change_percentage_24h: change } : row,
@@ -56,8 +56,8 @@ const test = base
     )
   })
   /** Lets DefiLlama tell another price of a token, of the moment that it would have told. */
-  .extend('tellLlama', ({ standIns }) => (token: string, price: number | undefined) => {
-    rewriteJson(standIns.defiLlama, (body, { pathname }) => {
+  .extend('tellLlama', ({ fakes }) => (token: string, price: number | undefined) => {
+    rewriteJson(fakes.defiLlama, (body, { pathname }) => {
       const { coins } = body as Llama
       const coin = coins[token]
       if (coin && pathname.includes('/current/')) {
@@ -149,9 +149,9 @@ describe('A price', () => {
     }
   })
 
-  test('has no price of the day before where that is unknown', async ({ run, tell, standIns, prices }) => {
+  test('has no price of the day before where that is unknown', async ({ run, tell, fakes, prices }) => {
     tell('ethereum', 3000, null)
-    standIns.defiLlama.rewrite = (reply, { url }) => (url.pathname.includes('historical') ? 'hang up' : reply)
+    fakes.defiLlama.rewrite = (reply, { url }) => (url.pathname.includes('historical') ? 'hang up' : reply)
     expect(await run()).toMatchObject({ prices: 10, failures: ['prices base-mainnet'] })
     const { native, [DAI.address]: dai } = await prices()
     expect(native).toMatchObject({ now: 3000, dayAgo: null })
@@ -228,12 +228,12 @@ describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
     run,
     cache,
     prices,
-    standIns,
+    fakes,
     clock,
   }) => {
     await run()
     const before = await cache.get({ market: MARKET, rates: RATES })
-    standIns.coinGecko.rewrite = fail
+    fakes.coinGecko.rewrite = fail
     expect(await run({ after: 600 })).toEqual({
       coins: null,
       currencies: null,
@@ -247,21 +247,21 @@ describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
     expect((await prices())['native']?.at).toBeGreaterThan(clock.now() - 60_000)
   })
 
-  test('the prices that only it tells stay as they were', async ({ run, prices, standIns }) => {
+  test('the prices that only it tells stay as they were', async ({ run, prices, fakes }) => {
     await run()
     const before = await prices()
-    standIns.defiLlama.rewrite = fail
+    fakes.defiLlama.rewrite = fail
     const report = await run({ after: 300 })
     expect(report).toMatchObject({ coins: 299, prices: 9, olderPrices: 1, failures: ['prices base-mainnet'] })
     expect(report.lagSeconds).toBe(300)
     expect((await prices())[DAI.address]).toEqual(before[DAI.address])
   })
 
-  test('and the other too, the run fails and all stays as it was', async ({ run, cache, standIns }) => {
+  test('and the other too, the run fails and all stays as it was', async ({ run, cache, fakes }) => {
     await run()
     const questions = { market: MARKET, rates: RATES, BASE }
     const before = await cache.get(questions)
-    for (const source of [standIns.coinGecko, standIns.defiLlama]) source.rewrite = fail
+    for (const source of [fakes.coinGecko, fakes.defiLlama]) source.rewrite = fail
     await expect(run({ after: 60 })).rejects.toMatchObject({ code: expect.stringMatching(/^upstream_/) })
     expect(await cache.get(questions)).toEqual(before)
   })
@@ -272,24 +272,24 @@ describe('A market', () => {
     ['without coins', () => []],
     ['of less than half of the coins', (rows, page) => (page === '1' ? rows.slice(0, 100) : [])],
     ['of coins that are none', () => [{}, 7, null]],
-  ])('%s does not take the place of the one that is kept', async ([, change], { run, cache, standIns }) => {
+  ])('%s does not take the place of the one that is kept', async ([, change], { run, cache, fakes }) => {
     await run()
-    rewriteJson(standIns.coinGecko, (body, { pathname, searchParams }) =>
+    rewriteJson(fakes.coinGecko, (body, { pathname, searchParams }) =>
       pathname.endsWith('/coins/markets') ? change(body as Row[], searchParams.get('page')) : body,
     )
     expect(await run({ after: 300 })).toMatchObject({ coins: null, failures: ['market'], lagSeconds: 300 })
     expect((await cache.get({ market: MARKET })).market?.value).toHaveLength(299)
   })
 
-  test('of which one page fails is none', async ({ run, standIns, cache }) => {
-    standIns.coinGecko.rewrite = (reply, { url }) => (url.searchParams.get('page') === '2' ? 'hang up' : reply)
+  test('of which one page fails is none', async ({ run, fakes, cache }) => {
+    fakes.coinGecko.rewrite = (reply, { url }) => (url.searchParams.get('page') === '2' ? 'hang up' : reply)
     expect(await run()).toMatchObject({ coins: null, failures: ['market'], lagSeconds: DAY })
     expect((await cache.get({ market: MARKET })).market).toBeUndefined()
   })
 
-  test('has a coin that is on two pages once', async ({ run, standIns, cache }) => {
+  test('has a coin that is on two pages once', async ({ run, fakes, cache }) => {
     let first: Row[] = []
-    rewriteJson(standIns.coinGecko, (body, { pathname, searchParams }) => {
+    rewriteJson(fakes.coinGecko, (body, { pathname, searchParams }) => {
       if (!pathname.endsWith('/coins/markets')) return body
       if (searchParams.get('page') === '1') first = body as Row[]
       return searchParams.get('page') === '3' ? first : body
@@ -300,10 +300,10 @@ describe('A market', () => {
 })
 
 describe('Prices of a chain', () => {
-  test('stay as they were when no source tells any, and grow stale', async ({ run, cache, standIns, tell }) => {
+  test('stay as they were when no source tells any, and grow stale', async ({ run, cache, fakes, tell }) => {
     await run()
     tell('ethereum', null)
-    rewriteJson(standIns.defiLlama, () => ({ coins: {} }))
+    rewriteJson(fakes.defiLlama, () => ({ coins: {} }))
     const report = await run({ after: 900 })
     expect(report.failures).toEqual(['eth', 'optimism', 'arbitrum'].map((chain) => `prices ${chain}-mainnet`))
     expect(report.lagSeconds).toBe(900)
@@ -312,8 +312,8 @@ describe('Prices of a chain', () => {
     expect(base?.isStale).toBe(false)
   })
 
-  test('of ten thousand that nobody asked for are not kept', async ({ run, standIns, prices }) => {
-    rewriteJson(standIns.defiLlama, (body) => {
+  test('of ten thousand that nobody asked for are not kept', async ({ run, fakes, prices }) => {
+    rewriteJson(fakes.defiLlama, (body) => {
       const { coins } = body as Llama
       const [some] = Object.values(coins)
       const more = Array.from({ length: 10_000 }, (_, index) => [`base:0x${index}`, some])

@@ -60,7 +60,7 @@ describe('A run', () => {
   })
 
   test('leaves the id of a contract that CoinGecko does not know empty', async ({ world, keptIds }) => {
-    rewriteJson(world.standIns.coinGecko, (body) =>
+    rewriteJson(world.fakes.coinGecko, (body) =>
       (body as { id: string }[]).map((coin) => (coin.id === 'dai' ? { ...coin, platforms: {} } : coin)),
     )
     expect(await refreshTokens(world)).toMatchObject({ tokens: LISTED, withId: LISTED - 1 })
@@ -82,7 +82,7 @@ describe('A chain', () => {
     async ([, change], { world, cache, clock, keptIds }) => {
       await refreshTokens(world)
       const before = await keptIds()
-      rewriteJson(world.standIns.liFi, (body) => {
+      rewriteJson(world.fakes.liFi, (body) => {
         change(body as List)
         return body
       })
@@ -107,7 +107,7 @@ describe('A chain', () => {
     captureLogs()
     await cache.put(BASE, [0, 1, 2, 3, 4, 5].map(someToken))
     expect(await refreshTokens(world)).toMatchObject({ keptChains: [] })
-    rewriteJson(world.standIns.liFi, (body) => {
+    rewriteJson(world.fakes.liFi, (body) => {
       const many = Array.from({ length: 10_000 }, (_, index) => ({ ...someToken(index), marketCapUSD: index + 1 }))
       ;(body as List).tokens['8453'] = many
       return body
@@ -118,7 +118,7 @@ describe('A chain', () => {
 
   test('that never had a list is as far behind as any can be', async ({ world }) => {
     captureLogs()
-    rewriteJson(world.standIns.liFi, (body) => {
+    rewriteJson(world.fakes.liFi, (body) => {
       delete (body as List).tokens['8453']
       return body
     })
@@ -128,17 +128,17 @@ describe('A chain', () => {
 
 describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
   test('tokens without new ids have those known before', async ({ world, keptIds }) => {
-    world.standIns.coinGecko.rewrite = fail
+    world.fakes.coinGecko.rewrite = fail
     expect(await refreshTokens(world)).toMatchObject({ areIdsNew: false, keptChains: [] })
     const known = WELL_KNOWN_TOKENS.filter(({ chain }) => chain === 'base-mainnet')
     const first = await keptIds()
     expect(first).toContainEqual([USDC.address, known.find(({ address }) => address === USDC.address)?.coinGeckoId])
     expect(first).toContainEqual(['native', 'ethereum'])
 
-    world.standIns.coinGecko.rewrite = undefined
+    world.fakes.coinGecko.rewrite = undefined
     await refreshTokens(world)
     const second = await keptIds()
-    world.standIns.coinGecko.rewrite = fail
+    world.fakes.coinGecko.rewrite = fail
     expect(await refreshTokens(world)).toMatchObject({ areIdsNew: false })
     expect(await keptIds()).toEqual(second)
   })
@@ -146,7 +146,7 @@ describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
   test('a run without a list fails, and every chain keeps its own', async ({ world, keptIds }) => {
     await refreshTokens(world)
     const before = await keptIds()
-    world.standIns.liFi.rewrite = fail
+    world.fakes.liFi.rewrite = fail
     await expect(refreshTokens(world)).rejects.toMatchObject({ code: expect.stringMatching(/^upstream_/) })
     expect(await keptIds()).toEqual(before)
   })

@@ -43,13 +43,13 @@ describe('A coin', () => {
     expect(await coinById(world, 'bitcoin', 'eur')).toMatchObject({ asOf: new Date(START), isStale: false })
     clock.pass(1)
     expect(await coinById(world, 'bitcoin', 'eur')).toMatchObject({ asOf: new Date(clock.now()), isStale: false })
-    expect(world.standIns.coinGecko.requests).toHaveLength(2)
+    expect(world.fakes.coinGecko.requests).toHaveLength(2)
   })
 })
 
 describe.for(SOURCE_FAILURES)('While CoinGecko %s,', ([, fail]) => {
   test('a coin is told as the kept market has it, converted', async ({ world }) => {
-    world.standIns.coinGecko.rewrite = fail
+    world.fakes.coinGecko.rewrite = fail
     const { value, isStale, asOf } = await coinById(world, 'bitcoin', 'eur')
     expect({ isStale, asOf }).toEqual({ isStale: false, asOf: new Date(START) })
     expect(value).toEqual({
@@ -63,13 +63,13 @@ describe.for(SOURCE_FAILURES)('While CoinGecko %s,', ([, fail]) => {
       updatedAt: START,
       platforms: {},
     })
-    expect(world.standIns.defiLlama.requests).toEqual([])
+    expect(world.fakes.defiLlama.requests).toEqual([])
   })
 
   test('a search that is kept stands in with the prices of the kept market', async ({ world, clock }) => {
     captureLogs()
     await searchPriced(world, 'BITcoin', 'eur')
-    world.standIns.coinGecko.rewrite = fail
+    world.fakes.coinGecko.rewrite = fail
     clock.pass(3601)
     await world.cache.put(MARKET, [BITCOIN])
     const { value, isStale, asOf } = await searchPriced(world, 'bitcoin', 'eur')
@@ -81,7 +81,7 @@ describe.for(SOURCE_FAILURES)('While CoinGecko %s,', ([, fail]) => {
 describe('While CoinGecko is down,', () => {
   const downTest = test.extend('world', ({ world }) => {
     captureLogs()
-    world.standIns.coinGecko.rewrite = () => 'hang up'
+    world.fakes.coinGecko.rewrite = () => 'hang up'
     return world
   })
 
@@ -96,7 +96,7 @@ describe('While CoinGecko is down,', () => {
       platforms: expect.any(Object),
     })
     await coinById(world, 'ethereum', 'usd')
-    expect(world.standIns.defiLlama.requests).toEqual(['/prices/current/coingecko:ethereum'])
+    expect(world.fakes.defiLlama.requests).toEqual(['/prices/current/coingecko:ethereum'])
   })
 
   downTest(
@@ -107,7 +107,7 @@ describe('While CoinGecko is down,', () => {
       expect(isStale).toBe(false)
       expect(value).toMatchObject({ name: 'Bitcoin', marketCap: null, volume: null, change24h: null })
       expect(value.price).not.toBe(BITCOIN.price)
-      world.standIns.defiLlama.rewrite = () => 'hang up'
+      world.fakes.defiLlama.rewrite = () => 'hang up'
       clock.pass(3601)
       expect(await coinById(world, 'bitcoin', 'usd')).toMatchObject({
         value: { price: BITCOIN.price, updatedAt: START },
@@ -130,7 +130,7 @@ describe('While CoinGecko is down,', () => {
   test('what was told of a coin stands in, until the kept market is newer', async ({ world, clock }) => {
     captureLogs()
     const { value } = await coinById(world, 'bitcoin', 'eur')
-    world.standIns.coinGecko.rewrite = () => 'hang up'
+    world.fakes.coinGecko.rewrite = () => 'hang up'
     clock.pass(61)
     expect(await coinById(world, 'bitcoin', 'eur')).toEqual({ value, asOf: new Date(START), isStale: true })
     clock.pass(60)
@@ -146,7 +146,7 @@ describe('While CoinGecko is down,', () => {
   test('what was told of a coin that is not in the market stands in for a day', async ({ world, clock }) => {
     captureLogs()
     const { value } = await coinById(world, 'made-up-coin-200', 'eur')
-    world.standIns.coinGecko.rewrite = () => 'hang up'
+    world.fakes.coinGecko.rewrite = () => 'hang up'
     clock.pass(23 * 3600)
     expect(await coinById(world, 'made-up-coin-200', 'eur')).toEqual({ value, asOf: new Date(START), isStale: true })
   })
@@ -154,7 +154,7 @@ describe('While CoinGecko is down,', () => {
 
 describe('While CoinGecko tells no prices of what it finds,', () => {
   test('the kept market does, and what is not there has none', async ({ world }) => {
-    world.standIns.coinGecko.rewrite = (reply, { url }) => (url.pathname.endsWith('/coins/markets') ? 'hang up' : reply)
+    world.fakes.coinGecko.rewrite = (reply, { url }) => (url.pathname.endsWith('/coins/markets') ? 'hang up' : reply)
     const { value, isStale } = await searchPriced(world, 'coin', 'usd')
     expect(isStale).toBe(false)
     expect(value).toHaveLength(100)
@@ -163,7 +163,7 @@ describe('While CoinGecko tells no prices of what it finds,', () => {
   })
 
   test('and no rate is kept, the coins are found without prices, which is said', async ({ world }) => {
-    world.standIns.coinGecko.rewrite = (reply, { url }) => (url.pathname.endsWith('/coins/markets') ? 'hang up' : reply)
+    world.fakes.coinGecko.rewrite = (reply, { url }) => (url.pathname.endsWith('/coins/markets') ? 'hang up' : reply)
     const { value, isStale } = await searchPriced(world, 'bitcoin', 'chf')
     expect(isStale).toBe(true)
     expect(value).toMatchObject([{ id: 'bitcoin', price: null, change24h: null }])

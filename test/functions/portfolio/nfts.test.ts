@@ -16,9 +16,9 @@ type Collection = { readonly contract_name: string; readonly nft_data: readonly 
 
 const test = base.extend('session', async ({ service }) => {
   const { goldRush, solana } = service.backends.providers
-  for (const standIn of [goldRush, solana]) {
-    standIn.rewrite = undefined
-    standIn.requests.length = 0
+  for (const fake of [goldRush, solana]) {
+    fake.rewrite = undefined
+    fake.requests.length = 0
   }
   return await someSession(service)
 })

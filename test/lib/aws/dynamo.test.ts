@@ -15,7 +15,7 @@ afterEach(() => {
 })
 
 /** A server that answers requests with these, the last of them for ever, or never; counts the requests. */
-async function standIn(...replies: { status: number; body: unknown }[]) {
+async function fakeDynamo(...replies: { status: number; body: unknown }[]) {
   let requests = 0
   server = createServer((_, response) => {
     const reply = replies[requests] ?? replies.at(-1)
@@ -29,7 +29,7 @@ async function standIn(...replies: { status: number; body: unknown }[]) {
 
 describe('The DynamoDB client', () => {
   test('gives up on a table that does not answer after 2 s, tried twice', async () => {
-    const { endpoint, count } = await standIn()
+    const { endpoint, count } = await fakeDynamo()
     const started = performance.now()
     await expect(documentClient(localConfig(endpoint)).send(get)).rejects.toMatchObject({ name: 'TimeoutError' })
     expect(performance.now() - started).toBeLessThan(5500)
@@ -37,13 +37,13 @@ describe('The DynamoDB client', () => {
   }, 10_000)
 
   test('tries a failed request a second time and no more', async () => {
-    const { endpoint, count } = await standIn({ status: 500, body: {} })
+    const { endpoint, count } = await fakeDynamo({ status: 500, body: {} })
     await expect(documentClient(localConfig(endpoint)).send(get)).rejects.toThrow()
     expect(count()).toBe(2)
   })
 
   test('is one per process and finds its endpoint in the environment', async () => {
-    const { endpoint, count } = await standIn({ status: 200, body: {} })
+    const { endpoint, count } = await fakeDynamo({ status: 200, body: {} })
     vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', endpoint)
     vi.stubEnv('AWS_PROFILE', undefined)
     vi.stubEnv('AWS_REGION', 'eu-west-1')
@@ -65,7 +65,7 @@ describe('A batch', () => {
         status: 400,
         body: { __type: `com.amazonaws.dynamodb.v20120810#${name}` },
       }))
-      const { endpoint, count } = await standIn(...replies, { status: 200, body: {} })
+      const { endpoint, count } = await fakeDynamo(...replies, { status: 200, body: {} })
       await putItems(documentClient(localConfig(endpoint)), 'any', [{ pk: 'a', sk: 'b' }])
       expect(count()).toBe(4)
     },

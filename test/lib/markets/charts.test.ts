@@ -20,13 +20,13 @@ describe('A chart', () => {
   ])('of %s days is fresh for %i seconds', async ([days, seconds], { world, clock }) => {
     const span = { currency: 'usd', days } as const
     await chartById(world, 'bitcoin', span)
-    const before = world.standIns.coinGecko.requests.length
+    const before = world.fakes.coinGecko.requests.length
     clock.pass(seconds - 1)
     expect(await chartById(world, 'bitcoin', span)).toMatchObject({ asOf: new Date(START), isStale: false })
-    expect(world.standIns.coinGecko.requests).toHaveLength(before)
+    expect(world.fakes.coinGecko.requests).toHaveLength(before)
     clock.pass(1)
     expect(await chartById(world, 'bitcoin', span)).toMatchObject({ asOf: new Date(clock.now()), isStale: false })
-    expect(world.standIns.coinGecko.requests.length).toBeGreaterThan(before)
+    expect(world.fakes.coinGecko.requests.length).toBeGreaterThan(before)
   })
 
   test('of a token that is unknown is looked for again after five minutes, whatever its days', async ({
@@ -37,17 +37,17 @@ describe('A chart', () => {
     await expect(ask()).rejects.toMatchObject({ code: 'token_not_found' })
     clock.pass(299)
     await expect(ask()).rejects.toMatchObject({ code: 'token_not_found' })
-    const before = world.standIns.coinGecko.requests.length
+    const before = world.fakes.coinGecko.requests.length
     clock.pass(1)
     await expect(ask()).rejects.toMatchObject({ code: 'token_not_found' })
-    expect(world.standIns.coinGecko.requests.length).toBeGreaterThan(before)
+    expect(world.fakes.coinGecko.requests.length).toBeGreaterThan(before)
   })
 })
 
 describe.for(SOURCE_FAILURES)('While CoinGecko %s,', ([, fail]) => {
   test('a chart in dollars is of DefiLlama, prices alone, and asked for once', async ({ world }) => {
     captureLogs()
-    world.standIns.coinGecko.rewrite = fail
+    world.fakes.coinGecko.rewrite = fail
     const answers = await Promise.all(Array.from({ length: 10 }, () => chartById(world, 'bitcoin', DAY)))
     for (const { value, isStale } of answers) {
       expect(isStale).toBe(false)
@@ -55,21 +55,21 @@ describe.for(SOURCE_FAILURES)('While CoinGecko %s,', ([, fail]) => {
       expect(value.chart.prices.length).toBeGreaterThan(200)
       expect(value.chart).toMatchObject({ marketCaps: [], volumes: [] })
     }
-    expect(world.standIns.defiLlama.requests).toHaveLength(1)
+    expect(world.fakes.defiLlama.requests).toHaveLength(1)
   })
 
   test('a chart in another currency is not there, and never one of dollars', async ({ world }) => {
-    world.standIns.coinGecko.rewrite = fail
+    world.fakes.coinGecko.rewrite = fail
     await expect(chartById(world, 'bitcoin', EUROS)).rejects.toMatchObject({
       code: expect.stringMatching(/^upstream_/),
     })
-    expect(world.standIns.defiLlama.requests).toEqual([])
+    expect(world.fakes.defiLlama.requests).toEqual([])
   })
 
   test('a chart that is kept stands in, marked, for a day', async ({ world, clock }) => {
     captureLogs()
     const { value } = await chartById(world, 'bitcoin', EUROS)
-    world.standIns.coinGecko.rewrite = fail
+    world.fakes.coinGecko.rewrite = fail
     for (const hours of [1, 22]) {
       clock.pass(hours * 3600)
       expect(await chartById(world, 'bitcoin', EUROS)).toEqual({ value, asOf: new Date(START), isStale: true })
@@ -88,38 +88,38 @@ describe('While CoinGecko is down,', () => {
   }) => {
     captureLogs()
     const { value } = await chartById(world, 'bitcoin', DAY)
-    world.standIns.coinGecko.rewrite = () => 'hang up'
+    world.fakes.coinGecko.rewrite = () => 'hang up'
     clock.pass(90)
     expect(await chartById(world, 'bitcoin', DAY)).toMatchObject({ value, isStale: true })
-    expect(world.standIns.defiLlama.requests).toEqual([])
+    expect(world.fakes.defiLlama.requests).toEqual([])
     clock.pass(60)
     const substitute = await chartById(world, 'bitcoin', DAY)
     expect(substitute).toMatchObject({ asOf: new Date(clock.now()), isStale: false })
     expect(substitute.value.chart.volumes).toEqual([])
-    world.standIns.defiLlama.rewrite = () => 'hang up'
+    world.fakes.defiLlama.rewrite = () => 'hang up'
     clock.pass(3601)
     expect(await chartById(world, 'bitcoin', DAY)).toMatchObject({ value, isStale: true })
   })
 
   test('a chart by address is asked of DefiLlama by the address', async ({ world }) => {
-    world.standIns.coinGecko.rewrite = () => 'hang up'
+    world.fakes.coinGecko.rewrite = () => 'hang up'
     await world.cache.put(tokensOf('base-mainnet'), [])
     const { value } = await chartByAddress(world, BASE, DAI.address, DAY)
     expect(value.chart.prices.length).toBeGreaterThan(200)
-    expect(world.standIns.defiLlama.requests[0]).toContain(`/chart/base:${DAI.address}`)
+    expect(world.fakes.defiLlama.requests[0]).toContain(`/chart/base:${DAI.address}`)
   })
 
   test('what DefiLlama does not know either is what CoinGecko failed with', async ({ world }) => {
-    world.standIns.coinGecko.rewrite = () => 'hang up'
+    world.fakes.coinGecko.rewrite = () => 'hang up'
     await expect(chartById(world, 'no-such-coin', DAY)).rejects.toMatchObject({ code: 'upstream_unavailable' })
-    world.standIns.defiLlama.rewrite = () => 'hang up'
+    world.fakes.defiLlama.rewrite = () => 'hang up'
     await expect(chartById(world, 'ethereum', DAY)).rejects.toMatchObject({ code: 'upstream_unavailable' })
   })
 
   test("CoinGecko's own chart is back as soon as CoinGecko is", async ({ world, clock }) => {
-    world.standIns.coinGecko.rewrite = () => 'hang up'
+    world.fakes.coinGecko.rewrite = () => 'hang up'
     await chartById(world, 'bitcoin', ALL)
-    world.standIns.coinGecko.rewrite = undefined
+    world.fakes.coinGecko.rewrite = undefined
     clock.pass(5)
     const { value } = await chartById(world, 'bitcoin', ALL)
     expect(value.chart.volumes.length).toBeGreaterThan(300)
@@ -128,7 +128,7 @@ describe('While CoinGecko is down,', () => {
 
 describe('A chart that lies', () => {
   test('has only the points that can be', async ({ world }) => {
-    rewriteJson(world.standIns.coinGecko, (body) => {
+    rewriteJson(world.fakes.coinGecko, (body) => {
       const chart = body as { prices: unknown[][]; market_caps: unknown[]; total_volumes: unknown[] }
       chart.prices.splice(0, 4, [START, -1], [START, null], [START, 'NaN'], ['soon', 1])
       chart.market_caps = chart.market_caps.map(() => [START, null])

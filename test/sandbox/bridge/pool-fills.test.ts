@@ -13,6 +13,7 @@ import {
 import { readContract } from 'viem/actions'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCOUNTS } from '../../../sandbox/accounts.ts'
+import type { RefundLeaf } from '../../../sandbox/bridge/refund-bundle.ts'
 import {
   type BridgeDeposit,
   installPool,
@@ -22,7 +23,6 @@ import {
   signSpeedUp,
   spokePoolAbi,
 } from '../../../sandbox/bridge.ts'
-import type { RefundLeaf } from '../../../sandbox/bundle.ts'
 import { ALICE, approval, BOB, callOf, messageOf, openBridge, RELAYER, STRANGER, transferOf, word } from './harness.ts'
 
 let bridge: Awaited<ReturnType<typeof openBridge>>

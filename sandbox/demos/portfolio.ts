@@ -1,5 +1,5 @@
-import type { LocalAccount } from './accounts.ts'
-import { linkSolana, openSession, type Stage } from './demo-account.ts'
+import type { LocalAccount } from '../accounts.ts'
+import { linkSolana, openSession, type Stage } from './account.ts'
 
 /** What the demo reads of the service's answers. */
 type Balance = {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { parentPort } from 'node:worker_threads'
-import { type GatewayOptions, loadHandlers, startGateway } from './gateway.ts'
+import { type GatewayOptions, loadHandlers, startGateway } from '../gateway.ts'
 
 /** What the thread is told when the chains and tables are there. */
 export type ServiceSettings = {

@@ -1,10 +1,10 @@
 import { type Abi, type Address, encodeDeployData, encodeFunctionData, getContractAddress, type Hex } from 'viem'
 import * as z from 'zod'
-import { ACCOUNTS } from './accounts.ts'
-import type { LocalChain } from './chains.ts'
-import { compiledContracts } from './contracts.ts'
-import { callRpc } from './rpc.ts'
-import { confirmTransactions, type LocalTransaction, readNonces, sendTransactions } from './transactions.ts'
+import { ACCOUNTS } from '../accounts.ts'
+import type { LocalChain } from '../chains.ts'
+import { compiledContracts } from '../contracts.ts'
+import { callRpc } from '../rpc.ts'
+import { confirmTransactions, type LocalTransaction, readNonces, sendTransactions } from '../transactions.ts'
 
 /**
  * Transactions to be made in one go. Addresses of contracts are known as they are planned, so that later steps can

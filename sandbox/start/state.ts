@@ -1,8 +1,8 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Address, Hex } from 'viem'
-import type { LocalToken, LocalVault } from './deploy.ts'
-import type { TableNames } from './dynamo.ts'
+import type { LocalToken, LocalVault } from '../deploy.ts'
+import type { TableNames } from '../dynamo.ts'
 
 /** What the running local service tells its users: where it is, and what is there to play with. */
 export type LocalState = {

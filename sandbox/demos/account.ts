@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { privateKeyToAccount } from 'viem/accounts'
-import { type LocalAccount, SOLANA_WALLET } from './accounts.ts'
-import { signOnSolana } from './solana-wallet.ts'
+import { type LocalAccount, SOLANA_WALLET } from '../accounts.ts'
+import { signOnSolana } from '../solana-wallet.ts'
 
 /** What the demo reads of the service's answers. */
 type Options = { readonly challenge: string; readonly temporaryAuthenticationToken: string }
