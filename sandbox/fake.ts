@@ -20,7 +20,7 @@ export type ProviderReply = {
 export type Provider = (request: ProviderRequest) => Promise<ProviderReply | 'hang up' | undefined>
 
 /** What becomes of a provider's answer before it leaves. */
-export type Rewrite = (
+type Rewrite = (
   reply: ProviderReply,
   request: ProviderRequest,
 ) => ProviderReply | 'hang up' | Promise<ProviderReply | 'hang up'>
@@ -35,11 +35,9 @@ export type Fake = {
 }
 
 /** A question to a fake: the parts of its path behind the prefix, decoded, its query, and its body as text. */
-export type Question = {
+export type Question = Pick<ProviderRequest, 'method' | 'headers' | 'body'> & {
   readonly parts: readonly string[]
   readonly query: URLSearchParams
-  readonly headers: ProviderRequest['headers']
-  readonly body: string
 }
 
 const REMEMBERED_REQUESTS = 1_000
@@ -56,8 +54,8 @@ export function fake(prefix: string, answerTo: (question: Question) => ProviderR
       service.requests.push(`${path}${search}`)
       service.requests.splice(0, service.requests.length - REMEMBERED_REQUESTS)
       const parts = path.slice(1).split('/').map(decodeURIComponent)
-      const { headers, body } = request
-      const reply = await answerTo({ parts, query: searchParams, headers, body })
+      const { method, headers, body } = request
+      const reply = await answerTo({ parts, query: searchParams, method, headers, body })
       return service.rewrite ? await service.rewrite(reply, request) : reply
     },
   }

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Fake, Provider } from './fake.ts'
-import { type AcrossApi, type BridgedChain, createAcrossApi } from './providers/across-api.ts'
+import { type BridgedChain, fakeAcross } from './providers/across.ts'
 import { fakeCoinGecko } from './providers/coingecko.ts'
 import { fakeDefiLlama } from './providers/defillama.ts'
 import { fakeGoldRush, type IndexedChain } from './providers/goldrush.ts'
@@ -17,7 +17,7 @@ import type { Relayer } from './relayer.ts'
 export type Providers = {
   readonly url: string
   /** The bridge's API, under /api; its `rewrite` makes it lie. */
-  readonly acrossApi: AcrossApi
+  readonly acrossApi: Fake
   /** The sources of the markets, under /coingecko, /defillama and /lifi, which tell of one made-up market. */
   readonly coinGecko: Fake
   readonly defiLlama: Fake
@@ -44,7 +44,7 @@ export async function startProviders(options: {
   readonly now?: () => number
 }): Promise<Providers> {
   const { secrets, chains, relayer, now = Date.now } = options
-  const acrossApi = createAcrossApi({ chains, relayer })
+  const acrossApi = fakeAcross({ chains, relayer })
   const tokens = [...chains.flatMap((chain) => chain.tokens), ...SOLANA_TOKENS]
   const market = madeUpMarket(tokens)
   const coinGecko = fakeCoinGecko(market, now)

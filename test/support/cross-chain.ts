@@ -17,8 +17,7 @@ import { localAdmin } from '../../admin/connect.ts'
 import { seedClient } from '../../admin/operations.ts'
 import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
 import type { LocalChain } from '../../sandbox/chains.ts'
-import type { ProviderReply, ProviderRequest } from '../../sandbox/fake.ts'
-import type { AcrossApi } from '../../sandbox/providers/across-api.ts'
+import type { Fake, ProviderReply, ProviderRequest } from '../../sandbox/fake.ts'
 import { startProviders } from '../../sandbox/providers.ts'
 import type { Relay, Relayer } from '../../sandbox/relayer.ts'
 import { transact } from '../../sandbox/transactions.ts'
@@ -72,13 +71,13 @@ export type Bridge = {
   /** The quote behind a reply: it was asked for the very message that is sent. Throws when there is none. */
   quoteBehind(reply: HttpReply): Quoted
   /** What it answers instead. */
-  answer: AcrossApi['rewrite']
+  answer: Fake['rewrite']
   /** Changes what it offers, before it is sent. */
   lie(change: (offer: Offer) => unknown): void
 }
 
 /** Listens to what the API of the bridge is asked for quotes; everything else passes. */
-function listenTo(api: AcrossApi): Bridge {
+function listenTo(api: Fake): Bridge {
   const quotes: Quoted[] = []
   const messageOf = ({ request }: Quoted) => request.url.searchParams.get('message') ?? ''
   const bridge: Bridge = {

@@ -5,19 +5,12 @@ import * as z from 'zod'
 import { bridgeContracts } from '../bridge.ts'
 import type { LocalChain } from '../chains.ts'
 import type { LocalToken } from '../deploy.ts'
-import type { Provider, ProviderReply, ProviderRequest, Rewrite } from '../fake.ts'
+import { type Fake, fake, type ProviderReply, type Question } from '../fake.ts'
 import type { Relayer } from '../relayer.ts'
 import { answerDepositStatus } from './deposit-status.ts'
 
 /** A chain that the local bridge goes to, and what it takes there: tokens of one symbol are one asset. */
 export type BridgedChain = LocalChain & { readonly tokens: readonly LocalToken[] }
-
-/** The local fake for the bridge's REST API; what it quotes is made up, and its ids say so. */
-export type AcrossApi = {
-  readonly answer: Provider
-  /** Rewrites each answer before it leaves, so that the API lies, fails, dawdles or hangs up. */
-  rewrite: Rewrite | undefined
-}
 
 type ErrorCode =
   | 'INVALID_PARAM'
@@ -104,25 +97,29 @@ const RoutesQuery = z.object({
 
 type Route = { readonly from: LocalToken; readonly to: LocalToken }
 
-/** The bridge's API for these chains: suggested-fees, limits, available-routes and deposit/status, under /api. */
-export function createAcrossApi(options: {
-  readonly chains: readonly BridgedChain[]
-  readonly relayer: Relayer
-}): AcrossApi {
+/**
+ * The bridge's API for these chains: suggested-fees, limits, available-routes and deposit/status, under /api. What it
+ * quotes is made up, and its ids say so.
+ */
+export function fakeAcross(options: { readonly chains: readonly BridgedChain[]; readonly relayer: Relayer }): Fake {
   const { chains, relayer } = options
   const routes = routesBetween(chains)
-  const answers: { readonly [path: string]: (request: ProviderRequest) => Promise<ProviderReply> } = {
-    '/api/suggested-fees': async (request) => ok(await suggestFees(request)),
-    '/api/limits': async (request) => ok(await quoteLimits(request)),
-    '/api/available-routes': async (request) => ok(listRoutes(request)),
-    '/api/deposit/status': ({ url }) => answerDepositStatus(url.searchParams, { chains, relayer }),
+  const answerTo = async (question: Question): Promise<ProviderReply> => {
+    const path = question.parts.join('/')
+    if (!['GET', 'POST'].includes(question.method))
+      throw new ApiError('INVALID_METHOD', `Method ${question.method} is not allowed`)
+    if (path === 'suggested-fees') return ok(await suggestFees(question))
+    if (path === 'limits') return ok(await quoteLimits(question))
+    if (path === 'available-routes') return ok(listRoutes(question))
+    if (path === 'deposit/status') return answerDepositStatus(question.query, { chains, relayer })
+    return { status: 404, body: '' }
   }
 
-  const suggestFees = async (request: ProviderRequest) => {
-    const params = parse(FeeParams, paramsOf(request))
+  const suggestFees = async (question: Question) => {
+    const params = parse(FeeParams, paramsOf(question))
     const { amount, skipAmountLimit = false } = params
     const { from, to } = routeOf(params)
-    await checkMessage(request, params, { from, to })
+    await checkMessage(question, params, { from, to })
 
     const fees = feesOf(amount, from, params.message)
     const limits = limitsOf(from, params.message)
@@ -167,18 +164,18 @@ export function createAcrossApi(options: {
     }
   }
 
-  const quoteLimits = async (request: ProviderRequest) => {
-    const params = parse(RouteParams, paramsOf(request))
+  const quoteLimits = async (question: Question) => {
+    const params = parse(RouteParams, paramsOf(question))
     const { from, to } = routeOf(params)
     if (params.message !== undefined && params.amount === undefined) {
       throw new ApiError('MISSING_PARAM', 'Amount is required with a message', 'amount')
     }
-    await checkMessage(request, params, { from, to })
+    await checkMessage(question, params, { from, to })
     return asText(limitsOf(from, params.message))
   }
 
-  const listRoutes = (request: ProviderRequest) => {
-    const query = parse(RoutesQuery, paramsOf(request))
+  const listRoutes = (question: Question) => {
+    const query = parse(RoutesQuery, paramsOf(question))
     const isWanted = (wanted: string | number | undefined, value: string | number) =>
       wanted === undefined || wanted.toString().toLowerCase() === value.toString().toLowerCase()
     return routes
@@ -218,7 +215,7 @@ export function createAcrossApi(options: {
     return route
   }
 
-  const checkMessage = async ({ method }: ProviderRequest, params: z.output<typeof RouteParams>, route: Route) => {
+  const checkMessage = async ({ method }: Question, params: z.output<typeof RouteParams>, route: Route) => {
     const { message, recipient, amount = 0n, relayer: payer = relayer.address } = params
     if (message === undefined || message === '0x') return
     if (method === 'GET' && message.length > MAX_MESSAGE_IN_QUERY) {
@@ -242,16 +239,7 @@ export function createAcrossApi(options: {
     return createClient({ transport: http(chain?.rpcUrl, { retryCount: 0 }) })
   }
 
-  const api: AcrossApi = {
-    rewrite: undefined,
-    async answer(request) {
-      const answer = answers[request.url.pathname]
-      if (!answer) return undefined
-      const reply = isReadable(request) ? await answer(request).catch(refuse) : refuse(wrongMethod(request))
-      return api.rewrite ? await api.rewrite(reply, request) : reply
-    },
-  }
-  return api
+  return fake('/api', (question) => answerTo(question).catch(refuse))
 }
 
 function routesBetween(chains: readonly BridgedChain[]): Route[] {
@@ -262,13 +250,13 @@ function routesBetween(chains: readonly BridgedChain[]): Route[] {
 }
 
 /** The parameters of a request, wherever they stand; in a POST most of them may stand in the body. */
-function paramsOf({ method, url, body }: ProviderRequest): Record<string, unknown> {
-  const query = Object.fromEntries(url.searchParams)
-  if (method !== 'POST' || body === '') return query
+function paramsOf({ method, query, body }: Question): Record<string, unknown> {
+  const inQuery = Object.fromEntries(query)
+  if (method !== 'POST' || body === '') return inQuery
   const inBody = z.record(z.string(), z.unknown()).safeParse(parseJson(body))
   if (!inBody.success) throw new ApiError('INVALID_PARAM', 'The body must be a JSON object', 'body')
   const texts = Object.entries(inBody.data).map(([name, value]) => [name, String(value)])
-  return { ...query, ...Object.fromEntries(texts) }
+  return { ...inQuery, ...Object.fromEntries(texts) }
 }
 
 function parseJson(text: string): unknown {
@@ -323,14 +311,6 @@ function describe({ address, symbol, decimals, chainId }: LocalToken) {
 
 function asText<K extends string>(amounts: Record<K, bigint>) {
   return Object.fromEntries(Object.entries<bigint>(amounts).map(([name, amount]) => [name, amount.toString()]))
-}
-
-function isReadable({ method }: ProviderRequest): boolean {
-  return method === 'GET' || method === 'POST'
-}
-
-function wrongMethod({ method }: ProviderRequest): ApiError {
-  return new ApiError('INVALID_METHOD', `Method ${method} is not allowed`)
 }
 
 function ok(body: unknown): ProviderReply {
