@@ -19,9 +19,11 @@ import { bridgeTokenOf } from '../lib/bridge/tokens.ts'
 import { evmChain } from '../lib/chain/registry.ts'
 import { ACCOUNTS } from './accounts.ts'
 import { openPlan } from './chains/plan.ts'
+import type { LocalToken } from './chains/world.ts'
 import type { LocalChain } from './chains.ts'
 import { compiledContract } from './contracts.ts'
-import { copyContract, deployToken, type LocalToken } from './deploy.ts'
+import { copyContract } from './copies.ts'
+import { deployToken } from './deploy.ts'
 import { callRpc } from './rpc.ts'
 
 const STRUCTS = [

@@ -27,6 +27,22 @@ function words(first: bigint, count: number): bigint[] {
   return Array.from({ length: count }, (_, index) => first + BigInt(index))
 }
 
+// Names and symbols of both kinds of token are short texts in the first words of their storage.
+const COPIED_WORDS = 5
+
+/** Puts a contract's code and the first words of its storage at another address. */
+export async function copyContract(chain: LocalChain, from: Address, to: Address): Promise<void> {
+  const slots = Array.from({ length: COPIED_WORDS }, (_, index) => numberToHex(index, { size: 32 }))
+  const [code, ...words] = await callRpc(chain, [
+    { method: 'eth_getCode', params: [from, 'latest'] },
+    ...slots.map((slot) => ({ method: 'eth_getStorageAt', params: [from, slot, 'latest'] })),
+  ])
+  await callRpc(chain, [
+    { method: 'anvil_setCode', params: [to, code] },
+    ...slots.map((slot, index) => ({ method: 'anvil_setStorageAt', params: [to, slot, words[index]] })),
+  ])
+}
+
 /** How many calls one request carries. */
 const CALLS = 2_000
 

@@ -2,9 +2,9 @@ import { type Address, encodeFunctionData, numberToHex, parseAbi, parseUnits } f
 import { evmChain } from '../../lib/chain/registry.ts'
 import { ACCOUNTS } from '../accounts.ts'
 import type { LocalChain } from '../chains.ts'
-import type { LocalToken, LocalVault, LocalWorld } from '../deploy.ts'
 import { callRpc } from '../rpc.ts'
 import { type LocalTransaction, transact } from '../transactions.ts'
+import type { LocalToken, LocalVault, LocalWorld } from './world.ts'
 
 /** How long before now a chain with a past begins, in seconds. */
 export const PAST_SECONDS = 120 * 86_400

@@ -1,8 +1,8 @@
 import { type Address, createClient, http, isAddress, isAddressEqual, parseAbi } from 'viem'
 import { getBalance, getContractEvents, readContract } from 'viem/actions'
 import { CHAINS } from '../../lib/chain/registry.ts'
+import type { LocalToken, LocalWorld } from '../chains/world.ts'
 import type { LocalChain } from '../chains.ts'
-import type { LocalToken, LocalWorld } from '../deploy.ts'
 import type { ProviderReply } from '../fake.ts'
 import { type Fake, fake } from '../fake.ts'
 

@@ -1,6 +1,6 @@
 import { CHAINS } from '../../lib/chain/registry.ts'
 import { CURRENCIES, type Currency } from '../../lib/markets/currency.ts'
-import type { LocalToken } from '../deploy.ts'
+import type { LocalToken } from '../chains/world.ts'
 
 /** A token that the made-up market prices, on one of our chains; base58 addresses are Solana's. */
 export type MarketToken = Omit<LocalToken, 'address'> & { readonly address: string }

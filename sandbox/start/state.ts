@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Address, Hex } from 'viem'
-import type { LocalToken, LocalVault } from '../deploy.ts'
+import type { LocalToken, LocalVault } from '../chains/world.ts'
 import type { TableNames } from '../dynamo.ts'
 
 /** What the running local service tells its users: where it is, and what is there to play with. */

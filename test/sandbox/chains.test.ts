@@ -8,9 +8,9 @@ import { getBalance, getBlock, getChainId, getCode, multicall, readContract } fr
 import { describe, expect, test, vi } from 'vitest'
 import { ACCOUNTS, TEST_MNEMONIC } from '../../sandbox/accounts.ts'
 import { openPlan } from '../../sandbox/chains/plan.ts'
+import { deployLocalWorld } from '../../sandbox/chains/world.ts'
 import { MULTICALL3, startChain } from '../../sandbox/chains.ts'
 import { compiledContract } from '../../sandbox/contracts.ts'
-import { deployLocalWorld } from '../../sandbox/deploy.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 
 const ERC20 = parseAbi([
