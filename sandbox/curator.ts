@@ -104,17 +104,15 @@ export async function hasPending(chain: LocalChain, vault: Address): Promise<boo
 }
 
 /**
- * Settles every vault that has something pending, every `everySeconds`; a vault or a chain that fails is tried again
- * the next time. Each settlement adds `gainBasisPoints` of the vault's assets, by default nothing.
+ * Settles every vault that has something pending, every `everySeconds`, without a gain; a vault or a chain that fails is
+ * tried again the next time.
  */
 export function startCurator(options: {
   readonly chains: readonly CuratedChain[]
   readonly everySeconds: number
-  readonly gainBasisPoints?: number
-  readonly onSettled?: (settlement: Settlement) => void
   readonly onError?: (error: unknown) => void
 }): Curator {
-  const { chains, everySeconds, gainBasisPoints = 0, onSettled, onError } = options
+  const { chains, everySeconds, onError } = options
   let stopped = false
   let round: Promise<unknown> | undefined
 
@@ -122,10 +120,7 @@ export function startCurator(options: {
     // One after the other, because all have the same safe and its transactions are numbered.
     for (const vault of vaults) {
       try {
-        if (stopped || !(await hasPending(chain, vault))) continue
-        const totalAssets = await viewOf(chain, vault).read('totalAssets')
-        const settlement = await settle(chain, vault, { gain: (totalAssets * BigInt(gainBasisPoints)) / 10_000n })
-        onSettled?.(settlement)
+        if (!stopped && (await hasPending(chain, vault))) await settle(chain, vault)
       } catch (error) {
         onError?.(error)
       }

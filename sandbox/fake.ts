@@ -35,7 +35,7 @@ export type Fake = {
 }
 
 /** A question to a fake: the parts of its path behind the prefix, decoded, its query, and its body as text. */
-export type Question = Pick<ProviderRequest, 'method' | 'headers' | 'body'> & {
+export type Question = Pick<ProviderRequest, 'headers' | 'body'> & {
   readonly parts: readonly string[]
   readonly query: URLSearchParams
 }
@@ -54,8 +54,8 @@ export function fake(prefix: string, answerTo: (question: Question) => ProviderR
       service.requests.push(`${path}${search}`)
       service.requests.splice(0, service.requests.length - REMEMBERED_REQUESTS)
       const parts = path.slice(1).split('/').map(decodeURIComponent)
-      const { method, headers, body } = request
-      const reply = await answerTo({ parts, query: searchParams, method, headers, body })
+      const { headers, body } = request
+      const reply = await answerTo({ parts, query: searchParams, headers, body })
       return service.rewrite ? await service.rewrite(reply, request) : reply
     },
   }

@@ -1,27 +1,3 @@
-/*
- * The relayer of the local chains: it follows the deposits of all pools and fills them, as somebody else does in the
- * real world. `npm start` lets it run by itself; tests call `fillAll` and the like, so that nothing waits for a clock.
- *
- * Over HTTP it is told what to do under /relayer of the local providers:
- *
- *   GET  /relayer                                        its settings, every deposit it knows, and these commands
- *   POST /relayer/stop, /relayer/resume                  fills nothing by itself, and again
- *   POST /relayer/settings  {delaySeconds?, batchSize?}  fills late; fills that many of one destination together
- *   POST /relayer/fill      {depositId?, together?}      fills at once: one, or all that wait; in one transaction
- *   POST /relayer/ignore    {depositId}                  never fills it by itself, so that it expires
- *   POST /relayer/slow-fill {depositId}                  asks the pool for a slow fill instead of filling
- *   POST /relayer/execute-slow-fill {depositId, outputAmount?}   makes that slow fill, with another amount if told
- *   POST /relayer/speed-up  {depositId, outputAmount?, recipient?, message?}
- *                                                        has the depositor agree to less, elsewhere, otherwise; fills so
- *   POST /relayer/refund    {depositId?, deferred?}      pays one or all expired deposits back, of one chain in one
- *                                                        bundle; deferred: the depositors must claim what they get
- *   POST /relayer/claim     {depositId, to?}             claims a deferred refund, for the depositor or for `to`
- *   POST /relayer/pause     {chainId, what, pause}       has a pool take no "deposits" or make no "fills", and again
- *   POST /relayer/advance   {seconds}                    puts the clocks of all chains forward
- *
- * `depositId` is a string of digits; "next" means the next deposit that is made, for ignore and slow-fill. Deposits of
- * two chains with the same id are told apart by `originChainId`.
- */
 import {
   type Address,
   BaseError,
@@ -99,8 +75,6 @@ type RelayerSettings = {
   running: boolean
   /** How long it waits with each fill, from when it saw the deposit. */
   delaySeconds: number
-  /** How many deposits to one destination it collects before it fills them in one transaction. */
-  batchSize: number
 }
 
 /** A relayer; what it is told to do is done in turn. */
@@ -113,8 +87,8 @@ export type Relayer = {
   fill(deposit: BridgeDeposit): Promise<Hash>
   /** Fills every waiting deposit at once, each by itself, and gives those filled; the others say why in `trouble`. */
   fillAll(): Promise<readonly Relay[]>
-  /** Fills deposits, by default all waiting ones, in one transaction per destination; throws when one is refused. */
-  fillTogether(deposits?: readonly BridgeDeposit[]): Promise<readonly Hash[]>
+  /** Fills deposits in one transaction per destination; throws when one is refused. */
+  fillTogether(deposits: readonly BridgeDeposit[]): Promise<readonly Hash[]>
   /** The transaction that asked for a slow fill. */
   requestSlowFill(deposit: BridgeDeposit): Promise<Hash>
   /** The transaction of a slow fill, from the pool's own tokens, with the deposit's output amount or another. */
@@ -134,8 +108,6 @@ export type Relayer = {
   pause(chainId: number, what: 'deposits' | 'fills', pause: boolean): Promise<void>
   /** Leaves a deposit alone from now on, until it is filled by name. */
   ignore(deposit: BridgeDeposit): Promise<void>
-  /** Says what is done, instead of filling, about the next deposit that is made. */
-  planNext(plan: Plan): Promise<void>
   /** Puts the clocks of all chains forward. */
   advance(seconds: number): Promise<void>
   /** Works by itself, until `stop`. */
@@ -155,8 +127,7 @@ type RefundOptions = {
   readonly paymentsPerLeaf?: number
 }
 
-type Plan = 'ignore' | 'slow-fill'
-type Known = { -readonly [key in keyof Relay]: Relay[key] } & { readonly seenAt: number; readonly plan?: Plan }
+type Known = { -readonly [key in keyof Relay]: Relay[key] } & { readonly seenAt: number }
 type Head = { readonly number: bigint; readonly timestamp: bigint }
 
 const ADDRESS = ACCOUNTS.relayer.address
@@ -166,11 +137,13 @@ const FILLED = 2n
 const FINAL: ReadonlySet<RelayState> = new Set(['filled', 'slow_filled', 'refund_deferred', 'refunded', 'stranded'])
 const BLACKLIST = parseAbi(['function blacklist(address account)', 'function unBlacklist(address account)'])
 
-/** A relayer between these chains, which hold the bridge; it does nothing until it is told or started. */
+/**
+ * A relayer between these chains, which hold the bridge: it follows the deposits of all pools and fills them. `npm start`
+ * lets it run by itself; tests call `fillAll` and the like, so that nothing waits for a clock.
+ */
 export function createRelayer({ chains }: { readonly chains: readonly LocalChain[] }): Relayer {
-  const settings: RelayerSettings = { running: true, delaySeconds: 0, batchSize: 1 }
+  const settings: RelayerSettings = { running: true, delaySeconds: 0 }
   const heads = new Map<number, Head>()
-  const plans: Plan[] = []
   let relays: Known[] = []
 
   const chainOf = (chainId: number) => chains.find((chain) => chain.chainId === chainId)
@@ -236,16 +209,12 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     for (const relay of relays) if (relay.deposit.destinationChainId === chainId) relay.state = 'waiting'
   }
 
-  const met = (deposit: BridgeDeposit): Known => {
-    const plan = plans.shift()
-    return {
-      deposit,
-      relayHash: relayHashOf(deposit),
-      state: !chainOf(deposit.destinationChainId) ? 'stranded' : plan === 'ignore' ? 'ignored' : 'waiting',
-      seenAt: Date.now(),
-      ...(plan && { plan }),
-    }
-  }
+  const met = (deposit: BridgeDeposit): Known => ({
+    deposit,
+    relayHash: relayHashOf(deposit),
+    state: chainOf(deposit.destinationChainId) ? 'waiting' : 'stranded',
+    seenAt: Date.now(),
+  })
 
   const refresh = async (relay: Known) => {
     const { deposit, relayHash } = relay
@@ -365,8 +334,8 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
 
   const handle = async (relay: Known): Promise<boolean> => {
     try {
-      await (relay.plan === 'slow-fill' ? requestSlowFill(relay) : fill(relay))
-      return relay.state === 'filled'
+      await fill(relay)
+      return true
     } catch {
       // Noted in its trouble; it is tried again until it expires.
       return false
@@ -377,19 +346,8 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     for (const error of await look()) onError(error)
     if (!settings.running) return
     const latest = Date.now() - settings.delaySeconds * 1000
-    const due = relays.filter(({ state, seenAt }) => state === 'waiting' && seenAt <= latest)
-    if (settings.batchSize <= 1) {
-      for (const relay of due) await handle(relay)
-      return
-    }
-    for (const group of Map.groupBy(due, ({ deposit }) => deposit.destinationChainId).values()) {
-      if (group.length < settings.batchSize) continue
-      try {
-        await fillTogether(group)
-      } catch {
-        // One that is refused must not hold up the others.
-        for (const relay of group) await handle(relay)
-      }
+    for (const relay of relays.filter(({ state, seenAt }) => state === 'waiting' && seenAt <= latest)) {
+      await handle(relay)
     }
   }
 
@@ -417,7 +375,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     fillTogether: (deposits) =>
       inTurn(async () => {
         await lookOrThrow()
-        return fillTogether(deposits?.map(relayOf) ?? relays.filter(({ state }) => state === 'waiting'))
+        return fillTogether(deposits.map(relayOf))
       }),
     requestSlowFill: (deposit) => inTurn(async () => lookOrThrow().then(() => requestSlowFill(relayOf(deposit)))),
     executeSlowFill: (deposit, outputAmount = deposit.outputAmount) =>
@@ -496,12 +454,6 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
         const relay = relayOf(deposit)
         if (relay.state === 'waiting') relay.state = 'ignored'
       }),
-    planNext: (plan) =>
-      inTurn(async () => {
-        // What was made until now is not the next one.
-        await lookOrThrow()
-        plans.push(plan)
-      }),
     advance: (seconds) =>
       inTurn(async () => {
         for (const chain of chains) {
@@ -533,7 +485,7 @@ function fits({ originChainId, depositId, transactionHash }: BridgeDeposit, quer
   )
 }
 
-function snapshot({ seenAt: _, plan: __, ...relay }: Known): Relay {
+function snapshot({ seenAt: _, ...relay }: Known): Relay {
   return relay
 }
 

@@ -7,18 +7,11 @@ import type { LocalToken } from '../chains/world.ts'
 import type { LocalChain } from '../chains.ts'
 import { type Fake, fake, type ProviderReply, type Question } from '../fake.ts'
 import type { Relayer } from '../relayer.ts'
-import { answerDepositStatus } from './deposit-status.ts'
 
 /** A chain that the local bridge goes to, and what it takes there: tokens of one symbol are one asset. */
 export type BridgedChain = LocalChain & { readonly tokens: readonly LocalToken[] }
 
-type ErrorCode =
-  | 'INVALID_PARAM'
-  | 'MISSING_PARAM'
-  | 'INVALID_METHOD'
-  | 'AMOUNT_TOO_LOW'
-  | 'AMOUNT_TOO_HIGH'
-  | 'ROUTE_NOT_ENABLED'
+type ErrorCode = 'INVALID_PARAM' | 'MISSING_PARAM' | 'AMOUNT_TOO_LOW' | 'AMOUNT_TOO_HIGH' | 'ROUTE_NOT_ENABLED'
 
 class ApiError extends Error {
   readonly code: ErrorCode
@@ -50,7 +43,7 @@ const QUOTE_AGE_SECONDS = 300n
 const ORIGINS_THAT_REORGANISE: readonly number[] = [1, 137]
 const DEADLINE_SECONDS = 7200
 const WHOLE = 10n ** 18n
-/** Longer ones do not fit into an address; they go into the body of a POST. */
+/** Longer ones do not fit into a URL. */
 const MAX_MESSAGE_IN_QUERY = 25_000
 
 const TOKEN = parseAbi(['function balanceOf(address account) view returns (uint256)'])
@@ -70,69 +63,42 @@ const Message = z
   .refine((text) => isHex(text) && text.length % 2 === 0)
   .optional()
 
-const RouteParams = z.object({
+const FeeParams = z.object({
   inputToken: AnyAddress,
   outputToken: AnyAddress,
   originChainId: ChainNumber,
   destinationChainId: ChainNumber,
-  amount: Digits.optional(),
+  amount: Digits.refine((amount) => amount > 0n),
   recipient: AnyAddress.optional(),
   message: Message,
   relayer: AnyAddress.optional(),
   allowUnmatchedDecimals: Flag.optional(),
 })
-const FeeParams = RouteParams.extend({
-  amount: Digits.refine((amount) => amount > 0n),
-  timestamp: Digits.optional(),
-  skipAmountLimit: Flag.optional(),
-})
-const RoutesQuery = z.object({
-  originToken: AnyAddress.optional(),
-  destinationToken: AnyAddress.optional(),
-  originChainId: ChainNumber.optional(),
-  destinationChainId: ChainNumber.optional(),
-  originTokenSymbol: z.string().optional(),
-  destinationTokenSymbol: z.string().optional(),
-})
-
+type FeeParams = z.output<typeof FeeParams>
 type Route = { readonly from: LocalToken; readonly to: LocalToken }
 
-/**
- * The bridge's API for these chains: suggested-fees, limits, available-routes and deposit/status, under /api. What it
- * quotes is made up, and its ids say so.
- */
+/** The bridge's API for these chains, under /api: `suggested-fees`. What it quotes is made up, and its ids say so. */
 export function fakeAcross(options: { readonly chains: readonly BridgedChain[]; readonly relayer: Relayer }): Fake {
   const { chains, relayer } = options
   const routes = routesBetween(chains)
-  const answerTo = async (question: Question): Promise<ProviderReply> => {
-    const path = question.parts.join('/')
-    if (!['GET', 'POST'].includes(question.method))
-      throw new ApiError('INVALID_METHOD', `Method ${question.method} is not allowed`)
-    if (path === 'suggested-fees') return ok(await suggestFees(question))
-    if (path === 'limits') return ok(await quoteLimits(question))
-    if (path === 'available-routes') return ok(listRoutes(question))
-    if (path === 'deposit/status') return answerDepositStatus(question.query, { chains, relayer })
-    return { status: 404, body: '' }
-  }
 
-  const suggestFees = async (question: Question) => {
-    const params = parse(FeeParams, paramsOf(question))
-    const { amount, skipAmountLimit = false } = params
+  const suggestFees = async ({ query }: Question) => {
+    const params = parse(FeeParams, Object.fromEntries(query))
+    const { amount } = params
     const { from, to } = routeOf(params)
-    await checkMessage(question, params, { from, to })
+    await checkMessage(params, { from, to })
 
     const fees = feesOf(amount, from, params.message)
     const limits = limitsOf(from, params.message)
-    const isAmountTooLow = amount < limits.minDeposit
-    if (isAmountTooLow && !skipAmountLimit) {
+    if (amount < limits.minDeposit) {
       throw new ApiError('AMOUNT_TOO_LOW', 'Sent amount is too low relative to fees', 'amount')
     }
     if (amount > limits.maxDeposit) throw new ApiError('AMOUNT_TOO_HIGH', 'Amount exceeds max. deposit limit', 'amount')
 
     const block = await getBlock(clientOf(from.chainId))
-    const timestamp = params.timestamp ?? block.timestamp - QUOTE_AGE_SECONDS
+    const timestamp = block.timestamp - QUOTE_AGE_SECONDS
     const exclusiveUntil = ORIGINS_THAT_REORGANISE.includes(from.chainId) ? Number(block.timestamp) : 0
-    const outputAmount = amount > fees.total ? scale(amount - fees.total, from.decimals, to.decimals) : 0n
+    const outputAmount = scale(amount - fees.total, from.decimals, to.decimals)
     const share = (total: bigint) => ({ pct: ((total * WHOLE) / amount).toString(), total: total.toString() })
     return {
       estimatedFillTimeSec: FILL_SECONDS,
@@ -144,7 +110,7 @@ export function fakeAcross(options: { readonly chains: readonly BridgedChain[]; 
       relayFeeTotal: share(fees.total).total,
       lpFeePct: '0',
       timestamp: timestamp.toString(),
-      isAmountTooLow,
+      isAmountTooLow: false,
       quoteBlock: block.number.toString(),
       exclusiveRelayer: relayer.address,
       exclusivityDeadline: exclusiveUntil + FILL_SECONDS,
@@ -164,42 +130,7 @@ export function fakeAcross(options: { readonly chains: readonly BridgedChain[]; 
     }
   }
 
-  const quoteLimits = async (question: Question) => {
-    const params = parse(RouteParams, paramsOf(question))
-    const { from, to } = routeOf(params)
-    if (params.message !== undefined && params.amount === undefined) {
-      throw new ApiError('MISSING_PARAM', 'Amount is required with a message', 'amount')
-    }
-    await checkMessage(question, params, { from, to })
-    return asText(limitsOf(from, params.message))
-  }
-
-  const listRoutes = (question: Question) => {
-    const query = parse(RoutesQuery, paramsOf(question))
-    const isWanted = (wanted: string | number | undefined, value: string | number) =>
-      wanted === undefined || wanted.toString().toLowerCase() === value.toString().toLowerCase()
-    return routes
-      .map(({ from, to }) => ({
-        originChainId: from.chainId,
-        originToken: from.address,
-        destinationChainId: to.chainId,
-        destinationToken: to.address,
-        originTokenSymbol: from.symbol,
-        destinationTokenSymbol: to.symbol,
-        isNative: false,
-      }))
-      .filter(
-        (route) =>
-          isWanted(query.originToken, route.originToken) &&
-          isWanted(query.destinationToken, route.destinationToken) &&
-          isWanted(query.originChainId, route.originChainId) &&
-          isWanted(query.destinationChainId, route.destinationChainId) &&
-          isWanted(query.originTokenSymbol, route.originTokenSymbol) &&
-          isWanted(query.destinationTokenSymbol, route.destinationTokenSymbol),
-      )
-  }
-
-  const routeOf = (params: z.output<typeof RouteParams>): Route => {
+  const routeOf = (params: FeeParams): Route => {
     const route = routes.find(
       ({ from, to }) =>
         from.chainId === params.originChainId &&
@@ -215,10 +146,10 @@ export function fakeAcross(options: { readonly chains: readonly BridgedChain[]; 
     return route
   }
 
-  const checkMessage = async ({ method }: Question, params: z.output<typeof RouteParams>, route: Route) => {
-    const { message, recipient, amount = 0n, relayer: payer = relayer.address } = params
+  const checkMessage = async (params: FeeParams, route: Route) => {
+    const { message, recipient, amount, relayer: payer = relayer.address } = params
     if (message === undefined || message === '0x') return
-    if (method === 'GET' && message.length > MAX_MESSAGE_IN_QUERY) {
+    if (message.length > MAX_MESSAGE_IN_QUERY) {
       throw new ApiError('INVALID_PARAM', 'Message is too long for a GET; use POST', 'message')
     }
     if (!recipient) throw new ApiError('MISSING_PARAM', 'Recipient is required with a message', 'recipient')
@@ -239,7 +170,7 @@ export function fakeAcross(options: { readonly chains: readonly BridgedChain[]; 
     return createClient({ transport: http(chain?.rpcUrl, { retryCount: 0 }) })
   }
 
-  return fake('/api', (question) => answerTo(question).catch(refuse))
+  return fake('/api/suggested-fees', (question) => suggestFees(question).then(ok, refuse))
 }
 
 function routesBetween(chains: readonly BridgedChain[]): Route[] {
@@ -247,24 +178,6 @@ function routesBetween(chains: readonly BridgedChain[]): Route[] {
   return tokens.flatMap((from) =>
     tokens.filter((to) => to.symbol === from.symbol && to.chainId !== from.chainId).map((to) => ({ from, to })),
   )
-}
-
-/** The parameters of a request, wherever they stand; in a POST most of them may stand in the body. */
-function paramsOf({ method, query, body }: Question): Record<string, unknown> {
-  const inQuery = Object.fromEntries(query)
-  if (method !== 'POST' || body === '') return inQuery
-  const inBody = z.record(z.string(), z.unknown()).safeParse(parseJson(body))
-  if (!inBody.success) throw new ApiError('INVALID_PARAM', 'The body must be a JSON object', 'body')
-  const texts = Object.entries(inBody.data).map(([name, value]) => [name, String(value)])
-  return { ...inQuery, ...Object.fromEntries(texts) }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function parse<T>(schema: z.ZodType<T>, params: Record<string, unknown>): T {

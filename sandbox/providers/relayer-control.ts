@@ -7,11 +7,10 @@ const COMMANDS = {
   'GET /relayer': 'the settings, every deposit with what became of it, and these commands',
   'POST /relayer/stop': 'fills nothing by itself',
   'POST /relayer/resume': 'fills by itself again',
-  'POST /relayer/settings {delaySeconds?, batchSize?}':
-    'fills so many seconds after it saw a deposit, and so many deposits of one destination in one transaction',
-  'POST /relayer/fill {depositId?, together?}': 'fills one or all that wait at once, or all in one transaction',
-  'POST /relayer/ignore {depositId}': 'never fills it by itself, so that it expires; "next" is the next one made',
-  'POST /relayer/slow-fill {depositId}': 'asks for a slow fill instead of filling; "next" is the next one made',
+  'POST /relayer/settings {delaySeconds}': 'fills so many seconds after it saw a deposit',
+  'POST /relayer/fill {depositId?}': 'fills one, or all that wait, at once',
+  'POST /relayer/ignore {depositId}': 'never fills it by itself, so that it expires',
+  'POST /relayer/slow-fill {depositId}': 'asks for a slow fill instead of filling',
   'POST /relayer/execute-slow-fill {depositId, outputAmount?}': 'makes the slow fill, with another amount if given',
   'POST /relayer/speed-up {depositId, outputAmount?, recipient?, message?}':
     'has the depositor agree to less (by 1 unless told), to another recipient or another message; fills follow it',
@@ -27,14 +26,10 @@ const Digits = z
   .regex(/^\d{1,78}$/)
   .transform(BigInt)
 const Which = { depositId: Digits, originChainId: z.int().optional() }
-const OneOrNext = z.strictObject({ ...Which, depositId: z.union([z.literal('next'), Digits]) })
+const One = z.strictObject(Which)
 const OneOrAll = z.strictObject({ ...Which, depositId: Digits.optional() })
 const Nothing = z.strictObject({})
-const Settings = z.strictObject({
-  delaySeconds: z.number().min(0).optional(),
-  batchSize: z.int().min(1).optional(),
-})
-const Fill = z.strictObject({ ...OneOrAll.shape, together: z.boolean().optional() })
+const Settings = z.strictObject({ delaySeconds: z.number().min(0) })
 const SlowFill = z.strictObject({ ...Which, outputAmount: Digits.optional() })
 const AnyAddress = z
   .string()
@@ -74,25 +69,18 @@ export function relayerControl(relayer: Relayer): Provider {
       relayer.settings.running = true
     },
     async settings(body) {
-      const { delaySeconds, batchSize } = Settings.parse(body)
-      if (delaySeconds !== undefined) relayer.settings.delaySeconds = delaySeconds
-      if (batchSize !== undefined) relayer.settings.batchSize = batchSize
+      relayer.settings.delaySeconds = Settings.parse(body).delaySeconds
     },
     async fill(body) {
-      const { depositId, together = false, ...rest } = Fill.parse(body)
-      if (depositId !== undefined) await relayer.fill((await one({ depositId, ...rest })).deposit)
-      else if (together) await relayer.fillTogether()
-      else await relayer.fillAll()
+      const { depositId, ...rest } = OneOrAll.parse(body)
+      if (depositId === undefined) await relayer.fillAll()
+      else await relayer.fill((await one({ depositId, ...rest })).deposit)
     },
     async ignore(body) {
-      const { depositId, ...rest } = OneOrNext.parse(body)
-      if (depositId === 'next') await relayer.planNext('ignore')
-      else await relayer.ignore((await one({ depositId, ...rest })).deposit)
+      await relayer.ignore((await one(One.parse(body))).deposit)
     },
     async 'slow-fill'(body) {
-      const { depositId, ...rest } = OneOrNext.parse(body)
-      if (depositId === 'next') await relayer.planNext('slow-fill')
-      else await relayer.requestSlowFill((await one({ depositId, ...rest })).deposit)
+      await relayer.requestSlowFill((await one(One.parse(body))).deposit)
     },
     async 'execute-slow-fill'(body) {
       const { outputAmount, ...which } = SlowFill.parse(body)

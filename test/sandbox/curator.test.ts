@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hasPending, type Settlement, settle, startCurator } from '../../sandbox/curator.ts'
-import { ADMIN, ALICE, BOB, openSession, SAFE, usdc } from './harness.ts'
+import { hasPending, settle, startCurator } from '../../sandbox/curator.ts'
+import { ADMIN, ALICE, openSession, SAFE, usdc } from './harness.ts'
 
 let session: Awaited<ReturnType<typeof openSession>>
 beforeAll(async () => {
@@ -40,47 +40,25 @@ test('a valuation that still stands is ended before the next', async () => {
   expect(await vault.read('totalAssets')).toBe(usdc('1') + 5n)
 })
 
-test('a vault that refuses makes settling fail', async () => {
-  const vault = await session.openVault('0.6')
-  await vault.act(ADMIN, 'pause', [])
-  await expect(settle(session.chain, vault.address)).rejects.toThrow(`updateNewTotalAssets of ${vault.address}`)
-})
-
-test('a curator settles what is pending, leaves the rest alone, and goes on when a chain or a vault fails', async () => {
-  const [pending, idle, paused, closing] = [
-    await session.openVault('0.5'),
-    await session.openVault('0.6'),
-    await session.openVault('0.4'),
-    await session.openVault('0.4'),
-  ]
-  for (const vault of [paused, pending, closing]) await session.request(vault, ALICE, usdc('1'))
+test('a curator settles what is pending, and goes on when a chain or a vault fails', async () => {
+  const [pending, paused] = [await session.openVault('0.5'), await session.openVault('0.4')]
+  for (const vault of [paused, pending]) await session.request(vault, ALICE, usdc('1'))
   await paused.act(ADMIN, 'pause', [])
-  await closing.act(ADMIN, 'initiateClosing', [])
-
-  const settlements: Settlement[] = []
-  const errors: unknown[] = []
-  const vaults = [paused, idle, closing, pending].map(({ address }) => address)
+  const vaults = [paused.address, pending.address]
   const unreachable = { chainId: 5, rpcUrl: 'http://127.0.0.1:1', blockSeconds: undefined }
+  const errors: unknown[] = []
   const curator = startCurator({
     chains: [
       { chain: unreachable, vaults },
       { chain: session.chain, vaults },
     ],
     everySeconds: 0.05,
-    gainBasisPoints: 100,
-    onSettled: (settlement) => settlements.push(settlement),
     onError: (error) => errors.push(error),
   })
-  await expect.poll(() => settlements.length).toBe(1)
-  await session.request(pending, BOB, usdc('2'))
-  await expect.poll(() => settlements.length).toBe(2)
+  const claimable = () => pending.read('claimableDepositRequest', 0n, ALICE)
+  await expect.poll(claimable).toBe(usdc('1'))
+  await session.request(pending, ALICE, usdc('2'))
+  await expect.poll(claimable).toBe(usdc('2'))
   await curator.stop()
-
-  expect(settlements.map(({ vault }) => vault)).toEqual([pending.address, pending.address])
-  expect(settlements.map(({ totalAssets }) => totalAssets)).toEqual([0n, usdc('1.01')])
   expect(errors.length).toBeGreaterThan(1)
-  await session.request(pending, ALICE, usdc('1'))
-  await new Promise((resolve) => setTimeout(resolve, 150))
-  expect(settlements.length).toBe(2)
-  expect(await pending.read('pendingDepositRequest', 0n, ALICE)).toBe(usdc('1'))
 })

@@ -98,7 +98,7 @@ function clientOf({ rpcUrl }: { readonly rpcUrl: string }) {
 }
 
 /** What an account holds of a token, in its smallest unit. */
-export function balanceOf(chain: { readonly rpcUrl: string }, account: Address, token: Address): Promise<bigint> {
+function balanceOf(chain: { readonly rpcUrl: string }, account: Address, token: Address): Promise<bigint> {
   return readContract(clientOf(chain), { address: token, abi: TOKEN, functionName: 'balanceOf', args: [account] })
 }
 
