@@ -1,13 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { createClient, http, parseAbi } from 'viem'
 import { mnemonicToAccount, privateKeyToAddress } from 'viem/accounts'
 import { getBalance, getBlock, getChainId, getCode, multicall, readContract } from 'viem/actions'
 import { describe, expect, test, vi } from 'vitest'
 import { ACCOUNTS, TEST_MNEMONIC } from '../../sandbox/accounts.ts'
-import { openPlan } from '../../sandbox/chains/plan.ts'
 import { deployLocalWorld } from '../../sandbox/chains/world.ts'
 import { MULTICALL3, startChain } from '../../sandbox/chains.ts'
 import { compiledContract } from '../../sandbox/contracts.ts'
@@ -49,13 +47,6 @@ describe('a local chain', () => {
       await chain.stop()
     }
     expect(await answers(chain.rpcUrl)).toBe(false)
-  })
-
-  test('says why it does not start', async () => {
-    const chain = await startChain({ chainId: 1 })
-    const port = Number(new URL(chain.rpcUrl).port)
-    await expect(startChain({ chainId: 1, port })).rejects.toThrow(/anvil did not start: .*in use/s)
-    await chain.stop()
   })
 
   test('ends with the process that started it, even when that is killed', async () => {
@@ -143,22 +134,6 @@ test('the local worlds cover three generations and three tokens, seeded and desc
   }
 })
 
-test('a chain with timed blocks goes on mining after a deployment, with its clock at the present', async () => {
-  const chain = await startChain({ chainId: 42161, blockSeconds: 1 })
-  try {
-    const client = createClient({ transport: http(chain.rpcUrl) })
-    await deployLocalWorld(chain)
-    const { number } = await getBlock(client)
-    await setTimeout(2100)
-    const { number: later, timestamp } = await getBlock(client)
-    expect(later - number).toBeGreaterThanOrEqual(1n)
-    expect(later - number).toBeLessThanOrEqual(3n)
-    expect(Math.abs(Number(timestamp) - Date.now() / 1000)).toBeLessThan(3)
-  } finally {
-    await chain.stop()
-  }
-})
-
 test('a chain makes blocks of 0.2 s, of which about five share a timestamp', async ({ onTestFinished }) => {
   const chain = await startChain({ chainId: 8453, blockSeconds: 0.2 })
   onTestFinished(chain.stop)
@@ -171,24 +146,4 @@ test('a chain makes blocks of 0.2 s, of which about five share a timestamp', asy
   // Eleven blocks span two seconds where each takes a fifth of one.
   expect(new Set(times).size).toBeLessThanOrEqual(5)
   expect([...times].sort()).toEqual(times)
-})
-
-test('a block takes as much gas as on real chains, and a deployment as many blocks as it needs', async ({
-  onTestFinished,
-}) => {
-  const chain = await startChain({ chainId: 8453 })
-  onTestFinished(chain.stop)
-  const client = createClient({ transport: http(chain.rpcUrl) })
-  const plan = await openPlan(chain)
-  const vaults = Array.from({ length: 12 }, () => plan.deploy('LagoonVaultV06', []))
-  await plan.execute()
-  const { number, gasLimit } = await getBlock(client)
-  expect(gasLimit).toBe(50_000_000n)
-  expect(number).toBeGreaterThan(1n)
-  for (const address of vaults) expect(await getCode(client, { address })).toBeDefined()
-})
-
-test('a chain without a world of its own is refused', async () => {
-  const nowhere = { chainId: 7, rpcUrl: 'http://127.0.0.1:1', blockSeconds: undefined }
-  await expect(deployLocalWorld(nowhere)).rejects.toThrow('No local world for chain 7')
 })

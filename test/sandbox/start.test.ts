@@ -59,7 +59,7 @@ type Running = {
   readonly port: number
 }
 
-async function run(port: number | string | undefined, settings: Record<string, string> = {}): Promise<Running> {
+async function run(port?: number, settings: Record<string, string> = {}): Promise<Running> {
   const folder = mkdtempSync(join(tmpdir(), 'start-'))
   const { PATH, HOME } = process.env
   const child = spawn(process.execPath, [START], {
@@ -175,12 +175,6 @@ const test = base
     return running
   })
 
-async function callRpc(rpcUrl: string, method: string, ...params: unknown[]): Promise<unknown> {
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-  const response = await fetch(rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-  return ((await response.json()) as { result: unknown }).result
-}
-
 describe('`npm start`', () => {
   test('prints its base URL, a key and commands to try', ({ running, state }) => {
     const text = running.printed()
@@ -234,26 +228,6 @@ describe('`npm start`', () => {
     const other = await vaultsOf(state.otherClient.apiKey)
     expect(other).toHaveLength(1)
     expect(all).toContain(other[0])
-  })
-
-  test('has two real chains, with the vaults and tokens on them and money in the accounts', async ({ state }) => {
-    for (const { chainId, rpcUrl } of state.chains) {
-      expect(Number(await callRpc(rpcUrl, 'eth_chainId'))).toBe(chainId)
-      const contracts = [...state.vaults, ...state.tokens].filter((contract) => contract.chainId === chainId)
-      for (const { address } of contracts) {
-        expect(String(await callRpc(rpcUrl, 'eth_getCode', address, 'latest')).length).toBeGreaterThan(10)
-      }
-      for (const { address } of state.accounts) {
-        expect(BigInt(String(await callRpc(rpcUrl, 'eth_getBalance', address, 'latest')))).toBeGreaterThan(10n ** 18n)
-      }
-    }
-  })
-
-  test('tells which version it is and describes itself', async ({ state }) => {
-    const health = await fetch(`${state.baseUrl}/health`)
-    expect(await health.json()).toEqual({ status: 'ok', version: expect.stringMatching(/^\d+\.\d+\.\d+/) })
-    const document = await fetch(`${state.baseUrl}/openapi.json`)
-    expect(await document.json()).toMatchObject({ openapi: '3.1.0' })
   })
 
   test('records the states of the vaults by itself', async ({ running }) => {
@@ -367,22 +341,6 @@ describe('A start that cannot be', () => {
     expect(await once(running.child, 'exit')).toEqual([1, null])
     expect(running.printed()).toMatch(/Not started: Port \d+ is taken/)
     expect(existsSync(stateFileOf(running))).toBe(false)
-  })
-
-  test.for([['abc'], ['70000']])('because the port is %s says so', async ([port], { onTestFinished }) => {
-    const running = await run(port as string)
-    onTestFinished(() => clear(running))
-    expect(await once(running.child, 'exit')).toEqual([1, null])
-    expect(running.printed()).toContain(`Not started: PORT is ${port}`)
-  })
-
-  test('because there is no such node names those that there are', async ({ onTestFinished }) => {
-    const running = await run(await freePort(), { NODES: 'base.org,nowhere' })
-    onTestFinished(() => clear(running))
-    expect(await once(running.child, 'exit')).toEqual([1, null])
-    expect(running.printed()).toMatch(
-      /Not started: NODES is nowhere, which is none of base\.org, optimism\.io, .*lying\./,
-    )
   })
 
   test('because it is ended before it is ready leaves nothing behind', async ({ onTestFinished }) => {
