@@ -42,14 +42,15 @@ export type LocalWorld = {
   readonly collectibles?: Address
 }
 
-const TOKENS = {
-  USDC: { name: 'USD Coin', symbol: 'USDC', decimals: 6 },
-  DAI: { name: 'Dai Stablecoin', symbol: 'DAI', decimals: 18 },
-  USDT: { name: 'Tether USD', symbol: 'USDT', decimals: 6 },
-} as const
+/** The tokens of every chain; they stand at the addresses that the bridge's tokens have on the real one. */
+const TOKENS = [
+  { name: 'USD Coin', symbol: 'USDC', decimals: 6 },
+  { name: 'Dai Stablecoin', symbol: 'DAI', decimals: 18 },
+  { name: 'Tether USD', symbol: 'USDT', decimals: 6 },
+] as const satisfies readonly TokenOptions[]
 
 type VaultSpec = {
-  readonly asset: keyof typeof TOKENS
+  readonly asset: (typeof TOKENS)[number]['symbol']
   readonly name: string
   readonly symbol: string
   /** Of a Lagoon vault; a vault without one is synchronous. */
@@ -101,7 +102,7 @@ export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
 
   const tokens = await deployTokens(chain)
   const plan = await openPlan(chain)
-  for (const token of Object.values(tokens)) {
+  for (const token of tokens) {
     for (const user of ACCOUNTS.users) planMint(plan, token, user.address, USER_BALANCE)
   }
   const implementations = new Map<LagoonGeneration, Address>()
@@ -111,7 +112,8 @@ export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
     return implementation
   }
   const vaults = specs.map(({ generation, asset, ...options }): LocalVault => {
-    const token = tokens[asset]
+    const token = tokens.find(({ symbol }) => symbol === asset)
+    if (!token) throw new Error(`There is no ${asset}`)
     const vault = { chainId, asset: token.address, name: options.name }
     const vaultOptions = { ...options, asset: token.address }
     if (generation === undefined) {
@@ -126,27 +128,27 @@ export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
   const unlisted = planUnlisted(plan, chainId)
   const collectibles = planCollectibles(plan)
   await plan.execute()
-  return { tokens: Object.values(tokens), vaults, unlisted, collectibles }
+  return { tokens, vaults, unlisted, collectibles }
 }
 
-/** The tokens at the addresses that they have on the real chain, so that nothing has to be told of local ones. */
-async function deployTokens(chain: LocalChain): Promise<Record<keyof typeof TOKENS, LocalToken>> {
+/** The tokens where the real chain has them, so that nothing has to be told of local ones. */
+async function deployTokens(chain: LocalChain): Promise<LocalToken[]> {
   const { chainId } = chain
   const plan = await openPlan(chain)
-  const deployed = { USDC: planToken(plan, TOKENS.USDC), DAI: planToken(plan, TOKENS.DAI), USDT: planTether(plan) }
+  const deployed = TOKENS.map((token) => ({
+    token,
+    from: token.symbol === 'USDT' ? planTether(plan) : planToken(plan, token),
+  }))
   await plan.execute()
 
-  const moveToRealAddress = async (symbol: keyof typeof TOKENS): Promise<LocalToken> => {
-    const address = bridgeTokenOf(chainId, symbol)?.address
-    if (!address) throw new Error(`${symbol} has no address on chain ${chainId}`)
-    await copyContract(chain, deployed[symbol], address)
-    return { chainId, ...TOKENS[symbol], address }
+  const tokens: LocalToken[] = []
+  for (const { token, from } of deployed) {
+    const address = bridgeTokenOf(chainId, token.symbol)?.address
+    if (!address) throw new Error(`${token.symbol} has no address on chain ${chainId}`)
+    await copyContract(chain, from, address)
+    tokens.push({ chainId, ...token, address })
   }
-  return {
-    USDC: await moveToRealAddress('USDC'),
-    DAI: await moveToRealAddress('DAI'),
-    USDT: await moveToRealAddress('USDT'),
-  }
+  return tokens
 }
 
 function planUnlisted(plan: Plan, chainId: number): LocalToken[] {
