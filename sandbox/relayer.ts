@@ -146,10 +146,9 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
   const heads = new Map<number, Head>()
   let relays: Known[] = []
 
-  const chainOf = (chainId: number) => chains.find((chain) => chain.chainId === chainId)
-  const destinationOf = (deposit: BridgeDeposit): LocalChain => {
-    const chain = chainOf(deposit.destinationChainId)
-    if (!chain) throw new Error(`Nobody fills on chain ${deposit.destinationChainId}`)
+  const chainOf = (chainId: number): LocalChain => {
+    const chain = chains.find((candidate) => candidate.chainId === chainId)
+    if (!chain) throw new Error(`The relayer does not work on chain ${chainId}`)
     return chain
   }
 
@@ -182,6 +181,9 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     if (errors.length > 0) throw errors[0]
   }
 
+  /** Does its work in turn, in sight of all that is on the chains. */
+  const afterLook = <T>(work: () => T | Promise<T>): Promise<T> => inTurn(() => lookOrThrow().then(work))
+
   const readNews = async (chain: LocalChain) => {
     const { chainId } = chain
     const head = await getBlock(clientOf(chain))
@@ -212,13 +214,13 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
   const met = (deposit: BridgeDeposit): Known => ({
     deposit,
     relayHash: relayHashOf(deposit),
-    state: chainOf(deposit.destinationChainId) ? 'waiting' : 'stranded',
+    state: chains.some(({ chainId }) => chainId === deposit.destinationChainId) ? 'waiting' : 'stranded',
     seenAt: Date.now(),
   })
 
   const refresh = async (relay: Known) => {
     const { deposit, relayHash } = relay
-    const chain = destinationOf(deposit)
+    const chain = chainOf(deposit.destinationChainId)
     const status = await readContract(clientOf(chain), {
       address: bridgeContracts(chain.chainId).pool,
       abi: spokePoolAbi,
@@ -250,7 +252,11 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
   const fill = async (relay: Known): Promise<Hash> => {
     const { deposit } = relay
     try {
-      relay.fillTransaction = await send(destinationOf(deposit), `fill deposit ${deposit.depositId}`, encodeFill(relay))
+      relay.fillTransaction = await send(
+        chainOf(deposit.destinationChainId),
+        `fill deposit ${deposit.depositId}`,
+        encodeFill(relay),
+      )
       relay.state = 'filled'
       delete relay.trouble
       return relay.fillTransaction
@@ -258,28 +264,6 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
       relay.trouble = error instanceof Error ? error.message : String(error)
       throw error
     }
-  }
-
-  const fillTogether = async (together: readonly Known[]): Promise<readonly Hash[]> => {
-    const hashes: Hash[] = []
-    for (const [chainId, group] of Map.groupBy(together, ({ deposit }) => deposit.destinationChainId)) {
-      const args = [group.map(encodeFill)] as const
-      const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'multicall', args })
-      const ids = group.map(({ deposit }) => deposit.depositId).join(', ')
-      const hash = await send(chainOf(chainId) ?? fail(chainId), `fill deposits ${ids} together`, data)
-      for (const relay of group) Object.assign(relay, { state: 'filled', fillTransaction: hash })
-      hashes.push(hash)
-    }
-    return hashes
-  }
-
-  const requestSlowFill = async (relay: Known): Promise<Hash> => {
-    const { deposit } = relay
-    const args = [relayDataOf(deposit)] as const
-    const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'requestSlowFill', args })
-    const hash = await send(destinationOf(deposit), `slow-fill deposit ${deposit.depositId}`, data)
-    relay.state = 'slow_fill_requested'
-    return hash
   }
 
   const refundTogether = async (expired: readonly Known[], options: RefundOptions): Promise<readonly Hash[]> => {
@@ -290,7 +274,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     const due = [...expired.map(({ deposit }) => refundOf(deposit)), ...payments]
     const hashes: Hash[] = []
     for (const [chainId, ofChain] of Map.groupBy(due, (payment) => payment.chainId)) {
-      const origin = chainOf(chainId) ?? fail(chainId)
+      const origin = chainOf(chainId)
       const { root, leaves } = buildRefundBundle(chainId, ofChain, paymentsPerLeaf)
       const bundleId = await relayRoot(origin, root)
       const refused = deferred ? expired.map(({ deposit }) => refundOf(deposit)).filter(onChain(chainId)) : []
@@ -357,15 +341,10 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
   return {
     address: ADDRESS,
     settings,
-    look: (query = {}) =>
-      inTurn(async () => {
-        await lookOrThrow()
-        return relays.filter(({ deposit }) => fits(deposit, query)).map(snapshot)
-      }),
-    fill: (deposit) => inTurn(async () => lookOrThrow().then(() => fill(relayOf(deposit)))),
+    look: (query = {}) => afterLook(() => relays.filter(({ deposit }) => fits(deposit, query)).map(snapshot)),
+    fill: (deposit) => afterLook(() => fill(relayOf(deposit))),
     fillAll: () =>
-      inTurn(async () => {
-        await lookOrThrow()
+      afterLook(async () => {
         const filled: Known[] = []
         for (const relay of relays.filter(({ state }) => state === 'waiting')) {
           if (await handle(relay)) filled.push(relay)
@@ -373,14 +352,34 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
         return filled.map(snapshot)
       }),
     fillTogether: (deposits) =>
-      inTurn(async () => {
-        await lookOrThrow()
-        return fillTogether(deposits.map(relayOf))
+      afterLook(async () => {
+        const hashes: Hash[] = []
+        const groups = Map.groupBy(deposits.map(relayOf), ({ deposit }) => deposit.destinationChainId)
+        for (const [chainId, group] of groups) {
+          const args = [group.map(encodeFill)] as const
+          const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'multicall', args })
+          const ids = group.map(({ deposit }) => deposit.depositId).join(', ')
+          const hash = await send(chainOf(chainId), `fill deposits ${ids} together`, data)
+          for (const relay of group) Object.assign(relay, { state: 'filled', fillTransaction: hash })
+          hashes.push(hash)
+        }
+        return hashes
       }),
-    requestSlowFill: (deposit) => inTurn(async () => lookOrThrow().then(() => requestSlowFill(relayOf(deposit)))),
+    requestSlowFill: (deposit) =>
+      afterLook(async () => {
+        const relay = relayOf(deposit)
+        const args = [relayDataOf(deposit)] as const
+        const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'requestSlowFill', args })
+        const hash = await send(
+          chainOf(deposit.destinationChainId),
+          `ask for a slow fill of deposit ${deposit.depositId}`,
+          data,
+        )
+        relay.state = 'slow_fill_requested'
+        return hash
+      }),
     executeSlowFill: (deposit, outputAmount = deposit.outputAmount) =>
-      inTurn(async () => {
-        await lookOrThrow()
+      afterLook(async () => {
         const relay = relayOf(deposit)
         const chainId = BigInt(deposit.destinationChainId)
         const slowFill = { relayData: relayDataOf(deposit), chainId, updatedOutputAmount: outputAmount }
@@ -389,7 +388,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
           functionName: 'executeSlowRelayLeaf',
           args: [slowFill, 0, []],
         })
-        const hash = await send(destinationOf(deposit), `slow-fill deposit ${deposit.depositId}`, data)
+        const hash = await send(chainOf(deposit.destinationChainId), `slow-fill deposit ${deposit.depositId}`, data)
         Object.assign(relay, { state: 'slow_filled', fillTransaction: hash })
         return hash
       }),
@@ -405,26 +404,24 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
           functionName: 'speedUpDeposit',
           args: [depositor, depositId, outputAmount, recipient, message, signature],
         })
-        const hash = await send(chainOf(originChainId) ?? fail(originChainId), `speed up deposit ${depositId}`, data)
+        const hash = await send(chainOf(originChainId), `speed up deposit ${depositId}`, data)
         await lookOrThrow()
         return hash
       }),
     refund: (deposit) =>
-      inTurn(async () => {
-        await lookOrThrow()
+      afterLook(async () => {
         const [hash] = await refundTogether([relayOf(deposit)], {})
         if (!hash) throw new Error('Nothing was paid')
         return hash
       }),
     refundTogether: (deposits, options = {}) =>
-      inTurn(async () => {
-        await lookOrThrow()
-        return refundTogether(deposits?.map(relayOf) ?? relays.filter(({ state }) => state === 'expired'), options)
-      }),
+      afterLook(() =>
+        refundTogether(deposits?.map(relayOf) ?? relays.filter(({ state }) => state === 'expired'), options),
+      ),
     claimRefund: (deposit, to) =>
       inTurn(async () => {
         const relay = relayOf(deposit)
-        const origin = chainOf(deposit.originChainId) ?? fail(deposit.originChainId)
+        const origin = chainOf(deposit.originChainId)
         const from = accountOf(deposit.depositor)
         const args = [deposit.inputToken, pad(to ?? from)] as const
         const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'claimRelayerRefund', args })
@@ -446,11 +443,10 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
       inTurn(async () => {
         const functionName = what === 'deposits' ? 'pauseDeposits' : 'pauseFills'
         const data = encodeFunctionData({ abi: spokePoolAbi, functionName, args: [pause] })
-        await send(chainOf(chainId) ?? fail(chainId), `pause ${what}`, data)
+        await send(chainOf(chainId), `pause ${what}`, data)
       }),
     ignore: (deposit) =>
-      inTurn(async () => {
-        await lookOrThrow()
+      afterLook(async () => {
         const relay = relayOf(deposit)
         if (relay.state === 'waiting') relay.state = 'ignored'
       }),
@@ -540,8 +536,4 @@ async function refusalOf(chain: LocalChain, to: Address, data: Hex): Promise<str
 
 function clientOf(chain: LocalChain) {
   return createClient({ transport: http(chain.rpcUrl, { batch: true, retryCount: 0 }) })
-}
-
-function fail(chainId: number): never {
-  throw new Error(`There is no chain ${chainId}`)
 }
