@@ -1,9 +1,9 @@
 import type { Address, Hex } from 'viem'
 
-/** An account whose key everybody knows: for local chains only. */
+/** An account whose key is public: for local chains only. */
 export type LocalAccount = { readonly address: Address; readonly privateKey: Hex }
 
-/** The words that anvil, Hardhat and others derive their test accounts from. */
+/** The mnemonic of the test accounts of anvil, Hardhat and others. */
 export const TEST_MNEMONIC = 'test test test test test test test test test test test junk'
 
 // Written out, because deriving them takes longer than starting a chain; a test compares them with the mnemonic.
@@ -64,7 +64,7 @@ export const ACCOUNTS = {
   users: [alice, bob, carol, dave],
 } as const
 
-/** A Solana wallet that everybody knows: its address and the 32 bytes of its Ed25519 key. */
+/** A Solana wallet whose key is public: its address and the 32 bytes of its Ed25519 key. */
 export const SOLANA_WALLET = {
   address: 'JEHoor4Hqp3nqFPznqq7mb8j8pJmaZNrHdeZeYyVPzbT',
   privateKey: '0x98d50791874d1507960e99f637a8cfb7e29283743a6f9aadff360a7005029285',

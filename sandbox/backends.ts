@@ -19,18 +19,18 @@ import { createRelayer, type Relayer } from './relayer.ts'
 /** Everything that the functions talk to, on this machine. */
 export type Backends = {
   readonly chains: readonly (RunningChain & LocalWorld)[]
-  /** Where the functions read these chains unless told otherwise by `setRpcUrls`. */
+  /** The URLs at which the functions read these chains by default. */
   readonly rpcUrls: RpcUrls
   readonly dynamo: LocalDynamo
   readonly providers: Providers
-  /** Fills transfers between the chains when it is told to, or by itself once it is started. */
+  /** Fills transfers between the chains, when it is told to or once it is started. */
   readonly relayer: Relayer
   /** The environment in which the functions run; the same names as in AWS. */
   readonly environment: Readonly<Record<string, string>>
   readonly admin: Admin
-  /** Changes where functions that start from now on read the chains; the others are stood in for. */
+  /** Sets the URLs of these chains for functions that start from now on; other chains have fake nodes. */
   setRpcUrls(rpcUrls: RpcUrls): void
-  /** Changes what functions that start from now on find in their configuration besides. */
+  /** Changes other parts of the configuration for functions that start from now on. */
   configure(changes: { readonly goldRush?: object; readonly solanaNfts?: object | undefined }): void
   stop(): Promise<void>
 }
@@ -39,7 +39,7 @@ const CHAIN_IDS = [8453, 42161]
 const CONFIG_SECRET = 'vaultline/local/config'
 const IDENTITY_SECRET = 'vaultline/local/identity'
 
-/** What to start otherwise than usual. */
+/** How to start the backends. */
 export type BackendsOptions = {
   /** The chains with vaults. */
   readonly chainIds?: readonly number[]

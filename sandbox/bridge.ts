@@ -36,7 +36,7 @@ const STRUCTS = [
   'struct Replacement { address token; uint256 offset; }',
 ] as const
 
-/** The pool of the local chains, which is that of the real ones; the V3 events are what `LegacySpokePool` emits. */
+/** The ABI of the pool, that of the real one; `LegacySpokePool` emits the V3 events. */
 export const spokePoolAbi = parseAbi([
   ...STRUCTS,
   'function deposit(bytes32 depositor, bytes32 recipient, bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, bytes32 exclusiveRelayer, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message) payable',
@@ -98,13 +98,13 @@ export const spokePoolAbi = parseAbi([
   'error InvalidDepositorSignature()',
   'error InsufficientSpokePoolBalanceToExecuteLeaf()',
   'error NoRelayerRefundToClaim()',
-  // What the handler and the tokens make a fill fail with.
+  // Errors of the handler and the tokens during a fill.
   'error CallReverted(uint256 index, Call[] calls)',
   'error InvalidCall(uint256 index, Call[] calls)',
   'error SafeERC20FailedOperation(address token)',
 ])
 
-/** The handler that runs the calls of a message on the destination. */
+/** The ABI of the handler, which runs the calls of a message on the destination. */
 export const multicallHandlerAbi = parseAbi([
   ...STRUCTS,
   'function handleV3AcrossMessage(address token, uint256 amount, address relayer, bytes message)',
@@ -124,7 +124,7 @@ const UPDATE_DETAILS =
   'uint256 depositId, uint256 originChainId, uint256 updatedOutputAmount, bytes32 updatedRecipient, bytes updatedMessage'
 const RELAY = parseAbiParameters([STRUCTS[0], 'RelayData relayData, uint256 destinationChainId'])
 
-/** A deposit as a pool's event tells it, with where that event stands. Accounts and tokens are words of 32 bytes. */
+/** A deposit as in the pool's event, with the event's log location. Accounts and tokens are words of 32 bytes. */
 export type BridgeDeposit = {
   readonly originChainId: number
   readonly destinationChainId: number
@@ -148,7 +148,7 @@ export type BridgeDeposit = {
   readonly logIndex: number
 }
 
-/** What a depositor agrees to instead: less of the output token, in its smallest unit, elsewhere or with another message. */
+/** Changed terms that a depositor signed: output amount (in its token's smallest unit), recipient and message. */
 export type SpeedUp = {
   readonly originChainId: number
   readonly depositId: bigint
@@ -167,7 +167,7 @@ const USER_FUNDS = '1000000'
 const RELAYER_FUNDS = '100000000'
 const POOL_FUNDS = '10000000'
 
-/** Where the bridge's contracts are on a chain; throws where the bridge does not go. */
+/** The addresses of the bridge's contracts on a chain; throws for a chain that the bridge does not support. */
 export function bridgeContracts(chainId: number): { readonly pool: Address; readonly multicallHandler: Address } {
   const bridge = evmChain(chainId)?.bridge
   if (!bridge) throw new Error(`The bridge does not go to chain ${chainId}`)
@@ -175,8 +175,8 @@ export function bridgeContracts(chainId: number): { readonly pool: Address; read
 }
 
 /**
- * Puts the bridge's contracts at their real addresses on a chain, and supplies it with these tokens. The ids of its
- * deposits start at the chain's own id, so that those of two chains are not taken for each other.
+ * Puts the bridge's contracts at their real addresses on a chain, with a supply of these tokens. Deposit ids start at the
+ * chain id, so that those of two chains differ.
  */
 export async function deployBridge(chain: LocalChain, tokens: readonly BridgedToken[]): Promise<void> {
   const { pool, multicallHandler } = bridgeContracts(chain.chainId)
@@ -192,7 +192,7 @@ export async function deployBridge(chain: LocalChain, tokens: readonly BridgedTo
 
 /**
  * Puts a pool's code at an address, by default the pool's own; its storage stays. `LegacySpokePool` does the same and
- * emits the events of old. At another address it is somebody else's contract that looks like the pool.
+ * emits the old events. At another address it is a look-alike of the pool.
  */
 export async function installPool(
   chain: LocalChain,
@@ -225,7 +225,7 @@ export async function deployBridgeTokens(chain: LocalChain, symbols: readonly st
   return tokens
 }
 
-/** Lets the relayer fill, and the pool pay slow fills, in these tokens. */
+/** Mints these tokens to the relayer and the pool, and approves the pool. */
 async function supplyBridge(chain: LocalChain, tokens: readonly BridgedToken[]): Promise<void> {
   if (tokens.length === 0) return
   const { pool } = bridgeContracts(chain.chainId)
@@ -238,7 +238,7 @@ async function supplyBridge(chain: LocalChain, tokens: readonly BridgedToken[]):
   await plan.execute()
 }
 
-/** The deposits that a chain's pool took in these blocks, in their order, in today's events and those of old. */
+/** A chain's deposits in these blocks, in their order, from today's events and the old ones. */
 export async function readDeposits(
   chain: LocalChain,
   range: { readonly fromBlock?: bigint; readonly toBlock?: bigint } = {},
@@ -255,7 +255,7 @@ export async function readDeposits(
     .sort((a, b) => Number(a.blockNumber - b.blockNumber) || a.logIndex - b.logIndex)
     .map(({ args, transactionHash, blockNumber, logIndex }) => ({
       originChainId: chain.chainId,
-      // Above 2^53 no chain is meant that we could reach.
+      // No chain that we know has an id above 2^53.
       destinationChainId: Number(args.destinationChainId),
       depositId: BigInt(args.depositId),
       depositor: wordOf(args.depositor),
@@ -275,7 +275,7 @@ export async function readDeposits(
     }))
 }
 
-/** What depositors told a chain's pool to fill otherwise in these blocks, in their order. */
+/** A chain's speed-ups in these blocks, in their order. */
 export async function readSpeedUps(
   chain: LocalChain,
   range: { readonly fromBlock?: bigint; readonly toBlock?: bigint } = {},
@@ -296,7 +296,7 @@ export async function readSpeedUps(
   }))
 }
 
-/** A depositor's signature, with this key, under what is to be filled instead. */
+/** A speed-up, signed with the depositor's key. */
 export async function signSpeedUp(privateKey: Hex, unsigned: Omit<SpeedUp, 'signature'>): Promise<SpeedUp> {
   const { originChainId, depositId, outputAmount, recipient, message } = unsigned
   const signature = await privateKeyToAccount(privateKey).signTypedData({
@@ -323,7 +323,7 @@ function wordOf(accountOrWord: Hex): Hex {
   return numberToHex(hexToBigInt(accountOrWord), { size: 32 })
 }
 
-/** What a pool on the destination is told of a deposit. */
+/** The relay data of a deposit, for calls of the destination's pool. */
 export function relayDataOf(deposit: BridgeDeposit) {
   const { depositor, recipient, exclusiveRelayer, inputToken, outputToken, inputAmount, outputAmount } = deposit
   const { depositId, fillDeadline, exclusivityDeadline, message } = deposit
@@ -334,7 +334,7 @@ export function relayDataOf(deposit: BridgeDeposit) {
   }
 }
 
-/** By what the destination's pool knows a deposit: keccak256(abi.encode(relayData, destinationChainId)). */
+/** A deposit's key in the destination's pool: keccak256(abi.encode(relayData, destinationChainId)). */
 export function relayHashOf(deposit: BridgeDeposit): Hash {
   return keccak256(encodeAbiParameters(RELAY, [relayDataOf(deposit), BigInt(deposit.destinationChainId)]))
 }

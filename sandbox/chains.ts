@@ -20,19 +20,19 @@ export type LocalChain = {
 
 /** A local chain in a process of its own. */
 export type RunningChain = LocalChain & {
-  /** From now on makes a block each time so many seconds, which may be a fraction, have passed. */
+  /** Mines a block every so many seconds from now on; fractions are possible. */
   keepTime(blockSeconds: number): Promise<void>
-  /** Ends it and resolves when it is gone. */
+  /** Ends the process and resolves when it has exited. */
   stop(): Promise<void>
 }
 
 /** Where every chain has Multicall3. */
 export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
-// That of real chains is about this, and an eth_call gets as much here: the cap that geth gives it (rpc.gascap).
+// About that of real chains. It is also the limit of an eth_call, as geth's rpc.gascap is.
 const BLOCK_GAS_LIMIT = 50_000_000
 
-// The watcher sees the end of its input when this process ends, however it ends, and takes anvil along.
+// The watcher's input ends when this process ends, even when it is killed; it then kills anvil.
 const START_WATCHED = `states=$1; shift; exec 3<&0
 (cat <&3; kill -9 $$; rm -rf "$states") >/dev/null 2>&1 &
 exec "$0" "$@" 3<&- </dev/null`
@@ -40,7 +40,7 @@ exec "$0" "$@" 3<&- </dev/null`
 /**
  * A fresh chain from anvil, answering, with Multicall3 in place and the accounts of `ACCOUNTS` holding 10,000 ether.
  * Without `blockSeconds` every transaction gets its block at once; without `port` a free one is taken. Throws with
- * anvil's words when it does not start.
+ * anvil's error output when it does not start.
  */
 export async function startChain(options: {
   readonly chainId: number
@@ -54,12 +54,12 @@ export async function startChain(options: {
   const args = ['--chain-id', chainId, '--port', port, '--gas-limit', BLOCK_GAS_LIMIT, '--order', 'fifo']
   // `safe` is two blocks behind the head, `finalized` four.
   args.push('--slots-in-an-epoch', 2)
-  // Contracts that are compiled in a hurry are larger than a real chain takes them.
+  // Without the optimizer's slowest step some contracts are larger than real chains accept.
   args.push('--disable-code-size-limit')
   if (startsAt !== undefined) args.push('--timestamp', startsAt)
-  // A chain without a past and a clock is a test's: thousands of blocks are mined there at once, and none looked back at.
+  // A test's chain: thousands of blocks are mined at once, and no old state is read.
   else if (blockSeconds === undefined) args.push('--prune-history', 200)
-  // The states of old blocks, some 200 KB each: anvil leaves them behind, so the watcher takes them away.
+  // The states of old blocks, some 200 KB each: anvil does not remove them, so the watcher does.
   const states = mkdtempSync(join(tmpdir(), 'vaultline-chain-'))
   args.push('--cache-path', states)
   const anvil = spawn(
@@ -113,7 +113,7 @@ export async function startChain(options: {
 async function mineEvery(chain: LocalChain, milliseconds: number, signal: AbortSignal): Promise<void> {
   for (let next = Date.now() + milliseconds; !signal.aborted; next = Math.max(next + milliseconds, Date.now())) {
     await sleep(next - Date.now(), undefined, { signal, ref: false }).catch(() => undefined)
-    // A chain that is gone is the affair of whoever asks it.
+    // Whoever asks a chain that is gone gets the error.
     if (!signal.aborted) await callRpc(chain, [{ method: 'evm_mine', params: [] }]).catch(() => undefined)
   }
 }

@@ -27,7 +27,7 @@ function words(first: bigint, count: number): bigint[] {
   return Array.from({ length: count }, (_, index) => first + BigInt(index))
 }
 
-// Names and symbols of both kinds of token are short texts in the first words of their storage.
+// Names and symbols of both kinds of token are short strings in the first words of their storage.
 const COPIED_WORDS = 5
 
 /** Puts a contract's code and the first words of its storage at another address. */

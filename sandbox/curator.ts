@@ -26,7 +26,7 @@ export type Settlement = {
 /** The async vaults of a chain that a curator looks after. */
 export type CuratedChain = { readonly chain: LocalChain; readonly vaults: readonly Address[] }
 
-/** A curator at work; `stop` resolves when its last round is over. */
+/** A running curator; `stop` resolves when its last round is over. */
 export type Curator = { stop(): Promise<void> }
 
 const VAULT = parseAbi([
@@ -42,7 +42,7 @@ const VAULT = parseAbi([
 ])
 const TOKEN = parseAbi(['function mint(address, uint256)'])
 
-// Words that no generation, or not every one, has a getter for.
+// Storage words without a getter in at least one generation.
 const LEDGER = 0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n
 const ROLES = 0x7c302ed2c673c3d6b4551cf74a01ee649f887e14fd20d13dbca1b6099534d900n
 const STATE = 0x0e6b3200a60a991c539f47dddaca04a18eb4bcf2b53906fb44751d827f001400n

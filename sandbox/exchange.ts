@@ -1,11 +1,11 @@
 import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http'
 
-/** A server's whole answer. */
+/** A complete HTTP response. */
 export type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string }
 
 type Asked = { readonly method?: string; readonly headers?: OutgoingHttpHeaders; readonly body?: string | Uint8Array }
 
-/** What a server on this machine answers, in a third of the work that `fetch` takes; throws when it does not. */
+/** One HTTP request to a server on this machine, in a third of the CPU time of `fetch`; throws on connection errors. */
 export function exchange(url: string, { method = 'POST', headers = {}, body = '' }: Asked): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const length = Buffer.byteLength(body)

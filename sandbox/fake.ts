@@ -8,7 +8,7 @@ export type ProviderRequest = {
   readonly body: string
 }
 
-/** What a provider answers: `body` goes out as JSON, or as it is when it is text. */
+/** A provider's reply: `body` is sent as JSON, a string unchanged. */
 export type ProviderReply = {
   readonly status: number
   readonly body: unknown
@@ -16,25 +16,25 @@ export type ProviderReply = {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Answers in a service's stead; undefined for requests that are not for it. */
+/** Replies to a request; undefined for requests to another provider. */
 export type Provider = (request: ProviderRequest) => Promise<ProviderReply | 'hang up' | undefined>
 
-/** What becomes of a provider's answer before it leaves. */
+/** Changes a provider's reply before it is sent. */
 type Rewrite = (
   reply: ProviderReply,
   request: ProviderRequest,
 ) => ProviderReply | 'hang up' | Promise<ProviderReply | 'hang up'>
 
-/** The local fake for a service that only answers questions. */
+/** A fake of a service outside. */
 export type Fake = {
   readonly answer: Provider
-  /** The paths that it was asked, with their queries and without the prefix: the last thousand, newest last. */
+  /** Paths of the last thousand requests with their queries, without the prefix, newest last. */
   readonly requests: string[]
-  /** Rewrites each answer before it leaves, so that the service lies, fails, dawdles or hangs up. */
+  /** Changes each reply before it is sent, to simulate wrong, failed, late or missing replies. */
   rewrite: Rewrite | undefined
 }
 
-/** A question to a fake: the parts of its path behind the prefix, decoded, its query, and its body as text. */
+/** A request to a fake: the decoded parts of its path after the prefix, its query and its body as text. */
 export type Question = Pick<ProviderRequest, 'headers' | 'body'> & {
   readonly parts: readonly string[]
   readonly query: URLSearchParams
@@ -42,7 +42,7 @@ export type Question = Pick<ProviderRequest, 'headers' | 'body'> & {
 
 const REMEMBERED_REQUESTS = 1_000
 
-/** A fake for the requests below a path prefix, such as `/coingecko`. */
+/** A fake that replies to requests below a path prefix, such as `/coingecko`. */
 export function fake(prefix: string, answerTo: (question: Question) => ProviderReply | Promise<ProviderReply>): Fake {
   const service: Fake = {
     requests: [],

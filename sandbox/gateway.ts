@@ -9,7 +9,7 @@ import { AppError, type ErrorCode } from '../lib/errors.ts'
 import type { EndpointContract } from '../lib/frame/contract.ts'
 import { errorReply } from '../lib/frame/replies.ts'
 
-/** What the stack's HTTP API does for origins, by the same configuration. */
+/** Allowed origins, as the stack configures the HTTP API. */
 type Cors = { readonly allowOrigins: readonly string[] }
 
 /** How to serve: where, for which origins, and with which jobs. */
@@ -109,7 +109,7 @@ async function invoke(
   requestId: string,
   handlerOf: (name: string) => Handler,
 ): Promise<APIGatewayProxyStructuredResultV2> {
-  // Put together as text: resolved as a reference, a path of two slashes would be taken for a host.
+  // Concatenated, because `new URL(path, base)` takes a path that begins with two slashes for a host.
   const url = new URL(`http://localhost${request.url ?? '/'}`)
   const { route, pathParameters } = findRoute(request.method ?? 'GET', url.pathname)
   const handler = handlerOf(route.name)
@@ -133,7 +133,7 @@ function findRoute(method: string, path: string) {
   return { route, pathParameters: parameters.length > 0 ? Object.fromEntries(parameters) : undefined }
 }
 
-/** The text that a path's part stands for; the part itself where its percent signs mean nothing. */
+/** A decoded part of a path; the part itself where its percent-encoding is invalid. */
 function decodeOnce(part: string): string {
   try {
     return decodeURIComponent(part)
@@ -236,7 +236,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   let length = 0
   for await (const chunk of request) {
     length += chunk.length
-    // Read to its end all the same: to stop halfway would break the connection for the next request.
+    // Read to its end: stopping earlier would break the connection for the next request.
     if (length <= MAX_BODY_BYTES) chunks.push(chunk)
   }
   return length <= MAX_BODY_BYTES ? Buffer.concat(chunks) : undefined

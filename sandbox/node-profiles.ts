@@ -1,4 +1,4 @@
-/** A refusal as it goes over the wire. */
+/** An error reply. */
 export type Refusal = {
   /** The HTTP status; that of a refused item is the batch's, so 200. */
   readonly status: number
@@ -13,7 +13,7 @@ export type Refusal = {
 
 /** What a node takes, and how it refuses the rest. Where there are several refusals, they come in turn. */
 export type NodeProfile = {
-  /** What it stands for, in a few words. */
+  /** A short description. */
   readonly about: string
   /** Calls in a batch; 0 for a node that takes single calls only, a batch of one neither. */
   readonly batch?: { readonly most: number; readonly refusals: readonly Refusal[] }
@@ -31,13 +31,13 @@ export type NodeProfile = {
   readonly behind?: readonly number[]
   /** How long each answer takes, in milliseconds. */
   readonly delayMs?: number
-  /** Requests in each time of `retryAfterSeconds`; more are answered 429. */
+  /** Requests per `retryAfterSeconds`; more get a 429. */
   readonly rate?: { readonly requests: number; readonly retryAfterSeconds: number }
-  /** Whether every request is sent on to where the chain is, by a 307. */
+  /** Whether every request gets a 307 to the chain's own URL. */
   readonly redirects?: boolean
-  /** What is added to the chain id that it tells. */
+  /** Added to the chain id in its replies. */
   readonly chainIdOffset?: number
-  /** Whether it tells wrong amounts, wrong blocks, failed transactions and no events. */
+  /** Whether it replies with wrong amounts, wrong blocks, failed transactions and no events. */
   readonly lies?: boolean
 }
 

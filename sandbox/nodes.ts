@@ -17,11 +17,11 @@ type Call = z.output<typeof Call>
 type Outcome = { readonly result: unknown } | { readonly error: { readonly code: number; readonly message: string } }
 type Reply = { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body: unknown }
 
-// What nodes that nobody configured otherwise take.
+// The defaults of nodes.
 const MOST_BODY_BYTES = 2 * 1024 * 1024
 const MOST_GAS = 50_000_000n
 
-/** Where the block of a call stands in its parameters. */
+/** The index of the block in a method's parameters. */
 const BLOCK_PARAMETER: Readonly<Record<string, number>> = {
   eth_getBlockByNumber: 0,
   eth_call: 1,
@@ -32,7 +32,7 @@ const BLOCK_PARAMETER: Readonly<Record<string, number>> = {
   eth_getTransactionCount: 1,
   eth_getStorageAt: 2,
 }
-/** The calls that need the state of a block. */
+/** Methods that need the state of a block. */
 const STATE_METHODS = [
   'eth_call',
   'eth_estimateGas',
@@ -41,7 +41,7 @@ const STATE_METHODS = [
   'eth_getCode',
   'eth_getStorageAt',
 ]
-/** How far the tags are below a node's head, as anvil with epochs of two slots has them. */
+/** How many blocks each tag is behind the head; as anvil with epochs of two slots has them. */
 const TAG_DEPTHS: Readonly<Record<string, number>> = { pending: 0, latest: 0, safe: 2, finalized: 4 }
 
 const Call = z.object({ id: z.unknown(), method: z.string(), params: z.array(z.unknown()).default([]) })
@@ -70,7 +70,7 @@ export async function startNode(profile: NodeProfile, target: string): Promise<N
 /** What the node replies to a request's body. */
 function nodeOf(profile: NodeProfile, target: string): (body: Buffer) => Promise<Reply> {
   const turns = new Map<readonly unknown[], number>()
-  /** The next of a list, from its start again after its end. */
+  /** The next element of a list, round robin. */
   const nextOf = <T>(list: readonly T[]): T => {
     const turn = turns.get(list) ?? 0
     turns.set(list, turn + 1)
@@ -175,7 +175,7 @@ function isNewerThan(result: unknown, head: number): boolean {
   return data !== undefined && Number(data.blockNumber) > head
 }
 
-/** A call that gets no more gas than nodes give; how much it asked for does not matter to them. */
+/** The call with its gas limited to what nodes give. */
 function withGasCap(call: Call): Call {
   if (call.method !== 'eth_call') return call
   const [transaction, ...rest] = call.params
@@ -184,7 +184,7 @@ function withGasCap(call: Call): Call {
   return { ...call, params: [{ ...(transaction as object), gas: numberToHex(MOST_GAS) }, ...rest] }
 }
 
-/** What a node of this profile, with this head, says where the chain says `outcome`. */
+/** How a node of this profile, with this head, changes the chain's `outcome`. */
 function told({ chainIdOffset = 0, lies = false }: NodeProfile, call: Call, outcome: Outcome, head: number): Outcome {
   if ('error' in outcome) return outcome
   const { result } = outcome
@@ -208,7 +208,7 @@ function lieOf({ method }: Call, result: unknown): unknown {
   return result
 }
 
-/** Every word that may be an amount, which is one of more than a time and less than an address, is twice what it was. */
+/** Doubles every word that may be an amount: larger than a time, smaller than an address. */
 function wrongAmounts(data: string): string {
   return data.replace(/^0x|.{1,64}/g, (word) => {
     const value = word.length === 64 ? BigInt(`0x${word}`) : 0n
@@ -249,7 +249,7 @@ async function readHead(rpcUrl: string): Promise<number> {
   return Number(head)
 }
 
-/** The chain's own outcomes of these calls, in one request; undefined for those that are not to be asked. */
+/** The chain's outcomes of these calls, in one request; undefined for calls that are undefined. */
 async function forward(
   target: string,
   calls: readonly (Call | undefined)[],

@@ -49,81 +49,81 @@ type RelayState =
   | 'refunded'
   | 'stranded'
 
-/** A deposit that the relayer knows, and what it did about it. */
+/** A deposit and what became of it. */
 export type Relay = {
   readonly deposit: BridgeDeposit
   readonly relayHash: Hash
   readonly state: RelayState
   /** Why the last attempt to fill it failed. */
   readonly trouble?: string
-  /** How it is filled instead: the depositor agreed to the least with this. */
+  /** The depositor's signed change with the least output, which fills then use. */
   readonly speedUp?: SpeedUp
-  /** The transactions that were made for it here; a claimed refund's is that of the claim. */
+  /** Transactions by this relayer; for a claimed refund that of the claim. */
   readonly fillTransaction?: Hash
   readonly refundTransaction?: Hash
 }
 
-/** Which deposits are meant: all of them when nothing is said. */
+/** A filter of deposits; empty for all. */
 type DepositQuery = {
   readonly originChainId?: number
   readonly depositId?: bigint
   readonly transactionHash?: Hash
 }
 
-/** How a relayer works while it runs by itself. */
+/** How a started relayer works. */
 type RelayerSettings = {
   running: boolean
-  /** How long it waits with each fill, from when it saw the deposit. */
+  /** Seconds from seeing a deposit to filling it. */
   delaySeconds: number
 }
 
-/** A relayer; what it is told to do is done in turn. */
+/** A relayer; its methods run one after the other. */
 export type Relayer = {
   readonly address: Address
   readonly settings: RelayerSettings
-  /** Every deposit so far that fits, in the order in which they were seen, after a look at the chains. */
+  /** Reads the chains; all deposits that match, in the order in which they were seen. */
   look(query?: DepositQuery): Promise<readonly Relay[]>
-  /** The transaction that filled a deposit just now; throws with the pool's reason when it refuses. */
+  /** Fills a deposit and returns the transaction; throws with the pool's reason when it refuses. */
   fill(deposit: BridgeDeposit): Promise<Hash>
-  /** Fills every waiting deposit at once, each by itself, and gives those filled; the others say why in `trouble`. */
+  /** Fills every waiting deposit in its own transaction and returns those filled; the others have their reason in `trouble`. */
   fillAll(): Promise<readonly Relay[]>
   /** Fills deposits in one transaction per destination; throws when one is refused. */
   fillTogether(deposits: readonly BridgeDeposit[]): Promise<readonly Hash[]>
-  /** The transaction that asked for a slow fill. */
+  /** Requests a slow fill and returns the transaction. */
   requestSlowFill(deposit: BridgeDeposit): Promise<Hash>
-  /** The transaction of a slow fill, from the pool's own tokens, with the deposit's output amount or another. */
+  /** Fills from the pool's own tokens, with the deposit's output amount or another, and returns the transaction. */
   executeSlowFill(deposit: BridgeDeposit, outputAmount?: bigint): Promise<Hash>
-  /** Has the depositor, an account of the local chains, agree to another fill; relayers follow one that costs less. */
+  /** Sends a change signed by the depositor, an account of the local chains; relayers use one with less output. */
   speedUp(deposit: BridgeDeposit, change: SpeedUpChange): Promise<Hash>
-  /** The transaction that paid an expired deposit back to its depositor; throws for one that may still be filled. */
+  /** Refunds an expired deposit and returns the transaction; throws for one that is not expired. */
   refund(deposit: BridgeDeposit): Promise<Hash>
   /**
-   * Pays expired deposits, by default all, back in one bundle per origin, as the bridge does: what an account gets in a
-   * token is one amount, whatever it is for. The transactions are those that paid, one per leaf, in their order.
+   * Refunds expired deposits, by default all, in one bundle per origin. As on the real bridge an account gets one amount
+   * per token, whatever it is for. Returns the transactions, one per leaf.
    */
   refundTogether(deposits?: readonly BridgeDeposit[], options?: RefundOptions): Promise<readonly Hash[]>
-  /** The transaction with which a depositor, an account of the local chains, claims what a deferred refund left it. */
+  /** Claims a deferred refund for its depositor, an account of the local chains, and returns the transaction. */
   claimRefund(deposit: BridgeDeposit, to?: Address): Promise<Hash>
-  /** Has a chain's pool take no deposits, or make no fills; and again. */
+  /** Pauses or resumes the deposits or fills of a chain's pool. */
   pause(chainId: number, what: 'deposits' | 'fills', pause: boolean): Promise<void>
-  /** Leaves a deposit alone from now on, until it is filled by name. */
+  /** Excludes a deposit from `fillAll` and from what a started relayer fills. */
   ignore(deposit: BridgeDeposit): Promise<void>
-  /** Puts the clocks of all chains forward. */
+  /** Moves the clocks of all chains forward. */
   advance(seconds: number): Promise<void>
-  /** Works by itself, until `stop`. */
+  /** Fills deposits until `stop`. */
   start(options?: { readonly onError?: (error: unknown) => void }): void
   stop(): Promise<void>
 }
 
-/** What is to be other than in the deposit; of the output token's smallest unit, an amount that is less unless told. */
+/** The changed terms; `outputAmount` in the output token's smallest unit, by default one less than the deposit's. */
 type SpeedUpChange = { readonly outputAmount?: bigint; readonly recipient?: Address; readonly message?: Hex }
 
 type RefundOptions = {
-  /** The token refuses the depositors while the bundle is paid, as a token with a blacklist may. */
+  /** Whether the token blacklists the depositors while the bundle is paid, so that they must claim. */
   readonly deferred?: boolean
-  /** What the same bundles pay besides: relayers' dues, or anybody's. */
+  /** Other payments in the same bundles. */
   readonly payments?: readonly (Payment & { readonly chainId: number })[]
-  /** As many as the bridge pays with one leaf, unless told. */
+  /** By default as many as on the real bridge. */
   readonly paymentsPerLeaf?: number
 }
 
@@ -152,7 +152,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     return chain
   }
 
-  // One thing after the other: all transactions have the same sender, and are numbered.
+  // One after the other: all transactions have the same sender and need consecutive nonces.
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const turn = last.then(work)
@@ -160,7 +160,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     return turn
   }
 
-  /** Takes in what is new on all chains; gives what failed, for one chain must not hold up the others. */
+  /** Reads what is new on all chains; returns the errors, so that one chain does not hold up the others. */
   const look = async (): Promise<unknown[]> => {
     const news = await Promise.allSettled(chains.map(readNews))
     for (const result of news) {
@@ -181,7 +181,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     if (errors.length > 0) throw errors[0]
   }
 
-  /** Does its work in turn, in sight of all that is on the chains. */
+  /** Reads the chains, then does the work. */
   const afterLook = <T>(work: () => T | Promise<T>): Promise<T> => inTurn(() => lookOrThrow().then(work))
 
   const readNews = async (chain: LocalChain) => {
@@ -195,7 +195,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     return { chainId, head, wentBack, deposits, speedUps }
   }
 
-  /** A relayer earns by what it need not pay out, so of all that the depositor agreed to it follows the least. */
+  /** A relayer earns what it does not pay out, so it uses the change with the least output. */
   const followSpeedUp = (speedUp: SpeedUp) => {
     const { originChainId, depositId } = speedUp
     for (const relay of relays.filter(({ deposit }) => fits(deposit, { originChainId, depositId }))) {
@@ -205,7 +205,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     }
   }
 
-  /** What a chain said before it was set back to an earlier block is void. */
+  /** Drops what was read of a chain that was reverted to an earlier block. */
   const forget = (chainId: number) => {
     relays = relays.filter(({ deposit }) => deposit.originChainId !== chainId)
     for (const relay of relays) if (relay.deposit.destinationChainId === chainId) relay.state = 'waiting'
@@ -241,7 +241,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
 
   const send = async (chain: LocalChain, label: string, data: Hex): Promise<Hash> => {
     const to = bridgeContracts(chain.chainId).pool
-    // Tried first: a refusal then has a name, and leaves no trace on the chain.
+    // Simulated first, which names the error and leaves no failed transaction.
     const refusal = await refusalOf(chain, to, data)
     if (refusal) throw new Error(`The pool refuses to ${label}: ${refusal}`)
     const [hash] = await transact(chain, [{ label, from: ADDRESS, to, data }])
@@ -296,7 +296,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     return hashes
   }
 
-  /** Brings the root of a bundle to a pool, and gives the id that the bundle has there. */
+  /** Relays the root of a bundle to a pool and returns the bundle's id there. */
   const relayRoot = async (origin: LocalChain, root: Hex): Promise<number> => {
     const args = [root, zeroHash] as const
     const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'relayRootBundle', args })
@@ -321,7 +321,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
       await fill(relay)
       return true
     } catch {
-      // Noted in its trouble; it is tried again until it expires.
+      // The reason is in `trouble`; it is retried until it expires.
       return false
     }
   }
@@ -428,7 +428,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
         const pool = bridgeContracts(origin.chainId).pool
         const [hash] = await transact(origin, [{ label: 'claimRelayerRefund', from, to: pool, data }])
         if (!hash) throw new Error('Nothing was sent')
-        // All that was deferred for this account in this token is paid with it.
+        // One claim pays all deferred refunds of the account in this token.
         for (const other of relays) {
           const isClaimed =
             other.state === 'refund_deferred' &&
@@ -517,7 +517,7 @@ function keyOf(address: Address): Hex {
   return account.privateKey
 }
 
-/** The name of the error that a call would end with, undefined when it would go through. */
+/** The name of the error that a call would revert with; undefined when it would succeed. */
 async function refusalOf(chain: LocalChain, to: Address, data: Hex): Promise<string | undefined> {
   try {
     await call(clientOf(chain), { account: ADDRESS, to, data })

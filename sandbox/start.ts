@@ -21,7 +21,7 @@ const LOG_FILE = '.local/service.log'
 
 /** Prices, charts and lists of tokens from the real services, with `MARKETS=real`. */
 const REAL_MARKETS = process.env['MARKETS'] === 'real'
-/** Whether the chains have some months of a past, which takes seconds to play; with `PAST=none` they have none. */
+/** Whether the chains have some months of a past; with `PAST=none` they have none. */
 const WITH_PAST = process.env['PAST'] !== 'none'
 
 const DEFAULT_BLOCK_SECONDS = 1
@@ -39,7 +39,7 @@ try {
 }
 
 async function start(): Promise<void> {
-  // First, because it takes a moment and all the rest takes seconds.
+  // First, so that a wrong setting is reported at once.
   const port = await choosePort()
   const nodes = chooseNodes()
   const blockSeconds = chooseBlockSeconds()
@@ -142,7 +142,7 @@ async function startService(
   port: number,
   environment: Readonly<Record<string, string>>,
 ): Promise<void> {
-  // A page that the service's own port serves may make credentials too.
+  // A page served from the service's own port may register credentials too.
   const corsOrigins = [...new Set([...ENVIRONMENTS.local.corsOrigins, `http://localhost:${port}`])]
   const settings = variablesOf(accountSettings({ ...ENVIRONMENTS.local, corsOrigins }))
   const serviceSettings: ServiceSettings = {
@@ -177,7 +177,7 @@ function chooseNodes(): NodeProfileName[] {
   })
 }
 
-/** The seconds between blocks that BLOCK_SECONDS names, else 1; throws for what is no time. */
+/** The seconds between blocks: BLOCK_SECONDS or 1; throws for anything but 0.1 to 60. */
 function chooseBlockSeconds(): number {
   const { BLOCK_SECONDS } = process.env
   if (!BLOCK_SECONDS) return DEFAULT_BLOCK_SECONDS

@@ -13,7 +13,7 @@ export type LocalTransaction = {
 
 type Endpoint = { readonly rpcUrl: string; readonly blockSeconds?: number | undefined }
 
-// More than any transaction needs; with it the node estimates nothing, so one may depend on another not yet mined.
+// More than any transaction needs. Without an estimate a transaction may depend on one that is not mined yet.
 const GAS = numberToHex(10_000_000)
 const RECEIPT_POLL_MS = 5
 
@@ -22,13 +22,13 @@ const TransactionHash = z.custom<Hash>(isHex)
 const MinedReceipt = z.object({ status: z.enum(['0x0', '0x1']), transactionHash: TransactionHash })
 const Receipt = MinedReceipt.nullable()
 
-/** The next nonce of each account, counting what waits in the pool. */
+/** The next nonce of each account, including pending transactions. */
 export async function readNonces(chain: Endpoint, accounts: readonly Address[]): Promise<number[]> {
   const calls = accounts.map((account) => ({ method: 'eth_getTransactionCount', params: [account, 'pending'] }))
   return (await callRpc(chain, calls)).map((nonce) => Quantity.parse(nonce))
 }
 
-/** The hashes of transactions that entered the pool in their order; nothing is said about whether they are mined. */
+/** Sends transactions in their order and returns their hashes; they may not be mined yet. */
 export async function sendTransactions(
   chain: Endpoint,
   transactions: readonly LocalTransaction[],
@@ -36,7 +36,7 @@ export async function sendTransactions(
   const senders = [...new Set(transactions.map(({ from }) => from))]
   const nonces = await readNonces(chain, senders)
   const hashes: Hash[] = []
-  // One request each: anvil works on the calls of a batch at the same time, and may put them in another order.
+  // One request each: anvil runs the calls of a batch in parallel and may reorder them.
   for (const { from, to, data } of transactions) {
     const sender = senders.indexOf(from)
     const nonce = nonces[sender] ?? 0
@@ -48,7 +48,7 @@ export async function sendTransactions(
   return hashes
 }
 
-/** The hashes of transactions, sent in their order and all mined; throws with the label of the first that reverted, and may not send the others. */
+/** Sends transactions in their order and returns their hashes once all are mined; throws with the label of the first that reverted. */
 export async function transact(chain: Endpoint, transactions: readonly LocalTransaction[]): Promise<readonly Hash[]> {
   if (chain.blockSeconds === undefined) {
     const hashes: Hash[] = []
@@ -60,7 +60,7 @@ export async function transact(chain: Endpoint, transactions: readonly LocalTran
   return hashes
 }
 
-/** Where a transaction gets its block at once, one request does, which is answered when it is mined. */
+/** One request, answered when the transaction is mined: for chains that mine a block per transaction. */
 async function transactOne(chain: Endpoint, { label, from, to, data }: LocalTransaction): Promise<Hash> {
   const [receipt] = await callRpc(chain, [
     { method: 'eth_sendTransactionSync', params: [{ from, to, data, gas: GAS }] },

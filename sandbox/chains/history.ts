@@ -83,7 +83,7 @@ export async function playHistory(chain: LocalChain, { tokens, vaults }: LocalWo
   await moveToNow(chain, now)
 }
 
-/** More than the local chains' tags are behind their heads. */
+/** More blocks than the tags of local chains are behind their heads. */
 const LATEST_BLOCKS = 6
 
 /** Mines some blocks over as long as it takes for everything before them to be final, and ends in the present. */

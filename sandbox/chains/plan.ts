@@ -50,7 +50,7 @@ export async function openPlan(chain: LocalChain): Promise<Plan> {
       steps.push({ label: `${name}.${functionName}`, from, to, data: encode(name, functionName, args) })
     },
     async execute() {
-      // A block each would carry the clock of a chain that mines by transaction ahead of the real one.
+      // A block per transaction would move the chain's clock ahead of the real one.
       const holds = chain.blockSeconds === undefined
       if (holds) await callRpc(chain, [{ method: 'evm_setAutomine', params: [false] }])
       let hashes: Awaited<ReturnType<typeof sendTransactions>>

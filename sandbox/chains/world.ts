@@ -95,7 +95,7 @@ export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
   const { chainId } = chain
   const specs = VAULTS[chainId]
   if (!specs) throw new Error(`No local world for chain ${chainId}; there is one for ${Object.keys(VAULTS).join(', ')}`)
-  // Without this both chains would have the same addresses, and a mix-up of chains would go unnoticed.
+  // Different addresses on each chain, so that a mix-up of chains is noticed.
   const admin = ACCOUNTS.admin.address
   const [nonce = 0] = await readNonces(chain, [admin])
   if (nonce < chainId) await callRpc(chain, [{ method: 'anvil_setNonce', params: [admin, numberToHex(chainId)] }])
@@ -131,7 +131,7 @@ export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
   return { tokens, vaults, unlisted, collectibles }
 }
 
-/** The tokens where the real chain has them, so that nothing has to be told of local ones. */
+/** The tokens at their real addresses, so that the service needs no configuration for local ones. */
 async function deployTokens(chain: LocalChain): Promise<LocalToken[]> {
   const { chainId } = chain
   const plan = await openPlan(chain)

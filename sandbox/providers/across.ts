@@ -24,7 +24,7 @@ class ApiError extends Error {
   }
 }
 
-// Of the amount, in hundredths of a per cent; together 5.
+// Hundredths of a per cent of the amount.
 const CAPITAL_BASIS_POINTS = 4n
 const LP_BASIS_POINTS = 1n
 // In whole tokens: all of them are dollars.
@@ -36,10 +36,10 @@ const MAX_DEPOSIT_INSTANT = '500000'
 const MAX_RELAYER_FEE_BASIS_POINTS = 2_500n
 
 const FILL_SECONDS = 3
-// The quote is for a block of Ethereum some way back, which other quotes share.
+// Quotes are for an older block of Ethereum, which several quotes share.
 const QUOTE_AGE_SECONDS = 300n
-// The relayer that the API chose may fill alone for as long as a fill takes. Where the origin reorganises its blocks
-// that is told as a time, because a period would begin at another.
+// The chosen relayer has the exclusive right for as long as a fill takes. Where the origin may reorganise its blocks the
+// API returns a time in place of a period, which would then begin at another moment.
 const ORIGINS_THAT_REORGANISE: readonly number[] = [1, 137]
 const DEADLINE_SECONDS = 7200
 const WHOLE = 10n ** 18n

@@ -9,7 +9,7 @@ import { type Fake, fake } from '../fake.ts'
 /** A chain whose tokens and NFTs the local index knows. */
 export type IndexedChain = LocalChain & Pick<LocalWorld, 'unlisted' | 'collectibles'>
 
-/** The key that the local index takes. */
+/** The API key that the fake accepts. */
 export const GOLDRUSH_KEY = 'local'
 
 const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
@@ -76,7 +76,7 @@ async function nftsOf(chain: IndexedChain, collection: Address, wallet: Address)
     fromBlock: 0n,
     strict: true,
   })
-  // Who received it last has it.
+  // The last recipient is the owner.
   const transfers = new Map(events.map(({ args }) => [args.tokenId, args]))
   const owned = [...transfers.values()].filter(({ to }) => isAddressEqual(to, wallet))
   if (owned.length === 0) return []

@@ -15,7 +15,7 @@ export type MadeUpCoin = {
   readonly supply: number
   /** Contracts by CoinGecko platform. */
   readonly platforms: Readonly<Record<string, string>>
-  /** What is missing of it, as in the real market: its price, or its change over 24 hours. */
+  /** The field that is unknown, as for some real coins: the price, or its change over 24 hours. */
   readonly unknown: 'price' | 'change' | undefined
   /** The price in US dollars around which it moves, how far, as a logarithm, and where in its waves it stands at first. */
   readonly middle: number
@@ -107,12 +107,12 @@ export function madeUpMarket(tokens: readonly MarketToken[]): MadeUpMarket {
   }
 }
 
-/** The minute that a moment is in: within one, no price of the made-up market changes. */
+/** The start of a moment's minute; prices change once a minute. */
 export function minuteOf(moment: number): number {
   return Math.floor(moment / MINUTE_MS) * MINUTE_MS
 }
 
-/** A number with as many digits as the real services tell. */
+/** A number rounded as the real services round. */
 export function rounded(value: number): number {
   return Number(value.toPrecision(10))
 }

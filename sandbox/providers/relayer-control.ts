@@ -49,7 +49,7 @@ const Claim = z.strictObject({ ...Which, to: AnyAddress })
 const Pause = z.strictObject({ chainId: z.int(), what: z.enum(['deposits', 'fills']), pause: z.boolean() })
 const Advance = z.strictObject({ seconds: z.int().min(1) })
 
-/** Tells a relayer what to do, over HTTP under /relayer; `GET /relayer` says what there is to tell. */
+/** Controls a relayer over HTTP under /relayer; `GET /relayer` lists the commands. */
 export function relayerControl(relayer: Relayer): Provider {
   const one = async (which: { depositId: bigint; originChainId?: number | undefined }): Promise<Relay> => {
     const { depositId, originChainId } = which

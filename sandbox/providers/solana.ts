@@ -5,7 +5,7 @@ import { type Fake, fake } from '../fake.ts'
 import { type JsonRpcCall, jsonRpcReply } from './json-rpc.ts'
 import type { MarketToken } from './market.ts'
 
-/** So says the node of itself wherever it has room for it. */
+/** Marks replies as made up, in the fields that hold text. */
 const MADE_UP = 'made up by the local fake'
 
 const TOKEN = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'
@@ -72,7 +72,7 @@ function resultOf({ method, params }: JsonRpcCall): unknown {
   return undefined
 }
 
-/** The same of an address every time. */
+/** Small made-up holdings, always the same for an address. */
 function holdingsOf(address: string): Holdings {
   if (address === SOLANA_WALLET.address) return LOCAL_HOLDINGS
   const seed = createHash('sha256').update(address).digest()

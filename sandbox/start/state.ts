@@ -4,7 +4,7 @@ import type { Address, Hex } from 'viem'
 import type { LocalToken, LocalVault } from '../chains/world.ts'
 import type { TableNames } from '../dynamo.ts'
 
-/** What the running local service tells its users: where it is, and what is there to play with. */
+/** The state file of the running local service: its URLs, keys, accounts and contracts. */
 export type LocalState = {
   readonly baseUrl: string
   readonly apiKey: string
@@ -22,22 +22,22 @@ export type LocalState = {
   readonly accounts: readonly { readonly address: Address; readonly privateKey: Hex }[]
   readonly curator: { readonly settlesEverySeconds: number; readonly safe: Address; readonly valuationManager: Address }
   readonly providersUrl: string
-  /** Who fills transfers between the chains; `GET` of its control tells what it can be told. */
+  /** Fills transfers between the chains; `GET controlUrl` lists its commands. */
   readonly relayer: { readonly controlUrl: string; readonly address: Address }
   readonly dynamoEndpoint: string
   readonly tables: TableNames
 }
 
-/** Where the state of the running local service is. */
+/** The path of the state file. */
 export const STATE_FILE = '.local/state.json'
 
-/** Writes the state of the service that is running from here on. */
+/** Writes the state file, readable by its owner only. */
 export async function writeState(state: LocalState): Promise<void> {
   await mkdir(dirname(STATE_FILE), { recursive: true })
   await writeFile(STATE_FILE, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 })
 }
 
-/** The state of the running local service; throws where none is running. */
+/** Reads the state file; throws when no service is running. */
 export async function readState(): Promise<LocalState> {
   const text = await readFile(STATE_FILE, 'utf8').catch(() => {
     throw new Error('The local service is not running. Start it in another terminal: npm start')
@@ -45,7 +45,7 @@ export async function readState(): Promise<LocalState> {
   return JSON.parse(text)
 }
 
-/** Forgets the service that has stopped. */
+/** Removes the state file. */
 export async function removeState(): Promise<void> {
   await rm(STATE_FILE, { force: true })
 }
