@@ -13,9 +13,6 @@ type Dependencies = {
   readonly now: () => number
 }
 
-/** Counts a request for a challenge, and throws `too_many_requests`, with the seconds to wait, above the limits. */
-type Limiter = ReturnType<typeof limiter>
-
 /**
  * Limits how often challenges are given out, by IP address and by e-mail address, in windows of ten minutes. Both are
  * counted before anything is known of the e-mail address, and are kept as hashes only.
