@@ -21,6 +21,7 @@ import {
 import { someKeyPair } from '../support/credentials.ts'
 import { someContext } from '../support/lambda.ts'
 import { test as base, type HttpReply, type Service, USERS } from '../support/service.ts'
+import { refusedByIam } from '../support/uses.ts'
 
 type JsonSchema = Record<string, unknown>
 type Content = { readonly 'application/json': { readonly schema: JsonSchema } }
@@ -457,8 +458,13 @@ const liveTest = test.extend('vaults', { scope: 'file' }, async ({ sharedService
 
 describe('A live answer is as the document says:', () => {
   liveTest.for(LIVE)('%s, %s: %s', async ([name, expected, , ask], { service, vaults, document, operationOf }) => {
-    const { status, body } = await ask(service, vaults)
+    const call: Service['call'] = (...request) => {
+      service.table.reset()
+      return service.call(...request)
+    }
+    const { status, body } = await ask({ ...service, call }, vaults)
     expect(status < 300 ? 'ok' : body.code).toBe(expected)
+    expect(refusedByIam(endpoints[name], service.table)).toEqual([])
 
     const response = operationOf(name).responses[status]
     expect(response).toBeDefined()

@@ -2,12 +2,10 @@ import { globSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { endpoints, jobs } from '../../functions/contracts.ts'
 import { ENVIRONMENTS, STAGES, type StageEnvironment } from '../../infra/environments.ts'
-import type { FunctionName } from '../../infra/functions.ts'
 import { TABLES, type TableDefinition } from '../../infra/tables.ts'
 import { RateLimits } from '../../lib/accounts/rate-limits.ts'
 import { RelyingParty } from '../../lib/accounts/relying-party.ts'
-import type { EndpointContract, JobContract } from '../../lib/frame/contract.ts'
-import { usesOf } from '../../lib/frame/contract.ts'
+import { type Contract, type EndpointContract, type JobContract, usesOf } from '../../lib/frame/contract.ts'
 import { RESOURCES, type Resource } from '../../lib/frame/resources.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type Synthesized, synthesizeApp } from './synthesize.ts'
@@ -18,192 +16,21 @@ const CONTRACTS: [string, EndpointContract | JobContract][] = [...ENDPOINTS, ...
 const ALIASES = ENDPOINTS.reduce((sum, [, { aliases = [] }]) => sum + aliases.length, 0)
 const RUNS = JOBS.flatMap(([name, contract]) => contract.runs.map((run) => ({ name, contract, run })))
 
-/** All that each function may do besides writing its own log and traces. Argue for every line that is added here. */
-const PERMISSIONS: Record<FunctionName, [action: string, resource: string][]> = {
-  'vaults/list': [
-    ['dynamodb:Query', 'clientstable'],
-    ['dynamodb:BatchGetItem', 'depositstable'],
-    ['dynamodb:GetItem', 'depositstable'],
-    ['secretsmanager:GetSecretValue', 'Config'],
-  ],
-  'vaults/deposit': [
-    ['dynamodb:Query', 'clientstable'],
-    ['secretsmanager:GetSecretValue', 'Config'],
-  ],
-  'vaults/claim': [
-    ['dynamodb:Query', 'clientstable'],
-    ['secretsmanager:GetSecretValue', 'Config'],
-  ],
-  'vaults/deposit-status': [
-    ['dynamodb:Query', 'clientstable'],
-    ['secretsmanager:GetSecretValue', 'Config'],
-  ],
-  'vaults/cross-chain-status': [
-    ['dynamodb:Query', 'clientstable'],
-    ['dynamodb:GetItem', 'depositstable'],
-    ['dynamodb:PutItem', 'depositstable'],
-    ['secretsmanager:GetSecretValue', 'Config'],
-  ],
-  'accounts/register-init': [
-    ['dynamodb:UpdateItem', 'userstable'],
-    ['dynamodb:PutItem', 'userstable'],
-    ['secretsmanager:GetSecretValue', 'Identity'],
-  ],
-  'accounts/register': [
-    ['dynamodb:Query', 'clientstable'],
-    ['dynamodb:DeleteItem', 'userstable'],
-    ['dynamodb:PutItem', 'userstable'],
-    ['secretsmanager:GetSecretValue', 'Identity'],
-  ],
-  'accounts/login-init': [
-    ['dynamodb:Query', 'clientstable'],
-    ['dynamodb:UpdateItem', 'userstable'],
-    ['dynamodb:PutItem', 'userstable'],
-    ['dynamodb:GetItem', 'userstable'],
-    ['secretsmanager:GetSecretValue', 'Identity'],
-  ],
-  'accounts/login': [
-    ['dynamodb:Query', 'clientstable'],
-    ['dynamodb:DeleteItem', 'userstable'],
-    ['dynamodb:GetItem', 'userstable'],
-    ['dynamodb:Query', 'userstable/index/byUserId'],
-    ['dynamodb:UpdateItem', 'userstable'],
-    ['dynamodb:PutItem', 'userstable'],
-    ['secretsmanager:GetSecretValue', 'Identity'],
-  ],
-  'accounts/logout': [
-    ['dynamodb:Query', 'clientstable'],
-    ['dynamodb:GetItem', 'userstable'],
-    ['dynamodb:DeleteItem', 'userstable'],
-  ],
-  'accounts/wallets-init': [
-    ['dynamodb:Query', 'clientstable'],
-    ['dynamodb:GetItem', 'userstable'],
-    ['dynamodb:UpdateItem', 'userstable'],
-    ['dynamodb:PutItem', 'userstable'],
-  ],
-  'accounts/wallets-link': [
-    ['dynamodb:Query', 'clientstable'],
-    ['dynamodb:GetItem', 'userstable'],
-    ['dynamodb:DeleteItem', 'userstable'],
-    ['dynamodb:UpdateItem', 'userstable'],
-    ['secretsmanager:GetSecretValue', 'Config'],
-  ],
-  'accounts/wallets-list': [
-    ['dynamodb:Query', 'clientstable'],
-    ['dynamodb:GetItem', 'userstable'],
-  ],
-  'accounts/wallets-unlink': [
-    ['dynamodb:Query', 'clientstable'],
-    ['dynamodb:GetItem', 'userstable'],
-    ['dynamodb:UpdateItem', 'userstable'],
-  ],
-  'system/apple-app-site-association': [],
-  'system/assetlinks': [],
-  'activity/positions': [
-    ['dynamodb:Query', 'clientstable'],
-    ['dynamodb:Query', 'depositstable'],
-    ['dynamodb:BatchGetItem', 'depositstable'],
-    ['dynamodb:GetItem', 'depositstable'],
-    ['secretsmanager:GetSecretValue', 'Config'],
-  ],
-  'activity/position': [
-    ['dynamodb:Query', 'clientstable'],
-    ['dynamodb:Query', 'depositstable'],
-    ['dynamodb:BatchGetItem', 'depositstable'],
-    ['dynamodb:GetItem', 'depositstable'],
-    ['secretsmanager:GetSecretValue', 'Config'],
-  ],
-  'activity/deposits': [
-    ['dynamodb:Query', 'clientstable'],
-    ['dynamodb:Query', 'depositstable'],
-    ['dynamodb:BatchGetItem', 'depositstable'],
-    ['dynamodb:GetItem', 'depositstable'],
-    ['secretsmanager:GetSecretValue', 'Config'],
-  ],
-  'portfolio/all-balances': [
-    ['dynamodb:Query', 'clientstable'],
-    ['dynamodb:GetItem', 'userstable'],
-    ['dynamodb:BatchGetItem', 'cachetable'],
-    ['dynamodb:GetItem', 'cachetable'],
-    ['dynamodb:UpdateItem', 'cachetable'],
-    ['dynamodb:PutItem', 'cachetable'],
-    ['secretsmanager:GetSecretValue', 'Config'],
-  ],
-  'portfolio/nfts': [
-    ['dynamodb:Query', 'clientstable'],
-    ['dynamodb:GetItem', 'userstable'],
-    ['dynamodb:GetItem', 'cachetable'],
-    ['dynamodb:UpdateItem', 'cachetable'],
-    ['dynamodb:PutItem', 'cachetable'],
-    ['secretsmanager:GetSecretValue', 'Config'],
-  ],
-  'portfolio/token-chart-by-id': [
-    ['dynamodb:Query', 'clientstable'],
-    ['dynamodb:GetItem', 'cachetable'],
-    ['dynamodb:UpdateItem', 'cachetable'],
-    ['dynamodb:PutItem', 'cachetable'],
-    ['secretsmanager:GetSecretValue', 'Config'],
-  ],
-  'portfolio/token-chart-by-address': [
-    ['dynamodb:Query', 'clientstable'],
-    ['dynamodb:BatchGetItem', 'cachetable'],
-    ['dynamodb:GetItem', 'cachetable'],
-    ['dynamodb:UpdateItem', 'cachetable'],
-    ['dynamodb:PutItem', 'cachetable'],
-    ['secretsmanager:GetSecretValue', 'Config'],
-  ],
-  'markets/coins': [
-    ['dynamodb:Query', 'clientstable'],
-    ['dynamodb:BatchGetItem', 'cachetable'],
-  ],
-  'markets/top-gainers-losers': [
-    ['dynamodb:Query', 'clientstable'],
-    ['dynamodb:BatchGetItem', 'cachetable'],
-  ],
-  'markets/coin': [
-    ['dynamodb:Query', 'clientstable'],
-    ['dynamodb:BatchGetItem', 'cachetable'],
-    ['dynamodb:GetItem', 'cachetable'],
-    ['dynamodb:UpdateItem', 'cachetable'],
-    ['dynamodb:PutItem', 'cachetable'],
-    ['secretsmanager:GetSecretValue', 'Config'],
-  ],
-  'markets/search': [
-    ['dynamodb:Query', 'clientstable'],
-    ['dynamodb:BatchGetItem', 'cachetable'],
-    ['dynamodb:GetItem', 'cachetable'],
-    ['dynamodb:UpdateItem', 'cachetable'],
-    ['dynamodb:PutItem', 'cachetable'],
-    ['secretsmanager:GetSecretValue', 'Config'],
-  ],
-  'system/health': [],
-  'system/openapi': [],
-  'system/unknown-route': [],
-  'jobs/refresh-chain': [
-    ['dynamodb:Query', 'clientstable/index/byChain'],
-    ['dynamodb:Query', 'depositstable'],
-    ['dynamodb:Query', 'depositstable/index/followedTransfers'],
-    ['dynamodb:GetItem', 'depositstable'],
-    ['dynamodb:BatchGetItem', 'depositstable'],
-    ['dynamodb:PutItem', 'depositstable'],
-    ['dynamodb:BatchWriteItem', 'depositstable'],
-    ['dynamodb:UpdateItem', 'depositstable'],
-    ['secretsmanager:GetSecretValue', 'Config'],
-    ['sqs:SendMessage', 'DeadLetters'],
-  ],
-  'jobs/refresh-tokens': [
-    ['dynamodb:BatchGetItem', 'cachetable'],
-    ['dynamodb:PutItem', 'cachetable'],
-    ['secretsmanager:GetSecretValue', 'Config'],
-    ['sqs:SendMessage', 'DeadLetters'],
-  ],
-  'jobs/refresh-market': [
-    ['dynamodb:BatchGetItem', 'cachetable'],
-    ['dynamodb:PutItem', 'cachetable'],
-    ['secretsmanager:GetSecretValue', 'Config'],
-    ['sqs:SendMessage', 'DeadLetters'],
-  ],
+/** What a function may do with what its contract uses, besides writing its own log and traces. */
+function permissionsOf(contract: Contract): [action: string, resource: string][] {
+  const { clients = [], deposits = [], users = [], cache = [], config, identity } = usesOf(contract)
+  const tables = Object.entries({ clients, deposits, users, cache }).flatMap(([table, accesses]) =>
+    accesses.map((access): [string, string] => {
+      const [action, index] = access.split(' ')
+      return [`dynamodb:${action}`, `${table}table${index ? `/index/${index}` : ''}`]
+    }),
+  )
+  return [
+    ...tables,
+    ...(config ? [['secretsmanager:GetSecretValue', 'Config'] as [string, string]] : []),
+    ...(identity ? [['secretsmanager:GetSecretValue', 'Identity'] as [string, string]] : []),
+    ...('runs' in contract ? [['sqs:SendMessage', 'DeadLetters'] as [string, string]] : []),
+  ]
 }
 
 /** What each variable that a contract can ask for holds. */
@@ -344,7 +171,7 @@ describe.each(STAGES)('%s', (stage) => {
     expect(environment).toEqual(asked.length > 0 ? { Variables: Object.fromEntries(asked) } : undefined)
   })
 
-  test.each(Object.entries(PERMISSIONS))('%s has its permissions', (name, permissions) => {
+  test.each(CONTRACTS)('%s may do what its contract uses, and nothing else', (name, contract) => {
     const id = idOf(name)
     expect(ofType('AWS::IAM::Role')[`${id}Role`]).toEqual({
       AssumeRolePolicyDocument: {
@@ -356,7 +183,7 @@ describe.each(STAGES)('%s', (stage) => {
       PolicyDocument: {
         Statement: [
           { Action: ['logs:CreateLogStream', 'logs:PutLogEvents'], Effect: 'Allow', Resource: `${id}Logs` },
-          ...permissions.map(([Action, Resource]) => ({ Action, Effect: 'Allow', Resource })),
+          ...permissionsOf(contract).map(([Action, Resource]) => ({ Action, Effect: 'Allow', Resource })),
           // Traces belong to no resource: AWS knows no narrower form of this one.
           { Action: ['xray:PutTraceSegments', 'xray:PutTelemetryRecords'], Effect: 'Allow', Resource: '*' },
         ],

@@ -51,6 +51,8 @@ export type Wire = {
   readonly url: string
   /** The bodies of all requests since the last `reset`; without the check of the chain, which is once for each container. */
   readonly bodies: string[]
+  /** Those of them that asked something of DynamoDB, with the action that their header names. */
+  readonly actions: { readonly action: string; readonly body: string }[]
   behaviour: Behaviour
   /** What every request waits for before it is passed on. */
   hold: Promise<unknown> | undefined
@@ -97,6 +99,8 @@ export async function startWire(target: string): Promise<Wire> {
     const body = Buffer.from(withoutChainCheck(whole.toString()))
     const isChecked = body.length < whole.length
     wire.bodies.push(body.toString())
+    const [, action] = String(request.headers['x-amz-target'] ?? '').split('.')
+    if (action) wire.actions.push({ action, body: body.toString() })
     await wire.hold
 
     if (wire.behaviour === 'never answer') await sleep(20_000, undefined, { ref: false })
@@ -141,12 +145,14 @@ export async function startWire(target: string): Promise<Wire> {
   const wire: Wire = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     bodies: [],
+    actions: [],
     behaviour: 'pass',
     hold: undefined,
     rewrite: undefined,
     rewriteRequest: undefined,
     reset() {
       wire.bodies.length = 0
+      wire.actions.length = 0
       wire.behaviour = 'pass'
       wire.hold = undefined
       wire.rewrite = undefined
