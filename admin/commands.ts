@@ -240,11 +240,11 @@ function command<Options extends z.ZodObject>(
 
 function vaultColumns(vaults: readonly Vault[]): string[] {
   return columns(
-    ['CHAIN', 'ADDRESS', 'KIND', 'ASSET', 'NAME', 'POOL ID'],
-    vaults.map(({ chainId, address, kind, assetSymbol, name, poolId }) => [
+    ['CHAIN', 'ADDRESS', 'PROTOCOL', 'ASSET', 'NAME', 'POOL ID'],
+    vaults.map(({ chainId, address, protocol, assetSymbol, name, poolId }) => [
       String(chainId),
       address,
-      kind,
+      protocol,
       assetSymbol,
       name,
       poolId,

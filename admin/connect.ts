@@ -15,7 +15,7 @@ import { chainReaders } from '../lib/chain/readers.ts'
 import { EVM_CHAINS, evmChain } from '../lib/chain/registry.ts'
 import { clientsStore } from '../lib/clients/store.ts'
 import { Config } from '../lib/config.ts'
-import { describeVault } from '../lib/vaults/describe.ts'
+import { describeVault } from '../lib/protocols/describe.ts'
 import { localConfig } from '../sandbox/dynamo.ts'
 import { type Admin, AdminError } from './operations.ts'
 

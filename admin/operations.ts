@@ -12,8 +12,9 @@ import {
 } from '../lib/clients/api-key.ts'
 import type { ApiKey, Client, ClientRecord } from '../lib/clients/client.ts'
 import type { ClientsStore } from '../lib/clients/store.ts'
-import type { VaultDescription } from '../lib/vaults/describe.ts'
-import type { FollowedVault, Vault } from '../lib/vaults/vault.ts'
+import type { VaultDescription } from '../lib/protocols/describe.ts'
+import type { VaultOnChain } from '../lib/protocols/vaults.ts'
+import type { Vault } from '../lib/vaults/vault.ts'
 import type { Nodes } from './check-nodes.ts'
 
 /** What an operator's work needs of one environment. */
@@ -30,7 +31,7 @@ export type Admin = {
   readonly describeVault: (chainId: number, address: Vault['address']) => Promise<VaultDescription>
   readonly nodes: Nodes
   /** Reads a vault's past again and puts it in the place of its records; the lines to print. */
-  readonly rebuildVault: (vault: FollowedVault) => Promise<readonly string[]>
+  readonly rebuildVault: (vault: VaultOnChain) => Promise<readonly string[]>
 }
 
 /** How a client shows a vault; what is left out is the vault's own name, an id made of chain and address, or empty. */
@@ -97,7 +98,7 @@ export async function revokeKey(admin: Admin, clientId: string, keyId: string): 
   return { ...key, revokedAt }
 }
 
-/** Reads a vault from its chain and adds it to a client; `version` is Lagoon's, null for other vaults. */
+/** Reads a vault from its chain and adds it to a client; `version` is null where its protocol has none. */
 export async function addVault(
   admin: Admin,
   { clientId, chainId, address, firstBlock, ...presentation }: NewVault,

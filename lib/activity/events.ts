@@ -1,56 +1,30 @@
-import { type Address, decodeEventLog, getAddress, type Hash, type Hex, parseAbi, toEventSelector } from 'viem'
+import { getAddress, type Hash, toEventSelector } from 'viem'
+import { decodeLog } from '../chain/decode.ts'
+import { erc20Abi } from '../chain/erc20.ts'
 import type { Log } from '../chain/logs.ts'
+import type { VaultEvent } from '../protocols/books.ts'
+import { PROTOCOLS, protocolOf } from '../protocols/protocols.ts'
+import type { VaultOnChain } from '../protocols/vaults.ts'
 
-/** The events that move assets and shares in and out of vaults: ERC-20, ERC-4626, ERC-7540 and Lagoon, all versions. */
-const vaultEvents = parseAbi([
-  'event Transfer(address indexed from, address indexed to, uint256 value)',
-  'event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares)',
-  'event Withdraw(address indexed sender, address indexed receiver, address indexed owner, uint256 assets, uint256 shares)',
-  'event DepositRequest(address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 assets)',
-  'event DepositRequestCanceled(uint256 indexed requestId, address indexed controller)',
-  'event DepositSync(address indexed sender, address indexed owner, uint256 assets, uint256 shares)',
-  'event RedeemRequest(address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 shares)',
-  'event RedeemRequestCanceled(uint256 indexed requestId, address indexed controller, uint256 shares)',
-  'event WithdrawSync(address indexed sender, address indexed receiver, address indexed owner, uint256 assets, uint256 shares)',
-  'event SettleDeposit(uint40 indexed epochId, uint40 indexed settledId, uint256 totalAssets, uint256 totalSupply, uint256 assetsDeposited, uint256 sharesMinted)',
-  'event SettleRedeem(uint40 indexed epochId, uint40 indexed settledId, uint256 totalAssets, uint256 totalSupply, uint256 assetsWithdrawed, uint256 sharesBurned)',
-  'event TotalAssetsUpdated(uint256 totalAssets)',
-])
+/** The events of all protocols and of shares, by their first topics. */
+const EVENTS = new Map(
+  [erc20Abi, ...Object.values(PROTOCOLS).map(({ abi }) => abi)]
+    .flat()
+    .filter((item) => item.type === 'event')
+    .map((event) => [toEventSelector(event), event]),
+)
 
 /** The first topics of those events. */
-export const VAULT_EVENT_TOPICS: readonly Hash[] = vaultEvents.map(toEventSelector)
+export const VAULT_EVENT_TOPICS: readonly Hash[] = [...EVENTS.keys()]
 
 /** The first topic of transfers of shares, mints and burns included. */
 export const TRANSFER_TOPIC: Hash = toEventSelector('Transfer(address,address,uint256)')
 
-const PRICE_EVENTS: ReadonlySet<string> = new Set([
-  'Deposit',
-  'Withdraw',
-  'DepositSync',
-  'WithdrawSync',
-  'SettleDeposit',
-  'SettleRedeem',
-  'TotalAssetsUpdated',
-])
-
-/** The first topics of the events that can move a price, apart from mints and burns. */
-export const PRICE_EVENT_TOPICS: readonly Hash[] = vaultEvents
-  .filter(({ name }) => PRICE_EVENTS.has(name))
-  .map(toEventSelector)
-
-/** Where an event stands on its chain; `timestamp` in seconds since 1970. */
-type ChainPosition = {
-  readonly chainId: number
-  readonly blockNumber: bigint
-  readonly logIndex: number
-  readonly transactionHash: Hash
-  readonly timestamp: bigint
+/** The first topics of the events that can move the price of a vault, apart from mints and burns. */
+export function priceEventTopics(vault: VaultOnChain): Hash[] {
+  const { repricing } = protocolOf(vault).books
+  return [...EVENTS].flatMap(([topic, { name }]) => (repricing.has(name) ? [topic] : []))
 }
-
-type Decoded = ReturnType<typeof decodeEventLog<typeof vaultEvents>>
-
-/** An event of a vault and where it stands. */
-export type VaultEvent = Decoded & { readonly vault: Address; readonly position: ChainPosition }
 
 /** The events of vaults among these logs, in order; `timestampOf` gives the time of a block in seconds since 1970. */
 export function parseVaultEvents(
@@ -59,19 +33,12 @@ export function parseVaultEvents(
   timestampOf: (log: Log) => bigint,
 ): VaultEvent[] {
   return logs.flatMap((log) => {
-    const decoded = decode(log)
+    const event = log.topics[0] && EVENTS.get(log.topics[0])
+    // The same first topic with other indexed parameters is none of ours.
+    const decoded = event && decodeLog([event], log)
     if (!decoded) return []
     const { blockNumber, logIndex, transactionHash } = log
     const position = { chainId, blockNumber, logIndex, transactionHash, timestamp: timestampOf(log) }
     return [{ ...decoded, vault: getAddress(log.address), position }]
   })
-}
-
-function decode({ topics, data }: Log): Decoded | undefined {
-  try {
-    return decodeEventLog({ abi: vaultEvents, topics: topics as [Hex, ...Hex[]], data })
-  } catch {
-    // The same first topic with other indexed parameters: not one of ours.
-    return undefined
-  }
 }

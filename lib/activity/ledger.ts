@@ -1,10 +1,16 @@
 import { type Address, zeroAddress } from 'viem'
 import { MAX_UINT256 } from '../codecs.ts'
-import { type Books, type Ledger, type ShareTransfer, transferOf } from '../protocols/books.ts'
+import {
+  type Books,
+  isTransfer,
+  type Ledger,
+  type ShareTransfer,
+  transferOf,
+  type VaultEvent,
+} from '../protocols/books.ts'
 import { protocolOf } from '../protocols/protocols.ts'
+import type { VaultOnChain } from '../protocols/vaults.ts'
 import type { PricePoint } from '../vaults/apy.ts'
-import type { FollowedVault } from '../vaults/vault.ts'
-import type { VaultEvent } from './events.ts'
 import { isNothing, type LedgerEntry } from './ledger-entry.ts'
 
 /** A vault before its first event. */
@@ -30,7 +36,7 @@ export function isPossible({ ledger, entries, prices }: Posted): boolean {
 }
 
 /** The ledger of a vault after more of its events, in order, and what they did. Pure, so the same events give the same. */
-export function postEvents(vault: FollowedVault, before: Ledger, events: readonly VaultEvent[]): Posted {
+export function postEvents(vault: VaultOnChain, before: Ledger, events: readonly VaultEvent[]): Posted {
   let ledger = before
   const entries: LedgerEntry[] = []
   const prices = new Map<bigint, RecordedPrice>()
@@ -45,7 +51,7 @@ export function postEvents(vault: FollowedVault, before: Ledger, events: readonl
 }
 
 /** What one transaction's events led to; `price` is null where they do not tell it to the asset's unit. */
-function postTransaction(vault: FollowedVault, before: Ledger, events: readonly VaultEvent[]) {
+function postTransaction(vault: VaultOnChain, before: Ledger, events: readonly VaultEvent[]) {
   const { books } = protocolOf(vault)
   const ledgers = books.ledgers(vault, before, events)
   const ledger = ledgers.at(-1) ?? before
@@ -55,7 +61,7 @@ function postTransaction(vault: FollowedVault, before: Ledger, events: readonly 
     // A fee is minted before the event that tells of the assets: it is worth what the whole transaction made of it.
     const by = fees.has(event) ? ledger : (ledgers[index] ?? ledger)
     const worth = (shares: bigint) => books.shareValue(vault, by, shares) ?? 0n
-    if (event.eventName === 'Transfer' && fees.has(event)) {
+    if (isTransfer(event) && fees.has(event)) {
       const { to, value: shares } = event.args
       return [{ ...place(to), kind: 'receive', assets: worth(shares), shares }]
     }
@@ -84,30 +90,30 @@ function bothSides(
  * its owner, wherever in the transaction it stands: vaults differ in their order.
  */
 function feesAmong(
-  vault: FollowedVault,
-  { minting, isOwner }: Books,
+  vault: VaultOnChain,
+  { minted, isOwner }: Books,
   events: readonly VaultEvent[],
 ): ReadonlySet<VaultEvent> {
   const key = (owner: Address, shares: bigint) => `${owner} ${shares}`
   const explained = new Map<string, number>()
   for (const event of events) {
-    if (!minting.has(event.eventName)) continue
-    if (event.eventName !== 'Deposit' && event.eventName !== 'DepositSync') continue
-    const told = key(event.args.owner, event.args.shares)
+    const deposit = minted(event)
+    if (!deposit) continue
+    const told = key(deposit.to, deposit.shares)
     explained.set(told, (explained.get(told) ?? 0) + 1)
   }
   const fees = new Set<VaultEvent>()
   for (const event of events) {
-    if (event.eventName !== 'Transfer' || event.args.from !== zeroAddress) continue
-    const minted = key(event.args.to, event.args.value)
-    const left = explained.get(minted) ?? 0
-    if (left > 0) explained.set(minted, left - 1)
+    if (!isTransfer(event) || event.args.from !== zeroAddress) continue
+    const told = key(event.args.to, event.args.value)
+    const left = explained.get(told) ?? 0
+    if (left > 0) explained.set(told, left - 1)
     else if (isOwner(vault, event.args.to)) fees.add(event)
   }
   return fees
 }
 
-function placeIn(vault: FollowedVault, { position }: VaultEvent) {
+function placeIn(vault: VaultOnChain, { position }: VaultEvent) {
   return (user: Address) => ({
     user,
     chainId: position.chainId,

@@ -1,15 +1,15 @@
 import { type Address, type Hex, pad, zeroAddress } from 'viem'
 import * as z from 'zod'
 import { byLocation, Log, type LogFilter, logsRequest, parseResult, readTimestamps } from '../chain/logs.ts'
-import type { ChainReader, ReadPlan } from '../chain/reader.ts'
+import type { ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome } from '../chain/rpc.ts'
 import { AppError } from '../errors.ts'
 import { logger } from '../logger.ts'
-import { transferOf } from '../protocols/books.ts'
-import type { AccountReading, LiveAccount } from '../protocols/protocol.ts'
+import { isTransfer, transferOf, type VaultEvent } from '../protocols/books.ts'
+import type { LiveAccount } from '../protocols/protocol.ts'
 import { protocolOf } from '../protocols/protocols.ts'
 import type { Vault } from '../vaults/vault.ts'
-import { PRICE_EVENT_TOPICS, parseVaultEvents, TRANSFER_TOPIC, VAULT_EVENT_TOPICS, type VaultEvent } from './events.ts'
+import { parseVaultEvents, priceEventTopics, TRANSFER_TOPIC, VAULT_EVENT_TOPICS } from './events.ts'
 import { EMPTY_LEDGER, isPossible, postEvents } from './ledger.ts'
 import { isNothing, type LedgerEntry } from './ledger-entry.ts'
 import { isPlausible } from './position.ts'
@@ -108,7 +108,7 @@ function unread({ firstBlock }: Vault): VaultProgress {
 
 async function readChain(question: ChainQuestion, vaults: readonly Vault[]): Promise<VaultRead[]> {
   const { reader, user } = question
-  const queries = vaults.map((vault) => attempt(protocolOf(vault).account(vault, user)))
+  const queries = vaults.map((vault) => protocolOf(vault).account(vault, user))
   const { blocks, values } = await reader.read(queries)
   // Up to a block that has a number: what "latest" is may differ from call to call, and events be lost or counted twice.
   const to = blocks.reduce((latest, { number }) => (number > latest ? number : latest), 0n)
@@ -116,12 +116,12 @@ async function readChain(question: ChainQuestion, vaults: readonly Vault[]): Pro
   const tails = new Map(read.flat())
   return await Promise.all(
     vaults.map(async (vault, index): Promise<VaultRead> => {
-      const value: AccountReading | AppError | undefined = values[index]
+      const value = values[index]
       const block = blocks[index]
       if (!block || !value) throw new AppError('upstream_bad_answer', { cause: new Error('a vault has no answer') })
       const tail = await entriesUpTo(question, vault, tails.get(vault), block.number)
       if (tail instanceof AppError) return { vault, failure: tail, isUsed: true }
-      const live = value instanceof AppError ? value : await completed(reader, value, block.number)
+      const live = await failureAsValue(value(reader, block.number))
       return live instanceof AppError
         ? { vault, failure: live, isUsed: tail.length > 0 }
         : { vault, entries: tail, live, asOf: new Date(Number(block.timestamp) * 1000) }
@@ -129,27 +129,13 @@ async function readChain(question: ChainQuestion, vaults: readonly Vault[]): Pro
   )
 }
 
-async function completed(reader: ChainReader, value: AccountReading, at: bigint): Promise<LiveAccount | AppError> {
+/** The account, or why it cannot be told, so that one contract's failure is not that of all. */
+async function failureAsValue(account: Promise<LiveAccount>): Promise<LiveAccount | AppError> {
   try {
-    return (await value.complete?.(reader, at)) ?? value.account
+    return await account
   } catch (error) {
     if (error instanceof AppError) return error
     throw error
-  }
-}
-
-/** The query with its failure as its value, so that one contract's is not that of all. */
-function attempt<T>({ parse, ...reads }: ReadPlan<T>): ReadPlan<T | AppError> {
-  return {
-    ...reads,
-    parse: (reading) => {
-      try {
-        return parse(reading)
-      } catch (error) {
-        if (error instanceof AppError) return error
-        throw error
-      }
-    },
   }
 }
 
@@ -349,11 +335,10 @@ async function entriesUpTo(
 function needsPrice(vault: Vault, event: VaultEvent, own: readonly VaultEvent[]): boolean {
   const { books } = protocolOf(vault)
   if (books.handedOver(event) || transferOf(vault, books, event)) return true
-  if (event.eventName !== 'Transfer' || event.args.from !== zeroAddress || !books.isOwner(vault, event.args.to))
-    return false
+  if (!isTransfer(event) || event.args.from !== zeroAddress || !books.isOwner(vault, event.args.to)) return false
   // A mint without a deposit is a fee.
   const { transactionHash } = event.position
-  return !own.some((other) => other.position.transactionHash === transactionHash && books.minting.has(other.eventName))
+  return !own.some((other) => other.position.transactionHash === transactionHash && books.minted(other))
 }
 
 /** The user's events with those of everybody that move the vault's price, in order: one more request. */
@@ -365,7 +350,7 @@ async function withPrices(
 ): Promise<VaultEvent[]> {
   const { reader, now } = question
   const zero = pad(zeroAddress, { size: 32 })
-  const topics = [[PRICE_EVENT_TOPICS], [[TRANSFER_TOPIC], zero], [[TRANSFER_TOPIC], null, zero]]
+  const topics = [[priceEventTopics(vault)], [[TRANSFER_TOPIC], zero], [[TRANSFER_TOPIC], null, zero]]
   const giveUpAt = now() + TAIL_MS
   const logs = await Promise.all(
     topics.map((of) => readWhole({ reader, now, filter: { address: vault.address, topics: of }, from, to, giveUpAt })),

@@ -2,10 +2,9 @@ import { type Address, isAddress } from 'viem'
 import { readFinalBlock } from '../chain/finality.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { AppError } from '../errors.ts'
-import type { Ledger } from '../protocols/books.ts'
+import type { Ledger, VaultEvent } from '../protocols/books.ts'
 import { protocolOf } from '../protocols/protocols.ts'
-import type { FollowedVault } from '../vaults/vault.ts'
-import type { VaultEvent } from './events.ts'
+import type { VaultOnChain } from '../protocols/vaults.ts'
 import { EMPTY_LEDGER, isPossible, postEvents } from './ledger.ts'
 import { readSlice, type Slice } from './slice.ts'
 import { hourOf, type RecordsStore, type VaultProgress } from './store.ts'
@@ -34,7 +33,7 @@ const MOST_RETRIES = 5
 const PAUSE_MS = 10_000
 
 /** The vault whose past is read, with the number of this reading. */
-type Books = FollowedVault & { readonly generation: number }
+type Books = VaultOnChain & { readonly generation: number }
 
 /** What of the vault's past is recorded anew. */
 type Past = {
@@ -56,7 +55,7 @@ type Past = {
  * can be repeated: each rebuild is a generation of its own, and deletes all earlier ones. Gives the lines to print. Throws
  * `upstream_*`, or an Error where the vault is not recorded, the job never leaves the chain, or a later rebuild has ended.
  */
-export async function rebuildVault(dependencies: Dependencies, vault: FollowedVault): Promise<readonly string[]> {
+export async function rebuildVault(dependencies: Dependencies, vault: VaultOnChain): Promise<readonly string[]> {
   const { records, now, sleep, say } = dependencies
   const [recorded] = await records.getProgress([vault])
   if (!recorded) throw new Error('Nothing is recorded of the vault yet: the job reads its past.')
@@ -132,20 +131,21 @@ async function recordPast(
       entries.map((entry) => ({ ...entry, generation })),
       prices.map((price) => ({ ...price, vault: books })),
     )
-    advance(past, slice, { ledger, entries: entries.length })
+    advance(books, past, slice, { ledger, entries: entries.length })
     const day = new Date(Number(slice.timestamp) * 1000).toISOString().slice(0, 10)
     say(`Read to block ${past.through} of ${to} (${day}): ${past.entries} entries.`)
   }
 }
 
-function advance(past: Past, slice: Slice, { ledger, entries }: Pick<Past, 'ledger' | 'entries'>): void {
+function advance(books: Books, past: Past, slice: Slice, { ledger, entries }: Pick<Past, 'ledger' | 'entries'>): void {
   past.through = slice.through
   past.timestamp = slice.timestamp
   past.ledger = ledger
   past.entries += entries
+  const { repricing } = protocolOf(books).books
   for (const event of slice.events) {
     for (const user of usersNamedIn(event)) past.users.add(user)
-    if (event.eventName === 'Deposit' || event.eventName === 'Withdraw') {
+    if (repricing.has(event.eventName)) {
       past.hoursOfTrades.add(hourOf(event.position.timestamp))
     }
   }

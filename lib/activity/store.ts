@@ -40,7 +40,7 @@ export type VaultProgress = z.output<typeof VaultProgress>
 
 /** What one share of a vault was worth, and the block that told it. */
 export type VaultPrice = PricePoint & {
-  readonly vault: VaultBooks & Pick<Vault, 'kind'>
+  readonly vault: VaultBooks & Pick<Vault, 'protocol'>
   readonly blockNumber: bigint
 }
 
@@ -394,10 +394,10 @@ function vaultPartition({ chainId, address }: VaultKey): string {
 }
 
 /**
- * Where a price stands. Lagoon's are its curator's; some chains have several blocks in a second, the last of which
- * tells the price after it. In other vaults anybody makes one by trading, so an hour keeps its last one alone.
+ * Where a price stands. Of a curator's each is kept; some chains have several blocks in a second, the last of which tells
+ * the price after it. Where anybody makes one by trading, an hour keeps its last one alone.
  */
-function priceSort(vault: Generation & Pick<Vault, 'kind'>, timestamp: bigint, blockNumber: bigint): string {
+function priceSort(vault: Generation & Pick<Vault, 'protocol'>, timestamp: bigint, blockNumber: bigint): string {
   const isEachKept = protocolOf(vault).books.pricedBy === 'valuations'
   const [moment, block] = isEachKept ? [timestamp, blockNumber] : [hourOf(timestamp), 0n]
   return `${priceMoment(vault, moment)}#${block.toString().padStart(12, '0')}`

@@ -31,24 +31,6 @@ export const handlerAbi = parseAbi([
   'event DrainedTokens(address indexed recipient, address indexed token, uint256 indexed amount)',
 ])
 
-/** The calls by which a message can deposit into a vault; the amounts are placeholders. */
-export const depositCallsAbi = parseAbi([
-  'function requestDeposit(uint256 assets, address controller, address owner)',
-  'function requestDeposit(uint256 assets, address controller, address owner, address referral)',
-  'function syncDeposit(uint256 assets, address receiver, address referral)',
-  'function deposit(uint256 assets, address receiver)',
-])
-
-/** What a vault emits at such a call. */
-export const vaultEventsAbi = parseAbi([
-  'event DepositRequest(address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 assets)',
-  'event DepositSync(address indexed sender, address indexed owner, uint256 assets, uint256 shares)',
-  'event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares)',
-])
-
-/** What a token emits for each payment (ERC-20). */
-export const transferAbi = parseAbi(['event Transfer(address indexed from, address indexed to, uint256 value)'])
-
 /** A message to the handler: the calls, and who gets the tokens when one of them fails. */
 export const instructionsParameters = parseAbiParameters([
   'Instructions instructions',

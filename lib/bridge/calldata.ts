@@ -10,7 +10,7 @@ import {
 } from 'viem'
 import { erc20Abi } from '../chain/erc20.ts'
 import type { Transaction } from '../chain/transaction.ts'
-import { type DepositOperation, encodeDeposit, verifyDeposit } from '../vaults/calldata.ts'
+import { type DepositOperation, encodeOperation, verifyOperation } from '../protocols/calldata.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { handlerAbi, instructionsParameters, poolAbi } from './abi.ts'
 
@@ -58,7 +58,7 @@ const SECOND_ARGUMENT = 36n
 export function encodeMessage({ vault, user, route: { handler }, operation }: BridgeRequest): Hex {
   const approve = encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [vault.address, 0n] })
   // The request is the user's, but the handler holds and pays the tokens.
-  const deposit = encodeDeposit(operation, { vault, user, amount: 0n, payer: handler })
+  const deposit = encodeOperation(operation, { vault, user, amount: 0n, payer: handler })
   const withBalance = (target: Address, callData: Hex, offset: bigint) => ({
     target: handler,
     callData: encodeFunctionData({
@@ -182,7 +182,7 @@ function verifyMessage({ vault, user, route: { handler }, operation }: BridgeReq
     isApprovalOfZero(spending.data, vault.address) &&
     depositing?.offset === FIRST_ARGUMENT
   if (!right) throw new Error('The message is not what was asked for.')
-  verifyDeposit(operation, { vault, user, amount: 0n, payer: handler }, [
+  verifyOperation(operation, { vault, user, amount: 0n, payer: handler }, [
     { to: depositing.target, data: depositing.data, value: 0n },
   ])
 }

@@ -7,9 +7,10 @@ import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { parseSimulation, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
 import { AppError } from '../errors.ts'
 import type { Upstream } from '../http.ts'
+import type { DepositOperation } from '../protocols/calldata.ts'
+import { depositNamed, OPERATIONS } from '../protocols/operations.ts'
 import { protocolOf } from '../protocols/protocols.ts'
-import type { DepositOperation } from '../vaults/calldata.ts'
-import { DEPOSIT_ERRORS, type PreparedDeposit } from '../vaults/deposit.ts'
+import type { PreparedDeposit } from '../vaults/deposit.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { poolAbi } from './abi.ts'
 import {
@@ -49,7 +50,8 @@ type Dependencies = {
   readonly integratorId: Hex | undefined
 }
 
-const POOL_ERRORS: Abi = [...poolAbi.filter(({ type }) => type === 'error'), ...DEPOSIT_ERRORS]
+/** The errors that a deposit into the pool may revert with. */
+const POOL_ERRORS: Abi = [...poolAbi, ...erc20Abi]
 /** A synchronous deposit must find the valuation still standing when it arrives, this many seconds from now. */
 const SYNC_MARGIN_SECONDS = 15n * 60n
 /** The code of an account that delegates to a contract (EIP-7702) and stays an ordinary one on every chain. */
@@ -70,7 +72,7 @@ export async function prepareCrossChainDeposit(
   const quoteFor = (operation: DepositOperation) => fetchQuote(api, request(operation))
 
   // Asked before the vault's state is known; most deposits take the usual operation.
-  const [usual] = protocolOf(vault).deposits.operations
+  const [usual] = OPERATIONS[vault.protocol].deposits
   const quoted = settle(quoteFor(usual))
   const [source, destination] = await Promise.all([
     readSource(readerOf(route.sourceChainId), user, route),
@@ -80,7 +82,7 @@ export async function prepareCrossChainDeposit(
   // A smart account that is not deployed on the destination could not use what it gets there.
   if (source.userIsContract && !destination.userHasCode) throw new AppError('cross_chain_not_available')
 
-  const operation = destination.choose(0n)
+  const operation = depositNamed(vault, destination.choose(0n))
   const quote = operation === usual ? unwrap(await quoted) : await quoteFor(operation)
   const clocks = { ...source.clocks, destination: destination.time }
   const bridged = request(operation)
@@ -89,7 +91,7 @@ export async function prepareCrossChainDeposit(
 
   return {
     ...(await prepareTransactions(readerOf(route.sourceChainId), bridged, terms, source.allowance, integratorId)),
-    isAsync: operation === 'requestDeposit',
+    isAsync: operation.isAsync,
     quote: {
       inputAmount,
       outputAmount: terms.outputAmount,
@@ -180,7 +182,7 @@ async function readDestination(reader: ChainReader, { vault, user }: CrossChainD
     { address: vault.address, slots: {}, calls: { paused: call(route.destinationPool, poolAbi, 'pausedFills', []) } },
     ({ answers }) => required(answers.paused),
   )
-  const terms = protocolOf(vault).deposits.terms(vault, user, route.handler)
+  const terms = protocolOf(vault).depositTerms(vault, user, route.handler)
   const { block, value, outcomes } = await reader.readOne(joinReadPlans(terms, pool), { extraCalls: [codeOf(user)] })
   const [{ choose }, paused] = value
   return {

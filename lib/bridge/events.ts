@@ -1,8 +1,6 @@
 import {
   type Address,
   decodeAbiParameters,
-  decodeEventLog,
-  decodeFunctionData,
   encodeAbiParameters,
   encodeEventTopics,
   getAddress,
@@ -15,16 +13,12 @@ import {
   toEventSelector,
   zeroHash,
 } from 'viem'
+import { decodeCall, decodeLog } from '../chain/decode.ts'
+import { erc20Abi } from '../chain/erc20.ts'
 import type { Log, LogFilter } from '../chain/logs.ts'
-import {
-  depositCallsAbi,
-  handlerAbi,
-  instructionsParameters,
-  poolAbi,
-  relayDataParameters,
-  transferAbi,
-  vaultEventsAbi,
-} from './abi.ts'
+import type { DepositOperation } from '../protocols/calldata.ts'
+import { OPERATIONS } from '../protocols/operations.ts'
+import { handlerAbi, instructionsParameters, poolAbi, relayDataParameters } from './abi.ts'
 
 /** A deposit into the bridge as the pool's event tells it: what identifies its fill. Addresses are 32 bytes, amounts in smallest units. */
 type RelayData = {
@@ -76,11 +70,8 @@ export type FillOutcome =
 type NamedDeposit = {
   readonly vault: Address
   readonly user: Address
-  readonly event: 'DepositRequest' | 'DepositSync' | 'Deposit'
+  readonly operation: DepositOperation
 }
-
-/** What a vault emits for each call that deposits. */
-const EVENT_OF = { requestDeposit: 'DepositRequest', syncDeposit: 'DepositSync', deposit: 'Deposit' } as const
 
 /** The topics of the pool's events that are searched for. */
 export const POOL_TOPICS = {
@@ -94,7 +85,7 @@ export const POOL_TOPICS = {
 /** The deposits among a transaction's logs, in order: those of the pool itself, in the form of today and of old. */
 export function parseDeposits(logs: readonly Log[], pool: Address, originChainId: number): BridgeDeposit[] {
   return ofContract(logs, pool).flatMap((log) => {
-    const event = decode(poolAbi, log)
+    const event = decodeLog(poolAbi, log)
     if (event?.eventName !== 'FundsDeposited' && event?.eventName !== 'V3FundsDeposited') return []
     const { args } = event
     const relayData = {
@@ -125,7 +116,7 @@ export function relayHash({ relayData, destinationChainId }: BridgeDeposit): Has
 /** The fill of this very deposit among logs of the destination's pool, undefined where there is none. */
 export function findFill(logs: readonly Log[], pool: Address, { relayData }: BridgeDeposit): Fill | undefined {
   const fills = ofContract(logs, pool).flatMap((log) => {
-    const event = decode(poolAbi, log)
+    const event = decodeLog(poolAbi, log)
     if (event?.eventName !== 'FilledRelay') return []
     const { relayExecutionInfo, messageHash, ...args } = event.args
     const { message, ...fields } = relayData
@@ -165,21 +156,15 @@ export function parseFillOutcome(
 
   for (const [index, log] of own.entries()) {
     if (isAddressEqual(log.address, handler)) {
-      const event = decode(handlerAbi, log)
+      const event = decodeLog(handlerAbi, log)
       if (event?.eventName === 'CallsFailed' && isOfMessage(event.args.fallbackRecipient)) {
         const to = event.args.fallbackRecipient
         return { result: 'action_failed', returned: returnedAmount(own.slice(index), { handler, to, outputToken }) }
       }
     }
     if (named && isAddressEqual(log.address, named.vault)) {
-      const event = decode(vaultEventsAbi, log)
-      if (event?.eventName !== named.event) continue
-      // Of a request the handler is the owner of the tokens, of other deposits their sender; claims have other ones.
-      const [user, payer] =
-        event.eventName === 'DepositRequest'
-          ? [event.args.controller, event.args.owner]
-          : [event.args.owner, event.args.sender]
-      if (isAddressEqual(user, named.user) && isAddressEqual(payer, handler)) {
+      const taken = named.operation.taken(log)
+      if (taken && isAddressEqual(taken.user, named.user) && isAddressEqual(taken.payer, handler)) {
         return { result: 'deposited', logIndex: log.logIndex }
       }
     }
@@ -198,7 +183,7 @@ type Message = { readonly fallbackRecipient: Address; readonly deposit: NamedDep
 export function parseMessage({ relayData }: BridgeDeposit): Message | undefined {
   try {
     const [{ calls, fallbackRecipient }] = decodeAbiParameters(instructionsParameters, relayData.message)
-    const deposits = calls.flatMap(({ target, callData }) => namedDeposit(target, callData) ?? [])
+    const deposits = calls.flatMap(({ target, callData }) => namedDeposit(target, callData))
     return { fallbackRecipient, deposit: deposits.at(-1) }
   } catch {
     return undefined
@@ -206,10 +191,13 @@ export function parseMessage({ relayData }: BridgeDeposit): Message | undefined 
 }
 
 /** The deposit that a call of a message makes, directly or with the handler's balance. */
-function namedDeposit(target: Address, callData: Hex): NamedDeposit | undefined {
+function namedDeposit(target: Address, callData: Hex): NamedDeposit[] {
   const [vault, data] = decodeCall(handlerAbi, callData)?.args ?? [target, callData]
-  const call = decodeCall(depositCallsAbi, data)
-  return call && { vault, user: call.args[1], event: EVENT_OF[call.functionName] }
+  const operations = Object.values(OPERATIONS).flatMap(({ deposits }) => deposits)
+  return operations.flatMap((operation) => {
+    const terms = operation.decode(data)
+    return terms ? [{ vault, user: terms.receiver, operation }] : []
+  })
 }
 
 /** What a pool paid back to one account. */
@@ -226,7 +214,7 @@ export type Payment = {
 export function parsePayments(logs: readonly Log[], pool: Address, deposit: BridgeDeposit): Payment[] {
   const { depositor, token } = payeeOf(deposit)
   return ofContract(logs, pool).flatMap((log) => {
-    const event = decode(poolAbi, log)
+    const event = decodeLog(poolAbi, log)
     const { blockNumber, blockTimestamp } = log
     if (event?.eventName === 'ClaimedRelayerRefund') {
       const { l2TokenAddress, caller, amount } = event.args
@@ -247,7 +235,7 @@ export function parsePayments(logs: readonly Log[], pool: Address, deposit: Brid
 /** The transactions of these logs whose other logs say what a leaf paid to the depositor of this deposit in its token. */
 export function deferringTransactions(logs: readonly Log[], pool: Address, deposit: BridgeDeposit): Hash[] {
   const deferring = ofContract(logs, pool).filter((log) => {
-    const { isDeferring, amounts } = dueIn(decode(poolAbi, log), deposit)
+    const { isDeferring, amounts } = dueIn(decodeLog(poolAbi, log), deposit)
     return isDeferring && amounts.length > 0
   })
   return [...new Set(deferring.map(({ transactionHash }) => transactionHash))]
@@ -256,11 +244,11 @@ export function deferringTransactions(logs: readonly Log[], pool: Address, depos
 /** The token's Transfer events of what the pool sends to the depositor of this deposit. */
 export function refundTransfers(pool: Address, deposit: BridgeDeposit): LogFilter {
   const { depositor, token } = payeeOf(deposit)
-  const topics = encodeEventTopics({ abi: transferAbi, args: { from: pool, to: depositor } })
+  const topics = encodeEventTopics({ abi: erc20Abi, eventName: 'Transfer', args: { from: pool, to: depositor } })
   return { address: token, topics: topics as Hex[] }
 }
 
-type PoolEvent = ReturnType<typeof decode<typeof poolAbi>>
+type PoolEvent = ReturnType<typeof decodeLog<typeof poolAbi>>
 
 /** What a leaf owes to the depositor of this deposit in its token, and whether it defers payments, of anybody's. */
 function dueIn(event: PoolEvent, deposit: BridgeDeposit): { isDeferring: boolean; amounts: readonly bigint[] } {
@@ -282,7 +270,7 @@ function transfersOfLeaf(
   )
   const last = ofContract(before, pool).findLast(({ topics }) => topics[0] === leaf.topics[0])
   return ofContract(before, token).flatMap((log) => {
-    const event = log.logIndex > (last?.logIndex ?? -1) ? decode(transferAbi, log) : undefined
+    const event = log.logIndex > (last?.logIndex ?? -1) ? decodeLog(erc20Abi, log) : undefined
     const isPayment = event && isAddressEqual(event.args.from, pool) && isAddressEqual(event.args.to, depositor)
     return isPayment ? [event.args.value] : []
   })
@@ -344,7 +332,7 @@ function returnedAmount(
   { handler, to, outputToken }: { handler: Address; to: Address; outputToken: Hex },
 ): bigint | undefined {
   for (const log of ofContract(logs, handler)) {
-    const event = decode(handlerAbi, log)
+    const event = decodeLog(handlerAbi, log)
     if (event?.eventName !== 'DrainedTokens') continue
     const { recipient, token, amount } = event.args
     if (isAddressEqual(recipient, to) && isAddressEqual(token, addressIn(outputToken))) return amount
@@ -358,27 +346,6 @@ function hashOf(message: Hex): Hash {
 
 function ofContract(logs: readonly Log[], address: Address): Log[] {
   return logs.filter((log) => isAddressEqual(log.address, address))
-}
-
-/** The event of this ABI that a log is, undefined where it is none. */
-function decode<const abi extends typeof poolAbi | typeof handlerAbi | typeof vaultEventsAbi | typeof transferAbi>(
-  abi: abi,
-  log: Log,
-) {
-  try {
-    return decodeEventLog({ abi, topics: log.topics as [Hex, ...Hex[]], data: log.data })
-  } catch {
-    return undefined
-  }
-}
-
-/** The call of this ABI that calldata is, undefined where it is none. */
-function decodeCall<const abi extends typeof handlerAbi | typeof depositCallsAbi>(abi: abi, data: Hex) {
-  try {
-    return decodeFunctionData({ abi, data })
-  } catch {
-    return undefined
-  }
 }
 
 function selectorOf(eventName: string): Hash {

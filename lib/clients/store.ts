@@ -8,13 +8,17 @@ import {
 import * as z from 'zod'
 import { conditionHeld, listItems, queryPages } from '../aws/dynamo.ts'
 import { Address, Timestamp } from '../codecs.ts'
-import { FOLLOWED_FIELDS, FollowedVault, Vault } from '../vaults/vault.ts'
+import { VaultOnChain } from '../protocols/vaults.ts'
+import { Vault } from '../vaults/vault.ts'
 import { ApiKey, Client, type ClientRecord } from './client.ts'
 
 const Profile = Client.omit({ vaults: true })
 type Profile = z.output<typeof Profile>
 
 const Key = z.object({ sk: z.string() })
+
+/** The names of the fields of vaults that do not differ from client to client. */
+const ON_CHAIN = [...new Set(VaultOnChain.options.flatMap(({ shape }) => Object.keys(shape)))]
 
 /**
  * The table of clients. A client's partition holds the client itself, its API keys and its vaults, so that one query
@@ -130,18 +134,18 @@ export function clientsStore(documentClient: DynamoDBDocumentClient, tableName: 
     },
 
     /** Each vault that any client has on this chain, once, whoever configured it. */
-    async listVaultsOnChain(chainId: number): Promise<FollowedVault[]> {
-      const vaults = new Map<string, FollowedVault>()
+    async listVaultsOnChain(chainId: number): Promise<VaultOnChain[]> {
+      const vaults = new Map<string, VaultOnChain>()
       const pages = queryPages(documentClient, {
         TableName: tableName,
         IndexName: 'byChain',
         KeyConditionExpression: 'vaultChainId = :chain',
         ExpressionAttributeValues: { ':chain': chainId },
-        ProjectionExpression: FOLLOWED_FIELDS.map((_, index) => `#${index}`).join(),
-        ExpressionAttributeNames: Object.fromEntries(FOLLOWED_FIELDS.map((field, index) => [`#${index}`, field])),
+        ProjectionExpression: ON_CHAIN.map((_, index) => `#${index}`).join(),
+        ExpressionAttributeNames: Object.fromEntries(ON_CHAIN.map((field, index) => [`#${index}`, field])),
       })
       for await (const page of pages) {
-        for (const vault of z.array(FollowedVault).parse(page)) vaults.set(vault.address, vault)
+        for (const vault of z.array(VaultOnChain).parse(page)) vaults.set(vault.address, vault)
       }
       return [...vaults.values()]
     },

@@ -1,9 +1,9 @@
-import { type Address, zeroAddress } from 'viem'
+import { type Abi, type Address, type DecodeEventLogReturnType, type Hash, zeroAddress } from 'viem'
 import * as z from 'zod'
-import type { VaultEvent } from '../activity/events.ts'
 import type { LedgerEntry } from '../activity/ledger-entry.ts'
+import type { erc20Abi } from '../chain/erc20.ts'
 import { Amount } from '../codecs.ts'
-import type { FollowedVault } from '../vaults/vault.ts'
+import type { VaultOnChain } from './vaults.ts'
 
 /**
  * What the events of a vault so far say of its price, in smallest units. What it means is its protocol's: shares are worth
@@ -12,25 +12,42 @@ import type { FollowedVault } from '../vaults/vault.ts'
 export const Ledger = z.object({ assets: Amount, supply: Amount })
 export type Ledger = z.output<typeof Ledger>
 
+/** Where an event stands on its chain; `timestamp` in seconds since 1970. */
+type ChainPosition = {
+  readonly chainId: number
+  readonly blockNumber: bigint
+  readonly logIndex: number
+  readonly transactionHash: Hash
+  readonly timestamp: bigint
+}
+
+/** An event of a vault, or of its shares, and where it stands. */
+export type VaultEvent = { readonly eventName: string; readonly args: object } & EventPlace
+/** The same, known to be one of this ABI's. */
+export type EventOf<A extends Abi> = DecodeEventLogReturnType<A> & EventPlace
+type EventPlace = { readonly vault: Address; readonly position: ChainPosition }
+
 /** How the events of a protocol's vaults keep the books. All of it is pure, so the same events give the same. */
-export type Books<V extends FollowedVault = FollowedVault> = {
+export type Books<V extends VaultOnChain = VaultOnChain, Event extends VaultEvent = VaultEvent> = {
   /**
    * Who makes the price: `valuations` are the curator's, and each is kept; `trades` are anybody's, so an hour keeps its
    * last, and the price is read besides, as nobody tells it of a vault in which nobody trades.
    */
   readonly pricedBy: 'valuations' | 'trades'
-  /** The events that mint the shares of a deposit to its owner. */
-  readonly minting: ReadonlySet<VaultEvent['eventName']>
+  /** The names of the events that can move the price, apart from mints and burns. */
+  readonly repricing: ReadonlySet<string>
+  /** The shares that a deposit minted, by the event that tells of it; undefined for other events. */
+  minted(event: Event): { readonly to: Address; readonly shares: bigint } | undefined
   /** What these shares are worth by the ledger, in the asset's smallest unit; null before there is a price. */
   shareValue(vault: V, ledger: Ledger, shares: bigint): bigint | null
   /** The ledger after each of a transaction's events. */
-  ledgers(vault: V, before: Ledger, events: readonly VaultEvent[]): readonly Ledger[]
+  ledgers(vault: V, before: Ledger, events: readonly Event[]): readonly Ledger[]
   /** What one whole share is worth after a transaction, by the ledger after it; null where its events do not tell. */
-  priceAfter(vault: V, after: Ledger, events: readonly VaultEvent[]): bigint | null
+  priceAfter(vault: V, after: Ledger, events: readonly Event[]): bigint | null
   /** What an event did besides moving shares from one account to another. */
-  entries(event: VaultEvent): readonly OwnEntry[]
+  entries(event: Event): readonly OwnEntry[]
   /** The shares that an event moves from one owner to another, though no transfer tells so. */
-  handedOver(event: VaultEvent): ShareTransfer | undefined
+  handedOver(event: Event): ShareTransfer | undefined
   /** Whether shares with this account are somebody's: neither the vault's own nor on their way through it. */
   isOwner(vault: V, account: Address): boolean
 }
@@ -49,9 +66,14 @@ type Place = Pick<
 /** Shares that go from one account to another. */
 export type ShareTransfer = { readonly from: Address; readonly to: Address; readonly shares: bigint }
 
+/** Whether an event is a transfer of shares, a mint or a burn. */
+export function isTransfer(event: VaultEvent): event is EventOf<typeof erc20Abi> {
+  return event.eventName === 'Transfer'
+}
+
 /** The shares that a transfer moves from one owner to another. */
-export function transferOf(vault: FollowedVault, { isOwner }: Books, event: VaultEvent): ShareTransfer | undefined {
-  if (event.eventName !== 'Transfer') return undefined
+export function transferOf(vault: VaultOnChain, { isOwner }: Books, event: VaultEvent): ShareTransfer | undefined {
+  if (!isTransfer(event)) return undefined
   const { from, to, value: shares } = event.args
   const isOwnersChange = from !== zeroAddress && to !== zeroAddress && from !== to
   return isOwnersChange && isOwner(vault, from) && isOwner(vault, to) ? { from, to, shares } : undefined

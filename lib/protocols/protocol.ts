@@ -1,38 +1,48 @@
-import type { Address } from 'viem'
+import type { Abi, Address } from 'viem'
 import type { ChainReader, ReadPlan } from '../chain/reader.ts'
-import type { DepositOperation } from '../vaults/calldata.ts'
-import type { Erc4626Vault, FollowedVault, LagoonVault, Vault, VaultOnChain } from '../vaults/vault.ts'
 import type { VaultState } from '../vaults/vault-state.ts'
 import type { Books } from './books.ts'
-import type { lagoonFields } from './lagoon/vault.ts'
+import type { TokenizedVault } from './vault.ts'
+import type { VaultOnChain } from './vaults.ts'
 
 /** What one kind of vault is: everything that differs between vaults of different kinds stands behind this. */
-export type Protocol<V extends Vault = Vault> = {
-  /** Whether shares come at once, or after a settlement. */
-  readonly type: 'sync' | 'async'
+export type Protocol<V extends VaultOnChain = VaultOnChain> = {
+  /** Its events are those that keep the books; by its errors a revert is named. */
+  readonly abi: Abi
   /**
-   * What registration learns of a vault besides what every vault has. Its parsing throws an Error that says, for an
-   * operator, why it is none of this protocol's.
+   * What registration learns of a vault besides what every vault has, or why, for an operator, it is none of this
+   * protocol's. Its parsing never throws.
    */
-  describe(vault: VaultOnChain): ReadPlan<ProtocolDescription>
+  describe(vault: VaultCandidate): ReadPlan<ProtocolDescription<V> | string>
   /** What the list shows of a vault besides its record. Its parsing never throws. */
-  overview(vault: Followed<V>): ReadPlan<Overview>
-  /** What one account has in a vault. Its parsing throws `upstream_bad_answer` when the vault does not tell an amount. */
+  overview(vault: V): ReadPlan<Overview>
+  /** Who keeps the vault, as its record has it; absent where a protocol has nobody like that. */
+  roles?(vault: V): { readonly safe: Address; readonly valuationManager: Address }
+  /** What one account has in a vault. Its parsing never throws. */
   account(vault: V, account: Address): ReadPlan<AccountReading>
-  readonly deposits: Deposits<V>
-  /** What an account's deposits wait for; absent where shares come at once. */
-  requests?(vault: V, account: Address): ReadPlan<RequestedDeposits>
-  readonly books: Books<Followed<V>>
+  /**
+   * What decides how the vault takes deposits of an account, with `payer` as who pays for it: the account itself unless
+   * told. Its parsing throws `upstream_bad_answer` when the vault does not tell an amount.
+   */
+  depositTerms(vault: V, account: Address, payer?: Address): ReadPlan<DepositTerms>
+  /**
+   * What decides over claims of settled deposits; absent where shares come at once. Its parsing throws
+   * `upstream_bad_answer` when the vault does not tell an amount.
+   */
+  claimTerms?(vault: V, account: Address): ReadPlan<ClaimTerms>
+  readonly books: Books<V>
 }
 
-/** The part of a vault of this protocol that recording what happens in it takes. */
-type Followed<V extends Vault> = Extract<FollowedVault, Pick<V, 'kind'>>
+/** A contract that may be a vault, before its protocol is known. */
+export type VaultCandidate = Omit<TokenizedVault, 'firstBlock'> & {
+  /** Whether it says, by ERC-165, that it takes deposits asynchronously (ERC-7540). */
+  readonly isAsync: boolean
+}
 
 /** What registration learns of a vault besides what every vault has; `version` is null where there are none. */
-export type ProtocolDescription = { readonly hasCap: boolean; readonly version: string | null } & (
-  | Pick<Erc4626Vault, 'kind'>
-  | Pick<LagoonVault, 'kind' | keyof typeof lagoonFields>
-)
+export type ProtocolDescription<V extends VaultOnChain = VaultOnChain> = V extends V
+  ? Omit<V, keyof TokenizedVault> & { readonly hasCap: boolean; readonly version: string | null }
+  : never
 
 /** What the list shows of a vault besides its record. */
 export type Overview = {
@@ -42,44 +52,33 @@ export type Overview = {
   readonly state: VaultState
 }
 
-/** How vaults of a protocol take deposits. */
-type Deposits<V extends Vault> = {
-  /** The operations that a vault may take, the usual one first. */
-  readonly operations: readonly [DepositOperation, ...DepositOperation[]]
-  /** What decides between them for an account, with `payer` as who pays for it: the account itself unless told. */
-  terms(vault: V, account: Address, payer?: Address): ReadPlan<DepositTerms>
-}
-
 /** What a vault says to deposits of one account. */
 export type DepositTerms = {
   /** How much of the asset the vault may take from the account. */
   readonly allowance: bigint
   /**
-   * The operation that takes this much of the asset now, and, where one is given, until a moment in seconds since 1970.
-   * Throws the AppError that says why none does.
+   * The name of the operation that takes this much of the asset now, and, where one is given, until a moment in seconds
+   * since 1970. Throws the AppError that says why none does.
    */
-  readonly choose: (amount: bigint, until?: bigint) => DepositOperation
+  readonly choose: (amount: bigint, until?: bigint) => string
 }
 
-/** What became of the deposits that one account requested, in the smallest units of asset and share. */
-export type RequestedDeposits = {
-  readonly pendingAssets: bigint
+/** What a vault says to the claim of one account. */
+type ClaimTerms = {
+  /** In the asset's smallest unit. */
   readonly claimableAssets: bigint
-  /** In the wallet. */
-  readonly shares: bigint
   /** Throws `upstream_bad_answer` where the vault does not tell. */
   readonly isPaused: () => boolean
   /** Whether the vault's access list admits the account; undefined where the vault does not say. */
   readonly isAllowed: boolean | undefined
-  /** Of the vault; null where its version does not tell. */
-  readonly depositEpochId: number | null
-  readonly isTotalAssetsValid: boolean | null
-  /**
-   * What a claim of everything claimable mints, at the block of this reading. Costs further round trips only where that
-   * reading does not tell. Throws `upstream_*`.
-   */
-  readonly readClaimableShares: (reader: ChainReader, at: bigint) => Promise<bigint>
+  readonly account: AccountReading
 }
+
+/**
+ * What was read of an account at this block. Costs further round trips only where that reading did not tell everything.
+ * Throws `upstream_bad_answer` when the vault does not tell an amount, and `upstream_*`.
+ */
+export type AccountReading = (reader: ChainReader, at: bigint) => Promise<LiveAccount>
 
 /** What one account has in a vault at one block, in the smallest units of asset and share. */
 export type LiveAccount = {
@@ -97,10 +96,4 @@ export type LiveAccount = {
   readonly sharePrice: bigint
   /** What these shares are worth, in the asset's smallest unit. */
   readonly worth: (shares: bigint) => bigint
-}
-
-/** What was read of an account, and how to read what its vault does not tell: a request more, of the same block. */
-export type AccountReading = {
-  readonly account: LiveAccount
-  readonly complete?: (reader: ChainReader, at: bigint) => Promise<LiveAccount>
 }

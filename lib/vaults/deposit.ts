@@ -1,12 +1,11 @@
-import type { Abi } from 'viem'
 import { approvalsNeeded, encodeApprovals, erc20Abi, verifyApprovals } from '../chain/erc20.ts'
 import { type ChainReader, mapReadPlan } from '../chain/reader.ts'
 import { parseSimulation, simulationRequest, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
 import type { SimulationResult } from '../chain/simulation-result.ts'
 import type { Transaction } from '../chain/transaction.ts'
-import { erc4626Abi, lagoonAbi } from '../protocols/abi.ts'
+import { type DepositRequest, encodeOperation, verifyOperation } from '../protocols/calldata.ts'
+import { depositNamed, OPERATIONS } from '../protocols/operations.ts'
 import { protocolOf } from '../protocols/protocols.ts'
-import { type DepositRequest, encodeDeposit, verifyDeposit } from './calldata.ts'
 import type { Vault } from './vault.ts'
 
 /** The transactions of a deposit, to be sent in order: approvals first. */
@@ -20,9 +19,6 @@ export type PreparedDeposit = {
   isAsync: boolean
 }
 
-/** The errors that a deposit or a claim may revert with. */
-export const DEPOSIT_ERRORS: Abi = [...lagoonAbi, ...erc4626Abi, ...erc20Abi].filter((item) => item.type === 'error')
-
 /** A deposit into a vault of the client's. */
 type VaultDeposit = DepositRequest & { readonly vault: Vault }
 
@@ -32,27 +28,29 @@ type VaultDeposit = DepositRequest & { readonly vault: Vault }
  */
 export async function prepareDeposit(reader: ChainReader, request: VaultDeposit): Promise<PreparedDeposit> {
   const { vault, user, amount } = request
-  const { operations: candidates, terms } = protocolOf(vault).deposits
+  const { deposits: candidates } = OPERATIONS[vault.protocol]
+  const { abi, depositTerms } = protocolOf(vault)
   const spending = { token: vault.asset, spender: vault.address, amount }
   // One dry run tries all candidates in turn: those that the vault does not accept now revert and change nothing.
-  const attempts = candidates.map((operation) => encodeDeposit(operation, request))
+  const attempts = candidates.map((operation) => encodeOperation(operation, request))
   const variants = (['none', 'exact', 'reset'] as const).map((needed) => encodeApprovals(spending, needed))
   const along = variants.map((approval) => simulationRequest(user, [...approval, ...attempts]))
 
   const { value, outcomes } = await reader.readOne(
-    mapReadPlan(terms(vault, user), ({ allowance, choose }) => ({ allowance, operation: choose(amount) })),
+    mapReadPlan(depositTerms(vault, user), ({ allowance, choose }) => ({ allowance, name: choose(amount) })),
     { extraCalls: along },
   )
-  const { allowance, operation } = value
+  const { allowance, name } = value
+  const operation = depositNamed(vault, name)
   const [none, exact, reset] = variants.map((approval, index) =>
-    parseSimulation(outcomes[index], approval.length + attempts.length, DEPOSIT_ERRORS),
+    parseSimulation(outcomes[index], approval.length + attempts.length, [...abi, ...erc20Abi]),
   )
 
   const needed = approvalsNeeded(amount, allowance, exact?.[0])
   const approval = encodeApprovals(spending, needed)
-  const operations = [encodeDeposit(operation, request)]
+  const operations = [encodeOperation(operation, request)]
   verifyApprovals(spending, approval)
-  verifyDeposit(operation, request, operations)
+  verifyOperation(operation, request, operations)
 
   const simulated = { none, exact, reset }[needed]
   const chosen = simulated && [
@@ -63,7 +61,7 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
   return {
     approval,
     operations,
-    isAsync: operation === 'requestDeposit',
+    isAsync: operation.isAsync,
     ...summarise(
       chosen?.filter((call) => call !== undefined),
       upperEstimate,

@@ -2,7 +2,7 @@ import type { BlockHeader } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { Overview } from '../protocols/protocol.ts'
 import { protocolOf } from '../protocols/protocols.ts'
-import type { FollowedVault } from './vault.ts'
+import type { VaultOnChain } from '../protocols/vaults.ts'
 
 /**
  * The overviews of vaults of one chain in one round trip, one RPC call for every 100 of them, each with the block that it
@@ -11,7 +11,7 @@ import type { FollowedVault } from './vault.ts'
  */
 export async function readOverviews(
   reader: ChainReader,
-  vaults: readonly FollowedVault[],
+  vaults: readonly VaultOnChain[],
   at?: bigint,
 ): Promise<{ block: BlockHeader; blocks: readonly BlockHeader[]; overviews: readonly (Overview | undefined)[] }> {
   const queries = vaults.map((vault) => protocolOf(vault).overview(vault))

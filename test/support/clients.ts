@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createApiKey, hashApiKey, randomBase62 } from '../../lib/clients/api-key.ts'
 import type { ApiKey, Client } from '../../lib/clients/client.ts'
-import type { Erc4626Vault } from '../../lib/vaults/vault.ts'
+import type { Vault } from '../../lib/vaults/vault.ts'
 
 /** A client without vaults; what a test does not name has no meaning for it. */
 export function someClient(overrides: Partial<Client> = {}): Client {
@@ -28,13 +28,15 @@ export function someKey(clientId: string, overrides: Partial<ApiKey> = {}): { te
   return { text, key }
 }
 
+type SyncVault = Extract<Vault, { protocol: 'erc4626' }>
+
 /** A synchronous vault as a client's configuration; what a test does not name has no meaning for it. */
-export function someVault(overrides: Partial<Erc4626Vault> = {}): Erc4626Vault {
+export function someVault(overrides: Partial<SyncVault> = {}): SyncVault {
   return {
     poolId: 'some-vault',
     chainId: 8453,
     address: '0x00000000000000000000000000000000000000A1',
-    kind: 'erc4626',
+    protocol: 'erc4626',
     name: 'Some vault',
     description: '',
     logoUrl: '',

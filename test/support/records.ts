@@ -82,10 +82,10 @@ export async function recordPrices(
   vault: VaultKey,
   prices: readonly { readonly price: bigint; readonly timestamp: bigint }[],
 ): Promise<void> {
-  const kind = 'lagoon' as const
+  const protocol = 'lagoon' as const
   await recordsOf(service).record(
     [],
-    prices.map((price) => ({ ...price, vault: { ...vault, kind }, blockNumber: 0n })),
+    prices.map((price) => ({ ...price, vault: { ...vault, protocol }, blockNumber: 0n })),
   )
 }
 

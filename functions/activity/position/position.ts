@@ -3,7 +3,7 @@ import { readUserVaults } from '../../../lib/activity/read.ts'
 import { depositResponse, positionResponse } from '../../../lib/activity/responses.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
-import { protocolOf } from '../../../lib/protocols/protocols.ts'
+import { vaultType } from '../../../lib/protocols/vaults.ts'
 import type { Services } from '../../../lib/services.ts'
 import { yieldText } from '../../../lib/vaults/apy.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
@@ -49,8 +49,8 @@ export const getPosition =
       vault: {
         poolId: vault.poolId,
         name: vault.name,
-        type: protocolOf(vault).type,
-        protocol: vault.kind,
+        type: vaultType(vault),
+        protocol: vault.protocol,
         apy,
         sharePrice: live.sharePrice,
         assetSymbol: vault.assetSymbol,

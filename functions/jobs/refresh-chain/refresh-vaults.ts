@@ -1,4 +1,3 @@
-import type { VaultEvent } from '../../../lib/activity/events.ts'
 import { EMPTY_LEDGER, isPossible, type Posted, postEvents } from '../../../lib/activity/ledger.ts'
 import type { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
 import { readSlice, SLICE_EVENTS } from '../../../lib/activity/slice.ts'
@@ -9,11 +8,12 @@ import type { BlockHeader } from '../../../lib/chain/logs.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { logger } from '../../../lib/logger.ts'
+import type { VaultEvent } from '../../../lib/protocols/books.ts'
 import { protocolOf } from '../../../lib/protocols/protocols.ts'
+import type { VaultOnChain } from '../../../lib/protocols/vaults.ts'
 import type { PricePoint } from '../../../lib/vaults/apy.ts'
 import { readOverviews } from '../../../lib/vaults/overview.ts'
 import { type StateStore, stateDigest } from '../../../lib/vaults/state-store.ts'
-import type { FollowedVault } from '../../../lib/vaults/vault.ts'
 
 /** What one run over a chain did. */
 export type RefreshReport = {
@@ -46,7 +46,7 @@ type Limits = {
 }
 
 /** A vault in a run: how far it is recorded, and how far the table says so. */
-type VaultRun = { readonly vault: FollowedVault; progress: VaultProgress; saved: VaultProgress | undefined }
+type VaultRun = { readonly vault: VaultOnChain; progress: VaultProgress; saved: VaultProgress | undefined }
 
 /** One run over a chain: what it works with, and what it has done so far. */
 type Run = Dependencies &
@@ -97,7 +97,7 @@ const MOST_UPKEEP = 25
  */
 export async function refreshVaults(
   dependencies: Dependencies,
-  vaults: readonly FollowedVault[],
+  vaults: readonly VaultOnChain[],
   limits: Limits,
 ): Promise<RefreshReport> {
   const { reader, records } = dependencies

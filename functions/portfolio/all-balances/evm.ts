@@ -7,7 +7,7 @@ import type { RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { MAX_UINT256 } from '../../../lib/codecs.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
-import { erc4626Abi } from '../../../lib/protocols/abi.ts'
+import { vaultAbi } from '../../../lib/protocols/abi.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 
 /** What wallets hold together on one EVM chain, in smallest units. */
@@ -47,7 +47,7 @@ export async function readEvmBalances(
   const ofVaults = [...vaultOf].map(([share, { address, shareDecimals }]) => ({
     balances: wallets.flatMap((wallet) => balancesOf(wallet, [share])),
     symbol: call(share, erc20Abi, 'symbol', []),
-    price: call(address, erc4626Abi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
+    price: call(address, vaultAbi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
   }))
   const vaultCalls = ofVaults.map(({ balances, symbol, price }) => [...balances, symbol, price])
   const outcomes = (await reader.request([...ofWallets, ...vaultCalls].map(aggregate))).map(returnedBy)

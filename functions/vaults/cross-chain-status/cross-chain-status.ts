@@ -14,5 +14,5 @@ export const getCrossChainStatus =
       client.vaults.find(({ chainId, address }) => chainId === target?.chainId && address === target.address)
     const isVault = (target: { chainId: number; address: Address }) => vaultAt(target) !== undefined
     const { status, target } = await readTransfer({ ...dependencies, isVault }, key)
-    return { ...status, protocol: vaultAt(target)?.kind ?? null }
+    return { ...status, protocol: vaultAt(target)?.protocol ?? null }
   }

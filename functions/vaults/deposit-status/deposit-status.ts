@@ -1,7 +1,8 @@
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
-import type { RequestedDeposits } from '../../../lib/protocols/protocol.ts'
+import type { LiveAccount } from '../../../lib/protocols/protocol.ts'
 import { protocolOf } from '../../../lib/protocols/protocols.ts'
+import { vaultType } from '../../../lib/protocols/vaults.ts'
 import type { Services } from '../../../lib/services.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
@@ -25,11 +26,11 @@ export const getDepositStatus =
   ({ readerOf }: Services<'readerOf'>) =>
   async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
-    const { requests } = protocolOf(vault)
-    if (!requests) throw new AppError('deposit_status_not_applicable')
+    if (vaultType(vault) === 'sync') throw new AppError('deposit_status_not_applicable')
     const reader = readerOf(vault.chainId)
-    const { value, block } = await reader.readOne(requests(vault, query.userAddress))
-    const status = statusOf(value)
+    const { value, block } = await reader.readOne(protocolOf(vault).account(vault, query.userAddress))
+    const live = await value(reader, block.number)
+    const status = statusOf(live)
     return {
       vaultAddress: vault.address,
       userAddress: query.userAddress,
@@ -37,17 +38,17 @@ export const getDepositStatus =
       status,
       statusDescription: STATUS_DESCRIPTIONS[status],
       amounts: {
-        pendingDeposit: value.pendingAssets,
-        claimableShares: await value.readClaimableShares(reader, block.number),
-        currentShares: value.shares,
+        pendingDeposit: live.pendingAssets,
+        claimableShares: live.claimableShares,
+        currentShares: live.shares,
       },
       // null: the vault runs a version that does not tell.
-      vault: { depositEpochId: value.depositEpochId, isTotalAssetsValid: value.isTotalAssetsValid },
-      nextPollAfterMs: value.pendingAssets > 0n ? SETTLEMENT_POLL_MS : null,
+      vault: { depositEpochId: live.depositEpochId, isTotalAssetsValid: live.isTotalAssetsValid },
+      nextPollAfterMs: live.pendingAssets > 0n ? SETTLEMENT_POLL_MS : null,
     }
   }
 
-function statusOf({ pendingAssets, claimableAssets, shares }: RequestedDeposits): DepositStatus {
+function statusOf({ pendingAssets, claimableAssets, shares }: LiveAccount): DepositStatus {
   if (claimableAssets > 0n) return 'claimable'
   if (pendingAssets > 0n) return 'pending'
   return shares > 0n ? 'deposited' : 'no_active_deposit'

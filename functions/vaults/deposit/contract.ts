@@ -5,6 +5,7 @@ import { Transaction } from '../../../lib/chain/transaction.ts'
 import { Address, Amount, PositiveAmount, Timestamp, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { PROTOCOL_NAMES } from '../../../lib/protocols/vaults.ts'
 
 /** The problem of a field that is missing beside another one; it is told together with those of other fields. */
 const required = (field: 'srcChainId' | 'srcToken') => ({
@@ -36,7 +37,7 @@ export const contract = {
   response: z.object({
     approval: z.array(Transaction).describe('Send these first'),
     operations: z.array(Transaction).describe('Send these after the approvals are confirmed'),
-    protocol: z.string().describe('`lagoon` or `erc4626`'),
+    protocol: z.string().describe(PROTOCOL_NAMES.map((name) => `\`${name}\``).join(' or ')),
     chainId: ChainId.describe('Where the deposit arrives'),
     estimatedGas: Amount.describe('Gas units of all transactions together'),
     isCrossChain: z.boolean(),

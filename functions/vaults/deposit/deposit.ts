@@ -14,7 +14,7 @@ export const buildDeposit =
   async ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const source = sourceOf(body)
     const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
-    const to = { protocol: vault.kind, chainId: vault.chainId }
+    const to = { protocol: vault.protocol, chainId: vault.chainId }
     const { userAddress: user, amount } = body
 
     if (source === undefined || source.chainId === vault.chainId) {

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { ChainId } from '../../../lib/chain/registry.ts'
 import { Address, Amount, Timestamp } from '../../../lib/codecs.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { ASYNC_PROTOCOLS } from '../../../lib/protocols/vaults.ts'
 import { StateAsOf, VaultState } from '../../../lib/vaults/vault-state.ts'
 
 export const contract = {
@@ -27,7 +28,7 @@ export const contract = {
         yieldTokenAddress: Address.describe('The share token'),
         type: z.enum(['async', 'sync']).describe('async: shares come after a settlement'),
         MaxCap: z.boolean().describe('Whether deposits have an upper limit'),
-        protocol: z.literal('lagoon').optional().describe('Async vaults only'),
+        protocol: z.literal(ASYNC_PROTOCOLS).optional().describe('Async vaults only'),
         curatorAddress: Address.optional().describe('Curator multisig; async vaults only'),
         valuationManager: Address.optional().describe('Proposes valuations; async vaults only'),
         description: z.string(),

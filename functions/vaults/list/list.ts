@@ -3,6 +3,7 @@ import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { logger } from '../../../lib/logger.ts'
 import { protocolOf } from '../../../lib/protocols/protocols.ts'
+import { vaultType } from '../../../lib/protocols/vaults.ts'
 import type { Services } from '../../../lib/services.ts'
 import { type Yield, yieldText } from '../../../lib/vaults/apy.ts'
 import { readOverviews } from '../../../lib/vaults/overview.ts'
@@ -84,6 +85,8 @@ function unknownVault(vault: Vault): ListedVault {
 }
 
 function toReply({ vault, apy, hasCap, state, asOf }: ListedVault): Reply<typeof contract>['data'][number] {
+  const type = vaultType(vault)
+  const roles = protocolOf(vault).roles?.(vault)
   return {
     poolId: vault.poolId,
     chainId: vault.chainId,
@@ -94,7 +97,7 @@ function toReply({ vault, apy, hasCap, state, asOf }: ListedVault): Reply<typeof
     poolAddress: vault.address,
     depositTokenAddress: vault.asset,
     yieldTokenAddress: vault.shareToken,
-    type: protocolOf(vault).type,
+    type,
     MaxCap: hasCap ?? vault.hasCap,
     description: vault.description,
     APY: yieldText(apy),
@@ -103,10 +106,10 @@ function toReply({ vault, apy, hasCap, state, asOf }: ListedVault): Reply<typeof
     shareDecimals: vault.shareDecimals,
     totalAssets: state?.totalAssets ?? null,
     stateAsOf: asOf ?? null,
-    ...(vault.kind === 'lagoon' && {
-      protocol: 'lagoon',
-      curatorAddress: state?.safe ?? vault.safe,
-      valuationManager: state?.valuationManager ?? vault.valuationManager,
+    ...(type === 'async' && {
+      protocol: vault.protocol,
+      curatorAddress: state?.safe ?? roles?.safe,
+      valuationManager: state?.valuationManager ?? roles?.valuationManager,
       vaultState: state,
     }),
   }

@@ -1,63 +1,36 @@
-import type { Address } from 'viem'
-import { call, required } from '../../chain/call.ts'
-import {
-  type ChainReader,
-  joinReadPlans,
-  mapReadPlan,
-  type ReadPlan,
-  type Reads,
-  readPlan,
-} from '../../chain/reader.ts'
-import type { LagoonVault } from '../../vaults/vault.ts'
-import { lagoonAbi } from '../abi.ts'
-import type { AccountReading, LiveAccount } from '../protocol.ts'
-import { lagoonAccount, lastRedeemRequestSlot, readSettled, tellsAmount, virtualShares } from './state.ts'
+import { required } from '../../chain/call.ts'
+import type { ChainReader } from '../../chain/reader.ts'
+import type { LiveAccount } from '../protocol.ts'
+import { type LagoonReading, readSettled, virtualShares } from './state.ts'
+import type { LagoonVault } from './vault.ts'
 
-/** What an account has in a Lagoon vault. Its parsing throws `upstream_bad_answer` when the vault does not tell an amount. */
-export function liveLagoonAccount(vault: LagoonVault, user: Address): ReadPlan<AccountReading> {
-  const { address } = vault
-  const calls = {
-    pendingRedeemShares: call(address, lagoonAbi, 'pendingRedeemRequest', [0n, user]),
-    redeemableShares: call(address, lagoonAbi, 'claimableRedeemRequest', [0n, user]),
-    maxWithdraw: call(address, lagoonAbi, 'maxWithdraw', [user]),
+/**
+ * What an account has, as read at this block. Costs further round trips where the vault does not tell what is settled.
+ * Throws `upstream_bad_answer` when it does not tell another amount, and `upstream_*`.
+ */
+export async function liveLagoonAccount(
+  vault: LagoonVault,
+  { vault: { state, generation }, account }: LagoonReading,
+  reader: ChainReader,
+  at: bigint,
+): Promise<LiveAccount> {
+  const { pendingAssets, claimableAssets, shares, claimableShares, redeemableAssets } = account
+  required(account.redeemableShares)
+  const assets = required(state.totalAssets) + 1n
+  const supply = required(state.totalSupply) + virtualShares(vault)
+  const live = {
+    pendingAssets,
+    claimableAssets,
+    shares,
+    pendingRedeemShares: required(account.pendingRedeemShares),
+    depositEpochId: state.depositEpochId,
+    isTotalAssetsValid: state.isTotalAssetsValid,
+    sharePrice: required(state.sharePrice),
+    worth: (of: bigint) => (of * assets) / supply,
   }
-  const slots = { lastRedeemRequestId: lastRedeemRequestSlot(user) }
-  const more = readPlan({ address, slots, calls } satisfies Reads, (reading) => reading)
-  return mapReadPlan(
-    joinReadPlans(lagoonAccount(vault, user), more),
-    ([{ account, vault: lagoon }, { words, answers }]) => {
-      const { state, version, generation } = lagoon
-      const redeemableShares = required(answers.redeemableShares)
-      const assets = required(state.totalAssets) + 1n
-      const supply = required(state.totalSupply) + virtualShares(vault)
-      // Version 0.1, which has no version(), means the worth of the wallet by it.
-      const maxWithdraw = version === undefined ? undefined : answers.maxWithdraw
-      const live: LiveAccount = {
-        pendingAssets: account.pendingAssets,
-        claimableAssets: account.claimableAssets,
-        claimableShares: account.claimableAssets === 0n ? 0n : (account.claimableShares ?? 0n),
-        shares: account.shares,
-        pendingRedeemShares: required(answers.pendingRedeemShares),
-        // A closed vault counts the shares in the wallet, which need no request any more.
-        claimableRedeemAssets: redeemableShares > 0n && tellsAmount(maxWithdraw, redeemableShares) ? maxWithdraw : 0n,
-        depositEpochId: state.depositEpochId ?? null,
-        isTotalAssetsValid: state.isTotalAssetsValid ?? null,
-        sharePrice: required(state.sharePrice),
-        worth: (shares) => (shares * assets) / supply,
-      }
-      const tellsAll =
-        (account.claimableAssets === 0n || account.claimableShares !== undefined) &&
-        (redeemableShares === 0n || tellsAmount(maxWithdraw, redeemableShares))
-      if (tellsAll) return { account: live }
-
-      const { claimableAssets, lastDepositRequestId: depositRequestId } = account
-      const redeemRequestId = Number(words.lastRedeemRequestId & (2n ** 40n - 1n))
-      const settled = { generation, claimableAssets, depositRequestId, redeemableShares, redeemRequestId }
-      const complete = async (reader: ChainReader, at: bigint): Promise<LiveAccount> => {
-        const { claimableShares, redeemableAssets } = await readSettled(reader, vault, settled, at)
-        return { ...live, claimableShares, claimableRedeemAssets: redeemableAssets }
-      }
-      return { account: live, complete }
-    },
-  )
+  const settled =
+    claimableShares === undefined || redeemableAssets === undefined
+      ? await readSettled(reader, vault, generation, account, at)
+      : { claimableShares, redeemableAssets }
+  return { ...live, claimableShares: settled.claimableShares, claimableRedeemAssets: settled.redeemableAssets }
 }

@@ -1,17 +1,25 @@
 import { type Address, zeroAddress } from 'viem'
-import type { VaultEvent } from '../../activity/events.ts'
-import type { FollowedVault } from '../../vaults/vault.ts'
-import type { Books, Ledger } from '../books.ts'
+import type { erc20Abi } from '../../chain/erc20.ts'
+import type { Books, EventOf, Ledger } from '../books.ts'
+import type { lagoonAbi } from './abi.ts'
 import { virtualShares } from './state.ts'
+import type { LagoonVault } from './vault.ts'
+
+type Event = EventOf<typeof lagoonAbi> | EventOf<typeof erc20Abi>
+
+/** The events that tell a new total of assets. */
+const VALUATIONS: ReadonlySet<string> = new Set(['TotalAssetsUpdated', 'SettleDeposit', 'SettleRedeem'])
 
 /**
  * The books of a Lagoon vault. Its ledger: the last valuation with what came and went since, and all shares. One unit of
  * assets that is nobody's counts, and shares that are nobody's, too.
  */
-export const lagoonBooks: Books<Followed> = {
+export const lagoonBooks: Books<LagoonVault, Event> = {
   pricedBy: 'valuations',
+  repricing: new Set(['Deposit', 'Withdraw', 'DepositSync', 'WithdrawSync', ...VALUATIONS]),
   // `Deposit` tells of a claim here, which mints nothing.
-  minting: new Set(['DepositSync']),
+  minted: (event) =>
+    event.eventName === 'DepositSync' ? { to: event.args.owner, shares: event.args.shares } : undefined,
   shareValue,
 
   ledgers(vault, before, events) {
@@ -28,7 +36,7 @@ export const lagoonBooks: Books<Followed> = {
 
   // Fees are minted after the valuation that they are taken at: the price is that of the transaction's end.
   priceAfter: (vault, after, events) =>
-    events.some(({ eventName }) => REPRICING.has(eventName))
+    events.some(({ eventName }) => VALUATIONS.has(eventName))
       ? shareValue(vault, after, 10n ** BigInt(vault.shareDecimals))
       : null,
 
@@ -72,11 +80,7 @@ export const lagoonBooks: Books<Followed> = {
   },
 }
 
-type Followed = Extract<FollowedVault, { kind: 'lagoon' }>
-
-const REPRICING: ReadonlySet<string> = new Set(['TotalAssetsUpdated', 'SettleDeposit', 'SettleRedeem'])
-
-function shareValue(vault: Followed, { assets, supply }: Ledger, shares: bigint): bigint | null {
+function shareValue(vault: LagoonVault, { assets, supply }: Ledger, shares: bigint): bigint | null {
   const counted = supply + virtualShares(vault)
   // A part of the events, or those of a vault that makes them up, may burn more than was minted.
   return counted > 0n ? (shares * (assets + 1n)) / counted : null
@@ -88,7 +92,7 @@ function shareValue(vault: Followed, { assets, supply }: Ledger, shares: bigint)
  */
 type Burn = { readonly from: Address; readonly value: bigint; readonly before: Ledger }
 
-function ledgerAfter(vault: Followed, ledger: Ledger, event: VaultEvent, burn: Burn | undefined): Ledger {
+function ledgerAfter(vault: LagoonVault, ledger: Ledger, event: Event, burn: Burn | undefined): Ledger {
   const { assets, supply } = ledger
   switch (event.eventName) {
     case 'Transfer':

@@ -1,24 +1,24 @@
 import { required } from '../../chain/call.ts'
 import { mapReadPlan } from '../../chain/reader.ts'
-import type { LagoonVault } from '../../vaults/vault.ts'
 import type { Protocol } from '../protocol.ts'
+import { lagoonAbi } from './abi.ts'
 import { liveLagoonAccount } from './account.ts'
 import { lagoonBooks } from './ledger.ts'
 import { chooseLagoonDeposit } from './operations.ts'
-import { lagoonAccount, lagoonState, NO_CAP, readClaimableShares } from './state.ts'
+import { lagoonAccount, lagoonState, NO_CAP } from './state.ts'
+import type { LagoonVault } from './vault.ts'
 
 /** Lagoon v0 vaults (ERC-7540), versions 0.1 to 0.6 (https://docs.lagoon.finance). */
 export const lagoon: Protocol<LagoonVault> = {
-  type: 'async',
+  abi: lagoonAbi,
   describe: (vault) =>
     mapReadPlan(lagoonState(vault), ({ generation, version, state, maxCap }) => {
       const { safe, valuationManager, pendingSilo } = state
-      if (generation === 'unknown' || !safe || !valuationManager || !pendingSilo) {
-        const found = version ? `its version is ${version}` : 'it has no version'
-        throw new Error(`${vault.address} takes asynchronous deposits, but is no Lagoon vault of 0.1 to 0.6: ${found}.`)
+      if (!vault.isAsync || generation === 'unknown' || !safe || !valuationManager || !pendingSilo) {
+        return `no Lagoon vault of 0.1 to 0.6: ${version ? `its version is ${version}` : 'it has no version'}`
       }
       return {
-        kind: 'lagoon',
+        protocol: 'lagoon',
         safe,
         valuationManager,
         pendingSilo,
@@ -32,27 +32,28 @@ export const lagoon: Protocol<LagoonVault> = {
       hasCap: generation === 'unknown' ? undefined : maxCap !== undefined && maxCap !== NO_CAP,
       state,
     })),
-  account: liveLagoonAccount,
-  deposits: {
-    operations: ['requestDeposit', 'syncDeposit'],
-    terms: (vault, user, payer) =>
-      mapReadPlan(lagoonAccount(vault, user, payer), ({ vault, account }) => ({
-        allowance: account.allowance,
-        choose: (amount, until) => chooseLagoonDeposit(vault, account, amount, until),
-      })),
-  },
-  requests: (vault, user) =>
-    mapReadPlan(lagoonAccount(vault, user), (value) => {
-      const { account, vault: of } = value
+  roles: ({ safe, valuationManager }) => ({ safe, valuationManager }),
+  account: (vault, user) =>
+    mapReadPlan(
+      lagoonAccount(vault, user),
+      (parse) => async (reader, at) => liveLagoonAccount(vault, parse(), reader, at),
+    ),
+  depositTerms: (vault, user, payer) =>
+    mapReadPlan(lagoonAccount(vault, user, payer), (parse) => {
+      const { vault: state, account } = parse()
       return {
-        pendingAssets: account.pendingAssets,
-        claimableAssets: account.claimableAssets,
-        shares: account.shares,
-        isPaused: () => required(of.state.paused),
-        isAllowed: account.allowed,
-        depositEpochId: of.state.depositEpochId,
-        isTotalAssetsValid: of.state.isTotalAssetsValid,
-        readClaimableShares: (reader, at) => readClaimableShares(reader, vault, value, at),
+        allowance: account.allowance,
+        choose: (amount, until) => chooseLagoonDeposit(state, account, amount, until),
+      }
+    }),
+  claimTerms: (vault, user) =>
+    mapReadPlan(lagoonAccount(vault, user), (parse) => {
+      const reading = parse()
+      return {
+        claimableAssets: reading.account.claimableAssets,
+        isPaused: () => required(reading.vault.state.paused),
+        isAllowed: reading.account.allowed,
+        account: (reader, at) => liveLagoonAccount(vault, reading, reader, at),
       }
     }),
   books: lagoonBooks,

@@ -3,9 +3,10 @@ import { call, required } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { type ChainReader, type Reading, type ReadPlan, type Reads, readPlan } from '../../chain/reader.ts'
 import { checksumAddress } from '../../codecs.ts'
-import type { LagoonVault, VaultOnChain } from '../../vaults/vault.ts'
 import { buildVaultState, type VaultState } from '../../vaults/vault-state.ts'
-import { erc4626Abi, lagoonAbi } from '../abi.ts'
+import type { TokenizedVault } from '../vault.ts'
+import { lagoonAbi } from './abi.ts'
+import type { LagoonVault } from './vault.ts'
 
 /**
  * Lagoon v0 vaults (ERC-7540), versions 0.1 to 0.6. Vaults are proxies, so the version is found anew at every reading.
@@ -56,15 +57,11 @@ export type LagoonState = {
 }
 
 /** The silo is not known of a vault that is just being registered. */
-type Readable = VaultOnChain & Partial<Pick<LagoonVault, 'pendingSilo'>>
+type Readable = Omit<TokenizedVault, 'firstBlock'> & Partial<Pick<LagoonVault, 'pendingSilo'>>
 
 /** What one account has in a Lagoon vault, in the smallest units of assets and shares. */
 export type LagoonAccount = {
-  readonly address: Address
   readonly pendingAssets: bigint
-  readonly claimableAssets: bigint
-  /** What a claim of all claimable assets mints, fees taken off; undefined before 0.2 and while paused: the contract does not say then. */
-  readonly claimableShares: bigint | undefined
   readonly shares: bigint
   /** How much of the asset the vault may take from the account. */
   readonly allowance: bigint
@@ -73,7 +70,18 @@ export type LagoonAccount = {
   readonly allowed: boolean | undefined
   /** The same of who pays for the account. */
   readonly payerAllowed: boolean | undefined
+  readonly claimableAssets: bigint
+  /** What a claim of all claimable assets mints, fees taken off; undefined before 0.2 and while paused: the contract does not say then. */
+  readonly claimableShares: bigint | undefined
+  readonly lastRedeemRequestId: number
+  readonly pendingRedeemShares: bigint | undefined
+  readonly redeemableShares: bigint | undefined
+  /** What a claim of all redeemable shares pays; undefined where the contract does not say. */
+  readonly redeemableAssets: bigint | undefined
 }
+
+/** A vault and what one account has in it, at one block. */
+export type LagoonReading = { readonly vault: LagoonState; readonly account: LagoonAccount }
 
 /** The vault at one block. Its parsing never throws: what a version does not tell is undefined or missing. */
 export function lagoonState(vault: Readable): ReadPlan<LagoonState> {
@@ -81,18 +89,18 @@ export function lagoonState(vault: Readable): ReadPlan<LagoonState> {
 }
 
 /**
- * The vault and what one account has in it, with `payer` as who would pay for it. Its parsing throws
- * `upstream_bad_answer` when the vault does not tell an amount.
+ * Reads the vault and what one account has in it, with `payer` as who would pay for it. What the parsing gives throws
+ * `upstream_bad_answer` when the vault does not tell an amount that all that is done with deposits needs.
  */
 export function lagoonAccount(
   vault: LagoonVault,
   account: Address,
   payer: Address = account,
-): ReadPlan<{ vault: LagoonState; account: LagoonAccount }> {
-  return readPlan(accountReads(vault, account, payer), (reading) => ({
-    vault: parseVault(vault, reading),
-    account: parseAccount(account, reading),
-  }))
+): ReadPlan<() => LagoonReading> {
+  return readPlan(accountReads(vault, account, payer), (reading) => () => {
+    const state = parseVault(vault, reading)
+    return { vault: state, account: parseAccount(state, reading) }
+  })
 }
 
 function vaultReads(vault: Readable) {
@@ -107,9 +115,9 @@ function vaultReads(vault: Readable) {
       owner: call(address, lagoonAbi, 'owner', []),
       safe: call(address, lagoonAbi, 'safe', []),
       isTotalAssetsValid: call(address, lagoonAbi, 'isTotalAssetsValid', []),
-      paused: call(address, erc4626Abi, 'paused', []),
-      totalAssets: call(address, erc4626Abi, 'totalAssets', []),
-      sharePrice: call(address, erc4626Abi, 'convertToAssets', [10n ** BigInt(vault.shareDecimals)]),
+      paused: call(address, lagoonAbi, 'paused', []),
+      totalAssets: call(address, lagoonAbi, 'totalAssets', []),
+      sharePrice: call(address, lagoonAbi, 'convertToAssets', [10n ** BigInt(vault.shareDecimals)]),
       symbol: call(address, erc20Abi, 'symbol', []),
       totalSupply: call(address, erc20Abi, 'totalSupply', []),
       siloAssets: call(asset, erc20Abi, 'balanceOf', [silo]),
@@ -123,13 +131,20 @@ function accountReads(vault: LagoonVault, account: Address, payer: Address) {
   const { slots, calls } = vaultReads(vault)
   return {
     address,
-    slots: { ...slots, lastDepositRequestId: mappingSlot(LAST_DEPOSIT_REQUEST_IDS, account) },
+    slots: {
+      ...slots,
+      lastDepositRequestId: mappingSlot(LAST_DEPOSIT_REQUEST_IDS, account),
+      lastRedeemRequestId: mappingSlot(LAST_REDEEM_REQUEST_IDS, account),
+    },
     calls: {
       ...calls,
       // Request id 0 stands for the account's last request.
       pendingAssets: call(address, lagoonAbi, 'pendingDepositRequest', [0n, account]),
       claimableAssets: call(address, lagoonAbi, 'claimableDepositRequest', [0n, account]),
       maxMint: call(address, lagoonAbi, 'maxMint', [account]),
+      pendingRedeemShares: call(address, lagoonAbi, 'pendingRedeemRequest', [0n, account]),
+      redeemableShares: call(address, lagoonAbi, 'claimableRedeemRequest', [0n, account]),
+      maxWithdraw: call(address, lagoonAbi, 'maxWithdraw', [account]),
       shares: call(address, erc20Abi, 'balanceOf', [account]),
       isWhitelisted: call(address, lagoonAbi, 'isWhitelisted', [account]),
       isAllowed: call(address, lagoonAbi, 'isAllowed', [account]),
@@ -182,33 +197,27 @@ function parseVault(vault: Readable, { words, answers }: Reading<ReturnType<type
   }
 }
 
-function parseAccount(address: Address, { words, answers }: Reading<ReturnType<typeof accountReads>>): LagoonAccount {
+function parseAccount(
+  { version }: LagoonState,
+  { words, answers }: Reading<ReturnType<typeof accountReads>>,
+): LagoonAccount {
   const claimableAssets = required(answers.claimableAssets)
+  const { redeemableShares } = answers
   return {
-    address,
     pendingAssets: required(answers.pendingAssets),
-    claimableAssets,
-    claimableShares: tellsAmount(answers.maxMint, claimableAssets) ? answers.maxMint : undefined,
     shares: required(answers.shares),
     allowance: required(answers.allowance),
     lastDepositRequestId: Number(bits(words.lastDepositRequestId, 0n, 40n)),
     allowed: answers.isAllowed ?? answers.isWhitelisted,
     payerAllowed: answers.payerIsAllowed ?? answers.payerIsWhitelisted,
+    claimableAssets,
+    claimableShares: amountTold(answers.maxMint, claimableAssets),
+    lastRedeemRequestId: Number(bits(words.lastRedeemRequestId, 0n, 40n)),
+    pendingRedeemShares: answers.pendingRedeemShares,
+    redeemableShares,
+    // Version 0.1, which has no version(), means the worth of the wallet by it.
+    redeemableAssets: amountTold(version === undefined ? undefined : answers.maxWithdraw, redeemableShares ?? 0n),
   }
-}
-
-/** Where a vault keeps the id of an account's last request for a redemption. */
-export function lastRedeemRequestSlot(account: Address): Hex {
-  return mappingSlot(LAST_REDEEM_REQUEST_IDS, account)
-}
-
-/** What an account has in the settled requests with these ids, in the smallest units of asset and share. */
-type Settled = {
-  readonly generation: Generation
-  readonly claimableAssets: bigint
-  readonly depositRequestId: number
-  readonly redeemableShares: bigint
-  readonly redeemRequestId: number
 }
 
 /**
@@ -219,15 +228,16 @@ type Settled = {
 export async function readSettled(
   reader: ChainReader,
   vault: LagoonVault,
-  settled: Settled,
+  generation: Generation,
+  account: LagoonAccount,
   at: bigint,
 ): Promise<{ readonly claimableShares: bigint; readonly redeemableAssets: bigint }> {
   const { address } = vault
-  const { claimableAssets, depositRequestId, redeemableShares, redeemRequestId } = settled
-  if (settled.generation !== '0.6') {
+  const { claimableAssets, lastDepositRequestId, redeemableShares = 0n, lastRedeemRequestId } = account
+  if (generation !== '0.6') {
     const calls = {
-      shares: call(address, lagoonAbi, 'convertToShares', [claimableAssets, BigInt(depositRequestId)]),
-      assets: call(address, lagoonAbi, 'convertToAssets', [redeemableShares, BigInt(redeemRequestId)]),
+      shares: call(address, lagoonAbi, 'convertToShares', [claimableAssets, BigInt(lastDepositRequestId)]),
+      assets: call(address, lagoonAbi, 'convertToAssets', [redeemableShares, BigInt(lastRedeemRequestId)]),
     }
     const told = readPlan({ address, slots: {}, calls } satisfies Reads, ({ answers }) => ({
       claimableShares: claimableAssets === 0n ? 0n : required(answers.shares),
@@ -235,7 +245,7 @@ export async function readSettled(
     }))
     return (await reader.readOne(told, { at })).value
   }
-  const ids = await reader.readOne(settleIds(address, depositRequestId, redeemRequestId), { at })
+  const ids = await reader.readOne(settleIds(address, lastDepositRequestId, lastRedeemRequestId), { at })
   const { value } = await reader.readOne(settlements(address, ids.value), { at })
   const shares = (claimableAssets * (value.deposit.supply + virtualShares(vault))) / (value.deposit.assets + 1n)
   const redeemed = redeemableShares - feeOn(redeemableShares, value.redeem.exitRate)
@@ -282,36 +292,18 @@ function feeOn(shares: bigint, rate: bigint): bigint {
 }
 
 /** The shares that are nobody's, which Lagoon counts so that a first deposit cannot set the price. */
-export function virtualShares({
-  shareDecimals,
-  assetDecimals,
-}: Pick<VaultOnChain, 'shareDecimals' | 'assetDecimals'>): bigint {
+export function virtualShares({ shareDecimals, assetDecimals }: LagoonVault): bigint {
   return 10n ** BigInt(Math.max(0, shareDecimals - assetDecimals))
 }
 
 /**
- * What a claim of everything claimable mints, at the block of the account's reading. Costs further round trips only where
- * that reading does not tell. Throws `upstream_*`.
+ * What maxMint or maxWithdraw tells that this much in settled requests gives; undefined where it does not: version 0.1 does
+ * not implement them and answers with the largest integer; a paused vault answers 0. A closed vault counts the shares in
+ * the wallet besides, which need no request any more.
  */
-export async function readClaimableShares(
-  reader: ChainReader,
-  vault: LagoonVault,
-  { vault: { generation }, account }: { readonly vault: LagoonState; readonly account: LagoonAccount },
-  at: bigint,
-): Promise<bigint> {
-  if (account.claimableShares !== undefined) return account.claimableShares
-  const { claimableAssets, lastDepositRequestId: depositRequestId } = account
-  const nothing = { redeemableShares: 0n, redeemRequestId: 0 }
-  const settled = { generation, claimableAssets, depositRequestId, ...nothing }
-  return (await readSettled(reader, vault, settled, at)).claimableShares
-}
-
-/**
- * Whether maxMint or maxWithdraw tells what this much in settled requests gives: version 0.1 does not implement them and
- * answers with the largest integer; a paused vault answers 0.
- */
-export function tellsAmount(max: bigint | undefined, settled: bigint): max is bigint {
-  return max !== undefined && max < 2n ** 255n && (max > 0n || settled === 0n)
+function amountTold(max: bigint | undefined, settled: bigint): bigint | undefined {
+  if (settled === 0n) return 0n
+  return max !== undefined && max > 0n && max < 2n ** 255n ? max : undefined
 }
 
 function generationOf(version: string | undefined, hasSiloGetter: boolean): Generation {

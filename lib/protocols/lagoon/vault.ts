@@ -1,10 +1,14 @@
+import * as z from 'zod'
 import { Address } from '../../codecs.ts'
+import { TokenizedVault } from '../vault.ts'
 
-/** What is known of a Lagoon vault besides what every vault has. */
-export const lagoonFields = {
-  /** Who holds the assets, and who proposes valuations, when the vault was added. */
+/** What the chain told of a Lagoon vault when it was added. */
+export const LagoonVault = TokenizedVault.extend({
+  protocol: z.literal('lagoon'),
+  /** Who holds the assets, and who proposes valuations. */
   safe: Address,
   valuationManager: Address,
   /** The contract that holds what waits for settlement; it never changes. */
   pendingSilo: Address,
-}
+})
+export type LagoonVault = z.output<typeof LagoonVault>

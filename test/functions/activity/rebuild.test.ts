@@ -7,7 +7,7 @@ import type { RecordsStore } from '../../../lib/activity/store.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
 import { chainReader } from '../../../lib/chain/reader.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
-import type { FollowedVault } from '../../../lib/vaults/vault.ts'
+import type { VaultOnChain } from '../../../lib/protocols/vaults.ts'
 import {
   expireLease,
   finalize,
@@ -60,7 +60,7 @@ function rebuild(
     sleep: async () => {},
     say: (line: string) => said.push(line),
   }
-  const admin = { ...service.backends.admin, rebuildVault: (vault: FollowedVault) => rebuildVault(dependencies, vault) }
+  const admin = { ...service.backends.admin, rebuildVault: (vault: VaultOnChain) => rebuildVault(dependencies, vault) }
   return rebuildRecords(admin, { chainId: BASE, address })
 }
 
@@ -227,7 +227,7 @@ describe('A rebuild', () => {
       price: first.price + 3n + later,
       timestamp: first.timestamp + later,
       blockNumber: 0n,
-      vault: { chainId: BASE, address: sync.address, kind: 'erc4626' as const },
+      vault: { chainId: BASE, address: sync.address, protocol: 'erc4626' as const },
     }))
     if (!wrong || !read) throw new Error('There are two')
     await recordsOf(service).record([], [wrong, read])

@@ -17,7 +17,7 @@ import { chainReader } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { AppError } from '../../../lib/errors.ts'
-import type { FollowedVault } from '../../../lib/vaults/vault.ts'
+import type { VaultOnChain } from '../../../lib/protocols/vaults.ts'
 import { USERS } from '../../support/service.ts'
 
 const BASE = evmChain(8453) as EvmChain
@@ -26,14 +26,17 @@ const FINAL = 1_000_000
 const timeOf = (block: number) => 1_700_000_000 + block * 2
 const addressOf = (index: number) => getAddress(pad(toHex(index), { size: 20 }))
 
-const vault = (index: number): FollowedVault => ({
+const vault = (index: number): VaultOnChain => ({
   chainId: BASE.id,
   address: addressOf(index),
-  kind: 'lagoon',
+  protocol: 'lagoon',
   asset: addressOf(9_999),
   assetSymbol: 'USDC',
   assetDecimals: 6,
+  shareToken: addressOf(index),
   shareDecimals: 18,
+  safe: addressOf(7_777),
+  valuationManager: addressOf(7_776),
   pendingSilo: addressOf(8_888),
   firstBlock: 1,
 })
@@ -79,7 +82,7 @@ function nodeWith(
 /** Records in memory, in the form of the table. */
 function memory(through?: number) {
   const progress = new Map<Address, VaultProgress>()
-  const throughOf = (of: FollowedVault) => progress.get(of.address)?.through
+  const throughOf = (of: VaultOnChain) => progress.get(of.address)?.through
   const getProgress = async (vaults: readonly { address: Address }[]) =>
     vaults.map(
       ({ address }) =>
@@ -195,13 +198,13 @@ describe('A node that is too slow for events of many blocks', () => {
       await refreshVaults({ reader, records, states, now: () => clock }, vaults, { until: 42_000, holdsLease })
       expect(clock).toBeLessThan(46_000)
       for (const one of vaults) expect(throughOf(one)).toBeGreaterThan(last + 50_000)
-      last = throughOf(vaults[0] as FollowedVault) ?? 0
+      last = throughOf(vaults[0] as VaultOnChain) ?? 0
     }
   })
 
   test('for one block of one vault keeps the others of its chain no longer than a run', async () => {
     const vaults = Array.from({ length: 200 }, (_, index) => vault(index + 1))
-    const [noisy, ...others] = vaults as [FollowedVault, ...FollowedVault[]]
+    const [noisy, ...others] = vaults as [VaultOnChain, ...VaultOnChain[]]
     const { records, throughOf } = memory(FINAL - 5_000)
     let clock = 0
     const reader = nodeWith([], (filters) => {

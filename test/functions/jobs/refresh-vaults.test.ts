@@ -2,22 +2,23 @@ import { getAddress, numberToHex, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { refreshVaults } from '../../../functions/jobs/refresh-chain/refresh-vaults.ts'
 import { recordsStore } from '../../../lib/activity/store.ts'
+import type { VaultOnChain } from '../../../lib/protocols/vaults.ts'
 import { stateDigest, stateStore } from '../../../lib/vaults/state-store.ts'
-import type { FollowedVault } from '../../../lib/vaults/vault.ts'
 import { buildVaultState } from '../../../lib/vaults/vault-state.ts'
 import { countedChain, countedTable, depositOf, transferOf, virtualClock } from '../../support/counted.ts'
 
 const RUN_MS = 42_000
 const LEDGER = { assets: 10n ** 12n, supply: 10n ** 12n }
 
-function vaultAt(index: number, firstBlock: number): FollowedVault {
+function vaultAt(index: number, firstBlock: number): VaultOnChain {
   return {
     chainId: 8453,
     address: getAddress(numberToHex(0xbeef_0000 + index, { size: 20 })),
-    kind: 'erc4626',
+    protocol: 'erc4626',
     asset: zeroAddress,
     assetSymbol: 'USDC',
     assetDecimals: 6,
+    shareToken: zeroAddress,
     shareDecimals: 6,
     firstBlock,
   }
@@ -32,7 +33,7 @@ function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
   const table = countedTable(clock, 50)
   const records = recordsStore(table.client, 'records')
   const states = stateStore(table.client, 'records')
-  async function run(vaults: readonly FollowedVault[]) {
+  async function run(vaults: readonly VaultOnChain[]) {
     const before = { ...chain.counts, table: table.requests(), begun: clock.now() }
     await records.takeLease(8453, 'this run', { now: clock.now(), until: clock.now() + 90_000 })
     const report = await refreshVaults({ reader: chain.reader, records, states, now: clock.now }, vaults, {
@@ -50,7 +51,7 @@ function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
     return { report, took }
   }
   /** Has the vaults recorded through a block, hours ago, their states unknown. */
-  async function seed(vaults: readonly FollowedVault[], through: number) {
+  async function seed(vaults: readonly VaultOnChain[], through: number) {
     const timestamp = chain.timeOf(through)
     const weekAgo = { price: 1_000_000n, timestamp: timestamp - 604_800n }
     const progress = { through, timestamp, ledger: LEDGER, weekAgo, upkeptAt: timestamp - 7_200n, state: digest }

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { type Address, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
-import type { VaultEvent } from '../../../lib/activity/events.ts'
 import { EMPTY_LEDGER, postEvents } from '../../../lib/activity/ledger.ts'
-import type { Ledger } from '../../../lib/protocols/books.ts'
+import { isTransfer, type Ledger, type VaultEvent } from '../../../lib/protocols/books.ts'
 
 const VAULT: Address = '0x00000000000000000000000000000000000000A1'
 const SILO: Address = '0x00000000000000000000000000000000000000b2'
@@ -18,13 +17,21 @@ const COMMON = {
   asset: VAULT,
   assetSymbol: 'USDC',
   assetDecimals: 6,
+  shareToken: VAULT,
   firstBlock: 1,
 } as const
-const LAGOON = { ...COMMON, kind: 'lagoon', pendingSilo: SILO, shareDecimals: 18 } as const
-const SYNC = { ...COMMON, kind: 'erc4626', shareDecimals: 6 } as const
+const LAGOON = {
+  ...COMMON,
+  protocol: 'lagoon',
+  safe: VAULT,
+  valuationManager: VAULT,
+  pendingSilo: SILO,
+  shareDecimals: 18,
+} as const
+const SYNC = { ...COMMON, protocol: 'erc4626', shareDecimals: 6 } as const
 const OFFSET = 10n ** 12n
 
-type Told = { readonly eventName: VaultEvent['eventName']; readonly args: Record<string, unknown> }
+type Told = { readonly eventName: string; readonly args: Record<string, unknown> }
 const transfer = (from: Address, to: Address, value: bigint): Told => ({
   eventName: 'Transfer',
   args: { from, to, value },
@@ -38,21 +45,19 @@ const trade = (eventName: 'Deposit' | 'Withdraw', owner: Address, assets: bigint
 
 /** Events, one list per transaction, each in a block of its own. */
 const chain = (transactions: readonly (readonly Told[])[]): VaultEvent[] =>
-  transactions.flatMap(
-    (events, block) =>
-      events.map((event, logIndex) => ({
-        ...event,
-        vault: VAULT,
-        position: {
-          chainId: 8453,
-          blockNumber: BigInt(block + 1),
-          logIndex,
-          transactionHash: `0x${(block + 1).toString(16).padStart(64, '0')}` as const,
-          timestamp: BigInt(1_795_132_800 + block),
-        },
-      })),
-    // Told does not tie an event's name to its arguments, as VaultEvent does.
-  ) as unknown as VaultEvent[]
+  transactions.flatMap((events, block) =>
+    events.map((event, logIndex) => ({
+      ...event,
+      vault: VAULT,
+      position: {
+        chainId: 8453,
+        blockNumber: BigInt(block + 1),
+        logIndex,
+        transactionHash: `0x${(block + 1).toString(16).padStart(64, '0')}` as const,
+        timestamp: BigInt(1_795_132_800 + block),
+      },
+    })),
+  )
 
 /** What happened to whom, in short. */
 const told = (vault: typeof LAGOON | typeof SYNC, transactions: readonly (readonly Told[])[], before?: Ledger) =>
@@ -247,9 +252,9 @@ function concerns(account: Address, { eventName, args }: VaultEvent): boolean {
   return Object.entries(args).some(([name, value]) => indexed.includes(name) && value === account)
 }
 
-function movesPrice({ eventName, args }: VaultEvent): boolean {
-  if (eventName === 'Transfer') return args.from === zeroAddress || args.to === zeroAddress
-  return !['DepositRequest', 'RedeemRequest'].includes(eventName)
+function movesPrice(event: VaultEvent): boolean {
+  if (isTransfer(event)) return event.args.from === zeroAddress || event.args.to === zeroAddress
+  return !['DepositRequest', 'RedeemRequest'].includes(event.eventName)
 }
 
 describe('Events', () => {

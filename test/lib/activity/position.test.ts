@@ -10,6 +10,8 @@ import {
   PositionResponse,
   positionResponse,
 } from '../../../lib/activity/responses.ts'
+import { chainReader } from '../../../lib/chain/reader.ts'
+import { EVM_CHAINS, type EvmChain } from '../../../lib/chain/registry.ts'
 import { checksumAddress, MAX_UINT256 } from '../../../lib/codecs.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { protocolOf } from '../../../lib/protocols/protocols.ts'
@@ -17,6 +19,7 @@ import type { Vault } from '../../../lib/vaults/vault.ts'
 import { lives, place } from '../../support/ledger-entries.ts'
 
 const amount = fc.bigInt({ min: 0n, max: 10n ** 24n })
+const unreachable = chainReader(EVM_CHAINS[0] as EvmChain, () => Promise.reject(new AppError('upstream_unavailable')))
 
 describe('A position', () => {
   test('is none without a ledger entry, and one with any', () => {
@@ -98,21 +101,21 @@ describe('What a vault makes up of its own', () => {
   const decimals = fc.oneof(fc.integer({ min: 0, max: 77 }), fc.constantFrom(6, 18, 59, 60, 77))
   const someAddress = checksumAddress(place(0).vault)
   const vaults = fc.record({
-    kind: fc.constantFrom('erc4626', 'lagoon'),
+    protocol: fc.constantFrom('erc4626', 'lagoon'),
     assetDecimals: decimals,
     shareDecimals: decimals,
   })
   const parts = { safe: someAddress, valuationManager: someAddress, pendingSilo: someAddress }
   const vaultOf = ({
-    kind,
+    protocol,
     ...made
   }: {
-    kind: Vault['kind']
+    protocol: Vault['protocol']
     assetDecimals: number
     shareDecimals: number
   }): Vault => ({
     ...made,
-    ...(kind === 'lagoon' ? { kind, ...parts } : { kind }),
+    ...(protocol === 'lagoon' ? { protocol, ...parts } : { protocol }),
     poolId: 'pool',
     chainId: 8453,
     address: someAddress,
@@ -138,11 +141,11 @@ describe('What a vault makes up of its own', () => {
     { maxLength: 4 },
   )
 
-  test('is a failure of its own, or can be told', () => {
+  test('is a failure of its own, or can be told', async () => {
     let told = 0
     const answers = fc.array(fc.option(word, { freq: 40 }), { minLength: 20, maxLength: 20 })
-    fc.assert(
-      fc.property(vaults, answers, settled, entries, (made, words, claimable, happened) => {
+    await fc.assert(
+      fc.asyncProperty(vaults, answers, settled, entries, async (made, words, claimable, happened) => {
         const vault = vaultOf(made)
         const query = protocolOf(vault).account(vault, someAddress)
         let next = 0
@@ -162,7 +165,7 @@ describe('What a vault makes up of its own', () => {
         }
         const all = happened.map((entry, index) => ({ ...place(index), ...entry }) as LedgerEntry)
         try {
-          const { account } = query.parse(reading)
+          const account = await query.parse(reading)(unreachable, 1n)
           const live = claimable === null ? account : { ...account, claimableShares: claimable }
           if (!isPlausible(all, live)) return
           const position = buildPosition(all, live)

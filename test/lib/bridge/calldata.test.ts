@@ -24,8 +24,12 @@ import {
   verifyBridgeDeposit,
 } from '../../../lib/bridge/calldata.ts'
 import type { Transaction } from '../../../lib/chain/transaction.ts'
-import type { DepositOperation } from '../../../lib/vaults/calldata.ts'
+import type { DepositOperation } from '../../../lib/protocols/calldata.ts'
+import { OPERATIONS } from '../../../lib/protocols/operations.ts'
 import { someVault } from '../../support/clients.ts'
+
+const [deposit] = OPERATIONS.erc4626.deposits
+const [requestDeposit, syncDeposit] = OPERATIONS.lagoon.deposits as readonly [DepositOperation, DepositOperation]
 
 // Written apart from the service's own ABI, so that a mistake there does not hide itself.
 const ABI = parseAbi([
@@ -152,10 +156,10 @@ function planOf({ request, terms }: Setting): Plan {
   const { vault, user, route, operation, inputAmount } = request
   const { handler } = route
   const reset: Inner = { functionName: 'approve', args: [vault.address, 0n] }
-  const deposit: Record<DepositOperation, Inner> = {
-    deposit: { functionName: 'deposit', args: [0n, user] },
-    requestDeposit: { functionName: 'requestDeposit', args: [0n, user, handler] },
-    syncDeposit: { functionName: 'syncDeposit', args: [0n, user, NOBODY] },
+  const depositing = (): Inner => {
+    if (operation === requestDeposit) return { functionName: 'requestDeposit', args: [0n, user, handler] }
+    if (operation === syncDeposit) return { functionName: 'syncDeposit', args: [0n, user, NOBODY] }
+    return { functionName: 'deposit', args: [0n, user] }
   }
   const withBalance = (target: Address, inner: Inner, offset: bigint): Step => ({
     target: handler,
@@ -180,7 +184,7 @@ function planOf({ request, terms }: Setting): Plan {
       calls: [
         { target: vault.asset, value: 0n, call: reset },
         withBalance(vault.asset, reset, 36n),
-        withBalance(vault.address, deposit[operation], 4n),
+        withBalance(vault.address, depositing(), 4n),
       ],
       fallbackRecipient: user,
     },
@@ -198,7 +202,7 @@ const anyAmount = fc.oneof(
   fc.bigInt({ min: 2n, max: maxUint256 - 1n }),
 )
 const anyTime = fc.oneof(fc.integer({ min: 1, max: 2 ** 32 - 2 }), fc.integer({ min: 1.7e9, max: 1.9e9 }))
-const anyOperation = fc.constantFrom<DepositOperation>('deposit', 'requestDeposit', 'syncDeposit')
+const anyOperation = fc.constantFrom<DepositOperation>(deposit, requestDeposit, syncDeposit)
 const anyIntegrator = fc.option(
   fc.integer({ min: 0, max: 0xffff }).map((id): Hex => `0x${id.toString(16).padStart(4, '0')}`),
   { nil: undefined },
@@ -298,7 +302,7 @@ describe('what is encoded', () => {
           expect(slice(data, offset, offset + 32)).toBe(pad('0x'))
           return { offset, size: size(data) }
         })
-        const words = { deposit: 2, requestDeposit: 3, syncDeposit: 3 }[request.operation]
+        const words = request.operation === deposit ? 2 : 3
         expect(offsets).toEqual([
           { offset: 36, size: 4 + 2 * 32 },
           { offset: 4, size: 4 + words * 32 },
@@ -568,12 +572,12 @@ describe('the last look at a deposit through the bridge', () => {
     })),
     'whose deposit is of another kind': (_, setting) => {
       const { request } = setting
-      const operation = request.operation === 'syncDeposit' ? 'requestDeposit' : 'syncDeposit'
+      const operation = request.operation === syncDeposit ? requestDeposit : syncDeposit
       return [encodePlan(planOf({ ...setting, request: { ...request, operation } }))]
     },
     'whose deposit is of yet another kind': (_, setting) => {
       const { request } = setting
-      const operation = request.operation === 'deposit' ? 'requestDeposit' : 'deposit'
+      const operation = request.operation === deposit ? requestDeposit : deposit
       return [encodePlan(planOf({ ...setting, request: { ...request, operation } }))]
     },
   }
@@ -594,8 +598,8 @@ describe('the last look at a deposit through the bridge', () => {
 
   const cases = [
     { wrongs: { ...CALL, ...WHOLE_MESSAGE, ...EACH_STEP, ...APPROVALS, ...WITH_BALANCE, ...DEPOSIT }, of: anySetting },
-    { wrongs: REQUEST, of: settingsWith(fc.constant('requestDeposit')) },
-    { wrongs: SYNC, of: settingsWith(fc.constant('syncDeposit')) },
+    { wrongs: REQUEST, of: settingsWith(fc.constant(requestDeposit)) },
+    { wrongs: SYNC, of: settingsWith(fc.constant(syncDeposit)) },
   ].flatMap(({ wrongs, of }) => Object.entries(wrongs).map(([mutation, wrong]) => ({ mutation, wrong, of })))
 
   test.for(cases)('A deposit $mutation does not pass', ({ wrong, of }) => {
@@ -624,7 +628,7 @@ describe('the last look at a deposit through the bridge', () => {
     handler: ({ request, stranger }) => ({ request: { ...request, route: { ...request.route, handler: stranger } } }),
     amount: ({ request }) => ({ request: { ...request, inputAmount: request.inputAmount + 1n } }),
     operation: ({ request }) => ({
-      request: { ...request, operation: request.operation === 'deposit' ? 'syncDeposit' : 'deposit' },
+      request: { ...request, operation: request.operation === deposit ? syncDeposit : deposit },
     }),
     output: ({ terms }) => ({ terms: { ...terms, outputAmount: terms.outputAmount - 1n } }),
     'quote time': ({ terms }) => ({ terms: { ...terms, quoteTimestamp: terms.quoteTimestamp + 1 } }),

@@ -34,6 +34,7 @@ import {
   settlingPayment,
 } from '../../../lib/bridge/events.ts'
 import type { Log } from '../../../lib/chain/logs.ts'
+import { OPERATIONS } from '../../../lib/protocols/operations.ts'
 
 const POOL = getAddress('0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64')
 const HANDLER = getAddress('0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E')
@@ -713,7 +714,7 @@ describe('A message', () => {
       fc.property(anyAddress, anyAddress, (user, vault) => {
         expect(parseMessage(depositOf({ user, vault, id: 1n, amount: 1n }))).toEqual({
           fallbackRecipient: user,
-          deposit: { vault, user, event: 'DepositRequest' },
+          deposit: { vault, user, operation: OPERATIONS.lagoon.deposits[0] },
         })
       }),
     )

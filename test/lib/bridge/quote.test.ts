@@ -5,7 +5,10 @@ import { type BridgeRequest, encodeMessage } from '../../../lib/bridge/calldata.
 import { agreeTerms, BridgeApi, type Clocks, fetchQuote, type Quote, quoteExpiry } from '../../../lib/bridge/quote.ts'
 import { AppError, type ErrorCode } from '../../../lib/errors.ts'
 import { createUpstream } from '../../../lib/http.ts'
+import { OPERATIONS } from '../../../lib/protocols/operations.ts'
 import { someVault } from '../../support/clients.ts'
+
+const [requestDeposit] = OPERATIONS.lagoon.deposits
 
 const POOL: Address = '0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A'
 const HANDLER: Address = '0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E'
@@ -27,7 +30,7 @@ function someRequest({ inputAmount = 50_000_000n, inputDecimals = 6, outputDecim
       handler: HANDLER,
       outputDecimals,
     },
-    operation: 'requestDeposit',
+    operation: requestDeposit,
     inputAmount,
   }
 }

@@ -1,7 +1,8 @@
 import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect } from 'vitest'
 import { clientsStore } from '../../../lib/clients/store.ts'
-import { FollowedVault, Vault } from '../../../lib/vaults/vault.ts'
+import { VaultOnChain } from '../../../lib/protocols/vaults.ts'
+import { Vault } from '../../../lib/vaults/vault.ts'
 import { someClient, someKey, someVault } from '../../support/clients.ts'
 import { test as base } from '../../support/dynamo.ts'
 
@@ -14,7 +15,7 @@ describe('A client', () => {
         someVault(),
         {
           ...someVault({ chainId: 42161 }),
-          kind: 'lagoon',
+          protocol: 'lagoon',
           safe: '0x00000000000000000000000000000000000000C3',
           valuationManager: '0x00000000000000000000000000000000000000D4',
           pendingSilo: '0x00000000000000000000000000000000000000E5',
@@ -177,8 +178,8 @@ describe('A vault', () => {
     await table.putVault('0000000001', last)
 
     requests.length = 0
-    // What recording takes of them, and nothing that is the clients' own.
-    const vaults = [someVault(), last].map((vault) => FollowedVault.parse(Vault.encode(vault)))
+    // What the chain told of them, and nothing that is the clients' own.
+    const vaults = [someVault(), last].map((vault) => VaultOnChain.parse(Vault.encode(vault)))
     expect(await table.listVaultsOnChain(8453)).toEqual(vaults)
     expect(requests).toEqual(['Query', 'Query'])
   })

@@ -4,12 +4,17 @@ import { describe, expect, test } from 'vitest'
 import type { Transaction } from '../../../lib/chain/transaction.ts'
 import {
   type DepositRequest,
-  encodeClaim,
-  encodeDeposit,
-  verifyClaim,
-  verifyDeposit,
-} from '../../../lib/vaults/calldata.ts'
+  encodeOperation,
+  type Operation,
+  type Operations,
+  verifyOperation,
+} from '../../../lib/protocols/calldata.ts'
+import { OPERATIONS } from '../../../lib/protocols/operations.ts'
 import { someVault } from '../../support/clients.ts'
+
+const [deposit] = OPERATIONS.erc4626.deposits
+const { deposits, claim } = OPERATIONS.lagoon as Required<Operations>
+const [requestDeposit, syncDeposit] = deposits as readonly [Operation, Operation]
 
 // Written apart from the service's own ABI, so that a mistake there does not hide itself.
 const abi = parseAbi([
@@ -51,44 +56,45 @@ const anySetting = fc
   })
 type Setting = { readonly request: Request; readonly stranger: Address }
 
-/** Everything that may be encoded for a request: how, and the call that it must be. A claim is always the user's own. */
-const OPERATIONS = {
+/** Everything that may be encoded for a request, and the call that it must be. A claim is always the user's own. */
+const CALLS = {
   deposit: {
-    encode: (request: Request) => encodeDeposit('deposit', request),
+    operation: deposit,
     call: ({ user, amount }: Request): Call => ({ functionName: 'deposit', args: [amount, user] }),
   },
   requestDeposit: {
-    encode: (request: Request) => encodeDeposit('requestDeposit', request),
+    operation: requestDeposit,
     call: ({ user, amount, payer }: Request): Call => ({ functionName: 'requestDeposit', args: [amount, user, payer] }),
   },
   syncDeposit: {
-    encode: (request: Request) => encodeDeposit('syncDeposit', request),
+    operation: syncDeposit,
     call: ({ user, amount }: Request): Call => ({ functionName: 'syncDeposit', args: [amount, user, NOBODY] }),
   },
   claim: {
-    encode: encodeClaim,
+    operation: claim,
     call: ({ user, amount }: Request): Call => ({ functionName: 'deposit', args: [amount, user, user] }),
   },
 }
-type Operation = keyof typeof OPERATIONS
+type Name = keyof typeof CALLS
 
-const everyOperation = (Object.keys(OPERATIONS) as Operation[]).map((operation) => ({ operation }))
+const everyOperation = (Object.keys(CALLS) as Name[]).map((operation) => ({ operation }))
 
 /** The check that this kind of operation goes through. */
-function check(operation: Operation, { payer, ...request }: Request, operations: readonly Transaction[]): void {
-  if (operation === 'claim') verifyClaim(request, operations)
-  else verifyDeposit(operation, { ...request, payer }, operations)
+function check(name: Name, { payer, ...request }: Request, operations: readonly Transaction[]): void {
+  verifyOperation(CALLS[name].operation, name === 'claim' ? request : { ...request, payer }, operations)
 }
+
+const encodeNamed = (name: Name, request: Request) => encodeOperation(CALLS[name].operation, request)
 
 describe('what is encoded', () => {
   test.for(everyOperation)('A $operation decodes to exactly its request', ({ operation }) => {
     fc.assert(
       fc.property(anySetting, ({ request }) => {
-        const { to, data, value } = OPERATIONS[operation].encode(request)
+        const { to, data, value } = encodeNamed(operation, request)
         expect({ to, value }).toEqual({ to: request.vault.address, value: 0n })
-        expect(decode(data)).toEqual(OPERATIONS[operation].call(request))
+        expect(decode(data)).toEqual(CALLS[operation].call(request))
         // To the byte: nothing stands behind the arguments.
-        expect(data).toBe(encode(OPERATIONS[operation].call(request)))
+        expect(data).toBe(encode(CALLS[operation].call(request)))
       }),
     )
   })
@@ -96,7 +102,7 @@ describe('what is encoded', () => {
   test('A request is paid by the user where nobody else is named', () => {
     fc.assert(
       fc.property(anySetting, ({ request: { payer: _, ...request } }) => {
-        const { data } = encodeDeposit('requestDeposit', request)
+        const { data } = encodeOperation(requestDeposit, request)
         expect(decode(data).args).toEqual([request.amount, request.user, request.user])
       }),
     )
@@ -107,7 +113,7 @@ describe('the last look', () => {
   test.for(everyOperation)('The right $operation passes', ({ operation }) => {
     fc.assert(
       fc.property(anySetting, ({ request }) => {
-        expect(() => check(operation, request, [OPERATIONS[operation].encode(request)])).not.toThrow()
+        expect(() => check(operation, request, [encodeNamed(operation, request)])).not.toThrow()
       }),
     )
   })
@@ -149,7 +155,7 @@ describe('the last look', () => {
     'that redeems instead': withCall('requestRedeem', ({ user, amount }) => [amount, user, user]),
     'that names a referral': withCall('requestDeposit', ({ user, amount, payer }) => [amount, user, payer, user]),
   }
-  const MORE: Record<Operation, Record<string, Wrong>> = {
+  const MORE: Record<Name, Record<string, Wrong>> = {
     deposit: { 'that is a claim': withCall('deposit', ({ user, amount }) => [amount, user, user]) },
     requestDeposit: {
       'paid by a stranger': withArgument(2, ({ stranger }) => stranger),
@@ -177,7 +183,7 @@ describe('the last look', () => {
   test.for(wrongs)('A $operation $mutation does not pass', ({ operation, wrong }) => {
     fc.assert(
       fc.property(anySetting, (setting) => {
-        const operations = wrong(OPERATIONS[operation].encode(setting.request), setting)
+        const operations = wrong(encodeNamed(operation, setting.request), setting)
         expect(() => check(operation, setting.request, operations)).toThrow()
       }),
       { numRuns: 30 },
@@ -188,18 +194,18 @@ describe('the last look', () => {
     const paidByOther = anySetting.filter(({ request: { user, payer } }) => user !== payer)
     fc.assert(
       fc.property(paidByOther, ({ request }) => {
-        const swapped = encodeDeposit('requestDeposit', { ...request, user: request.payer, payer: request.user })
-        expect(() => verifyDeposit('requestDeposit', request, [swapped])).toThrow()
+        const swapped = encodeOperation(requestDeposit, { ...request, user: request.payer, payer: request.user })
+        expect(() => verifyOperation(requestDeposit, request, [swapped])).toThrow()
       }),
     )
   })
 
   test('Another operation than the one that the vault takes does not pass', () => {
-    const names = ['deposit', 'requestDeposit', 'syncDeposit'] as const
+    const names: readonly Operation[] = [deposit, requestDeposit, syncDeposit]
     fc.assert(
       fc.property(anySetting, fc.constantFrom(...names), fc.constantFrom(...names), ({ request }, asked, given) => {
         fc.pre(asked !== given)
-        expect(() => verifyDeposit(asked, request, [encodeDeposit(given, request)])).toThrow()
+        expect(() => verifyOperation(asked, request, [encodeOperation(given, request)])).toThrow()
       }),
     )
   })

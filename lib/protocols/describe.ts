@@ -4,23 +4,23 @@ import { erc20Abi } from '../chain/erc20.ts'
 import { type ChainReader, chainReader, readPlan } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import type { Rpc } from '../chain/rpc.ts'
-import { ASYNC_DEPOSIT_INTERFACE, erc4626Abi } from '../protocols/abi.ts'
-import type { ProtocolDescription } from '../protocols/protocol.ts'
-import { protocolFor } from '../protocols/protocols.ts'
-import type { Vault } from './vault.ts'
+import { vaultAbi } from './abi.ts'
+import type { ProtocolDescription, VaultCandidate } from './protocol.ts'
+import { PROTOCOLS } from './protocols.ts'
+
+/** ERC-165 id of an asynchronous deposit vault (ERC-7540). */
+const ASYNC_DEPOSIT_INTERFACE = '0xce3bbe50'
 
 /** What the chain tells of a vault when an operator adds it. */
-export type VaultDescription = Omit<
-  Vault,
-  'poolId' | 'description' | 'logoUrl' | 'riskProfile' | 'riskProtocol' | 'firstBlock' | 'addedAt'
-> &
+export type VaultDescription = Omit<VaultCandidate, 'isAsync'> &
   ProtocolDescription & {
+    readonly name: string
     /** The block in which the vault was deployed; null where the node does not keep state that old. */
     readonly firstBlock: number | null
   }
 
 /**
- * Reads what a vault is: its tokens, and by ERC-165 whether its deposits are asynchronous.
+ * Reads what a vault is: its tokens and, by the first protocol that knows it, what else this wants to know.
  * Throws an Error that says, for an operator, why it is no vault of ours; AppError `upstream_*` when the chain cannot be read.
  */
 export async function describeVault(rpc: Rpc, chainId: number, address: Address): Promise<VaultDescription> {
@@ -39,28 +39,32 @@ export async function describeVault(rpc: Rpc, chainId: number, address: Address)
   if (token.symbol === undefined || token.decimals === undefined) {
     throw new Error(`The vault's asset ${asset} does not tell its symbol and decimals.`)
   }
-  const described = {
+  const candidate = {
     chainId,
     address,
-    name,
     asset,
     assetSymbol: token.symbol,
     assetDecimals: token.decimals,
     shareToken: own.share ?? address,
     shareDecimals,
-    firstBlock: await findFirstBlock(reader, address, Number(block.number)),
   }
-  const { describe } = protocolFor(isAsync ? 'async' : 'sync')
-  return { ...described, ...(await reader.readOne(describe(described))).value }
+  const firstBlock = await findFirstBlock(reader, address, Number(block.number))
+  const refusals: string[] = []
+  for (const { describe } of Object.values(PROTOCOLS)) {
+    const { value } = await reader.readOne<ProtocolDescription | string>(describe({ ...candidate, isAsync }))
+    if (typeof value !== 'string') return { ...candidate, name, firstBlock, ...value }
+    refusals.push(value)
+  }
+  throw new Error(`${address} on chain ${chainId} is ${refusals.join(', and ')}.`)
 }
 
 function identity(address: Address) {
   const calls = {
-    asset: call(address, erc4626Abi, 'asset', []),
-    share: call(address, erc4626Abi, 'share', []),
+    asset: call(address, vaultAbi, 'asset', []),
+    share: call(address, vaultAbi, 'share', []),
     name: call(address, erc20Abi, 'name', []),
     decimals: call(address, erc20Abi, 'decimals', []),
-    isAsync: call(address, erc4626Abi, 'supportsInterface', [ASYNC_DEPOSIT_INTERFACE]),
+    isAsync: call(address, vaultAbi, 'supportsInterface', [ASYNC_DEPOSIT_INTERFACE]),
   }
   return readPlan({ address, slots: {}, calls }, ({ answers: { decimals, isAsync, ...answers } }) => ({
     ...answers,

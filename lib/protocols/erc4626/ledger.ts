@@ -1,0 +1,58 @@
+import type { vaultAbi } from '../abi.ts'
+import type { Books, EventOf, Ledger } from '../books.ts'
+import type { Erc4626Vault } from './vault.ts'
+
+type Event = EventOf<typeof vaultAbi>
+
+/** The smallest trade that tells a price: to a millionth. */
+const PRECISE = 1_000_000n
+
+/** The ledger of a vault is its last trade: a deposit or withdrawal. */
+export const erc4626Books: Books<Erc4626Vault, Event> = {
+  pricedBy: 'trades',
+  repricing: new Set(['Deposit', 'Withdraw']),
+  minted: (event) => (event.eventName === 'Deposit' ? { to: event.args.owner, shares: event.args.shares } : undefined),
+  shareValue: (_, trade, shares) => valueAt(trade, shares),
+
+  ledgers(_, before, events) {
+    let ledger = before
+    return events.map((event) => {
+      const trade = tradeOf(event)
+      // Anybody may trade a few units, whose ratio is far from the price.
+      if (trade && (isPrecise(trade) || (!isPrecise(ledger) && trade.supply > 0n))) ledger = trade
+      return ledger
+    })
+  },
+
+  priceAfter({ assetDecimals, shareDecimals }, _, events) {
+    // Trades of less than a whole token do not tell the price to the asset's unit.
+    const whole = 10n ** BigInt(assetDecimals)
+    const trade = events.map(tradeOf).findLast((traded) => traded && traded.assets >= whole)
+    return trade ? valueAt(trade, 10n ** BigInt(shareDecimals)) : null
+  },
+
+  entries({ eventName, args }) {
+    if (eventName === 'Deposit') {
+      const { owner, assets, shares } = args
+      return [{ user: owner, kind: 'deposit', requestId: 0n, assets, shares }]
+    }
+    return eventName === 'Withdraw'
+      ? [{ user: args.owner, kind: 'withdraw', assets: args.assets, shares: args.shares }]
+      : []
+  },
+
+  isOwner: ({ address }, account) => account !== address,
+  handedOver: () => undefined,
+}
+
+function valueAt({ assets, supply }: Ledger, shares: bigint): bigint | null {
+  return supply > 0n ? (shares * assets) / supply : null
+}
+
+function tradeOf({ eventName, args }: Event): Ledger | undefined {
+  return eventName === 'Deposit' || eventName === 'Withdraw' ? { assets: args.assets, supply: args.shares } : undefined
+}
+
+function isPrecise({ assets, supply }: Ledger): boolean {
+  return assets >= PRECISE && supply >= PRECISE
+}

@@ -1,0 +1,92 @@
+import type { Address } from 'viem'
+import { call, required } from '../../chain/call.ts'
+import { erc20Abi } from '../../chain/erc20.ts'
+import { mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
+import { AppError } from '../../errors.ts'
+import { buildVaultState } from '../../vaults/vault-state.ts'
+import { vaultAbi } from '../abi.ts'
+import type { AccountReading, DepositTerms, Overview, Protocol } from '../protocol.ts'
+import type { TokenizedVault } from '../vault.ts'
+import { erc4626Books } from './ledger.ts'
+import type { Erc4626Vault } from './vault.ts'
+
+const NO_LIMIT = 2n ** 256n - 1n
+// Caps are asked for on behalf of an account that nobody has.
+const ANYBODY: Address = '0x000000000000000000000000000000000000dEaD'
+/** How many digits more of the price are asked for than one unit of the asset has, and those of the largest amount. */
+const MORE_DIGITS = 18
+const MOST_DIGITS = 77
+
+function overview({ address, shareDecimals }: Pick<TokenizedVault, 'address' | 'shareDecimals'>): ReadPlan<Overview> {
+  const calls = {
+    sharePrice: call(address, vaultAbi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
+    totalAssets: call(address, vaultAbi, 'totalAssets', []),
+    maxDeposit: call(address, vaultAbi, 'maxDeposit', [ANYBODY]),
+  }
+  return readPlan({ address, slots: {}, calls }, ({ answers: { sharePrice, totalAssets, maxDeposit } }) => ({
+    sharePrice,
+    hasCap: maxDeposit === undefined ? undefined : maxDeposit !== NO_LIMIT,
+    state: buildVaultState({ sharePrice, totalAssets }),
+  }))
+}
+
+function account({ address, shareToken, shareDecimals }: Erc4626Vault, user: Address): ReadPlan<AccountReading> {
+  const unit = 10n ** BigInt(shareDecimals)
+  const many = 10n ** BigInt(Math.min(shareDecimals + MORE_DIGITS, MOST_DIGITS))
+  const calls = {
+    shares: call(shareToken, erc20Abi, 'balanceOf', [user]),
+    sharePrice: call(address, vaultAbi, 'convertToAssets', [unit]),
+    precisePrice: call(address, vaultAbi, 'convertToAssets', [many]),
+  }
+  return readPlan({ address, slots: {}, calls }, ({ answers }) => async () => {
+    const precise = required(answers.precisePrice)
+    return {
+      pendingAssets: 0n,
+      claimableAssets: 0n,
+      claimableShares: 0n,
+      shares: required(answers.shares),
+      pendingRedeemShares: 0n,
+      claimableRedeemAssets: 0n,
+      depositEpochId: null,
+      isTotalAssetsValid: null,
+      sharePrice: required(answers.sharePrice),
+      worth: (shares) => (shares * precise) / many,
+    }
+  })
+}
+
+function depositTerms({ address, asset }: Erc4626Vault, account: Address): ReadPlan<DepositTerms> {
+  const calls = {
+    paused: call(address, vaultAbi, 'paused', []),
+    maxDeposit: call(address, vaultAbi, 'maxDeposit', [account]),
+    allowance: call(asset, erc20Abi, 'allowance', [account, address]),
+  }
+  return readPlan({ address, slots: {}, calls }, ({ answers }) => {
+    const maxDeposit = required(answers.maxDeposit)
+    return {
+      allowance: required(answers.allowance),
+      choose(amount) {
+        // Most ERC-4626 vaults cannot be paused and have no such function.
+        if (answers.paused) throw new AppError('vault_is_paused')
+        if (maxDeposit === 0n) throw new AppError('deposits_are_not_open')
+        if (amount > maxDeposit) throw new AppError('vault_cap_reached')
+        return 'deposit'
+      },
+    }
+  })
+}
+
+/** Synchronous vaults by the standard (https://eips.ethereum.org/EIPS/eip-4626). */
+export const erc4626: Protocol<Erc4626Vault> = {
+  abi: vaultAbi,
+  describe: (vault) =>
+    mapReadPlan(overview(vault), ({ hasCap = false }) =>
+      vault.isAsync
+        ? 'no ERC-4626 vault: it takes asynchronous deposits'
+        : { protocol: 'erc4626', hasCap, version: null },
+    ),
+  overview,
+  account,
+  depositTerms,
+  books: erc4626Books,
+}

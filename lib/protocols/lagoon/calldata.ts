@@ -1,0 +1,55 @@
+import { encodeFunctionData, zeroAddress } from 'viem'
+import { decodeCall, decodeLog } from '../../chain/decode.ts'
+import type { DepositOperation, Operation, Operations } from '../calldata.ts'
+import { lagoonAbi } from './abi.ts'
+
+/** ERC-7540 `requestDeposit(assets, controller, owner)`: the shares come after a settlement. */
+const requestDeposit: DepositOperation = {
+  name: 'requestDeposit',
+  isAsync: true,
+  encode: ({ amount, user, payer = user }) =>
+    encodeFunctionData({ abi: lagoonAbi, functionName: 'requestDeposit', args: [amount, user, payer] }),
+  decode(data) {
+    const call = decodeCall(lagoonAbi, data)
+    if (call?.functionName !== 'requestDeposit') return undefined
+    const [amount, receiver, payer] = call.args
+    return { amount, receiver, payer, hasReferral: call.args.length > 3 }
+  },
+  taken(log) {
+    const event = decodeLog(lagoonAbi, log)
+    return event?.eventName === 'DepositRequest' ? { user: event.args.controller, payer: event.args.owner } : undefined
+  },
+}
+
+/** `syncDeposit(assets, receiver, referral)`: the shares come at once. */
+const syncDeposit: DepositOperation = {
+  name: 'syncDeposit',
+  isAsync: false,
+  encode: ({ amount, user }) =>
+    encodeFunctionData({ abi: lagoonAbi, functionName: 'syncDeposit', args: [amount, user, zeroAddress] }),
+  decode(data) {
+    const call = decodeCall(lagoonAbi, data)
+    if (call?.functionName !== 'syncDeposit') return undefined
+    const [amount, receiver, referral] = call.args
+    return { amount, receiver, hasReferral: referral !== zeroAddress }
+  },
+  taken(log) {
+    const event = decodeLog(lagoonAbi, log)
+    return event?.eventName === 'DepositSync' ? { user: event.args.owner, payer: event.args.sender } : undefined
+  },
+}
+
+/** ERC-7540 `deposit(assets, receiver, controller)`: claims the shares of settled assets. */
+const claim: Operation = {
+  encode: ({ amount, user }) =>
+    encodeFunctionData({ abi: lagoonAbi, functionName: 'deposit', args: [amount, user, user] }),
+  decode(data) {
+    const call = decodeCall(lagoonAbi, data)
+    if (call?.functionName !== 'deposit' || call.args.length !== 3) return undefined
+    const [amount, receiver, payer] = call.args
+    return { amount, receiver, payer }
+  },
+}
+
+/** The operations of Lagoon vaults. */
+export const lagoonOperations: Operations = { deposits: [requestDeposit, syncDeposit], claim }

@@ -1,0 +1,17 @@
+import type { DepositOperation, Operations } from './calldata.ts'
+import { erc4626Operations } from './erc4626/calldata.ts'
+import { lagoonOperations } from './lagoon/calldata.ts'
+import type { ProtocolName, VaultOnChain } from './vaults.ts'
+
+/** The operations of all protocols, apart from these: most functions that read vaults build no calldata. */
+export const OPERATIONS: Readonly<Record<ProtocolName, Operations>> = {
+  lagoon: lagoonOperations,
+  erc4626: erc4626Operations,
+}
+
+/** The operation with this name that takes deposits into a vault. */
+export function depositNamed({ protocol }: Pick<VaultOnChain, 'protocol'>, name: string): DepositOperation {
+  const operation = OPERATIONS[protocol].deposits.find((candidate) => candidate.name === name)
+  if (!operation) throw new Error(`No ${protocol} vault takes deposits by ${name}.`)
+  return operation
+}
