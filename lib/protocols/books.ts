@@ -3,6 +3,7 @@ import * as z from 'zod'
 import type { LedgerEntry } from '../activity/ledger-entry.ts'
 import type { erc20Abi } from '../chain/erc20.ts'
 import { Amount } from '../codecs.ts'
+import type { TokenizedVault } from './vault.ts'
 import type { VaultOnChain } from './vaults.ts'
 
 /**
@@ -28,7 +29,7 @@ export type EventOf<A extends Abi> = DecodeEventLogReturnType<A> & EventPlace
 type EventPlace = { readonly vault: Address; readonly position: ChainPosition }
 
 /** How the events of a protocol's vaults keep the books. All of it is pure, so the same events give the same. */
-export type Books<V extends VaultOnChain = VaultOnChain, Event extends VaultEvent = VaultEvent> = {
+export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEvent = VaultEvent> = {
   /**
    * Who makes the price: `valuations` are the curator's, and each is kept; `trades` are anybody's, so an hour keeps its
    * last, and the price is read besides, as nobody tells it of a vault in which nobody trades.

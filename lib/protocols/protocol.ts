@@ -6,7 +6,7 @@ import type { TokenizedVault } from './vault.ts'
 import type { VaultOnChain } from './vaults.ts'
 
 /** What one kind of vault is: everything that differs between vaults of different kinds stands behind this. */
-export type Protocol<V extends VaultOnChain = VaultOnChain> = {
+export type Protocol<V extends TokenizedVault = VaultOnChain> = {
   /** Its events are those that keep the books; by its errors a revert is named. */
   readonly abi: Abi
   /**
@@ -40,7 +40,7 @@ export type VaultCandidate = Omit<TokenizedVault, 'firstBlock'> & {
 }
 
 /** What registration learns of a vault besides what every vault has; `version` is null where there are none. */
-export type ProtocolDescription<V extends VaultOnChain = VaultOnChain> = V extends V
+export type ProtocolDescription<V extends TokenizedVault = VaultOnChain> = V extends V
   ? Omit<V, keyof TokenizedVault> & { readonly hasCap: boolean; readonly version: string | null }
   : never
 

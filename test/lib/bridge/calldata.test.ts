@@ -29,7 +29,7 @@ import { OPERATIONS } from '../../../lib/protocols/operations.ts'
 import { someVault } from '../../support/clients.ts'
 
 const [deposit] = OPERATIONS.erc4626.deposits
-const [requestDeposit, syncDeposit] = OPERATIONS.lagoon.deposits as readonly [DepositOperation, DepositOperation]
+const [requestDeposit, syncDeposit = requestDeposit] = OPERATIONS.lagoon.deposits
 
 // Written apart from the service's own ABI, so that a mistake there does not hide itself.
 const ABI = parseAbi([

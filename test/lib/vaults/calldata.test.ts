@@ -14,7 +14,7 @@ import { someVault } from '../../support/clients.ts'
 
 const [deposit] = OPERATIONS.erc4626.deposits
 const { deposits, claim } = OPERATIONS.lagoon as Required<Operations>
-const [requestDeposit, syncDeposit] = deposits as readonly [Operation, Operation]
+const [requestDeposit, syncDeposit = requestDeposit] = deposits
 
 // Written apart from the service's own ABI, so that a mistake there does not hide itself.
 const abi = parseAbi([

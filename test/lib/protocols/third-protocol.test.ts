@@ -1,0 +1,83 @@
+import { encodeFunctionData, erc20Abi } from 'viem'
+import { expect, vi } from 'vitest'
+import * as z from 'zod'
+import { transact } from '../../../sandbox/transactions.ts'
+import { BondVault, bond, bondAbi, bondOperations, deployBond } from '../../support/bond.ts'
+import { recordAll, recordsOf, viewsFor } from '../../support/records.ts'
+import { test, USERS } from '../../support/service.ts'
+import { expectSuccess } from '../../support/vaults.ts'
+
+// The lists of protocols, with one more: nothing else of the service knows it.
+vi.mock(import('../../../lib/protocols/vaults.ts'), async (original) => {
+  const { VaultOnChain, ...lists } = await original()
+  const extended = z.discriminatedUnion('protocol', [...VaultOnChain.options, BondVault])
+  return { ...lists, VaultOnChain: extended as never }
+})
+vi.mock(import('../../../lib/protocols/protocols.ts'), async (original) => {
+  const { PROTOCOLS, protocolOf } = await original()
+  const of: typeof protocolOf = (vault) => (String(vault.protocol) === 'bond' ? (bond as never) : protocolOf(vault))
+  return { PROTOCOLS: { bond, ...PROTOCOLS }, protocolOf: of }
+})
+vi.mock(import('../../../lib/protocols/operations.ts'), async (original) => {
+  const operations = await original()
+  Object.assign(operations.OPERATIONS, { bond: bondOperations })
+  return operations
+})
+
+const [ALICE, BOB] = USERS
+const PRICE = 5n
+
+test('A protocol that is in the lists of protocols alone is served from registration to history', async ({
+  service,
+}) => {
+  const [chain] = service.backends.chains
+  const asset = chain?.tokens.find(({ symbol }) => symbol === 'USDC')?.address
+  if (!chain || !asset) throw new Error('There is no USDC')
+  const address = await deployBond(chain, asset, PRICE)
+  const key = await service.createClient([{ chainId: chain.chainId, address }])
+  const deposit = (amount: bigint) =>
+    service.call('POST', '/defi-vaults/v1/defi/vault/deposit', {
+      key,
+      body: { vaultAddress: address, amount: String(amount), userAddress: ALICE.address },
+    })
+  const views = viewsFor(service, key)
+
+  const { body: list } = await service.call('GET', '/defi-vaults/v1/vaults', { key })
+  expect(list.data).toMatchObject([{ poolAddress: address, type: 'sync', MaxCap: false, totalAssets: '0' }])
+  expect(list.data[0]).not.toHaveProperty('protocol')
+
+  // A revert is named by the protocol's own errors.
+  expect((await deposit(PRICE - 1n)).body.simulation).toEqual({ status: 'reverted', reason: 'LessThanOneBond' })
+  const reply = await deposit(1_000n * PRICE)
+  expect(reply.body).toMatchObject({
+    protocol: 'bond',
+    isAsync: false,
+    simulation: { status: 'success' },
+    operations: [
+      {
+        to: address,
+        data: encodeFunctionData({ abi: bondAbi, functionName: 'buy', args: [1_000n * PRICE, ALICE.address] }),
+      },
+    ],
+  })
+  expectSuccess(await service.send(chain.chainId, ALICE, [...reply.body.approval, ...reply.body.operations]))
+  const gift = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [BOB.address, 400n] })
+  await transact(chain, [{ label: 'gift', from: ALICE.address, to: address, data: gift }])
+
+  const show = async () => ({
+    alice: (await views.positions(ALICE.address)).body.positions,
+    bob: (await views.positions(BOB.address)).body.positions,
+    deposits: (await views.deposits(ALICE.address)).body.deposits,
+  })
+  // The same from the chain alone, and from what the job recorded.
+  const live = await show()
+  expect(live).toMatchObject({
+    alice: [{ totalDepositedAssets: '5000', totalWithdrawnAssets: '2000', currentShares: '600', currentValue: '3000' }],
+    bob: [{ totalDepositedAssets: '2000', currentShares: '400', earnedAssets: '0', depositCount: 0 }],
+    deposits: [{ status: 'completed', amounts: { depositedAssets: '5000', currentShares: '600' } }],
+  })
+  await recordAll(chain)
+  expect(await show()).toEqual(live)
+  const [recorded] = await recordsOf(service).getProgress([{ chainId: chain.chainId, address }])
+  expect(recorded?.through).toBeGreaterThan(0)
+})

@@ -1,0 +1,123 @@
+import { type Address, encodeDeployData, encodeFunctionData, parseAbi } from 'viem'
+import * as z from 'zod'
+import { call, required } from '../../lib/chain/call.ts'
+import { decodeCall, decodeLog } from '../../lib/chain/decode.ts'
+import { erc20Abi } from '../../lib/chain/erc20.ts'
+import { mapReadPlan, type ReadPlan, readPlan } from '../../lib/chain/reader.ts'
+import { Address as AddressCodec, Amount } from '../../lib/codecs.ts'
+import type { Books, EventOf } from '../../lib/protocols/books.ts'
+import type { Operations } from '../../lib/protocols/calldata.ts'
+import type { Overview, Protocol } from '../../lib/protocols/protocol.ts'
+import { TokenizedVault } from '../../lib/protocols/vault.ts'
+import { buildVaultState } from '../../lib/vaults/vault-state.ts'
+import { ACCOUNTS } from '../../sandbox/accounts.ts'
+import { compiledContract } from '../../sandbox/contracts.ts'
+import { callRpc } from '../../sandbox/rpc.ts'
+import { transact } from '../../sandbox/transactions.ts'
+
+// A made-up protocol, neither ERC-4626 nor ERC-7540: bonds that are bought at a fixed price, with a function, an event, an
+// error and a field of its record of their own. This is its whole room.
+
+/** What its vaults do; each bond has six decimals, as its asset. */
+export const bondAbi = parseAbi([
+  'function issuePrice() view returns (uint256)',
+  'function buy(uint256 paid, address holder)',
+  'event Bought(address indexed holder, address indexed buyer, uint256 paid, uint256 bonds)',
+  'error LessThanOneBond(uint256 paid)',
+])
+
+/** What the chain tells of a bond: besides what it tells of every vault, what one costs. */
+export const BondVault = TokenizedVault.extend({ protocol: z.literal('bond'), issuePrice: Amount })
+type BondVault = z.output<typeof BondVault>
+
+const ONE = 10n ** 6n
+
+function overview({ address }: Pick<BondVault, 'address'>): ReadPlan<Overview & { issuePrice: bigint | undefined }> {
+  const calls = {
+    issuePrice: call(address, bondAbi, 'issuePrice', []),
+    bonds: call(address, erc20Abi, 'totalSupply', []),
+  }
+  return readPlan({ address, slots: {}, calls }, ({ answers: { issuePrice, bonds } }) => {
+    const sharePrice = issuePrice && issuePrice * ONE
+    const totalAssets = issuePrice && bonds !== undefined ? issuePrice * bonds : undefined
+    return { issuePrice, sharePrice, hasCap: false, state: buildVaultState({ sharePrice, totalAssets }) }
+  })
+}
+
+type BondEvent = EventOf<typeof bondAbi>
+
+const books: Books<BondVault, BondEvent> = {
+  pricedBy: 'trades',
+  repricing: new Set(['Bought']),
+  minted: ({ eventName, args }) => (eventName === 'Bought' ? { to: args.holder, shares: args.bonds } : undefined),
+  shareValue: ({ issuePrice }, _, shares) => shares * issuePrice,
+  ledgers: (_, before, events) => events.map(() => before),
+  priceAfter: ({ issuePrice }) => issuePrice * ONE,
+  entries: ({ eventName, args }) =>
+    eventName === 'Bought'
+      ? [{ user: args.holder, kind: 'deposit', requestId: 0n, assets: args.paid, shares: args.bonds }]
+      : [],
+  handedOver: () => undefined,
+  isOwner: () => true,
+}
+
+/** What bonds are. */
+export const bond: Protocol<BondVault> = {
+  abi: bondAbi,
+  describe: (vault) =>
+    mapReadPlan(overview(vault), ({ issuePrice }) =>
+      issuePrice ? { protocol: 'bond', issuePrice, hasCap: false, version: null } : 'no bond: it has no issue price',
+    ),
+  overview,
+  account: ({ address, issuePrice }, account) =>
+    readPlan(
+      { address, slots: {}, calls: { bonds: call(address, erc20Abi, 'balanceOf', [account]) } },
+      ({ answers }) =>
+        async () => ({
+          pendingAssets: 0n,
+          claimableAssets: 0n,
+          claimableShares: 0n,
+          shares: required(answers.bonds),
+          pendingRedeemShares: 0n,
+          claimableRedeemAssets: 0n,
+          depositEpochId: null,
+          isTotalAssetsValid: null,
+          sharePrice: issuePrice * ONE,
+          worth: (shares) => shares * issuePrice,
+        }),
+    ),
+  depositTerms: ({ address, asset }, account) =>
+    readPlan(
+      { address, slots: {}, calls: { allowance: call(asset, erc20Abi, 'allowance', [account, address]) } },
+      ({ answers }) => ({ allowance: required(answers.allowance), choose: () => 'buy' }),
+    ),
+  books,
+}
+
+/** How it takes deposits. */
+export const bondOperations: Operations = {
+  deposits: [
+    {
+      name: 'buy',
+      isAsync: false,
+      encode: ({ amount, user }) => encodeFunctionData({ abi: bondAbi, functionName: 'buy', args: [amount, user] }),
+      decode(data) {
+        const bought = decodeCall(bondAbi, data)
+        return bought?.functionName === 'buy' ? { amount: bought.args[0], receiver: bought.args[1] } : undefined
+      },
+      taken(log) {
+        const event = decodeLog(bondAbi, log)
+        return event ? { user: event.args.holder, payer: event.args.buyer } : undefined
+      },
+    },
+  ],
+}
+
+/** The address of a new bond for this asset. */
+export async function deployBond(chain: { readonly rpcUrl: string }, asset: Address, price: bigint): Promise<Address> {
+  const { abi, bytecode } = await compiledContract('Bond')
+  const data = encodeDeployData({ abi, bytecode, args: [asset, price] })
+  const [hash] = await transact(chain, [{ label: 'Bond', from: ACCOUNTS.admin.address, data }])
+  const [receipt] = await callRpc(chain, [{ method: 'eth_getTransactionReceipt', params: [hash] }])
+  return z.object({ contractAddress: AddressCodec }).parse(receipt).contractAddress
+}
