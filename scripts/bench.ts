@@ -120,12 +120,12 @@ function viemReader(chainId: number, url: string) {
         args,
       })
       const price = call('convertToAssets', [10n ** BigInt(shareDecimals)])
-      if (vault.protocol === 'erc4626') return [price, call('maxDeposit', [MULTICALL3])]
+      if (!('pendingSilo' in vault)) return [price, call('maxDeposit', [MULTICALL3])]
       const silo = vault.pendingSilo
       return [...plain.map((name) => call(name)), price, call('balanceOf', [silo], asset), call('balanceOf', [silo])]
     })
-    const words = vaults.flatMap(({ protocol, address }) =>
-      protocol === 'lagoon' ? WORDS.map((slot) => ({ address, slot })) : [],
+    const words = vaults.flatMap((vault) =>
+      'pendingSilo' in vault ? WORDS.map((slot) => ({ address: vault.address, slot })) : [],
     )
     await Promise.all([
       client.multicall({ contracts: calls as never, batchSize: 0, allowFailure: true }),

@@ -86,3 +86,16 @@ test('Encoders of calldata are synchronous', () => {
   expect(encoders).not.toEqual([])
   for (const path of encoders) expect(readFileSync(join('lib', path), 'utf8')).not.toMatch(/\b(async|await|Promise)\b/)
 })
+
+/** A protocol by its name, or a contract of its own. */
+const PROTOCOL = /lagoon|erc-?(4626|7540)/i
+
+test('Nothing outside lib/protocols names a protocol', () => {
+  expect('`vault.protocol === "lagoon"`').toMatch(PROTOCOL)
+  const files = ['lib', 'functions', 'admin', 'infra', 'scripts'].flatMap((root) =>
+    readdirSync(root, { recursive: true, encoding: 'utf8' }).map((path) => join(root, path)),
+  )
+  const outside = files.filter((path) => path.endsWith('.ts') && !path.startsWith(join('lib', 'protocols')))
+  expect(outside.length).toBeGreaterThan(100)
+  expect(outside.filter((path) => PROTOCOL.test(readFileSync(path, 'utf8')))).toEqual([])
+})
