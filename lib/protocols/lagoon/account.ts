@@ -15,6 +15,7 @@ export async function liveLagoonAccount(
   at: bigint,
 ): Promise<LiveAccount> {
   const { pendingAssets, claimableAssets, shares, claimableShares, redeemableAssets } = account
+  // Without it `redeemableAssets` would be 0 for what is not known.
   required(account.redeemableShares)
   const assets = required(state.totalAssets) + 1n
   const supply = required(state.totalSupply) + virtualShares(vault)

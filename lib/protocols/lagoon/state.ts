@@ -89,8 +89,8 @@ export function lagoonState(vault: Readable): ReadPlan<LagoonState> {
 }
 
 /**
- * Reads the vault and what one account has in it, with `payer` as who would pay for it. What the parsing gives throws
- * `upstream_bad_answer` when the vault does not tell an amount that all that is done with deposits needs.
+ * The vault and what one account has in it, with `payer` as who would pay for it. Parsing never throws; the function that
+ * it returns throws `upstream_bad_answer` when the vault does not tell an amount that deposits need.
  */
 export function lagoonAccount(
   vault: LagoonVault,
