@@ -292,16 +292,41 @@ describe('what is understood of the API', () => {
     )
   })
 
-  test('Whatever stands in a field, there comes what it says or an error that we mean', async () => {
+  test('Whatever stands in a field, or no field at all, there comes what it says or an error that we mean', async () => {
     const odd = fc.oneof(
       fc.jsonValue(),
-      fc.constantFrom('-1', '1.5', '0x10', '1e6', ' 1', '1 ', '', '9'.repeat(79), '٣', -1, 1.5, 2 ** 53, 1e300),
-      fc.constantFrom(POOL, POOL.toLowerCase(), INPUT, OUTPUT, { address: POOL }, { address: OUTPUT }),
+      fc.constantFrom(
+        '-1',
+        '+1',
+        '1.5',
+        '0x10',
+        '1e6',
+        ' 1',
+        '1 ',
+        '1\n',
+        '',
+        '9'.repeat(79),
+        '٣',
+        -1,
+        1.5,
+        2 ** 53,
+        1e300,
+      ),
+      fc.constantFrom(undefined, POOL, POOL.toLowerCase(), INPUT, OUTPUT, { address: POOL }, { address: OUTPUT }),
     )
-    const field = fc.constantFrom(...(Object.keys(OFFER) as (keyof typeof OFFER)[]))
+    const path = fc.constantFrom<string[]>(
+      ...Object.keys(OFFER).map((name) => [name]),
+      ...[
+        ['inputToken', 'address'],
+        ['outputToken', 'address'],
+        ['limits', 'minDeposit'],
+        ['limits', 'maxDeposit'],
+      ],
+    )
     await fc.assert(
-      fc.asyncProperty(field, odd, async (name, value) => {
-        const body = JSON.stringify({ ...OFFER, [name]: value })
+      fc.asyncProperty(path, odd, async ([name = '', inner], value) => {
+        const whole = inner ? { ...(OFFER[name as 'limits'] as object), [inner]: value } : value
+        const body = JSON.stringify({ ...OFFER, [name]: whole })
         const outcome = await outcomeOf(new Response(body))
         if (typeof outcome === 'string') {
           expect(CODES).toContain(outcome)
@@ -335,6 +360,18 @@ describe('what is understood of the API', () => {
       }),
       { numRuns: 2_000 },
     )
+  })
+
+  test('A refusal that is for the user to know is told, and any other is a bad answer', async () => {
+    const refused = (body: object, status = 400) => outcomeOf(Response.json(body, { status }))
+    expect(await refused({ code: 'AMOUNT_TOO_LOW' })).toBe('amount_too_low_for_bridge')
+    expect(await refused({ code: 'AMOUNT_TOO_HIGH' })).toBe('amount_too_high_for_bridge')
+    expect(await refused({ code: 'INVALID_PARAM', param: 'relayer' })).toBe('amount_too_high_for_bridge')
+    expect(await refused({ code: 'ROUTE_NOT_ENABLED' })).toBe('cross_chain_not_available')
+    expect(await refused({ code: 'AMOUNT_TOO_LOW' }, 200)).toBe('upstream_bad_answer')
+    for (const code of ['INVALID_PARAM', 'SIMULATION_ERROR', 'constructor', '__proto__', '', 7, null]) {
+      expect(await refused({ code })).toBe('upstream_bad_answer')
+    }
   })
 
   test('Whatever else comes, there comes an error that we mean', async () => {
