@@ -1,0 +1,93 @@
+import { type Address, parseAbi, parseAbiParameters } from 'viem'
+import { LAGOON } from '../sandbox/lagoon-abi.ts'
+
+// The contracts as the world knows them: written apart from the service's own ABIs and registry, so that a mistake
+// there does not hide itself.
+
+/** The ids of the chains of most tests. */
+export const BASE = 8453
+export const ARBITRUM = 42161
+
+/** The bridge's handler of messages, on every chain. */
+export const HANDLER: Address = '0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E'
+
+/** The bridge's pools, by chain id. */
+export const POOLS: Readonly<Record<number, Address>> = {
+  56: '0x4e8E101924eDE233C13e2D8622DC8aED2872d505',
+  [BASE]: '0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64',
+  [ARBITRUM]: '0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A',
+}
+
+/** ERC-20, and what some tokens have besides. */
+export const TOKEN_ABI = parseAbi([
+  'function mint(address to, uint256 amount)',
+  'function approve(address spender, uint256 amount) returns (bool)',
+  'function increaseAllowance(address spender, uint256 amount)',
+  'function transfer(address to, uint256 amount) returns (bool)',
+  'function balanceOf(address account) view returns (uint256)',
+  'function allowance(address owner, address spender) view returns (uint256)',
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+])
+
+/** Every kind of vault: ERC-4626, and Lagoon's of all versions. */
+export const VAULT_ABI = [
+  ...LAGOON,
+  ...parseAbi([
+    'function setDepositCap(uint256 cap)',
+    'function transfer(address to, uint256 amount) returns (bool)',
+    'function close()',
+    'function owner() view returns (address)',
+    'function disableWhitelist()',
+    'function revokeFromWhitelist(address[] accounts)',
+    'function revokeFromBlacklist(address[] accounts)',
+    'error Closed()',
+    'error NotClosing(uint8 currentState)',
+    'error ERC4626ExceededMaxDeposit(address receiver, uint256 assets, uint256 max)',
+    'error ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)',
+    'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
+  ]),
+]
+
+/** The bridge's pool. */
+export const POOL_ABI = parseAbi([
+  'struct RelayData { bytes32 depositor; bytes32 recipient; bytes32 exclusiveRelayer; bytes32 inputToken; bytes32 outputToken; uint256 inputAmount; uint256 outputAmount; uint256 originChainId; uint256 depositId; uint32 fillDeadline; uint32 exclusivityDeadline; bytes message; }',
+  'function depositV3(address depositor, address recipient, address inputToken, address outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, address exclusiveRelayer, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message) payable',
+  'function depositV3Now(address depositor, address recipient, address inputToken, address outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, address exclusiveRelayer, uint32 fillDeadlineOffset, uint32 exclusivityParameter, bytes message) payable',
+  'function deposit(bytes32 depositor, bytes32 recipient, bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, bytes32 exclusiveRelayer, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message) payable',
+  'function unsafeDeposit(bytes32 depositor, bytes32 recipient, bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, bytes32 exclusiveRelayer, uint256 depositNonce, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message) payable',
+  'function multicall(bytes[] data)',
+  'function fillRelay(RelayData relayData, uint256 repaymentChainId, bytes32 repaymentAddress)',
+  'function pauseDeposits(bool pause)',
+  'event FundsDeposited(bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 indexed destinationChainId, uint256 indexed depositId, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityDeadline, bytes32 indexed depositor, bytes32 recipient, bytes32 exclusiveRelayer, bytes message)',
+  'event V3FundsDeposited(address inputToken, address outputToken, uint256 inputAmount, uint256 outputAmount, uint256 indexed destinationChainId, uint32 indexed depositId, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityDeadline, address indexed depositor, address recipient, address exclusiveRelayer, bytes message)',
+  'event FilledRelay(bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 repaymentChainId, uint256 indexed originChainId, uint256 indexed depositId, uint32 fillDeadline, uint32 exclusivityDeadline, bytes32 exclusiveRelayer, bytes32 indexed relayer, bytes32 depositor, bytes32 recipient, bytes32 messageHash, (bytes32 updatedRecipient, bytes32 updatedMessageHash, uint256 updatedOutputAmount, uint8 fillType) relayExecutionInfo)',
+  'event ExecutedRelayerRefundRoot(uint256 amountToReturn, uint256 indexed chainId, uint256[] refundAmounts, uint32 indexed rootBundleId, uint32 indexed leafId, address l2TokenAddress, address[] refundAddresses, bool deferredRefunds, address caller)',
+  'event ClaimedRelayerRefund(bytes32 indexed l2TokenAddress, bytes32 indexed refundAddress, uint256 amount, address indexed caller)',
+])
+
+/** The bridge's handler of messages. */
+export const HANDLER_ABI = parseAbi([
+  'struct Call { address target; bytes callData; uint256 value; }',
+  'struct Replacement { address token; uint256 offset; }',
+  'function handleV3AcrossMessage(address token, uint256 amount, address relayer, bytes message)',
+  'function makeCallWithBalance(address target, bytes callData, uint256 value, Replacement[] replacement)',
+  'function drainLeftoverTokens(address token, address destination)',
+  'event CallsFailed(Call[] calls, address indexed fallbackRecipient)',
+  'event DrainedTokens(address indexed recipient, address indexed token, uint256 indexed amount)',
+])
+
+/** A message to the handler. */
+export const MESSAGE = parseAbiParameters([
+  'Instructions instructions',
+  'struct Instructions { Call[] calls; address fallbackRecipient; }',
+  'struct Call { address target; bytes callData; uint256 value; }',
+])
+
+/** Multicall3. */
+export const MULTICALL_ABI = parseAbi([
+  'struct Call { address target; bool allowFailure; bytes callData; }',
+  'struct Result { bool success; bytes returnData; }',
+  'function aggregate3(Call[] calls) payable returns (Result[] returnData)',
+  'function getBlockNumber() view returns (uint256)',
+  'function getCurrentBlockTimestamp() view returns (uint256)',
+])
