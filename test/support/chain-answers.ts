@@ -1,11 +1,5 @@
-import {
-  decodeFunctionData,
-  decodeFunctionResult,
-  encodeFunctionResult,
-  type Hex,
-  parseAbi,
-  toFunctionSelector,
-} from 'viem'
+import { decodeFunctionData, decodeFunctionResult, encodeFunctionResult, type Hex, toFunctionSelector } from 'viem'
+import { MULTICALL_ABI } from './oracles.ts'
 import type { Wire } from './wire.ts'
 
 /** One JSON-RPC call of a batch. */
@@ -26,13 +20,6 @@ export function rewriteResults(wire: Wire, change: Change): void {
   }
 }
 
-const aggregateAbi = parseAbi([
-  'struct Call { address target; bool allowFailure; bytes callData; }',
-  'struct Result { bool success; bytes returnData; }',
-  'function aggregate3(Call[] calls) returns (Result[] returnData)',
-  'function getBlockNumber() view returns (uint256)',
-  'function getCurrentBlockTimestamp() view returns (uint256)',
-])
 /** The selectors of what an aggregate says of its block. */
 export const BLOCK_NUMBER = toFunctionSelector('getBlockNumber()')
 export const BLOCK_TIME = toFunctionSelector('getCurrentBlockTimestamp()')
@@ -43,8 +30,8 @@ export function changeAggregate(change: (data: Hex, selector: string, call: Call
     const { method, params } = call
     if (method !== 'eth_call' || result === undefined) return result
     const [{ data }] = params as [{ data: Hex }]
-    const [calls = []] = decodeFunctionData({ abi: aggregateAbi, data }).args ?? []
-    const abi = { abi: aggregateAbi, functionName: 'aggregate3' } as const
+    const [calls = []] = decodeFunctionData({ abi: MULTICALL_ABI, data }).args ?? []
+    const abi = { abi: MULTICALL_ABI, functionName: 'aggregate3' } as const
     const changed = decodeFunctionResult({ ...abi, data: result as Hex }).map(({ success, returnData }, index) => ({
       success,
       returnData: change(returnData, calls[index]?.callData.slice(0, 10) ?? '', call) as Hex,

@@ -14,12 +14,13 @@ import {
   type Hex,
   numberToHex,
   padHex,
-  parseAbi,
   toFunctionSelector,
 } from 'viem'
 import { createRpc } from '../../lib/chain/nodes.ts'
 import { type ChainReader, chainReader } from '../../lib/chain/reader.ts'
 import { evmChain } from '../../lib/chain/registry.ts'
+import { BLOCK_NUMBER, BLOCK_TIME } from './chain-answers.ts'
+import { MULTICALL_ABI } from './oracles.ts'
 
 /** A clock that stands still until everything waits for it, and then goes on to the next moment that is waited for. */
 export function virtualClock(start = Date.UTC(2026, 10, 21)) {
@@ -72,13 +73,6 @@ type NodeLimits = {
   readonly delayMs: number
 }
 
-const aggregateAbi = parseAbi([
-  'struct Call { address target; bool allowFailure; bytes callData; }',
-  'struct Result { bool success; bytes returnData; }',
-  'function aggregate3(Call[] calls) returns (Result[] returnData)',
-])
-const BLOCK_NUMBER = toFunctionSelector('getBlockNumber()')
-const BLOCK_TIME = toFunctionSelector('getCurrentBlockTimestamp()')
 const TOTAL_ASSETS = toFunctionSelector('totalAssets()')
 
 /** Events are kept by so many blocks, so that a range finds its own. */
@@ -131,9 +125,9 @@ export function countedChain(clock: VirtualClock, { mostCalls, mostBlocks, delay
     }
     if (method === 'eth_getLogs') return logs(first as Filter)
     const { data } = first as { data: Hex }
-    const [calls = []] = decodeFunctionData({ abi: aggregateAbi, data }).args ?? []
+    const [calls = []] = decodeFunctionData({ abi: MULTICALL_ABI, data }).args ?? []
     return encodeFunctionResult({
-      abi: aggregateAbi,
+      abi: MULTICALL_ABI,
       functionName: 'aggregate3',
       result: calls.map(({ callData }) => ({
         success: true,

@@ -1,13 +1,9 @@
 import {
   type Address,
   createClient,
-  decodeFunctionData,
   encodeAbiParameters,
-  encodeFunctionData,
   type Hex,
   http,
-  parseAbi,
-  parseAbiParameters,
   parseUnits,
   type TransactionReceipt,
   zeroAddress,
@@ -21,33 +17,9 @@ import type { Fake, ProviderReply, ProviderRequest } from '../../sandbox/fake.ts
 import { startProviders } from '../../sandbox/providers.ts'
 import type { Relay, Relayer } from '../../sandbox/relayer.ts'
 import { transact } from '../../sandbox/transactions.ts'
+import { decodeBridgeDeposit, HANDLER, MESSAGE, POOLS, TOKEN_ABI, transaction } from './oracles.ts'
 import { test as base, type HandedOut, type HttpReply, type Service, senderOn, startAnew } from './service.ts'
 import type { TestVault } from './vaults.ts'
-
-/** The bridge's contracts as the world knows them; written apart from the service's own registry and ABI. */
-export const HANDLER: Address = '0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E'
-const POOLS: Readonly<Record<number, Address>> = {
-  56: '0x4e8E101924eDE233C13e2D8622DC8aED2872d505',
-  8453: '0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64',
-  42161: '0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A',
-}
-const POOL_ABI = parseAbi([
-  'function depositV3(address depositor, address recipient, address inputToken, address outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, address exclusiveRelayer, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message) payable',
-])
-const HANDLER_ABI = parseAbi([
-  'function handleV3AcrossMessage(address token, uint256 amount, address relayer, bytes message)',
-])
-const MESSAGE = parseAbiParameters([
-  'Instructions instructions',
-  'struct Instructions { Call[] calls; address fallbackRecipient; }',
-  'struct Call { address target; bytes callData; uint256 value; }',
-])
-const TOKEN_ABI = parseAbi([
-  'function mint(address to, uint256 amount)',
-  'function approve(address spender, uint256 amount)',
-  'function balanceOf(address account) view returns (uint256)',
-  'function allowance(address owner, address spender) view returns (uint256)',
-])
 
 /** How long the relayer that the bridge's API names may fill alone. */
 const EXCLUSIVITY_SECONDS = 3
@@ -87,7 +59,7 @@ function listenTo(api: Fake): Bridge {
       return quotes.filter((quoted) => messageOf(quoted).includes(named))
     },
     quoteBehind({ body }) {
-      const { message } = readPoolCall(body.operations[0])
+      const { message } = decodeBridgeDeposit(body.operations[0].data)
       const quoted = quotes.findLast((candidate) => messageOf(candidate) === message)
       if (!quoted) throw new Error('The bridge was not asked for this message')
       return quoted
@@ -127,14 +99,7 @@ export function journeyTo(vault: TestVault, service: Service, from?: number) {
   const client = createClient({ transport: http(source.rpcUrl) })
   const destination = createClient({ transport: http(vault.chain.rpcUrl) })
   const onToken = (account: Address, functionName: 'mint' | 'approve', to: Address, amount: bigint) =>
-    transact(source, [
-      {
-        label: functionName,
-        from: account,
-        to: token.address,
-        data: encodeFunctionData({ abi: TOKEN_ABI, functionName, args: [to, amount] }),
-      },
-    ])
+    transact(source, [transaction(account, token.address, functionName, [to, amount])])
   const relayOf = async (receipts: readonly TransactionReceipt[]): Promise<Relay> => {
     const transactionHash = receipts.at(-1)?.transactionHash
     const [relay] = transactionHash ? await relayer.look({ transactionHash }) : []
@@ -204,28 +169,6 @@ export function journeyTo(vault: TestVault, service: Service, from?: number) {
   }
 }
 
-/** The pool's deposit that a transaction makes; throws when it is another call. */
-export function readPoolCall({ data }: Pick<HandedOut, 'data'>) {
-  const [
-    depositor,
-    recipient,
-    inputToken,
-    outputToken,
-    inputAmount,
-    outputAmount,
-    destinationChainId,
-    exclusiveRelayer,
-    quoteTimestamp,
-    fillDeadline,
-    exclusivity,
-    message,
-  ] = decodeFunctionData({ abi: POOL_ABI, data }).args
-  return {
-    ...{ depositor, recipient, inputToken, outputToken, inputAmount, outputAmount, destinationChainId },
-    ...{ exclusiveRelayer, quoteTimestamp, fillDeadline, exclusivity, message },
-  }
-}
-
 /** The service in new containers with a configuration and a bridge API of its own, between these chains. */
 export async function startConfigured(
   service: Service,
@@ -274,10 +217,5 @@ export async function callHandler(chain: LocalChain, from: Address, target: Addr
   const message = encodeAbiParameters(MESSAGE, [
     { calls: [{ target, callData, value: 0n }], fallbackRecipient: zeroAddress },
   ])
-  const data = encodeFunctionData({
-    abi: HANDLER_ABI,
-    functionName: 'handleV3AcrossMessage',
-    args: [target, 0n, from, message],
-  })
-  await transact(chain, [{ label: 'handleV3AcrossMessage', from, to: HANDLER, data }])
+  await transact(chain, [transaction(from, HANDLER, 'handleV3AcrossMessage', [target, 0n, from, message])])
 }

@@ -1,4 +1,13 @@
-import { type Address, parseAbi, parseAbiParameters } from 'viem'
+import {
+  type Address,
+  type ContractFunctionName,
+  decodeFunctionData,
+  encodeFunctionData,
+  type Hex,
+  parseAbi,
+  parseAbiParameters,
+} from 'viem'
+import type { LocalTransaction } from '../../sandbox/transactions.ts'
 import { LAGOON } from '../sandbox/lagoon-abi.ts'
 
 // The contracts as the world knows them: written apart from the service's own ABIs and registry, so that a mistake
@@ -91,3 +100,31 @@ export const MULTICALL_ABI = parseAbi([
   'function getBlockNumber() view returns (uint256)',
   'function getCurrentBlockTimestamp() view returns (uint256)',
 ])
+
+const ALL = [...TOKEN_ABI, ...VAULT_ABI, ...POOL_ABI, ...HANDLER_ABI, ...MULTICALL_ABI]
+
+/** A function of any of these contracts. */
+export type FunctionName = ContractFunctionName<typeof ALL>
+
+/** Its calldata. */
+export function encodeCall(functionName: FunctionName, args: readonly unknown[] = []): Hex {
+  // viem cannot check arguments by a name that is not known when it compiles; the contract does.
+  return encodeFunctionData({ abi: ALL, functionName, args } as never)
+}
+
+/** A local account's transaction that calls one of these functions. */
+export function transaction(from: Address, to: Address, ...call: Parameters<typeof encodeCall>): LocalTransaction {
+  return { label: call[0], from, to, data: encodeCall(...call) }
+}
+
+/** The deposit that a call of the pool makes, field by field; throws when it is another call. */
+export function decodeBridgeDeposit(data: Hex) {
+  const { functionName, args } = decodeFunctionData({ abi: POOL_ABI, data })
+  if (functionName !== 'depositV3') throw new Error(`This is no deposit but ${functionName}`)
+  const [depositor, recipient, inputToken, outputToken, inputAmount, outputAmount, destinationChainId, ...more] = args
+  const [exclusiveRelayer, quoteTimestamp, fillDeadline, exclusivity, message] = more
+  return {
+    ...{ depositor, recipient, inputToken, outputToken, inputAmount, outputAmount, destinationChainId },
+    ...{ exclusiveRelayer, quoteTimestamp, fillDeadline, exclusivity, message },
+  }
+}

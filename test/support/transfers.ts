@@ -1,18 +1,14 @@
 import {
   type Address,
-  type ContractFunctionName,
   concat,
   encodeAbiParameters,
   encodeEventTopics,
-  encodeFunctionData,
   type Hash,
   type Hex,
   keccak256,
   maxUint256,
   numberToHex,
   pad,
-  parseAbi,
-  parseAbiParameters,
   parseGwei,
   zeroAddress,
   zeroHash,
@@ -24,65 +20,25 @@ import { type BridgeDeposit, readDeposits, relayDataOf } from '../../sandbox/bri
 import { type LocalChain, MULTICALL3 } from '../../sandbox/chains.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { confirmTransactions, readNonces, sendTransactions, transact } from '../../sandbox/transactions.ts'
+import { ARBITRUM, BASE, encodeCall, HANDLER, HANDLER_ABI, MESSAGE, POOL_ABI, POOLS, VAULT_ABI } from './oracles.ts'
 import { test as base, type HttpReply, type Service, USERS } from './service.ts'
 import type { Asset, TestVault } from './vaults.ts'
 
-export const BASE = 8453
-export const ARBITRUM = 42161
-
-/** The bridge's contracts and the chains' names as the world knows them; written apart from the service's registry. */
-export const HANDLER: Address = '0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E'
-export const POOLS: Readonly<Record<number, Address>> = {
-  [BASE]: '0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64',
-  [ARBITRUM]: '0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A',
-}
 /** Every search that these tests need ends within so many questions. */
 const MOST_QUESTIONS = 12
 /** How old a block is at least that Base or Arbitrum can no longer take back. */
 const FINAL_AFTER_SECONDS = 600
 const NAMES: Readonly<Record<number, string>> = { [BASE]: 'Base', [ARBITRUM]: 'Arbitrum One' }
 
-const ABI = parseAbi([
-  'struct RelayData { bytes32 depositor; bytes32 recipient; bytes32 exclusiveRelayer; bytes32 inputToken; bytes32 outputToken; uint256 inputAmount; uint256 outputAmount; uint256 originChainId; uint256 depositId; uint32 fillDeadline; uint32 exclusivityDeadline; bytes message; }',
-  'struct Call { address target; bytes callData; uint256 value; }',
-  'struct Replacement { address token; uint256 offset; }',
-  'struct Call3 { address target; bool allowFailure; bytes callData; }',
-  'function deposit(bytes32 depositor, bytes32 recipient, bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, bytes32 exclusiveRelayer, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message) payable',
-  'function unsafeDeposit(bytes32 depositor, bytes32 recipient, bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, bytes32 exclusiveRelayer, uint256 depositNonce, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message) payable',
-  'function multicall(bytes[] data)',
-  'function fillRelay(RelayData relayData, uint256 repaymentChainId, bytes32 repaymentAddress)',
-  'function handleV3AcrossMessage(address token, uint256 amount, address relayer, bytes message)',
-  'function makeCallWithBalance(address target, bytes callData, uint256 value, Replacement[] replacement)',
-  'function approve(address spender, uint256 amount)',
-  'function transfer(address to, uint256 amount)',
-  'function mint(address to, uint256 amount)',
-  'function requestDeposit(uint256 assets, address controller, address owner)',
-  'function syncDeposit(uint256 assets, address receiver, address referral)',
-  'function aggregate3(Call3[] calls)',
-])
-const VAULT_ABI = parseAbi(['function deposit(uint256 assets, address receiver)'])
-const MESSAGE = parseAbiParameters([
-  'Instructions instructions',
-  'struct Instructions { Call[] calls; address fallbackRecipient; }',
-  'struct Call { address target; bytes callData; uint256 value; }',
-])
-const EVENTS = parseAbi([
-  'struct Call { address target; bytes callData; uint256 value; }',
-  'event FundsDeposited(bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 indexed destinationChainId, uint256 indexed depositId, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityDeadline, bytes32 indexed depositor, bytes32 recipient, bytes32 exclusiveRelayer, bytes message)',
-  'event FilledRelay(bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 repaymentChainId, uint256 indexed originChainId, uint256 indexed depositId, uint32 fillDeadline, uint32 exclusivityDeadline, bytes32 exclusiveRelayer, bytes32 indexed relayer, bytes32 depositor, bytes32 recipient, bytes32 messageHash, (bytes32 updatedRecipient, bytes32 updatedMessageHash, uint256 updatedOutputAmount, uint8 fillType) relayExecutionInfo)',
-  'event CallsFailed(Call[] calls, address indexed fallbackRecipient)',
-  'event DrainedTokens(address indexed recipient, address indexed token, uint256 indexed amount)',
-  'event DepositRequest(address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 assets)',
-])
+const EVENTS = [...POOL_ABI, ...HANDLER_ABI, ...VAULT_ABI].filter((item) => item.type === 'event')
 
 /** A call as somebody may make it. */
 export type Call = { readonly target: Address; readonly callData: Hex }
 
-/** Calldata of any function that these tests need. */
-export function call(target: Address, functionName: FunctionName, args: readonly unknown[]): Call {
-  return { target, callData: encodeFunctionData({ abi: ABI, functionName, args } as never) }
+/** A call of any function that tests know. */
+export function call(target: Address, ...of: Parameters<typeof encodeCall>): Call {
+  return { target, callData: encodeCall(...of) }
 }
-type FunctionName = ContractFunctionName<typeof ABI>
 
 /** How a message deposits into a vault. */
 export type Entry = 'requestDeposit' | 'syncDeposit' | 'deposit'
@@ -96,11 +52,8 @@ export function depositMessage(options: {
 }): Hex {
   const { token, vault, user, entry } = options
   const approve = call(token, 'approve', [vault, 0n])
-  const deposit = {
-    requestDeposit: () => call(vault, 'requestDeposit', [0n, user, HANDLER]),
-    syncDeposit: () => call(vault, 'syncDeposit', [0n, user, zeroAddress]),
-    deposit: () => ({ target: vault, callData: encodeFunctionData({ abi: VAULT_ABI, args: [0n, user] }) }),
-  }[entry]()
+  const args = { requestDeposit: [0n, user, HANDLER], syncDeposit: [0n, user, zeroAddress], deposit: [0n, user] }[entry]
+  const deposit = call(vault, entry, args)
   const withBalance = ({ target, callData }: Call, offset: bigint) =>
     call(HANDLER, 'makeCallWithBalance', [target, callData, 0n, [{ token, offset }]])
   return handlerMessage([approve, withBalance(approve, 36n), withBalance(deposit, 4n)], user)

@@ -4,10 +4,8 @@ import {
   type ContractFunctionName,
   ContractFunctionRevertedError,
   createClient,
-  encodeFunctionData,
   type Hash,
   http,
-  parseAbi,
   parseUnits,
   type TransactionReceipt,
 } from 'viem'
@@ -24,8 +22,8 @@ import {
   upgradeLagoonVault,
 } from '../../sandbox/deploy.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
-import { type LocalTransaction, transact } from '../../sandbox/transactions.ts'
-import { LAGOON } from '../sandbox/lagoon-abi.ts'
+import { transact } from '../../sandbox/transactions.ts'
+import { TOKEN_ABI, transaction, VAULT_ABI } from './oracles.ts'
 import type { HandedOut, HttpReply, Service } from './service.ts'
 
 /** The tokens of the local chains: of 6 decimals, of 18 decimals, and one with the habits of USDT. */
@@ -33,32 +31,8 @@ export type Asset = 'USDC' | 'DAI' | 'USDT'
 
 const DECIMALS = { USDC: 6, DAI: 18, USDT: 6 } as const
 
-// Written apart from the service's own ABI, so that a mistake there does not hide itself.
-const ABI = [
-  ...LAGOON,
-  ...parseAbi([
-    'function setDepositCap(uint256 cap)',
-    'function transfer(address to, uint256 amount) returns (bool)',
-    'function close()',
-    'function disableWhitelist()',
-    'function revokeFromWhitelist(address[] accounts)',
-    'function revokeFromBlacklist(address[] accounts)',
-    'error Closed()',
-    'error NotClosing(uint8 currentState)',
-    'error ERC4626ExceededMaxDeposit(address receiver, uint256 assets, uint256 max)',
-    'error ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)',
-    'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
-  ]),
-]
-const TOKEN = parseAbi([
-  'function mint(address to, uint256 amount)',
-  'function approve(address spender, uint256 amount)',
-  'function balanceOf(address account) view returns (uint256)',
-  'function allowance(address owner, address spender) view returns (uint256)',
-])
-
-type Write = ContractFunctionName<typeof ABI, 'payable' | 'nonpayable'>
-type View = ContractFunctionName<typeof ABI, 'view' | 'pure'>
+type Write = ContractFunctionName<typeof VAULT_ABI, 'payable' | 'nonpayable'>
+type View = ContractFunctionName<typeof VAULT_ABI, 'view' | 'pure'>
 
 /** The roles that every vault of these tests has. */
 export const ROLES = {
@@ -104,20 +78,12 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
   const client = createClient({ transport: http(chain.rpcUrl) })
   const call = (method: string, path: string, body?: unknown) =>
     service.call(method, `/defi-vaults/v1${path}`, { key, ...(body !== undefined && { body }) })
-  const onVault = (from: Address, functionName: Write, args: readonly unknown[]): LocalTransaction => ({
-    label: functionName,
-    from,
-    to: address,
-    data: encodeFunctionData({ abi: ABI, functionName, args } as never),
-  })
-  const onToken = (from: Address, functionName: 'mint' | 'approve', to: Address, amount: bigint) => ({
-    label: functionName,
-    from,
-    to: token,
-    data: encodeFunctionData({ abi: TOKEN, functionName, args: [to, amount] }),
-  })
+  const onVault = (from: Address, functionName: Write, args: readonly unknown[]) =>
+    transaction(from, address, functionName, args)
+  const onToken = (from: Address, functionName: 'mint' | 'approve', to: Address, amount: bigint) =>
+    transaction(from, token, functionName, [to, amount])
   const tokenView = (functionName: 'balanceOf' | 'allowance', args: readonly Address[]) =>
-    readContract(client, { address: token, abi: TOKEN, functionName, args } as never) as Promise<bigint>
+    readContract(client, { address: token, abi: TOKEN_ABI, functionName, args } as never) as Promise<bigint>
 
   return {
     chain,
@@ -171,13 +137,13 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
 
     // What the chain says
     read: (functionName: View, ...args: readonly unknown[]) =>
-      readContract(client, { address, abi: ABI, functionName, args } as never) as Promise<bigint>,
+      readContract(client, { address, abi: VAULT_ABI, functionName, args } as never) as Promise<bigint>,
     balanceOf: (account: Address) => tokenView('balanceOf', [account]),
     allowance: (owner: Address) => tokenView('allowance', [owner, address]),
     /** The name of the error that the vault itself would refuse this call with now; undefined when it would accept it. */
     async refusal(from: Address, functionName: Write, ...args: readonly unknown[]): Promise<string | undefined> {
       try {
-        await simulateContract(client, { address, abi: ABI, functionName, args, account: from } as never)
+        await simulateContract(client, { address, abi: VAULT_ABI, functionName, args, account: from } as never)
         return undefined
       } catch (error) {
         const reverted = error instanceof BaseError && error.walk((e) => e instanceof ContractFunctionRevertedError)

@@ -1,10 +1,11 @@
 import * as fc from 'fast-check'
-import { type Address, createClient, encodeEventTopics, type Hash, type Hex, http, parseAbi } from 'viem'
+import { type Address, createClient, encodeEventTopics, type Hash, type Hex, http } from 'viem'
 import { getBlock, getTransactionReceipt } from 'viem/actions'
 import { describe, expect } from 'vitest'
 import type { LocalAccount } from '../../../sandbox/accounts.ts'
 import { test as base, journeyTo } from '../../support/cross-chain.ts'
 import { expectError } from '../../support/errors.ts'
+import { VAULT_ABI } from '../../support/oracles.ts'
 import { recordAll, viewsFor } from '../../support/records.ts'
 import { type HttpReply, type Service, USERS } from '../../support/service.ts'
 import { openLagoonVault, openYieldVault, ROLES, sharesFor, type TestVault } from '../../support/vaults.ts'
@@ -12,12 +13,6 @@ import { openLagoonVault, openYieldVault, ROLES, sharesFor, type TestVault } fro
 const [ALICE, BOB, CAROL] = USERS
 const NOBODY = '0x00000000000000000000000000000000000000A1'
 const VIRTUAL_SHARES = 10n ** 12n
-
-const EVENTS = parseAbi([
-  'event DepositRequest(address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 assets)',
-  'event DepositSync(address indexed sender, address indexed owner, uint256 assets, uint256 shares)',
-  'event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares)',
-])
 
 const DESCRIPTIONS = {
   pending: 'Deposit request submitted, awaiting curator settlement.',
@@ -72,7 +67,7 @@ async function entryOf(
   const client = createClient({ transport: http(vault.chain.rpcUrl) })
   const receipt = await getTransactionReceipt(client, { hash: transactionHash })
   const block = await getBlock(client, { blockNumber: receipt.blockNumber })
-  const [topic] = encodeEventTopics({ abi: EVENTS, eventName: event }) as [Hex]
+  const [topic] = encodeEventTopics({ abi: VAULT_ABI, eventName: event }) as [Hex]
   const log = receipt.logs.find(({ address, topics }) => address === vault.address.toLowerCase() && topics[0] === topic)
   const { status, assets, epochId, pendingDeposit = 0n, claimableShares = 0n, currentShares = 0n } = rest
   return {

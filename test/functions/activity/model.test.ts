@@ -1,14 +1,15 @@
 import * as fc from 'fast-check'
-import { type Address, encodeFunctionData, type Hash, pad, parseAbi, parseEventLogs, zeroAddress, zeroHash } from 'viem'
+import { type Address, type Hash, pad, parseEventLogs, zeroAddress, zeroHash } from 'viem'
 import { expect } from 'vitest'
 import { FEE_REGISTRY, type LagoonRates } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { type LocalTransaction, transact } from '../../../sandbox/transactions.ts'
 import { LAGOON } from '../../sandbox/lagoon-abi.ts'
+import { ARBITRUM, BASE, encodeCall, type FunctionName, HANDLER, transaction } from '../../support/oracles.ts'
 import { refresh, viewsFor } from '../../support/records.ts'
 import { type Service, USERS } from '../../support/service.ts'
 import { createSilence } from '../../support/silence.ts'
-import { ARBITRUM, BASE, test as base, depositMessage, HANDLER, type Transfers } from '../../support/transfers.ts'
+import { test as base, depositMessage, type Transfers } from '../../support/transfers.ts'
 import { openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
 import type { Wire } from '../../support/wire.ts'
 
@@ -346,16 +347,6 @@ class Model {
   }
 }
 
-const CALLS = [
-  ...LAGOON,
-  ...parseAbi([
-    'function transfer(address to, uint256 amount) returns (bool)',
-    'function mint(address to, uint256 amount)',
-    'struct Call { address target; bool allowFailure; bytes callData; }',
-    'function aggregate3(Call[] calls)',
-  ]),
-]
-
 type Command = {
   readonly what:
     | 'request'
@@ -509,10 +500,10 @@ async function feesIn(chain: Chain, { vault }: Model, hashes: readonly Hash[]) {
 async function both(
   chain: Chain,
   model: Model,
-  transaction: LocalTransaction,
+  sent: LocalTransaction,
   inModel: (feesOfValuation: bigint) => void,
 ): Promise<void> {
-  const hashes = await transact(chain, [transaction])
+  const hashes = await transact(chain, [sent])
   if (model.rates === NO_FEES) return inModel(0n)
   const [fees] = await feesIn(chain, model, hashes)
   inModel(fees?.ofValuation ?? 0n)
@@ -520,29 +511,31 @@ async function both(
 }
 
 /** Calls of a vault in one transaction, by an operator of all users. */
-function together(vault: Address, calls: readonly (readonly [string, readonly unknown[]])[]): LocalTransaction {
+function together(vault: Address, calls: readonly (readonly [FunctionName, readonly unknown[]])[]): LocalTransaction {
   const datas = calls.map(([functionName, args]) => ({
     target: vault,
     allowFailure: false,
-    callData: encodeFunctionData({ abi: CALLS, functionName, args } as never),
+    callData: encodeCall(functionName, args),
   }))
-  return call(ROLES.admin, MULTICALL3, 'aggregate3', [datas])
+  return transaction(ROLES.admin, MULTICALL3, 'aggregate3', [datas])
 }
 
 /** Closes a vault; then each user claims and redeems, all in one transaction and twice the same amount. */
 async function close(chain: Chain, model: Model): Promise<void> {
   const { vault, assets } = model
   await transact(chain, [
-    call(ROLES.safe, vault.token, 'mint', [ROLES.safe, 10n ** 15n]),
-    call(ROLES.admin, vault.address, 'initiateClosing', []),
-    call(ROLES.valuationManager, vault.address, 'updateNewTotalAssets', [assets]),
+    transaction(ROLES.safe, vault.token, 'mint', [ROLES.safe, 10n ** 15n]),
+    transaction(ROLES.admin, vault.address, 'initiateClosing', []),
+    transaction(ROLES.valuationManager, vault.address, 'updateNewTotalAssets', [assets]),
   ])
   model.propose()
-  await both(chain, model, call(ROLES.safe, vault.address, 'close', [assets]), (fees) => model.settle(assets, fees))
+  await both(chain, model, transaction(ROLES.safe, vault.address, 'close', [assets]), (fees) =>
+    model.settle(assets, fees),
+  )
   for (const user of USER_ADDRESSES) {
     const claimed = model.claimableRedeem(user)
     const shares = model.account(user).shares / 3n
-    const redeem = (amount: bigint): [string, readonly unknown[]] => ['redeem', [amount, user, user]]
+    const redeem = (amount: bigint): [FunctionName, readonly unknown[]] => ['redeem', [amount, user, user]]
     // A part of the claim is as much as what is redeemed after it, so that amounts tell nothing.
     const part = min(claimed, shares)
     const claims = [part, claimed - part].filter((amount) => amount > 0n)
@@ -555,31 +548,17 @@ async function close(chain: Chain, model: Model): Promise<void> {
   }
 }
 
-const call = (from: Address, to: Address, functionName: string, args: readonly unknown[]): LocalTransaction => ({
-  label: functionName,
-  from,
-  to,
-  // viem cannot check arguments by a name that is not known when it compiles; the chain does.
-  data: encodeFunctionData({ abi: CALLS, functionName, args } as never),
-})
-
 /** Every user has plenty of the asset, and every vault may take it. */
 async function fundAll(chain: Chain, models: readonly Model[]): Promise<void> {
-  const approve = parseAbi(['function approve(address spender, uint256 amount)'])
   const plenty = 10n ** 15n
   await transact(
     chain,
     USER_ADDRESSES.flatMap((user) => [
-      call(user, models[0]?.vault.token as Address, 'mint', [user, plenty]),
+      transaction(user, models[0]?.vault.token as Address, 'mint', [user, plenty]),
       ...models
         .filter(({ kind }) => kind !== 'sync')
-        .map(({ vault }) => call(user, vault.address, 'setOperator', [MULTICALL3, true])),
-      ...models.map(({ vault }) => ({
-        label: 'approve',
-        from: user,
-        to: vault.token,
-        data: encodeFunctionData({ abi: approve, functionName: 'approve', args: [vault.address, plenty] }),
-      })),
+        .map(({ vault }) => transaction(user, vault.address, 'setOperator', [MULTICALL3, true])),
+      ...models.map(({ vault }) => transaction(user, vault.token, 'approve', [vault.address, plenty])),
     ]),
   )
 }
@@ -612,8 +591,8 @@ async function perform(chain: Chain, model: Model, { what, user: index, other, p
   const { vault, kind } = model
   const user = USER_ADDRESSES[index] as Address
   const receiver = USER_ADDRESSES[(index + 1 + other) % 3] as Address
-  const send = (from: Address, functionName: string, ...args: readonly unknown[]) =>
-    transact(chain, [call(from, vault.address, functionName, args)])
+  const send = (from: Address, functionName: FunctionName, ...args: readonly unknown[]) =>
+    transact(chain, [transaction(from, vault.address, functionName, args)])
   const portion = (whole: bigint) => (whole * BigInt(part)) / 1000n
   const amount = 1_000_000n + BigInt(part) * 7_654_321n
 
@@ -633,35 +612,35 @@ async function perform(chain: Chain, model: Model, { what, user: index, other, p
       model.transfer(user, receiver, shares)
     } else if (what === 'gain') {
       const gain = portion(model.assets) / 20n
-      await transact(chain, [call(user, vault.token, 'mint', [vault.address, gain])])
+      await transact(chain, [transaction(user, vault.token, 'mint', [vault.address, gain])])
       model.assets += gain
     }
     return
   }
   const settle = (valuation: bigint) =>
-    both(chain, model, call(ROLES.safe, vault.address, 'settleDeposit', [valuation]), (fees) =>
+    both(chain, model, transaction(ROLES.safe, vault.address, 'settleDeposit', [valuation]), (fees) =>
       model.settle(valuation, fees),
     )
   if ((what === 'sync' && kind !== '0.4') || (what === 'leave' && kind === '0.6')) {
     // A valuation stands for a moment.
     await transact(chain, [
-      call(ROLES.safe, vault.address, 'updateTotalAssetsLifespan', [86_400n]),
-      call(ROLES.valuationManager, vault.address, 'updateNewTotalAssets', [model.assets]),
+      transaction(ROLES.safe, vault.address, 'updateTotalAssetsLifespan', [86_400n]),
+      transaction(ROLES.valuationManager, vault.address, 'updateNewTotalAssets', [model.assets]),
     ])
     model.propose()
     await settle(model.assets)
     if (what === 'sync' || model.account(user).shares === 0n) {
-      const deposit = call(user, vault.address, 'syncDeposit', [amount, user, user])
+      const deposit = transaction(user, vault.address, 'syncDeposit', [amount, user, user])
       await both(chain, model, deposit, () => model.sync(user, amount))
     }
     if (what === 'leave') {
       const shares = portion(model.account(user).shares)
-      const leave = call(user, vault.address, 'syncRedeem', [shares, user, 0n])
+      const leave = transaction(user, vault.address, 'syncRedeem', [shares, user, 0n])
       await both(chain, model, leave, () => model.withdrawNow(user, shares, model.rates.haircutRate))
     }
     await transact(chain, [
-      call(ROLES.safe, vault.address, 'expireTotalAssets', []),
-      call(ROLES.safe, vault.address, 'updateTotalAssetsLifespan', [0n]),
+      transaction(ROLES.safe, vault.address, 'expireTotalAssets', []),
+      transaction(ROLES.safe, vault.address, 'updateTotalAssetsLifespan', [0n]),
     ])
   } else if (what === 'nothing') {
     // A stranger requests nothing in a user's name, which claims what is settled.
@@ -714,8 +693,8 @@ async function perform(chain: Chain, model: Model, { what, user: index, other, p
     const change = what === 'gain' ? (model.assets * BigInt(part - 333)) / 13_340n : 0n
     const valuation = model.assets + change
     await transact(chain, [
-      ...(change > 0n ? [call(ROLES.safe, vault.token, 'mint', [ROLES.safe, change])] : []),
-      call(ROLES.valuationManager, vault.address, 'updateNewTotalAssets', [valuation]),
+      ...(change > 0n ? [transaction(ROLES.safe, vault.token, 'mint', [ROLES.safe, change])] : []),
+      transaction(ROLES.valuationManager, vault.address, 'updateNewTotalAssets', [valuation]),
     ])
     model.propose()
     await settle(valuation)

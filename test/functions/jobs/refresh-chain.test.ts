@@ -1,4 +1,4 @@
-import { type Address, encodeFunctionData, numberToHex, parseAbi } from 'viem'
+import { type Address, numberToHex } from 'viem'
 import { describe, expect, vi } from 'vitest'
 import { MULTICALL3 } from '../../../sandbox/chains.ts'
 import { copyVault } from '../../../sandbox/copies.ts'
@@ -668,16 +668,7 @@ async function depositInto(
   count: number,
 ): Promise<void> {
   const from = ALICE.address
-  const callOf = (
-    target: Address,
-    functionName: 'mint' | 'approve' | 'deposit',
-    args: readonly [unknown, unknown],
-  ) => ({
-    target,
-    allowFailure: false,
-    // viem cannot check arguments by a name that is not known when it compiles; the chain does.
-    callData: encodeFunctionData({ abi: CALLS, functionName, args } as never),
-  })
+  const callOf = (...of: Parameters<typeof call>) => ({ ...call(...of), allowFailure: false })
   const all = 1_000_000n * BigInt(count)
   const calls = [
     callOf(asset, 'mint', [MULTICALL3, all]),
@@ -691,9 +682,3 @@ async function depositInto(
     await transact(chain, [{ label: 'deposits', from, to: target, data: callData }])
   }
 }
-
-const CALLS = parseAbi([
-  'function mint(address to, uint256 amount)',
-  'function approve(address spender, uint256 amount)',
-  'function deposit(uint256 assets, address receiver)',
-])

@@ -1,4 +1,4 @@
-import { type Address, encodeFunctionData, getAddress, numberToHex, parseAbi, toFunctionSelector } from 'viem'
+import { type Address, getAddress, numberToHex, toFunctionSelector } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, vi } from 'vitest'
 import { usersStore } from '../../../lib/accounts/store.ts'
@@ -15,6 +15,7 @@ import { callRpc } from '../../../sandbox/rpc.ts'
 import { someSession } from '../../support/accounts.ts'
 import { changeAggregate, rewriteResults } from '../../support/chain-answers.ts'
 import { expectError } from '../../support/errors.ts'
+import { encodeCall } from '../../support/oracles.ts'
 import { test as base, type HttpReply, type Service, startAnew, USERS } from '../../support/service.ts'
 import { linkEvm, linkSolana } from '../../support/wallets.ts'
 import { callsIn } from '../../support/wire.ts'
@@ -27,7 +28,6 @@ const EVM_KEYS = CHAINS.filter(({ kind }) => kind === 'evm').map(({ key }) => ke
 const NATIVE = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
 const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const AT = Date.parse('2026-06-01T12:00:00.000Z')
-const abi = parseAbi(['function transfer(address to, uint256 amount) returns (bool)'])
 
 type Session = Awaited<ReturnType<typeof someSession>>
 type Entry = { readonly contract_address: string; readonly contract_ticker_symbol: string; readonly balance: string }
@@ -93,7 +93,7 @@ function written(service: Service): string[] {
 async function transfer(service: Service, from: Address, to: Address, amount: bigint): Promise<void> {
   const chain = service.backends.chains.find(({ chainId }) => chainId === BASE)
   if (!chain) throw new Error('There is no Base.')
-  const data = encodeFunctionData({ abi, functionName: 'transfer', args: [to, amount] })
+  const data = encodeCall('transfer', [to, amount])
   await callRpc(chain, [{ method: 'eth_sendTransaction', params: [{ from, to: USDC, data }] }])
   await callRpc(chain, [{ method: 'evm_mine', params: [] }])
 }

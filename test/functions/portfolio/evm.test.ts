@@ -1,4 +1,4 @@
-import { type Address, encodeFunctionData, getAddress, type Hex, parseAbi } from 'viem'
+import { type Address, getAddress, type Hex } from 'viem'
 import { test as base, describe, expect, vi } from 'vitest'
 import { readEvmBalances } from '../../../functions/portfolio/all-balances/evm.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
@@ -11,17 +11,12 @@ import { deployToken, deployYieldVault } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
 import { someVault } from '../../support/clients.ts'
+import { transaction } from '../../support/oracles.ts'
 import { CHAIN_FAILURES, callsIn, startWire } from '../../support/wire.ts'
 
 const [ALICE, BOB] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address]
 const NOBODY: Address = getAddress('0x00000000000000000000000000000000000000F1')
 const ETHER = 10n ** 18n
-
-const abi = parseAbi([
-  'function mint(address to, uint256 amount)',
-  'function approve(address spender, uint256 amount) returns (bool)',
-  'function deposit(uint256 assets, address receiver) returns (uint256 shares)',
-])
 
 /** Contracts that are no tokens, by what they do when they are called. */
 const BROKEN = {
@@ -42,21 +37,15 @@ const test = base
     const usdc = await deployToken(chain, { name: 'USD Coin', symbol: 'USDC', decimals: 6 })
     const dai = await deployToken(chain, { name: 'Dai', symbol: 'DAI', decimals: 18 })
     const vault = await deployYieldVault(chain, { asset: usdc, name: 'Cove', symbol: 'cv' })
-    const step = (from: Address, to: Address, functionName: 'mint' | 'approve' | 'deposit', args: unknown[]) => ({
-      label: functionName,
-      from,
-      to,
-      data: encodeFunctionData({ abi, functionName, args } as Parameters<typeof encodeFunctionData>[0]),
-    })
     const admin = ACCOUNTS.admin.address
     await transact(chain, [
-      step(admin, usdc, 'mint', [ALICE, 5_000_000n]),
-      step(admin, usdc, 'mint', [BOB, 70n]),
-      step(admin, dai, 'mint', [BOB, 3n * ETHER]),
-      step(ALICE, usdc, 'approve', [vault, 2_000_000n]),
-      step(ALICE, vault, 'deposit', [2_000_000n, ALICE]),
+      transaction(admin, usdc, 'mint', [ALICE, 5_000_000n]),
+      transaction(admin, usdc, 'mint', [BOB, 70n]),
+      transaction(admin, dai, 'mint', [BOB, 3n * ETHER]),
+      transaction(ALICE, usdc, 'approve', [vault, 2_000_000n]),
+      transaction(ALICE, vault, 'deposit', [2_000_000n, ALICE]),
       // What the vault earned: a share is worth half as much again.
-      step(admin, usdc, 'mint', [vault, 1_000_000n]),
+      transaction(admin, usdc, 'mint', [vault, 1_000_000n]),
     ])
     await callRpc(
       chain,

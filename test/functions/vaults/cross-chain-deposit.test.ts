@@ -1,12 +1,4 @@
-import {
-  type Address,
-  encodeFunctionData,
-  getAddress,
-  type Hex,
-  parseAbi,
-  parseUnits,
-  type TransactionReceipt,
-} from 'viem'
+import { getAddress, parseUnits, type TransactionReceipt } from 'viem'
 import { describe, expect, vi } from 'vitest'
 import { deployBridge } from '../../../sandbox/bridge.ts'
 import { startChain } from '../../../sandbox/chains.ts'
@@ -17,13 +9,12 @@ import {
   type Bridge,
   callHandler,
   test as crossChainTest,
-  HANDLER,
   type Journey,
   journeyTo,
-  readPoolCall,
   startConfigured,
 } from '../../support/cross-chain.ts'
 import { expectError } from '../../support/errors.ts'
+import { encodeCall, HANDLER, decodeBridgeDeposit } from '../../support/oracles.ts'
 import { type HttpReply, type Service, USERS } from '../../support/service.ts'
 import {
   type Asset,
@@ -140,10 +131,6 @@ async function sendOff(
   return { reply, receipts }
 }
 
-function approvalOf(spender: Address, amount: bigint): Hex {
-  return encodeFunctionData({ abi: parseAbi(['function approve(address, uint256)']), args: [spender, amount] })
-}
-
 const outputOf = ({ body }: HttpReply) => BigInt(body.quote.outputAmount)
 
 /** The service with a third chain, BNB Smart Chain, whose USDC has 18 decimals. */
@@ -213,7 +200,7 @@ describe('a deposit from another chain', () => {
           expiresAt: new Date((Number(offer.timestamp) + QUOTE_TIME_BUFFER) * 1000).toISOString(),
         },
       })
-      expect(readPoolCall(reply.body.operations[0])).toEqual({
+      expect(decodeBridgeDeposit(reply.body.operations[0].data)).toEqual({
         depositor: ALICE.address,
         recipient: HANDLER,
         inputToken: journey.token.address,
@@ -399,7 +386,7 @@ describe('what the bridge delivers', () => {
       const journey = journeyTo(vault, service)
       const { reply, receipts } = await sendOff(journey, 50_000_000n)
       const rate = await rateOf(vault)
-      await callHandler(vault.chain, BOB.address, vault.token, approvalOf(vault.address, 1n))
+      await callHandler(vault.chain, BOB.address, vault.token, encodeCall('approve', [vault.address, 1n]))
       expect(await journey.leftAtHandler()).toEqual({ balance: 0n, allowance: 1n })
 
       await journey.fill(receipts)

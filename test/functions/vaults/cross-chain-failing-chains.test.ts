@@ -1,8 +1,9 @@
 import type { Hash } from 'viem'
 import { describe, expect } from 'vitest'
 import { expectError } from '../../support/errors.ts'
+import { ARBITRUM, BASE } from '../../support/oracles.ts'
 import type { Service } from '../../support/service.ts'
-import { ARBITRUM, BASE, test as base, expectStatus, type Transfer, type Transfers } from '../../support/transfers.ts'
+import { test as base, expectStatus, type Transfer, type Transfers } from '../../support/transfers.ts'
 import { callsIn, FAILURE_OF_EACH_CODE, type Wire } from '../../support/wire.ts'
 
 const NO_HASH: Hash = `0x${'5c'.repeat(32)}`

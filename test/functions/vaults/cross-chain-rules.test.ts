@@ -1,4 +1,4 @@
-import { type Address, encodeFunctionData, type Hex, parseAbi, toFunctionSelector, zeroAddress } from 'viem'
+import { type Address, type Hex, toFunctionSelector, zeroAddress } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, onTestFinished } from 'vitest'
 import type { ErrorCode } from '../../../lib/errors.ts'
@@ -11,15 +11,14 @@ import { someClient, someKey, someVault } from '../../support/clients.ts'
 import {
   type Bridge,
   test as crossChainTest,
-  HANDLER,
   type Journey,
   journeyTo,
   type Offer,
-  readPoolCall,
   startConfigured,
 } from '../../support/cross-chain.ts'
 import { expectError } from '../../support/errors.ts'
 import { captureLogs } from '../../support/logs.ts'
+import { decodeBridgeDeposit, encodeCall, HANDLER } from '../../support/oracles.ts'
 import { type HttpReply, type Service, USERS } from '../../support/service.ts'
 import { expectFairGas, expectSuccess, openLagoonVault, openYieldVault, ROLES } from '../../support/vaults.ts'
 import { FAILURE_OF_EACH_CODE } from '../../support/wire.ts'
@@ -414,9 +413,8 @@ describe('a valuation that is about to end', () => {
 })
 
 describe('chains that fail', () => {
-  const POOL = parseAbi(['function pauseDeposits(bool pause)'])
   const pauseDeposits = async ({ source, pool }: Journey, pause: boolean) => {
-    const data = encodeFunctionData({ abi: POOL, args: [pause] })
+    const data = encodeCall('pauseDeposits', [pause])
     await transact(source, [{ label: 'pauseDeposits', from: ACCOUNTS.relayer.address, to: pool, data }])
   }
 
@@ -524,7 +522,7 @@ describe('an offer at the edge of what is taken', () => {
     expectDeposit(reply)
     const quotedAt = madeAt(bridge.quoteBehind(reply).offer) - 29 * MINUTE
     expect(reply.body.quote.expiresAt).toBe(new Date((quotedAt + 60 * MINUTE) * 1000).toISOString())
-    expect(readPoolCall(reply.body.operations[0]).quoteTimestamp).toBe(quotedAt)
+    expect(decodeBridgeDeposit(reply.body.operations[0].data).quoteTimestamp).toBe(quotedAt)
   })
 
   test('An offer whose time is ahead of the source chain by up to a minute is made with the time of the chain', async ({
@@ -534,7 +532,7 @@ describe('an offer at the edge of what is taken', () => {
     bridge.lie((offer) => ({ ...offer, timestamp: `${madeAt(offer) + 50}` }))
     const reply = await journey.ask(ALICE, AMOUNT)
     expectDeposit(reply)
-    const { quoteTimestamp } = readPoolCall(reply.body.operations[0])
+    const { quoteTimestamp } = decodeBridgeDeposit(reply.body.operations[0].data)
     expect(quoteTimestamp).toBe(madeAt(bridge.quoteBehind(reply).offer))
     expect(reply.body.quote.expiresAt).toBe(new Date((quoteTimestamp + 60 * MINUTE) * 1000).toISOString())
     // Within the minute: the pool takes no quote from the future.
@@ -562,7 +560,7 @@ test('A relayer that the bridge names for a moment is named in the deposit, and 
     bridge.lie((offer) => ({ ...offer, exclusiveRelayer: named.exclusiveRelayer, exclusivityDeadline: seconds }))
     const reply = await journey.ask(ALICE, AMOUNT)
     expectDeposit(reply)
-    expect(readPoolCall(reply.body.operations[0])).toMatchObject(expected)
+    expect(decodeBridgeDeposit(reply.body.operations[0].data)).toMatchObject(expected)
   }
 })
 

@@ -5,20 +5,17 @@ import { MULTICALL3 } from '../../../sandbox/chains.ts'
 import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
 import type { Relayer } from '../../../sandbox/relayer.ts'
 import { sendTransactions } from '../../../sandbox/transactions.ts'
+import { ARBITRUM, BASE, HANDLER, POOLS } from '../../support/oracles.ts'
 import { USERS } from '../../support/service.ts'
 import {
-  ARBITRUM,
-  BASE,
   call,
   depositMessage,
   type Entry,
   expectStatus,
   forge,
   forgeFill,
-  HANDLER,
   handlerMessage,
   type Order,
-  POOLS,
   type Transfer,
   type Transfers,
   test,

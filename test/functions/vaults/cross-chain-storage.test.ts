@@ -4,16 +4,9 @@ import { describe, expect, vi } from 'vitest'
 import { documentClient } from '../../../lib/aws/dynamo.ts'
 import { localConfig } from '../../../sandbox/dynamo.ts'
 import { sendTransactions } from '../../../sandbox/transactions.ts'
+import { ARBITRUM, BASE } from '../../support/oracles.ts'
 import { USERS } from '../../support/service.ts'
-import {
-  ARBITRUM,
-  BASE,
-  test as base,
-  call,
-  expectStatus,
-  type Transfer,
-  type Transfers,
-} from '../../support/transfers.ts'
+import { test as base, call, expectStatus, type Transfer, type Transfers } from '../../support/transfers.ts'
 import { openLagoonVault, openYieldVault, ROLES } from '../../support/vaults.ts'
 import { callsIn, type Wire } from '../../support/wire.ts'
 

@@ -1,4 +1,4 @@
-import { type Address, createClient, encodeFunctionData, http, maxUint256, numberToHex, parseAbi } from 'viem'
+import { type Address, createClient, http, maxUint256, numberToHex } from 'viem'
 import { readContract } from 'viem/actions'
 import { describe, expect } from 'vitest'
 import { addVault, issueKey, createClient as registerClient } from '../../../admin/operations.ts'
@@ -9,6 +9,7 @@ import { deployLagoonVault, deployYieldVault } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
 import { someContext } from '../../support/lambda.ts'
+import { transaction, VAULT_ABI } from '../../support/oracles.ts'
 import { recordPrices } from '../../support/records.ts'
 import { test as base, type Service, startAnew, USERS } from '../../support/service.ts'
 import { openLagoonVault, openYieldVault } from '../../support/vaults.ts'
@@ -65,22 +66,6 @@ const STATE = {
   redeemEpochId: expect.any(Number),
 }
 
-const ABI = parseAbi([
-  'function symbol() view returns (string)',
-  'function decimals() view returns (uint8)',
-  'function totalAssets() view returns (uint256)',
-  'function totalSupply() view returns (uint256)',
-  'function convertToAssets(uint256) view returns (uint256)',
-  'function owner() view returns (address)',
-  'function balanceOf(address) view returns (uint256)',
-  'function approve(address spender, uint256 amount) returns (bool)',
-  'function requestDeposit(uint256 assets, address controller, address owner) returns (uint256)',
-  'function updateNewTotalAssets(uint256 totalAssets)',
-  'function pause()',
-  'function setDepositCap(uint256 cap)',
-  'function updateMaxCap(uint256 cap)',
-])
-
 // biome-ignore lint/suspicious/noExplicitAny: tests look into replies freely
 type Listed = Record<string, any>
 type Chain = Service['backends']['chains'][number]
@@ -101,15 +86,8 @@ const test = base
     return vault as Listed
   })
 
-async function act(
-  chain: Chain,
-  from: Address,
-  to: Address,
-  functionName: 'approve' | 'requestDeposit' | 'updateNewTotalAssets' | 'pause' | 'setDepositCap' | 'updateMaxCap',
-  args: readonly unknown[] = [],
-): Promise<void> {
-  const data = encodeFunctionData({ abi: ABI, functionName, args } as Parameters<typeof encodeFunctionData>[0])
-  await transact(chain, [{ label: functionName, from, to, data }])
+async function act(chain: Chain, ...of: Parameters<typeof transaction>): Promise<void> {
+  await transact(chain, [transaction(...of)])
 }
 
 describe('The list', () => {
@@ -155,7 +133,7 @@ describe('The list', () => {
       const token = chain?.tokens.find((one) => one.address === vault['depositTokenAddress'])
       const client = createClient({ transport: http(chain?.rpcUrl) })
       const read = (functionName: 'totalAssets' | 'decimals') =>
-        readContract(client, { address, abi: ABI, functionName })
+        readContract(client, { address, abi: VAULT_ABI, functionName })
       expect(vault).toMatchObject({
         asset: { symbol: token?.symbol, decimals: token?.decimals },
         shareDecimals: await read('decimals'),
@@ -173,18 +151,23 @@ describe('The list', () => {
       const state = vault['vaultState']
       const [symbol, decimals, totalAssets, totalSupply, owner] = await Promise.all(
         (['symbol', 'decimals', 'totalAssets', 'totalSupply', 'owner'] as const).map((functionName) =>
-          readContract(client, { address, abi: ABI, functionName }),
+          readContract(client, { address, abi: VAULT_ABI, functionName }),
         ),
       )
       const convertToAssets = {
         address,
-        abi: ABI,
+        abi: VAULT_ABI,
         functionName: 'convertToAssets',
         args: [10n ** BigInt(Number(decimals))],
       } as const
       const sharePrice = await readContract(client, convertToAssets)
       const silo = [state.pendingSilo] as const
-      const pendingRedeems = await readContract(client, { address, abi: ABI, functionName: 'balanceOf', args: silo })
+      const pendingRedeems = await readContract(client, {
+        address,
+        abi: VAULT_ABI,
+        functionName: 'balanceOf',
+        args: silo,
+      })
       expect(state).toMatchObject({
         symbol,
         decimals,

@@ -3,7 +3,8 @@ import { describe, expect } from 'vitest'
 import { NODE_PROFILES, type NodeProfileName } from '../../../sandbox/node-profiles.ts'
 import { type Node, startNode } from '../../../sandbox/nodes.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { journeyTo, readPoolCall } from '../../support/cross-chain.ts'
+import { journeyTo } from '../../support/cross-chain.ts'
+import { decodeBridgeDeposit } from '../../support/oracles.ts'
 import { refresh } from '../../support/records.ts'
 import { test as base, type HttpReply, type Service, startAnew, USERS } from '../../support/service.ts'
 import { openLagoonVault } from '../../support/vaults.ts'
@@ -120,7 +121,7 @@ const VARYING = ['timestamp', 'requestId', 'estimatedGas', 'apy', 'statusDescrip
 /** A reply without what differs from one moment, and from one block, to the next. */
 function timeless(endpoint: Endpoint, { body }: HttpReply): string {
   if (endpoint === 'cross-chain deposit') {
-    const { quoteTimestamp: _, fillDeadline: __, ...sent } = readPoolCall(body.operations.at(-1))
+    const { quoteTimestamp: _, fillDeadline: __, ...sent } = decodeBridgeDeposit(body.operations.at(-1).data)
     return stringify({ approval: body.approval, to: body.operations.at(-1).to, sent })
   }
   return stringify(body, (key, value) => {

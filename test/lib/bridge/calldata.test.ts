@@ -26,7 +26,7 @@ import type { DepositOperation } from '../../../lib/protocols/calldata.ts'
 import { OPERATIONS } from '../../../lib/protocols/operations.ts'
 import { someVault } from '../../support/clients.ts'
 import { type Call, mutantsOf } from '../../support/mutants.ts'
-import { HANDLER_ABI, MESSAGE, POOL_ABI, TOKEN_ABI, VAULT_ABI } from '../../support/oracles.ts'
+import { decodeBridgeDeposit, HANDLER_ABI, MESSAGE, POOL_ABI, TOKEN_ABI, VAULT_ABI } from '../../support/oracles.ts'
 
 const [deposit] = OPERATIONS.erc4626.deposits
 const [requestDeposit, syncDeposit = requestDeposit] = OPERATIONS.lagoon.deposits
@@ -108,22 +108,9 @@ function decodeStep({ target, value, callData }: { target: Address; value: bigin
 
 /** What a transaction says, read by an ABI of its own. */
 function decodePlan({ to, data, value }: Transaction): Plan {
-  const { functionName, args } = decodeFunctionData({ abi: ABI, data })
-  if (functionName !== 'depositV3') throw new Error(`This is no deposit but ${functionName}`)
-  const [depositor, recipient, inputToken, outputToken, inputAmount, outputAmount, destinationChainId] = args
-  const [exclusiveRelayer, quoteTimestamp, fillDeadline, exclusivity, message] = args.slice(7) as [
-    Address,
-    number,
-    number,
-    number,
-    Hex,
-  ]
+  const { message, ...deposit } = decodeBridgeDeposit(data)
   const [{ calls, fallbackRecipient }] = decodeAbiParameters(MESSAGE, message)
-  return {
-    ...{ to, value, depositor, recipient, inputToken, outputToken, inputAmount, outputAmount, destinationChainId },
-    ...{ exclusiveRelayer, quoteTimestamp, fillDeadline, exclusivity },
-    message: { calls: calls.map(decodeStep), fallbackRecipient },
-  }
+  return { to, value, ...deposit, message: { calls: calls.map(decodeStep), fallbackRecipient } }
 }
 
 /** What a request must become: the specification, once more. */

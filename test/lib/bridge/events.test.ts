@@ -3,15 +3,12 @@ import {
   type Address,
   encodeAbiParameters,
   encodeEventTopics,
-  encodeFunctionData,
   getAddress,
   type Hash,
   type Hex,
   keccak256,
   numberToHex,
   pad,
-  parseAbi,
-  parseAbiParameters,
   toEventSelector,
   toFunctionSelector,
   zeroAddress,
@@ -35,38 +32,14 @@ import {
 } from '../../../lib/bridge/events.ts'
 import type { Log } from '../../../lib/chain/logs.ts'
 import { OPERATIONS } from '../../../lib/protocols/operations.ts'
+import { encodeCall, HANDLER, HANDLER_ABI, MESSAGE, POOL_ABI, VAULT_ABI } from '../../support/oracles.ts'
 
 const POOL = getAddress('0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64')
-const HANDLER = getAddress('0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E')
 const TOKEN = getAddress('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913')
 const ELSEWHERE = getAddress('0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A')
 const TRANSACTION = pad('0xabcdef')
 
-// Written apart from the service's own ABI, so that a mistake there does not hide itself.
-const EVENTS = parseAbi([
-  'event FundsDeposited(bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 indexed destinationChainId, uint256 indexed depositId, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityDeadline, bytes32 indexed depositor, bytes32 recipient, bytes32 exclusiveRelayer, bytes message)',
-  'event V3FundsDeposited(address inputToken, address outputToken, uint256 inputAmount, uint256 outputAmount, uint256 indexed destinationChainId, uint32 indexed depositId, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityDeadline, address indexed depositor, address recipient, address exclusiveRelayer, bytes message)',
-  'event FilledRelay(bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 repaymentChainId, uint256 indexed originChainId, uint256 indexed depositId, uint32 fillDeadline, uint32 exclusivityDeadline, bytes32 exclusiveRelayer, bytes32 indexed relayer, bytes32 depositor, bytes32 recipient, bytes32 messageHash, (bytes32 updatedRecipient, bytes32 updatedMessageHash, uint256 updatedOutputAmount, uint8 fillType) relayExecutionInfo)',
-  'struct Call { address target; bytes callData; uint256 value; }',
-  'event CallsFailed(Call[] calls, address indexed fallbackRecipient)',
-  'event DrainedTokens(address indexed recipient, address indexed token, uint256 indexed amount)',
-  'event DepositRequest(address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 assets)',
-  'event DepositSync(address indexed sender, address indexed owner, uint256 assets, uint256 shares)',
-  'event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares)',
-  'event Transfer(address indexed from, address indexed to, uint256 value)',
-  'event ExecutedRelayerRefundRoot(uint256 amountToReturn, uint256 indexed chainId, uint256[] refundAmounts, uint32 indexed rootBundleId, uint32 indexed leafId, address l2TokenAddress, address[] refundAddresses, bool deferredRefunds, address caller)',
-  'event ClaimedRelayerRefund(bytes32 indexed l2TokenAddress, bytes32 indexed refundAddress, uint256 amount, address indexed caller)',
-  'event Transfer(address indexed from, address indexed to, uint256 value)',
-])
-const MESSAGE = parseAbiParameters([
-  'Instructions instructions',
-  'struct Instructions { Call[] calls; address fallbackRecipient; }',
-  'struct Call { address target; bytes callData; uint256 value; }',
-])
-const HANDLER_CALL = parseAbi([
-  'struct Replacement { address token; uint256 offset; }',
-  'function makeCallWithBalance(address target, bytes callData, uint256 value, Replacement[] replacement)',
-])
+const EVENTS = [...POOL_ABI, ...HANDLER_ABI, ...VAULT_ABI].filter((item) => item.type === 'event')
 
 /** A log as the chain would hold it, at a place of its own later. */
 type Unplaced = Omit<Log, 'logIndex'>
@@ -345,11 +318,6 @@ describe('The fill of a deposit', () => {
   })
 })
 
-const DEPOSIT_CALLS = parseAbi([
-  'function requestDeposit(uint256 assets, address controller, address owner)',
-  'function syncDeposit(uint256 assets, address receiver, address referral)',
-  'function deposit(uint256 assets, address receiver)',
-])
 type Entry = 'requestDeposit' | 'syncDeposit' | 'deposit'
 
 /** A deposit into `vault` for `user`, as our messages say it. */
@@ -362,20 +330,15 @@ type Order = {
 }
 
 const entryCall = (entry: Entry, user: Address): Hex =>
-  encodeFunctionData({
-    abi: DEPOSIT_CALLS,
-    functionName: entry,
-    args: { requestDeposit: [0n, user, HANDLER], syncDeposit: [0n, user, zeroAddress], deposit: [0n, user] }[entry],
-  } as never)
+  encodeCall(
+    entry,
+    { requestDeposit: [0n, user, HANDLER], syncDeposit: [0n, user, zeroAddress], deposit: [0n, user] }[entry],
+  )
 
 function depositOf({ user, vault, id, amount, entry = 'requestDeposit' }: Order): BridgeDeposit {
   const withBalance = (target: Address, callData: Hex) => ({
     target: HANDLER,
-    callData: encodeFunctionData({
-      abi: HANDLER_CALL,
-      functionName: 'makeCallWithBalance',
-      args: [target, callData, 0n, [{ token: TOKEN, offset: 4n }]],
-    }),
+    callData: encodeCall('makeCallWithBalance', [target, callData, 0n, [{ token: TOKEN, offset: 4n }]]),
     value: 0n,
   })
   const calls = [

@@ -7,11 +7,11 @@ import { AppError, type ErrorCode } from '../../../lib/errors.ts'
 import { createUpstream } from '../../../lib/http.ts'
 import { OPERATIONS } from '../../../lib/protocols/operations.ts'
 import { someVault } from '../../support/clients.ts'
+import { HANDLER } from '../../support/oracles.ts'
 
 const [requestDeposit] = OPERATIONS.lagoon.deposits
 
 const POOL: Address = '0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A'
-const HANDLER: Address = '0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E'
 const INPUT: Address = '0xaf88d065e77c8cC2239327C5EDb3A432268e5831'
 const OUTPUT: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const MINUTE = 60

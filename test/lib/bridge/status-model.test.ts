@@ -11,8 +11,9 @@ import { evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc } from '../../../lib/chain/rpc.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { localConfig } from '../../../sandbox/dynamo.ts'
+import { ARBITRUM, BASE } from '../../support/oracles.ts'
 import { USERS } from '../../support/service.ts'
-import { ARBITRUM, BASE, test as base, type StateName, type Transfer, type Transfers } from '../../support/transfers.ts'
+import { test as base, type StateName, type Transfer, type Transfers } from '../../support/transfers.ts'
 import { openLagoonVault, ROLES, type TestVault } from '../../support/vaults.ts'
 
 const [ALICE] = USERS

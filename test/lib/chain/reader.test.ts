@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { type Address, createClient, encodeFunctionData, type Hex, http, numberToHex, parseAbi, toHex } from 'viem'
+import { type Address, createClient, type Hex, http, numberToHex, parseAbi, toHex } from 'viem'
 import { getBlock, getStorageAt, readContract } from 'viem/actions'
 import { test as base, describe, expect } from 'vitest'
 import { call } from '../../../lib/chain/call.ts'
@@ -13,6 +13,7 @@ import { type LocalChain, startChain } from '../../../sandbox/chains.ts'
 import { deployLagoonVault, deployToken } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
+import { transaction } from '../../support/oracles.ts'
 import { startWire } from '../../support/wire.ts'
 
 const BASE = evmChain(8453) as EvmChain
@@ -29,8 +30,6 @@ const abi = parseAbi([
   'function totalSupply() view returns (uint256)',
   'function name() view returns (string)',
   'function noSuchFunction() view returns (uint256)',
-  'function mint(address to, uint256 amount)',
-  'function updateNewTotalAssets(uint256 newTotalAssets)',
 ])
 const envOf = { fetch, random: () => 0, now: () => performance.now() }
 
@@ -86,18 +85,8 @@ async function changeBoth({ chain, token, vault }: World): Promise<void> {
   change += 1n
   const { admin, valuationManager } = ACCOUNTS
   await transact(chain, [
-    {
-      label: 'mint',
-      from: admin.address,
-      to: token,
-      data: encodeFunctionData({ abi, functionName: 'mint', args: [admin.address, change] }),
-    },
-    {
-      label: 'propose',
-      from: valuationManager.address,
-      to: vault,
-      data: encodeFunctionData({ abi, functionName: 'updateNewTotalAssets', args: [change] }),
-    },
+    transaction(admin.address, token, 'mint', [admin.address, change]),
+    transaction(valuationManager.address, vault, 'updateNewTotalAssets', [change]),
   ])
 }
 
