@@ -136,12 +136,6 @@ describe('A key', () => {
     for (const [, ask] of ABOUT_A_VAULT) expectError(await ask(service, text, own), 'invalid_api_key')
   })
 
-  test('that will expire works until then', async ({ service, addKey }) => {
-    const { text } = await addKey({ expiresAt: new Date('2999-01-01T00:00:00.000Z') })
-    const { status } = await service.call('GET', LIST, { key: text })
-    expect(status).toBe(200)
-  })
-
   test('that was used and then revoked is refused by every new container', async ({ coldService, addKey }) => {
     const { text, clientId, keyId } = await addKey({})
     const { status } = await coldService.call('GET', '/health')

@@ -2,7 +2,8 @@ import { maxUint256, zeroAddress } from 'viem'
 import { describe, expect } from 'vitest'
 import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { type HttpReply, test, USERS } from '../../support/service.ts'
+import { expectError } from '../../support/errors.ts'
+import { test, USERS } from '../../support/service.ts'
 import { expectSuccess, openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
 
 const [ALICE, BOB] = USERS
@@ -15,32 +16,12 @@ const SELECTORS = {
   claim: '0x2e2d2984',
 }
 
-const REFUSALS = {
-  vault_is_paused: [409, 'Vault is paused'],
-  vault_is_closed: [409, 'Vault is closed'],
-  deposits_are_not_open: [409, 'Deposits are not open'],
-  previous_deposit_request_not_settled: [409, 'Previous deposit request not settled'],
-  vault_cap_reached: [409, 'Vault cap reached'],
-  unsupported_vault_version: [409, 'Unsupported vault version'],
-  depositor_not_allowed: [403, 'Depositor not allowed'],
-  no_claimable_deposit: [400, 'No claimable deposit found for this user'],
-  claim_not_applicable: [400, 'Claim deposit is only applicable to async vaults'],
-  deposit_status_not_applicable: [400, 'Deposit status is only applicable to async vaults'],
-  upstream_bad_answer: [502, 'Upstream unavailable'],
-} as const
-
 const EVERY = (['0.1', '0.4', '0.5', '0.6'] as const).map((generation) => ({ generation }))
 const BEFORE_SYNC = EVERY.slice(0, 2)
 const WITH_SYNC = EVERY.slice(2)
 /** The first and the last: for what the service decides without the generation. */
 const ENDS = [EVERY[0], EVERY[3]].flatMap((one) => one ?? [])
 const SYNC_MODES = { Both: 0, SyncDeposit: 1, SyncRedeem: 2, None: 3 }
-
-function expectRefusal({ status, body }: HttpReply, code: keyof typeof REFUSALS): void {
-  const [statusCode, error] = REFUSALS[code]
-  expect(body).toMatchObject({ success: false, statusCode, error, code })
-  expect(status).toBe(statusCode)
-}
 
 /** Asks for Alice's deposit, expects this one operation and sees it through on the chain. */
 async function expectDeposit(
@@ -86,7 +67,7 @@ describe('a vault that is not open', () => {
     async ({ generation }, { service }) => {
       const vault = await openLagoonVault(service, { generation })
       await vault.act(ROLES.admin, 'pause')
-      expectRefusal(await vault.deposit(ALICE, AMOUNT), 'vault_is_paused')
+      expectError(await vault.deposit(ALICE, AMOUNT), 'vault_is_paused')
       expect((await refusalsOnChain(vault)).requestDeposit).toBe('EnforcedPause')
       expect((await refusalsOnChain(vault)).syncDeposit).toBeDefined()
 
@@ -101,7 +82,7 @@ describe('a vault that is not open', () => {
       const vault = await openLagoonVault(service, { generation })
       await vault.settleForADay()
       await vault.act(ROLES.admin, 'pause')
-      expectRefusal(await vault.deposit(ALICE, AMOUNT), 'vault_is_paused')
+      expectError(await vault.deposit(ALICE, AMOUNT), 'vault_is_paused')
       expect(await refusalsOnChain(vault)).toEqual({ requestDeposit: 'EnforcedPause', syncDeposit: 'EnforcedPause' })
 
       await vault.act(ROLES.admin, 'unpause')
@@ -115,7 +96,7 @@ describe('a vault that is not open', () => {
       const vault = await openLagoonVault(service, { generation })
       await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', 0n)
       await vault.act(ROLES.admin, 'initiateClosing')
-      expectRefusal(await vault.deposit(ALICE, AMOUNT), 'vault_is_closed')
+      expectError(await vault.deposit(ALICE, AMOUNT), 'vault_is_closed')
 
       await vault.request(ALICE.address, AMOUNT)
       expect(await settleDeposit(vault, generation, 0n)).toBe('NotOpen')
@@ -132,7 +113,7 @@ describe('a vault that is not open', () => {
       const vault = await openLagoonVault(service, { generation })
       await vault.settleForADay()
       await vault.act(ROLES.admin, 'initiateClosing')
-      expectRefusal(await vault.deposit(ALICE, AMOUNT), 'vault_is_closed')
+      expectError(await vault.deposit(ALICE, AMOUNT), 'vault_is_closed')
       expect(await refusalsOnChain(vault)).toEqual({ requestDeposit: 'OnlySyncDepositAllowed', syncDeposit: 'NotOpen' })
     },
   )
@@ -146,7 +127,7 @@ describe('a vault that is not open', () => {
       await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', totalAssets + AMOUNT)
       await vault.act(ROLES.admin, 'initiateClosing')
       await close(vault, generation, totalAssets + AMOUNT)
-      expectRefusal(await vault.deposit(ALICE, AMOUNT), 'vault_is_closed')
+      expectError(await vault.deposit(ALICE, AMOUNT), 'vault_is_closed')
 
       await vault.request(ALICE.address, AMOUNT)
       expect(await vault.refusal(ROLES.valuationManager, 'updateNewTotalAssets', 0n)).toBe('Closed')
@@ -210,7 +191,7 @@ describe('how a vault takes deposits now', () => {
       const vault = await openLagoonVault(service, { generation: '0.6' })
       await vault.settleForADay()
       await vault.act(ROLES.safe, 'setSyncMode', SYNC_MODES[mode])
-      expectRefusal(await vault.deposit(ALICE, AMOUNT), 'deposits_are_not_open')
+      expectError(await vault.deposit(ALICE, AMOUNT), 'deposits_are_not_open')
       expect(await refusalsOnChain(vault)).toEqual({
         requestDeposit: 'OnlySyncDepositAllowed',
         syncDeposit: 'OnlyAsyncDepositAllowed',
@@ -247,7 +228,7 @@ describe('a request that is not settled', () => {
       const vault = await openLagoonVault(service, { generation })
       await expectDeposit(vault, 'requestDeposit')
       await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', 0n)
-      expectRefusal(await vault.deposit(ALICE, AMOUNT), 'previous_deposit_request_not_settled')
+      expectError(await vault.deposit(ALICE, AMOUNT), 'previous_deposit_request_not_settled')
       expect((await refusalsOnChain(vault)).requestDeposit).toBe('OnlyOneRequestAllowed')
 
       await vault.settle()
@@ -319,10 +300,10 @@ describe('the cap of a Lagoon 0.6 vault', () => {
     await vault.request(BOB.address, 3_000_000n)
     await vault.act(ROLES.safe, 'updateMaxCap', 5_000_000n + AMOUNT)
 
-    expectRefusal(await vault.deposit(ALICE, AMOUNT + 1n), 'vault_cap_reached')
+    expectError(await vault.deposit(ALICE, AMOUNT + 1n), 'vault_cap_reached')
     expect((await refusalsOnChain(vault, AMOUNT + 1n)).requestDeposit).toBe('MaxCapReached')
     await expectDeposit(vault, 'requestDeposit', AMOUNT)
-    expectRefusal(await vault.deposit(ALICE, 1n), 'vault_cap_reached')
+    expectError(await vault.deposit(ALICE, 1n), 'vault_cap_reached')
     expect((await refusalsOnChain(vault, 1n)).requestDeposit).toBe('MaxCapReached')
   })
 
@@ -332,7 +313,7 @@ describe('the cap of a Lagoon 0.6 vault', () => {
     await vault.settleForADay()
     await vault.act(ROLES.safe, 'updateMaxCap', 2_000_000n + AMOUNT)
 
-    expectRefusal(await vault.deposit(ALICE, AMOUNT + 1n), 'vault_cap_reached')
+    expectError(await vault.deposit(ALICE, AMOUNT + 1n), 'vault_cap_reached')
     expect((await refusalsOnChain(vault, AMOUNT + 1n)).syncDeposit).toBe('MaxCapReached')
     await expectDeposit(vault, 'syncDeposit', AMOUNT)
   })
@@ -354,7 +335,7 @@ describe('who may deposit', () => {
     async ({ generation }, { service }) => {
       const vault = await openLagoonVault(service, { generation, whitelisted: true })
       await vault.act(ROLES.admin, 'addToWhitelist', [BOB.address])
-      expectRefusal(await vault.deposit(ALICE, AMOUNT), 'depositor_not_allowed')
+      expectError(await vault.deposit(ALICE, AMOUNT), 'depositor_not_allowed')
       expect((await refusalsOnChain(vault)).requestDeposit).toBe(errorOf(generation))
 
       await vault.act(ROLES.admin, 'addToWhitelist', [ALICE.address])
@@ -367,7 +348,7 @@ describe('who may deposit', () => {
     async ({ generation }, { service }) => {
       const vault = await openLagoonVault(service, { generation, whitelisted: true })
       await vault.settleForADay()
-      expectRefusal(await vault.deposit(ALICE, AMOUNT), 'depositor_not_allowed')
+      expectError(await vault.deposit(ALICE, AMOUNT), 'depositor_not_allowed')
       expect((await refusalsOnChain(vault)).syncDeposit).toBe(errorOf(generation))
 
       await vault.act(ROLES.admin, 'addToWhitelist', [ALICE.address])
@@ -378,11 +359,11 @@ describe('who may deposit', () => {
   test('A Lagoon 0.6 vault takes no deposits of those on its blacklist, as the contract does', async ({ service }) => {
     const vault = await openLagoonVault(service, { generation: '0.6' })
     await vault.act(ROLES.admin, 'addToBlacklist', [ALICE.address])
-    expectRefusal(await vault.deposit(ALICE, AMOUNT), 'depositor_not_allowed')
+    expectError(await vault.deposit(ALICE, AMOUNT), 'depositor_not_allowed')
     expect((await refusalsOnChain(vault)).requestDeposit).toBe('AddressNotAllowed')
 
     await vault.settleForADay()
-    expectRefusal(await vault.deposit(ALICE, AMOUNT), 'depositor_not_allowed')
+    expectError(await vault.deposit(ALICE, AMOUNT), 'depositor_not_allowed')
     expect((await refusalsOnChain(vault)).syncDeposit).toBe('AddressNotAllowed')
 
     await vault.act(ROLES.admin, 'revokeFromBlacklist', [ALICE.address])
@@ -405,7 +386,7 @@ describe('a synchronous vault', () => {
   test('A paused synchronous vault refuses deposits, as the contract does', async ({ service }) => {
     const vault = await openYieldVault(service)
     await vault.act(ROLES.admin, 'pause')
-    expectRefusal(await vault.deposit(ALICE, AMOUNT), 'vault_is_paused')
+    expectError(await vault.deposit(ALICE, AMOUNT), 'vault_is_paused')
     expect(await refusal(vault, AMOUNT)).toBe('EnforcedPause')
     await vault.act(ROLES.admin, 'unpause')
     await expectDeposit(vault, 'deposit')
@@ -414,7 +395,7 @@ describe('a synchronous vault', () => {
   test('A synchronous vault that takes nothing at all is not open, and the contract refuses', async ({ service }) => {
     const vault = await openYieldVault(service)
     await vault.act(ROLES.admin, 'setDepositCap', 0n)
-    expectRefusal(await vault.deposit(ALICE, AMOUNT), 'deposits_are_not_open')
+    expectError(await vault.deposit(ALICE, AMOUNT), 'deposits_are_not_open')
     expect(await refusal(vault, AMOUNT)).toBe('ERC4626ExceededMaxDeposit')
     expect(await refusal(vault, 1n)).toBe('ERC4626ExceededMaxDeposit')
   })
@@ -424,18 +405,18 @@ describe('a synchronous vault', () => {
     await vault.act(ROLES.admin, 'setDepositCap', AMOUNT + 1_000_000n)
     await expectDeposit(vault, 'deposit', 1_000_000n)
 
-    expectRefusal(await vault.deposit(ALICE, AMOUNT + 1n), 'vault_cap_reached')
+    expectError(await vault.deposit(ALICE, AMOUNT + 1n), 'vault_cap_reached')
     expect(await refusal(vault, AMOUNT + 1n)).toBe('ERC4626ExceededMaxDeposit')
     await expectDeposit(vault, 'deposit', AMOUNT)
-    expectRefusal(await vault.deposit(ALICE, 1n), 'deposits_are_not_open')
+    expectError(await vault.deposit(ALICE, 1n), 'deposits_are_not_open')
     expect(await refusal(vault, 1n)).toBe('ERC4626ExceededMaxDeposit')
   })
 
   test('A synchronous vault has nothing to claim and no deposit status', async ({ service }) => {
     const vault = await openYieldVault(service)
     await expectDeposit(vault, 'deposit')
-    expectRefusal(await vault.claim(ALICE), 'claim_not_applicable')
-    expectRefusal(await vault.status(ALICE), 'deposit_status_not_applicable')
+    expectError(await vault.claim(ALICE), 'claim_not_applicable')
+    expectError(await vault.status(ALICE), 'deposit_status_not_applicable')
   })
 })
 
@@ -451,12 +432,12 @@ describe('a vault whose code changes while the service runs', () => {
 
     await vault.upgrade('0.6')
     // The word of the cap was never written before.
-    expectRefusal(await vault.deposit(ALICE, AMOUNT), 'vault_cap_reached')
+    expectError(await vault.deposit(ALICE, AMOUNT), 'vault_cap_reached')
     expect((await refusalsOnChain(vault)).syncDeposit).toBe('MaxCapReached')
     await vault.act(ROLES.safe, 'updateMaxCap', maxUint256)
     await expectDeposit(vault, 'syncDeposit')
     await vault.act(ROLES.safe, 'setSyncMode', SYNC_MODES.None)
-    expectRefusal(await vault.deposit(ALICE, AMOUNT), 'deposits_are_not_open')
+    expectError(await vault.deposit(ALICE, AMOUNT), 'deposits_are_not_open')
     expect(await stateOf(vault)).toMatchObject({ missing: [], isTotalAssetsValid: true })
 
     await vault.upgrade('0.5')
@@ -511,7 +492,7 @@ describe('a vault whose code changes while the service runs', () => {
     const { missing: _, ...told } = before
     expect(state).toEqual({ ...told, ...Object.fromEntries(hidden.map((name) => [name, null])) })
 
-    expectRefusal(await vault.deposit(ALICE, AMOUNT), 'unsupported_vault_version')
+    expectError(await vault.deposit(ALICE, AMOUNT), 'unsupported_vault_version')
     const status = await vault.status(ALICE)
     expect(status.status).toBe(200)
     expect(status.body).toMatchObject({
@@ -525,7 +506,7 @@ describe('a vault whose code changes while the service runs', () => {
     expectSuccess(await vault.send(ALICE, claim))
     expect(await vault.read('balanceOf', ALICE.address)).toBe(BigInt(claim.body.claimable.shares))
     expect((await vault.status(ALICE)).body.status).toBe('deposited')
-    expectRefusal(await vault.claim(ALICE), 'no_claimable_deposit')
+    expectError(await vault.claim(ALICE), 'no_claimable_deposit')
   })
 
   test('A Lagoon vault without code is an answer that cannot be used, and no obstacle to the list', async ({
@@ -537,7 +518,7 @@ describe('a vault whose code changes while the service runs', () => {
     ]
     await vault.destroy()
     for (const reply of [await vault.deposit(ALICE, AMOUNT), await vault.claim(ALICE), await vault.status(ALICE)]) {
-      expectRefusal(reply, 'upstream_bad_answer')
+      expectError(reply, 'upstream_bad_answer')
     }
     const key = await service.createClient([{ chainId: 8453, address: other.address }])
     const alone = await service.call('GET', '/defi-vaults/v1/vaults', { key })
@@ -554,7 +535,7 @@ describe('a vault whose code changes while the service runs', () => {
   }) => {
     const vault = await openYieldVault(service)
     await vault.destroy()
-    expectRefusal(await vault.deposit(ALICE, AMOUNT), 'upstream_bad_answer')
+    expectError(await vault.deposit(ALICE, AMOUNT), 'upstream_bad_answer')
     const list = await vault.list()
     expect(list.status).toBe(200)
     expect(list.body.data).toMatchObject([{ poolAddress: vault.address, type: 'sync', APY: '0.00' }])
@@ -569,7 +550,7 @@ describe('claims', () => {
     'A user without a deposit has nothing to claim from a Lagoon $generation vault, as the contract says',
     async ({ generation }, { service }) => {
       const vault = await openLagoonVault(service, { generation })
-      expectRefusal(await vault.claim(ALICE), 'no_claimable_deposit')
+      expectError(await vault.claim(ALICE), 'no_claimable_deposit')
       expect((await vault.status(ALICE)).body).toMatchObject({
         status: 'no_active_deposit',
         statusDescription: 'No pending or claimable deposit found for the user.',
@@ -584,11 +565,11 @@ describe('claims', () => {
     async ({ generation }, { service }) => {
       const vault = await openLagoonVault(service, { generation })
       await expectDeposit(vault, 'requestDeposit')
-      expectRefusal(await vault.claim(ALICE), 'no_claimable_deposit')
+      expectError(await vault.claim(ALICE), 'no_claimable_deposit')
       expect(await claimOnChain(vault, ALICE.address, AMOUNT)).toBe('RequestIdNotClaimable')
 
       await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', 0n)
-      expectRefusal(await vault.claim(ALICE), 'no_claimable_deposit')
+      expectError(await vault.claim(ALICE), 'no_claimable_deposit')
       expect(await claimOnChain(vault, ALICE.address, AMOUNT)).toBe('RequestIdNotClaimable')
     },
   )
@@ -599,7 +580,7 @@ describe('claims', () => {
       const vault = await openLagoonVault(service, { generation })
       await expectDeposit(vault, 'requestDeposit')
       await vault.settle()
-      expectRefusal(await vault.claim(BOB), 'no_claimable_deposit')
+      expectError(await vault.claim(BOB), 'no_claimable_deposit')
       expect(await claimOnChain(vault, BOB.address, AMOUNT, ALICE.address)).toBe('ERC7540InvalidOperator')
       expect(await claimOnChain(vault, BOB.address, AMOUNT)).toBe('Panic')
       expect((await vault.claim(ALICE)).status).toBe(200)
@@ -613,7 +594,7 @@ describe('claims', () => {
     const reply = await vault.claim(ALICE)
     expect(reply.body.operations[0].data).toMatch(new RegExp(`^${SELECTORS.claim}`))
     expectSuccess(await vault.send(ALICE, reply))
-    expectRefusal(await vault.claim(ALICE), 'no_claimable_deposit')
+    expectError(await vault.claim(ALICE), 'no_claimable_deposit')
     expect((await vault.send(ALICE, reply)).map(({ status }) => status)).toEqual(['reverted'])
   })
 
@@ -626,7 +607,7 @@ describe('claims', () => {
       const { claimableShares } = (await vault.status(ALICE)).body.amounts
       await vault.act(ROLES.safe, 'claimSharesOnBehalf', [ALICE.address])
 
-      expectRefusal(await vault.claim(ALICE), 'no_claimable_deposit')
+      expectError(await vault.claim(ALICE), 'no_claimable_deposit')
       expect(await claimOnChain(vault, ALICE.address, AMOUNT)).toBe('Panic')
       expect((await vault.status(ALICE)).body).toMatchObject({
         status: 'deposited',
@@ -664,7 +645,7 @@ describe('claims', () => {
       await vault.settle()
 
       await vault.act(ROLES.admin, 'pause')
-      expectRefusal(await vault.claim(ALICE), 'vault_is_paused')
+      expectError(await vault.claim(ALICE), 'vault_is_paused')
       expect(await claimOnChain(vault, ALICE.address, AMOUNT)).toBe('EnforcedPause')
       const { body } = await vault.status(ALICE)
       expect(body.status).toBe('claimable')
@@ -680,7 +661,7 @@ describe('claims', () => {
     await expectDeposit(vault, 'requestDeposit')
     await vault.settle()
     await vault.act(ROLES.admin, 'addToBlacklist', [ALICE.address])
-    expectRefusal(await vault.claim(ALICE), 'depositor_not_allowed')
+    expectError(await vault.claim(ALICE), 'depositor_not_allowed')
     expect(await claimOnChain(vault, ALICE.address, AMOUNT)).toBe('AddressNotAllowed')
     expect((await vault.status(ALICE)).body.status).toBe('claimable')
 
@@ -722,11 +703,11 @@ describe("somebody else's request for the user", () => {
         vault: { depositEpochId: epoch },
       })
       expect((await vault.status(BOB)).body.status).toBe('no_active_deposit')
-      expectRefusal(await vault.claim(ALICE), 'no_claimable_deposit')
+      expectError(await vault.claim(ALICE), 'no_claimable_deposit')
       await expectDeposit(vault, 'requestDeposit', 7n)
 
       await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', AMOUNT)
-      expectRefusal(await vault.deposit(ALICE, AMOUNT), 'previous_deposit_request_not_settled')
+      expectError(await vault.deposit(ALICE, AMOUNT), 'previous_deposit_request_not_settled')
       expect((await refusalsOnChain(vault)).requestDeposit).toBe('OnlyOneRequestAllowed')
 
       await vault.settle()

@@ -1,10 +1,9 @@
-import { type Address, encodeFunctionData, getAddress, type Hex, maxUint256, parseAbi } from 'viem'
+import { type Address, getAddress, maxUint256 } from 'viem'
 import { describe, expect } from 'vitest'
 import type { ErrorCode } from '../../../lib/errors.ts'
 import { ACCOUNTS } from '../../../sandbox/accounts.ts'
-import { deployLagoonVault, deployYieldVault, upgradeLagoonVault } from '../../../sandbox/deploy.ts'
+import { deployLagoonVault } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { transact } from '../../../sandbox/transactions.ts'
 import { someKey } from '../../support/clients.ts'
 import { expectError } from '../../support/errors.ts'
 import { test as base, type HttpReply, type Service } from '../../support/service.ts'
@@ -22,16 +21,6 @@ const [{ address: USER }] = ACCOUNTS.users
 const HASH = `0x${'5c'.repeat(32)}`
 const NOBODYS_VAULT = '0x00000000000000000000000000000000000000A1'
 const ZERO_ADDRESS = '0x0000000000000000000000000000000000000000'
-
-const VAULT_ABI = parseAbi([
-  'function pause()',
-  'function initiateClosing()',
-  'function setDepositCap(uint256 cap)',
-  'function updateMaxCap(uint256 cap)',
-  'function updateNewTotalAssets(uint256 totalAssets)',
-  'function requestDeposit(uint256 assets, address controller, address owner) returns (uint256)',
-  'function approve(address spender, uint256 amount) returns (bool)',
-])
 
 const test = base
   .extend('chain', ({ service }) => service.backends.chains[0] as Service['backends']['chains'][number])
@@ -93,10 +82,6 @@ describe('Asking for', () => {
     expectError(await service.call('GET', inQuery, { key: null }), 'missing_api_key')
   })
 
-  test('the vaults of a client without any is refused as `No vaults configured`', async ({ service }) => {
-    const key = await service.createClient([])
-    expectError(await service.call('GET', LIST, { key }), 'no_vaults_configured')
-  })
 })
 
 describe('Who calls is asked before what they ask for', () => {
@@ -542,21 +527,6 @@ describe('A deposit status', () => {
     expectError(query, 'missing_or_invalid_user_address', ['userAddress', 'chainId'])
   })
 
-  test('of a sync vault is refused as not applicable', async ({ service, syncVault }) => {
-    expectError(await service.call('GET', statusPath(syncVault)), 'deposit_status_not_applicable')
-  })
-})
-
-describe('A claim', () => {
-  test('of a sync vault is refused as not applicable', async ({ service, syncVault }) => {
-    const reply = await service.call('POST', CLAIM, { body: { vaultAddress: syncVault, userAddress: USER } })
-    expectError(reply, 'claim_not_applicable')
-  })
-
-  test('of nothing is refused as `No claimable deposit found for this user`', async ({ service, asyncVault }) => {
-    const reply = await service.call('POST', CLAIM, { body: { vaultAddress: asyncVault, userAddress: USER } })
-    expectError(reply, 'no_claimable_deposit')
-  })
 })
 
 describe('A cross-chain status', () => {
@@ -656,75 +626,6 @@ describe('Unknown query parameters', () => {
     const { status } = await service.call('GET', `${statusPath(asyncVault)}&foo=bar&vaultAddress=x&valueOf&__proto__=`)
     expect(status).toBe(200)
   })
-})
-
-/** Ways to make a vault refuse deposits, by the error that says why. */
-const REFUSING: Partial<
-  Record<ErrorCode, (chain: Service['backends']['chains'][number], asset: Address) => Promise<Address>>
-> = {
-  vault_is_paused: async (chain, asset) => {
-    const vault = await deployLagoonVault(chain, { generation: '0.5', ...named(asset) })
-    return await act(chain, vault, 'admin', encodeFunctionData({ abi: VAULT_ABI, functionName: 'pause' }))
-  },
-  vault_is_closed: async (chain, asset) => {
-    const vault = await deployLagoonVault(chain, { generation: '0.5', ...named(asset) })
-    return await act(chain, vault, 'admin', encodeFunctionData({ abi: VAULT_ABI, functionName: 'initiateClosing' }))
-  },
-  deposits_are_not_open: async (chain, asset) => {
-    const vault = await deployYieldVault(chain, named(asset))
-    const close = encodeFunctionData({ abi: VAULT_ABI, functionName: 'setDepositCap', args: [0n] })
-    return await act(chain, vault, 'admin', close)
-  },
-  vault_cap_reached: async (chain, asset) => {
-    const vault = await deployLagoonVault(chain, { generation: '0.6', ...named(asset) })
-    return await act(
-      chain,
-      vault,
-      'safe',
-      encodeFunctionData({ abi: VAULT_ABI, functionName: 'updateMaxCap', args: [9n] }),
-    )
-  },
-  depositor_not_allowed: (chain, asset) =>
-    deployLagoonVault(chain, { generation: '0.5', ...named(asset), whitelisted: true }),
-  previous_deposit_request_not_settled: async (chain, asset) => {
-    const vault = await deployLagoonVault(chain, { generation: '0.5', ...named(asset) })
-    const approve = encodeFunctionData({ abi: VAULT_ABI, functionName: 'approve', args: [vault, 5n] })
-    const request = encodeFunctionData({ abi: VAULT_ABI, functionName: 'requestDeposit', args: [5n, USER, USER] })
-    const propose = encodeFunctionData({ abi: VAULT_ABI, functionName: 'updateNewTotalAssets', args: [0n] })
-    await transact(chain, [
-      { label: 'approve', from: USER, to: asset, data: approve },
-      { label: 'request', from: USER, to: vault, data: request },
-    ])
-    return await act(chain, vault, 'valuationManager', propose)
-  },
-  unsupported_vault_version: (chain, asset) => deployLagoonVault(chain, { generation: '0.6', ...named(asset) }),
-}
-
-function named(asset: Address) {
-  return { asset, name: 'Refusing vault', symbol: 'REF' }
-}
-
-async function act(
-  chain: Service['backends']['chains'][number],
-  vault: Address,
-  role: 'admin' | 'safe' | 'valuationManager',
-  data: Hex,
-): Promise<Address> {
-  await transact(chain, [{ label: 'set up', from: ACCOUNTS[role].address, to: vault, data }])
-  return vault
-}
-
-describe('A deposit that the vault does not take now is refused as', () => {
-  test.for(Object.entries(REFUSING) as [ErrorCode, NonNullable<(typeof REFUSING)[ErrorCode]>][])(
-    '%s',
-    async ([code, make], { service, chain, usdc }) => {
-      const address = await make(chain, usdc)
-      const key = await service.createClient([{ chainId: chain.chainId, address }])
-      // An operator cannot add a vault of an unknown version: it becomes one later.
-      if (code === 'unsupported_vault_version') await upgradeLagoonVault(chain, address, 'unknown')
-      expectError(await service.call('POST', DEPOSIT, { key, body: body(address) }), code)
-    },
-  )
 })
 
 describe('A route', () => {
