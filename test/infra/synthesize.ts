@@ -33,13 +33,13 @@ export type Synthesized = Awaited<ReturnType<typeof readStack>>
 /**
  * What the app synthesizes, by the stacks' names, without bundling, in a process that has no AWS credentials. Each
  * resource is named by its place in the stack alone (`VaultsListRole`), without the hash, and what refers to a resource
- * is that name, whether by `Ref` or by ARN. Templates are not validated here: `npm run synth` does that.
+ * is that name, whether by `Ref` or by ARN. Throws when CloudFormation would refuse a template.
  */
 export async function synthesizeApp(): Promise<Readonly<Record<string, Synthesized>>> {
   const outdir = await mkdtemp(join(tmpdir(), 'vaultline-app-'))
   try {
     const CDK_CONTEXT_JSON = JSON.stringify({ 'aws:cdk:bundling-stacks': [] })
-    const env = { CDK_OUTDIR: outdir, CDK_CONTEXT_JSON, CDK_VALIDATION: 'false', HOME: outdir }
+    const env = { CDK_OUTDIR: outdir, CDK_CONTEXT_JSON, HOME: outdir }
     await promisify(execFile)(process.execPath, ['infra/app.ts'], { env })
     const { artifacts } = Manifest.parse(await readJson(join(outdir, 'manifest.json')))
     const stacks = Object.entries(artifacts).flatMap(([name, artifact]) => {
