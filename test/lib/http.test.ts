@@ -9,7 +9,7 @@ import { createUpstream, parseAnswer, type UpstreamRequest } from '../../lib/htt
 type Answer = (response: ServerResponse, request: IncomingMessage) => unknown
 
 const KEY = 'hunter2'
-const DEADLINE_MS = 1_500
+const DEADLINE_MS = 800
 const QUICK = { random: () => 0 }
 
 let server: ReturnType<typeof createServer>

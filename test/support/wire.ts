@@ -41,7 +41,7 @@ export const CHAIN_FAILURES: readonly (readonly [Behaviour, ErrorCode])[] = [
   ['refuse every call', 'upstream_bad_answer'],
 ]
 
-/** One failure for each error: what tells them apart is tried where a node is asked, and for deposits. */
+/** One failure for each error: what tells them apart is tried where a node is asked. */
 export const FAILURE_OF_EACH_CODE = CHAIN_FAILURES.filter(([behaviour]) =>
   ['refuse connections', 'never answer', 'answer results of the wrong type'].includes(behaviour),
 )

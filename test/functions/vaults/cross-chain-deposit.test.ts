@@ -14,7 +14,7 @@ import {
   startConfigured,
 } from '../../support/cross-chain.ts'
 import { expectError } from '../../support/errors.ts'
-import { encodeCall, HANDLER, decodeBridgeDeposit } from '../../support/oracles.ts'
+import { decodeBridgeDeposit, encodeCall, HANDLER } from '../../support/oracles.ts'
 import { type HttpReply, type Service, USERS } from '../../support/service.ts'
 import {
   type Asset,

@@ -81,7 +81,6 @@ describe('Asking for', () => {
     const inQuery = `${LIST}?x-join-key=${service.apiKey}`
     expectError(await service.call('GET', inQuery, { key: null }), 'missing_api_key')
   })
-
 })
 
 describe('Who calls is asked before what they ask for', () => {
@@ -526,7 +525,6 @@ describe('A deposit status', () => {
     const query = await service.call('GET', statusPath(asyncVault, '?chainId=z'))
     expectError(query, 'missing_or_invalid_user_address', ['userAddress', 'chainId'])
   })
-
 })
 
 describe('A cross-chain status', () => {

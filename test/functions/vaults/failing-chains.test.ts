@@ -14,7 +14,7 @@ import {
 import { expectError } from '../../support/errors.ts'
 import { someContext } from '../../support/lambda.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
-import { CHAIN_FAILURES, FAILURE_OF_EACH_CODE, type Wire } from '../../support/wire.ts'
+import { FAILURE_OF_EACH_CODE, type Wire } from '../../support/wire.ts'
 
 const LIST = '/defi-vaults/v1/vaults'
 const DEPOSIT = '/defi-vaults/v1/defi/vault/deposit'
@@ -107,7 +107,7 @@ describe('While one chain is to', () => {
     },
   )
 
-  test.for(CHAIN_FAILURES)(
+  test.for(FAILURE_OF_EACH_CODE)(
     '%s, deposits, claims and statuses there say %s, and elsewhere go on',
     async ([behaviour, code], { service, base, vaultsOn }) => {
       const [failing] = vaultsOn(8453)
@@ -344,7 +344,7 @@ describe("The job that records a chain's states", () => {
     }
   })
 
-  test.for(FAILURE_OF_EACH_CODE)(
+  test.for(FAILURE_OF_EACH_CODE.filter(([behaviour]) => behaviour !== 'never answer'))(
     'fails loudly while its chain is to %s, and records nothing',
     async ([behaviour, code], { base, service }) => {
       base.behaviour = behaviour

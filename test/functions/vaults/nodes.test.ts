@@ -247,7 +247,7 @@ describe('At a node like', () => {
 })
 
 describe('With a good node second, everything is right where the first is', () => {
-  test.for<[NodeProfileName]>([['wrong-chain'], ['no-logs'], ['slow'], ['rate-limited']])(
+  test.for<[NodeProfileName]>([['wrong-chain'], ['no-logs'], ['rate-limited']])(
     '%s',
     async ([name], { behind, stage, truth }) => {
       const replies = await stage.ask(await behind(name, 'quicknode'))
