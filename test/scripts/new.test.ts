@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 
-const COPIED = ['functions', 'lib', 'scripts', 'docs', 'test/functions', 'test/support', 'sandbox', 'infra', 'admin']
+const COPIED = ['functions', 'lib', 'scripts', 'docs', 'test', 'sandbox', 'infra', 'admin']
 const FILES = ['package.json', 'tsconfig.json', 'biome.json', 'vitest.config.ts', '.gitignore']
 
 test('A new endpoint compiles, is as the linter wants it, and is there once', () => {

@@ -1,18 +1,17 @@
-import type { BlockHeader } from '../../../lib/chain/logs.ts'
-import { AppError } from '../../../lib/errors.ts'
-import type { Reply, Request } from '../../../lib/frame/contract.ts'
-import { logger } from '../../../lib/logger.ts'
-import { protocolOf } from '../../../lib/protocols/protocols.ts'
-import { vaultType } from '../../../lib/protocols/vaults.ts'
-import type { Services } from '../../../lib/services.ts'
-import { type Yield, yieldText } from '../../../lib/vaults/apy.ts'
-import { readOverviews } from '../../../lib/vaults/overview.ts'
-import type { Vault } from '../../../lib/vaults/vault.ts'
-import type { StateAsOf, VaultState } from '../../../lib/vaults/vault-state.ts'
-import type { contract } from './contract.ts'
+import type * as z from 'zod'
+import type { BlockHeader } from '../chain/logs.ts'
+import { logger } from '../logger.ts'
+import { protocolOf } from '../protocols/protocols.ts'
+import { vaultType } from '../protocols/vaults.ts'
+import type { Services } from '../services.ts'
+import { type Yield, yieldText } from './apy.ts'
+import { readOverviews } from './overview.ts'
+import type { VaultResponse } from './response.ts'
+import type { Vault } from './vault.ts'
+import type { StateAsOf, VaultState } from './vault-state.ts'
 
-/** A vault as the list shows it. What is undefined or null is not known at the moment. */
-type ListedVault = {
+/** A vault as it is now. What is undefined or null is not known at the moment. */
+type LiveVault = {
   readonly vault: Vault
   /** As of the state that is shown. */
   readonly apy: Yield | null
@@ -21,14 +20,14 @@ type ListedVault = {
   readonly asOf: StateAsOf | undefined
 }
 
-type Dependencies = Services<'readerOf' | 'states' | 'yieldOf'>
+type Response = z.output<typeof VaultResponse>
 
 /**
- * Returns the function that lists vaults with their live state, chains side by side, one round trip each. A chain that
+ * Returns the function that reads vaults with their live yield and state, chains side by side, one round trip each. A chain that
  * cannot be read gives its vaults' last recorded states and yields, with their own time, and never holds up the others.
  */
-export function listVaults({ readerOf, states, yieldOf }: Dependencies) {
-  async function readChain(chainId: number, vaults: readonly Vault[]): Promise<ListedVault[]> {
+export function liveVaults({ readerOf, states, yieldOf }: Services<'readerOf' | 'states' | 'yieldOf'>) {
+  async function readChain(chainId: number, vaults: readonly Vault[]): Promise<LiveVault[]> {
     const [{ block, blocks, overviews }] = await Promise.all([
       readOverviews(readerOf(chainId), vaults),
       // What a yield compares with is looked up meanwhile, and remembered.
@@ -45,7 +44,7 @@ export function listVaults({ readerOf, states, yieldOf }: Dependencies) {
     )
   }
 
-  async function lastRecorded(vaults: readonly Vault[]): Promise<ListedVault[]> {
+  async function lastRecorded(vaults: readonly Vault[]): Promise<LiveVault[]> {
     const recorded = await states.get(vaults).catch((error: unknown) => {
       logger.error('recorded states not read', { error })
       return []
@@ -60,8 +59,7 @@ export function listVaults({ readerOf, states, yieldOf }: Dependencies) {
     )
   }
 
-  return async ({ client: { vaults } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    if (vaults.length === 0) throw new AppError('no_vaults_configured')
+  return async (vaults: readonly Vault[]): Promise<Response[]> => {
     const byChain = Map.groupBy(vaults, ({ chainId }) => chainId)
     const listed = await Promise.all(
       [...byChain].map(([chainId, ofChain]) =>
@@ -72,7 +70,7 @@ export function listVaults({ readerOf, states, yieldOf }: Dependencies) {
       ),
     )
     const byVault = new Map(listed.flat().map((entry) => [entry.vault, entry]))
-    return { success: true, data: vaults.flatMap((vault) => byVault.get(vault) ?? []).map(toReply) }
+    return vaults.flatMap((vault) => byVault.get(vault) ?? []).map(toResponse)
   }
 }
 
@@ -80,11 +78,11 @@ function stateAsOf({ number, timestamp }: BlockHeader): StateAsOf {
   return { blockNumber: Number(number), timestamp: new Date(Number(timestamp) * 1000), stale: false }
 }
 
-function unknownVault(vault: Vault): ListedVault {
+function unknownVault(vault: Vault): LiveVault {
   return { vault, apy: null, hasCap: undefined, state: undefined, asOf: undefined }
 }
 
-function toReply({ vault, apy, hasCap, state, asOf }: ListedVault): Reply<typeof contract>['data'][number] {
+function toResponse({ vault, apy, hasCap, state, asOf }: LiveVault): Response {
   const type = vaultType(vault)
   const roles = protocolOf(vault).roles?.(vault)
   return {
