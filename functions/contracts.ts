@@ -32,6 +32,7 @@ import { contract as crossChainStatus } from './vaults/cross-chain-status/contra
 import { contract as deposit } from './vaults/deposit/contract.ts'
 import { contract as depositStatus } from './vaults/deposit-status/contract.ts'
 import { contract as list } from './vaults/list/contract.ts'
+import { contract as vaultsVault } from './vaults/vault/contract.ts'
 
 /** Every endpoint of the service, by its folder in `functions/`. */
 export const endpoints = {
@@ -49,6 +50,7 @@ export const endpoints = {
   'vaults/claim': claim,
   'vaults/deposit-status': depositStatus,
   'vaults/cross-chain-status': crossChainStatus,
+  'vaults/vault': vaultsVault,
   'activity/positions': userPositions,
   'activity/position': userPosition,
   'activity/deposits': userDeposits,

@@ -4,19 +4,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 
-const COPIED = ['functions', 'lib', 'scripts', 'docs', 'test', 'sandbox', 'infra', 'admin']
-const FILES = ['package.json', 'tsconfig.json', 'biome.json', 'vitest.config.ts', '.gitignore']
+const COPIED = ['functions', 'lib', 'scripts', 'docs', 'test/functions', 'package.json', 'biome.json', '.gitignore']
 
-test('A new endpoint compiles, is as the linter wants it, and is there once', () => {
+test('A new endpoint runs, is as the linter wants it, and is there once', () => {
   const folder = mkdtempSync(join(tmpdir(), 'new-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  for (const path of [...COPIED, ...FILES]) cpSync(path, join(folder, path), { recursive: true })
+  for (const path of COPIED) cpSync(path, join(folder, path), { recursive: true })
   symlinkSync(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'))
   const run = (command: string, ...args: string[]) => spawnSync(command, args, { cwd: folder, encoding: 'utf8' })
   const create = () => run('node', 'scripts/new.ts', 'endpoint', 'system/some-example')
 
   expect(create()).toMatchObject({ status: 0, stderr: '' })
-  expect(run('tsc')).toMatchObject({ status: 0, stdout: '' })
+  expect(run('node', 'functions/system/some-example/handler.ts')).toMatchObject({ status: 0, stderr: '' })
   expect(run('biome', 'check', '--vcs-enabled=false', 'functions/contracts.ts', 'functions/system').status).toBe(0)
   expect(readFileSync(join(folder, 'functions/contracts.ts'), 'utf8')).toContain("'system/some-example':")
   expect(readFileSync(join(folder, 'docs/api.md'), 'utf8')).toContain('/system/some-example')

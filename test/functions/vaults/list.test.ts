@@ -8,6 +8,7 @@ import { settle } from '../../../sandbox/curator.ts'
 import { deployLagoonVault, deployYieldVault } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
+import { expectError } from '../../support/errors.ts'
 import { someContext } from '../../support/lambda.ts'
 import { transaction, VAULT_ABI } from '../../support/oracles.ts'
 import { recordPrices } from '../../support/records.ts'
@@ -265,6 +266,26 @@ describe('The list', () => {
     expect(await list(text)).toMatchObject([
       { ...shown, logo_url: 'https://wallet.example/logo.svg', poolAddress: address },
     ])
+  })
+})
+
+describe('One vault', () => {
+  const pathOf = (address: unknown) => `/defi-vaults/v1/defi/vault/${address}`
+
+  test('is shown as the list shows it', async ({ service, list }) => {
+    const changing = { stateAsOf: expect.anything(), vaultState: expect.anything(), apy: expect.anything() }
+    for (const vault of await list()) {
+      const { status, body } = await service.call('GET', `${pathOf(vault['poolAddress'])}?chainId=${vault['chainId']}`)
+      expect({ status, body: { ...body, ...changing } }).toEqual({ status: 200, body: { ...vault, ...changing } })
+    }
+  })
+
+  test('of another client, or on another chain, is not found', async ({ service, list }) => {
+    const [vault] = await list()
+    const path = pathOf(vault?.['poolAddress'])
+    expectError(await service.call('GET', `${path}?chainId=1`), 'vault_not_found')
+    expectError(await service.call('GET', path, { key: await service.createClient([]) }), 'vault_not_found')
+    expectError(await service.call('GET', pathOf('x')), 'missing_or_invalid_vault_address', ['vaultAddress'])
   })
 })
 

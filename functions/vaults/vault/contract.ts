@@ -1,0 +1,24 @@
+import * as z from 'zod'
+import { ChainIdText } from '../../../lib/chain/registry.ts'
+import { VaultAddress } from '../../../lib/codecs.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { VaultResponse } from '../../../lib/vaults/response.ts'
+
+export const contract = {
+  method: 'GET',
+  path: '/defi-vaults/v1/defi/vault/{vaultAddress}',
+  summary: 'Shows one of the client’s vaults as the list does, with its live yield and on-chain state.',
+  tag: 'Vaults',
+  caller: 'client',
+  uses: { deposits: ['BatchGetItem', 'GetItem'], config: true },
+  request: {
+    path: z.object({ vaultAddress: VaultAddress }),
+    query: z.object({
+      chainId: ChainIdText.optional().describe('Needed only where two chains have a vault with this address'),
+    }),
+  },
+  response: VaultResponse,
+  errors: ['ambiguous_vault_address', 'vault_not_found'],
+  cacheControl: 'no-store',
+  impact: 'Wallets cannot show a single vault.',
+} as const satisfies EndpointContract
