@@ -24,7 +24,7 @@ export function field<Schema extends z.ZodType>(schema: Schema, errors: ErrorCod
 export function fieldErrors(schema: z.ZodType): FieldErrors | undefined {
   const errors = FIELD_ERRORS.get(schema)
   if (errors) return errors
-  return schema instanceof z.ZodOptional || schema instanceof z.ZodDefault
-    ? fieldErrors(schema.unwrap() as z.ZodType)
-    : undefined
+  const isWrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodDefault
+  // What these wrap is a schema of the same library.
+  return isWrapped ? fieldErrors(schema.unwrap() as z.ZodType) : undefined
 }

@@ -20,6 +20,10 @@ const VIOLATIONS = [
   ['only the sandbox enters its folders', 'test/lib/a.test.ts', "import '../../sandbox/chains/plan.ts'", RESTRICTED],
   ['scripts keep to its doors', 'scripts/a.ts', "import '../sandbox/chains/plan.ts'", RESTRICTED],
   ["so do the operator's commands", 'admin/b.ts', "import '../sandbox/chains/plan.ts'", RESTRICTED],
+  ['a domain does not import the frame', 'lib/vaults/b.ts', "import '../frame/contract.ts'", RESTRICTED],
+  ['a domain does not import middy', 'lib/vaults/c.ts', "import '@middy/core'", RESTRICTED],
+  ['a domain does not import the store of another', 'lib/vaults/d.ts', "import '../clients/store.ts'", RESTRICTED],
+  ['a domain does not import any other store', 'lib/bridge/d.ts', "import '../vaults/state-store.ts'", RESTRICTED],
   ['lib does not import tests', 'lib/a.ts', "import '../test/support/service.ts'", RESTRICTED],
   ['functions do not import each other', 'functions/x/a/handler.ts', "import '../b/contract.ts'", RESTRICTED],
   ['functions do not reach other areas', 'functions/x/b/handler.ts', "import '../../y/b/contract.ts'", RESTRICTED],
@@ -41,7 +45,7 @@ const VIOLATIONS = [
 const CLEAN = [
   ['lib/f.ts', "import './e.ts'"],
   ['functions/x/i/handler.ts', "import '../../../lib/once.ts'\nimport './contract.ts'"],
-  ['functions/x/i/contract.ts', "import '../../../lib/frame/contract.ts'\nimport '../../../lib/frame/env.ts'"],
+  ['functions/x/i/contract.ts', "import '../../../lib/frame/contract.ts'\nimport '../../../lib/field.ts'"],
   ['functions/system/i/handler.ts', "import '../../contracts.ts'\nimport './contract.ts'"],
   ['test/lib/b.test.ts', "import '../../sandbox/chains.ts'"],
   ['test/sandbox/a.test.ts', "import '../../sandbox/chains/plan.ts'"],
@@ -87,15 +91,63 @@ test('Encoders of calldata are synchronous', () => {
   for (const path of encoders) expect(readFileSync(join('lib', path), 'utf8')).not.toMatch(/\b(async|await|Promise)\b/)
 })
 
+/** Our own code that runs on AWS or for an operator, by its path. */
+const SOURCES = ['lib', 'functions', 'admin', 'infra', 'scripts']
+  .flatMap((root) => readdirSync(root, { recursive: true, encoding: 'utf8' }).map((path) => join(root, path)))
+  .filter((path) => path.endsWith('.ts'))
+  .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
+
+/** The lines that tell the compiler a type, with no comment within three lines above them that gives the reason. */
+function unexplainedCasts(text: string): string[] {
+  const lines = text.split('\n').map((line) => line.trim())
+  const isComment = (line: string) => /^(\/\/|\/?\*)/.test(line)
+  return lines.filter((line, index) => {
+    const code = line.replaceAll(/'[^']*'|"[^"]*"|`[^`]*`/g, '')
+    const isCast = /[\w)\]}] as (?!const\b)[\w({['"]/.test(code) && !/^(import|export|\} from)/.test(line)
+    return isCast && !isComment(line) && !lines.slice(Math.max(0, index - 3), index).some(isComment)
+  })
+}
+
+test('No cast stands without its reason', () => {
+  expect(unexplainedCasts('const a = 1\nconst vaults = items as Vault[]')).toHaveLength(1)
+  expect(unexplainedCasts('// Parsed just above.\nconst vaults = items as Vault[]')).toEqual([])
+  const product = SOURCES.filter(({ path }) => path.startsWith('lib') || path.startsWith('functions'))
+  const found = product.flatMap(({ path, text }) => unexplainedCasts(text).map((line) => `${path}: ${line}`))
+  expect(found).toEqual([])
+})
+
+/** Words that were retired for the field's own, and what is said instead. */
+const RETIRED: readonly (readonly [RegExp, string])[] = [
+  [/[Mm]ovements?\b/, 'ledger entry'],
+  [/\b(users|clients|records|transfers|cache|state)Table\b/, 'a store is over a table'],
+  [/\b(?:[a-z]\w*)?[vV]iewOf\b|\b(Deposit|Position|Chart|Wallets)View\b/, 'response'],
+  [/\bmadeOf\b|\bKeptBalances\b/, 'combine, cached'],
+  [/\bpretend/i, 'state override'],
+  [/stand-?in\b/i, 'fake'],
+  [/\bcheck(Deposit|Claim|BridgeDeposit|Approvals|ClientData)\b/, 'verify'],
+  [/\bgiveLeaseBack\b/, 'releaseLease'],
+  [/\bspendOldest\b/, 'first in, first out'],
+  [/\bdoubted\b/, 'outlier'],
+  [/\bNOBODYS\b/, 'dummy credential'],
+  [/\bFirstFactorCredential\b/, 'attestation, assertion, credential'],
+]
+
+test('Words that were retired do not come back', () => {
+  for (const planted of ['a movement', 'usersTable(', 'DepositView', 'stand-in', 'checkDeposit', 'giveLeaseBack']) {
+    expect(RETIRED.some(([word]) => word.test(planted))).toBe(true)
+  }
+  const found = SOURCES.flatMap(({ path, text }) =>
+    RETIRED.filter(([word]) => word.test(text)).map(([word, instead]) => `${path}: ${word.source} → ${instead}`),
+  )
+  expect(found).toEqual([])
+})
+
 /** A protocol by its name, or a contract of its own. */
 const PROTOCOL = /lagoon|erc-?(4626|7540)/i
 
 test('Nothing outside lib/protocols names a protocol', () => {
   expect('`vault.protocol === "lagoon"`').toMatch(PROTOCOL)
-  const files = ['lib', 'functions', 'admin', 'infra', 'scripts'].flatMap((root) =>
-    readdirSync(root, { recursive: true, encoding: 'utf8' }).map((path) => join(root, path)),
-  )
-  const outside = files.filter((path) => path.endsWith('.ts') && !path.startsWith(join('lib', 'protocols')))
+  const outside = SOURCES.filter(({ path }) => !path.startsWith(join('lib', 'protocols')))
   expect(outside.length).toBeGreaterThan(100)
-  expect(outside.filter((path) => PROTOCOL.test(readFileSync(path, 'utf8')))).toEqual([])
+  expect(outside.filter(({ text }) => PROTOCOL.test(text)).map(({ path }) => path)).toEqual([])
 })

@@ -19,6 +19,7 @@ export function readEnv<C extends Contract>(contract: C, variables: NodeJS.Proce
     if (!value) throw new Error(`The environment lacks ${RESOURCES[name]}.`)
     return [name, value]
   })
+  // As many as the contract names, each with its text.
   return Object.fromEntries(read) as EnvOf<C>
 }
 

@@ -33,13 +33,16 @@ export function job<const C extends JobContract, P extends Providers<C>>(
     .onError(({ error }) => logger.error('run failed', { error }))
     .handler(async (event, context) => {
       const run = await start()
-      const input = contract.event.parse(event) as z.output<C['event']>
+      const parsed = contract.event.parse(event)
+      // What a contract's own schema parsed.
+      const done = await run(parsed as z.output<C['event']>, {
+        remainingMs: () => context.getRemainingTimeInMillis(),
+      })
       // Every contract's input and report is an object, which its schema's type does not say.
-      const report = contract.report.encode(
-        await run(input, { remainingMs: () => context.getRemainingTimeInMillis() }),
-      ) as Record<string, unknown>
+      const input = parsed as Record<string, unknown>
+      const report = contract.report.encode(done) as Record<string, unknown>
       logger.info('report', { report })
-      measure(contract, { functionName: context.functionName, input: input as Record<string, unknown>, report })
+      measure(contract, { functionName: context.functionName, input, report })
       return report
     })
 }
