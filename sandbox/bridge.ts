@@ -15,7 +15,7 @@ import {
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { getContractEvents } from 'viem/actions'
-import { bridgeTokenOf } from '../lib/bridge/tokens.ts'
+import { bridgeTokenBySymbol } from '../lib/bridge/tokens.ts'
 import { evmChain } from '../lib/chain/registry.ts'
 import { ACCOUNTS } from './accounts.ts'
 import { openPlan } from './chains/plan.ts'
@@ -210,7 +210,7 @@ export async function installPool(
 export async function deployBridgeTokens(chain: LocalChain, symbols: readonly string[]): Promise<LocalToken[]> {
   const { chainId } = chain
   const tokens = symbols.map((symbol) => {
-    const token = bridgeTokenOf(chainId, symbol)
+    const token = bridgeTokenBySymbol(chainId, symbol)
     if (!token) throw new Error(`The bridge takes no ${symbol} on chain ${chainId}`)
     return { chainId, name: `Bridged ${symbol}`, ...token }
   })

@@ -10,6 +10,7 @@ import type { Upstream } from '../http.ts'
 import type { DepositOperation } from '../protocols/calldata.ts'
 import { depositNamed, OPERATIONS } from '../protocols/operations.ts'
 import { protocolOf } from '../protocols/protocols.ts'
+import { resultOf, valueIn } from '../result.ts'
 import type { PreparedDeposit } from '../vaults/deposit.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { poolAbi } from './abi.ts'
@@ -21,7 +22,7 @@ import {
   verifyBridgeDeposit,
 } from './calldata.ts'
 import { agreeTerms, fetchQuote, quoteExpiry } from './quote.ts'
-import { bridgeToken, bridgeTokenOf } from './tokens.ts'
+import { bridgeTokenAt, bridgeTokenBySymbol } from './tokens.ts'
 
 /** A deposit into `vault` by and for `user`, paid with `inputAmount` of `sourceToken` on another chain. */
 export type CrossChainDeposit = {
@@ -73,7 +74,7 @@ export async function prepareCrossChainDeposit(
 
   // Asked before the vault's state is known; most deposits take the usual operation.
   const [usual] = OPERATIONS[vault.protocol].deposits
-  const quoted = settle(quoteFor(usual))
+  const quoted = resultOf(quoteFor(usual))
   const [source, destination] = await Promise.all([
     readSource(readerOf(route.sourceChainId), user, route),
     readDestination(readerOf(vault.chainId), deposit, route),
@@ -83,7 +84,7 @@ export async function prepareCrossChainDeposit(
   if (source.userIsContract && !destination.userHasCode) throw new AppError('cross_chain_not_available')
 
   const operation = depositNamed(vault, destination.choose(0n))
-  const quote = operation === usual ? unwrap(await quoted) : await quoteFor(operation)
+  const quote = operation === usual ? valueIn(await quoted) : await quoteFor(operation)
   const clocks = { ...source.clocks, destination: destination.time }
   const bridged = request(operation)
   const terms = agreeTerms(bridged, quote, clocks)
@@ -107,9 +108,9 @@ function findRoute({ vault, sourceChainId, sourceToken }: CrossChainDeposit): Ro
   const source = evmChain(sourceChainId)
   if (!source?.bridge) throw new AppError('unsupported_source_chain')
   const destination = evmChain(vault.chainId)
-  const output = bridgeToken(vault.chainId, vault.asset)
+  const output = bridgeTokenAt(vault.chainId, vault.asset)
   if (!destination?.bridge || !output) throw new AppError('cross_chain_not_available')
-  const input = bridgeTokenOf(sourceChainId, output.symbol)
+  const input = bridgeTokenBySymbol(sourceChainId, output.symbol)
   if (input?.address !== sourceToken) throw new AppError('unsupported_source_token')
   return {
     sourceChainId,
@@ -170,7 +171,7 @@ async function readSource(reader: ChainReader, user: Address, { pool, inputToken
         fillDeadlineBuffer: required(answers.fillDeadlineBuffer),
       },
     })),
-    { extraCalls: [codeOf(user)] },
+    { extraCalls: [codeRequest(user)] },
   )
   const code = parseCode(outcomes[0])
   return { ...value, userIsContract: code !== '0x' && !DELEGATION.test(code) }
@@ -183,7 +184,9 @@ async function readDestination(reader: ChainReader, { vault, user }: CrossChainD
     ({ answers }) => required(answers.paused),
   )
   const terms = protocolOf(vault).depositTerms(vault, user, route.handler)
-  const { block, value, outcomes } = await reader.readOne(joinReadPlans(terms, pool), { extraCalls: [codeOf(user)] })
+  const { block, value, outcomes } = await reader.readOne(joinReadPlans(terms, pool), {
+    extraCalls: [codeRequest(user)],
+  })
   const [{ choose }, paused] = value
   return {
     time: Number(block.timestamp),
@@ -193,7 +196,7 @@ async function readDestination(reader: ChainReader, { vault, user }: CrossChainD
   }
 }
 
-function codeOf(account: Address): RpcRequest {
+function codeRequest(account: Address): RpcRequest {
   return { method: 'eth_getCode', params: [account, 'latest'] }
 }
 
@@ -204,19 +207,4 @@ function parseCode(outcome: RpcOutcome | undefined): Hex {
 
 function scale(amount: bigint, from: number, to: number): bigint {
   return (amount * 10n ** BigInt(to)) / 10n ** BigInt(from)
-}
-
-type Settled<T> = { readonly value: T } | { readonly error: unknown }
-
-/** The outcome of a promise that may fail before anybody waits for it. */
-function settle<T>(promise: Promise<T>): Promise<Settled<T>> {
-  return promise.then(
-    (value) => ({ value }),
-    (error: unknown) => ({ error }),
-  )
-}
-
-function unwrap<T>(settled: Settled<T>): T {
-  if ('error' in settled) throw settled.error
-  return settled.value
 }

@@ -50,11 +50,11 @@ const TOKENS: Readonly<Record<number, readonly BridgeToken[]>> = {
 }
 
 /** The bridge's token at this address of this chain, undefined where it takes none. */
-export function bridgeToken(chainId: number, address: Address): BridgeToken | undefined {
+export function bridgeTokenAt(chainId: number, address: Address): BridgeToken | undefined {
   return TOKENS[chainId]?.find((token) => token.address === address)
 }
 
 /** The bridge's token of this asset on this chain, undefined where it has none. */
-export function bridgeTokenOf(chainId: number, symbol: string): BridgeToken | undefined {
+export function bridgeTokenBySymbol(chainId: number, symbol: string): BridgeToken | undefined {
   return TOKENS[chainId]?.find((token) => token.symbol === symbol)
 }

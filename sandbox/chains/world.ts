@@ -1,5 +1,5 @@
 import { type Address, numberToHex, parseUnits } from 'viem'
-import { bridgeTokenOf } from '../../lib/bridge/tokens.ts'
+import { bridgeTokenBySymbol } from '../../lib/bridge/tokens.ts'
 import { ACCOUNTS } from '../accounts.ts'
 import type { LocalChain } from '../chains.ts'
 import { copyContract } from '../copies.ts'
@@ -143,7 +143,7 @@ async function deployTokens(chain: LocalChain): Promise<LocalToken[]> {
 
   const tokens: LocalToken[] = []
   for (const { token, from } of deployed) {
-    const address = bridgeTokenOf(chainId, token.symbol)?.address
+    const address = bridgeTokenBySymbol(chainId, token.symbol)?.address
     if (!address) throw new Error(`${token.symbol} has no address on chain ${chainId}`)
     await copyContract(chain, from, address)
     tokens.push({ chainId, ...token, address })

@@ -7,29 +7,22 @@ import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
 type Dependencies = Services<'readerOf' | 'bridge'>
-type Body = Request<typeof contract>['body']
 
 export const buildDeposit =
   ({ readerOf, bridge }: Dependencies) =>
   async ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    const source = sourceOf(body)
-    const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
+    const { vaultAddress, chainId, srcChainId, srcToken, userAddress: user, amount } = body
+    const vault = findVault(client.vaults, vaultAddress, chainId)
     const to = { protocol: vault.protocol, chainId: vault.chainId }
-    const { userAddress: user, amount } = body
-
-    if (source === undefined || source.chainId === vault.chainId) {
-      if (source !== undefined && source.token !== vault.asset) throw new AppError('unsupported_source_token')
+    // The contract has both of them or none.
+    if (srcChainId === undefined || srcToken === undefined || srcChainId === vault.chainId) {
+      if (srcToken !== undefined && srcToken !== vault.asset) throw new AppError('unsupported_source_token')
       const prepared = await prepareDeposit(readerOf(vault.chainId), { vault, user, amount })
       return { ...prepared, ...to, isCrossChain: false }
     }
     const prepared = await prepareCrossChainDeposit(
       { readerOf, ...bridge },
-      { vault, user, inputAmount: amount, sourceChainId: source.chainId, sourceToken: source.token },
+      { vault, user, inputAmount: amount, sourceChainId: srcChainId, sourceToken: srcToken },
     )
     return { ...prepared, ...to, isCrossChain: true }
   }
-
-/** Where the deposit is paid, undefined for the vault's own chain. */
-function sourceOf({ srcChainId: chainId, srcToken: token }: Body) {
-  return chainId === undefined || token === undefined ? undefined : { chainId, token }
-}

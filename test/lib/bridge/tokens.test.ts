@@ -1,6 +1,6 @@
 import { getAddress, isAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { bridgeToken, bridgeTokenOf } from '../../../lib/bridge/tokens.ts'
+import { bridgeTokenAt, bridgeTokenBySymbol } from '../../../lib/bridge/tokens.ts'
 import { EVM_CHAINS } from '../../../lib/chain/registry.ts'
 
 const SYMBOLS = ['USDC', 'USDT', 'DAI', 'WETH', 'WBTC']
@@ -51,7 +51,7 @@ const EXPECTED: Readonly<Record<number, Readonly<Record<string, readonly [addres
 
 const everyChain = EVM_CHAINS.map(({ id, name }) => ({ id, name }))
 const tokensOf = (chainId: number) =>
-  SYMBOLS.map((symbol) => bridgeTokenOf(chainId, symbol)).filter((token) => token !== undefined)
+  SYMBOLS.map((symbol) => bridgeTokenBySymbol(chainId, symbol)).filter((token) => token !== undefined)
 
 describe('the tokens of the bridge', () => {
   test('There are some on exactly six chains, those that have a pool', () => {
@@ -61,7 +61,7 @@ describe('the tokens of the bridge', () => {
 
   test('There are none on Gnosis, nor on a chain that is none of ours', () => {
     for (const chainId of [100, 2, 0, -1, Number.NaN, 1151111081099710]) expect(tokensOf(chainId)).toEqual([])
-    expect(bridgeToken(100, '0xDDAfbb505ad214D7b80b1f830fcCc89B60fb7A83')).toBeUndefined()
+    expect(bridgeTokenAt(100, '0xDDAfbb505ad214D7b80b1f830fcCc89B60fb7A83')).toBeUndefined()
   })
 
   test.for(everyChain)('Those of $name are the ones that its users have, with its own decimals', ({ id }) => {
@@ -72,7 +72,7 @@ describe('the tokens of the bridge', () => {
   test('On BNB Smart Chain USDC and USDT have 18 decimals, everywhere else 6', () => {
     for (const chainId of CHAINS) {
       for (const symbol of ['USDC', 'USDT']) {
-        expect(bridgeTokenOf(chainId, symbol)?.decimals).toBe(chainId === 56 ? 18 : 6)
+        expect(bridgeTokenBySymbol(chainId, symbol)?.decimals).toBe(chainId === 56 ? 18 : 6)
       }
     }
   })
@@ -86,18 +86,18 @@ describe('the tokens of the bridge', () => {
 
   test.for(everyChain)('Every token of $name is found by its address there, and only there', ({ id }) => {
     for (const token of tokensOf(id)) {
-      expect(bridgeToken(id, token.address)).toBe(token)
+      expect(bridgeTokenAt(id, token.address)).toBe(token)
       for (const other of CHAINS) {
         // Some addresses are the same on several chains, and then the token is.
-        expect(bridgeToken(other, token.address)?.symbol ?? token.symbol).toBe(token.symbol)
+        expect(bridgeTokenAt(other, token.address)?.symbol ?? token.symbol).toBe(token.symbol)
       }
     }
-    expect(bridgeToken(id, '0x00000000000000000000000000000000000000A1')).toBeUndefined()
+    expect(bridgeTokenAt(id, '0x00000000000000000000000000000000000000A1')).toBeUndefined()
   })
 
   test('A name that is none has no token', () => {
     for (const symbol of ['', 'usdc', 'USDC.e', 'constructor', 'length', '__proto__']) {
-      for (const chainId of CHAINS) expect(bridgeTokenOf(chainId, symbol)).toBeUndefined()
+      for (const chainId of CHAINS) expect(bridgeTokenBySymbol(chainId, symbol)).toBeUndefined()
     }
   })
 })

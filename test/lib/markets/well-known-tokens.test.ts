@@ -2,7 +2,7 @@ import { getAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { decodeBase58 } from '../../../lib/accounts/base58.ts'
-import { bridgeTokenOf } from '../../../lib/bridge/tokens.ts'
+import { bridgeTokenBySymbol } from '../../../lib/bridge/tokens.ts'
 import { CHAINS, EVM_CHAINS } from '../../../lib/chain/registry.ts'
 import { ListedToken } from '../../../lib/markets/coin.ts'
 import { WELL_KNOWN_TOKENS } from '../../../lib/markets/well-known-tokens.ts'
@@ -46,7 +46,7 @@ test('every token of the list has all that is told of a token, but for its pictu
 test('the tokens that the bridge takes too have the same addresses and decimals there', () => {
   const both = EVM_CHAINS.flatMap(({ id, key }) =>
     on(key).flatMap(({ symbol, address, decimals }) => {
-      const token = bridgeTokenOf(id, symbol)
+      const token = bridgeTokenBySymbol(id, symbol)
       return token
         ? [{ listed: { address, decimals }, bridged: { address: token.address, decimals: token.decimals } }]
         : []
