@@ -1,10 +1,14 @@
-import type { BridgeDeposit } from './events.ts'
-import { namedChain, type TransferKey, type TransferStatus } from './transfer.ts'
+import { evmChain } from '../chain/registry.ts'
+import { parseMessage } from './events.ts'
+import type { Source, TransferKey, TransferStatus } from './transfer.ts'
 
 /** What a status says of how things stand, apart from which transfer it is of. */
 type Outcome = Pick<TransferStatus, 'status' | 'statusDescription' | 'reason' | 'terminal' | 'nextPollAfterMs'>
 
-/** What answers can say. */
+/** What a status says of the transfer itself, apart from how things stand. */
+export type TransferFacts = Omit<TransferStatus, keyof Outcome | 'final'>
+
+/** How things can stand. */
 export const OUTCOMES = {
   pending: open('pending', 'Transaction submitted, waiting to be mined.', 3_000),
   bridging: open('bridging', 'The bridge is processing the cross-chain transfer.', 3_000),
@@ -13,7 +17,7 @@ export const OUTCOMES = {
     'The bridge is processing the cross-chain transfer the slow way, which can take hours.',
     60_000,
   ),
-  /** The pool says that it is filled, and the fill's event is still searched for, or is not there yet. */
+  /** The pool says that it is filled; the fill's event is still searched for, or not there yet. */
   locating: open('bridging', 'The funds have left the bridge; where they arrived is being looked up.', 2_000),
   /** The fill is there, and its logs do not show what became of the deposit. */
   unproven: open('bridging', 'The funds have left the bridge; the deposit into the vault cannot be seen yet.', 30_000),
@@ -32,26 +36,20 @@ export const OUTCOMES = {
     'source_dropped',
     'The source transaction can no longer be mined: another one took its place. Nothing was sent.',
   ),
-  expired: {
-    ...failed('expired', 'Nobody filled the transfer in time; it will be refunded on the source chain within hours.'),
-    terminal: false,
-    nextPollAfterMs: 600_000,
-  },
-  /** A refund is searched for among the blocks of long ago. */
-  expired_searching: {
-    ...failed('expired', 'Nobody filled the transfer in time; its refund on the source chain is being looked up.'),
-    terminal: false,
-    nextPollAfterMs: 10_000,
-  },
+  expired: expired(
+    'Nobody filled the transfer in time; it will be refunded on the source chain within hours.',
+    600_000,
+  ),
+  /** The refund is searched for among old blocks. */
+  expired_searching: expired(
+    'Nobody filled the transfer in time; its refund on the source chain is being looked up.',
+    10_000,
+  ),
   /** The account has had so many deposits or refunds that none can be told to be this transfer's. */
-  expired_crowded: {
-    ...failed(
-      'expired',
-      'Nobody filled the transfer in time. Which refund on the source chain is its own cannot be told among many.',
-    ),
-    terminal: false,
-    nextPollAfterMs: 600_000,
-  },
+  expired_crowded: expired(
+    'Nobody filled the transfer in time. Which refund on the source chain is its own cannot be told among many.',
+    600_000,
+  ),
   /** The search is over, and what was paid may have been for this transfer. */
   expired_undecided: failed(
     'expired',
@@ -80,33 +78,26 @@ function failed(reason: NonNullable<Outcome['reason']>, statusDescription: strin
   return { status: 'failed', statusDescription, reason, terminal: true, nextPollAfterMs: null }
 }
 
-/** What is known of a transfer besides how things stand. */
-export type RecordedTransfer = Omit<TransferStatus, keyof Outcome | 'final'>
+function expired(statusDescription: string, nextPollAfterMs: number): Outcome {
+  return { status: 'failed', statusDescription, reason: 'expired', terminal: false, nextPollAfterMs }
+}
 
-/** What is known of a transfer of which only the source transaction is. */
-export function knownOfSource(key: TransferKey): RecordedTransfer {
+/** What a status says of a transfer before its fill is seen; `source` once its deposit into the bridge is. */
+export function describeTransfer({ sourceChainId, transactionHash }: TransferKey, source?: Source): TransferFacts {
+  const { deposit, initiated = null } = source ?? {}
+  const destination = deposit?.destinationChainId
   return {
-    depositId: key.transactionHash,
-    action: null,
-    srcChain: namedChain(key.sourceChainId) ?? { id: key.sourceChainId, name: 'unknown' },
-    dstChain: null,
-    inputAmount: null,
+    depositId: transactionHash,
+    action: deposit ? (parseMessage(deposit)?.deposit ? 'deposit' : 'none') : null,
+    srcChain: nameChain(sourceChainId),
+    dstChain: destination ? nameChain(destination) : null,
+    inputAmount: deposit?.relayData.inputAmount ?? null,
     outputAmount: null,
-    timestamps: { initiated: null, bridged: null, completed: null },
-    transactions: { source: key.transactionHash, fill: null },
+    timestamps: { initiated, bridged: null, completed: null },
+    transactions: { source: transactionHash, fill: null },
   }
 }
 
-/** What is known of a transfer once its deposit is seen. */
-export function knownOfDeposit(
-  key: TransferKey,
-  { deposit, initiated, action }: { deposit: BridgeDeposit; initiated: Date; action: RecordedTransfer['action'] },
-): RecordedTransfer {
-  return {
-    ...knownOfSource(key),
-    action,
-    dstChain: namedChain(deposit.destinationChainId),
-    inputAmount: deposit.relayData.inputAmount,
-    timestamps: { initiated, bridged: null, completed: null },
-  }
+function nameChain(id: number) {
+  return { id, name: evmChain(id)?.name ?? 'unknown' }
 }

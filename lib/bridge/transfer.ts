@@ -1,34 +1,29 @@
 import { type Hash, type Hex, isHash, isHex } from 'viem'
 import * as z from 'zod'
 import { BlockSearch, StoredBlock } from '../chain/blocks.ts'
-import { evmChain } from '../chain/registry.ts'
 import { Address, Amount, Timestamp, TransactionHash } from '../codecs.ts'
 
 const HexText = z.string().refine((text): text is Hex => isHex(text))
 const HashText = z.string().refine((text): text is Hash => isHash(text))
 
 /** Why a transfer has failed, or is no longer followed. */
-const Reason = z.enum([
-  'source_reverted',
-  'no_deposit_in_transaction',
-  'source_dropped',
-  'expired',
-  'refunded',
-  'refund_not_found',
-  'destination_action_failed',
-  'destination_not_followed',
-])
-
-const REASONS = [
+const REASONS = {
+  source_reverted: 'the source transaction reverted, nothing was sent',
+  no_deposit_in_transaction: 'it holds no deposit into the bridge with this index',
+  source_dropped: 'it can no longer be mined, for another one took its nonce; nothing was sent',
+  expired:
+    'nobody filled it in time, and its refund on the source chain is awaited or searched for; goes on to refunded or refund_not_found',
+  refunded: 'the bridge paid it back on the source chain',
+  refund_not_found: 'two weeks after its deadline no refund was found that is surely its own',
+  destination_action_failed:
+    'it arrived, the deposit into the vault did not succeed, and the tokens were sent to the account that the transfer names for this case',
+  destination_not_followed: 'its status stays bridging, for it goes to a chain that this service does not read',
+}
+// The keys of an object are strings, of which its type says which.
+const Reason = z.enum(Object.keys(REASONS) as (keyof typeof REASONS)[])
+const ABOUT_REASONS = [
   'Why it failed, or why nothing more will be told of it; null for all else',
-  'source_reverted: the source transaction reverted, nothing was sent',
-  'no_deposit_in_transaction: it holds no deposit into the bridge with this index',
-  'source_dropped: it can no longer be mined, for another one took its nonce; nothing was sent',
-  'expired: nobody filled it in time, and its refund on the source chain is awaited or searched for; goes on to refunded or refund_not_found',
-  'refunded: the bridge paid it back on the source chain',
-  'refund_not_found: two weeks after its deadline no refund was found that is surely its own',
-  'destination_action_failed: it arrived, the deposit into the vault did not succeed, and the tokens were sent to the account that the transfer names for this case',
-  'destination_not_followed: its status stays bridging, for it goes to a chain that this service does not read',
+  ...Object.entries(REASONS).map(([reason, meaning]) => `${reason}: ${meaning}`),
 ].join('. ')
 
 const ChainName = z.object({ id: z.number().int(), name: z.string() })
@@ -42,7 +37,7 @@ export const TransferStatus = z.object({
       'pending: not mined yet. bridging: the deposit into the bridge is there; not terminal, but with destination_not_followed. completed: terminal. failed: terminal, but with expired',
     ),
   statusDescription: z.string(),
-  reason: Reason.nullable().describe(REASONS),
+  reason: Reason.nullable().describe(ABOUT_REASONS),
   action: z
     .enum(['deposit', 'none'])
     .nullable()
@@ -71,7 +66,12 @@ export const TransferStatus = z.object({
 })
 export type TransferStatus = z.output<typeof TransferStatus>
 
-const Deposit = z.object({
+/**
+ * A deposit into the bridge as the pool's event tells it. Accounts and tokens are 32 bytes, amounts in smallest units,
+ * deadlines in seconds since 1970; `destinationChainId` is 0 where it is too large for a number.
+ */
+const BridgeDeposit = z.object({
+  /** What identifies its fill. */
   relayData: z.object({
     depositor: HexText,
     recipient: HexText,
@@ -88,6 +88,16 @@ const Deposit = z.object({
   }),
   destinationChainId: z.number().int(),
 })
+export type BridgeDeposit = z.output<typeof BridgeDeposit>
+
+/** The deposit in a source transaction, the number and the time of its block; read again until that block is final. */
+const Source = z.object({
+  deposit: BridgeDeposit,
+  initiated: Timestamp,
+  blockNumber: Amount.optional(),
+  isFinal: z.boolean(),
+})
+export type Source = z.output<typeof Source>
 
 /** A search through a chain's events, block by block, as far as it has come. */
 const LogSearch = z.object({
@@ -100,13 +110,13 @@ const LogSearch = z.object({
 })
 export type LogSearch = z.output<typeof LogSearch>
 
-/** The search for a fill; `early` when it begins well before the deposit, after one that found nothing. */
+/** The search for a fill; `early` when it starts well before the deposit, after a search that found nothing. */
 const FillSearch = LogSearch.extend({ early: z.boolean() })
 export type FillSearch = z.output<typeof FillSearch>
 
 /** The search for a refund, and what it has found so far. */
 const RefundSearch = LogSearch.extend({
-  /** The last block that the next question reads: one with more to know than the allowance of the last one reached. */
+  /** The last block that the next poll reads: one that needed more calls than the last poll had left. */
   until: Amount.optional(),
   /** Whether all blocks up to the deadline are read, so that the rivals are all there. */
   isPastDeadline: z.boolean().optional(),
@@ -122,27 +132,24 @@ const RefundSearch = LogSearch.extend({
 })
 export type RefundSearch = z.output<typeof RefundSearch>
 
-/** A transfer as we keep it: what was seen of it, so that the next question costs less, and its last answer. */
+/** A transfer as it is stored: what was seen of it, so that the next poll costs less, and its final status. */
 export const Transfer = z.object({
   /** Who sent the source transaction, with which nonce: another transaction that uses it takes this one's place. */
   sender: z.object({ address: Address, nonce: z.number().int().nonnegative() }).optional(),
   /** The head of the source chain at which another transaction was first seen in the place of the source transaction. */
   droppedAt: StoredBlock.optional(),
-  /** The deposit, the number and the time of its block; looked at again until that block is final. */
-  source: z
-    .object({ deposit: Deposit, initiated: Timestamp, blockNumber: Amount.optional(), isFinal: z.boolean() })
-    .optional(),
+  source: Source.optional(),
   fillSearch: FillSearch.optional(),
-  /** The transaction of its fill; looked at again until its block is final. */
+  /** The transaction of its fill; read again until its block is final. */
   fillTransaction: HashText.optional(),
   /** Whether it is final that nobody filled it in time. */
   isUnfilled: z.boolean().optional(),
   refundSearch: RefundSearch.optional(),
-  /** The end to which a search for the refund came at one host; another host's is asked then, and may say otherwise. */
+  /** How the search for the refund ended at one host; another host is searched next, and may end otherwise. */
   refundEnd: z.enum(['refund_not_found', 'expired_undecided']).optional(),
-  /** When the job looks at it next; none for a transfer that nobody's vault waits for, and for one that has ended. */
+  /** When the job polls it next; none for a transfer into no client's vault, and for one that has ended. */
   lookAt: Timestamp.optional(),
-  /** The answer that will never change. One that was stored before answers said so is looked at again. */
+  /** The status that will never change. One that was stored before statuses had `final` is read again. */
   final: TransferStatus.optional().catch(undefined),
 })
 export type Transfer = z.output<typeof Transfer>
@@ -150,7 +157,5 @@ export type Transfer = z.output<typeof Transfer>
 /** Which transfer: the deposit with this index among those of a source transaction. */
 export type TransferKey = { readonly sourceChainId: number; readonly transactionHash: Hash; readonly index: number }
 
-/** A chain as answers name it; null for a number that no chain has. */
-export function namedChain(id: number): { id: number; name: string } | null {
-  return id > 0 ? { id, name: evmChain(id)?.name ?? 'unknown' } : null
-}
+/** A transfer and what is recorded of it. */
+export type RecordedTransfer = { readonly key: TransferKey; readonly recorded: Transfer }

@@ -1,5 +1,4 @@
-import type { Address } from 'viem'
-import { readTransfer } from '../../../lib/bridge/status.ts'
+import { readTransfer, type Target } from '../../../lib/bridge/status.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
@@ -7,12 +6,17 @@ import type { contract } from './contract.ts'
 type Dependencies = Services<'readerOf' | 'transfers' | 'sources' | 'now'>
 
 export const getCrossChainStatus =
-  (dependencies: Dependencies) =>
+  ({ readerOf, transfers, sources, now }: Dependencies) =>
   async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const key = { sourceChainId: query.srcChainId, transactionHash: path.txHash, index: query.index }
-    const vaultAt = (target: { chainId: number; address: Address } | undefined) =>
+    const recorded = (await transfers.get(key)) ?? {}
+    const findVault = (target: Target | undefined) =>
       client.vaults.find(({ chainId, address }) => chainId === target?.chainId && address === target.address)
-    const isVault = (target: { chainId: number; address: Address }) => vaultAt(target) !== undefined
-    const { status, target } = await readTransfer({ ...dependencies, isVault }, key)
-    return { ...status, protocol: vaultAt(target)?.protocol ?? null }
+    // A transfer into one of the client's vaults is followed by the job from now on.
+    const { status, target } = await readTransfer(
+      { readerOf, transfers, sources },
+      { key, recorded },
+      (keep, into) => keep.lookAt ?? (findVault(into) && new Date(now())),
+    )
+    return { ...status, protocol: findVault(target)?.protocol ?? null }
   }

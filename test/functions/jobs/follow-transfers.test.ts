@@ -186,11 +186,10 @@ async function openMany(transfers: Transfers, count: number, kindOf: (index: num
       Object.assign(open[placeOf(key.transactionHash)] ?? {}, { recorded: transfer })
       return true
     },
-    async postpone(all) {
-      for (const { key, lookAt } of all) {
-        const one = open[placeOf(key.transactionHash)]
-        if (one) Object.assign(one, { recorded: { ...one.recorded, lookAt } })
-      }
+    async postpone(key, lookAt) {
+      const one = open[placeOf(key.transactionHash)]
+      if (one) Object.assign(one, { recorded: { ...one.recorded, lookAt } })
+      return true
     },
   }
   let now = begun

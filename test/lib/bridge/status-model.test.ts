@@ -89,9 +89,11 @@ const test = base
           witness: second ? chainReader(honest.chain, second(honest.request)) : honest,
         })
         const reader = (chainId: number) => (lies ? liar(readerOf(chainId)) : readerOf(chainId))
+        const recorded = (await table.get(key)) ?? {}
         const { status } = await readTransfer(
-          { readerOf: reader, transfers: table, sources, now: Date.now, isVault: () => true },
-          key,
+          { readerOf: reader, transfers: table, sources },
+          { key, recorded },
+          (keep) => keep.lookAt ?? new Date(),
         )
         return { status, meter }
       },

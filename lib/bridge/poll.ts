@@ -1,0 +1,151 @@
+import type { Hash, Hex } from 'viem'
+import { call } from '../chain/call.ts'
+import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
+import { BlockHeader, blockRequest, type Log, parseResult, Receipt } from '../chain/logs.ts'
+import { type ChainReader, readPlan } from '../chain/reader.ts'
+import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
+import { AppError } from '../errors.ts'
+import { resultOf } from '../result.ts'
+import { poolAbi } from './abi.ts'
+import { OUTCOMES, type TransferFacts } from './answers.ts'
+import type { Transfer, TransferKey, TransferStatus } from './transfer.ts'
+
+/** What one poll of a transfer works with. */
+export type Poll = {
+  readonly readerOf: (chainId: number) => ChainReader
+  readonly key: TransferKey
+  readonly recorded: Transfer
+  readonly budget: Budget
+}
+
+/** What one poll of a transfer finds. */
+export type Seen = {
+  readonly status: TransferStatus
+  /** What to record of the transfer. */
+  readonly keep: Transfer
+  /** The location of the vault's event of the deposit, once it is final. */
+  readonly arrival?: { readonly chainId: number; readonly transactionHash: Hash; readonly logIndex: number }
+}
+
+const MOST_REQUESTS = 6
+/** How many calls one poll may send to all chains together. */
+export const MOST_CALLS = 8
+
+/** What one poll may still send. */
+export type Budget = ReturnType<typeof createBudget>
+
+/** The budget of one poll: at most 6 requests, one after the other or not, with at most 8 calls, or `most`, in all. */
+export function createBudget(most: number = MOST_CALLS) {
+  const whole = Math.min(most, MOST_CALLS)
+  let requestsLeft = MOST_REQUESTS
+  let callsLeft = whole
+  let isShort = false
+
+  const left = (reserved = 0) => (requestsLeft > reserved ? Math.max(0, callsLeft - reserved) : 0)
+  const reaches = (calls: number, reserved = 0) => {
+    const isEnough = calls <= left(reserved)
+    isShort ||= !isEnough
+    return isEnough
+  }
+  const spend = (calls: number) => {
+    if (!reaches(calls)) throw new AppError('internal', { cause: new Error('a poll sends no more calls than these') })
+    requestsLeft -= 1
+    callsLeft -= calls
+  }
+
+  return {
+    /** How many calls the next request may have when so many requests of one call are to come after it; 0 for no request. */
+    left,
+    /** Whether that is so many. */
+    reaches,
+    /** Whether something was beyond this budget that is within a whole one. */
+    isShort: () => isShort && most < MOST_CALLS,
+    /** Counts a request with so many calls. Throws `internal` where there may be none. */
+    spend,
+    /** How many calls were sent. */
+    spent: () => whole - callsLeft,
+    /** The outcomes of these calls, in one request. Throws `upstream_*`. */
+    async ask(reader: ChainReader, requests: readonly RpcRequest[]): Promise<RpcOutcome[]> {
+      spend(requests.length)
+      return reader.request(requests)
+    },
+  }
+}
+
+/**
+ * Whether the chain's node of another host, where one is configured, says the same. One that cannot be asked now, or
+ * is beyond the budget, confirms nothing.
+ */
+export async function isConfirmed(
+  { budget }: Poll,
+  { chain, witness }: ChainReader,
+  requests: readonly RpcRequest[],
+  agrees: (outcomes: readonly RpcOutcome[], finality: Finality) => boolean,
+): Promise<boolean> {
+  if (!witness) return true
+  const count = requests.length
+  if (!budget.reaches(count + 2)) return false
+  const answer = budget.ask(witness, [...requests, ...finalityRequests(chain)])
+  const agreement = await resultOf(
+    answer.then((outcomes) => agrees(outcomes.slice(0, count), parseFinality(chain, outcomes.slice(count)))),
+  )
+  return 'value' in agreement && agreement.value
+}
+
+/** The status of a transfer, and what to record of it: the status too when it is final. */
+export function conclude(facts: TransferFacts, outcome: keyof typeof OUTCOMES, keep: Transfer, isFinal = false): Seen {
+  const status = { ...facts, ...OUTCOMES[outcome], final: isFinal && OUTCOMES[outcome].terminal }
+  return { status, keep: status.final ? { ...keep, final: status } : keep }
+}
+
+/** The bridge's contracts on a chain; throws `internal` where it does not go. */
+export function getBridge({ chain }: ChainReader) {
+  if (!chain.bridge) throw new AppError('internal', { cause: new Error(`There is no bridge on chain ${chain.id}.`) })
+  return chain.bridge
+}
+
+/** What a pool says of a deposit for which a slow fill is requested, and of one that is filled. */
+export const SLOW_FILL_REQUESTED = 1n
+export const FILLED = 2n
+
+/**
+ * What the destination's pool says of deposits by their relay hashes, as one call of one block: 0 for one that is not
+ * filled, undefined where it says nothing. Throws `upstream_*`.
+ */
+export function readFillStatuses(destination: ChainReader, relayHashes: readonly Hex[]) {
+  const { pool: address } = getBridge(destination)
+  const plans = relayHashes.map((relayHash) => {
+    const calls = { status: call(address, poolAbi, 'fillStatuses', [relayHash]) }
+    return readPlan({ address, slots: {}, calls }, ({ answers }) => answers.status)
+  })
+  return destination.read(plans)
+}
+
+/** The receipt of this transaction, null where the node has none; throws `upstream_bad_answer` when it is of another. */
+export function parseReceipt(outcome: RpcOutcome | undefined, hash: Hash): Receipt | null {
+  const receipt = parseResult(Receipt.nullable(), outcome)
+  if (receipt && receipt.transactionHash !== hash) throw badAnswer('a receipt of another transaction')
+  return receipt
+}
+
+/** The time of a block: as its logs tell it, or by one call. Throws `upstream_*`. */
+export async function readTime({ budget }: Poll, reader: ChainReader, logs: readonly Log[], blockNumber: bigint) {
+  const told = logs.find((log) => log.blockNumber === blockNumber)?.blockTimestamp
+  if (told !== undefined) return toDate(told)
+  const [outcome] = await budget.ask(reader, [blockRequest(blockNumber)])
+  return toDate(parseResult(BlockHeader, outcome).timestamp)
+}
+
+/** The error for an answer of a node that cannot be right. */
+export function badAnswer(why: string): AppError {
+  return new AppError('upstream_bad_answer', { cause: new Error(why) })
+}
+
+function toDate(seconds: bigint): Date {
+  return new Date(Number(seconds) * 1000)
+}
+
+/** A moment in seconds since 1970. */
+export function toSeconds(date: Date): bigint {
+  return BigInt(Math.floor(date.getTime() / 1000))
+}
