@@ -80,13 +80,8 @@ export function encodeMessage({ vault, user, route: { handler }, operation }: Br
  * The deposit into the bridge's pool: the user is the depositor, who gets a refund; the recipient is the handler.
  * `integratorId`, two bytes, is appended as the bridge asks its integrators to.
  */
-export function encodeBridgeDeposit(
-  request: BridgeRequest,
-  terms: BridgeTerms,
-  integratorId: Hex | undefined,
-): Transaction {
+export function encodeBridgeDeposit(request: BridgeRequest, terms: BridgeTerms, integratorId?: Hex): Transaction {
   const { vault, user, route, inputAmount } = request
-  const { outputAmount, quoteTimestamp, fillDeadline, exclusiveRelayer, exclusivityParameter } = terms
   const data = encodeFunctionData({
     abi: poolAbi,
     functionName: 'depositV3',
@@ -96,12 +91,12 @@ export function encodeBridgeDeposit(
       route.inputToken,
       vault.asset,
       inputAmount,
-      outputAmount,
+      terms.outputAmount,
       BigInt(vault.chainId),
-      exclusiveRelayer,
-      quoteTimestamp,
-      fillDeadline,
-      exclusivityParameter,
+      terms.exclusiveRelayer,
+      terms.quoteTimestamp,
+      terms.fillDeadline,
+      terms.exclusivityParameter,
       encodeMessage(request),
     ],
   })
@@ -109,8 +104,8 @@ export function encodeBridgeDeposit(
 }
 
 /**
- * The last look before a deposit through the bridge leaves: decodes the call of the pool and its message, and compares
- * every field with what was asked for and promised. Throws on any difference, which is our mistake.
+ * Decodes the call of the pool and its message, and compares every field with what was asked for and promised. Throws on
+ * any difference, which is our mistake.
  */
 export function verifyBridgeDeposit(
   request: BridgeRequest,
@@ -123,20 +118,9 @@ export function verifyBridgeDeposit(
   const { functionName, args } = decodeFunctionData({ abi: poolAbi, data: operation.data })
   if (functionName !== 'depositV3') throw new Error('The operation is no deposit into the bridge.')
 
-  const [
-    depositor,
-    recipient,
-    inputToken,
-    outputToken,
-    input,
-    output,
-    chainId,
-    relayer,
-    quotedAt,
-    deadline,
-    exclusive,
-  ] = args
-  const right =
+  const [depositor, recipient, inputToken, outputToken, input, output, chainId, relayer, ...rest] = args
+  const [quotedAt, deadline, exclusivity, message] = rest
+  const isRight =
     isAddressEqual(operation.to, route.pool) &&
     operation.value === 0n &&
     isAddressEqual(depositor, user) &&
@@ -149,9 +133,9 @@ export function verifyBridgeDeposit(
     isAddressEqual(relayer, terms.exclusiveRelayer) &&
     quotedAt === terms.quoteTimestamp &&
     deadline === terms.fillDeadline &&
-    exclusive === terms.exclusivityParameter
-  if (!right) throw new Error('The deposit into the bridge is not what was asked for.')
-  verifyMessage(request, args[11])
+    exclusivity === terms.exclusivityParameter
+  if (!isRight) throw new Error('The deposit into the bridge is not what was asked for.')
+  verifyMessage(request, message)
 }
 
 function verifyMessage({ vault, user, route: { handler }, operation }: BridgeRequest, message: Hex): void {
@@ -161,18 +145,18 @@ function verifyMessage({ vault, user, route: { handler }, operation }: BridgeReq
   const inner = [approve, deposit].map(({ target, callData, value }) => {
     const { functionName, args } = decodeFunctionData({ abi: handlerAbi, data: callData })
     const [innerTarget, innerData, innerValue, [replacement, ...others]] = args
-    const right =
+    const isRight =
       functionName === 'makeCallWithBalance' &&
       isAddressEqual(target, handler) &&
       value + innerValue === 0n &&
       others.length === 0 &&
       replacement !== undefined &&
       isAddressEqual(replacement.token, vault.asset)
-    if (!right) throw new Error('A call of the message is not one with the delivered balance.')
+    if (!isRight) throw new Error('A call of the message is not one with the delivered balance.')
     return { target: innerTarget, data: innerData, offset: replacement.offset }
   })
   const [spending, depositing] = inner
-  const right =
+  const isRight =
     isAddressEqual(fallbackRecipient, user) &&
     isAddressEqual(reset.target, vault.asset) &&
     reset.value === 0n &&
@@ -181,7 +165,7 @@ function verifyMessage({ vault, user, route: { handler }, operation }: BridgeReq
     spending.offset === SECOND_ARGUMENT &&
     isApprovalOfZero(spending.data, vault.address) &&
     depositing?.offset === FIRST_ARGUMENT
-  if (!right) throw new Error('The message is not what was asked for.')
+  if (!isRight) throw new Error('The message is not what was asked for.')
   verifyOperation(operation, { vault, user, amount: 0n, payer: handler }, [
     { to: depositing.target, data: depositing.data, value: 0n },
   ])

@@ -206,7 +206,10 @@ export function deferringTransactions(logs: readonly Log[], pool: Address, depos
 /** The token's Transfer events of what the pool sends to the depositor of this deposit. */
 export function refundTransfers(pool: Address, deposit: BridgeDeposit): LogFilter {
   const { depositor, token } = getPayee(deposit)
-  return { address: token, topics: encodeEventTopics({ abi: erc20Abi, eventName: 'Transfer', args: { from: pool, to: depositor } }) }
+  return {
+    address: token,
+    topics: encodeEventTopics({ abi: erc20Abi, eventName: 'Transfer', args: { from: pool, to: depositor } }),
+  }
 }
 
 /** What a leaf owes to the depositor of this deposit in its token, and whether it defers payments, to anybody. */

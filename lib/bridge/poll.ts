@@ -131,18 +131,13 @@ export function parseReceipt(outcome: RpcOutcome | undefined, hash: Hash): Recei
 /** The time of a block: as its logs tell it, or by one call. Throws `upstream_*`. */
 export async function readTime({ budget }: Poll, reader: ChainReader, logs: readonly Log[], blockNumber: bigint) {
   const told = logs.find((log) => log.blockNumber === blockNumber)?.blockTimestamp
-  if (told !== undefined) return toDate(told)
-  const [outcome] = await budget.ask(reader, [blockRequest(blockNumber)])
-  return toDate(parseResult(BlockHeader, outcome).timestamp)
+  const outcomes = told === undefined ? await budget.ask(reader, [blockRequest(blockNumber)]) : []
+  return new Date(Number(told ?? parseResult(BlockHeader, outcomes[0]).timestamp) * 1000)
 }
 
 /** The error for an answer of a node that cannot be right. */
 export function badAnswer(why: string): AppError {
   return new AppError('upstream_bad_answer', { cause: new Error(why) })
-}
-
-function toDate(seconds: bigint): Date {
-  return new Date(Number(seconds) * 1000)
 }
 
 /** A moment in seconds since 1970. */

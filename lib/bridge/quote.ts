@@ -39,7 +39,7 @@ export type Clocks = {
 const SHORTEST_VALIDITY_SECONDS = 30 * 60
 /** How far a quote's time may be ahead of the source chain's last block. */
 const CLOCK_SKEW_SECONDS = 60
-/** A larger share of the input is no fee that we hand out. In percent. */
+/** The largest fee that users get, in percent of the input. */
 const HIGHEST_FEE_PERCENT = 10n
 /**
  * Below so many times the API's least amount, a higher fee is that of a small amount; above, a mistake or an attack. The
@@ -70,18 +70,17 @@ const SuggestedFees = z.object({
   limits: z.object({ minDeposit: Digits, maxDeposit: Digits }),
 })
 
+/** The refusals that are for the user to know. */
 const REFUSALS = {
   AMOUNT_TOO_LOW: 'amount_too_low_for_bridge',
   AMOUNT_TOO_HIGH: 'amount_too_high_for_bridge',
   ROUTE_NOT_ENABLED: 'cross_chain_not_available',
+  // Of the parameter `relayer`: we name none, and it is the bridge's own that has less than the fill takes.
+  INVALID_PARAM: 'amount_too_high_for_bridge',
 } as const
-/** A refusal that is for the user to know. */
 const Refusal = z.union([
   z.object({ code: z.enum(['AMOUNT_TOO_LOW', 'AMOUNT_TOO_HIGH', 'ROUTE_NOT_ENABLED']) }),
-  // We name no relayer: it is the bridge's own that has less than the fill takes.
-  z
-    .object({ code: z.literal('INVALID_PARAM'), param: z.literal('relayer') })
-    .transform(() => ({ code: 'AMOUNT_TOO_HIGH' as const })),
+  z.object({ code: z.literal('INVALID_PARAM'), param: z.literal('relayer') }),
 ])
 
 /**
@@ -109,11 +108,11 @@ export async function fetchQuote(api: Upstream, request: BridgeRequest): Promise
   const fees = parseAnswer(SuggestedFees, answer)
   if (fees.isAmountTooLow) throw new AppError('amount_too_low_for_bridge')
 
-  const same =
+  const isSame =
     isAddressEqual(fees.spokePoolAddress, route.pool) &&
     isAddressEqual(fees.inputToken.address, route.inputToken) &&
     isAddressEqual(fees.outputToken.address, vault.asset)
-  if (!same) throw bad('a quote for other contracts')
+  if (!isSame) throw bad('a quote for other contracts')
   return {
     outputAmount: fees.outputAmount,
     quoteTimestamp: fees.timestamp,
@@ -126,25 +125,25 @@ export async function fetchQuote(api: Upstream, request: BridgeRequest): Promise
 }
 
 /**
- * The terms that we hand out for a quote: its own, with no time ahead of the source chain, which the pool would refuse,
+ * The terms of a quote that users get: its own, with no time ahead of the source chain, which the pool would refuse,
  * and without an exclusivity that is too long. Throws unless the input is within its limits, the output above zero, not
  * above the input and at most a tenth below it, and the times within what the pool accepts now and for half an hour more.
  */
 export function agreeTerms(request: BridgeRequest, quote: Quote, clocks: Clocks): BridgeTerms {
-  checkAmounts(request, quote)
+  verifyAmounts(request, quote)
   const { source, destination, fillDeadlineBuffer } = clocks
   const { outputAmount, fillDeadline } = quote
   const quoteTimestamp = Math.min(quote.quoteTimestamp, source)
-  const timely =
+  const isTimely =
     quote.quoteTimestamp <= source + CLOCK_SKEW_SECONDS &&
     quoteExpiry({ quoteTimestamp, fillDeadline }, clocks) >= source + SHORTEST_VALIDITY_SECONDS &&
     fillDeadline >= destination + SHORTEST_VALIDITY_SECONDS &&
     fillDeadline <= source + fillDeadlineBuffer
-  if (!timely) throw bad('times that the pool would refuse')
+  if (!isTimely) throw bad('times that the pool would refuse')
   return { outputAmount, quoteTimestamp, fillDeadline, ...boundExclusivity(quote, source) }
 }
 
-function checkAmounts({ route, inputAmount }: BridgeRequest, { outputAmount, limits }: Quote): void {
+function verifyAmounts({ route, inputAmount }: BridgeRequest, { outputAmount, limits }: Quote): void {
   if (inputAmount < limits.min) throw new AppError('amount_too_low_for_bridge')
   if (inputAmount > limits.max) throw new AppError('amount_too_high_for_bridge')
   const input = inputAmount * 10n ** BigInt(route.outputDecimals)
@@ -152,10 +151,10 @@ function checkAmounts({ route, inputAmount }: BridgeRequest, { outputAmount, lim
   if (outputAmount === 0n || output > input) throw bad('an output above the input, or none')
   if (output * 100n >= input * (100n - HIGHEST_FEE_PERCENT)) return
   if (inputAmount < SMALL_AMOUNTS * limits.min) throw new AppError('amount_too_low_for_bridge')
-  throw bad('a fee beyond all measure')
+  throw bad('a fee that is too high')
 }
 
-/** The exclusivity of a quote as it is, none where it is longer than we let a fill wait, or nobody's. */
+/** The exclusivity of a quote; none where it is longer than a fill may wait, or names no relayer. */
 function boundExclusivity({ exclusiveRelayer, exclusivityParameter }: BridgeTerms, now: number) {
   const seconds = exclusivityParameter > LONGEST_PERIOD_SECONDS ? exclusivityParameter - now : exclusivityParameter
   const isSome = exclusivityParameter > 0 && !isAddressEqual(exclusiveRelayer, zeroAddress)

@@ -40,7 +40,6 @@ import {
 import { findFirstBlock, readRanges, startLogSearch } from './search.ts'
 import type { BridgeDeposit, RefundSearch, Source, Transfer } from './transfer.ts'
 
-type Rival = RefundSearch['rivals'][number]
 type TimedPayment = RefundSearch['payments'][number]
 
 /**
@@ -79,18 +78,12 @@ async function searchRefund(poll: Poll, reader: ChainReader, source: Source, fac
   const { recorded, budget } = poll
   const { deposit, initiated } = source
   const finality = parseFinality(reader.chain, await budget.ask(reader, finalityRequests(reader.chain)))
-  const { head } = finality
+  const { head, tagged: last = head } = finality
   const since = toSeconds(initiated) - RIVAL_SECONDS
-  const begun = recorded.refundSearch ?? {
-    ...startLogSearch(reader, head),
-    rivals: [],
-    payments: [],
-    isCrowded: false,
-  }
+  const begun = recorded.refundSearch ?? { ...startLogSearch(reader, head), rivals: [], payments: [], isCrowded: false }
   const found = await findFirstBlock(reader, budget, begun, since < head.timestamp ? since : head.timestamp)
 
   const deadline = BigInt(deposit.relayData.fillDeadline)
-  const last = finality.tagged ?? head
   const search = await withDebts(poll, found, deposit, 'as owed')
   // Reading the debts may have taken most of the budget: the search goes on at the next poll.
   let part: Part = { search, live: [], progress: search === found ? 'more' : 'paused' }
@@ -113,8 +106,8 @@ async function searchRefund(poll: Poll, reader: ChainReader, source: Source, fac
   if (isCrowded) return isOver ? tellEnd('expired_undecided') : tell('expired_crowded')
   const payment = repayment()
   if (payment) return tell('refunded', await isPaymentConfirmed(poll, reader, deposit, payment))
-  const isThrough = part.progress === 'through' || (next !== undefined && next > last.number)
-  if (!isThrough || (isPastDeadline && !debts)) return tell('expired_searching')
+  const isComplete = part.progress === 'complete' || (next !== undefined && next > last.number)
+  if (!isComplete || (isPastDeadline && !debts)) return tell('expired_searching')
   if (!isOver) return tell('expired')
   // Anybody may deposit in the depositor's name, and so make debts that what was paid does not cover.
   const isPaid = [...payments, ...part.live].some(({ timestamp }) => timestamp > deadline)
@@ -126,7 +119,7 @@ type Part = {
   /** Final payments in blocks that the next poll reads again. */
   readonly live: readonly TimedPayment[]
   /** Whether more can be read in this poll, only in the next one, or all is read that there is. */
-  readonly progress: 'more' | 'paused' | 'through'
+  readonly progress: 'more' | 'paused' | 'complete'
 }
 
 /** The search after one more request from the block `next` on. Throws `upstream_*`. */
@@ -139,7 +132,7 @@ async function readPart(
   const { deposit } = source
   const { depositor, fillDeadline } = deposit.relayData
   const { pool } = getBridge(reader)
-  const last = finality.tagged ?? finality.head
+  const { head, tagged: last = head } = finality
   const filters: LogFilter[] = [{ address: pool, topics: [POOL_TOPICS.refunded] }]
   if (!search.isPastDeadline) filters.push({ address: pool, topics: [POOL_TOPICS.deposited, null, null, depositor] })
   const rangesFor = (blocks: bigint, most: number) => rangesOf(next, search.until ?? last.number, blocks, most)
@@ -166,13 +159,13 @@ async function readPart(
     const live = payments.filter(({ blockNumber, timestamp }) => finality.isFinal({ number: blockNumber, timestamp }))
     // What is not final is read again by the next poll, with the deposits in it, until which are owed is known.
     const kept = isPastDeadline ? found : { ...found, rivals: search.rivals }
-    return { search: kept, live, progress: search.until === undefined ? 'through' : 'paused' }
+    return { search: kept, live, progress: search.until === undefined ? 'complete' : 'paused' }
   }
   const { until: _, ...rest } = found
   const moved = { ...rest, payments: all, next: stop ?? read.last.number + 1n }
   if (stop !== undefined) return { search: { ...moved, until: stop }, live: [], progress: 'paused' }
-  const isThrough = reached > deadline + SEARCH_SECONDS && moved.debts !== undefined
-  return { search: moved, live: [], progress: isThrough ? 'through' : 'more' }
+  const isComplete = reached > deadline + SEARCH_SECONDS && moved.debts !== undefined
+  return { search: moved, live: [], progress: isComplete ? 'complete' : 'more' }
 }
 
 /**
@@ -215,12 +208,7 @@ async function withDebts(
  * Other deposits of the same depositor and token that come before this one by deadline, then by order, among these logs
  * below the block `stop`.
  */
-function findRivals(
-  logs: readonly Log[],
-  reader: ChainReader,
-  { deposit, blockNumber }: Source,
-  stop: bigint | undefined,
-): Rival[] {
+function findRivals(logs: readonly Log[], reader: ChainReader, { deposit, blockNumber }: Source, stop?: bigint) {
   const { depositor, inputToken, fillDeadline } = deposit.relayData
   const own = relayHash(deposit)
   let isLater = false

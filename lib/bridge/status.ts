@@ -195,7 +195,7 @@ async function readBridged(poll: Poll, source: Source): Promise<Seen> {
     if (found) {
       const at = await readTime(poll, destination, found.logs, found.fill.blockNumber)
       const finality = isFinal ? parseFinality(destination.chain, outcomes) : undefined
-      return readFilled(poll, deposit, facts, { ...found, at }, finality)
+      return readFilled(poll, deposit, facts, { ...found, at, finality })
     }
   }
   budget.spend(1)
@@ -206,7 +206,7 @@ async function readBridged(poll: Poll, source: Source): Promise<Seen> {
     const keep = { ...recorded, fillTransaction: undefined, fillSearch: search }
     // The pool knows of a fill that its logs do not show yet, or no longer: a later poll finds it.
     if (!found) return conclude(facts, 'locating', keep)
-    return readFilled({ ...poll, recorded: keep }, deposit, facts, found, undefined)
+    return readFilled({ ...poll, recorded: keep }, deposit, facts, found)
   }
   if (head.timestamp <= BigInt(deposit.relayData.fillDeadline)) {
     return conclude(facts, fillStatus === SLOW_FILL_REQUESTED ? 'bridging_slowly' : 'bridging', recorded)
@@ -219,8 +219,7 @@ async function readFilled(
   poll: Poll,
   deposit: BridgeDeposit,
   facts: TransferFacts,
-  { fill, outcome, at }: Filled,
-  finality: Finality | undefined,
+  { fill, outcome, at, finality }: Filled & { readonly finality?: Finality | undefined },
 ): Promise<Seen> {
   const destination = poll.readerOf(deposit.destinationChainId)
   const { transactionHash, blockNumber } = fill
