@@ -10,12 +10,12 @@ type NativeCoin = {
 }
 
 type ChainBase = {
+  readonly id: number
   /** The chain's key in portfolio answers. */
   readonly key: string
   readonly name: string
   readonly nativeCoin: NativeCoin
   readonly coinGeckoPlatform: string
-  readonly liFiId: number
   /** What DefiLlama writes before a contract's address. */
   readonly defiLlamaPrefix: string
   /**
@@ -34,7 +34,6 @@ type Finality = { readonly tag: 'safe' | 'finalized'; readonly seconds: number }
 /** A chain whose vaults and balances we read over Ethereum JSON-RPC. */
 export type EvmChain = ChainBase & {
   readonly kind: 'evm'
-  readonly id: number
   /** Typical seconds between blocks: where a search by time begins, and what people are told; nothing rests on it. */
   readonly blockSeconds: number
   readonly finality: Finality
@@ -42,10 +41,11 @@ export type EvmChain = ChainBase & {
   readonly bridge: { readonly pool: Address; readonly multicallHandler: Address; readonly fromBlock: bigint } | null
 }
 
-type SolanaChain = ChainBase & { readonly kind: 'solana'; readonly id: number }
+type SolanaChain = ChainBase & { readonly kind: 'solana' }
 
 const ETHER: NativeCoin = { symbol: 'ETH', name: 'Ether', decimals: 18, coinGeckoId: 'ethereum' }
-const MULTICALL_HANDLER: Address = '0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E'
+/** The bridge's handler, which is at the same address on every chain. */
+const multicallHandler: Address = '0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E'
 
 /** Solana. */
 export const SOLANA = {
@@ -56,7 +56,6 @@ export const SOLANA = {
   name: 'Solana',
   nativeCoin: { symbol: 'SOL', name: 'Solana', decimals: 9, coinGeckoId: 'solana' },
   coinGeckoPlatform: 'solana',
-  liFiId: 1151111081099710,
   defiLlamaPrefix: 'solana',
   rpcUrls: ['https://api.mainnet-beta.solana.com', 'https://solana-rpc.publicnode.com'],
 } as const satisfies SolanaChain
@@ -70,16 +69,11 @@ export const CHAINS = [
     name: 'Ethereum',
     nativeCoin: ETHER,
     coinGeckoPlatform: 'ethereum',
-    liFiId: 1,
     defiLlamaPrefix: 'ethereum',
     rpcUrls: ['https://ethereum-rpc.publicnode.com', 'https://eth.drpc.org'],
     blockSeconds: 12,
     finality: { tag: 'finalized', seconds: 600 },
-    bridge: {
-      pool: '0x5c7BCd6E7De5423a257D81B442095A1a6ced35C5',
-      multicallHandler: MULTICALL_HANDLER,
-      fromBlock: 22_967_417n,
-    },
+    bridge: { pool: '0x5c7BCd6E7De5423a257D81B442095A1a6ced35C5', multicallHandler, fromBlock: 22_967_417n },
   },
   {
     kind: 'evm',
@@ -88,16 +82,11 @@ export const CHAINS = [
     name: 'OP Mainnet',
     nativeCoin: ETHER,
     coinGeckoPlatform: 'optimistic-ethereum',
-    liFiId: 10,
     defiLlamaPrefix: 'optimism',
     rpcUrls: ['https://mainnet.optimism.io', 'https://optimism-rpc.publicnode.com'],
     blockSeconds: 2,
     finality: { tag: 'safe', seconds: 120 },
-    bridge: {
-      pool: '0x6f26Bf09B1C792e3228e5467807a900A503c0281',
-      multicallHandler: MULTICALL_HANDLER,
-      fromBlock: 138_622_548n,
-    },
+    bridge: { pool: '0x6f26Bf09B1C792e3228e5467807a900A503c0281', multicallHandler, fromBlock: 138_622_548n },
   },
   {
     kind: 'evm',
@@ -106,16 +95,11 @@ export const CHAINS = [
     name: 'BNB Smart Chain',
     nativeCoin: { symbol: 'BNB', name: 'BNB', decimals: 18, coinGeckoId: 'binancecoin' },
     coinGeckoPlatform: 'binance-smart-chain',
-    liFiId: 56,
     defiLlamaPrefix: 'bsc',
     rpcUrls: ['https://bsc-rpc.publicnode.com', 'https://bsc.drpc.org', 'https://bsc-dataseed.bnbchain.org'],
     blockSeconds: 0.45,
     finality: { tag: 'finalized', seconds: 60 },
-    bridge: {
-      pool: '0x4e8E101924eDE233C13e2D8622DC8aED2872d505',
-      multicallHandler: MULTICALL_HANDLER,
-      fromBlock: 54_800_640n,
-    },
+    bridge: { pool: '0x4e8E101924eDE233C13e2D8622DC8aED2872d505', multicallHandler, fromBlock: 54_800_640n },
   },
   {
     kind: 'evm',
@@ -124,7 +108,6 @@ export const CHAINS = [
     name: 'Gnosis',
     nativeCoin: { symbol: 'xDAI', name: 'xDAI', decimals: 18, coinGeckoId: 'xdai' },
     coinGeckoPlatform: 'xdai',
-    liFiId: 100,
     defiLlamaPrefix: 'xdai',
     rpcUrls: ['https://rpc.gnosischain.com', 'https://gnosis-rpc.publicnode.com'],
     blockSeconds: 5,
@@ -138,16 +121,11 @@ export const CHAINS = [
     name: 'Polygon',
     nativeCoin: { symbol: 'POL', name: 'POL', decimals: 18, coinGeckoId: 'polygon-ecosystem-token' },
     coinGeckoPlatform: 'polygon-pos',
-    liFiId: 137,
     defiLlamaPrefix: 'polygon',
     rpcUrls: ['https://polygon-bor-rpc.publicnode.com', 'https://polygon.drpc.org'],
     blockSeconds: 2,
     finality: { tag: 'finalized', seconds: 256 },
-    bridge: {
-      pool: '0x9295ee1d8C5b022Be115A2AD3c30C72E34e7F096',
-      multicallHandler: MULTICALL_HANDLER,
-      fromBlock: 74_229_464n,
-    },
+    bridge: { pool: '0x9295ee1d8C5b022Be115A2AD3c30C72E34e7F096', multicallHandler, fromBlock: 74_229_464n },
   },
   {
     kind: 'evm',
@@ -156,16 +134,11 @@ export const CHAINS = [
     name: 'Base',
     nativeCoin: ETHER,
     coinGeckoPlatform: 'base',
-    liFiId: 8453,
     defiLlamaPrefix: 'base',
     rpcUrls: ['https://mainnet.base.org', 'https://base-rpc.publicnode.com'],
     blockSeconds: 0.2,
     finality: { tag: 'safe', seconds: 120 },
-    bridge: {
-      pool: '0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64',
-      multicallHandler: MULTICALL_HANDLER,
-      fromBlock: 33_154_505n,
-    },
+    bridge: { pool: '0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64', multicallHandler, fromBlock: 33_154_505n },
   },
   {
     kind: 'evm',
@@ -174,16 +147,11 @@ export const CHAINS = [
     name: 'Arbitrum One',
     nativeCoin: ETHER,
     coinGeckoPlatform: 'arbitrum-one',
-    liFiId: 42161,
     defiLlamaPrefix: 'arbitrum',
     rpcUrls: ['https://arb1.arbitrum.io/rpc', 'https://arbitrum-one-rpc.publicnode.com'],
     blockSeconds: 0.25,
     finality: { tag: 'safe', seconds: 120 },
-    bridge: {
-      pool: '0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A',
-      multicallHandler: MULTICALL_HANDLER,
-      fromBlock: 360_020_909n,
-    },
+    bridge: { pool: '0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A', multicallHandler, fromBlock: 360_020_909n },
   },
   SOLANA,
 ] as const satisfies readonly (EvmChain | SolanaChain)[]
@@ -230,18 +198,14 @@ export const SourceChainId = field(
   { invalid: 'missing_or_invalid_src_chain_id', unsupported: 'unsupported_source_chain' },
 )
 
+const BridgedChainId = z
+  .number('must be a number')
+  .refine((id) => evmChain(id)?.bridge, unsupported('must be the id of a chain from which deposits can come'))
+
 /** The id of a chain from which the bridge goes, as text: any other number is `unsupported`, what is no number is invalid. */
 export const BridgedChainIdText = field(
-  z.codec(z.string().meta({ pattern: NUMBER_TEXT.source }), z.number(), {
-    decode: (text, context) => {
-      const isNumber = NUMBER_TEXT.test(text)
-      if (isNumber && evmChain(Number(text))?.bridge) return Number(text)
-      const problem = isNumber
-        ? unsupported('must be the id of a chain from which deposits can come')
-        : { message: 'must be a number' }
-      context.issues.push({ code: 'custom', input: text, ...problem })
-      return z.NEVER
-    },
+  z.codec(z.string().meta({ pattern: NUMBER_TEXT.source }), BridgedChainId, {
+    decode: (text) => (NUMBER_TEXT.test(text) ? Number(text) : Number.NaN),
     encode: (id) => id.toString(),
   }),
   { missing: 'missing_src_chain_id', invalid: 'invalid_src_chain_id', unsupported: 'unsupported_src_chain_id' },

@@ -30,11 +30,11 @@ export function liFi(ask: Upstream) {
      * list. A chain of which LI.FI names no token is left out. The answer has several megabytes.
      */
     async fetchTokens(): Promise<Map<string, ListedToken[]>> {
-      const query = { chains: CHAINS.map(({ liFiId }) => liFiId).join(','), chainTypes: 'EVM,SVM', extended: 'true' }
+      const query = { chains: CHAINS.map(({ id }) => id).join(','), chainTypes: 'EVM,SVM', extended: 'true' }
       const { tokens } = parseAnswer(Tokens, await ask({ path: '/tokens', query }))
       const listed = new Map<string, ListedToken[]>()
       for (const chain of CHAINS) {
-        const ofChain = listedTokens(chain, tokens[chain.liFiId])
+        const ofChain = listedTokens(chain, tokens[chain.id])
         if (ofChain.length > 0) listed.set(chain.key, ofChain)
       }
       if (listed.size === 0) {

@@ -22,10 +22,10 @@ export function fakeLiFi(market: MadeUpMarket, tokens: readonly MarketToken[], n
   /** LI.FI takes Gnosis' own coin for what it is worth: a DAI. */
   const coinKeyOf = (symbol: string) => (symbol === 'xDAI' ? 'DAI' : symbol)
 
-  const nativeOf = ({ kind, liFiId, nativeCoin }: Chain) => {
+  const nativeOf = ({ kind, id: chainId, nativeCoin }: Chain) => {
     const { symbol, name, decimals, coinGeckoId } = nativeCoin
     return {
-      chainId: liFiId,
+      chainId,
       address: kind === 'evm' ? zeroAddress : SOLANA_NATIVE,
       ...{
         symbol,
@@ -39,7 +39,7 @@ export function fakeLiFi(market: MadeUpMarket, tokens: readonly MarketToken[], n
     }
   }
   const describe = (chain: Chain, { address, symbol, name, decimals }: MarketToken) => ({
-    chainId: chain.liFiId,
+    chainId: chain.id,
     address,
     ...{ symbol, name, decimals, coinKey: symbol, logoURI: logoOf(symbol), verificationStatus: 'verified' },
     ...figuresOf(market.coinAt(chain.coinGeckoPlatform, address)),
@@ -49,12 +49,11 @@ export function fakeLiFi(market: MadeUpMarket, tokens: readonly MarketToken[], n
     if (parts.join('/') !== 'tokens') return { status: 404, body: { message: 'Not Found', code: 1003 } }
     const [wanted, types] = [query.get('chains')?.split(','), query.get('chainTypes')?.split(',') ?? ['EVM']]
     const chains = CHAINS.filter(
-      ({ liFiId, kind }) =>
-        types.includes(kind === 'evm' ? 'EVM' : 'SVM') && (!wanted || wanted.includes(liFiId.toString())),
+      ({ id, kind }) => types.includes(kind === 'evm' ? 'EVM' : 'SVM') && (!wanted || wanted.includes(id.toString())),
     )
     const lists = chains.map((chain) => {
       const ofChain = tokens.filter(({ chainId }) => chainId === chain.id)
-      return [chain.liFiId, [nativeOf(chain), ...ofChain.map((token) => describe(chain, token))]]
+      return [chain.id, [nativeOf(chain), ...ofChain.map((token) => describe(chain, token))]]
     })
     return { status: 200, body: { tokens: Object.fromEntries(lists) } }
   })

@@ -48,7 +48,7 @@ test('the list is asked for once, of all our chains', async () => {
   await liFi(ask).fetchTokens()
   expect(urls.map(({ pathname }) => pathname)).toEqual(['/api/tokens'])
   expect(Object.fromEntries(urls[0]?.searchParams ?? [])).toEqual({
-    chains: CHAINS.map(({ liFiId }) => liFiId).join(','),
+    chains: CHAINS.map(({ id }) => id).join(','),
     chainTypes: 'EVM,SVM',
     extended: 'true',
   })
