@@ -38,37 +38,33 @@ export async function* queryPages(client: DynamoDBDocumentClient, query: QueryCo
 
 /** All items that a query finds, read page by page to the end; unparsed. */
 export async function listItems(client: DynamoDBDocumentClient, query: QueryCommandInput): Promise<unknown[]> {
-  const items: unknown[] = []
-  for await (const page of queryPages(client, query)) items.push(...page)
-  return items
+  return (await Array.fromAsync(queryPages(client, query))).flat()
 }
 
 /** The keys of an item in a table with `pk` and `sk`. */
 type ItemKey = { readonly pk: string; readonly sk: string }
 
-/** What DynamoDB takes in one batch, and how many batches are on their way at a time. */
+/** What DynamoDB takes in one batch, and how many batches are sent at a time. */
 const READ_BATCH = 100
 const WRITE_BATCH = 25
 const SIDE_BY_SIDE = 8
-/** The pauses before what DynamoDB left undone is asked for again, in milliseconds; then it is a failure. */
+/** Milliseconds before what DynamoDB left unprocessed is sent again; after the last one it is a failure. */
 const PAUSES_MS = [25, 50, 100, 200, 400, 800, 1_600]
 
-/** The items that exist of these keys, read consistently, in no order; unparsed. One request a hundred, eight at a time. */
+/** The items that exist of these keys, in no order, unparsed; read consistently unless told. One request a hundred, eight at a time. */
 export async function getItems(
   client: DynamoDBDocumentClient,
   tableName: string,
   keys: readonly ItemKey[],
+  { isConsistent = true } = {},
 ): Promise<unknown[]> {
   const items: unknown[] = []
-  await sideBySide(inBatches(unique(keys), READ_BATCH), (Keys) =>
-    untilDone<NonNullable<BatchGetCommandInput['RequestItems']>>(
-      { [tableName]: { Keys, ConsistentRead: true } },
-      async (RequestItems) => {
-        const { Responses, UnprocessedKeys } = await client.send(new BatchGetCommand({ RequestItems }))
-        items.push(...(Responses?.[tableName] ?? []))
-        return UnprocessedKeys
-      },
-    ),
+  await sideBySide(inBatches(keys, READ_BATCH), (Keys) =>
+    untilDone<Reads>({ [tableName]: { Keys, ConsistentRead: isConsistent } }, async (RequestItems) => {
+      const { Responses, UnprocessedKeys } = await client.send(new BatchGetCommand({ RequestItems }))
+      items.push(...(Responses?.[tableName] ?? []))
+      return UnprocessedKeys
+    }),
   )
   return items
 }
@@ -77,64 +73,67 @@ export async function getItems(
  * Writes whole items over whatever has their keys: one request for 25, eight at a time. Of items with the same key the
  * last is written. When it throws, some are written and some are not.
  */
-export async function putItems(
+export function putItems(
   client: DynamoDBDocumentClient,
   tableName: string,
   items: readonly (ItemKey & Readonly<Record<string, unknown>>)[],
 ): Promise<void> {
-  await sideBySide(inBatches(unique(items), WRITE_BATCH), (batch) =>
-    untilDone<NonNullable<BatchWriteCommandInput['RequestItems']>>(
-      { [tableName]: batch.map((Item) => ({ PutRequest: { Item } })) },
-      async (RequestItems) => (await client.send(new BatchWriteCommand({ RequestItems }))).UnprocessedItems,
-    ),
-  )
+  return writeBatches(client, tableName, items, (Item) => ({ PutRequest: { Item } }))
 }
 
-/** Deletes items, those that are not there too: one request for 25, eight at a time. */
-export async function deleteItems(
+/** Deletes the items that exist of these keys: one request for 25, eight at a time. When it throws, some are deleted. */
+export function deleteItems(
   client: DynamoDBDocumentClient,
   tableName: string,
-  items: readonly ItemKey[],
+  keys: readonly ItemKey[],
 ): Promise<void> {
-  await sideBySide(inBatches(unique(items), WRITE_BATCH), (batch) =>
-    untilDone<NonNullable<BatchWriteCommandInput['RequestItems']>>(
-      { [tableName]: batch.map(({ pk, sk }) => ({ DeleteRequest: { Key: { pk, sk } } })) },
-      async (RequestItems) => (await client.send(new BatchWriteCommand({ RequestItems }))).UnprocessedItems,
-    ),
+  return writeBatches(client, tableName, keys, ({ pk, sk }) => ({ DeleteRequest: { Key: { pk, sk } } }))
+}
+
+type Reads = NonNullable<BatchGetCommandInput['RequestItems']>
+type Writes = NonNullable<BatchWriteCommandInput['RequestItems']>
+
+function writeBatches<Item extends ItemKey>(
+  client: DynamoDBDocumentClient,
+  tableName: string,
+  items: readonly Item[],
+  buildWrite: (item: Item) => Writes[string][number],
+): Promise<void> {
+  return sideBySide(inBatches(items, WRITE_BATCH), (batch) =>
+    untilDone<Writes>({ [tableName]: batch.map(buildWrite) }, async (RequestItems) => {
+      const { UnprocessedItems } = await client.send(new BatchWriteCommand({ RequestItems }))
+      return UnprocessedItems
+    }),
   )
 }
 
 /**
- * Sends a batch, and what the table left undone of it, or threw back as too much for now, again after a pause that
- * doubles: seven times in 3.2 s at most. Throws when it leaves it undone for ever.
+ * Sends a batch, and what DynamoDB left unprocessed or throttled of it again after a pause that doubles: seven times in
+ * 3.2 s at most. Throws when something is unprocessed after that.
  */
 async function untilDone<Requests extends object>(
   batch: Requests,
   send: (requests: Requests) => Promise<Requests | undefined>,
 ): Promise<void> {
-  let undone: Requests | undefined = batch
+  let undone = batch
   for (const pause of PAUSES_MS) {
-    undone = await send(undone).catch(undoneIfThrottled(undone))
-    if (!undone || Object.keys(undone).length === 0) return
+    const left = await send(undone).catch((error: unknown) => {
+      if (error instanceof Error && THROTTLED.has(error.name)) return undone
+      throw error
+    })
+    if (!left || Object.keys(left).length === 0) return
+    undone = left
     await sleep(pause)
   }
   throw new Error('The table leaves a part of a batch undone')
 }
 
-/** DynamoDB throws a batch back where it could not do any of it. */
+/** DynamoDB answers with these where it did nothing of a batch. */
 const THROTTLED: ReadonlySet<string> = new Set([
   'ProvisionedThroughputExceededException',
   'ThrottlingException',
   'RequestLimitExceeded',
 ])
-
-/** What is undone of a batch that failed so: all of it where it was throttled; throws any other failure on. */
-function undoneIfThrottled<Requests>(batch: Requests): (error: unknown) => Requests {
-  return (error) => {
-    if (error instanceof Error && THROTTLED.has(error.name)) return batch
-    throw error
-  }
-}
 
 /** Does a task for each, eight at a time, in order; throws the first failure. */
 export async function sideBySide<T>(tasks: Iterable<T>, run: (task: T) => Promise<void>): Promise<void> {
@@ -145,13 +144,10 @@ export async function sideBySide<T>(tasks: Iterable<T>, run: (task: T) => Promis
   await Promise.all(Array.from({ length: SIDE_BY_SIDE }, worker))
 }
 
-function inBatches<T>(list: readonly T[], size: number): T[][] {
-  const count = Math.ceil(list.length / size)
-  return Array.from({ length: count }, (_, index) => list.slice(index * size, (index + 1) * size))
-}
-
-function unique<T extends ItemKey>(items: readonly T[]): T[] {
-  return [...new Map(items.map((item) => [`${item.pk} ${item.sk}`, item])).values()]
+/** The items in batches of this size, of those with the same key the last. */
+function inBatches<Item extends ItemKey>(items: readonly Item[], size: number): Iterable<Item[]> {
+  const unique = new Map(items.map((item) => [`${item.pk} ${item.sk}`, item]))
+  return Map.groupBy([...unique.values()], (_, index) => Math.floor(index / size)).values()
 }
 
 /** Whether a conditional write was made: false when its condition did not hold; throws on any other failure. */

@@ -2,37 +2,37 @@ import { setTimeout } from 'node:timers/promises'
 import * as z from 'zod'
 import { AppError } from '../errors.ts'
 import { logger } from '../logger.ts'
-import type { CacheStore, Entry, FailureCode } from './store.ts'
+import { type CacheStore, type Entry, FailureCode } from './store.ts'
 
-/** A kind of answer: its name, its form, for how long it is taken for the present, and for how long it may stand in for it. */
+/** Answers of one form: the first part of their keys, their schema, and for how many seconds they are fresh and kept. */
 export type Namespace<T> = {
   readonly name: string
-  /** From JSON; what it encodes is kept. */
+  /** From JSON; what it encodes is stored. */
   readonly schema: z.ZodType<T>
   readonly freshSeconds: number
   readonly keepSeconds: number
 }
 
-/** An answer and the moment of it; stale when it is no longer taken for the present. */
+/** An answer and its time; stale when it is no longer fresh. */
 export type Aged<T> = { readonly value: T; readonly asOf: Date; readonly isStale: boolean }
 
-/** One question of a kind. */
+/** Names one answer. */
 export type CacheKey<T> = { readonly namespace: Namespace<T>; readonly key: string }
 
-/** The answers to named questions; undefined where none is kept. */
-type Cached<Questions extends Record<string, CacheKey<unknown>>> = {
-  readonly [Name in keyof Questions]: Questions[Name] extends CacheKey<infer T> ? Aged<T> | undefined : never
+/** The cached answers of named keys; undefined where there is none. */
+type Cached<Keys extends Record<string, CacheKey<unknown>>> = {
+  readonly [Name in keyof Keys]: Keys[Name] extends CacheKey<infer T> ? Aged<T> | undefined : never
 }
 
-/** A refresh takes no longer, and the others wait no longer for the first answer. */
-const LONGEST_REFRESH_MS = 10_000
+/** The longest lease of a refresh, and the longest wait for another container's first answer. */
+const LEASE_MS = 10_000
 const LONGEST_WAIT_MS = 8_000
-/** That there is nothing, which an answer of null says, may change at any time. */
-const NOTHING_FRESH_SECONDS = 300
-/** Those who wait look soon, and then less and less often. */
-const FIRST_LOOK_MS = 25
-const LONGEST_LOOK_MS = 200
-/** An upstream that failed is left alone for so long, unless it says for how long itself. */
+/** An answer of null, which says that there is nothing, is fresh no longer than this. */
+const NULL_FRESH_SECONDS = 300
+/** Backoff while another container refreshes. */
+const FIRST_PAUSE_MS = 25
+const LONGEST_PAUSE_MS = 200
+/** How long an upstream that failed is not asked again, unless its Retry-After says. */
 const PAUSE_AFTER_FAILURE_SECONDS = 5
 
 type Dependencies = {
@@ -44,83 +44,77 @@ type Dependencies = {
 }
 
 /**
- * The answers of upstreams, shared by all containers: each question is asked by one at a time, a stale answer stands in
- * while an upstream is down, and a failure is never kept as an answer.
+ * The answers of upstreams, shared by all containers: one container at a time refreshes an answer, a stale one is given
+ * while an upstream is down, and a failure is never cached as an answer.
  */
 export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
-  async function put<T>({ namespace, key }: CacheKey<T>, value: T): Promise<Aged<T>> {
+  async function put<T>(cacheKey: CacheKey<T>, value: T): Promise<Aged<T>> {
+    const { schema, freshSeconds, keepSeconds } = cacheKey.namespace
+    const freshMs = 1000 * (value === null ? Math.min(freshSeconds, NULL_FRESH_SECONDS) : freshSeconds)
     const asOf = new Date(now())
-    const freshSeconds =
-      value === null ? Math.min(namespace.freshSeconds, NOTHING_FRESH_SECONDS) : namespace.freshSeconds
-    const freshUntil = now() + freshSeconds * 1000
-    const expiresAt = Math.ceil(now() / 1000) + namespace.keepSeconds
-    await table.put(
-      nameOf({ namespace, key }),
-      { json: z.encode(namespace.schema, value), asOf, freshUntil },
-      expiresAt,
-    )
+    const answer = { json: z.encode(schema, value), asOf, freshUntil: now() + freshMs }
+    await table.put(nameOf(cacheKey), answer, Math.ceil(now() / 1000) + keepSeconds)
     return { value, asOf, isStale: false }
   }
 
-  /** What an entry says now; undefined where it has no answer, or one too old to stand in. */
-  function known<T>({ namespace }: CacheKey<T>, { answer }: Entry): Aged<T> | undefined {
+  /** The answer of an entry; undefined where it has none that can still be given. */
+  function answerIn<T>({ namespace }: CacheKey<T>, { answer }: Entry): Aged<T> | undefined {
     if (!answer || answer.asOf.getTime() + namespace.keepSeconds * 1000 < now()) return undefined
-    // An older version of the service kept another form: as good as nothing.
-    const value = namespace.schema.safeParse(answer.json)
-    return value.success ? { value: value.data, asOf: answer.asOf, isStale: answer.freshUntil <= now() } : undefined
+    // An older version of the service may have stored another form, which is as good as nothing.
+    const { success, data } = namespace.schema.safeParse(answer.json)
+    return success ? { value: data, asOf: answer.asOf, isStale: answer.freshUntil <= now() } : undefined
   }
 
-  /** What a refresh gives; when it fails, those who wait are told, and it throws. */
-  async function announce<T>(name: string, refresh: () => Promise<T>): Promise<T> {
+  /** Fetches and caches an answer. Throws what `fetch` throws, after storing the failure for the containers that wait. */
+  async function refresh<T>(cacheKey: CacheKey<T>, fetch: () => Promise<T>): Promise<Aged<T>> {
     try {
-      return await refresh()
+      return await put(cacheKey, await fetch())
     } catch (error) {
       const { code, headers } = error instanceof AppError ? error : new AppError('upstream_bad_answer')
       const seconds = Number(headers['retry-after'] ?? PAUSE_AFTER_FAILURE_SECONDS)
-      await table.giveUp(name, { code: failureCode(code), until: now() + seconds * 1000 })
+      const known = FailureCode.catch('upstream_bad_answer').parse(code)
+      await table.putFailure(nameOf(cacheKey), { code: known, until: now() + seconds * 1000 })
       throw error
     }
   }
 
   return {
-    /** Keeps this as the answer to the question, whatever was kept. */
+    /** Caches this answer in place of any other, and returns it. */
     put,
 
-    /** What is kept of these questions, at most 100, in one read; nothing is asked. */
-    async get<Questions extends Record<string, CacheKey<unknown>>>(keys: Questions): Promise<Cached<Questions>> {
-      const entries = await table.getMany([...new Set(Object.values(keys).map(nameOf))])
-      // Entries that are put together lose their names, and with them which question each answers.
+    /** The cached answers of these keys, at most 100, in one read; nothing is fetched. */
+    async get<Keys extends Record<string, CacheKey<unknown>>>(keys: Keys): Promise<Cached<Keys>> {
+      const entries = await table.getMany(Object.values(keys).map(nameOf))
+      // Entries that are put together lose their names, and with them the type of each answer.
       return Object.fromEntries(
-        Object.entries(keys).map(([name, cacheKey]) => [name, known(cacheKey, entries.get(nameOf(cacheKey)) ?? {})]),
-      ) as Cached<Questions>
+        Object.entries(keys).map(([name, cacheKey]) => [name, answerIn(cacheKey, entries.get(nameOf(cacheKey)) ?? {})]),
+      ) as Cached<Keys>
     },
 
     /**
-     * The answer to a question: the kept one while it is fresh, else the upstream's, else the kept one, stale. Of all
-     * who ask at once one asks the upstream. Throws the AppError of the failure where nothing is kept; what `ask` throws
-     * is a failure of an upstream, never an answer.
+     * The cached answer while it is fresh, else what `fetch` gives, else the cached one, stale. Only one of several that
+     * call at once fetches. Throws the AppError of the failure where nothing is cached; whatever else `fetch` throws is
+     * thrown on.
      */
     async getOrFetch<T>(cacheKey: CacheKey<T>, fetch: () => Promise<T>): Promise<Aged<T>> {
       const name = nameOf(cacheKey)
       const giveUpAt = now() + LONGEST_WAIT_MS
-      for (let pause = FIRST_LOOK_MS; ; pause = Math.min(pause * 2, LONGEST_LOOK_MS)) {
+      for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
         const entry = await table.get(name)
-        const kept = known(cacheKey, entry)
-        if (kept && !kept.isStale) return kept
+        const cached = answerIn(cacheKey, entry)
+        if (cached && !cached.isStale) return cached
 
-        const { answer: seen, failure } = entry
-        const hasFailed = failure !== undefined && failure.until > now()
-        if (!hasFailed && (await table.takeRefresh(name, { seen, now: now(), until: now() + LONGEST_REFRESH_MS }))) {
-          try {
-            return await announce(name, async () => put(cacheKey, await fetch()))
-          } catch (error) {
-            if (!kept || !(error instanceof AppError)) throw error
+        const failure = entry.failure && entry.failure.until > now() ? entry.failure : undefined
+        const lease = { seen: entry.answer, now: now(), until: now() + LEASE_MS }
+        if (!failure && (await table.takeLease(name, lease))) {
+          return refresh(cacheKey, fetch).catch((error: unknown) => {
+            if (!cached || !(error instanceof AppError)) throw error
             logger.warn('stale answer', { namespace: cacheKey.namespace.name, code: error.code })
-            return kept
-          }
+            return cached
+          })
         }
-        if (kept) return kept
-        if (hasFailed) throw failedBefore(failure, now())
+        if (cached) return cached
+        if (failure) throw failedBefore(failure, now())
         if (now() >= giveUpAt)
           throw new AppError('upstream_timeout', { cause: new Error('the refresh takes too long') })
         await sleep(pause)
@@ -134,11 +128,7 @@ function nameOf({ namespace, key }: CacheKey<unknown>): string {
   return `${namespace.name}#${key}`
 }
 
-function failureCode(code: string): FailureCode {
-  return code === 'upstream_timeout' || code === 'upstream_unavailable' ? code : 'upstream_bad_answer'
-}
-
-/** The error for those who did not ask themselves: that an upstream is unavailable comes with the time to wait. */
+/** The error for a caller that did not fetch; `upstream_unavailable` tells when to come back. */
 function failedBefore({ code, until }: NonNullable<Entry['failure']>, now: number): AppError {
   return new AppError(code, {
     cause: new Error('it has just failed'),

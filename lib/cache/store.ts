@@ -1,17 +1,11 @@
 import { gunzipSync, gzipSync } from 'node:zlib'
-import {
-  BatchGetCommand,
-  type DynamoDBDocumentClient,
-  GetCommand,
-  PutCommand,
-  UpdateCommand,
-} from '@aws-sdk/lib-dynamodb'
+import { type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { conditionHeld } from '../aws/dynamo.ts'
+import { conditionHeld, getItems } from '../aws/dynamo.ts'
 import { Timestamp } from '../codecs.ts'
 
-const FailureCode = z.enum(['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'])
-export type FailureCode = z.output<typeof FailureCode>
+/** The error code of a failed refresh. */
+export const FailureCode = z.enum(['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'])
 
 /** Any JSON, compressed: DynamoDB takes 400 KB an item. */
 const Compressed = z.codec(z.instanceof(Uint8Array), z.unknown(), {
@@ -23,56 +17,46 @@ const Compressed = z.codec(z.instanceof(Uint8Array), z.unknown(), {
 const Entry = z.object({
   /** The last good answer, and the moment of it. */
   answer: z.object({ json: Compressed, asOf: Timestamp, freshUntil: z.number() }).optional(),
-  /** Until when someone refreshes it. */
+  /** Until when a container holds the lease to refresh it. */
   refreshingUntil: z.number().optional(),
-  /** Why the last refresh failed, and until when nobody tries again. */
+  /** Why the last refresh failed, and until when none is tried. */
   failure: z.object({ code: FailureCode, until: z.number() }).optional(),
 })
-/** What is kept of one question to an upstream. */
+/** What is stored of one key. */
 export type Entry = z.output<typeof Entry>
 const Item = Entry.extend({ pk: z.string() })
 
 const SORT_KEY = 'ANSWER'
-/** For how long a question without an answer is remembered. */
+/** For how long an entry without an answer is kept. */
 const UNANSWERED_SECONDS = 3600
 
 /** The table of upstreams' answers, shared by all containers. */
 export function cacheStore(client: DynamoDBDocumentClient, tableName: string) {
   const keyOf = (key: string) => ({ pk: key, sk: SORT_KEY })
   return {
-    /** What is kept under this key; nothing is an empty entry. */
+    /** The entry of a key; an empty one where there is none. */
     async get(key: string): Promise<Entry> {
       const { Item: item } = await client.send(new GetCommand({ TableName: tableName, Key: keyOf(key) }))
       return item ? Item.parse(item) : {}
     },
 
-    /** What is kept under these keys, at most 100, in one read; keys with nothing are left out. */
+    /** The entries of these keys, at most 100 in one read; keys without an entry are left out. */
     async getMany(keys: readonly string[]): Promise<Map<string, Entry>> {
-      const found = new Map<string, Entry>()
-      let wanted = keys.map(keyOf)
-      while (wanted.length > 0) {
-        const { Responses = {}, UnprocessedKeys = {} } = await client.send(
-          new BatchGetCommand({ RequestItems: { [tableName]: { Keys: wanted } } }),
-        )
-        for (const item of z.array(Item).parse(Responses[tableName] ?? [])) found.set(item.pk, item)
-        wanted = z
-          .array(z.object({ pk: z.string(), sk: z.literal(SORT_KEY) }))
-          .parse(UnprocessedKeys[tableName]?.Keys ?? [])
-      }
-      return found
+      const items = await getItems(client, tableName, keys.map(keyOf), { isConsistent: false })
+      return new Map(items.map((item) => Item.parse(item)).map((item) => [item.pk, item]))
     },
 
-    /** Keeps an answer, in the place of everything that was kept under the key; DynamoDB may delete it at `expiresAt`, in seconds since 1970. */
+    /** Replaces a key's entry by this answer; DynamoDB may delete it at `expiresAt`, in seconds since 1970. */
     async put(key: string, answer: NonNullable<Entry['answer']>, expiresAt: number): Promise<void> {
       const item = z.encode(Entry, { answer })
       await client.send(new PutCommand({ TableName: tableName, Item: { ...keyOf(key), ...item, expiresAt } }))
     },
 
     /**
-     * Takes the right to refresh a key until then; false while somebody has it, when a refresh has just failed, or when
+     * Takes the lease to refresh a key `until` then; false while another holds it, while a failure is remembered, or when
      * the answer is no longer the one that was `seen`.
      */
-    takeRefresh(key: string, { seen, now, until }: { seen: Entry['answer']; now: number; until: number }) {
+    takeLease(key: string, { seen, now, until }: { seen: Entry['answer']; now: number; until: number }) {
       return conditionHeld(
         client.send(
           new UpdateCommand({
@@ -96,8 +80,8 @@ export function cacheStore(client: DynamoDBDocumentClient, tableName: string) {
       )
     },
 
-    /** Gives the right to refresh back: the refresh failed, and nobody is to try again before `failure.until`. */
-    async giveUp(key: string, failure: NonNullable<Entry['failure']>): Promise<void> {
+    /** Releases the lease after a failed refresh; the failure is remembered until `failure.until`. */
+    async putFailure(key: string, failure: NonNullable<Entry['failure']>): Promise<void> {
       await client.send(
         new UpdateCommand({
           TableName: tableName,

@@ -286,7 +286,7 @@ describe('A mistake of ours', () => {
 
 describe('A refresher that dies', () => {
   const died = async (table: ReturnType<typeof cacheStore>, now: number) =>
-    expect(await table.takeRefresh('word#greeting', { seen: undefined, now, until: now + 10_000 })).toBe(true)
+    expect(await table.takeLease('word#greeting', { seen: undefined, now, until: now + 10_000 })).toBe(true)
 
   test('lets nobody wait for ever', async ({ cache, upstream, table, clock }) => {
     await died(table, clock.now())
@@ -310,7 +310,7 @@ describe('A refresher that dies', () => {
     clock.pass(61)
     await cache.put(QUESTION, 'new')
     const now = clock.now()
-    expect(await table.takeRefresh('word#greeting', { seen, now, until: now + 1 })).toBe(false)
+    expect(await table.takeLease('word#greeting', { seen, now, until: now + 1 })).toBe(false)
   })
 })
 
