@@ -38,7 +38,9 @@ export async function* queryPages(client: DynamoDBDocumentClient, query: QueryCo
 
 /** All items that a query finds, read page by page to the end; unparsed. */
 export async function listItems(client: DynamoDBDocumentClient, query: QueryCommandInput): Promise<unknown[]> {
-  return (await Array.fromAsync(queryPages(client, query))).flat()
+  const items: unknown[] = []
+  for await (const page of queryPages(client, query)) items.push(...page)
+  return items
 }
 
 /** The keys of an item in a table with `pk` and `sk`. */

@@ -1,7 +1,7 @@
 import { AppError } from '../errors.ts'
 import { logger } from '../logger.ts'
 import { narrowBlockSearch, nextLook, startBlockSearch } from './blocks.ts'
-import { BlockHeader, blockRequest, parseResult } from './logs.ts'
+import { BlockHeader, blockRequest, lower, parseResult } from './logs.ts'
 import type { ChainReader } from './reader.ts'
 import type { EvmChain } from './registry.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
@@ -82,8 +82,4 @@ async function readWitness(witness: ChainReader): Promise<Finality | undefined> 
     logger.warn('final block not confirmed by a second host', { chainId: witness.chain.id, code: error.code })
     return undefined
   }
-}
-
-function lower(left: BlockHeader, right: BlockHeader): BlockHeader {
-  return left.number < right.number ? left : right
 }

@@ -34,6 +34,11 @@ export type Receipt = z.output<typeof Receipt>
 export const BlockHeader = z.object({ number: Quantity, timestamp: Quantity })
 export type BlockHeader = z.output<typeof BlockHeader>
 
+/** The lower of two blocks of one chain. */
+export function lower(left: BlockHeader, right: BlockHeader): BlockHeader {
+  return left.number < right.number ? left : right
+}
+
 const BlockReceipts = z.array(Receipt.pick({ logs: true }))
 
 /** Which comes first on its chain. */
@@ -79,15 +84,7 @@ const MOST_BYTES = 8 * 2 ** 20
 const MANY_EVENTS = 2_000
 
 /** Events up to a block, both ends of the range included. */
-export type LogsThrough = { readonly logs: Log[]; readonly through: bigint }
-
-/**
- * All events of the filter in these blocks, both ends included, in order. One round trip, and more where the nodes take
- * shorter ranges; nothing is ever skipped. Throws `upstream_*`.
- */
-export async function readLogs(rpc: Rpc, filter: LogFilter, from: bigint, to: bigint): Promise<Log[]> {
-  return (await readLogsUntil(rpc, filter, from, to, () => false)).logs
-}
+type LogsThrough = { readonly logs: Log[]; readonly through: bigint }
 
 /**
  * The events of the filter from a block on, in order, and how far they were read: to the end of the range, or to the

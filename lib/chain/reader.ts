@@ -9,7 +9,7 @@ import {
   originalCodes,
   storageOverrides,
 } from './code-override.ts'
-import { type BlockHeader, type LogFilter, readLogs, readLogsUntil } from './logs.ts'
+import { type BlockHeader, type LogFilter, lower, readLogsUntil } from './logs.ts'
 import {
   type AggregateCall,
   decodeAggregate,
@@ -36,44 +36,51 @@ export type Reading<R extends Reads> = {
   readonly answers: Answers<R['calls']>
 }
 
-/** What to read of one contract and what it means. */
-export type ReadPlan<T> = Reads & { readonly parse: (reading: Reading<Reads>) => T }
-
-/** The query that reads this and understands it so. */
-export function readPlan<const R extends Reads, T>(reads: R, parse: (reading: Reading<R>) => T): ReadPlan<T> {
-  // A reading has exactly the names that were asked for, which the type of a list of queries cannot say.
-  return { ...reads, parse: (reading) => parse(reading as Reading<R>) }
+/** What to read of one contract, and what its storage words and its calls' answers, in this order, mean. */
+export type ReadPlan<T> = {
+  readonly address: Address
+  readonly slots: readonly Hex[]
+  readonly calls: readonly Call<unknown>[]
+  readonly parse: (read: { readonly words: readonly bigint[]; readonly answers: readonly unknown[] }) => T
 }
 
-/** The same query, its value understood further. */
-export function mapReadPlan<T, U>({ parse, ...reads }: ReadPlan<T>, map: (value: T) => U): ReadPlan<U> {
-  return { ...reads, parse: (reading) => map(parse(reading)) }
+/** The plan that reads this; `parse` gives its value. */
+export function readPlan<const R extends Reads, T>(
+  { address, slots, calls }: R,
+  parse: (reading: Reading<R>) => T,
+): ReadPlan<T> {
+  const named = (names: object, values: readonly unknown[]) =>
+    Object.fromEntries(Object.keys(names).map((name, index) => [name, values[index]]))
+  return {
+    address,
+    slots: Object.values(slots),
+    calls: Object.values(calls),
+    // Entries that are put together lose their names: these are those of the slots and calls.
+    parse: ({ words, answers }) => parse({ words: named(slots, words), answers: named(calls, answers) } as Reading<R>),
+  }
 }
 
-/** Two queries of one contract as one. */
+/** The same plan with another value, made of its own. */
+export function mapReadPlan<T, U>(plan: ReadPlan<T>, map: (value: T) => U): ReadPlan<U> {
+  return { ...plan, parse: (read) => map(plan.parse(read)) }
+}
+
+/** Two plans of one contract as one. */
 export function joinReadPlans<L, R>(left: ReadPlan<L>, right: ReadPlan<R>): ReadPlan<readonly [L, R]> {
+  const [slots, calls] = [left.slots.length, left.calls.length]
   return {
     address: left.address,
-    slots: { ...prefixed('left', left.slots), ...prefixed('right', right.slots) },
-    calls: { ...prefixed('left', left.calls), ...prefixed('right', right.calls) },
+    slots: [...left.slots, ...right.slots],
+    calls: [...left.calls, ...right.calls],
     parse: ({ words, answers }) => [
-      left.parse({ words: unprefixed('left', words), answers: unprefixed('left', answers) }),
-      right.parse({ words: unprefixed('right', words), answers: unprefixed('right', answers) }),
+      left.parse({ words: words.slice(0, slots), answers: answers.slice(0, calls) }),
+      right.parse({ words: words.slice(slots), answers: answers.slice(calls) }),
     ],
   }
 }
 
-function prefixed<T>(prefix: string, values: Readonly<Record<string, T>>): Record<string, T> {
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [`${prefix} ${name}`, value]))
-}
-
-function unprefixed<T>(prefix: string, values: Readonly<Record<string, T>>): Record<string, T> {
-  const own = Object.entries(values).filter(([name]) => name.startsWith(`${prefix} `))
-  return Object.fromEntries(own.map(([name, value]) => [name.slice(prefix.length + 1), value]))
-}
-
-/** The values of queries, each of one block, with the outcomes of the calls that went along. */
-export type Snapshot<T> = {
+/** The values of plans, each of one block, with the outcomes of the extra calls. */
+type Snapshot<T> = {
   /** The earliest block that a value is of. */
   readonly block: BlockHeader
   /** The block of each value: one for all where `at` was given or one call read all. */
@@ -82,11 +89,8 @@ export type Snapshot<T> = {
   readonly outcomes: readonly RpcOutcome[]
 }
 
-/** The block to read at instead of the latest. */
-type ReadAt = { readonly at?: bigint | undefined }
-
-/** How to read; `along` are calls to send in the same HTTP request. */
-type ReadOptions = ReadAt & { readonly extraCalls?: readonly RpcRequest[] }
+/** How to read: at which block instead of the latest, and which calls to send in the same HTTP request. */
+type ReadOptions = { readonly at?: bigint | undefined; readonly extraCalls?: readonly RpcRequest[] }
 
 /** Reads contracts of one chain, each read in one HTTP request. */
 export type ChainReader = ReturnType<typeof chainReader> & {
@@ -94,15 +98,17 @@ export type ChainReader = ReturnType<typeof chainReader> & {
   readonly witness?: ChainReader | undefined
 }
 
-// On Arbitrum the EVM's block number is the parent chain's; this precompile knows the chain's own.
+// On Arbitrum the EVM's block number is the parent chain's; this precompile knows the chain's own. Other chains have
+// something else at its address.
+const ARBITRUM = 42161
 const ARB_SYS: Address = '0x0000000000000000000000000000000000000064'
 const arbSysAbi = parseAbi(['function arbBlockNumber() view returns (uint256)'])
 
-const blockCalls = {
-  blockNumber: call(MULTICALL3, multicall3Abi, 'getBlockNumber', []),
-  timestamp: call(MULTICALL3, multicall3Abi, 'getCurrentBlockTimestamp', []),
-}
-const arbitrumBlockCalls = { ...blockCalls, arbBlockNumber: call(ARB_SYS, arbSysAbi, 'arbBlockNumber', []) }
+const BLOCK_CALLS = [
+  call(MULTICALL3, multicall3Abi, 'getCurrentBlockTimestamp', []),
+  call(MULTICALL3, multicall3Abi, 'getBlockNumber', []),
+]
+const ARBITRUM_BLOCK_CALLS = [...BLOCK_CALLS, call(ARB_SYS, arbSysAbi, 'arbBlockNumber', [])]
 
 /** What a number and a Date can hold. */
 const LAST_NUMBER = BigInt(Number.MAX_SAFE_INTEGER)
@@ -126,24 +132,30 @@ const ASK_AGAIN_AFTER = 500
  * chain's nodes refuse state overrides.
  */
 export function chainReader(chain: EvmChain, rpc: Rpc) {
+  const blockCalls = chain.id === ARBITRUM ? ARBITRUM_BLOCK_CALLS : BLOCK_CALLS
   const codes = originalCodes()
   let reads = 0
   let refusals = 0
 
   /**
-   * Reads contracts, each at one block, the latest unless told, and sends `along` in the same HTTP request. One eth_call
-   * for every 100 contracts; two more when it is the first read of a contract's storage, and one more for contracts whose
-   * code cannot be sent along. A second request only where those calls are of two blocks, or where the node refuses state
-   * overrides. Throws AppError `upstream_*`.
+   * Reads contracts, each at one block, the latest unless told, and sends `extraCalls` in the same HTTP request. One
+   * eth_call for every 100 contracts; two more when it is the first read of a contract's storage, and one more for
+   * contracts whose code cannot be moved. A second request only where those calls are of two blocks, or where the node
+   * refuses state overrides. Throws AppError `upstream_*`.
    */
   async function read<T>(plans: readonly ReadPlan<T>[], options: ReadOptions = {}): Promise<Snapshot<T>> {
-    const { parts, outcomes } = await readParts(plans, options)
-    return joinParts(parts.map(orThrow), outcomes)
+    const { attempts, outcomes } = await readCalls(plans, options)
+    const parts = attempts.map(({ part }) => {
+      if (!part) throw badAnswer('the node would not run a call, or not to its end')
+      return part
+    })
+    return joinParts(parts, outcomes)
   }
 
   /** Reads one contract; like `read`. */
-  async function readOne<T>(readPlan: ReadPlan<T>, options?: ReadOptions) {
-    const { block, values, outcomes } = await read([readPlan], options)
+  async function readOne<T>(plan: ReadPlan<T>, options?: ReadOptions) {
+    const { block, values, outcomes } = await read([plan], options)
+    // One plan has one value.
     return { block, value: values[0] as T, outcomes }
   }
 
@@ -156,63 +168,53 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
     plans: readonly ReadPlan<T>[],
     options: ReadOptions = {},
   ): Promise<Snapshot<T | undefined>> {
-    const { parts, outcomes } = await readParts(plans, options)
-    const readable = await Promise.all(
-      parts.map((part) => ('refused' in part ? readApart(part.refused, options) : [part])),
-    )
-    const snapshot = joinParts<T | undefined>(readable.flat(), outcomes)
+    const { attempts, outcomes } = await readCalls(plans, options)
+    const parts = await Promise.all(attempts.map(({ part, plans }) => (part ? [part] : readInParts(plans, options.at))))
+    const snapshot = joinParts<T | undefined>(parts.flat(), outcomes)
     if (plans.length > 0 && snapshot.values.every((value) => value === undefined)) {
       throw badAnswer('none of the contracts can be read')
     }
     return snapshot
   }
 
-  /** What one call each reads, all in one HTTP request. */
-  async function readParts<T>(plans: readonly ReadPlan<T>[], { extraCalls = [], ...options }: ReadOptions) {
+  /** Reads plans with as few calls as take them, in one HTTP request; without state overrides where a call with them is refused. */
+  async function readCalls<T>(plans: readonly ReadPlan<T>[], { extraCalls = [], at }: ReadOptions) {
     reads += 1
-    const attempts = cutIntoCalls(plan(plans)).map((planned) => attemptOf(chain, planned, options))
-    const answered = await rpc([...attempts.flatMap(({ requests }) => requests), ...extraCalls])
-    const parts = await Promise.all(
-      attempts.map(async (attempt) => {
-        const part = await finish(attempt, answered.splice(0, attempt.requests.length))
-        return 'refused' in part && attempt.hasOverrides ? readPlainly(part.refused, options) : part
+    const groups = cutIntoCalls(choose(plans))
+    const { parts, outcomes } = await send(groups, at, extraCalls)
+    const attempts = await Promise.all(
+      groups.map(async (group, index) => {
+        const plans = group.map(({ plan }) => plan)
+        const part = parts[index] ?? (group.some(isMoved) ? await sendOne(choose(plans, false), at) : undefined)
+        return { plans, part }
       }),
     )
-    return { parts, outcomes: answered }
+    return { attempts, outcomes }
   }
 
-  /** The same without state overrides, for a node that may not take them. */
-  async function readPlainly<T>(plans: readonly ReadPlan<T>[], { at }: ReadAt): Promise<Part<T> | Refused<T>> {
-    const plain = attemptOf(chain, plan(plans, false), { at })
-    return finish(plain, await rpc(plain.requests))
-  }
-
-  /** The same in ever smaller parts, of contracts of which one made their call fail. */
-  async function readApart<T>(plans: readonly ReadPlan<T>[], options: ReadAt): Promise<Part<T | undefined>[]> {
-    const smaller = plans.length > 1 ? cut(plans, Math.ceil(plans.length / PARTS)) : []
-    const attempts = smaller.map((part) => attemptOf(chain, plan(part), options))
-    const [empty, ...answered] = await rpc([
-      ...attemptOf<never>(chain, [], options).requests,
-      ...attempts.flatMap(({ requests }) => requests),
-    ])
-    if (!empty || 'error' in empty) throw badAnswer('the node runs no call at all')
-    const broken = { ...decodeCalls(chain, [], empty), values: [undefined] }
-    if (attempts.length === 0) return [broken]
-    const parts = await Promise.all(
-      attempts.map(async (attempt) => {
-        const part = await finish(attempt, answered.splice(0, attempt.requests.length))
-        if (!('refused' in part)) return [part]
-        return part.refused.length > 1 ? readApart(part.refused, options) : [broken]
+  /** Reads plans of which one made their call fail in ever smaller parts. */
+  async function readInParts<T>(plans: readonly ReadPlan<T>[], at: bigint | undefined): Promise<Part<T | undefined>[]> {
+    const size = Math.ceil(plans.length / PARTS)
+    const smaller = plans.length > 1 ? [...Map.groupBy(plans, (_, index) => Math.floor(index / size)).values()] : []
+    const [empty, ...parts] = (await send([[], ...smaller.map((some) => choose(some))], at)).parts
+    if (!empty) throw badAnswer('the node runs no call at all')
+    const broken = [{ block: empty.block, values: [undefined] }]
+    if (smaller.length === 0) return broken
+    const readable = await Promise.all(
+      smaller.map((some, index) => {
+        const part = parts[index]
+        if (part) return [part]
+        return some.length > 1 ? readInParts(some, at) : broken
       }),
     )
-    return parts.flat()
+    return readable.flat()
   }
 
-  /** How each contract's storage is to be read. */
-  function plan<T>(plans: readonly ReadPlan<T>[], withOverrides = !areOverridesRefused()): Planned<T>[] {
-    return plans.map((readPlan) => {
-      if (!hasSlots(readPlan)) return { readPlan, storage: 'none' }
-      return { readPlan, storage: withOverrides ? codes.get(readPlan.address, reads) : 'word by word' }
+  /** Chooses how each contract's storage is to be read. */
+  function choose<T>(plans: readonly ReadPlan<T>[], withOverrides = !areOverridesRefused()): Planned<T>[] {
+    return plans.map((plan) => {
+      const hasStorage = withOverrides && plan.slots.length > 0
+      return { plan, storage: hasStorage ? codes.get(plan.address, reads) : 'word by word' }
     })
   }
 
@@ -221,31 +223,60 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
     return refusals > 1 && refusals % ASK_AGAIN_AFTER !== 0
   }
 
-  /** What the attempt read, with what it takes more: the storage at the calls' block, where the two are of two blocks. */
-  async function finish<T>(attempt: Attempt<T>, outcomes: readonly RpcOutcome[]): Promise<Part<T> | Refused<T>> {
-    const { planned, apart, unknown, options } = attempt
-    const plans = planned.map(({ readPlan }) => readPlan)
-    const [calls, ...others] = outcomes
+  /**
+   * Reads each group with one call, all in one HTTP request with the extra calls: what each reads, undefined where the
+   * node would not run its call, or not to its end.
+   */
+  async function send<T>(
+    groups: readonly (readonly Planned<T>[])[],
+    at: bigint | undefined,
+    extraCalls: readonly RpcRequest[] = [],
+  ) {
+    const requests = groups.map((group) => requestsFor(blockCalls, group, at))
+    const outcomes = await rpc([...requests.flat(), ...extraCalls])
+    const parts = await Promise.all(
+      groups.map((group, index) => finish(group, at, outcomes.splice(0, requests[index]?.length))),
+    )
+    return { parts, outcomes }
+  }
+
+  async function sendOne<T>(group: readonly Planned<T>[], at: bigint | undefined): Promise<Part<T> | undefined> {
+    return (await send([group], at)).parts[0]
+  }
+
+  /** What a group's calls read, with what is still missing: the storage at the calls' block, where the two are of two blocks. */
+  async function finish<T>(
+    group: readonly Planned<T>[],
+    at: bigint | undefined,
+    [calls, ...others]: readonly RpcOutcome[],
+  ): Promise<Part<T> | undefined> {
+    const plans = group.map(({ plan }) => plan)
+    const apart = group.filter(isApart)
     const storage = apart.length > 0 ? others.shift() : undefined
-    for (const [index, code] of decodeCodes(others.shift()).entries()) {
-      if (unknown[index]) codes.remember(unknown[index], code, reads)
+    const told = others[0] && 'result' in others[0] ? decodeOutcome(others[0]) : []
+    for (const [index, { plan }] of group.filter(isUnknown).entries()) {
+      if (index < told.length) codes.remember(plan.address, told[index], reads)
     }
-    if (calls && 'error' in calls) return { refused: plans }
+    if (calls && 'error' in calls) return undefined
 
-    const { block, answers, words } = decodeCalls(chain, planned, calls)
-    const stored = apart.length > 0 ? decodeStorage(chain, apart, storage) : undefined
+    const { block, returned } = decodeGroups(blockCalls, group.map(callsOf), calls)
+    const stored =
+      storage && 'result' in storage ? decodeGroups(blockCalls, apart.map(storageCallOf), storage) : undefined
     if (stored && stored.block.number !== block.number) {
-      if (options.at !== undefined) throw badAnswer('two calls at one block are of different blocks')
-      const at = stored.block.number < block.number ? stored.block.number : block.number
-      const again = attemptOf(chain, plan(plans), { ...options, at })
-      return finish(again, await rpc(again.requests))
+      if (at !== undefined) throw badAnswer('two calls at one block are of different blocks')
+      return sendOne(choose(plans), lower(stored.block, block).number)
     }
 
-    const told = plans.map((readPlan, index) => words[index] ?? stored?.words.get(readPlan))
-    const areAllTold = told.every((ofOne) => ofOne !== undefined)
-    if (plans.some(hasSlots)) refusals = areAllTold ? 0 : refusals + 1
-    const known = areAllTold ? told : await readWords(plans, block.number)
-    const values = plans.map(({ parse }, index) => parse({ words: known[index] ?? {}, answers: answers[index] ?? {} }))
+    const words = group.map((one, index) => {
+      const data = isMoved(one) ? returned[index]?.[one.plan.calls.length] : stored?.returned[apart.indexOf(one)]?.[0]
+      return parseWords(one.plan, data)
+    })
+    const areAllTold = words.every((ofOne) => ofOne !== undefined)
+    if (plans.some(({ slots }) => slots.length > 0)) refusals = areAllTold ? 0 : refusals + 1
+    const known = areAllTold ? words : await readWords(plans, block.number)
+    const values = plans.map(({ calls, parse }, index) =>
+      parse({ words: known[index] ?? [], answers: answersOf(calls, returned[index]) }),
+    )
     return { block, values }
   }
 
@@ -255,14 +286,12 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
   }
 
   /** The storage words one by one, for nodes that refuse state overrides. */
-  async function readWords(plans: readonly Reads[], at: bigint): Promise<Record<string, bigint>[]> {
+  async function readWords(plans: readonly ReadPlan<unknown>[], at: bigint): Promise<bigint[][]> {
     const requests = plans.flatMap(({ address, slots }) =>
-      Object.values(slots).map((slot) => ({ method: 'eth_getStorageAt', params: [address, slot, numberToHex(at)] })),
+      slots.map((slot) => ({ method: 'eth_getStorageAt', params: [address, slot, numberToHex(at)] })),
     )
-    const outcomes = requests.length > 0 ? await rpc(requests) : []
-    return plans.map(({ slots }) =>
-      Object.fromEntries(Object.keys(slots).map((name) => [name, resultWord(outcomes.shift())])),
-    )
+    const words = (requests.length > 0 ? await rpc(requests) : []).map(resultWord)
+    return plans.map(({ slots }) => words.splice(0, slots.length))
   }
 
   return {
@@ -273,8 +302,6 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
     simulate,
     /** The outcomes of other calls, in one HTTP request. Throws AppError `upstream_*`. */
     request: rpc,
-    /** All events of the filter in these blocks; see `readLogs`. */
-    logs: (filter: LogFilter, from: bigint, to: bigint) => readLogs(rpc, filter, from, to),
     /** The events of the filter from a block on, until there are enough of them; see `readLogsUntil`. */
     logsUntil: (filter: LogFilter, from: bigint, to: bigint, enough: (events: number) => boolean) =>
       readLogsUntil(rpc, filter, from, to, enough),
@@ -282,53 +309,61 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
 }
 
 /**
- * A query, and how the storage of its contract is read: in the call of the calls, with the code that moves out of the
+ * A plan, and how the storage of its contract is read: in the call of the calls, with the original code moved out of the
  * way; in a call of its own, where the code cannot move or is `unknown` and asked for; or word by word.
  */
-type Planned<T> = {
-  readonly readPlan: ReadPlan<T>
-  readonly storage: OriginalCode | 'apart' | 'unknown' | 'word by word' | 'none'
-}
+type Planned<T> = { readonly plan: ReadPlan<T>; readonly storage: OriginalCode | 'apart' | 'unknown' | 'word by word' }
 
-/** What one call reads: queries that it was asked for and their values, all of one block. */
+/** What one call reads: the values of its plans, all of one block. */
 type Part<T> = { readonly block: BlockHeader; readonly values: readonly T[] }
 
-/** The queries whose call the node would not run, or not to its end. */
-type Refused<T> = { readonly refused: readonly ReadPlan<T>[] }
-
-/** The calls that read some contracts at one block: of their calls first, then of storage that is `apart`, then of `unknown` code. */
-type Attempt<T> = {
-  readonly planned: readonly Planned<T>[]
-  readonly apart: readonly ReadPlan<T>[]
-  readonly unknown: readonly Address[]
-  readonly options: ReadAt
-  readonly requests: readonly RpcRequest[]
-  /** Whether the call of the calls has state overrides. */
-  readonly hasOverrides: boolean
+function isMoved<T>(one: Planned<T>): one is Planned<T> & { readonly storage: OriginalCode } {
+  return typeof one.storage === 'object'
 }
 
-function attemptOf<T>(chain: EvmChain, planned: readonly Planned<T>[], options: ReadAt): Attempt<T> {
-  const { at } = options
-  const tag = at === undefined ? 'latest' : numberToHex(at)
-  const isApart = ({ storage }: Planned<T>) => storage === 'apart' || storage === 'unknown'
-  const apart = planned.filter(isApart).map(({ readPlan }) => readPlan)
-  const unknown = planned.flatMap(({ readPlan, storage }) => (storage === 'unknown' ? [readPlan.address] : []))
-  const calls = aggregated(chain, planned, tag)
-  return {
-    planned,
-    apart,
-    unknown,
-    options,
-    requests: [
-      calls,
-      ...(apart.length > 0 ? [storageCall(chain, apart, tag)] : []),
-      ...(unknown.length > 0 ? [codeCall(unknown, tag)] : []),
+function isUnknown({ storage }: Planned<unknown>): boolean {
+  return storage === 'unknown'
+}
+
+function isApart({ storage }: Planned<unknown>): boolean {
+  return storage === 'apart' || storage === 'unknown'
+}
+
+/** The requests that read a group at a block: of its calls, then of storage that is apart, then of unknown code. */
+function requestsFor(
+  blockCalls: readonly AggregateCall[],
+  group: readonly Planned<unknown>[],
+  at: bigint | undefined,
+): RpcRequest[] {
+  const aggregate = (calls: readonly AggregateCall[], overrides: readonly object[]) => ({
+    method: 'eth_call',
+    params: [
+      { to: MULTICALL3, data: encodeAggregate(calls) },
+      at === undefined ? 'latest' : numberToHex(at),
+      ...(overrides.length > 0 ? [Object.assign({}, ...overrides)] : []),
     ],
-    hasOverrides: calls.params.length > 2,
-  }
+  })
+  const moved = group.filter(isMoved).map(({ plan, storage }) => storageOverrides(plan.address, storage))
+  const apart = group.filter(isApart)
+  const emptied = apart.map(({ plan }) => storageOverrides(plan.address))
+  const unknown = group.filter(isUnknown).map(({ plan }) => encodeCodeCall(plan.address))
+  return [
+    aggregate([...blockCalls, ...group.flatMap(callsOf)], moved),
+    ...(apart.length > 0 ? [aggregate([...blockCalls, ...apart.flatMap(storageCallOf)], emptied)] : []),
+    ...(unknown.length > 0 ? [aggregate(unknown, [codeReaderOverrides])] : []),
+  ]
 }
 
-/** The queries in groups that one call takes each; one empty group where there are none, which tells the block. */
+/** The calls of a plan, and the one for its storage words where they are read along. */
+function callsOf(one: Planned<unknown>): AggregateCall[] {
+  return isMoved(one) ? [...one.plan.calls, ...storageCallOf(one)] : [...one.plan.calls]
+}
+
+function storageCallOf({ plan: { address, slots } }: Planned<unknown>): [AggregateCall] {
+  return [{ to: address, data: encodeStorageCall(slots) }]
+}
+
+/** The plans in groups that one call takes each; one empty group where there are none, which tells the block. */
 function cutIntoCalls<T>(planned: readonly Planned<T>[]): Planned<T>[][] {
   let group: Planned<T>[] = []
   const groups = [group]
@@ -345,143 +380,60 @@ function cutIntoCalls<T>(planned: readonly Planned<T>[]): Planned<T>[][] {
     }
     group.push(one)
     digits += more
-    if (typeof one.storage === 'object') codes.add(one.storage.code)
+    if (isMoved(one)) codes.add(one.storage.code)
   }
   return groups
 }
 
-/** How many digits a query adds to a call that has these codes. */
-function digitsOf({ readPlan, storage }: Planned<unknown>, codes: ReadonlySet<Hex>): number {
-  const calls = callsAndStorage(readPlan, storage).reduce((sum, call) => sum + encodedLength(call), 0)
-  if (typeof storage !== 'object') return calls
-  return calls + storage.program.length + (codes.has(storage.code) ? 0 : storage.code.length)
-}
-
-function cut<T>(items: readonly T[], length: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / length) }, (_, index) =>
-    items.slice(index * length, (index + 1) * length),
-  )
+/** How many digits a plan adds to a call that has these codes. */
+function digitsOf(one: Planned<unknown>, codes: ReadonlySet<Hex>): number {
+  const calls = callsOf(one).reduce((sum, call) => sum + encodedLength(call), 0)
+  if (!isMoved(one)) return calls
+  const { program, code } = one.storage
+  return calls + program.length + (codes.has(code) ? 0 : code.length)
 }
 
 function joinParts<T>(parts: readonly Part<T>[], outcomes: readonly RpcOutcome[]): Snapshot<T> {
-  const [first, ...others] = parts
-  if (!first) throw new Error('A read has one part at least.')
   return {
-    block: others.reduce((earliest, { block }) => (block.number < earliest.number ? block : earliest), first.block),
+    block: parts.map(({ block }) => block).reduce(lower),
     blocks: parts.flatMap(({ block, values }) => values.map(() => block)),
     values: parts.flatMap(({ values }) => values),
     outcomes,
   }
 }
 
-function orThrow<T>(part: Part<T> | Refused<T>): Part<T> {
-  if ('refused' in part) throw badAnswer('the node would not run a call, or not to its end')
-  return part
-}
-
-function hasSlots({ slots }: Reads): boolean {
-  for (const _ in slots) return true
-  return false
-}
-
-function aggregated(chain: EvmChain, planned: readonly Planned<unknown>[], tag: string): RpcRequest {
-  const calls = planned.flatMap(({ readPlan, storage }) => callsAndStorage(readPlan, storage))
-  const overrides: Record<Address, { code?: Hex; stateDiff?: Record<Hex, Hex> }> = {}
-  for (const { readPlan, storage } of planned) {
-    if (typeof storage === 'object') Object.assign(overrides, storageOverrides(readPlan.address, storage))
-  }
-  const hasOverrides = Object.keys(overrides).length > 0
-  return aggregateCall([...Object.values(blockCallsOf(chain)), ...calls], tag, hasOverrides ? overrides : undefined)
-}
-
-function callsAndStorage({ address, slots, calls }: Reads, storage: Planned<unknown>['storage']): AggregateCall[] {
-  const all: AggregateCall[] = Object.values(calls)
-  if (typeof storage === 'object') all.push({ to: address, data: encodeStorageCall(Object.values(slots)) })
-  return all
-}
-
-function storageCall(chain: EvmChain, plans: readonly Reads[], tag: string): RpcRequest {
-  const loads = plans.map(({ address, slots }) => ({ to: address, data: encodeStorageCall(Object.values(slots)) }))
-  const overrides = Object.assign({}, ...plans.map(({ address }) => storageOverrides(address)))
-  return aggregateCall([...Object.values(blockCallsOf(chain)), ...loads], tag, overrides)
-}
-
-function codeCall(contracts: readonly Address[], tag: string): RpcRequest {
-  return aggregateCall(contracts.map(encodeCodeCall), tag, codeReaderOverrides)
-}
-
-function aggregateCall(calls: readonly AggregateCall[], tag: string, overrides: object | undefined): RpcRequest {
-  const params = [{ to: MULTICALL3, data: encodeAggregate(calls) }, tag, ...(overrides ? [overrides] : [])]
-  return { method: 'eth_call', params }
-}
-
-/** The block, and of each contract the answers of its calls and the words that were read along; undefined for words that were not. */
-function decodeCalls(chain: EvmChain, planned: readonly Planned<unknown>[], outcome: RpcOutcome | undefined) {
-  const returned = decodeOutcome(outcome).values()
-  const block = takeBlock(chain, returned)
-  const answers: Record<string, unknown>[] = []
-  const words: (Record<string, bigint> | undefined)[] = []
-  for (const { readPlan, storage } of planned) {
-    answers.push(takeAnswers(readPlan.calls, returned))
-    if (storage === 'none') words.push({})
-    else words.push(typeof storage === 'object' ? parseWords(readPlan, returned.next().value) : undefined)
-  }
-  return { block, answers, words }
-}
-
-/** The storage words by query, or undefined where the node would not run the call with its overrides. */
-function decodeStorage(chain: EvmChain, plans: readonly Reads[], outcome: RpcOutcome | undefined) {
-  if (outcome && 'error' in outcome) return undefined
-  const returned = decodeOutcome(outcome).values()
-  const block = takeBlock(chain, returned)
-  return { block, words: new Map(plans.map((readPlan) => [readPlan, parseWords(readPlan, returned.next().value)])) }
-}
-
-/** The code of each contract, undefined where it is too long; nothing where the node would not run the call with its overrides. */
-function decodeCodes(outcome: RpcOutcome | undefined): (Hex | undefined)[] {
-  return outcome && 'result' in outcome ? decodeOutcome(outcome) : []
-}
-
-/** The words of a query's slots; undefined where something else answered than the program that loads them. */
-function parseWords({ slots }: Reads, data: Hex | undefined): Record<string, bigint> | undefined {
-  const names = Object.keys(slots)
-  if (data?.length !== 2 + names.length * 64) return undefined
-  return Object.fromEntries(names.map((name, i) => [name, BigInt(`0x${data.slice(2 + i * 64, 66 + i * 64)}`)]))
-}
-
-/** ArbSys is asked on Arbitrum alone: other chains have something else at its address. */
-function blockCallsOf({ id }: EvmChain): typeof blockCalls & Partial<typeof arbitrumBlockCalls> {
-  return id === 42161 ? arbitrumBlockCalls : blockCalls
-}
-
-function takeBlock(chain: EvmChain, returned: Iterator<Hex | undefined>): BlockHeader {
-  const { arbBlockNumber, blockNumber, timestamp } = takeAnswers(blockCallsOf(chain), returned)
-  const number = arbBlockNumber ?? blockNumber
+/** The block of an aggregate of calls, and what each group of them returned. Throws `upstream_bad_answer`. */
+function decodeGroups(
+  blockCalls: readonly Call<bigint>[],
+  groups: readonly (readonly AggregateCall[])[],
+  outcome: RpcOutcome | undefined,
+) {
+  const all = decodeOutcome(outcome)
+  const [timestamp, evmNumber, ownNumber] = answersOf(blockCalls, all.splice(0, blockCalls.length))
+  const number = ownNumber ?? evmNumber
   if (number === undefined || timestamp === undefined) throw badAnswer('the block does not tell its number and time')
   if (number > LAST_NUMBER || timestamp > LAST_SECOND) throw badAnswer('no chain has such a block')
-  return { number, timestamp }
+  return { block: { number, timestamp }, returned: groups.map(({ length }) => all.splice(0, length)) }
 }
 
-/** Takes the answers of these calls off the front of what the aggregate returned. */
-function takeAnswers<Views extends Record<string, Call<unknown>>>(
-  calls: Views,
-  returned: Iterator<Hex | undefined>,
-): Answers<Views> {
-  const answers: Record<string, unknown> = {}
-  for (const [name, { decode }] of Object.entries(calls)) {
-    const data = returned.next().value
-    answers[name] = data === undefined ? undefined : decodeOrUndefined(decode, data)
-  }
-  return answers as Answers<Views>
+/** The words of a plan's slots; undefined where something else answered than the program that loads them. */
+function parseWords({ slots }: ReadPlan<unknown>, data: Hex | undefined): bigint[] | undefined {
+  if (slots.length === 0) return []
+  if (data?.length !== 2 + slots.length * 64) return undefined
+  return slots.map((_, index) => BigInt(`0x${data.slice(2 + index * 64, 66 + index * 64)}`))
 }
 
-function decodeOrUndefined<T>(decode: (data: Hex) => T, data: Hex): T | undefined {
-  try {
-    return decode(data)
-  } catch {
-    // Not the shape that we asked for: to us that contract has no such function.
-    return undefined
-  }
+/** The answers of calls; undefined where there is none, or another than the call has. */
+function answersOf<T>(calls: readonly Call<T>[], returned: readonly (Hex | undefined)[] = []): (T | undefined)[] {
+  return calls.map(({ decode }, index) => {
+    const data = returned[index]
+    try {
+      return data === undefined ? undefined : decode(data)
+    } catch {
+      // Not the shape that we asked for: to us that contract has no such function.
+      return undefined
+    }
+  })
 }
 
 function decodeOutcome(outcome: RpcOutcome | undefined): (Hex | undefined)[] {

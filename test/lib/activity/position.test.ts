@@ -160,8 +160,8 @@ describe('What a vault makes up of its own', () => {
         }
 
         const reading = {
-          words: Object.fromEntries(Object.keys(query.slots).map((name) => [name, answer() ?? 0n])),
-          answers: Object.fromEntries(Object.entries(query.calls).map(([name, view]) => [name, decode(view)])),
+          words: query.slots.map(() => answer() ?? 0n),
+          answers: query.calls.map(decode),
         }
         const all = happened.map((entry, index) => ({ ...place(index), ...entry }) as LedgerEntry)
         try {

@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest'
 import {
   BlockHeader,
   blockRequest,
+  type LogFilter,
   parseResult,
   Receipt,
-  readLogs,
   readLogsUntil,
   receiptRequest,
 } from '../../../lib/chain/logs.ts'
@@ -19,6 +19,9 @@ const TOPIC = pad('0x01')
 const FILTER = { address: CONTRACT, topics: [TOPIC, null, pad('0x02')] }
 const TOO_LARGE = { error: { code: -32602 } }
 const BLOCKS = (from: bigint, to: bigint) => to - from + 1n
+
+const readLogs = async (rpc: Rpc, filter: LogFilter, from: bigint, to: bigint) =>
+  (await readLogsUntil(rpc, filter, from, to, () => false)).logs
 
 type Range = { readonly from: bigint; readonly to: bigint }
 type Refuses = (range: Range) => boolean
