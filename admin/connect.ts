@@ -13,10 +13,10 @@ import { transfersStore } from '../lib/bridge/store.ts'
 import { createRpc } from '../lib/chain/nodes.ts'
 import { chainReaders } from '../lib/chain/readers.ts'
 import { EVM_CHAINS, evmChain } from '../lib/chain/registry.ts'
-import { clientsStore } from '../lib/clients/store.ts'
 import { Config } from '../lib/config.ts'
 import { describeVault } from '../lib/protocols/describe.ts'
 import { localConfig } from '../sandbox/dynamo.ts'
+import { clientsAdminStore } from './clients.ts'
 import { type Admin, AdminError } from './operations.ts'
 
 type Urls = readonly [string, ...string[]]
@@ -42,7 +42,7 @@ export function localAdmin({ dynamoEndpoint, tables, chains }: z.output<typeof L
       if (!chain) throw new AdminError(`The local service has no chain ${chainId}.`)
       return chain.nodeUrls ?? [chain.rpcUrl]
     }),
-    clients: clientsStore(client, tables.clients),
+    clients: clientsAdminStore(client, tables.clients),
     users: usersStore(client, tables.users),
     transfers: transfersStore(client, tables.deposits),
     keyEnvironment: 'local',
@@ -59,7 +59,7 @@ export function connectStage(stage: Stage): Admin {
       if (!urls) throw new AdminError(`Chain ${chainId} is not supported.`)
       return urls
     }),
-    clients: clientsStore(dynamo(), tableName(stage, 'clients')),
+    clients: clientsAdminStore(dynamo(), tableName(stage, 'clients')),
     users: usersStore(dynamo(), tableName(stage, 'users')),
     transfers: transfersStore(dynamo(), tableName(stage, 'deposits')),
     keyEnvironment: stage === 'prod' ? 'live' : 'test',

@@ -11,15 +11,15 @@ import {
   randomBase62,
 } from '../lib/clients/api-key.ts'
 import type { ApiKey, Client, ClientRecord } from '../lib/clients/client.ts'
-import type { ClientsStore } from '../lib/clients/store.ts'
 import type { VaultDescription } from '../lib/protocols/describe.ts'
 import type { VaultOnChain } from '../lib/protocols/vaults.ts'
 import type { Vault } from '../lib/vaults/vault.ts'
 import type { Nodes } from './check-nodes.ts'
+import type { ClientsAdminStore } from './clients.ts'
 
 /** What an operator's work needs of one environment. */
 export type Admin = {
-  readonly clients: ClientsStore
+  readonly clients: ClientsAdminStore
   readonly users: Pick<UsersStore, 'get' | 'decide'>
   readonly transfers: Pick<TransfersStore, 'forget'>
   readonly records: Pick<RecordsStore, 'forget'>

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, expect, onTestFinished, vi } from 'vitest'
+import { clientsAdminStore } from '../../admin/clients.ts'
 import { describeFailure, runCommandLine } from '../../admin/command-line.ts'
 import { connectLocal, connectStage } from '../../admin/connect.ts'
 import { type Admin, AdminError, addVault, createClient, issueKey, seedClient } from '../../admin/operations.ts'
@@ -16,7 +17,6 @@ import { recordsStore } from '../../lib/activity/store.ts'
 import { transfersStore } from '../../lib/bridge/store.ts'
 import { hashApiKey, parseApiKey } from '../../lib/clients/api-key.ts'
 import { identifyClient } from '../../lib/clients/identify.ts'
-import { clientsStore } from '../../lib/clients/store.ts'
 import type { VaultDescription } from '../../lib/protocols/describe.ts'
 import { createTables } from '../../sandbox/dynamo.ts'
 import { someClient, someVault } from '../support/clients.ts'
@@ -28,7 +28,7 @@ const VAULT = '0x00000000000000000000000000000000000000A1'
 const OTHER_VAULT = '0x00000000000000000000000000000000000000B2'
 
 const test = base
-  .extend('clients', ({ dynamo, tableNames }) => clientsStore(dynamo, tableNames.clients))
+  .extend('clients', ({ dynamo, tableNames }) => clientsAdminStore(dynamo, tableNames.clients))
   .extend('users', ({ dynamo, tableNames }) => usersStore(dynamo, tableNames.users))
   .extend('transfers', ({ dynamo, tableNames }) => transfersStore(dynamo, tableNames.deposits))
   .extend('records', ({ dynamo, tableNames }) => recordsStore(dynamo, tableNames.deposits))
@@ -203,7 +203,7 @@ describe('The admin command', () => {
     'works on the tables of the stage %s, whose keys say %s',
     async ([stage, word], { operate, endpoint, dynamo }) => {
       const { clients } = await createTables(dynamo, stage)
-      await clientsStore(dynamo, clients).create(someClient({ clientId: 'AbCdE01234' }))
+      await clientsAdminStore(dynamo, clients).create(someClient({ clientId: 'AbCdE01234' }))
       useAws({ AWS_ENDPOINT_URL_DYNAMODB: endpoint })
       const args = ['issue-key', '--stage', stage, '--client', 'AbCdE01234', '--name', 'key']
       expect((await operate(...args)).stdout).toMatch(new RegExp(`^jk_${word}_AbCdE01234_`))
@@ -360,7 +360,7 @@ describe('A vault is read', () => {
 
   test("of a stage from the URLs in the stage's secret", async ({ operate, endpoint, dynamo, node }) => {
     const { clients } = await createTables(dynamo, 'dev')
-    await clientsStore(dynamo, clients).create(someClient({ clientId: 'Secret0001' }))
+    await clientsAdminStore(dynamo, clients).create(someClient({ clientId: 'Secret0001' }))
     useAws({ AWS_ENDPOINT_URL_DYNAMODB: endpoint, AWS_ENDPOINT_URL_SECRETS_MANAGER: node.url })
     const args = ['add-vault', '--stage', 'dev', '--client', 'Secret0001', '--chain', '8453', '--address', VAULT]
 

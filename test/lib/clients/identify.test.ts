@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto'
 import { describe, expect, vi } from 'vitest'
+import { clientsAdminStore } from '../../../admin/clients.ts'
 import type { ApiKey, Client } from '../../../lib/clients/client.ts'
 import { identifyClient } from '../../../lib/clients/identify.ts'
-import { clientsStore } from '../../../lib/clients/store.ts'
 import { someClient, someKey } from '../../support/clients.ts'
 import { test as base } from '../../support/dynamo.ts'
 
@@ -12,7 +12,7 @@ vi.mock('node:crypto', { spy: true })
 const INVALID = { code: 'invalid_api_key' }
 
 const test = base
-  .extend('table', ({ dynamo, tableNames }) => clientsStore(dynamo, tableNames.clients))
+  .extend('table', ({ dynamo, tableNames }) => clientsAdminStore(dynamo, tableNames.clients))
   .extend('clock', () => ({ now: Date.parse('2026-06-01T00:00:00.000Z') }))
   .extend('identify', ({ table, clock }) => identifyClient({ get: table.get, now: () => clock.now }))
   /** Stores a client with one key per entry of `keys` and gives the keys' texts. */

@@ -1,12 +1,12 @@
 import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect } from 'vitest'
-import { clientsStore } from '../../../lib/clients/store.ts'
-import { VaultOnChain } from '../../../lib/protocols/vaults.ts'
-import { Vault } from '../../../lib/vaults/vault.ts'
-import { someClient, someKey, someVault } from '../../support/clients.ts'
-import { test as base } from '../../support/dynamo.ts'
+import { clientsAdminStore } from '../../admin/clients.ts'
+import { VaultOnChain } from '../../lib/protocols/vaults.ts'
+import { Vault } from '../../lib/vaults/vault.ts'
+import { someClient, someKey, someVault } from '../support/clients.ts'
+import { test as base } from '../support/dynamo.ts'
 
-const test = base.extend('table', ({ dynamo, tableNames }) => clientsStore(dynamo, tableNames.clients))
+const test = base.extend('table', ({ dynamo, tableNames }) => clientsAdminStore(dynamo, tableNames.clients))
 
 describe('A client', () => {
   test('comes back as it was stored, with its keys and vaults, in one query', async ({ table, requests }) => {

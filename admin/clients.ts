@@ -1,0 +1,106 @@
+import {
+  DeleteCommand,
+  type DynamoDBDocumentClient,
+  PutCommand,
+  paginateScan,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb'
+import * as z from 'zod'
+import { conditionHeld, listItems } from '../lib/aws/dynamo.ts'
+import { ApiKey } from '../lib/clients/client.ts'
+import { apiKeyKey, clientsStore, Profile, profileKey, vaultKey } from '../lib/clients/store.ts'
+import { Timestamp } from '../lib/codecs.ts'
+import { Vault } from '../lib/vaults/vault.ts'
+
+/** The table of clients, read as the service reads it and written. Every method throws when the table cannot be reached or an item does not parse. */
+export function clientsAdminStore(documentClient: DynamoDBDocumentClient, tableName: string) {
+  const putNew = (item: Record<string, unknown>) =>
+    conditionHeld(
+      documentClient.send(
+        new PutCommand({ TableName: tableName, Item: item, ConditionExpression: 'attribute_not_exists(pk)' }),
+      ),
+    )
+
+  return {
+    ...clientsStore(documentClient, tableName),
+
+    /** All clients, without their vaults, oldest first; reads the whole table. */
+    async list(): Promise<Profile[]> {
+      const profiles: Profile[] = []
+      const pages = paginateScan(
+        { client: documentClient },
+        {
+          TableName: tableName,
+          FilterExpression: 'sk = :profile',
+          ExpressionAttributeValues: { ':profile': 'CLIENT' },
+        },
+      )
+      for await (const { Items = [] } of pages) profiles.push(...z.array(Profile).parse(Items))
+      return profiles.sort((left, right) => left.createdAt.getTime() - right.createdAt.getTime())
+    },
+
+    /** Adds a client; false when its id is taken. */
+    create(client: Profile): Promise<boolean> {
+      return putNew({ ...profileKey(client.clientId), ...Profile.encode(client) })
+    },
+
+    /** Adds a key to a client; false when the client has a key with this id. */
+    putKey(clientId: string, key: ApiKey): Promise<boolean> {
+      return putNew({ ...apiKeyKey(clientId, key.keyId), ...ApiKey.encode(key) })
+    },
+
+    /** Marks a key as revoked at this moment; false when there is no such key or it is revoked already. */
+    revokeKey(clientId: string, keyId: string, revokedAt: Date): Promise<boolean> {
+      return conditionHeld(
+        documentClient.send(
+          new UpdateCommand({
+            TableName: tableName,
+            Key: apiKeyKey(clientId, keyId),
+            UpdateExpression: 'SET revokedAt = :at',
+            ConditionExpression: 'attribute_exists(pk) AND attribute_not_exists(revokedAt)',
+            ExpressionAttributeValues: { ':at': Timestamp.encode(revokedAt) },
+          }),
+        ),
+      )
+    },
+
+    /** Adds a vault to a client; false when the client has it already. */
+    putVault(clientId: string, vault: Vault): Promise<boolean> {
+      return putNew({
+        ...vaultKey(clientId, vault.chainId, vault.address),
+        vaultChainId: vault.chainId,
+        ...Vault.encode(vault),
+      })
+    },
+
+    /** Takes a vault from a client; false when the client does not have it. */
+    removeVault(clientId: string, chainId: number, address: Vault['address']): Promise<boolean> {
+      return conditionHeld(
+        documentClient.send(
+          new DeleteCommand({
+            TableName: tableName,
+            Key: vaultKey(clientId, chainId, address),
+            ConditionExpression: 'attribute_exists(pk)',
+          }),
+        ),
+      )
+    },
+
+    /** Whether another client has a vault; of what was removed less than a second ago the index may still tell. */
+    async isVaultOfAnother(clientId: string, chainId: number, address: Vault['address']): Promise<boolean> {
+      const { pk, sk } = vaultKey(clientId, chainId, address)
+      const others = await listItems(documentClient, {
+        TableName: tableName,
+        IndexName: 'byChain',
+        KeyConditionExpression: 'vaultChainId = :chain AND sk = :vault',
+        FilterExpression: 'pk <> :client',
+        ExpressionAttributeValues: { ':chain': chainId, ':vault': sk, ':client': pk },
+        ProjectionExpression: 'pk',
+      })
+      return others.length > 0
+    },
+  }
+}
+
+/** What `clientsAdminStore` gives. */
+export type ClientsAdminStore = ReturnType<typeof clientsAdminStore>
