@@ -20,7 +20,7 @@ export type HttpRequest = {
   readonly mostBytes?: number | undefined
 }
 
-/** What a server said: its status, its JSON (undefined where a refusal has none), and after how many seconds to come back. */
+/** What a server said: its status, its JSON (undefined where a refusal has none), and its Retry-After in seconds. */
 export type HttpAnswer = {
   readonly status: number
   readonly body: unknown
@@ -42,8 +42,8 @@ export type UpstreamRequest = {
   readonly body?: unknown
 }
 
-/** What a service said: its status, below 500 and not 429, and its JSON; undefined for a refusal that has none. */
-export type UpstreamAnswer = { readonly status: number; readonly body: unknown }
+/** What a service said; its status is below 500 and not 429. */
+export type UpstreamAnswer = Pick<HttpAnswer, 'status' | 'body'>
 
 /**
  * Asks a service. Throws AppError `upstream_timeout`, `upstream_unavailable` (with Retry-After where the service tells
@@ -51,14 +51,16 @@ export type UpstreamAnswer = { readonly status: number; readonly body: unknown }
  */
 export type Upstream = (request: UpstreamRequest) => Promise<UpstreamAnswer>
 
-/** How long whatever we ask for may take in all, unless its caller says otherwise. */
+/** Milliseconds that a request may take in all, its retries included, unless told. */
 export const DEADLINE_MS = 3_000
 const MAX_JITTER_MS = 100
-/** The share of the deadline after which a server that has not answered is slow, and another one is asked besides. */
+/** The share of the time left after which a server is slow, and another one is asked besides. */
 const SLOW_SHARE = 0.55
 const LONGEST_RETRY_AFTER_SECONDS = 600
-/** More than any answer that we need; what is larger is not read to its end. */
+/** The largest answer that is read, unless told. */
 const MOST_BYTES = 32 * 2 ** 20
+
+type FailedTryOptions = { readonly mayPass?: boolean; readonly retryAfterSeconds?: number | undefined }
 
 /** Why a try has no answer of use. `mayPass`: whether the same server may answer the next time. */
 export class FailedTry extends Error {
@@ -66,11 +68,7 @@ export class FailedTry extends Error {
   readonly mayPass: boolean
   readonly retryAfterSeconds: number | undefined
 
-  constructor(
-    code: FailedTry['code'],
-    why: string,
-    { mayPass = true, retryAfterSeconds }: { mayPass?: boolean; retryAfterSeconds?: number | undefined } = {},
-  ) {
+  constructor(code: FailedTry['code'], why: string, { mayPass = true, retryAfterSeconds }: FailedTryOptions = {}) {
     super(why)
     this.code = code
     this.mayPass = mayPass
@@ -78,7 +76,7 @@ export class FailedTry extends Error {
   }
 }
 
-/** A server's answer is larger than we read. */
+/** The answer is larger than what is read. */
 export class AnswerTooLarge extends FailedTry {
   constructor(mostBytes: number) {
     super('upstream_bad_answer', `more than ${mostBytes} bytes`, { mayPass: false })
@@ -102,13 +100,13 @@ export async function sendOnce(
         ...headers,
       },
       ...(body !== undefined && { method: 'POST', body }),
-      // Nobody but the configured server is believed.
+      // Only the configured server is trusted.
       redirect: 'manual',
       signal,
     })
     const { status } = response
     if (status >= 300 && status < 400) {
-      // A body that nobody reads would hold the connection.
+      // An unread body would hold the connection.
       await response.body?.cancel()
       throw new FailedTry('upstream_bad_answer', `HTTP status ${status}`, { mayPass: false })
     }
@@ -127,12 +125,12 @@ type Try<T> = (signal: AbortSignal) => Promise<T>
 
 /**
  * The answer of the first of these tries that has one, within a deadline in all. The next try starts, after a jittered
- * pause, when one has failed and `goOn` says that another may succeed; with `besides` also beside one that is only
- * slow, which is never given up. Throws the FailedTry of the last one.
+ * pause, when one has failed and `goOn` says that another may succeed; with `besides` also beside one that is only slow,
+ * which goes on. Throws the FailedTry of the last one.
  */
 export async function firstAnswer<T>(
-  { random, now }: Omit<HttpEnvironment, 'fetch'>,
-  tries: readonly [Try<T>, ...Try<T>[]],
+  { random, now }: HttpEnvironment,
+  tries: readonly Try<T>[],
   options: {
     readonly giveUpAt: number
     readonly besides?: boolean
@@ -142,21 +140,21 @@ export async function firstAnswer<T>(
   const { giveUpAt, besides = false, goOn = ({ mayPass }) => mayPass } = options
   const isOver = new AbortController()
 
-  async function run([one, ...others]: typeof tries): Promise<T> {
+  async function run([first, ...others]: readonly Try<T>[]): Promise<T> {
+    if (!first) throw new FailedTry('upstream_unavailable', 'nobody is left to ask')
     const left = Math.max(1, Math.floor(giveUpAt - now()))
-    const answer = one(AbortSignal.any([isOver.signal, AbortSignal.timeout(left)]))
-    const [next, ...rest] = others
-    if (!next) return answer
-
-    const goOnAfter = async (failure: unknown): Promise<T> => {
+    const answer = first(AbortSignal.any([isOver.signal, AbortSignal.timeout(left)]))
+    if (others.length === 0) return answer
+    if (besides && (await isSlow(answer, left * SLOW_SHARE, isOver.signal))) {
+      return Promise.any([answer, run(others)]).catch(({ errors }: AggregateError) => {
+        throw errors.at(-1)
+      })
+    }
+    return answer.catch(async (failure: unknown) => {
       const isTime = giveUpAt - now() - MAX_JITTER_MS >= MAX_JITTER_MS
       if (!(failure instanceof FailedTry && goOn(failure) && isTime)) throw failure
       await sleep(random() * MAX_JITTER_MS)
-      return run([next, ...rest])
-    }
-    if (!besides || !(await isSlow(answer, left * SLOW_SHARE, isOver.signal))) return answer.catch(goOnAfter)
-    return Promise.any([answer, run([next, ...rest])]).catch(({ errors }: AggregateError) => {
-      throw errors.at(-1)
+      return run(others)
     })
   }
 
@@ -170,11 +168,8 @@ export async function firstAnswer<T>(
 
 /** Whether the promise is still open after these milliseconds. */
 async function isSlow(promise: Promise<unknown>, milliseconds: number, signal: AbortSignal): Promise<boolean> {
-  const settled = promise.then(
-    () => false,
-    () => false,
-  )
-  return Promise.race([settled, sleep(milliseconds, true, { signal, ref: false })])
+  const closed = Promise.allSettled([promise]).then(() => false)
+  return Promise.race([closed, sleep(milliseconds, true, { signal, ref: false })])
 }
 
 /** The error for our callers; its cause names the server as logs do, and nothing of where it is. */

@@ -15,14 +15,10 @@ export function createRpc(
   environment: HttpEnvironment,
   options: { readonly chainId?: number } = {},
 ): Rpc {
-  const nodes = urls.map((url) => createNode(url, environment, options))
   // A node that failed is not the first choice of the next batch.
-  let preferred = 0
-
-  /** The nodes in the order in which they are asked, those that want to be left alone last. */
-  function inOrder(): Node[] {
-    const turned = [...nodes.slice(preferred), ...nodes.slice(0, preferred)]
-    return turned.toSorted((left, right) => left.pause() - right.pause())
+  let nodes = urls.map((url) => createNode(url, environment, options))
+  const prefer = (index: number) => {
+    nodes = [...nodes.slice(index), ...nodes.slice(0, index)]
   }
 
   /** The outcomes from the first of these nodes that serves; what it does not serve is asked of those after it. */
@@ -31,27 +27,21 @@ export function createRpc(
     order: readonly Node[],
     options: RpcOptions & { readonly giveUpAt: number },
   ): Promise<NodeOutcome[]> {
-    const [first, ...others] = order
-    if (!first) throw new FailedTry('upstream_unavailable', 'no node is left')
     const tryNode = (node: Node) => async (signal: AbortSignal) => ({
       node,
       outcomes: await node.send(requests, { ...options, signal }),
     })
-    const { node, outcomes } = await firstAnswer(
-      environment,
-      // The only node is asked again.
-      [tryNode(first), ...(others.length > 0 ? others : [first]).map(tryNode)],
-      { giveUpAt: options.giveUpAt, ...(others.length > 0 && { besides: true, goOn: () => true }) },
-    )
-    if (node !== first) preferred = nodes.indexOf(node)
+    const { node, outcomes } = await (order.length > 1
+      ? firstAnswer(environment, order.map(tryNode), { ...options, besides: true, goOn: () => true })
+      : // The only node is asked again.
+        firstAnswer(environment, [...order, ...order].map(tryNode), options))
+    if (node !== order[0]) prefer(nodes.indexOf(node))
 
-    const after = others.slice(others.indexOf(node) + 1)
-    const open = requests.flatMap((request, index) =>
-      isOpen(outcomes[index], after.length > 0) ? [{ request, index }] : [],
-    )
+    const after = order.slice(order.indexOf(node) + 1)
+    const open = [...requests.keys()].filter((index) => isOpen(outcomes[index], after.length > 0))
     if (open.length === 0) return outcomes
-    if (after[0] && outcomes.some((outcome) => 'unserved' in outcome)) preferred = nodes.indexOf(after[0])
-    const asked = open.map(({ request }) => request)
+    if (after[0] && outcomes.some((outcome) => 'unserved' in outcome)) prefer(nodes.indexOf(after[0]))
+    const asked = requests.filter((_, index) => open.includes(index))
     const answers = await (after.length > 0
       ? ask(asked, after, options)
       : firstAnswer(environment, [(signal) => node.send(asked, { ...options, signal })], options)
@@ -59,37 +49,37 @@ export function createRpc(
       if (error instanceof FailedTry) return []
       throw error
     })
-    const answerOf = new Map(open.map(({ index }, i) => [index, answers[i]]))
-    return outcomes.map((outcome, index) => answerOf.get(index) ?? outcome)
+    return outcomes.map((outcome, index) => answers[open.indexOf(index)] ?? outcome)
   }
 
   return async (requests, options = {}) => {
     if (requests.length === 0) return []
     const giveUpAt = environment.now() + DEADLINE_MS
-    const order = inOrder()
+    // Those that want to be left alone come last.
+    const order = nodes.toSorted((left, right) => left.pause() - right.pause())
     const pause = order[0]?.pause() ?? 0
-    if (pause > 0) throw toAppError(restingFor(pause), NAME)
+    if (pause > 0) {
+      const retryAfterSeconds = Math.ceil(pause / 1000)
+      throw toAppError(new FailedTry('upstream_unavailable', 'wants to be left alone', { retryAfterSeconds }), NAME)
+    }
 
     // Each call goes to the first node that is not known to refuse it, all at once.
     const indexed = requests.map((request, index) => ({ request, index }))
-    const groups = Map.groupBy(indexed, ({ request }) =>
-      Math.max(
-        0,
-        order.findIndex((node) => node.takes(request)),
-      ),
-    )
+    const groups = Map.groupBy(indexed, ({ request }) => order.findIndex((node) => node.takes(request)))
     const outcomes: RpcOutcome[] = []
     try {
       await Promise.all(
         [...groups].map(async ([from, group]) => {
           const asked = group.map(({ request }) => request)
-          const answers = await ask(asked, [...order.slice(from), ...order.slice(0, from)], { ...options, giveUpAt })
+          // Where all are known to refuse it, to the first of all, which says so.
+          const start = Math.max(0, from)
+          const answers = await ask(asked, [...order.slice(start), ...order.slice(0, start)], { ...options, giveUpAt })
           for (const [i, { index }] of group.entries()) outcomes[index] = served(answers[i])
         }),
       )
       return outcomes
     } catch (error) {
-      preferred = (nodes.indexOf(order[0] as Node) + 1) % nodes.length
+      prefer(nodes.findIndex((node) => node === order[0]) + 1)
       throw error instanceof FailedTry ? toAppError(error, NAME) : error
     }
   }
@@ -107,10 +97,4 @@ function served(outcome: NodeOutcome | undefined): RpcOutcome {
   if (outcome && !('unserved' in outcome)) return outcome
   if (outcome && !outcome.isBusy) return { error: outcome.unserved }
   throw new FailedTry('upstream_unavailable', 'too busy')
-}
-
-function restingFor(milliseconds: number): FailedTry {
-  return new FailedTry('upstream_unavailable', 'wants to be left alone', {
-    retryAfterSeconds: Math.ceil(milliseconds / 1000),
-  })
 }
