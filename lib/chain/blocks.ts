@@ -52,10 +52,9 @@ export function nextLook(
   const between = high.number - low.number
   if (between <= 1n || time - low.timestamp <= near) return undefined
   if (isSlow) return low.number + between / 2n
-  const fromLow = time - low.timestamp < high.timestamp - time
-  const guess = fromLow
-    ? low.number + blocksIn(aim - low.timestamp, pace)
-    : high.number - blocksIn(high.timestamp - aim, pace)
+  const isNearLow = time - low.timestamp < high.timestamp - time
+  const fromLow = low.number + blocksIn(aim - low.timestamp, pace)
+  const guess = isNearLow ? fromLow : high.number - blocksIn(high.timestamp - aim, pace)
   return larger(low.number + 1n, smaller(high.number - 1n, guess))
 }
 

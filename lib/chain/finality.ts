@@ -1,5 +1,5 @@
-import { AppError } from '../errors.ts'
 import { logger } from '../logger.ts'
+import { resultOf } from '../result.ts'
 import { narrowBlockSearch, nextLook, startBlockSearch } from './blocks.ts'
 import { BlockHeader, blockRequest, lower, parseResult } from './logs.ts'
 import type { ChainReader } from './reader.ts'
@@ -50,9 +50,12 @@ export async function readFinalBlock(
   reader: ChainReader,
 ): Promise<{ readonly head: BlockHeader; readonly final: BlockHeader }> {
   const { chain, request, witness } = reader
-  const [own, other] = await Promise.all([readFinality(reader), witness && readWitness(witness)])
+  const [own, other] = await Promise.all([readFinality(reader), witness && resultOf(readFinality(witness))])
+  if (other && 'error' in other) {
+    logger.warn('final block not confirmed by a second host', { chainId: chain.id, code: other.error.code })
+  }
   const { head } = own
-  const seen = other ? [own, other] : [own]
+  const seen = other && 'value' in other ? [own, other.value] : [own]
   const tagged = seen.map((finality) => finality.tagged ?? finality.head).reduce(lower)
   if (seen.every(({ isFinal }) => isFinal(tagged))) return { head, final: tagged }
 
@@ -71,15 +74,4 @@ export async function readFinalBlock(
 
 async function readFinality({ chain, request }: ChainReader): Promise<Finality> {
   return parseFinality(chain, await request(finalityRequests(chain)))
-}
-
-/** The finality that a witness sees; undefined, with a line in the log, where it does not answer. */
-async function readWitness(witness: ChainReader): Promise<Finality | undefined> {
-  try {
-    return await readFinality(witness)
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    logger.warn('final block not confirmed by a second host', { chainId: witness.chain.id, code: error.code })
-    return undefined
-  }
 }

@@ -42,11 +42,11 @@ export function lower(left: BlockHeader, right: BlockHeader): BlockHeader {
 const BlockReceipts = z.array(Receipt.pick({ logs: true }))
 
 /** Which comes first on its chain. */
-export function byLocation(left: LogPosition, right: LogPosition): number {
+export function byLocation(left: LogLocation, right: LogLocation): number {
   return Number(left.blockNumber - right.blockNumber) || left.logIndex - right.logIndex
 }
 
-type LogPosition = Pick<Log, 'blockNumber' | 'logIndex'>
+type LogLocation = Pick<Log, 'blockNumber' | 'logIndex'>
 
 /** Which events: of these contracts, by topics (null for any, a list for any of it). */
 export type LogFilter = {

@@ -76,7 +76,7 @@ export function numberAt(data: Hex, position: number): number {
   const end = position + WORD
   if (end > data.length) throw new Error('a word beyond the data')
   const value = data.startsWith(HIGH_ZEROS, position) ? Number(`0x${data.slice(end - LOW_DIGITS, end)}`) : Number.NaN
-  if (!Number.isSafeInteger(value)) throw new Error('not a place in the data')
+  if (!Number.isSafeInteger(value)) throw new Error('not an offset in the data')
   return value
 }
 

@@ -9,14 +9,7 @@ import type { RpcError, RpcOptions, RpcOutcome, RpcRequest } from './rpc.ts'
 export type NodeOutcome = RpcOutcome | { readonly unserved: RpcError; readonly isBusy: boolean }
 
 /** One URL of a chain, with what was learnt of it. */
-export type Node = {
-  /** Whether it may have an answer to this call: nothing that was learnt says that it refuses it. */
-  takes(request: RpcRequest): boolean
-  /** How many milliseconds it wants to be left alone yet; 0 for none. */
-  pause(): number
-  /** The outcomes of the calls, in order. Throws FailedTry when the node as a whole does not serve. */
-  send(requests: readonly RpcRequest[], options: SendOptions): Promise<NodeOutcome[]>
-}
+export type Node = ReturnType<typeof createNode>
 
 /** Until when a node may answer, and how much. */
 type SendOptions = RpcOptions & { readonly signal: AbortSignal }
@@ -52,54 +45,49 @@ type Limits = {
   readonly since: number
 }
 
-/** The node at a URL. With a `chainId` that is checked once: a node of another chain never serves. */
-export function createNode(
-  url: string,
-  environment: HttpEnvironment,
-  { chainId }: { readonly chainId?: number | undefined } = {},
-): Node {
+/** The node at a URL. With a `chainId` that is checked with its first calls: a node of another chain never serves. */
+export function createNode(url: string, environment: HttpEnvironment, chainId: number | undefined) {
   const { now } = environment
-  let limits = noLimits(now())
+  let learnt = noLimits(now())
   let pausedUntil = 0
+  // Undefined until it is checked.
   let isOfThisChain = chainId === undefined ? true : undefined
   let checkedAt = 0
 
-  const known = (): Limits => {
-    if (now() - limits.since > REMEMBERED_MS) limits = noLimits(now())
-    return limits
+  function limits(): Limits {
+    if (now() - learnt.since > REMEMBERED_MS) learnt = noLimits(now())
+    return learnt
   }
 
-  /** Undefined until it is known; a node of another chain is looked at again after a while. */
-  const servesThisChain = (): boolean | undefined => {
+  function isOfAnotherChain(): boolean {
     if (isOfThisChain === false && now() - checkedAt > REMEMBERED_MS) isOfThisChain = undefined
-    return isOfThisChain
+    return isOfThisChain === false
   }
 
-  const refusalOf = (request: RpcRequest): RpcError | undefined => {
-    const { unsupported, blocks } = known()
-    if (unsupported.has(featureOf(request))) return { code: -32_601, refusal: 'unsupported' }
-    const width = widthOf(request)
-    if (blocks !== undefined && width !== undefined && width > blocks) {
-      return blocks === 0 ? { code: -32_601, refusal: 'unsupported' } : { code: -32_602, refusal: 'range', blocks }
+  /** The refusal of a call that is sure beforehand. */
+  function refusalOf(request: RpcRequest): RpcError | undefined {
+    const { unsupported, blocks = Number.POSITIVE_INFINITY } = limits()
+    const isTooWide = (widthOf(request) ?? 0) > blocks
+    if (unsupported.has(featureOf(request)) || (isTooWide && blocks === 0)) {
+      return { code: -32_601, refusal: 'unsupported' }
     }
-    return undefined
+    return isTooWide ? { code: -32_602, refusal: 'range', blocks } : undefined
   }
 
   async function send(requests: readonly RpcRequest[], options: SendOptions): Promise<NodeOutcome[]> {
-    if (servesThisChain() === false)
-      throw new FailedTry('upstream_unavailable', 'a node of another chain', { mayPass: false })
+    if (isOfAnotherChain()) throw ofAnotherChain()
     const refused = requests.map(refusalOf)
     const asked = requests.filter((_, index) => refused[index] === undefined)
     const isFirst = isOfThisChain === undefined && asked.length > 0
-    const sent = await sendCut(isFirst ? [CHAIN_ID, ...asked] : asked, options)
-    const outcomes = [...sent.outcomes]
+    const { outcomes } = await sendCut(isFirst ? [CHAIN_ID, ...asked] : asked, options)
     if (isFirst) checkChain(outcomes.shift())
+    // Each call that was sent has an outcome.
     return refused.map((error) => (error ? { error } : (outcomes.shift() as NodeOutcome)))
   }
 
   /** As many requests as the node takes the calls in, a few at a time. */
   async function sendCut(requests: readonly RpcRequest[], options: SendOptions): Promise<Sent> {
-    const batches = cut(requests, known())
+    const batches = cut(requests, limits())
     const sent: Sent[] = []
     for (let start = 0; start < batches.length; start += SIDE_BY_SIDE) {
       const some = batches.slice(start, start + SIDE_BY_SIDE)
@@ -109,11 +97,8 @@ export function createNode(
   }
 
   async function sendBatch(batch: Batch, options: SendOptions): Promise<Sent> {
-    const answer = await sendOnce(
-      environment,
-      { url, body: batch.body, mostBytes: options.mostBytes },
-      options.signal,
-    ).catch(asTooLarge)
+    const request = { url, body: batch.body, mostBytes: options.mostBytes }
+    const answer = await sendOnce(environment, request, options.signal).catch(asTooLarge)
     const { status, body } = answer
     const items = z.array(Item).safeParse(batch.isPlain ? [body] : body).data
     // One error can stand for the whole batch, as geth puts it.
@@ -131,7 +116,7 @@ export function createNode(
     if (!only) return joined([])
     const isBatchRefusal = meaningOf(error, undefined) === 'batch'
     if (others.length === 0 && isBatchRefusal && !batch.isPlain) {
-      known().calls = 0
+      limits().calls = 0
       return sendCut([only], options)
     }
     const meaning = isBatchRefusal ? 'batch' : meaningOf(error, others.length > 0 ? undefined : only.method)
@@ -139,27 +124,26 @@ export function createNode(
     if (meaning === 'busy' || meaning === 'unavailable' || (meaning === 'call' && !isAboutTheCall)) {
       throw outage(answer, 'upstream_unavailable')
     }
-    if (others.length === 0)
-      return {
-        outcomes: [learn(only, error, answer.status >= 400 && answer.status !== TOO_LARGE)],
-        hasRefusedCall: true,
-      }
+    if (others.length === 0) {
+      const isHttpRefusal = answer.status >= 400 && answer.status !== TOO_LARGE
+      return { outcomes: [learn(only, error, isHttpRefusal)], hasRefusedCall: true }
+    }
 
-    // Too many calls, too many bytes, or one among them that the node refuses: the parts will tell.
+    // Too many calls, too many bytes, or one among them that the node refuses: the halves will tell.
     const { requests, body } = batch
     const told = isBatchRefusal ? toldLimit(error.message, requests.length) : undefined
     if (told !== undefined) {
-      known().calls = Math.min(known().calls, told)
+      limits().calls = Math.min(limits().calls, told)
       return sendCut(requests, options)
     }
     const half = Math.ceil(requests.length / 2)
-    const parts = [requests.slice(0, half), requests.slice(half)]
-    const sent = joined(await Promise.all(parts.map((part) => sendCut(part, options))))
-    const limits = known()
+    const halves = [requests.slice(0, half), requests.slice(half)]
+    const sent = joined(await Promise.all(halves.map((some) => sendCut(some, options))))
+    const taken = limits()
     // How much it answered says nothing of how much it may be asked.
     if (meaningOf(error, 'eth_getLogs') === 'results') return sent
-    if (body.length > LARGE) limits.characters = Math.min(limits.characters, Math.floor(body.length / 2))
-    else if (isBatchRefusal || !sent.hasRefusedCall) limits.calls = Math.min(limits.calls, half)
+    if (body.length > LARGE) taken.characters = Math.min(taken.characters, Math.floor(body.length / 2))
+    else if (isBatchRefusal || !sent.hasRefusedCall) taken.calls = Math.min(taken.calls, half)
     return sent
   }
 
@@ -187,24 +171,23 @@ export function createNode(
       case 'archive':
         return { error: { code, refusal: meaning } }
       case 'unsupported':
-        known().unsupported.add(featureOf(request))
-        return { error: { code, refusal: 'unsupported' } }
+        break
       default:
         if (!hasOverrides(request) || !(isHttpRefusal || isAboutParameters(code, message))) return { error: { code } }
-        known().unsupported.add(OVERRIDES)
-        return { error: { code, refusal: 'unsupported' } }
     }
+    limits().unsupported.add(featureOf(request))
+    return { error: { code, refusal: 'unsupported' } }
   }
 
   /** How many blocks of events the node is thought to give, now that it has refused this call; undefined where it is not told. */
   function learnRange(request: RpcRequest, message: string): number | undefined {
-    const limits = known()
+    const taken = limits()
     const width = widthOf(request)
     // Not even one block: it gives no events at all.
     const smaller = width === undefined ? undefined : (BLOCK_RANGES.find((range) => range < width) ?? 0)
     const blocks = toldLimit(message, width ?? Number.POSITIVE_INFINITY) ?? smaller
-    if (blocks !== undefined) limits.blocks = Math.min(limits.blocks ?? blocks, blocks)
-    return limits.blocks
+    if (blocks !== undefined) taken.blocks = Math.min(taken.blocks ?? blocks, blocks)
+    return taken.blocks
   }
 
   function checkChain(outcome: NodeOutcome | undefined): void {
@@ -214,7 +197,7 @@ export function createNode(
     checkedAt = now()
     if (isOfThisChain) return
     logger.error('a node is of another chain', { expected: chainId, found: outcome.result })
-    throw new FailedTry('upstream_unavailable', 'a node of another chain', { mayPass: false })
+    throw ofAnotherChain()
   }
 
   function outage({ status, retryAfterSeconds }: HttpAnswer, code: FailedTry['code']): FailedTry {
@@ -225,10 +208,17 @@ export function createNode(
   }
 
   return {
-    takes: (request) => servesThisChain() !== false && refusalOf(request) === undefined,
+    /** Whether it may have an answer to this call: nothing that was learnt says that it refuses it. */
+    takes: (request: RpcRequest) => !isOfAnotherChain() && refusalOf(request) === undefined,
+    /** How many milliseconds it is to be left alone yet; 0 for none. */
     pause: () => Math.max(0, pausedUntil - now()),
+    /** The outcomes of the calls, in order. Throws FailedTry when the node as a whole does not serve. */
     send,
   }
+}
+
+function ofAnotherChain(): FailedTry {
+  return new FailedTry('upstream_unavailable', 'a node of another chain', { mayPass: false })
 }
 
 const CHAIN_ID: RpcRequest = { method: 'eth_chainId', params: [] }
@@ -239,7 +229,7 @@ function noLimits(since: number): Limits {
 }
 
 /** What became of calls, and whether one of them was refused by itself with an HTTP answer of its own. */
-type Sent = { readonly outcomes: readonly NodeOutcome[]; readonly hasRefusedCall: boolean }
+type Sent = { readonly outcomes: NodeOutcome[]; readonly hasRefusedCall: boolean }
 
 function joined(parts: readonly Sent[]): Sent {
   return {
@@ -306,7 +296,11 @@ function refusalIn({ status, body }: HttpAnswer): NodeError | undefined {
 /** An answer that was not read to its end is a call for too much. */
 function asTooLarge(error: unknown): HttpAnswer {
   if (!(error instanceof AnswerTooLarge)) throw error
-  return { status: 413, body: { error: { code: 413, message: 'response is too large' } }, retryAfterSeconds: undefined }
+  return {
+    status: TOO_LARGE,
+    body: { error: { code: TOO_LARGE, message: 'response is too large' } },
+    retryAfterSeconds: undefined,
+  }
 }
 
 /** What a node may lack that this call needs: its method, or state overrides. */

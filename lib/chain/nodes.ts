@@ -13,10 +13,10 @@ const NAME = 'node'
 export function createRpc(
   urls: readonly [string, ...string[]],
   environment: HttpEnvironment,
-  options: { readonly chainId?: number } = {},
+  { chainId }: { readonly chainId?: number } = {},
 ): Rpc {
   // A node that failed is not the first choice of the next batch.
-  let nodes = urls.map((url) => createNode(url, environment, options))
+  let nodes = urls.map((url) => createNode(url, environment, chainId))
   const prefer = (index: number) => {
     nodes = [...nodes.slice(index), ...nodes.slice(0, index)]
   }

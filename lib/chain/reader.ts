@@ -254,7 +254,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
     const apart = group.filter(isApart)
     const storage = apart.length > 0 ? others.shift() : undefined
     const told = others[0] && 'result' in others[0] ? decodeOutcome(others[0]) : []
-    for (const [index, { plan }] of group.filter(isUnknown).entries()) {
+    for (const [index, { plan }] of group.filter(({ storage }) => storage === 'unknown').entries()) {
       if (index < told.length) codes.remember(plan.address, told[index], reads)
     }
     if (calls && 'error' in calls) return undefined
@@ -321,10 +321,6 @@ function isMoved<T>(one: Planned<T>): one is Planned<T> & { readonly storage: Or
   return typeof one.storage === 'object'
 }
 
-function isUnknown({ storage }: Planned<unknown>): boolean {
-  return storage === 'unknown'
-}
-
 function isApart({ storage }: Planned<unknown>): boolean {
   return storage === 'apart' || storage === 'unknown'
 }
@@ -346,7 +342,7 @@ function requestsFor(
   const moved = group.filter(isMoved).map(({ plan, storage }) => storageOverrides(plan.address, storage))
   const apart = group.filter(isApart)
   const emptied = apart.map(({ plan }) => storageOverrides(plan.address))
-  const unknown = group.filter(isUnknown).map(({ plan }) => encodeCodeCall(plan.address))
+  const unknown = group.filter(({ storage }) => storage === 'unknown').map(({ plan }) => encodeCodeCall(plan.address))
   return [
     aggregate([...blockCalls, ...group.flatMap(callsOf)], moved),
     ...(apart.length > 0 ? [aggregate([...blockCalls, ...apart.flatMap(storageCallOf)], emptied)] : []),

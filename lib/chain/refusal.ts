@@ -17,7 +17,7 @@ export type NodeError = z.output<typeof NodeError>
  */
 export type Meaning = 'busy' | 'unavailable' | 'batch' | 'range' | 'results' | 'archive' | 'unsupported' | 'call'
 
-// A contract's own words, of which nothing is believed.
+// A contract's own words, which say nothing of the node.
 const REVERTED = 3
 const REVERT = /execution reverted|\breverted\b|out of gas|invalid opcode/i
 const RATE_LIMITED =
@@ -55,7 +55,7 @@ export function meaningOf({ code, message }: NodeError, method: string | undefin
   return 'call'
 }
 
-/** Fewer blocks or calls than any plan is sold by: such a number means something else. */
+/** The lowest limit of blocks or calls; a lower number in a message means something else. */
 const LEAST = 2
 
 /**

@@ -53,7 +53,9 @@ export function identifyClient({ get, now }: Dependencies) {
   }
 }
 
+/** The client and its key with this hash. */
 function match(record: ClientRecord | null, sha256: string) {
+  // Every key is compared, so that the time does not tell which one it is.
   const key = record?.keys.filter((candidate) => equalHashes(candidate.sha256, sha256))[0]
   return record && key && { client: record.client, key }
 }
