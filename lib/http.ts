@@ -214,8 +214,20 @@ export function parseAnswer<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const parsed = status < 300 ? schema.safeParse(body) : undefined
   if (parsed?.success) return parsed.data
-  const what = parsed ? 'an answer of another shape' : `HTTP status ${status}`
-  throw new AppError('upstream_bad_answer', { cause: new Error(what) })
+  throw badAnswer(parsed ? 'an answer of another shape' : `HTTP status ${status}`)
+}
+
+/** The rows of this form, without those of another. */
+export function parseRows<Schema extends z.ZodType>(schema: Schema, rows: readonly unknown[]): z.output<Schema>[] {
+  return rows.flatMap((row) => {
+    const parsed = schema.safeParse(row)
+    return parsed.success ? [parsed.data] : []
+  })
+}
+
+/** The error for an answer that cannot be; what is wrong with it is logged. */
+export function badAnswer(why: string): AppError {
+  return new AppError('upstream_bad_answer', { cause: new Error(why) })
 }
 
 /** The JSON of a response; of a refusal that has none, undefined. */

@@ -21,8 +21,9 @@ import type { Built } from './frame/container.ts'
 import type { Env } from './frame/resources.ts'
 import { createUpstream, type UpstreamOptions } from './http.ts'
 import { coinGecko as createCoinGecko } from './markets/coingecko.ts'
-import { defiLlama as createDefiLlama } from './markets/defillama.ts'
+import { defiLlama } from './markets/defillama.ts'
 import { liFi as createLiFi } from './markets/lifi.ts'
+import type { PriceSources } from './markets/source.ts'
 import { oncePer } from './once.ts'
 import { goldRush as createGoldRush } from './portfolio/goldrush.ts'
 import { solanaNfts as createSolanaNfts } from './portfolio/solana-nfts.ts'
@@ -98,9 +99,14 @@ export const cache = (env: Env<'cache'>) => sharedCache({ table: cacheStore(dyna
 export const coinGecko = async (env: Env<'config'>, limits: Pick<UpstreamOptions, 'deadlineMs'> = {}) =>
   createCoinGecko(upstream({ ...(await config(env)).coinGecko, name: 'CoinGecko', ...limits }))
 
-/** DefiLlama; a request takes 3 s at most unless told. */
-export const defiLlama = async (env: Env<'config'>, limits: Pick<UpstreamOptions, 'deadlineMs'> = {}) =>
-  createDefiLlama(upstream({ ...(await config(env)).defiLlama, name: 'DefiLlama', ...limits }))
+/** The sources of prices, the preferred one first; a request takes 3 s at most unless told. */
+export const priceSources = async (
+  env: Env<'config'>,
+  limits: Pick<UpstreamOptions, 'deadlineMs'> = {},
+): Promise<PriceSources> => [
+  await coinGecko(env, limits),
+  defiLlama(upstream({ ...(await config(env)).defiLlama, name: 'DefiLlama', ...limits })),
+]
 
 /** LI.FI; a request takes 3 s at most unless told. */
 export const liFi = async (env: Env<'config'>, limits: Pick<UpstreamOptions, 'deadlineMs'> = {}) =>

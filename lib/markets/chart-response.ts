@@ -1,7 +1,5 @@
 import * as z from 'zod'
-import type { Aged } from '../cache/cache.ts'
 import { field } from '../field.ts'
-import type { DatedChart, Span } from './charts.ts'
 import { Chart } from './coin.ts'
 import { CURRENCIES, Currency } from './currency.ts'
 
@@ -40,23 +38,3 @@ export const ChartResponse = z.object({
   days: Days.describe('How many days the chart tells of. Additive'),
   truncated: z.boolean().describe('Whether these are fewer days than were asked for. Additive'),
 })
-
-/** The chart that was asked for as callers see it. */
-export function chartResponse(
-  { value: { chart, days }, ...age }: Aged<DatedChart>,
-  asked: Span,
-): Aged<z.output<typeof ChartResponse>> {
-  const { prices, marketCaps, volumes } = chart
-  const { currency } = asked
-  return {
-    value: {
-      prices,
-      market_caps: marketCaps,
-      total_volumes: volumes,
-      currency,
-      days,
-      truncated: days !== asked.days,
-    },
-    ...age,
-  }
-}

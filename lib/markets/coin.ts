@@ -58,6 +58,10 @@ export const Chart = z.object({
 })
 export type Chart = z.output<typeof Chart>
 
+/** A chart and how many days it tells of, which can be fewer than were asked for. */
+export const DatedChart = z.object({ chart: Chart, days: z.union([z.number().int(), z.literal('max')]) })
+export type DatedChart = z.output<typeof DatedChart>
+
 /** All that is told of one coin, in one currency; null is unknown. */
 export const CoinQuote = z.object({
   id: z.string(),

@@ -1,13 +1,13 @@
 import * as z from 'zod'
 import { CHAINS } from '../chain/registry.ts'
 import { AppError } from '../errors.ts'
-import { parseAnswer, type Upstream, type UpstreamAnswer } from '../http.ts'
-import type { Chart, CoinQuote, FoundCoin, MarketCoin } from './coin.ts'
+import { badAnswer, parseAnswer, parseRows, type Upstream, type UpstreamAnswer } from '../http.ts'
+import type { CoinQuote, DatedChart, FoundCoin, MarketCoin } from './coin.ts'
 import { CURRENCIES, type Currency, type ExchangeRate } from './currency.ts'
 import { type Decimal, decimal, minus, over, times, toNumber } from './decimal.ts'
+import type { CoinName, Span } from './source.ts'
 
-/** A coin by CoinGecko's id, or a token by CoinGecko's platform and its address there. */
-export type ChartedCoin = { readonly id: string } | { readonly platform: string; readonly address: string }
+type Chain = (typeof CHAINS)[number]
 
 const MARKET_PAGE_SIZE = 250
 /** What an account without a paid plan may look back (https://docs.coingecko.com/docs/errors-and-rate-limits). */
@@ -91,6 +91,9 @@ const Refusal = z.union([
  */
 export function coinGecko(ask: Upstream) {
   return {
+    name: 'coingecko',
+    currencies: CURRENCIES,
+
     /** One page of the market, counted from 1: 250 coins by market capitalisation, in US dollars. */
     async fetchMarketPage(page: number): Promise<MarketCoin[]> {
       const answer = await ask({
@@ -116,15 +119,8 @@ export function coinGecko(ask: Upstream) {
       return rowsOf(QuoteRow, read(Rows, answer)).flatMap((row) => (ids.includes(row.id) ? toCoinQuotes(row) : []))
     },
 
-    /**
-     * The prices of a coin over so many days, and how many days they are: 365 where the account may not look back
-     * further. Null for a coin that CoinGecko does not know, or of which it has no price in that time.
-     */
-    async fetchChart(
-      coin: ChartedCoin,
-      currency: Currency,
-      days: number | 'max',
-    ): Promise<{ chart: Chart; days: number | 'max' } | null> {
+    /** 365 days where the account may not look back further. */
+    async fetchChart(coin: CoinName, { currency, days }: Span): Promise<DatedChart | null> {
       const path = pathOf(coin)
       if (path === undefined) return null
       const askFor = (days: number | 'max') =>
@@ -139,8 +135,8 @@ export function coinGecko(ask: Upstream) {
       const { prices: rows, market_caps, total_volumes } = read(MarketChart, answer)
       const prices = points(rowsOf(Point, rows))
       if (prices.length === 0) return null
-      const marketCaps = points(usable(MarketCapPoint, market_caps))
-      return { chart: { prices, marketCaps, volumes: points(usable(Point, total_volumes)) }, days: told }
+      const marketCaps = points(parseRows(MarketCapPoint, market_caps))
+      return { chart: { prices, marketCaps, volumes: points(parseRows(Point, total_volumes)) }, days: told }
     },
 
     /** The coins that a text finds by name or symbol, the largest first. */
@@ -159,7 +155,7 @@ export function coinGecko(ask: Upstream) {
       })
       const { bitcoin } = read(z.object({ bitcoin: z.record(z.string(), z.unknown()) }), answer)
       const dollars = bitcoinIn(bitcoin, 'usd')
-      if (!dollars) throw badAnswer('no price of bitcoin in dollars')
+      if (!dollars) throw badAnswer('CoinGecko: no price of bitcoin in dollars')
       const rates = CURRENCIES.flatMap((currency) => {
         const price = bitcoinIn(bitcoin, currency)
         return price ? [[currency, rateOf(price, dollars)] as const] : []
@@ -167,18 +163,15 @@ export function coinGecko(ask: Upstream) {
       return { ...Object.fromEntries(rates), usd: { now: 1, dayAgo: 1 } }
     },
 
-    /**
-     * CoinGecko's ids by `<platform>:<address>` for the platforms of our chains, EVM addresses in lower case. A contract
-     * that two coins claim is left out. The answer has several megabytes.
-     */
+    /** CoinGecko's ids by `contractKey`. A contract that two coins claim is left out. The answer has several megabytes. */
     async fetchCoinIds(): Promise<Map<string, string>> {
       const answer = await ask({ path: '/coins/list', query: { include_platform: 'true' } })
       const ids = new Map<string, string | 'claimed twice'>()
       for (const { id, platforms } of rowsOf(ListRow, read(Rows, answer))) {
-        for (const { kind, coinGeckoPlatform } of CHAINS) {
-          const address = platforms[coinGeckoPlatform]
+        for (const chain of CHAINS) {
+          const address = platforms[chain.coinGeckoPlatform]
           if (typeof address !== 'string' || address === '') continue
-          const key = `${coinGeckoPlatform}:${kind === 'evm' ? address.toLowerCase() : address}`
+          const key = contractKey(chain, address)
           ids.set(key, ids.has(key) ? 'claimed twice' : id)
         }
       }
@@ -186,7 +179,15 @@ export function coinGecko(ask: Upstream) {
     },
   }
 }
-export type CoinGecko = ReturnType<typeof coinGecko>
+
+/** A contract as `<platform>:<address>` in CoinGecko's words, EVM addresses in lower case. */
+export function contractKey(chain: Chain, address: string): string {
+  return `${chain.coinGeckoPlatform}:${writtenAddress(chain, address)}`
+}
+
+function writtenAddress({ kind }: Chain, address: string): string {
+  return kind === 'evm' ? address.toLowerCase() : address
+}
 
 function toMarketCoin(row: z.output<typeof MarketRow>): MarketCoin {
   const { id, symbol, name, image } = row
@@ -227,16 +228,9 @@ function toCoinQuotes(row: z.output<typeof QuoteRow>): CoinQuote[] {
 
 /** The rows of a list that are of this form; throws when there are rows and none is. */
 function rowsOf<Schema extends z.ZodType>(schema: Schema, rows: readonly unknown[]): z.output<Schema>[] {
-  const found = usable(schema, rows)
-  if (rows.length > 0 && found.length === 0) throw badAnswer('no usable row')
+  const found = parseRows(schema, rows)
+  if (rows.length > 0 && found.length === 0) throw badAnswer('CoinGecko: no usable row')
   return found
-}
-
-function usable<Schema extends z.ZodType>(schema: Schema, rows: readonly unknown[]): z.output<Schema>[] {
-  return rows.flatMap((row) => {
-    const parsed = schema.safeParse(row)
-    return parsed.success ? [parsed.data] : []
-  })
 }
 
 /** The points in the order of time, one a moment, thinned out where they are too many; the last one stays. */
@@ -268,11 +262,11 @@ function rateOf(price: BitcoinPrice, dollars: BitcoinPrice): ExchangeRate {
 }
 
 /** The path of a coin, EVM addresses in lower case; undefined for what cannot stand in a path. */
-function pathOf(coin: ChartedCoin): string | undefined {
-  const parts =
-    'id' in coin
-      ? [coin.id]
-      : [coin.platform, 'contract', /^0x/i.test(coin.address) ? coin.address.toLowerCase() : coin.address]
+function pathOf(coin: CoinName): string | undefined {
+  const separator = coin.indexOf(':')
+  const name = coin.slice(separator + 1)
+  const chain = CHAINS.find(({ defiLlamaPrefix }) => defiLlamaPrefix === coin.slice(0, separator))
+  const parts = chain ? [chain.coinGeckoPlatform, 'contract', writtenAddress(chain, name)] : [name]
   if (parts.some((part) => /^\.{0,2}$/.test(part))) return undefined
   return ['/coins', ...parts.map(encodeURIComponent)].join('/')
 }
@@ -298,8 +292,4 @@ function isUnknownCoin(answer: UpstreamAnswer): boolean {
   const { status } = answer
   if (status === 404) return refusal !== undefined
   return (status === 400 || status === 422) && typeof refusal === 'string' && /not found|not find/i.test(refusal)
-}
-
-function badAnswer(what: string): AppError {
-  return new AppError('upstream_bad_answer', { cause: new Error(`CoinGecko: ${what}`) })
 }

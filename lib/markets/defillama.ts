@@ -1,10 +1,6 @@
 import * as z from 'zod'
-import { AppError } from '../errors.ts'
-import { parseAnswer, type Upstream } from '../http.ts'
-import type { Chart } from './coin.ts'
-
-/** A price in US dollars and its moment, in epoch milliseconds. */
-export type DatedPrice = { readonly price: number; readonly at: number }
+import { badAnswer, parseAnswer, parseRows, type Upstream } from '../http.ts'
+import type { CoinName, DatedPrice, PriceSource } from './source.ts'
 
 const DAY_SECONDS = 86_400
 const OLDEST_MS = DAY_SECONDS * 1000
@@ -36,51 +32,43 @@ const Moment = z
 const Price = z.number().nonnegative()
 const Coin = z.object({ price: Price, timestamp: Moment, confidence: z.number().default(1) })
 const Coins = z.object({ coins: z.record(z.string(), z.unknown()) })
-const Point = z.object({ price: Price, timestamp: Moment })
+const Point = z
+  .object({ price: Price, timestamp: Moment })
+  .transform(({ price, timestamp }): [number, number] => [timestamp, price])
 const Series = z.object({ prices: z.array(z.unknown()) })
 
 /**
- * DefiLlama's prices, all in US dollars (https://api-docs.defillama.com). A coin is `<chain prefix>:<address>` or
- * `coingecko:<id>`. Every call throws AppError `upstream_*`. `now` is in epoch milliseconds.
+ * DefiLlama's prices, all in US dollars (https://api-docs.defillama.com). `now` is in epoch milliseconds.
  */
 export function defiLlama(ask: Upstream, { now = Date.now }: { readonly now?: () => number } = {}) {
-  const fetchAround = async (path: string, coins: readonly string[], moment: number) => {
-    const pieces = await Promise.all(
-      inPieces(path, coins).map(async (piece) =>
-        byCoin(piece, parseAnswer(Coins, await ask({ path: `${path}${piece.map(inPath).join(',')}` })).coins),
-      ),
-    )
-    const prices = new Map<string, DatedPrice>()
-    for (const [coin, answer] of pieces.flat()) {
-      const { data } = Coin.safeParse(answer)
-      if (!data || data.confidence < LEAST_CONFIDENCE || Math.abs(moment - data.timestamp) > OLDEST_MS) continue
-      prices.set(coin, { price: data.price, at: data.timestamp })
-    }
-    return prices
-  }
-
   return {
-    /** The prices of these coins now, none older than a day; those without a price that can be relied on are left out. */
-    fetchPrices(coins: readonly string[]): Promise<Map<string, DatedPrice>> {
-      return fetchAround('/prices/current/', coins, now())
+    name: 'defillama',
+    currencies: ['usd'],
+
+    async fetchPrices(coins: readonly CoinName[], at?: Date) {
+      const moment = at?.getTime() ?? now()
+      const path = at ? `/prices/historical/${Math.floor(moment / 1000)}/` : '/prices/current/'
+      const pieces = await Promise.all(
+        inPieces(path, coins).map(async (piece) =>
+          byCoin(piece, parseAnswer(Coins, await ask({ path: `${path}${piece.map(inPath).join(',')}` })).coins),
+        ),
+      )
+      const prices = new Map<CoinName, DatedPrice>()
+      for (const [coin, answer] of pieces.flat()) {
+        const { data } = Coin.safeParse(answer)
+        if (!data || data.confidence < LEAST_CONFIDENCE || Math.abs(moment - data.timestamp) > OLDEST_MS) continue
+        prices.set(coin, { price: data.price, at: data.timestamp })
+      }
+      return prices
     },
 
-    /** The prices of these coins at a moment, none further from it than a day; like `fetchPrices`. */
-    fetchPricesAt(coins: readonly string[], at: Date): Promise<Map<string, DatedPrice>> {
-      const seconds = Math.floor(at.getTime() / 1000)
-      return fetchAround(`/prices/historical/${seconds}/`, coins, at.getTime())
-    },
-
-    /**
-     * The prices of a coin over so many days until `now` (epoch milliseconds), as dense as CoinGecko's where 500 points
-     * are enough; there are no capitalisations and no volumes. Null for a coin that DefiLlama does not know.
-     */
-    async fetchChart(coin: string, days: number | 'max', now: number): Promise<Chart | null> {
+    /** As dense as CoinGecko's where 500 points are enough; there are no capitalisations and no volumes. */
+    async fetchChart(coin, { days }) {
       const { period, seconds, span } = stepsOf(days)
       const answer = await ask({
         path: `/chart/${inPath(coin)}`,
         query: {
-          end: Math.floor(now / 1000).toString(),
+          end: Math.floor(now() / 1000).toString(),
           span: span.toString(),
           period,
           searchWidth: Math.max(seconds / 2, LEAST_SEARCH_WIDTH).toString(),
@@ -89,25 +77,18 @@ export function defiLlama(ask: Upstream, { now = Date.now }: { readonly now?: ()
       const [[, series] = []] = byCoin([coin], parseAnswer(Coins, answer).coins)
       if (series === undefined) return null
       const rows = parseAnswer(Series, { status: 200, body: series }).prices
-      const points = rows.flatMap((row): [number, number][] => {
-        const { data } = Point.safeParse(row)
-        return data ? [[data.timestamp, data.price]] : []
-      })
       if (rows.length === 0) return null
-      if (points.length === 0) throw badAnswer('no usable point')
-      return {
-        prices: [...new Map(points)].sort(([left], [right]) => left - right),
-        marketCaps: [],
-        volumes: [],
-      }
+      const points = parseRows(Point, rows)
+      if (points.length === 0) throw badAnswer('DefiLlama: no usable point')
+      const prices = [...new Map(points)].sort(([left], [right]) => left - right)
+      return { chart: { prices, marketCaps: [], volumes: [] }, days }
     },
-  }
+  } as const satisfies PriceSource
 }
-export type DefiLlama = ReturnType<typeof defiLlama>
 
 /** The coins, each once, in lists that fit into a path. */
-function inPieces(path: string, coins: readonly string[]): string[][] {
-  const pieces: string[][] = []
+function inPieces(path: string, coins: readonly CoinName[]): CoinName[][] {
+  const pieces: CoinName[][] = []
   let length = Number.POSITIVE_INFINITY
   for (const coin of new Set(coins)) {
     const more = inPath(coin).length + 1
@@ -122,9 +103,9 @@ function inPieces(path: string, coins: readonly string[]): string[][] {
 }
 
 /** What was answered of each coin, under the name that it was asked by: answers may write it in another case. */
-function byCoin(coins: readonly string[], answers: Readonly<Record<string, unknown>>): [string, unknown][] {
+function byCoin(coins: readonly CoinName[], answers: Readonly<Record<string, unknown>>): [CoinName, unknown][] {
   const inLowerCase = new Map(Object.entries(answers).map(([name, answer]) => [name.toLowerCase(), answer]))
-  return coins.flatMap((coin): [string, unknown][] => {
+  return coins.flatMap((coin): [CoinName, unknown][] => {
     const answer = Object.hasOwn(answers, coin) ? answers[coin] : inLowerCase.get(coin.toLowerCase())
     return answer === undefined ? [] : [[coin, answer]]
   })
@@ -143,8 +124,4 @@ function stepsOf(days: number | 'max'): { period: string; seconds: number; span:
 
 function inPath(coin: string): string {
   return encodeURIComponent(coin).replace('%3A', ':')
-}
-
-function badAnswer(what: string): AppError {
-  return new AppError('upstream_bad_answer', { cause: new Error(`DefiLlama: ${what}`) })
 }

@@ -78,15 +78,22 @@ export const test = base
         { name, url: `${providers.url}/${name}`, deadlineMs: 500 },
         { fetch, random: () => 0, now: () => performance.now() },
       )
+    const market = coinGecko(ask('coingecko'))
     return {
       cache,
       now: clock.now,
       fakes,
-      coinGecko: coinGecko(ask('coingecko')),
-      defiLlama: defiLlama(ask('defillama'), { now: clock.now }),
+      coinGecko: market,
+      priceSources: [market, defiLlama(ask('defillama'), { now: clock.now })] as const,
       liFi: liFi(ask('lifi')),
     }
   })
+
+/** What works are given of a request besides what they read of it. */
+export const CALL = {
+  client: { clientId: 'tests00000', name: 'Tests', createdAt: new Date(START), vaults: [] },
+  requestContext: { http: { method: 'GET', path: '/', sourceIp: '127.0.0.1' } },
+}
 
 /** Lets a fake change the JSON of its answers before they leave. */
 export function rewriteJson(fake: Fake, change: (body: unknown, url: URL) => unknown): void {

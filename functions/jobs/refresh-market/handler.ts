@@ -1,5 +1,5 @@
 import { job } from '../../../lib/frame/job.ts'
-import { cache, coinGecko, config, defiLlama, now } from '../../../lib/services.ts'
+import { cache, coinGecko, config, now, priceSources } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 import { refreshMarket } from './refresh-market.ts'
 
@@ -13,7 +13,7 @@ export const handler = job(
   {
     cache,
     coinGecko: (env) => coinGecko(env, LIMITS),
-    defiLlama: (env) => defiLlama(env, LIMITS),
+    priceSources: (env) => priceSources(env, LIMITS),
     marketSeconds: async (env) => MARKET_SECONDS[(await config(env)).coinGecko.plan],
     now,
   },

@@ -1,43 +1,23 @@
-import type { Aged, SharedCache } from '../../../lib/cache/cache.ts'
+import type * as z from 'zod'
+import type { Aged } from '../../../lib/cache/cache.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
-import { AppError } from '../../../lib/errors.ts'
+import type { AppError } from '../../../lib/errors.ts'
+import { badAnswer } from '../../../lib/http.ts'
 import { logger } from '../../../lib/logger.ts'
 import { ALL_PRICES, ALL_TOKENS, MARKET, pricesOf, RATES } from '../../../lib/markets/cached.ts'
 import type { ListedToken, MarketCoin, TokenPrice } from '../../../lib/markets/coin.ts'
-import type { CoinGecko } from '../../../lib/markets/coingecko.ts'
 import { beforeChange } from '../../../lib/markets/convert.ts'
-import type { DefiLlama } from '../../../lib/markets/defillama.ts'
+import { coinByAddress, coinById, fetchPrices } from '../../../lib/markets/source.ts'
 import { supportedTokens } from '../../../lib/markets/tokens.ts'
 import { resultOf } from '../../../lib/result.ts'
+import type { Services } from '../../../lib/services.ts'
+import type { contract } from './contract.ts'
 
 type Chain = (typeof CHAINS)[number]
 
-type Dependencies = {
-  readonly cache: Pick<SharedCache, 'get' | 'put'>
-  readonly coinGecko: Pick<CoinGecko, 'fetchMarketPage' | 'fetchRates'>
-  readonly defiLlama: Pick<DefiLlama, 'fetchPrices' | 'fetchPricesAt'>
-  /** Epoch milliseconds. */
-  readonly now: () => number
+type Dependencies = Services<'cache' | 'coinGecko' | 'priceSources' | 'now'> & {
   /** How old the market and the rates may grow before CoinGecko is asked for them again. */
   readonly marketSeconds: number
-}
-
-/** What a run over the market did. */
-export type MarketReport = {
-  /** The coins of the new market; null where it stays as it was. */
-  readonly coins: number | null
-  /** The currencies with new rates; null where they stay as they were. */
-  readonly currencies: number | null
-  /** The tokens with a new price. */
-  readonly prices: number
-  /** The tokens that keep an older price, because no source tells one. */
-  readonly olderPrices: number
-  /** The tokens that keep an older price, because the new one is too far from it and only one source tells it. */
-  readonly outliers: number
-  /** What could not be refreshed, or not wholly. */
-  readonly failures: string[]
-  /** How far the oldest of what could not be refreshed is behind. */
-  readonly lagSeconds: number
 }
 
 const PAGES = [1, 2, 3, 4]
@@ -57,23 +37,23 @@ const AGREEMENT = 2
  * market where that is new, else DefiLlama's. What a source does not tell stays as it was, a price for a day at most.
  * Throws `upstream_*` when all that was tried failed.
  */
-export async function refreshMarket(dependencies: Dependencies): Promise<MarketReport> {
+export async function refreshMarket(dependencies: Dependencies): Promise<z.output<typeof contract.report>> {
   const { cache, coinGecko, now, marketSeconds } = dependencies
-  const kept = await cache.get({ market: MARKET, rates: RATES, ...ALL_TOKENS, ...ALL_PRICES })
+  const cached = await cache.get({ market: MARKET, rates: RATES, ...ALL_TOKENS, ...ALL_PRICES })
   const attempt = attemptAt(now())
   const isDue = (answer: Aged<unknown> | undefined) =>
     !answer || now() - answer.asOf.getTime() >= marketSeconds * 1000 - TOLERANCE_MS
 
   const [market, rates] = await Promise.all([
-    isDue(kept.market)
-      ? attempt('market', kept.market?.asOf, async () => {
-          const coins = await fetchMarket(coinGecko, kept.market?.value.length ?? 0)
+    isDue(cached.market)
+      ? attempt('market', cached.market?.asOf, async () => {
+          const coins = await fetchMarket(coinGecko, cached.market?.value.length ?? 0)
           await cache.put(MARKET, coins)
           return coins
         })
       : undefined,
-    isDue(kept.rates)
-      ? attempt('rates', kept.rates?.asOf, async () => {
+    isDue(cached.rates)
+      ? attempt('rates', cached.rates?.asOf, async () => {
           const fetched = await coinGecko.fetchRates()
           await cache.put(RATES, fetched)
           return fetched
@@ -83,13 +63,13 @@ export async function refreshMarket(dependencies: Dependencies): Promise<MarketR
   const newCoins = market?.value
   const chains = await Promise.all(
     CHAINS.map((chain) => {
-      const before = kept[`prices ${chain.key}`]
+      const before = cached[`prices ${chain.key}`]
       return attempt(`prices ${chain.key}`, before?.asOf, () =>
         refreshPrices(dependencies, chain, {
-          tokens: supportedTokens(chain, kept[`tokens ${chain.key}`]),
+          tokens: supportedTokens(chain, cached[`tokens ${chain.key}`]),
           before: before?.value ?? {},
           newCoins: byId(newCoins),
-          knownCoins: byId(newCoins ?? kept.market?.value),
+          knownCoins: byId(newCoins ?? cached.market?.value),
         }),
       )
     }),
@@ -145,7 +125,7 @@ async function fetchMarket({ fetchMarketPage }: Dependencies['coinGecko'], befor
   // A coin whose rank changes between two requests is on both pages.
   const coins = [...byId(pages.flat()).values()]
   if (coins.length > 0 && coins.length >= before * LEAST_PART) return coins
-  throw new AppError('upstream_bad_answer', { cause: new Error(`a market of ${coins.length} coins`) })
+  throw badAnswer(`a market of ${coins.length} coins`)
 }
 
 type PricesInput = {
@@ -169,17 +149,17 @@ type PricesReport = {
 
 /** Keeps the prices of a chain's tokens. Throws `upstream_*` when no source tells any. */
 async function refreshPrices(
-  { cache, defiLlama, now }: Dependencies,
+  { cache, priceSources, now }: Dependencies,
   chain: Chain,
   { tokens, before, newCoins, knownCoins }: PricesInput,
 ): Promise<PricesReport> {
   const nameOf = ({ address, coinGeckoId }: ListedToken) =>
-    address === 'native' ? `coingecko:${coinGeckoId}` : `${chain.defiLlamaPrefix}:${address}`
+    address === 'native' ? coinById(coinGeckoId) : coinByAddress(chain, address)
   const fromMarket = new Map(tokens.flatMap((token) => priceInMarket(token, newCoins, now())))
   const rest = tokens.filter(({ address }) => !fromMarket.has(address))
   const [current, dayAgo] = await Promise.all([
-    resultOf(defiLlama.fetchPrices(rest.map(nameOf))),
-    resultOf(defiLlama.fetchPricesAt(rest.map(nameOf), new Date(now() - DAY_MS))),
+    resultOf(fetchPrices(priceSources, rest.map(nameOf))),
+    resultOf(fetchPrices(priceSources, rest.map(nameOf), new Date(now() - DAY_MS))),
   ])
   const told = new Map(fromMarket)
   for (const token of rest) {
@@ -190,12 +170,12 @@ async function refreshPrices(
   }
   if (told.size === 0) {
     if ('error' in current) throw current.error
-    throw new AppError('upstream_bad_answer', { cause: new Error('no price of any token') })
+    throw badAnswer('no price of any token')
   }
 
   const jumped = tokens.filter(({ address }) => hasJumped(before[address], told.get(address), now()))
   const ofMarket = jumped.filter(({ address }) => fromMarket.has(address))
-  const second = await resultOf(defiLlama.fetchPrices(ofMarket.map(nameOf)))
+  const second = await resultOf(fetchPrices(priceSources, ofMarket.map(nameOf)))
   const secondOpinion = (token: ListedToken) => {
     if (!fromMarket.has(token.address)) return knownCoins.get(token.coinGeckoId)?.price
     return 'value' in second ? second.value.get(nameOf(token))?.price : undefined

@@ -1,31 +1,23 @@
 import * as z from 'zod'
 import { combine, isOverdue } from '../../../lib/cache/aged.ts'
-import type { Aged, Namespace, SharedCache } from '../../../lib/cache/cache.ts'
+import type { Aged, Namespace } from '../../../lib/cache/cache.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { ALL_TOKENS, MARKET, RATES } from '../../../lib/markets/cached.ts'
 import { CoinQuote, type ListedToken, type MarketCoin } from '../../../lib/markets/coin.ts'
-import type { CoinGecko } from '../../../lib/markets/coingecko.ts'
 import { conversionInto } from '../../../lib/markets/convert.ts'
 import type { Currency } from '../../../lib/markets/currency.ts'
-import type { DefiLlama } from '../../../lib/markets/defillama.ts'
+import { coinById, fetchPrices, newestAnswer } from '../../../lib/markets/source.ts'
 import { supportedTokens } from '../../../lib/markets/tokens.ts'
-import { resultOf, valueIn } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
-type Dependencies = {
-  readonly cache: Pick<SharedCache, 'get' | 'getOrFetch'>
-  readonly coinGecko: Pick<CoinGecko, 'fetchCoins'>
-  readonly defiLlama: Pick<DefiLlama, 'fetchPrices'>
-  /** Epoch milliseconds. */
-  readonly now: () => number
-}
+type Dependencies = Services<'cache' | 'coinGecko' | 'priceSources' | 'now'>
 
 /** A coin in one currency, and where it is a supported token: its address by CoinGecko's platform. */
 const Coin = CoinQuote.extend({ platforms: z.record(z.string(), z.string()) })
-export type Coin = z.output<typeof Coin>
+type Coin = z.output<typeof Coin>
 
 const COIN: Namespace<Coin | null> = {
   name: 'coin',
@@ -42,63 +34,64 @@ const DOLLAR_PRICE: Namespace<z.output<typeof DollarPrice> | null> = {
 }
 
 /**
- * A coin by CoinGecko's id: as CoinGecko tells it, or, while CoinGecko fails, as the market that is kept does, with
- * DefiLlama's price where the market is too old. Throws `coin_not_found` or `upstream_*`.
+ * Tells a coin by CoinGecko's id: as CoinGecko does, or, while CoinGecko fails, as the cached market does, with another
+ * source's price where the market is too old. Throws `coin_not_found` or `upstream_*`.
  */
-export async function coinById(dependencies: Dependencies, id: string, currency: Currency): Promise<Aged<Coin>> {
-  const { cache, coinGecko, now } = dependencies
-  const asked = await resultOf(
-    cache.getOrFetch({ namespace: COIN, key: `${id}#${currency}` }, async () => {
-      const [[quote], kept] = await Promise.all([coinGecko.fetchCoins([id], currency), cache.get(ALL_TOKENS)])
-      return quote ? { ...quote, platforms: platformsOf(id, kept) } : null
-    }),
-  )
-  if ('value' in asked && !isOverdue(asked.value, COIN, now())) return found(asked.value)
-
-  const substitute = await resultOf(substituteFor(dependencies, id, currency))
-  if ('error' in substitute) return found(valueIn(asked))
-  const isNewer = !('value' in asked) || !asked.value.value || asked.value.asOf < substitute.value.asOf
-  return isNewer ? substitute.value : found(asked.value)
-}
-
-/** A coin as the kept market has it. Throws `upstream_unavailable` for a coin, or a currency, that is not there. */
-async function substituteFor(
-  { cache, defiLlama, now }: Dependencies,
-  id: string,
-  currency: Currency,
-): Promise<Aged<Coin>> {
-  const { market, rates, ...tokens } = await cache.get({ market: MARKET, rates: RATES, ...ALL_TOKENS })
-  const listed = market?.value.find((coin) => coin.id === id)
-  if (!market || !listed) throw unavailable('the coin is not in the market that is kept')
-
-  const conversion = conversionInto(currency, rates)
-  const asCoin = (coin: MarketCoin, at: Date, part: Aged<unknown>) => {
-    const price = conversion.amount(coin.price)
-    if (price === null) throw unavailable('the market that is kept has no price of the coin')
-    const quote: Coin = {
-      ...coin,
-      ...UNKNOWN,
-      price,
-      marketCap: conversion.amount(coin.marketCap),
-      volume: conversion.amount(coin.volume),
-      change24h: conversion.change(coin.change24h),
-      updatedAt: at.getTime(),
-      platforms: platformsOf(id, tokens),
-    }
-    return combine(quote, [part, ...conversion.parts], now())
+export function getCoin({ cache, coinGecko, priceSources, now }: Dependencies) {
+  async function fetchQuote(id: string, currency: Currency): Promise<Coin | null> {
+    const [[quote], cached] = await Promise.all([coinGecko.fetchCoins([id], currency), cache.get(ALL_TOKENS)])
+    return quote ? { ...quote, platforms: platformsOf(id, cached) } : null
   }
-  if (!market.isStale && listed.price !== null) return asCoin(listed, market.asOf, market)
 
-  const dollars = await resultOf(
-    cache.getOrFetch({ namespace: DOLLAR_PRICE, key: id }, async () => {
-      const coin = `coingecko:${id}`
-      return (await defiLlama.fetchPrices([coin])).get(coin) ?? null
-    }),
-  )
-  if (!('value' in dollars && dollars.value.value)) return asCoin(listed, market.asOf, market)
-  const { price, at } = dollars.value.value
-  // An old change, capitalisation or volume would contradict the price.
-  return asCoin({ ...listed, price, marketCap: null, volume: null, change24h: null }, new Date(at), dollars.value)
+  /** A coin as the cached market has it. Throws `upstream_unavailable` for a coin, a price or a currency that is not there. */
+  async function getFromMarket(id: string, currency: Currency): Promise<Aged<Coin | null>> {
+    const { market, rates, ...tokens } = await cache.get({ market: MARKET, rates: RATES, ...ALL_TOKENS })
+    const listed = market?.value.find((coin) => coin.id === id)
+    if (!market || !listed) throw unavailable('the coin is not in the cached market')
+
+    const conversion = conversionInto(currency, rates)
+    const asCoin = (coin: MarketCoin, at: Date, part: Aged<unknown>) => {
+      const price = conversion.amount(coin.price)
+      if (price === null) throw unavailable('the cached market has no price of the coin')
+      const quote: Coin = {
+        ...coin,
+        ...UNKNOWN,
+        price,
+        marketCap: conversion.amount(coin.marketCap),
+        volume: conversion.amount(coin.volume),
+        change24h: conversion.change(coin.change24h),
+        updatedAt: at.getTime(),
+        platforms: platformsOf(id, tokens),
+      }
+      return combine(quote, [part, ...conversion.parts], now())
+    }
+    const repriced = async () => {
+      const dollars = await cache.getOrFetch({ namespace: DOLLAR_PRICE, key: id }, async () => {
+        const coin = coinById(id)
+        return (await fetchPrices(priceSources, [coin])).get(coin) ?? null
+      })
+      if (!dollars.value) return { ...dollars, value: null }
+      const { price, at } = dollars.value
+      // An old change, capitalisation or volume would contradict the price.
+      return asCoin({ ...listed, price, marketCap: null, volume: null, change24h: null }, new Date(at), dollars)
+    }
+    return newestAnswer<Coin>(
+      { get: async () => asCoin(listed, market.asOf, market), isRecent: () => !market.isStale },
+      { get: repriced, isRecent: () => true },
+    )
+  }
+
+  return async ({ path: { id }, query: { currency } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { value, ...age } = await newestAnswer(
+      {
+        get: () => cache.getOrFetch({ namespace: COIN, key: `${id}#${currency}` }, () => fetchQuote(id, currency)),
+        isRecent: (answer) => !isOverdue(answer, COIN, now()),
+      },
+      { get: () => getFromMarket(id, currency), isRecent: () => true },
+    )
+    if (!value) throw new AppError('coin_not_found')
+    return { value: toReply(value, currency), ...age }
+  }
 }
 
 /** What only CoinGecko itself tells. */
@@ -113,53 +106,43 @@ const UNKNOWN = {
   allTimeLow: null,
 }
 
-function found({ value, ...age }: Aged<Coin | null>): Aged<Coin> {
-  if (!value) throw new AppError('coin_not_found')
-  return { value, ...age }
-}
-
-type KeptTokens = { readonly [Name in keyof typeof ALL_TOKENS]: Aged<ListedToken[]> | undefined }
-
-function platformsOf(id: string, kept: KeptTokens): Record<string, string> {
-  const places = CHAINS.flatMap((chain) => {
-    const tokens = supportedTokens(chain, kept[`tokens ${chain.key}`])
+function platformsOf(
+  id: string,
+  cached: Readonly<Record<keyof typeof ALL_TOKENS, Aged<ListedToken[]> | undefined>>,
+): Record<string, string> {
+  const platforms = CHAINS.flatMap((chain) => {
+    const tokens = supportedTokens(chain, cached[`tokens ${chain.key}`])
     const token = tokens.find(({ coinGeckoId, address }) => coinGeckoId === id && address !== 'native')
     return token ? [[chain.coinGeckoPlatform, token.address] as const] : []
   })
-  return Object.fromEntries(places)
+  return Object.fromEntries(platforms)
 }
 
 function unavailable(why: string): AppError {
   return new AppError('upstream_unavailable', { cause: new Error(why) })
 }
 
-export const getCoin =
-  (services: Services<'cache' | 'coinGecko' | 'defiLlama' | 'now'>) =>
-  async ({ path, query: { currency } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    const { value, ...age } = await coinById(services, path.id, currency)
-    return {
-      value: {
-        id: value.id,
-        symbol: value.symbol,
-        name: value.name,
-        image: value.image,
-        current_price: value.price,
-        market_cap: value.marketCap,
-        market_cap_rank: value.rank,
-        total_volume: value.volume,
-        high_24h: value.high24h,
-        low_24h: value.low24h,
-        price_change_24h: value.priceChange24h,
-        price_change_percentage_24h: value.change24h,
-        circulating_supply: value.circulatingSupply,
-        total_supply: value.totalSupply,
-        max_supply: value.maxSupply,
-        ath: value.allTimeHigh,
-        atl: value.allTimeLow,
-        last_updated: new Date(value.updatedAt),
-        currency,
-        platforms: value.platforms,
-      },
-      ...age,
-    }
+function toReply(coin: Coin, currency: Currency) {
+  return {
+    id: coin.id,
+    symbol: coin.symbol,
+    name: coin.name,
+    image: coin.image,
+    current_price: coin.price,
+    market_cap: coin.marketCap,
+    market_cap_rank: coin.rank,
+    total_volume: coin.volume,
+    high_24h: coin.high24h,
+    low_24h: coin.low24h,
+    price_change_24h: coin.priceChange24h,
+    price_change_percentage_24h: coin.change24h,
+    circulating_supply: coin.circulatingSupply,
+    total_supply: coin.totalSupply,
+    max_supply: coin.maxSupply,
+    ath: coin.allTimeHigh,
+    atl: coin.allTimeLow,
+    last_updated: new Date(coin.updatedAt),
+    currency,
+    platforms: coin.platforms,
   }
+}

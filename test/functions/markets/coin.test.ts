@@ -1,10 +1,11 @@
 import { describe, expect } from 'vitest'
-import { coinById } from '../../../functions/markets/coin/coin.ts'
-import { searchPriced } from '../../../functions/markets/search/search.ts'
+import { getCoin } from '../../../functions/markets/coin/coin.ts'
+import { searchCoins } from '../../../functions/markets/search/search.ts'
 import { MARKET, RATES } from '../../../lib/markets/cached.ts'
 import type { MarketCoin } from '../../../lib/markets/coin.ts'
+import type { Currency } from '../../../lib/markets/currency.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { test as base, SOURCE_FAILURES, START } from '../../support/markets.ts'
+import { test as base, CALL, SOURCE_FAILURES, START } from '../../support/markets.ts'
 
 const BITCOIN: MarketCoin = {
   id: 'bitcoin',
@@ -19,62 +20,83 @@ const BITCOIN: MarketCoin = {
 }
 const UNPRICED: MarketCoin = { ...BITCOIN, id: 'ethereum', price: null, marketCap: null, volume: null, change24h: null }
 
-const test = base.extend('world', async ({ world }) => {
-  await world.cache.put(MARKET, [BITCOIN, UNPRICED])
-  await world.cache.put(RATES, { usd: { now: 1, dayAgo: 1 }, eur: { now: 0.8, dayAgo: 0.9 } })
-  return world
-})
+const test = base
+  .extend('world', async ({ world }) => {
+    await world.cache.put(MARKET, [BITCOIN, UNPRICED])
+    await world.cache.put(RATES, { usd: { now: 1, dayAgo: 1 }, eur: { now: 0.8, dayAgo: 0.9 } })
+    return world
+  })
+  .extend(
+    'coinById',
+    ({ world }) =>
+      (id: string, currency: Currency) =>
+        getCoin(world)({ ...CALL, path: { id }, query: { currency } }),
+  )
+  .extend(
+    'search',
+    ({ world }) =>
+      (search: string, currency: Currency) =>
+        searchCoins(world)({ ...CALL, query: { currency }, body: { search } }),
+  )
 
-const UNKNOWN = {
-  high24h: null,
-  low24h: null,
-  priceChange24h: null,
-  circulatingSupply: null,
-  totalSupply: null,
-  maxSupply: null,
-  allTimeHigh: null,
-  allTimeLow: null,
+/** What a coin has that only the market tells of. */
+const BARE = {
+  high_24h: null,
+  low_24h: null,
+  price_change_24h: null,
+  circulating_supply: null,
+  total_supply: null,
+  max_supply: null,
+  ath: null,
+  atl: null,
+  symbol: 'btc',
+  name: 'Bitcoin',
+  image: 'https://images.example/bitcoin.png',
+  market_cap_rank: 1,
+  last_updated: new Date(START),
 }
 
 describe('A coin', () => {
-  test('is fresh for a minute', async ({ world, clock }) => {
-    await coinById(world, 'bitcoin', 'eur')
+  test('is fresh for a minute', async ({ world, clock, coinById }) => {
+    await coinById('bitcoin', 'eur')
     clock.pass(59)
-    expect(await coinById(world, 'bitcoin', 'eur')).toMatchObject({ asOf: new Date(START), isStale: false })
+    expect(await coinById('bitcoin', 'eur')).toMatchObject({ asOf: new Date(START), isStale: false })
     clock.pass(1)
-    expect(await coinById(world, 'bitcoin', 'eur')).toMatchObject({ asOf: new Date(clock.now()), isStale: false })
+    expect(await coinById('bitcoin', 'eur')).toMatchObject({ asOf: new Date(clock.now()), isStale: false })
     expect(world.fakes.coinGecko.requests).toHaveLength(2)
   })
 })
 
 describe.for(SOURCE_FAILURES)('While CoinGecko %s,', ([, fail]) => {
-  test('a coin is told as the kept market has it, converted', async ({ world }) => {
+  test('a coin is told as the cached market has it, converted', async ({ world, coinById }) => {
     world.fakes.coinGecko.rewrite = fail
-    const { value, isStale, asOf } = await coinById(world, 'bitcoin', 'eur')
+    const { value, isStale, asOf } = await coinById('bitcoin', 'eur')
     expect({ isStale, asOf }).toEqual({ isStale: false, asOf: new Date(START) })
     expect(value).toEqual({
-      ...BITCOIN,
-      ...UNKNOWN,
-      price: 72_000,
-      marketCap: 1.44e12,
-      volume: 2.4e10,
+      ...BARE,
+      id: 'bitcoin',
+      currency: 'eur',
+      current_price: 72_000,
+      market_cap: 1.44e12,
+      total_volume: 2.4e10,
       // 1.25 · 0.8 / 0.9 − 1
-      change24h: expect.closeTo(11.111111111, 8),
-      updatedAt: START,
+      price_change_percentage_24h: expect.closeTo(11.111111111, 8),
       platforms: {},
     })
     expect(world.fakes.defiLlama.requests).toEqual([])
   })
 
-  test('a search that is kept stands in with the prices of the kept market', async ({ world, clock }) => {
+  test('a search that is kept stands in with the prices of the cached market', async ({ world, clock, search }) => {
     captureLogs()
-    await searchPriced(world, 'BITcoin', 'eur')
+    await search('BITcoin', 'eur')
     world.fakes.coinGecko.rewrite = fail
     clock.pass(3601)
     await world.cache.put(MARKET, [BITCOIN])
-    const { value, isStale, asOf } = await searchPriced(world, 'bitcoin', 'eur')
+    const { value, isStale, asOf } = await search('bitcoin', 'eur')
     expect({ isStale, asOf }).toEqual({ isStale: true, asOf: new Date(START) })
-    expect(value).toMatchObject([{ id: 'bitcoin', price: 72_000, change24h: expect.closeTo(11.111111111, 8) }])
+    expect(value).toMatchObject([
+      { id: 'bitcoin', current_price: 72_000, price_change_percentage_24h: expect.closeTo(11.111111111, 8) },
+    ])
   })
 })
 
@@ -85,87 +107,95 @@ describe('While CoinGecko is down,', () => {
     return world
   })
 
-  downTest('a coin that the market has no price of has that of DefiLlama', async ({ world }) => {
-    const { value, isStale } = await coinById(world, 'ethereum', 'usd')
+  downTest('a coin that the market has no price of has that of DefiLlama', async ({ world, coinById }) => {
+    const { value, isStale } = await coinById('ethereum', 'usd')
     expect(isStale).toBe(false)
     expect(value).toEqual({
-      ...UNPRICED,
-      ...UNKNOWN,
-      price: expect.any(Number),
-      updatedAt: START,
+      ...BARE,
+      id: 'ethereum',
+      currency: 'usd',
+      current_price: expect.any(Number),
+      market_cap: null,
+      total_volume: null,
+      price_change_percentage_24h: null,
       platforms: expect.any(Object),
     })
-    await coinById(world, 'ethereum', 'usd')
+    await coinById('ethereum', 'usd')
     expect(world.fakes.defiLlama.requests).toEqual(['/prices/current/coingecko:ethereum'])
   })
 
   downTest(
     'a market that is too old gives way to DefiLlama, and stands in, marked, when that is down too',
-    async ({ world, clock }) => {
+    async ({ world, clock, coinById }) => {
       clock.pass(3600)
-      const { value, isStale } = await coinById(world, 'bitcoin', 'usd')
+      const { value, isStale } = await coinById('bitcoin', 'usd')
       expect(isStale).toBe(false)
-      expect(value).toMatchObject({ name: 'Bitcoin', marketCap: null, volume: null, change24h: null })
-      expect(value.price).not.toBe(BITCOIN.price)
+      expect(value).toMatchObject({
+        name: 'Bitcoin',
+        market_cap: null,
+        total_volume: null,
+        price_change_percentage_24h: null,
+      })
+      expect(value.current_price).not.toBe(BITCOIN.price)
       world.fakes.defiLlama.rewrite = () => 'hang up'
       clock.pass(3601)
-      expect(await coinById(world, 'bitcoin', 'usd')).toMatchObject({
-        value: { price: BITCOIN.price, updatedAt: START },
+      expect(await coinById('bitcoin', 'usd')).toMatchObject({
+        value: { current_price: BITCOIN.price, last_updated: new Date(START) },
         isStale: true,
         asOf: new Date(START),
       })
     },
   )
 
-  downTest('a coin or a currency that is not kept is not there', async ({ world }) => {
+  downTest('a coin or a currency that is not kept is not there', async ({ coinById, search }) => {
     for (const [id, currency] of [
       ['solana', 'usd'],
       ['bitcoin', 'chf'],
     ] as const) {
-      await expect(coinById(world, id, currency)).rejects.toMatchObject({ code: 'upstream_unavailable' })
+      await expect(coinById(id, currency)).rejects.toMatchObject({ code: 'upstream_unavailable' })
     }
-    await expect(searchPriced(world, 'bitcoin', 'usd')).rejects.toMatchObject({ code: 'upstream_unavailable' })
+    await expect(search('bitcoin', 'usd')).rejects.toMatchObject({ code: 'upstream_unavailable' })
   })
 
-  test('what was told of a coin stands in, until the kept market is newer', async ({ world, clock }) => {
+  test('what was told of a coin stands in, until the cached market is newer', async ({ world, clock, coinById }) => {
     captureLogs()
-    const { value } = await coinById(world, 'bitcoin', 'eur')
+    const { value } = await coinById('bitcoin', 'eur')
     world.fakes.coinGecko.rewrite = () => 'hang up'
     clock.pass(61)
-    expect(await coinById(world, 'bitcoin', 'eur')).toEqual({ value, asOf: new Date(START), isStale: true })
+    expect(await coinById('bitcoin', 'eur')).toEqual({ value, asOf: new Date(START), isStale: true })
     clock.pass(60)
     await world.cache.put(MARKET, [BITCOIN])
     await world.cache.put(RATES, { eur: { now: 0.8 } })
-    expect(await coinById(world, 'bitcoin', 'eur')).toMatchObject({
-      value: { price: 72_000, high24h: null },
+    expect(await coinById('bitcoin', 'eur')).toMatchObject({
+      value: { current_price: 72_000, high_24h: null },
       asOf: new Date(clock.now()),
       isStale: false,
     })
   })
 
-  test('what was told of a coin that is not in the market stands in for a day', async ({ world, clock }) => {
+  test('what was told of a coin that is not in the market stands in for a day', async ({ world, clock, coinById }) => {
     captureLogs()
-    const { value } = await coinById(world, 'made-up-coin-200', 'eur')
+    const { value } = await coinById('made-up-coin-200', 'eur')
     world.fakes.coinGecko.rewrite = () => 'hang up'
     clock.pass(23 * 3600)
-    expect(await coinById(world, 'made-up-coin-200', 'eur')).toEqual({ value, asOf: new Date(START), isStale: true })
+    expect(await coinById('made-up-coin-200', 'eur')).toEqual({ value, asOf: new Date(START), isStale: true })
   })
 })
 
 describe('While CoinGecko tells no prices of what it finds,', () => {
-  test('the kept market does, and what is not there has none', async ({ world }) => {
+  test('the cached market does, and what is not there has none', async ({ world, search }) => {
     world.fakes.coinGecko.rewrite = (reply, { url }) => (url.pathname.endsWith('/coins/markets') ? 'hang up' : reply)
-    const { value, isStale } = await searchPriced(world, 'coin', 'usd')
+    const { value, isStale } = await search('coin', 'usd')
     expect(isStale).toBe(false)
     expect(value).toHaveLength(100)
-    expect(value[0]).toMatchObject({ id: 'bitcoin', price: 90_000, change24h: 25 })
-    expect(value[1]).toMatchObject({ price: null, change24h: null })
+    expect(value[0]).toMatchObject({ id: 'bitcoin', current_price: 90_000, price_change_percentage_24h: 25 })
+    expect(value[1]).toMatchObject({ current_price: null, price_change_percentage_24h: null })
   })
 
-  test('and no rate is kept, the coins are found without prices, which is said', async ({ world }) => {
+  test('and no rate is kept, the coins are found without prices, which is said', async ({ world, search }) => {
     world.fakes.coinGecko.rewrite = (reply, { url }) => (url.pathname.endsWith('/coins/markets') ? 'hang up' : reply)
-    const { value, isStale } = await searchPriced(world, 'bitcoin', 'chf')
+    const { value, isStale } = await search('bitcoin', 'chf')
     expect(isStale).toBe(true)
-    expect(value).toMatchObject([{ id: 'bitcoin', price: null, change24h: null }])
+    expect(value).toMatchObject([{ id: 'bitcoin', current_price: null, price_change_percentage_24h: null }])
   })
 })

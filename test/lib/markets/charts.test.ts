@@ -51,9 +51,8 @@ describe.for(SOURCE_FAILURES)('While CoinGecko %s,', ([, fail]) => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => chartById(world, 'bitcoin', DAY)))
     for (const { value, isStale } of answers) {
       expect(isStale).toBe(false)
-      expect(value.days).toBe(1)
-      expect(value.chart.prices.length).toBeGreaterThan(200)
-      expect(value.chart).toMatchObject({ marketCaps: [], volumes: [] })
+      expect(value.prices.length).toBeGreaterThan(200)
+      expect(value).toMatchObject({ days: 1, truncated: false, market_caps: [], total_volumes: [] })
     }
     expect(world.fakes.defiLlama.requests).toHaveLength(1)
   })
@@ -95,7 +94,7 @@ describe('While CoinGecko is down,', () => {
     clock.pass(60)
     const substitute = await chartById(world, 'bitcoin', DAY)
     expect(substitute).toMatchObject({ asOf: new Date(clock.now()), isStale: false })
-    expect(substitute.value.chart.volumes).toEqual([])
+    expect(substitute.value.total_volumes).toEqual([])
     world.fakes.defiLlama.rewrite = () => 'hang up'
     clock.pass(3601)
     expect(await chartById(world, 'bitcoin', DAY)).toMatchObject({ value, isStale: true })
@@ -105,7 +104,7 @@ describe('While CoinGecko is down,', () => {
     world.fakes.coinGecko.rewrite = () => 'hang up'
     await world.cache.put(tokensOf('base-mainnet'), [])
     const { value } = await chartByAddress(world, BASE, DAI.address, DAY)
-    expect(value.chart.prices.length).toBeGreaterThan(200)
+    expect(value.prices.length).toBeGreaterThan(200)
     expect(world.fakes.defiLlama.requests[0]).toContain(`/chart/base:${DAI.address}`)
   })
 
@@ -122,7 +121,7 @@ describe('While CoinGecko is down,', () => {
     world.fakes.coinGecko.rewrite = undefined
     clock.pass(5)
     const { value } = await chartById(world, 'bitcoin', ALL)
-    expect(value.chart.volumes.length).toBeGreaterThan(300)
+    expect(value.total_volumes.length).toBeGreaterThan(300)
   })
 })
 
@@ -135,8 +134,8 @@ describe('A chart that lies', () => {
       return chart
     })
     const { value } = await chartById(world, 'bitcoin', DAY)
-    expect(value.chart.prices).toHaveLength(285)
-    expect(value.chart.prices.flat().every(Number.isFinite)).toBe(true)
-    expect(value.chart.marketCaps).toEqual([])
+    expect(value.prices).toHaveLength(285)
+    expect(value.prices.flat().every(Number.isFinite)).toBe(true)
+    expect(value.market_caps).toEqual([])
   })
 })

@@ -232,6 +232,8 @@ describe('coins by their ids', () => {
 })
 
 /** A series that ends now, with so many points so far apart. */
+const DAY_CHART = { currency: 'usd', days: 1 } as const
+const WHOLE_CHART = { currency: 'usd', days: 'max' } as const
 const series = (count: number, step: number, value: (index: number) => unknown): unknown[] =>
   Array.from({ length: count }, (_, index) => [NOW - (count - 1 - index) * step, value(index)])
 const someChart = (count = 3, step = DAY) => ({
@@ -244,7 +246,7 @@ const RANGE = 'Your request exceeds the allowed time range. Public API users are
 describe('a chart', () => {
   test('is asked for by id, and told as it is', async () => {
     const { ask, urls } = answering(() => ({ body: someChart() }))
-    const answer = await coinGecko(ask).fetchChart({ id: 'bitcoin' }, 'chf', 30)
+    const answer = await coinGecko(ask).fetchChart('coingecko:bitcoin', { currency: 'chf', days: 30 })
     expect(urls[0]?.pathname).toBe('/api/coins/bitcoin/market_chart')
     expect(QUERY(urls[0])).toEqual({ vs_currency: 'chf', days: '30' })
     const { prices, market_caps: marketCaps, total_volumes: volumes } = someChart()
@@ -257,20 +259,20 @@ describe('a chart', () => {
     ['solana', 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'],
   ])('is asked for by contract on %s, in the case that CoinGecko wants', async (platform, address, written) => {
     const { ask, urls } = answering(() => ({ body: someChart() }))
-    await coinGecko(ask).fetchChart({ platform, address }, 'usd', 'max')
+    await coinGecko(ask).fetchChart(`${platform}:${address}`, WHOLE_CHART)
     expect(urls[0]?.pathname).toBe(`/api/coins/${platform}/contract/${written}/market_chart`)
   })
 
   test.each(['', '.', '..'])('of the id %j is not asked for: it would be another path', async (id) => {
     const { ask, urls } = answering(() => ({ body: someChart() }))
-    expect(await coinGecko(ask).fetchChart({ id }, 'usd', 1)).toBeNull()
-    expect(await coinGecko(ask).fetchChart({ platform: 'base', address: id }, 'usd', 1)).toBeNull()
+    expect(await coinGecko(ask).fetchChart(`coingecko:${id}`, DAY_CHART)).toBeNull()
+    expect(await coinGecko(ask).fetchChart(`base:${id}`, DAY_CHART)).toBeNull()
     expect(urls).toEqual([])
   })
 
   test('of an id with signs stays below its own path', async () => {
     const { ask, urls } = answering(() => ({ body: someChart() }))
-    await coinGecko(ask).fetchChart({ id: '../ping?x=1#y' }, 'usd', 1)
+    await coinGecko(ask).fetchChart('coingecko:../ping?x=1#y', DAY_CHART)
     expect(urls[0]?.pathname).toBe('/api/coins/..%2Fping%3Fx%3D1%23y/market_chart')
   })
 
@@ -300,7 +302,7 @@ describe('a chart', () => {
       ],
     }
     const { ask } = answering(() => ({ body }))
-    expect((await coinGecko(ask).fetchChart({ id: 'bitcoin' }, 'usd', 1))?.chart).toEqual({
+    expect((await coinGecko(ask).fetchChart('coingecko:bitcoin', DAY_CHART))?.chart).toEqual({
       prices: [
         [1000, 1],
         [3000, 3.5],
@@ -317,7 +319,7 @@ describe('a chart', () => {
   test('of which only the prices are known has only them', async () => {
     const body = { ...someChart(), market_caps: series(3, DAY, () => null), total_volumes: [] }
     const { ask } = answering(() => ({ body }))
-    const answer = await coinGecko(ask).fetchChart({ id: 'bitcoin' }, 'usd', 30)
+    const answer = await coinGecko(ask).fetchChart('coingecko:bitcoin', { currency: 'usd', days: 30 })
     expect(answer?.chart).toMatchObject({ marketCaps: [], volumes: [] })
     expect(answer?.chart.prices).toHaveLength(3)
   })
@@ -331,7 +333,7 @@ describe('a chart', () => {
     ['by having no price of it', { body: { prices: [], market_caps: [], total_volumes: [] } }],
   ])('of a coin that CoinGecko does not know, which it says %s, is null', async (_, reply) => {
     const { ask, urls } = answering(() => reply)
-    expect(await coinGecko(ask).fetchChart({ id: 'no-such-coin' }, 'usd', 'max')).toBeNull()
+    expect(await coinGecko(ask).fetchChart('coingecko:no-such-coin', WHOLE_CHART)).toBeNull()
     expect(urls).toHaveLength(1)
   })
 
@@ -342,19 +344,21 @@ describe('a chart', () => {
     const { ask, urls } = answering((url) =>
       url.searchParams.get('days') === '365' ? { body: someChart() } : { status: 401, body },
     )
-    expect(await coinGecko(ask).fetchChart({ id: 'bitcoin' }, 'usd', 'max')).toMatchObject({ days: 365 })
-    expect(await coinGecko(ask).fetchChart({ id: 'bitcoin' }, 'usd', 1000)).toMatchObject({ days: 365 })
+    expect(await coinGecko(ask).fetchChart('coingecko:bitcoin', WHOLE_CHART)).toMatchObject({ days: 365 })
+    expect(await coinGecko(ask).fetchChart('coingecko:bitcoin', { currency: 'usd', days: 1000 })).toMatchObject({
+      days: 365,
+    })
     expect(urls.map((url) => url.searchParams.get('days'))).toEqual(['max', '365', '1000', '365'])
   })
 
   test('of which even 365 days go too far back is unavailable, after two questions', async () => {
     const body = { error: { status: { error_code: 10012, error_message: RANGE } } }
     const { ask, urls } = answering(() => ({ status: 401, body }))
-    await expect(coinGecko(ask).fetchChart({ id: 'bitcoin' }, 'usd', 'max')).rejects.toMatchObject({
+    await expect(coinGecko(ask).fetchChart('coingecko:bitcoin', WHOLE_CHART)).rejects.toMatchObject({
       code: 'upstream_unavailable',
     })
     expect(urls).toHaveLength(2)
-    await expect(coinGecko(ask).fetchChart({ id: 'bitcoin' }, 'usd', 365)).rejects.toMatchObject({
+    await expect(coinGecko(ask).fetchChart('coingecko:bitcoin', { currency: 'usd', days: 365 })).rejects.toMatchObject({
       code: 'upstream_unavailable',
     })
     expect(urls).toHaveLength(3)
@@ -362,7 +366,7 @@ describe('a chart', () => {
 
   test.each(REFUSALS)('that is refused %s is an error', async (_, reply, code) => {
     const { ask } = answering(() => reply)
-    await expect(coinGecko(ask).fetchChart({ id: 'bitcoin' }, 'usd', 'max')).rejects.toMatchObject({ code })
+    await expect(coinGecko(ask).fetchChart('coingecko:bitcoin', WHOLE_CHART)).rejects.toMatchObject({ code })
   })
 
   test.each([
@@ -371,7 +375,7 @@ describe('a chart', () => {
     ['of points that are none', { body: { ...someChart(), prices: [[1000, null]] } }],
   ] as const)('that is %s is a bad answer', async (_, reply) => {
     const { ask } = answering(() => reply)
-    await expect(coinGecko(ask).fetchChart({ id: 'bitcoin' }, 'usd', 1)).rejects.toMatchObject({
+    await expect(coinGecko(ask).fetchChart('coingecko:bitcoin', DAY_CHART)).rejects.toMatchObject({
       code: 'upstream_bad_answer',
     })
   })
@@ -385,14 +389,14 @@ describe('a chart', () => {
       total_volumes: series(5_999, DAY, (index) => 1e10 * noise(index + 2)),
     }
     const { ask } = answering(() => ({ body }))
-    const answer = await coinGecko(ask).fetchChart({ id: 'bitcoin' }, 'usd', 'max')
+    const answer = await coinGecko(ask).fetchChart('coingecko:bitcoin', WHOLE_CHART)
     expect(answer?.chart.prices).toHaveLength(5_999)
     expect(gzipSync(JSON.stringify(answer?.chart)).length).toBeLessThan(350_000)
   })
 
   test('with too many points is thinned out evenly, and ends where it ended', async () => {
     const { ask } = answering(() => ({ body: someChart(25_000, 300_000) }))
-    const answer = await coinGecko(ask).fetchChart({ id: 'bitcoin' }, 'usd', 'max')
+    const answer = await coinGecko(ask).fetchChart('coingecko:bitcoin', WHOLE_CHART)
     const times = answer?.chart.prices.map(([time]) => time) ?? []
     expect(times).toHaveLength(5_000)
     expect(times.at(-1)).toBe(NOW)

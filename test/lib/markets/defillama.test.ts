@@ -7,6 +7,7 @@ import { answering, type Reply } from '../../support/upstream.ts'
 const NOW = Date.UTC(2026, 10, 21, 10, 30)
 const SECONDS = NOW / 1000
 const DAY_SECONDS = 86_400
+const DAY = { currency: 'usd', days: 1 } as const
 const USDC = 'base:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 
 const source = (reply: (url: URL) => Reply) => {
@@ -57,10 +58,10 @@ describe('prices', () => {
 
   test('of another moment are asked for by its second', async () => {
     const at = new Date(NOW - DAY_SECONDS * 1000 + 999)
-    const { fetchPricesAt, urls } = source(() => ({
+    const { fetchPrices, urls } = source(() => ({
       body: { coins: { [USDC]: coin(1, { timestamp: SECONDS - DAY_SECONDS - 3600 }) } },
     }))
-    expect(await fetchPricesAt([USDC], at)).toEqual(
+    expect(await fetchPrices([USDC], at)).toEqual(
       new Map([[USDC, { price: 1, at: NOW - (DAY_SECONDS + 3600) * 1000 }]]),
     )
     expect(urls[0]?.pathname).toBe(`/api/prices/historical/${SECONDS - DAY_SECONDS}/${USDC}`)
@@ -151,16 +152,17 @@ describe('prices', () => {
   })
 
   test.each(NONSENSE)('that are %s are an error', async (_, reply, code) => {
-    const { fetchPrices, fetchPricesAt } = source(() => reply)
+    const { fetchPrices } = source(() => reply)
     await expect(fetchPrices([USDC])).rejects.toMatchObject({ code })
-    await expect(fetchPricesAt([USDC], new Date(NOW))).rejects.toMatchObject({ code })
+    await expect(fetchPrices([USDC], new Date(NOW))).rejects.toMatchObject({ code })
   })
 })
 
 describe('a chart', () => {
   const points = (...prices: unknown[]) =>
     prices.map((price, index) => ({ timestamp: SECONDS - 600 + index * 300, price }))
-  const chartOf = (body: unknown) => source(() => ({ body })).fetchChart('coingecko:bitcoin', 1, NOW)
+  const chartOf = async (body: unknown) =>
+    (await source(() => ({ body })).fetchChart('coingecko:bitcoin', DAY))?.chart ?? null
 
   test('has prices alone, ascending, each moment once', async () => {
     const prices = [
@@ -185,7 +187,7 @@ describe('a chart', () => {
 
   test('is found in whatever case it is told', async () => {
     const { fetchChart } = source(() => ({ body: { coins: { [USDC.toLowerCase()]: { prices: points(1) } } } }))
-    expect((await fetchChart(USDC, 1, NOW))?.prices).toHaveLength(1)
+    expect((await fetchChart(USDC, DAY))?.chart.prices).toHaveLength(1)
   })
 
   test.each([
@@ -205,7 +207,7 @@ describe('a chart', () => {
 
   test.each(NONSENSE)('that is %s is an error', async (_, reply, code) => {
     const { fetchChart } = source(() => reply)
-    await expect(fetchChart(USDC, 30, NOW)).rejects.toMatchObject({ code })
+    await expect(fetchChart(USDC, { currency: 'usd', days: 30 })).rejects.toMatchObject({ code })
   })
 
   test.each([
@@ -224,7 +226,7 @@ describe('a chart', () => {
     ['max', '1w', 500],
   ] as const)('of %s days has a point every %s, %i in all, and ends now', async (days, period, span) => {
     const { fetchChart, urls } = source(() => ({ body: { coins: {} } }))
-    await fetchChart(USDC, days, NOW)
+    await fetchChart(USDC, { currency: 'usd', days })
     expect(urls[0]?.pathname).toBe(`/api/chart/${USDC}`)
     expect(Object.fromEntries(urls[0]?.searchParams ?? [])).toMatchObject({
       end: SECONDS.toString(),
@@ -237,7 +239,7 @@ describe('a chart', () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 20_000 }), async (days) => {
         const { fetchChart, urls } = source(() => ({ body: { coins: {} } }))
-        await fetchChart(USDC, days, NOW)
+        await fetchChart(USDC, { currency: 'usd', days })
         const query = Object.fromEntries(urls[0]?.searchParams ?? [])
         const [, count, unit] = /^(\d+)([mhdw])$/.exec(query['period'] ?? '') ?? []
         const seconds = Number(count) * { m: 60, h: 3600, d: DAY_SECONDS, w: 7 * DAY_SECONDS }[unit as 'm']

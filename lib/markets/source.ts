@@ -1,0 +1,83 @@
+import type { Aged } from '../cache/cache.ts'
+import type { CHAINS } from '../chain/registry.ts'
+import { type Result, resultOf, valueIn } from '../result.ts'
+import type { DatedChart } from './coin.ts'
+import type { Currency } from './currency.ts'
+
+/** A coin by one name at all sources: DefiLlama's, `coingecko:<id>` or `<chain>:<address>`. */
+export type CoinName = string
+
+/** The name of a coin by CoinGecko's id. */
+export function coinById(id: string): CoinName {
+  return `coingecko:${id}`
+}
+
+/** The name of a token by its address on a chain. */
+export function coinByAddress({ defiLlamaPrefix }: (typeof CHAINS)[number], address: string): CoinName {
+  return `${defiLlamaPrefix}:${address}`
+}
+
+/** A price in US dollars and its moment, in epoch milliseconds. */
+export type DatedPrice = { readonly price: number; readonly at: number }
+
+/** How far a chart goes back, and in which currency it is. */
+export type Span = { readonly currency: Currency; readonly days: number | 'max' }
+
+/** A service that tells prices. Every call throws AppError `upstream_*`. */
+export type PriceSource = {
+  /** Names its charts in the cache. */
+  readonly name: string
+  /** The currencies of its charts. */
+  readonly currencies: readonly Currency[]
+  /** The prices of a coin over time, and how many days they are; null for a coin that is unknown or has no price in that time. */
+  readonly fetchChart: (coin: CoinName, span: Span) => Promise<DatedChart | null>
+  /**
+   * The prices of these coins in US dollars, now or at a moment, none further from it than a day; coins without a price
+   * that can be relied on are left out. Absent where our plan has too few calls for it.
+   */
+  readonly fetchPrices?: (coins: readonly CoinName[], at?: Date) => Promise<Map<CoinName, DatedPrice>>
+}
+
+/** Several sources, the preferred one first. */
+export type PriceSources = readonly [PriceSource, ...PriceSource[]]
+
+/** The prices of these coins, each of the first source that tells it. Throws the first failure where no source answers. */
+export async function fetchPrices(
+  sources: PriceSources,
+  coins: readonly CoinName[],
+  at?: Date,
+): Promise<Map<CoinName, DatedPrice>> {
+  const prices = new Map<CoinName, DatedPrice>()
+  const results: Result<Map<CoinName, DatedPrice>>[] = []
+  for (const source of sources) {
+    if (!source.fetchPrices) continue
+    const missing = coins.filter((coin) => !prices.has(coin))
+    const result = await resultOf(source.fetchPrices(missing, at))
+    results.push(result)
+    if ('value' in result) for (const [coin, price] of result.value) prices.set(coin, price)
+  }
+  const [first] = results
+  if (first && results.every((result) => 'error' in result)) valueIn(first)
+  return prices
+}
+
+/** One way to an answer; a value of null says that there is nothing. */
+export type Attempt<T> = {
+  readonly get: () => Promise<Aged<T | null>>
+  /** Whether an answer is so recent that nobody else is asked. */
+  readonly isRecent: (answer: Aged<unknown>) => boolean
+}
+
+/**
+ * The first recent answer, or an older one that is newer. Each attempt is made only when those before it failed or are
+ * not recent; where it gives nothing, they stand: their answer, or the failure that is thrown.
+ */
+export async function newestAnswer<T>(first: Attempt<T>, ...others: readonly Attempt<T>[]): Promise<Aged<T | null>> {
+  const result = await resultOf(first.get())
+  const [second, ...rest] = others
+  if (!second || ('value' in result && first.isRecent(result.value))) return valueIn(result)
+  const substitute = await resultOf(newestAnswer(second, ...rest))
+  if ('error' in substitute || substitute.value.value === null) return valueIn(result)
+  const isOwnNewer = 'value' in result && result.value.value !== null && result.value.asOf > substitute.value.asOf
+  return isOwnNewer ? result.value : substitute.value
+}
