@@ -4,6 +4,7 @@ import {
   GetCommand,
   PutCommand,
   UpdateCommand,
+  type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
 import type * as z from 'zod'
 import { conditionHeld, listItems } from '../aws/dynamo.ts'
@@ -14,7 +15,7 @@ import { Session } from './session.ts'
 import { User } from './user.ts'
 import type { Wallet } from './wallet.ts'
 
-/** Whose item: users are found by their client and their e-mail address. */
+/** Users are found by their client and their e-mail address. */
 type UserKey = Pick<User, 'clientId' | 'email'>
 
 /** What a login changes in a credential, so that neither counter nor code serves a second time. */
@@ -32,6 +33,9 @@ export function usersStore(documentClient: DynamoDBDocumentClient, tableName: st
     conditionHeld(
       documentClient.send(new PutCommand({ TableName, Item, ConditionExpression: 'attribute_not_exists(pk)' })),
     )
+  /** Changes an item; false where the condition does not hold. */
+  const update = (Key: Record<string, string>, change: Omit<UpdateCommandInput, 'TableName' | 'Key'>) =>
+    conditionHeld(documentClient.send(new UpdateCommand({ TableName, Key, ...change })))
 
   /** Items of one type that are found by the hash of a secret and end by themselves. */
   function expiringItems<Schema extends Expiring>(type: ExpiringType, schema: Schema) {
@@ -115,85 +119,58 @@ export function usersStore(documentClient: DynamoDBDocumentClient, tableName: st
       const entries = Object.entries(uses)
       // By a name of its own, because DynamoDB keeps the word counter for itself.
       const paths = entries.map(([factor], i) => ({ path: `${factor}.#field${i}`, value: `:value${i}` }))
-      return conditionHeld(
-        documentClient.send(
-          new UpdateCommand({
-            TableName,
-            Key: userKey(key),
-            UpdateExpression: `SET ${paths.map(({ path, value }) => `${path} = ${value}`).join(', ')}`,
-            ConditionExpression: paths.map(({ path, value }) => `${path} < ${value}`).join(' AND '),
-            ExpressionAttributeNames: Object.fromEntries(entries.map(([, { field }], i) => [`#field${i}`, field])),
-            ExpressionAttributeValues: Object.fromEntries(entries.map(([, { value }], i) => [`:value${i}`, value])),
-          }),
-        ),
-      )
+      return update(userKey(key), {
+        UpdateExpression: `SET ${paths.map(({ path, value }) => `${path} = ${value}`).join(', ')}`,
+        ConditionExpression: paths.map(({ path, value }) => `${path} < ${value}`).join(' AND '),
+        ExpressionAttributeNames: Object.fromEntries(entries.map(([, { field }], i) => [`#field${i}`, field])),
+        ExpressionAttributeValues: Object.fromEntries(entries.map(([, { value }], i) => [`:value${i}`, value])),
+      })
     },
 
     /** Sets what an operator decides of a user; false when there is no such user. */
     decide(key: UserKey, decisions: Partial<Pick<User, 'kyc' | 'smartGas'>>): Promise<boolean> {
       const entries = Object.entries(decisions).filter(([, value]) => value !== undefined)
-      return conditionHeld(
-        documentClient.send(
-          new UpdateCommand({
-            TableName,
-            Key: userKey(key),
-            UpdateExpression: `SET ${entries.map(([field]) => `${field} = :${field}`).join(', ')}`,
-            ConditionExpression: 'attribute_exists(pk)',
-            ExpressionAttributeValues: Object.fromEntries(entries.map(([field, value]) => [`:${field}`, value])),
-          }),
-        ),
-      )
+      return update(userKey(key), {
+        UpdateExpression: `SET ${entries.map(([field]) => `${field} = :${field}`).join(', ')}`,
+        ConditionExpression: 'attribute_exists(pk)',
+        ExpressionAttributeValues: Object.fromEntries(entries.map(([field, value]) => [`:${field}`, value])),
+      })
     },
 
     /** Adds a wallet to a user who has fewer than `max`; false when the user has it already, or too many. */
     linkWallet(key: UserKey, { address, chain, linkedAt }: Wallet, max: number): Promise<boolean> {
-      return conditionHeld(
-        documentClient.send(
-          new UpdateCommand({
-            TableName,
-            Key: userKey(key),
-            UpdateExpression: 'SET wallets.#address = :wallet',
-            ConditionExpression: 'attribute_not_exists(wallets.#address) AND size(wallets) < :max',
-            ExpressionAttributeNames: { '#address': address },
-            ExpressionAttributeValues: { ':wallet': { chain, linkedAt: Timestamp.encode(linkedAt) }, ':max': max },
-          }),
-        ),
-      )
+      return update(userKey(key), {
+        UpdateExpression: 'SET wallets.#address = :wallet',
+        ConditionExpression: 'attribute_not_exists(wallets.#address) AND size(wallets) < :max',
+        ExpressionAttributeNames: { '#address': address },
+        ExpressionAttributeValues: { ':wallet': { chain, linkedAt: Timestamp.encode(linkedAt) }, ':max': max },
+      })
     },
 
     /** Takes a wallet from a user; false when the user does not have it. */
     unlinkWallet(key: UserKey, address: string): Promise<boolean> {
-      return conditionHeld(
-        documentClient.send(
-          new UpdateCommand({
-            TableName,
-            Key: userKey(key),
-            UpdateExpression: 'REMOVE wallets.#address',
-            ConditionExpression: 'attribute_exists(wallets.#address)',
-            ExpressionAttributeNames: { '#address': address },
-          }),
-        ),
-      )
+      return update(userKey(key), {
+        UpdateExpression: 'REMOVE wallets.#address',
+        ConditionExpression: 'attribute_exists(wallets.#address)',
+        ExpressionAttributeNames: { '#address': address },
+      })
     },
 
     /** Counts one more under this key until the moment is over; false, without counting, when `max` are counted. */
     count(key: string, max: number, until: Date): Promise<boolean> {
-      return conditionHeld(
-        documentClient.send(
-          new UpdateCommand({
-            TableName,
-            Key: { pk: `LIMIT#${key}`, sk: 'LIMIT' },
-            UpdateExpression: 'ADD hits :one SET expiresAt = :end',
-            ConditionExpression: 'attribute_not_exists(hits) OR hits < :max',
-            ExpressionAttributeValues: { ':one': 1, ':end': EpochSeconds.encode(until), ':max': max },
-          }),
-        ),
+      return update(
+        { pk: `LIMIT#${key}`, sk: 'LIMIT' },
+        {
+          UpdateExpression: 'ADD hits :one SET expiresAt = :end',
+          ConditionExpression: 'attribute_not_exists(hits) OR hits < :max',
+          ExpressionAttributeValues: { ':one': 1, ':end': EpochSeconds.encode(until), ':max': max },
+        },
       )
     },
   }
 }
 
-/** The table of users, as `usersTable` gives it. */
+/** The store of users. */
 export type UsersStore = ReturnType<typeof usersStore>
 
 function userKey({ clientId, email }: UserKey) {
