@@ -1,5 +1,7 @@
+import { AppError } from '../errors.ts'
+
 /** What can be wrong with a credential or with what it signed. */
-export type Check =
+type Check =
   | 'client data'
   | 'type'
   | 'challenge'
@@ -13,25 +15,12 @@ export type Check =
   | 'password'
   | 'code'
 
-/** A check that a credential did not pass. It says which, and nothing of what was received. */
-export class FailedCheck extends Error {
-  readonly check: Check
-
-  constructor(check: Check) {
-    super(`The ${check} is wrong.`)
-    this.name = 'FailedCheck'
-    this.check = check
-  }
+/** The error for a check that failed: `invalid_credential`, whose cause says which, and nothing of what was received. */
+export function failedCheck(check: Check): AppError {
+  return new AppError('invalid_credential', { cause: new Error(`The ${check} is wrong.`) })
 }
 
-/** Throws FailedCheck unless this holds. */
+/** Throws `invalid_credential` unless this holds. */
 export function assert(holds: boolean, check: Check): asserts holds {
-  if (!holds) throw new FailedCheck(check)
-}
-
-/** Whether checks were passed; throws on what went wrong besides. */
-export function isFulfilled<T>(result: PromiseSettledResult<T>): result is PromiseFulfilledResult<T> {
-  if (result.status === 'fulfilled') return true
-  if (!(result.reason instanceof FailedCheck)) throw result.reason
-  return false
+  if (!holds) throw failedCheck(check)
 }

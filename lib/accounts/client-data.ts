@@ -19,7 +19,7 @@ const ClientData = z.object({
 
 /**
  * Checks what a client says that it signed: its type, the challenge as it was sent or as base64url of its text, and
- * the origin. Only clients of the kind `Key` may leave the origin out. Throws FailedCheck.
+ * the origin. Only clients of the kind `Key` may leave the origin out. Throws `invalid_credential`.
  */
 export function verifyClientData(
   bytes: Uint8Array,

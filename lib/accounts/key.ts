@@ -6,7 +6,7 @@ import { type CredentialOf, type KeyAssertion, KeyAttestation, type NewKey } fro
 type SigningKey = CredentialOf<'Key' | 'PasswordProtectedKey' | 'RecoveryKey'>
 
 /**
- * The key that a client made and proves to hold: it signed its own client data and public key. Throws FailedCheck.
+ * The key that a client made and proves to hold: it signed its own client data and public key. Throws `invalid_credential`.
  * The bytes that were received are what was signed: clients order the fields as they like.
  */
 export function attestKey(
@@ -29,7 +29,7 @@ export function attestKey(
   return { id: credId, publicKey }
 }
 
-/** Checks that this key signed the client data of a login, as it was received. Throws FailedCheck. */
+/** Checks that this key signed the client data of a login, as it was received. Throws `invalid_credential`. */
 export function assertKey({ credentialAssertion }: KeyAssertion, credential: SigningKey, expected: Expected): void {
   const { clientData, signature, algorithm } = credentialAssertion
   verifyClientData(clientData, 'key.get', expected)

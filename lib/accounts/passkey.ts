@@ -5,7 +5,7 @@ import {
   decodeCredentialPublicKey,
   parseAuthenticatorData,
 } from '@simplewebauthn/server/helpers'
-import { assert, FailedCheck } from './check.ts'
+import { assert, failedCheck } from './check.ts'
 import { type Expected, verifyClientData } from './client-data.ts'
 import { type CredentialOf, type Fido2Assertion, type NewKey, PASSKEY_ALGORITHMS } from './credential.ts'
 import { equalTexts } from './token.ts'
@@ -15,8 +15,8 @@ type Passkey = CredentialOf<'Fido2'>
 const COSE_ALGORITHM = 3
 
 /**
- * The passkey that an authenticator made for us with its user's verification. Throws FailedCheck.
- * Our own checks come first, because they can tell what is wrong; the library's have the last word.
+ * The passkey that an authenticator made for us with its user's verification. Throws `invalid_credential`.
+ * Our own checks come first, because they tell what is wrong; then the library's.
  */
 export async function attestPasskey(
   { credId, clientData, attestationData }: NewKey['credentialInfo'],
@@ -42,14 +42,14 @@ export async function attestPasskey(
     requireUserVerification: true,
     supportedAlgorithmIDs: PASSKEY_ALGORITHMS,
   }).catch(() => {
-    throw new FailedCheck('attestation')
+    throw failedCheck('attestation')
   })
   assert(registrationInfo?.credential.id === credId, 'attestation')
   const { credential, credentialBackedUp: backedUp, aaguid } = registrationInfo
   return { id: credId, publicKey: credential.publicKey, counter: credential.counter, backedUp, aaguid }
 }
 
-/** Checks that this passkey signed a login's challenge with its user's verification; gives the authenticator's new counter. Throws FailedCheck. */
+/** Checks that this passkey signed a login's challenge with its user's verification; gives the authenticator's new counter. Throws `invalid_credential`. */
 export async function assertPasskey(
   { credentialAssertion }: Fido2Assertion,
   { publicKey, counter }: Passkey,
@@ -76,7 +76,7 @@ export async function assertPasskey(
     requireUserVerification: true,
     credential: { id, publicKey: new Uint8Array(publicKey), counter },
   }).catch(() => {
-    throw new FailedCheck('signature')
+    throw failedCheck('signature')
   })
   assert(verified, 'signature')
   return authenticationInfo.newCounter
@@ -90,7 +90,7 @@ function parseAttestation(bytes: Uint8Array): { authData: Uint8Array; id: string
     return { authData, id: textOf(credentialID ?? new Uint8Array()), algorithm: Number(algorithm) }
   } catch {
     // Not the cause: it quotes what was received.
-    throw new FailedCheck('attestation')
+    throw failedCheck('attestation')
   }
 }
 

@@ -1,5 +1,5 @@
 import { secondsFrom } from '../../../lib/accounts/challenges.ts'
-import { assert, isFulfilled } from '../../../lib/accounts/check.ts'
+import { assert } from '../../../lib/accounts/check.ts'
 import type { Expected } from '../../../lib/accounts/client-data.ts'
 import type { Assertion, Credential } from '../../../lib/accounts/credential.ts'
 import { assertKey } from '../../../lib/accounts/key.ts'
@@ -12,6 +12,7 @@ import { hashToken, randomToken } from '../../../lib/accounts/token.ts'
 import { totpSecret, totpStep } from '../../../lib/accounts/totp.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import { resultOf } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
@@ -51,7 +52,7 @@ const DUMMY = {
 export function completeLogin({ users, relyingParty, key, random, now }: Dependencies) {
   const origins = allOriginsOf(relyingParty)
 
-  /** What this factor uses up of the credential that the user holds; throws FailedCheck when it is not that credential's. */
+  /** What this factor uses up of the credential that the user holds; throws `invalid_credential` when it is not that credential's. */
   const verify = async (
     factor: Assertion,
     held: Credential | undefined,
@@ -98,16 +99,16 @@ export function completeLogin({ users, relyingParty, key, random, now }: Depende
     const handle = handleOf(firstFactor)
     const named = email === undefined ? await users.find(handle ?? '-') : await users.get({ clientId, email })
     const user = named?.clientId === clientId && (handle ?? named.userId) === named.userId ? named : null
-    const [first, second] = await Promise.allSettled([
-      verify(firstFactor, user?.firstFactor, user?.userId ?? '', expected),
-      secondFactor && verify(secondFactor, user?.secondFactor, user?.userId ?? '', expected),
+    const [first, second] = await Promise.all([
+      resultOf(verify(firstFactor, user?.firstFactor, user?.userId ?? '', expected)),
+      secondFactor && resultOf(verify(secondFactor, user?.secondFactor, user?.userId ?? '', expected)),
     ])
     const needsSecond = firstFactor.kind === 'Password' && !secondFactor
-    if (!user || !isFulfilled(first) || !isFulfilled(second) || needsSecond) throw new AppError('login_failed')
+    if (!user || 'error' in first || (second && 'error' in second) || needsSecond) throw new AppError('login_failed')
 
     const uses = {
       ...(first.value && { firstFactor: first.value }),
-      ...(second.value && { secondFactor: second.value }),
+      ...(second?.value && { secondFactor: second.value }),
     }
     const isFresh = Object.keys(uses).length === 0 || (await users.recordUse(user, uses))
     if (!isFresh) throw new AppError('login_failed')

@@ -1,4 +1,4 @@
-import { assert, isFulfilled } from '../../../lib/accounts/check.ts'
+import { assert } from '../../../lib/accounts/check.ts'
 import type { Expected } from '../../../lib/accounts/client-data.ts'
 import type { Attestation, Credential } from '../../../lib/accounts/credential.ts'
 import { attestKey } from '../../../lib/accounts/key.ts'
@@ -9,8 +9,9 @@ import { bearerToken } from '../../../lib/accounts/session.ts'
 import { hashToken } from '../../../lib/accounts/token.ts'
 import { totpSecret, totpStep } from '../../../lib/accounts/totp.ts'
 import type { User } from '../../../lib/accounts/user.ts'
-import { AppError, type ErrorCode, type ErrorDetail } from '../../../lib/errors.ts'
+import { AppError, type ErrorCode } from '../../../lib/errors.ts'
 import type { Request } from '../../../lib/frame/contract.ts'
+import { resultOf, valueIn } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
@@ -94,27 +95,22 @@ function missing(code: ErrorCode, field: string): AppError {
   return new AppError(code, { details: [{ field, issue: 'is required' }] })
 }
 
-/** The three credentials as they are kept; throws `invalid_credential` that tells what is wrong with each of them. */
+/** The three credentials as they are stored; throws `invalid_credential` that tells what is wrong with each of them. */
 async function allVerified(
   { firstFactorCredential, secondFactorCredential, recoveryCredential }: Credentials,
   verify: (credential: Attestation) => Promise<Credential>,
 ): Promise<[Credential, Credential | undefined, Credential | undefined]> {
-  const [first, second, recovery] = await Promise.allSettled([
-    verify(firstFactorCredential),
-    secondFactorCredential && verify(secondFactorCredential),
-    recoveryCredential && verify(recoveryCredential),
+  const [first, second, recovery] = await Promise.all([
+    resultOf(verify(firstFactorCredential)),
+    secondFactorCredential && resultOf(verify(secondFactorCredential)),
+    recoveryCredential && resultOf(verify(recoveryCredential)),
   ])
-  const details = [
-    ...detailsOf('firstFactorCredential', first),
-    ...detailsOf('secondFactorCredential', second),
-    ...detailsOf('recoveryCredential', recovery),
-  ]
-  if (!isFulfilled(first) || !isFulfilled(second) || !isFulfilled(recovery)) {
-    throw new AppError('invalid_credential', { details })
-  }
-  return [first.value, second.value, recovery.value]
-}
-
-function detailsOf(field: string, result: PromiseSettledResult<unknown>): ErrorDetail[] {
-  return isFulfilled(result) ? [] : [{ field, issue: String(result.reason.message) }]
+  const results = { firstFactorCredential: first, secondFactorCredential: second, recoveryCredential: recovery }
+  const details = Object.entries(results).flatMap(([field, result]) =>
+    result && 'error' in result && result.error.cause instanceof Error
+      ? [{ field, issue: result.error.cause.message }]
+      : [],
+  )
+  if (details.length > 0) throw new AppError('invalid_credential', { details })
+  return [valueIn(first), second && valueIn(second), recovery && valueIn(recovery)]
 }
