@@ -2,9 +2,9 @@ import { getAddress, isAddress } from 'viem'
 import * as z from 'zod'
 import { Amount, MAX_UINT256 } from '../codecs.ts'
 import { AppError } from '../errors.ts'
-import { parseAnswer, type Upstream } from '../http.ts'
+import { parseAnswer, parseRows, type Upstream } from '../http.ts'
 import { type NftCollection, NftText } from './nft.ts'
-import { spamSigns } from './spam.ts'
+import { spamFilter } from './spam.ts'
 
 /** A token that an indexer knows of a wallet, listed or not. */
 export const IndexedToken = z.object({
@@ -63,27 +63,19 @@ const NftRow = z.object({
   floor_price_native_quote: Price,
   nft_data: z.array(z.unknown()).catch([]),
 })
+const { name, description, url, attributes } = NftText
+const pictures = { image: url, image_256: url, image_512: url, image_1024: url }
 const NftData = z.object({
   token_id: Digits,
-  token_url: NftText.url,
+  token_url: url,
   original_owner: ContractAddress.nullable().catch(null),
   external_data: z
-    .object({
-      name: NftText.name,
-      description: NftText.description,
-      image: NftText.url,
-      image_256: NftText.url,
-      image_512: NftText.url,
-      image_1024: NftText.url,
-      animation_url: NftText.url,
-      external_url: NftText.url,
-      attributes: NftText.attributes,
-    })
+    .object({ name, description, ...pictures, animation_url: url, external_url: url, attributes })
     .nullable()
     .catch(null),
 })
 
-const signsOf = spamSigns([])
+const isSpam = spamFilter([])
 
 /**
  * GoldRush's index of wallets (https://goldrush.dev/docs/api-reference), which `ask` asks with its key. Throws AppError
@@ -97,7 +89,7 @@ export function goldRush(ask: Upstream) {
     if (REFUSALS.includes(answer.status)) {
       throw new AppError('upstream_unavailable', { cause: new Error(`GoldRush: HTTP status ${answer.status}`) })
     }
-    return rowsIn(parseAnswer(Answer, answer).data.items, schema)
+    return parseRows(schema, parseAnswer(Answer, answer).data.items)
   }
 
   return {
@@ -126,11 +118,11 @@ export function goldRush(ask: Upstream) {
         .filter(({ balance }) => balance > 0n)
         .map(({ nft_data, supports_erc, ...row }) => ({
           ...row,
-          is_spam: row.is_spam || looksLikeSpam(row),
+          is_spam: row.is_spam || isSpam({ name: row.contract_name, symbol: row.contract_ticker_symbol }),
           supports_erc: supports_erc.filter(isNftStandard),
           chainName: chainKey,
           type: 'nft',
-          nft_data: rowsIn(nft_data, NftData).map(({ token_id, token_url, original_owner, external_data }) => ({
+          nft_data: parseRows(NftData, nft_data).map(({ token_id, token_url, original_owner, external_data }) => ({
             token_id: token_id.toString(),
             token_url,
             original_owner,
@@ -140,20 +132,6 @@ export function goldRush(ask: Upstream) {
         }))
     },
   }
-}
-
-function rowsIn<Schema extends z.ZodType>(rows: readonly unknown[], schema: Schema): z.output<Schema>[] {
-  return rows.flatMap((row) => {
-    const parsed = schema.safeParse(row)
-    return parsed.success ? [parsed.data] : []
-  })
-}
-
-function looksLikeSpam({
-  contract_name,
-  contract_ticker_symbol,
-}: Record<'contract_name' | 'contract_ticker_symbol', string>): boolean {
-  return signsOf({ name: contract_name, symbol: contract_ticker_symbol, isFlagged: false }).length > 0
 }
 
 function isNftStandard(standard: string): boolean {

@@ -1,34 +1,24 @@
 import * as z from 'zod'
 import { AppError } from '../errors.ts'
-import { parseAnswer, type Upstream } from '../http.ts'
+import { parseAnswer, parseRows, type Upstream } from '../http.ts'
 import { type NftCollection, NftText } from './nft.ts'
-import { spamSigns } from './spam.ts'
+import { spamFilter } from './spam.ts'
 
 const MOST_ASSETS = 500
 const CHAIN = 'solana-mainnet'
 
 const Answer = z.object({ result: z.object({ items: z.array(z.unknown()) }) })
+const { name, description, url, attributes } = NftText
 const Asset = z.object({
   interface: z.string().catch(''),
   id: z.string().min(1).max(64),
   burnt: z.boolean().catch(false),
   content: z
     .object({
-      json_uri: NftText.url,
-      metadata: z
-        .object({
-          name: NftText.name,
-          symbol: NftText.name,
-          description: NftText.description,
-          attributes: NftText.attributes,
-        })
-        .partial()
-        .catch({}),
-      links: z
-        .object({ image: NftText.url, animation_url: NftText.url, external_url: NftText.url })
-        .partial()
-        .catch({}),
-      files: z.array(z.object({ cdn_uri: NftText.url })).catch([]),
+      json_uri: url,
+      metadata: z.object({ name, symbol: name, description, attributes }).partial().catch({}),
+      links: z.object({ image: url, animation_url: url, external_url: url }).partial().catch({}),
+      files: z.array(z.object({ cdn_uri: url })).catch([]),
     })
     .partial()
     .catch({}),
@@ -37,7 +27,7 @@ const Asset = z.object({
       z.object({
         group_key: z.string(),
         group_value: z.string().max(64),
-        collection_metadata: z.object({ name: NftText.name, symbol: NftText.name }).partial().catch({}),
+        collection_metadata: z.object({ name, symbol: name }).partial().catch({}),
       }),
     )
     .catch([]),
@@ -45,7 +35,7 @@ const Asset = z.object({
 })
 type Asset = z.output<typeof Asset>
 
-const signsOf = spamSigns([])
+const isSpam = spamFilter([])
 
 /**
  * The NFTs of a Solana node with the Digital Asset Standard API
@@ -60,10 +50,9 @@ export function solanaNfts(ask: Upstream) {
       if (answer.status === 401 || answer.status === 403) {
         throw new AppError('upstream_unavailable', { cause: new Error(`the DAS node: HTTP status ${answer.status}`) })
       }
-      const assets = parseAnswer(Answer, answer).result.items.flatMap((item) => {
-        const { data: asset } = Asset.safeParse(item)
-        return asset && !asset.burnt && !asset.interface.startsWith('Fungible') ? [asset] : []
-      })
+      const assets = parseRows(Asset, parseAnswer(Answer, answer).result.items).filter(
+        (asset) => !asset.burnt && !asset.interface.startsWith('Fungible'),
+      )
       return [...Map.groupBy(assets, collectionOf)].map(([address, members]) => describe(address, members))
     },
   }
@@ -85,7 +74,7 @@ function describe(address: string, assets: readonly Asset[]): NftCollection {
     contract_ticker_symbol: symbol,
     supports_erc: ['metaplex'],
     chainName: CHAIN,
-    is_spam: signsOf({ name, symbol, isFlagged: false }).length > 0,
+    is_spam: isSpam({ name, symbol }),
     balance: BigInt(assets.length),
     type: 'nft',
     last_transfered_at: null,

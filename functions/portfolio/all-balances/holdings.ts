@@ -4,7 +4,7 @@ import { Address, MAX_UINT256 } from '../../../lib/codecs.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import type { Holding } from '../../../lib/portfolio/balance.ts'
 import type { IndexedToken } from '../../../lib/portfolio/goldrush.ts'
-import { spamSigns } from '../../../lib/portfolio/spam.ts'
+import { spamFilter } from '../../../lib/portfolio/spam.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 import { readEvmBalances } from './evm.ts'
 import { readSolanaBalances, TOKEN_PROGRAMS } from './solana.ts'
@@ -104,14 +104,14 @@ export function unlistedHoldings(
     const before = sums.get(token.address)
     sums.set(token.address, before ? { ...token, balance: before.balance + token.balance } : token)
   }
-  const signsOf = spamSigns(listed)
+  const isSpam = spamFilter(listed)
   return [...sums.values()]
     .flatMap((sum): Holding[] => {
       const token = confirm(sum)
       // Some tell every wallet that it has all there can be.
       if (!token || token.balance > MAX_UINT256) return []
       const { isFlagged, ...held } = token
-      return [{ ...held, isListed: false, isSpam: signsOf(token).length > 0, share: null }]
+      return [{ ...held, isListed: false, isSpam: isFlagged || isSpam(held), share: null }]
     })
     .sort((left, right) => Number(left.isSpam) - Number(right.isSpam))
     .slice(0, MOST_UNLISTED)
