@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { CHAINS } from '../chain/registry.ts'
-import { AppError } from '../errors.ts'
-import { parseAnswer, type Upstream } from '../http.ts'
+import { badAnswer, parseAnswer, parseRows, type Upstream } from '../http.ts'
 import { parseTokenAddress } from './address.ts'
 import { ListedToken } from './coin.ts'
 
@@ -37,20 +36,15 @@ export function liFi(ask: Upstream) {
         const ofChain = listedTokens(chain, tokens[chain.id])
         if (ofChain.length > 0) listed.set(chain.key, ofChain)
       }
-      if (listed.size === 0) {
-        throw new AppError('upstream_bad_answer', { cause: new Error('LI.FI: no usable token on any chain') })
-      }
+      if (listed.size === 0) throw badAnswer('LI.FI: no usable token on any chain')
       return listed
     },
   }
 }
-export type LiFi = ReturnType<typeof liFi>
-
 function listedTokens(chain: Chain, rows: unknown): ListedToken[] {
-  const candidates = (Array.isArray(rows) ? rows : []).flatMap((row): Token[] => {
-    const { data } = Token.safeParse(row)
-    return data && data.verificationStatus !== 'flagged' ? [data] : []
-  })
+  const candidates = parseRows(Token, Array.isArray(rows) ? rows : []).filter(
+    ({ verificationStatus }) => verificationStatus !== 'flagged',
+  )
   if (candidates.length === 0) return []
   const isNative = ({ address }: Token) => parseTokenAddress(chain, address) === 'native'
   const contracts = candidates

@@ -5,7 +5,7 @@ import { decodeAggregate, encodeAggregate, MULTICALL3, multicall3Abi } from '../
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import type { RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { MAX_UINT256 } from '../../../lib/codecs.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { badAnswer } from '../../../lib/http.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import { vaultAbi } from '../../../lib/protocols/abi.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
@@ -52,7 +52,7 @@ export async function readEvmBalances(
   const vaultCalls = ofVaults.map(({ balances, symbol, price }) => [...balances, symbol, price])
   const outcomes = (await reader.request([...ofWallets, ...vaultCalls].map(aggregate))).map(returnedBy)
 
-  const [native, ...held] = sums(ofWallets.map((calls, index) => answersOf(calls, known(outcomes[index]))))
+  const [native, ...held] = sums(ofWallets.map((calls, index) => answersOf(calls, required(outcomes[index]))))
   if (native === undefined) throw badAnswer('the native coin of a wallet is not told')
   const told = ofVaults.map(({ balances, symbol, price }, index) => {
     const returned = outcomes[wallets.length + index] ?? []
@@ -62,19 +62,14 @@ export async function readEvmBalances(
       price: answersOf([price], returned.slice(balances.length + 1))[0],
     }
   })
-
+  const symbols = told.map(({ symbol }) => symbol)
+  const prices = told.map(({ price }) => price)
   const balances = byContract([...tokens, ...shares], [...held, ...told.map(({ balance }) => balance)])
   return {
     native,
     tokens: balances,
-    sharePrices: byContract(
-      shares,
-      told.map(({ price }) => price),
-    ),
-    shareSymbols: byContract(
-      shares,
-      told.map(({ symbol }) => symbol),
-    ),
+    sharePrices: byContract(shares, prices),
+    shareSymbols: byContract(shares, symbols),
     unread: [...tokens, ...shares].filter((contract) => !balances.has(contract)),
   }
 }
@@ -96,7 +91,7 @@ function returnedBy(outcome: RpcOutcome | undefined): (Hex | undefined)[] | unde
   return orUndefined(() => decodeAggregate(result))
 }
 
-/** The answer to each view; undefined where its contract gave none. */
+/** What each call returned, decoded; undefined where its contract gave none. */
 function answersOf<T>(calls: readonly Call<T>[], returned: readonly (Hex | undefined)[]): (T | undefined)[] {
   return calls.map(({ decode }, index) => {
     const data = returned[index]
@@ -104,10 +99,10 @@ function answersOf<T>(calls: readonly Call<T>[], returned: readonly (Hex | undef
   })
 }
 
-/** The sum of each place over all lists. */
+/** The sums of several lists, index by index. */
 function sums(lists: readonly (readonly (bigint | undefined)[])[]): (bigint | undefined)[] {
   const [first = []] = lists
-  return first.map((_, place) => sumOf(lists.map((list) => list[place])))
+  return first.map((_, index) => sumOf(lists.map((list) => list[index])))
 }
 
 /** The sum; undefined where an amount is, or where no token has so much. */
@@ -123,7 +118,7 @@ function byContract<T>(contracts: readonly string[], values: readonly (T | undef
   return new Map(entries.filter((entry): entry is [string, T & {}] => entry[1] !== undefined))
 }
 
-function known<T>(answers: T | undefined): T {
+function required<T>(answers: T | undefined): T {
   if (answers === undefined) throw badAnswer('not the return data of aggregate3')
   return answers
 }
@@ -135,8 +130,4 @@ function orUndefined<T>(decode: () => T): T | undefined {
     // Not the shape that we asked for: the contract is something else than we think.
     return undefined
   }
-}
-
-function badAnswer(why: string): AppError {
-  return new AppError('upstream_bad_answer', { cause: new Error(why) })
 }
