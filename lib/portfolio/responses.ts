@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ChainKey } from '../chain/registry.ts'
 import { Timestamp } from '../codecs.ts'
+import type { AppError } from '../errors.ts'
 
 /** What is told of a user on one chain, whatever it is. */
 export type OnChain = {
@@ -10,6 +11,8 @@ export type OnChain = {
   readonly asOf: Date | undefined
   /** What is wrong with it. */
   readonly error: string | undefined
+  /** Why nothing is known, though there is a source. */
+  readonly failure?: AppError | undefined
 }
 
 /** Nothing, of a chain that the user has no wallet for. */
@@ -29,8 +32,10 @@ export const WalletsResponse = z.object({
     .describe("Why the entries of a chain are old, incomplete or missing, by the chain's key. Additive"),
 })
 
-/** The common part of an answer about these chains. */
+/** The common part of an answer about these chains. Throws the first failure where nothing is known of any chain. */
 export function walletsResponse(chains: readonly OnChain[]): z.output<typeof WalletsResponse> {
+  const failure = chains.find((chain) => chain.failure)?.failure
+  if (failure && chains.every((chain) => chain.failure || !chain.asOf)) throw failure
   const errors = chains.flatMap(({ chain, error }) => (error === undefined ? [] : [[chain, error] as const]))
   const moments = chains.flatMap(({ chain, asOf }) => (asOf === undefined ? [] : [[chain, asOf] as const]))
   return {

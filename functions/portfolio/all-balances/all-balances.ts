@@ -2,7 +2,6 @@ import { addressesOn } from '../../../lib/accounts/wallet.ts'
 import { walletsOf } from '../../../lib/accounts/wallets.ts'
 import type { Aged, CacheKey } from '../../../lib/cache/cache.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
-import type { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { logger } from '../../../lib/logger.ts'
 import { ALL_PRICES, ALL_TOKENS, ofEveryChain, RATES } from '../../../lib/markets/cached.ts'
@@ -26,21 +25,19 @@ type Dependencies = Services<'users' | 'cache' | 'readerOf' | 'solana' | 'goldRu
 type Chain = (typeof CHAINS)[number]
 
 /** A chain, and what is to be read there. */
-type Place = {
+type ChainInput = {
   readonly chain: Chain
   readonly wallets: readonly string[]
   readonly listed: readonly ListedToken[]
   readonly vaults: readonly Vault[]
-  readonly question: CacheKey<CachedBalances>
+  readonly cacheKey: CacheKey<CachedBalances>
   /** The last good balances of the same wallets. */
   readonly last: Aged<CachedBalances> | undefined
 }
 
-/** What is known of a place. */
+/** What is known of the user on a chain. */
 type Found = OnChain & {
   readonly holdings: readonly Holding[]
-  /** Why nothing is known. */
-  readonly failure?: AppError | undefined
   readonly rent?: bigint | undefined
 }
 
@@ -57,11 +54,11 @@ const DOLLAR: ExchangeRate = { now: 1, dayAgo: 1 }
  * is no more, and `upstream_*` when nothing is known of any chain that the user has a wallet for.
  */
 export function readAllBalances({ users, cache, readerOf, solana, goldRush, now }: Dependencies) {
-  async function readPlace(place: Place): Promise<Found> {
-    const { chain, wallets, listed, last } = place
+  async function readHoldings(input: ChainInput): Promise<Found> {
+    const { chain, wallets, listed, last } = input
     const here = { ...NOTHING, chain: chain.key, wallets }
     if (wallets.length === 0) return { ...here, holdings: [] }
-    const [live, indexed] = await Promise.all([resultOf(readChain(place)), askIndex(place)])
+    const [live, indexed] = await Promise.all([resultOf(readChain(input)), fetchIndexed(input)])
     if ('error' in live) {
       logger.warn('chain not read, serving its last balances', { chain: chain.key, cause: String(live.error.cause) })
       const failure = last ? undefined : live.error
@@ -76,7 +73,7 @@ export function readAllBalances({ users, cache, readerOf, solana, goldRush, now 
     const isStillKnown = ({ address, isListed }: Holding) =>
       !known.has(address) && (isUnread(address) || (!isListed && indexed === undefined))
     const all = [...holdings, ...(last?.value.holdings ?? []).filter(isStillKnown)]
-    await keep(place, all)
+    await cacheBalances(input, all)
     const errors = [
       unread.length > 0 && 'Some tokens could not be read',
       !indexed && 'Unlisted tokens could not be read',
@@ -90,42 +87,41 @@ export function readAllBalances({ users, cache, readerOf, solana, goldRush, now 
     }
   }
 
-  function readChain({ chain, wallets, listed, vaults }: Place): Promise<HoldingsOnChain> {
+  function readChain({ chain, wallets, listed, vaults }: ChainInput): Promise<HoldingsOnChain> {
     if (chain.kind === 'solana') return solanaHoldings(solana, wallets, listed)
     return evmHoldings(readerOf(chain.id), wallets, listed, vaults)
   }
 
   /** What the index knows of each wallet; nothing where there is no index, undefined when it fails. */
-  async function askIndex({ chain, wallets }: Place): Promise<readonly IndexedToken[][] | undefined> {
+  async function fetchIndexed({ chain, wallets }: ChainInput): Promise<readonly IndexedToken[][] | undefined> {
     if (!goldRush) return []
     const asking = wallets.map(async (wallet) => {
-      const question = unlistedOf(chain.key, wallet)
-      return (await cache.getOrFetch(question, () => goldRush.fetchTokens(chain.key, wallet))).value
+      const cacheKey = unlistedOf(chain.key, wallet)
+      return (await cache.getOrFetch(cacheKey, () => goldRush.fetchTokens(chain.key, wallet))).value
     })
-    const outcome = await resultOf(Promise.all(asking))
-    if ('value' in outcome) return outcome.value
-    logger.warn('unlisted tokens not known', { chain: chain.key, cause: String(outcome.error.cause) })
+    const result = await resultOf(Promise.all(asking))
+    if ('value' in result) return result.value
+    logger.warn('unlisted tokens not known', { chain: chain.key, cause: String(result.error.cause) })
     return undefined
   }
 
-  /** Keeps the balances where they have changed, or were kept an hour ago. */
-  async function keep({ question, wallets, last }: Place, holdings: readonly Holding[]): Promise<void> {
+  /** Caches the balances where they have changed, or were cached an hour ago. */
+  async function cacheBalances({ cacheKey, wallets, last }: ChainInput, holdings: readonly Holding[]): Promise<void> {
     const balances = { wallets: [...wallets], holdings: [...holdings] }
     if (last && !last.isStale && textOf(last.value) === textOf(balances)) return
-    await cache.put(question, balances).catch((error: unknown) => logger.error('balances not kept', { error }))
+    await cache.put(cacheKey, balances).catch((error: unknown) => logger.error('balances not kept', { error }))
   }
 
   /** The rent by itself, for users without a wallet on Solana; undefined when it is not told. */
-  async function askRent(): Promise<bigint | undefined> {
-    const outcome = await resultOf(readSolanaBalances(solana, []))
-    return 'value' in outcome ? outcome.value.rent : undefined
+  async function readRent(): Promise<bigint | undefined> {
+    const result = await resultOf(readSolanaBalances(solana, []))
+    return 'value' in result ? result.value.rent : undefined
   }
 
   return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    const { session } = request
-    const { vaults } = request.client
-    const { currency } = request.query
-    const [user, kept] = await Promise.all([
+    const { session, query } = request
+    const { currency } = query
+    const [user, cached] = await Promise.all([
       users.get({ clientId: session.clientId, email: session.user.email }),
       cache.get({
         ...ALL_TOKENS,
@@ -136,44 +132,41 @@ export function readAllBalances({ users, cache, readerOf, solana, goldRush, now 
       }),
     ])
     const linked = walletsOf(user)
-    const places = CHAINS.map((chain): Place => {
+    const inputs = CHAINS.map((chain): ChainInput => {
       const wallets = addressesOn(chain, linked)
-      const last = kept[`balances ${chain.key}`]
+      const last = cached[`balances ${chain.key}`]
       return {
         chain,
         wallets,
-        listed: supportedTokens(chain, kept[`tokens ${chain.key}`]),
-        vaults: vaults.filter(({ chainId }) => chainId === chain.id),
-        question: balancesOf(chain.key, session),
+        listed: supportedTokens(chain, cached[`tokens ${chain.key}`]),
+        vaults: request.client.vaults.filter(({ chainId }) => chainId === chain.id),
+        cacheKey: balancesOf(chain.key, session),
         last: last && last.value.wallets.join() === wallets.join() ? last : undefined,
       }
     })
-    const rate = kept.rates?.value[currency] ?? (currency === 'usd' ? DOLLAR : undefined)
-    const readAndValue = async (place: Place) => {
-      const { holdings, ...found } = await readPlace(place)
-      const prices = kept[`prices ${place.chain.key}`]?.value ?? {}
-      const entries = holdings.map((holding) => buildBalance(place.chain, holding, priceOf(holding, prices), rate))
+    const rate = cached.rates?.value[currency] ?? (currency === 'usd' ? DOLLAR : undefined)
+    const readAndValue = async (input: ChainInput) => {
+      const { holdings, ...found } = await readHoldings(input)
+      const prices = cached[`prices ${input.chain.key}`]?.value ?? {}
+      const entries = holdings.map((holding) => buildBalance(input.chain, holding, priceOf(holding, prices), rate))
       return { ...found, entries }
     }
-    const isRentFresh = kept.rent?.isStale === false
+    const isRentFresh = cached.rent?.isStale === false
     const [chains, rentAlone] = await Promise.all([
-      Promise.all(places.map(readAndValue)),
-      isRentFresh || linked.some(({ chain }) => chain === 'solana') ? undefined : askRent(),
+      Promise.all(inputs.map(readAndValue)),
+      isRentFresh || linked.some(({ chain }) => chain === 'solana') ? undefined : readRent(),
     ])
-    const ofUser = chains.filter(({ wallets }) => wallets.length > 0)
-    const [first] = ofUser
-    if (first?.failure && ofUser.every(({ failure }) => failure)) throw first.failure
-
+    const response = walletsResponse(chains)
     const rent = rentAlone ?? chains.find((one) => one.rent !== undefined)?.rent
-    if (rent !== undefined && !(isRentFresh && kept.rent?.value === rent)) await cache.put(RENT, rent)
+    if (rent !== undefined && !(isRentFresh && cached.rent?.value === rent)) await cache.put(RENT, rent)
     const smartGas = tokens(BigInt(user?.smartGas ?? 0), MICRO)
     return {
-      ...walletsResponse(chains),
+      ...response,
       tokens: byChain(chains, ({ entries }) => entries),
       kyc: { status: user?.kyc ?? 'none' },
       smartgaz: rate ? toNumber(times(smartGas, decimal(rate.now))) : 0,
       smartgaz_available: rate !== undefined,
-      solana_rent: toNumber(tokens(rent ?? kept.rent?.value ?? LEGACY_RENT, LAMPORTS)),
+      solana_rent: toNumber(tokens(rent ?? cached.rent?.value ?? LEGACY_RENT, LAMPORTS)),
     }
   }
 }

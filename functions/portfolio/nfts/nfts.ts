@@ -3,7 +3,6 @@ import { walletsOf } from '../../../lib/accounts/wallets.ts'
 import { combine, isOverdue } from '../../../lib/cache/aged.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
 import { MAX_UINT256 } from '../../../lib/codecs.ts'
-import type { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { logger } from '../../../lib/logger.ts'
 import { nftsOf } from '../../../lib/portfolio/cached.ts'
@@ -16,11 +15,7 @@ import type { contract } from './contract.ts'
 type Dependencies = Services<'users' | 'cache' | 'goldRush' | 'solanaNfts' | 'now'>
 
 /** The NFTs of a user on one chain. */
-type NftsOnChain = OnChain & {
-  readonly collections: readonly NftCollection[]
-  /** Why nothing is known, though there is a source. */
-  readonly failure?: AppError
-}
+type NftsOnChain = OnChain & { readonly collections: readonly NftCollection[] }
 
 type Chain = (typeof CHAINS)[number]
 
@@ -36,14 +31,13 @@ export function listNfts({ users, cache, goldRush, solanaNfts, now }: Dependenci
     const fetchNfts = sourceOf(chain)
     if (!fetchNfts) return { ...nothing, error: 'Not configured' }
 
-    const outcomes = await Promise.all(
+    const results = await Promise.all(
       wallets.map((wallet) =>
         resultOf(cache.getOrFetch(nftsOf(chain.key, wallet), async () => fitting(await fetchNfts(wallet)))),
       ),
     )
-    const failures = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))
-    const known = outcomes.flatMap((outcome) => ('value' in outcome ? [outcome.value] : []))
-    const [failure] = failures
+    const [failure] = results.flatMap((result) => ('error' in result ? [result.error] : []))
+    const known = results.flatMap((result) => ('value' in result ? [result.value] : []))
     if (failure) logger.warn('NFTs not known', { chain: chain.key, cause: String(failure.cause) })
     if (failure && known.length === 0) return { ...nothing, error: failure.message, failure }
 
@@ -64,9 +58,6 @@ export function listNfts({ users, cache, goldRush, solanaNfts, now }: Dependenci
     const { clientId, user } = session
     const linked = walletsOf(await users.get({ clientId, email: user.email }))
     const chains = await Promise.all(CHAINS.map((chain) => readChain(chain, addressesOn(chain, linked))))
-    const asked = chains.filter(({ asOf, failure }) => asOf || failure)
-    const [first] = asked
-    if (first?.failure && asked.every(({ failure }) => failure)) throw first.failure
     return { ...walletsResponse(chains), nfts: byChain(chains, ({ collections }) => collections) }
   }
 }
@@ -75,17 +66,12 @@ export function listNfts({ users, cache, goldRush, solanaNfts, now }: Dependenci
 function joined(collections: readonly NftCollection[]): NftCollection[] {
   const byContract = new Map<string, NftCollection>()
   for (const collection of collections) {
-    const before = byContract.get(collection.contract_address)
-    byContract.set(
-      collection.contract_address,
-      before
-        ? {
-            ...collection,
-            balance: before.balance + collection.balance,
-            nft_data: [...before.nft_data, ...collection.nft_data],
-          }
-        : collection,
-    )
+    const { balance = 0n, nft_data = [] } = byContract.get(collection.contract_address) ?? {}
+    byContract.set(collection.contract_address, {
+      ...collection,
+      balance: balance + collection.balance,
+      nft_data: [...nft_data, ...collection.nft_data],
+    })
   }
   // Some tell every wallet that it has all there can be.
   return [...byContract.values()].filter(({ balance }) => balance <= MAX_UINT256)
