@@ -19,13 +19,8 @@ export function attestKey(
   const { publicKey, signature, algorithm } = attestation
   const clientDataHash = createHash('sha256').update(clientData).digest('hex')
   const signed = Buffer.from(JSON.stringify({ clientDataHash, publicKey }))
-  const isSigned = verify(
-    hashOf(publicKeyOf(publicKey), algorithm),
-    signed,
-    publicKeyOf(publicKey),
-    Buffer.from(signature, 'hex'),
-  )
-  assert(isSigned, 'signature')
+  const key = publicKeyOf(publicKey)
+  assert(verify(hashOf(key, algorithm), signed, key, Buffer.from(signature, 'hex')), 'signature')
   return { id: credId, publicKey }
 }
 

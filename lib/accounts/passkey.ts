@@ -30,10 +30,7 @@ export async function attestPasskey(
 
   const { registrationInfo } = await verifyRegistrationResponse({
     response: {
-      id: credId,
-      rawId: credId,
-      type: 'public-key',
-      clientExtensionResults: {},
+      ...publicKeyCredential(credId),
       response: { clientDataJSON: textOf(clientData), attestationObject: textOf(attestationData) },
     },
     expectedChallenge: () => true,
@@ -60,10 +57,7 @@ export async function assertPasskey(
   verifyAuthenticatorData(authenticatorData, rpId)
   const { verified, authenticationInfo } = await verifyAuthenticationResponse({
     response: {
-      id,
-      rawId: id,
-      type: 'public-key',
-      clientExtensionResults: {},
+      ...publicKeyCredential(id),
       response: {
         clientDataJSON: textOf(clientData),
         authenticatorData: textOf(authenticatorData),
@@ -101,6 +95,10 @@ function verifyAuthenticatorData(bytes: Uint8Array, rpId: string): void {
   const flags = bytes[32] ?? 0
   const [present, verified] = [1, 4]
   assert((flags & present) > 0 && (flags & verified) > 0, 'user verification')
+}
+
+function publicKeyCredential(id: string) {
+  return { id, rawId: id, type: 'public-key', clientExtensionResults: {} } as const
 }
 
 function textOf(bytes: Uint8Array): string {

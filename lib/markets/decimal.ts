@@ -32,7 +32,7 @@ export function minus(left: Decimal, right: Decimal): Decimal {
 /** The quotient, to 40 digits, truncated; throws RangeError when the divisor is zero. */
 export function over(left: Decimal, right: Decimal): Decimal {
   if (right.digits === 0n) throw new RangeError('division by zero')
-  const digits = QUOTIENT_DIGITS + lengthOf(right.digits)
+  const digits = QUOTIENT_DIGITS + right.digits.toString().length
   return {
     digits: (left.digits * 10n ** BigInt(digits)) / right.digits,
     exponent: left.exponent - right.exponent - digits,
@@ -42,8 +42,4 @@ export function over(left: Decimal, right: Decimal): Decimal {
 /** The number that is nearest. */
 export function toNumber({ digits, exponent }: Decimal): number {
   return Number(`${digits}e${exponent}`)
-}
-
-function lengthOf(digits: bigint): number {
-  return digits.toString().length
 }

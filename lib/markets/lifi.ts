@@ -41,6 +41,7 @@ export function liFi(ask: Upstream) {
     },
   }
 }
+
 function listedTokens(chain: Chain, rows: unknown): ListedToken[] {
   const candidates = parseRows(Token, Array.isArray(rows) ? rows : []).filter(
     ({ verificationStatus }) => verificationStatus !== 'flagged',
@@ -64,12 +65,12 @@ function rankOf({ coinKey }: Token): number {
 }
 
 /** The chain's own coin, which is listed whether LI.FI names it or not. */
-function nativeCoin({ key, nativeCoin }: Chain, token: Token | undefined): ListedToken {
-  const { symbol, name, decimals } = nativeCoin
-  const { coinKey = '', logoURI: logoUrl = '' } = token ?? {}
-  return { chain: key, address: 'native', symbol, name, decimals, coinKey, logoUrl, coinGeckoId: '' }
+function nativeCoin(chain: Chain, token: Token | undefined): ListedToken {
+  const { coinKey = '', logoURI = '' } = token ?? {}
+  return listedToken(chain, { ...chain.nativeCoin, address: 'native', coinKey, logoURI })
 }
 
-function listedToken({ key }: Chain, { address, symbol, name, decimals, coinKey, logoURI }: Token): ListedToken {
-  return { chain: key, address, symbol, name, decimals, coinKey, logoUrl: logoURI, coinGeckoId: '' }
+function listedToken({ key: chain }: Chain, token: Omit<Token, 'verificationStatus' | 'marketCapUSD'>): ListedToken {
+  const { address, symbol, name, decimals, coinKey, logoURI: logoUrl } = token
+  return { chain, address, symbol, name, decimals, coinKey, logoUrl, coinGeckoId: '' }
 }

@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto'
 import { challengeEnd } from '../../../lib/accounts/challenges.ts'
-import type { Credential } from '../../../lib/accounts/credential.ts'
 import { hashToken, randomToken } from '../../../lib/accounts/token.ts'
 import type { User } from '../../../lib/accounts/user.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -10,19 +9,13 @@ import type { contract } from './contract.ts'
 /** As many credentials of one kind as a user can have. */
 const LISTED = 2
 
-const SUPPORTED_KINDS: SupportedKind[] = [
+const SUPPORTED_KINDS: Reply<typeof contract>['supportedCredentialKinds'] = [
   { kind: 'Fido2', factor: 'either', requiresSecondFactor: false },
   { kind: 'Key', factor: 'either', requiresSecondFactor: false },
   { kind: 'PasswordProtectedKey', factor: 'either', requiresSecondFactor: false },
   { kind: 'Password', factor: 'first', requiresSecondFactor: true },
   { kind: 'Totp', factor: 'second', requiresSecondFactor: false },
 ]
-
-type SupportedKind = {
-  readonly kind: Exclude<Credential['kind'], 'RecoveryKey'>
-  readonly factor: 'first' | 'second' | 'either'
-  readonly requiresSecondFactor: boolean
-}
 
 type Dependencies = Services<'users' | 'limit' | 'relyingParty' | 'key' | 'random' | 'now'>
 
@@ -37,7 +30,7 @@ export function beginLogin({ users, limit, relyingParty, key, random, now }: Dep
     const dummies = Array.from({ length: LISTED }, (_, i) =>
       createHmac('sha256', key).update(`credential ${kind} ${i} ${subject}`).digest('base64url'),
     )
-    // Sorted, so that the place tells nothing.
+    // Sorted, so that the order does not tell own credentials from dummies.
     const ids = [...own, ...dummies].slice(0, LISTED).sort()
     return ids.map((id) => ({ type: 'public-key' as const, id }))
   }

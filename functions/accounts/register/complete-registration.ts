@@ -17,11 +17,7 @@ import type { contract } from './contract.ts'
 
 type Dependencies = Services<'users' | 'relyingParty' | 'key' | 'random' | 'now'>
 
-type Credentials = {
-  readonly firstFactorCredential: Attestation
-  readonly secondFactorCredential?: Attestation | undefined
-  readonly recoveryCredential?: Attestation | undefined
-}
+type Credentials = ReturnType<typeof handedOver>['credentials']
 
 /**
  * Completes a registration with its token, which is used up whatever comes of it. Throws `registration_expired_or_used`,
@@ -77,7 +73,7 @@ export function completeRegistration({ users, relyingParty, key, random, now }: 
   }
 }
 
-/** The token and the credentials, in whichever of their places. Throws for the first that lacks. */
+/** The token and the credentials, wherever the request has them. Throws for the first that is missing. */
 function handedOver({ headers, body }: Request<typeof contract>) {
   const token = body.temporaryAuthenticationToken ?? bearerToken(headers.authorization)
   if (!token) throw missing('missing_or_invalid_temporary_authentication_token', 'temporaryAuthenticationToken')

@@ -21,7 +21,7 @@ export const beginLink =
       throw new AppError('missing_or_invalid_address', { details: [{ field: 'address', issue }] })
     }
     await limit('wallet', requestContext.http.sourceIp, session.user.email)
-    const uri = relyingParty.webOrigins.find((known) => known === headers.origin) ?? `https://${relyingParty.id}`
+    const uri = relyingParty.webOrigins.find((origin) => origin === headers.origin) ?? `https://${relyingParty.id}`
     const wallet = { address, chain, chainId: body.chainId }
     const challenge = { ...wallet, userId: session.user.id, expiresAt: challengeEnd(now()) }
     const nonce = randomBase62(32, random)

@@ -39,11 +39,12 @@ export async function evmHoldings(
     return balance > 0n && !vaultOf.has(token.address) ? [holdingOf(token, balance)] : []
   })
   const ofVaults = [...vaultOf.values()].flatMap((vault) => {
-    const balance = tokens.get(vault.shareToken) ?? 0n
+    const { shareToken: address, shareDecimals: decimals, name, logoUrl, asset, assetDecimals } = vault
+    const balance = tokens.get(address) ?? 0n
     if (balance === 0n) return []
-    const symbol = shareSymbols.get(vault.shareToken) ?? ''
-    const price = sharePrices.get(vault.shareToken) ?? null
-    return [sharesOf(vault, { balance, symbol, price })]
+    const share = { asset, assetDecimals, price: sharePrices.get(address) ?? null }
+    const token = { address, symbol: shareSymbols.get(address) ?? '', name, decimals, logoUrl }
+    return [{ ...holdingOf(token, balance), share }]
   })
   const missing = new Set<string>(unread)
   return {
@@ -117,23 +118,9 @@ export function unlistedHoldings(
     .slice(0, MOST_UNLISTED)
 }
 
-function holdingOf({ address, symbol, name, decimals, logoUrl }: ListedToken, balance: bigint): Holding {
-  return { address, symbol, name, decimals, logoUrl, balance, isListed: true, isSpam: false, share: null }
-}
-
-function sharesOf(
-  vault: Vault,
-  { balance, symbol, price }: { balance: bigint; symbol: string; price: bigint | null },
+function holdingOf(
+  { address, symbol, name, decimals, logoUrl }: Omit<ListedToken, 'chain' | 'coinKey' | 'coinGeckoId'>,
+  balance: bigint,
 ): Holding {
-  return {
-    address: vault.shareToken,
-    symbol,
-    name: vault.name,
-    decimals: vault.shareDecimals,
-    logoUrl: vault.logoUrl,
-    balance,
-    isListed: true,
-    isSpam: false,
-    share: { asset: vault.asset, assetDecimals: vault.assetDecimals, price },
-  }
+  return { address, symbol, name, decimals, logoUrl, balance, isListed: true, isSpam: false, share: null }
 }

@@ -581,7 +581,8 @@ describe('An index that fails', () => {
     const { goldRush } = service.backends.providers
     const rows = Array.from({ length: 450 }, (_, i) => ({
       contract_address: `0x${(i + 1).toString(16).padStart(40, '0')}`,
-      contract_name: i < 400 ? `Claim ${i}` : `Token ${i}`,
+      contract_name: i < 200 ? `Claim ${i}` : `Token ${i}`,
+      is_spam: i >= 200 && i < 400,
       contract_ticker_symbol: `T${i}`,
       contract_decimals: 18,
       balance: '1',
