@@ -140,7 +140,7 @@ const KeyCredential = z.object({
   encryptedPrivateKey: z.string().optional(),
 })
 
-/** What is kept of a credential. Of a password only its hash, of a one-time-code generator nothing but the last step that was used. */
+/** A stored credential: of a password only its hash, of a one-time-code generator only the last step that was used. */
 export const Credential = z.discriminatedUnion('kind', [
   Fido2Credential,
   KeyCredential,

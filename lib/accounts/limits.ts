@@ -15,7 +15,7 @@ type Dependencies = {
 
 /**
  * Limits how often challenges are given out, by IP address and by e-mail address, in windows of ten minutes. Both are
- * counted before anything is known of the e-mail address, and are kept as hashes only.
+ * counted before anything is known of the e-mail address, and are stored as hashes only.
  */
 export function limiter({ count, limits, now }: Dependencies) {
   return async (

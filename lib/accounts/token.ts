@@ -6,7 +6,7 @@ export function randomToken(randomBytes: RandomBytes): string {
   return Buffer.from(randomBytes(32)).toString('base64url')
 }
 
-/** The SHA-256 of a text as 64 hex digits: the only form in which tokens are kept. */
+/** The SHA-256 of a text as 64 hex digits: the only form in which tokens are stored. */
 export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex')
 }

@@ -7,7 +7,7 @@ const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 /**
  * The secret of a user's one-time codes, 20 bytes. It follows from the service's key and the user's id, which is new
- * with every registration, so it is kept nowhere.
+ * with every registration, so it is not stored.
  */
 export function totpSecret(key: string, userId: string): Uint8Array {
   return createHmac('sha256', key).update(`totp ${userId}`).digest().subarray(0, 20)

@@ -32,9 +32,9 @@ export function pricesOf(chainKey: string): CacheKey<Record<string, TokenPrice>>
   return { namespace: PRICES, key: chainKey }
 }
 
-/** The questions for the supported tokens of every chain, named `tokens <chain key>`. */
+/** The keys of the supported tokens of every chain, named `tokens <chain key>`. */
 export const ALL_TOKENS = ofEveryChain('tokens', tokensOf)
-/** The questions for the prices of every chain's tokens, named `prices <chain key>`. */
+/** The keys of the prices of every chain's tokens, named `prices <chain key>`. */
 export const ALL_PRICES = ofEveryChain('prices', pricesOf)
 
 /** The 1,000 largest coins in US dollars, by market cap; put by refresh-market. */
@@ -54,9 +54,9 @@ export const RATES: CacheKey<Partial<Record<Currency, ExchangeRate>>> = {
   key: 'usd',
 }
 
-/** A question for every chain, named by a word and the chain's key. */
-export function ofEveryChain<Word extends string, T>(word: Word, questionOf: (chainKey: string) => CacheKey<T>) {
-  const questions = CHAINS.map(({ key }) => [`${word} ${key}`, questionOf(key)] as const)
+/** A cache key for every chain, named by a word and the chain's key. */
+export function ofEveryChain<Word extends string, T>(word: Word, keyOf: (chainKey: string) => CacheKey<T>) {
+  const keys = CHAINS.map(({ key }) => [`${word} ${key}`, keyOf(key)] as const)
   // Entries that are put together lose their names.
-  return Object.fromEntries(questions) as Record<`${Word} ${(typeof CHAINS)[number]['key']}`, CacheKey<T>>
+  return Object.fromEntries(keys) as Record<`${Word} ${(typeof CHAINS)[number]['key']}`, CacheKey<T>>
 }

@@ -266,9 +266,9 @@ function pathOf(coin: CoinName): string | undefined {
   const separator = coin.indexOf(':')
   const name = coin.slice(separator + 1)
   const chain = CHAINS.find(({ defiLlamaPrefix }) => defiLlamaPrefix === coin.slice(0, separator))
-  const parts = chain ? [chain.coinGeckoPlatform, 'contract', writtenAddress(chain, name)] : [name]
-  if (parts.some((part) => /^\.{0,2}$/.test(part))) return undefined
-  return ['/coins', ...parts.map(encodeURIComponent)].join('/')
+  const segments = chain ? [chain.coinGeckoPlatform, 'contract', writtenAddress(chain, name)] : [name]
+  if (segments.some((segment) => /^\.{0,2}$/.test(segment))) return undefined
+  return ['/coins', ...segments.map(encodeURIComponent)].join('/')
 }
 
 function read<Schema extends z.ZodType>(schema: Schema, answer: UpstreamAnswer): z.output<Schema> {

@@ -10,7 +10,7 @@ export type Conversion = {
   /** A change over a day in percent, of a price in US dollars, as one of the price in the currency. */
   readonly change: (percent: number | null) => number | null
   /** The answers that it rests on. */
-  readonly parts: readonly Aged<unknown>[]
+  readonly answers: readonly Aged<unknown>[]
 }
 
 const HUNDRED = decimal(100)
@@ -20,7 +20,7 @@ export function conversionInto(
   currency: Currency,
   rates: Aged<Partial<Record<Currency, ExchangeRate>>> | undefined,
 ): Conversion {
-  if (currency === 'usd') return { amount: (dollars) => dollars, change: (percent) => percent, parts: [] }
+  if (currency === 'usd') return { amount: (dollars) => dollars, change: (percent) => percent, answers: [] }
   const rate = rates?.value[currency]
   if (!rates || !rate) {
     throw new AppError('upstream_unavailable', { cause: new Error(`the rate of ${currency} is unknown`) })
@@ -34,7 +34,7 @@ export function conversionInto(
       percent === null || dayAgo === undefined
         ? null
         : finite(minus(over(times(plusHundred(percent), now), dayAgo), HUNDRED)),
-    parts: [rates],
+    answers: [rates],
   }
 }
 

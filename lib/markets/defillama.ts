@@ -22,7 +22,7 @@ const PERIODS = [
   ['4d', 4 * DAY_SECONDS],
 ] as const
 const LONGEST_PERIOD = ['1w', 7 * DAY_SECONDS] as const
-/** Prices are kept about once an hour; nothing is nearer to most moments. */
+/** In seconds: DefiLlama has a price about once an hour. */
 const LEAST_SEARCH_WIDTH = 1800
 
 const Moment = z

@@ -3,10 +3,10 @@ import type { CHAINS } from '../chain/registry.ts'
 import type { ListedToken } from './coin.ts'
 import { WELL_KNOWN_TOKENS } from './well-known-tokens.ts'
 
-/** The tokens of a chain that are supported: those that are kept, or the well-known ones before the first are. */
+/** The tokens of a chain that are supported: the cached ones, or the well-known ones before the first are. */
 export function supportedTokens(
   { key }: Pick<(typeof CHAINS)[number], 'key'>,
-  kept: Aged<ListedToken[]> | undefined,
+  cached: Aged<ListedToken[]> | undefined,
 ): readonly ListedToken[] {
-  return kept?.value ?? WELL_KNOWN_TOKENS.filter(({ chain }) => chain === key)
+  return cached?.value ?? WELL_KNOWN_TOKENS.filter(({ chain }) => chain === key)
 }

@@ -17,7 +17,7 @@ export type CachedBalances = z.output<typeof CachedBalances>
 const BALANCES: Namespace<CachedBalances> = {
   name: 'balances',
   schema: CachedBalances,
-  // Not stale for the user, who always gets what is on the chain: after so long the same balances are kept anew.
+  // The user always gets what is on the chain; after so long the same balances are written again.
   freshSeconds: HOUR,
   keepSeconds: 7 * DAY,
 }

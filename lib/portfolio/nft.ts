@@ -89,18 +89,18 @@ export type OwnedNfts = z.output<typeof OwnedNfts>
 /** As many of these NFTs as fit into an item and a reply, those that are no spam first. */
 export function fitting(collections: readonly NftCollection[]): OwnedNfts {
   let left = MOST_BYTES
-  let places = MOST_NFTS
+  let count = MOST_NFTS
   const take = (value: unknown) => {
     left -= Buffer.byteLength(JSON.stringify(value))
-    places -= 1
-    return left >= 0 && places >= 0
+    count -= 1
+    return left >= 0 && count >= 0
   }
   const ordered = collections.toSorted((one, other) => Number(one.is_spam) - Number(other.is_spam))
   const taken = ordered.flatMap(({ nft_data, ...collection }) => {
-    // The first of its NFTs and the collection itself take one place.
+    // The first of its NFTs and the collection itself count as one.
     const fits = take(NftCollection.omit({ nft_data: true }).encode(collection))
-    places += 1
+    count += 1
     return fits ? [{ ...collection, nft_data: nft_data.filter(take) }] : []
   })
-  return { collections: taken, isWhole: left >= 0 && places >= 0 }
+  return { collections: taken, isWhole: left >= 0 && count >= 0 }
 }

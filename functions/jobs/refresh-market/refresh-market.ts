@@ -21,8 +21,8 @@ type Dependencies = Services<'cache' | 'coinGecko' | 'priceSources' | 'now'> & {
 }
 
 const PAGES = [1, 2, 3, 4]
-/** Less than this part of what was kept is not a market but a failure. */
-const LEAST_PART = 0.5
+/** A market with less than this share of the coins before is a failure. */
+const LEAST_SHARE = 0.5
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 /** What a schedule may be early. */
@@ -78,14 +78,14 @@ export async function refreshMarket(dependencies: Dependencies): Promise<z.outpu
   const attempts = [market, rates, ...chains].filter((each) => each !== undefined)
   const errors = attempts.flatMap(({ error }) => error ?? [])
   if (errors[0] && errors.length === attempts.length) throw errors[0]
-  const sum = (count: (prices: PricesReport) => number) =>
-    chains.reduce((total, { value }) => total + (value ? count(value) : 0), 0)
+  const sum = (field: 'told' | 'older' | 'outliers') =>
+    chains.reduce((total, { value }) => total + (value?.[field] ?? 0), 0)
   return {
     coins: newCoins?.length ?? null,
     currencies: rates?.value ? Object.keys(rates.value).length : null,
-    prices: sum(({ told }) => told),
-    olderPrices: sum(({ older }) => older),
-    outliers: sum(({ outliers }) => outliers),
+    prices: sum('told'),
+    olderPrices: sum('older'),
+    outliers: sum('outliers'),
     failures: [
       ...attempts.flatMap(({ what, error }) => (error ? [what] : [])),
       ...chains.flatMap(({ what, value }) => (value && !value.isWhole ? [what] : [])),
@@ -96,7 +96,7 @@ export async function refreshMarket(dependencies: Dependencies): Promise<z.outpu
   }
 }
 
-/** What came of refreshing one of the things that are kept. */
+/** The result of refreshing one cached answer. */
 type Attempt<T> = {
   readonly what: string
   readonly value?: T
@@ -104,7 +104,7 @@ type Attempt<T> = {
   readonly lagMs: number
 }
 
-/** Tries to refresh a thing, of which an answer of that moment is kept; a failure is logged and told. */
+/** Tries to refresh a cached answer of that moment; a failure is logged and returned. */
 function attemptAt(now: number) {
   return async <T>(what: string, before: Date | undefined, refresh: () => Promise<T>): Promise<Attempt<T>> => {
     const result = await resultOf(refresh())
@@ -115,7 +115,7 @@ function attemptAt(now: number) {
       code: error.code,
       cause: error.cause instanceof Error ? error.cause.message : undefined,
     })
-    // What was never kept is as old as anything can be that is.
+    // What was never cached counts as a day old, the longest that prices are cached.
     return { what, error, lagMs: before ? now - before.getTime() : DAY_MS }
   }
 }
@@ -124,7 +124,7 @@ async function fetchMarket({ fetchMarketPage }: Dependencies['coinGecko'], befor
   const pages = await Promise.all(PAGES.map((page) => fetchMarketPage(page)))
   // A coin whose rank changes between two requests is on both pages.
   const coins = [...byId(pages.flat()).values()]
-  if (coins.length > 0 && coins.length >= before * LEAST_PART) return coins
+  if (coins.length > 0 && coins.length >= before * LEAST_SHARE) return coins
   throw badAnswer(`a market of ${coins.length} coins`)
 }
 
@@ -133,18 +133,8 @@ type PricesInput = {
   readonly before: Readonly<Record<string, TokenPrice>>
   /** The coins of a new market, which tell prices. */
   readonly newCoins: ReadonlyMap<string, MarketCoin>
-  /** The coins of the market, new or kept, which can confirm prices. */
+  /** The coins of the market, new or cached, which can confirm prices. */
   readonly knownCoins: ReadonlyMap<string, MarketCoin>
-}
-
-type PricesReport = {
-  readonly told: number
-  readonly older: number
-  readonly outliers: number
-  /** Whether every source that was needed answered. */
-  readonly isWhole: boolean
-  /** The age of the oldest price that DefiLlama, which fails, would have told. */
-  readonly lagMs: number
 }
 
 /** Keeps the prices of a chain's tokens. Throws `upstream_*` when no source tells any. */
@@ -152,7 +142,7 @@ async function refreshPrices(
   { cache, priceSources, now }: Dependencies,
   chain: Chain,
   { tokens, before, newCoins, knownCoins }: PricesInput,
-): Promise<PricesReport> {
+) {
   const nameOf = ({ address, coinGeckoId }: ListedToken) =>
     address === 'native' ? coinById(coinGeckoId) : coinByAddress(chain, address)
   const fromMarket = new Map(tokens.flatMap((token) => priceInMarket(token, newCoins, now())))
@@ -163,10 +153,10 @@ async function refreshPrices(
   ])
   const told = new Map(fromMarket)
   for (const token of rest) {
-    const known = 'value' in current ? current.value.get(nameOf(token)) : undefined
+    const latest = 'value' in current ? current.value.get(nameOf(token)) : undefined
     const past = 'value' in dayAgo ? dayAgo.value.get(nameOf(token)) : undefined
-    if (known && known.price > 0)
-      told.set(token.address, { now: known.price, dayAgo: past?.price ?? null, at: known.at })
+    if (latest && latest.price > 0)
+      told.set(token.address, { now: latest.price, dayAgo: past?.price ?? null, at: latest.at })
   }
   if (told.size === 0) {
     if ('error' in current) throw current.error
@@ -192,7 +182,9 @@ async function refreshPrices(
     told: told.size,
     older: older.length - outliers.length,
     outliers: outliers.length,
+    /** Whether every source that was needed answered. */
     isWhole: 'value' in current && 'value' in dayAgo,
+    /** The age of the oldest price that the source, which fails, would have told. */
     lagMs: 'error' in current ? Math.max(0, ...older.map(([, { at }]) => now() - at)) : 0,
   }
 }
@@ -203,7 +195,7 @@ function priceInMarket(
   at: number,
 ): (readonly [string, TokenPrice])[] {
   const { price = null, change24h = null } = coins.get(coinGeckoId) ?? {}
-  // Nothing that is traded is worth nothing: a price of zero is one that is not known.
+  // A price of zero is an unknown one.
   return price ? [[address, { now: price, dayAgo: beforeChange(price, change24h), at }]] : []
 }
 

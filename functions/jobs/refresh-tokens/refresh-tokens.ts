@@ -11,14 +11,14 @@ import type { contract } from './contract.ts'
 
 type Dependencies = Services<'cache' | 'liFi' | 'coinGecko' | 'now'>
 
-/** Less than this part of what was kept is not a list but a failure. */
-const LEAST_PART = 0.5
-/** A list that was never kept is older than any that is. */
-const NEVER_KEPT_MS = 7 * 86_400_000
+/** A list with less than this share of the tokens before is a failure. */
+const LEAST_SHARE = 0.5
+/** The age of a list that was never cached: the longest that lists are cached. */
+const NEVER_CACHED_MS = 7 * 86_400_000
 
 /**
  * Keeps LI.FI's list of every chain's tokens, with CoinGecko's ids by contract. A chain of which LI.FI tells nothing, or
- * less than half of what was kept, keeps its list; without new ids the tokens have those known before. Throws
+ * less than half of the tokens before, keeps its list; without new ids the tokens have those known before. Throws
  * `upstream_*` when LI.FI fails.
  */
 export async function refreshTokens({
@@ -39,10 +39,10 @@ export async function refreshTokens({
   for (const chain of CHAINS) {
     const before = cached[`tokens ${chain.key}`]
     const fetched = listed.get(chain.key) ?? []
-    if (fetched.length === 0 || fetched.length < (before?.value.length ?? 0) * LEAST_PART) {
+    if (fetched.length === 0 || fetched.length < (before?.value.length ?? 0) * LEAST_SHARE) {
       logger.warn('a chain keeps its tokens', { chain: chain.key, tokens: fetched.length })
       keptChains.push(chain.key)
-      const ageMs = before ? now() - before.asOf.getTime() : NEVER_KEPT_MS
+      const ageMs = before ? now() - before.asOf.getTime() : NEVER_CACHED_MS
       lagSeconds = Math.max(lagSeconds, Math.round(ageMs / 1000))
       continue
     }

@@ -63,7 +63,7 @@ export function getCoin({ cache, coinGecko, priceSources, now }: Dependencies) {
         updatedAt: at.getTime(),
         platforms: platformsOf(id, tokens),
       }
-      return combine(quote, [part, ...conversion.parts], now())
+      return combine(quote, [part, ...conversion.answers], now())
     }
     const repriced = async () => {
       const dollars = await cache.getOrFetch({ namespace: DOLLAR_PRICE, key: id }, async () => {

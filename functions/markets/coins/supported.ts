@@ -26,13 +26,13 @@ export function listCoins({ cache, now }: Services<'cache' | 'now'>) {
     // A list of tokens that is past its time makes the answer old; one that is not does not.
     const oldTokens = CHAINS.map(({ key }) => cached[`tokens ${key}`]).filter((tokens) => tokens?.isStale)
     const prices = CHAINS.map(({ key }) => cached[`prices ${key}`])
-    return combine(supported, [cached.market, ...prices, ...oldTokens, ...conversion.parts], now())
+    return combine(supported, [cached.market, ...prices, ...oldTokens, ...conversion.answers], now())
   }
 }
 
-type Known = { readonly price: TokenPrice | undefined; readonly coin: MarketCoin | undefined }
+type Figures = { readonly price: TokenPrice | undefined; readonly coin: MarketCoin | undefined }
 
-function toReply(chain: (typeof CHAINS)[number], token: ListedToken, { price, coin }: Known, conversion: Conversion) {
+function toReply(chain: (typeof CHAINS)[number], token: ListedToken, { price, coin }: Figures, conversion: Conversion) {
   // As the market tells it where the price is the market's.
   const isOwnPrice = price && price.now !== coin?.price
   const change = isOwnPrice ? changeInPercent(price.now, price.dayAgo) : (coin?.change24h ?? null)

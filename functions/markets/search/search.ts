@@ -42,7 +42,7 @@ export function searchCoins({ cache, coinGecko, now }: Services<'cache' | 'coinG
       price: conversion.amount(price),
       change24h: conversion.change(change24h),
     }))
-    return combine(prices, [market, ...conversion.parts], now())
+    return combine(prices, [market, ...conversion.answers], now())
   }
 
   return async ({ query: { currency }, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {

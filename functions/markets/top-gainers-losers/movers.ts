@@ -28,7 +28,7 @@ export function listTopMovers({ cache, now }: Services<'cache' | 'now'>) {
     const top_gainers = movers.filter((mover) => mover.price_change_percentage_24h > 0).slice(0, MOST_MOVERS)
     const losers = movers.filter((mover) => mover.price_change_percentage_24h < 0)
     const top_losers = losers.toReversed().slice(0, MOST_MOVERS)
-    return combine({ top_gainers, top_losers }, [market, ...conversion.parts], now())
+    return combine({ top_gainers, top_losers }, [market, ...conversion.answers], now())
   }
 }
 

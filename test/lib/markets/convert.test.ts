@@ -73,7 +73,7 @@ describe('A conversion', () => {
         expect([dollars.amount(amount), dollars.change(change)]).toEqual([amount, change])
       }),
     )
-    expect(dollars.parts).toEqual([])
+    expect(dollars.answers).toEqual([])
   })
 
   test('leaves the unknown unknown', () => {
