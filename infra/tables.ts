@@ -34,8 +34,6 @@ export const TABLES = {
         partitionKey: { name: 'followedOnChain', type: 'N' },
         sortKey: { name: 'lookAt', type: 'N' },
       },
-      // No longer used. A deployment can add or remove one index only, so the next one removes it.
-      { name: 'openTransfers', partitionKey: { name: 'openOnChain', type: 'N' }, sortKey: PK },
     ],
   },
   users: {

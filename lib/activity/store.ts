@@ -1,15 +1,14 @@
 import {
   type DynamoDBDocumentClient,
-  GetCommand,
   QueryCommand,
   type QueryCommandInput,
   UpdateCommand,
+  type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
 import type { Address } from 'viem'
 import * as z from 'zod'
 import { conditionHeld, deleteItems, getItems, putItems, queryPages, sideBySide } from '../aws/dynamo.ts'
 import { Address as AddressText, Amount } from '../codecs.ts'
-import { AppError } from '../errors.ts'
 import { Ledger } from '../protocols/books.ts'
 import { protocolOf } from '../protocols/protocols.ts'
 import type { PricePoint } from '../vaults/apy.ts'
@@ -47,23 +46,13 @@ export type VaultPrice = PricePoint & {
 /** A vault's records by one reading of its past. */
 export type VaultBooks = VaultKey & { readonly generation?: number | undefined }
 
-/** The form of the records before each vault had a progress of its own: that of all vaults in the chain's item. */
-const OldCheckpoint = z.object({
-  checkpoint: z.object({ vaults: z.record(z.string(), VaultProgress) }).default({ vaults: {} }),
-})
-
 const RecordKey = z.object({ pk: z.string(), sk: z.string() })
 
 /** A ledger entry as it is stored, of which the key and the vault alone are read. */
 const StoredEntry = z.looseObject({ sk: z.string(), chainId: z.number(), vault: AddressText })
 type StoredEntry = z.output<typeof StoredEntry>
 
-const MOVE = 'MOVE#'
-/** Between which the keys of ledger entries stand that do not name their vault: their seconds have twelve digits, a chain's id begins with none. */
-const OLD_ENTRIES = [`${MOVE}0`, `${MOVE}1`] as const
-
 const ProgressItem = VaultProgress.extend({ pk: z.string() })
-const CHECKPOINT = 'CHECKPOINT'
 const PROGRESS = 'PROGRESS'
 const HOUR_SECONDS = 3600n
 /**
@@ -86,22 +75,11 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
       progress.map(([vault, of]) => ({ ...progressKey(vault), ...VaultProgress.encode(of) })),
     )
 
-  async function getOldProgress(chainId: number): Promise<ReadonlyMap<string, VaultProgress>> {
-    const { Item: item } = await client.send(new GetCommand({ TableName: tableName, Key: chainKey(chainId) }))
-    return new Map(Object.entries(OldCheckpoint.parse(item ?? {}).checkpoint.vaults))
-  }
-
   /** How far these vaults are recorded, in order; undefined for one that is not recorded yet. */
   async function getProgress(vaults: readonly VaultKey[]): Promise<(VaultProgress | undefined)[]> {
     const items = z.array(ProgressItem).parse(await getItems(client, tableName, vaults.map(progressKey)))
     const found = new Map(items.map(({ pk, ...progress }) => [pk, progress]))
-    // Until the job has run for the first time in the form of today, their progress stands with their chain.
-    const unknown = vaults.filter((vault) => !found.has(vaultPartition(vault)))
-    const chainIds = [...new Set(unknown.map(({ chainId }) => chainId))]
-    const old = new Map(
-      await Promise.all(chainIds.map(async (chainId) => [chainId, await getOldProgress(chainId)] as const)),
-    )
-    return vaults.map((vault) => found.get(vaultPartition(vault)) ?? old.get(vault.chainId)?.get(vault.address))
+    return vaults.map((vault) => found.get(vaultPartition(vault)))
   }
 
   return {
@@ -110,7 +88,7 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
       await putItems(client, tableName, [
         ...entries.map((entry) => ({
           pk: `USER#${entry.user}`,
-          sk: `${entryPrefix(entry)}${sortKeyOf(entry)}${entrySuffix(entry)}`,
+          sk: `${entryPrefix(entry.chainId, entry.vault)}${sortKeyOf(entry)}${entrySuffix(entry)}`,
           ...LedgerEntry.encode(entry),
         })),
         ...prices.map(({ vault, price, timestamp, blockNumber }) => ({
@@ -122,24 +100,43 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
     },
 
     /**
-     * The ledger entries of a user in each of these vaults, in the order in which they happened; undefined for a vault with
-     * more than an answer can be made of. Throws `upstream_unavailable` where the user has so many in the form of before.
+     * A user's ledger entries in each of these vaults, in the order in which they happened; undefined for a vault with
+     * more than an answer can be made of. One stream in the order of the keys: where a page ends in a vault that is not
+     * asked for, or has had its share, the next one begins after that vault.
      */
     async listEntries(user: Address, vaults: readonly VaultKey[]): Promise<(LedgerEntry[] | undefined)[]> {
-      const [old, found] = await Promise.all([listOldEntries(user), listStoredEntries(user, vaults)])
-      const oldOf = Map.groupBy(old, entryPrefix)
-      return vaults.map(({ chainId, address }) => {
-        const prefix = entryPrefix({ chainId, vault: address })
+      const prefixes = vaults.map(({ chainId, address }) => entryPrefix(chainId, address))
+      const inOrder = prefixes.toSorted()
+      const found = new Map<string, StoredEntry[] | undefined>(prefixes.map((prefix) => [prefix, []]))
+      let left = MOST_ENTRIES
+      let from = inOrder[0]
+      while (from !== undefined) {
+        const share = Math.max(0, Math.floor(left / SHARE_OF_VAULT))
+        const { Items: items, LastEvaluatedKey: last } = await client.send(
+          new QueryCommand({
+            TableName: tableName,
+            KeyConditionExpression: 'pk = :user AND sk BETWEEN :from AND :end',
+            ExpressionAttributeValues: { ':user': `USER#${user}`, ':from': from, ':end': `${inOrder.at(-1)}~` },
+            ConsistentRead: true,
+            Limit: share + 1,
+          }),
+        )
+        const page = z.array(StoredEntry).parse(items ?? [])
+        left -= page.length
+        for (const item of page) found.get(entryPrefix(item.chainId, item.vault))?.push(item)
+        const end = page.at(-1)
+        if (!last || !end) break
+        const prefix = entryPrefix(end.chainId, end.vault)
         const ofVault = found.get(prefix)
-        if (ofVault === 'too many') return undefined
-        // A run that was killed in the form of before, and repeated in that of today, wrote the same under both keys.
-        const byKey = new Map([
-          ...(oldOf.get(prefix) ?? []).map((item) => [`${prefix}${item.sk.slice(MOVE.length)}`, item] as const),
-          ...(ofVault ?? []).map((item) => [item.sk, item] as const),
-        ])
-        const inOrder = [...byKey].toSorted(([left], [right]) => (left < right ? -1 : 1))
-        return inOrder.map(([, item]) => LedgerEntry.parse(item))
-      })
+        if (ofVault && ofVault.length <= share) {
+          // No key comes between.
+          from = `${end.sk}\0`
+        } else {
+          if (ofVault) found.set(prefix, undefined)
+          from = inOrder.find((next) => next > prefix)
+        }
+      }
+      return prefixes.map((prefix) => found.get(prefix)?.map((item) => LedgerEntry.parse(item)))
     },
 
     /** The recorded prices of a vault from a moment on, in order; seconds since 1970. */
@@ -175,7 +172,7 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
     /**
      * Deletes what earlier readings of a vault's past recorded, in force or never finished: its prices, and its
      * ledger entries with these users, who are asked for one by one, as ledger entries stand with their user. Gives the number
-     * of records. It costs two queries a user and a page of records at a time, whatever else the table holds.
+     * of records. It costs a query a user and a page of records at a time, whatever else the table holds.
      */
     async deleteEarlier(
       { chainId, address, generation }: Required<VaultBooks>,
@@ -198,22 +195,17 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
         },
       })
       await sideBySide(users, async (user) => {
-        const prefix = entryPrefix({ chainId, vault: address })
-        for (const [first, end] of [[prefix, `${prefix}~`], OLD_ENTRIES]) {
-          await deleteFound({
-            KeyConditionExpression: 'pk = :user AND sk BETWEEN :first AND :end',
-            FilterExpression:
-              'chainId = :chain AND vault = :vault AND (attribute_not_exists(generation) OR generation < :generation)',
-            ExpressionAttributeValues: {
-              ':user': `USER#${user}`,
-              ':first': first,
-              ':end': end,
-              ':chain': chainId,
-              ':vault': AddressText.encode(address),
-              ':generation': generation,
-            },
-          })
-        }
+        const prefix = entryPrefix(chainId, address)
+        await deleteFound({
+          KeyConditionExpression: 'pk = :user AND sk BETWEEN :first AND :end',
+          FilterExpression: 'attribute_not_exists(generation) OR generation < :generation',
+          ExpressionAttributeValues: {
+            ':user': `USER#${user}`,
+            ':first': prefix,
+            ':end': `${prefix}~`,
+            ':generation': generation,
+          },
+        })
       })
       return deleted
     },
@@ -231,135 +223,35 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
      */
     forget: (vault: VaultKey): Promise<void> => deleteItems(client, tableName, [progressKey(vault)]),
 
-    /**
-     * Takes the right to record a chain until a moment, in epoch milliseconds; false while somebody else has it. Gives
-     * each vault a progress of its own where the table still has the form of before.
-     */
-    async takeLease(chainId: number, owner: string, { now, until }: { now: number; until: number }): Promise<boolean> {
-      let old: z.output<typeof OldCheckpoint> | undefined
-      const take = async () => {
-        const { Attributes: item } = await client.send(
-          new UpdateCommand({
-            TableName: tableName,
-            Key: chainKey(chainId),
-            UpdateExpression: 'SET leaseOwner = :owner, leaseUntil = :until',
-            ConditionExpression: 'attribute_not_exists(leaseUntil) OR leaseUntil < :now',
-            ExpressionAttributeValues: { ':owner': owner, ':until': until, ':now': now },
-            ReturnValues: 'ALL_NEW',
-          }),
-        )
-        old = item?.['checkpoint'] ? OldCheckpoint.parse(item) : undefined
-      }
-      if (!(await conditionHeld(take()))) return false
-      if (old) {
-        const vaults = Object.entries(old.checkpoint.vaults)
-        // Killed in between, the next run does it again: nobody else writes a progress before.
-        await putProgress(vaults.map(([address, of]) => [{ chainId, address: AddressText.parse(address) }, of]))
-        await client.send(
-          new UpdateCommand({
-            TableName: tableName,
-            Key: chainKey(chainId),
-            UpdateExpression: 'REMOVE checkpoint',
-            ConditionExpression: 'leaseOwner = :owner',
-            ExpressionAttributeValues: { ':owner': owner },
-          }),
-        )
-      }
-      return true
-    },
+    /** Takes the right to record a chain until a moment, in epoch milliseconds; false while somebody else has it. */
+    takeLease: (chainId: number, owner: string, { now, until }: { now: number; until: number }): Promise<boolean> =>
+      updateLease(chainId, {
+        UpdateExpression: 'SET leaseOwner = :owner, leaseUntil = :until',
+        ConditionExpression: 'attribute_not_exists(leaseUntil) OR leaseUntil < :now',
+        ExpressionAttributeValues: { ':owner': owner, ':until': until, ':now': now },
+      }),
 
     /** Whether the lease is still the owner's; it then lasts until this moment, in epoch milliseconds. */
-    keepLease(chainId: number, owner: string, until: number): Promise<boolean> {
-      return conditionHeld(
-        client.send(
-          new UpdateCommand({
-            TableName: tableName,
-            Key: chainKey(chainId),
-            UpdateExpression: 'SET leaseUntil = :until',
-            ConditionExpression: 'leaseOwner = :owner',
-            ExpressionAttributeValues: { ':owner': owner, ':until': until },
-          }),
-        ),
-      )
-    },
+    keepLease: (chainId: number, owner: string, until: number): Promise<boolean> =>
+      updateLease(chainId, {
+        UpdateExpression: 'SET leaseUntil = :until',
+        ConditionExpression: 'leaseOwner = :owner',
+        ExpressionAttributeValues: { ':owner': owner, ':until': until },
+      }),
 
-    /** Gives the lease back; false when somebody else has it by now. */
-    releaseLease(chainId: number, owner: string): Promise<boolean> {
-      return conditionHeld(
-        client.send(
-          new UpdateCommand({
-            TableName: tableName,
-            Key: chainKey(chainId),
-            UpdateExpression: 'REMOVE leaseOwner, leaseUntil',
-            ConditionExpression: 'leaseOwner = :owner',
-            ExpressionAttributeValues: { ':owner': owner },
-          }),
-        ),
-      )
-    },
+    /** Releases the lease; false when somebody else has it by now. */
+    releaseLease: (chainId: number, owner: string): Promise<boolean> =>
+      updateLease(chainId, {
+        UpdateExpression: 'REMOVE leaseOwner, leaseUntil',
+        ConditionExpression: 'leaseOwner = :owner',
+        ExpressionAttributeValues: { ':owner': owner },
+      }),
   }
 
-  /**
-   * A user's ledger entries in these vaults as they are stored, by what their keys begin with: one stream in the order of the
-   * keys. Where a page ends in a vault that is not asked for, or has had its share, the next one begins after that vault.
-   */
-  async function listStoredEntries(
-    user: Address,
-    vaults: readonly VaultKey[],
-  ): Promise<ReadonlyMap<string, StoredEntry[] | 'too many'>> {
-    const prefixes = vaults.map(({ chainId, address }) => entryPrefix({ chainId, vault: address })).toSorted()
-    const found = new Map<string, StoredEntry[] | 'too many'>(prefixes.map((prefix) => [prefix, []]))
-    let left = MOST_ENTRIES
-    let from = prefixes[0]
-    while (from !== undefined) {
-      const share = Math.max(0, Math.floor(left / SHARE_OF_VAULT))
-      const { Items: items, LastEvaluatedKey: last } = await client.send(
-        new QueryCommand({
-          TableName: tableName,
-          KeyConditionExpression: 'pk = :user AND sk BETWEEN :from AND :end',
-          ExpressionAttributeValues: { ':user': `USER#${user}`, ':from': from, ':end': `${prefixes.at(-1)}~` },
-          ConsistentRead: true,
-          Limit: share + 1,
-        }),
-      )
-      const page = z.array(StoredEntry).parse(items ?? [])
-      left -= page.length
-      for (const item of page) {
-        const ofVault = found.get(entryPrefix(item))
-        if (Array.isArray(ofVault)) ofVault.push(item)
-      }
-      const end = page.at(-1)
-      if (!last || !end) break
-      const prefix = entryPrefix(end)
-      const ofVault = found.get(prefix)
-      if (Array.isArray(ofVault) && ofVault.length <= share) {
-        // No key comes between.
-        from = `${end.sk}\0`
-      } else {
-        if (ofVault) found.set(prefix, 'too many')
-        from = prefixes.find((next) => next > prefix)
-      }
-    }
-    return found
-  }
-
-  /** A user's ledger entries that were recorded before their keys named their vault, of whichever vault. */
-  async function listOldEntries(user: Address): Promise<StoredEntry[]> {
-    const entries: StoredEntry[] = []
-    const [first, end] = OLD_ENTRIES
-    const pages = queryPages(client, {
-      TableName: tableName,
-      KeyConditionExpression: 'pk = :user AND sk BETWEEN :first AND :end',
-      ExpressionAttributeValues: { ':user': `USER#${user}`, ':first': first, ':end': end },
-      ConsistentRead: true,
-    })
-    for await (const page of pages) {
-      entries.push(...z.array(StoredEntry).parse(page))
-      if (entries.length > MOST_ENTRIES) {
-        throw new AppError('upstream_unavailable', { cause: new Error('the user has too many ledger entries of old') })
-      }
-    }
-    return entries
+  /** Whether a chain's lease was changed so, which it is where the condition holds. */
+  function updateLease(chainId: number, change: Partial<UpdateCommandInput>): Promise<boolean> {
+    const key = { pk: `CHECKPOINT#${chainId}`, sk: 'CHECKPOINT' }
+    return conditionHeld(client.send(new UpdateCommand({ TableName: tableName, Key: key, ...change })))
   }
 
   async function getPrice(
@@ -380,10 +272,6 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
   }
 }
 export type RecordsStore = ReturnType<typeof recordsStore>
-
-function chainKey(chainId: number) {
-  return { pk: `CHECKPOINT#${chainId}`, sk: CHECKPOINT }
-}
 
 function progressKey(vault: VaultKey) {
   return { pk: vaultPartition(vault), sk: PROGRESS }
@@ -425,8 +313,8 @@ function pricePrefix({ generation }: Generation): string {
 }
 
 /** What the keys of ledger entries in a vault begin with, so that it can be passed over, or read alone. */
-function entryPrefix({ chainId, vault }: Pick<LedgerEntry, 'chainId' | 'vault'>): string {
-  return `${MOVE}${chainId}#${AddressText.encode(vault)}#`
+function entryPrefix(chainId: number, vault: Address): string {
+  return `MOVE#${chainId}#${AddressText.encode(vault)}#`
 }
 
 /** What the keys of a reading's ledger entries end with. */

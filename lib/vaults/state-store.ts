@@ -3,7 +3,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import type { Address } from 'viem'
 import * as z from 'zod'
 import { getItems, putItems } from '../aws/dynamo.ts'
-import { StateAsOf, VaultState, wholeState } from './vault-state.ts'
+import { StateAsOf, VaultState } from './vault-state.ts'
 
 /** Which vault: its chain and its address there. */
 export type VaultKey = { readonly chainId: number; readonly address: Address }
@@ -16,7 +16,6 @@ const Item = z.object({
   state: VaultState,
   ...StateAsOf.omit({ stale: true }).shape,
 })
-const Stored = z.looseObject({ state: z.looseObject({}) })
 const SORT_KEY = 'STATE'
 
 /** The last state that was read of each vault, for when its chain cannot be read. */
@@ -25,8 +24,7 @@ export function stateStore(client: DynamoDBDocumentClient, tableName: string) {
     /** The last states of these vaults, in order; undefined where none was ever recorded. */
     async get(vaults: readonly VaultKey[]): Promise<(RecordedState | undefined)[]> {
       const keys = vaults.map((vault) => ({ pk: partitionKey(vault), sk: SORT_KEY }))
-      const stored = z.array(Stored).parse(await getItems(client, tableName, keys))
-      const items = stored.map((item) => Item.parse({ ...item, state: wholeState(item.state) }))
+      const items = z.array(Item).parse(await getItems(client, tableName, keys))
       const byKey = new Map(items.map(({ pk, state, ...asOf }) => [pk, { state, asOf }]))
       return vaults.map((vault) => byKey.get(partitionKey(vault)))
     },

@@ -52,8 +52,3 @@ function nullOf<Name extends string>(names: readonly Name[]) {
   // An object made of a list of names has exactly these names, which fromEntries cannot say.
   return Object.fromEntries(names.map((name) => [name, null])) as Record<Name, null>
 }
-
-/** A stored state, of which earlier versions of this service left out what was not read, with all its fields. */
-export function wholeState(stored: object): object {
-  return { ...NOTHING_READ, ...stored }
-}

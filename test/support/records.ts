@@ -1,4 +1,4 @@
-import { DeleteCommand, PutCommand, ScanCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
+import { ScanCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import { type Address, numberToHex } from 'viem'
 import * as z from 'zod'
 import { handler } from '../../functions/jobs/refresh-chain/handler.ts'
@@ -120,33 +120,6 @@ export async function restoreRecords(service: Service, earlier: ReadonlyMap<stri
     TableName,
     [...earlier.values()].map((item) => ({ ...item, ...Key.parse(item) })),
   )
-}
-
-/** Gives the records of a chain the form that they had before each vault had a progress of its own. */
-export async function putOldCheckpoint(
-  service: Service,
-  chainId: number,
-  vaults: Record<string, unknown>,
-): Promise<void> {
-  const client = clientOf(service)
-  const TableName = service.backends.dynamo.tableNames.deposits
-  for (const [, { pk, sk }] of await scanRecords(service)) {
-    if (sk === 'PROGRESS' && String(pk).startsWith(`VAULT#${chainId}#`)) {
-      await client.send(new DeleteCommand({ TableName, Key: { pk, sk } }))
-    }
-  }
-  const place = { pk: `CHECKPOINT#${chainId}`, sk: 'CHECKPOINT' }
-  await client.send(new PutCommand({ TableName, Item: { ...place, checkpoint: { through: 1, vaults } } }))
-}
-
-/** Gives all ledger entries the keys that they had before these named their vault; every third stands under both. */
-export async function putOldEntryKeys(service: Service): Promise<void> {
-  const records = [...(await scanRecords(service))].map(([key, item], index): [string, Record<string, unknown>][] => {
-    const sk = String(item['sk']).replace(/^MOVE#\d+#0x\w+#/, 'MOVE#')
-    const inOldForm: [string, Record<string, unknown>] = [`${item['pk']} ${sk}`, { ...item, sk }]
-    return index % 3 === 0 ? [inOldForm, [key, item]] : [inOldForm]
-  })
-  await restoreRecords(service, new Map(records.flat()))
 }
 
 /** Lets the lease of a run that was killed run out. */

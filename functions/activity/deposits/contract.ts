@@ -11,7 +11,7 @@ export const contract = {
   summary: "Lists a user's deposits into the client's vaults, newest first, page by page.",
   tag: 'Activity',
   caller: 'client',
-  uses: { deposits: ['Query', 'BatchGetItem', 'GetItem'], config: true },
+  uses: { deposits: ['Query', 'BatchGetItem'], config: true },
   request: {
     path: z.object({ userAddress: UserAddress }),
     query: z.object({

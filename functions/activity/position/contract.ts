@@ -10,7 +10,7 @@ export const contract = {
   summary: "Shows a user's position in one vault with its amounts, its latest deposits and a price history.",
   tag: 'Activity',
   caller: 'client',
-  uses: { deposits: ['Query', 'BatchGetItem', 'GetItem'], config: true },
+  uses: { deposits: ['Query', 'BatchGetItem'], config: true },
   request: {
     path: z.object({ userAddress: UserAddress, vaultAddress: VaultAddress }),
     query: z.object({

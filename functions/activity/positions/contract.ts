@@ -9,7 +9,7 @@ export const contract = {
   summary: "Lists a user's positions in the client's vaults: what went in, came out, is there and was earned.",
   tag: 'Activity',
   caller: 'client',
-  uses: { deposits: ['Query', 'BatchGetItem', 'GetItem'], config: true },
+  uses: { deposits: ['Query', 'BatchGetItem'], config: true },
   request: { path: z.object({ userAddress: UserAddress }) },
   response: z.object({
     userAddress: Address,

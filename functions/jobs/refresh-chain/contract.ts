@@ -16,15 +16,7 @@ export const contract = {
     "Records what happened in one chain's vaults: deposits, withdrawals, prices and states, block by final block.",
   uses: {
     clients: ['Query byChain'],
-    deposits: [
-      'Query',
-      'Query followedTransfers',
-      'GetItem',
-      'BatchGetItem',
-      'PutItem',
-      'BatchWriteItem',
-      'UpdateItem',
-    ],
+    deposits: ['Query', 'Query followedTransfers', 'BatchGetItem', 'PutItem', 'BatchWriteItem', 'UpdateItem'],
     config: true,
   },
   event: z.object({ chainId: ChainId }),

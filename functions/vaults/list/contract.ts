@@ -8,7 +8,7 @@ export const contract = {
   summary: 'Lists the vaults configured for the client, with their live yield and on-chain state.',
   tag: 'Vaults',
   caller: 'client',
-  uses: { deposits: ['BatchGetItem', 'GetItem'], config: true },
+  uses: { deposits: ['BatchGetItem'], config: true },
   request: {},
   response: z.object({
     success: z.literal(true),

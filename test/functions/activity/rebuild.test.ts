@@ -8,16 +8,7 @@ import { createRpc } from '../../../lib/chain/nodes.ts'
 import { chainReader } from '../../../lib/chain/reader.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vaults.ts'
-import {
-  expireLease,
-  finalize,
-  putOldEntryKeys,
-  recordAll,
-  recordsOf,
-  refresh,
-  scanRecords,
-  viewsFor,
-} from '../../support/records.ts'
+import { expireLease, finalize, recordAll, recordsOf, refresh, scanRecords, viewsFor } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import { openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
 import type { Wire } from '../../support/wire.ts'
@@ -119,7 +110,7 @@ async function pricesOf(service: Service, { address }: Pick<TestVault, 'address'
 }
 
 describe('A rebuild', () => {
-  test('puts what the chain tells in the place of what was recorded, also under older keys, and deletes the rest', async ({
+  test('puts what the chain tells in the place of what was recorded, and deletes the rest', async ({
     service,
     vault,
   }) => {
@@ -127,7 +118,6 @@ describe('A rebuild', () => {
     const rightPrices = await pricesOf(service, vault)
     const size = (await everythingOf(service, vault)).length
     await spoil(service, vault)
-    await putOldEntryKeys(service)
     expect(await booksOf(service, vault)).not.toEqual(right)
     const said: string[] = []
     expect(await rebuild(service, vault, { said })).toEqual([

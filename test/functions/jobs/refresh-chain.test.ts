@@ -6,16 +6,7 @@ import { deployYieldVault } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
 import type { Call } from '../../support/chain-answers.ts'
-import {
-  expireLease,
-  finalize,
-  putOldCheckpoint,
-  putOldEntryKeys,
-  refresh,
-  restoreRecords,
-  scanRecords,
-  viewsFor,
-} from '../../support/records.ts'
+import { expireLease, finalize, refresh, restoreRecords, scanRecords, viewsFor } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import { createSilence, type EventFilter, type Silence } from '../../support/silence.ts'
 import { call } from '../../support/transfers.ts'
@@ -302,49 +293,6 @@ describe('The job', () => {
     await restoreRecords(service, new Map([...first, ...progress]))
     expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 10 })
     expect(await scanRecords(service)).toEqual(first)
-  })
-})
-
-describe('A table in the form of before, in which the progress of all vaults stood with their chain,', () => {
-  test('is read as it is, and carried over by the next run', async ({ chain, vaults, service }) => {
-    await live(vaults)
-    await chain.record()
-    await live(vaults)
-    const before = await shown(vaults)
-    const progress = [...(await scanRecords(service))].filter(([key]) => key.endsWith(' PROGRESS'))
-    const old = progress.map(([, { pk, through, ledger }]) => [String(pk).split('#')[2], { through, ledger }])
-    await putOldCheckpoint(service, BASE, Object.fromEntries(old))
-    const keys = [...(await scanRecords(service)).keys()]
-    expect(keys.filter((key) => key.endsWith(' PROGRESS') && key.includes(`#${BASE}#`))).toEqual([])
-    expect(await shown(vaults)).toEqual(before)
-
-    await chain.finalize()
-    expect(await refresh(BASE)).toMatchObject({ behind: 0, entries: 10 })
-    expect(await shown(vaults)).toEqual(before)
-    const after = await scanRecords(service)
-    expect(after.get(`CHECKPOINT#${BASE} CHECKPOINT`)).not.toHaveProperty('checkpoint')
-    for (const [key, { through }] of progress) {
-      expect(after.get(key)?.['through']).toBeGreaterThanOrEqual(Number(through))
-    }
-  })
-})
-
-describe("A table in the form of before, in which ledger entries' keys did not name their vault,", () => {
-  test('is read as it is, also where a run that was killed there is repeated in the form of today', async ({
-    chain,
-    vaults,
-    service,
-  }) => {
-    await live(vaults)
-    await chain.record()
-    const { address } = vaults.lagoon
-    const detail = async () => (await vaults.views.position(ALICE.address, address)).body.deposits
-    const [before, deposits] = [await shown(vaults), await detail()]
-    const now = await scanRecords(service)
-    await putOldEntryKeys(service)
-    expect(entriesIn(await scanRecords(service))).not.toEqual(entriesIn(now))
-    expect(await shown(vaults)).toEqual(before)
-    expect(await detail()).toEqual(deposits)
   })
 })
 
