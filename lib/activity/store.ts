@@ -12,8 +12,7 @@ import { Address as AddressText, Amount } from '../codecs.ts'
 import { Ledger } from '../protocols/books.ts'
 import { protocolOf } from '../protocols/protocols.ts'
 import type { PricePoint } from '../vaults/apy.ts'
-import type { VaultKey } from '../vaults/state-store.ts'
-import type { Vault } from '../vaults/vault.ts'
+import type { Vault, VaultKey } from '../vaults/vault.ts'
 import { LedgerEntry, sortKeyOf } from './ledger-entry.ts'
 
 const Price = z.object({ price: Amount, timestamp: Amount })

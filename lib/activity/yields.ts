@@ -1,5 +1,5 @@
 import { annualYield, type PricePoint, type Yield } from '../vaults/apy.ts'
-import type { VaultKey } from '../vaults/state-store.ts'
+import type { VaultKey } from '../vaults/vault.ts'
 import type { RecordsStore } from './store.ts'
 
 /** How far back the price is that a yield compares with. */

@@ -42,6 +42,7 @@ export function call<
   functionName: name,
   args: args,
 ): Call<ContractFunctionReturnType<abi, 'pure' | 'view', name, args>> {
+  // The arguments of whatever function it is.
   const values = args as readonly unknown[]
   const { selector, encode, decode } = coderOf(abi, functionName, values.length)
   return {

@@ -127,6 +127,7 @@ async function readRound(
   const outcomes = await rpc(requests, { mostBytes: MOST_BYTES })
   const logs: Log[] = []
   for (const [index, outcome] of outcomes.entries()) {
+    // One outcome for each range.
     const [start, end] = ranges[index] as Range
     if (!('error' in outcome)) {
       for (const log of parseResult(z.array(Log), outcome)) logs.push(log)

@@ -79,7 +79,8 @@ export function createRpc(
       )
       return outcomes
     } catch (error) {
-      prefer(nodes.findIndex((node) => node === order[0]) + 1)
+      const [first] = order
+      prefer(first ? nodes.indexOf(first) + 1 : 0)
       throw error instanceof FailedTry ? toAppError(error, NAME) : error
     }
   }

@@ -1,12 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
-import type { Address } from 'viem'
 import * as z from 'zod'
 import { getItems, putItems } from '../aws/dynamo.ts'
+import type { VaultKey } from './vault.ts'
 import { StateAsOf, VaultState } from './vault-state.ts'
-
-/** Which vault: its chain and its address there. */
-export type VaultKey = { readonly chainId: number; readonly address: Address }
 
 /** A vault's state and the block that it is of. */
 export type RecordedState = { readonly state: VaultState; readonly asOf: Omit<StateAsOf, 'stale'> }

@@ -4,6 +4,9 @@ import { Timestamp } from '../codecs.ts'
 import { AppError } from '../errors.ts'
 import { VaultOnChain } from '../protocols/vaults.ts'
 
+/** Which vault: its chain and its address there. */
+export type VaultKey = Pick<VaultOnChain, 'chainId' | 'address'>
+
 /** A vault as configured for one client: what the chain told when an operator added it, and how the client shows it. */
 export const Vault = z.intersection(
   VaultOnChain,
