@@ -11,7 +11,6 @@ import type { DepositOperation } from '../protocols/calldata.ts'
 import { depositNamed, OPERATIONS } from '../protocols/operations.ts'
 import { protocolOf } from '../protocols/protocols.ts'
 import { resultOf, valueIn } from '../result.ts'
-import type { PreparedDeposit } from '../vaults/deposit.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { poolAbi } from './abi.ts'
 import {
@@ -33,18 +32,6 @@ export type CrossChainDeposit = {
   readonly sourceToken: Address
 }
 
-/** The transactions of a deposit from another chain, and what the bridge promises: amounts in smallest units. */
-export type PreparedCrossChainDeposit = PreparedDeposit & {
-  quote: {
-    inputAmount: bigint
-    outputAmount: bigint
-    /** In the input token's smallest unit. */
-    feeTotal: bigint
-    expectedFillSeconds: number
-    expiresAt: Date
-  }
-}
-
 type Dependencies = {
   readonly readerOf: (chainId: number) => ChainReader
   readonly api: Upstream
@@ -59,14 +46,14 @@ const SYNC_MARGIN_SECONDS = 15n * 60n
 const DELEGATION = /^0xef0100/i
 
 /**
- * The transactions on the source chain that deposit into a vault on another one. The quote and both chains' states are
- * fetched side by side; the transactions themselves are simulated once they are known.
+ * The transactions on the source chain that deposit into a vault on another one, and the bridge's quote, with amounts in
+ * smallest units. The quote and both chains' states are fetched side by side; then the transactions are simulated.
  * Throws the AppError that says why there are none, or `upstream_*`.
  */
 export async function prepareCrossChainDeposit(
   { readerOf, api, integratorId }: Dependencies,
   deposit: CrossChainDeposit,
-): Promise<PreparedCrossChainDeposit> {
+) {
   const { vault, user, inputAmount } = deposit
   const route = findRoute(deposit)
   const request = (operation: DepositOperation): BridgeRequest => ({ vault, user, route, operation, inputAmount })
