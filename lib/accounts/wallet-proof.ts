@@ -4,7 +4,6 @@ import {
   encodeDeployData,
   erc6492SignatureValidatorAbi,
   erc6492SignatureValidatorByteCode,
-  type Hex,
   hashMessage,
   hexToBigInt,
   isHex,
@@ -44,7 +43,7 @@ export async function isSignedBy(
 
 /** Whether a call returned true, as one byte or as a word. */
 function isTrue(result: unknown): boolean {
-  return isHex(result) && (result as Hex).length > 2 && hexToBigInt(result) === 1n
+  return isHex(result) && result.length > 2 && hexToBigInt(result) === 1n
 }
 
 function isSignedOnSolana(address: string, message: string, signature: string): boolean {

@@ -40,24 +40,20 @@ const Flag = z.boolean().catch(false)
 const Price = z.number().nonnegative().nullable().catch(null)
 
 const Answer = z.object({ error: z.literal(false), data: z.object({ items: z.array(z.unknown()) }) })
-const TokenRow = z.object({
+const Row = z.object({
   contract_address: ContractAddress,
-  contract_decimals: IndexedToken.shape.decimals,
   contract_name: ShortText,
   contract_ticker_symbol: ShortText,
-  logo_url: z.url({ protocol: /^https$/ }).catch(''),
-  native_token: Flag,
   is_spam: Flag,
   supports_erc: z.array(z.string()).catch([]),
   balance: Digits,
 })
-const NftRow = z.object({
-  contract_address: ContractAddress,
-  contract_name: ShortText,
-  contract_ticker_symbol: ShortText,
-  supports_erc: z.array(z.string()).catch([]),
-  is_spam: Flag,
-  balance: Digits,
+const TokenRow = Row.extend({
+  contract_decimals: IndexedToken.shape.decimals,
+  logo_url: z.url({ protocol: /^https$/ }).catch(''),
+  native_token: Flag,
+})
+const NftRow = Row.extend({
   last_transfered_at: z.iso.datetime({ offset: true }).nullable().catch(null),
   floor_price_quote: Price,
   floor_price_native_quote: Price,

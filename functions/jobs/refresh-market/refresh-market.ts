@@ -1,7 +1,6 @@
 import type * as z from 'zod'
 import type { Aged } from '../../../lib/cache/cache.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
-import type { AppError } from '../../../lib/errors.ts'
 import { badAnswer } from '../../../lib/http.ts'
 import { logger } from '../../../lib/logger.ts'
 import { ALL_PRICES, ALL_TOKENS, MARKET, pricesOf, RATES } from '../../../lib/markets/cached.ts'
@@ -40,7 +39,16 @@ const AGREEMENT = 2
 export async function refreshMarket(dependencies: Dependencies): Promise<z.output<typeof contract.report>> {
   const { cache, coinGecko, now, marketSeconds } = dependencies
   const cached = await cache.get({ market: MARKET, rates: RATES, ...ALL_TOKENS, ...ALL_PRICES })
-  const attempt = attemptAt(now())
+  const startedAt = now()
+  /** Tries to refresh a cached answer of that moment; a failure is logged and returned. */
+  const attempt = async <T>(what: string, before: Date | undefined, refresh: () => Promise<T>) => {
+    const result = await resultOf(refresh())
+    if ('value' in result) return { what, value: result.value, lagMs: 0 }
+    const { code, cause } = result.error
+    logger.warn('not refreshed', { what, code, cause: cause instanceof Error ? cause.message : undefined })
+    // What was never cached counts as a day old, the longest that prices are cached.
+    return { what, error: result.error, lagMs: before ? startedAt - before.getTime() : DAY_MS }
+  }
   const isDue = (answer: Aged<unknown> | undefined) =>
     !answer || now() - answer.asOf.getTime() >= marketSeconds * 1000 - TOLERANCE_MS
 
@@ -93,30 +101,6 @@ export async function refreshMarket(dependencies: Dependencies): Promise<z.outpu
     lagSeconds: Math.round(
       Math.max(...attempts.map(({ lagMs }) => lagMs), ...chains.map(({ value }) => value?.lagMs ?? 0)) / 1000,
     ),
-  }
-}
-
-/** The result of refreshing one cached answer. */
-type Attempt<T> = {
-  readonly what: string
-  readonly value?: T
-  readonly error?: AppError
-  readonly lagMs: number
-}
-
-/** Tries to refresh a cached answer of that moment; a failure is logged and returned. */
-function attemptAt(now: number) {
-  return async <T>(what: string, before: Date | undefined, refresh: () => Promise<T>): Promise<Attempt<T>> => {
-    const result = await resultOf(refresh())
-    if ('value' in result) return { what, value: result.value, lagMs: 0 }
-    const { error } = result
-    logger.warn('not refreshed', {
-      what,
-      code: error.code,
-      cause: error.cause instanceof Error ? error.cause.message : undefined,
-    })
-    // What was never cached counts as a day old, the longest that prices are cached.
-    return { what, error, lagMs: before ? now - before.getTime() : DAY_MS }
   }
 }
 

@@ -66,8 +66,8 @@ export async function readSolanaBalances(rpc: Rpc, wallets: readonly string[]): 
   const ofWallets = wallets.map((wallet, index) => {
     const [balance, ...programs] = outcomes.slice(index * callsOf(wallet).length)
     return {
-      balance: resultOf(Balance, balance)?.value,
-      programs: TOKEN_PROGRAMS.map((_, program) => resultOf(Accounts, programs[program])?.value),
+      balance: parseOutcome(Balance, balance)?.value,
+      programs: TOKEN_PROGRAMS.map((_, program) => parseOutcome(Accounts, programs[program])?.value),
     }
   })
   const native = ofWallets.reduce((sum, { balance }) => {
@@ -75,7 +75,7 @@ export async function readSolanaBalances(rpc: Rpc, wallets: readonly string[]): 
     return sum + balance
   }, 0n)
   const programs = TOKEN_PROGRAMS.map((id, program) => ({ id, accounts: ofWallets.map((of) => of.programs[program]) }))
-  return { native, rent: resultOf(Lamports, rent), ...sumAccounts(programs) }
+  return { native, rent: parseOutcome(Lamports, rent), ...sumAccounts(programs) }
 }
 
 function callsOf(wallet: string): RpcRequest[] {
@@ -90,7 +90,7 @@ function callsOf(wallet: string): RpcRequest[] {
 
 type ProgramAccounts = { readonly id: string; readonly accounts: readonly (readonly unknown[] | undefined)[] }
 
-/** The accounts of each mint as one amount; what is known of a mint in part is not known. */
+/** The accounts of each mint as one amount; a mint of which one account is not understood is unread. */
 function sumAccounts(programs: readonly ProgramAccounts[]): Pick<SolanaBalances, 'tokens' | 'unread'> {
   const tokens = new Map<string, { amount: bigint; decimals: number }>()
   const unread = new Set<string>()
@@ -113,7 +113,7 @@ function sumAccounts(programs: readonly ProgramAccounts[]): Pick<SolanaBalances,
   return { tokens, unread: [...unread] }
 }
 
-function resultOf<Schema extends z.ZodType>(
+function parseOutcome<Schema extends z.ZodType>(
   schema: Schema,
   outcome: RpcOutcome | undefined,
 ): z.output<Schema> | undefined {
