@@ -62,6 +62,8 @@ export async function prepareCrossChainDeposit(
   // Asked before the vault's state is known; most deposits take the usual operation.
   const [usual] = OPERATIONS[vault.protocol].deposits
   const quoted = resultOf(quoteFor(usual))
+  // Awaited below, unless what is read meanwhile fails first.
+  quoted.catch(() => {})
   const [source, destination] = await Promise.all([
     readSource(readerOf(route.sourceChainId), user, route),
     readDestination(readerOf(vault.chainId), deposit, route),

@@ -61,6 +61,8 @@ export async function followTransfers(
     } catch (error) {
       if (!budget.isShort()) {
         logger.warn('transfer not read', { chainId, transaction: key.transactionHash, reason: String(error) })
+        // One that fails in the same way each time must not take the calls of others in each run.
+        postponed.push({ key, lookAt: getNextPoll(recorded, now()) })
       }
     }
     callsLeft -= budget.spent()
