@@ -1,6 +1,15 @@
 import { type Address, type Hex, pad, zeroAddress } from 'viem'
 import * as z from 'zod'
-import { byLocation, Log, type LogFilter, logsRequest, parseResult, readTimestamps } from '../chain/logs.ts'
+import {
+  type BlockHeader,
+  byLocation,
+  Log,
+  type LogFilter,
+  logsRequest,
+  parseResult,
+  type Range,
+  readTimestamps,
+} from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome } from '../chain/rpc.ts'
 import { AppError } from '../errors.ts'
@@ -8,15 +17,16 @@ import { logger } from '../logger.ts'
 import { isTransfer, transferOf, type VaultEvent } from '../protocols/books.ts'
 import type { LiveAccount } from '../protocols/protocol.ts'
 import { protocolOf } from '../protocols/protocols.ts'
+import { type Result, resultOf, valueIn } from '../result.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { parseVaultEvents, priceEventTopics, TRANSFER_TOPIC, VAULT_EVENT_TOPICS } from './events.ts'
-import { EMPTY_LEDGER, isPossible, postEvents } from './ledger.ts'
+import { isPossible, postEvents } from './ledger.ts'
 import { isNothing, type LedgerEntry } from './ledger-entry.ts'
 import { isPlausible } from './position.ts'
-import type { RecordsStore, VaultProgress } from './store.ts'
+import { initialProgress, type RecordsStore, type VaultProgress } from './store.ts'
 
-/** What happened to a user in one vault, in order, up to the chain's last block, and what the user has there now. */
-export type UserVault = {
+/** What happened to an account in one vault, in order, up to the chain's last block, and what the account has there now. */
+export type AccountVault = {
   readonly vault: Vault
   readonly entries: readonly LedgerEntry[]
   readonly live: LiveAccount
@@ -24,10 +34,10 @@ export type UserVault = {
   readonly asOf: Date
 }
 
-/** A user in all vaults that could be read, and why other vaults of some chains could not, by chain id. */
-export type UserVaults = {
-  readonly vaults: readonly UserVault[]
-  readonly errors: Readonly<Record<string, string>>
+/** An account in all vaults that could be read, and by chain id why vaults could not; `errors` is undefined where all could. */
+type AccountVaults = {
+  readonly vaults: readonly AccountVault[]
+  readonly errors: Readonly<Record<string, string>> | undefined
 }
 
 type Dependencies = {
@@ -37,298 +47,272 @@ type Dependencies = {
   readonly now: () => number
 }
 
-/**
- * A user in these vaults: what is recorded, with the events since then and the live balances, from two requests to each
- * chain, one after the other, chains side by side. Throws a chain's error only where there is one and nothing could be read.
- */
-export async function readUserVaults(
-  { readerOf, records, now }: Dependencies,
-  vaults: readonly Vault[],
-  user: Address,
-): Promise<UserVaults> {
-  const known = await records.getProgress(vaults)
-  const progress = new Map(vaults.map((vault, index) => [vault, known[index] ?? unread(vault)]))
-  const byChain = [...Map.groupBy(vaults, ({ chainId }) => chainId)]
-  // The ledger entries are read after the progress, so none that it counts is missing.
-  const [entries, ...reads] = await Promise.all([
-    records.listEntries(user, vaults),
-    ...byChain.map(async ([chainId, ofChain]): Promise<readonly VaultRead[]> => {
-      try {
-        return await readChain({ reader: readerOf(chainId), user, progress, now }, ofChain)
-      } catch (error) {
-        if (!(error instanceof AppError)) throw error
-        return ofChain.map((vault) => ({ vault, failure: error, isUsed: true }))
-      }
-    }),
-  ])
-  const recorded = new Map(vaults.map((vault, index) => [vault, entries[index]]))
-  const read = reads.flat().map((one): VaultRead => {
-    const { through, generation } = progress.get(one.vault) ?? unread(one.vault)
-    // What a run at work records besides is in the tail.
-    const before = recorded
-      .get(one.vault)
-      ?.filter((entry) => entry.generation === generation && entry.blockNumber <= through)
-      .filter((entry) => !isNothing(entry))
-    if ('failure' in one) return { ...one, isUsed: one.isUsed || before === undefined || before.length > 0 }
-    if (!before) return { vault: one.vault, failure: notReadYet(TOO_MANY_ENTRIES), isUsed: true }
-    const all = [...before, ...one.entries]
-    return isPlausible(all, one.live)
-      ? { ...one, entries: all }
-      : { vault: one.vault, failure: impossible(), isUsed: all.length > 0 }
-  })
-  const found = read.filter((one) => 'live' in one)
-  // What the user never used need not be read.
-  const failures = read.filter((one) => 'failure' in one).filter(({ isUsed }) => isUsed)
-  const byFailed = Map.groupBy(failures, ({ vault }) => vault.chainId)
-  for (const [chainId, [first]] of byFailed) {
-    logger.warn('vaults not read', { chainId, code: first?.failure.code, reason: String(first?.failure.cause) })
-  }
-  const outage = failures.find(({ failure }) => !isNotReadYet(failure))
-  if (outage && byFailed.size === byChain.length && found.length === 0) throw outage.failure
-  return {
-    vaults: found,
-    errors: Object.fromEntries([...byFailed].map(([chainId, [first]]) => [String(chainId), reasonOf(first?.failure)])),
-  }
-}
-
-/** A vault that was read, or why not, and whether the user is known to have used it, or may have. */
-type VaultRead = UserVault | { readonly vault: Vault; readonly failure: AppError; readonly isUsed: boolean }
-
-type ChainQuestion = {
-  readonly reader: ChainReader
-  readonly user: Address
-  readonly progress: ReadonlyMap<Vault, VaultProgress>
-  readonly now: () => number
-}
-
-/** A vault's progress before it has one. */
-function unread({ firstBlock }: Vault): VaultProgress {
-  return { through: firstBlock - 1, ledger: EMPTY_LEDGER }
-}
-
-async function readChain(question: ChainQuestion, vaults: readonly Vault[]): Promise<VaultRead[]> {
-  const { reader, user } = question
-  const queries = vaults.map((vault) => protocolOf(vault).account(vault, user))
-  const { blocks, values } = await reader.read(queries)
-  // Up to a block that has a number: what "latest" is may differ from call to call, and events be lost or counted twice.
-  const to = blocks.reduce((latest, { number }) => (number > latest ? number : latest), 0n)
-  const read = await Promise.all(groupTails(question, vaults, to).map((group) => readTail(question, group)))
-  const tails = new Map(read.flat())
-  return await Promise.all(
-    vaults.map(async (vault, index): Promise<VaultRead> => {
-      const value = values[index]
-      const block = blocks[index]
-      if (!block || !value) throw new AppError('upstream_bad_answer', { cause: new Error('a vault has no answer') })
-      const tail = await entriesUpTo(question, vault, tails.get(vault), block.number)
-      if (tail instanceof AppError) return { vault, failure: tail, isUsed: true }
-      const live = await failureAsValue(value(reader, block.number))
-      return live instanceof AppError
-        ? { vault, failure: live, isUsed: tail.length > 0 }
-        : { vault, entries: tail, live, asOf: new Date(Number(block.timestamp) * 1000) }
-    }),
-  )
-}
-
-/** The account, or why it cannot be told, so that one contract's failure is not that of all. */
-async function failureAsValue(account: Promise<LiveAccount>): Promise<LiveAccount | AppError> {
-  try {
-    return await account
-  } catch (error) {
-    if (error instanceof AppError) return error
-    throw error
-  }
-}
-
-/** Vaults whose events are asked for together, from the first block that is not recorded of one of them to that of the balances. */
-type Group = { readonly vaults: readonly Vault[]; readonly from: bigint; readonly to: bigint }
-
-/** Vaults recorded to within so many blocks of the one that is recorded furthest share their requests. */
+/** How many blocks a vault may be behind the one that is recorded furthest to have its events read in the same requests. */
 const LIKE_BLOCKS = 10_000
-/** Older records are for the job to continue, which takes more than a request has. */
+/** Events since older records are left to the job: to read them takes longer than a request may. */
 const LONGEST_TAIL_MS = 2 * 86_400_000
-/** What one answer reads of events at most, and how long. */
+/** What one answer reads of events at most, and for how long. */
 const MOST_EVENTS = 2_000
-/** More than so many events are, and few enough to be read in a moment. */
+/** More bytes than MOST_EVENTS events have, and few enough to be read in a moment. */
 const MOST_BYTES = 4 * 2 ** 20
 const TAIL_MS = 4_000
 /**
- * How often the vaults of a group are halved when their events cannot be read together, so that of 256 vaults one hides
- * itself alone. Each vault at fault costs at most two requests a halving, all of them together two for each vault.
+ * How often the vaults of a group are halved when their events cannot be read together: often enough to find one of 256.
+ * Each vault at fault costs at most two requests a halving, all of them together two for each vault.
  */
 const MOST_HALVINGS = 8
 
-const TOO_MANY_ENTRIES = 'What happened to the user in a vault is more than can be shown at once'
+/**
+ * Reads an account in these vaults: what is recorded, the events since then and the live balances, with two requests to
+ * each chain, one after the other, chains side by side. Throws a chain's error only where there is one and nothing could
+ * be read.
+ */
+export async function readAccountVaults(
+  { readerOf, records, now }: Dependencies,
+  vaults: readonly Vault[],
+  account: Address,
+): Promise<AccountVaults> {
+  const progress = await records.getProgress(vaults)
+  const followed = vaults.map((vault, index) => ({ vault, progress: progress[index] ?? initialProgress(vault) }))
+  const byChain = [...Map.groupBy(followed, ({ vault }) => vault.chainId)]
+  // The ledger entries are read after the progress, so none that it counts is missing.
+  const [entries, ...chains] = await Promise.all([
+    records.listEntries(account, vaults),
+    ...byChain.map(async ([chainId, ofChain]) => {
+      const chain = await resultOf(readChain({ readerOf, account, now }, chainId, ofChain))
+      return { chainId, readings: 'value' in chain ? chain.value : ofChain.map((one): Reading => [one, chain]) }
+    }),
+  ])
+  const recorded = new Map(vaults.map((vault, index) => [vault, entries[index]]))
 
-/** Why a vault is left out though its chain can be read: said to the caller. */
-class NotReadYet extends Error {}
-
-function notReadYet(why: string): AppError {
-  return new AppError('upstream_unavailable', { cause: new NotReadYet(why) })
-}
-
-function isNotReadYet({ cause }: AppError): boolean {
-  return cause instanceof NotReadYet
-}
-
-function reasonOf(failure: AppError | undefined): string {
-  return failure?.cause instanceof NotReadYet ? failure.cause.message : (failure?.message ?? '')
-}
-
-/** The vaults that have caught up, and those that have not, which must not cost the others anything. */
-function groupTails({ progress }: ChainQuestion, vaults: readonly Vault[], to: bigint): Group[] {
-  const throughOf = (vault: Vault) => progress.get(vault)?.through ?? 0
-  const front = vaults.reduce((most, vault) => Math.max(most, throughOf(vault)), 0)
-  const isCurrent = (vault: Vault) => throughOf(vault) > front - LIKE_BLOCKS
-  return [vaults.filter(isCurrent), vaults.filter((vault) => !isCurrent(vault))]
-    .filter((group) => group.length > 0)
-    .map((group) => ({ vaults: group, from: firstUnread(group.map(throughOf)), to }))
-}
-
-function firstUnread(throughs: readonly number[]): bigint {
-  return BigInt(Math.max(0, throughs.reduce((low, through) => Math.min(low, through), Number.MAX_SAFE_INTEGER) + 1))
-}
-
-/** The tails of a group's vaults, or why there is none. Its failure is that of no other group. */
-async function readTail(
-  question: ChainQuestion,
-  group: Group,
-  halvings = 0,
-): Promise<[Vault, readonly VaultEvent[] | AppError][]> {
-  const { progress, now } = question
-  const isOld = (vault: Vault) => {
-    const timestamp = progress.get(vault)?.timestamp
-    return timestamp !== undefined && now() - Number(timestamp) * 1000 > LONGEST_TAIL_MS
+  const found: AccountVault[] = []
+  const failures: AppError[] = []
+  const errors: Record<string, string> = {}
+  for (const { chainId, readings } of chains) {
+    const results = readings.flatMap(([one, reading]) => addRecorded(one, recorded.get(one.vault), reading) ?? [])
+    found.push(...results.flatMap((result) => ('value' in result ? [result.value] : [])))
+    const failed = results.flatMap((result) => ('error' in result ? [result.error] : []))
+    const [first] = failed
+    if (!first) continue
+    failures.push(...failed)
+    errors[chainId] = first instanceof LeftOut ? first.reason : first.message
+    logger.warn('vaults not read', { chainId, code: first.code, reason: String(first.cause) })
   }
-  const old = group.vaults.filter(isOld)
-  if (old.length > 0) {
-    const recent = group.vaults.filter((vault) => !isOld(vault))
-    const failure = notReadYet('The past of a vault is still being read')
-    const rest = recent.length > 0 ? await readTail(question, regroup(question, group, recent), halvings) : []
-    return [...old.map((vault): [Vault, AppError] => [vault, failure]), ...rest]
-  }
-  try {
-    const logs = await readUserLogs(question, group)
-    const events = Map.groupBy(await parseLogs(question, logs), ({ vault }) => vault)
-    return group.vaults.map((vault) => [vault, events.get(vault.address) ?? []])
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    // A stranger can make a user's events in one vault too many, and no other vault is to wait for that for long.
-    const isLate = error.code === 'upstream_timeout'
-    const halvingsLeft = error.code === 'upstream_unavailable' && !isNotReadYet(error) ? 0 : isLate ? 1 : MOST_HALVINGS
-    if (group.vaults.length === 1 || halvings >= halvingsLeft) {
-      const failure = isLate ? notReadYet('The last events of a vault could not be read in time') : error
-      return group.vaults.map((vault) => [vault, failure])
-    }
-    const half = Math.ceil(group.vaults.length / 2)
-    const halves = [group.vaults.slice(0, half), group.vaults.slice(half)]
-    const read = await Promise.all(
-      halves.map((part) => readTail(question, regroup(question, group, part), halvings + 1)),
-    )
-    return read.flat()
+  const outage = failures.find((failure) => !(failure instanceof LeftOut))
+  if (outage && Object.keys(errors).length === byChain.length && found.length === 0) throw outage
+  return { vaults: found, errors: failures.length > 0 ? errors : undefined }
+}
+
+/** A vault and how far it is recorded. */
+type Followed = { readonly vault: Vault; readonly progress: VaultProgress }
+
+/** What happened to an account in a vault since its records end, up to a block, and what the account has at that block. */
+type VaultReading = {
+  readonly entries: readonly LedgerEntry[]
+  readonly live: Result<LiveAccount>
+  /** The time of that block. */
+  readonly asOf: Date
+}
+
+type Reading = readonly [Followed, Result<VaultReading>]
+
+/** Why a vault is left out though its chain can be read; callers are told the reason. */
+class LeftOut extends AppError {
+  readonly reason: string
+
+  constructor(reason: string) {
+    super('upstream_unavailable', { cause: new Error(reason) })
+    this.reason = reason
   }
 }
 
-function regroup({ progress }: ChainQuestion, { to }: Group, vaults: readonly Vault[]): Group {
-  return { vaults, to, from: firstUnread(vaults.map((vault) => progress.get(vault)?.through ?? 0)) }
+/** The reading with what is recorded before it; undefined for a vault that cannot be read and that the account never used. */
+function addRecorded(
+  { vault, progress: { through, generation } }: Followed,
+  recorded: readonly LedgerEntry[] | undefined,
+  reading: Result<VaultReading>,
+): Result<AccountVault> | undefined {
+  if ('error' in reading) return reading
+  const { entries: tail, live, asOf } = reading.value
+  // What a run at work records besides is in the tail.
+  const before = recorded
+    ?.filter((entry) => entry.generation === generation && entry.blockNumber <= through)
+    .filter((entry) => !isNothing(entry))
+  const entries = [...(before ?? []), ...tail]
+  if ('error' in live) return !before || entries.length > 0 ? live : undefined
+  if (!before) return { error: new LeftOut('What happened to the user in a vault is more than can be shown at once') }
+  if (isPlausible(entries, live.value)) return { value: { vault, entries, live: live.value, asOf } }
+  return entries.length > 0 ? { error: contradiction() } : undefined
 }
 
-/** Everything that concerns the user in some vaults: one request where the node takes the range. */
-async function readUserLogs({ reader, user, now }: ChainQuestion, { vaults, from, to }: Group): Promise<Log[]> {
-  if (from > to) return []
-  const filters = filtersFor(user, vaults)
-  const requests = filters.map((filter) => logsRequest(filter, [from, to]))
-  const outcomes = await reader.request(requests, { mostBytes: MOST_BYTES })
-  const giveUpAt = now() + TAIL_MS
-  const logs = await Promise.all(
-    filters.map((filter, index) => readWhole({ reader, now, filter, from, to, giveUpAt }, outcomes[index])),
+/** The account whose events are read, and the chain where. */
+type ChainAccount = { readonly reader: ChainReader; readonly account: Address; readonly now: () => number }
+
+async function readChain(
+  { readerOf, ...others }: Pick<Dependencies, 'readerOf' | 'now'> & { readonly account: Address },
+  chainId: number,
+  followed: readonly Followed[],
+): Promise<Reading[]> {
+  const on = { reader: readerOf(chainId), ...others }
+  const { blocks, values } = await on.reader.read(
+    followed.map(({ vault }) => protocolOf(vault).account(vault, on.account)),
   )
-  return inOrder(logs.flat())
+  // Up to a block that has a number: what "latest" is may differ from call to call, and events be lost or counted twice.
+  const to = blocks.reduce((latest, { number }) => (number > latest ? number : latest), 0n)
+  const tails = await readTails(on, followed, to)
+  return Promise.all(
+    followed.map(async (one, index): Promise<Reading> => {
+      const [block, readLive, tail] = [blocks[index], values[index], tails.get(one.vault)]
+      if (!block || !readLive || !tail)
+        throw new AppError('upstream_bad_answer', { cause: new Error('a vault is missing') })
+      return [one, await resultOf(readVault(on, one, { tail, readLive, block }))]
+    }),
+  )
 }
 
-/** Whom an event concerns stands in the first, second or third topic after its name. */
-function filtersFor(user: Address, vaults: readonly Vault[]): LogFilter[] {
-  const address = vaults.map((vault) => vault.address)
-  const topic = pad(user.toLowerCase() as Hex, { size: 32 })
-  return [[topic], [null, topic], [null, null, topic]].map((rest) => ({
+async function readVault(
+  on: ChainAccount,
+  followed: Followed,
+  { tail, readLive, block }: { tail: Result<readonly VaultEvent[]>; readLive: ReadLive; block: BlockHeader },
+): Promise<VaultReading> {
+  const entries = await readEntries(on, followed, valueIn(tail), block.number)
+  const live = await resultOf(readLive(on.reader, block.number))
+  return { entries, live, asOf: new Date(Number(block.timestamp) * 1000) }
+}
+
+/** Reads what the account has at a block. Throws `upstream_*`. */
+type ReadLive = (reader: ChainReader, at: bigint) => Promise<LiveAccount>
+
+type Tail = [Vault, Result<readonly VaultEvent[]>]
+
+/** The account's events in each vault since its records end: those of vaults that are behind cost the others nothing. */
+async function readTails(
+  on: ChainAccount,
+  followed: readonly Followed[],
+  to: bigint,
+): Promise<ReadonlyMap<Vault, Result<readonly VaultEvent[]>>> {
+  const isOld = ({ progress: { timestamp } }: Followed) =>
+    timestamp !== undefined && on.now() - Number(timestamp) * 1000 > LONGEST_TAIL_MS
+  const [old, recent] = [followed.filter(isOld), followed.filter((one) => !isOld(one))]
+  const front = recent.reduce((most, { progress }) => Math.max(most, progress.through), 0)
+  const isCurrent = ({ progress }: Followed) => progress.through > front - LIKE_BLOCKS
+  const read = await Promise.all([
+    readTailsTogether(on, recent.filter(isCurrent), to),
+    readTailsTogether(
+      on,
+      recent.filter((one) => !isCurrent(one)),
+      to,
+    ),
+  ])
+  const failure = { error: new LeftOut('The past of a vault is still being read') }
+  return new Map([...old.map(({ vault }): Tail => [vault, failure]), ...read.flat()])
+}
+
+/** The tails of vaults, asked for together, and in halves where that fails. */
+async function readTailsTogether(
+  on: ChainAccount,
+  followed: readonly Followed[],
+  to: bigint,
+  halvings = 0,
+): Promise<Tail[]> {
+  if (followed.length === 0) return []
+  const read = await resultOf(readAccountEvents(on, followed, to))
+  if ('value' in read) {
+    const events = Map.groupBy(read.value, ({ vault }) => vault)
+    return followed.map(({ vault }) => [vault, { value: events.get(vault.address) ?? [] }])
+  }
+  const { error } = read
+  // A stranger can make an account's events in one vault too many, and no other vault is to wait for that for long.
+  const isLate = error.code === 'upstream_timeout'
+  const isOutage = error.code === 'upstream_unavailable' && !(error instanceof LeftOut)
+  const mostHalvings = isOutage ? 0 : isLate ? 1 : MOST_HALVINGS
+  if (followed.length === 1 || halvings >= mostHalvings) {
+    const failure = isLate ? new LeftOut('The last events of a vault could not be read in time') : error
+    return followed.map(({ vault }) => [vault, { error: failure }])
+  }
+  const half = Math.ceil(followed.length / 2)
+  const halves = [followed.slice(0, half), followed.slice(half)]
+  return (await Promise.all(halves.map((part) => readTailsTogether(on, part, to, halvings + 1)))).flat()
+}
+
+/**
+ * Everything that concerns the account in some vaults since the records of one of them end: one request where the node
+ * takes the range. Whom an event concerns stands in the first, second or third topic after its name.
+ */
+async function readAccountEvents(on: ChainAccount, followed: readonly Followed[], to: bigint): Promise<VaultEvent[]> {
+  const from = BigInt(Math.max(0, Math.min(...followed.map(({ progress }) => progress.through)) + 1))
+  if (from > to) return []
+  const address = followed.map(({ vault }) => vault.address)
+  // The address is hexadecimal, as its lower case is.
+  const topic = pad(on.account.toLowerCase() as Hex, { size: 32 })
+  const filters = [[topic], [null, topic], [null, null, topic]].map((rest) => ({
     address,
     topics: [VAULT_EVENT_TOPICS, ...rest],
   }))
-}
-
-type WholeQuestion = Pick<ChainQuestion, 'reader' | 'now'> & {
-  readonly filter: LogFilter
-  readonly from: bigint
-  readonly to: bigint
-  readonly giveUpAt: number
+  const requests = filters.map((filter) => logsRequest(filter, [from, to]))
+  const outcomes = await on.reader.request(requests, { mostBytes: MOST_BYTES })
+  const logs = await Promise.all(filters.map((filter, index) => readAllLogs(on, filter, [from, to], outcomes[index])))
+  return parseInOrder(on, logs.flat())
 }
 
 /** All events of a filter: those that a first call gave, or where it was refused those of smaller calls. Throws when they are too many. */
-async function readWhole(
-  { reader, filter, from, to, giveUpAt, now }: WholeQuestion,
+async function readAllLogs(
+  { reader, now }: ChainAccount,
+  filter: LogFilter,
+  [from, to]: Range,
   first?: RpcOutcome,
 ): Promise<readonly Log[]> {
+  const tooMany = new LeftOut(
+    'The last events of a vault are too many to be read at once; they are shown when they are recorded',
+  )
   if (first && 'result' in first) {
-    if (Array.isArray(first.result) && first.result.length > MOST_EVENTS) throw tooMany()
+    if (Array.isArray(first.result) && first.result.length > MOST_EVENTS) throw tooMany
     return parseResult(z.array(Log), first)
   }
-  if (first && 'error' in first && first.error.refusal === 'results') throw tooMany()
-  if (from > to) return []
-  const enough = (events: number) => events > MOST_EVENTS || now() > giveUpAt
-  const { logs, through } = await reader.logsUntil(filter, from, to, enough)
-  if (through < to || logs.length > MOST_EVENTS) throw tooMany()
+  if (first?.error.refusal === 'results') throw tooMany
+  const giveUpAt = now() + TAIL_MS
+  const isEnough = (events: number) => events > MOST_EVENTS || now() > giveUpAt
+  const { logs, through } = await reader.logsUntil(filter, from, to, isEnough)
+  if (through < to || logs.length > MOST_EVENTS) throw tooMany
   return logs
 }
 
-function tooMany(): AppError {
-  return notReadYet('The last events of a vault are too many to be read at once; they are shown when they are recorded')
+async function parseInOrder({ reader }: ChainAccount, logs: readonly Log[]): Promise<VaultEvent[]> {
+  return inOrder(parseVaultEvents(reader.chain.id, logs, await readTimestamps(reader.request, logs)))
 }
 
-function isAfter({ position }: VaultEvent, block = 0n): boolean {
-  return position.blockNumber > block
+/** The events in order, each once. */
+function inOrder(events: readonly VaultEvent[]): VaultEvent[] {
+  const byKey = new Map(events.map((event) => [`${event.position.blockNumber} ${event.position.logIndex}`, event]))
+  return [...byKey.values()].toSorted((left, right) => byLocation(left.position, right.position))
 }
 
-function impossible(): AppError {
+function contradiction(): AppError {
   return new AppError('upstream_bad_answer', { cause: new Error("a vault's events or balances contradict each other") })
 }
 
-async function parseLogs({ reader }: ChainQuestion, logs: readonly Log[]): Promise<VaultEvent[]> {
-  return parseVaultEvents(reader.chain.id, logs, await readTimestamps(reader.request, logs))
-}
-
-/** The logs in order, each once. */
-function inOrder(logs: readonly Log[]): Log[] {
-  return [...new Map(logs.map((log) => [`${log.blockNumber} ${log.logIndex}`, log])).values()].toSorted(byLocation)
-}
-
-/** The user's ledger entries in a vault since its records end, up to a block. */
-async function entriesUpTo(
-  question: ChainQuestion,
-  vault: Vault,
-  tail: readonly VaultEvent[] | AppError | undefined,
+/** The account's ledger entries in a vault since its records end, up to a block. Throws where its events contradict each other. */
+async function readEntries(
+  on: ChainAccount,
+  { vault, progress: { through, ledger } }: Followed,
+  tail: readonly VaultEvent[],
   block: bigint,
-): Promise<readonly LedgerEntry[] | AppError> {
-  if (!tail || tail instanceof AppError) return tail ?? notReadYet('The events of a vault were not read')
-  const { user, progress } = question
-  const { through, ledger } = progress.get(vault) ?? unread(vault)
+): Promise<readonly LedgerEntry[]> {
   const own = tail.filter(({ position }) => position.blockNumber > BigInt(through) && position.blockNumber <= block)
   const last = own.findLast((event) => needsPrice(vault, event, own))?.position.blockNumber
-  try {
-    const events =
-      last === undefined ? own : await withPrices(question, vault, own, { from: BigInt(through + 1), to: last })
-    // Up to its last price all that moves the supply is known, after it the user's part alone.
-    const [whole, part] = [
-      events.filter((event) => !isAfter(event, last)),
-      events.filter((event) => isAfter(event, last)),
-    ]
-    const priced = postEvents(vault, ledger, whole)
-    const entries = [...priced.entries, ...postEvents(vault, priced.ledger, part).entries].filter(
-      (entry) => entry.user === user,
-    )
-    return isPossible({ ...priced, entries }) ? entries : impossible()
-  } catch (error) {
-    if (error instanceof AppError) return error
-    throw error
-  }
+  const prices = last === undefined ? [] : await readPriceEvents(on, vault, [BigInt(through + 1), last])
+  const events = inOrder([...prices, ...own])
+  // Up to its last price all that moves the supply is known, after it the account's part alone.
+  const isPriced = ({ position }: VaultEvent) => last !== undefined && position.blockNumber <= last
+  const priced = postEvents(vault, ledger, events.filter(isPriced))
+  const rest = postEvents(
+    vault,
+    priced.ledger,
+    events.filter((event) => !isPriced(event)),
+  )
+  const entries = [...priced.entries, ...rest.entries].filter(({ user }) => user === on.account)
+  if (!isPossible({ ...priced, entries })) throw contradiction()
+  return entries
 }
 
 /** Whether what an event moved is worth what the vault's shares were worth then, which events of others tell. */
@@ -341,23 +325,10 @@ function needsPrice(vault: Vault, event: VaultEvent, own: readonly VaultEvent[])
   return !own.some((other) => other.position.transactionHash === transactionHash && books.minted(other))
 }
 
-/** The user's events with those of everybody that move the vault's price, in order: one more request. */
-async function withPrices(
-  question: ChainQuestion,
-  vault: Vault,
-  own: readonly VaultEvent[],
-  { from, to }: { readonly from: bigint; readonly to: bigint },
-): Promise<VaultEvent[]> {
-  const { reader, now } = question
+/** The events of everybody that move the vault's price: one more request. */
+async function readPriceEvents(on: ChainAccount, vault: Vault, range: Range): Promise<VaultEvent[]> {
   const zero = pad(zeroAddress, { size: 32 })
   const topics = [[priceEventTopics(vault)], [[TRANSFER_TOPIC], zero], [[TRANSFER_TOPIC], null, zero]]
-  const giveUpAt = now() + TAIL_MS
-  const logs = await Promise.all(
-    topics.map((of) => readWhole({ reader, now, filter: { address: vault.address, topics: of }, from, to, giveUpAt })),
-  )
-  const prices = await parseLogs(question, inOrder(logs.flat()))
-  const key = ({ position }: VaultEvent) => `${position.blockNumber} ${position.logIndex}`
-  return [...new Map([...prices, ...own].map((event) => [key(event), event])).values()].toSorted((left, right) =>
-    byLocation(left.position, right.position),
-  )
+  const logs = await Promise.all(topics.map((of) => readAllLogs(on, { address: vault.address, topics: of }, range)))
+  return parseInOrder(on, logs.flat())
 }

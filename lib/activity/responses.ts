@@ -5,7 +5,7 @@ import type { Vault } from '../vaults/vault.ts'
 import type { Deposit } from './history.ts'
 import { DepositSource, depositIdOf } from './ledger-entry.ts'
 import type { Position } from './position.ts'
-import type { UserVault } from './read.ts'
+import type { AccountVault } from './read.ts'
 
 /** What each status of a deposit means, for people. */
 const DESCRIPTIONS: Record<Deposit['status'], string> = {
@@ -74,7 +74,7 @@ export const ChainErrors = z
 
 /** The view of a deposit. */
 export function depositResponse(
-  { vault, live }: UserVault,
+  { vault, live }: AccountVault,
   deposit: Deposit,
   apy: string,
   source: DepositSource | undefined,
@@ -99,7 +99,7 @@ export function depositResponse(
 
 /** The view of a position. */
 export function positionResponse(
-  { vault, live }: UserVault,
+  { vault, live }: AccountVault,
   { deposits: _, ...position }: Position,
   { user, apy }: { user: z.output<typeof Address>; apy: string },
 ): z.output<typeof PositionResponse> {

@@ -36,6 +36,11 @@ export const VaultProgress = z.object({
 })
 export type VaultProgress = z.output<typeof VaultProgress>
 
+/** The progress of a vault of which nothing is recorded yet. */
+export function initialProgress({ firstBlock }: Pick<Vault, 'firstBlock'>): VaultProgress {
+  return { through: firstBlock - 1, ledger: { assets: 0n, supply: 0n } }
+}
+
 /** What one share of a vault was worth, and the block that told it. */
 export type VaultPrice = PricePoint & {
   readonly vault: VaultBooks & Pick<Vault, 'protocol'>

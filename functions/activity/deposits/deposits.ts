@@ -1,6 +1,6 @@
 import { buildDeposits } from '../../../lib/activity/history.ts'
 import { sortKeyOf } from '../../../lib/activity/ledger-entry.ts'
-import { readUserVaults } from '../../../lib/activity/read.ts'
+import { readAccountVaults } from '../../../lib/activity/read.ts'
 import { depositResponse } from '../../../lib/activity/responses.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
@@ -21,7 +21,7 @@ export const listDeposits =
     const vaults = client.vaults.filter(
       (vault) => (vaultAddress ?? vault.address) === vault.address && (chainId ?? vault.chainId) === vault.chainId,
     )
-    const { vaults: read, errors } = await readUserVaults(dependencies, vaults, user)
+    const { vaults: read, errors } = await readAccountVaults(dependencies, vaults, user)
     const matching = read
       .flatMap((ofVault) =>
         buildDeposits(ofVault.entries, ofVault.live).map((deposit) => ({
@@ -53,6 +53,6 @@ export const listDeposits =
           ),
         ),
       ),
-      ...(Object.keys(errors).length > 0 && { errors }),
+      errors,
     }
   }

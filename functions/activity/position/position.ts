@@ -1,5 +1,5 @@
 import { buildPosition } from '../../../lib/activity/position.ts'
-import { readUserVaults } from '../../../lib/activity/read.ts'
+import { readAccountVaults } from '../../../lib/activity/read.ts'
 import { depositResponse, positionResponse } from '../../../lib/activity/responses.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -21,13 +21,13 @@ export const getPosition =
     const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
     const since = BigInt(Math.floor(dependencies.now() / 1000)) - YEAR_SECONDS
     const [{ vaults, errors }, prices] = await Promise.all([
-      readUserVaults(dependencies, [vault], user),
+      readAccountVaults(dependencies, [vault], user),
       dependencies.records.listPrices(vault, since),
     ])
     const [ofVault] = vaults
     const built = ofVault && buildPosition(ofVault.entries, ofVault.live)
     // Why it cannot be read now: not that there is none.
-    const [reason] = Object.values(errors)
+    const [reason] = Object.values(errors ?? {})
     if (reason !== undefined) throw new AppError('upstream_unavailable', { cause: new Error(reason) })
     if (!built) throw new AppError('position_not_found')
 

@@ -1,5 +1,5 @@
 import { buildPosition } from '../../../lib/activity/position.ts'
-import { readUserVaults } from '../../../lib/activity/read.ts'
+import { readAccountVaults } from '../../../lib/activity/read.ts'
 import { positionResponse } from '../../../lib/activity/responses.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
@@ -11,7 +11,7 @@ type Dependencies = Services<'readerOf' | 'records' | 'yieldOf' | 'now'>
 export const listPositions =
   ({ yieldOf, ...dependencies }: Dependencies) =>
   async ({ client, path: { userAddress: user } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    const { vaults, errors } = await readUserVaults(dependencies, client.vaults, user)
+    const { vaults, errors } = await readAccountVaults(dependencies, client.vaults, user)
     const views = await Promise.all(
       vaults.map(async (ofVault) => {
         const position = buildPosition(ofVault.entries, ofVault.live)
@@ -25,6 +25,6 @@ export const listPositions =
       userAddress: user,
       totalRecords: found.length,
       positions: found,
-      ...(Object.keys(errors).length > 0 && { errors }),
+      errors,
     }
   }

@@ -1,7 +1,7 @@
-import { EMPTY_LEDGER, isPossible, type Posted, postEvents } from '../../../lib/activity/ledger.ts'
+import { isPossible, type Posted, postEvents } from '../../../lib/activity/ledger.ts'
 import type { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
 import { readSlice, SLICE_EVENTS } from '../../../lib/activity/slice.ts'
-import type { RecordsStore, VaultPrice, VaultProgress } from '../../../lib/activity/store.ts'
+import { initialProgress, type RecordsStore, type VaultPrice, type VaultProgress } from '../../../lib/activity/store.ts'
 import { YIELD_SECONDS } from '../../../lib/activity/yields.ts'
 import { readFinalBlock } from '../../../lib/chain/finality.ts'
 import type { BlockHeader } from '../../../lib/chain/logs.ts'
@@ -113,7 +113,7 @@ export async function refreshVaults(
   ])
   const vaultRuns = vaults.map((vault, index): VaultRun => {
     const saved = recorded[index]
-    return { vault, saved, progress: saved ?? { through: vault.firstBlock - 1, ledger: EMPTY_LEDGER } }
+    return { vault, saved, progress: saved ?? initialProgress(vault) }
   })
   const inTurn = vaultRunsInTurn(vaultRuns, dependencies.now())
   const run: Run = {
