@@ -13,9 +13,6 @@ import type { VaultOnChain } from '../protocols/vaults.ts'
 import type { PricePoint } from '../vaults/apy.ts'
 import { isNothing, type LedgerEntry } from './ledger-entry.ts'
 
-/** A vault before its first event. */
-export const EMPTY_LEDGER: Ledger = { assets: 0n, supply: 0n }
-
 /** A price and the block that told it. */
 type RecordedPrice = PricePoint & { readonly blockNumber: bigint }
 

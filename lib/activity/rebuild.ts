@@ -2,12 +2,11 @@ import { type Address, isAddress } from 'viem'
 import { readFinalBlock } from '../chain/finality.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { AppError } from '../errors.ts'
-import type { Ledger, VaultEvent } from '../protocols/books.ts'
 import { protocolOf } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vaults.ts'
-import { EMPTY_LEDGER, isPossible, postEvents } from './ledger.ts'
+import { isPossible, postEvents } from './ledger.ts'
 import { readSlice, type Slice } from './slice.ts'
-import { hourOf, type RecordsStore, type VaultProgress } from './store.ts'
+import { hourOf, initialProgress, type RecordsStore, type VaultProgress } from './store.ts'
 import { YIELD_SECONDS } from './yields.ts'
 
 type Dependencies = {
@@ -16,7 +15,7 @@ type Dependencies = {
   /** Epoch milliseconds. */
   readonly now: () => number
   readonly sleep: (milliseconds: number) => Promise<unknown>
-  /** Tells somebody who waits how far it is. */
+  /** Tells the operator how far it is. */
   readonly say: (line: string) => void
 }
 
@@ -37,23 +36,21 @@ type Books = VaultOnChain & { readonly generation: number }
 
 /** What of the vault's past is recorded anew. */
 type Past = {
-  through: bigint
-  /** That block's time in seconds since 1970; undefined before the first. */
-  timestamp: bigint | undefined
-  ledger: Ledger
+  progress: VaultProgress
   entries: number
   /** All addresses that its events name, of whom older records can be: 100 bytes each. */
-  readonly users: Set<Address>
+  readonly accounts: Set<Address>
   /** The hours in which there was a trade: as many as a synchronous vault has prices. */
   readonly hoursOfTrades: Set<bigint>
 }
 
 /**
- * Reads a vault's whole past again and puts what it tells in the place of what is recorded, at once: ledger entries and prices
- * are written as a generation of their own, which the vault's progress then names; until it does, the old ones are shown
- * and continued by the job, and afterwards they are deleted. Killed anywhere it leaves the one or the other in force, and
- * can be repeated: each rebuild is a generation of its own, and deletes all earlier ones. Gives the lines to print. Throws
- * `upstream_*`, or an Error where the vault is not recorded, the job never leaves the chain, or a later rebuild has ended.
+ * Reads a vault's whole past again and puts what it tells in the place of what is recorded, at once: ledger entries and
+ * prices are written as a generation of their own, which the vault's progress then names; until it does, the old ones are
+ * shown and continued by the job, and afterwards they are deleted. Killed anywhere it leaves the one or the other in
+ * force, and can be repeated: each rebuild is a generation of its own, and deletes all earlier ones. Gives the lines to
+ * print. Throws `upstream_*`, or an Error where the vault is not recorded, the job never leaves the chain, or a later
+ * rebuild has ended.
  */
 export async function rebuildVault(dependencies: Dependencies, vault: VaultOnChain): Promise<readonly string[]> {
   const { records, now, sleep, say } = dependencies
@@ -61,11 +58,9 @@ export async function rebuildVault(dependencies: Dependencies, vault: VaultOnCha
   if (!recorded) throw new Error('Nothing is recorded of the vault yet: the job reads its past.')
   const books = { ...vault, generation: Math.max(now(), (recorded.generation ?? 0) + 1) }
   const past: Past = {
-    through: BigInt(vault.firstBlock) - 1n,
-    timestamp: undefined,
-    ledger: EMPTY_LEDGER,
+    progress: initialProgress(vault),
     entries: 0,
-    users: new Set(),
+    accounts: new Set(),
     hoursOfTrades: new Set(),
   }
   // Ends once a reading leaves no more than the chain makes in that time: the rest is read while the job waits.
@@ -82,10 +77,12 @@ export async function rebuildVault(dependencies: Dependencies, vault: VaultOnCha
   } finally {
     await records.releaseLease(vault.chainId, owner)
   }
-  say(`The new records are in force: ${past.entries} entries through block ${past.through}. Deleting the old ones.`)
+  say(
+    `The new records are in force: ${past.entries} entries through block ${past.progress.through}. Deleting the old ones.`,
+  )
 
   await sleep(GRACE_MS)
-  const deleted = await records.deleteEarlier(books, past.users)
+  const deleted = await records.deleteEarlier(books, past.accounts)
   return [`Rebuilt the records of ${vault.address} on chain ${vault.chainId}; deleted ${deleted} old ones.`]
 }
 
@@ -95,15 +92,14 @@ async function putInForce(dependencies: Dependencies, books: Books, past: Past, 
   const [old] = await records.getProgress([books])
   if (!old) throw new Error('The vault was forgotten meanwhile.')
   if ((old.generation ?? 0) >= books.generation) throw new Error('Another rebuild, begun later, has ended before.')
-  await recordPast(dependencies, books, past, old)
-  if (protocolOf(books).books.pricedBy === 'trades') await keepReadPrices(records, books, past)
-  const { generation } = books
-  const { through, timestamp, ledger } = past
+  await recordPast(dependencies, books, past, old.through)
+  if (protocolOf(books).books.pricedBy === 'trades') await copyReadPrices(records, books, past)
+  const { through, timestamp, ledger } = past.progress
   const weekAgo =
     timestamp === undefined
       ? undefined
       : ((await records.getPriceAt(books, timestamp - YIELD_SECONDS)) ?? (await records.getFirstPrice(books)))
-  const progress = { ...old, generation, through: Number(through), timestamp, ledger, weekAgo }
+  const progress = { ...old, generation: books.generation, through, timestamp, ledger, weekAgo }
   // The job writes progress with the lease alone, so nothing of the old records is put in force again.
   if (!(await records.keepLease(books.chainId, owner, now() + LEASE_MS))) {
     throw new Error('It took too long to put the new records in force. Try again.')
@@ -111,58 +107,39 @@ async function putInForce(dependencies: Dependencies, books: Books, past: Past, 
   await records.putProgress([[books, progress]])
 }
 
-/** Reads and records what happened up to the last final block, or as far as the old records go, slice by slice. */
-async function recordPast(
-  { reader, records, now, sleep, say }: Dependencies,
-  books: Books,
-  past: Past,
-  old?: VaultProgress,
-): Promise<void> {
-  const { generation } = books
+/** Reads and records what happened up to the last final block, or to a later one, slice by slice. */
+async function recordPast(dependencies: Dependencies, vault: Books, past: Past, atLeast = 0): Promise<void> {
+  const { reader, records, say } = dependencies
   const { final } = await readFinalBlock(reader)
-  const to = BigInt(Math.max(Number(final.number), old?.through ?? 0))
-  while (past.through < to) {
-    const range = { vaults: [books.address], from: past.through + 1n, to, final, until: Number.POSITIVE_INFINITY }
-    const slice = await retried({ sleep, say }, () => readSlice({ reader, now }, range))
-    const posted = postEvents(books, past.ledger, slice.events)
+  const to = Math.max(Number(final.number), atLeast)
+  while (past.progress.through < to) {
+    const range = { from: BigInt(past.progress.through + 1), to: BigInt(to), final, until: Number.POSITIVE_INFINITY }
+    const slice = await retried(dependencies, () => readSlice(dependencies, { vaults: [vault.address], ...range }))
+    const posted = postEvents(vault, past.progress.ledger, slice.events)
     if (!isPossible(posted)) throw new Error("The vault's events contradict each other: it has no books.")
-    const { ledger, entries, prices } = posted
-    await records.record(
-      entries.map((entry) => ({ ...entry, generation })),
-      prices.map((price) => ({ ...price, vault: books })),
-    )
-    advance(books, past, slice, { ledger, entries: entries.length })
-    const day = new Date(Number(slice.timestamp) * 1000).toISOString().slice(0, 10)
-    say(`Read to block ${past.through} of ${to} (${day}): ${past.entries} entries.`)
+    await records.record([{ vault, ...posted }])
+    const { timestamp } = slice
+    past.progress = { through: Number(slice.through), timestamp, ledger: posted.ledger }
+    past.entries += posted.entries.length
+    noteEvents(vault, past, slice)
+    const day = new Date(Number(timestamp) * 1000).toISOString().slice(0, 10)
+    say(`Read to block ${slice.through} of ${to} (${day}): ${past.entries} entries.`)
   }
 }
 
-function advance(books: Books, past: Past, slice: Slice, { ledger, entries }: Pick<Past, 'ledger' | 'entries'>): void {
-  past.through = slice.through
-  past.timestamp = slice.timestamp
-  past.ledger = ledger
-  past.entries += entries
-  const { repricing } = protocolOf(books).books
-  for (const event of slice.events) {
-    for (const user of usersNamedIn(event)) past.users.add(user)
-    if (repricing.has(event.eventName)) {
-      past.hoursOfTrades.add(hourOf(event.position.timestamp))
-    }
+function noteEvents(vault: Books, { accounts, hoursOfTrades }: Past, { events }: Slice): void {
+  const { repricing } = protocolOf(vault).books
+  for (const { args, eventName, position } of events) {
+    for (const value of Object.values(args)) if (typeof value === 'string' && isAddress(value)) accounts.add(value)
+    if (repricing.has(eventName)) hoursOfTrades.add(hourOf(position.timestamp))
   }
-}
-
-function usersNamedIn({ args }: VaultEvent): Address[] {
-  return Object.values(args).filter((value) => typeof value === 'string' && isAddress(value))
 }
 
 /** Records the prices of hours without a trade again, which the job had read from the vault: no event tells them. */
-async function keepReadPrices(records: RecordsStore, books: Books, { hoursOfTrades }: Past): Promise<void> {
-  const prices = await records.listPrices(books, 0n)
+async function copyReadPrices(records: RecordsStore, vault: Books, { hoursOfTrades }: Past): Promise<void> {
+  const prices = await records.listPrices(vault, 0n)
   const read = prices.filter(({ timestamp }) => !hoursOfTrades.has(hourOf(timestamp)))
-  await records.record(
-    [],
-    read.map((price) => ({ ...price, vault: books, blockNumber: 0n })),
-  )
+  await records.record([{ vault, entries: [], prices: read.map((price) => ({ ...price, blockNumber: 0n })) }])
 }
 
 async function takeLease({ records, now, sleep }: Dependencies, chainId: number, owner: string): Promise<void> {

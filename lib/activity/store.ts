@@ -13,6 +13,7 @@ import { Ledger } from '../protocols/books.ts'
 import { protocolOf } from '../protocols/protocols.ts'
 import type { PricePoint } from '../vaults/apy.ts'
 import type { Vault, VaultKey } from '../vaults/vault.ts'
+import type { Posted } from './ledger.ts'
 import { LedgerEntry, sortKeyOf } from './ledger-entry.ts'
 
 const Price = z.object({ price: Amount, timestamp: Amount })
@@ -41,14 +42,11 @@ export function initialProgress({ firstBlock }: Pick<Vault, 'firstBlock'>): Vaul
   return { through: firstBlock - 1, ledger: { assets: 0n, supply: 0n } }
 }
 
-/** What one share of a vault was worth, and the block that told it. */
-export type VaultPrice = PricePoint & {
-  readonly vault: VaultBooks & Pick<Vault, 'protocol'>
-  readonly blockNumber: bigint
-}
-
 /** A vault's records by one reading of its past. */
-export type VaultBooks = VaultKey & { readonly generation?: number | undefined }
+type VaultBooks = VaultKey & { readonly generation?: number | undefined }
+
+/** What one reading of a vault's past tells. */
+export type VaultRecords = Pick<Posted, 'entries' | 'prices'> & { readonly vault: VaultBooks & Pick<Vault, 'protocol'> }
 
 const RecordKey = z.object({ pk: z.string(), sk: z.string() })
 
@@ -87,20 +85,21 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
   }
 
   return {
-    /** Records ledger entries and prices; throws when a part of them may not be recorded. */
-    async record(entries: readonly LedgerEntry[], prices: readonly VaultPrice[]): Promise<void> {
-      await putItems(client, tableName, [
+    /** Records what happened in vaults; throws when a part of it may not be recorded. */
+    async record(records: readonly VaultRecords[]): Promise<void> {
+      const items = records.flatMap(({ vault, entries, prices }) => [
         ...entries.map((entry) => ({
           pk: `USER#${entry.user}`,
-          sk: `${entryPrefix(entry.chainId, entry.vault)}${sortKeyOf(entry)}${entrySuffix(entry)}`,
-          ...LedgerEntry.encode(entry),
+          sk: `${entryPrefix(entry.chainId, entry.vault)}${sortKeyOf(entry)}${entrySuffix(vault)}`,
+          ...LedgerEntry.encode({ ...entry, generation: vault.generation }),
         })),
-        ...prices.map(({ vault, price, timestamp, blockNumber }) => ({
+        ...prices.map((price) => ({
           pk: vaultPartition(vault),
-          sk: priceSort(vault, timestamp, blockNumber),
-          ...Price.encode({ price, timestamp }),
+          sk: priceSort(vault, price.timestamp, price.blockNumber),
+          ...Price.encode(price),
         })),
       ])
+      await putItems(client, tableName, items)
     },
 
     /**
@@ -286,8 +285,8 @@ function vaultPartition({ chainId, address }: VaultKey): string {
 }
 
 /**
- * Where a price stands. Of a curator's each is kept; some chains have several blocks in a second, the last of which tells
- * the price after it. Where anybody makes one by trading, an hour keeps its last one alone.
+ * Where a price stands. Lagoon's are its curator's; some chains have several blocks in a second, the last of which
+ * tells the price after it. In other vaults anybody makes one by trading, so an hour keeps its last one alone.
  */
 function priceSort(vault: Generation & Pick<Vault, 'protocol'>, timestamp: bigint, blockNumber: bigint): string {
   const isEachKept = protocolOf(vault).books.pricedBy === 'valuations'

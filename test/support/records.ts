@@ -83,10 +83,8 @@ export async function recordPrices(
   prices: readonly { readonly price: bigint; readonly timestamp: bigint }[],
 ): Promise<void> {
   const protocol = 'lagoon' as const
-  await recordsOf(service).record(
-    [],
-    prices.map((price) => ({ ...price, vault: { ...vault, protocol }, blockNumber: 0n })),
-  )
+  const at = prices.map((price) => ({ ...price, blockNumber: 0n }))
+  await recordsOf(service).record([{ vault: { ...vault, protocol }, entries: [], prices: at }])
 }
 
 /** Every record of the service, by its key; leases left out. */

@@ -1,34 +1,24 @@
 import { isPossible, type Posted, postEvents } from '../../../lib/activity/ledger.ts'
-import type { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
 import { readSlice, SLICE_EVENTS } from '../../../lib/activity/slice.ts'
-import { initialProgress, type RecordsStore, type VaultPrice, type VaultProgress } from '../../../lib/activity/store.ts'
+import {
+  initialProgress,
+  type RecordsStore,
+  type VaultProgress,
+  type VaultRecords,
+} from '../../../lib/activity/store.ts'
 import { YIELD_SECONDS } from '../../../lib/activity/yields.ts'
 import { readFinalBlock } from '../../../lib/chain/finality.ts'
 import type { BlockHeader } from '../../../lib/chain/logs.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
-import { AppError } from '../../../lib/errors.ts'
+import type { AppError } from '../../../lib/errors.ts'
 import { logger } from '../../../lib/logger.ts'
 import type { VaultEvent } from '../../../lib/protocols/books.ts'
 import { protocolOf } from '../../../lib/protocols/protocols.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vaults.ts'
+import { resultOf } from '../../../lib/result.ts'
 import type { PricePoint } from '../../../lib/vaults/apy.ts'
 import { readOverviews } from '../../../lib/vaults/overview.ts'
-import { type StateStore, stateDigest } from '../../../lib/vaults/state-store.ts'
-
-/** What one run over a chain did. */
-export type RefreshReport = {
-  readonly chainId: number
-  readonly vaults: number
-  /** The last block that is recorded of the vaults that are recorded furthest; null before the first. */
-  readonly through: number | null
-  /** Vaults that are recorded less far than that: most of them those whose past is still being read. */
-  readonly behind: number
-  /** How much older that block is than the chain's last one. */
-  readonly lagSeconds: number
-  readonly entries: number
-  readonly prices: number
-  readonly states: number
-}
+import { type RecordedState, type StateStore, stateDigest, type VaultKey } from '../../../lib/vaults/state-store.ts'
 
 type Dependencies = {
   readonly reader: ChainReader
@@ -45,8 +35,19 @@ type Limits = {
   readonly holdsLease: () => Promise<boolean>
 }
 
-/** A vault in a run: how far it is recorded, and how far the table says so. */
-type VaultRun = { readonly vault: VaultOnChain; progress: VaultProgress; saved: VaultProgress | undefined }
+/** A vault in a run. */
+type VaultRun = {
+  readonly vault: VaultOnChain
+  /** How far it is recorded, and how far the table says so. */
+  progress: VaultProgress
+  saved: VaultProgress | undefined
+  /** Whether its events cannot be read in this run. */
+  isRefused: boolean
+  /** How many blocks are asked for at most. */
+  span: number
+  /** Whether more blocks took too long: they are not asked for again in this run. */
+  isSlow: boolean
+}
 
 /** One run over a chain: what it works with, and what it has done so far. */
 type Run = Dependencies &
@@ -56,7 +57,10 @@ type Run = Dependencies &
     readonly final: BlockHeader
     /** The vaults of which new states and silent progress are written in this run. */
     readonly inTurn: ReadonlySet<VaultRun>
-    readonly done: { entries: number; prices: number; states: number }
+    /** The vaults that are read by themselves, in the order of their turns. */
+    readonly apart: Set<VaultRun>
+    readonly failures: AppError[]
+    readonly done: { slices: number; entries: number; prices: number; states: number }
   }
 
 /** How many vaults' events one call asks for. Geth takes 1,000 addresses. */
@@ -89,17 +93,13 @@ const MOST_UPKEEP = 25
 
 /**
  * Records what happened in a chain's vaults up to its last final block, and their states, until there is nothing more or
- * the time is used. It works in slices: a slice's ledger entries and prices are written, then how far its vaults are recorded,
- * so a run that ends anywhere has kept what it did, and the next one goes on there. Vaults that have caught up are read
- * first in each turn; beside them the one that is least far, with all that it reaches; and apart, one by one, those with
- * so many events that others would wait for them. A vault whose events the nodes refuse is left for the next run.
- * Throws `upstream_*` where nothing could be read, or when the lease was lost.
+ * the time is used, and returns the report. It works in slices: a slice's ledger entries and prices are written, then how
+ * far its vaults are recorded, so a run that ends anywhere has kept what it did, and the next one goes on there. Vaults
+ * that have caught up are read first in each turn; beside them the one that is least far, with all that it reaches; and
+ * apart, one by one, those with so many events that others would wait for them. A vault whose events the nodes refuse is
+ * left for the next run. Throws `upstream_*` where nothing could be read, or when the lease was lost.
  */
-export async function refreshVaults(
-  dependencies: Dependencies,
-  vaults: readonly VaultOnChain[],
-  limits: Limits,
-): Promise<RefreshReport> {
+export async function refreshVaults(dependencies: Dependencies, vaults: readonly VaultOnChain[], limits: Limits) {
   const { reader, records } = dependencies
   const chainId = reader.chain.id
   const [recorded, { head, final }, overviews] = await Promise.all([
@@ -113,70 +113,51 @@ export async function refreshVaults(
   ])
   const vaultRuns = vaults.map((vault, index): VaultRun => {
     const saved = recorded[index]
-    return { vault, saved, progress: saved ?? initialProgress(vault) }
+    const progress = saved ?? initialProgress(vault)
+    return { vault, saved, progress, isRefused: false, span: Number.POSITIVE_INFINITY, isSlow: false }
   })
-  const inTurn = vaultRunsInTurn(vaultRuns, dependencies.now())
   const run: Run = {
     ...dependencies,
     ...limits,
-    vaultRuns: vaultRuns,
+    vaultRuns,
     final,
-    inTurn,
-    done: { entries: 0, prices: 0, states: 0 },
+    inTurn: vaultRunsInTurn(vaultRuns, dependencies.now()),
+    apart: new Set(),
+    failures: [],
+    done: { slices: 0, entries: 0, prices: 0, states: 0 },
   }
   await recordEvents(run)
   if (overviews && overviews.block.number > final.number) await recordOverviews(run, overviews)
   await save(run, listUnsaved(run))
 
-  const front = vaultRuns
+  const [front] = vaultRuns
     .map(({ progress }) => progress)
     .filter(({ timestamp }) => timestamp !== undefined)
-    .reduce<VaultProgress | undefined>((most, one) => (most && most.through >= one.through ? most : one), undefined)
+    .toSorted((left, right) => right.through - left.through)
   const reached = Math.min(front?.through ?? 0, Number(final.number))
+  const { entries, prices, states } = run.done
   return {
     chainId,
     vaults: vaults.length,
     through: front?.through ?? null,
     behind: vaultRuns.filter(({ progress }) => progress.through < reached).length,
     lagSeconds: Math.max(0, Number(head.timestamp - (front?.timestamp ?? head.timestamp))),
-    ...run.done,
+    entries,
+    prices,
+    states,
   }
-}
-
-/** What a run has learnt of reading its vaults' events. */
-type Experience = {
-  /** Those whose events cannot be read in this run. */
-  readonly refused: Set<VaultRun>
-  /** Those that are read by themselves, in the order of their turns. */
-  readonly apart: Set<VaultRun>
-  /** How many blocks are asked for at most, where that is less than all. */
-  readonly spans: Map<VaultRun, number>
-  /** Those of which more blocks took too long: they are not asked for again in this run. */
-  readonly slow: Set<VaultRun>
-  readonly failures: AppError[]
-  successes: number
 }
 
 /** Records what happened up to the last final block, turn by turn. Throws the first failure where nothing could be read. */
 async function recordEvents(run: Run): Promise<void> {
-  const { vaultRuns, final, now, until } = run
-  const last = Number(final.number)
-  const learnt: Experience = {
-    refused: new Set(),
-    apart: new Set(),
-    spans: new Map(),
-    slow: new Set(),
-    failures: [],
-    successes: 0,
-  }
-  const { refused, apart, failures } = learnt
+  const { vaultRuns, final, apart, failures, now, until, done } = run
   let savedAt = now()
   while (now() < until && failures.length < MOST_FAILURES) {
-    const open = vaultRuns.filter((vaultRun) => vaultRun.progress.through < last && !refused.has(vaultRun))
+    const open = vaultRuns.filter(({ progress, isRefused }) => progress.through < final.number && !isRefused)
     const alone = [...apart].find((vaultRun) => open.includes(vaultRun))
-    const turn = planTurn(vaultRuns, open, { apart, alone, last })
+    const turn = planTurn(run, open, alone)
     if (turn.length === 0) break
-    await Promise.all(turn.map((part) => advance(run, learnt, shortened(learnt, part))))
+    await Promise.all(turn.map((part) => advance(run, part)))
     if (alone) {
       // The next one's turn.
       apart.delete(alone)
@@ -187,13 +168,36 @@ async function recordEvents(run: Run): Promise<void> {
       savedAt = now()
     }
   }
-  if (failures[0] && learnt.successes === 0) throw failures[0]
+  if (failures[0] && done.slices === 0) throw failures[0]
 }
 
-/** The part with no more blocks than its vaults' events can be asked of. */
-function shortened({ spans }: Experience, { pack, from, to }: Part): Part {
-  const span = Math.min(...pack.map((vaultRun) => spans.get(vaultRun) ?? Number.POSITIVE_INFINITY))
-  return { pack, from, to: Math.min(to, from + span - 1) }
+/** Vaults whose events are read together, and the blocks, both included. */
+type Part = { readonly pack: readonly VaultRun[]; readonly from: number; readonly to: number }
+
+/**
+ * What is read next, side by side: the vaults that have caught up; of those whose past is still being read the one that
+ * is recorded least far, up to where the next one stands, which then goes along; and one of those that are read apart.
+ */
+function planTurn({ vaultRuns, final, apart }: Run, open: readonly VaultRun[], alone: VaultRun | undefined): Part[] {
+  const last = Number(final.number)
+  const throughOf = ({ progress }: VaultRun) => progress.through
+  const front = Math.max(0, ...vaultRuns.map((vaultRun) => Math.min(throughOf(vaultRun), last)))
+  const together = open.filter((vaultRun) => !apart.has(vaultRun))
+  const current = together.filter((vaultRun) => throughOf(vaultRun) > front - LIKE_BLOCKS)
+  const behind = together.filter((vaultRun) => throughOf(vaultRun) <= front - LIKE_BLOCKS)
+  const reach = Math.min(front, ...behind.map(throughOf)) + LIKE_BLOCKS
+  const next = Math.min(last, ...behind.map(throughOf).filter((through) => through >= reach))
+  const packs = Array.from({ length: PACKS_AT_ONCE }, (_, index) => current.slice(index * PACK, (index + 1) * PACK))
+  return [
+    ...packs.map((pack) => ({ pack, end: last })),
+    { pack: behind.filter((vaultRun) => throughOf(vaultRun) < reach).slice(0, PACK), end: next },
+    { pack: alone ? [alone] : [], end: last },
+  ]
+    .filter(({ pack }) => pack.length > 0)
+    .map(({ pack, end }) => {
+      const from = Math.min(...pack.map(throughOf)) + 1
+      return { pack, from, to: Math.min(end, from + Math.min(...pack.map(({ span }) => span)) - 1) }
+    })
 }
 
 /**
@@ -201,45 +205,40 @@ function shortened({ spans }: Experience, { pack, from, to }: Part): Part {
  * vaults at once, and fewer blocks of the one at fault; what cannot be read so either is left for the next run. Nothing
  * is begun after the run's time, or after too many failures.
  */
-async function advance(run: Run, learnt: Experience, part: Part): Promise<void> {
-  const { apart, spans, slow, failures } = learnt
+async function advance(run: Run, part: Part): Promise<void> {
   const { pack, from, to } = part
-  if (run.now() >= run.until || failures.length >= MOST_FAILURES) return
-  try {
-    const { noisy, through } = await recordSlice(run, learnt, part)
-    if (noisy && pack.length > 1) apart.add(noisy)
-    learnt.successes += 1
+  if (run.now() >= run.until || run.failures.length >= MOST_FAILURES) return
+  const slice = await resultOf(recordSlice(run, part))
+  if ('value' in slice) {
+    const through = slice.value
+    run.done.slices += 1
     for (const vaultRun of pack) {
-      const grown = (spans.get(vaultRun) ?? Number.POSITIVE_INFINITY) * GROW
       // Where events are dense, the next slice asks for about as many blocks as this one had.
-      if (!slow.has(vaultRun)) spans.set(vaultRun, through < to ? (through - from + 1) * DENSE_GROW : grown)
+      if (!vaultRun.isSlow) vaultRun.span = through < to ? (through - from + 1) * DENSE_GROW : vaultRun.span * GROW
     }
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    failures.push(error)
-    const isLate = error.code === 'upstream_timeout'
-    if (error.code === 'upstream_unavailable' || (pack.length === 1 && to === from)) {
-      refuse(run, learnt, pack, String(error.cause))
-    } else if (isLate && to > from) {
-      for (const vaultRun of pack) {
-        slow.add(vaultRun)
-        spans.set(vaultRun, Math.ceil(Math.min(to - from, LONGEST_SLOW) / SLOW_PARTS))
-      }
-    } else if (pack.length > 1) {
-      // Not the blocks were too many, but those of one vault among them are.
-      for (const vaultRun of pack) slow.delete(vaultRun)
-      const size = Math.ceil(pack.length / DIVIDED)
-      const starts = Array.from({ length: Math.ceil(pack.length / size) }, (_, index) => index * size)
-      await Promise.all(starts.map((start) => advance(run, learnt, { ...part, pack: pack.slice(start, start + size) })))
-    } else {
-      for (const vaultRun of pack) spans.set(vaultRun, Math.ceil((to - from) / SHRINK))
-    }
+    return
+  }
+  const { error } = slice
+  run.failures.push(error)
+  if (error.code === 'upstream_unavailable' || (pack.length === 1 && to === from)) {
+    refuse(run, pack, String(error.cause))
+  } else if (error.code === 'upstream_timeout' && to > from) {
+    const span = Math.ceil(Math.min(to - from, LONGEST_SLOW) / SLOW_PARTS)
+    for (const vaultRun of pack) Object.assign(vaultRun, { isSlow: true, span })
+  } else if (pack.length > 1) {
+    // Not the blocks were too many, but those of one vault among them are.
+    for (const vaultRun of pack) vaultRun.isSlow = false
+    const size = Math.ceil(pack.length / DIVIDED)
+    const starts = Array.from({ length: Math.ceil(pack.length / size) }, (_, index) => index * size)
+    await Promise.all(starts.map((start) => advance(run, { ...part, pack: pack.slice(start, start + size) })))
+  } else {
+    for (const vaultRun of pack) vaultRun.span = Math.ceil((to - from) / SHRINK)
   }
 }
 
 /** Leaves vaults for the next run. */
-function refuse({ reader }: Run, { refused }: Experience, vaultRuns: readonly VaultRun[], reason: string): void {
-  for (const vaultRun of vaultRuns) refused.add(vaultRun)
+function refuse({ reader }: Run, vaultRuns: readonly VaultRun[], reason: string): void {
+  for (const vaultRun of vaultRuns) vaultRun.isRefused = true
   logger.warn('events of vaults cannot be recorded now', {
     chainId: reader.chain.id,
     vaults: vaultRuns.map(({ vault }) => vault.address),
@@ -248,35 +247,23 @@ function refuse({ reader }: Run, { refused }: Experience, vaultRuns: readonly Va
   })
 }
 
-/** Reads the next slice of a part and records it: to which block, and the vault that most of its events are of, where they are many. */
-async function recordSlice(
-  run: Run,
-  learnt: Experience,
-  { pack, from, to }: Part,
-): Promise<{ readonly through: number; readonly noisy: VaultRun | undefined }> {
-  const { records, done } = run
+/** Reads the next slice of a part and records it; gives its last block. A vault with most of very many events is read apart from now on. */
+async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> {
+  const { records, done, apart } = run
   const addresses = pack.map(({ vault }) => vault.address)
   const slice = await readSlice(run, { ...run, vaults: addresses, from: BigInt(from), to: BigInt(to) })
   const through = Number(slice.through)
   const events = Map.groupBy(slice.events, ({ vault }) => vault)
-  const entries: LedgerEntry[] = []
-  const prices: VaultPrice[] = []
   const posted = pack
     .filter(({ progress }) => progress.through < through)
-    .map((vaultRun) => ({ vaultRun: vaultRun, ...postSince(vaultRun, events.get(vaultRun.vault.address) ?? []) }))
+    .map((vaultRun) => ({ vaultRun, ...postNew(vaultRun, events.get(vaultRun.vault.address) ?? []) }))
   const moved = posted.filter(isPossible)
   const impossible = posted.filter((one) => !moved.includes(one)).map(({ vaultRun }) => vaultRun)
   // A vault whose events contradict each other has no books; those of the others go on.
-  if (impossible.length > 0) refuse(run, learnt, impossible, 'events that contradict each other')
-  for (const { vaultRun, ...of } of moved) {
-    const { generation } = vaultRun.progress
-    for (const entry of of.entries) entries.push({ ...entry, generation })
-    for (const price of of.prices) prices.push({ ...price, vault: { ...vaultRun.vault, generation } })
-  }
-  await records.record(entries, prices)
-  for (const { vaultRun, ledger, prices: told } of moved) {
-    const [first] = told
-    const weekAgo = vaultRun.progress.weekAgo ?? (first && { price: first.price, timestamp: first.timestamp })
+  if (impossible.length > 0) refuse(run, impossible, 'events that contradict each other')
+  await records.record(moved.map(({ vaultRun, entries, prices }) => ({ vault: booksOf(vaultRun), entries, prices })))
+  for (const { vaultRun, ledger, entries, prices } of moved) {
+    const weekAgo = vaultRun.progress.weekAgo ?? prices[0]
     vaultRun.progress = {
       ...vaultRun.progress,
       through,
@@ -284,21 +271,27 @@ async function recordSlice(
       ledger,
       ...(weekAgo && { weekAgo }),
     }
+    done.entries += entries.length
+    done.prices += prices.length
   }
   await save(
     run,
     moved.map(({ vaultRun }) => vaultRun).filter(({ vault }) => events.has(vault.address)),
   )
-  done.entries += entries.length
-  done.prices += prices.length
   const noisy = pack.find(({ vault }) => (events.get(vault.address)?.length ?? 0) > SLICE_EVENTS / 2)
-  return { through, noisy }
+  if (noisy && pack.length > 1) apart.add(noisy)
+  return through
 }
 
-/** What the events led to that are not recorded of a vault yet. */
-function postSince({ vault, progress }: VaultRun, events: readonly VaultEvent[]): Posted {
+/** What those of the events led to that are not recorded of a vault yet. */
+function postNew({ vault, progress }: VaultRun, events: readonly VaultEvent[]): Posted {
   const since = events.filter(({ position }) => position.blockNumber > BigInt(progress.through))
   return postEvents(vault, progress.ledger, since)
+}
+
+/** The vault with the reading of its past that is in force. */
+function booksOf({ vault, progress: { generation } }: VaultRun): VaultRecords['vault'] {
+  return { ...vault, generation }
 }
 
 /** Writes how far these vaults are recorded; throws when another run has the lease by now. */
@@ -309,79 +302,39 @@ async function save({ reader, records, holdsLease }: Run, vaultRuns: readonly Va
   for (const vaultRun of vaultRuns) vaultRun.saved = vaultRun.progress
 }
 
-type Overviews = Awaited<ReturnType<typeof readOverviews>>
-
 /** Records the states that have changed, and looks after the states and prices of the vaults whose turn it is. */
 async function recordOverviews(
   { vaultRuns, records, states, inTurn, done }: Run,
-  { block, blocks, overviews }: Overviews,
+  { block, blocks, overviews }: Awaited<ReturnType<typeof readOverviews>>,
 ): Promise<void> {
   const due = new Set(dueForUpkeep(vaultRuns, block.timestamp))
-  const asOf = (index: number) => {
-    const { number, timestamp } = blocks[index] ?? block
-    return { blockNumber: Number(number), timestamp: new Date(Number(timestamp) * 1000) }
-  }
-  const newStates: Parameters<typeof states.record>[0][number][] = []
-  const newPrices: VaultPrice[] = []
+  const newStates: [VaultKey, RecordedState][] = []
+  const newPrices: VaultRecords[] = []
   await Promise.all(
     vaultRuns.map(async (vaultRun, index) => {
       const { vault, progress } = vaultRun
       const { state, sharePrice } = overviews[index] ?? {}
       const digest = state && stateDigest(state)
-      // A broken vault's state must not take the place of what was known of it.
       const isChanged = digest !== progress.state && (inTurn.has(vaultRun) || progress.state === undefined)
+      // A broken vault's state must not take the place of what is recorded of it.
       if (state && state.totalAssets !== null && digest && (due.has(vaultRun) || isChanged)) {
-        newStates.push([vault, { state, asOf: asOf(index) }])
+        const { number, timestamp } = blocks[index] ?? block
+        const asOf = { blockNumber: Number(number), timestamp: new Date(Number(timestamp) * 1000) }
+        newStates.push([vault, { state, asOf }])
         vaultRun.progress = { ...vaultRun.progress, state: digest }
       }
       if (!due.has(vaultRun)) return
       // Nobody else tells the price of a vault in which nobody trades.
-      const price =
-        protocolOf(vault).books.pricedBy === 'trades' && sharePrice !== undefined
-          ? readPrice(vaultRun, sharePrice, block)
-          : undefined
-      if (price) newPrices.push(price)
+      const isRead = protocolOf(vault).books.pricedBy === 'trades' && sharePrice !== undefined
+      const price = isRead ? { price: sharePrice, timestamp: block.timestamp, blockNumber: block.number } : undefined
+      if (price) newPrices.push({ vault: booksOf(vaultRun), entries: [], prices: [price] })
       const weekAgo = (await findWeekAgo(records, vaultRun, block.timestamp)) ?? price
-      vaultRun.progress = {
-        ...vaultRun.progress,
-        upkeptAt: block.timestamp,
-        ...(weekAgo && { weekAgo: { price: weekAgo.price, timestamp: weekAgo.timestamp } }),
-      }
+      vaultRun.progress = { ...vaultRun.progress, upkeptAt: block.timestamp, ...(weekAgo && { weekAgo }) }
     }),
   )
-  await Promise.all([states.record(newStates), records.record([], newPrices)])
+  await Promise.all([states.record(newStates), records.record(newPrices)])
   done.states = newStates.length
   done.prices += newPrices.length
-}
-
-function readPrice({ vault, progress: { generation } }: VaultRun, price: bigint, block: BlockHeader): VaultPrice {
-  return { vault: { ...vault, generation }, price, timestamp: block.timestamp, blockNumber: block.number }
-}
-
-/** Vaults whose events are read together, and the blocks, both included. */
-type Part = { readonly pack: readonly VaultRun[]; readonly from: number; readonly to: number }
-
-type Turn = { readonly apart: ReadonlySet<VaultRun>; readonly alone: VaultRun | undefined; readonly last: number }
-
-/**
- * What is read next, side by side: the vaults that have caught up; of those whose past is still being read the one that
- * is recorded least far, up to where the next one stands, which then goes along; and one of those that are read apart.
- */
-function planTurn(vaultRuns: readonly VaultRun[], open: readonly VaultRun[], { apart, alone, last }: Turn): Part[] {
-  const throughs = (of: readonly VaultRun[]) => of.map(({ progress }) => progress.through)
-  const front = throughs(vaultRuns).reduce((most, through) => Math.max(most, Math.min(through, last)), 0)
-  const together = open.filter((vaultRun) => !apart.has(vaultRun))
-  const current = together.filter(({ progress }) => progress.through > front - LIKE_BLOCKS)
-  const behind = together.filter(({ progress }) => progress.through <= front - LIKE_BLOCKS)
-  const least = throughs(behind).reduce((low, through) => Math.min(low, through), front)
-  const isReached = (through: number) => through < least + LIKE_BLOCKS
-  const reached = behind.filter(({ progress }) => isReached(progress.through)).slice(0, PACK)
-  const next = throughs(behind).reduce((low, through) => (isReached(through) ? low : Math.min(low, through)), last)
-  const packs = Array.from({ length: PACKS_AT_ONCE }, (_, index) => current.slice(index * PACK, (index + 1) * PACK))
-  const partOf = (pack: readonly VaultRun[], to: number) => ({ pack, from: Math.min(...throughs(pack)) + 1, to })
-  return [...packs.map((pack) => partOf(pack, last)), partOf(reached, next), partOf(alone ? [alone] : [], last)].filter(
-    ({ pack }) => pack.length > 0,
-  )
 }
 
 /** The vaults of which what a run knows is to be written, though nothing happened there that made it write it at once. */

@@ -96,7 +96,9 @@ async function spoil(service: Service, { address }: TestVault): Promise<void> {
   if (!last) throw new Error('Nothing is recorded')
   const wrong = { ...last, kind: 'receive' as const, assets: 77n, shares: 10n ** 18n }
   const spurious = { ...last, logIndex: 99_999, kind: 'deposit' as const, requestId: 0n, assets: 5n, shares: 5n }
-  await records.record([wrong, spurious], [])
+  await records.record([
+    { vault: { chainId: BASE, address, protocol: 'lagoon' }, entries: [wrong, spurious], prices: [] },
+  ])
 }
 
 /** The ledger entries and prices of a vault that are in the table, whether they are in force or not. */
@@ -217,10 +219,11 @@ describe('A rebuild', () => {
       price: first.price + 3n + later,
       timestamp: first.timestamp + later,
       blockNumber: 0n,
-      vault: { chainId: BASE, address: sync.address, protocol: 'erc4626' as const },
     }))
     if (!wrong || !read) throw new Error('There are two')
-    await recordsOf(service).record([], [wrong, read])
+    await recordsOf(service).record([
+      { vault: { chainId: BASE, address: sync.address, protocol: 'erc4626' }, entries: [], prices: [wrong, read] },
+    ])
     await rebuild(service, sync)
     const prices = await pricesOf(service, sync)
     expect(prices).toContainEqual({ price: read.price, timestamp: read.timestamp })

@@ -12,7 +12,7 @@ import {
 import { describe, expect, test } from 'vitest'
 import { refreshVaults } from '../../../functions/jobs/refresh-chain/refresh-vaults.ts'
 import { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
-import { VaultProgress } from '../../../lib/activity/store.ts'
+import { VaultProgress, type VaultRecords } from '../../../lib/activity/store.ts'
 import { chainReader } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc, RpcRequest } from '../../../lib/chain/rpc.ts'
@@ -96,8 +96,8 @@ function memory(through?: number) {
     putProgress: async (list: readonly (readonly [{ address: Address }, VaultProgress])[]) => {
       for (const [{ address }, of] of list) progress.set(address, VaultProgress.decode(VaultProgress.encode(of)))
     },
-    record: async (list: readonly LedgerEntry[]) => {
-      for (const entry of list) LedgerEntry.encode(entry)
+    record: async (list: readonly VaultRecords[]) => {
+      for (const entry of list.flatMap(({ entries }) => entries)) LedgerEntry.encode(entry)
     },
     getPriceAt: async () => undefined,
     getFirstPrice: async () => undefined,

@@ -1,8 +1,10 @@
 import fc from 'fast-check'
 import { type Address, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { EMPTY_LEDGER, postEvents } from '../../../lib/activity/ledger.ts'
+import { postEvents } from '../../../lib/activity/ledger.ts'
 import { isTransfer, type Ledger, type VaultEvent } from '../../../lib/protocols/books.ts'
+
+const EMPTY_LEDGER = { assets: 0n, supply: 0n }
 
 const VAULT: Address = '0x00000000000000000000000000000000000000A1'
 const SILO: Address = '0x00000000000000000000000000000000000000b2'
