@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/lib-dynamodb'
 import type { Address } from 'viem'
 import * as z from 'zod'
-import { conditionHeld, deleteItems, getItems, putItems, queryPages, sideBySide } from '../aws/dynamo.ts'
+import { conditionHeld, deleteItems, getItems, listItems, putItems, queryPages, sideBySide } from '../aws/dynamo.ts'
 import { Address as AddressText, Amount } from '../codecs.ts'
 import { Ledger } from '../protocols/books.ts'
 import { protocolOf } from '../protocols/protocols.ts'
@@ -55,7 +55,6 @@ const StoredEntry = z.looseObject({ sk: z.string(), chainId: z.number(), vault: 
 type StoredEntry = z.output<typeof StoredEntry>
 
 const ProgressItem = VaultProgress.extend({ pk: z.string() })
-const PROGRESS = 'PROGRESS'
 const HOUR_SECONDS = 3600n
 /**
  * What one answer can be made of: about 40 pages of a query, and five seconds of a processor. No vault takes more than a
@@ -70,13 +69,6 @@ const SHARE_OF_VAULT = 4
  * under the same key, so one that is written again changes nothing, and they are written in batches without a condition.
  */
 export function recordsStore(client: DynamoDBDocumentClient, tableName: string) {
-  const putProgress = (progress: readonly (readonly [VaultKey, VaultProgress])[]) =>
-    putItems(
-      client,
-      tableName,
-      progress.map(([vault, of]) => ({ ...progressKey(vault), ...VaultProgress.encode(of) })),
-    )
-
   /** How far these vaults are recorded, in order; undefined for one that is not recorded yet. */
   async function getProgress(vaults: readonly VaultKey[]): Promise<(VaultProgress | undefined)[]> {
     const items = z.array(ProgressItem).parse(await getItems(client, tableName, vaults.map(progressKey)))
@@ -117,9 +109,7 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
         const share = Math.max(0, Math.floor(left / SHARE_OF_VAULT))
         const { Items: items, LastEvaluatedKey: last } = await client.send(
           new QueryCommand({
-            TableName: tableName,
-            KeyConditionExpression: 'pk = :user AND sk BETWEEN :from AND :end',
-            ExpressionAttributeValues: { ':user': `USER#${user}`, ':from': from, ':end': `${inOrder.at(-1)}~` },
+            ...keysBetween(`USER#${user}`, from, `${inOrder.at(-1)}~`),
             ConsistentRead: true,
             Limit: share + 1,
           }),
@@ -145,30 +135,18 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
     /** The recorded prices of a vault from a moment on, in order; seconds since 1970. */
     async listPrices(vault: VaultKey, since: bigint): Promise<PricePoint[]> {
       const [progress] = await getProgress([vault])
-      const books = { generation: progress?.generation }
-      const prices: PricePoint[] = []
-      const pages = queryPages(client, {
-        TableName: tableName,
-        KeyConditionExpression: 'pk = :vault AND sk BETWEEN :since AND :end',
-        ExpressionAttributeValues: {
-          ':vault': vaultPartition(vault),
-          ':since': priceMoment(books, since),
-          ':end': lastPrice(books),
-        },
-      })
-      for await (const page of pages) prices.push(...z.array(Price).parse(page))
-      return prices
+      const books = { ...vault, generation: progress?.generation }
+      const query = keysBetween(vaultPartition(vault), priceMoment(books, since), lastPrice(books))
+      return z.array(Price).parse(await listItems(client, query))
     },
 
     /** The last recorded price of a vault at or before a moment; undefined where none is recorded. */
-    getPriceAt(vault: VaultBooks, at: bigint): Promise<PricePoint | undefined> {
-      return getPrice(vault, [priceMoment(vault, 0n), `${priceMoment(vault, at)}#~`], false)
-    },
+    getPriceAt: (vault: VaultBooks, at: bigint): Promise<PricePoint | undefined> =>
+      getPrice(vault, { last: `${priceMoment(vault, at)}#~`, isFirst: false }),
 
     /** The first recorded price of a vault; undefined where none is recorded. */
-    getFirstPrice(vault: VaultBooks): Promise<PricePoint | undefined> {
-      return getPrice(vault, [priceMoment(vault, 0n), lastPrice(vault)], true)
-    },
+    getFirstPrice: (vault: VaultBooks): Promise<PricePoint | undefined> =>
+      getPrice(vault, { last: lastPrice(vault), isFirst: true }),
 
     getProgress,
 
@@ -182,32 +160,21 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
       users: ReadonlySet<Address>,
     ): Promise<number> {
       let deleted = 0
-      const deleteFound = async (query: Omit<QueryCommandInput, 'TableName'>) => {
-        const keys = { TableName: tableName, ProjectionExpression: 'pk, sk', ConsistentRead: true }
+      const deleteFound = async (query: QueryCommandInput) => {
+        const keys = { ProjectionExpression: 'pk, sk', ConsistentRead: true }
         for await (const page of queryPages(client, { ...query, ...keys })) {
           await deleteItems(client, tableName, z.array(RecordKey).parse(page))
           deleted += page.length
         }
       }
-      await deleteFound({
-        KeyConditionExpression: 'pk = :vault AND sk BETWEEN :first AND :end',
-        ExpressionAttributeValues: {
-          ':vault': vaultPartition({ chainId, address }),
-          ':first': pricePrefix({}),
-          ':end': pricePrefix({ generation }),
-        },
-      })
+      await deleteFound(keysBetween(vaultPartition({ chainId, address }), pricePrefix({}), pricePrefix({ generation })))
+      const prefix = entryPrefix(chainId, address)
       await sideBySide(users, async (user) => {
-        const prefix = entryPrefix(chainId, address)
+        const { ExpressionAttributeValues: keys, ...query } = keysBetween(`USER#${user}`, prefix, `${prefix}~`)
         await deleteFound({
-          KeyConditionExpression: 'pk = :user AND sk BETWEEN :first AND :end',
+          ...query,
           FilterExpression: 'attribute_not_exists(generation) OR generation < :generation',
-          ExpressionAttributeValues: {
-            ':user': `USER#${user}`,
-            ':first': prefix,
-            ':end': `${prefix}~`,
-            ':generation': generation,
-          },
+          ExpressionAttributeValues: { ...keys, ':generation': generation },
         })
       })
       return deleted
@@ -218,7 +185,10 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
      * its own block: should a run that lost its lease write an older one, the next run records the same again. Earlier
      * books are not put in force again, as a run asks for its lease right before and ends before that does.
      */
-    putProgress,
+    async putProgress(progress: readonly (readonly [VaultKey, VaultProgress])[]): Promise<void> {
+      const items = progress.map(([vault, of]) => ({ ...progressKey(vault), ...VaultProgress.encode(of) }))
+      await putItems(client, tableName, items)
+    },
 
     /**
      * Forgets how far a vault is recorded and by which reading: its past is then read again as for the first time. What
@@ -257,27 +227,30 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
     return conditionHeld(client.send(new UpdateCommand({ TableName: tableName, Key: key, ...change })))
   }
 
-  async function getPrice(
-    vault: VaultBooks,
-    [first, last]: readonly [string, string],
-    isFirst: boolean,
-  ): Promise<PricePoint | undefined> {
+  async function getPrice(vault: VaultBooks, { last, isFirst }: { last: string; isFirst: boolean }) {
     const { Items: items } = await client.send(
       new QueryCommand({
-        TableName: tableName,
-        KeyConditionExpression: 'pk = :vault AND sk BETWEEN :first AND :last',
-        ExpressionAttributeValues: { ':vault': vaultPartition(vault), ':first': first, ':last': last },
+        ...keysBetween(vaultPartition(vault), priceMoment(vault, 0n), last),
         ScanIndexForward: isFirst,
         Limit: 1,
       }),
     )
     return z.array(Price).parse(items ?? [])[0]
   }
+
+  /** The query for the items of a partition with these sort keys and those between them. */
+  function keysBetween(partition: string, from: string, to: string) {
+    return {
+      TableName: tableName,
+      KeyConditionExpression: 'pk = :partition AND sk BETWEEN :from AND :to',
+      ExpressionAttributeValues: { ':partition': partition, ':from': from, ':to': to },
+    }
+  }
 }
 export type RecordsStore = ReturnType<typeof recordsStore>
 
 function progressKey(vault: VaultKey) {
-  return { pk: vaultPartition(vault), sk: PROGRESS }
+  return { pk: vaultPartition(vault), sk: 'PROGRESS' }
 }
 
 function vaultPartition({ chainId, address }: VaultKey): string {

@@ -219,9 +219,9 @@ export function countedTable(clock: VirtualClock, delayMs: number) {
     }
     if (command instanceof QueryCommand) {
       const { ExpressionAttributeValues: values = {}, ScanIndexForward, Limit, IndexName } = command.input
-      if (IndexName || values[':vault'] === undefined) throw new Error('not a query of prices')
+      if (IndexName || !`${values[':partition']}`.startsWith('VAULT#')) throw new Error('not a query of prices')
       const found = [...items.values()]
-        .filter(({ pk, sk }) => pk === values[':vault'] && `${sk}` >= values[':first'] && `${sk}` <= values[':last'])
+        .filter(({ pk, sk }) => pk === values[':partition'] && `${sk}` >= values[':from'] && `${sk}` <= values[':to'])
         .sort((left, right) => (`${left['sk']}` < `${right['sk']}` ? -1 : 1))
       return { Items: (ScanIndexForward === false ? found.toReversed() : found).slice(0, Limit) }
     }

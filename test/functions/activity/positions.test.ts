@@ -575,7 +575,7 @@ describe('A user to whom a stranger made thousands of ledger entries in one vaul
     const flooded = JSON.stringify({ Items, LastEvaluatedKey })
     table.rewrite = (answer, request) => {
       const { ExpressionAttributeValues: values = {} } = JSON.parse(request)
-      return values[':from']?.S <= prefix && values[':end']?.S >= prefix ? flooded : answer
+      return values[':from']?.S <= prefix && values[':to']?.S >= prefix ? flooded : answer
     }
   }
 
