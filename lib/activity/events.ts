@@ -38,7 +38,7 @@ export function parseVaultEvents(
     const decoded = event && decodeLog([event], log)
     if (!decoded) return []
     const { blockNumber, logIndex, transactionHash } = log
-    const position = { chainId, blockNumber, logIndex, transactionHash, timestamp: timestampOf(log) }
-    return [{ ...decoded, vault: getAddress(log.address), position }]
+    const location = { chainId, blockNumber, logIndex, transactionHash, timestamp: timestampOf(log) }
+    return [{ ...decoded, vault: getAddress(log.address), location }]
   })
 }

@@ -1,15 +1,12 @@
-import { type Hash, isHash } from 'viem'
 import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
 import { Address, Amount, Timestamp, TransactionHash } from '../codecs.ts'
 
-const HashText = z.string().refine((text): text is Hash => isHash(text))
-
-const place = {
+const location = {
   user: Address,
   chainId: ChainId,
   vault: Address,
-  transactionHash: HashText,
+  transactionHash: TransactionHash,
   blockNumber: z.number().int().nonnegative(),
   logIndex: z.number().int().nonnegative(),
   timestamp: Timestamp,
@@ -28,12 +25,12 @@ const place = {
  * * `receive`, `send`: shares came or went without assets; `assets` is their value then.
  */
 export const LedgerEntry = z.discriminatedUnion('kind', [
-  z.object({ ...place, kind: z.literal('deposit'), requestId: Amount, assets: Amount, shares: Amount.nullable() }),
-  z.object({ ...place, kind: z.literal('cancel'), requestId: Amount }),
-  z.object({ ...place, kind: z.literal('claim'), assets: Amount, shares: Amount }),
-  z.object({ ...place, kind: z.literal('withdraw'), assets: Amount, shares: Amount }),
-  z.object({ ...place, kind: z.literal('receive'), assets: Amount, shares: Amount }),
-  z.object({ ...place, kind: z.literal('send'), assets: Amount, shares: Amount }),
+  z.object({ ...location, kind: z.literal('deposit'), requestId: Amount, assets: Amount, shares: Amount.nullable() }),
+  z.object({ ...location, kind: z.literal('cancel'), requestId: Amount }),
+  z.object({ ...location, kind: z.literal('claim'), assets: Amount, shares: Amount }),
+  z.object({ ...location, kind: z.literal('withdraw'), assets: Amount, shares: Amount }),
+  z.object({ ...location, kind: z.literal('receive'), assets: Amount, shares: Amount }),
+  z.object({ ...location, kind: z.literal('send'), assets: Amount, shares: Amount }),
 ])
 export type LedgerEntry = z.output<typeof LedgerEntry>
 
@@ -51,18 +48,17 @@ export function isNothing(entry: LedgerEntry): boolean {
   return entry.kind === 'receive' || entry.kind === 'send' || !entry.shares
 }
 
-/** A ledger entry's place in time: sorts as text in the order in which things happened. */
-export function sortKeyOf({ timestamp, chainId, blockNumber, logIndex, kind }: LedgerEntry): string {
+/** A ledger entry's sort key in its vault: as text it sorts in the order in which things happened. */
+export function buildSortKey({ timestamp, chainId, blockNumber, logIndex, kind }: LedgerEntry): string {
   const seconds = Math.floor(timestamp.getTime() / 1000)
   return [digits(seconds, 12), digits(chainId, 12), digits(blockNumber, 12), digits(logIndex, 6), kind].join('#')
 }
 
+/** Which event on which chain: what names a deposit. */
+export type DepositLocation = Pick<LedgerEntry, 'chainId' | 'transactionHash' | 'logIndex'>
+
 /** A deposit's id: where its vault's event stands. */
-export function depositIdOf({
-  chainId,
-  transactionHash,
-  logIndex,
-}: Pick<LedgerEntry, 'chainId' | 'transactionHash' | 'logIndex'>): string {
+export function buildDepositId({ chainId, transactionHash, logIndex }: DepositLocation): string {
   return `${chainId}-${transactionHash}-${logIndex}`
 }
 

@@ -37,12 +37,14 @@ export function postEvents(vault: VaultOnChain, before: Ledger, events: readonly
   let ledger = before
   const entries: LedgerEntry[] = []
   const prices = new Map<bigint, RecordedPrice>()
-  for (const transaction of Map.groupBy(events, ({ position }) => position.transactionHash).values()) {
+  for (const transaction of Map.groupBy(events, ({ location }) => location.transactionHash).values()) {
     const posted = postTransaction(vault, ledger, transaction)
     ledger = posted.ledger
     entries.push(...posted.entries.filter((entry) => !isNothing(entry)))
-    const { blockNumber, timestamp } = (transaction[0] as VaultEvent).position
-    if (posted.price !== null) prices.set(blockNumber, { price: posted.price, timestamp, blockNumber })
+    const [first] = transaction
+    if (!first || posted.price === null) continue
+    const { blockNumber, timestamp } = first.location
+    prices.set(blockNumber, { price: posted.price, timestamp, blockNumber })
   }
   return { ledger, entries, prices: [...prices.values()] }
 }
@@ -54,33 +56,20 @@ function postTransaction(vault: VaultOnChain, before: Ledger, events: readonly V
   const ledger = ledgers.at(-1) ?? before
   const fees = feesAmong(vault, books, events)
   const entries = events.flatMap((event, index): LedgerEntry[] => {
-    const place = placeIn(vault, event)
+    const fee = fees.get(event)
+    const moved = fee ?? books.handedOver(event) ?? transferOf(vault, books, event)
     // A fee is minted before the event that tells of the assets: it is worth what the whole transaction made of it.
-    const by = fees.has(event) ? ledger : (ledgers[index] ?? ledger)
-    const worth = (shares: bigint) => books.shareValue(vault, by, shares) ?? 0n
-    if (isTransfer(event) && fees.has(event)) {
-      const { to, value: shares } = event.args
-      return [{ ...place(to), kind: 'receive', assets: worth(shares), shares }]
-    }
-    const moved = books.handedOver(event) ?? transferOf(vault, books, event)
-    return [
-      ...books.entries(event).map((entry): LedgerEntry => ({ ...place(entry.user), ...entry })),
-      ...(moved ? bothSides(place, moved, worth(moved.shares)) : []),
-    ]
+    const by = fee ? ledger : (ledgers[index] ?? ledger)
+    const assets = (moved && books.shareValue(vault, by, moved.shares)) ?? 0n
+    const own: OwnEntry[] = fee ? [] : [...books.entries(event)]
+    if (moved && !fee) own.push({ user: moved.from, kind: 'send', assets, shares: moved.shares })
+    if (moved) own.push({ user: moved.to, kind: 'receive', assets, shares: moved.shares })
+    return own.map((entry) => ({ ...storedLocation(vault, event), ...entry }))
   })
   return { ledger, entries, price: books.priceAfter(vault, ledger, events) }
 }
 
-function bothSides(
-  place: ReturnType<typeof placeIn>,
-  { from, to, shares }: ShareTransfer,
-  assets: bigint,
-): LedgerEntry[] {
-  return [
-    { ...place(from), kind: 'send', assets, shares },
-    { ...place(to), kind: 'receive', assets, shares },
-  ]
-}
+type OwnEntry = ReturnType<Books['entries']>[number]
 
 /**
  * The mints of a transaction that are fees: those that no deposit explains. A deposit explains one mint of its shares to
@@ -90,34 +79,26 @@ function feesAmong(
   vault: VaultOnChain,
   { minted, isOwner }: Books,
   events: readonly VaultEvent[],
-): ReadonlySet<VaultEvent> {
+): ReadonlyMap<VaultEvent, ShareTransfer> {
   const key = (owner: Address, shares: bigint) => `${owner} ${shares}`
   const explained = new Map<string, number>()
-  for (const event of events) {
-    const deposit = minted(event)
-    if (!deposit) continue
-    const told = key(deposit.to, deposit.shares)
-    explained.set(told, (explained.get(told) ?? 0) + 1)
+  for (const deposit of events.flatMap((event) => minted(event) ?? [])) {
+    const minting = key(deposit.to, deposit.shares)
+    explained.set(minting, (explained.get(minting) ?? 0) + 1)
   }
-  const fees = new Set<VaultEvent>()
+  const fees = new Map<VaultEvent, ShareTransfer>()
   for (const event of events) {
     if (!isTransfer(event) || event.args.from !== zeroAddress) continue
-    const told = key(event.args.to, event.args.value)
-    const left = explained.get(told) ?? 0
-    if (left > 0) explained.set(told, left - 1)
-    else if (isOwner(vault, event.args.to)) fees.add(event)
+    const { from, to, value: shares } = event.args
+    const left = explained.get(key(to, shares)) ?? 0
+    if (left > 0) explained.set(key(to, shares), left - 1)
+    else if (isOwner(vault, to)) fees.set(event, { from, to, shares })
   }
   return fees
 }
 
-function placeIn(vault: VaultOnChain, { position }: VaultEvent) {
-  return (user: Address) => ({
-    user,
-    chainId: position.chainId,
-    vault: vault.address,
-    transactionHash: position.transactionHash,
-    blockNumber: Number(position.blockNumber),
-    logIndex: position.logIndex,
-    timestamp: new Date(Number(position.timestamp) * 1000),
-  })
+function storedLocation(vault: VaultOnChain, { location }: VaultEvent) {
+  const { chainId, transactionHash, blockNumber, logIndex, timestamp } = location
+  const block = { blockNumber: Number(blockNumber), timestamp: new Date(Number(timestamp) * 1000) }
+  return { chainId, vault: vault.address, transactionHash, logIndex, ...block }
 }

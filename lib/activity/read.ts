@@ -283,8 +283,8 @@ async function parseInOrder({ reader }: ChainAccount, logs: readonly Log[]): Pro
 
 /** The events in order, each once. */
 function inOrder(events: readonly VaultEvent[]): VaultEvent[] {
-  const byKey = new Map(events.map((event) => [`${event.position.blockNumber} ${event.position.logIndex}`, event]))
-  return [...byKey.values()].toSorted((left, right) => byLocation(left.position, right.position))
+  const byKey = new Map(events.map((event) => [`${event.location.blockNumber} ${event.location.logIndex}`, event]))
+  return [...byKey.values()].toSorted((left, right) => byLocation(left.location, right.location))
 }
 
 function contradiction(): AppError {
@@ -298,12 +298,12 @@ async function readEntries(
   tail: readonly VaultEvent[],
   block: bigint,
 ): Promise<readonly LedgerEntry[]> {
-  const own = tail.filter(({ position }) => position.blockNumber > BigInt(through) && position.blockNumber <= block)
-  const last = own.findLast((event) => needsPrice(vault, event, own))?.position.blockNumber
+  const own = tail.filter(({ location }) => location.blockNumber > BigInt(through) && location.blockNumber <= block)
+  const last = own.findLast((event) => needsPrice(vault, event, own))?.location.blockNumber
   const prices = last === undefined ? [] : await readPriceEvents(on, vault, [BigInt(through + 1), last])
   const events = inOrder([...prices, ...own])
   // Up to its last price all that moves the supply is known, after it the account's part alone.
-  const isPriced = ({ position }: VaultEvent) => last !== undefined && position.blockNumber <= last
+  const isPriced = ({ location }: VaultEvent) => last !== undefined && location.blockNumber <= last
   const priced = postEvents(vault, ledger, events.filter(isPriced))
   const rest = postEvents(
     vault,
@@ -321,8 +321,8 @@ function needsPrice(vault: Vault, event: VaultEvent, own: readonly VaultEvent[])
   if (books.handedOver(event) || transferOf(vault, books, event)) return true
   if (!isTransfer(event) || event.args.from !== zeroAddress || !books.isOwner(vault, event.args.to)) return false
   // A mint without a deposit is a fee.
-  const { transactionHash } = event.position
-  return !own.some((other) => other.position.transactionHash === transactionHash && books.minted(other))
+  const { transactionHash } = event.location
+  return !own.some((other) => other.location.transactionHash === transactionHash && books.minted(other))
 }
 
 /** The events of everybody that move the vault's price: one more request. */

@@ -129,9 +129,9 @@ async function recordPast(dependencies: Dependencies, vault: Books, past: Past, 
 
 function noteEvents(vault: Books, { accounts, hoursOfTrades }: Past, { events }: Slice): void {
   const { repricing } = protocolOf(vault).books
-  for (const { args, eventName, position } of events) {
+  for (const { args, eventName, location } of events) {
     for (const value of Object.values(args)) if (typeof value === 'string' && isAddress(value)) accounts.add(value)
-    if (repricing.has(eventName)) hoursOfTrades.add(hourOf(position.timestamp))
+    if (repricing.has(eventName)) hoursOfTrades.add(hourOf(location.timestamp))
   }
 }
 

@@ -1,9 +1,8 @@
 import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
 import { Address, Amount, SignedAmount, Timestamp, TransactionHash } from '../codecs.ts'
-import type { Vault } from '../vaults/vault.ts'
 import type { Deposit } from './history.ts'
-import { DepositSource, depositIdOf } from './ledger-entry.ts'
+import { buildDepositId, DepositSource } from './ledger-entry.ts'
 import type { Position } from './position.ts'
 import type { AccountVault } from './read.ts'
 
@@ -15,13 +14,12 @@ const DESCRIPTIONS: Record<Deposit['status'], string> = {
   cancelled: 'The deposit request was cancelled.',
 }
 
+const where = { vaultAddress: Address, vaultName: z.string(), userAddress: Address, chainId: ChainId }
+
 /** A deposit as callers see it. */
 export const DepositResponse = z.object({
   depositId: z.string().describe('<chainId>-<transactionHash>-<logIndex>'),
-  vaultAddress: Address,
-  vaultName: z.string(),
-  userAddress: Address,
-  chainId: ChainId,
+  ...where,
   status: z.enum(['pending', 'claimable', 'completed', 'cancelled']),
   statusDescription: z.string(),
   amounts: z.object({
@@ -41,10 +39,7 @@ export const DepositResponse = z.object({
 
 /** A position as callers see it; amounts in the asset's smallest unit. */
 export const PositionResponse = z.object({
-  vaultAddress: Address,
-  vaultName: z.string(),
-  userAddress: Address,
-  chainId: ChainId,
+  ...where,
   apy: z.string().describe('Percent with two decimals'),
   assetSymbol: z.string(),
   assetDecimals: z.number().int(),
@@ -57,11 +52,7 @@ export const PositionResponse = z.object({
   depositCount: z.number().int(),
   startDate: Timestamp,
   lastDepositDate: Timestamp,
-  statusBreakdown: z.object({
-    pending: z.number().int(),
-    claimable: z.number().int(),
-    completed: z.number().int(),
-  }),
+  statusBreakdown: z.object({ pending: z.number().int(), claimable: z.number().int(), completed: z.number().int() }),
 })
 
 /** Why vaults of some chains are left out, by chain id. */
@@ -72,7 +63,7 @@ export const ChainErrors = z
     'By chain id, why vaults of that chain are left out; the chain may be readable and the events of one vault not',
   )
 
-/** The view of a deposit. */
+/** The response for a deposit; `apy` as text. */
 export function depositResponse(
   { vault, live }: AccountVault,
   deposit: Deposit,
@@ -81,7 +72,7 @@ export function depositResponse(
 ): z.output<typeof DepositResponse> {
   const { entry, status, pendingDeposit, claimableShares, currentShares } = deposit
   return {
-    depositId: depositIdOf(entry),
+    depositId: buildDepositId(entry),
     vaultAddress: vault.address,
     vaultName: vault.name,
     userAddress: entry.user,
@@ -89,7 +80,7 @@ export function depositResponse(
     status,
     statusDescription: DESCRIPTIONS[status],
     amounts: { depositedAssets: entry.assets, pendingDeposit, claimableShares, currentShares },
-    vault: { apy, ...assetOf(vault), sharePrice: live.sharePrice },
+    vault: { apy, assetSymbol: vault.assetSymbol, assetDecimals: vault.assetDecimals, sharePrice: live.sharePrice },
     epochId: Number(entry.requestId),
     timestamp: entry.timestamp,
     transactionHash: entry.transactionHash,
@@ -97,7 +88,7 @@ export function depositResponse(
   }
 }
 
-/** The view of a position. */
+/** The response for a position; `apy` as text. */
 export function positionResponse(
   { vault, live }: AccountVault,
   { deposits: _, ...position }: Position,
@@ -109,13 +100,10 @@ export function positionResponse(
     userAddress: user,
     chainId: vault.chainId,
     apy,
-    ...assetOf(vault),
+    assetSymbol: vault.assetSymbol,
+    assetDecimals: vault.assetDecimals,
     currentShares: live.shares,
     sharePrice: live.sharePrice,
     ...position,
   }
-}
-
-function assetOf({ assetSymbol, assetDecimals }: Vault) {
-  return { assetSymbol, assetDecimals }
 }

@@ -36,12 +36,12 @@ export async function readSlice(
   )
   const [timestampOf, timestamp] = await Promise.all([
     readTimestamps(reader.request, logs),
-    through === final.number ? final.timestamp : readTime(reader, through),
+    through === final.number ? final.timestamp : readTimestamp(reader, through),
   ])
   return { events: parseVaultEvents(reader.chain.id, logs.toSorted(byLocation), timestampOf), through, timestamp }
 }
 
-async function readTime({ request }: ChainReader, block: bigint): Promise<bigint> {
+async function readTimestamp({ request }: ChainReader, block: bigint): Promise<bigint> {
   const [outcome] = await request([blockRequest(block)])
   return parseResult(BlockHeader, outcome).timestamp
 }

@@ -1,30 +1,29 @@
 import { type DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
 import { getItems } from '../aws/dynamo.ts'
-import { DepositSource, depositIdOf, type LedgerEntry } from './ledger-entry.ts'
+import { buildDepositId, type DepositLocation, DepositSource, type LedgerEntry } from './ledger-entry.ts'
 
-type DepositPlace = Parameters<typeof depositIdOf>[0]
 const Item = z.object({ pk: z.string(), source: DepositSource })
 
 /** Where deposits from other chains began, as far as that is known for good. */
 export function depositSources(client: DynamoDBDocumentClient, tableName: string) {
   return {
     /** Records where a deposit began, which never changes. */
-    async record(deposit: DepositPlace, source: DepositSource): Promise<void> {
-      const item = { ...keyOf(deposit), source: DepositSource.encode(source) }
+    async record(deposit: DepositLocation, source: DepositSource): Promise<void> {
+      const item = { ...itemKey(deposit), source: DepositSource.encode(source) }
       await client.send(new PutCommand({ TableName: tableName, Item: item }))
     },
 
     /** Where these deposits began, in one request for up to a hundred of them: undefined where that is not known. */
-    async list(deposits: readonly LedgerEntry[]): Promise<(deposit: DepositPlace) => DepositSource | undefined> {
-      const items = z.array(Item).parse(await getItems(client, tableName, deposits.map(keyOf)))
+    async list(deposits: readonly LedgerEntry[]): Promise<(deposit: DepositLocation) => DepositSource | undefined> {
+      const items = z.array(Item).parse(await getItems(client, tableName, deposits.map(itemKey)))
       const sources = new Map(items.map(({ pk, source }) => [pk, source]))
-      return (deposit) => sources.get(keyOf(deposit).pk)
+      return (deposit) => sources.get(itemKey(deposit).pk)
     },
   }
 }
 export type DepositSources = ReturnType<typeof depositSources>
 
-function keyOf(deposit: DepositPlace) {
-  return { pk: `SOURCE#${depositIdOf(deposit)}`, sk: 'SOURCE' }
+function itemKey(deposit: DepositLocation) {
+  return { pk: `SOURCE#${buildDepositId(deposit)}`, sk: 'SOURCE' }
 }

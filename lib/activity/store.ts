@@ -14,7 +14,7 @@ import { protocolOf } from '../protocols/protocols.ts'
 import type { PricePoint } from '../vaults/apy.ts'
 import type { Vault, VaultKey } from '../vaults/vault.ts'
 import type { Posted } from './ledger.ts'
-import { LedgerEntry, sortKeyOf } from './ledger-entry.ts'
+import { buildSortKey, LedgerEntry } from './ledger-entry.ts'
 
 const Price = z.object({ price: Amount, timestamp: Amount })
 
@@ -82,7 +82,7 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
       const items = records.flatMap(({ vault, entries, prices }) => [
         ...entries.map((entry) => ({
           pk: `USER#${entry.user}`,
-          sk: `${entryPrefix(entry.chainId, entry.vault)}${sortKeyOf(entry)}${entrySuffix(vault)}`,
+          sk: `${entryPrefix(entry.chainId, entry.vault)}${buildSortKey(entry)}${entrySuffix(vault)}`,
           ...LedgerEntry.encode({ ...entry, generation: vault.generation }),
         })),
         ...prices.map((price) => ({

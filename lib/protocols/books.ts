@@ -14,7 +14,7 @@ export const Ledger = z.object({ assets: Amount, supply: Amount })
 export type Ledger = z.output<typeof Ledger>
 
 /** Where an event stands on its chain; `timestamp` in seconds since 1970. */
-type ChainPosition = {
+type LogLocation = {
   readonly chainId: number
   readonly blockNumber: bigint
   readonly logIndex: number
@@ -26,7 +26,7 @@ type ChainPosition = {
 export type VaultEvent = { readonly eventName: string; readonly args: object } & EventPlace
 /** The same, known to be one of this ABI's. */
 export type EventOf<A extends Abi> = DecodeEventLogReturnType<A> & EventPlace
-type EventPlace = { readonly vault: Address; readonly position: ChainPosition }
+type EventPlace = { readonly vault: Address; readonly location: LogLocation }
 
 /** How the events of a protocol's vaults keep the books. All of it is pure, so the same events give the same. */
 export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEvent = VaultEvent> = {

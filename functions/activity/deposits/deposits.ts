@@ -1,5 +1,5 @@
 import { buildDeposits } from '../../../lib/activity/history.ts'
-import { sortKeyOf } from '../../../lib/activity/ledger-entry.ts'
+import { buildSortKey } from '../../../lib/activity/ledger-entry.ts'
 import { readAccountVaults } from '../../../lib/activity/read.ts'
 import { depositResponse } from '../../../lib/activity/responses.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -23,17 +23,12 @@ export const listDeposits =
     )
     const { vaults: read, errors } = await readAccountVaults(dependencies, vaults, user)
     const matching = read
-      .flatMap((ofVault) =>
-        buildDeposits(ofVault.entries, ofVault.live).map((deposit) => ({
-          ofVault,
-          deposit: deposit,
-          sortKey: sortKeyOf(deposit.entry),
-        })),
-      )
+      .flatMap((ofVault) => buildDeposits(ofVault.entries, ofVault.live).map((deposit) => ({ ofVault, deposit })))
+      .map((found) => ({ ...found, sortKey: buildSortKey(found.deposit.entry) }))
       .filter(({ deposit }) => (status ?? deposit.status) === deposit.status)
       .toSorted((left, right) => (left.sortKey < right.sortKey ? 1 : -1))
 
-    const rest = before === undefined ? matching : matching.filter(({ sortKey }) => sortKey < before)
+    const rest = matching.filter(({ sortKey }) => before === undefined || sortKey < before)
     const page = rest.slice(0, limit)
     const sourceOf = await sources.list(page.map(({ deposit }) => deposit.entry))
     const last = page.at(-1)

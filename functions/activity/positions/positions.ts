@@ -12,7 +12,7 @@ export const listPositions =
   ({ yieldOf, ...dependencies }: Dependencies) =>
   async ({ client, path: { userAddress: user } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { vaults, errors } = await readAccountVaults(dependencies, client.vaults, user)
-    const views = await Promise.all(
+    const found = await Promise.all(
       vaults.map(async (ofVault) => {
         const position = buildPosition(ofVault.entries, ofVault.live)
         if (!position) return []
@@ -20,11 +20,11 @@ export const listPositions =
         return [positionResponse(ofVault, position, { user, apy })]
       }),
     )
-    const found = views.flat()
+    const positions = found.flat()
     return {
       userAddress: user,
-      totalRecords: found.length,
-      positions: found,
+      totalRecords: positions.length,
+      positions,
       errors,
     }
   }

@@ -258,7 +258,7 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
     .filter(({ progress }) => progress.through < through)
     .map((vaultRun) => ({ vaultRun, ...postNew(vaultRun, events.get(vaultRun.vault.address) ?? []) }))
   const moved = posted.filter(isPossible)
-  const impossible = posted.filter((one) => !moved.includes(one)).map(({ vaultRun }) => vaultRun)
+  const impossible = posted.filter((one) => !isPossible(one)).map(({ vaultRun }) => vaultRun)
   // A vault whose events contradict each other has no books; those of the others go on.
   if (impossible.length > 0) refuse(run, impossible, 'events that contradict each other')
   await records.record(moved.map(({ vaultRun, entries, prices }) => ({ vault: booksOf(vaultRun), entries, prices })))
@@ -285,7 +285,7 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
 
 /** What those of the events led to that are not recorded of a vault yet. */
 function postNew({ vault, progress }: VaultRun, events: readonly VaultEvent[]): Posted {
-  const since = events.filter(({ position }) => position.blockNumber > BigInt(progress.through))
+  const since = events.filter(({ location }) => location.blockNumber > BigInt(progress.through))
   return postEvents(vault, progress.ledger, since)
 }
 

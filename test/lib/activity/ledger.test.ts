@@ -51,7 +51,7 @@ const chain = (transactions: readonly (readonly Told[])[]): VaultEvent[] =>
     events.map((event, logIndex) => ({
       ...event,
       vault: VAULT,
-      position: {
+      location: {
         chainId: 8453,
         blockNumber: BigInt(block + 1),
         logIndex,
@@ -328,12 +328,12 @@ describe('Events', () => {
         const early = postEvents(
           vault,
           EMPTY_LEDGER,
-          events.filter(({ position }) => position.blockNumber <= block),
+          events.filter(({ location }) => location.blockNumber <= block),
         )
         const late = postEvents(
           vault,
           early.ledger,
-          events.filter(({ position }) => position.blockNumber > block),
+          events.filter(({ location }) => location.blockNumber > block),
         )
         expect([...early.entries, ...late.entries]).toEqual(whole.entries)
         expect([...early.prices, ...late.prices]).toEqual(whole.prices)
