@@ -10,12 +10,12 @@ const location = {
   blockNumber: z.number().int().nonnegative(),
   logIndex: z.number().int().nonnegative(),
   timestamp: Timestamp,
-  /** Which reading of the vault's past tells it; absent for the first. */
+  /** Which reading of the vault's past recorded it; absent for the first. */
   generation: z.number().int().positive().optional(),
 }
 
 /**
- * One thing that happened to one user in one vault, as an event of the chain tells it; assets and shares in their
+ * One thing that happened to one account (`user`) in one vault, as an event of the chain says; assets and shares in their
  * smallest units. It is never changed: what a deposit has become follows from the ledger entries after it.
  *
  * * `deposit`: assets went in; shares at once for synchronous ones (`requestId` 0).
@@ -39,9 +39,9 @@ export const DepositSource = z.object({ chainId: ChainId, transactionHash: Trans
 export type DepositSource = z.output<typeof DepositSource>
 
 /**
- * Whether nothing moved: anybody may request, claim or send nothing in another's name, and that is nobody's deposit. Shares
- * that came or went at less than one unit of the asset are nothing, too: they add nothing to any total, and anybody may
- * send any number of them. A cancellation names no amount, and counts for what it cancels.
+ * Whether the entry moves nothing: a request or claim of nothing, which anybody may make in another's name, or shares
+ * received or sent that are worth less than one unit of the asset, which add nothing to any total. A cancellation names
+ * no amount and never counts as nothing.
  */
 export function isNothing(entry: LedgerEntry): boolean {
   if (entry.kind === 'cancel' || entry.assets > 0n) return false

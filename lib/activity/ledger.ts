@@ -13,18 +13,18 @@ import type { VaultOnChain } from '../protocols/vaults.ts'
 import type { PricePoint } from '../vaults/apy.ts'
 import { isNothing, type LedgerEntry } from './ledger-entry.ts'
 
-/** A price and the block that told it. */
+/** A price and the block whose events set it. */
 type RecordedPrice = PricePoint & { readonly blockNumber: bigint }
 
 /** What a vault's events led to: its ledger after them, and what happened to whom at which price. */
 export type Posted = {
   readonly ledger: Ledger
   readonly entries: readonly LedgerEntry[]
-  /** The price after each block that tells it. */
+  /** The price after each block whose events set one. */
   readonly prices: readonly RecordedPrice[]
 }
 
-/** Whether all amounts are such as there can be: the events of a vault that makes them up may lead to any. */
+/** Whether all amounts are from 0 to 2^256 - 1: a vault that makes up its events may lead to any others. */
 export function isPossible({ ledger, entries, prices }: Posted): boolean {
   const amounts = entries.flatMap((entry) => (entry.kind === 'cancel' ? [] : [entry.assets, entry.shares ?? 0n]))
   return [ledger.assets, ledger.supply, ...amounts, ...prices.map(({ price }) => price)].every(
@@ -49,7 +49,7 @@ export function postEvents(vault: VaultOnChain, before: Ledger, events: readonly
   return { ledger, entries, prices: [...prices.values()] }
 }
 
-/** What one transaction's events led to; `price` is null where they do not tell it to the asset's unit. */
+/** What one transaction's events led to; `price` is null where they do not give it to the asset's unit. */
 function postTransaction(vault: VaultOnChain, before: Ledger, events: readonly VaultEvent[]) {
   const { books } = protocolOf(vault)
   const ledgers = books.ledgers(vault, before, events)
@@ -58,7 +58,7 @@ function postTransaction(vault: VaultOnChain, before: Ledger, events: readonly V
   const entries = events.flatMap((event, index): LedgerEntry[] => {
     const fee = fees.get(event)
     const moved = fee ?? books.handedOver(event) ?? transferOf(vault, books, event)
-    // A fee is minted before the event that tells of the assets: it is worth what the whole transaction made of it.
+    // A fee is minted before the event with the assets: it is valued by the ledger after the whole transaction.
     const by = fee ? ledger : (ledgers[index] ?? ledger)
     const assets = (moved && books.shareValue(vault, by, moved.shares)) ?? 0n
     const own: OwnEntry[] = fee ? [] : [...books.entries(event)]

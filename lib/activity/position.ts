@@ -3,7 +3,7 @@ import type { LiveAccount } from '../protocols/protocol.ts'
 import { buildDeposits, cancelledDeposits, type Deposit } from './history.ts'
 import type { LedgerEntry } from './ledger-entry.ts'
 
-/** What a user put into a vault, took out, has there and earned; amounts in the smallest units of asset and share. */
+/** What an account put into a vault, took out, has there and earned; amounts in the smallest units of asset and share. */
 export type Position = {
   readonly deposits: readonly Deposit[]
   readonly totalDepositedAssets: bigint
@@ -18,9 +18,9 @@ export type Position = {
   readonly statusBreakdown: { readonly pending: number; readonly claimable: number; readonly completed: number }
 }
 
-/** The position that a user's ledger entries in one vault, in order, led to; null where there is nothing but cancellations. */
+/** Builds the position of an account from its ledger entries in one vault, in order; null where all are cancellations. */
 export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount): Position | null {
-  // Who only cancelled cancelled nothing.
+  // A cancellation without a deposit cancelled nothing.
   const first = entries.find(({ kind }) => kind !== 'cancel')
   if (!first) return null
   const cancelled = cancelledDeposits(entries)
@@ -38,7 +38,7 @@ export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount
   const countOf = (wanted: Deposit['status']) => standing.filter(({ status }) => status === wanted).length
 
   return {
-    deposits: deposits,
+    deposits,
     totalDepositedAssets,
     totalWithdrawnAssets,
     currentValue,
@@ -50,7 +50,7 @@ export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount
   }
 }
 
-/** Whether a position can be made of this and told: a vault may make up its events and balances, and their sums be any. */
+/** Whether all amounts and their sum fit the reply: a vault may make up its events and balances. */
 export function isPlausible(entries: readonly LedgerEntry[], live: LiveAccount): boolean {
   const moved = entries.reduce((total, entry) => ('assets' in entry ? total + entry.assets : total), 0n)
   const { pendingAssets, claimableShares, shares, pendingRedeemShares, claimableRedeemAssets, sharePrice } = live
@@ -61,7 +61,7 @@ export function isPlausible(entries: readonly LedgerEntry[], live: LiveAccount):
   )
 }
 
-/** What everything of the user in the vault is worth, in the asset's smallest unit. */
+/** What everything of the account in the vault is worth, in the asset's smallest unit. */
 function totalValue({ worth, ...live }: LiveAccount): bigint {
   const shares = live.shares + live.claimableShares + live.pendingRedeemShares
   return live.pendingAssets + worth(shares) + live.claimableRedeemAssets

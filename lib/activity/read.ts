@@ -116,7 +116,7 @@ type VaultReading = {
 
 type Reading = readonly [Followed, Result<VaultReading>]
 
-/** Why a vault is left out though its chain can be read; callers are told the reason. */
+/** Why a vault is left out though its chain can be read; the reply says the reason. */
 class LeftOut extends AppError {
   readonly reason: string
 
@@ -134,7 +134,7 @@ function addRecorded(
 ): Result<AccountVault> | undefined {
   if ('error' in reading) return reading
   const { entries: tail, live, asOf } = reading.value
-  // What a run at work records besides is in the tail.
+  // What the job has recorded since the progress was read is in the tail.
   const before = recorded
     ?.filter((entry) => entry.generation === generation && entry.blockNumber <= through)
     .filter((entry) => !isNothing(entry))
@@ -222,7 +222,7 @@ async function readTailsTogether(
     return followed.map(({ vault }) => [vault, { value: events.get(vault.address) ?? [] }])
   }
   const { error } = read
-  // A stranger can make an account's events in one vault too many, and no other vault is to wait for that for long.
+  // Anybody can make an account's events in one vault too many: the other vaults must not wait long for that.
   const isLate = error.code === 'upstream_timeout'
   const isOutage = error.code === 'upstream_unavailable' && !(error instanceof LeftOut)
   const mostHalvings = isOutage ? 0 : isLate ? 1 : MOST_HALVINGS
@@ -302,7 +302,7 @@ async function readEntries(
   const last = own.findLast((event) => needsPrice(vault, event, own))?.location.blockNumber
   const prices = last === undefined ? [] : await readPriceEvents(on, vault, [BigInt(through + 1), last])
   const events = inOrder([...prices, ...own])
-  // Up to its last price all that moves the supply is known, after it the account's part alone.
+  // Up to the last price these are all events that move the supply, after it the account's alone.
   const isPriced = ({ location }: VaultEvent) => last !== undefined && location.blockNumber <= last
   const priced = postEvents(vault, ledger, events.filter(isPriced))
   const rest = postEvents(
@@ -315,7 +315,7 @@ async function readEntries(
   return entries
 }
 
-/** Whether what an event moved is worth what the vault's shares were worth then, which events of others tell. */
+/** Whether valuing what an event moved takes the share price at that time, which events of other accounts set. */
 function needsPrice(vault: Vault, event: VaultEvent, own: readonly VaultEvent[]): boolean {
   const { books } = protocolOf(vault)
   if (books.handedOver(event) || transferOf(vault, books, event)) return true

@@ -19,13 +19,13 @@ type Dependencies = {
   readonly say: (line: string) => void
 }
 
-/** Longer than any answer takes: who has read which records are in force still finds them. */
+/** Longer than any request takes: one that has read the old progress still finds the old records. */
 const GRACE_MS = 60_000
 /** How long the lease is held, and how long and how often it is asked for while the job has it. */
 const LEASE_MS = 90_000
 const PATIENCE_MS = 5 * 60_000
 const RETRY_MS = 1_000
-/** What took no longer than this to read leaves little to read with the lease. */
+/** After a reading that took no longer, little is left to read with the lease. */
 const SHORT_MS = 20_000
 /** How often a slice that could not be read is asked for again, and after how long. */
 const MOST_RETRIES = 5
@@ -38,19 +38,18 @@ type Books = VaultOnChain & { readonly generation: number }
 type Past = {
   progress: VaultProgress
   entries: number
-  /** All addresses that its events name, of whom older records can be: 100 bytes each. */
+  /** All addresses in its events, whose older records are deleted: 100 bytes each. */
   readonly accounts: Set<Address>
   /** The hours in which there was a trade: as many as a synchronous vault has prices. */
   readonly hoursOfTrades: Set<bigint>
 }
 
 /**
- * Reads a vault's whole past again and puts what it tells in the place of what is recorded, at once: ledger entries and
- * prices are written as a generation of their own, which the vault's progress then names; until it does, the old ones are
- * shown and continued by the job, and afterwards they are deleted. Killed anywhere it leaves the one or the other in
- * force, and can be repeated: each rebuild is a generation of its own, and deletes all earlier ones. Gives the lines to
- * print. Throws `upstream_*`, or an Error where the vault is not recorded, the job never leaves the chain, or a later
- * rebuild has ended.
+ * Reads a vault's whole past again and replaces what is recorded of it, at once: ledger entries and prices are written as
+ * a generation of their own, which the vault's progress then names. Until it does, the old ones are shown and continued
+ * by the job; afterwards they are deleted. Killed anywhere it leaves the one or the other in force, and can be repeated:
+ * each rebuild is a generation of its own, and deletes all earlier ones. Returns the lines to print. Throws `upstream_*`,
+ * or an Error where the vault is not recorded, the job never leaves the chain, or a later rebuild has ended.
  */
 export async function rebuildVault(dependencies: Dependencies, vault: VaultOnChain): Promise<readonly string[]> {
   const { records, now, sleep, say } = dependencies
@@ -135,7 +134,7 @@ function noteEvents(vault: Books, { accounts, hoursOfTrades }: Past, { events }:
   }
 }
 
-/** Records the prices of hours without a trade again, which the job had read from the vault: no event tells them. */
+/** Records the prices of hours without a trade again, which the job read from the vault: no event sets them. */
 async function copyReadPrices(records: RecordsStore, vault: Books, { hoursOfTrades }: Past): Promise<void> {
   const prices = await records.listPrices(vault, 0n)
   const read = prices.filter(({ timestamp }) => !hoursOfTrades.has(hourOf(timestamp)))
@@ -150,7 +149,7 @@ async function takeLease({ records, now, sleep }: Dependencies, chainId: number,
   }
 }
 
-/** What an action gives, tried again where the chain cannot be read for a while: a long past is not read twice for that. */
+/** Runs an action, again where the chain cannot be read: a passing failure must not cost a long past. Throws the last failure. */
 async function retried<T>({ sleep, say }: Pick<Dependencies, 'sleep' | 'say'>, action: () => Promise<T>): Promise<T> {
   for (let retries = 0; ; retries += 1) {
     try {

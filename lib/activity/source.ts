@@ -5,7 +5,7 @@ import { buildDepositId, type DepositLocation, DepositSource, type LedgerEntry }
 
 const Item = z.object({ pk: z.string(), source: DepositSource })
 
-/** Where deposits from other chains began, as far as that is known for good. */
+/** Where deposits from other chains began, where that is final. */
 export function depositSources(client: DynamoDBDocumentClient, tableName: string) {
   return {
     /** Records where a deposit began, which never changes. */
@@ -14,7 +14,7 @@ export function depositSources(client: DynamoDBDocumentClient, tableName: string
       await client.send(new PutCommand({ TableName: tableName, Item: item }))
     },
 
-    /** Where these deposits began, in one request for up to a hundred of them: undefined where that is not known. */
+    /** Where these deposits began, in one request for up to a hundred of them: undefined where none is recorded. */
     async list(deposits: readonly LedgerEntry[]): Promise<(deposit: DepositLocation) => DepositSource | undefined> {
       const items = z.array(Item).parse(await getItems(client, tableName, deposits.map(itemKey)))
       const sources = new Map(items.map(({ pk, source }) => [pk, source]))

@@ -18,7 +18,7 @@ import { buildSortKey, LedgerEntry } from './ledger-entry.ts'
 
 const Price = z.object({ price: Amount, timestamp: Amount })
 
-/** How far a vault's events are recorded, and what else the job knows of it. True at whatever moment it is read. */
+/** How far a vault's events are recorded, and what else the job keeps of it. Consistent whenever it is read. */
 export const VaultProgress = z.object({
   /** The last block whose events are recorded. */
   through: z.number().int(),
@@ -30,7 +30,7 @@ export const VaultProgress = z.object({
   ledger: Ledger,
   /** What one share was worth a week ago, or at first where the vault's prices are younger; absent before the first. */
   weekAgo: Price.optional(),
-  /** When the job last looked after the vault's prices and state though nothing had happened; seconds since 1970. */
+  /** When the job last updated the vault's prices and state without an event; seconds since 1970. */
   upkeptAt: Amount.optional(),
   /** A digest of the state that is recorded. */
   state: z.string().optional(),
@@ -45,7 +45,7 @@ export function initialProgress({ firstBlock }: Pick<Vault, 'firstBlock'>): Vaul
 /** A vault's records by one reading of its past. */
 type VaultBooks = VaultKey & { readonly generation?: number | undefined }
 
-/** What one reading of a vault's past tells. */
+/** What one reading of a vault's past found. */
 export type VaultRecords = Pick<Posted, 'entries' | 'prices'> & { readonly vault: VaultBooks & Pick<Vault, 'protocol'> }
 
 const RecordKey = z.object({ pk: z.string(), sk: z.string() })
@@ -57,9 +57,8 @@ type StoredEntry = z.output<typeof StoredEntry>
 const ProgressItem = VaultProgress.extend({ pk: z.string() })
 const HOUR_SECONDS = 3600n
 /**
- * What one answer can be made of: about 40 pages of a query, and five seconds of a processor. No vault takes more than a
- * quarter of what is left of it, which is 20,000 ledger entries and one second for the first, so that those whom a stranger
- * sent to a user by thousands in some vaults leave enough for the others.
+ * How many ledger entries one reply is made of at most: about 40 pages of a query and five seconds of CPU. A vault takes
+ * at most a quarter of what is left, so that thousands of transfers from strangers in some vaults leave enough for others.
  */
 const MOST_ENTRIES = 100_000
 const SHARE_OF_VAULT = 4
@@ -87,7 +86,7 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
         })),
         ...prices.map((price) => ({
           pk: vaultPartition(vault),
-          sk: priceSort(vault, price.timestamp, price.blockNumber),
+          sk: priceKey(vault, price.timestamp, price.blockNumber),
           ...Price.encode(price),
         })),
       ])
@@ -95,11 +94,11 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
     },
 
     /**
-     * A user's ledger entries in each of these vaults, in the order in which they happened; undefined for a vault with
-     * more than an answer can be made of. One stream in the order of the keys: where a page ends in a vault that is not
-     * asked for, or has had its share, the next one begins after that vault.
+     * An account's ledger entries in each of these vaults, in the order in which they happened; undefined for a vault
+     * with more than a reply is made of. Reads pages in the order of the keys; where a page ends in a vault that is not
+     * asked for, or has used up its share, the next page starts after that vault.
      */
-    async listEntries(user: Address, vaults: readonly VaultKey[]): Promise<(LedgerEntry[] | undefined)[]> {
+    async listEntries(account: Address, vaults: readonly VaultKey[]): Promise<(LedgerEntry[] | undefined)[]> {
       const prefixes = vaults.map(({ chainId, address }) => entryPrefix(chainId, address))
       const inOrder = prefixes.toSorted()
       const found = new Map<string, StoredEntry[] | undefined>(prefixes.map((prefix) => [prefix, []]))
@@ -109,7 +108,7 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
         const share = Math.max(0, Math.floor(left / SHARE_OF_VAULT))
         const { Items: items, LastEvaluatedKey: last } = await client.send(
           new QueryCommand({
-            ...keysBetween(`USER#${user}`, from, `${inOrder.at(-1)}~`),
+            ...keysBetween(`USER#${account}`, from, `${inOrder.at(-1)}~`),
             ConsistentRead: true,
             Limit: share + 1,
           }),
@@ -151,13 +150,12 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
     getProgress,
 
     /**
-     * Deletes what earlier readings of a vault's past recorded, in force or never finished: its prices, and its
-     * ledger entries with these users, who are asked for one by one, as ledger entries stand with their user. Gives the number
-     * of records. It costs a query a user and a page of records at a time, whatever else the table holds.
+     * Deletes what earlier readings of a vault's past recorded, in force or unfinished: its prices, and its ledger entries
+     * of these accounts, with one query for each account. Returns the number of deleted records.
      */
     async deleteEarlier(
       { chainId, address, generation }: Required<VaultBooks>,
-      users: ReadonlySet<Address>,
+      accounts: ReadonlySet<Address>,
     ): Promise<number> {
       let deleted = 0
       const deleteFound = async (query: QueryCommandInput) => {
@@ -169,8 +167,8 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
       }
       await deleteFound(keysBetween(vaultPartition({ chainId, address }), pricePrefix({}), pricePrefix({ generation })))
       const prefix = entryPrefix(chainId, address)
-      await sideBySide(users, async (user) => {
-        const { ExpressionAttributeValues: keys, ...query } = keysBetween(`USER#${user}`, prefix, `${prefix}~`)
+      await sideBySide(accounts, async (account) => {
+        const { ExpressionAttributeValues: keys, ...query } = keysBetween(`USER#${account}`, prefix, `${prefix}~`)
         await deleteFound({
           ...query,
           FilterExpression: 'attribute_not_exists(generation) OR generation < :generation',
@@ -181,9 +179,9 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
     },
 
     /**
-     * Writes how far vaults are recorded, after what is recorded. Each item is true by itself, its ledger being that of
-     * its own block: should a run that lost its lease write an older one, the next run records the same again. Earlier
-     * books are not put in force again, as a run asks for its lease right before and ends before that does.
+     * Writes how far vaults are recorded; their records are written before. Each item is consistent by itself: should a
+     * run that lost its lease write an older one, the next run records the same again. An earlier generation is not put in
+     * force again, since a run renews its lease right before and ends before the lease does.
      */
     async putProgress(progress: readonly (readonly [VaultKey, VaultProgress])[]): Promise<void> {
       const items = progress.map(([vault, of]) => ({ ...progressKey(vault), ...VaultProgress.encode(of) }))
@@ -191,8 +189,8 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
     },
 
     /**
-     * Forgets how far a vault is recorded and by which reading: its past is then read again as for the first time. What
-     * is recorded of it stays, and is written again under the same keys.
+     * Deletes how far a vault is recorded, and its generation: its past is then read again as for the first time. Its
+     * records stay, and are written again under the same keys.
      */
     forget: (vault: VaultKey): Promise<void> => deleteItems(client, tableName, [progressKey(vault)]),
 
@@ -221,7 +219,7 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
       }),
   }
 
-  /** Whether a chain's lease was changed so, which it is where the condition holds. */
+  /** Changes a chain's lease; false where the condition does not hold. */
   function updateLease(chainId: number, change: Partial<UpdateCommandInput>): Promise<boolean> {
     const key = { pk: `CHECKPOINT#${chainId}`, sk: 'CHECKPOINT' }
     return conditionHeld(client.send(new UpdateCommand({ TableName: tableName, Key: key, ...change })))
@@ -258,10 +256,10 @@ function vaultPartition({ chainId, address }: VaultKey): string {
 }
 
 /**
- * Where a price stands. Lagoon's are its curator's; some chains have several blocks in a second, the last of which
- * tells the price after it. In other vaults anybody makes one by trading, so an hour keeps its last one alone.
+ * A price's sort key. Prices by valuations are each kept, with their block, for some chains have several in a second;
+ * prices by trades, which anybody can make, have one key an hour, so that its last one is kept.
  */
-function priceSort(vault: Generation & Pick<Vault, 'protocol'>, timestamp: bigint, blockNumber: bigint): string {
+function priceKey(vault: Generation & Pick<Vault, 'protocol'>, timestamp: bigint, blockNumber: bigint): string {
   const isEachKept = protocolOf(vault).books.pricedBy === 'valuations'
   const [moment, block] = isEachKept ? [timestamp, blockNumber] : [hourOf(timestamp), 0n]
   return `${priceMoment(vault, moment)}#${block.toString().padStart(12, '0')}`
@@ -278,22 +276,22 @@ function priceMoment(books: Generation, timestamp: bigint): string {
   return `${pricePrefix(books)}#${timestamp.toString().padStart(12, '0')}`
 }
 
-/** After all prices of a reading. */
+/** A sort key after those of all prices of a reading. */
 function lastPrice(books: Generation): string {
   return `${pricePrefix(books)}#9`
 }
 
-/** What the keys of a reading's prices begin with: those of earlier readings sort before those of later ones. */
+/** The start of the sort keys of a reading's prices: those of earlier readings sort before those of later ones. */
 function pricePrefix({ generation }: Generation): string {
   return generation === undefined ? 'PRICE' : `PRICE@${generation.toString().padStart(15, '0')}`
 }
 
-/** What the keys of ledger entries in a vault begin with, so that it can be passed over, or read alone. */
+/** The start of the sort keys of ledger entries in a vault, so that it can be skipped, or read alone. */
 function entryPrefix(chainId: number, vault: Address): string {
   return `MOVE#${chainId}#${AddressText.encode(vault)}#`
 }
 
-/** What the keys of a reading's ledger entries end with. */
+/** The end of the sort keys of a reading's ledger entries. */
 function entrySuffix({ generation }: Generation): string {
   return generation === undefined ? '' : `#${generation}`
 }

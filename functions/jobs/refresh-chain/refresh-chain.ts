@@ -5,9 +5,9 @@ import { refreshVaults } from './refresh-vaults.ts'
 
 type Dependencies = Services<'clients' | 'records' | 'states' | 'transfers' | 'sources' | 'readerOf' | 'now'>
 
-/** Longer than what a run does between two looks at its lease, so that a run that was killed does not stop the next ones for long. */
+/** Longer than any step of a run between two renewals of its lease, and short, so that a killed run does not hold up the next ones. */
 const LEASE_MS = 90_000
-/** What of a run's time is left for its last writes, and the part of the rest that transfers may use. */
+/** The part of a run's time that is reserved for its last writes, and the share of the rest that transfers may use. */
 const LAST_WRITES_MS = 8_000
 const TRANSFERS_SHARE = 1 / 3
 

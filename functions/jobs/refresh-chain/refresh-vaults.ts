@@ -69,16 +69,16 @@ const PACK = 500
 const PACKS_AT_ONCE = 4
 /** Vaults that are less than so many blocks apart are read together, from the one that is least far. */
 const LIKE_BLOCKS = 10_000
-/** By what the range of a vault whose events cannot be read shrinks, and grows again when they can. */
+/** By which factors the range of a vault shrinks when its events cannot be read, and grows again when they can. */
 const SHRINK = 1_000
 const GROW = 10
 const DENSE_GROW = 2
 /** After so many failures a run asks no more. */
 const MOST_FAILURES = 100
-/** A range whose events took too long is asked for again in so many parts, as it is no longer than this. */
+/** A range whose events took too long is taken as this long at most, and asked for again in so many parts. */
 const SLOW_PARTS = 10
 const LONGEST_SLOW = 100_000
-/** Into how many parts vaults are divided, side by side, where those at fault are not known. */
+/** Into how many parts vaults are divided, read side by side, to find those at fault. */
 const DIVIDED = 8
 /** The progress of a silent vault is written when the one in the table is older than this, and at least so often. */
 const SILENT_SECONDS = 300n
@@ -94,10 +94,10 @@ const MOST_UPKEEP = 25
 /**
  * Records what happened in a chain's vaults up to its last final block, and their states, until there is nothing more or
  * the time is used, and returns the report. It works in slices: a slice's ledger entries and prices are written, then how
- * far its vaults are recorded, so a run that ends anywhere has kept what it did, and the next one goes on there. Vaults
- * that have caught up are read first in each turn; beside them the one that is least far, with all that it reaches; and
- * apart, one by one, those with so many events that others would wait for them. A vault whose events the nodes refuse is
- * left for the next run. Throws `upstream_*` where nothing could be read, or when the lease was lost.
+ * far its vaults are recorded, so that the next run continues wherever one ends. Read side by side are the vaults that
+ * have caught up, those that are recorded least far, and one of those with so many events that others would wait for
+ * them. A vault whose events the nodes refuse is left for the next run. Throws `upstream_*` where nothing could be read,
+ * and an Error when the lease was lost.
  */
 export async function refreshVaults(dependencies: Dependencies, vaults: readonly VaultOnChain[], limits: Limits) {
   const { reader, records } = dependencies
@@ -175,8 +175,8 @@ async function recordEvents(run: Run): Promise<void> {
 type Part = { readonly pack: readonly VaultRun[]; readonly from: number; readonly to: number }
 
 /**
- * What is read next, side by side: the vaults that have caught up; of those whose past is still being read the one that
- * is recorded least far, up to where the next one stands, which then goes along; and one of those that are read apart.
+ * What is read next, side by side: the vaults that have caught up; of those whose past is still being read the ones that
+ * are recorded least far, up to where the next one is, which then joins them; and one of those that are read apart.
  */
 function planTurn({ vaultRuns, final, apart }: Run, open: readonly VaultRun[], alone: VaultRun | undefined): Part[] {
   const last = Number(final.number)
@@ -302,7 +302,7 @@ async function save({ reader, records, holdsLease }: Run, vaultRuns: readonly Va
   for (const vaultRun of vaultRuns) vaultRun.saved = vaultRun.progress
 }
 
-/** Records the states that have changed, and looks after the states and prices of the vaults whose turn it is. */
+/** Records the states that have changed, and the states and prices of the vaults whose upkeep is due. */
 async function recordOverviews(
   { vaultRuns, records, states, inTurn, done }: Run,
   { block, blocks, overviews }: Awaited<ReturnType<typeof readOverviews>>,
@@ -316,7 +316,7 @@ async function recordOverviews(
       const { state, sharePrice } = overviews[index] ?? {}
       const digest = state && stateDigest(state)
       const isChanged = digest !== progress.state && (inTurn.has(vaultRun) || progress.state === undefined)
-      // A broken vault's state must not take the place of what is recorded of it.
+      // A broken vault's state must not replace what is recorded of it.
       if (state && state.totalAssets !== null && digest && (due.has(vaultRun) || isChanged)) {
         const { number, timestamp } = blocks[index] ?? block
         const asOf = { blockNumber: Number(number), timestamp: new Date(Number(timestamp) * 1000) }
@@ -324,7 +324,7 @@ async function recordOverviews(
         vaultRun.progress = { ...vaultRun.progress, state: digest }
       }
       if (!due.has(vaultRun)) return
-      // Nobody else tells the price of a vault in which nobody trades.
+      // No event sets the price of a vault in which nobody trades.
       const isRead = protocolOf(vault).books.pricedBy === 'trades' && sharePrice !== undefined
       const price = isRead ? { price: sharePrice, timestamp: block.timestamp, blockNumber: block.number } : undefined
       if (price) newPrices.push({ vault: booksOf(vaultRun), entries: [], prices: [price] })
@@ -337,34 +337,34 @@ async function recordOverviews(
   done.prices += newPrices.length
 }
 
-/** The vaults of which what a run knows is to be written, though nothing happened there that made it write it at once. */
+/** The vaults whose progress has changed without an event, and is due to be written. */
 function listUnsaved({ vaultRuns, final, inTurn }: Run): VaultRun[] {
   return vaultRuns.filter((vaultRun) => {
     const { progress, saved } = vaultRun
     if (progress === saved) return false
     if (saved?.timestamp === undefined || progress.timestamp === undefined) return true
     if (progress.state !== saved.state || progress.upkeptAt !== saved.upkeptAt) return true
-    // What is still being read, or took long to read, is not to be read again.
+    // What took long to read, as a past does, must not have to be read again.
     const isSilent = !inTurn.has(vaultRun) && progress.through >= Number(final.number)
     return progress.timestamp - saved.timestamp >= (isSilent ? HOUR_SECONDS : SILENT_SECONDS)
   })
 }
 
-/** The vaults whose turn it is to have written what is no event: all of them, where they are few. */
+/** The vaults of which this run writes what is no event: all of them where they are few, else in turn. */
 function vaultRunsInTurn(vaultRuns: readonly VaultRun[], now: number): ReadonlySet<VaultRun> {
   const turns = Math.max(1, Math.ceil(vaultRuns.length / MOST_IN_TURN))
   const turn = Math.floor(now / RUN_EVERY_MS) % turns
   return new Set(vaultRuns.filter((_, index) => index % turns === turn))
 }
 
-/** The vaults whose turn it is to be looked after: some new ones, and those for which it is longest ago. */
+/** The vaults whose upkeep is due: new ones first, then those for which it is longest ago. */
 function dueForUpkeep(vaultRuns: readonly VaultRun[], at: bigint): VaultRun[] {
   const upkeptAt = ({ progress }: VaultRun) => progress.upkeptAt ?? 0n
-  const known = vaultRuns
+  const earlier = vaultRuns
     .filter((vaultRun) => upkeptAt(vaultRun) > 0n && at - upkeptAt(vaultRun) >= HOUR_SECONDS)
     .toSorted((left, right) => Number(upkeptAt(left) - upkeptAt(right)))
-  const unknown = vaultRuns.filter((vaultRun) => upkeptAt(vaultRun) === 0n)
-  return [...unknown, ...known.slice(0, Math.ceil(vaultRuns.length / UPKEEP_PARTS))].slice(0, MOST_UPKEEP)
+  const never = vaultRuns.filter((vaultRun) => upkeptAt(vaultRun) === 0n)
+  return [...never, ...earlier.slice(0, Math.ceil(vaultRuns.length / UPKEEP_PARTS))].slice(0, MOST_UPKEEP)
 }
 
 /** The price of a week ago, else the first one; not looked for again in a vault that never had a price. */
