@@ -10,7 +10,7 @@ export const contract = {
   summary: 'Shows one of the client’s vaults as the list does, with its live yield and on-chain state.',
   tag: 'Vaults',
   caller: 'client',
-  uses: { deposits: ['BatchGetItem', 'GetItem'], config: true },
+  uses: { deposits: ['BatchGetItem'], config: true },
   request: {
     path: z.object({ vaultAddress: VaultAddress }),
     query: z.object({
