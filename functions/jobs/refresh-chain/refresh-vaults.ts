@@ -18,7 +18,8 @@ import type { VaultOnChain } from '../../../lib/protocols/vaults.ts'
 import { resultOf } from '../../../lib/result.ts'
 import type { PricePoint } from '../../../lib/vaults/apy.ts'
 import { readOverviews } from '../../../lib/vaults/overview.ts'
-import { type RecordedState, type StateStore, stateDigest, type VaultKey } from '../../../lib/vaults/state-store.ts'
+import { type RecordedState, type StateStore, stateDigest } from '../../../lib/vaults/state-store.ts'
+import type { VaultKey } from '../../../lib/vaults/vault.ts'
 
 type Dependencies = {
   readonly reader: ChainReader
