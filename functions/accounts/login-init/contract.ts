@@ -7,7 +7,7 @@ const AllowedCredential = z.object({ type: z.literal('public-key'), id: z.string
 export const contract = {
   method: 'POST',
   path: '/auth/login/init',
-  summary: 'Starts a login: a challenge for the credentials of the user, or for any passkey where no user is named.',
+  summary: "Starts a login: returns a challenge for the user's credentials, or for any passkey when no user is named.",
   tag: 'Accounts',
   caller: 'client',
   uses: { users: ['UpdateItem', 'PutItem', 'GetItem'], relyingParty: true, identity: true, rateLimits: true },
@@ -33,7 +33,7 @@ export const contract = {
         key: z.array(AllowedCredential),
         passwordProtectedKey: z.array(AllowedCredential),
       })
-      .describe('As many keys for every e-mail address, known or not; some are dummies'),
+      .describe('The same number of keys for every e-mail address, known or not; some are dummies'),
   }),
   errors: ['too_many_requests'],
   cacheControl: 'no-store',

@@ -7,7 +7,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'POST',
   path: '/auth/login',
-  summary: 'Completes a login with what the credentials made of its challenge, and gives a session of 30 days.',
+  summary: 'Completes a login with the signed challenge and returns a session that lasts 30 days.',
   tag: 'Accounts',
   caller: 'client',
   uses: {

@@ -4,7 +4,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'POST',
   path: '/auth/logout',
-  summary: 'Ends the session that is sent along.',
+  summary: 'Ends the session of the request.',
   tag: 'Accounts',
   caller: 'user',
   uses: { users: ['DeleteItem'] },

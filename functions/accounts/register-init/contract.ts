@@ -9,7 +9,7 @@ const Kind = z.enum(['Fido2', 'Key', 'Password', 'Totp', 'RecoveryKey', 'Passwor
 export const contract = {
   method: 'POST',
   path: '/auth/register/init',
-  summary: 'Starts the registration of a user: the options with which to make credentials, and a temporary token.',
+  summary: 'Starts a registration: returns the options for creating credentials, and a temporary token.',
   tag: 'Accounts',
   caller: 'anyone',
   uses: { users: ['UpdateItem', 'PutItem'], relyingParty: true, identity: true, rateLimits: true },

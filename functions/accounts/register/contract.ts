@@ -12,7 +12,7 @@ const credentials = {
 export const contract = {
   method: 'POST',
   path: '/auth/register',
-  summary: 'Completes the registration of a user with the credentials that the client made for it.',
+  summary: 'Completes a registration with the credentials that were created for it.',
   tag: 'Accounts',
   caller: 'client',
   uses: { users: ['DeleteItem', 'PutItem'], relyingParty: true, identity: true },

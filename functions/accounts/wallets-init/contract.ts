@@ -8,7 +8,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'POST',
   path: '/auth/wallets/init',
-  summary: 'Gives the text that a wallet has to sign to be linked to the user.',
+  summary: 'Returns the message that a wallet signs to be linked to the user.',
   tag: 'Accounts',
   caller: 'user',
   uses: { users: ['UpdateItem', 'PutItem'], relyingParty: true, rateLimits: true },

@@ -6,7 +6,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'POST',
   path: '/auth/wallets',
-  summary: 'Links a wallet to the user, with its signature as the proof that the user holds it.',
+  summary: 'Links a wallet to the user; its signature proves that the user holds it.',
   tag: 'Accounts',
   caller: 'user',
   uses: { users: ['GetItem', 'DeleteItem', 'UpdateItem'], config: true },

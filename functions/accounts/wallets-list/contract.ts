@@ -5,7 +5,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'GET',
   path: '/auth/wallets',
-  summary: 'Lists the wallets that are linked to the user, the first linked first.',
+  summary: "Lists the user's linked wallets, oldest link first.",
   tag: 'Accounts',
   caller: 'user',
   uses: { users: ['GetItem'] },

@@ -5,7 +5,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'DELETE',
   path: '/auth/wallets/{address}',
-  summary: 'Takes a linked wallet from the user.',
+  summary: 'Unlinks a wallet.',
   tag: 'Accounts',
   caller: 'user',
   uses: { users: ['UpdateItem'] },

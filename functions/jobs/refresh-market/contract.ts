@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { JobContract } from '../../../lib/frame/contract.ts'
 
 export const contract = {
-  summary: 'Keeps the market, the rates of all currencies and the prices of all supported tokens.',
+  summary: 'Refreshes the market, the currency rates and the prices of all supported tokens.',
   uses: { cache: ['BatchGetItem', 'PutItem'], config: true },
   event: z.object({}),
   report: z.object({

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { JobContract } from '../../../lib/frame/contract.ts'
 
 export const contract = {
-  summary: 'Keeps the lists of the tokens that are supported on each chain.',
+  summary: 'Refreshes the list of supported tokens of each chain.',
   uses: { cache: ['BatchGetItem', 'PutItem'], config: true },
   event: z.object({}),
   report: z.object({

@@ -10,7 +10,7 @@ const Figure = z.number().nullable()
 export const contract = {
   method: 'GET',
   path: '/portfolio-indexor/markets/coins/{id}',
-  summary: 'Tells the price of a coin, with its market cap, volume and market data.',
+  summary: "Returns a coin's price, market cap, volume and other market data.",
   tag: 'Markets',
   caller: 'client',
   uses: { cache: ['BatchGetItem', 'GetItem', 'UpdateItem', 'PutItem'], config: true },

@@ -14,7 +14,7 @@ const Search = z
 export const contract = {
   method: 'POST',
   path: '/portfolio-indexor/markets/coins/search',
-  summary: 'Finds coins by name or symbol, the largest first, with their prices.',
+  summary: 'Finds coins by name or symbol, largest first, with their prices.',
   tag: 'Markets',
   caller: 'client',
   uses: { cache: ['BatchGetItem', 'GetItem', 'UpdateItem', 'PutItem'], config: true },

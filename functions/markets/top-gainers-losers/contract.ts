@@ -19,7 +19,7 @@ const Mover = z
 export const contract = {
   method: 'GET',
   path: '/portfolio-indexor/markets/top_gainers_losers',
-  summary: 'Names the coins with the largest gain and loss in the last 24 hours, of the 1,000 largest.',
+  summary: 'Lists the largest gainers and losers of the last 24 hours among the 1,000 largest coins.',
   tag: 'Markets',
   caller: 'client',
   uses: { cache: ['BatchGetItem'] },

@@ -9,7 +9,7 @@ import { WalletsResponse } from '../../../lib/portfolio/responses.ts'
 export const contract = {
   method: 'GET',
   path: '/portfolio-indexor/allBalances',
-  summary: "Tells everything that the user's wallets hold on all chains, and what it is worth.",
+  summary: "Returns all balances of the user's wallets on all chains, with their values.",
   tag: 'Portfolio',
   caller: 'user',
   uses: { users: ['GetItem'], cache: ['BatchGetItem', 'GetItem', 'UpdateItem', 'PutItem'], config: true },

@@ -7,7 +7,7 @@ import { WalletsResponse } from '../../../lib/portfolio/responses.ts'
 export const contract = {
   method: 'GET',
   path: '/portfolio-indexor/nft',
-  summary: "Tells the NFTs in the user's wallets on all chains, by collection.",
+  summary: "Lists the NFTs in the user's wallets on all chains, by collection.",
   tag: 'Portfolio',
   caller: 'user',
   uses: { users: ['GetItem'], cache: ['GetItem', 'UpdateItem', 'PutItem'], config: true },

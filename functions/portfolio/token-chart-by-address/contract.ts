@@ -7,7 +7,7 @@ import { ChartQuery, ChartResponse } from '../../../lib/markets/chart-response.t
 export const contract = {
   method: 'GET',
   path: '/portfolio-indexor/token/address/{network}/{address}',
-  summary: 'Tells the prices of a token over time, by its network and its address there.',
+  summary: "Returns a token's price history, by network and token address.",
   tag: 'Portfolio',
   caller: 'client',
   uses: { cache: ['BatchGetItem', 'GetItem', 'UpdateItem', 'PutItem'], config: true },

@@ -7,7 +7,7 @@ import { CoinId } from '../../../lib/markets/coin.ts'
 export const contract = {
   method: 'GET',
   path: '/portfolio-indexor/token/id/{id}',
-  summary: "Tells the prices of a token over time, by CoinGecko's id.",
+  summary: "Returns a coin's price history, by CoinGecko id.",
   tag: 'Portfolio',
   caller: 'client',
   uses: { cache: ['GetItem', 'UpdateItem', 'PutItem'], config: true },

@@ -4,7 +4,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'GET',
   path: '/health',
-  summary: 'Says that the service answers, and which version it runs.',
+  summary: "Returns the service's status and version.",
   tag: 'System',
   caller: 'anyone',
   uses: { version: true },

@@ -5,7 +5,7 @@ export const contract = {
   method: 'ANY',
   path: '$default',
   summary:
-    'Answers what no other route takes: 404, 405 where the path exists with another method, or 400 where a part is empty.',
+    'Answers requests that no other route takes: 404, 405 for another method of a known path, 400 for an empty path parameter.',
   tag: 'System',
   caller: 'anyone',
   uses: {},

@@ -10,7 +10,7 @@ export const contract = {
   path: '/defi-vaults/v1/defi/cross-chain/{txHash}/status',
   aliases: ['/defi-vaults/v1/defi/cross-chain/status'],
   summary:
-    'Says where a deposit from another chain stands, from its source transaction to the shares or their request.',
+    'Returns the status of a deposit from another chain, from its source transaction to the shares or the deposit request.',
   tag: 'Vaults',
   caller: 'client',
   uses: { deposits: ['GetItem', 'PutItem'], config: true },
