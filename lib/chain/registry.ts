@@ -205,7 +205,11 @@ const BridgedChainId = z
 /** The id of a chain from which the bridge goes, as text: any other number is `unsupported`, what is no number is invalid. */
 export const BridgedChainIdText = field(
   z.codec(z.string().meta({ pattern: NUMBER_TEXT.source }), BridgedChainId, {
-    decode: (text) => (NUMBER_TEXT.test(text) ? Number(text) : Number.NaN),
+    // A number that is too large for one is no chain's id, as 0 is not.
+    decode: (text) => {
+      if (!NUMBER_TEXT.test(text)) return Number.NaN
+      return Number.isFinite(Number(text)) ? Number(text) : 0
+    },
     encode: (id) => id.toString(),
   }),
   { missing: 'missing_src_chain_id', invalid: 'invalid_src_chain_id', unsupported: 'unsupported_src_chain_id' },

@@ -270,7 +270,7 @@ describe('The list', () => {
 })
 
 describe('One vault', () => {
-  const pathOf = (address: unknown) => `/defi-vaults/v1/defi/vault/${address}`
+  const pathOf = (address: unknown) => `/defi-vaults/v1/vault/${address}`
 
   test('is shown as the list shows it', async ({ service, list }) => {
     const changing = { stateAsOf: expect.anything(), vaultState: expect.anything(), apy: expect.anything() }
