@@ -96,47 +96,11 @@ describe('The deposits of a user in a vault', () => {
     )
   })
 
-  test('are pending by their own amounts before a settlement', () => {
-    expect(told([request(1n, 5n), request(1n, 7n)], { pendingAssets: 12n })).toEqual([
-      ['pending', 5n, 0n, 0n],
-      ['pending', 7n, 0n, 0n],
-    ])
-  })
-
-  test('are cancelled together, up to the cancellation', () => {
-    const given = [request(1n, 5n), request(1n, 7n), { kind: 'cancel', requestId: 1n } as const, request(1n, 11n)]
-    expect(told(given, { pendingAssets: 11n })).toEqual([
-      ['cancelled', 0n, 0n, 0n],
-      ['cancelled', 0n, 0n, 0n],
-      ['pending', 11n, 0n, 0n],
-    ])
-  })
-
   test('before a cancelled request are not cancelled with it', () => {
     const given = [request(1n, 5n), claim(5n, 50n), request(3n, 7n), { kind: 'cancel', requestId: 3n } as const]
     expect(told(given, { shares: 50n })).toEqual([
       ['completed', 0n, 0n, 50n],
       ['cancelled', 0n, 0n, 0n],
-    ])
-  })
-
-  test('of one request are claimed in parts, the oldest first, each claim by its own rate', () => {
-    const given = [request(1n, 5n), request(1n, 7n), request(1n, 9n)]
-    expect(told(given, { claimableAssets: 21n, claimableShares: 210n })).toEqual([
-      ['claimable', 0n, 50n, 0n],
-      ['claimable', 0n, 70n, 0n],
-      ['claimable', 0n, 90n, 0n],
-    ])
-    const some = [...given, claim(8n, 80n)]
-    expect(told(some, { claimableAssets: 13n, claimableShares: 130n, shares: 80n })).toEqual([
-      ['completed', 0n, 0n, 50n],
-      ['claimable', 0n, 40n, 30n],
-      ['claimable', 0n, 90n, 0n],
-    ])
-    expect(told([...some, claim(13n, 130n)], { shares: 210n })).toEqual([
-      ['completed', 0n, 0n, 50n],
-      ['completed', 0n, 0n, 70n],
-      ['completed', 0n, 0n, 90n],
     ])
   })
 
@@ -149,11 +113,5 @@ describe('The deposits of a user in a vault', () => {
     expect(told(given, { shares: 350n }).map(([, , , current]) => current)).toEqual([100n, 200n])
     expect(told(given, { shares: 240n }).map(([, , , current]) => current)).toEqual([0n, 200n])
     expect(told(given, { shares: 199n }).map(([, , , current]) => current)).toEqual([0n, 199n])
-  })
-
-  test('at once are completed, with request 0', () => {
-    expect(told([{ kind: 'deposit', requestId: 0n, assets: 10n, shares: 100n }], { shares: 100n })).toEqual([
-      ['completed', 0n, 0n, 100n],
-    ])
   })
 })

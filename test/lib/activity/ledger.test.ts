@@ -75,21 +75,6 @@ const worth = ({ assets, supply }: Ledger, shares: bigint) => (shares * (assets 
 describe('The events of a Lagoon vault', () => {
   const before = { assets: 1_000_000_000n, supply: 900n * 10n ** 18n }
 
-  test('tell a claim of the controller, and a gift where another receives its shares', () => {
-    const claimed = (owner: Address): Told => ({
-      eventName: 'Deposit',
-      args: { sender: ALICE, owner, assets: 5n, shares: 4n * 10n ** 18n },
-    })
-    const paid = (owner: Address) => transfer(VAULT, owner, 4n * 10n ** 18n)
-    expect(told(LAGOON, [[paid(ALICE), claimed(ALICE)]], before)).toEqual([[ALICE, 'claim', 5n, 4n * 10n ** 18n]])
-    const value = worth(before, 4n * 10n ** 18n)
-    expect(told(LAGOON, [[paid(BOB), claimed(BOB)]], before)).toEqual([
-      [ALICE, 'claim', 5n, 4n * 10n ** 18n],
-      [ALICE, 'send', value, 4n * 10n ** 18n],
-      [BOB, 'receive', value, 4n * 10n ** 18n],
-    ])
-  })
-
   test('tell shares that move between users at their value then, and none on their way through the vault', () => {
     const shares = 7n * 10n ** 18n
     const value = worth(before, shares)
@@ -113,50 +98,6 @@ describe('The events of a Lagoon vault', () => {
       [ALICE, 'send', value, OFFSET],
       [BOB, 'receive', value, OFFSET],
     ])
-  })
-
-  test('tell a deposit at once with its shares, and a fee at what it is worth when all is done', () => {
-    const [shares, fee] = [90n * 10n ** 18n, 10n ** 18n]
-    const synced: Told = {
-      eventName: 'DepositSync',
-      args: { sender: ALICE, owner: ALICE, assets: 101_111_111n, shares },
-    }
-    const after = { assets: before.assets + 101_111_111n, supply: before.supply + shares + fee }
-    const events = [transfer(zeroAddress, ALICE, shares), transfer(zeroAddress, FEES, fee), synced]
-    expect(told(LAGOON, [events], before)).toEqual([
-      [FEES, 'receive', worth(after, fee), fee],
-      [ALICE, 'deposit', 101_111_111n, shares],
-    ])
-    expect(postEvents(LAGOON, before, chain([events])).ledger).toEqual(after)
-  })
-
-  test('tell a fee of a settlement at what it is worth when all is done', () => {
-    const [shares, fee] = [900n * 10n ** 18n, 9n * 10n ** 18n]
-    const settled: Told = {
-      eventName: 'SettleDeposit',
-      args: { totalAssets: 2_000_000_000n, totalSupply: 0n, assetsDeposited: 1_000_000_000n, sharesMinted: shares },
-    }
-    const events = [
-      valued(before.assets),
-      transfer(zeroAddress, VAULT, shares - fee),
-      transfer(zeroAddress, FEES, fee),
-      settled,
-    ]
-    const after = { assets: 2_000_000_000n, supply: before.supply + shares }
-    expect(told(LAGOON, [events], before)).toEqual([[FEES, 'receive', worth(after, fee), fee]])
-  })
-
-  test('tell what a closed vault pays at once, and what a settled redemption pays, alike', () => {
-    const [assets, shares] = [1_111_111n, 10n ** 18n]
-    const paid = trade('Withdraw', ALICE, assets, shares)
-    const closed = [transfer(ALICE, zeroAddress, shares), paid]
-    expect(told(LAGOON, [closed], before)).toEqual([[ALICE, 'withdraw', assets, shares]])
-    expect(told(LAGOON, [[paid]], before)).toEqual([[ALICE, 'withdraw', assets, shares]])
-    expect(postEvents(LAGOON, before, chain([closed])).ledger).toEqual({
-      assets: before.assets - assets,
-      supply: before.supply - shares,
-    })
-    expect(postEvents(LAGOON, before, chain([[paid]])).ledger).toEqual(before)
   })
 
   test('tell a burn by the next event of the vault alone, and each burn once', () => {
@@ -226,17 +167,6 @@ describe('The events of a Lagoon vault', () => {
 })
 
 describe('The events of a synchronous vault', () => {
-  test('tell deposits of the owner and withdrawals from the owner', () => {
-    const transactions = [
-      [transfer(zeroAddress, ALICE, 9_000_000n), trade('Deposit', ALICE, 10_000_000n, 9_000_000n)],
-      [transfer(ALICE, zeroAddress, 3_000_000n), trade('Withdraw', ALICE, 4_000_000n, 3_000_000n)],
-    ]
-    expect(told(SYNC, transactions)).toEqual([
-      [ALICE, 'deposit', 10_000_000n, 9_000_000n],
-      [ALICE, 'withdraw', 4_000_000n, 3_000_000n],
-    ])
-  })
-
   test('value shares by the last trade that is large enough to tell', () => {
     const large = [trade('Deposit', ALICE, 10_000_000n, 5_000_000n)]
     const dust = [trade('Deposit', BOB, 3n, 1n), trade('Withdraw', BOB, 0n, 0n), trade('Withdraw', BOB, 999_999n, 1n)]
