@@ -177,15 +177,6 @@ describe('While CoinGecko is down,', () => {
     expect(Number(headers.get('age'))).toBeLessThan(3660)
   })
 
-  test('a first chart in dollars is DefiLlama’s, without market caps and volumes', async ({ service, markets }) => {
-    markets.coinGecko.rewrite = () => 'hang up'
-    const { status, headers, body } = await get(service, '/token/id/bitcoin?days=30')
-    expect(status).toBe(200)
-    expect(headers.get('x-stale')).toBeNull()
-    expect(body).toMatchObject({ market_caps: [], total_volumes: [], currency: 'usd', days: '30', truncated: false })
-    expect(body.prices.length).toBeGreaterThan(100)
-  })
-
   test('a first chart in another currency is not there, and nobody is told why exactly', async ({
     service,
     markets,

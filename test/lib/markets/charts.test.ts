@@ -3,7 +3,7 @@ import { Network } from '../../../lib/markets/address.ts'
 import { tokensOf } from '../../../lib/markets/cached.ts'
 import { chartByAddress, chartById } from '../../../lib/markets/charts.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { DAI, rewriteJson, SOURCE_FAILURES, START, test } from '../../support/markets.ts'
+import { DAI, SOURCE_FAILURES, START, test } from '../../support/markets.ts'
 
 const DAY = { currency: 'usd', days: 1 } as const
 const EUROS = { currency: 'eur', days: 1 } as const
@@ -122,20 +122,5 @@ describe('While CoinGecko is down,', () => {
     clock.pass(5)
     const { value } = await chartById(world, 'bitcoin', ALL)
     expect(value.total_volumes.length).toBeGreaterThan(300)
-  })
-})
-
-describe('A chart that lies', () => {
-  test('has only the points that can be', async ({ world }) => {
-    rewriteJson(world.fakes.coinGecko, (body) => {
-      const chart = body as { prices: unknown[][]; market_caps: unknown[]; total_volumes: unknown[] }
-      chart.prices.splice(0, 4, [START, -1], [START, null], [START, 'NaN'], ['soon', 1])
-      chart.market_caps = chart.market_caps.map(() => [START, null])
-      return chart
-    })
-    const { value } = await chartById(world, 'bitcoin', DAY)
-    expect(value.prices).toHaveLength(285)
-    expect(value.prices.flat().every(Number.isFinite)).toBe(true)
-    expect(value.market_caps).toEqual([])
   })
 })

@@ -159,11 +159,6 @@ describe('a page of the market', () => {
     expect((await coinGecko(ask).fetchMarketPage(1)).map(({ id }) => id)).toEqual(['bitcoin'])
   })
 
-  test('beyond the last one is empty', async () => {
-    const { ask } = answering(() => ({ body: [] }))
-    expect(await coinGecko(ask).fetchMarketPage(99)).toEqual([])
-  })
-
   test.each(REFUSALS)('that is refused %s is an error', async (_, reply, code) => {
     const { ask } = answering(() => reply)
     await expect(coinGecko(ask).fetchMarketPage(1)).rejects.toMatchObject({ code })
@@ -223,11 +218,6 @@ describe('coins by their ids', () => {
     const { ask, urls } = answering(() => ({ body: [BITCOIN] }))
     expect(await coinGecko(ask).fetchCoins([], 'usd')).toEqual([])
     expect(urls).toEqual([])
-  })
-
-  test('that nobody knows are an empty answer', async () => {
-    const { ask } = answering(() => ({ body: [] }))
-    expect(await coinGecko(ask).fetchCoins(['no-such-coin'], 'usd')).toEqual([])
   })
 })
 
@@ -432,11 +422,6 @@ describe('a search', () => {
       { id: 'usdc-x', symbol: 'USDCX', name: 'USDC X', apiSymbol: '', rank: null, thumb: '', large: '' },
     ])
     for (const coin of coins) expect(FoundCoin.parse(coin)).toEqual(coin)
-  })
-
-  test('that finds nothing is empty', async () => {
-    const { ask } = answering(() => ({ body: { coins: [], exchanges: [] } }))
-    expect(await coinGecko(ask).searchCoins('nothing')).toEqual([])
   })
 
   test.each(NONSENSE)('that is %s is a bad answer', async (_, reply) => {
