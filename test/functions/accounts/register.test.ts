@@ -13,7 +13,7 @@ import {
   registerUser,
   someEmail,
 } from '../../support/accounts.ts'
-import { type Faults, KEY_TYPES, someKeyPair, somePasskey } from '../../support/credentials.ts'
+import { type Faults, someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
 import { type HttpReply, chainlessTest as test } from '../../support/service.ts'
 
@@ -100,58 +100,25 @@ describe('A registration begins', () => {
 })
 
 describe('A user is registered', () => {
+  const encryptedPrivateKey = 'abc'
+  const password = { credentialKind: 'Password', credentialInfo: { password: PASSWORD } }
+  const oneLine = (text: string) => text.replaceAll(/(?<!-)\n(?!-)/g, '')
+  const FIRST: [string, (begun: Begun) => object][] = [
+    ['a passkey', (begun) => somePasskey().create(begun)],
+    ['a passkey that vouches for itself', (begun) => somePasskey().create(begun, { attestation: 'packed' })],
+    ['a passkey with a long id', (begun) => somePasskey(randomBytes(200).toString('base64url')).create(begun)],
+    ['a key that says its page', (begun) => someKeyPair().create(begun, { origin: 'http://localhost:3000' })],
+    ['a key in trimmed PEM', (begun) => someKeyPair('P-256', { pem: (text) => text.trim() }).create(begun)],
+    ['a key in PEM of one line', (begun) => someKeyPair('RSA', { pem: oneLine }).create(begun)],
+  ]
   const cases: [string, (begun: Begun) => object][] = [
-    ['a passkey', (begun) => ({ firstFactorCredential: somePasskey().create(begun) })],
-    [
-      'a passkey that vouches for itself',
-      (begun) => ({ firstFactorCredential: somePasskey().create(begun, { attestation: 'packed' }) }),
-    ],
-    [
-      'a passkey with a long id',
-      (begun) => ({ firstFactorCredential: somePasskey(randomBytes(200).toString('base64url')).create(begun) }),
-    ],
-    ...KEY_TYPES.map((type): [string, (begun: Begun) => object] => [
-      `a key of the type ${type}`,
-      (begun) => ({ firstFactorCredential: someKeyPair(type).create(begun) }),
+    ...FIRST.map(([what, create]): (typeof FIRST)[number] => [
+      what,
+      (begun) => ({ firstFactorCredential: create(begun) }),
     ]),
     [
-      'a key that says which page it was made on',
-      (begun) => ({ firstFactorCredential: someKeyPair().create(begun, { origin: 'http://localhost:3000' }) }),
-    ],
-    [
-      'a key in PEM without a last line break',
-      (begun) => ({ firstFactorCredential: someKeyPair('P-256', { pem: (text) => text.trim() }).create(begun) }),
-    ],
-    [
-      'a key in PEM of one line',
-      (begun) => {
-        const pem = (text: string) => text.replaceAll(/(?<!-)\n(?!-)/g, '')
-        return { firstFactorCredential: someKeyPair('RSA', { pem }).create(begun) }
-      },
-    ],
-    [
-      'a key protected by a password',
-      (begun) => ({
-        firstFactorCredential: someKeyPair().create(
-          begun,
-          {},
-          { kind: 'PasswordProtectedKey', encryptedPrivateKey: 'abc' },
-        ),
-      }),
-    ],
-    [
-      'a password and a one-time code',
-      (begun) => ({
-        firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: PASSWORD } },
-        secondFactorCredential: { credentialKind: 'Totp', credentialInfo: { otpCode: oneTimeCode(begun.otpUrl) } },
-      }),
-    ],
-    [
       'a password and a passkey',
-      (begun) => ({
-        firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: PASSWORD } },
-        secondFactorCredential: somePasskey().create(begun),
-      }),
+      (begun) => ({ firstFactorCredential: password, secondFactorCredential: somePasskey().create(begun) }),
     ],
     [
       'two keys with names, and one for recovery',
@@ -160,9 +127,9 @@ describe('A user is registered', () => {
         secondFactorCredential: someKeyPair('Ed25519').create(
           begun,
           {},
-          { kind: 'PasswordProtectedKey', encryptedPrivateKey: 'abc' },
+          { kind: 'PasswordProtectedKey', encryptedPrivateKey },
         ),
-        recoveryCredential: someKeyPair().create(begun, {}, { kind: 'RecoveryKey', encryptedPrivateKey: 'def' }),
+        recoveryCredential: someKeyPair().create(begun, {}, { kind: 'RecoveryKey', encryptedPrivateKey }),
       }),
     ],
     [
@@ -448,134 +415,87 @@ describe('A registration is refused', () => {
     expect(await service.call('POST', REGISTER, { body })).toMatchObject({ status: 200 })
   })
 
-  const malformed: [string, Parameters<typeof expectError>[1], (body: Record<string, unknown>) => unknown, string[]][] =
+  const TOKEN = 'missing_or_invalid_temporary_authentication_token'
+  const FIRST = 'missing_or_invalid_first_factor_credential'
+  const SECOND = 'missing_or_invalid_second_factor_credential'
+  const RECOVERY = 'missing_or_invalid_recovery_credential'
+  const totp = (otpCode: string) => ({ credentialKind: 'Totp', credentialInfo: { otpCode } })
+  const password = (text: string) => ({ credentialKind: 'Password', credentialInfo: { password: text } })
+  const first = (firstFactorCredential: unknown) => ({ firstFactorCredential })
+  const second = (secondFactorCredential: unknown) => ({ secondFactorCredential })
+
+  /** What is changed in a right body, given its first factor; the field that is told. */
+  const malformed: [string, Parameters<typeof expectError>[1], (made: object) => object, string][] = [
+    ['no token', TOKEN, () => ({ temporaryAuthenticationToken: undefined }), 'temporaryAuthenticationToken'],
+    ['a token of no text', TOKEN, () => ({ temporaryAuthenticationToken: 5 }), 'temporaryAuthenticationToken'],
     [
-      [
-        'no token',
-        'missing_or_invalid_temporary_authentication_token',
-        ({ temporaryAuthenticationToken: _, ...body }) => body,
-        ['temporaryAuthenticationToken'],
-      ],
-      [
-        'a token that is no text',
-        'missing_or_invalid_temporary_authentication_token',
-        (body) => ({ ...body, temporaryAuthenticationToken: 5 }),
-        ['temporaryAuthenticationToken'],
-      ],
-      [
-        'a token that is too long',
-        'missing_or_invalid_temporary_authentication_token',
-        (body) => ({ ...body, temporaryAuthenticationToken: 'x'.repeat(201) }),
-        ['temporaryAuthenticationToken'],
-      ],
-      [
-        'no credential',
-        'missing_or_invalid_first_factor_credential',
-        ({ firstFactorCredential: _, ...body }) => body,
-        ['firstFactorCredential'],
-      ],
-      [
-        'a credential of no kind',
-        'missing_or_invalid_first_factor_credential',
-        (body) => ({ ...body, firstFactorCredential: {} }),
-        ['firstFactorCredential.credentialKind'],
-      ],
-      [
-        'a first factor that can only be a second',
-        'missing_or_invalid_first_factor_credential',
-        (body) => ({
-          ...body,
-          firstFactorCredential: { credentialKind: 'Totp', credentialInfo: { otpCode: '123456' } },
-        }),
-        ['firstFactorCredential.credentialKind'],
-      ],
-      [
-        'a second factor that can only be a first',
-        'missing_or_invalid_second_factor_credential',
-        (body) => ({
-          ...body,
-          secondFactorCredential: { credentialKind: 'Password', credentialInfo: { password: PASSWORD } },
-        }),
-        ['secondFactorCredential.credentialKind'],
-      ],
-      [
-        'a recovery credential that is none',
-        'missing_or_invalid_recovery_credential',
-        (body) => ({ ...body, recoveryCredential: body['firstFactorCredential'] }),
-        ['recoveryCredential.credentialKind'],
-      ],
-      [
-        'a password without a second factor',
-        'missing_or_invalid_second_factor_credential',
-        (body) => ({
-          ...body,
-          firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: PASSWORD } },
-        }),
-        ['secondFactorCredential'],
-      ],
-      [
-        'a password that is too short',
-        'missing_or_invalid_first_factor_credential',
-        (body) => ({
-          ...body,
-          firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: '1234567' } },
-        }),
-        ['firstFactorCredential.credentialInfo.password'],
-      ],
-      [
-        'a code that is none',
-        'missing_or_invalid_second_factor_credential',
-        (body) => ({
-          ...body,
-          secondFactorCredential: { credentialKind: 'Totp', credentialInfo: { otpCode: '12345' } },
-        }),
-        ['secondFactorCredential.credentialInfo.otpCode'],
-      ],
-      [
-        'a protected key without the key',
-        'missing_or_invalid_first_factor_credential',
-        (body) => ({
-          ...body,
-          firstFactorCredential: {
-            ...(body['firstFactorCredential'] as object),
-            credentialKind: 'PasswordProtectedKey',
-          },
-        }),
-        ['firstFactorCredential.encryptedPrivateKey'],
-      ],
-      ['a field that is unknown', 'unknown_field', (body) => ({ ...body, appId: 'x' }), ['appId']],
-      [
-        'a field that is unknown inside',
-        'unknown_field',
-        (body) => ({ ...body, firstFactorCredential: { ...(body['firstFactorCredential'] as object), recovery: 'x' } }),
-        ['firstFactorCredential.recovery'],
-      ],
-      [
-        'a field that is unknown in signedChallenge',
-        'unknown_field',
-        (body) => ({ ...body, signedChallenge: { x: 1 } }),
-        ['signedChallenge.x'],
-      ],
-      [
-        'a signedChallenge without credentials',
-        'missing_or_invalid_first_factor_credential',
-        (body) => ({ ...body, signedChallenge: {} }),
-        ['firstFactorCredential'],
-      ],
-      [
-        'a second factor in signedChallenge that is none',
-        'missing_or_invalid_second_factor_credential',
-        (body) => ({ ...body, signedChallenge: { secondFactorCredential: 1 } }),
-        ['signedChallenge.secondFactorCredential'],
-      ],
-    ]
-  test.for(malformed)('with %s, which uses up no token', async ([, code, spoil, fields], { service }) => {
+      'too long a token',
+      TOKEN,
+      () => ({ temporaryAuthenticationToken: 'x'.repeat(201) }),
+      'temporaryAuthenticationToken',
+    ],
+    ['no credential', FIRST, () => first(undefined), 'firstFactorCredential'],
+    ['a credential of no kind', FIRST, () => first({}), 'firstFactorCredential.credentialKind'],
+    [
+      'a first factor that can only be a second',
+      FIRST,
+      () => first(totp('123456')),
+      'firstFactorCredential.credentialKind',
+    ],
+    [
+      'a second factor that can only be a first',
+      SECOND,
+      () => second(password(PASSWORD)),
+      'secondFactorCredential.credentialKind',
+    ],
+    [
+      'a recovery credential that is none',
+      RECOVERY,
+      (made) => ({ recoveryCredential: made }),
+      'recoveryCredential.credentialKind',
+    ],
+    ['a password without a second factor', SECOND, () => first(password(PASSWORD)), 'secondFactorCredential'],
+    [
+      'a password that is too short',
+      FIRST,
+      () => first(password('1234567')),
+      'firstFactorCredential.credentialInfo.password',
+    ],
+    ['a code that is none', SECOND, () => second(totp('12345')), 'secondFactorCredential.credentialInfo.otpCode'],
+    [
+      'a protected key without the key',
+      FIRST,
+      (made) => first({ ...made, credentialKind: 'PasswordProtectedKey' }),
+      'firstFactorCredential.encryptedPrivateKey',
+    ],
+    ['a field that is unknown', 'unknown_field', () => ({ appId: 'x' }), 'appId'],
+    [
+      'a field that is unknown inside',
+      'unknown_field',
+      (made) => first({ ...made, recovery: 'x' }),
+      'firstFactorCredential.recovery',
+    ],
+    [
+      'an unknown field in signedChallenge',
+      'unknown_field',
+      () => ({ signedChallenge: { x: 1 } }),
+      'signedChallenge.x',
+    ],
+    ['a signedChallenge without credentials', FIRST, () => ({ signedChallenge: {} }), 'firstFactorCredential'],
+    [
+      'no second factor in signedChallenge',
+      SECOND,
+      () => ({ signedChallenge: second(1) }),
+      'signedChallenge.secondFactorCredential',
+    ],
+  ]
+  test.for(malformed)('with %s, which uses up no token', async ([, code, change, field], { service }) => {
     const begun = await beginRegistration(service)
-    const body = {
-      temporaryAuthenticationToken: begun.temporaryAuthenticationToken,
-      firstFactorCredential: someKeyPair().create(begun),
-    }
-    expectError(await service.call('POST', REGISTER, { body: spoil(body) }), code, fields)
+    const firstFactorCredential = someKeyPair().create(begun)
+    const body = { temporaryAuthenticationToken: begun.temporaryAuthenticationToken, firstFactorCredential }
+    expectError(await service.call('POST', REGISTER, { body: { ...body, ...change(firstFactorCredential) } }), code, [
+      field,
+    ])
     expect(await service.call('POST', REGISTER, { body })).toMatchObject({ status: 200 })
   })
 
