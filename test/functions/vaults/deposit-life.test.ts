@@ -307,15 +307,6 @@ describe('the life of a deposit', () => {
     const { body } = await claimAndSend(vault)
     expect(await vault.read('balanceOf', ALICE.address)).toBe(BigInt(body.claimable.shares))
   })
-
-  test('The same chain and the deposit token named as the source are the same deposit', async ({ service }) => {
-    const vault = await openSeasonedVault(service, { generation: '0.5', entryRate: 0, asset: 'USDC' })
-    const plain = await vault.deposit(ALICE, 1_000_000n)
-    const named = await vault.deposit(ALICE, 1_000_000n, { srcChainId: 8453, srcToken: vault.token })
-    expect(named.status).toBe(200)
-    expect(named.body).toEqual(plain.body)
-    expectSuccess(await vault.send(ALICE, named))
-  })
 })
 
 describe('approvals', () => {
