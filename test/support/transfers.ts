@@ -1,17 +1,13 @@
 import {
   type Address,
-  concat,
   encodeAbiParameters,
-  encodeEventTopics,
   type Hash,
   type Hex,
-  keccak256,
   maxUint256,
   numberToHex,
   pad,
   parseGwei,
   zeroAddress,
-  zeroHash,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { expect, vi } from 'vitest'
@@ -20,7 +16,7 @@ import { type BridgeDeposit, readDeposits, relayDataOf } from '../../sandbox/bri
 import { type LocalChain, MULTICALL3 } from '../../sandbox/chains.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { confirmTransactions, readNonces, sendTransactions, transact } from '../../sandbox/transactions.ts'
-import { ARBITRUM, BASE, encodeCall, HANDLER, HANDLER_ABI, MESSAGE, POOL_ABI, POOLS, VAULT_ABI } from './oracles.ts'
+import { ARBITRUM, BASE, encodeCall, HANDLER, MESSAGE, POOLS } from './oracles.ts'
 import { test as base, type HttpReply, type Service, USERS } from './service.ts'
 import type { Asset, TestVault } from './vaults.ts'
 
@@ -29,8 +25,6 @@ const MOST_QUESTIONS = 12
 /** How old a block is at least that Base or Arbitrum can no longer take back. */
 const FINAL_AFTER_SECONDS = 600
 const NAMES: Readonly<Record<number, string>> = { [BASE]: 'Base', [ARBITRUM]: 'Arbitrum One' }
-
-const EVENTS = [...POOL_ABI, ...HANDLER_ABI, ...VAULT_ABI].filter((item) => item.type === 'event')
 
 /** A call as somebody may make it. */
 export type Call = { readonly target: Address; readonly callData: Hex }
@@ -62,42 +56,6 @@ export function depositMessage(options: {
 /** A message to the handler: these calls, and who gets the tokens when one of them fails. */
 export function handlerMessage(calls: readonly Call[], fallbackRecipient: Address): Hex {
   return encodeAbiParameters(MESSAGE, [{ calls: calls.map((one) => ({ ...one, value: 0n })), fallbackRecipient }])
-}
-
-/** The code of a contract that logs whatever it is told: as many topics as it is made for, and data. */
-function emitterCode(topics: number): Hex {
-  const byte = (value: number) => numberToHex(value, { size: 1 })
-  const load = Array.from({ length: topics }, (_, i) => concat(['0x60', byte((topics - 1 - i) * 32), '0x35']))
-  const size = byte(topics * 32)
-  return concat([...load, '0x60', size, '0x36038060', size, '0x5f375f', byte(0xa0 + topics), '0x00'])
-}
-
-/** Where on each chain somebody's contract is that logs what it is told, by the number of topics. */
-const emitterAt = (topics: number): Address => `0x${'0'.repeat(36)}e1${topics.toString(16).padStart(2, '0')}`
-
-/** The call that makes a contract of nobody's log this event. */
-export function forge(eventName: (typeof EVENTS)[number]['name'], args: Record<string, unknown>): Call {
-  const event = EVENTS.find(({ name }) => name === eventName)
-  if (!event) throw new Error(`There is no event ${eventName}`)
-  const topics = encodeEventTopics({ abi: EVENTS, eventName, args } as never) as Hex[]
-  const inputs = event.inputs.filter((input) => !('indexed' in input))
-  const data = encodeAbiParameters(inputs, inputs.map(({ name }) => args[name]) as never)
-  return { target: emitterAt(topics.length), callData: concat([...topics, data]) }
-}
-
-/** The call that makes a contract of nobody's log the fill of a deposit. */
-export function forgeFill({ deposit }: Transfer): Call {
-  const messageHash = deposit.message === '0x' ? zeroHash : keccak256(deposit.message)
-  return forge('FilledRelay', {
-    ...relayDataOf(deposit),
-    ...{ repaymentChainId: 1n, relayer: pad('0x99'), messageHash },
-    relayExecutionInfo: {
-      updatedRecipient: deposit.recipient,
-      updatedMessageHash: messageHash,
-      updatedOutputAmount: deposit.outputAmount + 1n,
-      fillType: 0,
-    },
-  })
 }
 
 /** What a deposit into the bridge is made with; what is not said is usual. */
@@ -465,11 +423,6 @@ async function approvePool(chain: LocalChain & { readonly tokens: readonly { rea
     }),
   )
   await transact(chain, approvals)
-  const emitters = [2, 3, 4].map((topics) => ({
-    method: 'anvil_setCode',
-    params: [emitterAt(topics), emitterCode(topics)],
-  }))
-  await callRpc(chain, emitters)
 }
 
 /** Tests of transfers from chain to chain: Alice and Bob let the pools take their tokens. */

@@ -1,19 +1,16 @@
-import { type Hash, pad, zeroAddress, zeroHash } from 'viem'
+import { type Hash, pad } from 'viem'
 import { describe, expect } from 'vitest'
 import { installPool } from '../../../sandbox/bridge.ts'
-import { MULTICALL3 } from '../../../sandbox/chains.ts'
 import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
 import type { Relayer } from '../../../sandbox/relayer.ts'
 import { sendTransactions } from '../../../sandbox/transactions.ts'
-import { ARBITRUM, BASE, HANDLER, POOLS } from '../../support/oracles.ts'
+import { ARBITRUM, BASE, HANDLER } from '../../support/oracles.ts'
 import { USERS } from '../../support/service.ts'
 import {
   call,
   depositMessage,
   type Entry,
   expectStatus,
-  forge,
-  forgeFill,
   handlerMessage,
   type Order,
   type Transfer,
@@ -78,13 +75,6 @@ describe('A source transaction', () => {
     expectStatus(reply, 'no_deposit_in_transaction', { hash, from: ARBITRUM })
   })
 
-  test('that only sends tokens to the pool has failed, because it holds no deposit', async ({ transfers }) => {
-    const token = transfers.tokenOf(ARBITRUM, 'USDC')
-    const hash = await transfers.send(ARBITRUM, ALICE.address, call(token, 'transfer', [POOLS[ARBITRUM], 5n]))
-    const reply = await transfers.askFor(hash, { from: ARBITRUM })
-    expectStatus(reply, 'no_deposit_in_transaction', { hash, from: ARBITRUM })
-  })
-
   test('that reverted has failed', async ({ transfers }) => {
     // Carol has not let the pool take her tokens.
     const { target: to, callData: data } = await transfers.depositCall({ user: CAROL })
@@ -104,37 +94,6 @@ describe('A source transaction', () => {
     const hash = await transfers.send(ARBITRUM, ALICE.address, { target: FALSE_POOL, callData })
     const reply = await transfers.askFor(hash, { from: ARBITRUM })
     expectStatus(reply, 'no_deposit_in_transaction', { hash, from: ARBITRUM })
-  })
-
-  test('with a forged deposit before and after the real one holds the real one alone', async ({ transfers }) => {
-    const forged = forge('FundsDeposited', {
-      inputToken: pad('0x01'),
-      outputToken: pad('0x02'),
-      inputAmount: 7n,
-      outputAmount: 6n,
-      destinationChainId: BigInt(BASE),
-      depositId: 1n,
-      quoteTimestamp: 1,
-      fillDeadline: 2,
-      exclusivityDeadline: 0,
-      depositor: pad(ALICE.address),
-      recipient: pad(HANDLER),
-      exclusiveRelayer: zeroHash,
-      message: '0x',
-    })
-    const token = transfers.tokenOf(ARBITRUM, 'USDC')
-    const hash = await transfers.sendTogether(ARBITRUM, [
-      call(token, 'mint', [MULTICALL3, 50_000_000n]),
-      call(token, 'approve', [POOLS[ARBITRUM], 50_000_000n]),
-      forged,
-      await transfers.depositCall(),
-      forged,
-    ])
-    const [transfer, ...more] = await transfers.transfersIn(ARBITRUM, hash)
-    expect(more).toEqual([])
-    await transfer?.shows('bridging')
-    const second = await transfers.askFor(hash, { from: ARBITRUM, index: 1 })
-    expectStatus(second, 'no_deposit_in_transaction', { hash, from: ARBITRUM })
   })
 
   test.for([
@@ -362,52 +321,6 @@ describe('A transfer', () => {
       outputAmount: '49990000',
     })
   })
-
-  test('is its own: an equal deposit with another id, made and filled by somebody else, is another one', async ({
-    service,
-    transfers,
-  }) => {
-    const vault = await openAsync(service)
-    const first = await transfers.open({ into: vault })
-    const parts = await transfers.argumentsOf({ into: vault })
-    const same = parts.with(9, first.deposit.fillDeadline)
-    const hash = await transfers.send(ARBITRUM, ALICE.address, call(transfers.poolOf(ARBITRUM), 'deposit', same))
-    const [griefer] = (await transfers.transfersIn(ARBITRUM, hash)) as [Transfer]
-    const {
-      transactionHash: _,
-      blockNumber: __,
-      logIndex: ___,
-      depositId,
-      quoteTimestamp: ____,
-      ...rest
-    } = griefer.deposit
-    expect(first.deposit).toMatchObject(rest)
-    expect(depositId).not.toBe(first.deposit.depositId)
-
-    const fill = await transfers.relayer.fill(griefer.deposit)
-    await first.shows('bridging')
-    await griefer.shows('completed', { fill })
-    const otherFill = await transfers.relayer.fill(first.deposit)
-    await first.shows('completed', { fill: otherFill })
-  })
-
-  test('with an id of 256 bits is followed as any other', async ({ service, transfers }) => {
-    const vault = await openAsync(service)
-    const parts = await transfers.argumentsOf({ into: vault })
-    const unsafe = call(transfers.poolOf(ARBITRUM), 'unsafeDeposit', parts.toSpliced(8, 0, 77n))
-    const [transfer] = await transfers.transfersIn(ARBITRUM, await transfers.send(ARBITRUM, ALICE.address, unsafe))
-    expect(transfer?.deposit.depositId).toBeGreaterThan(2n ** 128n)
-    await transfer?.shows('bridging')
-    const fill = await transfers.relayer.fill((transfer as Transfer).deposit)
-    await transfer?.shows('completed', { fill, protocol: 'lagoon', key: vault.key })
-  })
-
-  test('is not filled by another pool', async ({ transfers }) => {
-    const transfer = await transfers.open()
-    await installPool(transfers.chainOf(BASE), { address: FALSE_POOL })
-    await transfers.sendTogether(BASE, transfers.fillCalls(transfer, FALSE_POOL))
-    await transfer.shows('bridging')
-  })
 })
 
 describe('When the deposit fails on arrival, the transfer has failed and the user holds the tokens there:', () => {
@@ -541,29 +454,6 @@ describe('Where the depositor agreed to another fill, the transfer', () => {
     const shown = { fill, ...agreed, key: vault.key, protocol: 'lagoon' } as const
     await transfer.shows('completed', { ...shown, action: 'none' })
   })
-
-  test('is delivered, and no deposit into its vault, when the tokens went into another one', async ({
-    service,
-    transfers,
-  }) => {
-    const [vault, other] = [await openAsync(service), await openAsync(service)]
-    const token = transfers.tokenOf(BASE, 'USDC')
-    const message = depositMessage({ token, vault: other.address, user: ALICE.address, entry: 'requestDeposit' })
-    const { transfer, fill } = await openSpedUp(transfers, vault, { ...agreed, message })
-    const shown = { fill, ...agreed, key: vault.key, protocol: 'lagoon' } as const
-    await transfer.shows('completed', { ...shown, action: 'none' })
-    expect((await other.status(ALICE)).body).toMatchObject({ status: 'pending' })
-  })
-
-  test('is a deposit of what was delivered, when only the amount was lowered', async ({ service, transfers }) => {
-    const vault = await openAsync(service)
-    const { transfer, fill } = await openSpedUp(transfers, vault, agreed)
-    await transfer.shows('completed', { fill, ...agreed, key: vault.key, protocol: 'lagoon', action: 'deposit' })
-    expect((await vault.status(ALICE)).body).toMatchObject({
-      status: 'pending',
-      amounts: { pendingDeposit: '47000000' },
-    })
-  })
 })
 
 describe('A fill that is not alone in its transaction', () => {
@@ -597,53 +487,6 @@ describe('A fill that is not alone in its transaction', () => {
     await large.shows('destination_action_failed', shown)
   })
 
-  test('of five, alternately taken and refused, each has its own status', async ({ service, transfers }) => {
-    const good = await openAsync(service)
-    const paused = await openAsync(service)
-    await paused.act(ROLES.admin, 'pause')
-    const all: Transfer[] = []
-    for (const into of [paused, good, paused, good, paused]) all.push(await transfers.open({ into }))
-    const [fill] = await transfers.relayer.fillTogether(all.map(({ deposit }) => deposit))
-    for (const [i, transfer] of all.entries()) {
-      await transfer.shows(i % 2 === 0 ? 'destination_action_failed' : 'completed', { ...(fill && { fill }) })
-    }
-  })
-
-  test('of a vault that is gone, before one that is refused for the same user, has its own amount', async ({
-    service,
-    transfers,
-  }) => {
-    const gone = await openAsync(service)
-    const paused = await openAsync(service)
-    await gone.destroy()
-    await paused.act(ROLES.admin, 'pause')
-    const first = await transfers.open({ into: gone, inputAmount: 33_000_000n })
-    const second = await transfers.open({ into: paused, inputAmount: 44_000_000n })
-    const [fill] = await transfers.relayer.fillTogether([first.deposit, second.deposit])
-    for (const transfer of [first, second]) {
-      await transfer.shows('destination_action_failed', { ...(fill && { fill }) })
-    }
-  })
-
-  test("is completed, whatever strangers let the handler do before and after it in the user's name", async ({
-    service,
-    transfers,
-  }) => {
-    const vault = await openAsync(service)
-    const transfer = await transfers.open({ into: vault })
-    const failing = transfers.handlerCall(
-      handlerMessage([call(vault.address, 'transfer', [zeroAddress, 1n])], ALICE.address),
-    )
-    const leaving = call(vault.token, 'mint', [HANDLER, 3n])
-    const fill = await transfers.sendTogether(BASE, [
-      ...[leaving, failing, failing],
-      ...transfers.fillCalls(transfer),
-      ...[leaving, failing, failing],
-    ])
-    await transfer.shows('completed', { fill, protocol: 'lagoon', key: vault.key })
-    expect(await vault.read('pendingDepositRequest', 0n, ALICE.address)).toBe(transfer.deposit.outputAmount)
-  })
-
   test('has failed with its own amount, whatever strangers deposit for the user before and after it', async ({
     service,
     transfers,
@@ -662,45 +505,6 @@ describe('A fill that is not alone in its transaction', () => {
     expect(await vault.read('balanceOf', ALICE.address)).toBeGreaterThan(0n)
     expect((await vault.balanceOf(ALICE.address)) - before).toBe(LARGE + 9n)
     await transfer.shows('destination_action_failed', { fill, protocol: 'erc4626', key: vault.key })
-  })
-
-  test('is completed, whatever other contracts claim around it', async ({ service, transfers }) => {
-    const vault = await openAsync(service)
-    const transfer = await transfers.open({ into: vault })
-    const claims = [
-      forgeFill(transfer),
-      forge('CallsFailed', { calls: [], fallbackRecipient: ALICE.address }),
-      forge('DrainedTokens', { recipient: ALICE.address, token: vault.token, amount: 1n }),
-    ]
-    await installPool(transfers.chainOf(BASE), { address: FALSE_POOL })
-    const fill = await transfers.sendTogether(BASE, [
-      ...claims,
-      ...transfers.fillCalls(transfer, FALSE_POOL),
-      ...claims,
-      ...transfers.fillCalls(transfer),
-      ...claims,
-    ])
-    await transfer.shows('completed', { fill, protocol: 'lagoon', key: vault.key })
-  })
-
-  test('has failed, whatever other contracts claim around it', async ({ service, transfers }) => {
-    const vault = await openAsync(service)
-    const transfer = await transfers.open({ into: vault })
-    await vault.act(ROLES.admin, 'pause')
-    const requested = forge('DepositRequest', {
-      controller: ALICE.address,
-      owner: HANDLER,
-      requestId: 1n,
-      sender: HANDLER,
-      assets: transfer.deposit.outputAmount,
-    })
-    const filled = forgeFill(transfer)
-    const fill = await transfers.sendTogether(BASE, [
-      ...[requested, filled, requested],
-      ...transfers.fillCalls(transfer),
-      ...[requested, filled, requested],
-    ])
-    await transfer.shows('destination_action_failed', { fill, protocol: 'lagoon', key: vault.key })
   })
 
   test('and first hands the user the shares of an earlier request is a request all the same', async ({
@@ -824,17 +628,6 @@ describe('A transfer that nobody fills', () => {
     await transfers.letExpire(transfer)
     await refundAll(transfers, transfer)
     await transfer.becomes('refunded', { final: true })
-  })
-
-  test('is refunded by a payment for several at once', async ({ transfers }) => {
-    const both = await openExpired(transfers, {}, {})
-    const [amount, token] = [100_000_000n, transfers.tokenOf(ARBITRUM, 'USDC')]
-    await transfers.refundTogether(ARBITRUM, token, [
-      [BOB.address, 1n],
-      [ALICE.address, amount],
-    ])
-    await transfers.finalise()
-    for (const transfer of both) await transfer.becomes('refunded', { final: true })
   })
 
   test('is refunded by a leaf that could not pay somebody else, who is refunded when it claims', async ({

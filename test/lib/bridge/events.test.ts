@@ -21,7 +21,6 @@ import {
   type Fill,
   findFill,
   findRepayment,
-  POOL_TOPICS,
   parseDeposits,
   parseFillOutcome,
   parseMessage,
@@ -145,10 +144,6 @@ describe('What we know the bridge by', () => {
   ] as const)('%s of the handler is %s', ([name, selector]) => {
     expect(selectorOf(handlerAbi, name)).toMatch(selector)
   })
-
-  test('a fill is searched by the topic of FilledRelay', () => {
-    expect(POOL_TOPICS.filled).toBe('0x44b559f101f8fbcc8a0ea43fa91a05a729a5ea6e14a7c75aa750374690137208')
-  })
 })
 
 describe('The relay hash', () => {
@@ -184,20 +179,6 @@ describe('The relay hash', () => {
         const there = { ...deposit, destinationChainId }
         expect(relayHash(there)).toBe(hashByHand(there))
       }),
-    )
-  })
-
-  test('is another one when any part is another', () => {
-    fc.assert(
-      fc.property(anyDeposit, (deposit) => {
-        const { relayData } = deposit
-        const others = [
-          { ...deposit, destinationChainId: 10 },
-          ...variations(relayData).map((other) => ({ ...deposit, relayData: other })),
-        ]
-        expect(new Set([deposit, ...others].map(relayHash)).size).toBe(others.length + 1)
-      }),
-      { numRuns: 30 },
     )
   })
 })
@@ -301,18 +282,6 @@ describe('The fill of a deposit', () => {
         expect(findFill(placed([...others, fillLog(deposit, { pool: ELSEWHERE })]), POOL, deposit)).toBeUndefined()
       }),
     )
-  })
-
-  test('is found for a deposit that was told by the event of old', () => {
-    const someone = getAddress('0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65')
-    const [{ relayData }] = fc.sample(anyDeposit, 1) as [BridgeDeposit]
-    const addresses = { depositor: someone, recipient: HANDLER, exclusiveRelayer: someone }
-    const tokens = { inputToken: TOKEN, outputToken: TOKEN }
-    const args = { ...relayData, ...addresses, ...tokens, depositId: 5, destinationChainId: 8453n, quoteTimestamp: 1 }
-    const [deposit] = parseDeposits(placed([emit(POOL, 'V3FundsDeposited', args)]), POOL, 42161) as [BridgeDeposit]
-    const words = Object.entries({ ...addresses, ...tokens }).map(([name, address]) => [name, pad(address)])
-    const filled = { ...relayData, depositId: 5n, ...Object.fromEntries(words) }
-    expect(findFill(placed([fillLog({ ...deposit, relayData: filled })]), POOL, deposit)).toMatchObject({ logIndex: 3 })
   })
 })
 
