@@ -620,15 +620,4 @@ describe('Every answer', () => {
     const replies = await Promise.all([1, 2, 3].map(() => service.call('GET', '/health')))
     expect(new Set(replies.map(({ headers }) => headers.get('x-request-id'))).size).toBe(3)
   })
-
-  test('with calldata or about a client is not to be stored', async ({ service, asyncVault }) => {
-    const replies = [
-      await service.call('GET', LIST),
-      await service.call('POST', DEPOSIT, { body: body(asyncVault) }),
-      await service.call('GET', statusPath(asyncVault)),
-    ]
-    expect(replies.map(({ status, headers }) => [status, headers.get('cache-control')])).toEqual(
-      replies.map(() => [200, 'no-store']),
-    )
-  })
 })
