@@ -83,6 +83,7 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
   const onToken = (from: Address, functionName: 'mint' | 'approve', to: Address, amount: bigint) =>
     transaction(from, token, functionName, [to, amount])
   const tokenView = (functionName: 'balanceOf' | 'allowance', args: readonly Address[]) =>
+    // One of several functions and its arguments, which viem wants to know one by one.
     readContract(client, { address: token, abi: TOKEN_ABI, functionName, args } as never) as Promise<bigint>
 
   return {
@@ -137,12 +138,14 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
 
     // What the chain says
     read: (functionName: View, ...args: readonly unknown[]) =>
+      // One of several functions and its arguments, which viem wants to know one by one.
       readContract(client, { address, abi: VAULT_ABI, functionName, args } as never) as Promise<bigint>,
     balanceOf: (account: Address) => tokenView('balanceOf', [account]),
     allowance: (owner: Address) => tokenView('allowance', [owner, address]),
     /** The name of the error that the vault itself would refuse this call with now; undefined when it would accept it. */
     async refusal(from: Address, functionName: Write, ...args: readonly unknown[]): Promise<string | undefined> {
       try {
+        // One of several functions and its arguments, which viem wants to know one by one.
         await simulateContract(client, { address, abi: VAULT_ABI, functionName, args, account: from } as never)
         return undefined
       } catch (error) {

@@ -63,6 +63,7 @@ type Plan = {
   readonly message: Message
 }
 
+// A call is of any function of the ABI, which viem wants to know one by one.
 const encodeCall = (call: Call): Hex => encodeFunctionData({ abi: ABI, ...call } as never)
 const isWithBalance = (call: Call | WithBalance): call is WithBalance => 'replacement' in call
 

@@ -81,6 +81,7 @@ describe('the last look', () => {
     amounts.map((amount) => ({ to: token, value: 0n, call: { functionName: 'approve', args: [spender, amount] } }))
   const encode = ({ call, ...rest }: ReturnType<typeof plansOf>[number]): Transaction => ({
     ...rest,
+    // A call is of any function of the ABI, which viem wants to know one by one.
     data: encodeFunctionData({ abi: TOKEN_ABI, ...call } as never),
   })
 

@@ -11,10 +11,12 @@ import { expectSuccess } from '../../support/vaults.ts'
 vi.mock(import('../../../lib/protocols/vaults.ts'), async (original) => {
   const { VaultOnChain, ...lists } = await original()
   const extended = z.discriminatedUnion('protocol', [...VaultOnChain.options, BondVault])
+  // The module's type has no union with a third protocol, which is what is tried.
   return { ...lists, VaultOnChain: extended as never }
 })
 vi.mock(import('../../../lib/protocols/protocols.ts'), async (original) => {
   const { PROTOCOLS, protocolOf } = await original()
+  // Neither is the made-up protocol one of the types that the list knows.
   const of: typeof protocolOf = (vault) => (String(vault.protocol) === 'bond' ? (bond as never) : protocolOf(vault))
   return { PROTOCOLS: { bond, ...PROTOCOLS }, protocolOf: of }
 })

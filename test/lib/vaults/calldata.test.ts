@@ -22,6 +22,7 @@ const NOBODY: Address = '0x0000000000000000000000000000000000000000'
 
 type Request = DepositRequest & { readonly payer: Address }
 
+// A call is of any function of the ABI, which viem wants to know one by one.
 const encode = (call: Call) => encodeFunctionData({ abi: VAULT_ABI, ...call } as never) as Hex
 const decode = (data: Hex) => decodeFunctionData({ abi: VAULT_ABI, data }) as Call
 
