@@ -88,9 +88,14 @@ export type LiveAccount = {
   /** In the wallet. */
   readonly shares: bigint
   readonly pendingRedeemShares: bigint
+  readonly claimableRedeemShares: bigint
   readonly claimableRedeemAssets: bigint
   /** Of the vault; null for synchronous vaults, and where its version does not tell. */
   readonly depositEpochId: number | null
+  /** The same for redemptions. */
+  readonly redeemEpochId: number | null
+  /** The id of the account's last redemption request, 0 before there was one; null where the vault does not tell. */
+  readonly lastRedeemRequestId: number | null
   readonly isTotalAssetsValid: boolean | null
   /** What one whole share is worth, in the asset's smallest unit. */
   readonly sharePrice: bigint

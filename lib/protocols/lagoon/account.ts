@@ -15,8 +15,6 @@ export async function liveLagoonAccount(
   at: bigint,
 ): Promise<LiveAccount> {
   const { pendingAssets, claimableAssets, shares, claimableShares, redeemableAssets } = account
-  // Without it `redeemableAssets` would be 0 for what is not known.
-  required(account.redeemableShares)
   const assets = required(state.totalAssets) + 1n
   const supply = required(state.totalSupply) + virtualShares(vault)
   const live = {
@@ -24,7 +22,10 @@ export async function liveLagoonAccount(
     claimableAssets,
     shares,
     pendingRedeemShares: required(account.pendingRedeemShares),
+    claimableRedeemShares: required(account.redeemableShares),
     depositEpochId: state.depositEpochId,
+    redeemEpochId: state.redeemEpochId,
+    lastRedeemRequestId: account.lastRedeemRequestId,
     isTotalAssetsValid: state.isTotalAssetsValid,
     sharePrice: required(state.sharePrice),
     worth: (of: bigint) => (of * assets) / supply,
