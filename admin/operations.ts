@@ -12,7 +12,7 @@ import {
 } from '../lib/clients/api-key.ts'
 import type { ApiKey, Client, ClientRecord } from '../lib/clients/client.ts'
 import type { VaultDescription } from '../lib/protocols/describe.ts'
-import type { VaultOnChain } from '../lib/protocols/vaults.ts'
+import type { VaultOnChain } from '../lib/protocols/vault-on-chain.ts'
 import type { Vault } from '../lib/vaults/vault.ts'
 import type { Nodes } from './check-nodes.ts'
 import type { ClientsAdminStore } from './clients.ts'

@@ -4,7 +4,7 @@ import { erc20Abi } from '../chain/erc20.ts'
 import type { Log } from '../chain/logs.ts'
 import type { VaultEvent } from '../protocols/books.ts'
 import { PROTOCOLS, protocolOf } from '../protocols/protocols.ts'
-import type { VaultOnChain } from '../protocols/vaults.ts'
+import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 
 /** The events of all protocols and of shares, by their first topics. */
 const EVENTS = new Map(

@@ -9,7 +9,7 @@ import {
   type VaultEvent,
 } from '../protocols/books.ts'
 import { protocolOf } from '../protocols/protocols.ts'
-import type { VaultOnChain } from '../protocols/vaults.ts'
+import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import type { PricePoint } from '../vaults/apy.ts'
 import { isNothing, type LedgerEntry } from './ledger-entry.ts'
 

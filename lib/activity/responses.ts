@@ -4,7 +4,7 @@ import { Address, Amount, SignedAmount, Timestamp, TransactionHash } from '../co
 import type { Deposit } from './history.ts'
 import { buildDepositId, DepositSource } from './ledger-entry.ts'
 import type { Position } from './position.ts'
-import type { AccountVault } from './read.ts'
+import type { AccountVault } from './account-vaults.ts'
 
 /** What each status of a deposit means, for people. */
 const DESCRIPTIONS: Record<Deposit['status'], string> = {

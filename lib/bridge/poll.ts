@@ -7,7 +7,7 @@ import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { AppError } from '../errors.ts'
 import { resultOf } from '../result.ts'
 import { poolAbi } from './abi.ts'
-import { OUTCOMES, type TransferFacts } from './answers.ts'
+import { OUTCOMES, type TransferFacts } from './outcomes.ts'
 import type { Transfer, TransferKey, TransferStatus } from './transfer.ts'
 
 /** What one poll of a transfer works with. */

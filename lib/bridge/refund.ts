@@ -15,7 +15,7 @@ import {
 import type { ChainReader } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import { resultOf } from '../result.ts'
-import type { OUTCOMES, TransferFacts } from './answers.ts'
+import type { OUTCOMES, TransferFacts } from './outcomes.ts'
 import {
   deferringTransactions,
   findRepayment,

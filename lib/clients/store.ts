@@ -2,7 +2,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
 import { listItems, queryPages } from '../aws/dynamo.ts'
 import { Address } from '../codecs.ts'
-import { VaultOnChain } from '../protocols/vaults.ts'
+import { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { Vault } from '../vaults/vault.ts'
 import { ApiKey, Client, type ClientRecord } from './client.ts'
 

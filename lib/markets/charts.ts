@@ -4,7 +4,7 @@ import type { Aged, Namespace, SharedCache } from '../cache/cache.ts'
 import type { CHAINS } from '../chain/registry.ts'
 import { AppError } from '../errors.ts'
 import { parseTokenAddress, WRAPPED_SOL } from './address.ts'
-import { tokensOf } from './cached.ts'
+import { tokensOf } from './cache-keys.ts'
 import type { ChartResponse } from './chart-response.ts'
 import { DatedChart } from './coin.ts'
 import {

@@ -3,8 +3,8 @@ import * as z from 'zod'
 import type { LedgerEntry } from '../activity/ledger-entry.ts'
 import type { erc20Abi } from '../chain/erc20.ts'
 import { Amount } from '../codecs.ts'
-import type { TokenizedVault } from './vault.ts'
-import type { VaultOnChain } from './vaults.ts'
+import type { TokenizedVault } from './tokenized-vault.ts'
+import type { VaultOnChain } from './vault-on-chain.ts'
 
 /**
  * What the events of a vault so far say of its price, in smallest units. What it means is its protocol's: shares are worth

@@ -1,7 +1,7 @@
 import { type Address, type Hex, isAddressEqual } from 'viem'
 import type { Log } from '../chain/logs.ts'
 import type { Transaction } from '../chain/transaction.ts'
-import type { TokenizedVault } from './vault.ts'
+import type { TokenizedVault } from './tokenized-vault.ts'
 
 /** A deposit into the vault for `user`, of `amount` of its asset in the smallest unit; or the claim of one. */
 export type DepositRequest = {

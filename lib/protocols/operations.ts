@@ -1,7 +1,7 @@
 import type { DepositOperation, Operations } from './calldata.ts'
 import { erc4626Operations } from './erc4626/calldata.ts'
 import { lagoonOperations } from './lagoon/calldata.ts'
-import type { ProtocolName, VaultOnChain } from './vaults.ts'
+import type { ProtocolName, VaultOnChain } from './vault-on-chain.ts'
 
 /** The operations of all protocols, apart from these: most functions that read vaults build no calldata. */
 export const OPERATIONS: Readonly<Record<ProtocolName, Operations>> = {

@@ -2,8 +2,8 @@ import type { Abi, Address } from 'viem'
 import type { ChainReader, ReadPlan } from '../chain/reader.ts'
 import type { VaultState } from '../vaults/vault-state.ts'
 import type { Books } from './books.ts'
-import type { TokenizedVault } from './vault.ts'
-import type { VaultOnChain } from './vaults.ts'
+import type { TokenizedVault } from './tokenized-vault.ts'
+import type { VaultOnChain } from './vault-on-chain.ts'
 
 /** What one kind of vault is: everything that differs between vaults of different kinds stands behind this. */
 export type Protocol<V extends TokenizedVault = VaultOnChain> = {

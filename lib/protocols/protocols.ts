@@ -1,7 +1,7 @@
 import { erc4626 } from './erc4626/protocol.ts'
 import { lagoon } from './lagoon/protocol.ts'
 import type { Protocol } from './protocol.ts'
-import type { ProtocolName, VaultOnChain } from './vaults.ts'
+import type { ProtocolName, VaultOnChain } from './vault-on-chain.ts'
 
 /** All protocols by their names. */
 export const PROTOCOLS: {

@@ -2,7 +2,7 @@ import type { BlockHeader } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { Overview } from '../protocols/protocol.ts'
 import { protocolOf } from '../protocols/protocols.ts'
-import type { VaultOnChain } from '../protocols/vaults.ts'
+import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 
 /**
  * The overviews of vaults of one chain in one round trip, one RPC call for every 100 of them, each with the block that it

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
 import { Address, Amount, Timestamp } from '../codecs.ts'
-import { ASYNC_PROTOCOLS } from '../protocols/vaults.ts'
+import { ASYNC_PROTOCOLS } from '../protocols/vault-on-chain.ts'
 import { StateAsOf, VaultState } from './vault-state.ts'
 
 /** A vault as callers see it, with its live yield and state. */

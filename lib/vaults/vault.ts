@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import * as z from 'zod'
 import { Timestamp } from '../codecs.ts'
 import { AppError } from '../errors.ts'
-import { VaultOnChain } from '../protocols/vaults.ts'
+import { VaultOnChain } from '../protocols/vault-on-chain.ts'
 
 /** Which vault: its chain and its address there. */
 export type VaultKey = Pick<VaultOnChain, 'chainId' | 'address'>

@@ -1,7 +1,7 @@
 import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect } from 'vitest'
 import { clientsAdminStore } from '../../admin/clients.ts'
-import { VaultOnChain } from '../../lib/protocols/vaults.ts'
+import { VaultOnChain } from '../../lib/protocols/vault-on-chain.ts'
 import { Vault } from '../../lib/vaults/vault.ts'
 import { someClient, someKey, someVault } from '../support/clients.ts'
 import { test as base } from '../support/dynamo.ts'

@@ -1,6 +1,6 @@
 import { challengeEnd } from '../../../lib/accounts/challenges.ts'
 import { hashToken } from '../../../lib/accounts/token.ts'
-import { walletMessage } from '../../../lib/accounts/wallet-message.ts'
+import { walletMessage } from './wallet-message.ts'
 import { randomBase62 } from '../../../lib/clients/api-key.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'

@@ -1,6 +1,6 @@
 import { hashToken } from '../../../lib/accounts/token.ts'
 import type { Wallet } from '../../../lib/accounts/wallet.ts'
-import { isSignedBy } from '../../../lib/accounts/wallet-proof.ts'
+import { isSignedBy } from './wallet-proof.ts'
 import { walletsOf } from '../../../lib/accounts/wallets.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'

@@ -1,6 +1,6 @@
 import { buildDeposits } from '../../../lib/activity/history.ts'
 import { buildSortKey } from '../../../lib/activity/ledger-entry.ts'
-import { readAccountVaults } from '../../../lib/activity/read.ts'
+import { readAccountVaults } from '../../../lib/activity/account-vaults.ts'
 import { depositResponse } from '../../../lib/activity/responses.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'

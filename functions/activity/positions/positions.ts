@@ -1,5 +1,5 @@
 import { buildPosition } from '../../../lib/activity/position.ts'
-import { readAccountVaults } from '../../../lib/activity/read.ts'
+import { readAccountVaults } from '../../../lib/activity/account-vaults.ts'
 import { positionResponse } from '../../../lib/activity/responses.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'

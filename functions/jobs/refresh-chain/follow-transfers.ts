@@ -1,4 +1,4 @@
-import type { DepositSources } from '../../../lib/activity/source.ts'
+import type { DepositSources } from '../../../lib/activity/deposit-source-store.ts'
 import { relayHash } from '../../../lib/bridge/events.ts'
 import { createBudget, FILLED, MOST_CALLS, readFillStatuses } from '../../../lib/bridge/poll.ts'
 import { readTransfer } from '../../../lib/bridge/status.ts'

@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { CHAINS } from '../../../lib/chain/registry.ts'
 import { logger } from '../../../lib/logger.ts'
-import { ALL_TOKENS, tokensOf } from '../../../lib/markets/cached.ts'
+import { ALL_TOKENS, tokensOf } from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import { contractKey } from '../../../lib/markets/coingecko.ts'
 import { supportedTokens } from '../../../lib/markets/tokens.ts'

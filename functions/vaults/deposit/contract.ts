@@ -5,7 +5,7 @@ import { Transaction } from '../../../lib/chain/transaction.ts'
 import { Address, Amount, PositiveAmount, Timestamp, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { PROTOCOL_NAMES } from '../../../lib/protocols/vaults.ts'
+import { PROTOCOL_NAMES } from '../../../lib/protocols/vault-on-chain.ts'
 
 /** The problem of a field that is missing beside another one; it is told together with those of other fields. */
 const required = (field: 'srcChainId' | 'srcToken') => ({

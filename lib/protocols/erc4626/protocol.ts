@@ -6,7 +6,7 @@ import { AppError } from '../../errors.ts'
 import { buildVaultState } from '../../vaults/vault-state.ts'
 import { vaultAbi } from '../abi.ts'
 import type { AccountReading, DepositTerms, Overview, Protocol } from '../protocol.ts'
-import type { TokenizedVault } from '../vault.ts'
+import type { TokenizedVault } from '../tokenized-vault.ts'
 import { erc4626Books } from './ledger.ts'
 import type { Erc4626Vault } from './vault.ts'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { TokenizedVault } from '../vault.ts'
+import { TokenizedVault } from '../tokenized-vault.ts'
 
 /** What the chain told of a synchronous vault when it was added. */
 export const Erc4626Vault = TokenizedVault.extend({ protocol: z.literal('erc4626') })

@@ -4,7 +4,7 @@ import { erc20Abi } from '../../chain/erc20.ts'
 import { type ChainReader, type Reading, type ReadPlan, type Reads, readPlan } from '../../chain/reader.ts'
 import { checksumAddress } from '../../codecs.ts'
 import { buildVaultState, type VaultState } from '../../vaults/vault-state.ts'
-import type { TokenizedVault } from '../vault.ts'
+import type { TokenizedVault } from '../tokenized-vault.ts'
 import { lagoonAbi } from './abi.ts'
 import type { LagoonVault } from './vault.ts'
 

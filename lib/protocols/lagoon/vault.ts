@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { Address } from '../../codecs.ts'
-import { TokenizedVault } from '../vault.ts'
+import { TokenizedVault } from '../tokenized-vault.ts'
 
 /** What the chain told of a Lagoon vault when it was added. */
 export const LagoonVault = TokenizedVault.extend({

@@ -17,7 +17,7 @@ import { chainReader } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { AppError } from '../../../lib/errors.ts'
-import type { VaultOnChain } from '../../../lib/protocols/vaults.ts'
+import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
 import { USERS } from '../../support/service.ts'
 
 const BASE = evmChain(8453) as EvmChain

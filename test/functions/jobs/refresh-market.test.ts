@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { refreshMarket } from '../../../functions/jobs/refresh-market/refresh-market.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
-import { ALL_PRICES, MARKET, pricesOf, RATES, tokensOf } from '../../../lib/markets/cached.ts'
+import { ALL_PRICES, MARKET, pricesOf, RATES, tokensOf } from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken, TokenPrice } from '../../../lib/markets/coin.ts'
 import { captureLogs } from '../../support/logs.ts'
 import { test as base, DAI, rewriteJson, SOURCE_FAILURES, START, USDC } from '../../support/markets.ts'

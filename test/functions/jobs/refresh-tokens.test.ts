@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { refreshTokens } from '../../../functions/jobs/refresh-tokens/refresh-tokens.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
-import { ALL_TOKENS, tokensOf } from '../../../lib/markets/cached.ts'
+import { ALL_TOKENS, tokensOf } from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import { WELL_KNOWN_TOKENS } from '../../../lib/markets/well-known-tokens.ts'
 import { captureLogs } from '../../support/logs.ts'

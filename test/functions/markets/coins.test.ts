@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
-import { tokensOf } from '../../../lib/markets/cached.ts'
+import { tokensOf } from '../../../lib/markets/cache-keys.ts'
 import { expectError } from '../../support/errors.ts'
 import { test as base, get } from '../../support/market-service.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { CHAINS } from '../../../lib/chain/registry.ts'
-import { MARKET, RATES, tokensOf } from '../../../lib/markets/cached.ts'
+import { MARKET, RATES, tokensOf } from '../../../lib/markets/cache-keys.ts'
 import { WELL_KNOWN_TOKENS } from '../../../lib/markets/well-known-tokens.ts'
 import { expectError } from '../../support/errors.ts'
 import { get, test } from '../../support/market-service.ts'

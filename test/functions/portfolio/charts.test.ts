@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { tokensOf } from '../../../lib/markets/cached.ts'
+import { tokensOf } from '../../../lib/markets/cache-keys.ts'
 import { expectError } from '../../support/errors.ts'
 import { get, test } from '../../support/market-service.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type Hash, keccak256 } from 'viem'
 import { describe, expect } from 'vitest'
-import { depositSources } from '../../../lib/activity/source.ts'
+import { depositSources } from '../../../lib/activity/deposit-source-store.ts'
 import { documentClient } from '../../../lib/aws/dynamo.ts'
 import { readTransfer } from '../../../lib/bridge/status.ts'
 import { transfersStore } from '../../../lib/bridge/store.ts'

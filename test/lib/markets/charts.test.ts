@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { Network } from '../../../lib/markets/address.ts'
-import { tokensOf } from '../../../lib/markets/cached.ts'
+import { tokensOf } from '../../../lib/markets/cache-keys.ts'
 import { chartByAddress, chartById } from '../../../lib/markets/charts.ts'
 import { captureLogs } from '../../support/logs.ts'
 import { DAI, SOURCE_FAILURES, START, test } from '../../support/markets.ts'

@@ -8,7 +8,7 @@ import { test, USERS } from '../../support/service.ts'
 import { expectSuccess } from '../../support/vaults.ts'
 
 // The lists of protocols, with one more: nothing else of the service knows it.
-vi.mock(import('../../../lib/protocols/vaults.ts'), async (original) => {
+vi.mock(import('../../../lib/protocols/vault-on-chain.ts'), async (original) => {
   const { VaultOnChain, ...lists } = await original()
   const extended = z.discriminatedUnion('protocol', [...VaultOnChain.options, BondVault])
   // The module's type has no union with a third protocol, which is what is tried.

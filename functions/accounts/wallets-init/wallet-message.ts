@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { createSiweMessage } from 'viem/siwe'
-import type { WalletChallenge } from './challenges.ts'
+import type { WalletChallenge } from '../../../lib/accounts/challenges.ts'
 
 const STATEMENT = 'Link this wallet to your account. This costs nothing and moves nothing.'
 

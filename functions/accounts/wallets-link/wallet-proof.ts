@@ -9,9 +9,9 @@ import {
   isHex,
   recoverAddress,
 } from 'viem'
-import type { ChainReader } from '../chain/reader.ts'
-import { decodeBase58 } from './base58.ts'
-import type { WalletChallenge } from './challenges.ts'
+import type { ChainReader } from '../../../lib/chain/reader.ts'
+import { decodeBase58 } from '../../../lib/accounts/base58.ts'
+import type { WalletChallenge } from '../../../lib/accounts/challenges.ts'
 
 /**
  * Whether this signature of the message is the wallet's own: of a plain EVM account, or of a contract account that is

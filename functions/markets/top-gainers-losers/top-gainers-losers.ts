@@ -1,7 +1,7 @@
 import { combine } from '../../../lib/cache/aged.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
-import { MARKET, RATES } from '../../../lib/markets/cached.ts'
+import { MARKET, RATES } from '../../../lib/markets/cache-keys.ts'
 import type { MarketCoin } from '../../../lib/markets/coin.ts'
 import { type Conversion, conversionInto } from '../../../lib/markets/convert.ts'
 import type { Currency } from '../../../lib/markets/currency.ts'
