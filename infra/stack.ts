@@ -7,8 +7,8 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
-import { type Contract, type JobContract, usesOf } from '../lib/frame/contract.ts'
-import { type Resource, type SecretResource, type Uses, variablesOf } from '../lib/frame/resources.ts'
+import { type Contract, type JobContract, listUses } from '../lib/frame/contract.ts'
+import { buildVariables, type Resource, type SecretResource, type Uses } from '../lib/frame/resources.ts'
 import { Alarms } from './alarms.ts'
 import {
   accountSettings,
@@ -158,13 +158,13 @@ export class ServiceStack extends Stack {
   }
 
   #deploy(name: FunctionName, contract: Contract, work: Work): ServiceFunction {
-    const uses = usesOf(contract)
+    const uses = listUses(contract)
     // A contract's uses have no other names.
     const resources = Object.keys(uses) as Resource[]
     return new ServiceFunction(this, name, {
       ...work,
       description: contract.summary,
-      variables: variablesOf(Object.fromEntries(resources.map((resource) => [resource, this.#values[resource]]))),
+      variables: buildVariables(Object.fromEntries(resources.map((resource) => [resource, this.#values[resource]]))),
       permissions: [...this.#tablePermissions(uses), ...this.#secretPermissions(resources)],
       logs: this.#logs(),
     })

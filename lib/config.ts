@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { BridgeApi } from './bridge/quote.ts'
+import { BridgeApi } from './bridge/apis.ts'
 import { RpcUrls } from './chain/readers.ts'
 import { CoinGeckoApi, DefiLlamaApi, LiFiApi } from './markets/apis.ts'
 import { GoldRushApi, SolanaNftsApi } from './portfolio/apis.ts'

@@ -60,18 +60,18 @@ const LONGEST_RETRY_AFTER_SECONDS = 600
 /** The largest answer that is read, unless told. */
 const MOST_BYTES = 32 * 2 ** 20
 
-type FailedTryOptions = { readonly mayPass?: boolean; readonly retryAfterSeconds?: number | undefined }
+type FailedTryOptions = { readonly isTransient?: boolean; readonly retryAfterSeconds?: number | undefined }
 
-/** Why a try has no answer of use. `mayPass`: whether the same server may answer the next time. */
+/** Why a try has no answer of use. `isTransient`: whether the same server may answer the next time. */
 export class FailedTry extends Error {
   readonly code: 'upstream_timeout' | 'upstream_unavailable' | 'upstream_bad_answer'
-  readonly mayPass: boolean
+  readonly isTransient: boolean
   readonly retryAfterSeconds: number | undefined
 
-  constructor(code: FailedTry['code'], why: string, { mayPass = true, retryAfterSeconds }: FailedTryOptions = {}) {
+  constructor(code: FailedTry['code'], why: string, { isTransient = true, retryAfterSeconds }: FailedTryOptions = {}) {
     super(why)
     this.code = code
-    this.mayPass = mayPass
+    this.isTransient = isTransient
     this.retryAfterSeconds = retryAfterSeconds
   }
 }
@@ -79,7 +79,7 @@ export class FailedTry extends Error {
 /** The answer is larger than what is read. */
 export class AnswerTooLarge extends FailedTry {
   constructor(mostBytes: number) {
-    super('upstream_bad_answer', `more than ${mostBytes} bytes`, { mayPass: false })
+    super('upstream_bad_answer', `more than ${mostBytes} bytes`, { isTransient: false })
   }
 }
 
@@ -108,7 +108,7 @@ export async function sendOnce(
     if (status >= 300 && status < 400) {
       // An unread body would hold the connection.
       await response.body?.cancel()
-      throw new FailedTry('upstream_bad_answer', `HTTP status ${status}`, { mayPass: false })
+      throw new FailedTry('upstream_bad_answer', `HTTP status ${status}`, { isTransient: false })
     }
     return { status, body: await readJson(response, mostBytes), retryAfterSeconds: retryAfter(response.headers) }
   } catch (error) {
@@ -125,34 +125,34 @@ type Try<T> = (signal: AbortSignal) => Promise<T>
 
 /**
  * The answer of the first of these tries that has one, within a deadline in all. The next try starts, after a jittered
- * pause, when one has failed and `goOn` says that another may succeed; with `besides` also beside one that is only slow,
- * which goes on. Throws the FailedTry of the last one.
+ * pause, when one has failed and `shouldContinue` says that another may succeed; with `hedged` also beside one that is
+ * only slow, which goes on. Throws the FailedTry of the last one.
  */
 export async function firstAnswer<T>(
   { random, now }: HttpEnvironment,
   tries: readonly Try<T>[],
   options: {
-    readonly giveUpAt: number
-    readonly besides?: boolean
-    readonly goOn?: (failure: FailedTry) => boolean
+    readonly deadline: number
+    readonly hedged?: boolean
+    readonly shouldContinue?: (failure: FailedTry) => boolean
   },
 ): Promise<T> {
-  const { giveUpAt, besides = false, goOn = ({ mayPass }) => mayPass } = options
+  const { deadline, hedged = false, shouldContinue = ({ isTransient }) => isTransient } = options
   const isOver = new AbortController()
 
   async function run([first, ...others]: readonly Try<T>[]): Promise<T> {
     if (!first) throw new FailedTry('upstream_unavailable', 'nobody is left to ask')
-    const left = Math.max(1, Math.floor(giveUpAt - now()))
+    const left = Math.max(1, Math.floor(deadline - now()))
     const answer = first(AbortSignal.any([isOver.signal, AbortSignal.timeout(left)]))
     if (others.length === 0) return answer
-    if (besides && (await isSlow(answer, left * SLOW_SHARE, isOver.signal))) {
+    if (hedged && (await isSlow(answer, left * SLOW_SHARE, isOver.signal))) {
       return Promise.any([answer, run(others)]).catch(({ errors }: AggregateError) => {
         throw errors.at(-1)
       })
     }
     return answer.catch(async (failure: unknown) => {
-      const isTime = giveUpAt - now() - MAX_JITTER_MS >= MAX_JITTER_MS
-      if (!(failure instanceof FailedTry && goOn(failure) && isTime)) throw failure
+      const isTime = deadline - now() - MAX_JITTER_MS >= MAX_JITTER_MS
+      if (!(failure instanceof FailedTry && shouldContinue(failure) && isTime)) throw failure
       await sleep(random() * MAX_JITTER_MS)
       return run(others)
     })
@@ -195,12 +195,12 @@ export function createUpstream(options: UpstreamOptions, environment: HttpEnviro
       const { status, retryAfterSeconds } = answer
       if (status < 500 && status !== 429) return { status, body: answer.body }
       throw new FailedTry('upstream_unavailable', `HTTP status ${status}`, {
-        mayPass: status !== 429,
+        isTransient: status !== 429,
         retryAfterSeconds,
       })
     }
     try {
-      return await firstAnswer(environment, [ask, ask], { giveUpAt: environment.now() + deadlineMs })
+      return await firstAnswer(environment, [ask, ask], { deadline: environment.now() + deadlineMs })
     } catch (error) {
       throw error instanceof FailedTry ? toAppError(error, name) : error
     }

@@ -4,7 +4,7 @@ import { AppError } from './errors.ts'
 export type Result<T> = { readonly value: T } | { readonly error: AppError }
 
 /** What comes of asking an upstream; throws only what is a mistake of ours. */
-export async function resultOf<T>(asking: Promise<T>): Promise<Result<T>> {
+export async function toResult<T>(asking: Promise<T>): Promise<Result<T>> {
   try {
     return { value: await asking }
   } catch (error) {
@@ -14,7 +14,7 @@ export async function resultOf<T>(asking: Promise<T>): Promise<Result<T>> {
 }
 
 /** The value of an outcome; throws its failure. */
-export function valueIn<T>(result: Result<T>): T {
+export function unwrap<T>(result: Result<T>): T {
   if ('error' in result) throw result.error
   return result.value
 }

@@ -1,14 +1,15 @@
-import { randomBytes } from 'node:crypto'
+import * as crypto from 'node:crypto'
 import * as z from 'zod'
 import { limiter } from './accounts/limits.ts'
 import { RateLimits } from './accounts/rate-limits.ts'
 import { RelyingParty } from './accounts/relying-party.ts'
 import { usersStore } from './accounts/store.ts'
-import { depositSources } from './activity/deposit-source-store.ts'
+import { depositSourceStore } from './activity/deposit-source-store.ts'
 import { recordsStore } from './activity/store.ts'
-import { yieldsOf } from './activity/yields.ts'
+import { yieldLookup } from './activity/yields.ts'
 import { dynamo } from './aws/dynamo.ts'
 import { readSecretJson } from './aws/secrets.ts'
+import { createAcross } from './bridge/across.ts'
 import { transfersStore } from './bridge/store.ts'
 import { sharedCache } from './cache/cache.ts'
 import { cacheStore } from './cache/store.ts'
@@ -20,13 +21,13 @@ import { Config } from './config.ts'
 import type { Built } from './frame/container.ts'
 import type { Env } from './frame/resources.ts'
 import { createUpstream, type UpstreamOptions } from './http.ts'
-import { coinGecko as createCoinGecko } from './markets/coingecko.ts'
-import { defiLlama } from './markets/defillama.ts'
-import { liFi as createLiFi } from './markets/lifi.ts'
+import { createCoinGecko } from './markets/coingecko.ts'
+import { createDefiLlama } from './markets/defillama.ts'
+import { createLiFi } from './markets/lifi.ts'
 import type { PriceSources } from './markets/source.ts'
 import { oncePer } from './once.ts'
-import { goldRush as createGoldRush } from './portfolio/goldrush.ts'
-import { solanaNfts as createSolanaNfts } from './portfolio/solana-nfts.ts'
+import { createGoldRush } from './portfolio/goldrush.ts'
+import { createSolanaNfts } from './portfolio/solana-nfts.ts'
 import { stateStore } from './vaults/state-store.ts'
 
 // What a function works with, each built once in a container of what the function uses. A bundle has those alone that
@@ -45,7 +46,7 @@ const upstream = (options: UpstreamOptions) => createUpstream(options, OUTSIDE)
 export const now = () => Date.now
 
 /** Bytes that nobody can predict. */
-export const random = () => randomBytes
+export const randomBytes = () => crypto.randomBytes
 
 /** What runs. */
 export const version = (env: Env<'version'>) => env.version
@@ -54,7 +55,7 @@ export const version = (env: Env<'version'>) => env.version
 export const config = /* @__PURE__ */ oncePer((env: Env<'config'>) => readSecretJson(env.config, Config))
 
 /** The service's own key, from which the secrets of one-time codes and the ids of dummy keys follow. */
-export const key = async (env: Env<'identity'>) =>
+export const identityKey = async (env: Env<'identity'>) =>
   (await readSecretJson(env.identity, z.object({ key: z.string().min(32) }))).key
 
 /** For whom credentials are. */
@@ -63,7 +64,7 @@ export const relyingParty = (env: Env<'relyingParty'>) => RelyingParty.parse(JSO
 export const users = (env: Env<'users'>) => usersStore(dynamo(), env.users)
 
 /** Counts challenges, and throws `too_many_requests`. */
-export const limit = (env: Env<'users' | 'rateLimits'>) =>
+export const limitChallenges = (env: Env<'users' | 'rateLimits'>) =>
   limiter({ count: users(env).count, limits: RateLimits.parse(JSON.parse(env.rateLimits)), now: Date.now })
 
 export const clients = (env: Env<'clients'>) => clientsStore(dynamo(), env.clients)
@@ -75,21 +76,21 @@ export const records = (env: Env<'deposits'>) => recordsStore(dynamo(), env.depo
 export const states = (env: Env<'deposits'>) => stateStore(dynamo(), env.deposits)
 
 /** The transactions on other chains with which deposits began. */
-export const sources = (env: Env<'deposits'>) => depositSources(dynamo(), env.deposits)
+export const sources = (env: Env<'deposits'>) => depositSourceStore(dynamo(), env.deposits)
 
 /** Transfers from other chains. */
 export const transfers = (env: Env<'deposits'>) => transfersStore(dynamo(), env.deposits)
 
 /** Finds a vault's yield. */
-export const yieldOf = (env: Env<'deposits'>) => yieldsOf({ records: records(env), now: Date.now })
+export const getYield = (env: Env<'deposits'>) => yieldLookup({ records: records(env), now: Date.now })
 
 /** Gives the reader of a chain. */
-export const readerOf = async (env: Env<'config'>) => chainReaders((await config(env)).rpcUrls, OUTSIDE)
+export const getReader = async (env: Env<'config'>) => chainReaders((await config(env)).rpcUrls, OUTSIDE)
 
-/** The bridge's API and our id there. */
+/** Across, and our id there. */
 export const bridge = async (env: Env<'config'>) => {
   const { integratorId, ...api } = (await config(env)).bridge
-  return { api: upstream({ ...api, name: 'Across' }), integratorId }
+  return { ...createAcross(upstream({ ...api, name: 'Across' })), integratorId }
 }
 
 /** The answers of upstreams, which all functions share. */
@@ -105,7 +106,7 @@ export const priceSources = async (
   limits: Pick<UpstreamOptions, 'deadlineMs'> = {},
 ): Promise<PriceSources> => [
   await coinGecko(env, limits),
-  defiLlama(upstream({ ...(await config(env)).defiLlama, name: 'DefiLlama', ...limits })),
+  createDefiLlama(upstream({ ...(await config(env)).defiLlama, name: 'DefiLlama', ...limits })),
 ]
 
 /** LI.FI; a request takes 3 s at most unless told. */

@@ -4,7 +4,7 @@ import type { Admin } from '../admin/operations.ts'
 import { accountSettings, ENVIRONMENTS } from '../infra/environments.ts'
 import type { RpcUrls } from '../lib/chain/readers.ts'
 import { CHAINS } from '../lib/chain/registry.ts'
-import { variablesOf } from '../lib/frame/resources.ts'
+import { buildVariables } from '../lib/frame/resources.ts'
 import { deployBridge, deployBridgeTokens } from './bridge.ts'
 import { PAST_SECONDS, playHistory } from './chains/history.ts'
 import { deployLocalWorld, type LocalWorld } from './chains/world.ts'
@@ -126,7 +126,7 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
       CACHE_TABLE: tables.cache,
       CONFIG_SECRET,
       IDENTITY_SECRET,
-      ...variablesOf(accountSettings(ENVIRONMENTS.local)),
+      ...buildVariables(accountSettings(ENVIRONMENTS.local)),
     },
     admin: localAdmin({ dynamoEndpoint, tables, chains: [...chains] }),
     setRpcUrls,

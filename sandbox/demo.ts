@@ -76,9 +76,9 @@ async function playCrossChain(state: LocalState, vaults: readonly Vault[]): Prom
 }
 
 async function waitForTransfer(state: LocalState, chainId: number, hash: Hex): Promise<void> {
-  const giveUpAt = Date.now() + PATIENCE_MS
+  const deadline = Date.now() + PATIENCE_MS
   for (let last = ''; ; ) {
-    if (Date.now() > giveUpAt) throw new Error('The transfer did not arrive in time.')
+    if (Date.now() > deadline) throw new Error('The transfer did not arrive in time.')
     const path = `/defi-vaults/v1/defi/cross-chain/${hash}/status?srcChainId=${chainId}`
     const { status, statusDescription, terminal } = await call<TransferStatus>(state, 'GET', path)
     if (status !== last) say(`GET cross-chain status: ${status}. ${statusDescription}`)
@@ -119,10 +119,10 @@ async function deposit(
 
 async function waitForSettlement(state: LocalState, vault: Vault): Promise<void> {
   say(`The curator settles every ${state.curator.settlesEverySeconds} s …`)
-  const giveUpAt = Date.now() + PATIENCE_MS
+  const deadline = Date.now() + PATIENCE_MS
   let last = ''
   while (last !== 'claimable') {
-    if (Date.now() > giveUpAt) throw new Error('The deposit was not settled in time.')
+    if (Date.now() > deadline) throw new Error('The deposit was not settled in time.')
     const { status, statusDescription } = await statusOf(state, vault)
     if (status !== last) say(`GET deposit-status: ${status}. ${statusDescription}`)
     last = status

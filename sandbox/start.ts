@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { seedClient } from '../admin/operations.ts'
 import { accountSettings, ENVIRONMENTS } from '../infra/environments.ts'
-import { variablesOf } from '../lib/frame/resources.ts'
+import { buildVariables } from '../lib/frame/resources.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { ACCOUNTS } from './accounts.ts'
 import { type Backends, startBackends } from './backends.ts'
@@ -144,7 +144,7 @@ async function startService(
 ): Promise<void> {
   // A page served from the service's own port may register credentials too.
   const corsOrigins = [...new Set([...ENVIRONMENTS.local.corsOrigins, `http://localhost:${port}`])]
-  const settings = variablesOf(accountSettings({ ...ENVIRONMENTS.local, corsOrigins }))
+  const settings = buildVariables(accountSettings({ ...ENVIRONMENTS.local, corsOrigins }))
   const serviceSettings: ServiceSettings = {
     environment: { ...environment, ...settings, SERVICE_VERSION: packageJson.version },
     gateway: { port, cors: { allowOrigins: ENVIRONMENTS.local.corsOrigins }, schedule: true },

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { endpoints } from '../functions/contracts.ts'
 import { ERRORS } from '../lib/errors.ts'
 import type { EndpointContract } from '../lib/frame/contract.ts'
-import { errorsOf } from '../lib/frame/openapi.ts'
+import { listErrors } from '../lib/frame/openapi.ts'
 
 // Writes docs/api.md from the contracts that the functions run on; with --check it only says whether the file is what
 // the contracts say.
@@ -78,7 +78,7 @@ function route(contract: EndpointContract): string {
 }
 
 function errorTable(contract: EndpointContract): string {
-  const rows = errorsOf(contract).map((code) => {
+  const rows = listErrors(contract).map((code) => {
     const { status, error, message } = ERRORS[code]
     return `| ${status} | ${error} | \`${code}\` | ${message} |`
   })

@@ -21,6 +21,7 @@ const VIOLATIONS = [
   ['scripts keep to its doors', 'scripts/a.ts', "import '../sandbox/chains/plan.ts'", RESTRICTED],
   ["so do the operator's commands", 'admin/b.ts', "import '../sandbox/chains/plan.ts'", RESTRICTED],
   ['a domain does not import the frame', 'lib/vaults/b.ts', "import '../frame/contract.ts'", RESTRICTED],
+  ['a domain does not import the services', 'lib/vaults/e.ts', "import '../services.ts'", RESTRICTED],
   ['a domain does not import middy', 'lib/vaults/c.ts', "import '@middy/core'", RESTRICTED],
   ['a domain does not import the store of another', 'lib/vaults/d.ts', "import '../clients/store.ts'", RESTRICTED],
   ['a domain does not import any other store', 'lib/bridge/d.ts', "import '../vaults/state-store.ts'", RESTRICTED],

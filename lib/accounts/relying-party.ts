@@ -23,7 +23,7 @@ export const RelyingParty = z.object({
 export type RelyingParty = z.output<typeof RelyingParty>
 
 /** The origins that clients write into what they sign on a platform. */
-export function originsOf({ id, webOrigins, androidApps }: RelyingParty, platform: Platform): string[] {
+export function listOrigins({ id, webOrigins, androidApps }: RelyingParty, platform: Platform): string[] {
   switch (platform) {
     case 'web':
       return webOrigins
@@ -38,6 +38,6 @@ export function originsOf({ id, webOrigins, androidApps }: RelyingParty, platfor
 }
 
 /** The origins of all platforms. */
-export function allOriginsOf(relyingParty: RelyingParty): string[] {
-  return Platform.options.flatMap((platform) => originsOf(relyingParty, platform))
+export function listAllOrigins(relyingParty: RelyingParty): string[] {
+  return Platform.options.flatMap((platform) => listOrigins(relyingParty, platform))
 }

@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import { Timestamp } from '../codecs.ts'
+import { AppError } from '../errors.ts'
 import { field } from '../field.ts'
 import { Credential } from './credential.ts'
-import { WalletChain } from './wallet.ts'
+import { type Wallet, WalletChain } from './wallet.ts'
 
 /** An e-mail address as users are known by it: without spaces around it, in lower case. */
 export const Email = field(
@@ -35,3 +36,10 @@ export const User = z.object({
   smartGas: z.number().int().nonnegative().optional(),
 })
 export type User = z.output<typeof User>
+
+/** The wallets of a user, the first linked first; throws `invalid_session` where the user is no more. */
+export function listWallets(user: User | null): Wallet[] {
+  if (!user) throw new AppError('invalid_session')
+  const wallets = Object.entries(user.wallets).map(([address, wallet]) => ({ address, ...wallet }))
+  return wallets.sort((left, right) => left.linkedAt.getTime() - right.linkedAt.getTime())
+}

@@ -14,10 +14,10 @@ import type { ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome } from '../chain/rpc.ts'
 import { AppError } from '../errors.ts'
 import { logger } from '../logger.ts'
-import { isTransfer, transferOf, type VaultEvent } from '../protocols/books.ts'
+import { isShareTransfer, parseShareTransfer, type VaultEvent } from '../protocols/books.ts'
 import type { LiveAccount } from '../protocols/protocol.ts'
-import { protocolOf } from '../protocols/protocols.ts'
-import { type Result, resultOf, valueIn } from '../result.ts'
+import { getProtocol } from '../protocols/protocols.ts'
+import { type Result, toResult, unwrap } from '../result.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { parseVaultEvents, priceEventTopics, TRANSFER_TOPIC, VAULT_EVENT_TOPICS } from './events.ts'
 import { isPossible, postEvents } from './ledger.ts'
@@ -41,7 +41,7 @@ type AccountVaults = {
 }
 
 type Dependencies = {
-  readonly readerOf: (chainId: number) => ChainReader
+  readonly getReader: (chainId: number) => ChainReader
   readonly records: Pick<RecordsStore, 'listEntries' | 'getProgress'>
   /** Epoch milliseconds. */
   readonly now: () => number
@@ -68,7 +68,7 @@ const MOST_HALVINGS = 8
  * be read.
  */
 export async function readAccountVaults(
-  { readerOf, records, now }: Dependencies,
+  { getReader, records, now }: Dependencies,
   vaults: readonly Vault[],
   account: Address,
 ): Promise<AccountVaults> {
@@ -79,7 +79,7 @@ export async function readAccountVaults(
   const [entries, ...chains] = await Promise.all([
     records.listEntries(account, vaults),
     ...byChain.map(async ([chainId, ofChain]) => {
-      const chain = await resultOf(readChain({ readerOf, account, now }, chainId, ofChain))
+      const chain = await toResult(readChain({ getReader, account, now }, chainId, ofChain))
       return { chainId, readings: 'value' in chain ? chain.value : ofChain.map((one): Reading => [one, chain]) }
     }),
   ])
@@ -149,13 +149,13 @@ function addRecorded(
 type ChainAccount = { readonly reader: ChainReader; readonly account: Address; readonly now: () => number }
 
 async function readChain(
-  { readerOf, ...others }: Pick<Dependencies, 'readerOf' | 'now'> & { readonly account: Address },
+  { getReader, ...others }: Pick<Dependencies, 'getReader' | 'now'> & { readonly account: Address },
   chainId: number,
   followed: readonly Followed[],
 ): Promise<Reading[]> {
-  const on = { reader: readerOf(chainId), ...others }
+  const on = { reader: getReader(chainId), ...others }
   const { blocks, values } = await on.reader.read(
-    followed.map(({ vault }) => protocolOf(vault).account(vault, on.account)),
+    followed.map(({ vault }) => getProtocol(vault).account(vault, on.account)),
   )
   // Up to a block that has a number: what "latest" is may differ from call to call, and events be lost or counted twice.
   const to = blocks.reduce((latest, { number }) => (number > latest ? number : latest), 0n)
@@ -165,7 +165,7 @@ async function readChain(
       const [block, readLive, tail] = [blocks[index], values[index], tails.get(one.vault)]
       if (!block || !readLive || !tail)
         throw new AppError('upstream_bad_answer', { cause: new Error('a vault is missing') })
-      return [one, await resultOf(readVault(on, one, { tail, readLive, block }))]
+      return [one, await toResult(readVault(on, one, { tail, readLive, block }))]
     }),
   )
 }
@@ -175,8 +175,8 @@ async function readVault(
   followed: Followed,
   { tail, readLive, block }: { tail: Result<readonly VaultEvent[]>; readLive: ReadLive; block: BlockHeader },
 ): Promise<VaultReading> {
-  const entries = await readEntries(on, followed, valueIn(tail), block.number)
-  const live = await resultOf(readLive(on.reader, block.number))
+  const entries = await readEntries(on, followed, unwrap(tail), block.number)
+  const live = await toResult(readLive(on.reader, block.number))
   return { entries, live, asOf: new Date(Number(block.timestamp) * 1000) }
 }
 
@@ -216,7 +216,7 @@ async function readTailsTogether(
   halvings = 0,
 ): Promise<Tail[]> {
   if (followed.length === 0) return []
-  const read = await resultOf(readAccountEvents(on, followed, to))
+  const read = await toResult(readAccountEvents(on, followed, to))
   if ('value' in read) {
     const events = Map.groupBy(read.value, ({ vault }) => vault)
     return followed.map(({ vault }) => [vault, { value: events.get(vault.address) ?? [] }])
@@ -270,8 +270,8 @@ async function readAllLogs(
     return parseResult(z.array(Log), first)
   }
   if (first?.error.refusal === 'results') throw tooMany
-  const giveUpAt = now() + TAIL_MS
-  const isEnough = (events: number) => events > MOST_EVENTS || now() > giveUpAt
+  const deadline = now() + TAIL_MS
+  const isEnough = (events: number) => events > MOST_EVENTS || now() > deadline
   const { logs, through } = await reader.logsUntil(filter, from, to, isEnough)
   if (through < to || logs.length > MOST_EVENTS) throw tooMany
   return logs
@@ -310,16 +310,16 @@ async function readEntries(
     priced.ledger,
     events.filter((event) => !isPriced(event)),
   )
-  const entries = [...priced.entries, ...rest.entries].filter(({ user }) => user === on.account)
+  const entries = [...priced.entries, ...rest.entries].filter(({ account }) => account === on.account)
   if (!isPossible({ ...priced, entries })) throw contradiction()
   return entries
 }
 
 /** Whether valuing what an event moved takes the share price at that time, which events of other accounts set. */
 function needsPrice(vault: Vault, event: VaultEvent, own: readonly VaultEvent[]): boolean {
-  const { books } = protocolOf(vault)
-  if (books.handedOver(event) || transferOf(vault, books, event)) return true
-  if (!isTransfer(event) || event.args.from !== zeroAddress || !books.isOwner(vault, event.args.to)) return false
+  const { books } = getProtocol(vault)
+  if (books.handedOver(event) || parseShareTransfer(vault, books, event)) return true
+  if (!isShareTransfer(event) || event.args.from !== zeroAddress || !books.isOwner(vault, event.args.to)) return false
   // A mint without a deposit is a fee.
   const { transactionHash } = event.location
   return !own.some((other) => other.location.transactionHash === transactionHash && books.minted(other))

@@ -6,7 +6,7 @@ import { buildDepositId, type DepositLocation, DepositSource, type LedgerEntry }
 const Item = z.object({ pk: z.string(), source: DepositSource })
 
 /** Where deposits from other chains began, where that is final. */
-export function depositSources(client: DynamoDBDocumentClient, tableName: string) {
+export function depositSourceStore(client: DynamoDBDocumentClient, tableName: string) {
   return {
     /** Records where a deposit began, which never changes. */
     async record(deposit: DepositLocation, source: DepositSource): Promise<void> {
@@ -22,7 +22,7 @@ export function depositSources(client: DynamoDBDocumentClient, tableName: string
     },
   }
 }
-export type DepositSources = ReturnType<typeof depositSources>
+export type DepositSourceStore = ReturnType<typeof depositSourceStore>
 
 function itemKey(deposit: DepositLocation) {
   return { pk: `SOURCE#${buildDepositId(deposit)}`, sk: 'SOURCE' }

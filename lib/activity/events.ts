@@ -3,7 +3,7 @@ import { decodeLog } from '../chain/decode.ts'
 import { erc20Abi } from '../chain/erc20.ts'
 import type { Log } from '../chain/logs.ts'
 import type { VaultEvent } from '../protocols/books.ts'
-import { PROTOCOLS, protocolOf } from '../protocols/protocols.ts'
+import { getProtocol, PROTOCOLS } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 
 /** The events of all protocols and of shares, by their first topics. */
@@ -22,7 +22,7 @@ export const TRANSFER_TOPIC: Hash = toEventSelector('Transfer(address,address,ui
 
 /** The first topics of the events that can move the price of a vault, apart from mints and burns. */
 export function priceEventTopics(vault: VaultOnChain): Hash[] {
-  const { repricing } = protocolOf(vault).books
+  const { repricing } = getProtocol(vault).books
   return [...EVENTS].flatMap(([topic, { name }]) => (repricing.has(name) ? [topic] : []))
 }
 

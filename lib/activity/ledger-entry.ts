@@ -3,7 +3,7 @@ import { ChainId } from '../chain/registry.ts'
 import { Address, Amount, Timestamp, TransactionHash } from '../codecs.ts'
 
 const location = {
-  user: Address,
+  account: Address,
   chainId: ChainId,
   vault: Address,
   transactionHash: TransactionHash,
@@ -15,7 +15,7 @@ const location = {
 }
 
 /**
- * One thing that happened to one account (`user`) in one vault, as an event of the chain says; assets and shares in their
+ * One thing that happened to one account in one vault, as an event of the chain says; assets and shares in their
  * smallest units. It is never changed: what a deposit has become follows from the ledger entries after it.
  *
  * * `deposit`: assets went in; shares at once for synchronous ones (`requestId` 0).

@@ -2,13 +2,13 @@ import { type Address, zeroAddress } from 'viem'
 import { MAX_UINT256 } from '../codecs.ts'
 import {
   type Books,
-  isTransfer,
+  isShareTransfer,
   type Ledger,
+  parseShareTransfer,
   type ShareTransfer,
-  transferOf,
   type VaultEvent,
 } from '../protocols/books.ts'
-import { protocolOf } from '../protocols/protocols.ts'
+import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import type { PricePoint } from '../vaults/apy.ts'
 import { isNothing, type LedgerEntry } from './ledger-entry.ts'
@@ -51,19 +51,19 @@ export function postEvents(vault: VaultOnChain, before: Ledger, events: readonly
 
 /** What one transaction's events led to; `price` is null where they do not give it to the asset's unit. */
 function postTransaction(vault: VaultOnChain, before: Ledger, events: readonly VaultEvent[]) {
-  const { books } = protocolOf(vault)
+  const { books } = getProtocol(vault)
   const ledgers = books.ledgers(vault, before, events)
   const ledger = ledgers.at(-1) ?? before
   const fees = feesAmong(vault, books, events)
   const entries = events.flatMap((event, index): LedgerEntry[] => {
     const fee = fees.get(event)
-    const moved = fee ?? books.handedOver(event) ?? transferOf(vault, books, event)
+    const moved = fee ?? books.handedOver(event) ?? parseShareTransfer(vault, books, event)
     // A fee is minted before the event with the assets: it is valued by the ledger after the whole transaction.
     const by = fee ? ledger : (ledgers[index] ?? ledger)
     const assets = (moved && books.shareValue(vault, by, moved.shares)) ?? 0n
     const own: OwnEntry[] = fee ? [] : [...books.entries(event)]
-    if (moved && !fee) own.push({ user: moved.from, kind: 'send', assets, shares: moved.shares })
-    if (moved) own.push({ user: moved.to, kind: 'receive', assets, shares: moved.shares })
+    if (moved && !fee) own.push({ account: moved.from, kind: 'send', assets, shares: moved.shares })
+    if (moved) own.push({ account: moved.to, kind: 'receive', assets, shares: moved.shares })
     return own.map((entry) => ({ ...storedLocation(vault, event), ...entry }))
   })
   return { ledger, entries, price: books.priceAfter(vault, ledger, events) }
@@ -88,7 +88,7 @@ function feesAmong(
   }
   const fees = new Map<VaultEvent, ShareTransfer>()
   for (const event of events) {
-    if (!isTransfer(event) || event.args.from !== zeroAddress) continue
+    if (!isShareTransfer(event) || event.args.from !== zeroAddress) continue
     const { from, to, value: shares } = event.args
     const left = explained.get(key(to, shares)) ?? 0
     if (left > 0) explained.set(key(to, shares), left - 1)

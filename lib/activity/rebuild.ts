@@ -2,11 +2,11 @@ import { type Address, isAddress } from 'viem'
 import { readFinalBlock } from '../chain/finality.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { AppError } from '../errors.ts'
-import { protocolOf } from '../protocols/protocols.ts'
+import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { isPossible, postEvents } from './ledger.ts'
 import { readSlice, type Slice } from './slice.ts'
-import { hourOf, initialProgress, type RecordsStore, type VaultProgress } from './store.ts'
+import { initialProgress, type RecordsStore, startOfHour, type VaultProgress } from './store.ts'
 import { YIELD_SECONDS } from './yields.ts'
 
 type Dependencies = {
@@ -32,7 +32,7 @@ const MOST_RETRIES = 5
 const PAUSE_MS = 10_000
 
 /** The vault whose past is read, with the number of this reading. */
-type Books = VaultOnChain & { readonly generation: number }
+type RebuiltVault = VaultOnChain & { readonly generation: number }
 
 /** What of the vault's past is recorded anew. */
 type Past = {
@@ -55,7 +55,7 @@ export async function rebuildVault(dependencies: Dependencies, vault: VaultOnCha
   const { records, now, sleep, say } = dependencies
   const [recorded] = await records.getProgress([vault])
   if (!recorded) throw new Error('Nothing is recorded of the vault yet: the job reads its past.')
-  const books = { ...vault, generation: Math.max(now(), (recorded.generation ?? 0) + 1) }
+  const rebuilt = { ...vault, generation: Math.max(now(), (recorded.generation ?? 0) + 1) }
   const past: Past = {
     progress: initialProgress(vault),
     entries: 0,
@@ -66,13 +66,13 @@ export async function rebuildVault(dependencies: Dependencies, vault: VaultOnCha
   let begun: number
   do {
     begun = now()
-    await recordPast(dependencies, books, past)
+    await recordPast(dependencies, rebuilt, past)
   } while (now() - begun > SHORT_MS)
 
-  const owner = `rebuild ${books.generation}`
+  const owner = `rebuild ${rebuilt.generation}`
   await takeLease(dependencies, vault.chainId, owner)
   try {
-    await putInForce(dependencies, books, past, owner)
+    await putInForce(dependencies, rebuilt, past, owner)
   } finally {
     await records.releaseLease(vault.chainId, owner)
   }
@@ -81,33 +81,33 @@ export async function rebuildVault(dependencies: Dependencies, vault: VaultOnCha
   )
 
   await sleep(GRACE_MS)
-  const deleted = await records.deleteEarlier(books, past.accounts)
+  const deleted = await records.deleteEarlier(rebuilt, past.accounts)
   return [`Rebuilt the records of ${vault.address} on chain ${vault.chainId}; deleted ${deleted} old ones.`]
 }
 
 /** Names the new records as those in force, having read the rest, so that they go as far as the old ones do. */
-async function putInForce(dependencies: Dependencies, books: Books, past: Past, owner: string): Promise<void> {
+async function putInForce(dependencies: Dependencies, vault: RebuiltVault, past: Past, owner: string): Promise<void> {
   const { records, now } = dependencies
-  const [old] = await records.getProgress([books])
+  const [old] = await records.getProgress([vault])
   if (!old) throw new Error('The vault was forgotten meanwhile.')
-  if ((old.generation ?? 0) >= books.generation) throw new Error('Another rebuild, begun later, has ended before.')
-  await recordPast(dependencies, books, past, old.through)
-  if (protocolOf(books).books.pricedBy === 'trades') await copyReadPrices(records, books, past)
+  if ((old.generation ?? 0) >= vault.generation) throw new Error('Another rebuild, begun later, has ended before.')
+  await recordPast(dependencies, vault, past, old.through)
+  if (getProtocol(vault).books.pricedBy === 'trades') await copyReadPrices(records, vault, past)
   const { through, timestamp, ledger } = past.progress
   const weekAgo =
     timestamp === undefined
       ? undefined
-      : ((await records.getPriceAt(books, timestamp - YIELD_SECONDS)) ?? (await records.getFirstPrice(books)))
-  const progress = { ...old, generation: books.generation, through, timestamp, ledger, weekAgo }
+      : ((await records.getPriceAt(vault, timestamp - YIELD_SECONDS)) ?? (await records.getFirstPrice(vault)))
+  const progress = { ...old, generation: vault.generation, through, timestamp, ledger, weekAgo }
   // The job writes progress with the lease alone, so nothing of the old records is put in force again.
-  if (!(await records.keepLease(books.chainId, owner, now() + LEASE_MS))) {
+  if (!(await records.keepLease(vault.chainId, owner, now() + LEASE_MS))) {
     throw new Error('It took too long to put the new records in force. Try again.')
   }
-  await records.putProgress([[books, progress]])
+  await records.putProgress([[vault, progress]])
 }
 
 /** Reads and records what happened up to the last final block, or to a later one, slice by slice. */
-async function recordPast(dependencies: Dependencies, vault: Books, past: Past, atLeast = 0): Promise<void> {
+async function recordPast(dependencies: Dependencies, vault: RebuiltVault, past: Past, atLeast = 0): Promise<void> {
   const { reader, records, say } = dependencies
   const { final } = await readFinalBlock(reader)
   const to = Math.max(Number(final.number), atLeast)
@@ -126,18 +126,18 @@ async function recordPast(dependencies: Dependencies, vault: Books, past: Past, 
   }
 }
 
-function noteEvents(vault: Books, { accounts, hoursOfTrades }: Past, { events }: Slice): void {
-  const { repricing } = protocolOf(vault).books
+function noteEvents(vault: RebuiltVault, { accounts, hoursOfTrades }: Past, { events }: Slice): void {
+  const { repricing } = getProtocol(vault).books
   for (const { args, eventName, location } of events) {
     for (const value of Object.values(args)) if (typeof value === 'string' && isAddress(value)) accounts.add(value)
-    if (repricing.has(eventName)) hoursOfTrades.add(hourOf(location.timestamp))
+    if (repricing.has(eventName)) hoursOfTrades.add(startOfHour(location.timestamp))
   }
 }
 
 /** Records the prices of hours without a trade again, which the job read from the vault: no event sets them. */
-async function copyReadPrices(records: RecordsStore, vault: Books, { hoursOfTrades }: Past): Promise<void> {
+async function copyReadPrices(records: RecordsStore, vault: RebuiltVault, { hoursOfTrades }: Past): Promise<void> {
   const prices = await records.listPrices(vault, 0n)
-  const read = prices.filter(({ timestamp }) => !hoursOfTrades.has(hourOf(timestamp)))
+  const read = prices.filter(({ timestamp }) => !hoursOfTrades.has(startOfHour(timestamp)))
   await records.record([{ vault, entries: [], prices: read.map((price) => ({ ...price, blockNumber: 0n })) }])
 }
 

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
 import { Address, Amount, SignedAmount, Timestamp, TransactionHash } from '../codecs.ts'
+import type { AccountVault } from './account-vaults.ts'
 import type { Deposit } from './history.ts'
 import { buildDepositId, DepositSource } from './ledger-entry.ts'
 import type { Position } from './position.ts'
-import type { AccountVault } from './account-vaults.ts'
 
 /** What each status of a deposit means, for people. */
 const DESCRIPTIONS: Record<Deposit['status'], string> = {
@@ -75,7 +75,7 @@ export function depositResponse(
     depositId: buildDepositId(entry),
     vaultAddress: vault.address,
     vaultName: vault.name,
-    userAddress: entry.user,
+    userAddress: entry.account,
     chainId: vault.chainId,
     status,
     statusDescription: DESCRIPTIONS[status],
@@ -92,12 +92,12 @@ export function depositResponse(
 export function positionResponse(
   { vault, live }: AccountVault,
   { deposits: _, ...position }: Position,
-  { user, apy }: { user: z.output<typeof Address>; apy: string },
+  { account, apy }: { account: z.output<typeof Address>; apy: string },
 ): z.output<typeof PositionResponse> {
   return {
     vaultAddress: vault.address,
     vaultName: vault.name,
-    userAddress: user,
+    userAddress: account,
     chainId: vault.chainId,
     apy,
     assetSymbol: vault.assetSymbol,

@@ -10,7 +10,7 @@ import * as z from 'zod'
 import { conditionHeld, deleteItems, getItems, listItems, putItems, queryPages, sideBySide } from '../aws/dynamo.ts'
 import { Address as AddressText, Amount } from '../codecs.ts'
 import { Ledger } from '../protocols/books.ts'
-import { protocolOf } from '../protocols/protocols.ts'
+import { getProtocol } from '../protocols/protocols.ts'
 import type { PricePoint } from '../vaults/apy.ts'
 import type { Vault, VaultKey } from '../vaults/vault.ts'
 import type { Posted } from './ledger.ts'
@@ -43,10 +43,12 @@ export function initialProgress({ firstBlock }: Pick<Vault, 'firstBlock'>): Vaul
 }
 
 /** A vault's records by one reading of its past. */
-type VaultBooks = VaultKey & { readonly generation?: number | undefined }
+type VaultGeneration = VaultKey & { readonly generation?: number | undefined }
 
 /** What one reading of a vault's past found. */
-export type VaultRecords = Pick<Posted, 'entries' | 'prices'> & { readonly vault: VaultBooks & Pick<Vault, 'protocol'> }
+export type VaultRecords = Pick<Posted, 'entries' | 'prices'> & {
+  readonly vault: VaultGeneration & Pick<Vault, 'protocol'>
+}
 
 const RecordKey = z.object({ pk: z.string(), sk: z.string() })
 
@@ -80,7 +82,7 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
     async record(records: readonly VaultRecords[]): Promise<void> {
       const items = records.flatMap(({ vault, entries, prices }) => [
         ...entries.map((entry) => ({
-          pk: `USER#${entry.user}`,
+          pk: `ACCOUNT#${entry.account}`,
           sk: `${entryPrefix(entry.chainId, entry.vault)}${buildSortKey(entry)}${entrySuffix(vault)}`,
           ...LedgerEntry.encode({ ...entry, generation: vault.generation }),
         })),
@@ -108,7 +110,7 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
         const share = Math.max(0, Math.floor(left / SHARE_OF_VAULT))
         const { Items: items, LastEvaluatedKey: last } = await client.send(
           new QueryCommand({
-            ...keysBetween(`USER#${account}`, from, `${inOrder.at(-1)}~`),
+            ...keysBetween(`ACCOUNT#${account}`, from, `${inOrder.at(-1)}~`),
             ConsistentRead: true,
             Limit: share + 1,
           }),
@@ -134,17 +136,17 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
     /** The recorded prices of a vault from a moment on, in order; seconds since 1970. */
     async listPrices(vault: VaultKey, since: bigint): Promise<PricePoint[]> {
       const [progress] = await getProgress([vault])
-      const books = { ...vault, generation: progress?.generation }
-      const query = keysBetween(vaultPartition(vault), priceMoment(books, since), lastPrice(books))
+      const reading = { ...vault, generation: progress?.generation }
+      const query = keysBetween(vaultPartition(vault), priceMoment(reading, since), lastPrice(reading))
       return z.array(Price).parse(await listItems(client, query))
     },
 
     /** The last recorded price of a vault at or before a moment; undefined where none is recorded. */
-    getPriceAt: (vault: VaultBooks, at: bigint): Promise<PricePoint | undefined> =>
+    getPriceAt: (vault: VaultGeneration, at: bigint): Promise<PricePoint | undefined> =>
       getPrice(vault, { last: `${priceMoment(vault, at)}#~`, isFirst: false }),
 
     /** The first recorded price of a vault; undefined where none is recorded. */
-    getFirstPrice: (vault: VaultBooks): Promise<PricePoint | undefined> =>
+    getFirstPrice: (vault: VaultGeneration): Promise<PricePoint | undefined> =>
       getPrice(vault, { last: lastPrice(vault), isFirst: true }),
 
     getProgress,
@@ -154,7 +156,7 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
      * of these accounts, with one query for each account. Returns the number of deleted records.
      */
     async deleteEarlier(
-      { chainId, address, generation }: Required<VaultBooks>,
+      { chainId, address, generation }: Required<VaultGeneration>,
       accounts: ReadonlySet<Address>,
     ): Promise<number> {
       let deleted = 0
@@ -168,7 +170,7 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
       await deleteFound(keysBetween(vaultPartition({ chainId, address }), pricePrefix({}), pricePrefix({ generation })))
       const prefix = entryPrefix(chainId, address)
       await sideBySide(accounts, async (account) => {
-        const { ExpressionAttributeValues: keys, ...query } = keysBetween(`USER#${account}`, prefix, `${prefix}~`)
+        const { ExpressionAttributeValues: keys, ...query } = keysBetween(`ACCOUNT#${account}`, prefix, `${prefix}~`)
         await deleteFound({
           ...query,
           FilterExpression: 'attribute_not_exists(generation) OR generation < :generation',
@@ -221,11 +223,11 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
 
   /** Changes a chain's lease; false where the condition does not hold. */
   function updateLease(chainId: number, change: Partial<UpdateCommandInput>): Promise<boolean> {
-    const key = { pk: `CHECKPOINT#${chainId}`, sk: 'CHECKPOINT' }
+    const key = { pk: `LEASE#${chainId}`, sk: 'LEASE' }
     return conditionHeld(client.send(new UpdateCommand({ TableName: tableName, Key: key, ...change })))
   }
 
-  async function getPrice(vault: VaultBooks, { last, isFirst }: { last: string; isFirst: boolean }) {
+  async function getPrice(vault: VaultGeneration, { last, isFirst }: { last: string; isFirst: boolean }) {
     const { Items: items } = await client.send(
       new QueryCommand({
         ...keysBetween(vaultPartition(vault), priceMoment(vault, 0n), last),
@@ -260,25 +262,25 @@ function vaultPartition({ chainId, address }: VaultKey): string {
  * prices by trades, which anybody can make, have one key an hour, so that its last one is kept.
  */
 function priceKey(vault: Generation & Pick<Vault, 'protocol'>, timestamp: bigint, blockNumber: bigint): string {
-  const isEachKept = protocolOf(vault).books.pricedBy === 'valuations'
-  const [moment, block] = isEachKept ? [timestamp, blockNumber] : [hourOf(timestamp), 0n]
+  const isEachKept = getProtocol(vault).books.pricedBy === 'valuations'
+  const [moment, block] = isEachKept ? [timestamp, blockNumber] : [startOfHour(timestamp), 0n]
   return `${priceMoment(vault, moment)}#${block.toString().padStart(12, '0')}`
 }
 
 /** The hour of which a synchronous vault keeps one price, by its first second since 1970. */
-export function hourOf(timestamp: bigint): bigint {
+export function startOfHour(timestamp: bigint): bigint {
   return timestamp - (timestamp % HOUR_SECONDS)
 }
 
-type Generation = Pick<VaultBooks, 'generation'>
+type Generation = Pick<VaultGeneration, 'generation'>
 
-function priceMoment(books: Generation, timestamp: bigint): string {
-  return `${pricePrefix(books)}#${timestamp.toString().padStart(12, '0')}`
+function priceMoment(reading: Generation, timestamp: bigint): string {
+  return `${pricePrefix(reading)}#${timestamp.toString().padStart(12, '0')}`
 }
 
 /** A sort key after those of all prices of a reading. */
-function lastPrice(books: Generation): string {
-  return `${pricePrefix(books)}#9`
+function lastPrice(reading: Generation): string {
+  return `${pricePrefix(reading)}#9`
 }
 
 /** The start of the sort keys of a reading's prices: those of earlier readings sort before those of later ones. */
@@ -288,7 +290,7 @@ function pricePrefix({ generation }: Generation): string {
 
 /** The start of the sort keys of ledger entries in a vault, so that it can be skipped, or read alone. */
 function entryPrefix(chainId: number, vault: Address): string {
-  return `MOVE#${chainId}#${AddressText.encode(vault)}#`
+  return `ENTRY#${chainId}#${AddressText.encode(vault)}#`
 }
 
 /** The end of the sort keys of a reading's ledger entries. */

@@ -16,7 +16,7 @@ type Asked = { until: number; readonly vault: VaultKey } & PromiseWithResolvers<
  * of a week ago, which the job records with the vault's progress, to the price at a moment, now unless given. Vaults that
  * are asked for at the same time are read together; the price of a week ago is cached for 15 minutes, its absence for one.
  */
-export function yieldsOf({ records, now }: { records: Pick<RecordsStore, 'getProgress'>; now: () => number }) {
+export function yieldLookup({ records, now }: { records: Pick<RecordsStore, 'getProgress'>; now: () => number }) {
   // Bounded by the vaults of all clients.
   const cached = new Map<string, Asked>()
   let waiting: Asked[] = []

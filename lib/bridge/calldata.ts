@@ -26,10 +26,10 @@ export type Route = {
   readonly outputDecimals: number
 }
 
-/** A deposit into `vault` by and for `user`, paid on another chain. Amounts in each token's smallest unit, times in seconds since 1970. */
+/** A deposit into `vault` by and for `account`, paid on another chain. Amounts in each token's smallest unit, times in seconds since 1970. */
 export type BridgeRequest = {
   readonly vault: Vault
-  readonly user: Address
+  readonly account: Address
   readonly route: Route
   readonly operation: DepositOperation
   readonly inputAmount: bigint
@@ -55,10 +55,10 @@ const SECOND_ARGUMENT = 36n
  * promised. The approval of 0 goes first because anybody can leave an allowance of the shared handler behind, and some
  * tokens refuse to change one. When a call fails, the user gets the tokens.
  */
-export function encodeMessage({ vault, user, route: { handler }, operation }: BridgeRequest): Hex {
+export function encodeMessage({ vault, account, route: { handler }, operation }: BridgeRequest): Hex {
   const approve = encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [vault.address, 0n] })
   // The request is the user's, but the handler holds and pays the tokens.
-  const deposit = encodeOperation(operation, { vault, user, amount: 0n, payer: handler })
+  const deposit = encodeOperation(operation, { vault, account, amount: 0n, payer: handler })
   const withBalance = (target: Address, callData: Hex, offset: bigint) => ({
     target: handler,
     callData: encodeFunctionData({
@@ -73,7 +73,7 @@ export function encodeMessage({ vault, user, route: { handler }, operation }: Br
     withBalance(vault.asset, approve, SECOND_ARGUMENT),
     withBalance(vault.address, deposit.data, FIRST_ARGUMENT),
   ]
-  return encodeAbiParameters(instructionsParameters, [{ calls, fallbackRecipient: user }])
+  return encodeAbiParameters(instructionsParameters, [{ calls, fallbackRecipient: account }])
 }
 
 /**
@@ -81,12 +81,12 @@ export function encodeMessage({ vault, user, route: { handler }, operation }: Br
  * `integratorId`, two bytes, is appended as the bridge asks its integrators to.
  */
 export function encodeBridgeDeposit(request: BridgeRequest, terms: BridgeTerms, integratorId?: Hex): Transaction {
-  const { vault, user, route, inputAmount } = request
+  const { vault, account, route, inputAmount } = request
   const data = encodeFunctionData({
     abi: poolAbi,
     functionName: 'depositV3',
     args: [
-      user,
+      account,
       route.handler,
       route.inputToken,
       vault.asset,
@@ -114,7 +114,7 @@ export function verifyBridgeDeposit(
 ): void {
   const [operation, ...more] = operations
   if (!operation || more.length > 0) throw new Error('There is not exactly one operation.')
-  const { vault, user, route, inputAmount } = request
+  const { vault, account, route, inputAmount } = request
   const { functionName, args } = decodeFunctionData({ abi: poolAbi, data: operation.data })
   if (functionName !== 'depositV3') throw new Error('The operation is no deposit into the bridge.')
 
@@ -123,7 +123,7 @@ export function verifyBridgeDeposit(
   const isRight =
     isAddressEqual(operation.to, route.pool) &&
     operation.value === 0n &&
-    isAddressEqual(depositor, user) &&
+    isAddressEqual(depositor, account) &&
     isAddressEqual(recipient, route.handler) &&
     isAddressEqual(inputToken, route.inputToken) &&
     isAddressEqual(outputToken, vault.asset) &&
@@ -138,7 +138,7 @@ export function verifyBridgeDeposit(
   verifyMessage(request, message)
 }
 
-function verifyMessage({ vault, user, route: { handler }, operation }: BridgeRequest, message: Hex): void {
+function verifyMessage({ vault, account, route: { handler }, operation }: BridgeRequest, message: Hex): void {
   const [{ calls, fallbackRecipient }] = decodeAbiParameters(instructionsParameters, message)
   const [reset, approve, deposit, ...more] = calls
   if (!reset || !approve || !deposit || more.length > 0) throw new Error('The message has not exactly three calls.')
@@ -157,7 +157,7 @@ function verifyMessage({ vault, user, route: { handler }, operation }: BridgeReq
   })
   const [spending, depositing] = inner
   const isRight =
-    isAddressEqual(fallbackRecipient, user) &&
+    isAddressEqual(fallbackRecipient, account) &&
     isAddressEqual(reset.target, vault.asset) &&
     reset.value === 0n &&
     isApprovalOfZero(reset.callData, vault.address) &&
@@ -166,7 +166,7 @@ function verifyMessage({ vault, user, route: { handler }, operation }: BridgeReq
     isApprovalOfZero(spending.data, vault.address) &&
     depositing?.offset === FIRST_ARGUMENT
   if (!isRight) throw new Error('The message is not what was asked for.')
-  verifyOperation(operation, { vault, user, amount: 0n, payer: handler }, [
+  verifyOperation(operation, { vault, account, amount: 0n, payer: handler }, [
     { to: depositing.target, data: depositing.data, value: 0n },
   ])
 }

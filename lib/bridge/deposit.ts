@@ -6,13 +6,13 @@ import { evmChain } from '../chain/registry.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { parseSimulation, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
 import { AppError } from '../errors.ts'
-import type { Upstream } from '../http.ts'
 import type { DepositOperation } from '../protocols/calldata.ts'
 import { depositNamed, OPERATIONS } from '../protocols/operations.ts'
-import { protocolOf } from '../protocols/protocols.ts'
-import { resultOf, valueIn } from '../result.ts'
+import { getProtocol } from '../protocols/protocols.ts'
+import { toResult, unwrap } from '../result.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { poolAbi } from './abi.ts'
+import type { Across } from './across.ts'
 import {
   type BridgeRequest,
   type BridgeTerms,
@@ -20,21 +20,21 @@ import {
   type Route,
   verifyBridgeDeposit,
 } from './calldata.ts'
-import { agreeTerms, fetchQuote, quoteExpiry } from './quote.ts'
+import { agreeTerms, quoteExpiry } from './terms.ts'
 import { bridgeTokenAt, bridgeTokenBySymbol } from './tokens.ts'
 
-/** A deposit into `vault` by and for `user`, paid with `inputAmount` of `sourceToken` on another chain. */
+/** A deposit into `vault` by and for `account`, paid with `inputAmount` of `sourceToken` on another chain. */
 export type CrossChainDeposit = {
   readonly vault: Vault
-  readonly user: Address
+  readonly account: Address
   readonly inputAmount: bigint
   readonly sourceChainId: number
   readonly sourceToken: Address
 }
 
 type Dependencies = {
-  readonly readerOf: (chainId: number) => ChainReader
-  readonly api: Upstream
+  readonly getReader: (chainId: number) => ChainReader
+  readonly fetchQuote: Across['fetchQuote']
   readonly integratorId: Hex | undefined
 }
 
@@ -51,36 +51,36 @@ const DELEGATION = /^0xef0100/i
  * Throws the AppError that says why there are none, or `upstream_*`.
  */
 export async function prepareCrossChainDeposit(
-  { readerOf, api, integratorId }: Dependencies,
+  { getReader, fetchQuote, integratorId }: Dependencies,
   deposit: CrossChainDeposit,
 ) {
-  const { vault, user, inputAmount } = deposit
+  const { vault, account, inputAmount } = deposit
   const route = findRoute(deposit)
-  const request = (operation: DepositOperation): BridgeRequest => ({ vault, user, route, operation, inputAmount })
-  const quoteFor = (operation: DepositOperation) => fetchQuote(api, request(operation))
+  const request = (operation: DepositOperation): BridgeRequest => ({ vault, account, route, operation, inputAmount })
+  const quoteFor = (operation: DepositOperation) => fetchQuote(request(operation))
 
   // Asked before the vault's state is known; most deposits take the usual operation.
   const [usual] = OPERATIONS[vault.protocol].deposits
-  const quoted = resultOf(quoteFor(usual))
+  const quoted = toResult(quoteFor(usual))
   // Awaited below, unless what is read meanwhile fails first.
   quoted.catch(() => {})
   const [source, destination] = await Promise.all([
-    readSource(readerOf(route.sourceChainId), user, route),
-    readDestination(readerOf(vault.chainId), deposit, route),
+    readSource(getReader(route.sourceChainId), account, route),
+    readDestination(getReader(vault.chainId), deposit, route),
   ])
   if (source.paused || destination.paused) throw new AppError('cross_chain_not_available')
   // A smart account that is not deployed on the destination could not use what it gets there.
   if (source.userIsContract && !destination.userHasCode) throw new AppError('cross_chain_not_available')
 
   const operation = depositNamed(vault, destination.choose(0n))
-  const quote = operation === usual ? valueIn(await quoted) : await quoteFor(operation)
+  const quote = operation === usual ? unwrap(await quoted) : await quoteFor(operation)
   const clocks = { ...source.clocks, destination: destination.time }
   const bridged = request(operation)
   const terms = agreeTerms(bridged, quote, clocks)
   destination.choose(terms.outputAmount)
 
   return {
-    ...(await prepareTransactions(readerOf(route.sourceChainId), bridged, terms, source.allowance, integratorId)),
+    ...(await prepareTransactions(getReader(route.sourceChainId), bridged, terms, source.allowance, integratorId)),
     isAsync: operation.isAsync,
     quote: {
       inputAmount,
@@ -119,7 +119,7 @@ async function prepareTransactions(
   allowance: bigint,
   integratorId: Hex | undefined,
 ) {
-  const { user, route, inputAmount } = request
+  const { account, route, inputAmount } = request
   const operations = [encodeBridgeDeposit(request, terms, integratorId)]
   verifyBridgeDeposit(request, terms, operations)
 
@@ -130,7 +130,7 @@ async function prepareTransactions(
       ? ['exact', 'reset']
       : [approvalsNeeded(inputAmount, allowance, undefined)]
   const variants = candidates.map((needed) => [...encodeApprovals(spending, needed), ...operations])
-  const outcomes = await reader.simulate(user, variants)
+  const outcomes = await reader.simulate(account, variants)
   const simulated = variants.map((variant, index) => parseSimulation(outcomes[index], variant.length, POOL_ERRORS))
 
   const needed = approvalsNeeded(inputAmount, allowance, simulated[0]?.[0])
@@ -167,14 +167,14 @@ async function readSource(reader: ChainReader, user: Address, { pool, inputToken
 }
 
 /** What the destination says: whether its pool fills, and the operation that the vault takes for an amount, or why none. */
-async function readDestination(reader: ChainReader, { vault, user }: CrossChainDeposit, route: Route) {
+async function readDestination(reader: ChainReader, { vault, account }: CrossChainDeposit, route: Route) {
   const pool = readPlan(
     { address: vault.address, slots: {}, calls: { paused: call(route.destinationPool, poolAbi, 'pausedFills', []) } },
     ({ answers }) => required(answers.paused),
   )
-  const terms = protocolOf(vault).depositTerms(vault, user, route.handler)
+  const terms = getProtocol(vault).depositTerms(vault, account, route.handler)
   const { block, value, outcomes } = await reader.readOne(joinReadPlans(terms, pool), {
-    extraCalls: [codeRequest(user)],
+    extraCalls: [codeRequest(account)],
   })
   const [{ choose }, paused] = value
   return {

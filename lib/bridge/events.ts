@@ -138,7 +138,7 @@ export function parseFillOutcome(
     }
     if (named && isAddressEqual(log.address, named.vault)) {
       const taken = named.operation.taken(log)
-      const isOwn = taken && isAddressEqual(taken.user, named.account) && isAddressEqual(taken.payer, handler)
+      const isOwn = taken && isAddressEqual(taken.account, named.account) && isAddressEqual(taken.payer, handler)
       if (isOwn) return { result: 'deposited', logIndex: log.logIndex }
     }
   }

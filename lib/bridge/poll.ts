@@ -5,14 +5,14 @@ import { BlockHeader, blockRequest, type Log, parseResult, Receipt } from '../ch
 import { type ChainReader, readPlan } from '../chain/reader.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { AppError } from '../errors.ts'
-import { resultOf } from '../result.ts'
+import { toResult } from '../result.ts'
 import { poolAbi } from './abi.ts'
 import { OUTCOMES, type TransferFacts } from './outcomes.ts'
 import type { Transfer, TransferKey, TransferStatus } from './transfer.ts'
 
 /** What one poll of a transfer works with. */
 export type Poll = {
-  readonly readerOf: (chainId: number) => ChainReader
+  readonly getReader: (chainId: number) => ChainReader
   readonly key: TransferKey
   readonly recorded: Transfer
   readonly budget: Budget
@@ -86,7 +86,7 @@ export async function isConfirmed(
   const count = requests.length
   if (!budget.reaches(count + 2)) return false
   const answer = budget.ask(witness, [...requests, ...finalityRequests(chain)])
-  const agreement = await resultOf(
+  const agreement = await toResult(
     answer.then((outcomes) => agrees(outcomes.slice(0, count), parseFinality(chain, outcomes.slice(count)))),
   )
   return 'value' in agreement && agreement.value

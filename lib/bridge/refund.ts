@@ -14,8 +14,7 @@ import {
 } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
-import { resultOf } from '../result.ts'
-import type { OUTCOMES, TransferFacts } from './outcomes.ts'
+import { toResult } from '../result.ts'
 import {
   deferringTransactions,
   findRepayment,
@@ -25,6 +24,7 @@ import {
   refundTransfers,
   relayHash,
 } from './events.ts'
+import type { OUTCOMES, TransferFacts } from './outcomes.ts'
 import {
   conclude,
   FILLED,
@@ -58,14 +58,14 @@ const MOST_PAYMENTS = 50
  * when another search at another host, where one is configured, has ended in the same way. Throws `upstream_*`.
  */
 export async function readRefund(poll: Poll, source: Source, facts: TransferFacts): Promise<Seen> {
-  const { readerOf, key, recorded, budget } = poll
+  const { getReader, key, recorded, budget } = poll
   const searching = conclude(facts, 'expired_searching', recorded)
   // What the search cannot reach counts for ever, so it needs a whole budget.
   if (!budget.reaches(MOST_CALLS)) return searching
-  const reader = readerOf(key.sourceChainId)
+  const reader = getReader(key.sourceChainId)
   const { witness } = reader
   if (!recorded.refundEnd || !witness) return searchRefund(poll, reader, source, facts)
-  const second = await resultOf(searchRefund(poll, { ...witness, witness: reader }, source, facts))
+  const second = await toResult(searchRefund(poll, { ...witness, witness: reader }, source, facts))
   return 'value' in second ? second.value : searching
 }
 
@@ -174,7 +174,7 @@ async function readPart(
  * rival counts as owed. Rivals that are beyond the budget count as owed too, or all is left for the next poll.
  */
 async function withDebts(
-  { readerOf, budget }: Poll,
+  { getReader, budget }: Poll,
   search: RefundSearch,
   deposit: BridgeDeposit,
   beyond: 'as owed' | 'later',
@@ -183,7 +183,7 @@ async function withDebts(
   const filled = new Set<string>()
   for (const [chainId, group] of Map.groupBy(search.rivals, ({ destinationChainId }) => destinationChainId)) {
     if (!evmChain(chainId)?.bridge) continue
-    const destination = readerOf(chainId)
+    const destination = getReader(chainId)
     const nodes = destination.witness ? [destination, destination.witness] : [destination]
     if (!budget.reaches(1, nodes.length - 1)) {
       if (beyond === 'later') return search

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Hash, type Hex, isAddressEqual } from 'viem'
 import * as z from 'zod'
-import type { DepositSources } from '../activity/deposit-source-store.ts'
+import type { DepositLocation, DepositSource } from '../activity/ledger-entry.ts'
 import { call, required } from '../chain/call.ts'
 import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
 import { BlockHeader, blockRequest, parseResult, type Receipt, receiptRequest } from '../chain/logs.ts'
@@ -9,11 +9,11 @@ import type { ChainReader } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { Address, TransactionHash } from '../codecs.ts'
-import { resultOf, valueIn } from '../result.ts'
+import { toResult, unwrap } from '../result.ts'
 import { poolAbi } from './abi.ts'
-import { describeTransfer, type TransferFacts } from './outcomes.ts'
 import { parseDeposits, parseMessage, relayHash } from './events.ts'
 import { type Filled, parseFilled, searchFill } from './fill.ts'
+import { describeTransfer, type TransferFacts } from './outcomes.ts'
 import {
   badAnswer,
   conclude,
@@ -34,9 +34,9 @@ import type { TransfersStore } from './store.ts'
 import type { BridgeDeposit, RecordedTransfer, Source, Transfer, TransferKey, TransferStatus } from './transfer.ts'
 
 type Dependencies = {
-  readonly readerOf: (chainId: number) => ChainReader
+  readonly getReader: (chainId: number) => ChainReader
   readonly transfers: Pick<TransfersStore, 'record'>
-  readonly sources: Pick<DepositSources, 'record'>
+  readonly sources: { record(deposit: DepositLocation, source: DepositSource): Promise<void> }
 }
 
 /** The contract on the destination that a transfer's deposit is meant for. */
@@ -49,14 +49,14 @@ export type Target = { readonly chainId: number; readonly address: z.output<type
  * where the budget is not a whole one and does not reach for what is always asked.
  */
 export async function readTransfer(
-  { readerOf, transfers, sources }: Dependencies,
+  { getReader, transfers, sources }: Dependencies,
   { key, recorded }: RecordedTransfer,
   lookAt: (keep: Transfer, target: Target | undefined) => Date | undefined,
   budget = createBudget(),
 ): Promise<{ readonly status: TransferStatus; readonly target: Target | undefined }> {
   if (recorded.final) return { status: recorded.final, target: getTarget(recorded) }
 
-  const read = await resultOf(readNow({ readerOf, key, recorded, budget }))
+  const read = await toResult(readNow({ getReader, key, recorded, budget }))
   // The next poll is set also where this one failed, so that one transfer holds up no other.
   const { keep: seen, arrival } = 'value' in read ? read.value : { keep: recorded }
   const target = getTarget(seen)
@@ -66,7 +66,7 @@ export async function readTransfer(
   // Of unknown transactions nothing is recorded, or every hash asked for would leave an item.
   const isKnown = keep.source !== undefined || keep.sender !== undefined
   if (isKnown && !isDeepStrictEqual(keep, recorded)) await transfers.record(key, keep)
-  return { status: valueIn(read).status, target }
+  return { status: unwrap(read).status, target }
 }
 
 function getTarget({ source }: Transfer): Target | undefined {
@@ -81,10 +81,10 @@ function compact(transfer: Transfer): Transfer {
 }
 
 async function readNow(poll: Poll): Promise<Seen> {
-  const { readerOf, key, recorded, budget } = poll
+  const { getReader, key, recorded, budget } = poll
   if (recorded.source?.isFinal) return readBridged(poll, recorded.source)
 
-  const source = readerOf(key.sourceChainId)
+  const source = getReader(key.sourceChainId)
   // What is seen for the first time is not called final yet, which leaves more of the budget for its fill.
   const isFirst = !recorded.source && !recorded.sender
   const outcomes = await budget.ask(source, [
@@ -125,9 +125,9 @@ async function readUnmined(
   finality: Finality | undefined,
   told: ReturnType<typeof parseTransaction>,
 ): Promise<Seen> {
-  const { readerOf, key, recorded, budget } = poll
+  const { getReader, key, recorded, budget } = poll
   const { transactionHash } = key
-  const source = readerOf(key.sourceChainId)
+  const source = getReader(key.sourceChainId)
   // Of transactions that wait, only those that call the bridge are recorded: they may never be mined, and cost nothing.
   const isOurs = told?.to && isAddressEqual(told.to, getBridge(source).pool)
   const { sender } = recorded
@@ -159,8 +159,8 @@ async function readUnmined(
 
 /** The status for a source transaction that sent nothing. It is recorded only where a deposit was seen in it before. */
 async function readFailed(poll: Poll, { status, blockNumber }: Receipt): Promise<Seen> {
-  const { readerOf, key, recorded, budget } = poll
-  const source = readerOf(key.sourceChainId)
+  const { getReader, key, recorded, budget } = poll
+  const source = getReader(key.sourceChainId)
   const outcomes = await budget.ask(source, [blockRequest(blockNumber), ...finalityRequests(source.chain)])
   const finality = parseFinality(source.chain, outcomes.slice(1))
   const { timestamp } = parseResult(BlockHeader, outcomes[0])
@@ -177,7 +177,7 @@ async function readFailed(poll: Poll, { status, blockNumber }: Receipt): Promise
 
 /** The status of a transfer whose deposit is in the pool. */
 async function readBridged(poll: Poll, source: Source): Promise<Seen> {
-  const { readerOf, key, recorded, budget } = poll
+  const { getReader, key, recorded, budget } = poll
   const { deposit, isFinal } = source
   const facts = describeTransfer(key, source)
   if (!evmChain(deposit.destinationChainId)?.bridge) {
@@ -185,7 +185,7 @@ async function readBridged(poll: Poll, source: Source): Promise<Seen> {
   }
   if (recorded.isUnfilled) return readRefund(poll, source, facts)
 
-  const destination = readerOf(deposit.destinationChainId)
+  const destination = getReader(deposit.destinationChainId)
   if (recorded.fillTransaction) {
     const [receipt, ...outcomes] = await budget.ask(destination, [
       receiptRequest(recorded.fillTransaction),
@@ -221,7 +221,7 @@ async function readFilled(
   facts: TransferFacts,
   { fill, outcome, at, finality }: Filled & { readonly finality?: Finality | undefined },
 ): Promise<Seen> {
-  const destination = poll.readerOf(deposit.destinationChainId)
+  const destination = poll.getReader(deposit.destinationChainId)
   const { transactionHash, blockNumber } = fill
   const block = { number: blockNumber, timestamp: toSeconds(at) }
   const { result } = outcome

@@ -98,7 +98,7 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
      */
     async getOrFetch<T>(cacheKey: CacheKey<T>, fetch: () => Promise<T>): Promise<Aged<T>> {
       const name = nameOf(cacheKey)
-      const giveUpAt = now() + LONGEST_WAIT_MS
+      const deadline = now() + LONGEST_WAIT_MS
       for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
         const entry = await table.get(name)
         const cached = answerIn(cacheKey, entry)
@@ -115,7 +115,7 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
         }
         if (cached) return cached
         if (failure) throw failedBefore(failure, now())
-        if (now() >= giveUpAt)
+        if (now() >= deadline)
           throw new AppError('upstream_timeout', { cause: new Error('the refresh takes too long') })
         await sleep(pause)
       }

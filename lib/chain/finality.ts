@@ -1,5 +1,5 @@
 import { logger } from '../logger.ts'
-import { resultOf } from '../result.ts'
+import { toResult } from '../result.ts'
 import { narrowBlockSearch, nextLook, startBlockSearch } from './blocks.ts'
 import { BlockHeader, blockRequest, lower, parseResult } from './logs.ts'
 import type { ChainReader } from './reader.ts'
@@ -50,7 +50,7 @@ export async function readFinalBlock(
   reader: ChainReader,
 ): Promise<{ readonly head: BlockHeader; readonly final: BlockHeader }> {
   const { chain, request, witness } = reader
-  const [own, other] = await Promise.all([readFinality(reader), witness && resultOf(readFinality(witness))])
+  const [own, other] = await Promise.all([readFinality(reader), witness && toResult(readFinality(witness))])
   if (other && 'error' in other) {
     logger.warn('final block not confirmed by a second host', { chainId: chain.id, code: other.error.code })
   }

@@ -2,7 +2,7 @@ import { isHex, toHex } from 'viem'
 import * as z from 'zod'
 import { AnswerTooLarge, FailedTry, type HttpAnswer, type HttpEnvironment, sendOnce } from '../http.ts'
 import { logger } from '../logger.ts'
-import { meaningOf, NodeError, toldLimit } from './refusal.ts'
+import { classifyError, NodeError, parseLimit } from './refusal.ts'
 import type { RpcError, RpcOptions, RpcOutcome, RpcRequest } from './rpc.ts'
 
 /** What a node made of a call; `unserved` where it cannot serve it now, `isBusy` where that is no fault of the call's. */
@@ -114,12 +114,12 @@ export function createNode(url: string, environment: HttpEnvironment, chainId: n
   async function refusedBatch(batch: Batch, error: NodeError, answer: HttpAnswer, options: SendOptions): Promise<Sent> {
     const [only, ...others] = batch.requests
     if (!only) return joined([])
-    const isBatchRefusal = meaningOf(error, undefined) === 'batch'
+    const isBatchRefusal = classifyError(error, undefined) === 'batch'
     if (others.length === 0 && isBatchRefusal && !batch.isPlain) {
       limits().calls = 0
       return sendCut([only], options)
     }
-    const meaning = isBatchRefusal ? 'batch' : meaningOf(error, others.length > 0 ? undefined : only.method)
+    const meaning = isBatchRefusal ? 'batch' : classifyError(error, others.length > 0 ? undefined : only.method)
     const isAboutTheCall = answer.status < 300 || CALL_REFUSALS.includes(answer.status)
     if (meaning === 'busy' || meaning === 'unavailable' || (meaning === 'call' && !isAboutTheCall)) {
       throw outage(answer, 'upstream_unavailable')
@@ -131,7 +131,7 @@ export function createNode(url: string, environment: HttpEnvironment, chainId: n
 
     // Too many calls, too many bytes, or one among them that the node refuses: the halves will tell.
     const { requests, body } = batch
-    const told = isBatchRefusal ? toldLimit(error.message, requests.length) : undefined
+    const told = isBatchRefusal ? parseLimit(error.message, requests.length) : undefined
     if (told !== undefined) {
       limits().calls = Math.min(limits().calls, told)
       return sendCut(requests, options)
@@ -141,7 +141,7 @@ export function createNode(url: string, environment: HttpEnvironment, chainId: n
     const sent = joined(await Promise.all(halves.map((some) => sendCut(some, options))))
     const taken = limits()
     // How much it answered says nothing of how much it may be asked.
-    if (meaningOf(error, 'eth_getLogs') === 'results') return sent
+    if (classifyError(error, 'eth_getLogs') === 'results') return sent
     if (body.length > LARGE) taken.characters = Math.min(taken.characters, Math.floor(body.length / 2))
     else if (isBatchRefusal || !sent.hasRefusedCall) taken.calls = Math.min(taken.calls, half)
     return sent
@@ -158,7 +158,7 @@ export function createNode(url: string, environment: HttpEnvironment, chainId: n
 
   /** The outcome of a call that the node answers with this error, which is remembered where it will be the same again. */
   function learn(request: RpcRequest, { code, message }: NodeError, isHttpRefusal: boolean): NodeOutcome {
-    const meaning = meaningOf({ code, message }, request.method)
+    const meaning = classifyError({ code, message }, request.method)
     switch (meaning) {
       case 'busy':
       case 'unavailable':
@@ -185,7 +185,7 @@ export function createNode(url: string, environment: HttpEnvironment, chainId: n
     const width = widthOf(request)
     // Not even one block: it gives no events at all.
     const smaller = width === undefined ? undefined : (BLOCK_RANGES.find((range) => range < width) ?? 0)
-    const blocks = toldLimit(message, width ?? Number.POSITIVE_INFINITY) ?? smaller
+    const blocks = parseLimit(message, width ?? Number.POSITIVE_INFINITY) ?? smaller
     if (blocks !== undefined) taken.blocks = Math.min(taken.blocks ?? blocks, blocks)
     return taken.blocks
   }
@@ -204,7 +204,10 @@ export function createNode(url: string, environment: HttpEnvironment, chainId: n
     if (retryAfterSeconds !== undefined) {
       pausedUntil = now() + Math.min(retryAfterSeconds * 1000, LONGEST_PAUSE_MS)
     }
-    return new FailedTry(code, `HTTP status ${status}`, { mayPass: retryAfterSeconds === undefined, retryAfterSeconds })
+    return new FailedTry(code, `HTTP status ${status}`, {
+      isTransient: retryAfterSeconds === undefined,
+      retryAfterSeconds,
+    })
   }
 
   return {
@@ -218,7 +221,7 @@ export function createNode(url: string, environment: HttpEnvironment, chainId: n
 }
 
 function ofAnotherChain(): FailedTry {
-  return new FailedTry('upstream_unavailable', 'a node of another chain', { mayPass: false })
+  return new FailedTry('upstream_unavailable', 'a node of another chain', { isTransient: false })
 }
 
 const CHAIN_ID: RpcRequest = { method: 'eth_chainId', params: [] }

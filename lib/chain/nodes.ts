@@ -25,14 +25,14 @@ export function createRpc(
   async function ask(
     requests: readonly RpcRequest[],
     order: readonly Node[],
-    options: RpcOptions & { readonly giveUpAt: number },
+    options: RpcOptions & { readonly deadline: number },
   ): Promise<NodeOutcome[]> {
     const tryNode = (node: Node) => async (signal: AbortSignal) => ({
       node,
       outcomes: await node.send(requests, { ...options, signal }),
     })
     const { node, outcomes } = await (order.length > 1
-      ? firstAnswer(environment, order.map(tryNode), { ...options, besides: true, goOn: () => true })
+      ? firstAnswer(environment, order.map(tryNode), { ...options, hedged: true, shouldContinue: () => true })
       : // The only node is asked again.
         firstAnswer(environment, [...order, ...order].map(tryNode), options))
     if (node !== order[0]) prefer(nodes.indexOf(node))
@@ -54,7 +54,7 @@ export function createRpc(
 
   return async (requests, options = {}) => {
     if (requests.length === 0) return []
-    const giveUpAt = environment.now() + DEADLINE_MS
+    const deadline = environment.now() + DEADLINE_MS
     // Those that want to be left alone come last.
     const order = nodes.toSorted((left, right) => left.pause() - right.pause())
     const pause = order[0]?.pause() ?? 0
@@ -73,7 +73,7 @@ export function createRpc(
           const asked = group.map(({ request }) => request)
           // Where all are known to refuse it, to the first of all, which says so.
           const start = Math.max(0, from)
-          const answers = await ask(asked, [...order.slice(start), ...order.slice(0, start)], { ...options, giveUpAt })
+          const answers = await ask(asked, [...order.slice(start), ...order.slice(0, start)], { ...options, deadline })
           for (const [i, { index }] of group.entries()) outcomes[index] = served(answers[i])
         }),
       )

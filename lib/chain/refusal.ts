@@ -15,7 +15,7 @@ export type NodeError = z.output<typeof NodeError>
  * * `unsupported`: it has no such method.
  * * `call`: this call alone fails, on any node.
  */
-export type Meaning = 'busy' | 'unavailable' | 'batch' | 'range' | 'results' | 'archive' | 'unsupported' | 'call'
+export type ErrorClass = 'busy' | 'unavailable' | 'batch' | 'range' | 'results' | 'archive' | 'unsupported' | 'call'
 
 // A contract's own words, which say nothing of the node.
 const REVERTED = 3
@@ -38,7 +38,7 @@ const UNSUPPORTED =
   /unsupported method|method .*(not found|not supported|not available|does not exist|not allowed|disabled|not whitelisted)/i
 
 /** What a node means by an error that answers calls of this method (undefined: a whole batch). */
-export function meaningOf({ code, message }: NodeError, method: string | undefined): Meaning {
+export function classifyError({ code, message }: NodeError, method: string | undefined): ErrorClass {
   if (code === REVERTED || REVERT.test(message)) return 'call'
   const asksForEvents = method === 'eth_getLogs'
   if (method === undefined && BATCH.test(message)) return 'batch'
@@ -62,7 +62,7 @@ const LEAST = 2
  * The limit that a refusal's words tell, below what was asked for: "maximum 10 calls in 1 batch" is 10, of
  * "(9999 > 5000)" it is the smaller one. Undefined where they tell none.
  */
-export function toldLimit(message: string, askedFor: number): number | undefined {
+export function parseLimit(message: string, askedFor: number): number | undefined {
   const words = message.replaceAll(/0x[0-9a-f]+/gi, '')
   const numbers = [...words.matchAll(/(\d[\d,]*)(k\b)?/gi)].map(
     ([, digits = '', thousands]) => Number(digits.replaceAll(',', '')) * (thousands ? 1_000 : 1),

@@ -1,5 +1,5 @@
 import { once } from '../once.ts'
-import { type Contract, type EnvOf, usesOf } from './contract.ts'
+import { type Contract, type EnvOf, listUses } from './contract.ts'
 import { RESOURCES, type Resource } from './resources.ts'
 
 /** How each thing that a contract's work is given is built from what the contract uses. */
@@ -13,7 +13,7 @@ export type Built<P> = {
 /** What a contract's function finds in its environment: all that it uses, by name. Throws when a variable is missing. */
 export function readEnv<C extends Contract>(contract: C, variables: NodeJS.ProcessEnv): EnvOf<C> {
   // A contract's uses have no other names.
-  const names = Object.keys(usesOf(contract)) as Resource[]
+  const names = Object.keys(listUses(contract)) as Resource[]
   const read = names.map((name) => {
     const value = variables[RESOURCES[name]]
     if (!value) throw new Error(`The environment lacks ${RESOURCES[name]}.`)

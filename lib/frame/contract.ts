@@ -75,7 +75,7 @@ type UsesOfCaller<C> = C extends EndpointContract ? (typeof CALLER_USES)[C['call
 export type EnvOf<C extends Contract> = Env<Extract<keyof C['uses'] | keyof UsesOfCaller<C>, Resource>>
 
 /** All that a function uses: what its contract says, and for an endpoint what it takes to know its caller. */
-export function usesOf(contract: Contract): Uses {
+export function listUses(contract: Contract): Uses {
   const ofCaller: Uses = 'caller' in contract ? CALLER_USES[contract.caller] : {}
   const users = [...new Set([...(ofCaller.users ?? []), ...(contract.uses.users ?? [])])]
   return { ...ofCaller, ...contract.uses, ...(users.length > 0 && { users }) }

@@ -25,7 +25,7 @@ const BODY_ERRORS: readonly ErrorCode[] = ['invalid_json', 'unknown_field', 'pay
 const COMMON_ERRORS: readonly ErrorCode[] = ['timed_out', 'service_unavailable', 'internal']
 
 /** Every error that an endpoint can answer, in the order of their statuses. */
-export function errorsOf({ caller, request, errors }: EndpointContract): ErrorCode[] {
+export function listErrors({ caller, request, errors }: EndpointContract): ErrorCode[] {
   const codes = [
     ...CALLER_ERRORS[caller],
     ...[request.headers, request.path, request.query, request.body].flatMap((part) => (part ? errorsIn(part) : [])),
@@ -92,7 +92,7 @@ function operation(contract: EndpointContract) {
         headers: { 'x-request-id': REQUEST_ID, ...(aged && AGED) },
         ...(!(response instanceof z.ZodUndefined) && { content: json(jsonSchema(response)) }),
       },
-      ...errorResponses(errorsOf(contract)),
+      ...errorResponses(listErrors(contract)),
     },
   }
 }

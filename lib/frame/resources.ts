@@ -18,7 +18,7 @@ export const RESOURCES = {
 export type Resource = keyof typeof RESOURCES
 
 /** The environment variables that tell what these resources are. */
-export function variablesOf(values: { readonly [Name in Resource]?: string }): Record<string, string> {
+export function buildVariables(values: { readonly [Name in Resource]?: string }): Record<string, string> {
   // An object of resources has no other names.
   const told = Object.entries(values) as [Resource, string][]
   return Object.fromEntries(told.map(([resource, value]) => [RESOURCES[resource], value]))

@@ -23,19 +23,19 @@ const PRICES: Namespace<Record<string, TokenPrice>> = {
 }
 
 /** The supported tokens of the chain with this key, its own coin among them; put by refresh-tokens. */
-export function tokensOf(chainKey: string): CacheKey<ListedToken[]> {
+export function tokensKey(chainKey: string): CacheKey<ListedToken[]> {
   return { namespace: TOKENS, key: chainKey }
 }
 
 /** What the supported tokens of the chain with this key are worth, by their `address`; put by refresh-market. */
-export function pricesOf(chainKey: string): CacheKey<Record<string, TokenPrice>> {
+export function pricesKey(chainKey: string): CacheKey<Record<string, TokenPrice>> {
   return { namespace: PRICES, key: chainKey }
 }
 
 /** The keys of the supported tokens of every chain, named `tokens <chain key>`. */
-export const ALL_TOKENS = ofEveryChain('tokens', tokensOf)
+export const ALL_TOKENS = ofEveryChain('tokens', tokensKey)
 /** The keys of the prices of every chain's tokens, named `prices <chain key>`. */
-export const ALL_PRICES = ofEveryChain('prices', pricesOf)
+export const ALL_PRICES = ofEveryChain('prices', pricesKey)
 
 /** The 1,000 largest coins in US dollars, by market cap; put by refresh-market. */
 export const MARKET: CacheKey<MarketCoin[]> = {

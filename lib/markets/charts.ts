@@ -4,7 +4,7 @@ import type { Aged, Namespace, SharedCache } from '../cache/cache.ts'
 import type { CHAINS } from '../chain/registry.ts'
 import { AppError } from '../errors.ts'
 import { parseTokenAddress, WRAPPED_SOL } from './address.ts'
-import { tokensOf } from './cache-keys.ts'
+import { tokensKey } from './cache-keys.ts'
 import type { ChartResponse } from './chart-response.ts'
 import { DatedChart } from './coin.ts'
 import {
@@ -39,7 +39,7 @@ export async function chartByAddress(services: Dependencies, chain: (typeof CHAI
   const address = parseTokenAddress(chain, text)
   if (address === undefined) throw new AppError('token_not_found')
   if (address === 'native' || address === WRAPPED_SOL) return chartById(services, chain.nativeCoin.coinGeckoId, span)
-  const { tokens } = await services.cache.get({ tokens: tokensOf(chain.key) })
+  const { tokens } = await services.cache.get({ tokens: tokensKey(chain.key) })
   const listed = supportedTokens(chain, tokens).find((token) => token.address === address)
   const coin = listed?.coinGeckoId ? coinById(listed.coinGeckoId) : coinByAddress(chain, address)
   return fetchChart(services, coin, span)

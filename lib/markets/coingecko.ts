@@ -89,7 +89,7 @@ const Refusal = z.union([
  * CoinGecko (https://docs.coingecko.com). Every call throws AppError `upstream_*`: `upstream_unavailable` also where
  * CoinGecko does not take our key or its plan. A number that is no number, or negative, is unknown.
  */
-export function coinGecko(ask: Upstream) {
+export function createCoinGecko(ask: Upstream) {
   return {
     name: 'coingecko',
     currencies: CURRENCIES,

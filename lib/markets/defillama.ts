@@ -40,7 +40,7 @@ const Series = z.object({ prices: z.array(z.unknown()) })
 /**
  * DefiLlama's prices, all in US dollars (https://api-docs.defillama.com). `now` is in epoch milliseconds.
  */
-export function defiLlama(ask: Upstream, { now = Date.now }: { readonly now?: () => number } = {}) {
+export function createDefiLlama(ask: Upstream, { now = Date.now }: { readonly now?: () => number } = {}) {
   return {
     name: 'defillama',
     currencies: ['usd'],

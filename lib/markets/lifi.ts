@@ -21,7 +21,7 @@ const Token = z.object({
 type Token = z.output<typeof Token>
 
 /** LI.FI's list of tokens (https://docs.li.fi). Throws AppError `upstream_*`. */
-export function liFi(ask: Upstream) {
+export function createLiFi(ask: Upstream) {
   return {
     /**
      * The tokens of our chains, by the chain's key, at most 300 each: the chain's own coin, then those that have a word of

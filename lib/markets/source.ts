@@ -1,6 +1,6 @@
 import type { Aged } from '../cache/cache.ts'
 import type { CHAINS } from '../chain/registry.ts'
-import { type Result, resultOf, valueIn } from '../result.ts'
+import { type Result, toResult, unwrap } from '../result.ts'
 import type { DatedChart } from './coin.ts'
 import type { Currency } from './currency.ts'
 
@@ -52,12 +52,12 @@ export async function fetchPrices(
   for (const source of sources) {
     if (!source.fetchPrices) continue
     const missing = coins.filter((coin) => !prices.has(coin))
-    const result = await resultOf(source.fetchPrices(missing, at))
+    const result = await toResult(source.fetchPrices(missing, at))
     results.push(result)
     if ('value' in result) for (const [coin, price] of result.value) prices.set(coin, price)
   }
   const [first] = results
-  if (first && results.every((result) => 'error' in result)) valueIn(first)
+  if (first && results.every((result) => 'error' in result)) unwrap(first)
   return prices
 }
 
@@ -73,11 +73,11 @@ export type Attempt<T> = {
  * not recent; where it gives nothing, they stand: their answer, or the failure that is thrown.
  */
 export async function newestAnswer<T>(first: Attempt<T>, ...others: readonly Attempt<T>[]): Promise<Aged<T | null>> {
-  const result = await resultOf(first.get())
+  const result = await toResult(first.get())
   const [second, ...rest] = others
-  if (!second || ('value' in result && first.isRecent(result.value))) return valueIn(result)
-  const substitute = await resultOf(newestAnswer(second, ...rest))
-  if ('error' in substitute || substitute.value.value === null) return valueIn(result)
+  if (!second || ('value' in result && first.isRecent(result.value))) return unwrap(result)
+  const substitute = await toResult(newestAnswer(second, ...rest))
+  if ('error' in substitute || substitute.value.value === null) return unwrap(result)
   const isOwnNewer = 'value' in result && result.value.value !== null && result.value.asOf > substitute.value.asOf
   return isOwnNewer ? result.value : substitute.value
 }

@@ -30,17 +30,17 @@ const UNLISTED: Namespace<IndexedToken[]> = {
 const NFTS: Namespace<OwnedNfts> = { name: 'nfts', schema: OwnedNfts, freshSeconds: 10 * MINUTE, keepSeconds: DAY }
 
 /** The last good balances of a client's user on the chain with this key. */
-export function balancesOf(chainKey: string, { clientId, user }: Session): CacheKey<CachedBalances> {
+export function balancesKey(chainKey: string, { clientId, user }: Session): CacheKey<CachedBalances> {
   return { namespace: BALANCES, key: `${chainKey}#${clientId}#${user.id}` }
 }
 
 /** The tokens that GoldRush knows of a wallet on the chain with this key. */
-export function unlistedOf(chainKey: string, wallet: string): CacheKey<IndexedToken[]> {
+export function unlistedKey(chainKey: string, wallet: string): CacheKey<IndexedToken[]> {
   return { namespace: UNLISTED, key: `${chainKey}#${wallet}` }
 }
 
 /** The NFTs of a wallet on the chain with this key. */
-export function nftsOf(chainKey: string, wallet: string): CacheKey<OwnedNfts> {
+export function nftsKey(chainKey: string, wallet: string): CacheKey<OwnedNfts> {
   return { namespace: NFTS, key: `${chainKey}#${wallet}` }
 }
 

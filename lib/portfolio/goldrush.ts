@@ -77,7 +77,7 @@ const isSpam = spamFilter([])
  * GoldRush's index of wallets (https://goldrush.dev/docs/api-reference), which `ask` asks with its key. Throws AppError
  * `upstream_*`; `upstream_unavailable` when the key is refused or has no credits left.
  */
-export function goldRush(ask: Upstream) {
+export function createGoldRush(ask: Upstream) {
   /** The rows of this form; a chain that is not known there has none. */
   async function fetchRows<Schema extends z.ZodType>(path: string, schema: Schema): Promise<z.output<Schema>[]> {
     const answer = await ask({ path })

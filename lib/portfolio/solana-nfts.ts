@@ -41,7 +41,7 @@ const isSpam = spamFilter([])
  * The NFTs of a Solana node with the Digital Asset Standard API
  * (https://github.com/metaplex-foundation/digital-asset-standard-api).
  */
-export function solanaNfts(ask: Upstream) {
+export function createSolanaNfts(ask: Upstream) {
   return {
     /** What a wallet holds, at most 500 assets, by collection; neither burnt nor fungible assets. Throws AppError `upstream_*`. */
     async fetchNfts(wallet: string): Promise<NftCollection[]> {

@@ -56,25 +56,29 @@ export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEv
 /** A ledger entry without where it stands. */
 type OwnEntry = LedgerEntry extends infer M
   ? M extends LedgerEntry
-    ? { readonly user: Address } & Omit<M, keyof Place>
+    ? { readonly account: Address } & Omit<M, keyof Place>
     : never
   : never
 type Place = Pick<
   LedgerEntry,
-  'user' | 'chainId' | 'vault' | 'transactionHash' | 'blockNumber' | 'logIndex' | 'timestamp' | 'generation'
+  'account' | 'chainId' | 'vault' | 'transactionHash' | 'blockNumber' | 'logIndex' | 'timestamp' | 'generation'
 >
 
 /** Shares that go from one account to another. */
 export type ShareTransfer = { readonly from: Address; readonly to: Address; readonly shares: bigint }
 
 /** Whether an event is a transfer of shares, a mint or a burn. */
-export function isTransfer(event: VaultEvent): event is EventOf<typeof erc20Abi> {
+export function isShareTransfer(event: VaultEvent): event is EventOf<typeof erc20Abi> {
   return event.eventName === 'Transfer'
 }
 
 /** The shares that a transfer moves from one owner to another. */
-export function transferOf(vault: VaultOnChain, { isOwner }: Books, event: VaultEvent): ShareTransfer | undefined {
-  if (!isTransfer(event)) return undefined
+export function parseShareTransfer(
+  vault: VaultOnChain,
+  { isOwner }: Books,
+  event: VaultEvent,
+): ShareTransfer | undefined {
+  if (!isShareTransfer(event)) return undefined
   const { from, to, value: shares } = event.args
   const isOwnersChange = from !== zeroAddress && to !== zeroAddress && from !== to
   return isOwnersChange && isOwner(vault, from) && isOwner(vault, to) ? { from, to, shares } : undefined

@@ -3,16 +3,16 @@ import type { Log } from '../chain/logs.ts'
 import type { Transaction } from '../chain/transaction.ts'
 import type { TokenizedVault } from './tokenized-vault.ts'
 
-/** A deposit into the vault for `user`, of `amount` of its asset in the smallest unit; or the claim of one. */
+/** A deposit into the vault for `account`, of `amount` of its asset in the smallest unit; or the claim of one. */
 export type DepositRequest = {
   readonly vault: Pick<TokenizedVault, 'address' | 'asset'>
-  readonly user: Address
+  readonly account: Address
   readonly amount: bigint
-  /** Who holds and pays the assets: the user, unless the bridge's handler does it for the user. */
+  /** Who holds and pays the assets: the account, unless the bridge's handler does it for the account. */
   readonly payer?: Address
 }
 
-/** One of a vault's functions that move a user's assets or shares. */
+/** One of a vault's functions that move an account's assets or shares. */
 export type Operation = {
   /** The call's data. */
   encode(request: DepositRequest): Hex
@@ -36,10 +36,10 @@ export type DepositOperation = Operation & {
   /** Whether the shares come only after a settlement. */
   readonly isAsync: boolean
   /** For whom the vault took such a deposit and who paid it, by the event that tells of it; undefined for other logs. */
-  taken(log: Log): { readonly user: Address; readonly payer: Address } | undefined
+  taken(log: Log): { readonly account: Address; readonly payer: Address } | undefined
 }
 
-/** The functions of one protocol's vaults that move a user's assets and shares. */
+/** The functions of one protocol's vaults that move an account's assets and shares. */
 export type Operations = {
   /** Those that may take a deposit, the usual one first. */
   readonly deposits: readonly [DepositOperation, ...(readonly DepositOperation[])]
@@ -47,7 +47,7 @@ export type Operations = {
   readonly claim?: Operation
 }
 
-/** The transaction that calls an operation: request and shares are always the user's. */
+/** The transaction that calls an operation: request and shares are always the account's. */
 export function encodeOperation({ encode }: Operation, request: DepositRequest): Transaction {
   return { to: request.vault.address, data: encode(request), value: 0n }
 }
@@ -58,7 +58,7 @@ export function encodeOperation({ encode }: Operation, request: DepositRequest):
  */
 export function verifyOperation(
   { decode }: Operation,
-  { vault, user, amount, payer = user }: DepositRequest,
+  { vault, account, amount, payer = account }: DepositRequest,
   transactions: readonly Transaction[],
 ): void {
   const [transaction, ...more] = transactions
@@ -68,7 +68,7 @@ export function verifyOperation(
     isAddressEqual(transaction.to, vault.address) &&
     transaction.value === 0n &&
     terms?.amount === amount &&
-    isAddressEqual(terms.receiver, user) &&
+    isAddressEqual(terms.receiver, account) &&
     isAddressEqual(terms.payer ?? payer, payer) &&
     !terms.hasReferral
   if (!right) throw new Error('The operation is not what was asked for.')

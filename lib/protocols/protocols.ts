@@ -9,7 +9,7 @@ export const PROTOCOLS: {
 } = { lagoon, erc4626 }
 
 /** The protocol that a vault follows; it takes its vaults alone. */
-export function protocolOf({ protocol }: Pick<VaultOnChain, 'protocol'>): Protocol {
+export function getProtocol({ protocol }: Pick<VaultOnChain, 'protocol'>): Protocol {
   // Whoever asks with a vault gives it that vault, which the list's type cannot say.
   return PROTOCOLS[protocol] as Protocol
 }

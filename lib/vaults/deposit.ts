@@ -5,7 +5,7 @@ import type { SimulationResult } from '../chain/simulation-result.ts'
 import type { Transaction } from '../chain/transaction.ts'
 import { type DepositRequest, encodeOperation, verifyOperation } from '../protocols/calldata.ts'
 import { depositNamed, OPERATIONS } from '../protocols/operations.ts'
-import { protocolOf } from '../protocols/protocols.ts'
+import { getProtocol } from '../protocols/protocols.ts'
 import type { Vault } from './vault.ts'
 
 /** The transactions of a deposit, to be sent in order: approvals first. */
@@ -27,17 +27,17 @@ type VaultDeposit = DepositRequest & { readonly vault: Vault }
  * simulation of every candidate go out together. Throws the AppError that says why there are none, or `upstream_*`.
  */
 export async function prepareDeposit(reader: ChainReader, request: VaultDeposit): Promise<PreparedDeposit> {
-  const { vault, user, amount } = request
+  const { vault, account, amount } = request
   const { deposits: candidates } = OPERATIONS[vault.protocol]
-  const { abi, depositTerms } = protocolOf(vault)
+  const { abi, depositTerms } = getProtocol(vault)
   const spending = { token: vault.asset, spender: vault.address, amount }
   // One dry run tries all candidates in turn: those that the vault does not accept now revert and change nothing.
   const attempts = candidates.map((operation) => encodeOperation(operation, request))
   const variants = (['none', 'exact', 'reset'] as const).map((needed) => encodeApprovals(spending, needed))
-  const along = variants.map((approval) => simulationRequest(user, [...approval, ...attempts]))
+  const along = variants.map((approval) => simulationRequest(account, [...approval, ...attempts]))
 
   const { value, outcomes } = await reader.readOne(
-    mapReadPlan(depositTerms(vault, user), ({ allowance, choose }) => ({ allowance, name: choose(amount) })),
+    mapReadPlan(depositTerms(vault, account), ({ allowance, choose }) => ({ allowance, name: choose(amount) })),
     { extraCalls: along },
   )
   const { allowance, name } = value

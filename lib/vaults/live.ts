@@ -1,13 +1,14 @@
 import type * as z from 'zod'
 import type { BlockHeader } from '../chain/logs.ts'
+import type { ChainReader } from '../chain/reader.ts'
 import { logger } from '../logger.ts'
-import { protocolOf } from '../protocols/protocols.ts'
+import { getProtocol } from '../protocols/protocols.ts'
 import { vaultType } from '../protocols/vault-on-chain.ts'
-import type { Services } from '../services.ts'
 import { type Yield, yieldText } from './apy.ts'
 import { readOverviews } from './overview.ts'
 import type { VaultResponse } from './response.ts'
-import type { Vault } from './vault.ts'
+import type { StateStore } from './state-store.ts'
+import type { Vault, VaultKey } from './vault.ts'
 import type { StateAsOf, VaultState } from './vault-state.ts'
 
 /** A vault as it is now. What is undefined or null is not known at the moment. */
@@ -22,16 +23,22 @@ type LiveVault = {
 
 type Response = z.output<typeof VaultResponse>
 
+type Dependencies = {
+  readonly getReader: (chainId: number) => ChainReader
+  readonly states: Pick<StateStore, 'get'>
+  readonly getYield: (vault: VaultKey, price: bigint | undefined, at?: Date) => Promise<Yield | null>
+}
+
 /**
  * Returns the function that reads vaults with their live yield and state, chains side by side, one round trip each. A chain that
  * cannot be read gives its vaults' last recorded states and yields, with their own time, and never holds up the others.
  */
-export function liveVaults({ readerOf, states, yieldOf }: Services<'readerOf' | 'states' | 'yieldOf'>) {
+export function liveVaults({ getReader, states, getYield }: Dependencies) {
   async function readChain(chainId: number, vaults: readonly Vault[]): Promise<LiveVault[]> {
     const [{ block, blocks, overviews }] = await Promise.all([
-      readOverviews(readerOf(chainId), vaults),
+      readOverviews(getReader(chainId), vaults),
       // What a yield compares with is looked up meanwhile, and remembered.
-      ...vaults.map((vault) => yieldOf(vault, undefined, undefined)),
+      ...vaults.map((vault) => getYield(vault, undefined, undefined)),
     ])
     return Promise.all(
       vaults.map(async (vault, index) => {
@@ -39,7 +46,7 @@ export function liveVaults({ readerOf, states, yieldOf }: Services<'readerOf' | 
         if (!overview) return (await lastRecorded([vault]))[0] ?? unknownVault(vault)
         const { sharePrice, hasCap, state } = overview
         const asOf = stateAsOf(blocks[index] ?? block)
-        return { vault, apy: await yieldOf(vault, sharePrice, asOf.timestamp), hasCap, state, asOf }
+        return { vault, apy: await getYield(vault, sharePrice, asOf.timestamp), hasCap, state, asOf }
       }),
     )
   }
@@ -53,7 +60,7 @@ export function liveVaults({ readerOf, states, yieldOf }: Services<'readerOf' | 
       vaults.map(async (vault, index) => {
         const { state, asOf } = recorded[index] ?? {}
         // Made of what was recorded alone: an old price and the time of now are not a yield.
-        const apy = await yieldOf(vault, state?.sharePrice ?? undefined, asOf?.timestamp)
+        const apy = await getYield(vault, state?.sharePrice ?? undefined, asOf?.timestamp)
         return { vault, apy, hasCap: undefined, state, asOf: asOf && { ...asOf, stale: true } }
       }),
     )
@@ -84,7 +91,7 @@ function unknownVault(vault: Vault): LiveVault {
 
 function toResponse({ vault, apy, hasCap, state, asOf }: LiveVault): Response {
   const type = vaultType(vault)
-  const roles = protocolOf(vault).roles?.(vault)
+  const roles = getProtocol(vault).roles?.(vault)
   return {
     poolId: vault.poolId,
     chainId: vault.chainId,

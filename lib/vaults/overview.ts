@@ -1,7 +1,7 @@
 import type { BlockHeader } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { Overview } from '../protocols/protocol.ts'
-import { protocolOf } from '../protocols/protocols.ts'
+import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 
 /**
@@ -14,7 +14,7 @@ export async function readOverviews(
   vaults: readonly VaultOnChain[],
   at?: bigint,
 ): Promise<{ block: BlockHeader; blocks: readonly BlockHeader[]; overviews: readonly (Overview | undefined)[] }> {
-  const queries = vaults.map((vault) => protocolOf(vault).overview(vault))
+  const queries = vaults.map((vault) => getProtocol(vault).overview(vault))
   const { block, blocks, values } = await reader.readEach(queries, { at })
   return { block, blocks, overviews: values }
 }

@@ -6,7 +6,7 @@ import { endpoints, jobs } from '../../functions/contracts.ts'
 import { type AppError, ERRORS } from '../../lib/errors.ts'
 import { fieldErrors } from '../../lib/field.ts'
 import type { EndpointContract, JobContract } from '../../lib/frame/contract.ts'
-import { errorsOf } from '../../lib/frame/openapi.ts'
+import { listErrors } from '../../lib/frame/openapi.ts'
 import { parseRequest } from '../../lib/frame/request.ts'
 import { PROMISED } from '../support/errors.ts'
 
@@ -69,7 +69,7 @@ describe('A contract of an endpoint', () => {
   })
 
   test.for(ENDPOINTS)('declares errors that exist, each once: %s', ([, contract]) => {
-    const codes = errorsOf(contract)
+    const codes = listErrors(contract)
     expect(new Set(codes).size).toBe(codes.length)
     for (const code of codes) expect(ERRORS).toHaveProperty(code)
     expect(new Set(contract.errors).size).toBe(contract.errors.length)
@@ -248,7 +248,7 @@ describe('The errors', () => {
   })
 
   test('can each be answered by some endpoint', () => {
-    const declared = new Set<string>(ENDPOINTS.flatMap(([, contract]) => errorsOf(contract)))
+    const declared = new Set<string>(ENDPOINTS.flatMap(([, contract]) => listErrors(contract)))
     expect(Object.keys(ERRORS).filter((code) => !declared.has(code))).toEqual([])
   })
 })

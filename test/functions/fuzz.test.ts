@@ -4,7 +4,7 @@ import { describe, expect, vi } from 'vitest'
 import { endpoints } from '../../functions/contracts.ts'
 import { EVM_CHAINS } from '../../lib/chain/registry.ts'
 import type { EndpointContract } from '../../lib/frame/contract.ts'
-import { errorsOf } from '../../lib/frame/openapi.ts'
+import { listErrors } from '../../lib/frame/openapi.ts'
 import { expectError } from '../support/errors.ts'
 import { test as base, type HttpReply, USERS } from '../support/service.ts'
 
@@ -60,7 +60,7 @@ function expectDeclared(contracts: readonly EndpointContract[], reply: HttpReply
     expect(errors).toContain(undefined)
     return 'success'
   }
-  const code = contracts.flatMap(errorsOf).find((declared) => declared === reply.body.code)
+  const code = contracts.flatMap(listErrors).find((declared) => declared === reply.body.code)
   expect(code, `${reply.body.code} is declared`).toBeDefined()
   if (code) expectError(reply, code, fieldsOf(reply))
   return String(code)

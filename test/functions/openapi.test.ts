@@ -8,7 +8,7 @@ import { handler as refreshMarket } from '../../functions/jobs/refresh-market/ha
 import { handler as refreshTokens } from '../../functions/jobs/refresh-tokens/handler.ts'
 import { ERRORS, type ErrorCode } from '../../lib/errors.ts'
 import type { EndpointContract } from '../../lib/frame/contract.ts'
-import { errorsOf } from '../../lib/frame/openapi.ts'
+import { listErrors } from '../../lib/frame/openapi.ts'
 import { settle } from '../../sandbox/curator.ts'
 import {
   beginRegistration,
@@ -123,7 +123,7 @@ describe('The document', () => {
 
   test.for(DOCUMENTED)('has every error of %s, by status, with code and text', ([name, contract], { operationOf }) => {
     const { responses } = operationOf(name)
-    const codes = errorsOf(contract)
+    const codes = listErrors(contract)
     const statuses = new Set([String(contract.status ?? 200), ...codes.map((code) => ERRORS[code].status.toString())])
     expect(Object.keys(responses).sort()).toEqual([...statuses].sort())
     for (const code of codes) {

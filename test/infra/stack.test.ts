@@ -5,7 +5,7 @@ import { ENVIRONMENTS, STAGES, type StageEnvironment } from '../../infra/environ
 import { TABLES, type TableDefinition } from '../../infra/tables.ts'
 import { RateLimits } from '../../lib/accounts/rate-limits.ts'
 import { RelyingParty } from '../../lib/accounts/relying-party.ts'
-import { type Contract, type EndpointContract, type JobContract, usesOf } from '../../lib/frame/contract.ts'
+import { type Contract, type EndpointContract, type JobContract, listUses } from '../../lib/frame/contract.ts'
 import { RESOURCES, type Resource } from '../../lib/frame/resources.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type Synthesized, synthesizeApp } from './synthesize.ts'
@@ -18,7 +18,7 @@ const RUNS = JOBS.flatMap(([name, contract]) => contract.runs.map((run) => ({ na
 
 /** What a function may do with what its contract uses, besides writing its own log and traces. */
 function permissionsOf(contract: Contract): [action: string, resource: string][] {
-  const { clients = [], deposits = [], users = [], cache = [], config, identity } = usesOf(contract)
+  const { clients = [], deposits = [], users = [], cache = [], config, identity } = listUses(contract)
   const tables = Object.entries({ clients, deposits, users, cache }).flatMap(([table, accesses]) =>
     accesses.map((access): [string, string] => {
       const [action, index] = access.split(' ')
@@ -147,7 +147,7 @@ describe.each(STAGES)('%s', (stage) => {
       Code: expect.anything(),
       ...(isJob && { DeadLetterConfig: { TargetArn: 'DeadLetters' } }),
       Description: contract.summary,
-      ...(Object.keys(usesOf(contract)).length > 0 && { Environment: expect.anything() }),
+      ...(Object.keys(listUses(contract)).length > 0 && { Environment: expect.anything() }),
       Handler: 'index.handler',
       LoggingConfig: { LogFormat: 'JSON', LogGroup: `${id}Logs` },
       MemorySize: isJob ? 512 : 1769,
@@ -165,7 +165,7 @@ describe.each(STAGES)('%s', (stage) => {
   })
 
   test.each(CONTRACTS)('%s has the variables that its contract asks for', (name, contract) => {
-    const variables = Object.keys(usesOf(contract)).map((resource) => RESOURCES[resource as Resource])
+    const variables = Object.keys(listUses(contract)).map((resource) => RESOURCES[resource as Resource])
     const asked = variables.map((variable) => [variable, VALUES[variable]])
     const environment = ofType('AWS::Lambda::Function')[`${idOf(name)}Function`]?.['Environment']
     expect(environment).toEqual(asked.length > 0 ? { Variables: Object.fromEntries(asked) } : undefined)

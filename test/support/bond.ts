@@ -55,7 +55,7 @@ const books: Books<BondVault, BondEvent> = {
   priceAfter: ({ issuePrice }) => issuePrice * ONE,
   entries: ({ eventName, args }) =>
     eventName === 'Bought'
-      ? [{ user: args.holder, kind: 'deposit', requestId: 0n, assets: args.paid, shares: args.bonds }]
+      ? [{ account: args.holder, kind: 'deposit', requestId: 0n, assets: args.paid, shares: args.bonds }]
       : [],
   handedOver: () => undefined,
   isOwner: () => true,
@@ -103,14 +103,15 @@ export const bondOperations: Operations = {
     {
       name: 'buy',
       isAsync: false,
-      encode: ({ amount, user }) => encodeFunctionData({ abi: bondAbi, functionName: 'buy', args: [amount, user] }),
+      encode: ({ amount, account }) =>
+        encodeFunctionData({ abi: bondAbi, functionName: 'buy', args: [amount, account] }),
       decode(data) {
         const bought = decodeCall(bondAbi, data)
         return bought?.functionName === 'buy' ? { amount: bought.args[0], receiver: bought.args[1] } : undefined
       },
       taken(log) {
         const event = decodeLog(bondAbi, log)
-        return event ? { user: event.args.holder, payer: event.args.buyer } : undefined
+        return event ? { account: event.args.holder, payer: event.args.buyer } : undefined
       },
     },
   ],

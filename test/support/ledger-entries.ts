@@ -10,7 +10,7 @@ type Step =
   | { readonly do: 'cancel' | 'settle' }
 
 const PLACE = {
-  user: '0x00000000000000000000000000000000000000A1',
+  account: '0x00000000000000000000000000000000000000A1',
   chainId: 8453,
   vault: '0x00000000000000000000000000000000000000b2',
   transactionHash: `0x${'1'.repeat(64)}`,

@@ -3,9 +3,9 @@ import { getAddress } from 'viem'
 import { sharedCache } from '../../lib/cache/cache.ts'
 import { cacheStore } from '../../lib/cache/store.ts'
 import { createUpstream } from '../../lib/http.ts'
-import { coinGecko } from '../../lib/markets/coingecko.ts'
-import { defiLlama } from '../../lib/markets/defillama.ts'
-import { liFi } from '../../lib/markets/lifi.ts'
+import { createCoinGecko } from '../../lib/markets/coingecko.ts'
+import { createDefiLlama } from '../../lib/markets/defillama.ts'
+import { createLiFi } from '../../lib/markets/lifi.ts'
 import type { Fake, ProviderReply } from '../../sandbox/fake.ts'
 import { type Providers, startProviders } from '../../sandbox/providers.ts'
 import { createRelayer } from '../../sandbox/relayer.ts'
@@ -78,14 +78,14 @@ export const test = base
         { name, url: `${providers.url}/${name}`, deadlineMs: 500 },
         { fetch, random: () => 0, now: () => performance.now() },
       )
-    const market = coinGecko(ask('coingecko'))
+    const market = createCoinGecko(ask('coingecko'))
     return {
       cache,
       now: clock.now,
       fakes,
       coinGecko: market,
-      priceSources: [market, defiLlama(ask('defillama'), { now: clock.now })] as const,
-      liFi: liFi(ask('lifi')),
+      priceSources: [market, createDefiLlama(ask('defillama'), { now: clock.now })] as const,
+      liFi: createLiFi(ask('lifi')),
     }
   })
 

@@ -125,7 +125,7 @@ export async function expireLease(service: Service, chainId: number): Promise<vo
   await clientOf(service).send(
     new UpdateCommand({
       TableName: service.backends.dynamo.tableNames.deposits,
-      Key: { pk: `CHECKPOINT#${chainId}`, sk: 'CHECKPOINT' },
+      Key: { pk: `LEASE#${chainId}`, sk: 'LEASE' },
       UpdateExpression: 'SET leaseUntil = :past',
       ExpressionAttributeValues: { ':past': 0 },
     }),

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Contract, usesOf } from '../../lib/frame/contract.ts'
+import { type Contract, listUses } from '../../lib/frame/contract.ts'
 import type { Access } from '../../lib/frame/resources.ts'
 import type { Wire } from './wire.ts'
 
@@ -11,7 +11,7 @@ const Asked = z.object({
 
 /** What was done over this wire with tables that a contract does not say its function does: IAM would refuse it. */
 export function refusedByIam(contract: Contract, { actions }: Wire): string[] {
-  const uses: Readonly<Record<string, unknown>> = usesOf(contract)
+  const uses: Readonly<Record<string, unknown>> = listUses(contract)
   const done = actions.flatMap(({ action, body }) => {
     const { TableName, IndexName, RequestItems } = Asked.parse(JSON.parse(body))
     const tables = TableName === undefined ? Object.keys(RequestItems) : [TableName]

@@ -17,18 +17,18 @@ const SUPPORTED_KINDS: Reply<typeof contract>['supportedCredentialKinds'] = [
   { kind: 'Totp', factor: 'second', requiresSecondFactor: false },
 ]
 
-type Dependencies = Services<'users' | 'limit' | 'relyingParty' | 'key' | 'random' | 'now'>
+type Dependencies = Services<'users' | 'limitChallenges' | 'relyingParty' | 'identityKey' | 'randomBytes' | 'now'>
 
 /**
  * Starts a login: a challenge that is good for one try within ten minutes, and the keys that may sign it. An e-mail
  * address that nobody has gets keys as well, always the same, which nobody has either. Passkeys are not listed: they
  * are found without, and the lengths of their ids would tell them from made-up ones. Throws `too_many_requests`.
  */
-export function beginLogin({ users, limit, relyingParty, key, random, now }: Dependencies) {
+export function beginLogin({ users, limitChallenges, relyingParty, identityKey, randomBytes, now }: Dependencies) {
   const listed = (user: User | null, kind: 'Key' | 'PasswordProtectedKey', subject: string) => {
     const own = [user?.firstFactor, user?.secondFactor].flatMap((held) => (held?.kind === kind ? [held.id] : []))
     const dummies = Array.from({ length: LISTED }, (_, i) =>
-      createHmac('sha256', key).update(`credential ${kind} ${i} ${subject}`).digest('base64url'),
+      createHmac('sha256', identityKey).update(`credential ${kind} ${i} ${subject}`).digest('base64url'),
     )
     // Sorted, so that the order does not tell own credentials from dummies.
     const ids = [...own, ...dummies].slice(0, LISTED).sort()
@@ -39,8 +39,8 @@ export function beginLogin({ users, limit, relyingParty, key, random, now }: Dep
     const { clientId } = request.client
     const { email } = request.body
     const { sourceIp } = request.requestContext.http
-    await limit('login', sourceIp, email)
-    const [challengeIdentifier, challenge] = [randomToken(random), randomToken(random)]
+    await limitChallenges('login', sourceIp, email)
+    const [challengeIdentifier, challenge] = [randomToken(randomBytes), randomToken(randomBytes)]
     const challengeItem = { clientId, email, challenge, expiresAt: challengeEnd(now()) }
     const [user] = await Promise.all([
       email === undefined ? null : users.get({ clientId, email }),

@@ -5,19 +5,19 @@ import type { Assertion, Credential } from '../../../lib/accounts/credential.ts'
 import { assertKey } from '../../../lib/accounts/key.ts'
 import { assertPasskey } from '../../../lib/accounts/passkey.ts'
 import { isPassword } from '../../../lib/accounts/password.ts'
-import { allOriginsOf } from '../../../lib/accounts/relying-party.ts'
+import { listAllOrigins } from '../../../lib/accounts/relying-party.ts'
 import type { Session } from '../../../lib/accounts/session.ts'
 import type { CredentialUse } from '../../../lib/accounts/store.ts'
 import { hashToken, randomToken } from '../../../lib/accounts/token.ts'
 import { totpSecret, totpStep } from '../../../lib/accounts/totp.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
-import { resultOf } from '../../../lib/result.ts'
+import { toResult } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
 const SESSION_SECONDS = 30 * 24 * 60 * 60
-type Dependencies = Services<'users' | 'relyingParty' | 'key' | 'random' | 'now'>
+type Dependencies = Services<'users' | 'relyingParty' | 'identityKey' | 'randomBytes' | 'now'>
 
 /** A dummy credential of each kind: what an assertion is verified against where the user has none that fits, so that the work is the same. */
 const DUMMY = {
@@ -49,8 +49,8 @@ const DUMMY = {
  * Completes a login and gives the token of its session of 30 days. The challenge is used up whatever comes of it.
  * Throws `login_failed`, the same for every cause; whether the user exists makes no difference to the work.
  */
-export function completeLogin({ users, relyingParty, key, random, now }: Dependencies) {
-  const origins = allOriginsOf(relyingParty)
+export function completeLogin({ users, relyingParty, identityKey, randomBytes, now }: Dependencies) {
+  const origins = listAllOrigins(relyingParty)
 
   /** What this factor uses up of the credential that the user holds; throws `invalid_credential` when it is not that credential's. */
   const verify = async (
@@ -82,7 +82,7 @@ export function completeLogin({ users, relyingParty, key, random, now }: Depende
       }
       case 'Totp': {
         const own = held?.kind === 'Totp' ? held : undefined
-        const value = totpStep(totpSecret(key, userId), factor.otpCode, now(), own?.lastStep)
+        const value = totpStep(totpSecret(identityKey, userId), factor.otpCode, now(), own?.lastStep)
         assert(own !== undefined && value !== null, 'code')
         return { field: 'lastStep', value }
       }
@@ -100,8 +100,8 @@ export function completeLogin({ users, relyingParty, key, random, now }: Depende
     const named = email === undefined ? await users.find(handle ?? '-') : await users.get({ clientId, email })
     const user = named?.clientId === clientId && (handle ?? named.userId) === named.userId ? named : null
     const [first, second] = await Promise.all([
-      resultOf(verify(firstFactor, user?.firstFactor, user?.userId ?? '', expected)),
-      secondFactor && resultOf(verify(secondFactor, user?.secondFactor, user?.userId ?? '', expected)),
+      toResult(verify(firstFactor, user?.firstFactor, user?.userId ?? '', expected)),
+      secondFactor && toResult(verify(secondFactor, user?.secondFactor, user?.userId ?? '', expected)),
     ])
     const needsSecond = firstFactor.kind === 'Password' && !secondFactor
     if (!user || 'error' in first || (second && 'error' in second) || needsSecond) throw new AppError('login_failed')
@@ -113,7 +113,7 @@ export function completeLogin({ users, relyingParty, key, random, now }: Depende
     const isFresh = Object.keys(uses).length === 0 || (await users.recordUse(user, uses))
     if (!isFresh) throw new AppError('login_failed')
 
-    const token = randomToken(random)
+    const token = randomToken(randomBytes)
     const expiresAt = secondsFrom(now(), SESSION_SECONDS)
     const session: Session = {
       hash: hashToken(token),

@@ -1,6 +1,6 @@
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { key, now, random, relyingParty, users } from '../../../lib/services.ts'
+import { identityKey, now, randomBytes, relyingParty, users } from '../../../lib/services.ts'
 import { completeLogin } from './complete-login.ts'
 import { contract } from './contract.ts'
 
-export const handler = endpoint(contract, { users, relyingParty, key, random, now }, completeLogin)
+export const handler = endpoint(contract, { users, relyingParty, identityKey, randomBytes, now }, completeLogin)

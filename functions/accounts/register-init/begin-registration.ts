@@ -12,18 +12,25 @@ const SUPPORTED_KINDS: Record<'firstFactor' | 'secondFactor', Credential['kind']
   secondFactor: ['Fido2', 'Key', 'Totp', 'PasswordProtectedKey'],
 }
 
-type Dependencies = Services<'users' | 'limit' | 'relyingParty' | 'key' | 'random' | 'now'>
+type Dependencies = Services<'users' | 'limitChallenges' | 'relyingParty' | 'identityKey' | 'randomBytes' | 'now'>
 
 /**
  * Starts a registration: what a client needs to make credentials, and the token with which to hand them over, once,
  * within ten minutes. Whether the e-mail address is known is not looked at. Throws `too_many_requests`.
  */
-export function beginRegistration({ users, limit, relyingParty, key, random, now }: Dependencies) {
+export function beginRegistration({
+  users,
+  limitChallenges,
+  relyingParty,
+  identityKey,
+  randomBytes,
+  now,
+}: Dependencies) {
   return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { email } = request.body
     const { platform } = request.headers
-    await limit('register', request.requestContext.http.sourceIp, email)
-    const [token, userId, challenge] = [randomToken(random), randomToken(random), randomToken(random)]
+    await limitChallenges('register', request.requestContext.http.sourceIp, email)
+    const [token, userId, challenge] = [randomToken(randomBytes), randomToken(randomBytes), randomToken(randomBytes)]
     const expiresAt = challengeEnd(now())
     await users.registrations.put(hashToken(token), { email, platform, userId, challenge, expiresAt })
     return {
@@ -37,7 +44,7 @@ export function beginRegistration({ users, limit, relyingParty, key, random, now
         },
         challenge,
         excludeCredentials: [],
-        otpUrl: otpUrl(totpSecret(key, userId), { issuer: relyingParty.name, account: email }),
+        otpUrl: otpUrl(totpSecret(identityKey, userId), { issuer: relyingParty.name, account: email }),
         pubKeyCredParams: PASSKEY_ALGORITHMS.map((alg) => ({ type: 'public-key' as const, alg })),
         rp: { id: relyingParty.id, name: relyingParty.name },
         supportedCredentialKinds: SUPPORTED_KINDS,

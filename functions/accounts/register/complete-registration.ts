@@ -4,18 +4,18 @@ import type { Attestation, Credential } from '../../../lib/accounts/credential.t
 import { attestKey } from '../../../lib/accounts/key.ts'
 import { attestPasskey } from '../../../lib/accounts/passkey.ts'
 import { hashPassword } from '../../../lib/accounts/password.ts'
-import { originsOf } from '../../../lib/accounts/relying-party.ts'
+import { listOrigins } from '../../../lib/accounts/relying-party.ts'
 import { bearerToken } from '../../../lib/accounts/session.ts'
 import { hashToken } from '../../../lib/accounts/token.ts'
 import { totpSecret, totpStep } from '../../../lib/accounts/totp.ts'
 import type { User } from '../../../lib/accounts/user.ts'
 import { AppError, type ErrorCode } from '../../../lib/errors.ts'
 import type { Request } from '../../../lib/frame/contract.ts'
-import { resultOf, valueIn } from '../../../lib/result.ts'
+import { toResult, unwrap } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
-type Dependencies = Services<'users' | 'relyingParty' | 'key' | 'random' | 'now'>
+type Dependencies = Services<'users' | 'relyingParty' | 'identityKey' | 'randomBytes' | 'now'>
 
 type Credentials = ReturnType<typeof handedOver>['credentials']
 
@@ -23,7 +23,7 @@ type Credentials = ReturnType<typeof handedOver>['credentials']
  * Completes a registration with its token, which is used up whatever comes of it. Throws `registration_expired_or_used`,
  * `invalid_credential` with every check that failed, `credential_already_registered` or `user_already_registered`.
  */
-export function completeRegistration({ users, relyingParty, key, random, now }: Dependencies) {
+export function completeRegistration({ users, relyingParty, identityKey, randomBytes, now }: Dependencies) {
   const verify = async (credential: Attestation, expected: Expected, userId: string): Promise<Credential> => {
     const name = credential.credentialName
     switch (credential.credentialKind) {
@@ -37,9 +37,9 @@ export function completeRegistration({ users, relyingParty, key, random, now }: 
         return { kind, name, ...attestKey(credential.credentialInfo, expected), encryptedPrivateKey }
       }
       case 'Password':
-        return { kind: 'Password', name, hash: await hashPassword(credential.credentialInfo.password, random) }
+        return { kind: 'Password', name, hash: await hashPassword(credential.credentialInfo.password, randomBytes) }
       case 'Totp': {
-        const lastStep = totpStep(totpSecret(key, userId), credential.credentialInfo.otpCode, now())
+        const lastStep = totpStep(totpSecret(identityKey, userId), credential.credentialInfo.otpCode, now())
         assert(lastStep !== null, 'code')
         return { kind: 'Totp', name, lastStep }
       }
@@ -54,7 +54,7 @@ export function completeRegistration({ users, relyingParty, key, random, now }: 
     if (!registration) throw new AppError('registration_expired_or_used')
 
     const { email, platform, userId, challenge } = registration
-    const expected = { challenge, origins: originsOf(relyingParty, platform), rpId: relyingParty.id }
+    const expected = { challenge, origins: listOrigins(relyingParty, platform), rpId: relyingParty.id }
     const [firstFactor, secondFactor, recovery] = await allVerified(credentials, (credential) =>
       verify(credential, expected, userId),
     )
@@ -97,9 +97,9 @@ async function allVerified(
   verify: (credential: Attestation) => Promise<Credential>,
 ): Promise<[Credential, Credential | undefined, Credential | undefined]> {
   const [first, second, recovery] = await Promise.all([
-    resultOf(verify(firstFactorCredential)),
-    secondFactorCredential && resultOf(verify(secondFactorCredential)),
-    recoveryCredential && resultOf(verify(recoveryCredential)),
+    toResult(verify(firstFactorCredential)),
+    secondFactorCredential && toResult(verify(secondFactorCredential)),
+    recoveryCredential && toResult(verify(recoveryCredential)),
   ])
   const results = { firstFactorCredential: first, secondFactorCredential: second, recoveryCredential: recovery }
   const details = Object.entries(results).flatMap(([field, result]) =>
@@ -108,5 +108,5 @@ async function allVerified(
       : [],
   )
   if (details.length > 0) throw new AppError('invalid_credential', { details })
-  return [valueIn(first), second && valueIn(second), recovery && valueIn(recovery)]
+  return [unwrap(first), second && unwrap(second), recovery && unwrap(recovery)]
 }

@@ -1,6 +1,6 @@
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { key, now, random, relyingParty, users } from '../../../lib/services.ts'
+import { identityKey, now, randomBytes, relyingParty, users } from '../../../lib/services.ts'
 import { completeRegistration } from './complete-registration.ts'
 import { contract } from './contract.ts'
 
-export const handler = endpoint(contract, { users, relyingParty, key, random, now }, completeRegistration)
+export const handler = endpoint(contract, { users, relyingParty, identityKey, randomBytes, now }, completeRegistration)

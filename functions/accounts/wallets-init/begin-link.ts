@@ -1,32 +1,38 @@
 import { challengeEnd } from '../../../lib/accounts/challenges.ts'
 import { hashToken } from '../../../lib/accounts/token.ts'
-import { walletMessage } from './wallet-message.ts'
 import { randomBase62 } from '../../../lib/clients/api-key.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
+import { walletMessage } from './wallet-message.ts'
 
 /**
  * Starts the linking of a wallet: the text that it has to sign within ten minutes. `origin` is the page that asks, where
  * a page does: wallets compare it with the text. Throws `too_many_requests`.
  */
-export const beginLink =
-  ({ users, limit, relyingParty, random, now }: Services<'users' | 'limit' | 'relyingParty' | 'random' | 'now'>) =>
-  async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+export function beginLink({
+  users,
+  limitChallenges,
+  relyingParty,
+  randomBytes,
+  now,
+}: Services<'users' | 'limitChallenges' | 'relyingParty' | 'randomBytes' | 'now'>) {
+  return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { session, headers, body, requestContext } = request
     const { address, chain } = body.address
     if (chain !== body.chain) {
       const issue = `is not an address of ${body.chain}`
       throw new AppError('missing_or_invalid_address', { details: [{ field: 'address', issue }] })
     }
-    await limit('wallet', requestContext.http.sourceIp, session.user.email)
+    await limitChallenges('wallet', requestContext.http.sourceIp, session.user.email)
     const uri = relyingParty.webOrigins.find((origin) => origin === headers.origin) ?? `https://${relyingParty.id}`
     const wallet = { address, chain, chainId: body.chainId }
     const challenge = { ...wallet, userId: session.user.id, expiresAt: challengeEnd(now()) }
-    const nonce = randomBase62(32, random)
+    const nonce = randomBase62(32, randomBytes)
     const message = walletMessage(challenge, { uri, domain: new URL(uri).host, nonce, issuedAt: new Date(now()) })
     // What a text stands for is found by the text alone: one with another domain, nonce or chain stands for nothing.
     await users.walletChallenges.put(hashToken(message), challenge)
     return { message, expiresAt: challenge.expiresAt }
   }
+}

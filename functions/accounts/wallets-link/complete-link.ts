@@ -1,11 +1,11 @@
 import { hashToken } from '../../../lib/accounts/token.ts'
+import { listWallets } from '../../../lib/accounts/user.ts'
 import type { Wallet } from '../../../lib/accounts/wallet.ts'
-import { isSignedBy } from './wallet-proof.ts'
-import { walletsOf } from '../../../lib/accounts/wallets.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
+import { isSignedBy } from './wallet-proof.ts'
 
 const MAX_WALLETS = 20
 
@@ -13,9 +13,8 @@ const MAX_WALLETS = 20
  * Links the wallet that signed a text of ours to the user who asked for it. Throws `challenge_expired_or_used`,
  * `invalid_signature`, `wallet_already_linked`, `too_many_wallets`, or `upstream_*`, after which the same text is still good.
  */
-export const completeLink =
-  ({ users, readerOf, now }: Services<'users' | 'readerOf' | 'now'>) =>
-  async ({ session, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+export function completeLink({ users, getReader, now }: Services<'users' | 'getReader' | 'now'>) {
+  return async ({ session, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { clientId, user } = session
     const { message, signature } = body
     const linkedAt = new Date(now())
@@ -23,16 +22,17 @@ export const completeLink =
     if (challenge?.userId !== user.id || challenge.expiresAt <= linkedAt) {
       throw new AppError('challenge_expired_or_used')
     }
-    if (!(await isSignedBy(challenge, message, signature, readerOf))) throw new AppError('invalid_signature')
+    if (!(await isSignedBy(challenge, message, signature, getReader))) throw new AppError('invalid_signature')
     const taken = await users.walletChallenges.take(hashToken(message), linkedAt)
     if (!taken) throw new AppError('challenge_expired_or_used')
 
     const wallet: Wallet = { address: taken.address, chain: taken.chain, linkedAt }
     const key = { clientId, email: user.email }
     if (!(await users.linkWallet(key, wallet, MAX_WALLETS))) {
-      const wallets = walletsOf(await users.get(key))
+      const wallets = listWallets(await users.get(key))
       const isLinked = wallets.some(({ address }) => address === wallet.address)
       throw new AppError(isLinked ? 'wallet_already_linked' : 'too_many_wallets')
     }
     return wallet
   }
+}

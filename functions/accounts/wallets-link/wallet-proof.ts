@@ -9,9 +9,9 @@ import {
   isHex,
   recoverAddress,
 } from 'viem'
-import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { decodeBase58 } from '../../../lib/accounts/base58.ts'
 import type { WalletChallenge } from '../../../lib/accounts/challenges.ts'
+import type { ChainReader } from '../../../lib/chain/reader.ts'
 
 /**
  * Whether this signature of the message is the wallet's own: of a plain EVM account, or of a contract account that is
@@ -22,7 +22,7 @@ export async function isSignedBy(
   { address, chain, chainId }: Pick<WalletChallenge, 'address' | 'chain' | 'chainId'>,
   message: string,
   signature: string,
-  readerOf: (chainId: number) => Pick<ChainReader, 'request'>,
+  getReader: (chainId: number) => Pick<ChainReader, 'request'>,
 ): Promise<boolean> {
   if (chain === 'solana') return isSignedOnSolana(address, message, signature)
   if (!isHex(signature) || signature.length % 2 === 1) return false
@@ -37,7 +37,7 @@ export async function isSignedBy(
     // The schema of wallet addresses has checked it.
     args: [address as Address, hash, signature],
   })
-  const [outcome] = await readerOf(chainId).request([{ method: 'eth_call', params: [{ data }, 'latest'] }])
+  const [outcome] = await getReader(chainId).request([{ method: 'eth_call', params: [{ data }, 'latest'] }])
   return outcome !== undefined && 'result' in outcome && isTrue(outcome.result)
 }
 

@@ -1,8 +1,8 @@
-import { walletsOf } from '../../../lib/accounts/wallets.ts'
+import { listWallets } from '../../../lib/accounts/user.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
 export const handler = endpoint(contract, { users }, ({ users }) => async ({ session: { clientId, user } }) => ({
-  wallets: walletsOf(await users.get({ clientId, email: user.email })),
+  wallets: listWallets(await users.get({ clientId, email: user.email })),
 }))

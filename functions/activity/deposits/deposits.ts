@@ -1,6 +1,6 @@
+import { readAccountVaults } from '../../../lib/activity/account-vaults.ts'
 import { buildDeposits } from '../../../lib/activity/history.ts'
 import { buildSortKey } from '../../../lib/activity/ledger-entry.ts'
-import { readAccountVaults } from '../../../lib/activity/account-vaults.ts'
 import { depositResponse } from '../../../lib/activity/responses.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
@@ -8,20 +8,19 @@ import { yieldText } from '../../../lib/vaults/apy.ts'
 import type { contract } from './contract.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 
-type Dependencies = Services<'readerOf' | 'records' | 'sources' | 'yieldOf' | 'now'>
+type Dependencies = Services<'getReader' | 'records' | 'sources' | 'getYield' | 'now'>
 
-export const listDeposits =
-  ({ yieldOf, sources, ...dependencies }: Dependencies) =>
-  async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    const { userAddress: user } = path
+export function listDeposits({ getYield, sources, ...dependencies }: Dependencies) {
+  return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { userAddress: account } = path
     const { limit, cursor, vaultAddress, chainId, status } = query
-    const list = JSON.stringify([client.clientId, user, vaultAddress, chainId, status])
+    const list = JSON.stringify([client.clientId, account, vaultAddress, chainId, status])
     const before = cursor === undefined ? undefined : decodeCursor(cursor, list)
 
     const vaults = client.vaults.filter(
       (vault) => (vaultAddress ?? vault.address) === vault.address && (chainId ?? vault.chainId) === vault.chainId,
     )
-    const { vaults: read, errors } = await readAccountVaults(dependencies, vaults, user)
+    const { vaults: read, errors } = await readAccountVaults(dependencies, vaults, account)
     const matching = read
       .flatMap((ofVault) => buildDeposits(ofVault.entries, ofVault.live).map((deposit) => ({ ofVault, deposit })))
       .map((found) => ({ ...found, sortKey: buildSortKey(found.deposit.entry) }))
@@ -34,7 +33,7 @@ export const listDeposits =
     const last = page.at(-1)
     const hasMore = rest.length > page.length
     return {
-      userAddress: user,
+      userAddress: account,
       totalRecords: matching.length,
       hasMore,
       nextCursor: hasMore && last ? encodeCursor(last.sortKey, list) : null,
@@ -43,7 +42,7 @@ export const listDeposits =
           depositResponse(
             ofVault,
             deposit,
-            yieldText(await yieldOf(ofVault.vault, ofVault.live.sharePrice, ofVault.asOf)),
+            yieldText(await getYield(ofVault.vault, ofVault.live.sharePrice, ofVault.asOf)),
             sourceOf(deposit.entry),
           ),
         ),
@@ -51,3 +50,4 @@ export const listDeposits =
       errors,
     }
   }
+}

@@ -1,5 +1,5 @@
-import { buildPosition } from '../../../lib/activity/position.ts'
 import { readAccountVaults } from '../../../lib/activity/account-vaults.ts'
+import { buildPosition } from '../../../lib/activity/position.ts'
 import { depositResponse, positionResponse } from '../../../lib/activity/responses.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -9,19 +9,18 @@ import { yieldText } from '../../../lib/vaults/apy.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
-type Dependencies = Services<'readerOf' | 'records' | 'sources' | 'yieldOf' | 'now'>
+type Dependencies = Services<'getReader' | 'records' | 'sources' | 'getYield' | 'now'>
 
 const LATEST = 20
 const YEAR_SECONDS = 365n * 86_400n
 
-export const getPosition =
-  ({ yieldOf, sources, ...dependencies }: Dependencies) =>
-  async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    const { userAddress: user } = path
+export function getPosition({ getYield, sources, ...dependencies }: Dependencies) {
+  return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { userAddress: account } = path
     const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
     const since = BigInt(Math.floor(dependencies.now() / 1000)) - YEAR_SECONDS
     const [{ vaults, errors }, prices] = await Promise.all([
-      readAccountVaults(dependencies, [vault], user),
+      readAccountVaults(dependencies, [vault], account),
       dependencies.records.listPrices(vault, since),
     ])
     const [ofVault] = vaults
@@ -34,11 +33,11 @@ export const getPosition =
     const { live } = ofVault
     const latest = built.deposits.toReversed().slice(0, LATEST)
     const [apy, sourceOf] = await Promise.all([
-      yieldOf(vault, live.sharePrice, ofVault.asOf).then(yieldText),
+      getYield(vault, live.sharePrice, ofVault.asOf).then(yieldText),
       sources.list(latest.map(({ entry }) => entry)),
     ])
     return {
-      ...positionResponse(ofVault, built, { user, apy }),
+      ...positionResponse(ofVault, built, { account, apy }),
       amounts: {
         pendingDeposit: live.pendingAssets,
         claimableShares: live.claimableShares,
@@ -66,3 +65,4 @@ export const getPosition =
       })),
     }
   }
+}

@@ -1,6 +1,6 @@
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { now, readerOf, records, yieldOf } from '../../../lib/services.ts'
+import { getReader, getYield, now, records } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 import { listPositions } from './positions.ts'
 
-export const handler = endpoint(contract, { readerOf, records, yieldOf, now }, listPositions)
+export const handler = endpoint(contract, { getReader, records, getYield, now }, listPositions)

@@ -1,30 +1,33 @@
-import { buildPosition } from '../../../lib/activity/position.ts'
 import { readAccountVaults } from '../../../lib/activity/account-vaults.ts'
+import { buildPosition } from '../../../lib/activity/position.ts'
 import { positionResponse } from '../../../lib/activity/responses.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
 import { yieldText } from '../../../lib/vaults/apy.ts'
 import type { contract } from './contract.ts'
 
-type Dependencies = Services<'readerOf' | 'records' | 'yieldOf' | 'now'>
+type Dependencies = Services<'getReader' | 'records' | 'getYield' | 'now'>
 
-export const listPositions =
-  ({ yieldOf, ...dependencies }: Dependencies) =>
-  async ({ client, path: { userAddress: user } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    const { vaults, errors } = await readAccountVaults(dependencies, client.vaults, user)
+export function listPositions({ getYield, ...dependencies }: Dependencies) {
+  return async ({
+    client,
+    path: { userAddress: account },
+  }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { vaults, errors } = await readAccountVaults(dependencies, client.vaults, account)
     const found = await Promise.all(
       vaults.map(async (ofVault) => {
         const position = buildPosition(ofVault.entries, ofVault.live)
         if (!position) return []
-        const apy = yieldText(await yieldOf(ofVault.vault, ofVault.live.sharePrice, ofVault.asOf))
-        return [positionResponse(ofVault, position, { user, apy })]
+        const apy = yieldText(await getYield(ofVault.vault, ofVault.live.sharePrice, ofVault.asOf))
+        return [positionResponse(ofVault, position, { account, apy })]
       }),
     )
     const positions = found.flat()
     return {
-      userAddress: user,
+      userAddress: account,
       totalRecords: positions.length,
       positions,
       errors,
     }
   }
+}

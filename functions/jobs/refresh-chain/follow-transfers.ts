@@ -1,4 +1,4 @@
-import type { DepositSources } from '../../../lib/activity/deposit-source-store.ts'
+import type { DepositSourceStore } from '../../../lib/activity/deposit-source-store.ts'
 import { relayHash } from '../../../lib/bridge/events.ts'
 import { createBudget, FILLED, MOST_CALLS, readFillStatuses } from '../../../lib/bridge/poll.ts'
 import { readTransfer } from '../../../lib/bridge/status.ts'
@@ -9,9 +9,9 @@ import { evmChain } from '../../../lib/chain/registry.ts'
 import { logger } from '../../../lib/logger.ts'
 
 type Dependencies = {
-  readonly readerOf: (chainId: number) => ChainReader
+  readonly getReader: (chainId: number) => ChainReader
   readonly transfers: Pick<TransfersStore, 'record' | 'listDue' | 'postpone'>
-  readonly sources: Pick<DepositSources, 'record'>
+  readonly sources: Pick<DepositSourceStore, 'record'>
   /** Epoch milliseconds. */
   readonly now: () => number
 }
@@ -35,12 +35,12 @@ const FOLLOWED_MS = 1_814_400_000
  * cannot be read stops no other.
  */
 export async function followTransfers(
-  { readerOf, transfers, sources, now }: Dependencies,
+  { getReader, transfers, sources, now }: Dependencies,
   chainId: number,
   until: number = Number.POSITIVE_INFINITY,
 ) {
   const due = await transfers.listDue(chainId, now(), MOST_DUE)
-  const { moved, unasked, pools } = await readMoved(readerOf, due, chainId)
+  const { moved, unasked, pools } = await readMoved(getReader, due, chainId)
   let callsLeft = MOST_CALLS_OF_RUN - pools
   let endedTransfers = 0
   let isSpent = false
@@ -56,7 +56,7 @@ export async function followTransfers(
     }
     const lookAt = (keep: Transfer) => (budget.isShort() ? recorded.lookAt : getNextPoll(keep, now()))
     try {
-      const { status } = await readTransfer({ readerOf, transfers, sources }, { key, recorded }, lookAt, budget)
+      const { status } = await readTransfer({ getReader, transfers, sources }, { key, recorded }, lookAt, budget)
       if (status.terminal) endedTransfers += 1
     } catch (error) {
       if (!budget.isShort()) {
@@ -77,7 +77,7 @@ export async function followTransfers(
  * were not asked, for others have waited longer; and how many pools were asked.
  */
 async function readMoved(
-  readerOf: (chainId: number) => ChainReader,
+  getReader: (chainId: number) => ChainReader,
   due: readonly RecordedTransfer[],
   chainId: number,
 ): Promise<{ moved: ReadonlySet<Transfer>; unasked: ReadonlySet<Transfer>; pools: number }> {
@@ -91,7 +91,7 @@ async function readMoved(
   for (const [destination, group] of asked) {
     const hashes = group.map(({ deposit }) => relayHash(deposit))
     try {
-      const { block, values } = await readFillStatuses(readerOf(destination), hashes)
+      const { block, values } = await readFillStatuses(getReader(destination), hashes)
       for (const [index, { recorded, deposit }] of group.entries()) {
         const isOver = block.timestamp > BigInt(deposit.relayData.fillDeadline)
         if (values[index] === FILLED || isOver) moved.add(recorded)

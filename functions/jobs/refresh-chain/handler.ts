@@ -1,6 +1,6 @@
 import { job } from '../../../lib/frame/job.ts'
-import { clients, now, readerOf, records, sources, states, transfers } from '../../../lib/services.ts'
+import { clients, getReader, now, records, sources, states, transfers } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 import { refreshChain } from './refresh-chain.ts'
 
-export const handler = job(contract, { clients, records, states, transfers, sources, readerOf, now }, refreshChain)
+export const handler = job(contract, { clients, records, states, transfers, sources, getReader, now }, refreshChain)

@@ -3,7 +3,7 @@ import type { Services } from '../../../lib/services.ts'
 import { followTransfers } from './follow-transfers.ts'
 import { refreshVaults } from './refresh-vaults.ts'
 
-type Dependencies = Services<'clients' | 'records' | 'states' | 'transfers' | 'sources' | 'readerOf' | 'now'>
+type Dependencies = Services<'clients' | 'records' | 'states' | 'transfers' | 'sources' | 'getReader' | 'now'>
 
 /** Longer than any step of a run between two renewals of its lease, and short, so that a killed run does not hold up the next ones. */
 const LEASE_MS = 90_000
@@ -11,14 +11,13 @@ const LEASE_MS = 90_000
 const LAST_WRITES_MS = 8_000
 const TRANSFERS_SHARE = 1 / 3
 
-export const refreshChain =
-  ({ clients, records, states, transfers, sources, readerOf, now }: Dependencies) =>
-  async ({ chainId }: { chainId: number }, { remainingMs }: { remainingMs: () => number }) => {
+export function refreshChain({ clients, records, states, transfers, sources, getReader, now }: Dependencies) {
+  return async ({ chainId }: { chainId: number }, { remainingMs }: { remainingMs: () => number }) => {
     const begun = now()
     const usable = Math.max(0, remainingMs() - LAST_WRITES_MS)
     const until = begun + usable
     const followed = await followTransfers(
-      { readerOf, transfers, sources, now },
+      { getReader, transfers, sources, now },
       chainId,
       begun + usable * TRANSFERS_SHARE,
     )
@@ -30,7 +29,7 @@ export const refreshChain =
     if (!taken) return { chainId, outcome: 'another run is at work' as const, ...followed }
     try {
       const holdsLease = () => records.keepLease(chainId, owner, now() + LEASE_MS)
-      const report = await refreshVaults({ reader: readerOf(chainId), records, states, now }, vaults, {
+      const report = await refreshVaults({ reader: getReader(chainId), records, states, now }, vaults, {
         until,
         holdsLease,
       })
@@ -39,3 +38,4 @@ export const refreshChain =
       await records.releaseLease(chainId, owner)
     }
   }
+}

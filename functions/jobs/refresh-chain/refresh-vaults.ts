@@ -13,9 +13,9 @@ import type { ChainReader } from '../../../lib/chain/reader.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import { logger } from '../../../lib/logger.ts'
 import type { VaultEvent } from '../../../lib/protocols/books.ts'
-import { protocolOf } from '../../../lib/protocols/protocols.ts'
+import { getProtocol } from '../../../lib/protocols/protocols.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
-import { resultOf } from '../../../lib/result.ts'
+import { toResult } from '../../../lib/result.ts'
 import type { PricePoint } from '../../../lib/vaults/apy.ts'
 import { readOverviews } from '../../../lib/vaults/overview.ts'
 import { type RecordedState, type StateStore, stateDigest } from '../../../lib/vaults/state-store.ts'
@@ -209,7 +209,7 @@ function planTurn({ vaultRuns, final, apart }: Run, open: readonly VaultRun[], a
 async function advance(run: Run, part: Part): Promise<void> {
   const { pack, from, to } = part
   if (run.now() >= run.until || run.failures.length >= MOST_FAILURES) return
-  const slice = await resultOf(recordSlice(run, part))
+  const slice = await toResult(recordSlice(run, part))
   if ('value' in slice) {
     const through = slice.value
     run.done.slices += 1
@@ -262,7 +262,9 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
   const impossible = posted.filter((one) => !isPossible(one)).map(({ vaultRun }) => vaultRun)
   // A vault whose events contradict each other has no books; those of the others go on.
   if (impossible.length > 0) refuse(run, impossible, 'events that contradict each other')
-  await records.record(moved.map(({ vaultRun, entries, prices }) => ({ vault: booksOf(vaultRun), entries, prices })))
+  await records.record(
+    moved.map(({ vaultRun, entries, prices }) => ({ vault: withGeneration(vaultRun), entries, prices })),
+  )
   for (const { vaultRun, ledger, entries, prices } of moved) {
     const weekAgo = vaultRun.progress.weekAgo ?? prices[0]
     vaultRun.progress = {
@@ -291,7 +293,7 @@ function postNew({ vault, progress }: VaultRun, events: readonly VaultEvent[]): 
 }
 
 /** The vault with the reading of its past that is in force. */
-function booksOf({ vault, progress: { generation } }: VaultRun): VaultRecords['vault'] {
+function withGeneration({ vault, progress: { generation } }: VaultRun): VaultRecords['vault'] {
   return { ...vault, generation }
 }
 
@@ -326,9 +328,9 @@ async function recordOverviews(
       }
       if (!due.has(vaultRun)) return
       // No event sets the price of a vault in which nobody trades.
-      const isRead = protocolOf(vault).books.pricedBy === 'trades' && sharePrice !== undefined
+      const isRead = getProtocol(vault).books.pricedBy === 'trades' && sharePrice !== undefined
       const price = isRead ? { price: sharePrice, timestamp: block.timestamp, blockNumber: block.number } : undefined
-      if (price) newPrices.push({ vault: booksOf(vaultRun), entries: [], prices: [price] })
+      if (price) newPrices.push({ vault: withGeneration(vaultRun), entries: [], prices: [price] })
       const weekAgo = (await findWeekAgo(records, vaultRun, block.timestamp)) ?? price
       vaultRun.progress = { ...vaultRun.progress, upkeptAt: block.timestamp, ...(weekAgo && { weekAgo }) }
     }),
@@ -375,8 +377,8 @@ async function findWeekAgo(
   at: bigint,
 ): Promise<PricePoint | undefined> {
   if (!weekAgo && upkeptAt !== undefined) return undefined
-  const books = { ...vault, generation }
-  const first = weekAgo ?? (await records.getFirstPrice(books))
+  const reading = { ...vault, generation }
+  const first = weekAgo ?? (await records.getFirstPrice(reading))
   // Where there is no price at all, there is none of a week ago.
-  return first && ((await records.getPriceAt(books, at - YIELD_SECONDS)) ?? first)
+  return first && ((await records.getPriceAt(reading, at - YIELD_SECONDS)) ?? first)
 }

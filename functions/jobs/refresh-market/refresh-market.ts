@@ -3,12 +3,12 @@ import type { Aged } from '../../../lib/cache/cache.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
 import { badAnswer } from '../../../lib/http.ts'
 import { logger } from '../../../lib/logger.ts'
-import { ALL_PRICES, ALL_TOKENS, MARKET, pricesOf, RATES } from '../../../lib/markets/cache-keys.ts'
+import { ALL_PRICES, ALL_TOKENS, MARKET, pricesKey, RATES } from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken, MarketCoin, TokenPrice } from '../../../lib/markets/coin.ts'
 import { beforeChange } from '../../../lib/markets/convert.ts'
 import { coinByAddress, coinById, fetchPrices } from '../../../lib/markets/source.ts'
 import { supportedTokens } from '../../../lib/markets/tokens.ts'
-import { resultOf } from '../../../lib/result.ts'
+import { toResult } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
@@ -42,7 +42,7 @@ export async function refreshMarket(dependencies: Dependencies): Promise<z.outpu
   const startedAt = now()
   /** Tries to refresh a cached answer of that moment; a failure is logged and returned. */
   const attempt = async <T>(what: string, before: Date | undefined, refresh: () => Promise<T>) => {
-    const result = await resultOf(refresh())
+    const result = await toResult(refresh())
     if ('value' in result) return { what, value: result.value, lagMs: 0 }
     const { code, cause } = result.error
     logger.warn('not refreshed', { what, code, cause: cause instanceof Error ? cause.message : undefined })
@@ -132,8 +132,8 @@ async function refreshPrices(
   const fromMarket = new Map(tokens.flatMap((token) => priceInMarket(token, newCoins, now())))
   const rest = tokens.filter(({ address }) => !fromMarket.has(address))
   const [current, dayAgo] = await Promise.all([
-    resultOf(fetchPrices(priceSources, rest.map(nameOf))),
-    resultOf(fetchPrices(priceSources, rest.map(nameOf), new Date(now() - DAY_MS))),
+    toResult(fetchPrices(priceSources, rest.map(nameOf))),
+    toResult(fetchPrices(priceSources, rest.map(nameOf), new Date(now() - DAY_MS))),
   ])
   const told = new Map(fromMarket)
   for (const token of rest) {
@@ -149,7 +149,7 @@ async function refreshPrices(
 
   const jumped = tokens.filter(({ address }) => hasJumped(before[address], told.get(address), now()))
   const ofMarket = jumped.filter(({ address }) => fromMarket.has(address))
-  const second = await resultOf(fetchPrices(priceSources, ofMarket.map(nameOf)))
+  const second = await toResult(fetchPrices(priceSources, ofMarket.map(nameOf)))
   const secondOpinion = (token: ListedToken) => {
     if (!fromMarket.has(token.address)) return knownCoins.get(token.coinGeckoId)?.price
     return 'value' in second ? second.value.get(nameOf(token))?.price : undefined
@@ -161,7 +161,7 @@ async function refreshPrices(
     const price = told.has(address) ? undefined : before[address]
     return price && now() - price.at <= DAY_MS ? [[address, price] as const] : []
   })
-  await cache.put(pricesOf(chain.key), Object.fromEntries([...told, ...older]))
+  await cache.put(pricesKey(chain.key), Object.fromEntries([...told, ...older]))
   return {
     told: told.size,
     older: older.length - outliers.length,

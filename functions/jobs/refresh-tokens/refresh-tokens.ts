@@ -1,11 +1,11 @@
 import type * as z from 'zod'
 import { CHAINS } from '../../../lib/chain/registry.ts'
 import { logger } from '../../../lib/logger.ts'
-import { ALL_TOKENS, tokensOf } from '../../../lib/markets/cache-keys.ts'
+import { ALL_TOKENS, tokensKey } from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import { contractKey } from '../../../lib/markets/coingecko.ts'
 import { supportedTokens } from '../../../lib/markets/tokens.ts'
-import { resultOf, valueIn } from '../../../lib/result.ts'
+import { toResult, unwrap } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
@@ -28,11 +28,11 @@ export async function refreshTokens({
   now,
 }: Dependencies): Promise<z.output<typeof contract.report>> {
   const [lists, ids, cached] = await Promise.all([
-    resultOf(liFi.fetchTokens()),
-    resultOf(coinGecko.fetchCoinIds()),
+    toResult(liFi.fetchTokens()),
+    toResult(coinGecko.fetchCoinIds()),
     cache.get(ALL_TOKENS),
   ])
-  const listed = valueIn(lists)
+  const listed = unwrap(lists)
   const refreshed: ListedToken[] = []
   const keptChains: string[] = []
   let lagSeconds = 0
@@ -53,7 +53,7 @@ export async function refreshTokens({
       ...token,
       coinGeckoId: token.address === 'native' ? chain.nativeCoin.coinGeckoId : (idOf(token.address) ?? ''),
     }))
-    await cache.put(tokensOf(chain.key), tokens)
+    await cache.put(tokensKey(chain.key), tokens)
     refreshed.push(...tokens)
   }
   return {

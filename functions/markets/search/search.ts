@@ -7,7 +7,7 @@ import { FoundCoin, MarketCoin } from '../../../lib/markets/coin.ts'
 import { conversionInto } from '../../../lib/markets/convert.ts'
 import type { Currency } from '../../../lib/markets/currency.ts'
 import { newestAnswer } from '../../../lib/markets/source.ts'
-import { resultOf } from '../../../lib/result.ts'
+import { toResult } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
@@ -53,7 +53,7 @@ export function searchCoins({ cache, coinGecko, now }: Services<'cache' | 'coinG
     const ids = found.value.map(({ id }) => id)
     if (ids.length === 0) return { ...found, value: [] }
     const priced = { namespace: FOUND_PRICES, key: `${key}#${currency}` }
-    const prices = await resultOf(
+    const prices = await toResult(
       newestAnswer<FoundPrice[]>(
         { get: () => cache.getOrFetch(priced, () => coinGecko.fetchCoins(ids, currency)), isRecent: () => true },
         { get: () => getMarketPrices(currency), isRecent: () => true },

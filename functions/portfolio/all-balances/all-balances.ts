@@ -1,5 +1,5 @@
+import { listWallets } from '../../../lib/accounts/user.ts'
 import { addressesOn } from '../../../lib/accounts/wallet.ts'
-import { walletsOf } from '../../../lib/accounts/wallets.ts'
 import type { Aged, CacheKey } from '../../../lib/cache/cache.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -10,17 +10,17 @@ import type { ExchangeRate } from '../../../lib/markets/currency.ts'
 import { decimal, times, tokens, toNumber } from '../../../lib/markets/decimal.ts'
 import { supportedTokens } from '../../../lib/markets/tokens.ts'
 import { buildBalance, type Holding } from '../../../lib/portfolio/balance.ts'
-import { balancesOf, CachedBalances, RENT, unlistedOf } from '../../../lib/portfolio/cache-keys.ts'
+import { balancesKey, CachedBalances, RENT, unlistedKey } from '../../../lib/portfolio/cache-keys.ts'
 import type { IndexedToken } from '../../../lib/portfolio/goldrush.ts'
 import { byChain, NOTHING, type OnChain, walletsResponse } from '../../../lib/portfolio/responses.ts'
-import { resultOf } from '../../../lib/result.ts'
+import { toResult } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 import { evmHoldings, type HoldingsOnChain, solanaHoldings, unlistedHoldings } from './holdings.ts'
 import { readSolanaBalances } from './solana.ts'
 
-type Dependencies = Services<'users' | 'cache' | 'readerOf' | 'solana' | 'goldRush' | 'now'>
+type Dependencies = Services<'users' | 'cache' | 'getReader' | 'solana' | 'goldRush' | 'now'>
 
 type Chain = (typeof CHAINS)[number]
 
@@ -53,12 +53,12 @@ const DOLLAR: ExchangeRate = { now: 1, dayAgo: 1 }
  * that cannot be read has its last good balances, and never holds up the others. Throws `invalid_session` where the user
  * is no more, and `upstream_*` when nothing is known of any chain that the user has a wallet for.
  */
-export function readAllBalances({ users, cache, readerOf, solana, goldRush, now }: Dependencies) {
+export function readAllBalances({ users, cache, getReader, solana, goldRush, now }: Dependencies) {
   async function readHoldings(input: ChainInput): Promise<Found> {
     const { chain, wallets, listed, last } = input
     const here = { ...NOTHING, chain: chain.key, wallets }
     if (wallets.length === 0) return { ...here, holdings: [] }
-    const [live, indexed] = await Promise.all([resultOf(readChain(input)), fetchIndexed(input)])
+    const [live, indexed] = await Promise.all([toResult(readChain(input)), fetchIndexed(input)])
     if ('error' in live) {
       logger.warn('chain not read, serving its last balances', { chain: chain.key, cause: String(live.error.cause) })
       const failure = last ? undefined : live.error
@@ -89,17 +89,17 @@ export function readAllBalances({ users, cache, readerOf, solana, goldRush, now 
 
   function readChain({ chain, wallets, listed, vaults }: ChainInput): Promise<HoldingsOnChain> {
     if (chain.kind === 'solana') return solanaHoldings(solana, wallets, listed)
-    return evmHoldings(readerOf(chain.id), wallets, listed, vaults)
+    return evmHoldings(getReader(chain.id), wallets, listed, vaults)
   }
 
   /** What the index knows of each wallet; nothing where there is no index, undefined when it fails. */
   async function fetchIndexed({ chain, wallets }: ChainInput): Promise<readonly IndexedToken[][] | undefined> {
     if (!goldRush) return []
     const asking = wallets.map(async (wallet) => {
-      const cacheKey = unlistedOf(chain.key, wallet)
+      const cacheKey = unlistedKey(chain.key, wallet)
       return (await cache.getOrFetch(cacheKey, () => goldRush.fetchTokens(chain.key, wallet))).value
     })
-    const result = await resultOf(Promise.all(asking))
+    const result = await toResult(Promise.all(asking))
     if ('value' in result) return result.value
     logger.warn('unlisted tokens not known', { chain: chain.key, cause: String(result.error.cause) })
     return undefined
@@ -114,7 +114,7 @@ export function readAllBalances({ users, cache, readerOf, solana, goldRush, now 
 
   /** The rent by itself, for users without a wallet on Solana; undefined when it is not told. */
   async function readRent(): Promise<bigint | undefined> {
-    const result = await resultOf(readSolanaBalances(solana, []))
+    const result = await toResult(readSolanaBalances(solana, []))
     return 'value' in result ? result.value.rent : undefined
   }
 
@@ -126,12 +126,12 @@ export function readAllBalances({ users, cache, readerOf, solana, goldRush, now 
       cache.get({
         ...ALL_TOKENS,
         ...ALL_PRICES,
-        ...ofEveryChain('balances', (chainKey) => balancesOf(chainKey, session)),
+        ...ofEveryChain('balances', (chainKey) => balancesKey(chainKey, session)),
         rates: RATES,
         rent: RENT,
       }),
     ])
-    const linked = walletsOf(user)
+    const linked = listWallets(user)
     const inputs = CHAINS.map((chain): ChainInput => {
       const wallets = addressesOn(chain, linked)
       const last = cached[`balances ${chain.key}`]
@@ -140,7 +140,7 @@ export function readAllBalances({ users, cache, readerOf, solana, goldRush, now 
         wallets,
         listed: supportedTokens(chain, cached[`tokens ${chain.key}`]),
         vaults: request.client.vaults.filter(({ chainId }) => chainId === chain.id),
-        cacheKey: balancesOf(chain.key, session),
+        cacheKey: balancesKey(chain.key, session),
         last: last && last.value.wallets.join() === wallets.join() ? last : undefined,
       }
     })

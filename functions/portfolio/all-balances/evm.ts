@@ -42,10 +42,10 @@ export async function readEvmBalances(
 
   const ofWallets = wallets.map((wallet) => [
     call(MULTICALL3, multicall3Abi, 'getEthBalance', [wallet]),
-    ...balancesOf(wallet, tokens),
+    ...buildBalanceCalls(wallet, tokens),
   ])
   const ofVaults = [...vaultOf].map(([share, { address, shareDecimals }]) => ({
-    balances: wallets.flatMap((wallet) => balancesOf(wallet, [share])),
+    balances: wallets.flatMap((wallet) => buildBalanceCalls(wallet, [share])),
     symbol: call(share, erc20Abi, 'symbol', []),
     price: call(address, vaultAbi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
   }))
@@ -75,7 +75,7 @@ export async function readEvmBalances(
 }
 
 /** The balances of one wallet; encoded once, because every token is asked the same. */
-function balancesOf(wallet: Address, tokens: readonly Address[]): Call<bigint>[] {
+function buildBalanceCalls(wallet: Address, tokens: readonly Address[]): Call<bigint>[] {
   const { data, decode } = call(MULTICALL3, erc20Abi, 'balanceOf', [wallet])
   return tokens.map((to) => ({ to, data, decode }))
 }

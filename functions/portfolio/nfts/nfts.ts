@@ -1,14 +1,14 @@
+import { listWallets } from '../../../lib/accounts/user.ts'
 import { addressesOn } from '../../../lib/accounts/wallet.ts'
-import { walletsOf } from '../../../lib/accounts/wallets.ts'
 import { combine, isOverdue } from '../../../lib/cache/aged.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
 import { MAX_UINT256 } from '../../../lib/codecs.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { logger } from '../../../lib/logger.ts'
-import { nftsOf } from '../../../lib/portfolio/cache-keys.ts'
+import { nftsKey } from '../../../lib/portfolio/cache-keys.ts'
 import { fitting, type NftCollection } from '../../../lib/portfolio/nft.ts'
 import { byChain, NOTHING, type OnChain, walletsResponse } from '../../../lib/portfolio/responses.ts'
-import { resultOf } from '../../../lib/result.ts'
+import { toResult } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
@@ -33,7 +33,7 @@ export function listNfts({ users, cache, goldRush, solanaNfts, now }: Dependenci
 
     const results = await Promise.all(
       wallets.map((wallet) =>
-        resultOf(cache.getOrFetch(nftsOf(chain.key, wallet), async () => fitting(await fetchNfts(wallet)))),
+        toResult(cache.getOrFetch(nftsKey(chain.key, wallet), async () => fitting(await fetchNfts(wallet)))),
       ),
     )
     const [failure] = results.flatMap((result) => ('error' in result ? [result.error] : []))
@@ -43,7 +43,7 @@ export function listNfts({ users, cache, goldRush, solanaNfts, now }: Dependenci
 
     const { collections, isWhole } = fitting(joined(known.flatMap(({ value }) => value.collections)))
     const isAll = isWhole && known.every(({ value }) => value.isWhole)
-    const isOld = known.some((answer) => isOverdue(answer, nftsOf(chain.key, '').namespace, now()))
+    const isOld = known.some((answer) => isOverdue(answer, nftsKey(chain.key, '').namespace, now()))
     const { asOf } = combine(collections, known, now())
     const error = failure || isOld ? 'Upstream unavailable' : isAll ? undefined : 'Not all NFTs are shown'
     return { chain: chain.key, wallets, collections, asOf, error }
@@ -56,7 +56,7 @@ export function listNfts({ users, cache, goldRush, solanaNfts, now }: Dependenci
 
   return async ({ session }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { clientId, user } = session
-    const linked = walletsOf(await users.get({ clientId, email: user.email }))
+    const linked = listWallets(await users.get({ clientId, email: user.email }))
     const chains = await Promise.all(CHAINS.map((chain) => readChain(chain, addressesOn(chain, linked))))
     return { ...walletsResponse(chains), nfts: byChain(chains, ({ collections }) => collections) }
   }

@@ -5,7 +5,7 @@ import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { encodeOperation, verifyOperation } from '../../../lib/protocols/calldata.ts'
 import { OPERATIONS } from '../../../lib/protocols/operations.ts'
-import { protocolOf } from '../../../lib/protocols/protocols.ts'
+import { getProtocol } from '../../../lib/protocols/protocols.ts'
 import type { Services } from '../../../lib/services.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
@@ -14,25 +14,23 @@ import type { contract } from './contract.ts'
  * Builds the claim of everything that the user can claim, in two round trips. Throws the AppError that says why there is
  * none, or `upstream_*`.
  */
-export const buildClaim =
-  ({ readerOf }: Services<'readerOf'>) =>
-  async ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+export function buildClaim({ getReader }: Services<'getReader'>) {
+  return async ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
-    const reader = readerOf(vault.chainId)
-    const user = body.userAddress
-    const { abi, claimTerms } = protocolOf(vault)
+    const reader = getReader(vault.chainId)
+    const { abi, claimTerms } = getProtocol(vault)
     const { claim } = OPERATIONS[vault.protocol]
     if (!claimTerms || !claim) throw new AppError('claim_not_applicable')
-    const { value, block } = await reader.readOne(claimTerms(vault, user))
+    const { value, block } = await reader.readOne(claimTerms(vault, body.userAddress))
     const { claimableAssets, isAllowed, isPaused, account } = value
     if (claimableAssets === 0n) throw new AppError('no_claimable_deposit')
     if (isPaused()) throw new AppError('vault_is_paused')
 
-    const request = { vault, user, amount: claimableAssets }
+    const request = { vault, account: body.userAddress, amount: claimableAssets }
     const operations = [encodeOperation(claim, request)]
     verifyOperation(claim, request, operations)
 
-    const [outcome] = await reader.simulate(user, [operations])
+    const [outcome] = await reader.simulate(body.userAddress, [operations])
     const calls = parseSimulation(outcome, operations.length, [...abi, ...erc20Abi])
     // Versions before 0.5.1 let those claim whom their list does not admit any more; the dry run tells.
     if (isAllowed === false && calls?.[0]?.status !== 'success') throw new AppError('depositor_not_allowed')
@@ -48,6 +46,7 @@ export const buildClaim =
       isAsync: true,
     }
   }
+}
 
 function mintedShares(claim: SimulatedCall | undefined): bigint | undefined {
   // A node may leave out what the claim returns.

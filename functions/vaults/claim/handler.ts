@@ -1,6 +1,6 @@
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { readerOf } from '../../../lib/services.ts'
+import { getReader } from '../../../lib/services.ts'
 import { buildClaim } from './claim.ts'
 import { contract } from './contract.ts'
 
-export const handler = endpoint(contract, { readerOf }, buildClaim)
+export const handler = endpoint(contract, { getReader }, buildClaim)

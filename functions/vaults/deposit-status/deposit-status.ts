@@ -1,7 +1,7 @@
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { LiveAccount } from '../../../lib/protocols/protocol.ts'
-import { protocolOf } from '../../../lib/protocols/protocols.ts'
+import { getProtocol } from '../../../lib/protocols/protocols.ts'
 import { vaultType } from '../../../lib/protocols/vault-on-chain.ts'
 import type { Services } from '../../../lib/services.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
@@ -22,13 +22,12 @@ const STATUS_DESCRIPTIONS: Record<DepositStatus, string> = {
 const SETTLEMENT_POLL_MS = 30_000
 
 /** Tells where a user's deposit in an async vault stands. Throws `deposit_status_not_applicable` for another vault, and `upstream_*`. */
-export const getDepositStatus =
-  ({ readerOf }: Services<'readerOf'>) =>
-  async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+export function getDepositStatus({ getReader }: Services<'getReader'>) {
+  return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
     if (vaultType(vault) === 'sync') throw new AppError('deposit_status_not_applicable')
-    const reader = readerOf(vault.chainId)
-    const { value, block } = await reader.readOne(protocolOf(vault).account(vault, query.userAddress))
+    const reader = getReader(vault.chainId)
+    const { value, block } = await reader.readOne(getProtocol(vault).account(vault, query.userAddress))
     const live = await value(reader, block.number)
     const status = statusOf(live)
     return {
@@ -47,6 +46,7 @@ export const getDepositStatus =
       nextPollAfterMs: live.pendingAssets > 0n ? SETTLEMENT_POLL_MS : null,
     }
   }
+}
 
 function statusOf({ pendingAssets, claimableAssets, shares }: LiveAccount): DepositStatus {
   if (claimableAssets > 0n) return 'claimable'

@@ -6,23 +6,23 @@ import { prepareDeposit } from '../../../lib/vaults/deposit.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
-type Dependencies = Services<'readerOf' | 'bridge'>
+type Dependencies = Services<'getReader' | 'bridge'>
 
-export const buildDeposit =
-  ({ readerOf, bridge }: Dependencies) =>
-  async ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    const { vaultAddress, chainId, srcChainId, srcToken, userAddress: user, amount } = body
+export function buildDeposit({ getReader, bridge }: Dependencies) {
+  return async ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { vaultAddress, chainId, srcChainId, srcToken, userAddress: account, amount } = body
     const vault = findVault(client.vaults, vaultAddress, chainId)
     const to = { protocol: vault.protocol, chainId: vault.chainId }
     // The contract has both of them or none.
     if (srcChainId === undefined || srcToken === undefined || srcChainId === vault.chainId) {
       if (srcToken !== undefined && srcToken !== vault.asset) throw new AppError('unsupported_source_token')
-      const prepared = await prepareDeposit(readerOf(vault.chainId), { vault, user, amount })
+      const prepared = await prepareDeposit(getReader(vault.chainId), { vault, account, amount })
       return { ...prepared, ...to, isCrossChain: false }
     }
     const prepared = await prepareCrossChainDeposit(
-      { readerOf, ...bridge },
-      { vault, user, inputAmount: amount, sourceChainId: srcChainId, sourceToken: srcToken },
+      { getReader, ...bridge },
+      { vault, account, inputAmount: amount, sourceChainId: srcChainId, sourceToken: srcToken },
     )
     return { ...prepared, ...to, isCrossChain: true }
   }
+}

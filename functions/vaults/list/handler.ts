@@ -1,11 +1,11 @@
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { readerOf, type Services, states, yieldOf } from '../../../lib/services.ts'
+import { getReader, getYield, type Services, states } from '../../../lib/services.ts'
 import { liveVaults } from '../../../lib/vaults/live.ts'
 import { contract } from './contract.ts'
 
-function listVaults(services: Services<'readerOf' | 'states' | 'yieldOf'>) {
+function listVaults(services: Services<'getReader' | 'states' | 'getYield'>) {
   const read = liveVaults(services)
   return async ({ client: { vaults } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     if (vaults.length === 0) throw new AppError('no_vaults_configured')
@@ -13,4 +13,4 @@ function listVaults(services: Services<'readerOf' | 'states' | 'yieldOf'>) {
   }
 }
 
-export const handler = endpoint(contract, { readerOf, states, yieldOf }, listVaults)
+export const handler = endpoint(contract, { getReader, states, getYield }, listVaults)

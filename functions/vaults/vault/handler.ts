@@ -1,12 +1,12 @@
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { readerOf, type Services, states, yieldOf } from '../../../lib/services.ts'
+import { getReader, getYield, type Services, states } from '../../../lib/services.ts'
 import { liveVaults } from '../../../lib/vaults/live.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import { contract } from './contract.ts'
 
-function getVault(services: Services<'readerOf' | 'states' | 'yieldOf'>) {
+function getVault(services: Services<'getReader' | 'states' | 'getYield'>) {
   const read = liveVaults(services)
   return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const [live] = await read([findVault(client.vaults, path.vaultAddress, query.chainId)])
@@ -15,4 +15,4 @@ function getVault(services: Services<'readerOf' | 'states' | 'yieldOf'>) {
   }
 }
 
-export const handler = endpoint(contract, { readerOf, states, yieldOf }, getVault)
+export const handler = endpoint(contract, { getReader, states, getYield }, getVault)

@@ -7,14 +7,15 @@ import type { DepositOperation, Operations } from '../calldata.ts'
 const deposit: DepositOperation = {
   name: 'deposit',
   isAsync: false,
-  encode: ({ amount, user }) => encodeFunctionData({ abi: vaultAbi, functionName: 'deposit', args: [amount, user] }),
+  encode: ({ amount, account }) =>
+    encodeFunctionData({ abi: vaultAbi, functionName: 'deposit', args: [amount, account] }),
   decode(data) {
     const call = decodeCall(vaultAbi, data)
     return call?.functionName === 'deposit' ? { amount: call.args[0], receiver: call.args[1] } : undefined
   },
   taken(log) {
     const event = decodeLog(vaultAbi, log)
-    return event?.eventName === 'Deposit' ? { user: event.args.owner, payer: event.args.sender } : undefined
+    return event?.eventName === 'Deposit' ? { account: event.args.owner, payer: event.args.sender } : undefined
   },
 }
 

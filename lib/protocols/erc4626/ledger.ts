@@ -34,10 +34,10 @@ export const erc4626Books: Books<Erc4626Vault, Event> = {
   entries({ eventName, args }) {
     if (eventName === 'Deposit') {
       const { owner, assets, shares } = args
-      return [{ user: owner, kind: 'deposit', requestId: 0n, assets, shares }]
+      return [{ account: owner, kind: 'deposit', requestId: 0n, assets, shares }]
     }
     return eventName === 'Withdraw'
-      ? [{ user: args.owner, kind: 'withdraw', assets: args.assets, shares: args.shares }]
+      ? [{ account: args.owner, kind: 'withdraw', assets: args.assets, shares: args.shares }]
       : []
   },
 

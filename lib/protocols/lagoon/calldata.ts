@@ -7,8 +7,8 @@ import { lagoonAbi } from './abi.ts'
 const requestDeposit: DepositOperation = {
   name: 'requestDeposit',
   isAsync: true,
-  encode: ({ amount, user, payer = user }) =>
-    encodeFunctionData({ abi: lagoonAbi, functionName: 'requestDeposit', args: [amount, user, payer] }),
+  encode: ({ amount, account, payer = account }) =>
+    encodeFunctionData({ abi: lagoonAbi, functionName: 'requestDeposit', args: [amount, account, payer] }),
   decode(data) {
     const call = decodeCall(lagoonAbi, data)
     if (call?.functionName !== 'requestDeposit') return undefined
@@ -17,7 +17,9 @@ const requestDeposit: DepositOperation = {
   },
   taken(log) {
     const event = decodeLog(lagoonAbi, log)
-    return event?.eventName === 'DepositRequest' ? { user: event.args.controller, payer: event.args.owner } : undefined
+    return event?.eventName === 'DepositRequest'
+      ? { account: event.args.controller, payer: event.args.owner }
+      : undefined
   },
 }
 
@@ -25,8 +27,8 @@ const requestDeposit: DepositOperation = {
 const syncDeposit: DepositOperation = {
   name: 'syncDeposit',
   isAsync: false,
-  encode: ({ amount, user }) =>
-    encodeFunctionData({ abi: lagoonAbi, functionName: 'syncDeposit', args: [amount, user, zeroAddress] }),
+  encode: ({ amount, account }) =>
+    encodeFunctionData({ abi: lagoonAbi, functionName: 'syncDeposit', args: [amount, account, zeroAddress] }),
   decode(data) {
     const call = decodeCall(lagoonAbi, data)
     if (call?.functionName !== 'syncDeposit') return undefined
@@ -35,14 +37,14 @@ const syncDeposit: DepositOperation = {
   },
   taken(log) {
     const event = decodeLog(lagoonAbi, log)
-    return event?.eventName === 'DepositSync' ? { user: event.args.owner, payer: event.args.sender } : undefined
+    return event?.eventName === 'DepositSync' ? { account: event.args.owner, payer: event.args.sender } : undefined
   },
 }
 
 /** ERC-7540 `deposit(assets, receiver, controller)`: claims the shares of settled assets. */
 const claim: Operation = {
-  encode: ({ amount, user }) =>
-    encodeFunctionData({ abi: lagoonAbi, functionName: 'deposit', args: [amount, user, user] }),
+  encode: ({ amount, account }) =>
+    encodeFunctionData({ abi: lagoonAbi, functionName: 'deposit', args: [amount, account, account] }),
   decode(data) {
     const call = decodeCall(lagoonAbi, data)
     if (call?.functionName !== 'deposit' || call.args.length !== 3) return undefined

@@ -44,23 +44,23 @@ export const lagoonBooks: Books<LagoonVault, Event> = {
     switch (event.eventName) {
       case 'DepositRequest': {
         const { controller, requestId, assets } = event.args
-        return [{ user: controller, kind: 'deposit', requestId, assets, shares: null }]
+        return [{ account: controller, kind: 'deposit', requestId, assets, shares: null }]
       }
       case 'DepositRequestCanceled':
-        return [{ user: event.args.controller, kind: 'cancel', requestId: event.args.requestId }]
+        return [{ account: event.args.controller, kind: 'cancel', requestId: event.args.requestId }]
       case 'DepositSync': {
         const { owner, assets, shares } = event.args
-        return [{ user: owner, kind: 'deposit', requestId: 0n, assets, shares }]
+        return [{ account: owner, kind: 'deposit', requestId: 0n, assets, shares }]
       }
       case 'Deposit': {
         // A claim: sender is the controller, owner the receiver of the shares.
         const { sender, assets, shares } = event.args
-        return [{ user: sender, kind: 'claim', assets, shares }]
+        return [{ account: sender, kind: 'claim', assets, shares }]
       }
       case 'Withdraw':
       case 'WithdrawSync': {
         const { owner, assets, shares } = event.args
-        return [{ user: owner, kind: 'withdraw', assets, shares }]
+        return [{ account: owner, kind: 'withdraw', assets, shares }]
       }
       default:
         return []

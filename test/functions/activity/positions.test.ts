@@ -565,13 +565,13 @@ describe('A vault that tells amounts beyond all that there are', () => {
 describe('A user to whom a stranger made thousands of ledger entries in one vault', () => {
   /** More than an answer reads of one vault, in a table that says so, as writing them would take long: what is read of them. */
   const flood = (table: Wire, { chain, address }: TestVault, user: User) => {
-    const prefix = `MOVE#${chain.chainId}#${address}#`
+    const prefix = `ENTRY#${chain.chainId}#${address}#`
     const Items = Array.from({ length: 25_001 }, (_, index) => ({
       sk: { S: `${prefix}${String(index).padStart(12, '0')}` },
       chainId: { N: `${chain.chainId}` },
       vault: { S: address },
     }))
-    const LastEvaluatedKey = { pk: { S: `USER#${user.address}` }, sk: Items.at(-1)?.sk }
+    const LastEvaluatedKey = { pk: { S: `ACCOUNT#${user.address}` }, sk: Items.at(-1)?.sk }
     const flooded = JSON.stringify({ Items, LastEvaluatedKey })
     table.rewrite = (answer, request) => {
       const { ExpressionAttributeValues: values = {} } = JSON.parse(request)
@@ -639,7 +639,7 @@ describe('Over ten vaults on two chains', () => {
       for (const batch of Object.values(service.rpc).flatMap(callsIn)) expect(batch.length).toBeLessThanOrEqual(4)
       const requests = service.table.bodies.map((body) => JSON.parse(body))
       const queries = requests.filter(({ KeyConditionExpression }) => KeyConditionExpression !== undefined)
-      expect(queries.map((query) => JSON.stringify(query))).toEqual([expect.stringContaining(`USER#${user}`)])
+      expect(queries.map((query) => JSON.stringify(query))).toEqual([expect.stringContaining(`ACCOUNT#${user}`)])
       expect(requests).toHaveLength(2)
     }
   })

@@ -198,7 +198,7 @@ async function openMany(transfers: Transfers, count: number, kindOf: (index: num
     now += 60_000
     let calls = 0
     const asked = new Set<number>()
-    const readerOf = (chainId: number) => {
+    const getReader = (chainId: number) => {
       const chain = evmChain(chainId)
       if (!chain) throw new Error(`There is no chain ${chainId}`)
       const world = { fetch, random: () => 0, now: () => performance.now() }
@@ -211,7 +211,7 @@ async function openMany(transfers: Transfers, count: number, kindOf: (index: num
       })
     }
     const sources = { record: async () => undefined }
-    const followed = followTransfers({ readerOf, transfers: table, sources, now: () => now }, ARBITRUM)
+    const followed = followTransfers({ getReader, transfers: table, sources, now: () => now }, ARBITRUM)
     const { openTransfers } = await followed
     return { openTransfers, calls, asked }
   }

@@ -106,7 +106,8 @@ async function shown({ views }: Pick<Vaults, 'views'>) {
   )
 }
 
-const entriesIn = (records: ReadonlyMap<string, unknown>) => [...records.keys()].filter((key) => key.includes(' MOVE#'))
+const entriesIn = (records: ReadonlyMap<string, unknown>) =>
+  [...records.keys()].filter((key) => key.includes(' ENTRY#'))
 /** The records that never change: all but vaults' states, how far they are recorded, and the prices of hours. */
 function lasting(records: ReadonlyMap<string, Record<string, unknown>>) {
   return new Map([...records].filter(([key]) => !/ (STATE|PROGRESS)$|#0{12}$/.test(key)))

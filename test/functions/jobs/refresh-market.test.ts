@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { refreshMarket } from '../../../functions/jobs/refresh-market/refresh-market.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
-import { ALL_PRICES, MARKET, pricesOf, RATES, tokensOf } from '../../../lib/markets/cache-keys.ts'
+import { ALL_PRICES, MARKET, pricesKey, RATES, tokensKey } from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken, TokenPrice } from '../../../lib/markets/coin.ts'
 import { captureLogs } from '../../support/logs.ts'
 import { test as base, DAI, rewriteJson, SOURCE_FAILURES, START, USDC } from '../../support/markets.ts'
@@ -9,7 +9,7 @@ import { test as base, DAI, rewriteJson, SOURCE_FAILURES, START, USDC } from '..
 type Row = { id: string; current_price: unknown; price_change_percentage_24h: unknown }
 type Llama = { coins: Record<string, { price: number; timestamp: number }> }
 
-const BASE = pricesOf('base-mainnet')
+const BASE = pricesKey('base-mainnet')
 const DAY = 86_400
 
 /** Base's coin and USDC, which the market knows by their ids, and DAI, whose id nobody knows. */
@@ -29,7 +29,7 @@ const test = base
     for (const chain of CHAINS) {
       const native = { ...named(chain.nativeCoin.symbol), chain: chain.key, address: 'native' }
       const own = [{ ...native, coinGeckoId: chain.nativeCoin.coinGeckoId }]
-      await cache.put(tokensOf(chain.key), chain.key === 'base-mainnet' ? TOKENS : own)
+      await cache.put(tokensKey(chain.key), chain.key === 'base-mainnet' ? TOKENS : own)
     }
     return async ({ marketSeconds = 0, after = 0 } = {}) => {
       clock.pass(after)
@@ -207,7 +207,7 @@ describe('A price that jumps tenfold within an hour', () => {
     expect(await run({ marketSeconds: 1800, after: 300 })).toMatchObject({ outliers: 1 })
     expect((await prices())[DAI.address]).toEqual(before[DAI.address])
     // The same price of a token that the market knows is confirmed by the market that is kept.
-    await cache.put(tokensOf('base-mainnet'), known)
+    await cache.put(tokensKey('base-mainnet'), known)
     await cache.put(BASE, { [DAI.address]: { now: 0.05, dayAgo: null, at: START } })
     tellLlama(`base:${DAI.address}`, 1.1)
     expect(await run({ marketSeconds: 1800, after: 300 })).toMatchObject({ outliers: 0 })
@@ -307,7 +307,7 @@ describe('Prices of a chain', () => {
     const report = await run({ after: 900 })
     expect(report.failures).toEqual(['eth', 'optimism', 'arbitrum'].map((chain) => `prices ${chain}-mainnet`))
     expect(report.lagSeconds).toBe(900)
-    const { ETH, BASE: base } = await cache.get({ ETH: pricesOf('eth-mainnet'), BASE })
+    const { ETH, BASE: base } = await cache.get({ ETH: pricesKey('eth-mainnet'), BASE })
     expect(ETH).toMatchObject({ asOf: new Date(START), isStale: true })
     expect(base?.isStale).toBe(false)
   })

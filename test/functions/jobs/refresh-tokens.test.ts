@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { refreshTokens } from '../../../functions/jobs/refresh-tokens/refresh-tokens.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
-import { ALL_TOKENS, tokensOf } from '../../../lib/markets/cache-keys.ts'
+import { ALL_TOKENS, tokensKey } from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import { WELL_KNOWN_TOKENS } from '../../../lib/markets/well-known-tokens.ts'
 import { captureLogs } from '../../support/logs.ts'
@@ -9,7 +9,7 @@ import { test as base, DAI, rewriteJson, SOURCE_FAILURES, START, USDC } from '..
 
 type List = { tokens: Record<string, unknown[]> }
 
-const BASE = tokensOf('base-mainnet')
+const BASE = tokensKey('base-mainnet')
 /** The coins of eight chains, two tokens of Base and two of Solana. */
 const LISTED = 12
 
@@ -97,7 +97,7 @@ describe('A chain', () => {
       })
       expect(lines).toMatchObject([{ level: 'WARN', chain: 'base-mainnet' }])
       expect(await keptIds()).toEqual(before)
-      const kept = await cache.get({ BASE, other: tokensOf('eth-mainnet') })
+      const kept = await cache.get({ BASE, other: tokensKey('eth-mainnet') })
       expect(kept.BASE?.asOf).toEqual(new Date(START))
       expect(kept.other?.asOf).toEqual(new Date(clock.now()))
     },

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
-import { tokensOf } from '../../../lib/markets/cache-keys.ts'
+import { tokensKey } from '../../../lib/markets/cache-keys.ts'
 import { expectError } from '../../support/errors.ts'
 import { test as base, get } from '../../support/market-service.ts'
 
@@ -17,7 +17,7 @@ describe('A coin', () => {
     const address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
     const token = { chain: 'base-mainnet', symbol: 'USDC', name: 'USD Coin', decimals: 6, coinKey: 'USDC', logoUrl: '' }
     const tokens = [{ ...token, address, coinGeckoId: 'usd-coin' }]
-    await markets.cacheAt().put(tokensOf('base-mainnet'), tokens)
+    await markets.cacheAt().put(tokensKey('base-mainnet'), tokens)
     const { status, headers, body } = await get(service, '/markets/coins/usd-coin?currency=Jpy')
     expect(status).toBe(200)
     expect(headers.get('age')).toBe('0')

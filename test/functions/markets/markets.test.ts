@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { CHAINS } from '../../../lib/chain/registry.ts'
-import { MARKET, RATES, tokensOf } from '../../../lib/markets/cache-keys.ts'
+import { MARKET, RATES, tokensKey } from '../../../lib/markets/cache-keys.ts'
 import { WELL_KNOWN_TOKENS } from '../../../lib/markets/well-known-tokens.ts'
 import { expectError } from '../../support/errors.ts'
 import { get, test } from '../../support/market-service.ts'
@@ -105,7 +105,7 @@ describe('The supported coins', () => {
   test('show what has no picture, no id and no price as that', async ({ service, markets }) => {
     const address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
     const token = { chain: 'base-mainnet', address, symbol: 'LONG', name: 'Long tail', decimals: 7, coinKey: '' }
-    await markets.cacheAt().put(tokensOf('base-mainnet'), [{ ...token, logoUrl: '', coinGeckoId: '' }])
+    await markets.cacheAt().put(tokensKey('base-mainnet'), [{ ...token, logoUrl: '', coinGeckoId: '' }])
     const { body } = await get(service, '/markets')
     expect(body.filter(({ chainId }: Coin) => chainId === 8453)).toEqual([
       {

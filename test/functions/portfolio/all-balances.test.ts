@@ -6,7 +6,7 @@ import { documentClient } from '../../../lib/aws/dynamo.ts'
 import { sharedCache } from '../../../lib/cache/cache.ts'
 import { cacheStore } from '../../../lib/cache/store.ts'
 import { CHAINS, evmChain } from '../../../lib/chain/registry.ts'
-import { pricesOf, RATES, tokensOf } from '../../../lib/markets/cache-keys.ts'
+import { pricesKey, RATES, tokensKey } from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import { WELL_KNOWN_TOKENS } from '../../../lib/markets/well-known-tokens.ts'
 import { ACCOUNTS, SOLANA_WALLET } from '../../../sandbox/accounts.ts'
@@ -46,20 +46,20 @@ const test = base
       const chain = evmChain(chainId)?.key ?? ''
       const native = WELL_KNOWN_TOKENS.filter((token) => token.chain === chain && token.address === 'native')
       const listed = tokens.map((token) => ({ ...token, chain, coinKey: '', logoUrl: '', coinGeckoId: '' }))
-      await cache.put(tokensOf(chain), [...native, ...listed])
+      await cache.put(tokensKey(chain), [...native, ...listed])
     }
   })
   /** Prices of Base's coin and dollar, and the euro: what the jobs would keep. */
   .extend('prices', { scope: 'file' }, async ({ cache, sharedService }) => {
     const [chain] = sharedService.backends.chains
     const unlisted = (chain?.unlisted ?? []).map(({ address }) => [address, { now: 1, dayAgo: 1, at: AT }] as const)
-    await cache.put(pricesOf('base-mainnet'), {
+    await cache.put(pricesKey('base-mainnet'), {
       // Whatever it says, it is not listed.
       ...Object.fromEntries(unlisted),
       native: { now: 3000, dayAgo: 2500, at: AT },
       [USDC]: { now: 1, dayAgo: 1, at: AT },
     })
-    await cache.put(pricesOf('solana-mainnet'), { native: { now: 140, dayAgo: null, at: AT } })
+    await cache.put(pricesKey('solana-mainnet'), { native: { now: 140, dayAgo: null, at: AT } })
     await cache.put(RATES, { usd: { now: 1, dayAgo: 1 }, eur: { now: 0.8, dayAgo: 0.75 } })
   })
 
@@ -307,15 +307,15 @@ describe('What a user has', () => {
     cache,
     onTestFinished,
   }) => {
-    const questions = Object.fromEntries(EVM_KEYS.map((key) => [key, tokensOf(key)]))
+    const questions = Object.fromEntries(EVM_KEYS.map((key) => [key, tokensKey(key)]))
     const before = await cache.get(questions)
     onTestFinished(async () => {
-      for (const [key, kept] of Object.entries(before)) await cache.put(tokensOf(key), kept?.value ?? wellKnown(key))
+      for (const [key, kept] of Object.entries(before)) await cache.put(tokensKey(key), kept?.value ?? wellKnown(key))
     })
     for (const key of EVM_KEYS) {
       const listed = before[key]?.value ?? wellKnown(key).slice(0, 1)
       const more = Array.from({ length: 300 - listed.length }, (_, i) => someToken(key, i))
-      await cache.put(tokensOf(key), [...listed, ...more])
+      await cache.put(tokensKey(key), [...listed, ...more])
     }
     await linkEvm(service, session, ALICE)
     const { requests } = service.backends.providers.idleChains

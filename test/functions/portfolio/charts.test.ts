@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { tokensOf } from '../../../lib/markets/cache-keys.ts'
+import { tokensKey } from '../../../lib/markets/cache-keys.ts'
 import { expectError } from '../../support/errors.ts'
 import { get, test } from '../../support/market-service.ts'
 
@@ -119,7 +119,7 @@ describe('A chart by address', () => {
 
   test('of a listed token is the one of its id', async ({ service, markets }) => {
     const token = { chain: 'base-mainnet', symbol: 'USDC', name: 'USD Coin', decimals: 6, coinKey: 'USDC', logoUrl: '' }
-    await markets.cacheAt().put(tokensOf('base-mainnet'), [{ ...token, address: USDC, coinGeckoId: 'usd-coin' }])
+    await markets.cacheAt().put(tokensKey('base-mainnet'), [{ ...token, address: USDC, coinGeckoId: 'usd-coin' }])
     for (const address of [USDC, USDC.toLowerCase(), USDC.toUpperCase().replace('0X', '0x')]) {
       const { status } = await get(service, `/token/address/base/${address}?days=1`)
       expect(status).toBe(200)

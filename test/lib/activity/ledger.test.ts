@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { type Address, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { postEvents } from '../../../lib/activity/ledger.ts'
-import { isTransfer, type Ledger, type VaultEvent } from '../../../lib/protocols/books.ts'
+import { isShareTransfer, type Ledger, type VaultEvent } from '../../../lib/protocols/books.ts'
 
 const EMPTY_LEDGER = { assets: 0n, supply: 0n }
 
@@ -63,8 +63,8 @@ const chain = (transactions: readonly (readonly Told[])[]): VaultEvent[] =>
 
 /** What happened to whom, in short. */
 const told = (vault: typeof LAGOON | typeof SYNC, transactions: readonly (readonly Told[])[], before?: Ledger) =>
-  postEvents(vault, before ?? EMPTY_LEDGER, chain(transactions)).entries.map(({ user, kind, ...rest }) => [
-    user,
+  postEvents(vault, before ?? EMPTY_LEDGER, chain(transactions)).entries.map(({ account, kind, ...rest }) => [
+    account,
     kind,
     'assets' in rest ? rest.assets : undefined,
     'shares' in rest ? rest.shares : undefined,
@@ -185,7 +185,7 @@ function concerns(account: Address, { eventName, args }: VaultEvent): boolean {
 }
 
 function movesPrice(event: VaultEvent): boolean {
-  if (isTransfer(event)) return event.args.from === zeroAddress || event.args.to === zeroAddress
+  if (isShareTransfer(event)) return event.args.from === zeroAddress || event.args.to === zeroAddress
   return !['DepositRequest', 'RedeemRequest'].includes(event.eventName)
 }
 
@@ -241,7 +241,7 @@ describe('Events', () => {
         const part = events.filter((event) => concerns(account, event) || movesPrice(event))
         const all = postEvents(vault, EMPTY_LEDGER, events)
         const seen = postEvents(vault, EMPTY_LEDGER, part)
-        const of = ({ entries }: typeof all) => entries.filter((entry) => entry.user === account)
+        const of = ({ entries }: typeof all) => entries.filter((entry) => entry.account === account)
         expect(of(seen)).toEqual(of(all))
         expect(seen.prices).toEqual(all.prices)
         expect(seen.ledger).toEqual(all.ledger)
@@ -278,13 +278,13 @@ describe('Events', () => {
         const { entries } = postEvents(vault, EMPTY_LEDGER, chain(transactions))
         for (const sent of entries) {
           if (sent.kind !== 'send') continue
-          const { user, kind: _, ...rest } = sent
+          const { account, kind: _, ...rest } = sent
           const others = entries.filter(
             ({ kind, transactionHash, logIndex }) =>
               kind === 'receive' && transactionHash === sent.transactionHash && logIndex === sent.logIndex,
           )
           expect(others).toEqual([expect.objectContaining(rest)])
-          expect(others[0]?.user).not.toBe(user)
+          expect(others[0]?.account).not.toBe(account)
         }
       }),
     )

@@ -14,7 +14,7 @@ import { chainReader } from '../../../lib/chain/reader.ts'
 import { EVM_CHAINS, type EvmChain } from '../../../lib/chain/registry.ts'
 import { checksumAddress, MAX_UINT256 } from '../../../lib/codecs.ts'
 import { AppError } from '../../../lib/errors.ts'
-import { protocolOf } from '../../../lib/protocols/protocols.ts'
+import { getProtocol } from '../../../lib/protocols/protocols.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 import { lives, place } from '../../support/ledger-entries.ts'
 
@@ -147,7 +147,7 @@ describe('What a vault makes up of its own', () => {
     await fc.assert(
       fc.asyncProperty(vaults, answers, settled, entries, async (made, words, claimable, happened) => {
         const vault = vaultOf(made)
-        const query = protocolOf(vault).account(vault, someAddress)
+        const query = getProtocol(vault).account(vault, someAddress)
         let next = 0
         const answer = () => words[next++ % words.length]
         const decode = (view: { decode: (data: `0x${string}`) => unknown }) => {
@@ -171,7 +171,7 @@ describe('What a vault makes up of its own', () => {
           const position = buildPosition(all, live)
           if (!position) return
           const of = { vault, live, entries: all, asOf: new Date(0) }
-          const view = PositionResponse.encode(positionResponse(of, position, { user: someAddress, apy: '0.00' }))
+          const view = PositionResponse.encode(positionResponse(of, position, { account: someAddress, apy: '0.00' }))
           expect(PositionResponse.parse(view)).toBeDefined()
           z.array(DepositResponse).encode(
             position.deposits.map((deposit) => depositResponse(of, deposit, '0.00', undefined)),

@@ -116,13 +116,13 @@ function decodePlan({ to, data, value }: Transaction): Plan {
 
 /** What a request must become: the specification, once more. */
 function planOf({ request, terms }: Setting): Plan {
-  const { vault, user, route, operation, inputAmount } = request
+  const { vault, account, route, operation, inputAmount } = request
   const { handler } = route
   const reset: Call = { functionName: 'approve', args: [vault.address, 0n] }
   const depositing = (): Call => {
-    if (operation === requestDeposit) return { functionName: 'requestDeposit', args: [0n, user, handler] }
-    if (operation === syncDeposit) return { functionName: 'syncDeposit', args: [0n, user, NOBODY] }
-    return { functionName: 'deposit', args: [0n, user] }
+    if (operation === requestDeposit) return { functionName: 'requestDeposit', args: [0n, account, handler] }
+    if (operation === syncDeposit) return { functionName: 'syncDeposit', args: [0n, account, NOBODY] }
+    return { functionName: 'deposit', args: [0n, account] }
   }
   const withBalance = (target: Address, inner: Call, offset: bigint): Step => ({
     target: handler,
@@ -132,7 +132,7 @@ function planOf({ request, terms }: Setting): Plan {
   return {
     to: route.pool,
     value: 0n,
-    depositor: user,
+    depositor: account,
     recipient: handler,
     inputToken: route.inputToken,
     outputToken: vault.asset,
@@ -149,7 +149,7 @@ function planOf({ request, terms }: Setting): Plan {
         withBalance(vault.asset, reset, 36n),
         withBalance(vault.address, depositing(), 4n),
       ],
-      fallbackRecipient: user,
+      fallbackRecipient: account,
     },
   }
 }
@@ -184,7 +184,7 @@ const settingsWith = (operations: fc.Arbitrary<DepositOperation>): fc.Arbitrary<
       exclusivityParameter: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 300 }), anyTime),
     })
     .map(({ parties, chains, amounts, decimals, operation, ...times }) => {
-      const [address, asset, user, pool, inputToken, handler, stranger, destinationPool, exclusiveRelayer] =
+      const [address, asset, account, pool, inputToken, handler, stranger, destinationPool, exclusiveRelayer] =
         parties as [Address, Address, Address, Address, Address, Address, Address, Address, Address]
       const [chainId, sourceChainId] = chains as [number, number]
       const [inputAmount, outputAmount] = amounts as [bigint, bigint]
@@ -192,7 +192,7 @@ const settingsWith = (operations: fc.Arbitrary<DepositOperation>): fc.Arbitrary<
       return {
         request: {
           vault: someVault({ address, asset, chainId }),
-          user,
+          account,
           route: { sourceChainId, pool, inputToken, inputDecimals, destinationPool, handler, outputDecimals },
           operation,
           inputAmount,
@@ -292,8 +292,8 @@ describe('the last look at a deposit through the bridge', () => {
     fc.assert(
       fc.property(settingsWith(fc.constant(operation)), (setting) => {
         const { request, stranger } = setting
-        const { user, vault, route } = request
-        const parties = [stranger, user, vault.address, vault.asset, route.handler, route.inputToken]
+        const { account, vault, route } = request
+        const parties = [stranger, account, vault.address, vault.asset, route.handler, route.inputToken]
         for (const mutant of mutantsOf(planOf(setting), parties)) {
           expect(passes(setting, encodePlan(mutant))).toBe(false)
         }
@@ -339,10 +339,10 @@ describe('the last look at a deposit through the bridge', () => {
         })),
       ),
     ],
-    'that names a referral': (plan, { request: { user, route }, stranger }) => [
+    'that names a referral': (plan, { request: { account, route }, stranger }) => [
       encodePlan(
         withCall(plan, 2, ({ call: of }) => ({
-          call: { ...(of as WithBalance), inner: call('requestDeposit', 0n, user, route.handler, stranger) },
+          call: { ...(of as WithBalance), inner: call('requestDeposit', 0n, account, route.handler, stranger) },
         })),
       ),
     ],
@@ -375,7 +375,7 @@ describe('the last look at a deposit through the bridge', () => {
     destination: ({ request }) => ({
       request: { ...request, vault: { ...request.vault, chainId: request.route.sourceChainId } },
     }),
-    user: ({ request, stranger }) => ({ request: { ...request, user: stranger } }),
+    user: ({ request, stranger }) => ({ request: { ...request, account: stranger } }),
     pool: ({ request, stranger }) => ({ request: { ...request, route: { ...request.route, pool: stranger } } }),
     'source token': ({ request, stranger }) => ({
       request: { ...request, route: { ...request.route, inputToken: stranger } },

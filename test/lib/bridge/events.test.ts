@@ -641,10 +641,10 @@ describe('A debt is paid back', () => {
 describe('A message', () => {
   test('says whom it serves and which vault it ends at', () => {
     fc.assert(
-      fc.property(anyAddress, anyAddress, (user, vault) => {
-        expect(parseMessage(depositOf({ user, vault, id: 1n, amount: 1n }))).toEqual({
-          fallbackRecipient: user,
-          deposit: { vault, account: user, operation: OPERATIONS.lagoon.deposits[0] },
+      fc.property(anyAddress, anyAddress, (account, vault) => {
+        expect(parseMessage(depositOf({ user: account, vault, id: 1n, amount: 1n }))).toEqual({
+          fallbackRecipient: account,
+          deposit: { vault, account, operation: OPERATIONS.lagoon.deposits[0] },
         })
       }),
     )

@@ -1,8 +1,10 @@
 import fc from 'fast-check'
 import { type Address, getAddress, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
+import { createAcross, type Quote } from '../../../lib/bridge/across.ts'
+import { BridgeApi } from '../../../lib/bridge/apis.ts'
 import { type BridgeRequest, encodeMessage } from '../../../lib/bridge/calldata.ts'
-import { agreeTerms, BridgeApi, type Clocks, fetchQuote, type Quote, quoteExpiry } from '../../../lib/bridge/quote.ts'
+import { agreeTerms, type Clocks, quoteExpiry } from '../../../lib/bridge/terms.ts'
 import { AppError, type ErrorCode } from '../../../lib/errors.ts'
 import { createUpstream } from '../../../lib/http.ts'
 import { OPERATIONS } from '../../../lib/protocols/operations.ts'
@@ -20,7 +22,7 @@ const NOW = 1_795_132_800
 function someRequest({ inputAmount = 50_000_000n, inputDecimals = 6, outputDecimals = 6 } = {}): BridgeRequest {
   return {
     vault: someVault({ asset: OUTPUT }),
-    user: getAddress('0x15d34aaf54267db7d7c367839aaf71a00a2c6a65'),
+    account: getAddress('0x15d34aaf54267db7d7c367839aaf71a00a2c6a65'),
     route: {
       sourceChainId: 42161,
       pool: POOL,
@@ -243,20 +245,20 @@ describe('what is understood of the API', () => {
     'cross_chain_not_available',
   ]
 
-  const apiOf = (fetch: typeof globalThis.fetch, apiKey?: string) => {
+  const acrossOver = (fetch: typeof globalThis.fetch, apiKey?: string) => {
     const { integratorId: _, ...api } = BridgeApi.parse({ url: API, apiKey })
-    return createUpstream({ ...api, name: 'Across' }, { fetch, random: () => 0, now: () => performance.now() })
+    const world = { fetch, random: () => 0, now: () => performance.now() }
+    return createAcross(createUpstream({ ...api, name: 'Across' }, world))
   }
 
   /** The quote, or the code of the error, when the API answers so. */
   const outcomeOf = (response: Response): Promise<Quote | ErrorCode> =>
-    fetchQuote(
-      apiOf(async () => response.clone()),
-      someRequest(),
-    ).catch((error: unknown) => {
-      if (error instanceof AppError) return error.code
-      throw error
-    })
+    acrossOver(async () => response.clone())
+      .fetchQuote(someRequest())
+      .catch((error: unknown) => {
+        if (error instanceof AppError) return error.code
+        throw error
+      })
 
   test('Amounts and times are understood to the digit', async () => {
     const time = fc.integer({ min: 0, max: 2 ** 32 - 1 })
@@ -392,8 +394,8 @@ describe('what is understood of the API', () => {
       asked.push({ url: new URL(input.toString()), init })
       return Response.json(OFFER)
     }
-    await fetchQuote(apiOf(fetch, 'some-key'), request)
-    await fetchQuote(apiOf(fetch), request)
+    await acrossOver(fetch, 'some-key').fetchQuote(request)
+    await acrossOver(fetch).fetchQuote(request)
     const accept = 'application/json'
     expect(asked.map(({ init }) => init?.headers)).toEqual([{ accept, authorization: 'Bearer some-key' }, { accept }])
     for (const { url } of asked) {

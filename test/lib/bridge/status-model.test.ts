@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type Hash, keccak256 } from 'viem'
 import { describe, expect } from 'vitest'
-import { depositSources } from '../../../lib/activity/deposit-source-store.ts'
+import { depositSourceStore } from '../../../lib/activity/deposit-source-store.ts'
 import { documentClient } from '../../../lib/aws/dynamo.ts'
 import { readTransfer } from '../../../lib/bridge/status.ts'
 import { transfersStore } from '../../../lib/bridge/store.ts'
@@ -53,7 +53,7 @@ const test = base
     const client = documentClient(localConfig(service.backends.dynamo.endpoint))
     onCleanup(() => client.destroy())
     const table = transfersStore(client, service.backends.dynamo.tableNames.deposits)
-    const sources = depositSources(client, service.backends.dynamo.tableNames.deposits)
+    const sources = depositSourceStore(client, service.backends.dynamo.tableNames.deposits)
     let meter = { requests: 0, serial: 0, calls: 0 }
     let answered = 0
     const counted =
@@ -76,7 +76,7 @@ const test = base
         return [chainId, chainReader({ ...chain, finality: { tag: 'safe', seconds: FINAL_SECONDS } }, rpc)]
       }),
     )
-    const readerOf = (chainId: number) => readers.get(chainId) as ChainReader
+    const getReader = (chainId: number) => readers.get(chainId) as ChainReader
     return {
       transfers,
       vault,
@@ -88,10 +88,10 @@ const test = base
           ...chainReader(honest.chain, lying(honest.request, lies ?? {})),
           witness: second ? chainReader(honest.chain, second(honest.request)) : honest,
         })
-        const reader = (chainId: number) => (lies ? liar(readerOf(chainId)) : readerOf(chainId))
+        const reader = (chainId: number) => (lies ? liar(getReader(chainId)) : getReader(chainId))
         const recorded = (await table.get(key)) ?? {}
         const { status } = await readTransfer(
-          { readerOf: reader, transfers: table, sources },
+          { getReader: reader, transfers: table, sources },
           { key, recorded },
           (keep) => keep.lookAt ?? new Date(),
         )

@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import { toHex } from 'viem'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createRpc } from '../../../lib/chain/nodes.ts'
-import { toldLimit } from '../../../lib/chain/refusal.ts'
+import { parseLimit } from '../../../lib/chain/refusal.ts'
 import type { RpcRequest } from '../../../lib/chain/rpc.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import type { HttpEnvironment } from '../../../lib/http.ts'
@@ -437,7 +437,7 @@ describe('What a node takes is learnt from how it refuses', () => {
     ['Batch of more than 3 requests are not allowed', 3],
     ['block range is too wide', 0],
   ])('"%s" tells the limit %i', ([message, limit]) => {
-    expect(toldLimit(message, 10_000) ?? 0).toBe(limit)
+    expect(parseLimit(message, 10_000) ?? 0).toBe(limit)
   })
 
   test('too many events in a range says nothing of longer ranges elsewhere', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { Network } from '../../../lib/markets/address.ts'
-import { tokensOf } from '../../../lib/markets/cache-keys.ts'
+import { tokensKey } from '../../../lib/markets/cache-keys.ts'
 import { chartByAddress, chartById } from '../../../lib/markets/charts.ts'
 import { captureLogs } from '../../support/logs.ts'
 import { DAI, SOURCE_FAILURES, START, test } from '../../support/markets.ts'
@@ -102,7 +102,7 @@ describe('While CoinGecko is down,', () => {
 
   test('a chart by address is asked of DefiLlama by the address', async ({ world }) => {
     world.fakes.coinGecko.rewrite = () => 'hang up'
-    await world.cache.put(tokensOf('base-mainnet'), [])
+    await world.cache.put(tokensKey('base-mainnet'), [])
     const { value } = await chartByAddress(world, BASE, DAI.address, DAY)
     expect(value.prices.length).toBeGreaterThan(200)
     expect(world.fakes.defiLlama.requests[0]).toContain(`/chart/base:${DAI.address}`)

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { Chart, CoinQuote, FoundCoin, MarketCoin } from '../../../lib/markets/coin.ts'
-import { coinGecko } from '../../../lib/markets/coingecko.ts'
+import { createCoinGecko } from '../../../lib/markets/coingecko.ts'
 import { CURRENCIES } from '../../../lib/markets/currency.ts'
 import { answering, type Reply } from '../../support/upstream.ts'
 
@@ -102,7 +102,7 @@ const NONSENSE: readonly (readonly [string, Reply])[] = [
 describe('a page of the market', () => {
   test('is asked for by market capitalisation, 250 coins a page', async () => {
     const { ask, urls } = answering(() => ({ body: [BITCOIN] }))
-    await coinGecko(ask).fetchMarketPage(3)
+    await createCoinGecko(ask).fetchMarketPage(3)
     expect(urls.map(({ pathname }) => pathname)).toEqual(['/api/coins/markets'])
     expect(QUERY(urls[0])).toEqual({
       vs_currency: 'usd',
@@ -115,7 +115,7 @@ describe('a page of the market', () => {
 
   test('tells of every coin what is known, and null for the rest', async () => {
     const { ask } = answering(() => ({ body: [BITCOIN, UNKNOWN] }))
-    const coins = await coinGecko(ask).fetchMarketPage(1)
+    const coins = await createCoinGecko(ask).fetchMarketPage(1)
     expect(coins).toEqual([
       {
         id: 'bitcoin',
@@ -150,30 +150,32 @@ describe('a page of the market', () => {
     ['no picture', { image: null }, { image: '' }],
   ])('takes a coin with %s for what it is', async (_, wrong, known) => {
     const { ask } = answering(() => ({ body: [{ ...BITCOIN, ...wrong }] }))
-    expect(await coinGecko(ask).fetchMarketPage(1)).toEqual([expect.objectContaining({ id: 'bitcoin', ...known })])
+    expect(await createCoinGecko(ask).fetchMarketPage(1)).toEqual([
+      expect.objectContaining({ id: 'bitcoin', ...known }),
+    ])
   })
 
   test('leaves out what is no coin, and keeps the others', async () => {
     const rows = [null, 7, 'bitcoin', [], {}, { ...BITCOIN, id: null }, { ...BITCOIN, name: '' }, BITCOIN]
     const { ask } = answering(() => ({ body: rows }))
-    expect((await coinGecko(ask).fetchMarketPage(1)).map(({ id }) => id)).toEqual(['bitcoin'])
+    expect((await createCoinGecko(ask).fetchMarketPage(1)).map(({ id }) => id)).toEqual(['bitcoin'])
   })
 
   test.each(REFUSALS)('that is refused %s is an error', async (_, reply, code) => {
     const { ask } = answering(() => reply)
-    await expect(coinGecko(ask).fetchMarketPage(1)).rejects.toMatchObject({ code })
+    await expect(createCoinGecko(ask).fetchMarketPage(1)).rejects.toMatchObject({ code })
   })
 
   test.each(NONSENSE)('that is %s is a bad answer', async (_, reply) => {
     const { ask } = answering(() => reply)
-    await expect(coinGecko(ask).fetchMarketPage(1)).rejects.toMatchObject({ code: 'upstream_bad_answer' })
+    await expect(createCoinGecko(ask).fetchMarketPage(1)).rejects.toMatchObject({ code: 'upstream_bad_answer' })
   })
 })
 
 describe('coins by their ids', () => {
   test('are asked for at once, as many as there can be, and told with all that is known', async () => {
     const { ask, urls } = answering(() => ({ body: [BITCOIN] }))
-    const coins = await coinGecko(ask).fetchCoins(['bitcoin', 'some-coin'], 'eur')
+    const coins = await createCoinGecko(ask).fetchCoins(['bitcoin', 'some-coin'], 'eur')
     expect(QUERY(urls[0])).toEqual({ ids: 'bitcoin,some-coin', vs_currency: 'eur', per_page: '250' })
     expect(coins).toEqual([
       {
@@ -209,14 +211,14 @@ describe('coins by their ids', () => {
       { ...BITCOIN, id: 'bare', market_cap_rank: undefined, ath: 'high', circulating_supply: 0 },
     ]
     const { ask } = answering(() => ({ body: rows }))
-    const coins = await coinGecko(ask).fetchCoins(['some-coin', 'negative', 'timeless', 'bare'], 'usd')
+    const coins = await createCoinGecko(ask).fetchCoins(['some-coin', 'negative', 'timeless', 'bare'], 'usd')
     expect(coins.map(({ id }) => id)).toEqual(['bare'])
     expect(coins[0]).toMatchObject({ rank: null, allTimeHigh: null, circulatingSupply: null, price: 92342 })
   })
 
   test('that are none are not asked for', async () => {
     const { ask, urls } = answering(() => ({ body: [BITCOIN] }))
-    expect(await coinGecko(ask).fetchCoins([], 'usd')).toEqual([])
+    expect(await createCoinGecko(ask).fetchCoins([], 'usd')).toEqual([])
     expect(urls).toEqual([])
   })
 })
@@ -236,7 +238,7 @@ const RANGE = 'Your request exceeds the allowed time range. Public API users are
 describe('a chart', () => {
   test('is asked for by id, and told as it is', async () => {
     const { ask, urls } = answering(() => ({ body: someChart() }))
-    const answer = await coinGecko(ask).fetchChart('coingecko:bitcoin', { currency: 'chf', days: 30 })
+    const answer = await createCoinGecko(ask).fetchChart('coingecko:bitcoin', { currency: 'chf', days: 30 })
     expect(urls[0]?.pathname).toBe('/api/coins/bitcoin/market_chart')
     expect(QUERY(urls[0])).toEqual({ vs_currency: 'chf', days: '30' })
     const { prices, market_caps: marketCaps, total_volumes: volumes } = someChart()
@@ -249,20 +251,20 @@ describe('a chart', () => {
     ['solana', 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'],
   ])('is asked for by contract on %s, in the case that CoinGecko wants', async (platform, address, written) => {
     const { ask, urls } = answering(() => ({ body: someChart() }))
-    await coinGecko(ask).fetchChart(`${platform}:${address}`, WHOLE_CHART)
+    await createCoinGecko(ask).fetchChart(`${platform}:${address}`, WHOLE_CHART)
     expect(urls[0]?.pathname).toBe(`/api/coins/${platform}/contract/${written}/market_chart`)
   })
 
   test.each(['', '.', '..'])('of the id %j is not asked for: it would be another path', async (id) => {
     const { ask, urls } = answering(() => ({ body: someChart() }))
-    expect(await coinGecko(ask).fetchChart(`coingecko:${id}`, DAY_CHART)).toBeNull()
-    expect(await coinGecko(ask).fetchChart(`base:${id}`, DAY_CHART)).toBeNull()
+    expect(await createCoinGecko(ask).fetchChart(`coingecko:${id}`, DAY_CHART)).toBeNull()
+    expect(await createCoinGecko(ask).fetchChart(`base:${id}`, DAY_CHART)).toBeNull()
     expect(urls).toEqual([])
   })
 
   test('of an id with signs stays below its own path', async () => {
     const { ask, urls } = answering(() => ({ body: someChart() }))
-    await coinGecko(ask).fetchChart('coingecko:../ping?x=1#y', DAY_CHART)
+    await createCoinGecko(ask).fetchChart('coingecko:../ping?x=1#y', DAY_CHART)
     expect(urls[0]?.pathname).toBe('/api/coins/..%2Fping%3Fx%3D1%23y/market_chart')
   })
 
@@ -292,7 +294,7 @@ describe('a chart', () => {
       ],
     }
     const { ask } = answering(() => ({ body }))
-    expect((await coinGecko(ask).fetchChart('coingecko:bitcoin', DAY_CHART))?.chart).toEqual({
+    expect((await createCoinGecko(ask).fetchChart('coingecko:bitcoin', DAY_CHART))?.chart).toEqual({
       prices: [
         [1000, 1],
         [3000, 3.5],
@@ -309,7 +311,7 @@ describe('a chart', () => {
   test('of which only the prices are known has only them', async () => {
     const body = { ...someChart(), market_caps: series(3, DAY, () => null), total_volumes: [] }
     const { ask } = answering(() => ({ body }))
-    const answer = await coinGecko(ask).fetchChart('coingecko:bitcoin', { currency: 'usd', days: 30 })
+    const answer = await createCoinGecko(ask).fetchChart('coingecko:bitcoin', { currency: 'usd', days: 30 })
     expect(answer?.chart).toMatchObject({ marketCaps: [], volumes: [] })
     expect(answer?.chart.prices).toHaveLength(3)
   })
@@ -323,7 +325,7 @@ describe('a chart', () => {
     ['by having no price of it', { body: { prices: [], market_caps: [], total_volumes: [] } }],
   ])('of a coin that CoinGecko does not know, which it says %s, is null', async (_, reply) => {
     const { ask, urls } = answering(() => reply)
-    expect(await coinGecko(ask).fetchChart('coingecko:no-such-coin', WHOLE_CHART)).toBeNull()
+    expect(await createCoinGecko(ask).fetchChart('coingecko:no-such-coin', WHOLE_CHART)).toBeNull()
     expect(urls).toHaveLength(1)
   })
 
@@ -334,8 +336,8 @@ describe('a chart', () => {
     const { ask, urls } = answering((url) =>
       url.searchParams.get('days') === '365' ? { body: someChart() } : { status: 401, body },
     )
-    expect(await coinGecko(ask).fetchChart('coingecko:bitcoin', WHOLE_CHART)).toMatchObject({ days: 365 })
-    expect(await coinGecko(ask).fetchChart('coingecko:bitcoin', { currency: 'usd', days: 1000 })).toMatchObject({
+    expect(await createCoinGecko(ask).fetchChart('coingecko:bitcoin', WHOLE_CHART)).toMatchObject({ days: 365 })
+    expect(await createCoinGecko(ask).fetchChart('coingecko:bitcoin', { currency: 'usd', days: 1000 })).toMatchObject({
       days: 365,
     })
     expect(urls.map((url) => url.searchParams.get('days'))).toEqual(['max', '365', '1000', '365'])
@@ -344,11 +346,13 @@ describe('a chart', () => {
   test('of which even 365 days go too far back is unavailable, after two questions', async () => {
     const body = { error: { status: { error_code: 10012, error_message: RANGE } } }
     const { ask, urls } = answering(() => ({ status: 401, body }))
-    await expect(coinGecko(ask).fetchChart('coingecko:bitcoin', WHOLE_CHART)).rejects.toMatchObject({
+    await expect(createCoinGecko(ask).fetchChart('coingecko:bitcoin', WHOLE_CHART)).rejects.toMatchObject({
       code: 'upstream_unavailable',
     })
     expect(urls).toHaveLength(2)
-    await expect(coinGecko(ask).fetchChart('coingecko:bitcoin', { currency: 'usd', days: 365 })).rejects.toMatchObject({
+    await expect(
+      createCoinGecko(ask).fetchChart('coingecko:bitcoin', { currency: 'usd', days: 365 }),
+    ).rejects.toMatchObject({
       code: 'upstream_unavailable',
     })
     expect(urls).toHaveLength(3)
@@ -356,7 +360,7 @@ describe('a chart', () => {
 
   test.each(REFUSALS)('that is refused %s is an error', async (_, reply, code) => {
     const { ask } = answering(() => reply)
-    await expect(coinGecko(ask).fetchChart('coingecko:bitcoin', WHOLE_CHART)).rejects.toMatchObject({ code })
+    await expect(createCoinGecko(ask).fetchChart('coingecko:bitcoin', WHOLE_CHART)).rejects.toMatchObject({ code })
   })
 
   test.each([
@@ -365,7 +369,7 @@ describe('a chart', () => {
     ['of points that are none', { body: { ...someChart(), prices: [[1000, null]] } }],
   ] as const)('that is %s is a bad answer', async (_, reply) => {
     const { ask } = answering(() => reply)
-    await expect(coinGecko(ask).fetchChart('coingecko:bitcoin', DAY_CHART)).rejects.toMatchObject({
+    await expect(createCoinGecko(ask).fetchChart('coingecko:bitcoin', DAY_CHART)).rejects.toMatchObject({
       code: 'upstream_bad_answer',
     })
   })
@@ -379,14 +383,14 @@ describe('a chart', () => {
       total_volumes: series(5_999, DAY, (index) => 1e10 * noise(index + 2)),
     }
     const { ask } = answering(() => ({ body }))
-    const answer = await coinGecko(ask).fetchChart('coingecko:bitcoin', WHOLE_CHART)
+    const answer = await createCoinGecko(ask).fetchChart('coingecko:bitcoin', WHOLE_CHART)
     expect(answer?.chart.prices).toHaveLength(5_999)
     expect(gzipSync(JSON.stringify(answer?.chart)).length).toBeLessThan(350_000)
   })
 
   test('with too many points is thinned out evenly, and ends where it ended', async () => {
     const { ask } = answering(() => ({ body: someChart(25_000, 300_000) }))
-    const answer = await coinGecko(ask).fetchChart('coingecko:bitcoin', WHOLE_CHART)
+    const answer = await createCoinGecko(ask).fetchChart('coingecko:bitcoin', WHOLE_CHART)
     const times = answer?.chart.prices.map(([time]) => time) ?? []
     expect(times).toHaveLength(5_000)
     expect(times.at(-1)).toBe(NOW)
@@ -410,7 +414,7 @@ describe('a search', () => {
     const bare = { id: 'usdc-x', name: 'USDC X', symbol: 'USDCX', market_cap_rank: null, thumb: 'missing_thumb.png' }
     const body = { coins: [FOUND, { symbol: 'nameless' }, bare], exchanges: [], icos: [], categories: [], nfts: [] }
     const { ask, urls } = answering(() => ({ body }))
-    const coins = await coinGecko(ask).searchCoins('usdc & co')
+    const coins = await createCoinGecko(ask).searchCoins('usdc & co')
     expect(urls[0]?.pathname).toBe('/api/search')
     expect(QUERY(urls[0])).toEqual({ query: 'usdc & co' })
     expect(coins).toEqual([
@@ -426,16 +430,16 @@ describe('a search', () => {
 
   test.each(NONSENSE)('that is %s is a bad answer', async (_, reply) => {
     const { ask } = answering(() => reply)
-    await expect(coinGecko(ask).searchCoins('usd')).rejects.toMatchObject({ code: 'upstream_bad_answer' })
+    await expect(createCoinGecko(ask).searchCoins('usd')).rejects.toMatchObject({ code: 'upstream_bad_answer' })
   })
 })
 
 describe('exchange rates', () => {
-  const ratesOf = (bitcoin: unknown) => coinGecko(answering(() => ({ body: { bitcoin } })).ask).fetchRates()
+  const ratesOf = (bitcoin: unknown) => createCoinGecko(answering(() => ({ body: { bitcoin } })).ask).fetchRates()
 
   test('are asked for at once, in every currency', async () => {
     const { ask, urls } = answering(() => ({ body: { bitcoin: { usd: 1 } } }))
-    await coinGecko(ask).fetchRates()
+    await createCoinGecko(ask).fetchRates()
     expect(urls.map(({ pathname }) => pathname)).toEqual(['/api/simple/price'])
     expect(QUERY(urls[0])).toEqual({
       ids: 'bitcoin',
@@ -508,7 +512,7 @@ describe('ids by contract', () => {
       { symbol: 'nameless', platforms: { ethereum: '0x01' } },
     ]
     const { ask, urls } = answering(() => ({ body }))
-    expect(await coinGecko(ask).fetchCoinIds()).toEqual(
+    expect(await createCoinGecko(ask).fetchCoinIds()).toEqual(
       new Map([
         ['ethereum:0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48', 'usd-coin'],
         ['base:0x833589fcd6edb6e08f4c7c32d4f71b54bda02913', 'usd-coin'],
@@ -525,11 +529,11 @@ describe('ids by contract', () => {
       { id: 'third', platforms: { base: '0xab' } },
     ]
     const { ask } = answering(() => ({ body }))
-    expect(await coinGecko(ask).fetchCoinIds()).toEqual(new Map([['ethereum:0xab', 'second']]))
+    expect(await createCoinGecko(ask).fetchCoinIds()).toEqual(new Map([['ethereum:0xab', 'second']]))
   })
 
   test.each(NONSENSE)('that are %s are a bad answer', async (_, reply) => {
     const { ask } = answering(() => reply)
-    await expect(coinGecko(ask).fetchCoinIds()).rejects.toMatchObject({ code: 'upstream_bad_answer' })
+    await expect(createCoinGecko(ask).fetchCoinIds()).rejects.toMatchObject({ code: 'upstream_bad_answer' })
   })
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Chart } from '../../../lib/markets/coin.ts'
-import { defiLlama } from '../../../lib/markets/defillama.ts'
+import { createDefiLlama } from '../../../lib/markets/defillama.ts'
 import { answering, type Reply } from '../../support/upstream.ts'
 
 const NOW = Date.UTC(2026, 10, 21, 10, 30)
@@ -12,7 +12,7 @@ const USDC = 'base:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 
 const source = (reply: (url: URL) => Reply) => {
   const { ask, urls } = answering(reply)
-  return { ...defiLlama(ask, { now: () => NOW }), urls }
+  return { ...createDefiLlama(ask, { now: () => NOW }), urls }
 }
 /** A coin as it was recorded, half a minute old. */
 const coin = (price: unknown, more = {}) => ({

@@ -2,7 +2,7 @@ import { getAddress, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { CHAINS } from '../../../lib/chain/registry.ts'
 import { ListedToken } from '../../../lib/markets/coin.ts'
-import { liFi } from '../../../lib/markets/lifi.ts'
+import { createLiFi } from '../../../lib/markets/lifi.ts'
 import { answering, type Reply } from '../../support/upstream.ts'
 
 const BASE = 8453
@@ -39,13 +39,13 @@ const tail = (number: number, more = {}) => ({
   ...more,
 })
 
-const listOf = (tokens: unknown) => liFi(answering(() => ({ body: { tokens } })).ask).fetchTokens()
+const listOf = (tokens: unknown) => createLiFi(answering(() => ({ body: { tokens } })).ask).fetchTokens()
 const onBase = async (...rows: unknown[]) => (await listOf({ [BASE]: [ETHER, ...rows] })).get('base-mainnet') ?? []
 const symbols = (tokens: readonly ListedToken[]) => tokens.map(({ symbol }) => symbol)
 
 test('the list is asked for once, of all our chains', async () => {
   const { ask, urls } = answering(() => ({ body: { tokens: { [BASE]: [ETHER] } } }))
-  await liFi(ask).fetchTokens()
+  await createLiFi(ask).fetchTokens()
   expect(urls.map(({ pathname }) => pathname)).toEqual(['/api/tokens'])
   expect(Object.fromEntries(urls[0]?.searchParams ?? [])).toEqual({
     chains: CHAINS.map(({ id }) => id).join(','),
@@ -196,6 +196,6 @@ describe('an answer', () => {
     ['a limit', { status: 429, body: { message: 'Too many requests', code: 1005 } }, 'upstream_unavailable'],
     ['a fault', { status: 500, body: { message: 'x', code: 1000 } }, 'upstream_unavailable'],
   ])('that is %s is an error', async (_, reply, code) => {
-    await expect(liFi(answering(() => reply).ask).fetchTokens()).rejects.toMatchObject({ code })
+    await expect(createLiFi(answering(() => reply).ask).fetchTokens()).rejects.toMatchObject({ code })
   })
 })

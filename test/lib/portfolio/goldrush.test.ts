@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { goldRush } from '../../../lib/portfolio/goldrush.ts'
+import { createGoldRush } from '../../../lib/portfolio/goldrush.ts'
 import { answering, type Reply, UPSTREAM_FAILURES } from '../../support/upstream.ts'
 
 const WALLET = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
@@ -80,17 +80,17 @@ function answer(...items: unknown[]): Reply {
 }
 
 function tokensOf(...items: unknown[]) {
-  return goldRush(answering(() => answer(...items)).ask).fetchTokens('base-mainnet', WALLET)
+  return createGoldRush(answering(() => answer(...items)).ask).fetchTokens('base-mainnet', WALLET)
 }
 
 function nftsOf(...items: unknown[]) {
-  return goldRush(answering(() => answer(...items)).ask).fetchNfts('base-mainnet', WALLET)
+  return createGoldRush(answering(() => answer(...items)).ask).fetchNfts('base-mainnet', WALLET)
 }
 
 const refusal = { data: null, error: true, error_message: 'No valid API key was provided.', error_code: '401' }
 
 describe.for(['fetchTokens', 'fetchNfts'] as const)('GoldRush, asked to %s', (method) => {
-  const fetchFrom = (said: Reply) => goldRush(answering(() => said).ask)[method]('base-mainnet', WALLET)
+  const fetchFrom = (said: Reply) => createGoldRush(answering(() => said).ask)[method]('base-mainnet', WALLET)
 
   test.for([401, 402, 403])('is unavailable when it answers %i', async (status) => {
     await expect(fetchFrom({ status, body: refusal })).rejects.toMatchObject({ code: 'upstream_unavailable' })
@@ -124,7 +124,7 @@ describe.for(['fetchTokens', 'fetchNfts'] as const)('GoldRush, asked to %s', (me
 describe('Tokens by GoldRush', () => {
   test('are asked for by chain and wallet', async () => {
     const { ask, urls, requests } = answering(() => answer(), { authorization: 'Bearer key' })
-    await goldRush(ask).fetchTokens('matic-mainnet', WALLET)
+    await createGoldRush(ask).fetchTokens('matic-mainnet', WALLET)
     expect(urls.map(String)).toEqual([`https://service.example/api/matic-mainnet/address/${WALLET}/balances_v2/`])
     expect(requests).toMatchObject([{ headers: { authorization: 'Bearer key' } }])
   })

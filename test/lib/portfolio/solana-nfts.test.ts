@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { solanaNfts } from '../../../lib/portfolio/solana-nfts.ts'
+import { createSolanaNfts } from '../../../lib/portfolio/solana-nfts.ts'
 import { answering, type Reply, UPSTREAM_FAILURES } from '../../support/upstream.ts'
 
 const WALLET = '7v91N7iZ9mNicL8WfG6cgSCKyRXydQjLh6UYBWwm6y1Q'
@@ -36,13 +36,13 @@ function answer(...items: unknown[]): Reply {
 }
 
 function nftsOf(...items: unknown[]) {
-  return solanaNfts(answering(() => answer(...items)).ask).fetchNfts(WALLET)
+  return createSolanaNfts(answering(() => answer(...items)).ask).fetchNfts(WALLET)
 }
 
 describe('NFTs on Solana', () => {
   test('are asked for by wallet, one page', async () => {
     const { ask, urls, requests } = answering(() => answer())
-    await solanaNfts(ask).fetchNfts(WALLET)
+    await createSolanaNfts(ask).fetchNfts(WALLET)
     expect(urls.map(String)).toEqual(['https://service.example/api'])
     expect(requests.map(({ method, body }) => [method, JSON.parse(String(body))])).toMatchObject([
       ['POST', { method: 'getAssetsByOwner', params: { ownerAddress: WALLET, page: 1, limit: 500 } }],
@@ -109,13 +109,13 @@ describe('NFTs on Solana', () => {
 
   test.for([401, 403])('are unavailable when the node answers %i', async (status) => {
     const { ask } = answering(() => ({ status, body: {} }))
-    await expect(solanaNfts(ask).fetchNfts(WALLET)).rejects.toMatchObject({ code: 'upstream_unavailable' })
+    await expect(createSolanaNfts(ask).fetchNfts(WALLET)).rejects.toMatchObject({ code: 'upstream_unavailable' })
   })
 
   test.for<readonly [string, Reply, string]>([
     ...UPSTREAM_FAILURES,
     ['an error of JSON-RPC', { body: { id: 1, error: { code: -32601, message: 'x' } } }, 'upstream_bad_answer'],
   ])('fail with %s', async ([, said, code]) => {
-    await expect(solanaNfts(answering(() => said).ask).fetchNfts(WALLET)).rejects.toMatchObject({ code })
+    await expect(createSolanaNfts(answering(() => said).ask).fetchNfts(WALLET)).rejects.toMatchObject({ code })
   })
 })

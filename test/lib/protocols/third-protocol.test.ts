@@ -15,10 +15,10 @@ vi.mock(import('../../../lib/protocols/vault-on-chain.ts'), async (original) => 
   return { ...lists, VaultOnChain: extended as never }
 })
 vi.mock(import('../../../lib/protocols/protocols.ts'), async (original) => {
-  const { PROTOCOLS, protocolOf } = await original()
+  const { PROTOCOLS, getProtocol } = await original()
   // Neither is the made-up protocol one of the types that the list knows.
-  const of: typeof protocolOf = (vault) => (String(vault.protocol) === 'bond' ? (bond as never) : protocolOf(vault))
-  return { PROTOCOLS: { bond, ...PROTOCOLS }, protocolOf: of }
+  const of: typeof getProtocol = (vault) => (String(vault.protocol) === 'bond' ? (bond as never) : getProtocol(vault))
+  return { PROTOCOLS: { bond, ...PROTOCOLS }, getProtocol: of }
 })
 vi.mock(import('../../../lib/protocols/operations.ts'), async (original) => {
   const operations = await original()

@@ -98,8 +98,8 @@ describe('the yield of any prices', () => {
     fc.assert(
       fc.property(price, price, fc.bigInt({ min: 7n * DAY, max: 730n * DAY }), (one, other, seconds) => {
         const [lower, higher] = one < other ? [one, other] : [other, one]
-        const yieldOf = (price: bigint) => Number(textOf(from(before), after(seconds, price)))
-        expect(yieldOf(higher)).toBeGreaterThanOrEqual(yieldOf(lower))
+        const getYield = (price: bigint) => Number(textOf(from(before), after(seconds, price)))
+        expect(getYield(higher)).toBeGreaterThanOrEqual(getYield(lower))
       }),
     )
   })

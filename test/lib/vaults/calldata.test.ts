@@ -38,9 +38,9 @@ const anyAmount = fc.oneof(
 const anySetting = fc
   .tuple(fc.uniqueArray(anyAddress, { minLength: 5, maxLength: 5 }), anyAmount, fc.boolean())
   .map(([parties, amount, paidByUser]): Setting => {
-    const [address, asset, user, stranger, other] = parties as [Address, Address, Address, Address, Address]
+    const [address, asset, account, stranger, other] = parties as [Address, Address, Address, Address, Address]
     return {
-      request: { vault: someVault({ address, asset }), user, amount, payer: paidByUser ? user : other },
+      request: { vault: someVault({ address, asset }), account, amount, payer: paidByUser ? account : other },
       stranger,
     }
   })
@@ -50,19 +50,22 @@ type Setting = { readonly request: Request; readonly stranger: Address }
 const CALLS = {
   deposit: {
     operation: deposit,
-    call: ({ user, amount }: Request): Call => ({ functionName: 'deposit', args: [amount, user] }),
+    call: ({ account, amount }: Request): Call => ({ functionName: 'deposit', args: [amount, account] }),
   },
   requestDeposit: {
     operation: requestDeposit,
-    call: ({ user, amount, payer }: Request): Call => ({ functionName: 'requestDeposit', args: [amount, user, payer] }),
+    call: ({ account, amount, payer }: Request): Call => ({
+      functionName: 'requestDeposit',
+      args: [amount, account, payer],
+    }),
   },
   syncDeposit: {
     operation: syncDeposit,
-    call: ({ user, amount }: Request): Call => ({ functionName: 'syncDeposit', args: [amount, user, NOBODY] }),
+    call: ({ account, amount }: Request): Call => ({ functionName: 'syncDeposit', args: [amount, account, NOBODY] }),
   },
   claim: {
     operation: claim,
-    call: ({ user, amount }: Request): Call => ({ functionName: 'deposit', args: [amount, user, user] }),
+    call: ({ account, amount }: Request): Call => ({ functionName: 'deposit', args: [amount, account, account] }),
   },
 }
 type Name = keyof typeof CALLS
@@ -93,7 +96,7 @@ describe('what is encoded', () => {
     fc.assert(
       fc.property(anySetting, ({ request: { payer: _, ...request } }) => {
         const { data } = encodeOperation(requestDeposit, request)
-        expect(decode(data).args).toEqual([request.amount, request.user, request.user])
+        expect(decode(data).args).toEqual([request.amount, request.account, request.account])
       }),
     )
   })
@@ -111,9 +114,9 @@ describe('the last look', () => {
   test.for(everyOperation)('A $operation that differs in one place does not pass', ({ operation }) => {
     fc.assert(
       fc.property(anySetting, ({ request, stranger }) => {
-        const { vault, user, payer } = request
+        const { vault, account, payer } = request
         const right = [{ to: vault.address, value: 0n, call: CALLS[operation].call(request) }]
-        for (const mutant of mutantsOf(right, [vault.address, vault.asset, user, payer, stranger])) {
+        for (const mutant of mutantsOf(right, [vault.address, vault.asset, account, payer, stranger])) {
           const transactions = mutant.map(({ call, ...rest }) => ({ ...rest, data: encode(call) }))
           expect(() => check(operation, request, transactions)).toThrow()
         }
@@ -142,7 +145,7 @@ describe('the last look', () => {
     fc.assert(
       fc.property(anySetting, ({ request }) => {
         const right = encodeNamed(operation, request)
-        for (const call of others(request.user, request.amount)) {
+        for (const call of others(request.account, request.amount)) {
           const data = encode(call)
           if (data !== right.data) expect(() => check(operation, request, [{ ...right, data }])).toThrow()
         }
@@ -151,10 +154,10 @@ describe('the last look', () => {
   })
 
   test("A request in the payer's name that the user pays does not pass", () => {
-    const paidByOther = anySetting.filter(({ request: { user, payer } }) => user !== payer)
+    const paidByOther = anySetting.filter(({ request: { account, payer } }) => account !== payer)
     fc.assert(
       fc.property(paidByOther, ({ request }) => {
-        const swapped = encodeOperation(requestDeposit, { ...request, user: request.payer, payer: request.user })
+        const swapped = encodeOperation(requestDeposit, { ...request, account: request.payer, payer: request.account })
         expect(() => verifyOperation(requestDeposit, request, [swapped])).toThrow()
       }),
     )

@@ -1,0 +1,90 @@
+import { type Address, isAddress, isAddressEqual } from 'viem'
+import * as z from 'zod'
+import { AppError } from '../errors.ts'
+import { badAnswer, parseAnswer, type Upstream } from '../http.ts'
+import { type BridgeRequest, type BridgeTerms, encodeMessage } from './calldata.ts'
+
+/** What the bridge offers for a request, amounts in the tokens' smallest units, times in seconds since 1970. */
+export type Quote = BridgeTerms & {
+  readonly expectedFillSeconds: number
+  /** The input amounts that the bridge takes now. */
+  readonly limits: { readonly min: bigint; readonly max: bigint }
+}
+
+const Digits = z.union([z.string().regex(/^\d{1,78}$/), z.number().int().nonnegative()]).transform(BigInt)
+const Seconds = z.union([z.string().regex(/^\d{1,10}$/), z.number().int().nonnegative()]).transform(Number)
+const Token = z.object({ address: z.custom<Address>((value) => typeof value === 'string' && isAddress(value)) })
+
+const SuggestedFees = z.object({
+  outputAmount: Digits,
+  timestamp: Seconds,
+  fillDeadline: Seconds,
+  exclusiveRelayer: Token.shape.address,
+  exclusivityDeadline: Seconds,
+  estimatedFillTimeSec: z.number().nonnegative(),
+  isAmountTooLow: z.boolean(),
+  spokePoolAddress: Token.shape.address,
+  inputToken: Token,
+  outputToken: Token,
+  limits: z.object({ minDeposit: Digits, maxDeposit: Digits }),
+})
+
+/** The refusals that are for the user to know. */
+const REFUSALS = {
+  AMOUNT_TOO_LOW: 'amount_too_low_for_bridge',
+  AMOUNT_TOO_HIGH: 'amount_too_high_for_bridge',
+  ROUTE_NOT_ENABLED: 'cross_chain_not_available',
+  // Of the parameter `relayer`: we name none, and it is the bridge's own that has less than the fill takes.
+  INVALID_PARAM: 'amount_too_high_for_bridge',
+} as const
+const Refusal = z.union([
+  z.object({ code: z.enum(['AMOUNT_TOO_LOW', 'AMOUNT_TOO_HIGH', 'ROUTE_NOT_ENABLED']) }),
+  z.object({ code: z.literal('INVALID_PARAM'), param: z.literal('relayer') }),
+])
+
+/** Across, the bridge's API (https://docs.across.to). */
+export function createAcross(ask: Upstream) {
+  return {
+    /**
+     * What the bridge's API offers for the request's real message (GET /suggested-fees). Only amounts, times and the relayer
+     * that may fill first are taken from it, by `agreeTerms`. Throws `upstream_*`, or the AppError of the API's refusal.
+     */
+    async fetchQuote(request: BridgeRequest): Promise<Quote> {
+      const { vault, route, inputAmount } = request
+      const answer = await ask({
+        path: '/suggested-fees',
+        query: {
+          inputToken: route.inputToken,
+          outputToken: vault.asset,
+          originChainId: route.sourceChainId.toString(),
+          destinationChainId: vault.chainId.toString(),
+          amount: inputAmount.toString(),
+          recipient: route.handler,
+          message: encodeMessage(request),
+          // The decimals of the two tokens are known here; the API must not refuse because they differ.
+          allowUnmatchedDecimals: 'true',
+        },
+      })
+      const refusal = answer.status >= 400 ? Refusal.safeParse(answer.body).data : undefined
+      if (refusal) throw new AppError(REFUSALS[refusal.code])
+      const fees = parseAnswer(SuggestedFees, answer)
+      if (fees.isAmountTooLow) throw new AppError('amount_too_low_for_bridge')
+
+      const isSame =
+        isAddressEqual(fees.spokePoolAddress, route.pool) &&
+        isAddressEqual(fees.inputToken.address, route.inputToken) &&
+        isAddressEqual(fees.outputToken.address, vault.asset)
+      if (!isSame) throw badAnswer('the bridge gave a quote for other contracts')
+      return {
+        outputAmount: fees.outputAmount,
+        quoteTimestamp: fees.timestamp,
+        fillDeadline: fees.fillDeadline,
+        exclusiveRelayer: fees.exclusiveRelayer,
+        exclusivityParameter: fees.exclusivityDeadline,
+        expectedFillSeconds: fees.estimatedFillTimeSec,
+        limits: { min: fees.limits.minDeposit, max: fees.limits.maxDeposit },
+      }
+    },
+  }
+}
+export type Across = ReturnType<typeof createAcross>
