@@ -310,7 +310,6 @@ describe('The end', () => {
   /** Sends the signals to a service that is ready, and expects an end in order. */
   async function end(running: Running, ...signals: NodeJS.Signals[]): Promise<void> {
     const { child } = running
-    const { baseUrl } = stateOf(running)
     const family = familyOf(child.pid as number)
     // Two chains at least, besides the service itself.
     expect(family.length).toBeGreaterThan(2)
@@ -318,10 +317,10 @@ describe('The end', () => {
     expect(await once(child, 'exit')).toEqual([0, null])
     await expectAllGone(family)
     expect(existsSync(stateFileOf(running))).toBe(false)
-    await expect(fetch(`${baseUrl}/health`)).rejects.toThrow('fetch failed')
   }
 
-  test('by SIGTERM is in order: code 0, no process, no open port and no state file', async ({ other }) => {
+  // An open port needs a process; one of the first free ports may be another service's as soon as it is closed.
+  test('by SIGTERM is in order: code 0, no process, so no open port, and no state file', async ({ other }) => {
     await end(other, 'SIGTERM')
   })
 
