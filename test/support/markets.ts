@@ -71,11 +71,11 @@ export const test = base
     }
     return sharedCache({ table: cacheStore(dynamo, tableNames.cache), now: clock.now, sleep })
   })
-  /** All that the work on markets depends on; no request takes longer than half a second. */
+  /** All that the work on markets depends on; no request takes longer than a second. */
   .extend('world', ({ cache, clock, providers, fakes }) => {
     const ask = (name: string) =>
       createUpstream(
-        { name, url: `${providers.url}/${name}`, deadlineMs: 500 },
+        { name, url: `${providers.url}/${name}`, deadlineMs: 1_000 },
         { fetch, random: () => 0, now: () => performance.now() },
       )
     const market = createCoinGecko(ask('coingecko'))

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { toHex } from 'viem'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -621,12 +620,16 @@ describe('A node', () => {
   })
 
   test('that is only slow has the next one beside it, and is not given up', async () => {
+    const secondAsked = Promise.withResolvers<void>()
     const slow: Node = async (batch, signal) => {
-      await sleep(2_300)
+      await secondAsked.promise
       return answer('0x2105')(batch, signal)
     }
     const never: Node = (_, signal) =>
-      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+      new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+        secondAsked.resolve()
+      })
     const { rpc, asked } = rpcOver({ [FIRST]: slow, [SECOND]: never })
     expect(await rpc(CALL)).toEqual([{ result: '0x1' }])
     expect(asked).toEqual([FIRST, SECOND])
