@@ -33,6 +33,7 @@ import { contract as deposit } from './vaults/deposit/contract.ts'
 import { contract as depositStatus } from './vaults/deposit-status/contract.ts'
 import { contract as list } from './vaults/list/contract.ts'
 import { contract as vaultsVault } from './vaults/vault/contract.ts'
+import { contract as withdraw } from './vaults/withdraw/contract.ts'
 
 /** Every endpoint of the service, by its folder in `functions/`. */
 export const endpoints = {
@@ -47,6 +48,7 @@ export const endpoints = {
   'accounts/wallets-unlink': walletsUnlink,
   'vaults/list': list,
   'vaults/deposit': deposit,
+  'vaults/withdraw': withdraw,
   'vaults/claim': claim,
   'vaults/deposit-status': depositStatus,
   'vaults/cross-chain-status': crossChainStatus,

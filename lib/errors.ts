@@ -205,6 +205,11 @@ export const ERRORS = {
     error: 'Cross-chain deposit not available for this vault',
     message: "Deposit from the vault's own chain instead.",
   },
+  amount_exceeds_balance: {
+    status: 400,
+    error: 'Amount exceeds balance',
+    message: 'The user does not have so much in this vault; details tell what is there.',
+  },
   ambiguous_vault_address: {
     status: 400,
     error: 'Ambiguous vaultAddress',
@@ -231,6 +236,12 @@ export const ERRORS = {
     error: 'Vault is closed',
     message: 'The vault is closing or closed and takes no more deposits.',
   },
+  vault_is_closing: {
+    status: 409,
+    error: 'Vault is closing',
+    message:
+      'A closing vault takes no requests; what is claimable can be claimed, the rest withdrawn once it is closed.',
+  },
   deposits_are_not_open: {
     status: 409,
     error: 'Deposits are not open',
@@ -245,6 +256,23 @@ export const ERRORS = {
     status: 409,
     error: 'Previous deposit request not settled',
     message: 'Wait until the earlier request of this wallet is settled.',
+  },
+  previous_withdrawal_request_not_settled: {
+    status: 409,
+    error: 'Previous withdrawal request not settled',
+    message: 'Wait until the earlier request of this wallet is settled.',
+  },
+  not_enough_liquidity: {
+    status: 409,
+    error: 'Not enough liquidity',
+    message:
+      'The vault cannot pay so much now; details tell how much where it says so. Try a smaller amount, or later: some vaults pay after a waiting time or through a queue of their own.',
+  },
+  withdrawal_refused: {
+    status: 409,
+    error: 'Withdrawal refused by the vault',
+    message:
+      'Details give the reason of its contract. Try another amount, or later: some vaults pay after a waiting time or through a queue of their own.',
   },
   vault_cap_reached: {
     status: 409,

@@ -10,7 +10,7 @@ import {
 } from 'viem'
 import { erc20Abi } from '../chain/erc20.ts'
 import type { Transaction } from '../chain/transaction.ts'
-import { type DepositOperation, encodeOperation, verifyOperation } from '../protocols/calldata.ts'
+import { type DepositOperation, encodeOperation, verifyOperations } from '../protocols/calldata.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { handlerAbi, instructionsParameters, poolAbi } from './abi.ts'
 
@@ -58,7 +58,7 @@ const SECOND_ARGUMENT = 36n
 export function encodeMessage({ vault, account, route: { handler }, operation }: BridgeRequest): Hex {
   const approve = encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [vault.address, 0n] })
   // The request is the user's, but the handler holds and pays the tokens.
-  const deposit = encodeOperation(operation, { vault, account, amount: 0n, payer: handler })
+  const deposit = encodeOperation({ operation, request: { vault, account, amount: 0n, payer: handler } })
   const withBalance = (target: Address, callData: Hex, offset: bigint) => ({
     target: handler,
     callData: encodeFunctionData({
@@ -166,9 +166,10 @@ function verifyMessage({ vault, account, route: { handler }, operation }: Bridge
     isApprovalOfZero(spending.data, vault.address) &&
     depositing?.offset === FIRST_ARGUMENT
   if (!isRight) throw new Error('The message is not what was asked for.')
-  verifyOperation(operation, { vault, account, amount: 0n, payer: handler }, [
-    { to: depositing.target, data: depositing.data, value: 0n },
-  ])
+  verifyOperations(
+    [{ operation, request: { vault, account, amount: 0n, payer: handler } }],
+    [{ to: depositing.target, data: depositing.data, value: 0n }],
+  )
 }
 
 function isApprovalOfZero(data: Hex, spender: Address): boolean {

@@ -9,6 +9,7 @@ import { AppError } from '../errors.ts'
 import type { DepositOperation } from '../protocols/calldata.ts'
 import { depositNamed, OPERATIONS } from '../protocols/operations.ts'
 import { getProtocol } from '../protocols/protocols.ts'
+import { REVERT_ERRORS } from '../protocols/revert-errors.ts'
 import { toResult, unwrap } from '../result.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { poolAbi } from './abi.ts'
@@ -39,7 +40,7 @@ type Dependencies = {
 }
 
 /** The errors that a deposit into the pool may revert with. */
-const POOL_ERRORS: Abi = [...poolAbi, ...erc20Abi]
+const POOL_ERRORS: Abi = [...poolAbi, ...REVERT_ERRORS]
 /** A synchronous deposit must find the valuation still standing when it arrives, this many seconds from now. */
 const SYNC_MARGIN_SECONDS = 15n * 60n
 /** The code of an account that delegates to a contract (EIP-7702) and stays an ordinary one on every chain. */

@@ -13,7 +13,13 @@ export type SimulatedCall =
 const MARGIN_PERCENT = 15n
 
 /** Upper estimates in gas units for when nothing could be simulated. */
-export const UPPER_ESTIMATE = { approve: 70_000n, deposit: 500_000n, claim: 400_000n, bridge: 250_000n }
+export const UPPER_ESTIMATE = {
+  approve: 70_000n,
+  deposit: 500_000n,
+  claim: 400_000n,
+  withdrawal: 400_000n,
+  bridge: 250_000n,
+}
 
 const HexText = z.custom<Hex>((value) => isHex(value))
 /** A number of at most 64 bits: more is no gas and no status. */

@@ -3,19 +3,25 @@ import type { Log } from '../chain/logs.ts'
 import type { Transaction } from '../chain/transaction.ts'
 import type { TokenizedVault } from './tokenized-vault.ts'
 
-/** A deposit into the vault for `account`, of `amount` of its asset in the smallest unit; or the claim of one. */
-export type DepositRequest = {
+/** What an operation is asked for, by and for `account`; amounts in smallest units. */
+export type OperationRequest = {
   readonly vault: Pick<TokenizedVault, 'address' | 'asset'>
   readonly account: Address
+  /** Of the asset or of shares, whichever the operation takes; 0 where it takes none. */
   readonly amount: bigint
   /** Who holds and pays the assets: the account, unless the bridge's handler does it for the account. */
   readonly payer?: Address
+  /** The least of the asset that the account accepts, where the operation has such a bound. */
+  readonly minimum?: bigint
 }
 
 /** One of a vault's functions that move an account's assets or shares. */
 export type Operation = {
+  readonly name: string
+  /** What the call returns an amount of: what was paid or taken by it; absent for a request, which only waits. */
+  readonly returns?: 'assets' | 'shares'
   /** The call's data. */
-  encode(request: DepositRequest): Hex
+  encode(request: OperationRequest): Hex
   /** What such a call asks for; undefined for the data of any other call. */
   decode(data: Hex): Terms | undefined
 }
@@ -23,20 +29,27 @@ export type Operation = {
 /** What a call of an operation asks for. */
 type Terms = {
   readonly amount: bigint
-  readonly receiver: Address
-  /** Absent where the sender is who pays. */
+  /** Who gets what comes of it, and whose request it is; absent where that is the sender. */
+  readonly receiver?: Address
+  /** Whose assets or shares are taken; absent where they are the sender's. */
   readonly payer?: Address
+  readonly minimum?: bigint
   /** Whether it names somebody who is paid for it. */
   readonly hasReferral?: boolean
 }
 
 /** A function that takes a deposit. Its first argument is the amount, where the bridge puts what it delivers. */
-export type DepositOperation = Operation & {
-  readonly name: string
+export type DepositOperation = Omit<Operation, 'decode'> & {
   /** Whether the shares come only after a settlement. */
   readonly isAsync: boolean
+  decode(data: Hex): (Terms & { readonly receiver: Address }) | undefined
   /** For whom the vault took such a deposit and who paid it, by the event that tells of it; undefined for other logs. */
   taken(log: Log): { readonly account: Address; readonly payer: Address } | undefined
+}
+
+/** A function by which shares leave a vault for assets. */
+export type WithdrawalOperation = Operation & {
+  readonly takes: 'assets' | 'shares'
 }
 
 /** The functions of one protocol's vaults that move an account's assets and shares. */
@@ -45,31 +58,41 @@ export type Operations = {
   readonly deposits: readonly [DepositOperation, ...(readonly DepositOperation[])]
   /** Pays out the shares of settled deposits, and returns how many; absent where shares come at once. */
   readonly claim?: Operation
+  /** Those that may take a withdrawal, in the order in which one is preferred to the next. */
+  readonly withdrawals: readonly WithdrawalOperation[]
 }
 
+/** An operation and what it is asked for. */
+export type Intent = { readonly operation: Operation; readonly request: OperationRequest }
+
 /** The transaction that calls an operation: request and shares are always the account's. */
-export function encodeOperation({ encode }: Operation, request: DepositRequest): Transaction {
-  return { to: request.vault.address, data: encode(request), value: 0n }
+export function encodeOperation({ operation, request }: Intent): Transaction {
+  return { to: request.vault.address, data: operation.encode(request), value: 0n }
 }
 
 /**
- * The last look before an operation leaves: decodes it and compares every field with what was asked for.
+ * Verifies operations before they are returned: decodes each and compares every field with what was asked for.
  * Throws on any difference; a difference is our mistake, so it reaches the caller as an internal error.
  */
-export function verifyOperation(
-  { decode }: Operation,
-  { vault, account, amount, payer = account }: DepositRequest,
-  transactions: readonly Transaction[],
-): void {
-  const [transaction, ...more] = transactions
-  if (!transaction || more.length > 0) throw new Error('There is not exactly one operation.')
-  const terms = decode(transaction.data)
-  const right =
+export function verifyOperations(intents: readonly Intent[], transactions: readonly Transaction[]): void {
+  if (transactions.length !== intents.length) throw new Error('There are not exactly the operations asked for.')
+  for (const [index, intent] of intents.entries()) {
+    if (!isRight(intent, transactions[index])) throw new Error('The operation is not what was asked for.')
+  }
+}
+
+function isRight({ operation, request }: Intent, transaction: Transaction | undefined): boolean {
+  const { vault, account, amount, payer = account, minimum } = request
+  if (!transaction) return false
+  const terms = operation.decode(transaction.data)
+  return (
+    terms !== undefined &&
     isAddressEqual(transaction.to, vault.address) &&
     transaction.value === 0n &&
-    terms?.amount === amount &&
-    isAddressEqual(terms.receiver, account) &&
+    terms.amount === amount &&
+    isAddressEqual(terms.receiver ?? account, account) &&
     isAddressEqual(terms.payer ?? payer, payer) &&
+    terms.minimum === minimum &&
     !terms.hasReferral
-  if (!right) throw new Error('The operation is not what was asked for.')
+  )
 }

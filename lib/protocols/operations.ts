@@ -1,4 +1,4 @@
-import type { DepositOperation, Operations } from './calldata.ts'
+import type { DepositOperation, Operation, Operations } from './calldata.ts'
 import { erc4626Operations } from './erc4626/calldata.ts'
 import { lagoonOperations } from './lagoon/calldata.ts'
 import type { ProtocolName, VaultOnChain } from './vault-on-chain.ts'
@@ -13,5 +13,13 @@ export const OPERATIONS: Readonly<Record<ProtocolName, Operations>> = {
 export function depositNamed({ protocol }: Pick<VaultOnChain, 'protocol'>, name: string): DepositOperation {
   const operation = OPERATIONS[protocol].deposits.find((candidate) => candidate.name === name)
   if (!operation) throw new Error(`No ${protocol} vault takes deposits by ${name}.`)
+  return operation
+}
+
+/** The operation with this name by which shares leave a vault, or which claims what they come from. */
+export function withdrawalNamed({ protocol }: Pick<VaultOnChain, 'protocol'>, name: string): Operation {
+  const { withdrawals, claim } = OPERATIONS[protocol]
+  const operation = [...withdrawals, ...(claim ? [claim] : [])].find((candidate) => candidate.name === name)
+  if (!operation) throw new Error(`No ${protocol} vault pays by ${name}.`)
   return operation
 }

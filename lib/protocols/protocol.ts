@@ -1,5 +1,6 @@
 import type { Abi, Address } from 'viem'
 import type { ChainReader, ReadPlan } from '../chain/reader.ts'
+import type { AppError } from '../errors.ts'
 import type { VaultState } from '../vaults/vault-state.ts'
 import type { Books } from './books.ts'
 import type { TokenizedVault } from './tokenized-vault.ts'
@@ -25,6 +26,11 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
    * told. Its parsing throws `upstream_bad_answer` when the vault does not tell an amount.
    */
   depositTerms(vault: V, account: Address, payer?: Address): ReadPlan<DepositTerms>
+  /**
+   * How the vault pays an account this much now: its parsing throws the AppError that says why it does not, or
+   * `upstream_bad_answer`; what it returns may cost further round trips, and throws the same.
+   */
+  withdrawal(vault: V, account: Address, amount: WithdrawalAmount): ReadPlan<WithdrawalReading>
   /**
    * What decides over claims of settled deposits; absent where shares come at once. Its parsing throws
    * `upstream_bad_answer` when the vault does not tell an amount.
@@ -62,6 +68,32 @@ export type DepositTerms = {
    */
   readonly choose: (amount: bigint, until?: bigint) => string
 }
+
+/** How much is to be withdrawn: of the asset or of shares, in their smallest units, or everything. */
+export type WithdrawalAmount = { readonly assets: bigint } | { readonly shares: bigint } | 'max'
+
+/** Finishes what was read at this block. */
+export type WithdrawalReading = (reader: ChainReader, at: bigint) => Promise<Withdrawal>
+
+/** How a vault pays now; amounts in the smallest units of asset and share. */
+export type Withdrawal = {
+  /** The calls, in order; the last one is the withdrawal, what is before makes it possible. */
+  readonly steps: readonly [WithdrawalStep, ...(readonly WithdrawalStep[])]
+  /** The shares that leave the account, and the assets that are paid for them at the vault's present price. */
+  readonly shares: bigint
+  readonly assets: bigint
+  /** What the shares are worth; where that is more than the assets, fees keep the rest. */
+  readonly value: bigint
+  /** The part of the fees that is kept for being paid at once. */
+  readonly haircut: bigint
+  /** What earlier requests pay besides, because the vault pays them with this one. */
+  readonly claimedAssets: bigint
+  /** Why a vault refuses what its dry run reverted with, for this reason; absent where the terms say all. */
+  readonly refusal?: (reason: string) => AppError
+}
+
+/** One call of a withdrawal, by its operation's name. */
+export type WithdrawalStep = { readonly name: string; readonly amount: bigint; readonly minimum?: bigint }
 
 /** What a vault says to the claim of one account. */
 type ClaimTerms = {

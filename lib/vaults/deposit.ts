@@ -1,11 +1,12 @@
-import { approvalsNeeded, encodeApprovals, erc20Abi, verifyApprovals } from '../chain/erc20.ts'
+import { approvalsNeeded, encodeApprovals, verifyApprovals } from '../chain/erc20.ts'
 import { type ChainReader, mapReadPlan } from '../chain/reader.ts'
 import { parseSimulation, simulationRequest, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
 import type { SimulationResult } from '../chain/simulation-result.ts'
 import type { Transaction } from '../chain/transaction.ts'
-import { type DepositRequest, encodeOperation, verifyOperation } from '../protocols/calldata.ts'
+import { encodeOperation, type OperationRequest, verifyOperations } from '../protocols/calldata.ts'
 import { depositNamed, OPERATIONS } from '../protocols/operations.ts'
 import { getProtocol } from '../protocols/protocols.ts'
+import { REVERT_ERRORS } from '../protocols/revert-errors.ts'
 import type { Vault } from './vault.ts'
 
 /** The transactions of a deposit, to be sent in order: approvals first. */
@@ -20,7 +21,7 @@ export type PreparedDeposit = {
 }
 
 /** A deposit into a vault of the client's. */
-type VaultDeposit = DepositRequest & { readonly vault: Vault }
+type VaultDeposit = OperationRequest & { readonly vault: Vault }
 
 /**
  * The transactions that deposit into the vault now, in one round trip: the state that decides between them and the
@@ -29,28 +30,31 @@ type VaultDeposit = DepositRequest & { readonly vault: Vault }
 export async function prepareDeposit(reader: ChainReader, request: VaultDeposit): Promise<PreparedDeposit> {
   const { vault, account, amount } = request
   const { deposits: candidates } = OPERATIONS[vault.protocol]
-  const { abi, depositTerms } = getProtocol(vault)
   const spending = { token: vault.asset, spender: vault.address, amount }
   // One dry run tries all candidates in turn: those that the vault does not accept now revert and change nothing.
-  const attempts = candidates.map((operation) => encodeOperation(operation, request))
+  const attempts = candidates.map((operation) => encodeOperation({ operation, request }))
   const variants = (['none', 'exact', 'reset'] as const).map((needed) => encodeApprovals(spending, needed))
   const along = variants.map((approval) => simulationRequest(account, [...approval, ...attempts]))
 
   const { value, outcomes } = await reader.readOne(
-    mapReadPlan(depositTerms(vault, account), ({ allowance, choose }) => ({ allowance, name: choose(amount) })),
+    mapReadPlan(getProtocol(vault).depositTerms(vault, account), ({ allowance, choose }) => ({
+      allowance,
+      name: choose(amount),
+    })),
     { extraCalls: along },
   )
   const { allowance, name } = value
   const operation = depositNamed(vault, name)
   const [none, exact, reset] = variants.map((approval, index) =>
-    parseSimulation(outcomes[index], approval.length + attempts.length, [...abi, ...erc20Abi]),
+    parseSimulation(outcomes[index], approval.length + attempts.length, REVERT_ERRORS),
   )
 
   const needed = approvalsNeeded(amount, allowance, exact?.[0])
   const approval = encodeApprovals(spending, needed)
-  const operations = [encodeOperation(operation, request)]
+  const intents = [{ operation, request }]
+  const operations = intents.map(encodeOperation)
   verifyApprovals(spending, approval)
-  verifyOperation(operation, request, operations)
+  verifyOperations(intents, operations)
 
   const simulated = { none, exact, reset }[needed]
   const chosen = simulated && [

@@ -9,6 +9,7 @@ import { handler as refreshTokens } from '../../functions/jobs/refresh-tokens/ha
 import { ERRORS, type ErrorCode } from '../../lib/errors.ts'
 import type { EndpointContract } from '../../lib/frame/contract.ts'
 import { listErrors } from '../../lib/frame/openapi.ts'
+import { ACCOUNTS } from '../../sandbox/accounts.ts'
 import { settle } from '../../sandbox/curator.ts'
 import {
   beginRegistration,
@@ -207,6 +208,12 @@ const deposit =
     service.call('POST', endpoints['vaults/deposit'].path, {
       body: { vaultAddress: choose(vaults), amount: '50000000', userAddress: USER.address, ...extra(vaults) },
     })
+const withdraw =
+  (choose: (vaults: Vaults) => unknown, extra: object): Ask =>
+  (service, vaults) =>
+    service.call('POST', endpoints['vaults/withdraw'].path, {
+      body: { vaultAddress: choose(vaults), userAddress: ACCOUNTS.anchor.address, ...extra },
+    })
 const claim =
   (choose: (vaults: Vaults) => unknown, extra: object = {}): Ask =>
   (service, vaults) =>
@@ -331,6 +338,20 @@ const LIVE: readonly (readonly [name: keyof typeof endpoints, ErrorCode | 'ok', 
     'a synchronous vault',
     status(({ syncVault }) => syncVault),
   ],
+  ['vaults/withdraw', 'ok', 'a request of everything', withdraw(({ asyncVault }) => asyncVault, { max: true })],
+  [
+    'vaults/withdraw',
+    'ok',
+    'shares that are paid at once',
+    withdraw(({ syncVault }) => syncVault, { shares: '1000000' }),
+  ],
+  [
+    'vaults/withdraw',
+    'amount_exceeds_balance',
+    'more than there is',
+    withdraw(({ syncVault }) => syncVault, { amount: '9'.repeat(30) }),
+  ],
+  ['vaults/withdraw', 'missing_or_invalid_amount', 'no amount', withdraw(({ syncVault }) => syncVault, {})],
   ['vaults/claim', 'ok', 'a settled deposit', claim(({ asyncVault }) => asyncVault)],
   [
     'vaults/claim',

@@ -5,6 +5,7 @@ import { decodeCall, decodeLog } from '../../lib/chain/decode.ts'
 import { erc20Abi } from '../../lib/chain/erc20.ts'
 import { mapReadPlan, type ReadPlan, readPlan } from '../../lib/chain/reader.ts'
 import { Address as AddressCodec, Amount } from '../../lib/codecs.ts'
+import { AppError } from '../../lib/errors.ts'
 import type { Books, EventOf } from '../../lib/protocols/books.ts'
 import type { Operations } from '../../lib/protocols/calldata.ts'
 import type { Overview, Protocol } from '../../lib/protocols/protocol.ts'
@@ -94,11 +95,16 @@ export const bond: Protocol<BondVault> = {
       { address, slots: {}, calls: { allowance: call(asset, erc20Abi, 'allowance', [account, address]) } },
       ({ answers }) => ({ allowance: required(answers.allowance), choose: () => 'buy' }),
     ),
+  withdrawal: (vault) =>
+    readPlan({ address: vault.address, slots: {}, calls: {} }, () => () => {
+      throw new AppError('withdrawal_refused')
+    }),
   books,
 }
 
 /** How it takes deposits. */
 export const bondOperations: Operations = {
+  withdrawals: [],
   deposits: [
     {
       name: 'buy',

@@ -100,6 +100,8 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
       call('POST', '/defi/vault/deposit', { vaultAddress: address, amount: `${amount}`, userAddress, ...more }),
     claim: ({ address: userAddress }: Pick<LocalAccount, 'address'>, vaultAddress: string = address) =>
       call('POST', '/defi/vault/claim', { vaultAddress, userAddress }),
+    withdraw: ({ address: userAddress }: Pick<LocalAccount, 'address'>, amount: object) =>
+      call('POST', '/defi/vault/withdraw', { vaultAddress: address, userAddress, ...amount }),
     status: ({ address: userAddress }: Pick<LocalAccount, 'address'>, vaultAddress: string = address) =>
       call('GET', `/defi/vault/${vaultAddress}/deposit-status?userAddress=${userAddress}`),
 

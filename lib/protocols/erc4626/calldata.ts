@@ -1,7 +1,7 @@
 import { encodeFunctionData } from 'viem'
 import { decodeCall, decodeLog } from '../../chain/decode.ts'
 import { vaultAbi } from '../abi.ts'
-import type { DepositOperation, Operations } from '../calldata.ts'
+import type { DepositOperation, Operations, WithdrawalOperation } from '../calldata.ts'
 
 /** ERC-4626 `deposit(assets, receiver)`: the shares come at once. */
 const deposit: DepositOperation = {
@@ -19,5 +19,35 @@ const deposit: DepositOperation = {
   },
 }
 
+/** ERC-4626 `withdraw(assets, receiver, owner)`: pays exactly these assets, and takes what shares that costs. */
+export const withdraw: WithdrawalOperation = {
+  name: 'withdraw',
+  takes: 'assets',
+  returns: 'shares',
+  encode: ({ amount, account }) =>
+    encodeFunctionData({ abi: vaultAbi, functionName: 'withdraw', args: [amount, account, account] }),
+  decode(data) {
+    const call = decodeCall(vaultAbi, data)
+    if (call?.functionName !== 'withdraw') return undefined
+    const [amount, receiver, payer] = call.args
+    return { amount, receiver, payer }
+  },
+}
+
+/** ERC-4626 `redeem(shares, receiver, owner)`: takes exactly these shares, and pays what they are worth. */
+export const redeem: WithdrawalOperation = {
+  name: 'redeem',
+  takes: 'shares',
+  returns: 'assets',
+  encode: ({ amount, account }) =>
+    encodeFunctionData({ abi: vaultAbi, functionName: 'redeem', args: [amount, account, account] }),
+  decode(data) {
+    const call = decodeCall(vaultAbi, data)
+    if (call?.functionName !== 'redeem') return undefined
+    const [amount, receiver, payer] = call.args
+    return { amount, receiver, payer }
+  },
+}
+
 /** The operations of synchronous vaults. */
-export const erc4626Operations: Operations = { deposits: [deposit] }
+export const erc4626Operations: Operations = { deposits: [deposit], withdrawals: [withdraw, redeem] }

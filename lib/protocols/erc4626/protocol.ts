@@ -8,14 +8,13 @@ import { vaultAbi } from '../abi.ts'
 import type { AccountReading, DepositTerms, Overview, Protocol } from '../protocol.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { erc4626Books } from './ledger.ts'
+import { precisePrice } from './price.ts'
 import type { Erc4626Vault } from './vault.ts'
+import { erc4626Withdrawal } from './withdrawal.ts'
 
 const NO_LIMIT = 2n ** 256n - 1n
 // Caps are asked for on behalf of an account that nobody has.
 const ANYBODY: Address = '0x000000000000000000000000000000000000dEaD'
-/** How many digits more of the price are asked for than one unit of the asset has, and those of the largest amount. */
-const MORE_DIGITS = 18
-const MOST_DIGITS = 77
 
 function overview({ address, shareDecimals }: Pick<TokenizedVault, 'address' | 'shareDecimals'>): ReadPlan<Overview> {
   const calls = {
@@ -30,16 +29,16 @@ function overview({ address, shareDecimals }: Pick<TokenizedVault, 'address' | '
   }))
 }
 
-function account({ address, shareToken, shareDecimals }: Erc4626Vault, user: Address): ReadPlan<AccountReading> {
-  const unit = 10n ** BigInt(shareDecimals)
-  const many = 10n ** BigInt(Math.min(shareDecimals + MORE_DIGITS, MOST_DIGITS))
+function account(vault: Erc4626Vault, user: Address): ReadPlan<AccountReading> {
+  const { address, shareToken, shareDecimals } = vault
+  const price = precisePrice(vault)
   const calls = {
     shares: call(shareToken, erc20Abi, 'balanceOf', [user]),
-    sharePrice: call(address, vaultAbi, 'convertToAssets', [unit]),
-    precisePrice: call(address, vaultAbi, 'convertToAssets', [many]),
+    sharePrice: call(address, vaultAbi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
+    precisePrice: price.call,
   }
   return readPlan({ address, slots: {}, calls }, ({ answers }) => async () => {
-    const precise = required(answers.precisePrice)
+    const worth = price.worth(required(answers.precisePrice))
     return {
       pendingAssets: 0n,
       claimableAssets: 0n,
@@ -53,7 +52,7 @@ function account({ address, shareToken, shareDecimals }: Erc4626Vault, user: Add
       lastRedeemRequestId: null,
       isTotalAssetsValid: null,
       sharePrice: required(answers.sharePrice),
-      worth: (shares) => (shares * precise) / many,
+      worth,
     }
   })
 }
@@ -91,5 +90,6 @@ export const erc4626: Protocol<Erc4626Vault> = {
   overview,
   account,
   depositTerms,
+  withdrawal: erc4626Withdrawal,
   books: erc4626Books,
 }

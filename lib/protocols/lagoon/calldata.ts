@@ -1,6 +1,7 @@
 import { encodeFunctionData, zeroAddress } from 'viem'
 import { decodeCall, decodeLog } from '../../chain/decode.ts'
-import type { DepositOperation, Operation, Operations } from '../calldata.ts'
+import type { DepositOperation, Operation, Operations, WithdrawalOperation } from '../calldata.ts'
+import { redeem, withdraw } from '../erc4626/calldata.ts'
 import { lagoonAbi } from './abi.ts'
 
 /** ERC-7540 `requestDeposit(assets, controller, owner)`: the shares come after a settlement. */
@@ -43,6 +44,8 @@ const syncDeposit: DepositOperation = {
 
 /** ERC-7540 `deposit(assets, receiver, controller)`: claims the shares of settled assets. */
 const claim: Operation = {
+  name: 'deposit',
+  returns: 'shares',
   encode: ({ amount, account }) =>
     encodeFunctionData({ abi: lagoonAbi, functionName: 'deposit', args: [amount, account, account] }),
   decode(data) {
@@ -53,5 +56,50 @@ const claim: Operation = {
   },
 }
 
-/** The operations of Lagoon vaults. */
-export const lagoonOperations: Operations = { deposits: [requestDeposit, syncDeposit], claim }
+/** ERC-7540 `requestRedeem(shares, controller, owner)`: the assets come after a settlement. Pays out what is claimable before. */
+const requestRedeem: WithdrawalOperation = {
+  name: 'requestRedeem',
+  takes: 'shares',
+  encode: ({ amount, account }) =>
+    encodeFunctionData({ abi: lagoonAbi, functionName: 'requestRedeem', args: [amount, account, account] }),
+  decode(data) {
+    const call = decodeCall(lagoonAbi, data)
+    if (call?.functionName !== 'requestRedeem') return undefined
+    const [amount, receiver, payer] = call.args
+    return { amount, receiver, payer }
+  },
+}
+
+/** `claimSharesAndRequestRedeem(shares)`, from 0.2 on: claims all unclaimed shares of the sender first. */
+const claimSharesAndRequestRedeem: WithdrawalOperation = {
+  name: 'claimSharesAndRequestRedeem',
+  takes: 'shares',
+  encode: ({ amount }) =>
+    encodeFunctionData({ abi: lagoonAbi, functionName: 'claimSharesAndRequestRedeem', args: [amount] }),
+  decode(data) {
+    const call = decodeCall(lagoonAbi, data)
+    return call?.functionName === 'claimSharesAndRequestRedeem' ? { amount: call.args[0] } : undefined
+  },
+}
+
+/** `syncRedeem(shares, receiver, minimumAssets)`, from 0.6 on: takes the sender's shares, and pays at once. */
+const syncRedeem: WithdrawalOperation = {
+  name: 'syncRedeem',
+  takes: 'shares',
+  returns: 'assets',
+  encode: ({ amount, account, minimum = 0n }) =>
+    encodeFunctionData({ abi: lagoonAbi, functionName: 'syncRedeem', args: [amount, account, minimum] }),
+  decode(data) {
+    const call = decodeCall(lagoonAbi, data)
+    if (call?.functionName !== 'syncRedeem') return undefined
+    const [amount, receiver, minimum] = call.args
+    return { amount, receiver, minimum }
+  },
+}
+
+/** The operations of Lagoon vaults. A closed vault pays at once, by the calls that claim in an open one. */
+export const lagoonOperations: Operations = {
+  deposits: [requestDeposit, syncDeposit],
+  claim,
+  withdrawals: [syncRedeem, requestRedeem, claimSharesAndRequestRedeem, redeem, withdraw],
+}

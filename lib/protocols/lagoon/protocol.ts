@@ -7,6 +7,7 @@ import { lagoonBooks } from './ledger.ts'
 import { chooseLagoonDeposit } from './operations.ts'
 import { lagoonAccount, lagoonState, NO_CAP } from './state.ts'
 import type { LagoonVault } from './vault.ts'
+import { lagoonWithdrawal } from './withdrawal.ts'
 
 /** Lagoon v0 vaults (ERC-7540), versions 0.1 to 0.6 (https://docs.lagoon.finance). */
 export const lagoon: Protocol<LagoonVault> = {
@@ -33,21 +34,22 @@ export const lagoon: Protocol<LagoonVault> = {
       state,
     })),
   roles: ({ safe, valuationManager }) => ({ safe, valuationManager }),
-  account: (vault, user) =>
+  account: (vault, account) =>
     mapReadPlan(
-      lagoonAccount(vault, user),
+      lagoonAccount(vault, account),
       (parse) => async (reader, at) => liveLagoonAccount(vault, parse(), reader, at),
     ),
-  depositTerms: (vault, user, payer) =>
-    mapReadPlan(lagoonAccount(vault, user, payer), (parse) => {
+  depositTerms: (vault, account, payer) =>
+    mapReadPlan(lagoonAccount(vault, account, payer), (parse) => {
       const { vault: state, account } = parse()
       return {
         allowance: account.allowance,
         choose: (amount, until) => chooseLagoonDeposit(state, account, amount, until),
       }
     }),
-  claimTerms: (vault, user) =>
-    mapReadPlan(lagoonAccount(vault, user), (parse) => {
+  withdrawal: lagoonWithdrawal,
+  claimTerms: (vault, account) =>
+    mapReadPlan(lagoonAccount(vault, account), (parse) => {
       const reading = parse()
       return {
         claimableAssets: reading.account.claimableAssets,

@@ -51,6 +51,8 @@ export type LagoonState = {
   readonly maxCap: bigint | undefined
   /** 0.6 only: whether the synchronous mode takes deposits. */
   readonly syncModeTakesDeposits: boolean
+  /** 0.6 only: whether it pays redemptions. */
+  readonly syncModePaysRedemptions: boolean
   /** Until when a valuation allows synchronous deposits, seconds since 1970; 0 before there was one. From 0.5 on. */
   readonly totalAssetsExpiration: bigint | undefined
   readonly state: VaultState
@@ -170,7 +172,8 @@ function parseVault(vault: Readable, { words, answers }: Reading<ReturnType<type
     generation,
     lifecycle: stored(lifecycleOf(words.lifecycle)),
     maxCap: generation === '0.6' ? words.maxCap : undefined,
-    syncModeTakesDeposits: generation !== '0.6' || takesDeposits(words.syncMode),
+    syncModeTakesDeposits: generation !== '0.6' || SYNC_DEPOSITS.includes(bits(words.syncMode, 0n, 8n)),
+    syncModePaysRedemptions: generation === '0.6' && SYNC_REDEMPTIONS.includes(bits(words.syncMode, 0n, 8n)),
     totalAssetsExpiration: stored(bits(words.totalAssetsTimes, 0n, 128n)),
     state: buildVaultState({
       symbol: answers.symbol,
@@ -287,8 +290,13 @@ function settlements(address: Address, ids: { readonly deposit: number; readonly
 }
 
 /** A fee in basis points of these shares, rounded up. */
-function feeOn(shares: bigint, rate: bigint): bigint {
+export function feeOn(shares: bigint, rate: bigint): bigint {
   return (shares * rate + 9_999n) / 10_000n
+}
+
+/** The fewest shares of which so many are left when a fee in basis points is taken off. */
+export function sharesBeforeFee(left: bigint, rate: bigint): bigint {
+  return (left * 10_000n + 9_999n - rate) / (10_000n - rate)
 }
 
 /** The shares that are nobody's, which Lagoon counts so that a first deposit cannot set the price. */
@@ -320,9 +328,8 @@ function lifecycleOf(word: bigint): Lifecycle | undefined {
 }
 
 /** SyncMode: 0 both, 1 deposits only, 2 redemptions only, 3 none. */
-function takesDeposits(syncModeWord: bigint): boolean {
-  return bits(syncModeWord, 0n, 8n) < 2n
-}
+const SYNC_DEPOSITS: readonly bigint[] = [0n, 1n]
+const SYNC_REDEMPTIONS: readonly bigint[] = [0n, 2n]
 
 function bits(word: bigint, from: bigint, length: bigint): bigint {
   return (word >> from) & ((1n << length) - 1n)

@@ -3,24 +3,24 @@ import { type Address, decodeFunctionData, encodeFunctionData, getAddress, type 
 import { describe, expect, test } from 'vitest'
 import type { Transaction } from '../../../lib/chain/transaction.ts'
 import {
-  type DepositRequest,
   encodeOperation,
-  type Operation,
+  type OperationRequest,
   type Operations,
-  verifyOperation,
+  verifyOperations,
 } from '../../../lib/protocols/calldata.ts'
-import { OPERATIONS } from '../../../lib/protocols/operations.ts'
+import { OPERATIONS, withdrawalNamed } from '../../../lib/protocols/operations.ts'
 import { someVault } from '../../support/clients.ts'
 import { type Call, mutantsOf } from '../../support/mutants.ts'
 import { VAULT_ABI } from '../../support/oracles.ts'
 
 const [deposit] = OPERATIONS.erc4626.deposits
+// Lagoon has them all.
 const { deposits, claim } = OPERATIONS.lagoon as Required<Operations>
 const [requestDeposit, syncDeposit = requestDeposit] = deposits
 
 const NOBODY: Address = '0x0000000000000000000000000000000000000000'
 
-type Request = DepositRequest & { readonly payer: Address }
+type Request = OperationRequest & { readonly payer: Address }
 
 // A call is of any function of the ABI, which viem wants to know one by one.
 const encode = (call: Call) => encodeFunctionData({ abi: VAULT_ABI, ...call } as never) as Hex
@@ -34,7 +34,7 @@ const anyAmount = fc.oneof(
   fc.constantFrom(1n, 2n, 2n ** 128n, maxUint256 - 1n, maxUint256),
   fc.bigInt({ min: 1n, max: maxUint256 }),
 )
-/** A request that the user pays, or somebody for the user, and a stranger who has no part in it. */
+/** A request that the account pays, or somebody for the account, and a stranger who has no part in it. */
 const anySetting = fc
   .tuple(fc.uniqueArray(anyAddress, { minLength: 5, maxLength: 5 }), anyAmount, fc.boolean())
   .map(([parties, amount, paidByUser]): Setting => {
@@ -46,7 +46,7 @@ const anySetting = fc
   })
 type Setting = { readonly request: Request; readonly stranger: Address }
 
-/** Everything that may be encoded for a request, and the call that it must be. A claim is always the user's own. */
+/** Everything that may be encoded for a request, and the call that it must be. */
 const CALLS = {
   deposit: {
     operation: deposit,
@@ -67,17 +67,50 @@ const CALLS = {
     operation: claim,
     call: ({ account, amount }: Request): Call => ({ functionName: 'deposit', args: [amount, account, account] }),
   },
+  redeem: {
+    operation: withdrawalNamed({ protocol: 'erc4626' }, 'redeem'),
+    call: ({ account, amount }: Request): Call => ({ functionName: 'redeem', args: [amount, account, account] }),
+  },
+  withdraw: {
+    operation: withdrawalNamed({ protocol: 'erc4626' }, 'withdraw'),
+    call: ({ account, amount }: Request): Call => ({ functionName: 'withdraw', args: [amount, account, account] }),
+  },
+  requestRedeem: {
+    operation: withdrawalNamed({ protocol: 'lagoon' }, 'requestRedeem'),
+    call: ({ account, amount }: Request): Call => ({ functionName: 'requestRedeem', args: [amount, account, account] }),
+  },
+  claimSharesAndRequestRedeem: {
+    operation: withdrawalNamed({ protocol: 'lagoon' }, 'claimSharesAndRequestRedeem'),
+    call: ({ amount }: Request): Call => ({ functionName: 'claimSharesAndRequestRedeem', args: [amount] }),
+  },
+  syncRedeem: {
+    operation: withdrawalNamed({ protocol: 'lagoon' }, 'syncRedeem'),
+    call: ({ account, amount }: Request): Call => ({
+      functionName: 'syncRedeem',
+      args: [amount, account, amount / 2n],
+    }),
+  },
 }
 type Name = keyof typeof CALLS
 
 const everyOperation = (Object.keys(CALLS) as Name[]).map((operation) => ({ operation }))
+/** Those that somebody may pay for the account; all others are the account's own. */
+const PAID: readonly Name[] = ['deposit', 'requestDeposit', 'syncDeposit']
 
-/** The check that this kind of operation goes through. */
-function check(name: Name, { payer, ...request }: Request, operations: readonly Transaction[]): void {
-  verifyOperation(CALLS[name].operation, name === 'claim' ? request : { ...request, payer }, operations)
+const asked = (name: Name, { payer, ...request }: Request) => ({
+  operation: CALLS[name].operation,
+  request: {
+    ...request,
+    ...(PAID.includes(name) && { payer }),
+    ...(name === 'syncRedeem' && { minimum: request.amount / 2n }),
+  },
+})
+
+function check(name: Name, request: Request, operations: readonly Transaction[]): void {
+  verifyOperations([asked(name, request)], operations)
 }
 
-const encodeNamed = (name: Name, request: Request) => encodeOperation(CALLS[name].operation, request)
+const encodeNamed = (name: Name, request: Request) => encodeOperation(asked(name, request))
 
 describe('what is encoded', () => {
   test.for(everyOperation)('A $operation decodes to exactly its request', ({ operation }) => {
@@ -92,10 +125,10 @@ describe('what is encoded', () => {
     )
   })
 
-  test('A request is paid by the user where nobody else is named', () => {
+  test('A request is paid by the account where nobody else is named', () => {
     fc.assert(
       fc.property(anySetting, ({ request: { payer: _, ...request } }) => {
-        const { data } = encodeOperation(requestDeposit, request)
+        const { data } = encodeOperation({ operation: requestDeposit, request })
         expect(decode(data).args).toEqual([request.amount, request.account, request.account])
       }),
     )
@@ -136,11 +169,12 @@ describe('the last look', () => {
   })
 
   test.for(everyOperation)('A call that is no $operation does not pass', ({ operation }) => {
-    const others = (user: Address, amount: bigint): Call[] => [
-      { functionName: 'transfer', args: [user, amount] },
-      { functionName: 'deposit', args: [amount, user] },
-      { functionName: 'deposit', args: [amount, user, user] },
-      { functionName: 'requestDeposit', args: [amount, user, user, user] },
+    const others = (account: Address, amount: bigint): Call[] => [
+      { functionName: 'transfer', args: [account, amount] },
+      { functionName: 'deposit', args: [amount, account] },
+      { functionName: 'deposit', args: [amount, account, account] },
+      { functionName: 'requestDeposit', args: [amount, account, account, account] },
+      { functionName: 'cancelRequestDeposit', args: [] },
     ]
     fc.assert(
       fc.property(anySetting, ({ request }) => {
@@ -153,22 +187,22 @@ describe('the last look', () => {
     )
   })
 
-  test("A request in the payer's name that the user pays does not pass", () => {
+  test("A request in the payer's name that the account pays does not pass", () => {
     const paidByOther = anySetting.filter(({ request: { account, payer } }) => account !== payer)
     fc.assert(
       fc.property(paidByOther, ({ request }) => {
-        const swapped = encodeOperation(requestDeposit, { ...request, account: request.payer, payer: request.account })
-        expect(() => verifyOperation(requestDeposit, request, [swapped])).toThrow()
+        const swapped = encodeNamed('requestDeposit', { ...request, account: request.payer, payer: request.account })
+        expect(() => check('requestDeposit', request, [swapped])).toThrow()
       }),
     )
   })
 
   test('Another operation than the one that the vault takes does not pass', () => {
-    const names: readonly Operation[] = [deposit, requestDeposit, syncDeposit]
+    const names = fc.constantFrom(...everyOperation.map(({ operation }) => operation))
     fc.assert(
-      fc.property(anySetting, fc.constantFrom(...names), fc.constantFrom(...names), ({ request }, asked, given) => {
-        fc.pre(asked !== given)
-        expect(() => verifyOperation(asked, request, [encodeOperation(given, request)])).toThrow()
+      fc.property(anySetting, names, names, ({ request }, right, given) => {
+        fc.pre(right !== given)
+        expect(() => check(right, request, [encodeNamed(given, request)])).toThrow()
       }),
     )
   })

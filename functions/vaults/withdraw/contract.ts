@@ -1,0 +1,75 @@
+import * as z from 'zod'
+import { ChainId } from '../../../lib/chain/registry.ts'
+import { SimulationResult } from '../../../lib/chain/simulation-result.ts'
+import { Transaction } from '../../../lib/chain/transaction.ts'
+import { Amount, PositiveAmount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
+import { field } from '../../../lib/field.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+
+/** Of these fields exactly one is given. */
+const AMOUNTS: readonly unknown[] = ['amount', 'shares', 'max']
+
+export const contract = {
+  method: 'POST',
+  path: '/defi-vaults/v1/defi/vault/withdraw',
+  summary: 'Builds the transactions that withdraw from a vault: by assets, by shares, or everything.',
+  tag: 'Vaults',
+  caller: 'client',
+  uses: { config: true },
+  request: {
+    body: z
+      .strictObject({
+        vaultAddress: VaultAddress,
+        userAddress: UserAddress,
+        amount: PositiveAmount.optional().describe("What is to be paid, in the vault asset's smallest unit"),
+        shares: PositiveAmount.optional().describe('Shares to give up, in their smallest unit'),
+        max: field(z.literal(true), 'missing_or_invalid_amount').optional().describe('Everything'),
+        chainId: ChainId.optional().describe('Needed only where two chains have a vault with this address'),
+      })
+      .refine((body) => [body.amount, body.shares, body.max].filter((given) => given !== undefined).length === 1, {
+        path: ['amount'],
+        message: 'must be given, or shares, or max: one of the three',
+        // Told together with the problems of other fields.
+        when: ({ issues }) => !issues.some(({ path }) => AMOUNTS.includes(path?.[0])),
+      }),
+  },
+  response: z.object({
+    approval: z.array(Transaction).describe('Send these first'),
+    operations: z.array(Transaction).describe('Send these after the approvals are confirmed, in order'),
+    protocol: z.string(),
+    chainId: ChainId,
+    estimatedGas: Amount.describe('Gas units of all transactions together'),
+    isCrossChain: z.literal(false),
+    isAsync: z.boolean().describe('True when the vault pays only after a settlement'),
+    simulation: SimulationResult,
+    withdrawal: z.object({
+      shares: Amount.describe('What leaves the user'),
+      assets: Amount.describe("What is paid for them, in the vault asset's smallest unit"),
+      fee: Amount.describe(
+        'What the vault keeps of what the shares are worth: fees, and a haircut for being paid at once',
+      ),
+      haircut: Amount.describe('The part of the fee that is the haircut'),
+      isEstimate: z
+        .boolean()
+        .describe('True where a settlement decides what is paid, at its own price, or no dry run could tell'),
+      claimedAssets: Amount.describe('What settled withdrawals pay besides, which the vault pays along with this one'),
+    }),
+  }),
+  errors: [
+    'ambiguous_vault_address',
+    'vault_not_found',
+    'amount_exceeds_balance',
+    'vault_is_paused',
+    'vault_is_closing',
+    'unsupported_vault_version',
+    'previous_withdrawal_request_not_settled',
+    'not_enough_liquidity',
+    'withdrawal_refused',
+    'depositor_not_allowed',
+    'upstream_bad_answer',
+    'upstream_unavailable',
+    'upstream_timeout',
+  ],
+  cacheControl: 'no-store',
+  impact: 'Users cannot withdraw from vaults.',
+} as const satisfies EndpointContract

@@ -1,0 +1,19 @@
+import { type Call, call } from '../../chain/call.ts'
+import { vaultAbi } from '../abi.ts'
+import type { TokenizedVault } from '../tokenized-vault.ts'
+
+/** How many digits more of the price are asked for than one unit of the asset has, and those of the largest amount. */
+const MORE_DIGITS = 18
+const MOST_DIGITS = 77
+
+/** The call for a price that values any amount of shares to the asset's unit, and what shares are worth by its answer. */
+export function precisePrice({ address, shareDecimals }: Pick<TokenizedVault, 'address' | 'shareDecimals'>): {
+  readonly call: Call<bigint>
+  readonly worth: (price: bigint) => (shares: bigint) => bigint
+} {
+  const many = 10n ** BigInt(Math.min(shareDecimals + MORE_DIGITS, MOST_DIGITS))
+  return {
+    call: call(address, vaultAbi, 'convertToAssets', [many]),
+    worth: (price) => (shares) => (shares * price) / many,
+  }
+}

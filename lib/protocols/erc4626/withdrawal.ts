@@ -1,0 +1,63 @@
+import type { Address } from 'viem'
+import { call, required } from '../../chain/call.ts'
+import { erc20Abi } from '../../chain/erc20.ts'
+import { type ReadPlan, readPlan } from '../../chain/reader.ts'
+import { AppError } from '../../errors.ts'
+import { vaultAbi } from '../abi.ts'
+import { exceedsBalance } from '../balance.ts'
+import type { WithdrawalAmount, WithdrawalReading } from '../protocol.ts'
+import { precisePrice } from './price.ts'
+import type { Erc4626Vault } from './vault.ts'
+
+/**
+ * The reading of what a synchronous vault pays. Whether it does, its dry run says: the limits that it tells explain a
+ * refusal and are no reason for one, since some vaults always tell 0 (Morpho Vault V2).
+ */
+export function erc4626Withdrawal(
+  vault: Erc4626Vault,
+  account: Address,
+  amount: WithdrawalAmount,
+): ReadPlan<WithdrawalReading> {
+  const { address, shareToken } = vault
+  const price = precisePrice(vault)
+  const isOfAssets = amount !== 'max' && 'assets' in amount
+  const calls = {
+    paused: call(address, vaultAbi, 'paused', []),
+    balance: call(shareToken, erc20Abi, 'balanceOf', [account]),
+    price: price.call,
+    // A preview has the vault's fees in it, and none of its limits (EIP-4626).
+    previewWithdraw: call(address, vaultAbi, 'previewWithdraw', [isOfAssets ? amount.assets : 0n]),
+    previewRedeem: call(address, vaultAbi, 'previewRedeem', [amount !== 'max' && !isOfAssets ? amount.shares : 0n]),
+    limit: call(address, vaultAbi, isOfAssets ? 'maxWithdraw' : 'maxRedeem', [account]),
+  }
+  return readPlan({ address, slots: {}, calls }, ({ answers }) => async () => {
+    if (answers.paused) throw new AppError('vault_is_paused')
+    const worth = price.worth(required(answers.price))
+    const balance = required(answers.balance)
+    // "Everything" is redeemed: a withdrawal of what it is worth leaves dust, or fails when the price moves.
+    const shares = isOfAssets ? required(answers.previewWithdraw) : amount === 'max' ? balance : amount.shares
+    if (shares === 0n || shares > balance) {
+      throw exceedsBalance({ inWallet: balance, unclaimed: 0n, pending: 0n, claimable: 0n })
+    }
+    const asked = isOfAssets ? amount.assets : shares
+    return {
+      steps: [{ name: isOfAssets ? 'withdraw' : 'redeem', amount: asked }],
+      shares,
+      assets: isOfAssets ? amount.assets : ((amount === 'max' ? undefined : answers.previewRedeem) ?? worth(shares)),
+      // The shares of a withdrawal are rounded up, which is no fee.
+      value: isOfAssets ? worth(shares - 1n) : worth(shares),
+      haircut: 0n,
+      claimedAssets: 0n,
+      refusal: (reason) => refusal(reason, asked, answers.limit),
+    }
+  })
+}
+
+/** Why a vault refuses what it tells no reason for in its own terms. */
+function refusal(reason: string, asked: bigint, limit: bigint | undefined): AppError {
+  const isBeyond = limit !== undefined && limit < asked
+  const limits = isBeyond && limit > 0n ? [{ field: 'amount', issue: `must be at most ${limit} at the moment` }] : []
+  return new AppError(isBeyond ? 'not_enough_liquidity' : 'withdrawal_refused', {
+    details: [...limits, { field: 'vaultAddress', issue: `refuses: ${reason}` }],
+  })
+}

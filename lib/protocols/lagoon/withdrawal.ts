@@ -1,0 +1,216 @@
+import type { Address } from 'viem'
+import { call, required } from '../../chain/call.ts'
+import { erc20Abi } from '../../chain/erc20.ts'
+import { joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
+import { AppError } from '../../errors.ts'
+import { exceedsBalance, type ShareBalances } from '../balance.ts'
+import type { Withdrawal, WithdrawalAmount, WithdrawalReading, WithdrawalStep } from '../protocol.ts'
+import { lagoonAbi } from './abi.ts'
+import {
+  feeOn,
+  type LagoonAccount,
+  type LagoonState,
+  lagoonAccount,
+  readSettled,
+  sharesBeforeFee,
+  virtualShares,
+} from './state.ts'
+import type { LagoonVault } from './vault.ts'
+
+/** What a vault of 0.6 keeps of a withdrawal, in basis points of its shares; none before. */
+type Rates = { readonly exit: bigint; readonly haircut: bigint }
+
+/** What decides how a Lagoon vault pays an account. */
+type LagoonWithdrawalTerms = {
+  readonly vault: LagoonState
+  readonly account: LagoonAccount
+  /** What claims of everything settled give. */
+  readonly settled: { readonly claimableShares: bigint; readonly redeemableAssets: bigint }
+  readonly rates: Rates
+  /** How much of the asset the vault can take from its safe; undefined where it is not known. */
+  readonly liquidity: bigint | undefined
+  readonly virtualShares: bigint
+}
+
+/** By how much less than expected a payment at once may be, in basis points, before it is refused. */
+const SLIPPAGE = 50n
+const BASIS_POINTS = 10_000n
+const NO_RATES: Rates = { exit: 0n, haircut: 0n }
+
+/** The reading of what decides, and of what the vault would pay. */
+export function lagoonWithdrawal(
+  vault: LagoonVault,
+  account: Address,
+  amount: WithdrawalAmount,
+): ReadPlan<WithdrawalReading> {
+  const { address, asset, safe } = vault
+  const calls = {
+    rates: call(address, lagoonAbi, 'feeRates', []),
+    safeBalance: call(asset, erc20Abi, 'balanceOf', [safe]),
+    safeAllowance: call(asset, erc20Abi, 'allowance', [safe, address]),
+  }
+  const more = readPlan({ address, slots: {}, calls }, ({ answers }) => answers)
+  return mapReadPlan(
+    joinReadPlans(lagoonAccount(vault, account), more),
+    ([parse, { rates, safeBalance, safeAllowance }]) =>
+      async (reader, at) => {
+        const { vault: state, account } = parse()
+        const { claimableShares, redeemableAssets } = account
+        const settled =
+          claimableShares === undefined || redeemableAssets === undefined
+            ? await readSettled(reader, vault, state.generation, account, at)
+            : { claimableShares, redeemableAssets }
+        // The safe of the record may have been replaced since.
+        const isSafe = state.state.safe === safe && safeBalance !== undefined && safeAllowance !== undefined
+        return chooseLagoonWithdrawal(
+          {
+            vault: state,
+            account,
+            settled,
+            rates: state.generation === '0.6' ? ratesOf(rates) : NO_RATES,
+            liquidity: isSafe ? smaller(safeBalance, safeAllowance) : undefined,
+            virtualShares: virtualShares(vault),
+          },
+          amount,
+        )
+      },
+  )
+}
+
+function ratesOf(rates: readonly number[] | undefined): Rates {
+  const [, , , exit, haircut] = required(rates)
+  return { exit: BigInt(required(exit)), haircut: BigInt(required(haircut)) }
+}
+
+/**
+ * The calls by which the vault pays this much now. Throws the AppError that says why there are none. The order of the
+ * cases is that in which Lagoon's contracts decide.
+ */
+function chooseLagoonWithdrawal(terms: LagoonWithdrawalTerms, amount: WithdrawalAmount): Withdrawal {
+  const { vault, account } = terms
+  if (required(vault.state.paused)) throw new AppError('vault_is_paused')
+  if (vault.generation === 'unknown') throw new AppError('unsupported_vault_version')
+  if (account.allowed === false) throw new AppError('depositor_not_allowed')
+  switch (vault.lifecycle) {
+    case 'open':
+      return payAtOnce(terms, amount) ?? requestRedemption(terms, amount)
+    case 'closed':
+      return redeemFromClosed(terms, amount)
+    default:
+      throw new AppError('vault_is_closing')
+  }
+}
+
+/** 0.6 pays at once, from the safe, while a valuation is valid and the safe has it: the shares in the wallet alone. */
+function payAtOnce(terms: LagoonWithdrawalTerms, amount: WithdrawalAmount): Withdrawal | undefined {
+  const { vault, account, rates, liquidity = 0n } = terms
+  if (!vault.syncModePaysRedemptions || !vault.state.isTotalAssetsValid) return undefined
+  const shares = sharesFor(terms, amount, rates, account.shares)
+  if (shares === 0n || shares > account.shares) return undefined
+  const paid = payment(terms, shares, rates)
+  if (paid.assets === 0n || paid.assets > liquidity) return undefined
+  const minimum = isOfAssets(amount) ? amount.assets : paid.assets - (paid.assets * SLIPPAGE) / BASIS_POINTS
+  return { steps: [{ name: 'syncRedeem', amount: shares, minimum }], shares, ...paid, claimedAssets: 0n }
+}
+
+/** Asks for a redemption, which is paid after a settlement, at its price; claims unclaimed shares where it needs them. */
+function requestRedemption(terms: LagoonWithdrawalTerms, amount: WithdrawalAmount): Withdrawal {
+  const { vault, account, settled, rates } = terms
+  const balances = balancesIn(terms)
+  if (balances.pending > 0n && account.lastRedeemRequestId !== vault.state.redeemEpochId) {
+    throw new AppError('previous_withdrawal_request_not_settled')
+  }
+  const all = account.shares + settled.claimableShares
+  const withoutHaircut = { exit: rates.exit, haircut: 0n }
+  const shares = sharesFor(terms, amount, withoutHaircut, all)
+  if (shares === 0n || shares > all) throw exceedsBalance(balances)
+  const paid = payment(terms, shares, withoutHaircut)
+  // Lagoon never settles a request that is worth nothing by itself.
+  if (paid.assets === 0n) throw worthNothing()
+  return { steps: requestSteps(terms, shares), shares, ...paid, claimedAssets: settled.redeemableAssets }
+}
+
+function requestSteps({ account }: LagoonWithdrawalTerms, shares: bigint): Withdrawal['steps'] {
+  const request: WithdrawalStep = { name: 'requestRedeem', amount: shares }
+  if (shares <= account.shares) return [request]
+  // 0.1 has no call for both, and does not tell what a claim gives.
+  return account.claimableShares === undefined
+    ? [claimStep(account), request]
+    : [{ name: 'claimSharesAndRequestRedeem', amount: shares }]
+}
+
+/** A closed vault holds its assets itself and pays shares in the wallet at once, after what was settled before. */
+function redeemFromClosed(terms: LagoonWithdrawalTerms, amount: WithdrawalAmount): Withdrawal {
+  const { account, settled, rates } = terms
+  const exit = { exit: rates.exit, haircut: 0n }
+  const all = account.shares + settled.claimableShares
+  const redeemable = required(account.redeemableShares)
+  const claims: WithdrawalStep[] = redeemable > 0n ? [{ name: 'redeem', amount: redeemable }] : []
+
+  const shares = sharesFor(terms, amount, exit, all)
+  if (shares > all || (shares === 0n && claims.length === 0)) throw exceedsBalance(balancesIn(terms))
+  const paid = payment(terms, shares, exit)
+  if (shares > account.shares) claims.push(claimStep(account))
+  const steps = [...claims, ...(shares > 0n ? [payStep(amount, shares, all)] : [])]
+  const [first, ...rest] = steps
+  if (!first) throw exceedsBalance(balancesIn(terms))
+  const assets = isOfAssets(amount) && shares < all ? amount.assets : paid.assets
+  return { steps: [first, ...rest], shares, ...paid, assets, claimedAssets: settled.redeemableAssets }
+}
+
+/** An amount of assets is paid exactly, unless it takes all shares: then none must be left. */
+function payStep(amount: WithdrawalAmount, shares: bigint, all: bigint): WithdrawalStep {
+  return isOfAssets(amount) && shares < all
+    ? { name: 'withdraw', amount: amount.assets }
+    : { name: 'redeem', amount: shares }
+}
+
+/** Claims the shares of everything settled. */
+function claimStep({ claimableAssets }: LagoonAccount): WithdrawalStep {
+  return { name: 'deposit', amount: claimableAssets }
+}
+
+function isOfAssets(amount: WithdrawalAmount): amount is { readonly assets: bigint } {
+  return typeof amount === 'object' && 'assets' in amount
+}
+
+/** The shares that an amount takes: the fewest that pay so many assets. */
+function sharesFor(terms: LagoonWithdrawalTerms, amount: WithdrawalAmount, rates: Rates, all: bigint): bigint {
+  if (amount === 'max') return all
+  if (!isOfAssets(amount)) return amount.shares
+  const { assets, supply } = priceIn(terms)
+  const paid = (amount.assets * supply + assets - 1n) / assets
+  return sharesBeforeFee(sharesBeforeFee(paid, rates.haircut), rates.exit)
+}
+
+/** What the vault pays for shares at its present price, and what they are worth. */
+function payment(terms: LagoonWithdrawalTerms, shares: bigint, rates: Rates) {
+  const { assets: total, supply } = priceIn(terms)
+  const worth = (of: bigint) => (of * total) / supply
+  const net = shares - feeOn(shares, rates.exit)
+  const assets = worth(net - feeOn(net, rates.haircut))
+  return { assets, value: worth(shares), haircut: worth(net) - assets }
+}
+
+function priceIn({ vault: { state }, virtualShares: extra }: LagoonWithdrawalTerms) {
+  return { assets: required(state.totalAssets) + 1n, supply: required(state.totalSupply) + extra }
+}
+
+function balancesIn({ account, settled }: LagoonWithdrawalTerms): ShareBalances {
+  return {
+    inWallet: account.shares,
+    unclaimed: settled.claimableShares,
+    pending: required(account.pendingRedeemShares),
+    claimable: required(account.redeemableShares),
+  }
+}
+
+function worthNothing(): AppError {
+  return new AppError('withdrawal_refused', {
+    details: [{ field: 'shares', issue: 'is worth less than one unit of the asset' }],
+  })
+}
+
+function smaller(left: bigint, right: bigint): bigint {
+  return left < right ? left : right
+}

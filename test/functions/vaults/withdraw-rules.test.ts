@@ -1,0 +1,328 @@
+import { describe, expect } from 'vitest'
+import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
+import { expectError } from '../../support/errors.ts'
+import { type Service, test, USERS } from '../../support/service.ts'
+import {
+  type Asset,
+  expectFairGas,
+  expectSuccess,
+  openLagoonVault,
+  openYieldVault,
+  ROLES,
+  type TestVault,
+} from '../../support/vaults.ts'
+
+const [ALICE, BOB] = USERS
+
+const GENERATIONS = ['0.1', '0.4', '0.5', '0.6'] as const
+const ASSETS = ['USDC', 'DAI'] as const
+const EVERY = GENERATIONS.flatMap((generation) => ASSETS.map((asset) => ({ generation, asset })))
+const WITHOUT_DECIMALS = GENERATIONS.map((generation) => ({ generation }))
+const FEES = { exitRate: 37, haircutRate: 1_234 }
+
+/** A vault in which Alice has the shares of 1,000.000001 whole tokens, at a price that is no round number. */
+async function openVaultWithShares(
+  service: Service,
+  options: {
+    generation: LagoonGeneration
+    asset?: Asset
+    exitRate?: number
+    haircutRate?: number
+    whitelisted?: boolean
+  },
+) {
+  const vault = await openLagoonVault(service, options)
+  if (options.whitelisted) await vault.act(ROLES.admin, 'addToWhitelist', [ALICE.address, BOB.address])
+  await vault.request(BOB.address, vault.units('777.7'))
+  await vault.request(ALICE.address, vault.units('1000.000001'))
+  await vault.settle()
+  await vault.act(ALICE.address, 'deposit', await claimable(vault), ALICE.address, ALICE.address)
+  await vault.settle(vault.units('33.333333'))
+  return vault
+}
+
+const claimable = (vault: TestVault) => vault.read('claimableDepositRequest', 0n, ALICE.address)
+const sharesOf = (vault: TestVault) => vault.read('balanceOf', ALICE.address)
+
+/** The names of the calls that a reply hands out, by their selectors. */
+const SELECTORS: Readonly<Record<string, string>> = {
+  '0x7d41c86e': 'requestRedeem',
+  '0x5cfe2fe4': 'claimSharesAndRequestRedeem',
+  '0x19815ab1': 'syncRedeem',
+  '0xba087652': 'redeem',
+  '0xb460af94': 'withdraw',
+  '0x2e2d2984': 'deposit',
+}
+const callsOf = ({ body }: { body: { operations: { data: string }[] } }) =>
+  body.operations.map(({ data }) => SELECTORS[data.slice(0, 10)])
+
+/** Asks for a withdrawal, expects these calls, sends them, and gives the reply with what arrived in the wallet. */
+async function withdraw(vault: TestVault, amount: object, calls: readonly string[]) {
+  const reply = await vault.withdraw(ALICE, amount)
+  expect(reply.body).toMatchObject({ simulation: { status: 'success' }, chainId: 8453, isCrossChain: false })
+  expect(callsOf(reply)).toEqual(calls)
+  const [assets, shares] = await Promise.all([vault.balanceOf(ALICE.address), sharesOf(vault)])
+  const receipts = await vault.send(ALICE, reply)
+  expectSuccess(receipts)
+  expectFairGas(reply, receipts)
+  return {
+    told: reply.body.withdrawal,
+    isAsync: reply.body.isAsync,
+    paid: (await vault.balanceOf(ALICE.address)) - assets,
+    spent: shares - (await sharesOf(vault)),
+  }
+}
+
+async function close(vault: TestVault, generation: LagoonGeneration) {
+  const total = await vault.read('totalAssets')
+  await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', total)
+  await vault.act(ROLES.admin, 'initiateClosing')
+  await vault.act(ROLES.safe, 'close', ...(generation === '0.1' ? [] : [total]))
+}
+
+describe('an open vault that pays after a settlement', () => {
+  test.for(EVERY)(
+    'Lagoon $generation of $asset takes a request of shares, and pays what was estimated where the price stays',
+    async ({ generation, asset }, { service }) => {
+      const vault = await openVaultWithShares(service, { generation, asset, ...(generation === '0.6' && FEES) })
+      const shares = (await sharesOf(vault)) / 3n
+      const { told, isAsync, spent } = await withdraw(vault, { shares: `${shares}` }, ['requestRedeem'])
+      expect({ isAsync, shares: told.shares, isEstimate: told.isEstimate }).toEqual({
+        isAsync: true,
+        shares: `${shares}`,
+        isEstimate: true,
+      })
+      expect(spent).toBe(shares)
+
+      await vault.settle()
+      const before = await vault.balanceOf(ALICE.address)
+      await vault.act(ALICE.address, 'redeem', shares, ALICE.address, ALICE.address)
+      expect(`${(await vault.balanceOf(ALICE.address)) - before}`).toBe(told.assets)
+      expect(told.fee === '0').toBe(generation !== '0.6')
+    },
+  )
+
+  test.for(EVERY)(
+    'Lagoon $generation of $asset takes the fewest shares that pay an amount where the price stays',
+    async ({ generation, asset }, { service }) => {
+      const vault = await openVaultWithShares(service, { generation, asset, ...(generation === '0.6' && FEES) })
+      const amount = vault.units('123.456789')
+      const { told, spent } = await withdraw(vault, { amount: `${amount}` }, ['requestRedeem'])
+      expect({ assets: BigInt(told.assets) >= amount, shares: told.shares }).toEqual({
+        assets: true,
+        shares: `${spent}`,
+      })
+      await vault.settle()
+      const before = await vault.balanceOf(ALICE.address)
+      await vault.act(ALICE.address, 'redeem', spent, ALICE.address, ALICE.address)
+      expect(`${(await vault.balanceOf(ALICE.address)) - before}`).toBe(told.assets)
+    },
+  )
+
+  test.for(WITHOUT_DECIMALS)(
+    'Everything in Lagoon $generation is the shares in the wallet and those not claimed yet',
+    async ({ generation }, { service }) => {
+      const vault = await openVaultWithShares(service, { generation })
+      await vault.request(ALICE.address, vault.units('50'))
+      await vault.settle()
+      const calls = generation === '0.1' ? ['deposit', 'requestRedeem'] : ['claimSharesAndRequestRedeem']
+      const { told } = await withdraw(vault, { max: true }, calls)
+      expect(await sharesOf(vault)).toBe(0n)
+      expect(await claimable(vault)).toBe(0n)
+      expect(`${await vault.read('pendingRedeemRequest', 0n, ALICE.address)}`).toBe(told.shares)
+    },
+  )
+
+  test.for(WITHOUT_DECIMALS)(
+    'A request in Lagoon $generation pays an earlier one that is settled, and says how much',
+    async ({ generation }, { service }) => {
+      const vault = await openVaultWithShares(service, { generation })
+      await withdraw(vault, { shares: '1000000000000000000' }, ['requestRedeem'])
+      await vault.settle()
+      const { told, paid } = await withdraw(vault, { shares: '2000000000000000000' }, ['requestRedeem'])
+      expect(paid).toBeGreaterThan(0n)
+      expect(told.claimedAssets).toBe(`${paid}`)
+    },
+  )
+
+  test.for(WITHOUT_DECIMALS)(
+    'Lagoon $generation adds to a request of the same epoch, and refuses beside one of an older epoch',
+    async ({ generation }, { service }) => {
+      const vault = await openVaultWithShares(service, { generation })
+      await withdraw(vault, { shares: '1000000000000000000' }, ['requestRedeem'])
+      await withdraw(vault, { shares: '1000000000000000000' }, ['requestRedeem'])
+      await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', await vault.read('totalAssets'))
+      expectError(await vault.withdraw(ALICE, { max: true }), 'previous_withdrawal_request_not_settled')
+      expect(await vault.refusal(ALICE.address, 'requestRedeem', 1n, ALICE.address, ALICE.address)).toBe(
+        'OnlyOneRequestAllowed',
+      )
+    },
+  )
+
+  test('Shares that are worth nothing are no request, for it would never be settled', async ({ service }) => {
+    const vault = await openVaultWithShares(service, { generation: '0.6' })
+    expectError(await vault.withdraw(ALICE, { shares: '1' }), 'withdrawal_refused', ['shares'])
+  })
+})
+
+describe('a vault that pays at once', () => {
+  const PAYING = ASSETS.flatMap((asset) => [
+    { asset, fees: 'without fees', rates: {} },
+    { asset, fees: 'with an exit fee and a haircut', rates: FEES },
+  ])
+
+  test.for(PAYING)(
+    'Lagoon 0.6 of $asset $fees pays shares, an amount and everything as promised, to the unit',
+    async ({ asset, rates }, { service }) => {
+      const vault = await openVaultWithShares(service, { generation: '0.6', asset, ...rates })
+      await vault.settleForADay(vault.units('1.234567'))
+      const third = (await sharesOf(vault)) / 3n
+      const amount = vault.units('100.000001')
+      for (const asked of [{ shares: `${third}` }, { amount: `${amount}` }, { max: true }]) {
+        const { told, paid, spent, isAsync } = await withdraw(vault, asked, ['syncRedeem'])
+        expect({ isAsync, isEstimate: told.isEstimate }).toEqual({ isAsync: false, isEstimate: false })
+        expect({ assets: told.assets, shares: told.shares }).toEqual({ assets: `${paid}`, shares: `${spent}` })
+        if ('amount' in asked) expect(paid).toBe(amount)
+        expect([told.fee, told.haircut].map((kept) => kept !== '0')).toEqual(Array(2).fill('exitRate' in rates))
+      }
+      expect(await sharesOf(vault)).toBe(0n)
+    },
+  )
+
+  test('Lagoon 0.6 takes a request where its safe is short, or its mode does not pay redemptions', async ({
+    service,
+  }) => {
+    const vault = await openVaultWithShares(service, { generation: '0.6' })
+    await vault.settleForADay()
+    await vault.act(ROLES.safe, 'setSyncMode', 1)
+    await withdraw(vault, { shares: '1000000000000000000' }, ['requestRedeem'])
+    await vault.act(ROLES.safe, 'setSyncMode', 2)
+    await withdraw(vault, { shares: '1000000000000000000' }, ['syncRedeem'])
+    await vault.approve(ROLES.safe, 1_000_000n)
+    await withdraw(vault, { shares: '3000000000000000000' }, ['requestRedeem'])
+  })
+})
+
+describe('a vault that is not open', () => {
+  test.for(WITHOUT_DECIMALS)('A paused Lagoon $generation vault pays nothing', async ({ generation }, { service }) => {
+    const vault = await openVaultWithShares(service, { generation })
+    await vault.act(ROLES.admin, 'pause')
+    expectError(await vault.withdraw(ALICE, { max: true }), 'vault_is_paused')
+  })
+
+  test.for(WITHOUT_DECIMALS)(
+    'A closing Lagoon $generation vault takes no request',
+    async ({ generation }, { service }) => {
+      const vault = await openVaultWithShares(service, { generation })
+      await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', await vault.read('totalAssets'))
+      await vault.act(ROLES.admin, 'initiateClosing')
+      expectError(await vault.withdraw(ALICE, { max: true }), 'vault_is_closing')
+    },
+  )
+
+  test.for(EVERY)(
+    'A closed Lagoon $generation vault of $asset pays shares, an amount and everything at once, to the unit',
+    async ({ generation, asset }, { service }) => {
+      const vault = await openVaultWithShares(service, { generation, asset, ...(generation === '0.6' && FEES) })
+      await close(vault, generation)
+      const amount = vault.units('100.000001')
+      const third = (await sharesOf(vault)) / 3n
+      for (const [asked, call] of [
+        [{ shares: `${third}` }, 'redeem'],
+        [{ amount: `${amount}` }, 'withdraw'],
+        [{ max: true }, 'redeem'],
+      ] as const) {
+        const { told, paid, spent } = await withdraw(vault, asked, [call])
+        expect({ assets: told.assets, shares: told.shares }).toEqual({ assets: `${paid}`, shares: `${spent}` })
+        expect(told.fee !== '0').toBe(generation === '0.6')
+      }
+      expect(await sharesOf(vault)).toBe(0n)
+    },
+  )
+
+  test.for(WITHOUT_DECIMALS)(
+    'A closed Lagoon $generation vault pays what was settled first, and shares that were not claimed',
+    async ({ generation }, { service }) => {
+      const vault = await openVaultWithShares(service, { generation })
+      await withdraw(vault, { shares: '1000000000000000000' }, ['requestRedeem'])
+      await vault.request(ALICE.address, vault.units('50'))
+      await close(vault, generation)
+      const { told, paid } = await withdraw(vault, { max: true }, ['redeem', 'deposit', 'redeem'])
+      expect(BigInt(told.assets) + BigInt(told.claimedAssets)).toBe(paid)
+      expect(await sharesOf(vault)).toBe(0n)
+      expectError(await vault.withdraw(ALICE, { max: true }), 'amount_exceeds_balance', ['shares'])
+    },
+  )
+})
+
+describe('a synchronous vault', () => {
+  test.for([...ASSETS])(
+    'An ERC-4626 vault of %s pays as promised, to the unit, and leaves no dust',
+    async (asset, { service }) => {
+      const vault = await openYieldVault(service, { asset })
+      await vault.mint(ALICE.address, vault.units('1000.000001'))
+      expectSuccess(await vault.send(ALICE, await vault.deposit(ALICE, vault.units('1000.000001'))))
+      await vault.mint(vault.address, vault.units('33.333333'))
+      const third = (await sharesOf(vault)) / 3n
+      const amount = vault.units('100.000001')
+      for (const [asked, call] of [
+        [{ shares: `${third}` }, 'redeem'],
+        [{ amount: `${amount}` }, 'withdraw'],
+        [{ max: true }, 'redeem'],
+      ] as const) {
+        const { told, paid, spent, isAsync } = await withdraw(vault, asked, [call])
+        expect({ ...told, isAsync }).toEqual({
+          assets: `${paid}`,
+          shares: `${spent}`,
+          fee: '0',
+          haircut: '0',
+          isEstimate: false,
+          claimedAssets: '0',
+          isAsync: false,
+        })
+      }
+      expect(await sharesOf(vault)).toBe(0n)
+    },
+  )
+
+  test('A paused vault pays nothing', async ({ service }) => {
+    const vault = await openYieldVault(service)
+    await vault.act(ROLES.admin, 'pause')
+    expectError(await vault.withdraw(ALICE, { max: true }), 'vault_is_paused')
+  })
+})
+
+describe('what is asked for', () => {
+  test('More than the user has is refused, with what is where', async ({ service }) => {
+    const vault = await openVaultWithShares(service, { generation: '0.5' })
+    await withdraw(vault, { shares: '1000000000000000000' }, ['requestRedeem'])
+    const shares = await sharesOf(vault)
+    for (const asked of [{ shares: `${shares + 1n}` }, { amount: `${vault.units('100000')}` }]) {
+      const reply = await vault.withdraw(ALICE, asked)
+      expectError(reply, 'amount_exceeds_balance', ['shares'])
+      expect(reply.body.details[0].issue).toContain(`${shares} in the wallet`)
+      expect(reply.body.details[0].issue).toContain('1000000000000000000 in redemptions not settled')
+    }
+  })
+
+  test.for([{}, { amount: '1', shares: '1' }, { amount: '1', max: true }, { shares: '0' }, { max: false }])(
+    '%j is not exactly one amount',
+    async (asked, { service }) => {
+      const vault = await openYieldVault(service)
+      expectError(await vault.withdraw(ALICE, asked), 'missing_or_invalid_amount', [
+        Object.keys(asked).length === 1 ? (Object.keys(asked)[0] ?? '') : 'amount',
+      ])
+    },
+  )
+
+  test.for(WITHOUT_DECIMALS)(
+    'Lagoon $generation pays nobody whom its list does not admit any more',
+    async ({ generation }, { service }) => {
+      const vault = await openVaultWithShares(service, { generation, whitelisted: true })
+      await vault.act(ROLES.admin, 'revokeFromWhitelist', [ALICE.address])
+      expectError(await vault.withdraw(ALICE, { max: true }), 'depositor_not_allowed')
+      const refusal = await vault.refusal(ALICE.address, 'requestRedeem', 1n, ALICE.address, ALICE.address)
+      expect(refusal).toBe(generation === '0.6' ? 'AddressNotAllowed' : 'NotWhitelisted')
+    },
+  )
+})
