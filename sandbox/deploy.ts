@@ -17,6 +17,23 @@ export type YieldVaultOptions = {
   readonly owner?: Address
 }
 
+/**
+ * A make of ERC-7540 vault that is no Lagoon's: `aggregated` has the request id 0 and a share token of its own,
+ * `counted` an id for each request, `redemptions` takes deposits at once and only redemptions by request.
+ */
+export type AsyncVaultMake = 'aggregated' | 'counted' | 'redemptions'
+
+/** What such a vault is deployed with; its shares have 6 decimals and the safe of `ACCOUNTS` manages it by default. */
+export type AsyncVaultOptions = {
+  readonly make: AsyncVaultMake
+  readonly asset: Address
+  readonly name: string
+  readonly symbol: string
+  /** Not of `redemptions`, whose shares have the asset's. */
+  readonly shareDecimals?: number
+  readonly manager?: Address
+}
+
 /** What a Lagoon-like vault is deployed with; roles are those of `ACCOUNTS` by default. */
 export type LagoonVaultOptions = {
   readonly generation: LagoonGeneration
@@ -54,6 +71,12 @@ const IMPLEMENTATIONS: { readonly [generation in LagoonGeneration]: string } = {
   unknown: 'LagoonVaultUnknown',
 }
 
+const MAKES: { readonly [make in AsyncVaultMake]: string } = {
+  aggregated: 'AsyncVault',
+  counted: 'AsyncVaultCounted',
+  redemptions: 'AsyncRedemptionVault',
+}
+
 /** The address of a new mintable ERC-20. */
 export function deployToken(chain: LocalChain, options: TokenOptions): Promise<Address> {
   return deployed(chain, (plan) => planToken(plan, options))
@@ -67,6 +90,11 @@ export function deployTether(chain: LocalChain): Promise<Address> {
 /** The address of a new synchronous ERC-4626 vault. */
 export function deployYieldVault(chain: LocalChain, options: YieldVaultOptions): Promise<Address> {
   return deployed(chain, (plan) => planYieldVault(plan, options))
+}
+
+/** The address of a new ERC-7540 vault of another make than Lagoon's; its manager approves it to take assets. */
+export function deployAsyncVault(chain: LocalChain, options: AsyncVaultOptions): Promise<Address> {
+  return deployed(chain, (plan) => planAsyncVault(plan, options))
 }
 
 /** The address of a new Lagoon-like vault, a proxy that the admin may upgrade; its safe approves it to take assets. */
@@ -119,6 +147,16 @@ export function planTether(plan: Plan): Address {
 export function planYieldVault(plan: Plan, options: YieldVaultOptions): Address {
   const { asset, name, symbol, owner = ACCOUNTS.admin.address } = options
   return plan.deploy('YieldVault', [asset, name, symbol, owner])
+}
+
+/** Plans an ERC-7540 vault with its manager's approval; its address to be. */
+export function planAsyncVault(plan: Plan, options: AsyncVaultOptions): Address {
+  const { make, asset, name, symbol, shareDecimals = 6, manager = ACCOUNTS.safe.address } = options
+  const decimals = make === 'redemptions' ? [] : [shareDecimals]
+  const vault = plan.deploy(MAKES[make], [asset, name, symbol, ...decimals, manager])
+  // Redemptions are fulfilled by the vault taking the assets from the manager.
+  plan.call(manager, asset, 'Token', 'approve', [vault, maxUint256])
+  return vault
 }
 
 /** Plans a generation's code, for many vaults; its address to be. */

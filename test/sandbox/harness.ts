@@ -1,4 +1,5 @@
 import {
+  type Abi,
   type Address,
   BaseError,
   type ContractFunctionArgs,
@@ -12,14 +13,21 @@ import {
   parseAbi,
   parseEventLogs,
   parseUnits,
-  type TransactionReceipt,
 } from 'viem'
 import { getTransactionReceipt, readContract, simulateContract } from 'viem/actions'
 import { ACCOUNTS } from '../../sandbox/accounts.ts'
 import { startChain } from '../../sandbox/chains.ts'
-import { deployLagoonVault, deployToken, type LagoonGeneration, type LagoonRates } from '../../sandbox/deploy.ts'
+import {
+  type AsyncVaultMake,
+  deployAsyncVault,
+  deployLagoonVault,
+  deployToken,
+  type LagoonGeneration,
+  type LagoonRates,
+} from '../../sandbox/deploy.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
+import { ASYNC_VAULT } from './async-vault-abi.ts'
 import { LAGOON } from './lagoon-abi.ts'
 
 /** The users that the tests act as, and the roles. */
@@ -38,8 +46,8 @@ const TOKEN = parseAbi([
   'function balanceOf(address) view returns (uint256)',
 ])
 
-type Writes = ContractFunctionName<typeof LAGOON, 'payable' | 'nonpayable'>
-type Reads = ContractFunctionName<typeof LAGOON, 'view' | 'pure'>
+type Writes<abi extends Abi> = ContractFunctionName<abi, 'payable' | 'nonpayable'>
+type Reads<abi extends Abi> = ContractFunctionName<abi, 'view' | 'pure'>
 
 /** A chain with a token of six decimals; ends with `stop`. */
 export async function openSession() {
@@ -47,29 +55,31 @@ export async function openSession() {
   const client = createClient({ transport: http(chain.rpcUrl) })
   const token = await deployToken(chain, { name: 'USD Coin', symbol: 'USDC', decimals: 6 })
 
-  const vaultAt = (address: Address) => ({
+  const contractAt = <const abi extends Abi>(abi: abi, address: Address) => ({
     address,
-    /** The vault's own events in a transaction that must succeed. */
-    async act<const name extends Writes>(
+    /** The contract's own events in a transaction that must succeed. */
+    async act<const name extends Writes<abi>>(
       from: Address,
       functionName: name,
-      args: ContractFunctionArgs<typeof LAGOON, 'payable' | 'nonpayable', name>,
+      args: ContractFunctionArgs<abi, 'payable' | 'nonpayable', name>,
     ) {
-      // Simulated first, for an error with a name.
-      await simulateContract(client, { address, abi: LAGOON, functionName, args, account: from } as never)
-      const data = encodeFunctionData({ abi: LAGOON, functionName, args } as never)
+      // Simulated first, for an error with a name. viem cannot tell the arguments of a function of any ABI.
+      await simulateContract(client, { address, abi, functionName, args, account: from } as never)
+      const data = encodeFunctionData({ abi, functionName, args } as never)
       const [hash = '0x'] = await transact(chain, [{ label: functionName, from, to: address, data }])
-      return eventsOf(await getTransactionReceipt(client, { hash }), address)
+      const { logs } = await getTransactionReceipt(client, { hash })
+      return parseEventLogs({ abi, logs, strict: false }).filter((log) => isAddressEqual(log.address, address))
     },
-    read<const name extends Reads, const args extends ContractFunctionArgs<typeof LAGOON, 'view' | 'pure', name>>(
+    read<const name extends Reads<abi>, const args extends ContractFunctionArgs<abi, 'view' | 'pure', name>>(
       functionName: name,
       ...args: args extends readonly unknown[] ? args : never
     ) {
-      return readContract(client, { address, abi: LAGOON, functionName, args } as never) as Promise<
-        ContractFunctionReturnType<typeof LAGOON, 'view' | 'pure', name, args>
+      return readContract(client, { address, abi, functionName, args } as never) as Promise<
+        ContractFunctionReturnType<abi, 'view' | 'pure', name, args>
       >
     },
   })
+  const vaultAt = (address: Address) => contractAt(LAGOON, address)
   type Vault = ReturnType<typeof vaultAt>
 
   const pay = async (from: Address, to: Address, amount: bigint) => {
@@ -90,6 +100,12 @@ export async function openSession() {
     async openVault(generation: LagoonGeneration, options: Partial<LagoonRates> & { whitelisted?: boolean } = {}) {
       const name = `Vault ${generation}`
       return vaultAt(await deployLagoonVault(chain, { generation, asset: token, name, symbol: 'V', ...options }))
+    },
+    /** An ERC-7540 vault of another make, and its share token. */
+    async openAsyncVault(make: AsyncVaultMake, { shareDecimals = 6 } = {}) {
+      const options = { make, asset: token, name: 'Async', symbol: 'AV', shareDecimals }
+      const vault = contractAt(ASYNC_VAULT, await deployAsyncVault(chain, options))
+      return { ...vault, share: contractAt(ASYNC_VAULT, await vault.read('share')) }
     },
     /** The address of a 0.6 vault on another asset. */
     deployVaultOn: (asset: Address) =>
@@ -125,8 +141,4 @@ export async function errorOf(call: Promise<unknown>): Promise<string> {
     return data ? [data.errorName, ...(data.args ?? [])].join(' ') : (signature ?? reason ?? 'no reason')
   }
   throw new Error('The call went through')
-}
-
-function eventsOf({ logs }: TransactionReceipt, address: Address) {
-  return parseEventLogs({ abi: LAGOON, logs, strict: false }).filter((log) => isAddressEqual(log.address, address))
 }

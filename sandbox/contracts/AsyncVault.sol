@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.28;
+
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {IERC20Metadata} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Metadata.sol";
+import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
+
+import {AsyncRedemptions} from "./AsyncRedemptions.sol";
+import {AsyncVaultShare} from "./AsyncVaultShare.sol";
+
+/// @title An ERC-7540 vault in the manner of Centrifuge v3: deposits and redemptions by request, both with the id 0
+/// however many there are, cancellations by ERC-7887, and a share token of its own (ERC-7575).
+/// @notice The vault itself is no ERC-20: no name, no decimals, no balances. What is claimable, and both `max*` of each
+/// side, are 0 for a restricted account, though nothing is lost.
+contract AsyncVault is AsyncRedemptions {
+    using Math for uint256;
+    using SafeERC20 for IERC20;
+
+    event DepositRequest(
+        address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 assets
+    );
+    event DepositClaimable(address indexed controller, uint256 indexed requestId, uint256 assets, uint256 shares);
+    event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares);
+    event CancelDepositRequest(address indexed controller, uint256 indexed requestId, address sender);
+    event CancelDepositClaimable(address indexed controller, uint256 indexed requestId, uint256 assets);
+    event CancelDepositClaim(
+        address indexed controller, address indexed receiver, uint256 indexed requestId, address sender, uint256 assets
+    );
+
+    error InvalidOwner();
+    error ExceedsMaxDeposit();
+    error ExceedsDepositLimits();
+
+    AsyncVaultShare private immutable _share;
+
+    /// @notice Whether a redemption takes the shares by an allowance to the vault, as share tokens ask for that know no
+    /// vault which may move them.
+    bool public pullsSharesByAllowance;
+
+    Requests private _deposits;
+
+    constructor(
+        IERC20Metadata asset_,
+        string memory name,
+        string memory symbol,
+        uint8 shareDecimals,
+        address manager_
+    ) AsyncRedemptions(asset_, manager_, shareDecimals) {
+        _share = new AsyncVaultShare(name, symbol, shareDecimals);
+    }
+
+    function share() public view override returns (address) {
+        return address(_share);
+    }
+
+    function setPullsSharesByAllowance(bool pulls) external onlyManager {
+        pullsSharesByAllowance = pulls;
+    }
+
+    // ------------------------------------------------------------------------------------------------------- requests
+
+    function requestDeposit(uint256 assets, address controller, address owner) external returns (uint256 requestId) {
+        if (msg.sender != owner && !isOperator[owner][msg.sender]) revert InvalidOwner();
+        if (IERC20(asset).balanceOf(owner) < assets) revert InsufficientBalance();
+        if (!_isAllowed(controller)) revert TransferNotAllowed();
+        requestId = _addRequest(_deposits, controller, assets);
+        IERC20(asset).safeTransferFrom(owner, address(this), assets);
+        emit DepositRequest(controller, owner, requestId, msg.sender, assets);
+    }
+
+    function pendingDepositRequest(uint256 requestId, address controller) external view returns (uint256 assets) {
+        return _depositRequest(requestId, controller).pending;
+    }
+
+    function claimableDepositRequest(uint256 requestId, address controller) external view returns (uint256 assets) {
+        return _isAllowed(controller) ? _claimableAssets(_depositRequest(requestId, controller)) : 0;
+    }
+
+    // ---------------------------------------------------------------------------------------------------- fulfilment
+
+    /// @notice Makes a part of a request claimable, at the price that the two amounts make; its assets go to the manager.
+    function fulfillDeposit(uint256 requestId, address controller, uint256 assets, uint256 shares)
+        external
+        onlyManager
+    {
+        Request storage request = _depositRequest(requestId, controller);
+        _takeFromPending(request, assets);
+        request.price = _priceOf(_claimableAssets(request) + assets, request.claimable + shares);
+        request.claimable += shares;
+        _mintShares(address(this), shares);
+        IERC20(asset).safeTransfer(msg.sender, assets);
+        emit DepositClaimable(controller, _requestIdOf(requestId), assets, shares);
+    }
+
+    // --------------------------------------------------------------------------------------------------------- claims
+
+    function deposit(uint256 assets, address receiver) external returns (uint256 shares) {
+        return deposit(assets, receiver, msg.sender);
+    }
+
+    function deposit(uint256 assets, address receiver, address controller) public returns (uint256 shares) {
+        _requireMayClaim(receiver, controller);
+        if (assets > maxDeposit(controller)) revert ExceedsMaxDeposit();
+        uint256[] storage ids = _deposits.ids[controller];
+        uint256 remaining = assets;
+        for (uint256 i = 0; i < ids.length; i++) {
+            Request storage request = _deposits.byId[controller][ids[i]];
+            uint256 part = remaining.min(_claimableAssets(request));
+            remaining -= part;
+            // What is rounded away from the user is not claimable any more.
+            uint256 taken = _toShares(part, request.price, Math.Rounding.Ceil);
+            if (taken > request.claimable) revert ExceedsDepositLimits();
+            request.claimable -= taken;
+            shares += _toShares(part, request.price, Math.Rounding.Floor);
+        }
+        _give(receiver, controller, assets, shares);
+    }
+
+    function mint(uint256 shares, address receiver) external returns (uint256 assets) {
+        return mint(shares, receiver, msg.sender);
+    }
+
+    function mint(uint256 shares, address receiver, address controller) public returns (uint256 assets) {
+        _requireMayClaim(receiver, controller);
+        uint256[] storage ids = _deposits.ids[controller];
+        uint256 remaining = shares;
+        for (uint256 i = 0; i < ids.length; i++) {
+            Request storage request = _deposits.byId[controller][ids[i]];
+            uint256 part = remaining.min(request.claimable);
+            remaining -= part;
+            request.claimable -= part;
+            assets += _toAssets(part, request.price, Math.Rounding.Ceil);
+        }
+        if (remaining > 0) revert ExceedsDepositLimits();
+        _give(receiver, controller, assets, shares);
+    }
+
+    function _give(address receiver, address controller, uint256 assets, uint256 shares) private {
+        _share.move(address(this), address(this), receiver, shares);
+        emit Deposit(controller, receiver, assets, shares);
+    }
+
+    /// @notice What `deposit` takes at most, rounded down: 0 for an account that may hold no shares.
+    function maxDeposit(address controller) public view returns (uint256 assets) {
+        if (!_isAllowed(controller)) return 0;
+        uint256[] storage ids = _deposits.ids[controller];
+        for (uint256 i = 0; i < ids.length; i++) {
+            assets += _claimableAssets(_deposits.byId[controller][ids[i]]);
+        }
+    }
+
+    /// @notice What `mint` takes at most, to the unit: 0 for an account that may hold no shares.
+    function maxMint(address controller) external view returns (uint256 shares) {
+        if (!_isAllowed(controller)) return 0;
+        uint256[] storage ids = _deposits.ids[controller];
+        for (uint256 i = 0; i < ids.length; i++) {
+            shares += _deposits.byId[controller][ids[i]].claimable;
+        }
+    }
+
+    // -------------------------------------------------------------------------------------------------- cancellations
+
+    /// @notice Asks the manager to give back what is pending of a request; no new request until it did.
+    function cancelDepositRequest(uint256 requestId, address controller) external {
+        _requireOperatorOf(controller);
+        _cancel(_depositRequest(requestId, controller));
+        emit CancelDepositRequest(controller, _requestIdOf(requestId), msg.sender);
+    }
+
+    /// @notice Makes all that is still pending of a cancelled request claimable again as assets.
+    function fulfillCancelDeposit(uint256 requestId, address controller) external onlyManager {
+        uint256 assets = _fulfillCancellation(_depositRequest(requestId, controller));
+        emit CancelDepositClaimable(controller, _requestIdOf(requestId), assets);
+    }
+
+    function claimCancelDepositRequest(uint256 requestId, address receiver, address controller)
+        external
+        returns (uint256 assets)
+    {
+        _requireMayClaim(receiver, controller);
+        assets = _takeCancelled(_depositRequest(requestId, controller));
+        IERC20(asset).safeTransfer(receiver, assets);
+        emit CancelDepositClaim(controller, receiver, _requestIdOf(requestId), msg.sender, assets);
+    }
+
+    function pendingCancelDepositRequest(uint256 requestId, address controller) external view returns (bool) {
+        return _depositRequest(requestId, controller).isCancelling;
+    }
+
+    function claimableCancelDepositRequest(uint256 requestId, address controller)
+        external
+        view
+        returns (uint256 assets)
+    {
+        return _depositRequest(requestId, controller).cancelled;
+    }
+
+    // ---------------------------------------------------------------------------------------------------------- views
+
+    function previewDeposit(uint256) external pure returns (uint256) {
+        revert();
+    }
+
+    function previewMint(uint256) external pure returns (uint256) {
+        revert();
+    }
+
+    function supportsInterface(bytes4 id) public pure override returns (bool) {
+        return super.supportsInterface(id)
+            || id == 0xce3bbe50 // ERC-7540 asynchronous deposit
+            || id == 0x8bf840e3 // ERC-7887 cancellation of deposits
+            || id == 0xe76cffc7; // ERC-7887 cancellation of redemptions
+    }
+
+    function _claimableAssets(Request storage request) private view returns (uint256) {
+        return _toAssets(request.claimable, request.price, Math.Rounding.Floor);
+    }
+
+    function _depositRequest(uint256 requestId, address controller) private view returns (Request storage) {
+        return _deposits.byId[controller][_requestIdOf(requestId)];
+    }
+
+    // ------------------------------------------------------------------------------------------------ the share token
+
+    function _mintShares(address to, uint256 shares) internal override {
+        _share.mint(to, shares);
+    }
+
+    function _burnShares(address from, uint256 shares) internal override {
+        _share.burn(from, shares);
+    }
+
+    function _moveShares(address spender, address from, address to, uint256 shares) internal override {
+        bool pulls = pullsSharesByAllowance && to == address(this);
+        _share.move(pulls ? address(this) : spender, from, to, shares);
+    }
+
+    function _isAllowed(address account) internal view override returns (bool) {
+        return !_share.isRestricted(account);
+    }
+}
