@@ -21,14 +21,25 @@ const location = {
  * * `deposit`: assets went in; shares at once for synchronous ones (`requestId` 0).
  * * `cancel`: the request with this id was taken back whole.
  * * `claim`: settled assets became shares.
- * * `withdraw`: assets came out.
+ * * `redeem`: a redemption of shares was requested.
+ * * `cancelRedeem`: of the requests with this id, so many shares were taken back: the last ones that are not settled.
+ * * `withdraw`: assets came out: of a settled request (`isClaim`), or for shares in the wallet at once.
  * * `receive`, `send`: shares came or went without assets; `assets` is their value then.
  */
 export const LedgerEntry = z.discriminatedUnion('kind', [
   z.object({ ...location, kind: z.literal('deposit'), requestId: Amount, assets: Amount, shares: Amount.nullable() }),
   z.object({ ...location, kind: z.literal('cancel'), requestId: Amount }),
   z.object({ ...location, kind: z.literal('claim'), assets: Amount, shares: Amount }),
-  z.object({ ...location, kind: z.literal('withdraw'), assets: Amount, shares: Amount }),
+  z.object({ ...location, kind: z.literal('redeem'), requestId: Amount, shares: Amount }),
+  z.object({ ...location, kind: z.literal('cancelRedeem'), requestId: Amount, shares: Amount }),
+  z.object({
+    ...location,
+    kind: z.literal('withdraw'),
+    assets: Amount,
+    shares: Amount,
+    // Absent in books from before redemption requests were recorded, which show no withdrawals where there are such.
+    isClaim: z.boolean().default(false),
+  }),
   z.object({ ...location, kind: z.literal('receive'), assets: Amount, shares: Amount }),
   z.object({ ...location, kind: z.literal('send'), assets: Amount, shares: Amount }),
 ])
@@ -40,11 +51,11 @@ export type DepositSource = z.output<typeof DepositSource>
 
 /**
  * Whether the entry moves nothing: a request or claim of nothing, which anybody may make in another's name, or shares
- * received or sent that are worth less than one unit of the asset, which add nothing to any total. A cancellation names
- * no amount and never counts as nothing.
+ * received or sent that are worth less than one unit of the asset, which add nothing to any total. A deposit's
+ * cancellation names no amount and never counts as nothing.
  */
 export function isNothing(entry: LedgerEntry): boolean {
-  if (entry.kind === 'cancel' || entry.assets > 0n) return false
+  if (entry.kind === 'cancel' || ('assets' in entry && entry.assets > 0n)) return false
   return entry.kind === 'receive' || entry.kind === 'send' || !entry.shares
 }
 

@@ -26,7 +26,10 @@ export type Posted = {
 
 /** Whether all amounts are from 0 to 2^256 - 1: a vault that makes up its events may lead to any others. */
 export function isPossible({ ledger, entries, prices }: Posted): boolean {
-  const amounts = entries.flatMap((entry) => (entry.kind === 'cancel' ? [] : [entry.assets, entry.shares ?? 0n]))
+  const amounts = entries.flatMap((entry) => [
+    'assets' in entry ? entry.assets : 0n,
+    'shares' in entry ? (entry.shares ?? 0n) : 0n,
+  ])
   return [ledger.assets, ledger.supply, ...amounts, ...prices.map(({ price }) => price)].every(
     (amount) => amount >= 0n && amount <= MAX_UINT256,
   )
@@ -55,13 +58,14 @@ function postTransaction(vault: VaultOnChain, before: Ledger, events: readonly V
   const ledgers = books.ledgers(vault, before, events)
   const ledger = ledgers.at(-1) ?? before
   const fees = feesAmong(vault, books, events)
+  const done = books.entries(events)
   const entries = events.flatMap((event, index): LedgerEntry[] => {
     const fee = fees.get(event)
     const moved = fee ?? books.handedOver(event) ?? parseShareTransfer(vault, books, event)
     // A fee is minted before the event with the assets: it is valued by the ledger after the whole transaction.
     const by = fee ? ledger : (ledgers[index] ?? ledger)
     const assets = (moved && books.shareValue(vault, by, moved.shares)) ?? 0n
-    const own: OwnEntry[] = fee ? [] : [...books.entries(event)]
+    const own: OwnEntry[] = fee ? [] : [...(done[index] ?? [])]
     if (moved && !fee) own.push({ account: moved.from, kind: 'send', assets, shares: moved.shares })
     if (moved) own.push({ account: moved.to, kind: 'receive', assets, shares: moved.shares })
     return own.map((entry) => ({ ...storedLocation(vault, event), ...entry }))
@@ -69,7 +73,7 @@ function postTransaction(vault: VaultOnChain, before: Ledger, events: readonly V
   return { ledger, entries, price: books.priceAfter(vault, ledger, events) }
 }
 
-type OwnEntry = ReturnType<Books['entries']>[number]
+type OwnEntry = ReturnType<Books['entries']>[number][number]
 
 /**
  * The mints of a transaction that are fees: those that no deposit explains. A deposit explains one mint of its shares to

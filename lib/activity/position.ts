@@ -18,10 +18,10 @@ export type Position = {
   readonly statusBreakdown: { readonly pending: number; readonly claimable: number; readonly completed: number }
 }
 
-/** Builds the position of an account from its ledger entries in one vault, in order; null where all are cancellations. */
+/** Builds the position of an account from its ledger entries in one vault, in order; null where nothing came or went. */
 export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount): Position | null {
-  // A cancellation without a deposit cancelled nothing.
-  const first = entries.find(({ kind }) => kind !== 'cancel')
+  // A cancellation without a deposit cancelled nothing, and a request to redeem leaves what there is with its account.
+  const first = entries.find(({ kind }) => kind !== 'cancel' && kind !== 'redeem' && kind !== 'cancelRedeem')
   if (!first) return null
   const cancelled = cancelledDeposits(entries)
   const deposits = buildDeposits(entries, live)

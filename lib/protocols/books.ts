@@ -45,8 +45,8 @@ export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEv
   ledgers(vault: V, before: Ledger, events: readonly Event[]): readonly Ledger[]
   /** What one whole share is worth after a transaction, by the ledger after it; null where its events do not tell. */
   priceAfter(vault: V, after: Ledger, events: readonly Event[]): bigint | null
-  /** What an event did besides moving shares from one account to another. */
-  entries(event: Event): readonly OwnEntry[]
+  /** What each of a transaction's events did besides moving shares from one account to another. */
+  entries(events: readonly Event[]): readonly (readonly OwnEntry[])[]
   /** The shares that an event moves from one owner to another, though no transfer tells so. */
   handedOver(event: Event): ShareTransfer | undefined
   /** Whether shares with this account are somebody's: neither the vault's own nor on their way through it. */

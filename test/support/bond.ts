@@ -54,10 +54,12 @@ const books: Books<BondVault, BondEvent> = {
   shareValue: ({ issuePrice }, _, shares) => shares * issuePrice,
   ledgers: (_, before, events) => events.map(() => before),
   priceAfter: ({ issuePrice }) => issuePrice * ONE,
-  entries: ({ eventName, args }) =>
-    eventName === 'Bought'
-      ? [{ account: args.holder, kind: 'deposit', requestId: 0n, assets: args.paid, shares: args.bonds }]
-      : [],
+  entries: (events) =>
+    events.map(({ eventName, args }) =>
+      eventName === 'Bought'
+        ? [{ account: args.holder, kind: 'deposit', requestId: 0n, assets: args.paid, shares: args.bonds }]
+        : [],
+    ),
   handedOver: () => undefined,
   isOwner: () => true,
 }

@@ -6,8 +6,11 @@ import type { LiveAccount } from '../../lib/protocols/protocol.ts'
 export type Life = { readonly entries: readonly LedgerEntry[]; readonly live: LiveAccount }
 
 type Step =
-  | { readonly do: 'request' | 'sync' | 'receive' | 'send' | 'redeem' | 'claim'; readonly amount: bigint }
-  | { readonly do: 'cancel' | 'settle' }
+  | {
+      readonly do: 'request' | 'sync' | 'receive' | 'send' | 'withdraw' | 'claim' | 'redeem' | 'fulfil' | 'take'
+      readonly amount: bigint
+    }
+  | { readonly do: 'cancel' | 'settle' | 'cancelRedeem' }
 
 const PLACE = {
   account: '0x00000000000000000000000000000000000000A1',
@@ -23,14 +26,21 @@ export function place(index: number) {
 
 const amount = fc.bigInt({ min: 0n, max: 10n ** 12n })
 const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.record({ do: fc.constantFrom('request', 'sync', 'receive', 'send', 'redeem', 'claim'), amount }),
-  fc.record({ do: fc.constantFrom('cancel', 'settle') }),
+  fc.record({ do: fc.constantFrom('request', 'sync', 'receive', 'send', 'withdraw', 'claim'), amount }),
+  fc.record({ do: fc.constantFrom('redeem', 'fulfil', 'take'), amount }),
+  fc.record({ do: fc.constantFrom('cancel', 'settle', 'cancelRedeem') }),
 )
 
 /** Two shares are given for each unit of assets at the first settlement, three at the second, and so on: no rounding. */
 const rateOf = (requestId: bigint) => requestId / 2n + 2n
 
-/** Lives as vaults allow them: claims of what is settled, cancellations before a settlement, spending of what is there. */
+/** What each share gives that is redeemed after a settlement. */
+const REDEEMED = 3n
+
+/**
+ * Lives as vaults allow them: claims of what is settled, cancellations before a settlement, spending of what is there, and
+ * redemptions that are settled in parts, with a new id once all of them are.
+ */
 export const lives: fc.Arbitrary<Life> = fc.array(step, { maxLength: 40 }).map((steps) => live(steps))
 
 function live(steps: readonly Step[]): Life {
@@ -38,6 +48,7 @@ function live(steps: readonly Step[]): Life {
   let epoch = 1n
   let open = { requestId: 0n, assets: 0n }
   let shares = 0n
+  let redemptions = { requestId: 2n, pending: 0n, claimable: 0n }
   const isSettled = () => open.requestId < epoch
   const claim = (assets: bigint) => {
     const claimed = assets * rateOf(open.requestId)
@@ -78,12 +89,39 @@ function live(steps: readonly Step[]): Life {
     } else if (step.do === 'receive') {
       entries.push({ ...place(entries.length), kind: 'receive', assets: step.amount, shares: step.amount })
       shares += step.amount
-    } else if (step.do === 'send' || step.do === 'redeem') {
+    } else if (step.do === 'send' || step.do === 'withdraw') {
       const spent = step.amount < shares ? step.amount : shares
       if (spent === 0n) continue
-      const kind = step.do === 'send' ? ('send' as const) : ('withdraw' as const)
-      entries.push({ ...place(entries.length), kind, assets: spent / 2n, shares: spent })
+      const moved = { ...place(entries.length), assets: spent / 2n, shares: spent }
+      entries.push(step.do === 'send' ? { ...moved, kind: 'send' } : { ...moved, kind: 'withdraw', isClaim: false })
       shares -= spent
+    } else if (step.do === 'redeem') {
+      const asked = step.amount < shares ? step.amount : shares
+      if (asked === 0n) continue
+      const { requestId, pending } = redemptions
+      entries.push({ ...place(entries.length), kind: 'redeem', requestId, shares: asked })
+      redemptions = { ...redemptions, pending: pending + asked }
+      shares -= asked
+    } else if (step.do === 'cancelRedeem') {
+      const { requestId, pending } = redemptions
+      if (pending === 0n) continue
+      entries.push({ ...place(entries.length), kind: 'cancelRedeem', requestId, shares: pending })
+      redemptions = { ...redemptions, pending: 0n }
+      shares += pending
+    } else if (step.do === 'fulfil') {
+      const { requestId, pending, claimable } = redemptions
+      const settled = step.amount < pending ? step.amount : pending
+      redemptions = {
+        requestId: settled === pending ? requestId + 2n : requestId,
+        pending: pending - settled,
+        claimable: claimable + settled,
+      }
+    } else if (step.do === 'take') {
+      const taken = step.amount < redemptions.claimable ? step.amount : redemptions.claimable
+      if (taken === 0n) continue
+      const paid = { assets: taken * REDEEMED, shares: taken, isClaim: true }
+      entries.push({ ...place(entries.length), kind: 'withdraw', ...paid })
+      redemptions = { ...redemptions, claimable: redemptions.claimable - taken }
     }
   }
 
@@ -95,11 +133,11 @@ function live(steps: readonly Step[]): Life {
       claimableAssets: claimable,
       claimableShares: claimable * rateOf(open.requestId),
       shares,
-      pendingRedeemShares: 0n,
-      claimableRedeemShares: 0n,
-      claimableRedeemAssets: 0n,
+      pendingRedeemShares: redemptions.pending,
+      claimableRedeemShares: redemptions.claimable,
+      claimableRedeemAssets: redemptions.claimable * REDEEMED,
       depositEpochId: Number(epoch),
-      redeemEpochId: 2,
+      redeemEpochId: Number(redemptions.requestId),
       lastRedeemRequestId: 0,
       isTotalAssetsValid: false,
       sharePrice: 1_000_000n,

@@ -31,15 +31,14 @@ export const erc4626Books: Books<Erc4626Vault, Event> = {
     return trade ? valueAt(trade, 10n ** BigInt(shareDecimals)) : null
   },
 
-  entries({ eventName, args }) {
-    if (eventName === 'Deposit') {
+  entries: (events) =>
+    events.map(({ eventName, args }) => {
+      if (eventName !== 'Deposit' && eventName !== 'Withdraw') return []
       const { owner, assets, shares } = args
-      return [{ account: owner, kind: 'deposit', requestId: 0n, assets, shares }]
-    }
-    return eventName === 'Withdraw'
-      ? [{ account: args.owner, kind: 'withdraw', assets: args.assets, shares: args.shares }]
-      : []
-  },
+      return eventName === 'Deposit'
+        ? [{ account: owner, kind: 'deposit', requestId: 0n, assets, shares }]
+        : [{ account: owner, kind: 'withdraw', assets, shares, isClaim: false }]
+    }),
 
   isOwner: ({ address }, account) => account !== address,
   handedOver: () => undefined,

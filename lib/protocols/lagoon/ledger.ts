@@ -23,15 +23,14 @@ export const lagoonBooks: Books<LagoonVault, Event> = {
   shareValue,
 
   ledgers(vault, before, events) {
-    let ledger = before
-    let burn: Burn | undefined
-    return events.map((event) => {
-      const after = ledgerAfter(vault, ledger, event, burn)
-      if (event.eventName !== 'Transfer') burn = undefined
-      else if (event.args.to === zeroAddress) burn = { ...event.args, before: ledger }
-      ledger = after
-      return ledger
-    })
+    const burns = burnsBefore(events)
+    const after: Ledger[] = []
+    for (const [index, event] of events.entries()) {
+      const burn = burns[index]
+      const beforeBurn = (burn && after[burn.index - 1]) ?? before
+      after.push(ledgerAfter(vault, after.at(-1) ?? before, event, burn && { ...burn, before: beforeBurn }))
+    }
+    return after
   },
 
   // Fees are minted after the valuation that they are taken at: the price is that of the transaction's end.
@@ -40,31 +39,9 @@ export const lagoonBooks: Books<LagoonVault, Event> = {
       ? shareValue(vault, after, 10n ** BigInt(vault.shareDecimals))
       : null,
 
-  entries(event) {
-    switch (event.eventName) {
-      case 'DepositRequest': {
-        const { controller, requestId, assets } = event.args
-        return [{ account: controller, kind: 'deposit', requestId, assets, shares: null }]
-      }
-      case 'DepositRequestCanceled':
-        return [{ account: event.args.controller, kind: 'cancel', requestId: event.args.requestId }]
-      case 'DepositSync': {
-        const { owner, assets, shares } = event.args
-        return [{ account: owner, kind: 'deposit', requestId: 0n, assets, shares }]
-      }
-      case 'Deposit': {
-        // A claim: sender is the controller, owner the receiver of the shares.
-        const { sender, assets, shares } = event.args
-        return [{ account: sender, kind: 'claim', assets, shares }]
-      }
-      case 'Withdraw':
-      case 'WithdrawSync': {
-        const { owner, assets, shares } = event.args
-        return [{ account: owner, kind: 'withdraw', assets, shares }]
-      }
-      default:
-        return []
-    }
+  entries: (events) => {
+    const burns = burnsBefore(events)
+    return events.map((event, index) => entriesOf(event, burns[index]))
   },
 
   isOwner: ({ address, pendingSilo }, account) => account !== address && account !== pendingSilo,
@@ -86,13 +63,63 @@ function shareValue(vault: LagoonVault, { assets, supply }: Ledger, shares: bigi
   return counted > 0n ? (shares * (assets + 1n)) / counted : null
 }
 
-/**
- * A burn whose reason is not told yet, and the ledger before it. The vault's next event but transfers tells the reason:
- * nothing of the vault's comes between, but the mints of an exit fee.
- */
-type Burn = { readonly from: Address; readonly value: bigint; readonly before: Ledger }
+/** What an event did to accounts, with the burn that waits for its reason. */
+function entriesOf(event: Event, burn: Burn | undefined): ReturnType<Books['entries']>[number] {
+  switch (event.eventName) {
+    case 'DepositRequest': {
+      const { controller, requestId, assets } = event.args
+      return [{ account: controller, kind: 'deposit', requestId, assets, shares: null }]
+    }
+    case 'DepositRequestCanceled':
+      return [{ account: event.args.controller, kind: 'cancel', requestId: event.args.requestId }]
+    case 'DepositSync': {
+      const { owner, assets, shares } = event.args
+      return [{ account: owner, kind: 'deposit', requestId: 0n, assets, shares }]
+    }
+    case 'Deposit': {
+      // A claim: sender is the controller, owner the receiver of the shares.
+      const { sender, assets, shares } = event.args
+      return [{ account: sender, kind: 'claim', assets, shares }]
+    }
+    case 'RedeemRequest':
+    case 'RedeemRequestCanceled': {
+      const { controller, requestId, shares } = event.args
+      const kind = event.eventName === 'RedeemRequest' ? 'redeem' : 'cancelRedeem'
+      return [{ account: controller, kind, requestId, shares }]
+    }
+    case 'Withdraw':
+    case 'WithdrawSync': {
+      // Owner is the controller of a claim, whoever claims it and whoever is paid.
+      const { owner, assets, shares } = event.args
+      const isClaim = event.eventName === 'Withdraw' && !isReason(event, burn)
+      return [{ account: owner, kind: 'withdraw', assets, shares, isClaim }]
+    }
+    default:
+      return []
+  }
+}
 
-function ledgerAfter(vault: LagoonVault, ledger: Ledger, event: Event, burn: Burn | undefined): Ledger {
+/** A burn whose reason is not told yet, and where it stands among its transaction's events. */
+type Burn = { readonly from: Address; readonly value: bigint; readonly index: number }
+
+/**
+ * The burn before each event whose reason may be that event. The vault's next event but transfers tells the reason of a
+ * burn: nothing of the vault's comes between, but the mints of an exit fee.
+ */
+function burnsBefore(events: readonly Event[]): readonly (Burn | undefined)[] {
+  let burn: Burn | undefined
+  return events.map((event, index) => {
+    const waiting = burn
+    if (event.eventName !== 'Transfer') burn = undefined
+    else if (event.args.to === zeroAddress) burn = { ...event.args, index }
+    return waiting
+  })
+}
+
+/** A burn, and the ledger before it. */
+type LedgerBurn = Burn & { readonly before: Ledger }
+
+function ledgerAfter(vault: LagoonVault, ledger: Ledger, event: Event, burn: LedgerBurn | undefined): Ledger {
   const { assets, supply } = ledger
   switch (event.eventName) {
     case 'Transfer':
@@ -117,6 +144,9 @@ function ledgerAfter(vault: LagoonVault, ledger: Ledger, event: Event, burn: Bur
   }
 }
 
-function isReason({ args }: { args: { owner: Address; shares: bigint } }, burn: Burn | undefined): burn is Burn {
+function isReason<B extends Burn>(
+  { args }: { args: { owner: Address; shares: bigint } },
+  burn: B | undefined,
+): burn is B {
   return burn !== undefined && burn.from === args.owner && burn.value === args.shares
 }

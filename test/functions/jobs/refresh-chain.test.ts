@@ -74,7 +74,7 @@ const test = base
 
 type Vaults = { readonly lagoon: TestVault; readonly sync: TestVault; readonly views: ReturnType<typeof viewsFor> }
 
-/** A bit of everything that can happen to users: ten events that make ledger entries, and more that make none. */
+/** A bit of everything that can happen to users: eleven events that make ledger entries, and more that make none. */
 async function live({ lagoon, sync }: Pick<Vaults, 'lagoon' | 'sync'>): Promise<void> {
   await lagoon.request(ALICE.address, 5_000_000n)
   await lagoon.request(BOB.address, 6_000_000n)
@@ -151,9 +151,9 @@ describe('The job', () => {
     expect(through).toBeGreaterThanOrEqual(final)
     expect(lagSeconds).toBeGreaterThanOrEqual(120)
     expect(lagSeconds).toBeLessThan(180)
-    // Three requests and sync deposits, a cancellation, two claims, a transfer of two sides, two withdrawals.
-    expect(entries).toBe(10)
-    expect(entriesIn(await scanRecords(service)).length).toBe(count + 10)
+    // Three requests and sync deposits, a cancellation, two claims, a transfer of two sides, a redemption, two withdrawals.
+    expect(entries).toBe(11)
+    expect(entriesIn(await scanRecords(service)).length).toBe(count + 11)
     expect(await shown(vaults)).toEqual(before)
     // From here on they come from the table alone: the tail has none of them.
     chain.calm()
@@ -177,7 +177,7 @@ describe('The job', () => {
     expect(entriesIn(await scanRecords(service))).toEqual(entriesIn(early))
     expect(await shown(vaults)).toEqual(before)
     await chain.finalize()
-    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 10 })
+    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 11 })
     expect(await shown(vaults)).toEqual(before)
 
     // It is old enough, but the chain does not call the last block safe.
@@ -209,7 +209,7 @@ describe('The job', () => {
     await vi.waitUntil(() => rpc.bodies.length > 0)
     const others = await Promise.all([refresh(BASE), refresh(BASE)]).finally(release)
     expect(others.map(({ outcome }) => outcome)).toEqual(['another run is at work', 'another run is at work'])
-    expect(await first).toMatchObject({ outcome: 'refreshed', entries: 10 })
+    expect(await first).toMatchObject({ outcome: 'refreshed', entries: 11 })
 
     // A run whose lease ran out while it slept does not move the checkpoint any more.
     await live(vaults)
@@ -222,7 +222,7 @@ describe('The job', () => {
     await vi.waitUntil(() => rpc.bodies.length > 0)
     rpc.hold = undefined
     await expireLease(service, BASE)
-    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 10 })
+    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 11 })
     const undisturbed = await scanRecords(service)
     const settled = expect(slow).rejects.toThrow()
     release()
@@ -265,7 +265,7 @@ describe('The job', () => {
     const killed = await scanRecords(service)
     expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 0, prices: 0, states: 0 })
     expect(await scanRecords(service)).toEqual(killed)
-    expect(entriesIn(killed).length - entriesIn(start).length).toBe(10)
+    expect(entriesIn(killed).length - entriesIn(start).length).toBe(11)
 
     // The same events in an undisturbed run.
     await restoreRecords(service, start)
@@ -280,19 +280,19 @@ describe('The job', () => {
     // Less than what is kept for the last writes.
     expect(await refresh(BASE, { remainingMs: 4_000 })).toMatchObject({ outcome: 'refreshed', entries: 0 })
     expect(entriesIn(await scanRecords(service))).toEqual(entriesIn(start))
-    expect(await refresh(BASE)).toMatchObject({ entries: 10 })
+    expect(await refresh(BASE)).toMatchObject({ entries: 11 })
   })
 
   test('fed the same blocks again makes no other records', async ({ chain, vaults, service }) => {
     const start = await scanRecords(service)
     await live(vaults)
     await chain.finalize()
-    expect(await refresh(BASE)).toMatchObject({ entries: 10 })
+    expect(await refresh(BASE)).toMatchObject({ entries: 11 })
     const first = await scanRecords(service)
     // As if the progress had been lost on its way.
     const progress = [...start].filter(([key]) => key.endsWith(' PROGRESS'))
     await restoreRecords(service, new Map([...first, ...progress]))
-    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 10 })
+    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 11 })
     expect(await scanRecords(service)).toEqual(first)
   })
 })
@@ -391,7 +391,7 @@ describe('Where a node limits calls for events, none is missed:', () => {
     // The live tail is longer than the node allows, too.
     expect(await shown(vaults)).toEqual(before)
     await chain.finalize()
-    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 20 })
+    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 22 })
     expect(await shown(vaults)).toEqual(before)
     chain.calm()
     expect(await shown(vaults)).toEqual(before)
@@ -412,7 +412,7 @@ describe('Where a node limits calls for events, none is missed:', () => {
     await expect(refresh(BASE)).rejects.toMatchObject({ code: 'upstream_bad_answer' })
     expect(await scanRecords(service)).toEqual(start)
     chain.calm()
-    expect(await refresh(BASE)).toMatchObject({ entries: 10 })
+    expect(await refresh(BASE)).toMatchObject({ entries: 11 })
   })
 
   test.for(['lost', 'lost in part', 'cut off'] as const)(
@@ -427,7 +427,7 @@ describe('Where a node limits calls for events, none is missed:', () => {
       await expect(refresh(BASE)).rejects.toMatchObject({ code: 'upstream_bad_answer' })
       expect(lasting(await scanRecords(service))).toEqual(lasting(start))
       chain.calm()
-      expect(await refresh(BASE)).toMatchObject({ entries: 10 })
+      expect(await refresh(BASE)).toMatchObject({ entries: 11 })
     },
   )
 
@@ -453,7 +453,7 @@ describe('Where a node limits calls for events, none is missed:', () => {
     expect(await shown(vaults)).toEqual(before)
     await live(vaults)
     await chain.finalize()
-    expect(await refresh(BASE)).toMatchObject({ entries: 10 })
+    expect(await refresh(BASE)).toMatchObject({ entries: 11 })
   })
 })
 
@@ -532,9 +532,9 @@ describe('After a day', () => {
     const before = await shown(vaults)
     await chain.finalize()
     const report = await refresh(BASE)
-    expect(report).toMatchObject({ outcome: 'refreshed', entries: 20, behind: 0 })
+    expect(report).toMatchObject({ outcome: 'refreshed', entries: 22, behind: 0 })
     expect(await shown(vaults)).toEqual(before)
-    expect(entriesIn(await scanRecords(service)).length).toBeGreaterThanOrEqual(20)
+    expect(entriesIn(await scanRecords(service)).length).toBeGreaterThanOrEqual(22)
   })
 })
 

@@ -87,17 +87,55 @@ describe('The events of a Lagoon vault', () => {
     expect(told(LAGOON, [[transfer(SILO, zeroAddress, 1n)]], before)).toEqual([])
   })
 
-  test('tell a redemption for somebody else as a gift, and one of the own shares not at all', () => {
+  test('tell a redemption of whom it is for, and one for somebody else as a gift besides', () => {
     const requested = (controller: Address): Told => ({
       eventName: 'RedeemRequest',
       args: { controller, owner: ALICE, requestId: 2n, sender: ALICE, shares: OFFSET },
     })
-    expect(told(LAGOON, [[transfer(ALICE, SILO, OFFSET), requested(ALICE)]], before)).toEqual([])
+    const redeems = (of: Address) => [of, 'redeem', undefined, OFFSET]
+    expect(told(LAGOON, [[transfer(ALICE, SILO, OFFSET), requested(ALICE)]], before)).toEqual([redeems(ALICE)])
     const value = worth(before, OFFSET)
     expect(told(LAGOON, [[transfer(ALICE, SILO, OFFSET), requested(BOB)]], before)).toEqual([
+      redeems(BOB),
       [ALICE, 'send', value, OFFSET],
       [BOB, 'receive', value, OFFSET],
     ])
+  })
+
+  test('tell the cancellation of a redemption of its controller, and none of nothing', () => {
+    const cancelled = (shares: bigint): Told => ({
+      eventName: 'RedeemRequestCanceled',
+      args: { requestId: 2n, controller: ALICE, shares },
+    })
+    const events = [transfer(SILO, ALICE, OFFSET), cancelled(OFFSET), transfer(SILO, ALICE, 0n), cancelled(0n)]
+    expect(told(LAGOON, [events], before)).toEqual([[ALICE, 'cancelRedeem', undefined, OFFSET]])
+  })
+
+  test('tell a claim from a payment at once by the burn alone, whoever claims and whoever is paid', () => {
+    const [assets, shares] = [1_111_111n, 10n ** 18n]
+    const paid = (sender: Address, receiver: Address, eventName = 'Withdraw'): Told => ({
+      eventName,
+      args: { sender, receiver, owner: ALICE, assets, shares },
+    })
+    const burn = transfer(ALICE, zeroAddress, shares)
+    const atOnce = [burn, mint(FEES, 1n), paid(ALICE, BOB)]
+    const isClaim = (...events: Told[]) =>
+      postEvents(LAGOON, before, chain([events])).entries.flatMap((entry) =>
+        entry.kind === 'withdraw' ? [[entry.account, entry.isClaim]] : [],
+      )
+    // The safe claims for her, then she does for somebody else; in the same transaction shares are redeemed directly.
+    expect(isClaim(paid(VAULT, ALICE), paid(ALICE, BOB), ...atOnce, paid(ALICE, ALICE))).toEqual([
+      [ALICE, true],
+      [ALICE, true],
+      [ALICE, false],
+      [ALICE, true],
+    ])
+    expect(isClaim(burn, paid(ALICE, ALICE, 'WithdrawSync'), paid(ALICE, ALICE))).toEqual([
+      [ALICE, false],
+      [ALICE, true],
+    ])
+    const { entries } = postEvents(SYNC, EMPTY_LEDGER, chain([[trade('Withdraw', ALICE, assets, shares)]]))
+    expect(entries).toMatchObject([{ kind: 'withdraw', isClaim: false }])
   })
 
   test('tell a burn by the next event of the vault alone, and each burn once', () => {
@@ -186,7 +224,7 @@ function concerns(account: Address, { eventName, args }: VaultEvent): boolean {
 
 function movesPrice(event: VaultEvent): boolean {
   if (isShareTransfer(event)) return event.args.from === zeroAddress || event.args.to === zeroAddress
-  return !['DepositRequest', 'RedeemRequest'].includes(event.eventName)
+  return !['DepositRequest', 'RedeemRequest', 'RedeemRequestCanceled'].includes(event.eventName)
 }
 
 describe('Events', () => {
@@ -230,6 +268,11 @@ describe('Events', () => {
       .tuple(user, amount)
       .map(([controller, assets]) => [
         { eventName: 'DepositRequest' as const, args: { controller, owner: controller, requestId: 1n, assets } },
+      ]),
+    fc
+      .tuple(user, amount, fc.constantFrom('RedeemRequest' as const, 'RedeemRequestCanceled' as const))
+      .map(([controller, shares, eventName]) => [
+        { eventName, args: { controller, owner: controller, requestId: 2n, shares } },
       ]),
   )
   const transaction = fc.array(call, { minLength: 1, maxLength: 4 }).map((calls) => calls.flat())

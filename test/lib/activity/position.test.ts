@@ -65,9 +65,18 @@ describe('A position', () => {
             deposited -= sinceSettled.reduce((total, assets) => total + assets, 0n)
             sinceSettled = []
           } else if (entry.kind === 'deposit' || entry.kind === 'receive') deposited += entry.assets
-          else if (entry.kind !== 'claim') withdrawn += entry.assets
+          else if (entry.kind === 'withdraw' || entry.kind === 'send') withdrawn += entry.assets
         }
         expect([position.totalDepositedAssets, position.totalWithdrawnAssets]).toEqual([deposited, withdrawn])
+      }),
+    )
+  })
+
+  test('is the same whether redemptions were requested and taken back, or never', () => {
+    fc.assert(
+      fc.property(lives, ({ entries, live }) => {
+        const others = entries.filter(({ kind }) => kind !== 'redeem' && kind !== 'cancelRedeem')
+        expect(buildPosition(others, live)).toEqual(buildPosition(entries, live))
       }),
     )
   })
@@ -133,10 +142,11 @@ describe('What a vault makes up of its own', () => {
   })
   const entries = fc.array(
     fc.record({
-      kind: fc.constantFrom('deposit', 'cancel', 'claim', 'withdraw', 'receive', 'send'),
+      kind: fc.constantFrom('deposit', 'cancel', 'claim', 'redeem', 'cancelRedeem', 'withdraw', 'receive', 'send'),
       requestId: word,
       assets: word,
       shares: word,
+      isClaim: fc.boolean(),
     }),
     { maxLength: 4 },
   )
