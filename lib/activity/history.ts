@@ -1,15 +1,13 @@
 import type { LiveAccount } from '../protocols/protocol.ts'
-import type { LedgerEntry } from './ledger-entry.ts'
-
-/** What became of a deposit. */
-type DepositStatus = 'pending' | 'claimable' | 'completed' | 'cancelled'
+import type { HistoryStatus, LedgerEntry } from './ledger-entry.ts'
+import { type Part, proRata, takeOldest, unspent } from './parts.ts'
 
 type DepositEntry = Extract<LedgerEntry, { kind: 'deposit' }>
 
 /** A deposit and its part of what the account has now, in the smallest units of asset and share. */
 export type Deposit = {
   readonly entry: DepositEntry
-  readonly status: DepositStatus
+  readonly status: HistoryStatus
   readonly pendingDeposit: bigint
   readonly claimableShares: bigint
   readonly currentShares: bigint
@@ -35,7 +33,7 @@ export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount
   const gained = sources.map((entry) => (entry.kind === 'receive' ? entry.shares : (minted.get(entry) ?? 0n)))
   const shares = byEntry(sources, unspent(gained, live.shares))
 
-  const statusOf = (entry: DepositEntry): DepositStatus => {
+  const statusOf = (entry: DepositEntry): HistoryStatus => {
     if (cancelled.has(entry)) return 'cancelled'
     if (pending.get(entry)) return 'pending'
     return claimable.get(entry) ? 'claimable' : 'completed'
@@ -73,30 +71,18 @@ function mintedShares(
   cancelled: ReadonlySet<LedgerEntry>,
 ): ReadonlyMap<LedgerEntry, bigint> {
   const minted = new Map<LedgerEntry, bigint>()
-  const waiting: { readonly deposit: DepositEntry; assets: bigint }[] = []
-  let oldest = 0
+  const waiting: Part<DepositEntry>[] = []
   for (const entry of entries) {
     if (entry.kind === 'deposit' && entry.shares !== null) minted.set(entry, entry.shares)
-    else if (entry.kind === 'deposit' && !cancelled.has(entry)) waiting.push({ deposit: entry, assets: entry.assets })
+    else if (entry.kind === 'deposit' && !cancelled.has(entry)) waiting.push({ entry, amount: entry.assets })
     else if (entry.kind === 'claim') {
-      const claimed: typeof waiting = []
-      let rest = entry.assets
-      for (let one = waiting[oldest]; one && rest > 0n; one = waiting[oldest]) {
-        const assets = min(rest, one.assets)
-        claimed.push({ deposit: one.deposit, assets })
-        one.assets -= assets
-        rest -= assets
-        if (one.assets === 0n) oldest += 1
-      }
+      const claimed = takeOldest(waiting, entry.assets)
       const parts = proRata(
         entry.shares,
-        claimed.map(({ assets }) => assets),
+        claimed.map(({ amount }) => amount),
       )
-      for (const [deposit, shares] of byEntry(
-        claimed.map((one) => one.deposit),
-        parts,
-      )) {
-        minted.set(deposit, (minted.get(deposit) ?? 0n) + shares)
+      for (const [index, { entry: deposit }] of claimed.entries()) {
+        minted.set(deposit, (minted.get(deposit) ?? 0n) + (parts[index] ?? 0n))
       }
     }
   }
@@ -105,30 +91,4 @@ function mintedShares(
 
 function byEntry(entries: readonly LedgerEntry[], amounts: readonly bigint[]): ReadonlyMap<LedgerEntry, bigint> {
   return new Map(entries.map((entry, index) => [entry, amounts[index] ?? 0n]))
-}
-
-/** A whole divided in proportion to weights, to the last unit: the parts add up to it. */
-function proRata(whole: bigint, weights: readonly bigint[]): bigint[] {
-  const total = weights.reduce((sum, weight) => sum + weight, 0n)
-  let before = 0n
-  return weights.map((weight) => {
-    const from = before
-    before += weight
-    return total === 0n ? 0n : (whole * before) / total - (whole * from) / total
-  })
-}
-
-/** What is left of each amount when so much is left of all of them, and the first ones were spent first. */
-function unspent(amounts: readonly bigint[], left: bigint): bigint[] {
-  let rest = left
-  const parts = amounts.toReversed().map((amount) => {
-    const part = min(amount, rest)
-    rest -= part
-    return part
-  })
-  return parts.toReversed()
-}
-
-function min(left: bigint, right: bigint): bigint {
-  return left < right ? left : right
 }

@@ -45,6 +45,10 @@ export const LedgerEntry = z.discriminatedUnion('kind', [
 ])
 export type LedgerEntry = z.output<typeof LedgerEntry>
 
+/** What has become of a deposit or a withdrawal. */
+export const HistoryStatus = z.enum(['pending', 'claimable', 'completed', 'cancelled'])
+export type HistoryStatus = z.output<typeof HistoryStatus>
+
 /** The transaction on another chain with which a deposit began. */
 export const DepositSource = z.object({ chainId: ChainId, transactionHash: TransactionHash })
 export type DepositSource = z.output<typeof DepositSource>
@@ -68,8 +72,8 @@ export function buildSortKey({ timestamp, chainId, blockNumber, logIndex, kind }
 /** Which event on which chain: what names a deposit. */
 export type DepositLocation = Pick<LedgerEntry, 'chainId' | 'transactionHash' | 'logIndex'>
 
-/** A deposit's id: where its vault's event stands. */
-export function buildDepositId({ chainId, transactionHash, logIndex }: DepositLocation): string {
+/** The id of a deposit or a withdrawal: where its vault's event stands. */
+export function buildEntryId({ chainId, transactionHash, logIndex }: DepositLocation): string {
   return `${chainId}-${transactionHash}-${logIndex}`
 }
 

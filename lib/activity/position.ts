@@ -53,11 +53,14 @@ export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount
 /** Whether all amounts and their sum fit the reply: a vault may make up its events and balances. */
 export function isPlausible(entries: readonly LedgerEntry[], live: LiveAccount): boolean {
   const moved = entries.reduce((total, entry) => ('assets' in entry ? total + entry.assets : total), 0n)
-  const { pendingAssets, claimableShares, shares, pendingRedeemShares, claimableRedeemAssets, sharePrice } = live
-  const balances = [pendingAssets, claimableShares, shares, pendingRedeemShares, claimableRedeemAssets]
+  const { pendingAssets, claimableShares, shares, sharePrice } = live
+  const { pendingRedeemShares, claimableRedeemShares, claimableRedeemAssets } = live
+  const redemptions = [pendingRedeemShares, claimableRedeemShares, claimableRedeemAssets]
+  const balances = [pendingAssets, claimableShares, shares, ...redemptions]
   return (
-    [moved, totalValue(live), sharePrice, ...balances].every((amount) => amount >= 0n && amount <= MAX_UINT256) &&
-    entries.every((entry) => !('requestId' in entry) || entry.requestId <= Number.MAX_SAFE_INTEGER)
+    [moved + totalValue(live), totalValue(live), sharePrice, ...balances].every(
+      (amount) => amount >= 0n && amount <= MAX_UINT256,
+    ) && entries.every((entry) => !('requestId' in entry) || entry.requestId <= Number.MAX_SAFE_INTEGER)
   )
 }
 

@@ -24,6 +24,31 @@ export function place(index: number) {
   return { ...PLACE, blockNumber: index + 1, logIndex: 0, timestamp: new Date(1_795_132_800_000 + index * 1000) }
 }
 
+/** What an account has in a vault that it never used. */
+export const NOTHING: LiveAccount = {
+  pendingAssets: 0n,
+  claimableAssets: 0n,
+  claimableShares: 0n,
+  shares: 0n,
+  pendingRedeemShares: 0n,
+  claimableRedeemShares: 0n,
+  claimableRedeemAssets: 0n,
+  depositEpochId: 1,
+  redeemEpochId: 2,
+  lastRedeemRequestId: 0,
+  isTotalAssetsValid: false,
+  sharePrice: 1n,
+  worth: (shares) => shares,
+}
+/** A ledger entry without its place. */
+export type Given = LedgerEntry extends infer M
+  ? M extends LedgerEntry
+    ? Omit<M, keyof ReturnType<typeof place>>
+    : never
+  : never
+/** Ledger entries in their order, each at a place of its own. */
+export const inOrder = (given: readonly Given[]): LedgerEntry[] =>
+  given.map((entry, index) => ({ ...place(index), ...entry }) as LedgerEntry)
 const amount = fc.bigInt({ min: 0n, max: 10n ** 12n })
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constantFrom('request', 'sync', 'receive', 'send', 'withdraw', 'claim'), amount }),

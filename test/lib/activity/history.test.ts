@@ -1,35 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { buildDeposits } from '../../../lib/activity/history.ts'
-import type { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
 import type { LiveAccount } from '../../../lib/protocols/protocol.ts'
-import { lives, place } from '../../support/ledger-entries.ts'
+import { type Given, inOrder, lives, NOTHING } from '../../support/ledger-entries.ts'
 
-const NOTHING: LiveAccount = {
-  pendingAssets: 0n,
-  claimableAssets: 0n,
-  claimableShares: 0n,
-  shares: 0n,
-  pendingRedeemShares: 0n,
-  claimableRedeemShares: 0n,
-  claimableRedeemAssets: 0n,
-  depositEpochId: 1,
-  redeemEpochId: 2,
-  lastRedeemRequestId: 0,
-  isTotalAssetsValid: false,
-  sharePrice: 1n,
-  worth: (shares) => shares,
-}
 const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => total + amount, 0n)
 
-/** Ledger entries in their order, each at a place of its own. */
-type Given = LedgerEntry extends infer M
-  ? M extends LedgerEntry
-    ? Omit<M, keyof ReturnType<typeof place>>
-    : never
-  : never
-const inOrder = (given: readonly Given[]): LedgerEntry[] =>
-  given.map((entry, index) => ({ ...place(index), ...entry }) as LedgerEntry)
 const request = (requestId: bigint, assets: bigint): Given => ({ kind: 'deposit', requestId, assets, shares: null })
 const claim = (assets: bigint, shares: bigint): Given => ({ kind: 'claim', assets, shares })
 

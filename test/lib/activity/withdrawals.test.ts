@@ -1,0 +1,141 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { buildWithdrawals, type Withdrawal } from '../../../lib/activity/withdrawals.ts'
+import type { LiveAccount } from '../../../lib/protocols/protocol.ts'
+import { type Given, inOrder, lives, NOTHING } from '../../support/ledger-entries.ts'
+
+const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => total + amount, 0n)
+const total = (withdrawals: readonly Withdrawal[], part: 'paidAssets' | (`${string}Shares` & keyof Withdrawal)) =>
+  sum(withdrawals.map((withdrawal) => withdrawal[part]))
+
+const redeem = (requestId: bigint, shares: bigint): Given => ({ kind: 'redeem', requestId, shares })
+const cancel = (requestId: bigint, shares: bigint): Given => ({ kind: 'cancelRedeem', requestId, shares })
+const claim = (shares: bigint, assets: bigint): Given => ({ kind: 'withdraw', assets, shares, isClaim: true })
+const hashOf = (index: number) => `0x${index.toString(16).padStart(64, '0')}` as const
+
+/** What the entries say, one line each: status, assets, pending, claimable, paid and cancelled shares. */
+const told = (given: readonly Given[], live: Partial<LiveAccount> = {}) =>
+  buildWithdrawals(inOrder(given), { ...NOTHING, ...live }).map(
+    ({ status, assets, pendingShares, claimableShares, paidShares, cancelledShares }) => [
+      status,
+      assets,
+      pendingShares,
+      claimableShares,
+      paidShares,
+      cancelledShares,
+    ],
+  )
+
+describe('The withdrawals of a user from a vault', () => {
+  test('are all redemption requests and all withdrawals at once, in order, once', () => {
+    fc.assert(
+      fc.property(lives, ({ entries, live }) => {
+        const expected = entries.filter(
+          (entry) => entry.kind === 'redeem' || (entry.kind === 'withdraw' && !entry.isClaim),
+        )
+        expect(buildWithdrawals(entries, live).map(({ entry }) => entry)).toEqual(expected)
+      }),
+    )
+  })
+
+  test('have parts that add up to the whole, to the last unit', () => {
+    fc.assert(
+      fc.property(lives, ({ entries, live }) => {
+        const withdrawals = buildWithdrawals(entries, live)
+        expect(total(withdrawals, 'pendingShares')).toBe(live.pendingRedeemShares)
+        expect(total(withdrawals, 'claimableShares')).toBe(live.claimableRedeemShares)
+        expect(sum(withdrawals.map(({ claimableAssets }) => claimableAssets))).toBe(live.claimableRedeemAssets)
+        const paid = entries.flatMap((entry) => (entry.kind === 'withdraw' ? [entry] : []))
+        expect(total(withdrawals, 'paidAssets')).toBe(sum(paid.map(({ assets }) => assets)))
+        expect(total(withdrawals, 'paidShares')).toBe(sum(paid.map(({ shares }) => shares)))
+        const cancelled = entries.flatMap((entry) => (entry.kind === 'cancelRedeem' ? [entry.shares] : []))
+        expect(total(withdrawals, 'cancelledShares')).toBe(sum(cancelled))
+        for (const { entry, pendingShares, claimableShares, paidShares, cancelledShares } of withdrawals) {
+          expect(pendingShares + claimableShares + paidShares + cancelledShares).toBe(entry.shares)
+        }
+      }),
+    )
+  })
+
+  test('have the status of what is furthest from its end, and their assets once none of it is pending', () => {
+    fc.assert(
+      fc.property(lives, ({ entries, live }) => {
+        for (const withdrawal of buildWithdrawals(entries, live)) {
+          const { status, assets, pendingShares, claimableShares, claimableAssets, paidShares, paidAssets } = withdrawal
+          expect(pendingShares > 0n).toBe(status === 'pending')
+          if (status !== 'pending') expect(claimableShares > 0n).toBe(status === 'claimable')
+          if (status === 'completed' || status === 'cancelled') expect(paidShares > 0n).toBe(status === 'completed')
+          expect(assets).toBe(status === 'pending' ? null : paidAssets + claimableAssets)
+          expect(withdrawal.claimTransactionHash === null).toBe(paidShares === 0n)
+        }
+      }),
+    )
+  })
+
+  test('stand in line: one is paid before a later one, and claimable before that', () => {
+    fc.assert(
+      fc.property(lives, ({ entries, live }) => {
+        const requests = buildWithdrawals(entries, live).filter(({ entry }) => entry.kind === 'redeem')
+        for (const [index, { pendingShares, claimableShares }] of requests.entries()) {
+          const later = requests.slice(index + 1)
+          if (pendingShares > 0n) expect(total(later, 'claimableShares')).toBe(0n)
+          if (pendingShares + claimableShares > 0n) expect(total(later, 'paidShares')).toBe(0n)
+        }
+      }),
+    )
+  })
+
+  test('share a claim pro rata, and each has the transaction that paid it last', () => {
+    const given = [redeem(2n, 3n), redeem(2n, 7n), claim(2n, 21n), claim(5n, 53n), claim(3n, 30n)].map(
+      (one, index) => ({ ...one, transactionHash: hashOf(index) }),
+    )
+    const build = (count: number, live: Partial<LiveAccount> = {}) =>
+      buildWithdrawals(inOrder(given.slice(0, count)), { ...NOTHING, ...live }).map(
+        ({ status, paidAssets, assets, claimTransactionHash }) => [status, paidAssets, assets, claimTransactionHash],
+      )
+    expect(build(3, { claimableRedeemShares: 8n, claimableRedeemAssets: 83n })).toEqual([
+      ['claimable', 21n, 31n, hashOf(2)],
+      ['claimable', 0n, 73n, null],
+    ])
+    expect(build(5)).toEqual([
+      ['completed', 31n, 31n, hashOf(3)],
+      ['completed', 73n, 73n, hashOf(4)],
+    ])
+  })
+
+  test('can be settled in parts: the first of them first', () => {
+    const given = [redeem(0n, 10n), redeem(0n, 10n)]
+    expect(told(given, { pendingRedeemShares: 5n, claimableRedeemShares: 15n, claimableRedeemAssets: 30n })).toEqual([
+      ['claimable', 20n, 0n, 10n, 0n, 0n],
+      ['pending', null, 5n, 5n, 0n, 0n],
+    ])
+    const live = { pendingRedeemShares: 5n, claimableRedeemShares: 4n, claimableRedeemAssets: 8n }
+    expect(told([...given, claim(11n, 22n)], live)).toEqual([
+      ['completed', 20n, 0n, 0n, 10n, 0n],
+      ['pending', null, 5n, 4n, 1n, 0n],
+    ])
+  })
+
+  test('that are taken back are cancelled as far as they were not settled, the last ones of their id first', () => {
+    const given = [redeem(2n, 9n), claim(9n, 9n), redeem(4n, 5n), redeem(4n, 6n), cancel(4n, 11n), redeem(4n, 7n)]
+    expect(told(given, { pendingRedeemShares: 7n })).toEqual([
+      ['completed', 9n, 0n, 0n, 9n, 0n],
+      ['cancelled', 0n, 0n, 0n, 0n, 5n],
+      ['cancelled', 0n, 0n, 0n, 0n, 6n],
+      ['pending', null, 7n, 0n, 0n, 0n],
+    ])
+    // One id for all, of which 12 are settled when the rest is taken back.
+    const partly = [redeem(0n, 10n), redeem(0n, 10n), cancel(0n, 8n)]
+    expect(told(partly, { claimableRedeemShares: 12n, claimableRedeemAssets: 24n })).toEqual([
+      ['claimable', 20n, 0n, 10n, 0n, 0n],
+      ['claimable', 4n, 0n, 2n, 0n, 8n],
+    ])
+    expect(told([...partly, claim(12n, 24n)]).map(([status]) => status)).toEqual(['completed', 'completed'])
+  })
+
+  test('are pending while the vault shows nothing of them and paid nothing', () => {
+    expect(told([redeem(2n, 9n)])).toEqual([['pending', null, 0n, 0n, 0n, 0n]])
+    // Units that a claim left and that are nobody's are nothing to wait for.
+    expect(told([redeem(2n, 9n), claim(8n, 8n)])).toEqual([['completed', 8n, 0n, 0n, 8n, 0n]])
+  })
+})
