@@ -11,6 +11,7 @@ import { contract as walletsUnlink } from './accounts/wallets-unlink/contract.ts
 import { contract as userDeposits } from './activity/deposits/contract.ts'
 import { contract as userPosition } from './activity/position/contract.ts'
 import { contract as userPositions } from './activity/positions/contract.ts'
+import { contract as userWithdrawals } from './activity/withdrawals/contract.ts'
 import { contract as refreshChain } from './jobs/refresh-chain/contract.ts'
 import { contract as refreshMarket } from './jobs/refresh-market/contract.ts'
 import { contract as refreshTokens } from './jobs/refresh-tokens/contract.ts'
@@ -56,6 +57,7 @@ export const endpoints = {
   'activity/positions': userPositions,
   'activity/position': userPosition,
   'activity/deposits': userDeposits,
+  'activity/withdrawals': userWithdrawals,
   'portfolio/all-balances': allBalances,
   'portfolio/nfts': nfts,
   'portfolio/token-chart-by-id': tokenChartById,

@@ -1,7 +1,7 @@
 import { type DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
 import { getItems } from '../aws/dynamo.ts'
-import { buildDepositId, type DepositLocation, DepositSource, type LedgerEntry } from './ledger-entry.ts'
+import { buildEntryId, type DepositLocation, DepositSource, type LedgerEntry } from './ledger-entry.ts'
 
 const Item = z.object({ pk: z.string(), source: DepositSource })
 
@@ -25,5 +25,5 @@ export function depositSourceStore(client: DynamoDBDocumentClient, tableName: st
 export type DepositSourceStore = ReturnType<typeof depositSourceStore>
 
 function itemKey(deposit: DepositLocation) {
-  return { pk: `SOURCE#${buildDepositId(deposit)}`, sk: 'SOURCE' }
+  return { pk: `SOURCE#${buildEntryId(deposit)}`, sk: 'SOURCE' }
 }

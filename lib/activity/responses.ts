@@ -1,17 +1,27 @@
 import * as z from 'zod'
-import { ChainId } from '../chain/registry.ts'
-import { Address, Amount, SignedAmount, Timestamp, TransactionHash } from '../codecs.ts'
+import { ChainId, ChainIdText } from '../chain/registry.ts'
+import { Address, Amount, numberText, SignedAmount, Timestamp, TransactionHash, VaultAddress } from '../codecs.ts'
+import { field } from '../field.ts'
 import type { AccountVault } from './account-vaults.ts'
 import type { Deposit } from './history.ts'
-import { buildDepositId, DepositSource } from './ledger-entry.ts'
+import { buildEntryId, DepositSource, HistoryStatus } from './ledger-entry.ts'
 import type { Position } from './position.ts'
+import type { Withdrawal } from './withdrawals.ts'
 
 /** What each status of a deposit means, for people. */
-const DESCRIPTIONS: Record<Deposit['status'], string> = {
+const DEPOSIT_DESCRIPTIONS: Record<HistoryStatus, string> = {
   pending: 'Deposit request submitted, awaiting curator settlement.',
   claimable: 'The curator has settled the epoch; the shares are ready to claim.',
   completed: 'The shares have been received.',
   cancelled: 'The deposit request was cancelled.',
+}
+
+/** What each status of a withdrawal means, for people. */
+const WITHDRAWAL_DESCRIPTIONS: Record<HistoryStatus, string> = {
+  pending: 'Redemption request submitted, awaiting curator settlement.',
+  claimable: 'The curator has settled the redemption; the assets are ready to claim.',
+  completed: 'The assets have been paid.',
+  cancelled: 'The redemption request was cancelled.',
 }
 
 const where = { vaultAddress: Address, vaultName: z.string(), userAddress: Address, chainId: ChainId }
@@ -20,7 +30,7 @@ const where = { vaultAddress: Address, vaultName: z.string(), userAddress: Addre
 export const DepositResponse = z.object({
   depositId: z.string().describe('<chainId>-<transactionHash>-<logIndex>'),
   ...where,
-  status: z.enum(['pending', 'claimable', 'completed', 'cancelled']),
+  status: HistoryStatus,
   statusDescription: z.string(),
   amounts: z.object({
     depositedAssets: Amount.describe('What went in'),
@@ -34,6 +44,35 @@ export const DepositResponse = z.object({
   transactionHash: TransactionHash,
   source: DepositSource.optional().describe(
     'Where a deposit from another chain began; told once its arrival is final and its status was asked for, else absent',
+  ),
+})
+
+/** A withdrawal as callers see it; amounts in the smallest units of asset and share. */
+export const WithdrawalResponse = z.object({
+  withdrawalId: z.string().describe('<chainId>-<transactionHash>-<logIndex>'),
+  ...where,
+  status: HistoryStatus.describe(
+    'pending while a part of it awaits settlement, else claimable while a part of it can be claimed, else completed when a part of it was paid',
+  ),
+  statusDescription: z.string(),
+  shares: Amount.describe('What was redeemed, or asked to be'),
+  assets: Amount.nullable().describe('What was paid and what can be claimed; null while a part of it is pending'),
+  amounts: z
+    .object({
+      pendingShares: Amount.describe('Awaiting settlement'),
+      claimableShares: Amount.describe('Settled, and not claimed yet'),
+      claimableAssets: Amount.describe('What those are worth'),
+      paidShares: Amount.describe('Paid out'),
+      paidAssets: Amount.describe('What was paid for those'),
+      cancelledShares: Amount.describe('Taken back'),
+    })
+    .describe('What became of its parts'),
+  vault: z.object({ apy: z.string(), assetSymbol: z.string(), assetDecimals: z.number().int(), sharePrice: Amount }),
+  epochId: z.number().int().describe('The request id; 0 for what was paid at once'),
+  timestamp: Timestamp,
+  transactionHash: TransactionHash,
+  claimTransactionHash: TransactionHash.nullable().describe(
+    'The last one that paid a part of it, its own for what was paid at once; null before',
   ),
 })
 
@@ -63,6 +102,24 @@ export const ChainErrors = z
     'By chain id, why vaults of that chain are left out; the chain may be readable and the events of one vault not',
   )
 
+/** Which of a history is asked for, and which page of it. */
+export const HistoryQuery = z.object({
+  limit: field(numberText(1, 100), 'invalid_limit').default(50).describe('1 to 100'),
+  cursor: field(z.string().max(400), 'invalid_cursor').optional().describe('nextCursor of the page before'),
+  vaultAddress: VaultAddress.optional(),
+  chainId: ChainIdText.optional(),
+  status: field(HistoryStatus, 'invalid_status').optional(),
+})
+
+/** What a page of a history says besides what is on it. */
+export const HistoryPage = z.object({
+  userAddress: Address,
+  totalRecords: z.number().int().describe('All that match, on whatever page'),
+  hasMore: z.boolean(),
+  nextCursor: z.string().nullable(),
+  errors: ChainErrors,
+})
+
 /** The response for a deposit; `apy` as text. */
 export function depositResponse(
   { vault, live }: AccountVault,
@@ -72,19 +129,44 @@ export function depositResponse(
 ): z.output<typeof DepositResponse> {
   const { entry, status, pendingDeposit, claimableShares, currentShares } = deposit
   return {
-    depositId: buildDepositId(entry),
+    depositId: buildEntryId(entry),
     vaultAddress: vault.address,
     vaultName: vault.name,
     userAddress: entry.account,
     chainId: vault.chainId,
     status,
-    statusDescription: DESCRIPTIONS[status],
+    statusDescription: DEPOSIT_DESCRIPTIONS[status],
     amounts: { depositedAssets: entry.assets, pendingDeposit, claimableShares, currentShares },
     vault: { apy, assetSymbol: vault.assetSymbol, assetDecimals: vault.assetDecimals, sharePrice: live.sharePrice },
     epochId: Number(entry.requestId),
     timestamp: entry.timestamp,
     transactionHash: entry.transactionHash,
     ...(source && { source }),
+  }
+}
+
+/** The response for a withdrawal; `apy` as text. */
+export function withdrawalResponse(
+  { vault, live }: AccountVault,
+  { entry, status, assets, claimTransactionHash, ...amounts }: Withdrawal,
+  apy: string,
+): z.output<typeof WithdrawalResponse> {
+  return {
+    withdrawalId: buildEntryId(entry),
+    vaultAddress: vault.address,
+    vaultName: vault.name,
+    userAddress: entry.account,
+    chainId: vault.chainId,
+    status,
+    statusDescription: WITHDRAWAL_DESCRIPTIONS[status],
+    shares: entry.shares,
+    assets,
+    amounts,
+    vault: { apy, assetSymbol: vault.assetSymbol, assetDecimals: vault.assetDecimals, sharePrice: live.sharePrice },
+    epochId: entry.kind === 'redeem' ? Number(entry.requestId) : 0,
+    timestamp: entry.timestamp,
+    transactionHash: entry.transactionHash,
+    claimTransactionHash,
   }
 }
 

@@ -375,6 +375,8 @@ const LIVE: readonly (readonly [name: keyof typeof endpoints, ErrorCode | 'ok', 
     get(({ syncVault }) => `${OF_USER}/positions/${syncVault}`),
   ],
   ['activity/deposits', 'ok', 'the first page', get(`${OF_USER}/deposits?limit=1`)],
+  ['activity/withdrawals', 'ok', 'the first page', get(`${OF_USER}/withdrawals?limit=1`)],
+  ['activity/withdrawals', 'invalid_cursor', 'a forged cursor', get(`${OF_USER}/withdrawals?cursor=x`)],
   ['activity/deposits', 'invalid_cursor', 'a forged cursor', get(`${OF_USER}/deposits?cursor=x`)],
   [
     'accounts/register-init',

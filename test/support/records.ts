@@ -140,5 +140,6 @@ export function viewsFor(service: Pick<Service, 'call'>, key?: string) {
     positions: (user: string) => get(`${user}/positions`),
     position: (user: string, vault: Address | string, query = '') => get(`${user}/positions/${vault}${query}`),
     deposits: (user: string, query = '') => get(`${user}/deposits${query}`),
+    withdrawals: (user: string, query = '') => get(`${user}/withdrawals${query}`),
   }
 }

@@ -488,6 +488,7 @@ describe('The history', () => {
       await views.deposits(ALICE.address, `?chainId=8453&cursor=${cursor}`),
       await views.deposits(ALICE.address, `?vaultAddress=${vaults[0].address}&cursor=${cursor}`),
       await viewsFor(service, service.apiKey).deposits(ALICE.address, `?cursor=${cursor}`),
+      await views.withdrawals(ALICE.address, `?cursor=${cursor}`),
       await views.deposits(ALICE.address, `?cursor=${cursor}A`),
       await views.deposits(ALICE.address, `?cursor=${cursor.slice(1)}`),
       await views.deposits(ALICE.address, '?cursor='),
@@ -529,7 +530,8 @@ describe('The history', () => {
     [ALICE.address, '?status=done', 'invalid_status', 'status'],
     [ALICE.address, '?status=', 'invalid_status', 'status'],
   ] as const)('for %s%s is refused: %s', async ([user, query, code, field], { service }) => {
-    expectError(await viewsFor(service).deposits(user, query), code, [field])
+    const { deposits, withdrawals } = viewsFor(service)
+    for (const list of [deposits, withdrawals]) expectError(await list(user, query), code, [field])
   })
 
   test('is for known clients alone', async ({ service }) => {

@@ -9,7 +9,10 @@ import {
   depositResponse,
   PositionResponse,
   positionResponse,
+  WithdrawalResponse,
+  withdrawalResponse,
 } from '../../../lib/activity/responses.ts'
+import { buildWithdrawals } from '../../../lib/activity/withdrawals.ts'
 import { chainReader } from '../../../lib/chain/reader.ts'
 import { EVM_CHAINS, type EvmChain } from '../../../lib/chain/registry.ts'
 import { checksumAddress, MAX_UINT256 } from '../../../lib/codecs.ts'
@@ -185,6 +188,9 @@ describe('What a vault makes up of its own', () => {
           expect(PositionResponse.parse(view)).toBeDefined()
           z.array(DepositResponse).encode(
             position.deposits.map((deposit) => depositResponse(of, deposit, '0.00', undefined)),
+          )
+          z.array(WithdrawalResponse).encode(
+            buildWithdrawals(all, live).map((withdrawal) => withdrawalResponse(of, withdrawal, '0.00')),
           )
           told += 1
         } catch (error) {

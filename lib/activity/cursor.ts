@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../errors.ts'
 
 /** Where a page of a list ends: the sort key of its last entry. Opaque to callers, and good for the same list only. */
 export function encodeCursor(sortKey: string, list: string): string {

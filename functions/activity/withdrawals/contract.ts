@@ -1,0 +1,22 @@
+import * as z from 'zod'
+import { HistoryPage, HistoryQuery, WithdrawalResponse } from '../../../lib/activity/responses.ts'
+import { UserAddress } from '../../../lib/codecs.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+
+export const contract = {
+  method: 'GET',
+  path: '/defi-vaults/v1/defi/user/{userAddress}/withdrawals',
+  summary:
+    "Lists a user's withdrawals from the client's vaults, redemption requests and those at once, newest first, page by page.",
+  tag: 'Activity',
+  caller: 'client',
+  uses: { deposits: ['Query', 'BatchGetItem'], config: true },
+  request: {
+    path: z.object({ userAddress: UserAddress }),
+    query: HistoryQuery,
+  },
+  response: HistoryPage.extend({ withdrawals: z.array(WithdrawalResponse) }),
+  errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],
+  cacheControl: 'no-store',
+  impact: 'Users cannot see their withdrawal history.',
+} as const satisfies EndpointContract

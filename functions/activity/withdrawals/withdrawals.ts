@@ -1,0 +1,20 @@
+import { readHistoryPage } from '../../../lib/activity/history-page.ts'
+import { withdrawalResponse } from '../../../lib/activity/responses.ts'
+import { buildWithdrawals } from '../../../lib/activity/withdrawals.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import type { Services } from '../../../lib/services.ts'
+import type { contract } from './contract.ts'
+
+type Dependencies = Services<'getReader' | 'records' | 'getYield' | 'now'>
+
+export function listWithdrawals(dependencies: Dependencies) {
+  return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { page, items } = await readHistoryPage(
+      dependencies,
+      { name: 'withdrawals', build: ({ entries, live }) => buildWithdrawals(entries, live) },
+      { client, account: path.userAddress },
+      query,
+    )
+    return { ...page, withdrawals: items.map(({ ofVault, item, apy }) => withdrawalResponse(ofVault, item, apy)) }
+  }
+}

@@ -1,0 +1,67 @@
+import type { Address } from 'viem'
+import type * as z from 'zod'
+import { type Yield, yieldText } from '../vaults/apy.ts'
+import type { Vault } from '../vaults/vault.ts'
+import { type AccountVault, readAccountVaults } from './account-vaults.ts'
+import { decodeCursor, encodeCursor } from './cursor.ts'
+import { buildSortKey, type HistoryStatus, type LedgerEntry } from './ledger-entry.ts'
+import type { HistoryQuery } from './responses.ts'
+
+type Dependencies = Parameters<typeof readAccountVaults>[0] & {
+  readonly getYield: (vault: Vault, sharePrice: bigint, at: Date) => Promise<Yield | null>
+}
+
+/** Whose history is asked for, in the vaults of which client. */
+type Owner = {
+  readonly client: { readonly clientId: string; readonly vaults: readonly Vault[] }
+  readonly account: Address
+}
+
+/** What a history is made of. */
+type Item = { readonly entry: LedgerEntry; readonly status: HistoryStatus }
+
+/** How a history is made of what happened in one vault; its name tells its cursors from those of others. */
+type History<I extends Item> = { readonly name: string; readonly build: (ofVault: AccountVault) => readonly I[] }
+
+/**
+ * Reads a page of an account's history, newest first over all vaults that match, with each vault's yield as text. Throws
+ * `invalid_cursor` for a cursor of another list, and as `readAccountVaults` does.
+ */
+export async function readHistoryPage<I extends Item>(
+  { getYield, ...dependencies }: Dependencies,
+  { name, build }: History<I>,
+  { client, account }: Owner,
+  { limit, cursor, vaultAddress, chainId, status }: z.output<typeof HistoryQuery>,
+) {
+  const list = JSON.stringify([name, client.clientId, account, vaultAddress, chainId, status])
+  const before = cursor === undefined ? undefined : decodeCursor(cursor, list)
+
+  const vaults = client.vaults.filter(
+    (vault) => (vaultAddress ?? vault.address) === vault.address && (chainId ?? vault.chainId) === vault.chainId,
+  )
+  const { vaults: read, errors } = await readAccountVaults(dependencies, vaults, account)
+  const matching = read
+    .flatMap((ofVault) => build(ofVault).map((item) => ({ ofVault, item, sortKey: buildSortKey(item.entry) })))
+    .filter(({ item }) => (status ?? item.status) === item.status)
+    .toSorted((left, right) => (left.sortKey < right.sortKey ? 1 : -1))
+
+  const rest = matching.filter(({ sortKey }) => before === undefined || sortKey < before)
+  const page = rest.slice(0, limit)
+  const last = page.at(-1)
+  const hasMore = rest.length > page.length
+  return {
+    page: {
+      userAddress: account,
+      totalRecords: matching.length,
+      hasMore,
+      nextCursor: hasMore && last ? encodeCursor(last.sortKey, list) : null,
+      errors,
+    },
+    items: await Promise.all(
+      page.map(async ({ ofVault, item }) => {
+        const { vault, live, asOf } = ofVault
+        return { ofVault, item, apy: yieldText(await getYield(vault, live.sharePrice, asOf)) }
+      }),
+    ),
+  }
+}

@@ -1,0 +1,329 @@
+import { type Address, createClient, encodeEventTopics, type Hash, http } from 'viem'
+import { getBlock, getTransactionReceipt } from 'viem/actions'
+import { describe, expect } from 'vitest'
+import { transact } from '../../../sandbox/transactions.ts'
+import { transaction, VAULT_ABI } from '../../support/oracles.ts'
+import { recordAll, viewsFor } from '../../support/records.ts'
+import { test as base, type Service, USERS } from '../../support/service.ts'
+import { openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
+
+const [ALICE, BOB, CAROL] = USERS.map(({ address }) => address) as [Address, Address, Address]
+const SHARE = 10n ** 18n
+
+const DESCRIPTIONS = {
+  pending: 'Redemption request submitted, awaiting curator settlement.',
+  claimable: 'The curator has settled the redemption; the assets are ready to claim.',
+  completed: 'The assets have been paid.',
+  cancelled: 'The redemption request was cancelled.',
+}
+
+/** A user's withdrawals as a client sees them that has this vault alone; newest first. */
+async function historyOf(service: Service, vault: TestVault, account: Address, query = '') {
+  const reply = await viewsFor(service, vault.key).withdrawals(account, query)
+  expect(reply.status).toBe(200)
+  expect(reply.headers.get('cache-control')).toBe('no-store')
+  return reply.body
+}
+
+/** What was shown live in these tests, to be compared with what is shown when all of it is recorded. */
+const shownLive: { readonly vault: TestVault; readonly account: Address; readonly shown: unknown }[] = []
+
+/** The withdrawals of a user, with a page's other fields as they are where all is on one page. */
+async function liveHistoryOf(service: Service, vault: TestVault, account: Address): Promise<unknown[]> {
+  const { withdrawals, ...page } = await historyOf(service, vault, account)
+  expect(page).toEqual({ userAddress: account, totalRecords: withdrawals.length, hasMore: false, nextCursor: null })
+  shownLive.push({ vault, account, shown: withdrawals })
+  return withdrawals
+}
+
+type Parts = Partial<Record<'pendingShares' | 'claimableShares' | 'claimableAssets', bigint>> &
+  Partial<Record<'paidShares' | 'paidAssets' | 'cancelledShares', bigint>>
+type Expected = Parts & {
+  readonly status: keyof typeof DESCRIPTIONS
+  readonly shares: bigint
+  readonly assets: bigint | null
+  readonly epochId: number
+  readonly claimedBy?: Hash
+  readonly event?: 'RedeemRequest' | 'Withdraw' | 'WithdrawSync'
+}
+
+/** The entry of the only event of its kind in a transaction, with every field of the interface. */
+async function entryOf(
+  vault: TestVault,
+  account: Address,
+  transactionHash: Hash | undefined,
+  { status, shares, assets, epochId, claimedBy, event = 'RedeemRequest', ...parts }: Expected,
+) {
+  const hash = transactionHash as Hash
+  const client = createClient({ transport: http(vault.chain.rpcUrl) })
+  const receipt = await getTransactionReceipt(client, { hash })
+  const block = await getBlock(client, { blockNumber: receipt.blockNumber })
+  const [topic] = encodeEventTopics({ abi: VAULT_ABI, eventName: event })
+  const log = receipt.logs.find(({ address, topics }) => address === vault.address.toLowerCase() && topics[0] === topic)
+  const amounts = { pendingShares: 0n, claimableShares: 0n, claimableAssets: 0n, paidShares: 0n, paidAssets: 0n }
+  return {
+    withdrawalId: `${vault.chain.chainId}-${hash}-${log?.logIndex}`,
+    vaultAddress: vault.address,
+    vaultName: expect.stringMatching(/^(Lagoon|Savings)/),
+    userAddress: account,
+    chainId: vault.chain.chainId,
+    status,
+    statusDescription: DESCRIPTIONS[status],
+    shares: `${shares}`,
+    assets: assets === null ? null : `${assets}`,
+    amounts: Object.fromEntries(
+      Object.entries({ ...amounts, cancelledShares: 0n, ...parts }).map(([name, amount]) => [name, `${amount}`]),
+    ),
+    vault: {
+      apy: expect.stringMatching(/^-?\d+\.\d{2}$/),
+      assetSymbol: vault.asset,
+      assetDecimals: 6,
+      sharePrice: `${await vault.read('convertToAssets', 10n ** BigInt(await vault.read('decimals')))}`,
+    },
+    epochId,
+    timestamp: new Date(Number(block.timestamp) * 1000).toISOString(),
+    transactionHash: hash,
+    claimTransactionHash: claimedBy ?? null,
+  }
+}
+
+const test = base
+  /** A vault in which Alice and Carol hold shares, after a gain. */
+  .extend('held', ({ service }) => async (generation: '0.4' | '0.5' | '0.6' = '0.6') => {
+    const vault = await openLagoonVault(service, { generation })
+    for (const account of [ALICE, CAROL]) await vault.request(account, vault.units('1000.000007'))
+    await vault.settle()
+    for (const account of [ALICE, CAROL]) {
+      await vault.act(account, 'deposit', vault.units('1000.000007'), account, account)
+    }
+    await vault.settle(vault.units('123.456789'))
+    const redeem = async (shares: bigint, controller = ALICE, owner = controller) =>
+      (await vault.act(owner, 'requestRedeem', shares, controller, owner))[0] as Hash
+    const claim = async (shares: bigint, receiver = ALICE, controller = ALICE) =>
+      (await vault.act(controller, 'redeem', shares, receiver, controller))[0] as Hash
+    return { vault, redeem, claim, claimable: (account = ALICE) => vault.read('maxWithdraw', account) }
+  })
+
+describe('A withdrawal in the history', () => {
+  test.for(['0.4', '0.6'] as const)(
+    'of a Lagoon %s vault is pending within a block, then claimable, then completed, and the same once it is recorded',
+    async (generation, { service, held }) => {
+      const { vault, redeem, claim, claimable } = await held(generation)
+      const shares = 123n * SHARE + 7n
+      const request = await redeem(shares)
+      const recorded = async () => {
+        const live = await liveHistoryOf(service, vault, ALICE)
+        await recordAll(vault.chain)
+        expect((await historyOf(service, vault, ALICE)).withdrawals).toEqual(live)
+        return live
+      }
+      const pending = { shares, epochId: 2, status: 'pending', assets: null, pendingShares: shares } as const
+      expect(await recorded()).toEqual([await entryOf(vault, ALICE, request, pending)])
+
+      await vault.settle(3_141_593n)
+      const assets = await claimable()
+      const settled = { shares, epochId: 2, assets } as const
+      const parts = { claimableShares: shares, claimableAssets: assets }
+      expect(await recorded()).toEqual([
+        await entryOf(vault, ALICE, request, { ...settled, status: 'claimable', ...parts }),
+      ])
+
+      const before = await vault.balanceOf(ALICE)
+      const claimedBy = await claim(shares)
+      expect((await vault.balanceOf(ALICE)) - before).toBe(assets)
+      const paid = { paidShares: shares, paidAssets: assets, claimedBy }
+      expect(await recorded()).toEqual([
+        await entryOf(vault, ALICE, request, { ...settled, status: 'completed', ...paid }),
+      ])
+    },
+  )
+
+  test('that was taken back is cancelled, and one made again in the same epoch is pending', async ({
+    service,
+    held,
+  }) => {
+    const { vault, redeem } = await held()
+    const [first, second] = [await redeem(5n * SHARE), await redeem(6n * SHARE)]
+    await vault.act(ALICE, 'cancelRequestRedeem', ALICE)
+    // Again, of nothing.
+    await vault.act(ALICE, 'cancelRequestRedeem', ALICE)
+    const third = await redeem(7n * SHARE)
+    const cancelled = { status: 'cancelled', assets: 0n, epochId: 2 } as const
+    const pending = { status: 'pending', assets: null, epochId: 2 } as const
+    expect(await liveHistoryOf(service, vault, ALICE)).toEqual([
+      await entryOf(vault, ALICE, third, { ...pending, shares: 7n * SHARE, pendingShares: 7n * SHARE }),
+      await entryOf(vault, ALICE, second, { ...cancelled, shares: 6n * SHARE, cancelledShares: 6n * SHARE }),
+      await entryOf(vault, ALICE, first, { ...cancelled, shares: 5n * SHARE, cancelledShares: 5n * SHARE }),
+    ])
+  })
+
+  test('is paid by a claim in parts, the oldest request of its epoch first', async ({ service, held }) => {
+    const { vault, redeem, claim, claimable } = await held()
+    const [first, second] = [await redeem(5n * SHARE), await redeem(6n * SHARE)]
+    await vault.settle()
+    const before = await vault.balanceOf(ALICE)
+    const claimedBy = await claim(7n * SHARE)
+    const [paid, left] = [(await vault.balanceOf(ALICE)) - before, await claimable()]
+    const ofFirst = (paid * 5n) / 7n
+    const ofSecond = paid - ofFirst
+    expect(await liveHistoryOf(service, vault, ALICE)).toEqual([
+      await entryOf(vault, ALICE, second, {
+        ...{ shares: 6n * SHARE, epochId: 2, status: 'claimable', assets: ofSecond + left, claimedBy },
+        ...{ claimableShares: 4n * SHARE, claimableAssets: left, paidShares: 2n * SHARE, paidAssets: ofSecond },
+      }),
+      await entryOf(vault, ALICE, first, {
+        ...{ shares: 5n * SHARE, epochId: 2, status: 'completed', assets: ofFirst, claimedBy },
+        ...{ paidShares: 5n * SHARE, paidAssets: ofFirst },
+      }),
+    ])
+  })
+
+  test('is paid by the next request, which claims it along the way', async ({ service, held }) => {
+    const { vault, redeem, claimable } = await held()
+    const first = await redeem(5n * SHARE)
+    await vault.settle()
+    const assets = await claimable()
+    const second = await redeem(6n * SHARE)
+    expect(await liveHistoryOf(service, vault, ALICE)).toEqual([
+      await entryOf(vault, ALICE, second, {
+        ...{ shares: 6n * SHARE, epochId: 4, status: 'pending', assets: null, pendingShares: 6n * SHARE },
+      }),
+      await entryOf(vault, ALICE, first, {
+        ...{ shares: 5n * SHARE, epochId: 2, status: 'completed', assets, claimedBy: second },
+        ...{ paidShares: 5n * SHARE, paidAssets: assets },
+      }),
+    ])
+  })
+
+  test('is that of whom it is for, whoever had the shares, and is taken back to', async ({ service, held }) => {
+    const { vault, redeem } = await held()
+    const hash = await redeem(5n * SHARE, BOB, CAROL)
+    const entry = { shares: 5n * SHARE, epochId: 2 } as const
+    expect(await liveHistoryOf(service, vault, BOB)).toEqual([
+      await entryOf(vault, BOB, hash, { ...entry, status: 'pending', assets: null, pendingShares: 5n * SHARE }),
+    ])
+    await vault.act(BOB, 'cancelRequestRedeem', BOB)
+    expect(await liveHistoryOf(service, vault, BOB)).toEqual([
+      await entryOf(vault, BOB, hash, { ...entry, status: 'cancelled', assets: 0n, cancelledShares: 5n * SHARE }),
+    ])
+    expect(await liveHistoryOf(service, vault, CAROL)).toEqual([])
+    // Nothing came or went: the shares were a gift, which he has.
+    const [position] = (await viewsFor(service, vault.key).positions(BOB)).body.positions
+    expect(position).toMatchObject({ currentShares: `${5n * SHARE}`, totalWithdrawnAssets: '0', earnedAssets: '0' })
+  })
+
+  test('of nothing, which anybody may ask for in the name of others, is none', async ({ service, held }) => {
+    const { vault, redeem } = await held()
+    await redeem(0n, ALICE, CAROL)
+    expect(await liveHistoryOf(service, vault, ALICE)).toEqual([])
+  })
+
+  test('made at once is completed by its own transaction, with epoch 0', async ({ service, held }) => {
+    const { vault } = await held()
+    await vault.settleForADay(1_000_000n)
+    const before = await vault.balanceOf(BOB)
+    const [hash] = await vault.act(ALICE, 'syncRedeem', 5n * SHARE, BOB, 0n)
+    const assets = (await vault.balanceOf(BOB)) - before
+    const entry = { shares: 5n * SHARE, epochId: 0, status: 'completed', assets, event: 'WithdrawSync' } as const
+    expect(await liveHistoryOf(service, vault, ALICE)).toEqual([
+      await entryOf(vault, ALICE, hash, {
+        ...{ ...entry, paidShares: 5n * SHARE, paidAssets: assets, claimedBy: hash as Hash },
+      }),
+    ])
+    expect(await liveHistoryOf(service, vault, BOB)).toEqual([])
+  })
+
+  test('from a synchronous vault is completed, and is that of whose shares they were', async ({ service }) => {
+    const vault = await openYieldVault(service)
+    await vault.mint(ALICE, 9_000_000n)
+    await vault.approve(ALICE, 9_000_000n)
+    await vault.act(ALICE, 'deposit', 9_000_000n, ALICE)
+    const [hash] = await vault.act(ALICE, 'redeem', 2_000_000n, CAROL, ALICE)
+    expect(await liveHistoryOf(service, vault, ALICE)).toEqual([
+      await entryOf(vault, ALICE, hash, {
+        ...{ shares: 2_000_000n, epochId: 0, status: 'completed', assets: 2_000_000n, event: 'Withdraw' },
+        ...{ paidShares: 2_000_000n, paidAssets: 2_000_000n, claimedBy: hash as Hash },
+      }),
+    ])
+    expect(await liveHistoryOf(service, vault, CAROL)).toEqual([])
+  })
+
+  test('from a closed vault is told from a claim of the same amount in the same transaction', async ({
+    service,
+    held,
+  }) => {
+    const { vault, redeem, claimable } = await held()
+    const multicall: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
+    const shares = 5n * SHARE
+    const request = await redeem(shares)
+    await vault.act(ROLES.admin, 'initiateClosing')
+    const total = await vault.read('totalAssets')
+    await vault.mint(ROLES.safe, total)
+    await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', total)
+    await vault.act(ROLES.safe, 'close', total)
+    const assets = await claimable()
+    await vault.act(ALICE, 'setOperator', multicall, true)
+    const call = {
+      target: vault.address,
+      allowFailure: false,
+      callData: transaction(ALICE, vault.address, 'redeem', [shares, ALICE, ALICE]).data,
+    }
+    const before = await vault.balanceOf(ALICE)
+    const [hash] = await transact(vault.chain, [transaction(ROLES.admin, multicall, 'aggregate3', [[call, call]])])
+    const atOnce = (await vault.balanceOf(ALICE)) - before - assets
+    const { withdrawals } = await historyOf(service, vault, ALICE)
+    expect(withdrawals).toMatchObject([
+      { epochId: 0, status: 'completed', assets: `${atOnce}`, transactionHash: hash, claimTransactionHash: hash },
+      { epochId: 2, status: 'completed', assets: `${assets}`, transactionHash: request, claimTransactionHash: hash },
+    ])
+    shownLive.push({ vault, account: ALICE, shown: withdrawals })
+  })
+
+  test('is the same once it is recorded, whatever became of it', async ({ service }) => {
+    expect(shownLive.length).toBeGreaterThan(10)
+    const last = new Map(shownLive.map((one) => [`${one.vault.address} ${one.account}`, one]))
+    for (const chain of new Set(shownLive.map(({ vault }) => vault.chain))) await recordAll(chain)
+    for (const { vault, account, shown } of last.values()) {
+      expect((await historyOf(service, vault, account)).withdrawals).toEqual(shown)
+    }
+  })
+})
+
+describe('The history of withdrawals', () => {
+  test('is newest first over all vaults, page by page, with what matches alone', async ({ service, held }) => {
+    const { vault, redeem } = await held()
+    const sync = await openYieldVault(service)
+    await sync.mint(ALICE, 9_000_000n)
+    await sync.approve(ALICE, 9_000_000n)
+    await sync.act(ALICE, 'deposit', 9_000_000n, ALICE)
+    const hashes: Hash[] = []
+    for (let round = 1n; round <= 3n; round += 1n) {
+      hashes.push(await redeem(round * SHARE))
+      hashes.push(...(await sync.act(ALICE, 'redeem', round * 1_000_000n, ALICE, ALICE)))
+      // Some of it recorded, some of it live.
+      if (round === 2n) await recordAll(vault.chain)
+    }
+    const key = await service.createClient([vault, sync].map(({ address }) => ({ chainId: 8453, address })))
+    const views = viewsFor(service, key)
+    const { body: all } = await views.withdrawals(ALICE)
+    const hashesOf = ({ withdrawals }: { withdrawals: { transactionHash: Hash }[] }) =>
+      withdrawals.map(({ transactionHash }) => transactionHash)
+    expect(hashesOf(all)).toEqual(hashes.toReversed())
+
+    const seen: Hash[] = []
+    let cursor: string | null = ''
+    while (cursor !== null) {
+      const { body }: { body: typeof all } = await views.withdrawals(ALICE, `?limit=4${cursor && `&cursor=${cursor}`}`)
+      expect(body).toMatchObject({ totalRecords: 6, hasMore: body.nextCursor !== null })
+      seen.push(...hashesOf(body))
+      cursor = body.nextCursor
+    }
+    expect(seen).toEqual(hashesOf(all))
+
+    const { body: ofSync } = await views.withdrawals(ALICE, `?vaultAddress=${sync.address}`)
+    expect(ofSync).toMatchObject({ totalRecords: 3, withdrawals: [{ vaultAddress: sync.address }, {}, {}] })
+    const { body: pending } = await views.withdrawals(ALICE, '?status=pending&chainId=8453')
+    expect(pending).toMatchObject({ totalRecords: 3, withdrawals: [{ status: 'pending' }, {}, {}] })
+    expect((await views.withdrawals(ALICE, '?status=cancelled')).body).toMatchObject({ totalRecords: 0 })
+  })
+})
