@@ -10,6 +10,7 @@ import { callsIn, type Wire } from '../../support/wire.ts'
 
 const LIST = '/defi-vaults/v1/vaults'
 const DEPOSIT = '/defi-vaults/v1/defi/vault/deposit'
+const WITHDRAW = '/defi-vaults/v1/defi/vault/withdraw'
 const CLAIM = '/defi-vaults/v1/defi/vault/claim'
 const [USER] = USERS
 const NOBODYS_VAULT = '0x00000000000000000000000000000000000000A1'
@@ -172,12 +173,30 @@ describe("A request about one vault asks its chain alone: a deposit's whole life
     const deposited = await asking('GET', statusPath(address))
     expect(deposited.reply.body.status).toBe('deposited')
     expect(deposited.asked).toEqual({ base: 1, arbitrum: 0 })
+
+    const of = { vaultAddress: address, userAddress: USER.address }
+    const half = BigInt(claim.reply.body.claimable.shares) / 2n
+    const shares = await asking('POST', WITHDRAW, { ...of, shares: `${half}` })
+    expect(shares.asked).toEqual({ base: 1, arbitrum: 0 })
+    const everything = await asking('POST', WITHDRAW, { ...of, max: true })
+    expect(everything.asked).toEqual({ base: 2, arbitrum: 0 })
   })
 
-  test('a synchronous vault takes one request', async ({ service, syncVault }) => {
-    const { status } = await service.call('POST', DEPOSIT, { body: depositOf(syncVault) })
-    expect(status).toBe(200)
+  test('a synchronous vault takes one request, and one more for everything', async ({ service, syncVault }) => {
+    const { body } = await service.call('POST', DEPOSIT, { body: depositOf(syncVault) })
     expect(askedOf(service)).toEqual({ base: 1, arbitrum: 0 })
+    await service.send(8453, USER, [...body.approval, ...body.operations])
+
+    for (const [amount, base] of [
+      [{ shares: '500' }, 1],
+      [{ amount: '500' }, 1],
+      [{ max: true }, 2],
+    ] as const) {
+      forget(service)
+      const withdrawal = { vaultAddress: syncVault, userAddress: USER.address, ...amount }
+      expect(await service.call('POST', WITHDRAW, { body: withdrawal })).toMatchObject({ status: 200 })
+      expect(askedOf(service)).toEqual({ base, arbitrum: 0 })
+    }
   })
 })
 
@@ -198,6 +217,13 @@ describe('No chain is asked', () => {
       400,
     ],
     ['for a deposit into a vault that the client does not have', 'POST', DEPOSIT, () => depositOf(NOBODYS_VAULT), 404],
+    [
+      'for a withdrawal without an amount',
+      'POST',
+      WITHDRAW,
+      ({ asyncVault }) => ({ vaultAddress: asyncVault, userAddress: USER.address }),
+      400,
+    ],
     ['for a claim from a vault that the client does not have', 'POST', CLAIM, () => claimOf(NOBODYS_VAULT), 404],
     ['for a claim from a synchronous vault', 'POST', CLAIM, ({ syncVault }) => claimOf(syncVault), 400],
     ['for the status in a vault that the client does not have', 'GET', statusPath(NOBODYS_VAULT), () => undefined, 404],

@@ -19,6 +19,8 @@ const ENDPOINTS = [
   'list',
   'deposit',
   'cross-chain deposit',
+  'withdrawal',
+  'withdrawal of everything',
   'claim',
   'deposit status',
   'cross-chain status',
@@ -30,7 +32,18 @@ type Endpoint = (typeof ENDPOINTS)[number]
 type Replies = Readonly<Record<Endpoint, HttpReply>>
 
 /** Those that need no events of vaults. */
-const WITHOUT_EVENTS: readonly Endpoint[] = ['list', 'deposit', 'cross-chain deposit', 'claim', 'deposit status']
+const WITHOUT_EVENTS: readonly Endpoint[] = [
+  'list',
+  'deposit',
+  'cross-chain deposit',
+  'withdrawal',
+  'withdrawal of everything',
+  'claim',
+  'deposit status',
+]
+
+/** Those whose transactions are known without a dry run. */
+const SIMULATED: readonly Endpoint[] = ['deposit', 'withdrawal', 'withdrawal of everything', 'claim']
 
 /** What is on the chains: a recorded deposit, one that can be claimed in part, and one on its way from the other chain. */
 async function prepare(service: Service) {
@@ -58,6 +71,7 @@ async function prepare(service: Service) {
   const key = await service.createClient([...vaults, { chainId: BASE, address: vault.address }])
   const user = `/defi-vaults/v1/defi/user/${ALICE.address}`
   const deposit = { vaultAddress: vault.address, userAddress: ALICE.address, amount: '1000000' }
+  const withdrawal = { vaultAddress: vault.address, userAddress: ALICE.address }
   const requests: Readonly<Record<Endpoint, readonly [method: string, path: string, body?: object]>> = {
     list: ['GET', '/defi-vaults/v1/vaults'],
     deposit: ['POST', '/defi-vaults/v1/defi/vault/deposit', deposit],
@@ -66,6 +80,8 @@ async function prepare(service: Service) {
       '/defi-vaults/v1/defi/vault/deposit',
       { ...deposit, amount: '50000000', srcChainId: ARBITRUM, srcToken: journey.token.address },
     ],
+    withdrawal: ['POST', '/defi-vaults/v1/defi/vault/withdraw', { ...withdrawal, shares: '1000000000000000000' }],
+    'withdrawal of everything': ['POST', '/defi-vaults/v1/defi/vault/withdraw', { ...withdrawal, max: true }],
     claim: ['POST', '/defi-vaults/v1/defi/vault/claim', { vaultAddress: vault.address, userAddress: ALICE.address }],
     'deposit status': [
       'GET',
@@ -198,14 +214,18 @@ describe('At a node like', () => {
     expect(verdicts(replies, truth)).toEqual({ ...noneWrong, ...right })
   })
 
-  test('one without simulation, deposits and claims say that they were not tried', async ({ behind, stage, truth }) => {
+  test('one without simulation, deposits, withdrawals and claims say that they were not tried', async ({
+    behind,
+    stage,
+    truth,
+  }) => {
     const replies = await stage.ask(await behind('no-simulation'))
-    for (const endpoint of ['deposit', 'claim'] as const) {
+    for (const endpoint of SIMULATED) {
       const { status, body } = replies[endpoint]
       expect([status, body.simulation]).toEqual([200, { status: 'unavailable' }])
       expect(body.operations).toEqual(truth[endpoint].body.operations)
     }
-    const rest = ENDPOINTS.filter((endpoint) => endpoint !== 'deposit' && endpoint !== 'claim')
+    const rest = ENDPOINTS.filter((endpoint) => !SIMULATED.includes(endpoint))
     expect(verdicts(replies, truth)).toMatchObject(Object.fromEntries(rest.map((endpoint) => [endpoint, 'right'])))
   })
 
@@ -236,7 +256,7 @@ describe('At a node like', () => {
     // What it says of a transfer is told, and not kept for ever: the next node is asked again.
     expect(replies['cross-chain status'].body).not.toMatchObject({ final: true })
     expect(verdicts(await stage.ask(await behind('quicknode')), truth)).toMatchObject({ 'cross-chain status': 'right' })
-    for (const endpoint of ['deposit', 'cross-chain deposit', 'claim'] as const) {
+    for (const endpoint of [...SIMULATED, 'cross-chain deposit'] as const) {
       const { status, body } = replies[endpoint]
       if (status !== 200) continue
       const placesOf = ({ operations }: { operations: { to: string }[] }) => operations.map(({ to }) => to)
