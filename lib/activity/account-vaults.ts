@@ -15,7 +15,7 @@ import type { RpcOutcome } from '../chain/rpc.ts'
 import { AppError } from '../errors.ts'
 import { logger } from '../logger.ts'
 import { isShareTransfer, parseShareTransfer, type VaultEvent } from '../protocols/books.ts'
-import type { LiveAccount } from '../protocols/protocol.ts'
+import type { AccountReading, LiveAccount } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import { type Result, toResult, unwrap } from '../result.ts'
 import type { Vault } from '../vaults/vault.ts'
@@ -162,10 +162,10 @@ async function readChain(
   const tails = await readTails(on, followed, to)
   return Promise.all(
     followed.map(async (one, index): Promise<Reading> => {
-      const [block, readLive, tail] = [blocks[index], values[index], tails.get(one.vault)]
-      if (!block || !readLive || !tail)
+      const [block, account, tail] = [blocks[index], values[index], tails.get(one.vault)]
+      if (!block || !account || !tail)
         throw new AppError('upstream_bad_answer', { cause: new Error('a vault is missing') })
-      return [one, await toResult(readVault(on, one, { tail, readLive, block }))]
+      return [one, await toResult(readVault(on, one, { tail, account, block }))]
     }),
   )
 }
@@ -173,15 +173,23 @@ async function readChain(
 async function readVault(
   on: ChainAccount,
   followed: Followed,
-  { tail, readLive, block }: { tail: Result<readonly VaultEvent[]>; readLive: ReadLive; block: BlockHeader },
+  { tail, account, block }: { tail: Result<readonly VaultEvent[]>; account: AccountReading; block: BlockHeader },
 ): Promise<VaultReading> {
   const entries = await readEntries(on, followed, unwrap(tail), block.number)
-  const live = await toResult(readLive(on.reader, block.number))
+  const live = await toResult(readLiveAccount(account, on.reader, block.number))
   return { entries, live, asOf: new Date(Number(block.timestamp) * 1000) }
 }
 
-/** Reads what the account has at a block. Throws `upstream_*`. */
-type ReadLive = (reader: ChainReader, at: bigint) => Promise<LiveAccount>
+/** All of what was read of an account at a block. Throws `upstream_bad_answer` when the vault does not tell an amount, and `upstream_*`. */
+export async function readLiveAccount(
+  { shares, price, deposits, redemptions }: AccountReading,
+  reader: ChainReader,
+  at: bigint,
+): Promise<LiveAccount> {
+  const told = { shares: shares(), ...price() }
+  const requests = await Promise.all([deposits(reader, at), redemptions(reader, at)])
+  return { ...told, ...requests[0], ...requests[1] }
+}
 
 type Tail = [Vault, Result<readonly VaultEvent[]>]
 

@@ -103,34 +103,73 @@ type ClaimTerms = {
   readonly isPaused: () => boolean
   /** Whether the vault's access list admits the account; undefined where the vault does not say. */
   readonly isAllowed: boolean | undefined
-  readonly account: AccountReading
+  readonly claimableShares: Finished<bigint>
 }
 
 /**
- * What was read of an account at this block. Costs further round trips only where that reading did not tell everything.
- * Throws `upstream_bad_answer` when the vault does not tell an amount, and `upstream_*`.
+ * What was read at this block. Costs further round trips only where that reading did not tell it. Throws
+ * `upstream_bad_answer` when the vault does not tell an amount of it, and `upstream_*`.
  */
-export type AccountReading = (reader: ChainReader, at: bigint) => Promise<LiveAccount>
+type Finished<T> = (reader: ChainReader, at: bigint) => Promise<T>
 
-/** What one account has in a vault at one block, in the smallest units of asset and share. */
-export type LiveAccount = {
+/**
+ * What was read of an account at one block, in parts: each needs of the vault only what it tells. `shares` and `price`
+ * throw `upstream_bad_answer` when the vault does not tell an amount.
+ */
+export type AccountReading = {
+  /** Those in the wallet. */
+  readonly shares: () => bigint
+  readonly deposits: Finished<AccountDeposits>
+  readonly redemptions: Finished<AccountRedemptions>
+  readonly price: () => SharePrice
+}
+
+/** What stands of an account's deposits at one block, in the smallest units of asset and share. */
+export type AccountDeposits = {
   readonly pendingAssets: bigint
   readonly claimableAssets: bigint
   readonly claimableShares: bigint
-  /** In the wallet. */
-  readonly shares: bigint
+  /** Of the vault; null for synchronous vaults, and where its version does not tell. */
+  readonly depositEpochId: number | null
+  readonly isTotalAssetsValid: boolean | null
+}
+
+/** What stands of an account's redemptions at one block, in the smallest units of asset and share. */
+type AccountRedemptions = {
   readonly pendingRedeemShares: bigint
   readonly claimableRedeemShares: bigint
   readonly claimableRedeemAssets: bigint
   /** Of the vault; null for synchronous vaults, and where its version does not tell. */
-  readonly depositEpochId: number | null
-  /** The same for redemptions. */
   readonly redeemEpochId: number | null
   /** The id of the account's last redemption request, 0 before there was one; null where the vault does not tell. */
   readonly lastRedeemRequestId: number | null
-  readonly isTotalAssetsValid: boolean | null
-  /** What one whole share is worth, in the asset's smallest unit. */
+}
+
+/** What stands of deposits and redemptions where both are done at once. */
+export const NO_REQUESTS: Pick<AccountReading, 'deposits' | 'redemptions'> = {
+  deposits: async () => ({
+    pendingAssets: 0n,
+    claimableAssets: 0n,
+    claimableShares: 0n,
+    depositEpochId: null,
+    isTotalAssetsValid: null,
+  }),
+  redemptions: async () => ({
+    pendingRedeemShares: 0n,
+    claimableRedeemShares: 0n,
+    claimableRedeemAssets: 0n,
+    redeemEpochId: null,
+    lastRedeemRequestId: null,
+  }),
+}
+
+/** What the shares of a vault are worth at one block, in the asset's smallest unit. */
+type SharePrice = {
+  /** One whole share. */
   readonly sharePrice: bigint
-  /** What these shares are worth, in the asset's smallest unit. */
+  /** These shares. */
   readonly worth: (shares: bigint) => bigint
 }
+
+/** All of what one account has in a vault at one block. */
+export type LiveAccount = AccountDeposits & AccountRedemptions & SharePrice & { readonly shares: bigint }

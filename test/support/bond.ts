@@ -8,7 +8,7 @@ import { Address as AddressCodec, Amount } from '../../lib/codecs.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Books, EventOf } from '../../lib/protocols/books.ts'
 import type { Operations } from '../../lib/protocols/calldata.ts'
-import type { Overview, Protocol } from '../../lib/protocols/protocol.ts'
+import { NO_REQUESTS, type Overview, type Protocol } from '../../lib/protocols/protocol.ts'
 import { TokenizedVault } from '../../lib/protocols/tokenized-vault.ts'
 import { buildVaultState } from '../../lib/vaults/vault-state.ts'
 import { ACCOUNTS } from '../../sandbox/accounts.ts'
@@ -75,22 +75,11 @@ export const bond: Protocol<BondVault> = {
   account: ({ address, issuePrice }, account) =>
     readPlan(
       { address, slots: {}, calls: { bonds: call(address, erc20Abi, 'balanceOf', [account]) } },
-      ({ answers }) =>
-        async () => ({
-          pendingAssets: 0n,
-          claimableAssets: 0n,
-          claimableShares: 0n,
-          shares: required(answers.bonds),
-          pendingRedeemShares: 0n,
-          claimableRedeemShares: 0n,
-          claimableRedeemAssets: 0n,
-          depositEpochId: null,
-          redeemEpochId: null,
-          lastRedeemRequestId: null,
-          isTotalAssetsValid: null,
-          sharePrice: issuePrice * ONE,
-          worth: (shares) => shares * issuePrice,
-        }),
+      ({ answers }) => ({
+        shares: () => required(answers.bonds),
+        ...NO_REQUESTS,
+        price: () => ({ sharePrice: issuePrice * ONE, worth: (shares) => shares * issuePrice }),
+      }),
     ),
   depositTerms: ({ address, asset }, account) =>
     readPlan(

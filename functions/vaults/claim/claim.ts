@@ -22,7 +22,7 @@ export function buildClaim({ getReader }: Services<'getReader'>) {
     const { claim } = OPERATIONS[vault.protocol]
     if (!claimTerms || !claim) throw new AppError('claim_not_applicable')
     const { value, block } = await reader.readOne(claimTerms(vault, body.userAddress))
-    const { claimableAssets, isAllowed, isPaused, account } = value
+    const { claimableAssets, isAllowed, isPaused, claimableShares } = value
     if (claimableAssets === 0n) throw new AppError('no_claimable_deposit')
     if (isPaused()) throw new AppError('vault_is_paused')
 
@@ -34,7 +34,7 @@ export function buildClaim({ getReader }: Services<'getReader'>) {
     const calls = parseSimulation(outcome, operations.length, REVERT_ERRORS)
     // Versions before 0.5.1 let those claim whom their list does not admit any more; the dry run tells.
     if (isAllowed === false && calls?.[0]?.status !== 'success') throw new AppError('depositor_not_allowed')
-    const shares = mintedShares(calls?.[0]) ?? (await account(reader, block.number)).claimableShares
+    const shares = mintedShares(calls?.[0]) ?? (await claimableShares(reader, block.number))
     return {
       approval: [],
       operations,

@@ -1,6 +1,6 @@
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
-import type { LiveAccount } from '../../../lib/protocols/protocol.ts'
+import type { AccountDeposits } from '../../../lib/protocols/protocol.ts'
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
 import { vaultType } from '../../../lib/protocols/vault-on-chain.ts'
 import type { Services } from '../../../lib/services.ts'
@@ -28,8 +28,9 @@ export function getDepositStatus({ getReader }: Services<'getReader'>) {
     if (vaultType(vault) === 'sync') throw new AppError('deposit_status_not_applicable')
     const reader = getReader(vault.chainId)
     const { value, block } = await reader.readOne(getProtocol(vault).account(vault, query.userAddress))
-    const live = await value(reader, block.number)
-    const status = statusOf(live)
+    const deposits = await value.deposits(reader, block.number)
+    const shares = value.shares()
+    const status = statusOf(deposits, shares)
     return {
       vaultAddress: vault.address,
       userAddress: query.userAddress,
@@ -37,18 +38,18 @@ export function getDepositStatus({ getReader }: Services<'getReader'>) {
       status,
       statusDescription: STATUS_DESCRIPTIONS[status],
       amounts: {
-        pendingDeposit: live.pendingAssets,
-        claimableShares: live.claimableShares,
-        currentShares: live.shares,
+        pendingDeposit: deposits.pendingAssets,
+        claimableShares: deposits.claimableShares,
+        currentShares: shares,
       },
       // null: the vault runs a version that does not tell.
-      vault: { depositEpochId: live.depositEpochId, isTotalAssetsValid: live.isTotalAssetsValid },
-      nextPollAfterMs: live.pendingAssets > 0n ? SETTLEMENT_POLL_MS : null,
+      vault: { depositEpochId: deposits.depositEpochId, isTotalAssetsValid: deposits.isTotalAssetsValid },
+      nextPollAfterMs: deposits.pendingAssets > 0n ? SETTLEMENT_POLL_MS : null,
     }
   }
 }
 
-function statusOf({ pendingAssets, claimableAssets, shares }: LiveAccount): DepositStatus {
+function statusOf({ pendingAssets, claimableAssets }: AccountDeposits, shares: bigint): DepositStatus {
   if (claimableAssets > 0n) return 'claimable'
   if (pendingAssets > 0n) return 'pending'
   return shares > 0n ? 'deposited' : 'no_active_deposit'

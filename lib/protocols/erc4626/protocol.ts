@@ -5,7 +5,7 @@ import { mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
 import { AppError } from '../../errors.ts'
 import { buildVaultState } from '../../vaults/vault-state.ts'
 import { vaultAbi } from '../abi.ts'
-import type { AccountReading, DepositTerms, Overview, Protocol } from '../protocol.ts'
+import { type AccountReading, type DepositTerms, NO_REQUESTS, type Overview, type Protocol } from '../protocol.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { erc4626Books } from './ledger.ts'
 import { precisePrice } from './price.ts'
@@ -37,24 +37,14 @@ function account(vault: Erc4626Vault, user: Address): ReadPlan<AccountReading> {
     sharePrice: call(address, vaultAbi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
     precisePrice: price.call,
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers }) => async () => {
-    const worth = price.worth(required(answers.precisePrice))
-    return {
-      pendingAssets: 0n,
-      claimableAssets: 0n,
-      claimableShares: 0n,
-      shares: required(answers.shares),
-      pendingRedeemShares: 0n,
-      claimableRedeemShares: 0n,
-      claimableRedeemAssets: 0n,
-      depositEpochId: null,
-      redeemEpochId: null,
-      lastRedeemRequestId: null,
-      isTotalAssetsValid: null,
+  return readPlan({ address, slots: {}, calls }, ({ answers }) => ({
+    shares: () => required(answers.shares),
+    ...NO_REQUESTS,
+    price: () => ({
       sharePrice: required(answers.sharePrice),
-      worth,
-    }
-  })
+      worth: price.worth(required(answers.precisePrice)),
+    }),
+  }))
 }
 
 function depositTerms({ address, asset }: Erc4626Vault, account: Address): ReadPlan<DepositTerms> {

@@ -18,7 +18,7 @@ export function chooseLagoonDeposit(
 
   const synchronous = required(state.isTotalAssetsValid)
   if (synchronous && !syncModeTakesDeposits) throw new AppError('deposits_are_not_open')
-  if (!synchronous && pendingAssets > 0n && lastDepositRequestId !== state.depositEpochId) {
+  if (!synchronous && required(pendingAssets) > 0n && lastDepositRequestId !== state.depositEpochId) {
     throw new AppError('previous_deposit_request_not_settled')
   }
   if (maxCap !== undefined && required(state.totalAssets) + required(state.pendingDeposits) + amount > maxCap) {

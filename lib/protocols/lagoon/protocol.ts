@@ -2,10 +2,10 @@ import { required } from '../../chain/call.ts'
 import { mapReadPlan } from '../../chain/reader.ts'
 import type { Protocol } from '../protocol.ts'
 import { lagoonAbi } from './abi.ts'
-import { liveLagoonAccount } from './account.ts'
+import { lagoonAccountReading } from './account.ts'
 import { lagoonBooks } from './ledger.ts'
 import { chooseLagoonDeposit } from './operations.ts'
-import { lagoonAccount, lagoonState, NO_CAP } from './state.ts'
+import { lagoonAccount, lagoonState, NO_CAP, readClaimableShares } from './state.ts'
 import type { LagoonVault } from './vault.ts'
 import { lagoonWithdrawal } from './withdrawal.ts'
 
@@ -35,28 +35,20 @@ export const lagoon: Protocol<LagoonVault> = {
     })),
   roles: ({ safe, valuationManager }) => ({ safe, valuationManager }),
   account: (vault, account) =>
-    mapReadPlan(
-      lagoonAccount(vault, account),
-      (parse) => async (reader, at) => liveLagoonAccount(vault, parse(), reader, at),
-    ),
+    mapReadPlan(lagoonAccount(vault, account), (reading) => lagoonAccountReading(vault, reading)),
   depositTerms: (vault, account, payer) =>
-    mapReadPlan(lagoonAccount(vault, account, payer), (parse) => {
-      const { vault: state, account } = parse()
-      return {
-        allowance: account.allowance,
-        choose: (amount, until) => chooseLagoonDeposit(state, account, amount, until),
-      }
-    }),
+    mapReadPlan(lagoonAccount(vault, account, payer), ({ vault: state, account }) => ({
+      allowance: required(account.allowance),
+      choose: (amount, until) => chooseLagoonDeposit(state, account, amount, until),
+    })),
   withdrawal: lagoonWithdrawal,
   claimTerms: (vault, account) =>
-    mapReadPlan(lagoonAccount(vault, account), (parse) => {
-      const reading = parse()
-      return {
-        claimableAssets: reading.account.claimableAssets,
-        isPaused: () => required(reading.vault.state.paused),
-        isAllowed: reading.account.allowed,
-        account: (reader, at) => liveLagoonAccount(vault, reading, reader, at),
-      }
-    }),
+    mapReadPlan(lagoonAccount(vault, account), ({ vault: { state, generation }, account }) => ({
+      claimableAssets: required(account.claimableAssets),
+      isPaused: () => required(state.paused),
+      isAllowed: account.allowed,
+      claimableShares: async (reader, at) =>
+        account.claimableShares ?? readClaimableShares(reader, vault, generation, account, at),
+    })),
   books: lagoonBooks,
 }

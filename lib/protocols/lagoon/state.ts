@@ -1,5 +1,5 @@
 import { type Address, encodeAbiParameters, type Hex, keccak256, numberToHex, pad } from 'viem'
-import { call, required } from '../../chain/call.ts'
+import { type Call, call, required } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { type ChainReader, type Reading, type ReadPlan, type Reads, readPlan } from '../../chain/reader.ts'
 import { checksumAddress } from '../../codecs.ts'
@@ -61,24 +61,24 @@ export type LagoonState = {
 /** The silo is not known of a vault that is just being registered. */
 type Readable = Omit<TokenizedVault, 'firstBlock'> & Partial<Pick<LagoonVault, 'pendingSilo'>>
 
-/** What one account has in a Lagoon vault, in the smallest units of assets and shares. */
+/** What one account has in a Lagoon vault, in the smallest units of assets and shares; undefined is what the vault does not tell. */
 export type LagoonAccount = {
-  readonly pendingAssets: bigint
-  readonly shares: bigint
+  readonly pendingAssets: bigint | undefined
+  readonly shares: bigint | undefined
   /** How much of the asset the vault may take from the account. */
-  readonly allowance: bigint
+  readonly allowance: bigint | undefined
   readonly lastDepositRequestId: number
   /** Whether the vault's access list admits the account; undefined when the vault does not say. */
   readonly allowed: boolean | undefined
   /** The same of who pays for the account. */
   readonly payerAllowed: boolean | undefined
-  readonly claimableAssets: bigint
-  /** What a claim of all claimable assets mints, fees taken off; undefined before 0.2 and while paused: the contract does not say then. */
+  readonly claimableAssets: bigint | undefined
+  /** What a claim of all claimable assets mints, fees taken off; undefined before 0.2 and while paused, too. */
   readonly claimableShares: bigint | undefined
   readonly lastRedeemRequestId: number
   readonly pendingRedeemShares: bigint | undefined
   readonly redeemableShares: bigint | undefined
-  /** What a claim of all redeemable shares pays; undefined where the contract does not say. */
+  /** What a claim of all redeemable shares pays. */
   readonly redeemableAssets: bigint | undefined
 }
 
@@ -90,16 +90,9 @@ export function lagoonState(vault: Readable): ReadPlan<LagoonState> {
   return readPlan(vaultReads(vault), (reading) => parseVault(vault, reading))
 }
 
-/**
- * The vault and what one account has in it, with `payer` as who would pay for it. Parsing never throws; the function that
- * it returns throws `upstream_bad_answer` when the vault does not tell an amount that deposits need.
- */
-export function lagoonAccount(
-  vault: LagoonVault,
-  account: Address,
-  payer: Address = account,
-): ReadPlan<() => LagoonReading> {
-  return readPlan(accountReads(vault, account, payer), (reading) => () => {
+/** The vault and what one account has in it, with `payer` as who would pay for it. Its parsing never throws. */
+export function lagoonAccount(vault: LagoonVault, account: Address, payer: Address = account): ReadPlan<LagoonReading> {
+  return readPlan(accountReads(vault, account, payer), (reading) => {
     const state = parseVault(vault, reading)
     return { vault: state, account: parseAccount(state, reading) }
   })
@@ -204,89 +197,88 @@ function parseAccount(
   { version }: LagoonState,
   { words, answers }: Reading<ReturnType<typeof accountReads>>,
 ): LagoonAccount {
-  const claimableAssets = required(answers.claimableAssets)
-  const { redeemableShares } = answers
+  const { pendingAssets, claimableAssets, maxMint, pendingRedeemShares, redeemableShares, shares, allowance } = answers
   return {
-    pendingAssets: required(answers.pendingAssets),
-    shares: required(answers.shares),
-    allowance: required(answers.allowance),
+    pendingAssets,
+    shares,
+    allowance,
     lastDepositRequestId: Number(bits(words.lastDepositRequestId, 0n, 40n)),
     allowed: answers.isAllowed ?? answers.isWhitelisted,
     payerAllowed: answers.payerIsAllowed ?? answers.payerIsWhitelisted,
     claimableAssets,
-    claimableShares: amountTold(answers.maxMint, claimableAssets),
+    claimableShares: amountTold(maxMint, claimableAssets),
     lastRedeemRequestId: Number(bits(words.lastRedeemRequestId, 0n, 40n)),
-    pendingRedeemShares: answers.pendingRedeemShares,
+    pendingRedeemShares,
     redeemableShares,
     // Version 0.1, which has no version(), means the worth of the wallet by it.
-    redeemableAssets: amountTold(version === undefined ? undefined : answers.maxWithdraw, redeemableShares ?? 0n),
+    redeemableAssets: amountTold(version === undefined ? undefined : answers.maxWithdraw, redeemableShares),
   }
 }
 
 /**
- * What claims of everything settled give, for vaults that do not tell it: a paused one answers 0, though it is all there,
- * and version 0.1 the largest integer. By the rates and fees of the requests' own settlements: any other rate is wrong
- * for them. One round trip, two from 0.6 on, which is the first with fees of its own on claims. Throws `upstream_*`.
+ * The shares that a claim of all claimable assets mints, for vaults that do not tell it: a paused one answers 0, though it
+ * is all there, and version 0.1 the largest integer. By the rate and fee of the request's own settlement: any other is
+ * wrong for it. One round trip, two from 0.6 on, which is the first with fees of its own on claims. Throws `upstream_*`.
  */
-export async function readSettled(
+export async function readClaimableShares(
   reader: ChainReader,
   vault: LagoonVault,
   generation: Generation,
   account: LagoonAccount,
   at: bigint,
-): Promise<{ readonly claimableShares: bigint; readonly redeemableAssets: bigint }> {
-  const { address } = vault
-  const { claimableAssets, lastDepositRequestId, redeemableShares = 0n, lastRedeemRequestId } = account
+): Promise<bigint> {
+  const [assets, requestId] = [required(account.claimableAssets), account.lastDepositRequestId]
   if (generation !== '0.6') {
-    const calls = {
-      shares: call(address, lagoonAbi, 'convertToShares', [claimableAssets, BigInt(lastDepositRequestId)]),
-      assets: call(address, lagoonAbi, 'convertToAssets', [redeemableShares, BigInt(lastRedeemRequestId)]),
-    }
-    const told = readPlan({ address, slots: {}, calls } satisfies Reads, ({ answers }) => ({
-      claimableShares: claimableAssets === 0n ? 0n : required(answers.shares),
-      redeemableAssets: redeemableShares === 0n ? 0n : required(answers.assets),
-    }))
-    return (await reader.readOne(told, { at })).value
+    return readConversion(reader, call(vault.address, lagoonAbi, 'convertToShares', [assets, BigInt(requestId)]), at)
   }
-  const ids = await reader.readOne(settleIds(address, lastDepositRequestId, lastRedeemRequestId), { at })
-  const { value } = await reader.readOne(settlements(address, ids.value), { at })
-  const shares = (claimableAssets * (value.deposit.supply + virtualShares(vault))) / (value.deposit.assets + 1n)
-  const redeemed = redeemableShares - feeOn(redeemableShares, value.redeem.exitRate)
-  return {
-    claimableShares: shares - feeOn(shares, value.deposit.entryRate),
-    redeemableAssets: (redeemed * (value.redeem.assets + 1n)) / (value.redeem.supply + virtualShares(vault)),
-  }
+  const settlement = await readSettlement(reader, vault, requestId, at)
+  const shares = (assets * settlement.supply) / settlement.assets
+  return shares - feeOn(shares, settlement.entryRate)
 }
 
-/** The settlements that two requests belong to. */
-function settleIds(address: Address, depositRequestId: number, redeemRequestId: number) {
-  const slots = { deposit: numberedSlot(EPOCHS, depositRequestId), redeem: numberedSlot(EPOCHS, redeemRequestId) }
-  return readPlan({ address, slots, calls: {} } satisfies Reads, ({ words: { deposit, redeem } }) => ({
-    deposit: Number(bits(deposit, 0n, 40n)),
-    redeem: Number(bits(redeem, 0n, 40n)),
-  }))
+/** The assets that a claim of all redeemable shares pays; like `readClaimableShares`. */
+export async function readRedeemableAssets(
+  reader: ChainReader,
+  vault: LagoonVault,
+  generation: Generation,
+  account: LagoonAccount,
+  at: bigint,
+): Promise<bigint> {
+  const [shares, requestId] = [required(account.redeemableShares), account.lastRedeemRequestId]
+  if (generation !== '0.6') {
+    return readConversion(reader, call(vault.address, lagoonAbi, 'convertToAssets', [shares, BigInt(requestId)]), at)
+  }
+  const settlement = await readSettlement(reader, vault, requestId, at)
+  const redeemed = shares - feeOn(shares, settlement.exitRate)
+  return (redeemed * settlement.assets) / settlement.supply
 }
 
-/** The records of two settlements: the total assets and shares that they took as their rate, and the fees in basis points. */
-function settlements(address: Address, ids: { readonly deposit: number; readonly redeem: number }) {
-  const wordsOf = (id: number) => BigInt(numberedSlot(SETTLEMENTS, id))
-  const [deposit, redeem] = [wordsOf(ids.deposit), wordsOf(ids.redeem)]
-  const slots = {
-    depositSupply: slot(deposit),
-    depositAssets: slot(deposit + 1n),
-    depositRates: slot(deposit + 4n),
-    redeemSupply: slot(redeem),
-    redeemAssets: slot(redeem + 1n),
-    redeemRates: slot(redeem + 4n),
-  }
-  return readPlan({ address, slots, calls: {} } satisfies Reads, ({ words }) => ({
-    deposit: {
-      supply: words.depositSupply,
-      assets: words.depositAssets,
-      entryRate: bits(words.depositRates, 0n, 16n),
-    },
-    redeem: { supply: words.redeemSupply, assets: words.redeemAssets, exitRate: bits(words.redeemRates, 16n, 16n) },
+async function readConversion(reader: ChainReader, conversion: Call<bigint>, at: bigint): Promise<bigint> {
+  const reads = { address: conversion.to, slots: {}, calls: { conversion } } satisfies Reads
+  const { value } = await reader.readOne(
+    readPlan(reads, ({ answers }) => answers.conversion),
+    { at },
+  )
+  return required(value)
+}
+
+/** The assets and shares that the settlement of a request took as its rate, virtual ones included, and the fees in basis points. */
+async function readSettlement(reader: ChainReader, vault: LagoonVault, requestId: number, at: bigint) {
+  const { address } = vault
+  const epoch = { address, slots: { epoch: numberedSlot(EPOCHS, requestId) }, calls: {} } satisfies Reads
+  const { value: id } = await reader.readOne(
+    readPlan(epoch, ({ words }) => Number(bits(words.epoch, 0n, 40n))),
+    { at },
+  )
+  const first = BigInt(numberedSlot(SETTLEMENTS, id))
+  const slots = { supply: slot(first), assets: slot(first + 1n), rates: slot(first + 4n) }
+  const settlement = readPlan({ address, slots, calls: {} } satisfies Reads, ({ words }) => ({
+    supply: words.supply + virtualShares(vault),
+    assets: words.assets + 1n,
+    entryRate: bits(words.rates, 0n, 16n),
+    exitRate: bits(words.rates, 16n, 16n),
   }))
+  return (await reader.readOne(settlement, { at })).value
 }
 
 /** A fee in basis points of these shares, rounded up. */
@@ -309,8 +301,8 @@ export function virtualShares({ shareDecimals, assetDecimals }: LagoonVault): bi
  * not implement them and answers with the largest integer; a paused vault answers 0. A closed vault counts the shares in
  * the wallet besides, which need no request any more.
  */
-function amountTold(max: bigint | undefined, settled: bigint): bigint | undefined {
-  if (settled === 0n) return 0n
+function amountTold(max: bigint | undefined, settled: bigint | undefined): bigint | undefined {
+  if (settled === undefined || settled === 0n) return settled
   return max !== undefined && max > 0n && max < 2n ** 255n ? max : undefined
 }
 

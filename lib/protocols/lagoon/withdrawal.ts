@@ -11,7 +11,8 @@ import {
   type LagoonAccount,
   type LagoonState,
   lagoonAccount,
-  readSettled,
+  readClaimableShares,
+  readRedeemableAssets,
   sharesBeforeFee,
   virtualShares,
 } from './state.ts'
@@ -20,10 +21,13 @@ import type { LagoonVault } from './vault.ts'
 /** What a vault of 0.6 keeps of a withdrawal, in basis points of its shares; none before. */
 type Rates = { readonly exit: bigint; readonly haircut: bigint }
 
+/** An account of which the vault tells what every withdrawal needs. */
+type WithdrawingAccount = LagoonAccount & { readonly shares: bigint; readonly claimableAssets: bigint }
+
 /** What decides how a Lagoon vault pays an account. */
 type LagoonWithdrawalTerms = {
   readonly vault: LagoonState
-  readonly account: LagoonAccount
+  readonly account: WithdrawingAccount
   /** What claims of everything settled give. */
   readonly settled: { readonly claimableShares: bigint; readonly redeemableAssets: bigint }
   readonly rates: Rates
@@ -52,22 +56,25 @@ export function lagoonWithdrawal(
   const more = readPlan({ address, slots: {}, calls }, ({ answers }) => answers)
   return mapReadPlan(
     joinReadPlans(lagoonAccount(vault, account), more),
-    ([parse, { rates, safeBalance, safeAllowance }]) =>
+    ([{ vault: state, account }, { rates, safeBalance, safeAllowance }]) =>
       async (reader, at) => {
-        const { vault: state, account } = parse()
-        const { claimableShares, redeemableAssets } = account
-        const settled =
-          claimableShares === undefined || redeemableAssets === undefined
-            ? await readSettled(reader, vault, state.generation, account, at)
-            : { claimableShares, redeemableAssets }
+        const { generation } = state
+        const [claimableShares, redeemableAssets] = await Promise.all([
+          account.claimableShares ?? readClaimableShares(reader, vault, generation, account, at),
+          account.redeemableAssets ?? readRedeemableAssets(reader, vault, generation, account, at),
+        ])
         // The safe of the record may have been replaced since.
         const isSafe = state.state.safe === safe && safeBalance !== undefined && safeAllowance !== undefined
         return chooseLagoonWithdrawal(
           {
             vault: state,
-            account,
-            settled,
-            rates: state.generation === '0.6' ? ratesOf(rates) : NO_RATES,
+            account: {
+              ...account,
+              shares: required(account.shares),
+              claimableAssets: required(account.claimableAssets),
+            },
+            settled: { claimableShares, redeemableAssets },
+            rates: generation === '0.6' ? ratesOf(rates) : NO_RATES,
             liquidity: isSafe ? smaller(safeBalance, safeAllowance) : undefined,
             virtualShares: virtualShares(vault),
           },
@@ -166,7 +173,7 @@ function payStep(amount: WithdrawalAmount, shares: bigint, all: bigint): Withdra
 }
 
 /** Claims the shares of everything settled. */
-function claimStep({ claimableAssets }: LagoonAccount): WithdrawalStep {
+function claimStep({ claimableAssets }: WithdrawingAccount): WithdrawalStep {
   return { name: 'deposit', amount: claimableAssets }
 }
 

@@ -6,6 +6,7 @@ import { settle } from '../../../sandbox/curator.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { someKey } from '../../support/clients.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
+import { openLagoonVault, ROLES } from '../../support/vaults.ts'
 import { callsIn, type Wire } from '../../support/wire.ts'
 
 const LIST = '/defi-vaults/v1/vaults'
@@ -181,6 +182,24 @@ describe("A request about one vault asks its chain alone: a deposit's whole life
     const everything = await asking('POST', WITHDRAW, { ...of, max: true })
     expect(everything.asked).toEqual({ base: 2, arbitrum: 0 })
   })
+
+  test.for(['0.5', '0.6'] as const)(
+    'the status in a paused Lagoon %s vault takes one request where only a redemption is settled, whatever that gives',
+    async (generation, { service }) => {
+      const vault = await openLagoonVault(service, { generation })
+      await vault.request(USER.address, 3_000_000n)
+      await vault.settle()
+      await vault.act(USER.address, 'deposit', 3_000_000n, USER.address, USER.address)
+      await vault.act(USER.address, 'requestRedeem', 10n ** 18n, USER.address, USER.address)
+      await vault.settle()
+      await vault.act(ROLES.admin, 'pause')
+      await vault.status(USER)
+
+      forget(service)
+      expect((await vault.status(USER)).body.status).toBe('deposited')
+      expect(askedOf(service)).toEqual({ base: 1, arbitrum: 0 })
+    },
+  )
 
   test('a synchronous vault takes one request, and one more for everything', async ({ service, syncVault }) => {
     const { body } = await service.call('POST', DEPOSIT, { body: depositOf(syncVault) })

@@ -1,7 +1,7 @@
-import { getAddress } from 'viem'
+import { getAddress, toFunctionSelector } from 'viem'
 import { describe, expect } from 'vitest'
 import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
-import type { Call } from '../../support/chain-answers.ts'
+import { type Call, changeAggregate, rewriteResults } from '../../support/chain-answers.ts'
 import { type HttpReply, type Service, test, USERS } from '../../support/service.ts'
 import {
   type Asset,
@@ -63,6 +63,24 @@ function refuseOverrides(wire: Wire): void {
     const error = { code: -32602, message: 'too many arguments, want at most 2' }
     return JSON.stringify(items.map((item) => (refused(item) ? { jsonrpc: '2.0', id: item.id, error } : item)))
   }
+}
+
+/** What tells nothing of a deposit that was requested. */
+const NOT_OF_DEPOSITS = [
+  'pendingRedeemRequest(uint256,address)',
+  'claimableRedeemRequest(uint256,address)',
+  'maxWithdraw(address)',
+  'totalAssets()',
+  'totalSupply()',
+  'convertToAssets(uint256)',
+  'allowance(address,address)',
+]
+
+/** A vault whose calls of these functions revert, behind a node that cannot simulate. */
+function revertCalls(wire: Wire, functions: readonly string[]): void {
+  const reverting = new Set<string>(functions.map((signature) => toFunctionSelector(signature)))
+  const changeCalls = changeAggregate((data, selector) => (reverting.has(selector) ? '0x' : data))
+  rewriteResults(wire, (result, call) => (call.method === 'eth_simulateV1' ? null : changeCalls(result, call)))
 }
 
 async function rateOf(vault: TestVault) {
@@ -282,6 +300,35 @@ describe('the life of a deposit', () => {
       expect((await coldService.call('GET', status, cold)).body.amounts).toMatchObject({ claimableShares })
     },
   )
+
+  test('What a vault does not tell of redemptions, of its worth or of allowances, its deposits do without', async ({
+    service,
+  }) => {
+    const vault = await openLagoonVault(service, { generation: '0.6' })
+    await vault.request(ALICE.address, 3_000_000n)
+    await vault.settle()
+    const status = await statusOf(vault)
+    const { claimable } = (await vault.claim(ALICE)).body
+
+    revertCalls(service.rpc[8453] as Wire, NOT_OF_DEPOSITS)
+    expect(await statusOf(vault)).toEqual(status)
+    const { body } = await vault.claim(ALICE)
+    expect(body).toMatchObject({ claimable, simulation: { status: 'unavailable' } })
+  })
+
+  test('A claim needs nothing of what is still pending, and a deposit nothing of what is claimable', async ({
+    service,
+  }) => {
+    const vault = await openLagoonVault(service, { generation: '0.5' })
+    await vault.request(ALICE.address, 3_000_000n)
+    await vault.settle()
+    const { claimable } = (await vault.claim(ALICE)).body
+    revertCalls(service.rpc[8453] as Wire, ['pendingDepositRequest(uint256,address)', 'balanceOf(address)'])
+    expect((await vault.claim(ALICE)).body).toMatchObject({ claimable })
+
+    revertCalls(service.rpc[8453] as Wire, ['claimableDepositRequest(uint256,address)'])
+    expect((await vault.deposit(ALICE, 1_000_000n)).status).toBe(200)
+  })
 
   test('A deposit lives on the chain of its vault', async ({ service }) => {
     const vault = await openSeasonedVault(service, { generation: '0.6', entryRate: 0, asset: 'DAI', chainId: 42161 })

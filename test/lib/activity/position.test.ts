@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { toHex } from 'viem'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import { readLiveAccount } from '../../../lib/activity/account-vaults.ts'
 import type { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
 import { buildPosition, isPlausible } from '../../../lib/activity/position.ts'
 import {
@@ -178,7 +179,7 @@ describe('What a vault makes up of its own', () => {
         }
         const all = happened.map((entry, index) => ({ ...place(index), ...entry }) as LedgerEntry)
         try {
-          const account = await query.parse(reading)(unreachable, 1n)
+          const account = await readLiveAccount(query.parse(reading), unreachable, 1n)
           const live = claimable === null ? account : { ...account, claimableShares: claimable }
           if (!isPlausible(all, live)) return
           const position = buildPosition(all, live)
