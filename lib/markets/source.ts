@@ -1,6 +1,7 @@
 import type { Aged } from '../cache/cache.ts'
 import type { CHAINS } from '../chain/registry.ts'
-import { type Result, toResult, unwrap } from '../result.ts'
+import type { AppError } from '../errors.ts'
+import { toResult, unwrap } from '../result.ts'
 import type { DatedChart } from './coin.ts'
 import type { Currency } from './currency.ts'
 
@@ -41,24 +42,30 @@ export type PriceSource = {
 /** Several sources, the preferred one first. */
 export type PriceSources = readonly [PriceSource, ...PriceSource[]]
 
-/** The prices of these coins, each of the first source that tells it. Throws the first failure where no source answers. */
+/** Prices by coin, and why some are missing: the first failure of a source that was asked for them. */
+type FetchedPrices = {
+  readonly prices: ReadonlyMap<CoinName, DatedPrice>
+  readonly failure: AppError | undefined
+}
+
+/** The prices of these coins, each of the first source that tells it; a source is asked for what those before it did not tell. */
 export async function fetchPrices(
   sources: PriceSources,
   coins: readonly CoinName[],
   at?: Date,
-): Promise<Map<CoinName, DatedPrice>> {
+): Promise<FetchedPrices> {
   const prices = new Map<CoinName, DatedPrice>()
-  const results: Result<Map<CoinName, DatedPrice>>[] = []
+  let failure: AppError | undefined
   for (const source of sources) {
-    if (!source.fetchPrices) continue
     const missing = coins.filter((coin) => !prices.has(coin))
+    if (missing.length === 0) break
+    if (!source.fetchPrices) continue
     const result = await toResult(source.fetchPrices(missing, at))
-    results.push(result)
-    if ('value' in result) for (const [coin, price] of result.value) prices.set(coin, price)
+    if ('error' in result) failure ??= result.error
+    else for (const [coin, price] of result.value) prices.set(coin, price)
   }
-  const [first] = results
-  if (first && results.every((result) => 'error' in result)) unwrap(first)
-  return prices
+  // A failure left nothing out where another source told it all.
+  return { prices, failure: coins.every((coin) => prices.has(coin)) ? undefined : failure }
 }
 
 /** One way to an answer; a value of null says that there is nothing. */

@@ -4,8 +4,10 @@ import { sharedCache } from '../../lib/cache/cache.ts'
 import { cacheStore } from '../../lib/cache/store.ts'
 import { createUpstream } from '../../lib/http.ts'
 import { createCoinGecko } from '../../lib/markets/coingecko.ts'
+import { CURRENCIES } from '../../lib/markets/currency.ts'
 import { createDefiLlama } from '../../lib/markets/defillama.ts'
 import { createLiFi } from '../../lib/markets/lifi.ts'
+import type { PriceSource } from '../../lib/markets/source.ts'
 import type { Fake, ProviderReply } from '../../sandbox/fake.ts'
 import { type Providers, startProviders } from '../../sandbox/providers.ts'
 import { createRelayer } from '../../sandbox/relayer.ts'
@@ -29,6 +31,17 @@ export const SOURCE_FAILURES: readonly (readonly [string, NonNullable<Fake['rewr
   ['answers another shape', () => ({ status: 200, body: { data: 7 } })],
   ['does not answer', () => new Promise<ProviderReply>(() => {})],
 ]
+
+/** A made-up source of prices, which knows no coin unless told. */
+export function someSource(told: Partial<PriceSource> = {}): PriceSource {
+  return {
+    name: 'some-source',
+    currencies: CURRENCIES,
+    fetchChart: async () => null,
+    fetchPrices: async () => new Map(),
+    ...told,
+  }
+}
 
 /** Domain tests of the markets: the shared cache on a real table, the sources at local fakes, and a clock for both. */
 export const test = base

@@ -132,27 +132,24 @@ async function refreshPrices(
   const fromMarket = new Map(tokens.flatMap((token) => priceInMarket(token, newCoins, now())))
   const rest = tokens.filter(({ address }) => !fromMarket.has(address))
   const [current, dayAgo] = await Promise.all([
-    toResult(fetchPrices(priceSources, rest.map(nameOf))),
-    toResult(fetchPrices(priceSources, rest.map(nameOf), new Date(now() - DAY_MS))),
+    fetchPrices(priceSources, rest.map(nameOf)),
+    fetchPrices(priceSources, rest.map(nameOf), new Date(now() - DAY_MS)),
   ])
   const told = new Map(fromMarket)
   for (const token of rest) {
-    const latest = 'value' in current ? current.value.get(nameOf(token)) : undefined
-    const past = 'value' in dayAgo ? dayAgo.value.get(nameOf(token)) : undefined
+    const latest = current.prices.get(nameOf(token))
+    const past = dayAgo.prices.get(nameOf(token))
     if (latest && latest.price > 0)
       told.set(token.address, { now: latest.price, dayAgo: past?.price ?? null, at: latest.at })
   }
-  if (told.size === 0) {
-    if ('error' in current) throw current.error
-    throw badAnswer('no price of any token')
-  }
+  if (told.size === 0) throw current.failure ?? badAnswer('no price of any token')
 
   const jumped = tokens.filter(({ address }) => hasJumped(before[address], told.get(address), now()))
   const ofMarket = jumped.filter(({ address }) => fromMarket.has(address))
-  const second = await toResult(fetchPrices(priceSources, ofMarket.map(nameOf)))
+  const second = await fetchPrices(priceSources, ofMarket.map(nameOf))
   const secondOpinion = (token: ListedToken) => {
     if (!fromMarket.has(token.address)) return knownCoins.get(token.coinGeckoId)?.price
-    return 'value' in second ? second.value.get(nameOf(token))?.price : undefined
+    return second.prices.get(nameOf(token))?.price
   }
   const outliers = jumped.filter((token) => !areNear(told.get(token.address)?.now, secondOpinion(token)))
   for (const { address } of outliers) told.delete(address)
@@ -166,10 +163,10 @@ async function refreshPrices(
     told: told.size,
     older: older.length - outliers.length,
     outliers: outliers.length,
-    /** Whether every source that was needed answered. */
-    isWhole: 'value' in current && 'value' in dayAgo,
-    /** The age of the oldest price that the source, which fails, would have told. */
-    lagMs: 'error' in current ? Math.max(0, ...older.map(([, { at }]) => now() - at)) : 0,
+    /** Whether no price is missing that a failing source may know. */
+    isWhole: !current.failure && !dayAgo.failure,
+    /** The age of the oldest price that a failing source may have told. */
+    lagMs: current.failure ? Math.max(0, ...older.map(([, { at }]) => now() - at)) : 0,
   }
 }
 

@@ -68,7 +68,9 @@ export function getCoin({ cache, coinGecko, priceSources, now }: Dependencies) {
     const repriced = async () => {
       const dollars = await cache.getOrFetch({ namespace: DOLLAR_PRICE, key: id }, async () => {
         const coin = coinById(id)
-        return (await fetchPrices(priceSources, [coin])).get(coin) ?? null
+        const { prices, failure } = await fetchPrices(priceSources, [coin])
+        if (failure) throw failure
+        return prices.get(coin) ?? null
       })
       if (!dollars.value) return { ...dollars, value: null }
       const { price, at } = dollars.value

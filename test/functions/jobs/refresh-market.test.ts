@@ -3,8 +3,9 @@ import { refreshMarket } from '../../../functions/jobs/refresh-market/refresh-ma
 import { CHAINS } from '../../../lib/chain/registry.ts'
 import { ALL_PRICES, MARKET, pricesKey, RATES, tokensKey } from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken, TokenPrice } from '../../../lib/markets/coin.ts'
+import type { PriceSources } from '../../../lib/markets/source.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { test as base, DAI, rewriteJson, SOURCE_FAILURES, START, USDC } from '../../support/markets.ts'
+import { test as base, DAI, rewriteJson, SOURCE_FAILURES, START, someSource, USDC } from '../../support/markets.ts'
 
 type Row = { id: string; current_price: unknown; price_change_percentage_24h: unknown }
 type Llama = { coins: Record<string, { price: number; timestamp: number }> }
@@ -23,6 +24,9 @@ function named(symbol: string) {
   return { chain: 'base-mainnet', symbol, name: symbol, decimals: 18, coinKey: symbol, logoUrl: '' }
 }
 
+/** How a job runs: its plan, how long after the one before, and the sources that are asked. */
+type Run = { readonly marketSeconds?: number; readonly after?: number; readonly priceSources?: PriceSources }
+
 const test = base
   .extend('run', async ({ world, cache, clock }) => {
     captureLogs()
@@ -31,9 +35,9 @@ const test = base
       const own = [{ ...native, coinGeckoId: chain.nativeCoin.coinGeckoId }]
       await cache.put(tokensKey(chain.key), chain.key === 'base-mainnet' ? TOKENS : own)
     }
-    return async ({ marketSeconds = 0, after = 0 } = {}) => {
+    return async ({ marketSeconds = 0, after = 0, priceSources = world.priceSources }: Run = {}) => {
       clock.pass(after)
-      return refreshMarket({ ...world, marketSeconds })
+      return refreshMarket({ ...world, marketSeconds, priceSources })
     }
   })
   .extend('prices', ({ cache }) => async (): Promise<Record<string, TokenPrice>> => {
@@ -255,6 +259,32 @@ describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
     expect(report).toMatchObject({ coins: 299, prices: 9, olderPrices: 1, failures: ['prices base-mainnet'] })
     expect(report.lagSeconds).toBe(300)
     expect((await prices())[DAI.address]).toEqual(before[DAI.address])
+  })
+
+  test('and another answers without its prices, the run says that they are missing', async ({ run, world, fakes }) => {
+    const priceSources: PriceSources = [...world.priceSources, someSource()]
+    await run({ priceSources })
+    fakes.defiLlama.rewrite = fail
+    const report = await run({ priceSources, after: 300 })
+    expect(report).toMatchObject({ prices: 9, olderPrices: 1, failures: ['prices base-mainnet'], lagSeconds: 300 })
+  })
+
+  test('and another tells its prices, nothing is missing, and nobody is asked for nothing', async ({
+    run,
+    world,
+    fakes,
+  }) => {
+    const asked: (readonly string[])[] = []
+    const knowing = someSource({
+      fetchPrices: async (coins) => {
+        asked.push(coins)
+        return new Map(coins.map((coin) => [coin, { price: 1, at: world.now() }]))
+      },
+    })
+    fakes.defiLlama.rewrite = fail
+    const report = await run({ priceSources: [...world.priceSources, knowing, someSource()] })
+    expect(report).toMatchObject({ prices: 10, failures: [], lagSeconds: 0 })
+    expect(asked).toEqual([[`base:${DAI.address}`], [`base:${DAI.address}`]])
   })
 
   test('and the other too, the run fails and all stays as it was', async ({ run, cache, fakes }) => {

@@ -4,8 +4,9 @@ import { searchCoins } from '../../../functions/markets/search/search.ts'
 import { MARKET, RATES } from '../../../lib/markets/cache-keys.ts'
 import type { MarketCoin } from '../../../lib/markets/coin.ts'
 import type { Currency } from '../../../lib/markets/currency.ts'
+import type { PriceSources } from '../../../lib/markets/source.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { test as base, CALL, SOURCE_FAILURES, START } from '../../support/markets.ts'
+import { test as base, CALL, SOURCE_FAILURES, START, someSource } from '../../support/markets.ts'
 
 const BITCOIN: MarketCoin = {
   id: 'bitcoin',
@@ -29,8 +30,8 @@ const test = base
   .extend(
     'coinById',
     ({ world }) =>
-      (id: string, currency: Currency) =>
-        getCoin(world)({ ...CALL, path: { id }, query: { currency } }),
+      (id: string, currency: Currency, priceSources: PriceSources = world.priceSources) =>
+        getCoin({ ...world, priceSources })({ ...CALL, path: { id }, query: { currency } }),
   )
   .extend(
     'search',
@@ -146,6 +147,16 @@ describe('While CoinGecko is down,', () => {
       })
     },
   )
+
+  downTest('a price that a failing source may know is not remembered as none', async ({ world, clock, coinById }) => {
+    clock.pass(3600)
+    world.fakes.defiLlama.rewrite = () => 'hang up'
+    const ask = () => coinById('bitcoin', 'usd', [...world.priceSources, someSource()])
+    expect(await ask()).toMatchObject({ value: { current_price: BITCOIN.price }, isStale: true })
+    world.fakes.defiLlama.rewrite = undefined
+    clock.pass(10)
+    expect(await ask()).toMatchObject({ isStale: false })
+  })
 
   downTest('a coin or a currency that is not kept is not there', async ({ coinById, search }) => {
     for (const [id, currency] of [
