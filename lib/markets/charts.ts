@@ -45,7 +45,7 @@ export async function chartByAddress(services: Dependencies, chain: (typeof CHAI
   return fetchChart(services, coin, span)
 }
 
-/** The chart of the preferred source; that of another one while there is none that is recent enough. */
+/** The chart of the preferred source; that of another one where it knows none, or has none that is recent enough. */
 async function fetchChart(
   { cache, priceSources: [preferred, ...others], now }: Dependencies,
   coin: CoinName,
@@ -54,7 +54,7 @@ async function fetchChart(
   const { currency, days } = span
   const attempt = (source: PriceSource, namespace: Namespace<DatedChart | null>) => ({
     get: () => cache.getOrFetch({ namespace, key: `${coin}#${currency}#${days}` }, () => source.fetchChart(coin, span)),
-    isRecent: (answer: Aged<unknown>) => !isOverdue(answer, namespace, now()),
+    isRecent: (answer: Aged<unknown>) => answer.value !== null && !isOverdue(answer, namespace, now()),
   })
   const substitutes = others.filter(({ currencies }) => currencies.includes(currency))
   const { value, ...age } = await newestAnswer(

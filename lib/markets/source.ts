@@ -68,23 +68,26 @@ export async function fetchPrices(
   return { prices, failure: coins.every((coin) => prices.has(coin)) ? undefined : failure }
 }
 
-/** One way to an answer; a value of null says that there is nothing. */
+/** One way to an answer; a value of null says that it is not known there. */
 export type Attempt<T> = {
   readonly get: () => Promise<Aged<T | null>>
-  /** Whether an answer is so recent that nobody else is asked. */
-  readonly isRecent: (answer: Aged<unknown>) => boolean
+  /** Whether nobody else is asked after this answer. */
+  readonly isRecent: (answer: Aged<T | null>) => boolean
 }
 
 /**
- * The first recent answer, or an older one that is newer. Each attempt is made only when those before it failed or are
- * not recent; where it gives nothing, they stand: their answer, or the failure that is thrown.
+ * The newest answer that has a value, of attempts that are made in order until one is recent; where there is none, what
+ * came of the first: its answer, or the failure that is thrown.
  */
 export async function newestAnswer<T>(first: Attempt<T>, ...others: readonly Attempt<T>[]): Promise<Aged<T | null>> {
-  const result = await toResult(first.get())
-  const [second, ...rest] = others
-  if (!second || ('value' in result && first.isRecent(result.value))) return unwrap(result)
-  const substitute = await toResult(newestAnswer(second, ...rest))
-  if ('error' in substitute || substitute.value.value === null) return unwrap(result)
-  const isOwnNewer = 'value' in result && result.value.value !== null && result.value.asOf > substitute.value.asOf
-  return isOwnNewer ? result.value : substitute.value
+  let newest = await toResult(first.get())
+  if ('value' in newest && first.isRecent(newest.value)) return newest.value
+  for (const { get, isRecent } of others) {
+    const result = await toResult(get())
+    if ('error' in result || result.value.value === null) continue
+    const isOlder = 'value' in newest && newest.value.value !== null && newest.value.asOf > result.value.asOf
+    if (!isOlder) newest = result
+    if (isRecent(result.value)) break
+  }
+  return unwrap(newest)
 }

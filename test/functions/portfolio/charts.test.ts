@@ -79,7 +79,10 @@ describe('A chart by id', () => {
 
   test('of a token that nobody knows is not found, which is remembered', async ({ service, markets }) => {
     for (const _ of [1, 2]) expectError(await get(service, '/token/id/no-such-coin?days=1'), 'token_not_found')
-    expect(markets.asked()).toHaveLength(1)
+    expect(markets.asked()).toEqual([
+      expect.stringMatching('^/coins/no-such-coin/market_chart'),
+      expect.stringMatching('^/chart/coingecko:no-such-coin'),
+    ])
     expectError(await get(service, `/token/id/${'x'.repeat(129)}`), 'token_not_found', ['id'])
     for (const id of ['..%2F..%2Fping', '%23', 'bitcoin%3Fx']) {
       expectError(await get(service, `/token/id/${id}?days=1`), 'token_not_found')
@@ -132,6 +135,7 @@ describe('A chart by address', () => {
     expectError(await get(service, `/token/address/8453/${UNLISTED}?days=1`), 'token_not_found')
     expect(markets.asked()).toEqual([
       `/coins/base/contract/${UNLISTED.toLowerCase()}/market_chart?vs_currency=usd&days=1`,
+      expect.stringMatching(`^/chart/base:${UNLISTED}`),
     ])
   })
 

@@ -2,13 +2,16 @@ import { describe, expect } from 'vitest'
 import { Network } from '../../../lib/markets/address.ts'
 import { tokensKey } from '../../../lib/markets/cache-keys.ts'
 import { chartByAddress, chartById } from '../../../lib/markets/charts.ts'
+import type { DatedChart } from '../../../lib/markets/coin.ts'
+import type { PriceSources } from '../../../lib/markets/source.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { DAI, SOURCE_FAILURES, START, test } from '../../support/markets.ts'
+import { DAI, SOURCE_FAILURES, START, someSource, test } from '../../support/markets.ts'
 
 const DAY = { currency: 'usd', days: 1 } as const
 const EUROS = { currency: 'eur', days: 1 } as const
 const ALL = { currency: 'usd', days: 'max' } as const
 const BASE = Network.parse('base-mainnet')
+const CHART: DatedChart = { chart: { prices: [[START, 7]], marketCaps: [], volumes: [] }, days: 1 }
 
 describe('A chart', () => {
   test.for<[number | 'max', number]>([
@@ -41,6 +44,21 @@ describe('A chart', () => {
     clock.pass(1)
     await expect(ask()).rejects.toMatchObject({ code: 'token_not_found' })
     expect(world.fakes.coinGecko.requests.length).toBeGreaterThan(before)
+  })
+})
+
+describe('The order of the sources', () => {
+  test('is that of their charts: what the first does not know, the next is asked for', async ({ world }) => {
+    const knowing = someSource({ fetchChart: async () => CHART })
+    const first = await chartById({ ...world, priceSources: [knowing, ...world.priceSources] }, 'bitcoin', DAY)
+    expect(first.value.prices).toEqual(CHART.chart.prices)
+    expect(world.fakes.coinGecko.requests).toEqual([])
+    const { value } = await chartById(
+      { ...world, priceSources: [someSource(), ...world.priceSources] },
+      'ethereum',
+      DAY,
+    )
+    expect(value.prices.length).toBeGreaterThan(200)
   })
 })
 
@@ -106,6 +124,13 @@ describe('While CoinGecko is down,', () => {
     const { value } = await chartByAddress(world, BASE, DAI.address, DAY)
     expect(value.prices.length).toBeGreaterThan(200)
     expect(world.fakes.defiLlama.requests[0]).toContain(`/chart/base:${DAI.address}`)
+  })
+
+  test('a chart that DefiLlama does not know is asked of the next source', async ({ world }) => {
+    world.fakes.coinGecko.rewrite = () => 'hang up'
+    const priceSources: PriceSources = [...world.priceSources, someSource({ fetchChart: async () => CHART })]
+    const { value } = await chartById({ ...world, priceSources }, 'no-such-coin', DAY)
+    expect(value.prices).toEqual(CHART.chart.prices)
   })
 
   test('what DefiLlama does not know either is what CoinGecko failed with', async ({ world }) => {
