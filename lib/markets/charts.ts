@@ -45,9 +45,9 @@ export async function chartByAddress(services: Dependencies, chain: (typeof CHAI
   return fetchChart(services, coin, span)
 }
 
-/** The chart of the preferred source; that of another one where it knows none, or has none that is recent enough. */
+/** The chart of the preferred source of those that have any in the currency; that of another one where it knows none, or has none that is recent enough. */
 async function fetchChart(
-  { cache, priceSources: [preferred, ...others], now }: Dependencies,
+  { cache, priceSources, now }: Dependencies,
   coin: CoinName,
   span: Span,
 ): Promise<Aged<z.output<typeof ChartResponse>>> {
@@ -56,10 +56,11 @@ async function fetchChart(
     get: () => cache.getOrFetch({ namespace, key: `${coin}#${currency}#${days}` }, () => source.fetchChart(coin, span)),
     isRecent: (answer: Aged<unknown>) => answer.value !== null && !isOverdue(answer, namespace, now()),
   })
-  const substitutes = others.filter(({ currencies }) => currencies.includes(currency))
+  const [preferred, ...others] = priceSources.filter(({ currencies }) => currencies.includes(currency))
+  if (!preferred) throw new AppError('upstream_unavailable', { cause: new Error(`no charts in ${currency}`) })
   const { value, ...age } = await newestAnswer(
     attempt(preferred, namespaceOf(days)),
-    ...substitutes.map((source) => attempt(source, substituteNamespace(source))),
+    ...others.map((source) => attempt(source, substituteNamespace(source))),
   )
   if (!value) throw new AppError('token_not_found')
   const { prices, marketCaps: market_caps, volumes: total_volumes } = value.chart

@@ -60,6 +60,15 @@ describe('The order of the sources', () => {
     )
     expect(value.prices.length).toBeGreaterThan(200)
   })
+
+  test('passes over those without charts in the currency', async ({ world }) => {
+    const inDollars = someSource({ currencies: ['usd'], fetchChart: async () => CHART })
+    const { value } = await chartById({ ...world, priceSources: [inDollars, ...world.priceSources] }, 'bitcoin', EUROS)
+    expect(value.prices.length).toBeGreaterThan(200)
+    await expect(chartById({ ...world, priceSources: [inDollars] }, 'ethereum', EUROS)).rejects.toMatchObject({
+      code: 'upstream_unavailable',
+    })
+  })
 })
 
 describe.for(SOURCE_FAILURES)('While CoinGecko %s,', ([, fail]) => {
