@@ -65,7 +65,8 @@ const CALLER_USES = {
   anyone: {},
   client: { clients: ['Query'] },
   user: { clients: ['Query'], users: ['GetItem'] },
-} as const satisfies Record<EndpointContract['caller'], Uses>
+} as const satisfies Record<EndpointContract['caller'], CallerUses>
+type CallerUses = Pick<Uses, 'clients' | 'users'>
 
 /** What a function promises. */
 export type Contract = EndpointContract | JobContract
@@ -76,9 +77,12 @@ export type EnvOf<C extends Contract> = Env<Extract<keyof C['uses'] | keyof Uses
 
 /** All that a function uses: what its contract says, and for an endpoint what it takes to know its caller. */
 export function listUses(contract: Contract): Uses {
-  const ofCaller: Uses = 'caller' in contract ? CALLER_USES[contract.caller] : {}
-  const users = [...new Set([...(ofCaller.users ?? []), ...(contract.uses.users ?? [])])]
-  return { ...ofCaller, ...contract.uses, ...(users.length > 0 && { users }) }
+  const ofCaller: CallerUses = 'caller' in contract ? CALLER_USES[contract.caller] : {}
+  const both = (table: keyof CallerUses) => {
+    const accesses = new Set([...(ofCaller[table] ?? []), ...(contract.uses[table] ?? [])])
+    return accesses.size > 0 && { [table]: [...accesses] }
+  }
+  return { ...contract.uses, ...both('clients'), ...both('users') }
 }
 
 /** The parsed request that a contract's work is given, with the route that was asked for and its caller. */

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import * as z from 'zod'
+import { type EndpointContract, listUses } from '../../../lib/frame/contract.ts'
+
+const CONTRACT: EndpointContract = {
+  method: 'POST',
+  path: '/some',
+  summary: 'Does something.',
+  tag: 'System',
+  caller: 'user',
+  uses: { clients: ['PutItem'], users: ['UpdateItem', 'GetItem'], cache: ['GetItem'], config: true },
+  request: {},
+  response: z.undefined(),
+  errors: [],
+  cacheControl: 'no-store',
+  impact: 'Nothing.',
+}
+
+test('A function uses of each table what it takes to know its caller, and what its contract says besides', () => {
+  expect(listUses(CONTRACT)).toEqual({
+    clients: ['Query', 'PutItem'],
+    users: ['GetItem', 'UpdateItem'],
+    cache: ['GetItem'],
+    config: true,
+  })
+})
