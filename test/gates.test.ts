@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import * as z from 'zod'
+import { PROTOCOL_NAMES } from '../lib/protocols/vault-on-chain.ts'
 
 const RESTRICTED = 'lint/style/noRestrictedImports'
 
@@ -143,11 +144,11 @@ test('Words that were retired do not come back', () => {
   expect(found).toEqual([])
 })
 
-/** A protocol by its name, or a contract of its own. */
-const PROTOCOL = /lagoon|erc-?(4626|7540)/i
+/** A protocol by its name, or a standard of vaults. */
+const PROTOCOL = new RegExp([...PROTOCOL_NAMES, 'erc-?(4626|7540)'].join('|'), 'i')
 
 test('Nothing outside lib/protocols names a protocol', () => {
-  expect('`vault.protocol === "lagoon"`').toMatch(PROTOCOL)
+  for (const name of PROTOCOL_NAMES) expect(`vault.protocol === '${name}'`).toMatch(PROTOCOL)
   const outside = SOURCES.filter(({ path }) => !path.startsWith(join('lib', 'protocols')))
   expect(outside.length).toBeGreaterThan(100)
   expect(outside.filter(({ text }) => PROTOCOL.test(text)).map(({ path }) => path)).toEqual([])
