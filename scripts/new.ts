@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { endpoints } from '../functions/contracts.ts'
+import { TAGS } from '../lib/frame/contract.ts'
 
 const USAGE = 'Usage: npm run new -- endpoint <area>/<name>, for example: npm run new -- endpoint vaults/fees\n'
 const LIST = 'functions/contracts.ts'
@@ -60,12 +60,13 @@ describe('GET ${area}/${name}', () => {
   }
 }
 
-/** The list of contracts with one more, at the end of its area. */
+/** The list of contracts with one more, at the end of its area, or of the list where the area is new. */
 function withEndpoint(list: string, area: string, name: string): string {
   const local = camelCase(`${area}-${name}`)
   const lines = list.split('\n')
   const lastOfArea = lines.findLastIndex((line) => line.startsWith(`  '${area}/`))
-  lines.splice(lastOfArea + 1, 0, `  '${area}/${name}': ${local},`)
+  const endOfList = lines.indexOf('} as const satisfies Record<string, EndpointContract>')
+  lines.splice(lastOfArea === -1 ? endOfList : lastOfArea + 1, 0, `  '${area}/${name}': ${local},`)
   lines.unshift(`import { contract as ${local} } from './${area}/${name}/contract.ts'`)
   return lines.join('\n')
 }
@@ -87,10 +88,13 @@ function pascalCase(words: string): string {
 }
 
 async function createEndpoint(area: string, name: string): Promise<void> {
-  const tag = Object.entries(endpoints).find(([known]) => known.startsWith(`${area}/`))?.[1].tag
-  if (!tag) throw new Error(`There is no area ${area}: its tag belongs into lib/frame/contract.ts first.`)
+  if (area === 'jobs') throw new Error('A job is no endpoint: functions/jobs/refresh-tokens is a short one to copy.')
+  const tag = pascalCase(area)
+  if (!TAGS.some((known) => known === tag)) {
+    throw new Error(`There is no area ${area}: enter ${tag} in TAGS of lib/frame/contract.ts first.`)
+  }
   if (existsSync(`functions/${area}/${name}`)) throw new Error(`functions/${area}/${name} is there already.`)
-  await mkdir(`functions/${area}/${name}`)
+  await mkdir(`functions/${area}/${name}`, { recursive: true })
   await mkdir(`test/functions/${area}`, { recursive: true })
   for (const [path, text] of Object.entries(filesOf(area, name, tag))) await writeFile(path, text)
   await writeFile(LIST, withEndpoint(await readFile(LIST, 'utf8'), area, name))

@@ -144,6 +144,20 @@ test('Words that were retired do not come back', () => {
   expect(found).toEqual([])
 })
 
+/** What the generator of endpoints leaves to be written. */
+const PLACEHOLDER = /write here/i
+
+test('No endpoint says what the generator wrote for it', () => {
+  const [generator, others] = [SOURCES.filter(isGenerator), SOURCES.filter((source) => !isGenerator(source))]
+  expect(generator.map(({ text }) => text.match(new RegExp(PLACEHOLDER, 'gi'))?.length)).toEqual([2])
+  const unwritten = others.filter(({ text }) => PLACEHOLDER.test(text)).map(({ path }) => path)
+  expect(unwritten, 'what the caller gets and what users notice is still to be written here').toEqual([])
+})
+
+function isGenerator({ path }: { readonly path: string }): boolean {
+  return path === join('scripts', 'new.ts')
+}
+
 /** A protocol by its name, or a standard of vaults. */
 const PROTOCOL = new RegExp([...PROTOCOL_NAMES, 'erc-?(4626|7540)'].join('|'), 'i')
 

@@ -5,6 +5,9 @@ import type { Client } from '../clients/client.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Env, Resource, Uses } from './resources.ts'
 
+/** The areas of the API, as its reference names them: each by its folder in `functions/`. */
+export const TAGS = ['Vaults', 'Activity', 'Accounts', 'Portfolio', 'Markets', 'System'] as const
+
 /** What an HTTP function promises, as data: read by the function, the stack, the local gateway, the tests and the API reference. */
 export type EndpointContract = {
   readonly method: 'GET' | 'POST' | 'DELETE' | 'ANY'
@@ -14,7 +17,7 @@ export type EndpointContract = {
   readonly aliases?: readonly `/${string}`[]
   /** One sentence: what the caller gets. */
   readonly summary: string
-  readonly tag: 'Vaults' | 'Activity' | 'Accounts' | 'Portfolio' | 'Markets' | 'System'
+  readonly tag: (typeof TAGS)[number]
   /** `client`: the x-join-key header must name a client; `user`: besides, Authorization must carry a session of one of its users. */
   readonly caller: 'anyone' | 'client' | 'user'
   /** What the function uses besides what it takes to know its caller. */

@@ -336,7 +336,7 @@ describe.each(STAGES)('%s', (stage) => {
       ({ AlarmDescription, ...rest }) =>
         AlarmDescription === impact && JSON.stringify(rest).includes('"Name":"FunctionName"'),
     )
-    expect(alarm).toHaveLength(1)
+    expect(alarm, 'alarms with this text: no two functions have the same impact').toHaveLength(1)
     expect(alarm[0]).toMatchObject({ AlarmActions: ['AlarmsTopic'], TreatMissingData: 'notBreaching' })
     expect(JSON.stringify(alarm[0])).toContain(`{"Name":"FunctionName","Value":"${idOf(name)}Function"}`)
   })

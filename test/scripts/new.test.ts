@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -9,13 +9,36 @@ const COPIED = [
   ...['package.json', 'biome.json', '.gitignore'],
 ]
 
-test('A new endpoint runs, is as the linter wants it, and is there once', () => {
+/** A copy of the sources, and what it is to run commands there. */
+function copySources() {
   const folder = mkdtempSync(join(tmpdir(), 'new-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   for (const path of COPIED) cpSync(path, join(folder, path), { recursive: true })
   symlinkSync(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'))
   const run = (command: string, ...args: string[]) => spawnSync(command, args, { cwd: folder, encoding: 'utf8' })
-  const create = () => run('node', 'scripts/new.ts', 'endpoint', 'system/some-example')
+  return { folder, run, create: (place: string) => run('node', 'scripts/new.ts', 'endpoint', place) }
+}
+
+test('An area of its own begins with its tag', () => {
+  const { folder, run, create } = copySources()
+  const missing = 'There is no area user-rewards: enter UserRewards in TAGS of lib/frame/contract.ts first.\n'
+  expect(create('user-rewards/list')).toMatchObject({ status: 1, stderr: missing })
+  const frame = join(folder, 'lib/frame/contract.ts')
+  writeFileSync(frame, readFileSync(frame, 'utf8').replace("'System'] as const", "'System', 'UserRewards'] as const"))
+  expect(create('user-rewards/list')).toMatchObject({ status: 0, stderr: '' })
+  expect(run('node', 'functions/user-rewards/list/handler.ts')).toMatchObject({ status: 0, stderr: '' })
+  expect(readFileSync(join(folder, 'docs/api.md'), 'utf8')).toContain('/user-rewards/list')
+})
+
+test('A job is told from an endpoint', () => {
+  const { create } = copySources()
+  const stderr = 'A job is no endpoint: functions/jobs/refresh-tokens is a short one to copy.\n'
+  expect(create('jobs/refresh-rewards')).toMatchObject({ status: 1, stderr })
+})
+
+test('A new endpoint runs, is as the linter wants it, and is there once', () => {
+  const { folder, run, create: createIn } = copySources()
+  const create = () => createIn('system/some-example')
 
   expect(create()).toMatchObject({ status: 0, stderr: '' })
   expect(run('node', 'functions/system/some-example/handler.ts')).toMatchObject({ status: 0, stderr: '' })
