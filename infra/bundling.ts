@@ -13,6 +13,8 @@ export type Bundle = {
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const LAMBDA_CREDENTIALS = fileURLToPath(import.meta.resolve('./lambda-credentials.ts'))
 const FILE = 'index.mjs'
+/** Where a client of the SDK tells its version. */
+const SDK_VERSION = /(^|\/)node_modules\/@aws-sdk\/[^/]+\/package\.json$/
 /** What our own code is called in the list of what a bundle is made of. */
 const OWN_FILE = 'own-code.js'
 
@@ -36,7 +38,8 @@ const WITH_PACKAGES = {
   // Imported when an operation has an event stream; no operation of DynamoDB or Secrets Manager has one: 14 KiB.
   external: ['@smithy/core/event-streams'],
   alias: { '@aws-sdk/credential-provider-node': LAMBDA_CREDENTIALS },
-  // The SDK's clients read their own package.json for the version that their user agent tells: 2 KiB each.
+  // The SDK's clients read their own package.json for the version that their user agent tells: 2 KiB each. Nothing else
+  // may read JSON: `verifyInputs`.
   loader: { '.json': 'empty' },
   minify: true,
   legalComments: 'none',
@@ -44,18 +47,25 @@ const WITH_PACKAGES = {
   outfile: join(ROOT, FILE),
 } satisfies BuildOptions
 
-/** Bundles one function into one ES module, as it is deployed. Throws when esbuild does. */
+/** Bundles one function into one ES module, as it is deployed. Throws when esbuild does, and where a package reads JSON. */
 export function bundle(name: FunctionName): Bundle {
   const own = buildSync({ ...OWN_CODE, entryPoints: [`functions/${name}/handler.ts`] })
   const { outputFiles, metafile } = buildSync({
     ...WITH_PACKAGES,
     stdin: { contents: textOf(own), resolveDir: ROOT, sourcefile: OWN_FILE },
   })
+  verifyInputs(Object.keys(metafile.inputs))
   const bytesByFile = Object.entries(metafile.outputs[FILE]?.inputs ?? {})
   return {
     code: new TextEncoder().encode(textOf({ outputFiles })),
     bytesByFile: new Map(bytesByFile.map(([file, { bytesInOutput }]) => [file, bytesInOutput])),
   }
+}
+
+/** Throws where a bundle of these files has a JSON file that would be empty in it, though its package may need it. */
+export function verifyInputs(files: readonly string[]): void {
+  const emptied = files.filter((file) => file.endsWith('.json') && !SDK_VERSION.test(file))
+  if (emptied.length > 0) throw new Error(`A bundle would be without the content of ${emptied.join(', ')}.`)
 }
 
 function textOf({ outputFiles: [file] }: { outputFiles: readonly OutputFile[] }): string {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
-import { bundleBudget, writeBundle } from '../../infra/bundling.ts'
+import { bundleBudget, verifyInputs, writeBundle } from '../../infra/bundling.ts'
 import { ENDPOINTS, JOBS } from '../../infra/functions.ts'
 
 // To collect garbage would take esbuild a quarter of its time.
@@ -34,6 +34,13 @@ test('what is bundled is only what runs: no other way to find credentials', () =
   const files = [...bundles.values()].flatMap(({ bytesByFile }) => [...bytesByFile.keys()])
   expect(files).toContain('infra/lambda-credentials.ts')
   expect(files.filter((file) => /credential-provider|nested-clients/.test(file))).toEqual([])
+})
+
+test('no package is bundled without the JSON that it reads', () => {
+  const version = 'node_modules/@aws-sdk/client-dynamodb/package.json'
+  const data = 'node_modules/some-package/chains.json'
+  expect(() => verifyInputs(['own-code.js', version])).not.toThrow()
+  expect(() => verifyInputs([version, data])).toThrow(`A bundle would be without the content of ${data}.`)
 })
 
 /** Makes a run of a chain's job out of its bundle. */
