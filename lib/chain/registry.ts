@@ -60,7 +60,7 @@ export const SOLANA = {
   rpcUrls: ['https://api.mainnet-beta.solana.com', 'https://solana-rpc.publicnode.com'],
 } as const satisfies SolanaChain
 
-/** The eight chains of the interface. */
+/** The chains of the interface. */
 export const CHAINS = [
   {
     kind: 'evm',

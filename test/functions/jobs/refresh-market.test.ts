@@ -20,6 +20,13 @@ const TOKENS: ListedToken[] = [
   { ...named('DAI'), address: DAI.address, coinGeckoId: '' },
 ]
 
+/** The made-up coins, Bitcoin and three dollars, and the chains' own coins. */
+const COINS = 294 + new Set(CHAINS.map(({ nativeCoin }) => nativeCoin.coinGeckoId)).size
+/** One price for each chain's own coin, and two more on Base. */
+const PRICES = CHAINS.length + 2
+const WITH_ETHER = CHAINS.filter(({ nativeCoin }) => nativeCoin.coinGeckoId === 'ethereum')
+const OF_ETHER = WITH_ETHER.length
+
 function named(symbol: string) {
   return { chain: 'base-mainnet', symbol, name: symbol, decimals: 18, coinKey: symbol, logoUrl: '' }
 }
@@ -75,9 +82,9 @@ const test = base
 describe('A run', () => {
   test('keeps the market, the rates and the prices of all tokens', async ({ run, cache, prices, askedOf }) => {
     expect(await run()).toEqual({
-      coins: 299,
+      coins: COINS,
       currencies: expect.any(Number),
-      prices: 10,
+      prices: PRICES,
       olderPrices: 0,
       outliers: 0,
       failures: [],
@@ -89,7 +96,7 @@ describe('A run', () => {
       `/prices/historical/${START / 1000 - DAY}/base:${DAI.address}`,
     ])
     const { market, rates } = await cache.get({ market: MARKET, rates: RATES })
-    expect(new Set(market?.value.map(({ id }) => id)).size).toBe(299)
+    expect(new Set(market?.value.map(({ id }) => id)).size).toBe(COINS)
     expect(rates?.value.usd).toEqual({ now: 1, dayAgo: 1 })
     expect(rates?.value.eur?.now).toBeGreaterThan(0.5)
 
@@ -115,7 +122,7 @@ describe('A run', () => {
       expect(await run(seldom)).toMatchObject({
         coins: null,
         currencies: null,
-        prices: 10,
+        prices: PRICES,
         failures: [],
         lagSeconds: 0,
       })
@@ -124,7 +131,7 @@ describe('A run', () => {
     expect((await prices())['native']?.at).toBeGreaterThan(clock.now() - 60_000)
     expect(askedOf('defiLlama')).toContain('/prices/current/coingecko:ethereum')
     // A schedule is not exact to the second.
-    expect(await run({ ...seldom, after: 290 })).toMatchObject({ coins: 299 })
+    expect(await run({ ...seldom, after: 290 })).toMatchObject({ coins: COINS })
     expect(askedOf('coinGecko')).toHaveLength(5)
   })
 
@@ -156,7 +163,7 @@ describe('A price', () => {
   test('has no price of the day before where that is unknown', async ({ run, tell, fakes, prices }) => {
     tell('ethereum', 3000, null)
     fakes.defiLlama.rewrite = (reply, { url }) => (url.pathname.includes('historical') ? 'hang up' : reply)
-    expect(await run()).toMatchObject({ prices: 10, failures: ['prices base-mainnet'] })
+    expect(await run()).toMatchObject({ prices: PRICES, failures: ['prices base-mainnet'] })
     const { native, [DAI.address]: dai } = await prices()
     expect(native).toMatchObject({ now: 3000, dayAgo: null })
     expect(dai).toMatchObject({ now: expect.closeTo(1, 1), dayAgo: null })
@@ -166,12 +173,12 @@ describe('A price', () => {
     await run()
     const dai = (await prices())[DAI.address]
     tellLlama(`base:${DAI.address}`, undefined)
-    expect(await run({ after: 300 })).toMatchObject({ prices: 9, olderPrices: 1, outliers: 0, failures: [] })
+    expect(await run({ after: 300 })).toMatchObject({ prices: PRICES - 1, olderPrices: 1, outliers: 0, failures: [] })
     expect((await prices())[DAI.address]).toEqual(dai)
     await run({ after: DAY - 301 })
     await run({ after: 1 })
     expect((await prices())[DAI.address]).toEqual(dai)
-    expect(await run({ after: 1 })).toMatchObject({ prices: 9, olderPrices: 0 })
+    expect(await run({ after: 1 })).toMatchObject({ prices: PRICES - 1, olderPrices: 0 })
     expect(await prices()).not.toHaveProperty(DAI.address)
   })
 })
@@ -184,10 +191,14 @@ describe('A price that jumps tenfold within an hour', () => {
       await run()
       tell('ethereum', wrong)
       for (const _ of [1, 2]) {
-        expect(await run({ after: 1800 })).toMatchObject({ prices: 6, olderPrices: 0, outliers: 4 })
+        expect(await run({ after: 1800 })).toMatchObject({
+          prices: PRICES - OF_ETHER,
+          olderPrices: 0,
+          outliers: OF_ETHER,
+        })
         expect((await prices())['native']).toMatchObject({ now: 3000, at: START })
       }
-      expect(await run({ after: 1 })).toMatchObject({ prices: 10, outliers: 0 })
+      expect(await run({ after: 1 })).toMatchObject({ prices: PRICES, outliers: 0 })
       expect((await prices())['native']?.now).toBe(wrong)
     },
   )
@@ -198,7 +209,7 @@ describe('A price that jumps tenfold within an hour', () => {
     askedOf('defiLlama')
     // The made-up market's own price is a hundred times as much, at both.
     tell('nothing', 1)
-    expect(await run({ after: 300 })).toMatchObject({ prices: 10, outliers: 0 })
+    expect(await run({ after: 300 })).toMatchObject({ prices: PRICES, outliers: 0 })
     expect((await prices())['native']?.now).toBeGreaterThan(1000)
     expect(askedOf('defiLlama').at(-1)).toBe('/prices/current/coingecko:ethereum')
   })
@@ -222,7 +233,7 @@ describe('A price that jumps tenfold within an hour', () => {
     tell('ethereum', 3000)
     await run()
     tell('ethereum', 29_999)
-    expect(await run({ after: 300 })).toMatchObject({ prices: 10, outliers: 0 })
+    expect(await run({ after: 300 })).toMatchObject({ prices: PRICES, outliers: 0 })
     expect((await prices())['native']?.now).toBe(29_999)
   })
 })
@@ -241,7 +252,7 @@ describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
     expect(await run({ after: 600 })).toEqual({
       coins: null,
       currencies: null,
-      prices: 10,
+      prices: PRICES,
       olderPrices: 0,
       outliers: 0,
       failures: ['market', 'rates'],
@@ -256,7 +267,12 @@ describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
     const before = await prices()
     fakes.defiLlama.rewrite = fail
     const report = await run({ after: 300 })
-    expect(report).toMatchObject({ coins: 299, prices: 9, olderPrices: 1, failures: ['prices base-mainnet'] })
+    expect(report).toMatchObject({
+      coins: COINS,
+      prices: PRICES - 1,
+      olderPrices: 1,
+      failures: ['prices base-mainnet'],
+    })
     expect(report.lagSeconds).toBe(300)
     expect((await prices())[DAI.address]).toEqual(before[DAI.address])
   })
@@ -266,7 +282,12 @@ describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
     await run({ priceSources })
     fakes.defiLlama.rewrite = fail
     const report = await run({ priceSources, after: 300 })
-    expect(report).toMatchObject({ prices: 9, olderPrices: 1, failures: ['prices base-mainnet'], lagSeconds: 300 })
+    expect(report).toMatchObject({
+      prices: PRICES - 1,
+      olderPrices: 1,
+      failures: ['prices base-mainnet'],
+      lagSeconds: 300,
+    })
   })
 
   test('and another tells its prices, nothing is missing, and nobody is asked for nothing', async ({
@@ -283,7 +304,7 @@ describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
     })
     fakes.defiLlama.rewrite = fail
     const report = await run({ priceSources: [...world.priceSources, knowing, someSource()] })
-    expect(report).toMatchObject({ prices: 10, failures: [], lagSeconds: 0 })
+    expect(report).toMatchObject({ prices: PRICES, failures: [], lagSeconds: 0 })
     expect(asked).toEqual([[`base:${DAI.address}`], [`base:${DAI.address}`]])
   })
 
@@ -308,7 +329,7 @@ describe('A market', () => {
       pathname.endsWith('/coins/markets') ? change(body as Row[], searchParams.get('page')) : body,
     )
     expect(await run({ after: 300 })).toMatchObject({ coins: null, failures: ['market'], lagSeconds: 300 })
-    expect((await cache.get({ market: MARKET })).market?.value).toHaveLength(299)
+    expect((await cache.get({ market: MARKET })).market?.value).toHaveLength(COINS)
   })
 
   test('of which one page fails is none', async ({ run, fakes, cache }) => {
@@ -324,8 +345,8 @@ describe('A market', () => {
       if (searchParams.get('page') === '1') first = body as Row[]
       return searchParams.get('page') === '3' ? first : body
     })
-    expect(await run()).toMatchObject({ coins: 299 })
-    expect((await cache.get({ market: MARKET })).market?.value).toHaveLength(299)
+    expect(await run()).toMatchObject({ coins: COINS })
+    expect((await cache.get({ market: MARKET })).market?.value).toHaveLength(COINS)
   })
 })
 
@@ -335,7 +356,9 @@ describe('Prices of a chain', () => {
     tell('ethereum', null)
     rewriteJson(fakes.defiLlama, () => ({ coins: {} }))
     const report = await run({ after: 900 })
-    expect(report.failures).toEqual(['eth', 'optimism', 'arbitrum'].map((chain) => `prices ${chain}-mainnet`))
+    expect(report.failures).toEqual(
+      WITH_ETHER.filter(({ key }) => key !== 'base-mainnet').map(({ key }) => `prices ${key}`),
+    )
     expect(report.lagSeconds).toBe(900)
     const { ETH, BASE: base } = await cache.get({ ETH: pricesKey('eth-mainnet'), BASE })
     expect(ETH).toMatchObject({ asOf: new Date(START), isStale: true })

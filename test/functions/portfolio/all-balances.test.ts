@@ -129,7 +129,7 @@ describe('What a user has', () => {
     expect(errors).toBeUndefined()
     expect(Object.keys(tokens).sort()).toEqual(KEYS.toSorted())
     expect(Object.keys(updated_at).sort()).toEqual(KEYS.toSorted())
-    expect(addresses).toHaveLength(8)
+    expect(addresses).toHaveLength(KEYS.length)
     expect(addresses).toEqual(
       expect.arrayContaining([
         ...EVM_KEYS.map((chain) => ({ address: ALICE.address, chain })),
@@ -259,7 +259,7 @@ describe('What a user has', () => {
     const reply = await balancesOf(service, session)
     expect(entry(reply, 'base-mainnet', 'USDC').balance).toBe('2000000000000')
     expect(entry(reply, 'base-mainnet', 'HARBOR').balance).toBe((2500n * 10n ** 18n).toString())
-    expect(reply.body.addresses).toHaveLength(14)
+    expect(reply.body.addresses).toHaveLength(2 * EVM_KEYS.length)
   })
 
   test('on Solana is SOL and the listed tokens, accounts summed, decimals from the chain', async ({
@@ -301,7 +301,7 @@ describe('What a user has', () => {
     await transfer(service, ALICE.address, BOB.address, 1n)
   })
 
-  test('with 300 listed tokens on each of seven EVM chains costs one round trip, to all of them at once', async ({
+  test('with 300 listed tokens on each EVM chain costs one round trip, to all of them at once', async ({
     service,
     session,
     cache,
@@ -329,11 +329,12 @@ describe('What a user has', () => {
 
     const reply = balancesOf(service, session)
     const arrived = () => requests.length + Object.values(service.rpc).flatMap(({ bodies }) => bodies).length
-    await vi.waitUntil(() => arrived() === 7).finally(release)
+    await vi.waitUntil(() => arrived() === EVM_KEYS.length).finally(release)
     const { status, body } = await reply
     expect(status).toBe(200)
-    expect(arrived()).toBe(7)
-    expect(new Set(requests)).toEqual(new Set(['/1', '/10', '/56', '/100', '/137']))
+    expect(arrived()).toBe(EVM_KEYS.length)
+    const idle = CHAINS.filter(({ kind, id }) => kind === 'evm' && !service.rpc[id]).map(({ id }) => `/${id}`)
+    expect(new Set(requests)).toEqual(new Set(idle))
     for (const key of EVM_KEYS) expect(body.tokens[key][0]).toMatchObject({ native_token: true })
     expect(entry({ ...(await reply), body }, 'base-mainnet', 'USDC').balance).not.toBe('0')
   })

@@ -152,7 +152,7 @@ describe('A chart by address', () => {
     expect(markets.asked()).toEqual([])
   })
 
-  test.for([['dogechain'], ['Base'], ['0'], ['8453.0'], ['0x2105'], ['avalanche'], ['constructor']])(
+  test.for([['dogechain'], ['Base'], ['0'], ['8453.0'], ['0x2105'], ['no-chain'], ['constructor']])(
     'on the network %s is refused first of all',
     async ([network], { service, markets }) => {
       const reply = await get(service, `/token/address/${network}/nonsense?currency=x&days=x`)

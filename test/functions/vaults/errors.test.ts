@@ -106,7 +106,7 @@ const NO_AMOUNTS: readonly string[] = ['null', '5', '""', '"0"', '"01"', '"1.0"'
 
 const NO_NUMBERS: readonly string[] = ['"8453"', '1e400', '[8453]', '{}', 'true', '""']
 const NO_CHAIN_IDS: readonly string[] = [...NO_NUMBERS, '0', '-1', '1.5', '5', '99999']
-const NEITHER = ['0', '-1', '1.5', '2', '43114', '31337', String(Number.MAX_SAFE_INTEGER), '1e300']
+const NEITHER = ['0', '-1', '1.5', '2', '999999999', '31337', String(Number.MAX_SAFE_INTEGER), '1e300']
 
 /** For each field of each body, in the order of the interface: its error and what is refused as such. */
 const FIELDS: Record<string, readonly [field: string, code: ErrorCode, refused: readonly string[]][]> = {

@@ -182,7 +182,7 @@ describe('the list of a chain', () => {
 
 describe('an answer', () => {
   test('has our chains alone, and leaves out those that it does not name', async () => {
-    const tokens = await listOf({ [BASE]: [ETHER], 1: [], 10: null, 56: 'tokens', 100: [{}], 43114: [USDC] })
+    const tokens = await listOf({ [BASE]: [ETHER], 1: [], 10: null, 56: 'tokens', 100: [{}], 999999999: [USDC] })
     expect([...tokens.keys()]).toEqual(['base-mainnet'])
   })
 
@@ -190,7 +190,7 @@ describe('an answer', () => {
     ['HTML', { body: '<html>Welcome</html>' }, 'upstream_bad_answer'],
     ['truncated JSON', { body: '{"tokens":{"1":[{"add' }, 'upstream_bad_answer'],
     ['a list', { body: [USDC] }, 'upstream_bad_answer'],
-    ['nothing of ours', { body: { tokens: { 43114: [USDC] } } }, 'upstream_bad_answer'],
+    ['nothing of ours', { body: { tokens: { 999999999: [USDC] } } }, 'upstream_bad_answer'],
     ['tokens that are none', { body: { tokens: { [BASE]: [{ token: 'USDC' }] } } }, 'upstream_bad_answer'],
     ['a refusal', { status: 400, body: { message: 'Invalid chain', code: 1011 } }, 'upstream_bad_answer'],
     ['a limit', { status: 429, body: { message: 'Too many requests', code: 1005 } }, 'upstream_unavailable'],
