@@ -488,7 +488,8 @@ describe('A live answer is as the document says:', () => {
     }
     const { status, body } = await ask({ ...service, call }, vaults)
     expect(status < 300 ? 'ok' : body.code).toBe(expected)
-    expect(refusedByIam(endpoints[name], service.table)).toEqual([])
+    const refused = refusedByIam(endpoints[name], service.table)
+    expect(refused, `missing in uses of ${name}: ${refused.join(', ')}`).toEqual([])
 
     const response = operationOf(name).responses[status]
     expect(response).toBeDefined()

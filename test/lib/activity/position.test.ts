@@ -114,7 +114,7 @@ describe('What a vault makes up of its own', () => {
   const decimals = fc.oneof(fc.integer({ min: 0, max: 77 }), fc.constantFrom(6, 18, 59, 60, 77))
   const someAddress = checksumAddress(place(0).vault)
   const vaults = fc.record({
-    protocol: fc.constantFrom('erc4626', 'lagoon'),
+    protocol: fc.constantFrom('erc4626' as const, 'lagoon' as const),
     assetDecimals: decimals,
     shareDecimals: decimals,
   })
@@ -123,7 +123,8 @@ describe('What a vault makes up of its own', () => {
     protocol,
     ...made
   }: {
-    protocol: Vault['protocol']
+    // Those whose records this makes; another protocol's has fields of its own.
+    protocol: 'erc4626' | 'lagoon'
     assetDecimals: number
     shareDecimals: number
   }): Vault => ({
