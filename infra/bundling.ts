@@ -1,7 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type BuildOptions, buildSync, type OutputFile } from 'esbuild'
+import { type BuildOptions, buildSync } from 'esbuild'
 import type { FunctionName } from './functions.ts'
 
 /** What is uploaded for one function, and the bytes that each file of packages, and our own code, has in it. */
@@ -12,18 +13,15 @@ export type Bundle = {
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const LAMBDA_CREDENTIALS = fileURLToPath(import.meta.resolve('./lambda-credentials.ts'))
-const FILE = 'index.mjs'
 /** Where a client of the SDK tells its version. */
 const SDK_VERSION = /(^|\/)node_modules\/@aws-sdk\/[^/]+\/package\.json$/
-/** What our own code is called in the list of what a bundle is made of. */
-const OWN_FILE = 'own-code.js'
 
 const OPTIONS = {
   bundle: true,
   platform: 'node',
   target: 'node24',
   format: 'esm',
-  write: false,
+  outExtension: { '.js': '.mjs' },
   absWorkingDir: ROOT,
 } satisfies BuildOptions
 
@@ -44,21 +42,42 @@ const WITH_PACKAGES = {
   minify: true,
   legalComments: 'none',
   metafile: true,
-  outfile: join(ROOT, FILE),
+  write: false,
+  // Our own code is bundled outside of the repository first.
+  nodePaths: [join(ROOT, 'node_modules')],
 } satisfies BuildOptions
 
-/** Bundles one function into one ES module, as it is deployed. Throws when esbuild does, and where a package reads JSON. */
-export function bundle(name: FunctionName): Bundle {
-  const own = buildSync({ ...OWN_CODE, entryPoints: [`functions/${name}/handler.ts`] })
-  const { outputFiles, metafile } = buildSync({
-    ...WITH_PACKAGES,
-    stdin: { contents: textOf(own), resolveDir: ROOT, sourcefile: OWN_FILE },
-  })
-  verifyInputs(Object.keys(metafile.inputs))
-  const bytesByFile = Object.entries(metafile.outputs[FILE]?.inputs ?? {})
-  return {
-    code: new TextEncoder().encode(textOf({ outputFiles })),
-    bytesByFile: new Map(bytesByFile.map(([file, { bytesInOutput }]) => [file, bytesInOutput])),
+/**
+ * Bundles each function into one ES module, as it is deployed. Packages are read once for all of them. Throws when
+ * esbuild does, and where a package reads JSON.
+ */
+export function bundle(names: readonly FunctionName[]): ReadonlyMap<FunctionName, Bundle> {
+  const ownCode = mkdtempSync(join(tmpdir(), 'vaultline-own-code-'))
+  try {
+    buildSync({
+      ...OWN_CODE,
+      entryPoints: names.map((name) => ({ in: `functions/${name}/handler.ts`, out: name })),
+      outdir: ownCode,
+    })
+    const { outputFiles, metafile } = buildSync({
+      ...WITH_PACKAGES,
+      entryPoints: names.map((name) => ({ in: join(ownCode, `${name}.mjs`), out: name })),
+      outdir: ROOT,
+    })
+    verifyInputs(Object.keys(metafile.inputs))
+    const codes = new Map(outputFiles.map(({ path, contents }) => [path, contents]))
+    return new Map(
+      names.map((name) => {
+        const file = `${name}.mjs`
+        const code = codes.get(join(ROOT, file))
+        if (!code) throw new Error(`esbuild made no bundle of ${name}.`)
+        const inputs = Object.entries(metafile.outputs[file]?.inputs ?? {})
+        const bytesByFile = new Map(inputs.map(([from, { bytesInOutput }]) => [from, bytesInOutput]))
+        return [name, { code, bytesByFile }]
+      }),
+    )
+  } finally {
+    rmSync(ownCode, { recursive: true })
   }
 }
 
@@ -68,17 +87,10 @@ export function verifyInputs(files: readonly string[]): void {
   if (emptied.length > 0) throw new Error(`A bundle would be without the content of ${emptied.join(', ')}.`)
 }
 
-function textOf({ outputFiles: [file] }: { outputFiles: readonly OutputFile[] }): string {
-  if (!file) throw new Error('esbuild made no bundle.')
-  return file.text
-}
-
-/** Bundles one function into a directory, which is made where it does not exist. */
-export function writeBundle(name: FunctionName, directory: string): Bundle {
-  const made = bundle(name)
+/** Writes a bundle into a directory, which is made where it does not exist. */
+export function writeBundle({ code }: Bundle, directory: string): void {
   mkdirSync(directory, { recursive: true })
-  writeFileSync(join(directory, FILE), made.code)
-  return made
+  writeFileSync(join(directory, 'index.mjs'), code)
 }
 
 /** The functions whose budget is not that of all others, and why. */

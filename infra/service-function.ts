@@ -13,7 +13,7 @@ import {
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
-import { writeBundle } from './bundling.ts'
+import { bundle, writeBundle } from './bundling.ts'
 import type { FunctionName } from './functions.ts'
 
 /** What is chosen for one function. */
@@ -69,7 +69,7 @@ function bundledCode(name: FunctionName): Code {
       image: DockerImage.fromRegistry('never-used'),
       local: {
         tryBundle: (directory) => {
-          writeBundle(name, directory)
+          for (const made of bundle([name]).values()) writeBundle(made, directory)
           return true
         },
       },

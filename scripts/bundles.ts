@@ -30,13 +30,12 @@ function table(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => line(row).trimEnd()).join('\n')
 }
 
-const names = [...ENDPOINTS, ...JOBS].map(([name]) => name)
-const bundles = names.map((name) => ({ name, made: bundle(name) }))
+const bundles = bundle([...ENDPOINTS, ...JOBS].map(([name]) => name))
 const headings = ['function', 'KiB', 'gzip', 'budget', 'largest (KiB)']
-process.stdout.write(`${table([headings, ...bundles.map(({ name, made }) => describe(name, made))])}\n`)
+process.stdout.write(`${table([headings, ...[...bundles].map(([name, made]) => describe(name, made))])}\n`)
 
-const tooLarge = bundles.filter(({ name, made }) => made.code.length > bundleBudget(name) * 1024)
+const tooLarge = [...bundles].filter(([name, made]) => made.code.length > bundleBudget(name) * 1024)
 if (tooLarge.length > 0) {
-  process.stderr.write(`Over budget: ${tooLarge.map(({ name }) => name).join(', ')}\n`)
+  process.stderr.write(`Over budget: ${tooLarge.map(([name]) => name).join(', ')}\n`)
   process.exitCode = 1
 }
