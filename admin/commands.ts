@@ -186,7 +186,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   rebuild: command(
     "Reads a vault's past again and puts it in the place of its records, while the service answers.",
     z.object({ chain, vault: address }),
-    async (admin, { chain, vault }) => [...(await rebuildRecords(admin, { chainId: chain, address: vault }))],
+    async (admin, { chain, vault }) => [await rebuildRecords(admin, { chainId: chain, address: vault })],
   ),
 
   'set-user': command(

@@ -5,13 +5,12 @@ import * as z from 'zod'
 import { configSecretName, type Stage } from '../infra/environments.ts'
 import { tableName } from '../infra/tables.ts'
 import { usersStore } from '../lib/accounts/store.ts'
-import { rebuildVault } from '../lib/activity/rebuild.ts'
+import { requestRebuild } from '../lib/activity/rebuild.ts'
 import { type RecordsStore, recordsStore } from '../lib/activity/store.ts'
 import { documentClient, dynamo } from '../lib/aws/dynamo.ts'
 import { readSecretJson } from '../lib/aws/secrets.ts'
 import { transfersStore } from '../lib/bridge/store.ts'
 import { createRpc } from '../lib/chain/nodes.ts'
-import { chainReaders } from '../lib/chain/readers.ts'
 import { EVM_CHAINS, evmChain } from '../lib/chain/registry.ts'
 import { Config } from '../lib/config.ts'
 import { describeVault } from '../lib/protocols/describe.ts'
@@ -70,7 +69,7 @@ function surroundings(
   chainIds: readonly number[],
   records: RecordsStore,
   urlsOf: (chainId: number) => Urls | Promise<Urls>,
-): Pick<Admin, 'records' | 'randomBytes' | 'now' | 'describeVault' | 'nodes' | 'rebuildVault'> {
+): Pick<Admin, 'records' | 'randomBytes' | 'now' | 'describeVault' | 'nodes' | 'requestRebuild'> {
   const environment = { fetch, random: Math.random, now: Date.now }
   // Beside what a command prints in the end, which may be redirected.
   const say = (line: string) => process.stderr.write(`${line}\n`)
@@ -80,11 +79,7 @@ function surroundings(
     randomBytes,
     now: Date.now,
     describeVault: async (chainId, address) => await describeVault(await rpcOf(chainId), chainId, address),
-    rebuildVault: async (vault) => {
-      const [url, ...others] = await urlsOf(vault.chainId)
-      const reader = chainReaders({ [vault.chainId]: [url, ...others] }, environment)(vault.chainId)
-      return await rebuildVault({ reader, records, now: Date.now, sleep, say }, vault)
-    },
+    requestRebuild: (vault) => requestRebuild({ records, now: Date.now, sleep }, vault),
     nodes: {
       chainIds,
       urlsOf: async (chainId) => await urlsOf(chainId),

@@ -30,8 +30,8 @@ export type Admin = {
   /** Reads from the chain what a vault is. */
   readonly describeVault: (chainId: number, address: Vault['address']) => Promise<VaultDescription>
   readonly nodes: Nodes
-  /** Reads a vault's past again and puts it in the place of its records; the lines to print. */
-  readonly rebuildVault: (vault: VaultOnChain) => Promise<readonly string[]>
+  /** Has the job read a vault's past again and put it in the place of its records. */
+  readonly requestRebuild: (vault: VaultOnChain) => Promise<void>
 }
 
 /** How a client shows a vault; what is left out is the vault's own name, an id made of chain and address, or empty. */
@@ -179,9 +179,10 @@ export async function seedClient(
   return { clientId, apiKey: text, vaults: added.map(({ vault }) => vault) }
 }
 
-/** Reads a vault's past again and puts it in the place of its records, while the service answers; the lines to print. */
-export async function rebuildRecords(admin: Admin, { chainId, address }: VaultPlace): Promise<readonly string[]> {
+/** Has the job read a vault's past again and put it in the place of its records; the line to print. */
+export async function rebuildRecords(admin: Admin, { chainId, address }: VaultPlace): Promise<string> {
   const vault = (await admin.clients.listVaultsOnChain(chainId)).find((candidate) => candidate.address === address)
   if (!vault) throw new AdminError(`No client has a vault ${address} on chain ${chainId}. See list-vaults.`)
-  return await admin.rebuildVault(vault)
+  await admin.requestRebuild(vault)
+  return `The job reads the past of ${address} on chain ${chainId} again. Until it has, what is recorded stays in force.`
 }

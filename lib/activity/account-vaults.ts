@@ -64,13 +64,15 @@ const MOST_HALVINGS = 8
 
 /**
  * Reads an account in these vaults: what is recorded, the events since then and the live balances, with two requests to
- * each chain, one after the other, chains side by side. Throws a chain's error only where there is one and nothing could
+ * each chain, one after the other, chains side by side. A vault whose past is still being read is left out, and where the
+ * books of today are needed one that is recorded by older ones. Throws a chain's error only where there is one and nothing could
  * be read.
  */
 export async function readAccountVaults(
   { getReader, records, now }: Dependencies,
   vaults: readonly Vault[],
   account: Address,
+  { needsCurrentBooks = false } = {},
 ): Promise<AccountVaults> {
   const progress = await records.getProgress(vaults)
   const followed = vaults.map((vault, index) => ({ vault, progress: progress[index] ?? initialProgress(vault) }))
@@ -79,7 +81,7 @@ export async function readAccountVaults(
   const [entries, ...chains] = await Promise.all([
     records.listEntries(account, vaults),
     ...byChain.map(async ([chainId, ofChain]) => {
-      const chain = await toResult(readChain({ getReader, account, now }, chainId, ofChain))
+      const chain = await toResult(readChain({ getReader, account, now, needsCurrentBooks }, chainId, ofChain))
       return { chainId, readings: 'value' in chain ? chain.value : ofChain.map((one): Reading => [one, chain]) }
     }),
   ])
@@ -146,10 +148,15 @@ function addRecorded(
 }
 
 /** The account whose events are read, and the chain where. */
-type ChainAccount = { readonly reader: ChainReader; readonly account: Address; readonly now: () => number }
+type ChainAccount = {
+  readonly reader: ChainReader
+  readonly account: Address
+  readonly now: () => number
+  readonly needsCurrentBooks: boolean
+}
 
 async function readChain(
-  { getReader, ...others }: Pick<Dependencies, 'getReader' | 'now'> & { readonly account: Address },
+  { getReader, ...others }: Pick<Dependencies, 'getReader'> & Omit<ChainAccount, 'reader'>,
   chainId: number,
   followed: readonly Followed[],
 ): Promise<Reading[]> {
@@ -199,8 +206,9 @@ async function readTails(
   followed: readonly Followed[],
   to: bigint,
 ): Promise<ReadonlyMap<Vault, Result<readonly VaultEvent[]>>> {
-  const isOld = ({ progress: { timestamp } }: Followed) =>
-    timestamp !== undefined && on.now() - Number(timestamp) * 1000 > LONGEST_TAIL_MS
+  const isOld = ({ vault, progress: { timestamp, booksVersion } }: Followed) =>
+    (timestamp !== undefined && on.now() - Number(timestamp) * 1000 > LONGEST_TAIL_MS) ||
+    (on.needsCurrentBooks && booksVersion < getProtocol(vault).books.version)
   const [old, recent] = [followed.filter(isOld), followed.filter((one) => !isOld(one))]
   const front = recent.reduce((most, { progress }) => Math.max(most, progress.through), 0)
   const isCurrent = ({ progress }: Followed) => progress.through > front - LIKE_BLOCKS

@@ -21,7 +21,12 @@ type Owner = {
 type Item = { readonly entry: LedgerEntry; readonly status: HistoryStatus }
 
 /** How a history is made of what happened in one vault; its name tells its cursors from those of others. */
-type History<I extends Item> = { readonly name: string; readonly build: (ofVault: AccountVault) => readonly I[] }
+type History<I extends Item> = {
+  readonly name: string
+  readonly build: (ofVault: AccountVault) => readonly I[]
+  /** Whether what older books recorded is not enough for it. */
+  readonly needsCurrentBooks?: boolean
+}
 
 /**
  * Reads a page of an account's history, newest first over all vaults that match, with each vault's yield as text. Throws
@@ -29,7 +34,7 @@ type History<I extends Item> = { readonly name: string; readonly build: (ofVault
  */
 export async function readHistoryPage<I extends Item>(
   { getYield, ...dependencies }: Dependencies,
-  { name, build }: History<I>,
+  { name, build, needsCurrentBooks = false }: History<I>,
   { client, account }: Owner,
   { limit, cursor, vaultAddress, chainId, status }: z.output<typeof HistoryQuery>,
 ) {
@@ -39,7 +44,7 @@ export async function readHistoryPage<I extends Item>(
   const vaults = client.vaults.filter(
     (vault) => (vaultAddress ?? vault.address) === vault.address && (chainId ?? vault.chainId) === vault.chainId,
   )
-  const { vaults: read, errors } = await readAccountVaults(dependencies, vaults, account)
+  const { vaults: read, errors } = await readAccountVaults(dependencies, vaults, account, { needsCurrentBooks })
   const matching = read
     .flatMap((ofVault) => build(ofVault).map((item) => ({ ofVault, item, sortKey: buildSortKey(item.entry) })))
     .filter(({ item }) => (status ?? item.status) === item.status)

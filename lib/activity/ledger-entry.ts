@@ -37,7 +37,7 @@ export const LedgerEntry = z.discriminatedUnion('kind', [
     kind: z.literal('withdraw'),
     assets: Amount,
     shares: Amount,
-    // Absent in books from before redemption requests were recorded, which show no withdrawals where there are such.
+    // Absent in records from before claims were told apart, of which the history of withdrawals shows no asynchronous vault.
     isClaim: z.boolean().default(false),
   }),
   z.object({ ...location, kind: z.literal('receive'), assets: Amount, shares: Amount }),

@@ -18,28 +18,45 @@ import { buildSortKey, LedgerEntry } from './ledger-entry.ts'
 
 const Price = z.object({ price: Amount, timestamp: Amount })
 
-/** How far a vault's events are recorded, and what else the job keeps of it. Consistent whenever it is read. */
-export const VaultProgress = z.object({
+/** How far one reading of a vault's past goes. */
+const VaultReading = z.object({
   /** The last block whose events are recorded. */
   through: z.number().int(),
-  /** Which reading of the vault's past is in force: ledger entries and prices of others are not shown. Absent for the first. */
+  /** Which reading it is, of which its ledger entries and prices have the number. Absent for the first. */
   generation: z.number().int().positive().optional(),
+  /** The version of the vault's books by which it records; absent in records from before there were any. */
+  booksVersion: z.number().int().positive().default(1),
   /** That block's time in seconds since 1970; absent where it is not known. */
   timestamp: Amount.optional(),
   /** The vault's ledger after that block. */
   ledger: Ledger,
   /** What one share was worth a week ago, or at first where the vault's prices are younger; absent before the first. */
   weekAgo: Price.optional(),
+})
+
+/**
+ * How far a vault's events are recorded by the reading of its past that is in force, which alone is shown, and what else
+ * the job keeps of it. Consistent whenever it is read.
+ */
+export const VaultProgress = VaultReading.extend({
   /** When the job last updated the vault's prices and state without an event; seconds since 1970. */
   upkeptAt: Amount.optional(),
   /** A digest of the state that is recorded. */
   state: z.string().optional(),
+  /** The reading under way that takes the place of the one in force once it goes as far. */
+  rebuild: VaultReading.extend({
+    /** Up to when prices that no event tells are taken over from the one in force; seconds since 1970. */
+    pricesThrough: Amount.optional(),
+  }).optional(),
+  /** When this reading took the place of another, in epoch milliseconds; absent once the records of earlier ones are deleted. */
+  replacedAt: z.number().int().optional(),
 })
 export type VaultProgress = z.output<typeof VaultProgress>
 
-/** The progress of a vault of which nothing is recorded yet. */
-export function initialProgress({ firstBlock }: Pick<Vault, 'firstBlock'>): VaultProgress {
-  return { through: firstBlock - 1, ledger: { assets: 0n, supply: 0n } }
+/** A reading of a vault's past of which nothing is recorded yet. */
+export function initialProgress(vault: Pick<Vault, 'firstBlock' | 'protocol'>): VaultProgress {
+  const { version } = getProtocol(vault).books
+  return { through: vault.firstBlock - 1, booksVersion: version, ledger: { assets: 0n, supply: 0n } }
 }
 
 /** A vault's records by one reading of its past. */
@@ -48,6 +65,8 @@ type VaultGeneration = VaultKey & { readonly generation?: number | undefined }
 /** What one reading of a vault's past found. */
 export type VaultRecords = Pick<Posted, 'entries' | 'prices'> & {
   readonly vault: VaultGeneration & Pick<Vault, 'protocol'>
+  /** Of a reading that is to take the place of others: all addresses in its events, whose older records are deleted. */
+  readonly accounts?: Iterable<Address>
 }
 
 const RecordKey = z.object({ pk: z.string(), sk: z.string() })
@@ -55,6 +74,9 @@ const RecordKey = z.object({ pk: z.string(), sk: z.string() })
 /** A ledger entry as it is stored, of which the key and the vault alone are read. */
 const StoredEntry = z.looseObject({ sk: z.string(), chainId: z.number(), vault: AddressText })
 type StoredEntry = z.output<typeof StoredEntry>
+
+/** An account whose records by earlier readings of a vault's past are to be deleted. */
+const NamedAccount = RecordKey.extend({ account: AddressText })
 
 const ProgressItem = VaultProgress.extend({ pk: z.string() })
 const HOUR_SECONDS = 3600n
@@ -64,6 +86,8 @@ const HOUR_SECONDS = 3600n
  */
 const MOST_ENTRIES = 100_000
 const SHARE_OF_VAULT = 4
+/** How many records are looked at between two looks at the clock, when old ones are deleted. */
+const DELETED_AT_ONCE = 500
 
 /**
  * The table of what happened to users in vaults. Ledger entries and prices are final: the same event makes the same item
@@ -80,7 +104,7 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
   return {
     /** Records what happened in vaults; throws when a part of it may not be recorded. */
     async record(records: readonly VaultRecords[]): Promise<void> {
-      const items = records.flatMap(({ vault, entries, prices }) => [
+      const items = records.flatMap(({ vault, entries, prices, accounts = [] }) => [
         ...entries.map((entry) => ({
           pk: `ACCOUNT#${entry.account}`,
           sk: `${entryPrefix(entry.chainId, entry.vault)}${buildSortKey(entry)}${entrySuffix(vault)}`,
@@ -90,6 +114,11 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
           pk: vaultPartition(vault),
           sk: priceKey(vault, price.timestamp, price.blockNumber),
           ...Price.encode(price),
+        })),
+        ...[...accounts].map((account) => ({
+          pk: vaultPartition(vault),
+          sk: `${namedPrefix(vault)}#${account}`,
+          account,
         })),
       ])
       await putItems(client, tableName, items)
@@ -151,33 +180,49 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
 
     getProgress,
 
+    /** The first prices of a reading of a vault's past between two moments, both included, so many at most, in order. */
+    async listPricesBetween(
+      reading: VaultGeneration,
+      { from, to, most }: { from: bigint; to: bigint; most: number },
+    ): Promise<PricePoint[]> {
+      const query = keysBetween(vaultPartition(reading), priceMoment(reading, from), `${priceMoment(reading, to)}#~`)
+      const { Items: items } = await client.send(new QueryCommand({ ...query, ConsistentRead: true, Limit: most }))
+      return z.array(Price).parse(items ?? [])
+    },
+
     /**
      * Deletes what earlier readings of a vault's past recorded, in force or unfinished: its prices, and its ledger entries
-     * of these accounts, with one query for each account. Returns the number of deleted records.
+     * of all accounts that this reading named, a query for each. Ends early once `isOver`; false where more is left.
      */
-    async deleteEarlier(
-      { chainId, address, generation }: Required<VaultGeneration>,
-      accounts: ReadonlySet<Address>,
-    ): Promise<number> {
-      let deleted = 0
-      const deleteFound = async (query: QueryCommandInput) => {
-        const keys = { ProjectionExpression: 'pk, sk', ConsistentRead: true }
+    async deleteEarlier(vault: Required<VaultGeneration>, isOver: () => boolean): Promise<boolean> {
+      const deleteFound = async (query: QueryCommandInput): Promise<boolean> => {
+        const keys = { ProjectionExpression: 'pk, sk', ConsistentRead: true, Limit: DELETED_AT_ONCE }
         for await (const page of queryPages(client, { ...query, ...keys })) {
           await deleteItems(client, tableName, z.array(RecordKey).parse(page))
-          deleted += page.length
+          if (isOver()) return false
         }
+        return true
       }
-      await deleteFound(keysBetween(vaultPartition({ chainId, address }), pricePrefix({}), pricePrefix({ generation })))
-      const prefix = entryPrefix(chainId, address)
-      await sideBySide(accounts, async (account) => {
-        const { ExpressionAttributeValues: keys, ...query } = keysBetween(`ACCOUNT#${account}`, prefix, `${prefix}~`)
-        await deleteFound({
-          ...query,
-          FilterExpression: 'attribute_not_exists(generation) OR generation < :generation',
-          ExpressionAttributeValues: { ...keys, ':generation': generation },
+      const partition = vaultPartition(vault)
+      if (!(await deleteFound(keysBetween(partition, pricePrefix({}), pricePrefix(vault))))) return false
+
+      const prefix = entryPrefix(vault.chainId, vault.address)
+      const named = keysBetween(partition, namedPrefix({}), `${namedPrefix(vault)}#~`)
+      for await (const page of queryPages(client, { ...named, ConsistentRead: true, Limit: DELETED_AT_ONCE })) {
+        const done: z.output<typeof RecordKey>[] = []
+        await sideBySide(z.array(NamedAccount).parse(page), async ({ account, pk, sk }) => {
+          const { ExpressionAttributeValues: keys, ...query } = keysBetween(`ACCOUNT#${account}`, prefix, `${prefix}~`)
+          const isDone = await deleteFound({
+            ...query,
+            FilterExpression: 'attribute_not_exists(generation) OR generation < :generation',
+            ExpressionAttributeValues: { ...keys, ':generation': vault.generation },
+          })
+          if (isDone) done.push({ pk, sk })
         })
-      })
-      return deleted
+        await deleteItems(client, tableName, done)
+        if (isOver()) return false
+      }
+      return true
     },
 
     /**
@@ -286,6 +331,11 @@ function lastPrice(reading: Generation): string {
 /** The start of the sort keys of a reading's prices: those of earlier readings sort before those of later ones. */
 function pricePrefix({ generation }: Generation): string {
   return generation === undefined ? 'PRICE' : `PRICE@${generation.toString().padStart(15, '0')}`
+}
+
+/** The start of the sort keys of the accounts that a reading named, as those of prices. */
+function namedPrefix({ generation = 0 }: Generation): string {
+  return `NAMED@${generation.toString().padStart(15, '0')}`
 }
 
 /** The start of the sort keys of ledger entries in a vault, so that it can be skipped, or read alone. */

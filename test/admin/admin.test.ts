@@ -13,6 +13,7 @@ import { connectLocal, connectStage } from '../../admin/connect.ts'
 import { type Admin, AdminError, addVault, createClient, issueKey, seedClient } from '../../admin/operations.ts'
 import { usersStore } from '../../lib/accounts/store.ts'
 import type { User } from '../../lib/accounts/user.ts'
+import { requestRebuild } from '../../lib/activity/rebuild.ts'
 import { recordsStore } from '../../lib/activity/store.ts'
 import { transfersStore } from '../../lib/bridge/store.ts'
 import { hashApiKey, parseApiKey } from '../../lib/clients/api-key.ts'
@@ -45,7 +46,7 @@ const test = base
       now,
       describeVault: async (chainId, address) => found(chainId, address),
       nodes: { chainIds: [], urlsOf: async () => [], fetch, now, say: () => {} },
-      rebuildVault: async ({ chainId, address }) => [`Rebuilt ${address} on chain ${chainId}.`],
+      requestRebuild: (vault) => requestRebuild({ records, now, sleep: async () => {} }, vault),
     }
   })
   /** Runs a command in this process and gives what it prints; failures as the operator would read them. */
@@ -327,7 +328,7 @@ describe('Vaults', () => {
       await seedClient(admin, { name: 'One', vaults: [vault, ...others] }),
       await seedClient(admin, { name: 'Two', vaults: [vault] }),
     ]
-    const progress = { through: 7, ledger: { assets: 1n, supply: 1n } }
+    const progress = { through: 7, booksVersion: 2, ledger: { assets: 1n, supply: 1n } }
     await records.putProgress([vault, ...others].map((recorded) => [recorded, progress]))
     const known = () => records.getProgress([vault, ...others])
     const removeFrom = (clientId: string) =>
@@ -455,10 +456,26 @@ test('forget-transfer has a transfer looked at again whose answer was final', as
   expect(await run(...args, '--index', '50')).toContain('index')
 })
 
-test('rebuild reads again the past of a vault that a client has', async ({ admin, run }) => {
+test('rebuild has the job read again the past of a recorded vault that a client has', async ({
+  admin,
+  records,
+  run,
+}) => {
   await seedClient(admin, { name: 'Seeded', vaults: [{ chainId: 8453, address: VAULT }] })
   const args = ['rebuild', '--chain', '8453', '--vault']
-  expect(await run(...args, VAULT)).toBe(`Rebuilt ${VAULT} on chain 8453.`)
+  expect(await run(...args, VAULT)).toBe('Nothing is recorded of the vault yet: the job reads its past.')
+  const vault = { chainId: 8453, address: VAULT } as const
+  const progress = { through: 70_000_000, booksVersion: 2, ledger: { assets: 1n, supply: 1n } }
+  await records.putProgress([[vault, progress]])
+  const begun: number[] = []
+  for (let times = 0; times < 2; times += 1) {
+    expect(await run(...args, VAULT)).toMatch(new RegExp(`^The job reads the past of ${VAULT} on chain 8453 again`))
+    const [recorded] = await records.getProgress([vault])
+    expect(recorded).toMatchObject({ ...progress, rebuild: { ledger: { assets: 0n, supply: 0n } } })
+    begun.push(recorded?.rebuild?.generation ?? 0)
+  }
+  // The second one begins anew.
+  expect(begun[1]).toBeGreaterThan(begun[0] ?? 0)
   const other = '0x00000000000000000000000000000000000000A2'
   expect(await run(...args, other)).toBe(`No client has a vault ${other} on chain 8453. See list-vaults.`)
   expect(await run('rebuild', '--chain', '8453')).toBe('--vault is missing')

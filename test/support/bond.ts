@@ -48,6 +48,7 @@ function overview({ address }: Pick<BondVault, 'address'>): ReadPlan<Overview & 
 type BondEvent = EventOf<typeof bondAbi>
 
 const books: Books<BondVault, BondEvent> = {
+  version: 1,
   pricedBy: 'trades',
   repricing: new Set(['Bought']),
   minted: ({ eventName, args }) => (eventName === 'Bought' ? { to: args.holder, shares: args.bonds } : undefined),

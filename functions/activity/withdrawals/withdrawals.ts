@@ -11,7 +11,11 @@ export function listWithdrawals(dependencies: Dependencies) {
   return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { page, items } = await readHistoryPage(
       dependencies,
-      { name: 'withdrawals', build: ({ entries, live }) => buildWithdrawals(entries, live) },
+      {
+        name: 'withdrawals',
+        build: ({ entries, live }) => buildWithdrawals(entries, live),
+        needsCurrentBooks: true,
+      },
       { client, account: path.userAddress },
       query,
     )

@@ -31,7 +31,10 @@ export const contract = {
         .int()
         .nullable()
         .describe('The last recorded block of the vaults that are recorded furthest; null before'),
-      behind: z.number().int().describe('Vaults that are recorded less far, as those whose past is still being read'),
+      behind: z
+        .number()
+        .int()
+        .describe('Vaults that are recorded less far, as those whose past is still being read, or read again'),
       lagSeconds: z.number().describe("How much older that block is than the chain's last one"),
       entries: z.number().int(),
       prices: z.number().int(),

@@ -1,4 +1,6 @@
+import { type Address, isAddress } from 'viem'
 import { isPossible, type Posted, postEvents } from '../../../lib/activity/ledger.ts'
+import { beginRebuild } from '../../../lib/activity/rebuild.ts'
 import { readSlice, SLICE_EVENTS } from '../../../lib/activity/slice.ts'
 import {
   initialProgress,
@@ -20,10 +22,14 @@ import type { PricePoint } from '../../../lib/vaults/apy.ts'
 import { readOverviews } from '../../../lib/vaults/overview.ts'
 import { type RecordedState, type StateStore, stateDigest } from '../../../lib/vaults/state-store.ts'
 import type { VaultKey } from '../../../lib/vaults/vault.ts'
+import { deleteReplaced, putInForce, takeOverPrices } from './replace-records.ts'
 
 type Dependencies = {
   readonly reader: ChainReader
-  readonly records: Pick<RecordsStore, 'getProgress' | 'putProgress' | 'record' | 'getPriceAt' | 'getFirstPrice'>
+  readonly records: Pick<
+    RecordsStore,
+    'getProgress' | 'putProgress' | 'record' | 'getPriceAt' | 'getFirstPrice' | 'listPricesBetween' | 'deleteEarlier'
+  >
   readonly states: Pick<StateStore, 'record'>
   /** Epoch milliseconds. */
   readonly now: () => number
@@ -36,9 +42,11 @@ type Limits = {
   readonly holdsLease: () => Promise<boolean>
 }
 
-/** A vault in a run. */
+/** A reading of a vault's past in a run. */
 type VaultRun = {
   readonly vault: VaultOnChain
+  /** The reading in force, of which this one is to take the place; undefined for the one in force. */
+  readonly replaces: VaultRun | undefined
   /** How far it is recorded, and how far the table says so. */
   progress: VaultProgress
   saved: VaultProgress | undefined
@@ -53,7 +61,10 @@ type VaultRun = {
 /** One run over a chain: what it works with, and what it has done so far. */
 type Run = Dependencies &
   Limits & {
+    /** The readings in force, one for each vault. */
     readonly vaultRuns: readonly VaultRun[]
+    /** The readings under way, by those in force of which they are to take the place. */
+    readonly rebuilds: Map<VaultRun, VaultRun>
     /** The last block that is recorded. */
     readonly final: BlockHeader
     /** The vaults of which new states and silent progress are written in this run. */
@@ -88,6 +99,8 @@ const HOUR_SECONDS = 3_600n
 /** Of so many vaults a run, which is once a minute, writes new states and silent progress; of more it does in turn. */
 const MOST_IN_TURN = 250
 const RUN_EVERY_MS = 60_000
+/** So many readings a run puts in force at most. */
+const MOST_REPLACED = 50
 /** A vault's upkeep is due once an hour, later where there are many: a run does a part of them, new ones first. */
 const UPKEEP_PARTS = 60
 const MOST_UPKEEP = 25
@@ -97,7 +110,8 @@ const MOST_UPKEEP = 25
  * the time is used, and returns the report. It works in slices: a slice's ledger entries and prices are written, then how
  * far its vaults are recorded, so that the next run continues wherever one ends. Read side by side are the vaults that
  * have caught up, those that are recorded least far, and one of those with so many events that others would wait for
- * them. A vault whose events the nodes refuse is left for the next run. Throws `upstream_*` where nothing could be read,
+ * them. A vault whose events the nodes refuse is left for the next run. Of a vault that an older version of its books
+ * recorded the past is read again, as that of a new one is, and then takes the place of its records. Throws `upstream_*` where nothing could be read,
  * and an Error when the lease was lost.
  */
 export async function refreshVaults(dependencies: Dependencies, vaults: readonly VaultOnChain[], limits: Limits) {
@@ -112,24 +126,32 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
       return undefined
     }),
   ])
-  const vaultRuns = vaults.map((vault, index): VaultRun => {
-    const saved = recorded[index]
-    const progress = saved ?? initialProgress(vault)
-    return { vault, saved, progress, isRefused: false, span: Number.POSITIVE_INFINITY, isSlow: false }
+  const vaultRuns = vaults.map((vault, index) => {
+    const { rebuild: _, ...saved } = recorded[index] ?? initialProgress(vault)
+    return startVaultRun(vault, saved, recorded[index] && saved)
+  })
+  const inTurn = vaultRunsInTurn(vaultRuns, dependencies.now())
+  const rebuilds = vaultRuns.flatMap((vaultRun, index): [VaultRun, VaultRun][] => {
+    const progress = recorded[index]
+    const rebuild = progress && startRebuildRun(vaultRun, progress, inTurn, dependencies.now())
+    return rebuild ? [[vaultRun, rebuild]] : []
   })
   const run: Run = {
     ...dependencies,
     ...limits,
     vaultRuns,
+    rebuilds: new Map(rebuilds),
     final,
-    inTurn: vaultRunsInTurn(vaultRuns, dependencies.now()),
+    inTurn,
     apart: new Set(),
     failures: [],
     done: { slices: 0, entries: 0, prices: 0, states: 0 },
   }
   await recordEvents(run)
   if (overviews && overviews.block.number > final.number) await recordOverviews(run, overviews)
+  await replaceRecords(run)
   await save(run, listUnsaved(run))
+  await deleteOldRecords(run)
 
   const [front] = vaultRuns
     .map(({ progress }) => progress)
@@ -141,7 +163,7 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     chainId,
     vaults: vaults.length,
     through: front?.through ?? null,
-    behind: vaultRuns.filter(({ progress }) => progress.through < reached).length,
+    behind: vaultRuns.filter((vaultRun) => vaultRun.progress.through < reached || run.rebuilds.has(vaultRun)).length,
     lagSeconds: Math.max(0, Number(head.timestamp - (front?.timestamp ?? head.timestamp))),
     entries,
     prices,
@@ -149,12 +171,37 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
   }
 }
 
+function startVaultRun(
+  vault: VaultOnChain,
+  progress: VaultProgress,
+  saved: VaultProgress | undefined,
+  replaces?: VaultRun,
+): VaultRun {
+  return { vault, replaces, progress, saved, isRefused: false, span: Number.POSITIVE_INFINITY, isSlow: false }
+}
+
+/** The reading under way of a vault's past; begun where its turn has come and an older version of its books recorded it. */
+function startRebuildRun(
+  vaultRun: VaultRun,
+  progress: VaultProgress,
+  inTurn: ReadonlySet<VaultRun>,
+  now: number,
+): VaultRun | undefined {
+  const { vault } = vaultRun
+  const { rebuild, booksVersion } = progress
+  const { version } = getProtocol(vault).books
+  if (rebuild?.booksVersion === version) return startVaultRun(vault, rebuild, rebuild, vaultRun)
+  if (!inTurn.has(vaultRun) || (!rebuild && booksVersion >= version)) return undefined
+  return startVaultRun(vault, beginRebuild(vault, progress, now), undefined, vaultRun)
+}
+
 /** Records what happened up to the last final block, turn by turn. Throws the first failure where nothing could be read. */
 async function recordEvents(run: Run): Promise<void> {
-  const { vaultRuns, final, apart, failures, now, until, done } = run
+  const { vaultRuns, rebuilds, final, apart, failures, now, until, done } = run
+  const readings = [...vaultRuns, ...rebuilds.values()]
   let savedAt = now()
   while (now() < until && failures.length < MOST_FAILURES) {
-    const open = vaultRuns.filter(({ progress, isRefused }) => progress.through < final.number && !isRefused)
+    const open = readings.filter(({ progress, isRefused }) => progress.through < final.number && !isRefused)
     const alone = [...apart].find((vaultRun) => open.includes(vaultRun))
     const turn = planTurn(run, open, alone)
     if (turn.length === 0) break
@@ -251,7 +298,7 @@ function refuse({ reader }: Run, vaultRuns: readonly VaultRun[], reason: string)
 /** Reads the next slice of a part and records it; gives its last block. A vault with most of very many events is read apart from now on. */
 async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> {
   const { records, done, apart } = run
-  const addresses = pack.map(({ vault }) => vault.address)
+  const addresses = [...new Set(pack.map(({ vault }) => vault.address))]
   const slice = await readSlice(run, { ...run, vaults: addresses, from: BigInt(from), to: BigInt(to) })
   const through = Number(slice.through)
   const events = Map.groupBy(slice.events, ({ vault }) => vault)
@@ -263,7 +310,11 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
   // A vault whose events contradict each other has no books; those of the others go on.
   if (impossible.length > 0) refuse(run, impossible, 'events that contradict each other')
   await records.record(
-    moved.map(({ vaultRun, entries, prices }) => ({ vault: withGeneration(vaultRun), entries, prices })),
+    moved.map(({ vaultRun, entries, prices, events: since }) => ({
+      vault: withGeneration(vaultRun),
+      ...{ entries, prices },
+      accounts: vaultRun.replaces ? listAddresses(since) : [],
+    })),
   )
   for (const { vaultRun, ledger, entries, prices } of moved) {
     const weekAgo = vaultRun.progress.weekAgo ?? prices[0]
@@ -287,22 +338,74 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
 }
 
 /** What those of the events led to that are not recorded of a vault yet. */
-function postNew({ vault, progress }: VaultRun, events: readonly VaultEvent[]): Posted {
-  const since = events.filter(({ location }) => location.blockNumber > BigInt(progress.through))
-  return postEvents(vault, progress.ledger, since)
+function postNew(
+  { vault, progress }: VaultRun,
+  all: readonly VaultEvent[],
+): Posted & { events: readonly VaultEvent[] } {
+  const events = all.filter(({ location }) => location.blockNumber > BigInt(progress.through))
+  return { ...postEvents(vault, progress.ledger, events), events }
 }
 
-/** The vault with the reading of its past that is in force. */
+/** All addresses that events name. Whoever has a ledger entry is among them. */
+function listAddresses(events: readonly VaultEvent[]): ReadonlySet<Address> {
+  const values: unknown[] = events.flatMap(({ args }) => Object.values(args))
+  return new Set(values.filter((value): value is Address => typeof value === 'string' && isAddress(value)))
+}
+
+/** The vault with this reading of its past. */
 function withGeneration({ vault, progress: { generation } }: VaultRun): VaultRecords['vault'] {
   return { ...vault, generation }
 }
 
 /** Writes how far these vaults are recorded; throws when another run has the lease by now. */
-async function save({ reader, records, holdsLease }: Run, vaultRuns: readonly VaultRun[]): Promise<void> {
+async function save({ reader, records, holdsLease, rebuilds }: Run, vaultRuns: readonly VaultRun[]): Promise<void> {
   if (vaultRuns.length === 0) return
   if (!(await holdsLease())) throw new Error(`Chain ${reader.chain.id}: the lease was lost.`)
-  await records.putProgress(vaultRuns.map(({ vault, progress }) => [vault, progress]))
-  for (const vaultRun of vaultRuns) vaultRun.saved = vaultRun.progress
+  // Both readings of a vault are in one item.
+  const inForce = [...new Set(vaultRuns.map((vaultRun) => vaultRun.replaces ?? vaultRun))]
+  await records.putProgress(
+    inForce.map((vaultRun) => {
+      const rebuild = rebuilds.get(vaultRun)?.progress
+      return [vaultRun.vault, rebuild ? { ...vaultRun.progress, rebuild } : vaultRun.progress]
+    }),
+  )
+  for (const vaultRun of inForce) {
+    vaultRun.saved = vaultRun.progress
+    const rebuild = rebuilds.get(vaultRun)
+    if (rebuild) rebuild.saved = rebuild.progress
+  }
+}
+
+/** Puts the readings in force that go as far as those in force do, in the same run that has read both. */
+async function replaceRecords({ vaultRuns, rebuilds, records, now, until }: Run): Promise<void> {
+  const caughtUp = vaultRuns.filter((vaultRun) => {
+    const rebuild = rebuilds.get(vaultRun)
+    return rebuild?.progress.timestamp !== undefined && rebuild.progress.through >= vaultRun.progress.through
+  })
+  for (const vaultRun of caughtUp.slice(0, MOST_REPLACED)) {
+    const { vault, progress } = vaultRun
+    const reading = rebuilds.get(vaultRun)
+    if (!reading) continue
+    const isOver = () => now() >= until
+    const { generation } = progress
+    const { rebuild, isDone } = await takeOverPrices(records, vault, { generation, rebuild: reading.progress }, isOver)
+    reading.progress = rebuild
+    if (!isDone) continue
+    vaultRun.progress = await putInForce(records, vault, progress, rebuild, now())
+    rebuilds.delete(vaultRun)
+  }
+}
+
+/** Deletes what the readings in force have taken the place of, as far as the time reaches. */
+async function deleteOldRecords(run: Run): Promise<void> {
+  const { vaultRuns, records, now, until } = run
+  const isOver = () => now() >= until
+  for (const vaultRun of vaultRuns) {
+    const { vault, progress } = vaultRun
+    if (progress.replacedAt === undefined || isOver()) continue
+    vaultRun.progress = await deleteReplaced(records, vault, progress, { now: now(), isOver })
+    if (vaultRun.progress.replacedAt === undefined) await save(run, [vaultRun])
+  }
 }
 
 /** Records the states that have changed, and the states and prices of the vaults whose upkeep is due. */
@@ -341,10 +444,12 @@ async function recordOverviews(
 }
 
 /** The vaults whose progress has changed without an event, and is due to be written. */
-function listUnsaved({ vaultRuns, final, inTurn }: Run): VaultRun[] {
-  return vaultRuns.filter((vaultRun) => {
-    const { progress, saved } = vaultRun
+function listUnsaved({ vaultRuns, rebuilds, final, inTurn }: Run): VaultRun[] {
+  return [...vaultRuns, ...rebuilds.values()].filter((vaultRun) => {
+    const { progress, saved, replaces } = vaultRun
     if (progress === saved) return false
+    // How far a past is read again must not be lost, nor that it is in force.
+    if (replaces || progress.generation !== saved?.generation) return true
     if (saved?.timestamp === undefined || progress.timestamp === undefined) return true
     if (progress.state !== saved.state || progress.upkeptAt !== saved.upkeptAt) return true
     // What took long to read, as a past does, must not have to be read again.

@@ -9,6 +9,7 @@ const PRECISE = 1_000_000n
 
 /** The ledger of a vault is its last trade: a deposit or withdrawal. */
 export const erc4626Books: Books<Erc4626Vault, Event> = {
+  version: 1,
   pricedBy: 'trades',
   repricing: new Set(['Deposit', 'Withdraw']),
   minted: (event) => (event.eventName === 'Deposit' ? { to: event.args.owner, shares: event.args.shares } : undefined),

@@ -15,6 +15,8 @@ const VALUATIONS: ReadonlySet<string> = new Set(['TotalAssetsUpdated', 'SettleDe
  * assets that is nobody's counts, and shares that are nobody's, too.
  */
 export const lagoonBooks: Books<LagoonVault, Event> = {
+  // 2: redemption requests and their cancellations, and claims apart from payments at once.
+  version: 2,
   pricedBy: 'valuations',
   repricing: new Set(['Deposit', 'Withdraw', 'DepositSync', 'WithdrawSync', ...VALUATIONS]),
   // `Deposit` tells of a claim here, which mints nothing.

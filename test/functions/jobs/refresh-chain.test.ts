@@ -6,7 +6,7 @@ import { deployYieldVault } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
 import type { Call } from '../../support/chain-answers.ts'
-import { expireLease, finalize, refresh, restoreRecords, scanRecords, viewsFor } from '../../support/records.ts'
+import { expireLease, finalize, halfOf, refresh, restoreRecords, scanRecords, viewsFor } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import { createSilence, type EventFilter, type Silence } from '../../support/silence.ts'
 import { call } from '../../support/transfers.ts'
@@ -587,14 +587,6 @@ describe('A vault that is added when its chain is recorded', () => {
     for (const vault of late) expect(await positionIn(vault)).toMatchObject({ depositCount: 1 })
   })
 })
-
-/** A batch of writes without its second half; any other write as it is. */
-function halfOf(body: string): string {
-  const request: { RequestItems?: Record<string, unknown[]> } = JSON.parse(body)
-  if (!request.RequestItems) return body
-  const [table, items] = Object.entries(request.RequestItems)[0] as [string, unknown[]]
-  return JSON.stringify({ ...request, RequestItems: { [table]: items.slice(0, Math.ceil(items.length / 2)) } })
-}
 
 /** Requests deposits for so many accounts, each of 1 unit, out of one purse. */
 async function requestFor({ chain, token: usdc, address: vault }: TestVault, count: number): Promise<void> {

@@ -80,7 +80,7 @@ function nodeWith(
 }
 
 /** Records in memory, in the form of the table. */
-function memory(through?: number) {
+function memory(through?: number, booksVersion = 2) {
   const progress = new Map<Address, VaultProgress>()
   const throughOf = (of: VaultOnChain) => progress.get(of.address)?.through
   const getProgress = async (vaults: readonly { address: Address }[]) =>
@@ -89,7 +89,7 @@ function memory(through?: number) {
         progress.get(address) ??
         (through === undefined
           ? undefined
-          : { through, timestamp: BigInt(timeOf(through)), ledger: { assets: 0n, supply: 0n } }),
+          : { through, booksVersion, timestamp: BigInt(timeOf(through)), ledger: { assets: 0n, supply: 0n } }),
     )
   const records = {
     getProgress,
@@ -101,6 +101,8 @@ function memory(through?: number) {
     },
     getPriceAt: async () => undefined,
     getFirstPrice: async () => undefined,
+    listPricesBetween: async () => [],
+    deleteEarlier: async () => true,
   }
   return { records, throughOf }
 }
@@ -219,6 +221,40 @@ describe('A node that is too slow for events of many blocks', () => {
     expect(clock).toBeLessThan(46_000)
     for (const one of others) expect(throughOf(one)).toBe(FINAL)
     expect(throughOf(noisy) ?? 0).toBeLessThan(FINAL - 4_990)
+  })
+})
+
+describe('Vaults that an older version of their books recorded', () => {
+  test('are read again in as many runs as it takes, each within its time, and are current all along', async () => {
+    const vaults = Array.from({ length: 300 }, (_, index) => vault(index + 1))
+    const { records, throughOf } = memory(FINAL - 10, 1)
+    let [clock, runs] = [0, 0]
+    const reader = nodeWith([], (filters) => {
+      const isLate = filters.some(({ fromBlock, toBlock }) => Number(toBlock) - Number(fromBlock) >= 20_000)
+      clock += isLate ? 3_000 : 500
+      if (isLate) throw new AppError('upstream_timeout')
+    })
+    const read: number[] = []
+    let isDone = false
+    while (!isDone) {
+      clock = runs * 60_000
+      const until = clock + 20_000
+      const { behind } = await refreshVaults({ reader, records, states, now: () => clock }, vaults, {
+        until,
+        holdsLease,
+      })
+      expect(clock).toBeLessThan(until + 4_000)
+      for (const one of vaults) expect(throughOf(one) ?? FINAL - 10).toBeGreaterThanOrEqual(FINAL - 10)
+      const progress = await records.getProgress(vaults)
+      read.push(Math.min(...progress.map((of) => (of?.booksVersion === 2 ? FINAL : (of?.rebuild?.through ?? 0)))))
+      isDone = progress.every((of) => of?.booksVersion === 2 && of.rebuild === undefined)
+      if (isDone) expect(behind).toBe(0)
+      runs += 1
+    }
+    expect(runs).toBeGreaterThan(3)
+    // Nothing is read again from the start.
+    expect(read).toEqual(read.toSorted((left, right) => left - right))
+    for (const one of vaults) expect(throughOf(one)).toBe(FINAL)
   })
 })
 

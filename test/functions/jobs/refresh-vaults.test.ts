@@ -54,7 +54,15 @@ function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
   async function seed(vaults: readonly VaultOnChain[], through: number) {
     const timestamp = chain.timeOf(through)
     const weekAgo = { price: 1_000_000n, timestamp: timestamp - 604_800n }
-    const progress = { through, timestamp, ledger: LEDGER, weekAgo, upkeptAt: timestamp - 7_200n, state: digest }
+    const progress = {
+      through,
+      booksVersion: 2,
+      timestamp,
+      ledger: LEDGER,
+      weekAgo,
+      upkeptAt: timestamp - 7_200n,
+      state: digest,
+    }
     await records.putProgress(vaults.map((vault) => [vault, progress]))
   }
   return { chain, run, seed }

@@ -1,0 +1,86 @@
+import { type RecordsStore, startOfHour, type VaultProgress } from '../../../lib/activity/store.ts'
+import { YIELD_SECONDS } from '../../../lib/activity/yields.ts'
+import { getProtocol } from '../../../lib/protocols/protocols.ts'
+import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
+
+type Rebuild = NonNullable<VaultProgress['rebuild']>
+
+/** How many prices are taken over between two looks at the clock. */
+const PRICES_AT_ONCE = 1_000
+/** Longer than any request takes: one that has read the old progress still finds the old records. */
+const GRACE_MS = 60_000
+const HOUR_SECONDS = 3_600n
+
+/**
+ * Takes over the prices of the reading in force that no event tells: those of hours for which the new one has none. They
+ * are what the job read of a vault in which nobody traded. Returns the new reading with how far it is, and whether all are
+ * taken over; ends early once `isOver`, after one page at the earliest.
+ */
+export async function takeOverPrices(
+  records: Pick<RecordsStore, 'listPricesBetween' | 'record'>,
+  vault: VaultOnChain,
+  { generation, rebuild }: { readonly generation: number | undefined; readonly rebuild: Rebuild },
+  isOver: () => boolean,
+): Promise<{ rebuild: Rebuild; isDone: boolean }> {
+  if (getProtocol(vault).books.pricedBy === 'valuations') return { rebuild, isDone: true }
+  const [old, own] = [
+    { ...vault, generation },
+    { ...vault, generation: rebuild.generation },
+  ]
+  let { pricesThrough = -1n } = rebuild
+  do {
+    const page = await records.listPricesBetween(old, {
+      from: pricesThrough + 1n,
+      to: LAST_SECOND,
+      most: PRICES_AT_ONCE,
+    })
+    const [first, last] = [page[0], page.at(-1)]
+    if (!first || !last) return { rebuild: { ...rebuild, pricesThrough }, isDone: true }
+    const known = new Set<bigint>()
+    for (let from = startOfHour(first.timestamp); from <= last.timestamp; ) {
+      const to = startOfHour(last.timestamp) + HOUR_SECONDS - 1n
+      const told = await records.listPricesBetween(own, { from, to, most: PRICES_AT_ONCE })
+      for (const { timestamp } of told) known.add(startOfHour(timestamp))
+      const lastTold = told.length < PRICES_AT_ONCE ? to : (told.at(-1)?.timestamp ?? to)
+      from = startOfHour(lastTold) + HOUR_SECONDS
+    }
+    const missing = page.filter(({ timestamp }) => !known.has(startOfHour(timestamp)))
+    await records.record([{ vault: own, entries: [], prices: missing.map((price) => ({ ...price, blockNumber: 0n })) }])
+    pricesThrough = last.timestamp
+  } while (!isOver())
+  return { rebuild: { ...rebuild, pricesThrough }, isDone: false }
+}
+/** Later than any price, of twelve digits. */
+const LAST_SECOND = 999_999_999_999n
+
+/** The progress of a vault with the new reading in force, whose records go as far as the old ones do. */
+export async function putInForce(
+  records: Pick<RecordsStore, 'getPriceAt' | 'getFirstPrice'>,
+  vault: VaultOnChain,
+  progress: VaultProgress,
+  { generation, booksVersion, through, timestamp, ledger }: Rebuild,
+  now: number,
+): Promise<VaultProgress> {
+  const own = { ...vault, generation }
+  const weekAgo =
+    timestamp === undefined
+      ? undefined
+      : ((await records.getPriceAt(own, timestamp - YIELD_SECONDS)) ?? (await records.getFirstPrice(own)))
+  return { ...progress, generation, booksVersion, through, timestamp, ledger, weekAgo, replacedAt: now }
+}
+
+/**
+ * Deletes the records of earlier readings, once no answer is made of them any more. Returns the progress, which says so
+ * when all are deleted; ends early once `isOver`.
+ */
+export async function deleteReplaced(
+  records: Pick<RecordsStore, 'deleteEarlier'>,
+  vault: VaultOnChain,
+  { replacedAt, ...progress }: VaultProgress,
+  { now, isOver }: { readonly now: number; readonly isOver: () => boolean },
+): Promise<VaultProgress> {
+  const { generation } = progress
+  const kept = { ...progress, replacedAt }
+  if (replacedAt === undefined || generation === undefined || now < replacedAt + GRACE_MS) return kept
+  return (await records.deleteEarlier({ ...vault, generation }, isOver)) ? progress : kept
+}
