@@ -34,6 +34,15 @@ const FEE_RECEIVER = ROLES.feeReceiver
 type Kind = (typeof KINDS)[number]
 type Status = 'pending' | 'claimable' | 'completed' | 'cancelled'
 type Deposit = { epoch: bigint; assets: bigint; claimed: bigint; minted: bigint; cancelled: boolean }
+/** A redemption request, or what was paid at once: `left` is neither paid nor taken back. */
+type Withdrawal = {
+  epoch: bigint
+  shares: bigint
+  left: bigint
+  paidShares: bigint
+  paidAssets: bigint
+  cancelledShares: bigint
+}
 type Source = { deposit: Deposit | null; shares: bigint }
 type Account = {
   shares: bigint
@@ -42,6 +51,7 @@ type Account = {
   redeemEpoch: bigint
   redeeming: bigint
   deposits: Deposit[]
+  withdrawals: Withdrawal[]
   sources: Source[]
   deposited: bigint
   withdrawn: bigint
@@ -81,7 +91,7 @@ class Model {
     for (const user of ACCOUNTS_CHECKED) {
       this.accounts.set(user, {
         ...{ shares: 0n, epoch: 0n, requested: 0n, redeemEpoch: 0n, redeeming: 0n },
-        ...{ deposits: [], sources: [], deposited: 0n, withdrawn: 0n, used: false },
+        ...{ deposits: [], withdrawals: [], sources: [], deposited: 0n, withdrawn: 0n, used: false },
       })
     }
   }
@@ -257,15 +267,43 @@ class Model {
     const account = this.account(user)
     if (account.redeemEpoch !== this.redeemEpoch)
       Object.assign(account, { redeemEpoch: this.redeemEpoch, redeeming: 0n })
+    // Anybody may request nothing in another's name.
+    if (shares === 0n) return
     account.redeeming += shares
     account.shares -= shares
     this.pendingShares += shares
+    const none = { paidShares: 0n, paidAssets: 0n, cancelledShares: 0n }
+    account.withdrawals.push({ epoch: this.redeemEpoch, shares, left: shares, ...none })
+  }
+  cancelRedeem(user: Address): void {
+    const account = this.account(user)
+    this.pendingShares -= account.redeeming
+    account.shares += account.redeeming
+    account.redeeming = 0n
+    for (const withdrawal of account.withdrawals) {
+      if (withdrawal.epoch !== account.redeemEpoch) continue
+      withdrawal.cancelledShares += withdrawal.left
+      withdrawal.left = 0n
+    }
   }
   redeem(user: Address, shares: bigint): void {
     const account = this.account(user)
-    account.withdrawn += this.paid(shares, this.redeemRates.get(account.redeemEpoch))
+    const assets = this.paid(shares, this.redeemRates.get(account.redeemEpoch))
+    account.withdrawn += assets
     account.redeeming -= shares
     this.events += 1
+    // The oldest first, each its part of this claim.
+    let [rest, upTo, given] = [shares, 0n, 0n]
+    for (const withdrawal of account.withdrawals) {
+      const taken = min(rest, withdrawal.left)
+      rest -= taken
+      upTo += taken
+      withdrawal.left -= taken
+      withdrawal.paidShares += taken
+      const part = (assets * upTo) / shares - given
+      given += part
+      withdrawal.paidAssets += part
+    }
   }
   /** `haircut` in basis points: what it keeps is counted again with the next valuation. */
   withdrawNow(user: Address, shares: bigint, haircut = 0): void {
@@ -274,6 +312,8 @@ class Model {
     const account = this.account(user)
     account.shares -= shares
     account.withdrawn += assets
+    const paid = { paidShares: shares, paidAssets: assets, cancelledShares: 0n }
+    if (shares > 0n) account.withdrawals.push({ epoch: 0n, shares, left: 0n, ...paid })
     this.assets -= this.worth(net)
     this.supply -= net
     this.events += 1
@@ -308,6 +348,36 @@ class Model {
     if (cancelled) return 'cancelled'
     if (claimed === assets) return 'completed'
     return epoch > this.settledDeposits && epoch === this.account(user).epoch ? 'pending' : 'claimable'
+  }
+
+  /** Newest first. What is left of requests is pending, or all of it claimable. */
+  withdrawals(user: Address) {
+    const isPending = this.pendingRedeem(user) > 0n
+    const [claimable, whole] = [this.claimableRedeem(user), this.claimableRedeemAssets(user)]
+    let [upTo, given] = [0n, 0n]
+    return this.account(user)
+      .withdrawals.map(({ epoch, shares, left, paidShares, paidAssets, cancelledShares }) => {
+        const claimableShares = isPending ? 0n : left
+        upTo += claimableShares
+        const claimableAssets = claimable === 0n ? 0n : (whole * upTo) / claimable - given
+        given += claimableAssets
+        const open = isPending ? 'pending' : 'claimable'
+        return {
+          status: left > 0n ? open : paidShares > 0n ? 'completed' : 'cancelled',
+          shares: `${shares}`,
+          assets: isPending && left > 0n ? null : `${paidAssets + claimableAssets}`,
+          epochId: Number(epoch),
+          amounts: {
+            pendingShares: `${isPending ? left : 0n}`,
+            claimableShares: `${claimableShares}`,
+            claimableAssets: `${claimableAssets}`,
+            paidShares: `${paidShares}`,
+            paidAssets: `${paidAssets}`,
+            cancelledShares: `${cancelledShares}`,
+          },
+        }
+      })
+      .toReversed()
   }
 
   /** Newest first. */
@@ -367,6 +437,7 @@ type Command = {
     | 'nothing'
     | 'claims'
     | 'redeem for'
+    | 'cancel redeem'
   readonly vault: number
   readonly user: number
   readonly other: number
@@ -380,6 +451,7 @@ const command: fc.Arbitrary<Command> = fc.record({
     { weight: 5, arbitrary: fc.constantFrom('settle' as const, 'claim' as const) },
     { weight: 6, arbitrary: fc.constantFrom('transfer' as const, 'redeem' as const, 'take' as const, 'gain' as const) },
     { weight: 3, arbitrary: fc.constantFrom('cancel' as const, 'propose' as const, 'record' as const) },
+    { weight: 2, arbitrary: fc.constant('cancel redeem' as const) },
     { weight: 3, arbitrary: fc.constantFrom('gift' as const, 'claim for' as const, 'arrive' as const) },
     { weight: 4, arbitrary: fc.constantFrom('leave' as const, 'nothing' as const, 'claims' as const) },
     { weight: 1, arbitrary: fc.constant('redeem for' as const) },
@@ -392,7 +464,7 @@ const command: fc.Arbitrary<Command> = fc.record({
 
 const test = base.extend('silence', { scope: 'file' }, () => createSilence())
 
-test('Over random histories, positions and deposits are what the vaults did, to the last unit, live and recorded', {
+test('Over random histories, positions, deposits and withdrawals are what the vaults did, to the last unit, live and recorded', {
   timeout: 120_000,
 }, async ({ service, silence, transfers }) => {
   const chain = service.backends.chains[0] as Service['backends']['chains'][number]
@@ -418,7 +490,11 @@ test('Over random histories, positions and deposits are what the vaults did, to 
       }
       const check = async (accounts: readonly Address[] = ACCOUNTS_CHECKED) => {
         for (const user of accounts) {
-          const [positions, deposits] = await Promise.all([views.positions(user), views.deposits(user, '?limit=100')])
+          const [positions, deposits, withdrawals] = await Promise.all([
+            views.positions(user),
+            views.deposits(user, '?limit=100'),
+            views.withdrawals(user, '?limit=100'),
+          ])
           for (const model of models) {
             const shown = positions.body.positions.find(
               ({ vaultAddress }: { vaultAddress: Address }) => vaultAddress === model.vault.address,
@@ -426,6 +502,10 @@ test('Over random histories, positions and deposits are what the vaults did, to 
             const entries = deposits.body.deposits.filter(
               ({ vaultAddress }: { vaultAddress: Address }) => vaultAddress === model.vault.address,
             )
+            const payments = withdrawals.body.withdrawals.filter(
+              ({ vaultAddress }: { vaultAddress: Address }) => vaultAddress === model.vault.address,
+            )
+            expect(payments).toMatchObject(model.withdrawals(user))
             if (!model.account(user).used) expect([shown, entries]).toEqual([undefined, []])
             else {
               expect(shown).toMatchObject(model.position(user))
@@ -714,6 +794,11 @@ async function perform(chain: Chain, model: Model, { what, user: index, other, p
     if (shares === 0n || blocked) return
     await send(user, 'requestRedeem', shares, user, user)
     model.requestRedeem(user, shares)
+  } else if (what === 'cancel redeem') {
+    if (kind !== '0.6' || model.pendingRedeem(user) === 0n) return
+    if (model.account(user).redeemEpoch !== model.redeemEpoch) return
+    await send(user, 'cancelRequestRedeem', user)
+    model.cancelRedeem(user)
   } else if (what === 'take') {
     const shares = portion(model.claimableRedeem(user))
     if (shares === 0n) return
