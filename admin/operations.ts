@@ -13,7 +13,7 @@ import {
 import type { ApiKey, Client, ClientRecord } from '../lib/clients/client.ts'
 import type { VaultDescription } from '../lib/protocols/describe.ts'
 import type { VaultOnChain } from '../lib/protocols/vault-on-chain.ts'
-import type { Vault } from '../lib/vaults/vault.ts'
+import type { Vault, VaultKey } from '../lib/vaults/vault.ts'
 import type { Nodes } from './check-nodes.ts'
 import type { ClientsAdminStore } from './clients.ts'
 
@@ -41,10 +41,8 @@ type Presentation = {
     | undefined
 }
 
-type VaultPlace = Pick<Vault, 'chainId' | 'address'>
-
 /** A vault to add; `firstBlock` only where its node does not tell. */
-type NewVault = { clientId: string; firstBlock?: number | undefined } & VaultPlace & Presentation
+type NewVault = { clientId: string; firstBlock?: number | undefined } & VaultKey & Presentation
 
 /** What the operator asked for cannot be done; the message tells why, in full. */
 export class AdminError extends Error {}
@@ -137,7 +135,7 @@ export async function addVault(
  */
 export async function removeVault(
   admin: Admin,
-  { clientId, chainId, address }: { clientId: string } & VaultPlace,
+  { clientId, chainId, address }: { clientId: string } & VaultKey,
 ): Promise<boolean> {
   await getClient(admin, clientId)
   const removed = await admin.clients.removeVault(clientId, chainId, address)
@@ -171,7 +169,7 @@ export async function forgetTransfer({ transfers }: Admin, key: TransferKey): Pr
 /** Registers a client with one key and these vaults, and gives the key's text. */
 export async function seedClient(
   admin: Admin,
-  { name, vaults }: { name: string; vaults: readonly (VaultPlace & Presentation)[] },
+  { name, vaults }: { name: string; vaults: readonly (VaultKey & Presentation)[] },
 ): Promise<{ clientId: string; apiKey: string; vaults: Vault[] }> {
   const { clientId } = await createClient(admin, name)
   const { text } = await issueKey(admin, { clientId, name: 'first key' })
@@ -180,7 +178,7 @@ export async function seedClient(
 }
 
 /** Has the job read a vault's past again and put it in the place of its records; the line to print. */
-export async function rebuildRecords(admin: Admin, { chainId, address }: VaultPlace): Promise<string> {
+export async function rebuildRecords(admin: Admin, { chainId, address }: VaultKey): Promise<string> {
   const vault = (await admin.clients.listVaultsOnChain(chainId)).find((candidate) => candidate.address === address)
   if (!vault) throw new AdminError(`No client has a vault ${address} on chain ${chainId}. See list-vaults.`)
   await admin.requestRebuild(vault)

@@ -52,15 +52,15 @@ const STATE = 0x0e6b3200a60a991c539f47dddaca04a18eb4bcf2b53906fb44751d827f001400
  * valuation manager and safe, which must be accounts of the local chain. Throws when the vault refuses.
  */
 export async function settle(chain: LocalChain, vault: Address, { gain = 0n } = {}): Promise<Settlement> {
-  const view = viewOf(chain, vault)
+  const reader = contractReader(chain, vault)
   const [safe, valuationManager, asset, totalAssets, isValid, version] = await Promise.all([
-    view.address(ROLES + 2n),
-    view.address(ROLES + 4n),
-    view.read('asset'),
-    view.read('totalAssets'),
+    reader.address(ROLES + 2n),
+    reader.address(ROLES + 4n),
+    reader.read('asset'),
+    reader.read('totalAssets'),
     // Only 0.5 and later have this, and all but 0.1 the other.
-    view.read('isTotalAssetsValid').catch(() => false),
-    view.read('version').catch(() => undefined),
+    reader.read('isTotalAssetsValid').catch(() => false),
+    reader.read('version').catch(() => undefined),
   ])
   const valuation = totalAssets + gain
   const call = (from: Address, label: string, data: LocalTransaction['data'], to = vault) => ({ label, from, to, data })
@@ -90,16 +90,16 @@ export async function settle(chain: LocalChain, vault: Address, { gain = 0n } = 
 
 /** Whether an open vault holds requests, or a proposed valuation, that a settlement would settle. */
 export async function hasPending(chain: LocalChain, vault: Address): Promise<boolean> {
-  const view = viewOf(chain, vault)
+  const reader = contractReader(chain, vault)
   const [state, proposal, silo, asset] = await Promise.all([
-    view.word(STATE),
-    view.word(LEDGER + 1n),
-    view.address(LEDGER + 8n),
-    view.read('asset'),
+    reader.word(STATE),
+    reader.word(LEDGER + 1n),
+    reader.address(LEDGER + 8n),
+    reader.read('asset'),
   ])
   if (state !== 0n) return false
   if (proposal !== maxUint256) return true
-  const balances = await Promise.all([viewOf(chain, asset).balanceOf(silo), view.balanceOf(silo)])
+  const balances = await Promise.all([contractReader(chain, asset).balanceOf(silo), reader.balanceOf(silo)])
   return balances.some((balance) => balance > 0n)
 }
 
@@ -140,7 +140,7 @@ export function startCurator(options: {
   }
 }
 
-function viewOf(chain: LocalChain, address: Address) {
+function contractReader(chain: LocalChain, address: Address) {
   const client = createClient({ transport: http(chain.rpcUrl, { batch: true, retryCount: 0 }) })
   const word = async (slot: bigint) => {
     const value = await getStorageAt(client, { address, slot: numberToHex(slot, { size: 32 }) })

@@ -56,7 +56,7 @@ export const POOL_TOPICS = {
   refunded: [getTopic('ExecutedRelayerRefundRoot'), getTopic('ClaimedRelayerRefund')],
 } as const
 
-/** The deposits among a transaction's logs, in order: those of the pool itself, in the form of today and of old. */
+/** The deposits among a transaction's logs, in order: those of the pool itself, FundsDeposited, and V3FundsDeposited in older logs. */
 export function parseDeposits(logs: readonly Log[], pool: Address, originChainId: number): BridgeDeposit[] {
   return parseEvents(poolAbi, logs, pool).flatMap(({ event }) => {
     if (event.eventName !== 'FundsDeposited' && event.eventName !== 'V3FundsDeposited') return []

@@ -56,8 +56,7 @@ export function transfersStore(client: DynamoDBDocumentClient, tableName: string
           new PutCommand({
             TableName: tableName,
             Item: { ...itemKey(key), ...followed, transfer: encoded },
-            // A status that was stored before statuses had `final` is read again.
-            ConditionExpression: 'attribute_not_exists(transfer.#final.#final)',
+            ConditionExpression: 'attribute_not_exists(transfer.#final)',
             ExpressionAttributeNames: { '#final': 'final' },
           }),
         ),

@@ -149,8 +149,8 @@ export const Transfer = z.object({
   refundEnd: z.enum(['refund_not_found', 'expired_undecided']).optional(),
   /** When the job polls it next; none for a transfer into no client's vault, and for one that has ended. */
   lookAt: Timestamp.optional(),
-  /** The status that will never change. One that was stored before statuses had `final` is read again. */
-  final: TransferStatus.optional().catch(undefined),
+  /** The status that will never change. */
+  final: TransferStatus.optional(),
 })
 export type Transfer = z.output<typeof Transfer>
 

@@ -60,7 +60,7 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
   /** The answer of an entry; undefined where it has none that can still be given. */
   function answerIn<T>({ namespace }: CacheKey<T>, { answer }: Entry): Aged<T> | undefined {
     if (!answer || answer.asOf.getTime() + namespace.keepSeconds * 1000 < now()) return undefined
-    // An older version of the service may have stored another form, which is as good as nothing.
+    // An entry in another form counts as none (decision 0016).
     const { success, data } = namespace.schema.safeParse(answer.json)
     return success ? { value: data, asOf: answer.asOf, isStale: answer.freshUntil <= now() } : undefined
   }

@@ -18,7 +18,7 @@ export const BlockSearch = z.object({
   pace: z.number().positive(),
   /** How many blocks before `high` the next look is at least, while there is no `low`. */
   step: Amount,
-  /** Whether the last look left more than half of the blocks in between. */
+  /** Whether the last poll left more than half of the blocks in between. */
   isSlow: z.boolean(),
 })
 export type BlockSearch = z.output<typeof BlockSearch>

@@ -24,12 +24,12 @@ export type Call<T> = {
 }
 
 /** The answers to named calls: undefined where the contract has no such function, reverted, or returned something else. */
-export type Answers<Views extends Record<string, Call<unknown>>> = {
-  readonly [Name in keyof Views]: Views[Name] extends Call<infer T> ? T | undefined : never
+export type Answers<Calls extends Record<string, Call<unknown>>> = {
+  readonly [Name in keyof Calls]: Calls[Name] extends Call<infer T> ? T | undefined : never
 }
 
 /**
- * The view `functionName(...args)` of the contract at `to`. Throws when the ABI has no such function with so many
+ * The call `functionName(...args)` of the contract at `to`. Throws when the ABI has no such function with so many
  * parameters, or more than one.
  */
 export function call<

@@ -23,10 +23,10 @@ type LogLocation = {
 }
 
 /** An event of a vault, or of its shares, and where it stands. */
-export type VaultEvent = { readonly eventName: string; readonly args: object } & EventPlace
+export type VaultEvent = { readonly eventName: string; readonly args: object } & EventOrigin
 /** The same, known to be one of this ABI's. */
-export type EventOf<A extends Abi> = DecodeEventLogReturnType<A> & EventPlace
-type EventPlace = { readonly vault: Address; readonly location: LogLocation }
+export type EventOf<A extends Abi> = DecodeEventLogReturnType<A> & EventOrigin
+type EventOrigin = { readonly vault: Address; readonly location: LogLocation }
 
 /** How the events of a protocol's vaults keep the books. All of it is pure, so the same events give the same. */
 export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEvent = VaultEvent> = {
@@ -58,10 +58,10 @@ export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEv
 /** A ledger entry without where it stands. */
 type OwnEntry = LedgerEntry extends infer M
   ? M extends LedgerEntry
-    ? { readonly account: Address } & Omit<M, keyof Place>
+    ? { readonly account: Address } & Omit<M, keyof EntryLocation>
     : never
   : never
-type Place = Pick<
+type EntryLocation = Pick<
   LedgerEntry,
   'account' | 'chainId' | 'vault' | 'transactionHash' | 'blockNumber' | 'logIndex' | 'timestamp' | 'generation'
 >

@@ -34,14 +34,14 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
   // One dry run tries all candidates in turn: those that the vault does not accept now revert and change nothing.
   const attempts = candidates.map((operation) => encodeOperation({ operation, request }))
   const variants = (['none', 'exact', 'reset'] as const).map((needed) => encodeApprovals(spending, needed))
-  const along = variants.map((approval) => simulationRequest(account, [...approval, ...attempts]))
+  const extraCalls = variants.map((approval) => simulationRequest(account, [...approval, ...attempts]))
 
   const { value, outcomes } = await reader.readOne(
     mapReadPlan(getProtocol(vault).depositTerms(vault, account), ({ allowance, choose }) => ({
       allowance,
       name: choose(amount),
     })),
-    { extraCalls: along },
+    { extraCalls },
   )
   const { allowance, name } = value
   const operation = depositNamed(vault, name)

@@ -14,7 +14,7 @@ export async function readOverviews(
   vaults: readonly VaultOnChain[],
   at?: bigint,
 ): Promise<{ block: BlockHeader; blocks: readonly BlockHeader[]; overviews: readonly (Overview | undefined)[] }> {
-  const queries = vaults.map((vault) => getProtocol(vault).overview(vault))
-  const { block, blocks, values } = await reader.readEach(queries, { at })
+  const plans = vaults.map((vault) => getProtocol(vault).overview(vault))
+  const { block, blocks, values } = await reader.readEach(plans, { at })
   return { block, blocks, overviews: values }
 }

@@ -109,7 +109,7 @@ export function readAllBalances({ users, cache, getReader, solana, goldRush, now
   async function cacheBalances({ cacheKey, wallets, last }: ChainInput, holdings: readonly Holding[]): Promise<void> {
     const balances = { wallets: [...wallets], holdings: [...holdings] }
     if (last && !last.isStale && textOf(last.value) === textOf(balances)) return
-    await cache.put(cacheKey, balances).catch((error: unknown) => logger.error('balances not kept', { error }))
+    await cache.put(cacheKey, balances).catch((error: unknown) => logger.error('balances not cached', { error }))
   }
 
   /** The rent by itself, for users without a wallet on Solana; undefined when it is not told. */

@@ -87,7 +87,7 @@ describe.for(SOURCE_FAILURES)('While CoinGecko %s,', ([, fail]) => {
     expect(world.fakes.defiLlama.requests).toEqual([])
   })
 
-  test('a search that is kept stands in with the prices of the cached market', async ({ world, clock, search }) => {
+  test('a cached search is given instead, with the prices of the cached market', async ({ world, clock, search }) => {
     captureLogs()
     await search('BITcoin', 'eur')
     world.fakes.coinGecko.rewrite = fail
@@ -126,7 +126,7 @@ describe('While CoinGecko is down,', () => {
   })
 
   downTest(
-    'a market that is too old gives way to DefiLlama, and stands in, marked, when that is down too',
+    'a market that is too old gives way to DefiLlama, and is given, marked, when that is down too',
     async ({ world, clock, coinById }) => {
       clock.pass(3600)
       const { value, isStale } = await coinById('bitcoin', 'usd')
@@ -158,7 +158,7 @@ describe('While CoinGecko is down,', () => {
     expect(await ask()).toMatchObject({ isStale: false })
   })
 
-  downTest('a coin or a currency that is not kept is not there', async ({ coinById, search }) => {
+  downTest('a coin or a currency that is not cached is not there', async ({ coinById, search }) => {
     for (const [id, currency] of [
       ['solana', 'usd'],
       ['bitcoin', 'chf'],
@@ -168,7 +168,11 @@ describe('While CoinGecko is down,', () => {
     await expect(search('bitcoin', 'usd')).rejects.toMatchObject({ code: 'upstream_unavailable' })
   })
 
-  test('what was told of a coin stands in, until the cached market is newer', async ({ world, clock, coinById }) => {
+  test('what was told of a coin is given instead, until the cached market is newer', async ({
+    world,
+    clock,
+    coinById,
+  }) => {
     captureLogs()
     const { value } = await coinById('bitcoin', 'eur')
     world.fakes.coinGecko.rewrite = () => 'hang up'
@@ -184,7 +188,11 @@ describe('While CoinGecko is down,', () => {
     })
   })
 
-  test('what was told of a coin that is not in the market stands in for a day', async ({ world, clock, coinById }) => {
+  test('what was told of a coin that is not in the market is given instead for a day', async ({
+    world,
+    clock,
+    coinById,
+  }) => {
     captureLogs()
     const { value } = await coinById('made-up-coin-200', 'eur')
     world.fakes.coinGecko.rewrite = () => 'hang up'
@@ -203,7 +211,7 @@ describe('While CoinGecko tells no prices of what it finds,', () => {
     expect(value[1]).toMatchObject({ current_price: null, price_change_percentage_24h: null })
   })
 
-  test('and no rate is kept, the coins are found without prices, which is said', async ({ world, search }) => {
+  test('and no rate is cached, the coins are found without prices, which is said', async ({ world, search }) => {
     world.fakes.coinGecko.rewrite = (reply, { url }) => (url.pathname.endsWith('/coins/markets') ? 'hang up' : reply)
     const { value, isStale } = await search('bitcoin', 'chf')
     expect(isStale).toBe(true)

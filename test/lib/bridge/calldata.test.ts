@@ -275,7 +275,7 @@ describe('what is encoded', () => {
   })
 })
 
-describe('the last look at a deposit through the bridge', () => {
+describe('the verification of a deposit through the bridge', () => {
   test('The right one passes, with an integrator id or without', () => {
     fc.assert(
       fc.property(anySetting, anyIntegrator, (setting, integrator) => {

@@ -75,7 +75,7 @@ describe('approvals', () => {
   })
 })
 
-describe('the last look', () => {
+describe('the verification', () => {
   /** The approvals for this allowance as they must be, in words. */
   const plansOf = ({ token, spender }: Spending, amounts: readonly bigint[]) =>
     amounts.map((amount) => ({ to: token, value: 0n, call: { functionName: 'approve', args: [spender, amount] } }))

@@ -135,7 +135,7 @@ describe('what is encoded', () => {
   })
 })
 
-describe('the last look', () => {
+describe('the verification', () => {
   test.for(everyOperation)('The right $operation passes', ({ operation }) => {
     fc.assert(
       fc.property(anySetting, ({ request }) => {
