@@ -425,3 +425,16 @@ export class AppError extends Error {
     this.headers = headers
   }
 }
+
+/** The error for an answer of an upstream that cannot be right; why is for the log alone. */
+export function badAnswer(why: string, cause?: unknown): AppError {
+  return new AppError('upstream_bad_answer', { cause: new Error(why, { cause }) })
+}
+
+/** What may go wrong with an upstream. */
+export const UPSTREAM_ERRORS = [
+  'upstream_bad_answer',
+  'upstream_unavailable',
+  'upstream_timeout',
+] as const satisfies readonly ErrorCode[]
+export type UpstreamError = (typeof UPSTREAM_ERRORS)[number]

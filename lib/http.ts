@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type * as z from 'zod'
-import { AppError } from './errors.ts'
+import { AppError, badAnswer, type UpstreamError } from './errors.ts'
 
 /** What the outbound HTTP client needs of the world. */
 export type HttpEnvironment = {
@@ -64,7 +64,7 @@ type FailedTryOptions = { readonly isTransient?: boolean; readonly retryAfterSec
 
 /** Why a try has no answer of use. `isTransient`: whether the same server may answer the next time. */
 export class FailedTry extends Error {
-  readonly code: 'upstream_timeout' | 'upstream_unavailable' | 'upstream_bad_answer'
+  readonly code: UpstreamError
   readonly isTransient: boolean
   readonly retryAfterSeconds: number | undefined
 
@@ -223,11 +223,6 @@ export function parseRows<Schema extends z.ZodType>(schema: Schema, rows: readon
     const parsed = schema.safeParse(row)
     return parsed.success ? [parsed.data] : []
   })
-}
-
-/** The error for an answer that cannot be; what is wrong with it is logged. */
-export function badAnswer(why: string): AppError {
-  return new AppError('upstream_bad_answer', { cause: new Error(why) })
 }
 
 /** The JSON of a response; of a refusal that has none, undefined. */

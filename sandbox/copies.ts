@@ -13,13 +13,20 @@ const PROXY_WORDS = ['eip1967.proxy.implementation', 'eip1967.proxy.beacon'].map
   (name) => BigInt(keccak256(toHex(name))) - 1n,
 )
 
+/** Where the words of a Lagoon vault's namespaces start: its ledger, its roles, and whether it is open. */
+export const LAGOON_STORAGE = {
+  ledger: 0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n,
+  roles: 0x7c302ed2c673c3d6b4551cf74a01ee649f887e14fd20d13dbca1b6099534d900n,
+  state: 0x0e6b3200a60a991c539f47dddaca04a18eb4bcf2b53906fb44751d827f001400n,
+}
+
 /** The words of a local vault that are no mapping's: those of an ERC-20, and those of Lagoon-like vaults. */
 const WORDS: readonly Hex[] = [
   ...words(0n, 8),
   ...PROXY_WORDS,
-  ...words(0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n, 13),
-  ...words(0x7c302ed2c673c3d6b4551cf74a01ee649f887e14fd20d13dbca1b6099534d900n, 7),
-  ...words(0x0e6b3200a60a991c539f47dddaca04a18eb4bcf2b53906fb44751d827f001400n, 1),
+  ...words(LAGOON_STORAGE.ledger, 13),
+  ...words(LAGOON_STORAGE.roles, 7),
+  ...words(LAGOON_STORAGE.state, 1),
   ...words(namespace('vaultline.storage.Share'), 4),
 ].map((word) => numberToHex(word, { size: 32 }))
 

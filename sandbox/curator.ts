@@ -13,6 +13,7 @@ import {
 } from 'viem'
 import { getStorageAt, readContract } from 'viem/actions'
 import type { LocalChain } from './chains.ts'
+import { LAGOON_STORAGE } from './copies.ts'
 import { type LocalTransaction, transact } from './transactions.ts'
 
 /** What a settlement did: the valuation it accepted, in the asset's smallest unit, and its transaction. */
@@ -43,9 +44,7 @@ const VAULT = parseAbi([
 const TOKEN = parseAbi(['function mint(address, uint256)'])
 
 // Storage words without a getter in at least one generation.
-const LEDGER = 0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n
-const ROLES = 0x7c302ed2c673c3d6b4551cf74a01ee649f887e14fd20d13dbca1b6099534d900n
-const STATE = 0x0e6b3200a60a991c539f47dddaca04a18eb4bcf2b53906fb44751d827f001400n
+const { ledger: LEDGER, roles: ROLES, state: STATE } = LAGOON_STORAGE
 
 /**
  * Values an async vault at its total assets plus `gain` (minted to its safe) and settles what is pending, as its own

@@ -12,12 +12,13 @@ import {
 } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome } from '../chain/rpc.ts'
-import { AppError } from '../errors.ts'
+import { AppError, badAnswer } from '../errors.ts'
 import { logger } from '../logger.ts'
 import { isShareTransfer, parseShareTransfer, type VaultEvent } from '../protocols/books.ts'
 import type { AccountReading, LiveAccount } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import { type Result, toResult, unwrap } from '../result.ts'
+import { toDate } from '../time.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { parseVaultEvents, priceEventTopics, TRANSFER_TOPIC, VAULT_EVENT_TOPICS } from './events.ts'
 import { isPossible, postEvents } from './ledger.ts'
@@ -170,8 +171,7 @@ async function readChain(
   return Promise.all(
     followed.map(async (one, index): Promise<Reading> => {
       const [block, account, tail] = [blocks[index], values[index], tails.get(one.vault)]
-      if (!block || !account || !tail)
-        throw new AppError('upstream_bad_answer', { cause: new Error('a vault is missing') })
+      if (!block || !account || !tail) throw badAnswer('a vault is missing')
       return [one, await toResult(readVault(on, one, { tail, account, block }))]
     }),
   )
@@ -184,7 +184,7 @@ async function readVault(
 ): Promise<VaultReading> {
   const entries = await readEntries(on, followed, unwrap(tail), block.number)
   const live = await toResult(readLiveAccount(account, on.reader, block.number))
-  return { entries, live, asOf: new Date(Number(block.timestamp) * 1000) }
+  return { entries, live, asOf: toDate(block.timestamp) }
 }
 
 /** All of what was read of an account at a block. Throws `upstream_bad_answer` when the vault does not tell an amount, and `upstream_*`. */
@@ -304,7 +304,7 @@ function inOrder(events: readonly VaultEvent[]): VaultEvent[] {
 }
 
 function contradiction(): AppError {
-  return new AppError('upstream_bad_answer', { cause: new Error("a vault's events or balances contradict each other") })
+  return badAnswer("a vault's events or balances contradict each other")
 }
 
 /** The account's ledger entries in a vault since its records end, up to a block. Throws where its events contradict each other. */

@@ -1,4 +1,5 @@
 import { type Address, zeroAddress } from 'viem'
+import { toStoredBlock } from '../chain/logs.ts'
 import { MAX_UINT256 } from '../codecs.ts'
 import {
   type Books,
@@ -103,6 +104,6 @@ function feesAmong(
 
 function storedLocation(vault: VaultOnChain, { location }: VaultEvent) {
   const { chainId, transactionHash, blockNumber, logIndex, timestamp } = location
-  const block = { blockNumber: Number(blockNumber), timestamp: new Date(Number(timestamp) * 1000) }
+  const block = toStoredBlock({ number: blockNumber, timestamp })
   return { chainId, vault: vault.address, transactionHash, logIndex, ...block }
 }

@@ -13,6 +13,7 @@ import { Ledger } from '../protocols/books.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { PricePoint } from '../vaults/apy.ts'
 import type { Vault, VaultKey } from '../vaults/vault.ts'
+import { vaultPartition } from '../vaults/vault.ts'
 import type { Posted } from './ledger.ts'
 import { buildSortKey, LedgerEntry } from './ledger-entry.ts'
 
@@ -296,10 +297,6 @@ export type RecordsStore = ReturnType<typeof recordsStore>
 
 function progressKey(vault: VaultKey) {
   return { pk: vaultPartition(vault), sk: 'PROGRESS' }
-}
-
-function vaultPartition({ chainId, address }: VaultKey): string {
-  return `VAULT#${chainId}#${AddressText.encode(address)}`
 }
 
 /**

@@ -1,7 +1,7 @@
 import { type Address, isAddress, isAddressEqual } from 'viem'
 import * as z from 'zod'
-import { AppError } from '../errors.ts'
-import { badAnswer, parseAnswer, type Upstream } from '../http.ts'
+import { AppError, badAnswer } from '../errors.ts'
+import { parseAnswer, type Upstream } from '../http.ts'
 import { type BridgeRequest, type BridgeTerms, encodeMessage } from './calldata.ts'
 
 /** What the bridge offers for a request, amounts in the tokens' smallest units, times in seconds since 1970. */

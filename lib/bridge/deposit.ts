@@ -5,7 +5,7 @@ import { type ChainReader, joinReadPlans, readPlan } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { parseSimulation, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
-import { AppError } from '../errors.ts'
+import { AppError, badAnswer } from '../errors.ts'
 import type { DepositOperation } from '../protocols/calldata.ts'
 import { depositNamed, OPERATIONS } from '../protocols/operations.ts'
 import { getProtocol } from '../protocols/protocols.ts'
@@ -192,7 +192,7 @@ function codeRequest(account: Address): RpcRequest {
 
 function parseCode(outcome: RpcOutcome | undefined): Hex {
   if (outcome && 'result' in outcome && isHex(outcome.result)) return outcome.result
-  throw new AppError('upstream_bad_answer', { cause: new Error('no code') })
+  throw badAnswer('no code')
 }
 
 function scale(amount: bigint, from: number, to: number): bigint {

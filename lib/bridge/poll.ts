@@ -4,8 +4,9 @@ import { type Finality, finalityRequests, parseFinality } from '../chain/finalit
 import { BlockHeader, blockRequest, type Log, parseResult, Receipt } from '../chain/logs.ts'
 import { type ChainReader, readPlan } from '../chain/reader.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
-import { AppError } from '../errors.ts'
+import { AppError, badAnswer } from '../errors.ts'
 import { toResult } from '../result.ts'
+import { toDate } from '../time.ts'
 import { poolAbi } from './abi.ts'
 import { OUTCOMES, type TransferFacts } from './outcomes.ts'
 import type { Transfer, TransferKey, TransferStatus } from './transfer.ts'
@@ -132,15 +133,5 @@ export function parseReceipt(outcome: RpcOutcome | undefined, hash: Hash): Recei
 export async function readTime({ budget }: Poll, reader: ChainReader, logs: readonly Log[], blockNumber: bigint) {
   const told = logs.find((log) => log.blockNumber === blockNumber)?.blockTimestamp
   const outcomes = told === undefined ? await budget.ask(reader, [blockRequest(blockNumber)]) : []
-  return new Date(Number(told ?? parseResult(BlockHeader, outcomes[0]).timestamp) * 1000)
-}
-
-/** The error for an answer of a node that cannot be right. */
-export function badAnswer(why: string): AppError {
-  return new AppError('upstream_bad_answer', { cause: new Error(why) })
-}
-
-/** A moment in seconds since 1970. */
-export function toSeconds(date: Date): bigint {
-  return BigInt(Math.floor(date.getTime() / 1000))
+  return toDate(told ?? parseResult(BlockHeader, outcomes[0]).timestamp)
 }

@@ -15,6 +15,7 @@ import {
 import type { ChainReader } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import { toResult } from '../result.ts'
+import { toSeconds } from '../time.ts'
 import {
   deferringTransactions,
   findRepayment,
@@ -35,7 +36,6 @@ import {
   parseReceipt,
   readFillStatuses,
   type Seen,
-  toSeconds,
 } from './poll.ts'
 import { findFirstBlock, readRanges, startLogSearch } from './search.ts'
 import type { BridgeDeposit, RefundSearch, Source, Transfer } from './transfer.ts'

@@ -3,7 +3,8 @@ import { foundBlock, narrowBlockSearch, nextLook, startBlockSearch } from '../ch
 import { BlockHeader, blockRequest, Log, type LogFilter, logsRequest, parseResult, type Range } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { RpcError } from '../chain/rpc.ts'
-import { type Budget, badAnswer } from './poll.ts'
+import { badAnswer } from '../errors.ts'
+import type { Budget } from './poll.ts'
 import type { LogSearch } from './transfer.ts'
 
 /** The most blocks that are asked for in one call, and the next smaller numbers for nodes that refuse without a number. */

@@ -1,21 +1,23 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Hash, type Hex, isAddressEqual } from 'viem'
+import { type Hash, isAddressEqual } from 'viem'
 import * as z from 'zod'
 import type { DepositLocation, DepositSource } from '../activity/ledger-entry.ts'
 import { call, required } from '../chain/call.ts'
 import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
+import { Quantity } from '../chain/hex.ts'
 import { BlockHeader, blockRequest, parseResult, type Receipt, receiptRequest } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { Address, TransactionHash } from '../codecs.ts'
+import { badAnswer } from '../errors.ts'
 import { toResult, unwrap } from '../result.ts'
+import { toSeconds } from '../time.ts'
 import { poolAbi } from './abi.ts'
 import { parseDeposits, parseMessage, relayHash } from './events.ts'
 import { type Filled, parseFilled, searchFill } from './fill.ts'
 import { describeTransfer, type TransferFacts } from './outcomes.ts'
 import {
-  badAnswer,
   conclude,
   createBudget,
   FILLED,
@@ -27,7 +29,6 @@ import {
   readTime,
   type Seen,
   SLOW_FILL_REQUESTED,
-  toSeconds,
 } from './poll.ts'
 import { readRefund } from './refund.ts'
 import type { TransfersStore } from './store.ts'
@@ -264,7 +265,6 @@ function findDeposit(source: ChainReader, { status, logs }: Receipt, { index }: 
   return status === 'success' ? parseDeposits(logs, getBridge(source).pool, source.chain.id)[index] : undefined
 }
 
-const Quantity = z.custom<Hex>((value) => typeof value === 'string' && /^0x[0-9a-f]+$/i.test(value)).transform(BigInt)
 const SentTransaction = z.object({
   hash: TransactionHash,
   from: Address,

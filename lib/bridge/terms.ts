@@ -1,6 +1,5 @@
 import { isAddressEqual, zeroAddress } from 'viem'
-import { AppError } from '../errors.ts'
-import { badAnswer } from '../http.ts'
+import { AppError, badAnswer } from '../errors.ts'
 import type { Quote } from './across.ts'
 import type { BridgeRequest, BridgeTerms } from './calldata.ts'
 

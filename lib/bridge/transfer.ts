@@ -1,9 +1,9 @@
-import { type Hash, type Hex, isHash, isHex } from 'viem'
+import { type Hash, isHash } from 'viem'
 import * as z from 'zod'
 import { BlockSearch, StoredBlock } from '../chain/blocks.ts'
+import { HexText } from '../chain/hex.ts'
 import { Address, Amount, Timestamp, TransactionHash } from '../codecs.ts'
 
-const HexText = z.string().refine((text): text is Hex => isHex(text))
 const HashText = z.string().refine((text): text is Hash => isHash(text))
 
 /** Why a transfer has failed, or is no longer followed. */

@@ -3,9 +3,10 @@ import { type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } fr
 import * as z from 'zod'
 import { conditionHeld, getItems } from '../aws/dynamo.ts'
 import { Timestamp } from '../codecs.ts'
+import { UPSTREAM_ERRORS } from '../errors.ts'
 
 /** The error code of a failed refresh. */
-export const FailureCode = z.enum(['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'])
+export const FailureCode = z.enum(UPSTREAM_ERRORS)
 
 /** Any JSON, compressed: DynamoDB takes 400 KB an item. */
 const Compressed = z.codec(z.instanceof(Uint8Array), z.unknown(), {

@@ -12,7 +12,7 @@ import {
   toFunctionSelector,
 } from 'viem'
 import { checksumAddress, MAX_UINT256 } from '../codecs.ts'
-import { AppError } from '../errors.ts'
+import { badAnswer } from '../errors.ts'
 import { numberAt } from './multicall.ts'
 
 /** A read-only call of a contract, and how to read what it returns. */
@@ -55,9 +55,24 @@ export function call<
 
 /** The answer, where there is one; throws `upstream_bad_answer` where there is none: unknown is not zero. */
 export function required<T>(answer: T | undefined | null): T {
-  if (answer === undefined || answer === null)
-    throw new AppError('upstream_bad_answer', { cause: new Error('the contract does not tell') })
+  if (answer === undefined || answer === null) throw badAnswer('the contract does not tell')
   return answer
+}
+
+/** The answers of calls; undefined where there is none, or another than the call has. */
+export function decodeAnswers<T>(
+  calls: readonly Call<T>[],
+  returned: readonly (Hex | undefined)[] = [],
+): (T | undefined)[] {
+  return calls.map(({ decode }, index) => {
+    const data = returned[index]
+    try {
+      return data === undefined ? undefined : decode(data)
+    } catch {
+      // Not the shape that we asked for: to us that contract has no such function.
+      return undefined
+    }
+  })
 }
 
 /** How a function is called: its selector, its arguments as hexadecimal digits, and what it returns. */

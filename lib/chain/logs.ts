@@ -1,12 +1,12 @@
-import { type Address, type Hash, type Hex, isAddress, isHash, isHex, numberToHex } from 'viem'
+import { type Address, type Hash, type Hex, isAddress, isHash, numberToHex } from 'viem'
 import * as z from 'zod'
-import { AppError } from '../errors.ts'
+import { type AppError, badAnswer } from '../errors.ts'
+import { toDate } from '../time.ts'
+import { HexText, Quantity } from './hex.ts'
 import type { Rpc, RpcError, RpcOutcome, RpcRequest } from './rpc.ts'
 
-const HexText = z.custom<Hex>((value) => isHex(value))
 const HashText = z.custom<Hash>((value) => typeof value === 'string' && isHash(value))
 const AddressText = z.custom<Address>((value) => typeof value === 'string' && isAddress(value, { strict: false }))
-const Quantity = HexText.transform((text) => BigInt(text))
 
 /** An event of a contract, undecoded. */
 export const Log = z.object({
@@ -34,6 +34,11 @@ export type Receipt = z.output<typeof Receipt>
 export const BlockHeader = z.object({ number: Quantity, timestamp: Quantity })
 export type BlockHeader = z.output<typeof BlockHeader>
 
+/** A block as items and replies have it. */
+export function toStoredBlock({ number, timestamp }: BlockHeader): { blockNumber: number; timestamp: Date } {
+  return { blockNumber: Number(number), timestamp: toDate(timestamp) }
+}
+
 /** The lower of two blocks of one chain. */
 export function lower(left: BlockHeader, right: BlockHeader): BlockHeader {
   return left.number < right.number ? left : right
@@ -46,7 +51,8 @@ export function byLocation(left: LogLocation, right: LogLocation): number {
   return Number(left.blockNumber - right.blockNumber) || left.logIndex - right.logIndex
 }
 
-type LogLocation = Pick<Log, 'blockNumber' | 'logIndex'>
+/** Where an event stands in the order of its chain. */
+export type LogLocation = Pick<Log, 'blockNumber' | 'logIndex'>
 
 /** Which events: of these contracts, by topics (null for any, a list for any of it). */
 export type LogFilter = {
@@ -70,7 +76,7 @@ export function parseResult<Schema extends z.ZodType>(
   outcome: RpcOutcome | undefined,
 ): z.output<Schema> {
   const parsed = schema.safeParse(outcome && 'result' in outcome ? outcome.result : undefined)
-  if (!parsed.success) throw new AppError('upstream_bad_answer', { cause: new Error('a result of another shape') })
+  if (!parsed.success) throw badAnswer('a result of another shape')
   return parsed.data
 }
 
@@ -198,7 +204,7 @@ export function logsRequest(filter: LogFilter, [from, to]: Range): RpcRequest {
 }
 
 function refused(from: bigint, to: bigint): AppError {
-  return new AppError('upstream_bad_answer', { cause: new Error(`the logs of blocks ${from} to ${to} were refused`) })
+  return badAnswer(`the logs of blocks ${from} to ${to} were refused`)
 }
 
 /**

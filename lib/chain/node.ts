@@ -2,6 +2,7 @@ import { isHex, toHex } from 'viem'
 import * as z from 'zod'
 import { AnswerTooLarge, FailedTry, type HttpAnswer, type HttpEnvironment, sendOnce } from '../http.ts'
 import { logger } from '../logger.ts'
+import { Quantity } from './hex.ts'
 import { classifyError, NodeError, parseLimit } from './refusal.ts'
 import type { RpcError, RpcOptions, RpcOutcome, RpcRequest } from './rpc.ts'
 
@@ -325,5 +326,4 @@ function widthOf({ method, params: [filter] }: RpcRequest): number | undefined {
   return range && Number(range.toBlock - range.fromBlock) + 1
 }
 
-const BlockNumber = z.custom<`0x${string}`>((value) => isHex(value)).transform(BigInt)
-const Range = z.object({ fromBlock: BlockNumber, toBlock: BlockNumber })
+const Range = z.object({ fromBlock: Quantity, toBlock: Quantity })

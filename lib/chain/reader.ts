@@ -1,6 +1,6 @@
 import { type Address, type Hex, hexToBigInt, isHex, numberToHex, parseAbi, size } from 'viem'
-import { AppError } from '../errors.ts'
-import { type Answers, type Call, call } from './call.ts'
+import { badAnswer } from '../errors.ts'
+import { type Answers, type Call, call, decodeAnswers } from './call.ts'
 import {
   codeReaderOverrides,
   encodeCodeCall,
@@ -275,7 +275,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
     if (plans.some(({ slots }) => slots.length > 0)) refusals = areAllTold ? 0 : refusals + 1
     const known = areAllTold ? words : await readWords(plans, block.number)
     const values = plans.map(({ calls, parse }, index) =>
-      parse({ words: known[index] ?? [], answers: answersOf(calls, returned[index]) }),
+      parse({ words: known[index] ?? [], answers: decodeAnswers(calls, returned[index]) }),
     )
     return { block, values }
   }
@@ -405,7 +405,7 @@ function decodeGroups(
   outcome: RpcOutcome | undefined,
 ) {
   const all = decodeOutcome(outcome)
-  const [timestamp, evmNumber, ownNumber] = answersOf(blockCalls, all.splice(0, blockCalls.length))
+  const [timestamp, evmNumber, ownNumber] = decodeAnswers(blockCalls, all.splice(0, blockCalls.length))
   const number = ownNumber ?? evmNumber
   if (number === undefined || timestamp === undefined) throw badAnswer('the block does not tell its number and time')
   if (number > LAST_NUMBER || timestamp > LAST_SECOND) throw badAnswer('no chain has such a block')
@@ -417,19 +417,6 @@ function parseWords({ slots }: ReadPlan<unknown>, data: Hex | undefined): bigint
   if (slots.length === 0) return []
   if (data?.length !== 2 + slots.length * 64) return undefined
   return slots.map((_, index) => BigInt(`0x${data.slice(2 + index * 64, 66 + index * 64)}`))
-}
-
-/** The answers of calls; undefined where there is none, or another than the call has. */
-function answersOf<T>(calls: readonly Call<T>[], returned: readonly (Hex | undefined)[] = []): (T | undefined)[] {
-  return calls.map(({ decode }, index) => {
-    const data = returned[index]
-    try {
-      return data === undefined ? undefined : decode(data)
-    } catch {
-      // Not the shape that we asked for: to us that contract has no such function.
-      return undefined
-    }
-  })
 }
 
 function decodeOutcome(outcome: RpcOutcome | undefined): (Hex | undefined)[] {
@@ -451,8 +438,4 @@ function resultWord(outcome: RpcOutcome | undefined): bigint {
   const data = resultHex(outcome)
   if (data === '0x' || size(data) > 32) throw badAnswer('a storage word has the wrong size')
   return hexToBigInt(data)
-}
-
-function badAnswer(why: string, cause?: unknown): AppError {
-  return new AppError('upstream_bad_answer', { cause: new Error(why, { cause }) })
 }

@@ -156,6 +156,9 @@ export const CHAINS = [
   SOLANA,
 ] as const satisfies readonly (EvmChain | SolanaChain)[]
 
+/** A chain of the registry. */
+export type Chain = (typeof CHAINS)[number]
+
 /** The key of a chain, as portfolio answers name it. */
 export const ChainKey = z.enum(CHAINS.map(({ key }) => key))
 export type ChainKey = z.output<typeof ChainKey>
@@ -191,6 +194,12 @@ export const ChainIdText = field(
   }),
   'missing_or_invalid_chain_id',
 )
+
+const WHERE_TWO = 'Needed only where two chains have a vault with this address'
+/** The chain of the vault with an address, where the client has two. */
+export const VaultChainId = ChainId.optional().describe(WHERE_TWO)
+/** The same as text, as query parameters are. */
+export const VaultChainIdText = ChainIdText.optional().describe(WHERE_TWO)
 
 /** The id of the EVM chain that a deposit comes from: any other number is `unsupported`, what is no number is invalid. */
 export const SourceChainId = field(

@@ -1,5 +1,6 @@
-import { type Abi, type Address, decodeErrorResult, type Hex, hexToBigInt, isHex, numberToHex } from 'viem'
+import { type Abi, type Address, decodeErrorResult, type Hex, numberToHex } from 'viem'
 import * as z from 'zod'
+import { HexText, Quantity } from './hex.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 import type { SimulationResult } from './simulation-result.ts'
 import type { Transaction } from './transaction.ts'
@@ -21,16 +22,15 @@ export const UPPER_ESTIMATE = {
   bridge: 250_000n,
 }
 
-const HexText = z.custom<Hex>((value) => isHex(value))
 /** A number of at most 64 bits: more is no gas and no status. */
-const Quantity = z.custom<Hex>((value) => typeof value === 'string' && /^0x[0-9a-fA-F]{1,16}$/.test(value))
+const Number64 = Quantity.pipe(z.bigint().lt(2n ** 64n))
 
 const SimulatedBlocks = z.tuple([
   z.object({
     calls: z.array(
       z.object({
-        status: Quantity,
-        gasUsed: Quantity,
+        status: Number64,
+        gasUsed: Number64,
         returnData: HexText.default('0x'),
         error: z.object({ data: HexText.optional().catch(undefined) }).nullish(),
       }),
@@ -52,9 +52,9 @@ export function parseSimulation(outcome: RpcOutcome | undefined, length: number,
   const blocks = SimulatedBlocks.safeParse(outcome && 'result' in outcome ? outcome.result : undefined).data
   if (blocks?.[0].calls.length !== length) return null
   return blocks[0].calls.map(({ status, gasUsed, returnData, error }) =>
-    hexToBigInt(status) === 1n
-      ? { status: 'success', gasUsed: hexToBigInt(gasUsed), returnData }
-      : { status: 'reverted', gasUsed: hexToBigInt(gasUsed), reason: revertReason(error?.data ?? returnData, abi) },
+    status === 1n
+      ? { status: 'success', gasUsed, returnData }
+      : { status: 'reverted', gasUsed, reason: revertReason(error?.data ?? returnData, abi) },
   )
 }
 

@@ -21,11 +21,14 @@ export type Identify = (
  */
 export function identifyCaller({ caller }: CallerContract, env: Env<'clients'> & Partial<Env<'users'>>): Identify {
   const findClient = identifyClient({ get: clientsStore(dynamo(), env.clients).get, now: Date.now })
-  const sessions = { client: dynamo(), TableName: env.users ?? '', type: 'SESSION', schema: Session } as const
+  if (caller === 'client') return async (headers) => ({ client: await findClient(headers['x-join-key']) })
+
+  // A contract whose callers are users has their table (`listUses`).
+  const { users: TableName } = env as Env<'users'>
+  const sessions = { client: dynamo(), TableName, type: 'SESSION', schema: Session } as const
   const findSession = identifySession({ get: (hash) => getExpiring(sessions, hash), now: Date.now })
   return async (headers) => {
     const client = await findClient(headers['x-join-key'])
-    if (caller === 'client') return { client }
     return { client, session: await findSession(headers['authorization'], client.clientId) }
   }
 }

@@ -1,10 +1,8 @@
 import { zeroAddress } from 'viem'
 import * as z from 'zod'
 import { decodeBase58 } from '../accounts/base58.ts'
-import { CHAINS } from '../chain/registry.ts'
+import { CHAINS, type Chain } from '../chain/registry.ts'
 import { Address } from '../codecs.ts'
-
-type Chain = (typeof CHAINS)[number]
 
 /** Solana's own coin as a token, which is what others write for the coin itself. */
 export const WRAPPED_SOL = 'So11111111111111111111111111111111111111112'

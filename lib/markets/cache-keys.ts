@@ -1,12 +1,9 @@
 import * as z from 'zod'
 import type { CacheKey, Namespace } from '../cache/cache.ts'
-import { CHAINS } from '../chain/registry.ts'
+import { CHAINS, type ChainKey } from '../chain/registry.ts'
+import { DAY, MINUTE } from '../time.ts'
 import { ListedToken, MarketCoin, TokenPrice } from './coin.ts'
 import { CURRENCIES, type Currency, ExchangeRate } from './currency.ts'
-
-const MINUTE = 60
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
 
 // Each is fresh for somewhat longer than it takes until its job puts the next one: stale means that the job failed.
 const TOKENS: Namespace<ListedToken[]> = {
@@ -58,5 +55,5 @@ export const RATES: CacheKey<Partial<Record<Currency, ExchangeRate>>> = {
 export function ofEveryChain<Word extends string, T>(word: Word, keyOf: (chainKey: string) => CacheKey<T>) {
   const keys = CHAINS.map(({ key }) => [`${word} ${key}`, keyOf(key)] as const)
   // Entries that are put together lose their names.
-  return Object.fromEntries(keys) as Record<`${Word} ${(typeof CHAINS)[number]['key']}`, CacheKey<T>>
+  return Object.fromEntries(keys) as Record<`${Word} ${ChainKey}`, CacheKey<T>>
 }

@@ -1,8 +1,9 @@
 import type * as z from 'zod'
 import { isOverdue } from '../cache/aged.ts'
 import type { Aged, Namespace, SharedCache } from '../cache/cache.ts'
-import type { CHAINS } from '../chain/registry.ts'
+import type { Chain } from '../chain/registry.ts'
 import { AppError } from '../errors.ts'
+import { DAY, HOUR, MINUTE } from '../time.ts'
 import { parseTokenAddress, WRAPPED_SOL } from './address.ts'
 import { tokensKey } from './cache-keys.ts'
 import type { ChartResponse } from './chart-response.ts'
@@ -25,17 +26,13 @@ type Dependencies = {
   readonly now: () => number
 }
 
-const MINUTE = 60
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
-
 /** The prices of a coin by CoinGecko's id. Throws `token_not_found` or `upstream_*`. */
 export function chartById(services: Dependencies, id: string, span: Span) {
   return fetchChart(services, coinById(id), span)
 }
 
 /** The prices of a token by its address, or of the chain's own coin however it is written. Throws `token_not_found` or `upstream_*`. */
-export async function chartByAddress(services: Dependencies, chain: (typeof CHAINS)[number], text: string, span: Span) {
+export async function chartByAddress(services: Dependencies, chain: Chain, text: string, span: Span) {
   const address = parseTokenAddress(chain, text)
   if (address === undefined) throw new AppError('token_not_found')
   if (address === 'native' || address === WRAPPED_SOL) return chartById(services, chain.nativeCoin.coinGeckoId, span)

@@ -1,13 +1,11 @@
 import * as z from 'zod'
-import { CHAINS } from '../chain/registry.ts'
-import { AppError } from '../errors.ts'
-import { badAnswer, parseAnswer, parseRows, type Upstream, type UpstreamAnswer } from '../http.ts'
+import { CHAINS, type Chain } from '../chain/registry.ts'
+import { AppError, badAnswer } from '../errors.ts'
+import { parseAnswer, parseRows, type Upstream, type UpstreamAnswer } from '../http.ts'
 import type { CoinQuote, DatedChart, FoundCoin, MarketCoin } from './coin.ts'
 import { CURRENCIES, type Currency, type ExchangeRate } from './currency.ts'
 import { type Decimal, decimal, minus, over, times, toNumber } from './decimal.ts'
 import type { CoinName, Span } from './source.ts'
-
-type Chain = (typeof CHAINS)[number]
 
 const MARKET_PAGE_SIZE = 250
 /** What an account without a paid plan may look back (https://docs.coingecko.com/docs/errors-and-rate-limits). */

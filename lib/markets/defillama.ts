@@ -1,9 +1,10 @@
 import * as z from 'zod'
-import { badAnswer, parseAnswer, parseRows, type Upstream } from '../http.ts'
+import { badAnswer } from '../errors.ts'
+import { parseAnswer, parseRows, type Upstream } from '../http.ts'
+import { DAY, HOUR } from '../time.ts'
 import type { CoinName, DatedPrice, PriceSource } from './source.ts'
 
-const DAY_SECONDS = 86_400
-const OLDEST_MS = DAY_SECONDS * 1000
+const OLDEST_MS = DAY * 1000
 const LEAST_CONFIDENCE = 0.5
 /** A URL may have 8,000 characters; the rest of them is for the host. */
 const LONGEST_PATH = 7_500
@@ -17,11 +18,11 @@ const PERIODS = [
   ['4h', 14_400],
   ['6h', 21_600],
   ['12h', 43_200],
-  ['1d', DAY_SECONDS],
-  ['2d', 2 * DAY_SECONDS],
-  ['4d', 4 * DAY_SECONDS],
+  ['1d', DAY],
+  ['2d', 2 * DAY],
+  ['4d', 4 * DAY],
 ] as const
-const LONGEST_PERIOD = ['1w', 7 * DAY_SECONDS] as const
+const LONGEST_PERIOD = ['1w', 7 * DAY] as const
 /** In seconds: DefiLlama has a price about once an hour. */
 const LEAST_SEARCH_WIDTH = 1800
 
@@ -115,8 +116,8 @@ function byCoin(coins: readonly CoinName[], answers: Readonly<Record<string, unk
 function stepsOf(days: number | 'max'): { period: string; seconds: number; span: number } {
   const [longest, longestSeconds] = LONGEST_PERIOD
   if (days === 'max') return { period: longest, seconds: longestSeconds, span: MOST_POINTS }
-  const dense = days <= 1 ? 300 : days <= 90 ? 3600 : DAY_SECONDS
-  const spanOf = (seconds: number) => Math.floor((days * DAY_SECONDS) / seconds) + 1
+  const dense = days <= 1 ? 300 : days <= 90 ? HOUR : DAY
+  const spanOf = (seconds: number) => Math.floor((days * DAY) / seconds) + 1
   const [period, seconds] =
     PERIODS.find(([, seconds]) => seconds >= dense && spanOf(seconds) <= MOST_POINTS) ?? LONGEST_PERIOD
   return { period, seconds, span: Math.min(spanOf(seconds), MOST_POINTS) }

@@ -1,10 +1,9 @@
 import * as z from 'zod'
-import { CHAINS } from '../chain/registry.ts'
-import { badAnswer, parseAnswer, parseRows, type Upstream } from '../http.ts'
+import { CHAINS, type Chain } from '../chain/registry.ts'
+import { badAnswer } from '../errors.ts'
+import { parseAnswer, parseRows, type Upstream } from '../http.ts'
 import { parseTokenAddress } from './address.ts'
 import { ListedToken } from './coin.ts'
-
-type Chain = (typeof CHAINS)[number]
 
 const MOST_TOKENS = 300
 const Tokens = z.object({ tokens: z.record(z.string(), z.unknown()) })

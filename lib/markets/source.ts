@@ -1,5 +1,5 @@
 import type { Aged } from '../cache/cache.ts'
-import type { CHAINS } from '../chain/registry.ts'
+import type { Chain } from '../chain/registry.ts'
 import type { AppError } from '../errors.ts'
 import { toResult, unwrap } from '../result.ts'
 import type { DatedChart } from './coin.ts'
@@ -14,7 +14,7 @@ export function coinById(id: string): CoinName {
 }
 
 /** The name of a token by its address on a chain. */
-export function coinByAddress({ defiLlamaPrefix }: (typeof CHAINS)[number], address: string): CoinName {
+export function coinByAddress({ defiLlamaPrefix }: Chain, address: string): CoinName {
   return `${defiLlamaPrefix}:${address}`
 }
 

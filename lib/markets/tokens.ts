@@ -1,11 +1,11 @@
 import type { Aged } from '../cache/cache.ts'
-import type { CHAINS } from '../chain/registry.ts'
+import type { Chain } from '../chain/registry.ts'
 import type { ListedToken } from './coin.ts'
 import { WELL_KNOWN_TOKENS } from './well-known-tokens.ts'
 
 /** The tokens of a chain that are supported: the cached ones, or the well-known ones before the first are. */
 export function supportedTokens(
-  { key }: Pick<(typeof CHAINS)[number], 'key'>,
+  { key }: Pick<Chain, 'key'>,
   cached: Aged<ListedToken[]> | undefined,
 ): readonly ListedToken[] {
   return cached?.value ?? WELL_KNOWN_TOKENS.filter(({ chain }) => chain === key)

@@ -1,7 +1,6 @@
-import { CHAINS } from '../chain/registry.ts'
+import { CHAINS, type ChainKey } from '../chain/registry.ts'
 import type { ListedToken } from './coin.ts'
 
-type ChainKey = (typeof CHAINS)[number]['key']
 type Coin = readonly [name: string, coinGeckoId: string, coinKey: string]
 
 /** What a symbol means below; LI.FI's words for the coins are from npm's @lifi/types. */

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { CHAINS } from '../chain/registry.ts'
+import type { Chain } from '../chain/registry.ts'
 import { Amount, Timestamp } from '../codecs.ts'
 import { shownAddress } from '../markets/address.ts'
 import { ListedToken, type TokenPrice } from '../markets/coin.ts'
@@ -42,8 +42,6 @@ export const BalanceEntry = z.object({
   price_updated_at: Timestamp.nullable().describe('Of which moment the price is'),
 })
 export type BalanceEntry = z.output<typeof BalanceEntry>
-
-type Chain = (typeof CHAINS)[number]
 
 const ONE = decimal(1)
 const HUNDRED = decimal(100)

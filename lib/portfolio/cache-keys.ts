@@ -2,13 +2,10 @@ import * as z from 'zod'
 import type { Session } from '../accounts/session.ts'
 import type { CacheKey, Namespace } from '../cache/cache.ts'
 import { Amount } from '../codecs.ts'
+import { DAY, HOUR, MINUTE } from '../time.ts'
 import { Holding } from './balance.ts'
 import { IndexedToken } from './goldrush.ts'
 import { OwnedNfts } from './nft.ts'
-
-const MINUTE = 60
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
 
 /** What these wallets held on a chain when it could be read. */
 export const CachedBalances = z.object({ wallets: z.array(z.string()), holdings: z.array(Holding) })

@@ -2,6 +2,7 @@ import { type Abi, type Address, type DecodeEventLogReturnType, type Hash, zeroA
 import * as z from 'zod'
 import type { LedgerEntry } from '../activity/ledger-entry.ts'
 import type { erc20Abi } from '../chain/erc20.ts'
+import type { LogLocation } from '../chain/logs.ts'
 import { Amount } from '../codecs.ts'
 import type { TokenizedVault } from './tokenized-vault.ts'
 import type { VaultOnChain } from './vault-on-chain.ts'
@@ -13,11 +14,9 @@ import type { VaultOnChain } from './vault-on-chain.ts'
 export const Ledger = z.object({ assets: Amount, supply: Amount })
 export type Ledger = z.output<typeof Ledger>
 
-/** Where an event stands on its chain; `timestamp` in seconds since 1970. */
-type LogLocation = {
+/** Where an event stands; `timestamp` in seconds since 1970. */
+type EventLocation = Readonly<LogLocation> & {
   readonly chainId: number
-  readonly blockNumber: bigint
-  readonly logIndex: number
   readonly transactionHash: Hash
   readonly timestamp: bigint
 }
@@ -26,7 +25,7 @@ type LogLocation = {
 export type VaultEvent = { readonly eventName: string; readonly args: object } & EventOrigin
 /** The same, known to be one of this ABI's. */
 export type EventOf<A extends Abi> = DecodeEventLogReturnType<A> & EventOrigin
-type EventOrigin = { readonly vault: Address; readonly location: LogLocation }
+type EventOrigin = { readonly vault: Address; readonly location: EventLocation }
 
 /** How the events of a protocol's vaults keep the books. All of it is pure, so the same events give the same. */
 export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEvent = VaultEvent> = {

@@ -1,4 +1,6 @@
-const YEAR_SECONDS = 365 * 86_400
+import { DAY, toDate } from '../time.ts'
+
+const YEAR_SECONDS = 365 * DAY
 /** Two prices closer together than this say nothing about a year. */
 const SHORTEST_SECONDS = 3_600n
 /** From here on numbers are written with an exponent, and nobody's money grows like that. */
@@ -31,7 +33,7 @@ export function annualYield(from: PricePoint | undefined, to: PricePoint | undef
   return {
     value: text === '-0.00' ? '0.00' : text,
     days: Math.round(seconds / 864) / 100,
-    asOf: new Date(Number(to.timestamp) * 1000),
+    asOf: toDate(to.timestamp),
   }
 }
 

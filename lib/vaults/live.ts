@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { BlockHeader } from '../chain/logs.ts'
+import { toStoredBlock } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { logger } from '../logger.ts'
 import { getProtocol } from '../protocols/protocols.ts'
@@ -81,8 +82,8 @@ export function liveVaults({ getReader, states, getYield }: Dependencies) {
   }
 }
 
-function stateAsOf({ number, timestamp }: BlockHeader): StateAsOf {
-  return { blockNumber: Number(number), timestamp: new Date(Number(timestamp) * 1000), stale: false }
+function stateAsOf(block: BlockHeader): StateAsOf {
+  return { ...toStoredBlock(block), stale: false }
 }
 
 function unknownVault(vault: Vault): LiveVault {

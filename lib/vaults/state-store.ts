@@ -3,6 +3,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
 import { getItems, putItems } from '../aws/dynamo.ts'
 import type { VaultKey } from './vault.ts'
+import { vaultPartition } from './vault.ts'
 import { StateAsOf, VaultState } from './vault-state.ts'
 
 /** A vault's state and the block that it is of. */
@@ -20,10 +21,10 @@ export function stateStore(client: DynamoDBDocumentClient, tableName: string) {
   return {
     /** The last states of these vaults, in order; undefined where none was ever recorded. */
     async get(vaults: readonly VaultKey[]): Promise<(RecordedState | undefined)[]> {
-      const keys = vaults.map((vault) => ({ pk: partitionKey(vault), sk: SORT_KEY }))
+      const keys = vaults.map((vault) => ({ pk: vaultPartition(vault), sk: SORT_KEY }))
       const items = z.array(Item).parse(await getItems(client, tableName, keys))
       const byKey = new Map(items.map(({ pk, state, ...asOf }) => [pk, { state, asOf }]))
-      return vaults.map((vault) => byKey.get(partitionKey(vault)))
+      return vaults.map((vault) => byKey.get(vaultPartition(vault)))
     },
 
     /** Records states in the place of the last ones. Its callers see to it that they are newer. */
@@ -32,7 +33,7 @@ export function stateStore(client: DynamoDBDocumentClient, tableName: string) {
         client,
         tableName,
         states.map(([vault, { state, asOf }]) => {
-          const pk = partitionKey(vault)
+          const pk = vaultPartition(vault)
           return { ...z.encode(Item, { pk, state, ...asOf }), pk, sk: SORT_KEY }
         }),
       )
@@ -47,8 +48,4 @@ export function stateDigest(state: VaultState): string {
     .update(JSON.stringify(VaultState.encode(state)))
     .digest('base64url')
     .slice(0, 22)
-}
-
-function partitionKey({ chainId, address }: VaultKey): string {
-  return `VAULT#${chainId}#${address}`
 }

@@ -24,6 +24,11 @@ export const Vault = z.intersection(
 )
 export type Vault = z.output<typeof Vault>
 
+/** The partition of what is stored of a vault, whoever's it is. */
+export function vaultPartition({ chainId, address }: VaultKey): string {
+  return `VAULT#${chainId}#${address}`
+}
+
 /**
  * The vault of these that has this address, on this chain where one is given.
  * Throws `vault_not_found`, or `ambiguous_vault_address` when two chains have one.

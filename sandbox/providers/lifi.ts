@@ -1,9 +1,7 @@
 import { zeroAddress } from 'viem'
-import { CHAINS } from '../../lib/chain/registry.ts'
+import { CHAINS, type Chain } from '../../lib/chain/registry.ts'
 import { type Fake, fake } from '../fake.ts'
 import type { MadeUpCoin, MadeUpMarket, MarketToken } from './market.ts'
-
-type Chain = (typeof CHAINS)[number]
 
 const SOLANA_NATIVE = '11111111111111111111111111111111'
 

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { Wallet } from '../../../lib/accounts/wallet.ts'
+import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
@@ -22,14 +23,7 @@ export const contract = {
   },
   response: Wallet,
   status: 201,
-  errors: [
-    'challenge_expired_or_used',
-    'wallet_already_linked',
-    'too_many_wallets',
-    'upstream_bad_answer',
-    'upstream_unavailable',
-    'upstream_timeout',
-  ],
+  errors: ['challenge_expired_or_used', 'wallet_already_linked', 'too_many_wallets', ...UPSTREAM_ERRORS],
   cacheControl: 'no-store',
   impact: 'Users cannot link wallets.',
 } as const satisfies EndpointContract

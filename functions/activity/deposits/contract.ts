@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { DepositResponse, HistoryPage, HistoryQuery } from '../../../lib/activity/responses.ts'
 import { UserAddress } from '../../../lib/codecs.ts'
+import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 export const contract = {
@@ -15,7 +16,7 @@ export const contract = {
     query: HistoryQuery,
   },
   response: HistoryPage.extend({ deposits: z.array(DepositResponse) }),
-  errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],
+  errors: UPSTREAM_ERRORS,
   cacheControl: 'no-store',
   impact: 'Users cannot see their deposit history.',
 } as const satisfies EndpointContract

@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { DepositResponse, PositionResponse } from '../../../lib/activity/responses.ts'
-import { ChainIdText } from '../../../lib/chain/registry.ts'
+import { VaultChainIdText } from '../../../lib/chain/registry.ts'
 import { Amount, Timestamp, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
+import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 export const contract = {
@@ -14,7 +15,7 @@ export const contract = {
   request: {
     path: z.object({ userAddress: UserAddress, vaultAddress: VaultAddress }),
     query: z.object({
-      chainId: ChainIdText.optional().describe('Needed only where two chains have a vault with this address'),
+      chainId: VaultChainIdText,
     }),
   },
   response: PositionResponse.extend({
@@ -41,14 +42,7 @@ export const contract = {
     hasMore: z.boolean().describe('Whether there are more deposits than these'),
     sharePriceHistory: z.array(z.object({ timestamp: Timestamp, sharePrice: Amount })).describe('The last year'),
   }),
-  errors: [
-    'ambiguous_vault_address',
-    'vault_not_found',
-    'position_not_found',
-    'upstream_bad_answer',
-    'upstream_unavailable',
-    'upstream_timeout',
-  ],
+  errors: ['ambiguous_vault_address', 'vault_not_found', 'position_not_found', ...UPSTREAM_ERRORS],
   cacheControl: 'no-store',
   impact: 'Users cannot see the details of a position.',
 } as const satisfies EndpointContract

@@ -5,6 +5,7 @@ import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { vaultType } from '../../../lib/protocols/vault-on-chain.ts'
 import type { Services } from '../../../lib/services.ts'
+import { toDate } from '../../../lib/time.ts'
 import { yieldText } from '../../../lib/vaults/apy.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
@@ -60,7 +61,7 @@ export function getPosition({ getYield, sources, ...dependencies }: Dependencies
       deposits: latest.map((deposit) => depositResponse(ofVault, deposit, apy, sourceOf(deposit.entry))),
       hasMore: built.deposits.length > LATEST,
       sharePriceHistory: prices.map(({ price, timestamp }) => ({
-        timestamp: new Date(Number(timestamp) * 1000),
+        timestamp: toDate(timestamp),
         sharePrice: price,
       })),
     }

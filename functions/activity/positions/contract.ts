@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ChainErrors, PositionResponse } from '../../../lib/activity/responses.ts'
 import { Address, UserAddress } from '../../../lib/codecs.ts'
+import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 export const contract = {
@@ -17,7 +18,7 @@ export const contract = {
     positions: z.array(PositionResponse),
     errors: ChainErrors,
   }),
-  errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],
+  errors: UPSTREAM_ERRORS,
   cacheControl: 'no-store',
   impact: 'Users cannot see what they have in vaults.',
 } as const satisfies EndpointContract

@@ -11,6 +11,7 @@ import {
 import { YIELD_SECONDS } from '../../../lib/activity/yields.ts'
 import { readFinalBlock } from '../../../lib/chain/finality.ts'
 import type { BlockHeader } from '../../../lib/chain/logs.ts'
+import { toStoredBlock } from '../../../lib/chain/logs.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import { logger } from '../../../lib/logger.ts'
@@ -424,9 +425,7 @@ async function recordOverviews(
       const isChanged = digest !== progress.state && (inTurn.has(vaultRun) || progress.state === undefined)
       // A broken vault's state must not replace what is recorded of it.
       if (state && state.totalAssets !== null && digest && (due.has(vaultRun) || isChanged)) {
-        const { number, timestamp } = blocks[index] ?? block
-        const asOf = { blockNumber: Number(number), timestamp: new Date(Number(timestamp) * 1000) }
-        newStates.push([vault, { state, asOf }])
+        newStates.push([vault, { state, asOf: toStoredBlock(blocks[index] ?? block) }])
         vaultRun.progress = { ...vaultRun.progress, state: digest }
       }
       if (!due.has(vaultRun)) return

@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import type { Aged } from '../../../lib/cache/cache.ts'
-import { CHAINS } from '../../../lib/chain/registry.ts'
-import { badAnswer } from '../../../lib/http.ts'
+import { CHAINS, type Chain } from '../../../lib/chain/registry.ts'
+import { badAnswer } from '../../../lib/errors.ts'
 import { logger } from '../../../lib/logger.ts'
 import { ALL_PRICES, ALL_TOKENS, MARKET, pricesKey, RATES } from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken, MarketCoin, TokenPrice } from '../../../lib/markets/coin.ts'
@@ -11,8 +11,6 @@ import { supportedTokens } from '../../../lib/markets/tokens.ts'
 import { toResult } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
-
-type Chain = (typeof CHAINS)[number]
 
 type Dependencies = Services<'cache' | 'coinGecko' | 'priceSources' | 'now'> & {
   /** How old the market and the rates may grow before CoinGecko is asked for them again. */

@@ -11,6 +11,7 @@ import type { Currency } from '../../../lib/markets/currency.ts'
 import { coinById, fetchPrices, newestAnswer } from '../../../lib/markets/source.ts'
 import { supportedTokens } from '../../../lib/markets/tokens.ts'
 import type { Services } from '../../../lib/services.ts'
+import { DAY, HOUR } from '../../../lib/time.ts'
 import type { contract } from './contract.ts'
 
 type Dependencies = Services<'cache' | 'coinGecko' | 'priceSources' | 'now'>
@@ -23,14 +24,14 @@ const COIN: Namespace<Coin | null> = {
   name: 'coin',
   schema: Coin.nullable(),
   freshSeconds: 60,
-  keepSeconds: 24 * 3600,
+  keepSeconds: DAY,
 }
 const DollarPrice = z.object({ price: z.number().nonnegative(), at: z.number().int() })
 const DOLLAR_PRICE: Namespace<z.output<typeof DollarPrice> | null> = {
   name: 'dollar-price',
   schema: DollarPrice.nullable(),
   freshSeconds: 60,
-  keepSeconds: 3600,
+  keepSeconds: HOUR,
 }
 
 /**

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { Timestamp } from '../../../lib/codecs.ts'
+import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { CoinId } from '../../../lib/markets/coin.ts'
@@ -42,7 +43,7 @@ export const contract = {
       .record(z.string(), z.string())
       .describe("Where the coin is a supported token: its contract by CoinGecko's platform. Additive"),
   }),
-  errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],
+  errors: UPSTREAM_ERRORS,
   cacheControl: 'public, max-age=60',
   aged: true,
   impact: 'Users cannot see the price of a coin.',

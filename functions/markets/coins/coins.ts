@@ -1,5 +1,5 @@
 import { combine } from '../../../lib/cache/aged.ts'
-import { CHAINS } from '../../../lib/chain/registry.ts'
+import { CHAINS, type Chain } from '../../../lib/chain/registry.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { shownAddress, WRAPPED_SOL } from '../../../lib/markets/address.ts'
 import { ALL_PRICES, ALL_TOKENS, MARKET, RATES } from '../../../lib/markets/cache-keys.ts'
@@ -32,7 +32,7 @@ export function listCoins({ cache, now }: Services<'cache' | 'now'>) {
 
 type Figures = { readonly price: TokenPrice | undefined; readonly coin: MarketCoin | undefined }
 
-function toReply(chain: (typeof CHAINS)[number], token: ListedToken, { price, coin }: Figures, conversion: Conversion) {
+function toReply(chain: Chain, token: ListedToken, { price, coin }: Figures, conversion: Conversion) {
   // As the market tells it where the price is the market's.
   const isOwnPrice = price && price.now !== coin?.price
   const change = isOwnPrice ? changeInPercent(price.now, price.dayAgo) : (coin?.change24h ?? null)

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { Currency } from '../../../lib/markets/currency.ts'
@@ -35,7 +36,7 @@ export const contract = {
       price_change_percentage_24h: z.number().nullable().describe('Null when unknown. Additive'),
     }),
   ),
-  errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],
+  errors: UPSTREAM_ERRORS,
   cacheControl: 'no-store',
   aged: true,
   impact: 'Users cannot search for coins.',

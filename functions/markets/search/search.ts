@@ -9,6 +9,7 @@ import type { Currency } from '../../../lib/markets/currency.ts'
 import { newestAnswer } from '../../../lib/markets/source.ts'
 import { toResult } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
+import { DAY, HOUR } from '../../../lib/time.ts'
 import type { contract } from './contract.ts'
 
 const MOST_FOUND = 100
@@ -17,7 +18,7 @@ const SEARCH: Namespace<FoundCoin[]> = {
   name: 'search',
   schema: z.array(FoundCoin),
   freshSeconds: 15 * 60,
-  keepSeconds: 24 * 3600,
+  keepSeconds: DAY,
 }
 const FoundPrice = MarketCoin.pick({ id: true, price: true, change24h: true })
 type FoundPrice = z.output<typeof FoundPrice>
@@ -25,7 +26,7 @@ const FOUND_PRICES: Namespace<FoundPrice[]> = {
   name: 'found-prices',
   schema: z.array(FoundPrice),
   freshSeconds: 60,
-  keepSeconds: 3600,
+  keepSeconds: HOUR,
 }
 
 /**

@@ -1,7 +1,7 @@
 import { listWallets } from '../../../lib/accounts/user.ts'
 import { addressesOn } from '../../../lib/accounts/wallet.ts'
 import type { Aged, CacheKey } from '../../../lib/cache/cache.ts'
-import { CHAINS } from '../../../lib/chain/registry.ts'
+import { CHAINS, type Chain } from '../../../lib/chain/registry.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { logger } from '../../../lib/logger.ts'
 import { ALL_PRICES, ALL_TOKENS, ofEveryChain, RATES } from '../../../lib/markets/cache-keys.ts'
@@ -21,8 +21,6 @@ import { evmHoldings, type HoldingsOnChain, solanaHoldings, unlistedHoldings } f
 import { readSolanaBalances } from './solana.ts'
 
 type Dependencies = Services<'users' | 'cache' | 'getReader' | 'solana' | 'goldRush' | 'now'>
-
-type Chain = (typeof CHAINS)[number]
 
 /** A chain, and what is to be read there. */
 type ChainInput = {

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { KycStatus } from '../../../lib/accounts/user.ts'
 import { ChainKey } from '../../../lib/chain/registry.ts'
+import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { Currency } from '../../../lib/markets/currency.ts'
 import { BalanceEntry } from '../../../lib/portfolio/balance.ts'
@@ -27,7 +28,7 @@ export const contract = {
       .describe('Whether the rate of the currency is known; without it smartgaz is 0. Additive'),
     solana_rent: z.number().describe('SOL that must stay in an account on Solana and cannot be spent'),
   }),
-  errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],
+  errors: UPSTREAM_ERRORS,
   cacheControl: 'no-store',
   impact: 'Users cannot see what they have.',
 } as const satisfies EndpointContract

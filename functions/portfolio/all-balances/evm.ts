@@ -1,11 +1,11 @@
 import { type Address, type Hex, isAddress, isHex } from 'viem'
-import { type Call, call } from '../../../lib/chain/call.ts'
+import { type Call, call, decodeAnswers } from '../../../lib/chain/call.ts'
 import { erc20Abi } from '../../../lib/chain/erc20.ts'
 import { decodeAggregate, encodeAggregate, MULTICALL3, multicall3Abi } from '../../../lib/chain/multicall.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import type { RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { MAX_UINT256 } from '../../../lib/codecs.ts'
-import { badAnswer } from '../../../lib/http.ts'
+import { badAnswer } from '../../../lib/errors.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import { vaultAbi } from '../../../lib/protocols/abi.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
@@ -52,14 +52,20 @@ export async function readEvmBalances(
   const vaultCalls = ofVaults.map(({ balances, symbol, price }) => [...balances, symbol, price])
   const outcomes = (await reader.request([...ofWallets, ...vaultCalls].map(aggregate))).map(returnedBy)
 
-  const [native, ...held] = sums(ofWallets.map((calls, index) => answersOf(calls, required(outcomes[index]))))
+  const [native, ...held] = sums(
+    ofWallets.map((calls, index) => {
+      const returned = outcomes[index]
+      if (returned === undefined) throw badAnswer('not the return data of aggregate3')
+      return decodeAnswers(calls, returned)
+    }),
+  )
   if (native === undefined) throw badAnswer('the native coin of a wallet is not told')
   const told = ofVaults.map(({ balances, symbol, price }, index) => {
     const returned = outcomes[wallets.length + index] ?? []
     return {
-      balance: sumOf(answersOf(balances, returned)),
-      symbol: answersOf([symbol], returned.slice(balances.length))[0],
-      price: answersOf([price], returned.slice(balances.length + 1))[0],
+      balance: sumOf(decodeAnswers(balances, returned)),
+      symbol: decodeAnswers([symbol], returned.slice(balances.length))[0],
+      price: decodeAnswers([price], returned.slice(balances.length + 1))[0],
     }
   })
   const symbols = told.map(({ symbol }) => symbol)
@@ -87,16 +93,12 @@ function aggregate(calls: readonly Call<unknown>[]): RpcRequest {
 /** What each call of an aggregate returned; undefined when the aggregate as a whole failed. */
 function returnedBy(outcome: RpcOutcome | undefined): (Hex | undefined)[] | undefined {
   if (!outcome || !('result' in outcome) || !isHex(outcome.result)) return undefined
-  const { result } = outcome
-  return orUndefined(() => decodeAggregate(result))
-}
-
-/** What each call returned, decoded; undefined where its contract gave none. */
-function answersOf<T>(calls: readonly Call<T>[], returned: readonly (Hex | undefined)[]): (T | undefined)[] {
-  return calls.map(({ decode }, index) => {
-    const data = returned[index]
-    return data === undefined ? undefined : orUndefined(() => decode(data))
-  })
+  try {
+    return decodeAggregate(outcome.result)
+  } catch {
+    // Something else than aggregate3 returns.
+    return undefined
+  }
 }
 
 /** The sums of several lists, index by index. */
@@ -116,18 +118,4 @@ function sumOf(amounts: readonly (bigint | undefined)[]): bigint | undefined {
 function byContract<T>(contracts: readonly string[], values: readonly (T | undefined)[]): Map<string, T> {
   const entries = contracts.map((contract, index) => [contract, values[index]] as const)
   return new Map(entries.filter((entry): entry is [string, T & {}] => entry[1] !== undefined))
-}
-
-function required<T>(answers: T | undefined): T {
-  if (answers === undefined) throw badAnswer('not the return data of aggregate3')
-  return answers
-}
-
-function orUndefined<T>(decode: () => T): T | undefined {
-  try {
-    return decode()
-  } catch {
-    // Not the shape that we asked for: the contract is something else than we think.
-    return undefined
-  }
 }

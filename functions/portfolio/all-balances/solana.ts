@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Rpc, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { badAnswer } from '../../../lib/errors.ts'
 
 /** What wallets hold together on Solana, and what an account there costs. */
 export type SolanaBalances = {
@@ -71,7 +71,7 @@ export async function readSolanaBalances(rpc: Rpc, wallets: readonly string[]): 
     }
   })
   const native = ofWallets.reduce((sum, { balance }) => {
-    if (balance === undefined) throw new AppError('upstream_bad_answer', { cause: new Error('SOL is not told') })
+    if (balance === undefined) throw badAnswer('SOL is not told')
     return sum + balance
   }, 0n)
   const programs = TOKEN_PROGRAMS.map((id, program) => ({ id, accounts: ofWallets.map((of) => of.programs[program]) }))

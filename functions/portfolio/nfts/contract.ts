@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ChainKey } from '../../../lib/chain/registry.ts'
+import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { NftCollection } from '../../../lib/portfolio/nft.ts'
 import { WalletsResponse } from '../../../lib/portfolio/responses.ts'
@@ -15,7 +16,7 @@ export const contract = {
   response: WalletsResponse.extend({
     nfts: z.record(ChainKey, z.array(NftCollection)).describe("By the chain's key"),
   }),
-  errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],
+  errors: UPSTREAM_ERRORS,
   cacheControl: 'no-store',
   impact: 'Users cannot see their NFTs.',
 } as const satisfies EndpointContract

@@ -1,7 +1,7 @@
 import { listWallets } from '../../../lib/accounts/user.ts'
 import { addressesOn } from '../../../lib/accounts/wallet.ts'
 import { combine, isOverdue } from '../../../lib/cache/aged.ts'
-import { CHAINS } from '../../../lib/chain/registry.ts'
+import { CHAINS, type Chain } from '../../../lib/chain/registry.ts'
 import { MAX_UINT256 } from '../../../lib/codecs.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { logger } from '../../../lib/logger.ts'
@@ -16,8 +16,6 @@ type Dependencies = Services<'users' | 'cache' | 'goldRush' | 'solanaNfts' | 'no
 
 /** The NFTs of a user on one chain. */
 type NftsOnChain = OnChain & { readonly collections: readonly NftCollection[] }
-
-type Chain = (typeof CHAINS)[number]
 
 /**
  * Tells the NFTs of a user, of each wallet and chain at most ten minutes old, or the last ones

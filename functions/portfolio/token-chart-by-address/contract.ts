@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { Network } from '../../../lib/markets/address.ts'
@@ -21,7 +22,7 @@ export const contract = {
     query: ChartQuery,
   },
   response: ChartResponse,
-  errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],
+  errors: UPSTREAM_ERRORS,
   cacheControl: 'public, max-age=60',
   aged: true,
   impact: 'Users cannot see the price charts of tokens.',

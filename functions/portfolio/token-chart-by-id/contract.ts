@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { ChartQuery, ChartResponse } from '../../../lib/markets/chart-response.ts'
@@ -13,7 +14,7 @@ export const contract = {
   uses: { cache: ['GetItem', 'UpdateItem', 'PutItem'], config: true },
   request: { path: z.object({ id: field(CoinId, 'token_not_found') }), query: ChartQuery },
   response: ChartResponse,
-  errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],
+  errors: UPSTREAM_ERRORS,
   cacheControl: 'public, max-age=60',
   aged: true,
   impact: 'Users cannot see price charts.',

@@ -1,8 +1,9 @@
 import * as z from 'zod'
-import { ChainId } from '../../../lib/chain/registry.ts'
+import { ChainId, VaultChainId } from '../../../lib/chain/registry.ts'
 import { SimulationResult } from '../../../lib/chain/simulation-result.ts'
 import { Transaction } from '../../../lib/chain/transaction.ts'
 import { Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
+import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 export const contract = {
@@ -16,7 +17,7 @@ export const contract = {
     body: z.strictObject({
       vaultAddress: VaultAddress,
       userAddress: UserAddress,
-      chainId: ChainId.optional().describe('Needed only where two chains have a vault with this address'),
+      chainId: VaultChainId,
     }),
   },
   response: z.object({
@@ -37,9 +38,7 @@ export const contract = {
     'no_claimable_deposit',
     'vault_is_paused',
     'depositor_not_allowed',
-    'upstream_bad_answer',
-    'upstream_unavailable',
-    'upstream_timeout',
+    ...UPSTREAM_ERRORS,
   ],
   cacheControl: 'no-store',
   impact: 'Users cannot claim the shares of settled deposits.',

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { TransferStatus } from '../../../lib/bridge/transfer.ts'
 import { BridgedChainIdText } from '../../../lib/chain/registry.ts'
 import { numberText, TransactionHash } from '../../../lib/codecs.ts'
+import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
@@ -28,7 +29,7 @@ export const contract = {
     }),
   },
   response: TransferStatus.extend({ protocol: z.string().nullable().describe('Target protocol, if known') }),
-  errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],
+  errors: UPSTREAM_ERRORS,
   cacheControl: 'no-store',
   impact: 'Users cannot see where their deposits from other chains stand.',
 } as const satisfies EndpointContract

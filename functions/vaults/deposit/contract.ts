@@ -1,8 +1,9 @@
 import * as z from 'zod'
-import { ChainId, SourceChainId } from '../../../lib/chain/registry.ts'
+import { ChainId, SourceChainId, VaultChainId } from '../../../lib/chain/registry.ts'
 import { SimulationResult } from '../../../lib/chain/simulation-result.ts'
 import { Transaction } from '../../../lib/chain/transaction.ts'
 import { Address, Amount, PositiveAmount, Timestamp, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
+import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { PROTOCOL_NAMES } from '../../../lib/protocols/vault-on-chain.ts'
@@ -29,7 +30,7 @@ export const contract = {
         userAddress: UserAddress.describe('Depositor wallet'),
         srcChainId: SourceChainId.optional().describe('Only for deposits from another chain'),
         srcToken: field(Address, 'missing_or_invalid_src_token').optional().describe('Required with srcChainId'),
-        chainId: ChainId.optional().describe('Needed only where two chains have a vault with this address'),
+        chainId: VaultChainId,
       })
       .refine(({ srcChainId, srcToken }) => srcToken === undefined || srcChainId !== undefined, required('srcChainId'))
       .refine(({ srcChainId, srcToken }) => srcChainId === undefined || srcToken !== undefined, required('srcToken')),
@@ -69,9 +70,7 @@ export const contract = {
     'previous_deposit_request_not_settled',
     'vault_cap_reached',
     'depositor_not_allowed',
-    'upstream_bad_answer',
-    'upstream_unavailable',
-    'upstream_timeout',
+    ...UPSTREAM_ERRORS,
   ],
   cacheControl: 'no-store',
   impact: 'Users cannot deposit into vaults.',

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ChainIdText } from '../../../lib/chain/registry.ts'
+import { VaultChainIdText } from '../../../lib/chain/registry.ts'
 import { VaultAddress } from '../../../lib/codecs.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { VaultResponse } from '../../../lib/vaults/response.ts'
@@ -14,7 +14,7 @@ export const contract = {
   request: {
     path: z.object({ vaultAddress: VaultAddress }),
     query: z.object({
-      chainId: ChainIdText.optional().describe('Needed only where two chains have a vault with this address'),
+      chainId: VaultChainIdText,
     }),
   },
   response: VaultResponse,

@@ -2,6 +2,7 @@ import type { Address } from 'viem'
 import { call, required } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
+import { MAX_UINT256 } from '../../codecs.ts'
 import { AppError } from '../../errors.ts'
 import { buildVaultState } from '../../vaults/vault-state.ts'
 import { vaultAbi } from '../abi.ts'
@@ -12,7 +13,7 @@ import { precisePrice } from './price.ts'
 import type { Erc4626Vault } from './vault.ts'
 import { erc4626Withdrawal } from './withdrawal.ts'
 
-const NO_LIMIT = 2n ** 256n - 1n
+const NO_LIMIT = MAX_UINT256
 // Caps are asked for on behalf of an account that nobody has.
 const ANYBODY: Address = '0x000000000000000000000000000000000000dEaD'
 

@@ -2,7 +2,7 @@ import { type Address, encodeAbiParameters, type Hex, keccak256, numberToHex, pa
 import { type Call, call, required } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { type ChainReader, type Reading, type ReadPlan, type Reads, readPlan } from '../../chain/reader.ts'
-import { checksumAddress } from '../../codecs.ts'
+import { checksumAddress, MAX_UINT256 } from '../../codecs.ts'
 import { buildVaultState, type VaultState } from '../../vaults/vault-state.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { lagoonAbi } from './abi.ts'
@@ -34,7 +34,7 @@ const LAST_DEPOSIT_REQUEST_IDS = ERC7540_STORAGE + 5n
 const LAST_REDEEM_REQUEST_IDS = ERC7540_STORAGE + 6n
 
 /** The cap of a vault that has none. */
-export const NO_CAP = 2n ** 256n - 1n
+export const NO_CAP = MAX_UINT256
 
 /** Who may still deposit: `open` takes deposits, `closing` and `closed` accept requests that are never settled. */
 type Lifecycle = 'open' | 'closing' | 'closed'

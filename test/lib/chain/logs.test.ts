@@ -340,12 +340,13 @@ describe('What a node says of a transaction and of a block', () => {
     )
   })
 
-  test.for([null, { number: '0x1' }, { number: '1', timestamp: '0x1' }, { number: null, timestamp: '0x1' }])(
-    'is a typed error where the block is %j',
-    (result) => {
-      expect(() => parseResult(BlockHeader, { result })).toThrow(
-        expect.objectContaining({ code: 'upstream_bad_answer' }),
-      )
-    },
-  )
+  test.for([
+    null,
+    { number: '0x1' },
+    { number: '1', timestamp: '0x1' },
+    { number: null, timestamp: '0x1' },
+    { number: '0x', timestamp: '0x1' },
+  ])('is a typed error where the block is %j', (result) => {
+    expect(() => parseResult(BlockHeader, { result })).toThrow(expect.objectContaining({ code: 'upstream_bad_answer' }))
+  })
 })

@@ -1,0 +1,10 @@
+import { type Hex, isHex } from 'viem'
+import * as z from 'zod'
+
+/** Bytes as nodes write them: `0x` and hexadecimal digits, or none. */
+export const HexText = z.custom<Hex>((value) => isHex(value))
+
+/** A number as nodes write it, of at most a word. */
+export const Quantity = z
+  .custom<Hex>((value) => typeof value === 'string' && /^0x[0-9a-f]{1,64}$/i.test(value))
+  .transform((text) => BigInt(text))

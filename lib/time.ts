@@ -1,0 +1,16 @@
+/** A minute, in seconds. */
+export const MINUTE = 60
+/** An hour, in seconds. */
+export const HOUR = 60 * MINUTE
+/** A day, in seconds. */
+export const DAY = 24 * HOUR
+
+/** The moment that is so many seconds after 1970 began. */
+export function toDate(seconds: bigint): Date {
+  return new Date(Number(seconds) * 1000)
+}
+
+/** A moment in seconds since 1970. */
+export function toSeconds(date: Date): bigint {
+  return BigInt(Math.floor(date.getTime() / 1000))
+}
