@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { createClient, http, parseAbi } from 'viem'
+import { createClient, http } from 'viem'
 import { mnemonicToAccount, privateKeyToAddress } from 'viem/accounts'
 import { getBalance, getBlock, getChainId, getCode, multicall, readContract } from 'viem/actions'
 import { describe, expect, test, vi } from 'vitest'
@@ -10,21 +10,7 @@ import { deployLocalWorld } from '../../sandbox/chains/world.ts'
 import { MULTICALL3, startChain } from '../../sandbox/chains.ts'
 import { compiledContract } from '../../sandbox/contracts.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
-
-const ERC20 = parseAbi([
-  'function symbol() view returns (string)',
-  'function decimals() view returns (uint8)',
-  'function balanceOf(address) view returns (uint256)',
-])
-const VAULT = parseAbi([
-  'function name() view returns (string)',
-  'function asset() view returns (address)',
-  'function version() view returns (string)',
-  'function totalAssets() view returns (uint256)',
-  'function totalSupply() view returns (uint256)',
-  'function decimals() view returns (uint8)',
-  'function convertToAssets(uint256 shares) view returns (uint256)',
-])
+import { TOKEN_ABI, VAULT_ABI } from '../support/oracles.ts'
 
 const answers = (rpcUrl: string) =>
   callRpc({ rpcUrl }, [{ method: 'eth_chainId', params: [] }]).then(
@@ -91,7 +77,7 @@ test('the local worlds cover three generations and three tokens, seeded and desc
         new Set(tokens.map(({ address }) => address)),
       )
       for (const { address, symbol, decimals } of tokens) {
-        const contract = { address, abi: ERC20 } as const
+        const contract = { address, abi: TOKEN_ABI } as const
         const user = ACCOUNTS.users[1].address
         const results = await multicall(client, {
           allowFailure: false,
@@ -105,7 +91,7 @@ test('the local worlds cover three generations and three tokens, seeded and desc
         expect(results).toEqual([symbol, decimals, 1_000_000n * 10n ** BigInt(decimals)])
       }
       for (const { address, asset, name, version, type } of described) {
-        const contract = { address, abi: VAULT } as const
+        const contract = { address, abi: VAULT_ABI } as const
         const [vaultName, vaultAsset, totalAssets, totalSupply, shareDecimals] = await multicall(client, {
           allowFailure: false,
           multicallAddress: MULTICALL3,

@@ -10,7 +10,6 @@ import {
   encodeFunctionData,
   http,
   isAddressEqual,
-  parseAbi,
   parseEventLogs,
   parseUnits,
 } from 'viem'
@@ -28,7 +27,8 @@ import {
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
 import { ASYNC_VAULT } from './async-vault-abi.ts'
-import { LAGOON } from './lagoon-abi.ts'
+import { LAGOON } from '../support/lagoon-abi.ts'
+import { TOKEN_ABI } from '../support/oracles.ts'
 
 /** The users that the tests act as, and the roles. */
 export const [ALICE, BOB, CAROL] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address, Address]
@@ -39,12 +39,6 @@ export const FEE_RECEIVER = ACCOUNTS.feeReceiver.address
 
 /** An amount of USDC in its smallest unit. */
 export const usdc = (amount: string) => parseUnits(amount, 6)
-
-const TOKEN = parseAbi([
-  'function mint(address to, uint256 amount)',
-  'function approve(address spender, uint256 amount) returns (bool)',
-  'function balanceOf(address) view returns (uint256)',
-])
 
 type Writes<abi extends Abi> = ContractFunctionName<abi, 'payable' | 'nonpayable'>
 type Reads<abi extends Abi> = ContractFunctionName<abi, 'view' | 'pure'>
@@ -83,8 +77,8 @@ export async function openSession() {
   type Vault = ReturnType<typeof vaultAt>
 
   const pay = async (from: Address, to: Address, amount: bigint) => {
-    const mint = encodeFunctionData({ abi: TOKEN, functionName: 'mint', args: [from, amount] })
-    const approve = encodeFunctionData({ abi: TOKEN, functionName: 'approve', args: [to, amount] })
+    const mint = encodeFunctionData({ abi: TOKEN_ABI, functionName: 'mint', args: [from, amount] })
+    const approve = encodeFunctionData({ abi: TOKEN_ABI, functionName: 'approve', args: [to, amount] })
     await transact(chain, [
       { label: 'mint', from, to: token, data: mint },
       { label: 'approve', from, to: token, data: approve },
@@ -125,7 +119,7 @@ export async function openSession() {
     /** Lets so many seconds pass until the next block. */
     pass: (seconds: number) => callRpc(chain, [{ method: 'evm_increaseTime', params: [seconds] }]),
     tokensOf: (account: Address) =>
-      readContract(client, { address: token, abi: TOKEN, functionName: 'balanceOf', args: [account] }),
+      readContract(client, { address: token, abi: TOKEN_ABI, functionName: 'balanceOf', args: [account] }),
   }
 }
 

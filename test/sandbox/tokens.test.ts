@@ -1,25 +1,10 @@
-import { type Address, encodeFunctionData, type Hex, parseAbi } from 'viem'
+import type { Address, Hex } from 'viem'
 import { call, readContract } from 'viem/actions'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deployTether, deployYieldVault } from '../../sandbox/deploy.ts'
 import { transact } from '../../sandbox/transactions.ts'
+import { encodeCall, TOKEN_ABI, VAULT_ABI } from '../support/oracles.ts'
 import { ADMIN, ALICE, BOB, openSession, usdc } from './harness.ts'
-
-const ABI = parseAbi([
-  'function mint(address to, uint256 amount)',
-  'function transfer(address to, uint256 amount)',
-  'function transferFrom(address from, address to, uint256 amount)',
-  'function approve(address spender, uint256 amount)',
-  'function allowance(address owner, address spender) view returns (uint256)',
-  'function balanceOf(address) view returns (uint256)',
-  'function decimals() view returns (uint8)',
-  'function deposit(uint256 assets, address receiver)',
-  'function maxDeposit(address) view returns (uint256)',
-  'function convertToAssets(uint256 shares) view returns (uint256)',
-  'function paused() view returns (bool)',
-  'function pause()',
-  'function setDepositCap(uint256 cap)',
-])
 
 let session: Awaited<ReturnType<typeof openSession>>
 beforeAll(async () => {
@@ -28,8 +13,7 @@ beforeAll(async () => {
 afterAll(() => session.stop())
 
 const send = (from: Address, to: Address, data: Hex) => transact(session.chain, [{ label: 'call', from, to, data }])
-const approve = (spender: Address, amount: bigint) =>
-  encodeFunctionData({ abi: ABI, functionName: 'approve', args: [spender, amount] })
+const approve = (spender: Address, amount: bigint) => encodeCall('approve', [spender, amount])
 
 describe('the USDT-like token', () => {
   test('refuses to change an allowance that is not zero but to zero', async () => {
@@ -39,15 +23,17 @@ describe('the USDT-like token', () => {
     await send(ALICE, tether, approve(BOB, 0n))
     await send(ALICE, tether, approve(BOB, 6n))
     const args = [ALICE, BOB] as const
-    expect(await readContract(session.client, { address: tether, abi: ABI, functionName: 'allowance', args })).toBe(6n)
+    expect(
+      await readContract(session.client, { address: tether, abi: TOKEN_ABI, functionName: 'allowance', args }),
+    ).toBe(6n)
   })
 
   test('returns nothing from approve, transfer and transferFrom', async () => {
     const tether = await deployTether(session.chain)
-    await send(ALICE, tether, encodeFunctionData({ abi: ABI, functionName: 'mint', args: [ALICE, 10n] }))
+    await send(ALICE, tether, encodeCall('mint', [ALICE, 10n]))
     await send(ALICE, tether, approve(BOB, 5n))
-    const transfer = encodeFunctionData({ abi: ABI, functionName: 'transfer', args: [BOB, 1n] })
-    const transferFrom = encodeFunctionData({ abi: ABI, functionName: 'transferFrom', args: [ALICE, BOB, 1n] })
+    const transfer = encodeCall('transfer', [BOB, 1n])
+    const transferFrom = encodeCall('transferFrom', [ALICE, BOB, 1n])
     for (const [account, data] of [
       [ALICE, transfer],
       [BOB, transferFrom],
@@ -56,13 +42,13 @@ describe('the USDT-like token', () => {
       expect((await call(session.client, { account, to: tether, data })).data).toBeUndefined()
       await send(account, tether, data)
     }
-    expect(await readContract(session.client, { address: tether, abi: ABI, functionName: 'decimals' })).toBe(6)
+    expect(await readContract(session.client, { address: tether, abi: TOKEN_ABI, functionName: 'decimals' })).toBe(6)
   })
 
   test('works as the asset of an async vault', async () => {
     const tether = await deployTether(session.chain)
     const vault = session.vaultAt(await session.deployVaultOn(tether))
-    await send(ALICE, tether, encodeFunctionData({ abi: ABI, functionName: 'mint', args: [ALICE, usdc('10')] }))
+    await send(ALICE, tether, encodeCall('mint', [ALICE, usdc('10')]))
     await send(ALICE, tether, approve(vault.address, usdc('10')))
     await vault.act(ALICE, 'requestDeposit', [usdc('10'), ALICE, ALICE])
     await session.settle(vault, 0n)
@@ -70,7 +56,12 @@ describe('the USDT-like token', () => {
     await session.settle(vault, usdc('10'))
     await vault.act(ALICE, 'redeem', [10n ** 19n, ALICE, ALICE])
     const args = [ALICE] as const
-    const balance = await readContract(session.client, { address: tether, abi: ABI, functionName: 'balanceOf', args })
+    const balance = await readContract(session.client, {
+      address: tether,
+      abi: TOKEN_ABI,
+      functionName: 'balanceOf',
+      args,
+    })
     expect(balance).toBe(usdc('10'))
   })
 })
@@ -81,19 +72,19 @@ describe('the synchronous vault', () => {
 
   const depositNow = async (vault: Address, amount: bigint) => {
     await session.pay(ALICE, { address: vault }, amount)
-    await send(ALICE, vault, encodeFunctionData({ abi: ABI, functionName: 'deposit', args: [amount, ALICE] }))
+    await send(ALICE, vault, encodeCall('deposit', [amount, ALICE]))
   }
   const maxDeposit = (vault: Address) =>
-    readContract(session.client, { address: vault, abi: ABI, functionName: 'maxDeposit', args: [ALICE] })
+    readContract(session.client, { address: vault, abi: VAULT_ABI, functionName: 'maxDeposit', args: [ALICE] })
 
   test('gives shares at once, worth more after yield was sent to it', async () => {
     const vault = await openYieldVault()
     await depositNow(vault, usdc('100'))
-    await send(ALICE, session.token, encodeFunctionData({ abi: ABI, functionName: 'mint', args: [vault, usdc('10')] }))
+    await send(ALICE, session.token, encodeCall('mint', [vault, usdc('10')]))
     const args = [usdc('100')] as const
     const worth = await readContract(session.client, {
       address: vault,
-      abi: ABI,
+      abi: VAULT_ABI,
       functionName: 'convertToAssets',
       args,
     })
@@ -102,17 +93,17 @@ describe('the synchronous vault', () => {
 
   test('takes no deposit while paused, and says so', async () => {
     const vault = await openYieldVault()
-    await send(ADMIN, vault, encodeFunctionData({ abi: ABI, functionName: 'pause' }))
+    await send(ADMIN, vault, encodeCall('pause'))
     expect(await maxDeposit(vault)).toBe(0n)
     await session.pay(ALICE, { address: vault }, 1n)
-    const data = encodeFunctionData({ abi: ABI, functionName: 'deposit', args: [1n, ALICE] })
+    const data = encodeCall('deposit', [1n, ALICE])
     // EnforcedPause()
     await expect(call(session.client, { account: ALICE, to: vault, data })).rejects.toThrow('0xd93c0665')
   })
 
   test('takes deposits up to its cap', async () => {
     const vault = await openYieldVault()
-    await send(ADMIN, vault, encodeFunctionData({ abi: ABI, functionName: 'setDepositCap', args: [usdc('50')] }))
+    await send(ADMIN, vault, encodeCall('setDepositCap', [usdc('50')]))
     await depositNow(vault, usdc('20'))
     expect(await maxDeposit(vault)).toBe(usdc('30'))
     await expect(depositNow(vault, usdc('31'))).rejects.toThrow('Reverted')

@@ -8,7 +8,7 @@ import {
   parseAbiParameters,
 } from 'viem'
 import type { LocalTransaction } from '../../sandbox/transactions.ts'
-import { LAGOON } from '../sandbox/lagoon-abi.ts'
+import { LAGOON } from './lagoon-abi.ts'
 
 // The contracts as the world knows them: written apart from the service's own ABIs and registry, so that a mistake
 // there does not hide itself.
@@ -33,6 +33,9 @@ export const TOKEN_ABI = parseAbi([
   'function approve(address spender, uint256 amount) returns (bool)',
   'function increaseAllowance(address spender, uint256 amount)',
   'function transfer(address to, uint256 amount) returns (bool)',
+  'function transferFrom(address from, address to, uint256 amount) returns (bool)',
+  'function symbol() view returns (string)',
+  'function decimals() view returns (uint8)',
   'function balanceOf(address account) view returns (uint256)',
   'function allowance(address owner, address spender) view returns (uint256)',
   'event Transfer(address indexed from, address indexed to, uint256 value)',

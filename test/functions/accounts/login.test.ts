@@ -104,8 +104,7 @@ describe('A login begins', () => {
     expect(JSON.stringify(begun)).not.toContain('hunter2')
   })
 
-  test('never without a key, with a wrong e-mail address, or with a field that is unknown', async ({ service }) => {
-    expectError(await service.call('POST', INIT, { key: null, body: {} }), 'missing_api_key')
+  test('never with a wrong e-mail address, or with a field that is unknown', async ({ service }) => {
     expectError(await service.call('POST', INIT, { body: { email: 'x' } }), 'missing_or_invalid_email', ['email'])
     expectError(await service.call('POST', INIT, { body: { username: 'x' } }), 'unknown_field', ['username'])
   })
@@ -413,11 +412,6 @@ describe('A session', () => {
   ])('is not %s', async ([, authorization, code], { service }) => {
     const headers = authorization === undefined ? {} : { authorization }
     expectError(await service.call('GET', WALLETS, { headers }), code)
-  })
-
-  test('does not do without a key', async ({ service }) => {
-    const { headers } = await someSession(service)
-    expectError(await service.call('GET', WALLETS, { headers, key: null }), 'missing_api_key')
   })
 
   test('is found in one request to the table beside the one for the key, which is remembered', async ({

@@ -171,12 +171,6 @@ describe('The text to be signed', () => {
   ])('is not given for %s', async ([, code, body, fields], { service, session: { headers } }) => {
     expectError(await service.call('POST', INIT, { headers, body }), code, fields)
   })
-
-  test('is for users alone', async ({ service }) => {
-    expectError(await service.call('POST', INIT, { body: {} }), 'missing_session')
-    expectError(await service.call('POST', WALLETS, { body: {} }), 'missing_session')
-    expectError(await service.call('DELETE', `${WALLETS}/${NOBODY}`), 'missing_session')
-  })
 })
 
 describe('A wallet is linked', () => {

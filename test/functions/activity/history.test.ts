@@ -534,12 +534,6 @@ describe('The history', () => {
     for (const list of [deposits, withdrawals]) expectError(await list(user, query), code, [field])
   })
 
-  test('is for known clients alone', async ({ service }) => {
-    const path = `/defi-vaults/v1/defi/user/${ALICE.address}/deposits`
-    expectError(await service.call('GET', path, { key: null }), 'missing_api_key')
-    expectError(await service.call('GET', path, { key: 'jk_test_nonsense' }), 'invalid_api_key')
-  })
-
   test('takes 1 and 100 as limits, and addresses in any case', async ({ service }) => {
     for (const query of ['?limit=1', '?limit=100', '?unknown=1']) {
       expect((await viewsFor(service).deposits(ALICE.address.toLowerCase(), query)).body).toMatchObject({

@@ -450,12 +450,6 @@ describe('Positions', () => {
     expect((await views.position(BOB.address.toLowerCase(), vault.address.toLowerCase())).status).toBe(200)
   })
 
-  test('are for known clients alone', async ({ service }) => {
-    for (const path of [`${ALICE.address}/positions`, `${ALICE.address}/positions/${NOBODY}`]) {
-      expectError(await service.call('GET', `/defi-vaults/v1/defi/user/${path}`, { key: null }), 'missing_api_key')
-    }
-  })
-
   test('have a yield of the last seven days, as the vault list', async ({ coldService: service, sync }) => {
     const vault = await sync(5_000_000n)
     const week = BigInt(Math.floor(Date.now() / 1000) - 7 * 86_400)

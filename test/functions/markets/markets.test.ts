@@ -188,16 +188,6 @@ describe('Every endpoint of the markets', () => {
     ['GET', '/token/address/base-mainnet/native'],
   ] as const
 
-  test.for(CALLS)('wants an API key: %s %s', async ([method, path], { service }) => {
-    const ask = (key: string | null) =>
-      service.call(method, `/portfolio-indexor${path}`, {
-        key,
-        ...(method === 'POST' && { body: { search: 'bitcoin' } }),
-      })
-    expectError(await ask(null), 'missing_api_key')
-    expectError(await ask('jk_local_nobody'), 'invalid_api_key')
-  })
-
   test.for(CALLS)('wants a currency that exists: %s %s', async ([method, path], { service, markets }) => {
     const ask = (currency: string) =>
       service.call(method, `/portfolio-indexor${path}?currency=${currency}`, {

@@ -175,16 +175,6 @@ describe('The NFTs of a user', () => {
 })
 
 describe('Portfolios', () => {
-  test.for(['/portfolio-indexor/allBalances', PATH])(
-    'are for users with a session alone: %s',
-    async (path, { service }) => {
-      expectError(await service.call('GET', path, { key: null }), 'missing_api_key')
-      expectError(await service.call('GET', path), 'missing_session')
-      const headers = { authorization: 'Bearer of-nobody' }
-      expectError(await service.call('GET', path, { headers }), 'invalid_session')
-    },
-  )
-
   test('are told in a currency that there is', async ({ service, session: { headers } }) => {
     const reply = await service.call('GET', '/portfolio-indexor/allBalances?currency=doubloon', { headers })
     expectError(reply, 'unsupported_currency', ['currency'])

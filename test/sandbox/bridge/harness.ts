@@ -10,7 +10,6 @@ import {
   numberToHex,
   pad,
   parseAbi,
-  parseAbiParameters,
   parseEventLogs,
   parseUnits,
   zeroAddress,
@@ -32,6 +31,7 @@ import { deployTether } from '../../../sandbox/deploy.ts'
 import { createRelayer } from '../../../sandbox/relayer.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { type LocalTransaction, transact } from '../../../sandbox/transactions.ts'
+import { MESSAGE, TOKEN_ABI } from '../../support/oracles.ts'
 import { errorOf } from '../harness.ts'
 
 /** Who acts: users, the relayer, and somebody without any role. */
@@ -39,26 +39,12 @@ export const [ALICE, BOB, CAROL] = ACCOUNTS.users.map(({ address }) => address) 
 export const RELAYER = ACCOUNTS.relayer.address
 export const STRANGER = ACCOUNTS.feeReceiver.address
 
-const TOKEN = parseAbi([
-  'function mint(address to, uint256 amount)',
-  'function transfer(address to, uint256 amount)',
-  'function approve(address spender, uint256 amount)',
-  'function balanceOf(address account) view returns (uint256)',
-  'function allowance(address owner, address spender) view returns (uint256)',
-])
-
-const INSTRUCTIONS = parseAbiParameters([
-  'struct Call { address target; bytes callData; uint256 value; }',
-  'struct Instructions { Call[] calls; address fallbackRecipient; }',
-  'Instructions instructions',
-])
-
 /** A call of a message. */
 export type Call = { readonly target: Address; readonly callData: Hex; readonly value: bigint }
 
 /** A message to the handler, encoded apart from the service. */
 export function messageOf(calls: readonly Call[], fallbackRecipient: Address): Hex {
-  return encodeAbiParameters(INSTRUCTIONS, [{ calls, fallbackRecipient }])
+  return encodeAbiParameters(MESSAGE, [{ calls, fallbackRecipient }])
 }
 
 /** A call of a message, with some of its values. */
@@ -79,12 +65,12 @@ export function callWithBalance(
 
 /** Calldata of a token. */
 export function approval(spender: Address, amount: bigint): Hex {
-  return encodeFunctionData({ abi: TOKEN, functionName: 'approve', args: [spender, amount] })
+  return encodeFunctionData({ abi: TOKEN_ABI, functionName: 'approve', args: [spender, amount] })
 }
 
 /** Calldata of a token. */
 export function transferOf(to: Address, amount: bigint): Hex {
-  return encodeFunctionData({ abi: TOKEN, functionName: 'transfer', args: [to, amount] })
+  return encodeFunctionData({ abi: TOKEN_ABI, functionName: 'transfer', args: [to, amount] })
 }
 
 /** A word that holds an address. */
@@ -99,7 +85,7 @@ function clientOf({ rpcUrl }: { readonly rpcUrl: string }) {
 
 /** What an account holds of a token, in its smallest unit. */
 function balanceOf(chain: { readonly rpcUrl: string }, account: Address, token: Address): Promise<bigint> {
-  return readContract(clientOf(chain), { address: token, abi: TOKEN, functionName: 'balanceOf', args: [account] })
+  return readContract(clientOf(chain), { address: token, abi: TOKEN_ABI, functionName: 'balanceOf', args: [account] })
 }
 
 /** One side of the bridge. */
@@ -136,7 +122,7 @@ async function openSide(chainId: number) {
     now: async () => Number((await getBlock(client)).timestamp),
     balanceOf: (account: Address, token = usdc) => balanceOf(chain, account, token),
     allowance: (owner: Address, spender: Address, token = usdc) =>
-      readContract(client, { address: token, abi: TOKEN, functionName: 'allowance', args: [owner, spender] }),
+      readContract(client, { address: token, abi: TOKEN_ABI, functionName: 'allowance', args: [owner, spender] }),
     act: (from: Address, to: Address, data: Hex) => transact(chain, [{ label: data.slice(0, 10), from, to, data }]),
     mint: (to: Address, amount: bigint, token = usdc) => transact(chain, [mintOf(token, to, amount)]),
     pass: (seconds: number) =>
@@ -180,7 +166,7 @@ const EVENTS = [
 ]
 
 function mintOf(token: Address, to: Address, amount: bigint): LocalTransaction {
-  const data = encodeFunctionData({ abi: TOKEN, functionName: 'mint', args: [to, amount] })
+  const data = encodeFunctionData({ abi: TOKEN_ABI, functionName: 'mint', args: [to, amount] })
   return { label: 'mint', from: STRANGER, to: token, data }
 }
 
