@@ -20,7 +20,7 @@ export type TableNames = Readonly<Record<TableKey, string>>
 export type LocalDynamo = {
   readonly endpoint: string
   readonly tableNames: TableNames
-  /** Ends the server and all its connections. */
+  /** Ends the server once its requests under way have ended. */
   readonly stop: () => Promise<void>
 }
 
@@ -40,8 +40,8 @@ export async function startDynamo({ path }: { path?: string } = {}): Promise<Loc
     tableNames,
     stop: () =>
       new Promise((resolve, reject) => {
+        // Requests that are under way end first: a write into a closed database ends the process.
         server.close((error) => (error ? reject(error) : resolve()))
-        server.closeAllConnections()
       }),
   }
 }
