@@ -20,7 +20,13 @@ import { getProtocol } from '../protocols/protocols.ts'
 import { type Result, toResult, unwrap } from '../result.ts'
 import { toDate } from '../time.ts'
 import type { Vault } from '../vaults/vault.ts'
-import { parseVaultEvents, priceEventTopics, TRANSFER_TOPIC, VAULT_EVENT_TOPICS } from './events.ts'
+import {
+  BATCH_DISTANCE_BLOCKS,
+  parseVaultEvents,
+  priceEventTopics,
+  TRANSFER_TOPIC,
+  VAULT_EVENT_TOPICS,
+} from './events.ts'
 import { isPossible, postEvents } from './ledger.ts'
 import { isNothing, type LedgerEntry } from './ledger-entry.ts'
 import { isPlausible } from './position.ts'
@@ -48,8 +54,6 @@ type Dependencies = {
   readonly now: () => number
 }
 
-/** How many blocks a vault may be behind the one that is recorded furthest to have its events read in the same requests. */
-const LIKE_BLOCKS = 10_000
 /** Events since older records are left to the job: to read them takes longer than a request may. */
 const LONGEST_TAIL_MS = 2 * 86_400_000
 /** What one answer reads of events at most, and for how long. */
@@ -211,7 +215,7 @@ async function readTails(
     (on.needsCurrentBooks && booksVersion < getProtocol(vault).books.version)
   const [old, recent] = [followed.filter(isOld), followed.filter((one) => !isOld(one))]
   const front = recent.reduce((most, { progress }) => Math.max(most, progress.through), 0)
-  const isCurrent = ({ progress }: Followed) => progress.through > front - LIKE_BLOCKS
+  const isCurrent = ({ progress }: Followed) => progress.through > front - BATCH_DISTANCE_BLOCKS
   const read = await Promise.all([
     readTailsTogether(on, recent.filter(isCurrent), to),
     readTailsTogether(

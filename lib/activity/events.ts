@@ -14,6 +14,9 @@ const EVENTS = new Map(
     .map((event) => [toEventSelector(event), event]),
 )
 
+/** Vaults whose records end less than so many blocks apart have their events read in the same requests. */
+export const BATCH_DISTANCE_BLOCKS = 10_000
+
 /** The first topics of those events. */
 export const VAULT_EVENT_TOPICS: readonly Hash[] = [...EVENTS.keys()]
 

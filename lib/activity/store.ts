@@ -41,7 +41,7 @@ const VaultReading = z.object({
  */
 export const VaultProgress = VaultReading.extend({
   /** When the job last updated the vault's prices and state without an event; seconds since 1970. */
-  upkeptAt: Amount.optional(),
+  refreshedAt: Amount.optional(),
   /** A digest of the state that is recorded. */
   state: z.string().optional(),
   /** The reading under way that takes the place of the one in force once it goes as far. */

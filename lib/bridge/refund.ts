@@ -60,7 +60,7 @@ const MOST_PAYMENTS = 50
 export async function readRefund(poll: Poll, source: Source, facts: TransferFacts): Promise<Seen> {
   const { getReader, key, recorded, budget } = poll
   const searching = conclude(facts, 'expired_searching', recorded)
-  // What the search cannot reach counts for ever, so it needs a whole budget.
+  // A search that ends without a refund is final: it starts only where the budget lasts to its end.
   if (!budget.reaches(MOST_CALLS)) return searching
   const reader = getReader(key.sourceChainId)
   const { witness } = reader

@@ -214,7 +214,7 @@ export function createNode(url: string, environment: HttpEnvironment, chainId: n
   return {
     /** Whether it may have an answer to this call: nothing that was learnt says that it refuses it. */
     takes: (request: RpcRequest) => !isOfAnotherChain() && refusalOf(request) === undefined,
-    /** How many milliseconds it is to be left alone yet; 0 for none. */
+    /** For how many milliseconds more it limits our rate (Retry-After); 0 for none. */
     pause: () => Math.max(0, pausedUntil - now()),
     /** The outcomes of the calls, in order. Throws FailedTry when the node as a whole does not serve. */
     send,

@@ -55,12 +55,12 @@ export function createRpc(
   return async (requests, options = {}) => {
     if (requests.length === 0) return []
     const deadline = environment.now() + DEADLINE_MS
-    // Those that want to be left alone come last.
+    // Those that limit our rate (Retry-After) come last.
     const order = nodes.toSorted((left, right) => left.pause() - right.pause())
     const pause = order[0]?.pause() ?? 0
     if (pause > 0) {
       const retryAfterSeconds = Math.ceil(pause / 1000)
-      throw toAppError(new FailedTry('upstream_unavailable', 'wants to be left alone', { retryAfterSeconds }), NAME)
+      throw toAppError(new FailedTry('upstream_unavailable', 'rate limited (Retry-After)', { retryAfterSeconds }), NAME)
     }
 
     // Each call goes to the first node that is not known to refuse it, all at once.

@@ -73,7 +73,7 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
     .use(requestLog(Date.now))
     .use(errorReplies())
     .handler(async (event, context) => {
-      // Beside finding out who calls, which in a new container takes as long. Only who is known learns how it went.
+      // Built in parallel with the caller's look-up; a failure is told only to an identified caller.
       const building = run()
       building.catch(() => {})
       return await answer(event, Object.assign(context, { building }))

@@ -26,9 +26,9 @@ import {
 } from '../../sandbox/deploy.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
-import { ASYNC_VAULT } from './async-vault-abi.ts'
 import { LAGOON } from '../support/lagoon-abi.ts'
 import { TOKEN_ABI } from '../support/oracles.ts'
+import { ASYNC_VAULT } from './async-vault-abi.ts'
 
 /** The users that the tests act as, and the roles. */
 export const [ALICE, BOB, CAROL] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address, Address]

@@ -20,9 +20,9 @@ const SUPPORTED_KINDS: Reply<typeof contract>['supportedCredentialKinds'] = [
 type Dependencies = Services<'users' | 'limitChallenges' | 'relyingParty' | 'identityKey' | 'randomBytes' | 'now'>
 
 /**
- * Starts a login: a challenge that is good for one try within ten minutes, and the keys that may sign it. An e-mail
- * address that nobody has gets keys as well, always the same, which nobody has either. Passkeys are not listed: they
- * are found without, and the lengths of their ids would tell them from made-up ones. Throws `too_many_requests`.
+ * Starts a login: a challenge that is good for one try within ten minutes, and the keys that may sign it. An unknown
+ * e-mail address gets dummy keys, the same each time. Passkeys are not listed: they are found without, and the lengths of
+ * their ids would tell them from dummies. Throws `too_many_requests`.
  */
 export function beginLogin({ users, limitChallenges, relyingParty, identityKey, randomBytes, now }: Dependencies) {
   const listed = (user: User | null, kind: 'Key' | 'PasswordProtectedKey', subject: string) => {

@@ -7,7 +7,7 @@ const Followed = {
   openTransfers: z
     .number()
     .int()
-    .describe('Transfers from this chain whose turn had come, their last answer still to come; 100 at most'),
+    .describe('Transfers from this chain that were due and had no final status; at most 100'),
   endedTransfers: z.number().int().describe('Those of them that came to their end'),
 }
 

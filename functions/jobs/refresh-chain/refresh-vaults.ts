@@ -1,4 +1,6 @@
 import { type Address, isAddress } from 'viem'
+import { BATCH_DISTANCE_BLOCKS } from '../../../lib/activity/events.ts'
+
 import { isPossible, type Posted, postEvents } from '../../../lib/activity/ledger.ts'
 import { beginRebuild } from '../../../lib/activity/rebuild.ts'
 import { readSlice, SLICE_EVENTS } from '../../../lib/activity/slice.ts'
@@ -80,8 +82,6 @@ type Run = Dependencies &
 const PACK = 500
 /** How many packs of vaults that have caught up are read side by side. */
 const PACKS_AT_ONCE = 4
-/** Vaults that are less than so many blocks apart are read together, from the one that is least far. */
-const LIKE_BLOCKS = 10_000
 /** By which factors the range of a vault shrinks when its events cannot be read, and grows again when they can. */
 const SHRINK = 1_000
 const GROW = 10
@@ -102,9 +102,9 @@ const MOST_IN_TURN = 250
 const RUN_EVERY_MS = 60_000
 /** So many readings a run puts in force at most. */
 const MOST_REPLACED = 50
-/** A vault's upkeep is due once an hour, later where there are many: a run does a part of them, new ones first. */
-const UPKEEP_PARTS = 60
-const MOST_UPKEEP = 25
+/** A vault's refresh is due once an hour, later where there are many: a run does a part of them, new ones first. */
+const REFRESH_PARTS = 60
+const MOST_REFRESHED = 25
 
 /**
  * Records what happened in a chain's vaults up to its last final block, and their states, until there is nothing more or
@@ -232,9 +232,9 @@ function planTurn({ vaultRuns, final, apart }: Run, open: readonly VaultRun[], a
   const throughOf = ({ progress }: VaultRun) => progress.through
   const front = Math.max(0, ...vaultRuns.map((vaultRun) => Math.min(throughOf(vaultRun), last)))
   const together = open.filter((vaultRun) => !apart.has(vaultRun))
-  const current = together.filter((vaultRun) => throughOf(vaultRun) > front - LIKE_BLOCKS)
-  const behind = together.filter((vaultRun) => throughOf(vaultRun) <= front - LIKE_BLOCKS)
-  const reach = Math.min(front, ...behind.map(throughOf)) + LIKE_BLOCKS
+  const current = together.filter((vaultRun) => throughOf(vaultRun) > front - BATCH_DISTANCE_BLOCKS)
+  const behind = together.filter((vaultRun) => throughOf(vaultRun) <= front - BATCH_DISTANCE_BLOCKS)
+  const reach = Math.min(front, ...behind.map(throughOf)) + BATCH_DISTANCE_BLOCKS
   const next = Math.min(last, ...behind.map(throughOf).filter((through) => through >= reach))
   const packs = Array.from({ length: PACKS_AT_ONCE }, (_, index) => current.slice(index * PACK, (index + 1) * PACK))
   return [
@@ -409,12 +409,12 @@ async function deleteOldRecords(run: Run): Promise<void> {
   }
 }
 
-/** Records the states that have changed, and the states and prices of the vaults whose upkeep is due. */
+/** Records the states that have changed, and the states and prices of the vaults whose refresh is due. */
 async function recordOverviews(
   { vaultRuns, records, states, inTurn, done }: Run,
   { block, blocks, overviews }: Awaited<ReturnType<typeof readOverviews>>,
 ): Promise<void> {
-  const due = new Set(dueForUpkeep(vaultRuns, block.timestamp))
+  const due = new Set(dueForRefresh(vaultRuns, block.timestamp))
   const newStates: [VaultKey, RecordedState][] = []
   const newPrices: VaultRecords[] = []
   await Promise.all(
@@ -434,7 +434,7 @@ async function recordOverviews(
       const price = isRead ? { price: sharePrice, timestamp: block.timestamp, blockNumber: block.number } : undefined
       if (price) newPrices.push({ vault: withGeneration(vaultRun), entries: [], prices: [price] })
       const weekAgo = (await findWeekAgo(records, vaultRun, block.timestamp)) ?? price
-      vaultRun.progress = { ...vaultRun.progress, upkeptAt: block.timestamp, ...(weekAgo && { weekAgo }) }
+      vaultRun.progress = { ...vaultRun.progress, refreshedAt: block.timestamp, ...(weekAgo && { weekAgo }) }
     }),
   )
   await Promise.all([states.record(newStates), records.record(newPrices)])
@@ -450,7 +450,7 @@ function listUnsaved({ vaultRuns, rebuilds, final, inTurn }: Run): VaultRun[] {
     // How far a past is read again must not be lost, nor that it is in force.
     if (replaces || progress.generation !== saved?.generation) return true
     if (saved?.timestamp === undefined || progress.timestamp === undefined) return true
-    if (progress.state !== saved.state || progress.upkeptAt !== saved.upkeptAt) return true
+    if (progress.state !== saved.state || progress.refreshedAt !== saved.refreshedAt) return true
     // What took long to read, as a past does, must not have to be read again.
     const isSilent = !inTurn.has(vaultRun) && progress.through >= Number(final.number)
     return progress.timestamp - saved.timestamp >= (isSilent ? HOUR_SECONDS : SILENT_SECONDS)
@@ -464,23 +464,23 @@ function vaultRunsInTurn(vaultRuns: readonly VaultRun[], now: number): ReadonlyS
   return new Set(vaultRuns.filter((_, index) => index % turns === turn))
 }
 
-/** The vaults whose upkeep is due: new ones first, then those for which it is longest ago. */
-function dueForUpkeep(vaultRuns: readonly VaultRun[], at: bigint): VaultRun[] {
-  const upkeptAt = ({ progress }: VaultRun) => progress.upkeptAt ?? 0n
+/** The vaults whose refresh is due: new ones first, then those for which it is longest ago. */
+function dueForRefresh(vaultRuns: readonly VaultRun[], at: bigint): VaultRun[] {
+  const refreshedAt = ({ progress }: VaultRun) => progress.refreshedAt ?? 0n
   const earlier = vaultRuns
-    .filter((vaultRun) => upkeptAt(vaultRun) > 0n && at - upkeptAt(vaultRun) >= HOUR_SECONDS)
-    .toSorted((left, right) => Number(upkeptAt(left) - upkeptAt(right)))
-  const never = vaultRuns.filter((vaultRun) => upkeptAt(vaultRun) === 0n)
-  return [...never, ...earlier.slice(0, Math.ceil(vaultRuns.length / UPKEEP_PARTS))].slice(0, MOST_UPKEEP)
+    .filter((vaultRun) => refreshedAt(vaultRun) > 0n && at - refreshedAt(vaultRun) >= HOUR_SECONDS)
+    .toSorted((left, right) => Number(refreshedAt(left) - refreshedAt(right)))
+  const never = vaultRuns.filter((vaultRun) => refreshedAt(vaultRun) === 0n)
+  return [...never, ...earlier.slice(0, Math.ceil(vaultRuns.length / REFRESH_PARTS))].slice(0, MOST_REFRESHED)
 }
 
 /** The price of a week ago, else the first one; not looked for again in a vault that never had a price. */
 async function findWeekAgo(
   records: Pick<RecordsStore, 'getPriceAt' | 'getFirstPrice'>,
-  { vault, progress: { weekAgo, upkeptAt, generation } }: VaultRun,
+  { vault, progress: { weekAgo, refreshedAt, generation } }: VaultRun,
   at: bigint,
 ): Promise<PricePoint | undefined> {
-  if (!weekAgo && upkeptAt !== undefined) return undefined
+  if (!weekAgo && refreshedAt !== undefined) return undefined
   const reading = { ...vault, generation }
   const first = weekAgo ?? (await records.getFirstPrice(reading))
   // Where there is no price at all, there is none of a week ago.

@@ -11,8 +11,8 @@ type Event = EventOf<typeof lagoonAbi> | EventOf<typeof erc20Abi>
 const VALUATIONS: ReadonlySet<string> = new Set(['TotalAssetsUpdated', 'SettleDeposit', 'SettleRedeem'])
 
 /**
- * The books of a Lagoon vault. Its ledger: the last valuation with what came and went since, and all shares. One unit of
- * assets that is nobody's counts, and shares that are nobody's, too.
+ * The books of a Lagoon vault. Its ledger: the last valuation with what came and went since, and all shares. Virtual
+ * assets and shares (against inflation attacks) count, too.
  */
 export const lagoonBooks: Books<LagoonVault, Event> = {
   // 2: redemption requests and their cancellations, and claims apart from payments at once.

@@ -291,7 +291,7 @@ export function sharesBeforeFee(left: bigint, rate: bigint): bigint {
   return (left * 10_000n + 9_999n - rate) / (10_000n - rate)
 }
 
-/** The shares that are nobody's, which Lagoon counts so that a first deposit cannot set the price. */
+/** The virtual shares that Lagoon counts, so that a first deposit cannot set the price (against inflation attacks). */
 export function virtualShares({ shareDecimals, assetDecimals }: LagoonVault): bigint {
   return 10n ** BigInt(Math.max(0, shareDecimals - assetDecimals))
 }

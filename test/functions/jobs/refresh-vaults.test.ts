@@ -60,7 +60,7 @@ function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
       timestamp,
       ledger: LEDGER,
       weekAgo,
-      upkeptAt: timestamp - 7_200n,
+      refreshedAt: timestamp - 7_200n,
       state: digest,
     }
     await records.putProgress(vaults.map((vault) => [vault, progress]))
@@ -107,7 +107,7 @@ test('A silent run over 95 vaults asks the table nine times, and the chain five 
   const { report, took } = await run(vaults)
 
   expect(report).toMatchObject({ behind: 0, entries: 0 })
-  // A vault's upkeep is due once an hour: that of two in each run.
+  // A vault's refresh is due once an hour: that of two in each run.
   expect(report).toMatchObject({ prices: 2, states: 2 })
   expect(took).toMatchObject({ table: 9, calls: 6 })
 })
