@@ -142,14 +142,14 @@ async function prepareTransactions(
   return { approval, operations, ...summarise(calls ?? undefined, upperEstimate) }
 }
 
-/** What the source chain says: how the pool stands, and what the user allows it. */
-async function readSource(reader: ChainReader, user: Address, { pool, inputToken }: Route) {
+/** What the source chain says: how the pool stands, and what the account allows it. */
+async function readSource(reader: ChainReader, account: Address, { pool, inputToken }: Route) {
   const calls = {
     time: call(pool, poolAbi, 'getCurrentTime', []),
     quoteTimeBuffer: call(pool, poolAbi, 'depositQuoteTimeBuffer', []),
     fillDeadlineBuffer: call(pool, poolAbi, 'fillDeadlineBuffer', []),
     paused: call(pool, poolAbi, 'pausedDeposits', []),
-    allowance: call(inputToken, erc20Abi, 'allowance', [user, pool]),
+    allowance: call(inputToken, erc20Abi, 'allowance', [account, pool]),
   }
   const { value, outcomes } = await reader.readOne(
     readPlan({ address: pool, slots: {}, calls }, ({ answers }) => ({
@@ -161,7 +161,7 @@ async function readSource(reader: ChainReader, user: Address, { pool, inputToken
         fillDeadlineBuffer: required(answers.fillDeadlineBuffer),
       },
     })),
-    { extraCalls: [codeRequest(user)] },
+    { extraCalls: [codeRequest(account)] },
   )
   const code = parseCode(outcomes[0])
   return { ...value, userIsContract: code !== '0x' && !DELEGATION.test(code) }

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { HistoryPage, HistoryQuery, WithdrawalResponse } from '../../../lib/activity/responses.ts'
 import { UserAddress } from '../../../lib/codecs.ts'
+import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 export const contract = {
@@ -16,7 +17,7 @@ export const contract = {
     query: HistoryQuery,
   },
   response: HistoryPage.extend({ withdrawals: z.array(WithdrawalResponse) }),
-  errors: ['upstream_bad_answer', 'upstream_unavailable', 'upstream_timeout'],
+  errors: UPSTREAM_ERRORS,
   cacheControl: 'no-store',
   impact: 'Users cannot see their withdrawal history.',
 } as const satisfies EndpointContract

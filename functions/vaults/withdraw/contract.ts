@@ -1,8 +1,9 @@
 import * as z from 'zod'
-import { ChainId } from '../../../lib/chain/registry.ts'
+import { ChainId, VaultChainId } from '../../../lib/chain/registry.ts'
 import { SimulationResult } from '../../../lib/chain/simulation-result.ts'
 import { Transaction } from '../../../lib/chain/transaction.ts'
 import { Amount, PositiveAmount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
+import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
@@ -24,7 +25,7 @@ export const contract = {
         amount: PositiveAmount.optional().describe("What is to be paid, in the vault asset's smallest unit"),
         shares: PositiveAmount.optional().describe('Shares to give up, in their smallest unit'),
         max: field(z.literal(true), 'missing_or_invalid_amount').optional().describe('Everything'),
-        chainId: ChainId.optional().describe('Needed only where two chains have a vault with this address'),
+        chainId: VaultChainId,
       })
       .refine((body) => [body.amount, body.shares, body.max].filter((given) => given !== undefined).length === 1, {
         path: ['amount'],
@@ -66,9 +67,7 @@ export const contract = {
     'not_enough_liquidity',
     'withdrawal_refused',
     'depositor_not_allowed',
-    'upstream_bad_answer',
-    'upstream_unavailable',
-    'upstream_timeout',
+    ...UPSTREAM_ERRORS,
   ],
   cacheControl: 'no-store',
   impact: 'Users cannot withdraw from vaults.',
