@@ -203,7 +203,7 @@ describe('A rebuild', () => {
     const prices = await pricesOf(service, sync)
     expect(prices.slice(0, 1_100)).toEqual(read)
     // In the hour of the trade the trade tells it, and after it the vault.
-    expect(prices.slice(1_100).map(({ price }) => price)).toEqual([first.price])
+    expect(new Set(prices.slice(1_100).map(({ price }) => price))).toEqual(new Set([first.price]))
   })
 
   test('of a vault that nobody has changes nothing', async ({ service, vault }) => {
