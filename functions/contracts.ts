@@ -28,6 +28,7 @@ import { contract as assetlinks } from './system/assetlinks/contract.ts'
 import { contract as health } from './system/health/contract.ts'
 import { contract as openapi } from './system/openapi/contract.ts'
 import { contract as unknownRoute } from './system/unknown-route/contract.ts'
+import { contract as cancel } from './vaults/cancel/contract.ts'
 import { contract as claim } from './vaults/claim/contract.ts'
 import { contract as crossChainStatus } from './vaults/cross-chain-status/contract.ts'
 import { contract as deposit } from './vaults/deposit/contract.ts'
@@ -51,6 +52,7 @@ export const endpoints = {
   'vaults/deposit': deposit,
   'vaults/withdraw': withdraw,
   'vaults/claim': claim,
+  'vaults/cancel': cancel,
   'vaults/deposit-status': depositStatus,
   'vaults/cross-chain-status': crossChainStatus,
   'vaults/vault': vaultsVault,

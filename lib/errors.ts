@@ -284,11 +284,32 @@ export const ERRORS = {
     error: 'No claimable deposit found for this user',
     message: 'There is nothing to claim, or the deposit is not settled yet.',
   },
+  no_claimable_withdrawal: {
+    status: 404,
+    error: 'No claimable withdrawal',
+    message: 'There is nothing to claim, or the withdrawal is not settled yet.',
+  },
   claim_not_applicable: {
     status: 400,
     error: 'Claim deposit is only applicable to async vaults',
-    message: 'Deposits into this vault need no claim.',
+    message: 'This vault gives shares and assets at once; there is nothing to claim.',
   },
+  no_pending_request: {
+    status: 404,
+    error: 'No pending request',
+    message: 'The user has no request of this kind that is not settled.',
+  },
+  request_can_no_longer_be_cancelled: {
+    status: 409,
+    error: 'Request can no longer be cancelled',
+    message: 'Its settlement has begun, or the vault does not take such requests back. Wait until it is settled.',
+  },
+  cancel_not_applicable: {
+    status: 400,
+    error: 'Cancel is only applicable to async vaults',
+    message: 'This vault gives shares and assets at once; there is nothing to take back.',
+  },
+  invalid_kind: { status: 400, error: 'Invalid kind', message: 'Give deposit or withdrawal, or leave it out.' },
   deposit_status_not_applicable: {
     status: 400,
     error: 'Deposit status is only applicable to async vaults',

@@ -30,8 +30,8 @@ Written from the contracts that the functions run on: \`npm run docs\`. The same
 * Unknown is not zero: what could not be read is left out and named, never \`"0"\`.
 * Send the transactions of \`approval\` first and wait for their confirmation, then those of \`operations\`, in order.
 * \`estimatedGas\` is what a dry run of all transactions used, plus 15 %. Where \`simulation.status\` is not \`success\` it is
-  an upper estimate: 70,000 for each approval, 500,000 for a deposit, 400,000 for a claim. On rollups the fee for
-  publishing data comes on top.
+  an upper estimate: 70,000 for each approval, 500,000 for a deposit, 400,000 for a claim and for each call of a
+  withdrawal, 200,000 for a cancellation. On rollups the fee for publishing data comes on top.
 
 Every error has this body; match on \`error\` or \`code\`, both are stable:
 

@@ -19,6 +19,7 @@ export const UPPER_ESTIMATE = {
   deposit: 500_000n,
   claim: 400_000n,
   withdrawal: 400_000n,
+  cancel: 200_000n,
   bridge: 250_000n,
 }
 

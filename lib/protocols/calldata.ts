@@ -1,6 +1,7 @@
 import { type Address, type Hex, isAddressEqual } from 'viem'
 import type { Log } from '../chain/logs.ts'
 import type { Transaction } from '../chain/transaction.ts'
+import type { RequestKind } from './request-kind.ts'
 import type { TokenizedVault } from './tokenized-vault.ts'
 
 /** What an operation is asked for, by and for `account`; amounts in smallest units. */
@@ -18,7 +19,7 @@ export type OperationRequest = {
 /** One of a vault's functions that move an account's assets or shares. */
 export type Operation = {
   readonly name: string
-  /** What the call returns an amount of: what was paid or taken by it; absent for a request, which only waits. */
+  /** What the call returns an amount of: what was paid or taken by it; absent where it returns none, as requests do. */
   readonly returns?: 'assets' | 'shares'
   /** The call's data. */
   encode(request: OperationRequest): Hex
@@ -52,15 +53,23 @@ export type WithdrawalOperation = Operation & {
   readonly takes: 'assets' | 'shares'
 }
 
+/** A function that gives what is settled: shares for assets, or assets for shares. */
+export type ClaimOperation = WithdrawalOperation & { readonly returns: 'assets' | 'shares' }
+
 /** The functions of one protocol's vaults that move an account's assets and shares. */
 export type Operations = {
   /** Those that may take a deposit, the usual one first. */
   readonly deposits: readonly [DepositOperation, ...(readonly DepositOperation[])]
-  /** Pays out the shares of settled deposits, and returns how many; absent where shares come at once. */
-  readonly claim?: Operation
   /** Those that may take a withdrawal, in the order in which one is preferred to the next. */
   readonly withdrawals: readonly WithdrawalOperation[]
+  /** Those that give what is settled of either kind; none where nothing waits. */
+  readonly claims: readonly ClaimOperation[]
+  /** Those that may take back a pending request of this kind; they take no amount. */
+  readonly cancels: Readonly<Record<RequestKind, readonly Operation[]>>
 }
+
+/** What cancels where nothing waits. */
+export const NO_CANCELS: Operations['cancels'] = { deposit: [], withdrawal: [] }
 
 /** An operation and what it is asked for. */
 export type Intent = { readonly operation: Operation; readonly request: OperationRequest }

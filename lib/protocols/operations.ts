@@ -9,17 +9,20 @@ export const OPERATIONS: Readonly<Record<ProtocolName, Operations>> = {
   erc4626: erc4626Operations,
 }
 
+/** The one of these operations with this name. */
+export function operationNamed<O extends { readonly name: string }>(operations: readonly O[], name: string): O {
+  const operation = operations.find((candidate) => candidate.name === name)
+  if (!operation) throw new Error(`No such vault has the operation ${name}.`)
+  return operation
+}
+
 /** The operation with this name that takes deposits into a vault. */
 export function depositNamed({ protocol }: Pick<VaultOnChain, 'protocol'>, name: string): DepositOperation {
-  const operation = OPERATIONS[protocol].deposits.find((candidate) => candidate.name === name)
-  if (!operation) throw new Error(`No ${protocol} vault takes deposits by ${name}.`)
-  return operation
+  return operationNamed(OPERATIONS[protocol].deposits, name)
 }
 
 /** The operation with this name by which shares leave a vault, or which claims what they come from. */
 export function withdrawalNamed({ protocol }: Pick<VaultOnChain, 'protocol'>, name: string): Operation {
-  const { withdrawals, claim } = OPERATIONS[protocol]
-  const operation = [...withdrawals, ...(claim ? [claim] : [])].find((candidate) => candidate.name === name)
-  if (!operation) throw new Error(`No ${protocol} vault pays by ${name}.`)
-  return operation
+  const { withdrawals, claims } = OPERATIONS[protocol]
+  return operationNamed<Operation>([...withdrawals, ...claims], name)
 }

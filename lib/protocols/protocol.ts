@@ -3,6 +3,7 @@ import type { ChainReader, ReadPlan } from '../chain/reader.ts'
 import type { AppError } from '../errors.ts'
 import type { VaultState } from '../vaults/vault-state.ts'
 import type { Books } from './books.ts'
+import type { RequestKind } from './request-kind.ts'
 import type { TokenizedVault } from './tokenized-vault.ts'
 import type { VaultOnChain } from './vault-on-chain.ts'
 
@@ -32,10 +33,12 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
    */
   withdrawal(vault: V, account: Address, amount: WithdrawalAmount): ReadPlan<WithdrawalReading>
   /**
-   * What decides over claims of settled deposits; absent where shares come at once. Its parsing throws
-   * `upstream_bad_answer` when the vault does not tell an amount.
+   * How the vault gives what is settled of an account's requests; absent where nothing waits. Its parsing throws the
+   * AppError that says why it does not, or `upstream_bad_answer` when the vault does not tell an amount.
    */
-  claimTerms?(vault: V, account: Address): ReadPlan<ClaimTerms>
+  claimTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<ClaimTerms>
+  /** How the vault takes back what is pending of an account's requests; like `claimTerms`. */
+  cancelTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<CancelTerms>
   readonly books: Books<V>
 }
 
@@ -78,7 +81,7 @@ export type WithdrawalReading = (reader: ChainReader, at: bigint) => Promise<Wit
 /** How a vault pays now; amounts in the smallest units of asset and share. */
 export type Withdrawal = {
   /** The calls, in order; the last one is the withdrawal, what is before makes it possible. */
-  readonly steps: readonly [WithdrawalStep, ...(readonly WithdrawalStep[])]
+  readonly steps: readonly [Step, ...(readonly Step[])]
   /** The shares that leave the account, and the assets that are paid for them at the vault's present price. */
   readonly shares: bigint
   readonly assets: bigint
@@ -92,18 +95,32 @@ export type Withdrawal = {
   readonly refusal?: (reason: string) => AppError
 }
 
-/** One call of a withdrawal, by its operation's name. */
-export type WithdrawalStep = { readonly name: string; readonly amount: bigint; readonly minimum?: bigint }
+/** One call of a vault, by its operation's name. */
+export type Step = { readonly name: string; readonly amount: bigint; readonly minimum?: bigint }
 
-/** What a vault says to the claim of one account. */
-type ClaimTerms = {
-  /** In the asset's smallest unit. */
-  readonly claimableAssets: bigint
-  /** Throws `upstream_bad_answer` where the vault does not tell. */
-  readonly isPaused: () => boolean
-  /** Whether the vault's access list admits the account; undefined where the vault does not say. */
-  readonly isAllowed: boolean | undefined
-  readonly claimableShares: Finished<bigint>
+/** How a vault gives what is settled of one account's requests. */
+export type ClaimTerms = {
+  /** Calls each of which claims everything. The one that gives most is the claim; of those that give the same, the first. */
+  readonly calls: readonly [Step, ...(readonly Step[])]
+  /** What the first of them claims, where no dry run tells. */
+  readonly claimable: Finished<Claimable>
+  /** Why the vault refuses, unless a dry run shows that it does not. */
+  readonly refusal?: AppError | undefined
+}
+
+/** What a claim turns into what, in the smallest units of asset and share. */
+export type Claimable = { readonly assets: bigint; readonly shares: bigint }
+
+/** How a vault takes back what is pending of one account's requests. */
+export type CancelTerms = {
+  /** The name of the operation that does. */
+  readonly name: string
+  /** What comes back, in the smallest unit. */
+  readonly cancelled: { readonly assets: bigint } | { readonly shares: bigint }
+  /** Whether the vault only begins with it now: what comes back is taken by another call once the vault has agreed. */
+  readonly isAsync: boolean
+  /** Why the vault refuses, unless a dry run shows that it does not. */
+  readonly refusal?: AppError | undefined
 }
 
 /**

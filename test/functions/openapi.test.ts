@@ -9,7 +9,7 @@ import { handler as refreshTokens } from '../../functions/jobs/refresh-tokens/ha
 import { ERRORS, type ErrorCode } from '../../lib/errors.ts'
 import type { EndpointContract } from '../../lib/frame/contract.ts'
 import { listErrors } from '../../lib/frame/openapi.ts'
-import { ACCOUNTS } from '../../sandbox/accounts.ts'
+import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
 import { settle } from '../../sandbox/curator.ts'
 import {
   beginRegistration,
@@ -220,6 +220,12 @@ const claim =
     service.call('POST', endpoints['vaults/claim'].path, {
       body: { vaultAddress: choose(vaults), userAddress: USER.address, ...extra },
     })
+const cancel =
+  (choose: (vaults: Vaults) => unknown, extra: object): Ask =>
+  (service, vaults) =>
+    service.call('POST', endpoints['vaults/cancel'].path, {
+      body: { vaultAddress: choose(vaults), userAddress: USERS[1].address, ...extra },
+    })
 const status =
   (choose: (vaults: Vaults) => string, query = `?userAddress=${USER.address}`): Ask =>
   (service, vaults) =>
@@ -360,6 +366,21 @@ const LIVE: readonly (readonly [name: keyof typeof endpoints, ErrorCode | 'ok', 
     claim(({ asyncVault }) => asyncVault, { userAddress: USERS[1].address }),
   ],
   ['vaults/claim', 'claim_not_applicable', 'a synchronous vault', claim(({ syncVault }) => syncVault)],
+  [
+    'vaults/claim',
+    'no_claimable_withdrawal',
+    'no withdrawal settled',
+    claim(({ asyncVault }) => asyncVault, { kind: 'withdrawal' }),
+  ],
+  ['vaults/claim', 'invalid_kind', 'another kind', claim(({ asyncVault }) => asyncVault, { kind: 'all' })],
+  ['vaults/cancel', 'ok', 'a pending deposit', cancel(({ asyncVault }) => asyncVault, {})],
+  [
+    'vaults/cancel',
+    'no_pending_request',
+    'no pending withdrawal',
+    cancel(({ asyncVault }) => asyncVault, { kind: 'withdrawal' }),
+  ],
+  ['vaults/cancel', 'cancel_not_applicable', 'a synchronous vault', cancel(({ syncVault }) => syncVault, {})],
   ['vaults/cross-chain-status', 'ok', 'a hash that nobody has seen', crossChain(HASH, '?srcChainId=8453')],
   ['vaults/cross-chain-status', 'invalid_tx_hash', 'no hash', crossChain('x', '?srcChainId=8453')],
   ['vaults/cross-chain-status', 'missing_src_chain_id', 'no chain', crossChain(HASH, '')],
@@ -468,12 +489,16 @@ const liveTest = test.extend('vaults', { scope: 'file' }, async ({ sharedService
   ]
   const addressOf = (type: 'async' | 'sync') => chain.vaults.find((vault) => vault.type === type)?.address as Address
   const asyncVault = addressOf('async')
-  // A settled deposit of the user's, to be claimed and asked about.
-  const { body } = await sharedService.call('POST', endpoints['vaults/deposit'].path, {
-    body: { vaultAddress: asyncVault, amount: '1000000', userAddress: USER.address },
-  })
-  await sharedService.send(chain.chainId, USER, [...body.approval, ...body.operations])
+  const depositOf = async (user: LocalAccount) => {
+    const { body } = await sharedService.call('POST', endpoints['vaults/deposit'].path, {
+      body: { vaultAddress: asyncVault, amount: '1000000', userAddress: user.address },
+    })
+    await sharedService.send(chain.chainId, user, [...body.approval, ...body.operations])
+  }
+  // A settled deposit of the user's, to be claimed and asked about, and a pending one, to be taken back.
+  await depositOf(USER)
   await settle(chain, asyncVault)
+  await depositOf(USERS[1])
   await refreshTokens({}, someContext())
   await refreshMarket({}, someContext())
   const otherUsdc = other.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address

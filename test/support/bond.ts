@@ -7,7 +7,7 @@ import { mapReadPlan, type ReadPlan, readPlan } from '../../lib/chain/reader.ts'
 import { Address as AddressCodec, Amount } from '../../lib/codecs.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Books, EventOf } from '../../lib/protocols/books.ts'
-import type { Operations } from '../../lib/protocols/calldata.ts'
+import { NO_CANCELS, type Operations } from '../../lib/protocols/calldata.ts'
 import { NO_REQUESTS, type Overview, type Protocol } from '../../lib/protocols/protocol.ts'
 import { TokenizedVault } from '../../lib/protocols/tokenized-vault.ts'
 import { buildVaultState } from '../../lib/vaults/vault-state.ts'
@@ -97,6 +97,8 @@ export const bond: Protocol<BondVault> = {
 /** How it takes deposits. */
 export const bondOperations: Operations = {
   withdrawals: [],
+  claims: [],
+  cancels: NO_CANCELS,
   deposits: [
     {
       name: 'buy',

@@ -100,6 +100,10 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
       call('POST', '/defi/vault/deposit', { vaultAddress: address, amount: `${amount}`, userAddress, ...more }),
     claim: ({ address: userAddress }: Pick<LocalAccount, 'address'>, vaultAddress: string = address) =>
       call('POST', '/defi/vault/claim', { vaultAddress, userAddress }),
+    claimWithdrawal: ({ address: userAddress }: Pick<LocalAccount, 'address'>) =>
+      call('POST', '/defi/vault/claim', { vaultAddress: address, userAddress, kind: 'withdrawal' }),
+    cancel: ({ address: userAddress }: Pick<LocalAccount, 'address'>, kind?: 'deposit' | 'withdrawal') =>
+      call('POST', '/defi/vault/cancel', { vaultAddress: address, userAddress, kind }),
     withdraw: ({ address: userAddress }: Pick<LocalAccount, 'address'>, amount: object) =>
       call('POST', '/defi/vault/withdraw', { vaultAddress: address, userAddress, ...amount }),
     status: ({ address: userAddress }: Pick<LocalAccount, 'address'>, vaultAddress: string = address) =>

@@ -2,44 +2,52 @@ import { hexToBigInt, size } from 'viem'
 import { parseSimulation, type SimulatedCall, summarise, UPPER_ESTIMATE } from '../../../lib/chain/simulation.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
-import { encodeOperation, verifyOperations } from '../../../lib/protocols/calldata.ts'
-import { OPERATIONS } from '../../../lib/protocols/operations.ts'
+import { type ClaimOperation, encodeOperation, type Intent, verifyOperations } from '../../../lib/protocols/calldata.ts'
+import { OPERATIONS, operationNamed } from '../../../lib/protocols/operations.ts'
+import type { Claimable } from '../../../lib/protocols/protocol.ts'
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
 import { REVERT_ERRORS } from '../../../lib/protocols/revert-errors.ts'
 import type { Services } from '../../../lib/services.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
+/** What a user gets of a claim of this kind. */
+const GIVEN = { deposit: 'shares', withdrawal: 'assets' } as const
+
 /**
- * Builds the claim of everything that the user can claim, in two round trips. Throws the AppError that says why there is
- * none, or `upstream_*`.
+ * Builds the claim of everything that the user can claim of this kind, in two round trips. Throws the AppError that says
+ * why there is none, or `upstream_*`.
  */
 export function buildClaim({ getReader }: Services<'getReader'>) {
   return async ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
     const reader = getReader(vault.chainId)
+    const { userAddress: account, kind } = body
     const { claimTerms } = getProtocol(vault)
-    const { claim } = OPERATIONS[vault.protocol]
-    if (!claimTerms || !claim) throw new AppError('claim_not_applicable')
-    const { value, block } = await reader.readOne(claimTerms(vault, body.userAddress))
-    const { claimableAssets, isAllowed, isPaused, claimableShares } = value
-    if (claimableAssets === 0n) throw new AppError('no_claimable_deposit')
-    if (isPaused()) throw new AppError('vault_is_paused')
+    if (!claimTerms) throw new AppError('claim_not_applicable')
+    const { value: terms, block } = await reader.readOne(claimTerms(vault, account, kind))
 
-    const intents = [{ operation: claim, request: { vault, account: body.userAddress, amount: claimableAssets } }]
-    const operations = intents.map(encodeOperation)
-    verifyOperations(intents, operations)
-
-    const [outcome] = await reader.simulate(body.userAddress, [operations])
-    const calls = parseSimulation(outcome, operations.length, REVERT_ERRORS)
-    // Versions before 0.5.1 let those claim whom their list does not admit any more; the dry run tells.
-    if (isAllowed === false && calls?.[0]?.status !== 'success') throw new AppError('depositor_not_allowed')
-    const shares = mintedShares(calls?.[0]) ?? (await claimableShares(reader, block.number))
+    const intents = terms.calls.map(({ name, amount }) => ({
+      operation: operationNamed(OPERATIONS[vault.protocol].claims, name),
+      request: { vault, account, amount },
+    }))
+    const outcomes = await reader.simulate(
+      account,
+      intents.map((intent) => [encodeOperation(intent)]),
+    )
+    const attempts = intents.map((intent, index) => {
+      const call = parseSimulation(outcomes[index], 1, REVERT_ERRORS)?.[0]
+      return { intent, call, claimed: claimedBy(intent, call) }
+    })
+    const { intent, call, claimed } = chooseBest(attempts, GIVEN[kind])
+    if (terms.refusal && call?.status !== 'success') throw terms.refusal
+    const operations = [encodeOperation(intent)]
+    verifyOperations([intent], operations)
     return {
       approval: [],
       operations,
-      ...summarise(calls ?? undefined, UPPER_ESTIMATE.claim),
-      claimable: { assets: claimableAssets, shares },
+      ...summarise(call && [call], UPPER_ESTIMATE.claim),
+      claimable: claimed ?? (await terms.claimable(reader, block.number)),
       protocol: vault.protocol,
       chainId: vault.chainId,
       isCrossChain: false,
@@ -48,8 +56,25 @@ export function buildClaim({ getReader }: Services<'getReader'>) {
   }
 }
 
-function mintedShares(claim: SimulatedCall | undefined): bigint | undefined {
-  // A node may leave out what the claim returns.
-  if (claim?.status !== 'success' || size(claim.returnData) !== 32) return undefined
-  return hexToBigInt(claim.returnData)
+/** One way of claiming, what its dry run did, and what it claimed where that is told. */
+type Attempt = {
+  readonly intent: ClaimIntent
+  readonly call: SimulatedCall | undefined
+  readonly claimed: Claimable | undefined
+}
+type ClaimIntent = Intent & { readonly operation: ClaimOperation }
+
+/** What the call takes, and what its dry run returned; undefined where a node leaves that out. */
+function claimedBy({ operation, request }: ClaimIntent, call: SimulatedCall | undefined): Claimable | undefined {
+  if (call?.status !== 'success' || size(call.returnData) !== 32) return undefined
+  const returned = hexToBigInt(call.returnData)
+  return operation.takes === 'assets'
+    ? { assets: request.amount, shares: returned }
+    : { assets: returned, shares: request.amount }
+}
+
+/** The attempt that gives most; the first of those that give the same. */
+function chooseBest(attempts: readonly Attempt[], given: keyof Claimable): Attempt {
+  const gift = ({ call, claimed }: Attempt) => (call?.status === 'success' ? (claimed?.[given] ?? 0n) : -1n)
+  return attempts.reduce((best, attempt) => (gift(attempt) > gift(best) ? attempt : best))
 }

@@ -5,11 +5,13 @@ import { Transaction } from '../../../lib/chain/transaction.ts'
 import { Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { RequestKind } from '../../../lib/protocols/request-kind.ts'
 
 export const contract = {
   method: 'POST',
   path: '/defi-vaults/v1/defi/vault/claim',
-  summary: "Builds the transaction that claims all shares of a user's settled deposit into an async vault.",
+  summary:
+    'Builds the transaction that claims what is settled in an async vault: shares of a deposit, assets of a withdrawal.',
   tag: 'Vaults',
   caller: 'client',
   uses: { config: true },
@@ -17,6 +19,7 @@ export const contract = {
     body: z.strictObject({
       vaultAddress: VaultAddress,
       userAddress: UserAddress,
+      kind: RequestKind.default('deposit'),
       chainId: VaultChainId,
     }),
   },
@@ -36,10 +39,11 @@ export const contract = {
     'vault_not_found',
     'claim_not_applicable',
     'no_claimable_deposit',
+    'no_claimable_withdrawal',
     'vault_is_paused',
     'depositor_not_allowed',
     ...UPSTREAM_ERRORS,
   ],
   cacheControl: 'no-store',
-  impact: 'Users cannot claim the shares of settled deposits.',
+  impact: 'Users cannot claim what settled deposits and withdrawals give.',
 } as const satisfies EndpointContract

@@ -1,7 +1,7 @@
 import { encodeFunctionData } from 'viem'
 import { decodeCall, decodeLog } from '../../chain/decode.ts'
 import { vaultAbi } from '../abi.ts'
-import type { DepositOperation, Operations, WithdrawalOperation } from '../calldata.ts'
+import { type ClaimOperation, type DepositOperation, NO_CANCELS, type Operations } from '../calldata.ts'
 
 /** ERC-4626 `deposit(assets, receiver)`: the shares come at once. */
 const deposit: DepositOperation = {
@@ -20,7 +20,7 @@ const deposit: DepositOperation = {
 }
 
 /** ERC-4626 `withdraw(assets, receiver, owner)`: pays exactly these assets, and takes what shares that costs. */
-export const withdraw: WithdrawalOperation = {
+export const withdraw: ClaimOperation = {
   name: 'withdraw',
   takes: 'assets',
   returns: 'shares',
@@ -35,7 +35,7 @@ export const withdraw: WithdrawalOperation = {
 }
 
 /** ERC-4626 `redeem(shares, receiver, owner)`: takes exactly these shares, and pays what they are worth. */
-export const redeem: WithdrawalOperation = {
+export const redeem: ClaimOperation = {
   name: 'redeem',
   takes: 'shares',
   returns: 'assets',
@@ -50,4 +50,9 @@ export const redeem: WithdrawalOperation = {
 }
 
 /** The operations of synchronous vaults. */
-export const erc4626Operations: Operations = { deposits: [deposit], withdrawals: [withdraw, redeem] }
+export const erc4626Operations: Operations = {
+  deposits: [deposit],
+  withdrawals: [withdraw, redeem],
+  claims: [],
+  cancels: NO_CANCELS,
+}

@@ -1,6 +1,6 @@
 import { encodeFunctionData, zeroAddress } from 'viem'
 import { decodeCall, decodeLog } from '../../chain/decode.ts'
-import type { DepositOperation, Operation, Operations, WithdrawalOperation } from '../calldata.ts'
+import type { ClaimOperation, DepositOperation, Operation, Operations, WithdrawalOperation } from '../calldata.ts'
 import { redeem, withdraw } from '../erc4626/calldata.ts'
 import { lagoonAbi } from './abi.ts'
 
@@ -43,8 +43,9 @@ const syncDeposit: DepositOperation = {
 }
 
 /** ERC-7540 `deposit(assets, receiver, controller)`: claims the shares of settled assets. */
-const claim: Operation = {
+const claimShares: ClaimOperation = {
   name: 'deposit',
+  takes: 'assets',
   returns: 'shares',
   encode: ({ amount, account }) =>
     encodeFunctionData({ abi: lagoonAbi, functionName: 'deposit', args: [amount, account, account] }),
@@ -97,9 +98,27 @@ const syncRedeem: WithdrawalOperation = {
   },
 }
 
+/** `cancelRequestDeposit()`: gives the assets of the sender's pending request back. */
+const cancelRequestDeposit: Operation = {
+  name: 'cancelRequestDeposit',
+  encode: () => encodeFunctionData({ abi: lagoonAbi, functionName: 'cancelRequestDeposit' }),
+  decode: (data) => (decodeCall(lagoonAbi, data)?.functionName === 'cancelRequestDeposit' ? { amount: 0n } : undefined),
+}
+
+/** `cancelRequestRedeem(controller)`, from 0.6 on: gives the shares of the controller's pending request back to it. */
+const cancelRequestRedeem: Operation = {
+  name: 'cancelRequestRedeem',
+  encode: ({ account }) => encodeFunctionData({ abi: lagoonAbi, functionName: 'cancelRequestRedeem', args: [account] }),
+  decode(data) {
+    const call = decodeCall(lagoonAbi, data)
+    return call?.functionName === 'cancelRequestRedeem' ? { amount: 0n, receiver: call.args[0] } : undefined
+  },
+}
+
 /** The operations of Lagoon vaults. A closed vault pays at once, by the calls that claim in an open one. */
 export const lagoonOperations: Operations = {
   deposits: [requestDeposit, syncDeposit],
-  claim,
   withdrawals: [syncRedeem, requestRedeem, claimSharesAndRequestRedeem, redeem, withdraw],
+  claims: [claimShares, redeem, withdraw],
+  cancels: { deposit: [cancelRequestDeposit], withdrawal: [cancelRequestRedeem] },
 }

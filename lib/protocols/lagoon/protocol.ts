@@ -5,7 +5,8 @@ import { lagoonAbi } from './abi.ts'
 import { lagoonAccountReading } from './account.ts'
 import { lagoonBooks } from './ledger.ts'
 import { chooseLagoonDeposit } from './operations.ts'
-import { lagoonAccount, lagoonState, NO_CAP, readClaimableShares } from './state.ts'
+import { lagoonCancelTerms, lagoonClaimTerms } from './requests.ts'
+import { lagoonAccount, lagoonState, NO_CAP } from './state.ts'
 import type { LagoonVault } from './vault.ts'
 import { lagoonWithdrawal } from './withdrawal.ts'
 
@@ -42,13 +43,7 @@ export const lagoon: Protocol<LagoonVault> = {
       choose: (amount, until) => chooseLagoonDeposit(state, account, amount, until),
     })),
   withdrawal: lagoonWithdrawal,
-  claimTerms: (vault, account) =>
-    mapReadPlan(lagoonAccount(vault, account), ({ vault: { state, generation }, account }) => ({
-      claimableAssets: required(account.claimableAssets),
-      isPaused: () => required(state.paused),
-      isAllowed: account.allowed,
-      claimableShares: async (reader, at) =>
-        account.claimableShares ?? readClaimableShares(reader, vault, generation, account, at),
-    })),
+  claimTerms: lagoonClaimTerms,
+  cancelTerms: lagoonCancelTerms,
   books: lagoonBooks,
 }

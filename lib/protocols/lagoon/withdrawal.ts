@@ -4,7 +4,7 @@ import { erc20Abi } from '../../chain/erc20.ts'
 import { joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
 import { AppError } from '../../errors.ts'
 import { exceedsBalance, type ShareBalances } from '../balance.ts'
-import type { Withdrawal, WithdrawalAmount, WithdrawalReading, WithdrawalStep } from '../protocol.ts'
+import type { Step, Withdrawal, WithdrawalAmount, WithdrawalReading } from '../protocol.ts'
 import { lagoonAbi } from './abi.ts'
 import {
   feeOn,
@@ -138,7 +138,7 @@ function requestRedemption(terms: LagoonWithdrawalTerms, amount: WithdrawalAmoun
 }
 
 function requestSteps({ account }: LagoonWithdrawalTerms, shares: bigint): Withdrawal['steps'] {
-  const request: WithdrawalStep = { name: 'requestRedeem', amount: shares }
+  const request: Step = { name: 'requestRedeem', amount: shares }
   if (shares <= account.shares) return [request]
   // 0.1 has no call for both, and does not tell what a claim gives.
   return account.claimableShares === undefined
@@ -152,7 +152,7 @@ function redeemFromClosed(terms: LagoonWithdrawalTerms, amount: WithdrawalAmount
   const exit = { exit: rates.exit, haircut: 0n }
   const all = account.shares + settled.claimableShares
   const redeemable = required(account.redeemableShares)
-  const claims: WithdrawalStep[] = redeemable > 0n ? [{ name: 'redeem', amount: redeemable }] : []
+  const claims: Step[] = redeemable > 0n ? [{ name: 'redeem', amount: redeemable }] : []
 
   const shares = sharesFor(terms, amount, exit, all)
   if (shares > all || (shares === 0n && claims.length === 0)) throw exceedsBalance(balancesIn(terms))
@@ -166,14 +166,14 @@ function redeemFromClosed(terms: LagoonWithdrawalTerms, amount: WithdrawalAmount
 }
 
 /** An amount of assets is paid exactly, unless it takes all shares: then none must be left. */
-function payStep(amount: WithdrawalAmount, shares: bigint, all: bigint): WithdrawalStep {
+function payStep(amount: WithdrawalAmount, shares: bigint, all: bigint): Step {
   return isOfAssets(amount) && shares < all
     ? { name: 'withdraw', amount: amount.assets }
     : { name: 'redeem', amount: shares }
 }
 
 /** Claims the shares of everything settled. */
-function claimStep({ claimableAssets }: WithdrawingAccount): WithdrawalStep {
+function claimStep({ claimableAssets }: WithdrawingAccount): Step {
   return { name: 'deposit', amount: claimableAssets }
 }
 

@@ -2,20 +2,14 @@ import fc from 'fast-check'
 import { type Address, decodeFunctionData, encodeFunctionData, getAddress, type Hex, maxUint256, size } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { Transaction } from '../../../lib/chain/transaction.ts'
-import {
-  encodeOperation,
-  type OperationRequest,
-  type Operations,
-  verifyOperations,
-} from '../../../lib/protocols/calldata.ts'
-import { OPERATIONS, withdrawalNamed } from '../../../lib/protocols/operations.ts'
+import { encodeOperation, type OperationRequest, verifyOperations } from '../../../lib/protocols/calldata.ts'
+import { OPERATIONS, operationNamed, withdrawalNamed } from '../../../lib/protocols/operations.ts'
 import { someVault } from '../../support/clients.ts'
 import { type Call, mutantsOf } from '../../support/mutants.ts'
 import { VAULT_ABI } from '../../support/oracles.ts'
 
 const [deposit] = OPERATIONS.erc4626.deposits
-// Lagoon has them all.
-const { deposits, claim } = OPERATIONS.lagoon as Required<Operations>
+const { deposits, claims, cancels } = OPERATIONS.lagoon
 const [requestDeposit, syncDeposit = requestDeposit] = deposits
 
 const NOBODY: Address = '0x0000000000000000000000000000000000000000'
@@ -24,7 +18,10 @@ type Request = OperationRequest & { readonly payer: Address }
 
 // A call is of any function of the ABI, which viem wants to know one by one.
 const encode = (call: Call) => encodeFunctionData({ abi: VAULT_ABI, ...call } as never) as Hex
-const decode = (data: Hex) => decodeFunctionData({ abi: VAULT_ABI, data }) as Call
+function decode(data: Hex): Call {
+  const { functionName, args = [] } = decodeFunctionData({ abi: VAULT_ABI, data })
+  return { functionName, args }
+}
 
 const anyAddress = fc
   .uint8Array({ minLength: 20, maxLength: 20 })
@@ -64,7 +61,7 @@ const CALLS = {
     call: ({ account, amount }: Request): Call => ({ functionName: 'syncDeposit', args: [amount, account, NOBODY] }),
   },
   claim: {
-    operation: claim,
+    operation: operationNamed(claims, 'deposit'),
     call: ({ account, amount }: Request): Call => ({ functionName: 'deposit', args: [amount, account, account] }),
   },
   redeem: {
@@ -90,18 +87,29 @@ const CALLS = {
       args: [amount, account, amount / 2n],
     }),
   },
+  cancelRequestDeposit: {
+    operation: operationNamed(cancels.deposit, 'cancelRequestDeposit'),
+    call: (): Call => ({ functionName: 'cancelRequestDeposit', args: [] }),
+  },
+  cancelRequestRedeem: {
+    operation: operationNamed(cancels.withdrawal, 'cancelRequestRedeem'),
+    call: ({ account }: Request): Call => ({ functionName: 'cancelRequestRedeem', args: [account] }),
+  },
 }
 type Name = keyof typeof CALLS
 
 const everyOperation = (Object.keys(CALLS) as Name[]).map((operation) => ({ operation }))
 /** Those that somebody may pay for the account; all others are the account's own. */
 const PAID: readonly Name[] = ['deposit', 'requestDeposit', 'syncDeposit']
+/** Those that take back whatever there is. */
+const WHOLE: readonly Name[] = ['cancelRequestDeposit', 'cancelRequestRedeem']
 
 const asked = (name: Name, { payer, ...request }: Request) => ({
   operation: CALLS[name].operation,
   request: {
     ...request,
     ...(PAID.includes(name) && { payer }),
+    ...(WHOLE.includes(name) && { amount: 0n }),
     ...(name === 'syncRedeem' && { minimum: request.amount / 2n }),
   },
 })

@@ -1,0 +1,52 @@
+import { parseSimulation, simulationRequest, summarise, UPPER_ESTIMATE } from '../../../lib/chain/simulation.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import { encodeOperation, verifyOperations } from '../../../lib/protocols/calldata.ts'
+import { OPERATIONS, operationNamed } from '../../../lib/protocols/operations.ts'
+import { getProtocol } from '../../../lib/protocols/protocols.ts'
+import { REVERT_ERRORS } from '../../../lib/protocols/revert-errors.ts'
+import type { Services } from '../../../lib/services.ts'
+import { findVault } from '../../../lib/vaults/vault.ts'
+import type { contract } from './contract.ts'
+
+/**
+ * Builds what takes a user's pending request back, in one round trip: the calls that may do it are known, so their dry
+ * runs go out with the reading that decides. Throws the AppError that says why there is nothing, or `upstream_*`.
+ */
+export function buildCancellation({ getReader }: Services<'getReader'>) {
+  return async ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
+    const reader = getReader(vault.chainId)
+    const { userAddress: account, kind } = body
+    const { cancelTerms } = getProtocol(vault)
+    if (!cancelTerms) throw new AppError('cancel_not_applicable')
+
+    const candidates = OPERATIONS[vault.protocol].cancels[kind]
+    const request = { vault, account, amount: 0n }
+    const transactions = candidates.map((operation) => encodeOperation({ operation, request }))
+    const { value: terms, outcomes } = await reader.readOne(cancelTerms(vault, account, kind), {
+      extraCalls: transactions.map((transaction) => simulationRequest(account, [transaction])),
+    })
+
+    const operation = operationNamed(candidates, terms.name)
+    const operations = [encodeOperation({ operation, request })]
+    verifyOperations([{ operation, request }], operations)
+    const calls = parseSimulation(outcomes[candidates.indexOf(operation)], 1, REVERT_ERRORS)
+    const call = calls?.[0]
+    if (terms.refusal && call?.status !== 'success') throw terms.refusal
+    if (call?.status === 'reverted') {
+      const details = [{ field: 'vaultAddress', issue: `refuses: ${call.reason}` }]
+      throw new AppError('request_can_no_longer_be_cancelled', { details })
+    }
+    return {
+      approval: [],
+      operations,
+      ...summarise(calls ?? undefined, UPPER_ESTIMATE.cancel),
+      cancelled: terms.cancelled,
+      protocol: vault.protocol,
+      chainId: vault.chainId,
+      isCrossChain: false,
+      isAsync: terms.isAsync,
+    }
+  }
+}

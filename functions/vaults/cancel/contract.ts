@@ -1,0 +1,50 @@
+import * as z from 'zod'
+import { ChainId, VaultChainId } from '../../../lib/chain/registry.ts'
+import { SimulationResult } from '../../../lib/chain/simulation-result.ts'
+import { Transaction } from '../../../lib/chain/transaction.ts'
+import { Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
+import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { RequestKind } from '../../../lib/protocols/request-kind.ts'
+
+export const contract = {
+  method: 'POST',
+  path: '/defi-vaults/v1/defi/vault/cancel',
+  summary: "Builds the transaction that takes a user's pending request back from an async vault.",
+  tag: 'Vaults',
+  caller: 'client',
+  uses: { config: true },
+  request: {
+    body: z.strictObject({
+      vaultAddress: VaultAddress,
+      userAddress: UserAddress,
+      kind: RequestKind.default('deposit'),
+      chainId: VaultChainId,
+    }),
+  },
+  response: z.object({
+    approval: z.array(Transaction).describe('Always empty'),
+    operations: z.array(Transaction),
+    protocol: z.string(),
+    chainId: ChainId,
+    estimatedGas: Amount.describe('Gas units'),
+    isCrossChain: z.literal(false),
+    isAsync: z.boolean().describe('True when what comes back has to be taken by another cancellation, later'),
+    simulation: SimulationResult,
+    cancelled: z
+      .union([z.strictObject({ assets: Amount }), z.strictObject({ shares: Amount })])
+      .describe("What comes back: a deposit's assets, a withdrawal's shares"),
+  }),
+  errors: [
+    'ambiguous_vault_address',
+    'vault_not_found',
+    'cancel_not_applicable',
+    'no_pending_request',
+    'vault_is_paused',
+    'request_can_no_longer_be_cancelled',
+    'depositor_not_allowed',
+    ...UPSTREAM_ERRORS,
+  ],
+  cacheControl: 'no-store',
+  impact: 'Users cannot take pending requests back.',
+} as const satisfies EndpointContract

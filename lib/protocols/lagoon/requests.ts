@@ -1,0 +1,96 @@
+import type { Address } from 'viem'
+import { required } from '../../chain/call.ts'
+import { mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
+import { AppError } from '../../errors.ts'
+import type { CancelTerms, ClaimTerms, Step } from '../protocol.ts'
+import type { RequestKind } from '../request-kind.ts'
+import { type LagoonReading, lagoonAccount, readClaimableShares, readRedeemableAssets } from './state.ts'
+import type { LagoonVault } from './vault.ts'
+
+/** How a vault gives what is settled of an account's requests. It does in every state but when paused. */
+export function lagoonClaimTerms(vault: LagoonVault, account: Address, kind: RequestKind): ReadPlan<ClaimTerms> {
+  const decide = { deposit: depositClaim, withdrawal: withdrawalClaim }[kind]
+  return mapReadPlan(lagoonAccount(vault, account), (reading) => decide(vault, reading))
+}
+
+/** How a vault takes back what is pending of an account's requests: whole, while their epoch lasts. */
+export function lagoonCancelTerms(vault: LagoonVault, account: Address, kind: RequestKind): ReadPlan<CancelTerms> {
+  return mapReadPlan(lagoonAccount(vault, account), { deposit: depositCancel, withdrawal: withdrawalCancel }[kind])
+}
+
+function depositClaim(vault: LagoonVault, reading: LagoonReading): ClaimTerms {
+  const { account } = reading
+  const { generation } = reading.vault
+  const assets = required(account.claimableAssets)
+  if (assets === 0n) throw new AppError('no_claimable_deposit')
+  assertNotPaused(reading)
+  return {
+    calls: [{ name: 'deposit', amount: assets }],
+    claimable: async (reader, at) => ({
+      assets,
+      shares: account.claimableShares ?? (await readClaimableShares(reader, vault, generation, account, at)),
+    }),
+    refusal: refusalOf(reading),
+  }
+}
+
+/** Redeemed whole, which leaves no dust; what can be withdrawn instead is the same amount, unless a version rounds otherwise. */
+function withdrawalClaim(vault: LagoonVault, reading: LagoonReading): ClaimTerms {
+  const { account } = reading
+  const { generation } = reading.vault
+  const shares = required(account.redeemableShares)
+  if (shares === 0n) throw new AppError('no_claimable_withdrawal')
+  assertNotPaused(reading)
+  const assets = account.redeemableAssets
+  const withdraw: Step[] = assets ? [{ name: 'withdraw', amount: assets }] : []
+  return {
+    calls: [{ name: 'redeem', amount: shares }, ...withdraw],
+    claimable: async (reader, at) => ({
+      assets: assets ?? (await readRedeemableAssets(reader, vault, generation, account, at)),
+      shares,
+    }),
+    refusal: refusalOf(reading),
+  }
+}
+
+function depositCancel(reading: LagoonReading): CancelTerms {
+  const { vault, account } = reading
+  const assets = required(account.pendingAssets)
+  assertCancellable(reading, assets, account.lastDepositRequestId === vault.state.depositEpochId)
+  return {
+    name: 'cancelRequestDeposit',
+    cancelled: { assets },
+    isAsync: false,
+    refusal: refusalOf(reading),
+  }
+}
+
+/** Versions before 0.6 have no such call. */
+function withdrawalCancel(reading: LagoonReading): CancelTerms {
+  const { vault, account } = reading
+  const shares = required(account.pendingRedeemShares)
+  const isOfThisEpoch = account.lastRedeemRequestId === vault.state.redeemEpochId
+  assertCancellable(reading, shares, vault.generation === '0.6' && vault.lifecycle !== 'closed' && isOfThisEpoch)
+  return {
+    name: 'cancelRequestRedeem',
+    cancelled: { shares },
+    isAsync: false,
+    refusal: refusalOf(reading),
+  }
+}
+
+/** Of a version whose epochs are not known, the dry run alone tells whether a request can be cancelled. */
+function assertCancellable(reading: LagoonReading, pending: bigint, isCancellable: boolean): void {
+  if (pending === 0n) throw new AppError('no_pending_request')
+  assertNotPaused(reading)
+  if (reading.vault.generation !== 'unknown' && !isCancellable) throw new AppError('request_can_no_longer_be_cancelled')
+}
+
+function assertNotPaused({ vault }: LagoonReading): void {
+  if (required(vault.state.paused)) throw new AppError('vault_is_paused')
+}
+
+/** Versions before 0.5.1 go on with those whom their list does not admit any more. */
+function refusalOf({ account }: LagoonReading): AppError | undefined {
+  return account.allowed === false ? new AppError('depositor_not_allowed') : undefined
+}
