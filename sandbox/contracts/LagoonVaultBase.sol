@@ -205,7 +205,7 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         _cancelDepositRequest(msg.sender);
     }
 
-    function _cancelDepositRequest(address controller) internal {
+    function _cancelDepositRequest(address controller) internal virtual {
         Ledger storage ledger = _ledger();
         uint40 requestId = ledger.lastDepositRequestId[controller];
         if (requestId != ledger.depositEpochId) revert RequestNotCancelable(requestId);

@@ -33,8 +33,12 @@ contract LagoonVaultV06 is LagoonSyncDeposit {
     // ------------------------------------------------------------------------------------------- requests and claims
 
     function cancelRequestDeposit(address controller) external whenNotPaused onlyOperatorOf(controller) {
-        _requireAllowed(controller);
         _cancelDepositRequest(controller);
+    }
+
+    function _cancelDepositRequest(address controller) internal override {
+        _requireAllowed(controller);
+        super._cancelDepositRequest(controller);
     }
 
     function cancelRequestRedeem(address controller) external whenNotPaused onlyOperatorOf(controller) {

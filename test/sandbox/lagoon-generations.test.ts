@@ -253,8 +253,10 @@ describe('a Lagoon 0.6 vault', () => {
 
   test('asks owner, controller and sender for access, by blacklist or by whitelist', async () => {
     const vault = await session.openVault('0.6')
+    await session.request(vault, BOB, 1n)
     await vault.act(ADMIN, 'addToBlacklist', [[BOB]])
     expect(await vault.read('isAllowed', BOB)).toBe(false)
+    expect(await errorOf(vault.act(BOB, 'cancelRequestDeposit', []))).toBe(`AddressNotAllowed ${BOB}`)
     expect(await errorOf(session.request(vault, BOB, 1n))).toBe(`AddressNotAllowed ${BOB}`)
     await session.pay(ALICE, vault, 1n)
     expect(await errorOf(vault.act(ALICE, 'requestDeposit', [1n, BOB, ALICE]))).toBe(`AddressNotAllowed ${BOB}`)
