@@ -36,6 +36,7 @@ import { contract as depositStatus } from './vaults/deposit-status/contract.ts'
 import { contract as list } from './vaults/list/contract.ts'
 import { contract as vaultsVault } from './vaults/vault/contract.ts'
 import { contract as withdraw } from './vaults/withdraw/contract.ts'
+import { contract as withdrawStatus } from './vaults/withdraw-status/contract.ts'
 
 /** Every endpoint of the service, by its folder in `functions/`. */
 export const endpoints = {
@@ -54,6 +55,7 @@ export const endpoints = {
   'vaults/claim': claim,
   'vaults/cancel': cancel,
   'vaults/deposit-status': depositStatus,
+  'vaults/withdraw-status': withdrawStatus,
   'vaults/cross-chain-status': crossChainStatus,
   'vaults/vault': vaultsVault,
   'activity/positions': userPositions,

@@ -315,6 +315,11 @@ export const ERRORS = {
     error: 'Deposit status is only applicable to async vaults',
     message: 'Deposits into this vault need no settlement.',
   },
+  withdraw_status_not_applicable: {
+    status: 400,
+    error: 'Withdraw status is only applicable to async vaults',
+    message: 'Withdrawals from this vault need no settlement.',
+  },
 
   // Deposits from another chain
   missing_tx_hash: {

@@ -152,7 +152,7 @@ export type AccountDeposits = {
 }
 
 /** What stands of an account's redemptions at one block, in the smallest units of asset and share. */
-type AccountRedemptions = {
+export type AccountRedemptions = {
   readonly pendingRedeemShares: bigint
   readonly claimableRedeemShares: bigint
   readonly claimableRedeemAssets: bigint

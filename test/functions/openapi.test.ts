@@ -230,6 +230,12 @@ const status =
   (choose: (vaults: Vaults) => string, query = `?userAddress=${USER.address}`): Ask =>
   (service, vaults) =>
     service.call('GET', endpoints['vaults/deposit-status'].path.replace('{vaultAddress}', choose(vaults)) + query)
+const withdrawStatus =
+  (choose: (vaults: Vaults) => string): Ask =>
+  (service, vaults) => {
+    const path = endpoints['vaults/withdraw-status'].path.replace('{vaultAddress}', choose(vaults))
+    return service.call('GET', `${path}?userAddress=${USER.address}`)
+  }
 const crossChain =
   (hash: string, query: string): Ask =>
   (service) =>
@@ -343,6 +349,13 @@ const LIVE: readonly (readonly [name: keyof typeof endpoints, ErrorCode | 'ok', 
     'deposit_status_not_applicable',
     'a synchronous vault',
     status(({ syncVault }) => syncVault),
+  ],
+  ['vaults/withdraw-status', 'ok', 'no withdrawal', withdrawStatus(({ asyncVault }) => asyncVault)],
+  [
+    'vaults/withdraw-status',
+    'withdraw_status_not_applicable',
+    'a synchronous vault',
+    withdrawStatus(({ syncVault }) => syncVault),
   ],
   ['vaults/withdraw', 'ok', 'a request of everything', withdraw(({ asyncVault }) => asyncVault, { max: true })],
   [

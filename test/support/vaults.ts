@@ -108,6 +108,8 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
       call('POST', '/defi/vault/withdraw', { vaultAddress: address, userAddress, ...amount }),
     status: ({ address: userAddress }: Pick<LocalAccount, 'address'>, vaultAddress: string = address) =>
       call('GET', `/defi/vault/${vaultAddress}/deposit-status?userAddress=${userAddress}`),
+    withdrawStatus: ({ address: userAddress }: Pick<LocalAccount, 'address'>) =>
+      call('GET', `/defi/vault/${address}/withdraw-status?userAddress=${userAddress}`),
 
     // The user's wallet
     /** Signs and sends what a reply of the service hands out, in its order; the receipts, reverted or not. */

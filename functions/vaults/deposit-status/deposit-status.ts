@@ -4,6 +4,7 @@ import type { AccountDeposits } from '../../../lib/protocols/protocol.ts'
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
 import { vaultType } from '../../../lib/protocols/vault-on-chain.ts'
 import type { Services } from '../../../lib/services.ts'
+import { SETTLEMENT_POLL_MS } from '../../../lib/vaults/settlement.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
@@ -17,9 +18,6 @@ const STATUS_DESCRIPTIONS: Record<DepositStatus, string> = {
   deposited: 'The shares have been claimed and are in the user wallet.',
   no_active_deposit: 'No pending or claimable deposit found for the user.',
 }
-
-/** Curators settle every few hours or days: often enough to see it soon, seldom enough to cost little. */
-const SETTLEMENT_POLL_MS = 30_000
 
 /** Tells where a user's deposit in an async vault stands. Throws `deposit_status_not_applicable` for another vault, and `upstream_*`. */
 export function getDepositStatus({ getReader }: Services<'getReader'>) {

@@ -23,7 +23,7 @@ export function lagoonAccountReading(
       claimableRedeemAssets:
         account.redeemableAssets ?? (await readRedeemableAssets(reader, vault, generation, account, at)),
       redeemEpochId: state.redeemEpochId,
-      lastRedeemRequestId: account.lastRedeemRequestId,
+      lastRedeemRequestId: generation === 'unknown' ? null : account.lastRedeemRequestId,
     }),
     price() {
       const assets = required(state.totalAssets) + 1n

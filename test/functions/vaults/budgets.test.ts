@@ -13,10 +13,12 @@ const LIST = '/defi-vaults/v1/vaults'
 const DEPOSIT = '/defi-vaults/v1/defi/vault/deposit'
 const WITHDRAW = '/defi-vaults/v1/defi/vault/withdraw'
 const CLAIM = '/defi-vaults/v1/defi/vault/claim'
+const CANCEL = '/defi-vaults/v1/defi/vault/cancel'
 const [USER] = USERS
 const NOBODYS_VAULT = '0x00000000000000000000000000000000000000A1'
 
-const statusPath = (vault: Address) => `/defi-vaults/v1/defi/vault/${vault}/deposit-status?userAddress=${USER.address}`
+const statusPath = (vault: Address, status = 'deposit-status') =>
+  `/defi-vaults/v1/defi/vault/${vault}/${status}?userAddress=${USER.address}`
 const depositOf = (vaultAddress: Address) => ({ vaultAddress, amount: '1000', userAddress: USER.address })
 const claimOf = (vaultAddress: Address) => ({ vaultAddress, userAddress: USER.address })
 
@@ -144,7 +146,7 @@ describe('The vault list asks each chain in one HTTP request of one call for eve
 describe("A request about one vault asks its chain alone: a deposit's whole life on", () => {
   const places = ['0.5', '0.4', '0.6', '0.6 with an entry fee'].map((what, index) => [what, index] as const)
 
-  test.for(places)('Lagoon %s takes one request per step, and two for the claim', async ([, index], { service }) => {
+  test.for(places)('Lagoon %s takes one request per step, and two for the claims', async ([, index], { service }) => {
     const { vaults, ...chain } = service.backends.chains[0] as Service['backends']['chains'][number]
     const { address } = vaults[index] as { address: Address }
     const asking = async (method: string, path: string, body?: unknown) => {
@@ -181,6 +183,20 @@ describe("A request about one vault asks its chain alone: a deposit's whole life
     expect(shares.asked).toEqual({ base: 1, arbitrum: 0 })
     const everything = await asking('POST', WITHDRAW, { ...of, max: true })
     expect(everything.asked).toEqual({ base: 2, arbitrum: 0 })
+
+    await service.send(8453, USER, shares.reply.body.operations)
+    await settle(chain, address)
+    const withdrawal = await asking('GET', statusPath(address, 'withdraw-status'))
+    expect(withdrawal.reply.body.status).toBe('claimable')
+    expect(withdrawal.asked).toEqual({ base: 1, arbitrum: 0 })
+    const payment = await asking('POST', CLAIM, { ...of, kind: 'withdrawal' })
+    expect(payment.asked).toEqual({ base: 2, arbitrum: 0 })
+
+    const another = await service.call('POST', DEPOSIT, { body: depositOf(address) })
+    await service.send(8453, USER, [...another.body.approval, ...another.body.operations])
+    const cancellation = await asking('POST', CANCEL, of)
+    expect(cancellation.asked).toEqual({ base: 1, arbitrum: 0 })
+    await service.send(8453, USER, cancellation.reply.body.operations)
   })
 
   test.for(['0.5', '0.6'] as const)(
@@ -244,6 +260,7 @@ describe('No chain is asked', () => {
       400,
     ],
     ['for a claim from a vault that the client does not have', 'POST', CLAIM, () => claimOf(NOBODYS_VAULT), 404],
+    ['for a cancellation in a synchronous vault', 'POST', CANCEL, ({ syncVault }) => claimOf(syncVault), 400],
     ['for a claim from a synchronous vault', 'POST', CLAIM, ({ syncVault }) => claimOf(syncVault), 400],
     ['for the status in a vault that the client does not have', 'GET', statusPath(NOBODYS_VAULT), () => undefined, 404],
     ['for health', 'GET', '/health', () => undefined, 200],

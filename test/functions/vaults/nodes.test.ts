@@ -22,7 +22,10 @@ const ENDPOINTS = [
   'withdrawal',
   'withdrawal of everything',
   'claim',
+  'claim of a withdrawal',
+  'cancellation',
   'deposit status',
+  'withdraw status',
   'cross-chain status',
   'positions',
   'position',
@@ -39,13 +42,26 @@ const WITHOUT_EVENTS: readonly Endpoint[] = [
   'withdrawal',
   'withdrawal of everything',
   'claim',
+  'claim of a withdrawal',
+  'cancellation',
   'deposit status',
+  'withdraw status',
 ]
 
 /** Those whose transactions are known without a dry run. */
-const SIMULATED: readonly Endpoint[] = ['deposit', 'withdrawal', 'withdrawal of everything', 'claim']
+const SIMULATED: readonly Endpoint[] = [
+  'deposit',
+  'withdrawal',
+  'withdrawal of everything',
+  'claim',
+  'claim of a withdrawal',
+  'cancellation',
+]
 
-/** What is on the chains: a recorded deposit, one that can be claimed in part, and one on its way from the other chain. */
+/**
+ * What is on the chains: a recorded deposit, one that can be claimed in part, one that is pending, one on its way from the other
+ * chain, and a settled withdrawal.
+ */
 async function prepare(service: Service) {
   const vault = await openLagoonVault(service, { generation: '0.5' })
   await vault.request(BOB.address, vault.units('1000'))
@@ -53,6 +69,9 @@ async function prepare(service: Service) {
   await vault.request(ALICE.address, vault.units('500'))
   await vault.settle(vault.units('10'))
   await vault.act(ALICE.address, 'deposit', vault.units('200'), ALICE.address, ALICE.address)
+  await vault.act(ALICE.address, 'requestRedeem', 10n ** 18n, ALICE.address, ALICE.address)
+  await vault.settle()
+  await vault.request(BOB.address, vault.units('5'))
   for (const chain of service.backends.chains) {
     await callRpc(chain, [{ method: 'evm_increaseTime', params: [2 * DAY] }])
     await mine(chain, 20)
@@ -83,6 +102,12 @@ async function prepare(service: Service) {
     withdrawal: ['POST', '/defi-vaults/v1/defi/vault/withdraw', { ...withdrawal, shares: '1000000000000000000' }],
     'withdrawal of everything': ['POST', '/defi-vaults/v1/defi/vault/withdraw', { ...withdrawal, max: true }],
     claim: ['POST', '/defi-vaults/v1/defi/vault/claim', { vaultAddress: vault.address, userAddress: ALICE.address }],
+    'claim of a withdrawal': ['POST', '/defi-vaults/v1/defi/vault/claim', { ...withdrawal, kind: 'withdrawal' }],
+    cancellation: ['POST', '/defi-vaults/v1/defi/vault/cancel', { ...withdrawal, userAddress: BOB.address }],
+    'withdraw status': [
+      'GET',
+      `/defi-vaults/v1/defi/vault/${vault.address}/withdraw-status?userAddress=${ALICE.address}`,
+    ],
     'deposit status': [
       'GET',
       `/defi-vaults/v1/defi/vault/${vault.address}/deposit-status?userAddress=${ALICE.address}`,

@@ -1,0 +1,51 @@
+import * as z from 'zod'
+import { ChainId, ChainIdText } from '../../../lib/chain/registry.ts'
+import { Address, Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+
+export const contract = {
+  method: 'GET',
+  path: '/defi-vaults/v1/defi/vault/{vaultAddress}/withdraw-status',
+  summary: "Returns the status of a user's withdrawal from an async vault: pending, claimable or withdrawn.",
+  tag: 'Vaults',
+  caller: 'client',
+  uses: { config: true },
+  request: {
+    path: z.object({ vaultAddress: VaultAddress }),
+    query: z.object({
+      userAddress: UserAddress,
+      chainId: ChainIdText.optional().describe('Needed only where two chains have a vault with this address'),
+    }),
+  },
+  response: z.object({
+    vaultAddress: Address,
+    userAddress: Address,
+    chainId: ChainId,
+    status: z.enum(['pending', 'claimable', 'withdrawn', 'no_active_withdrawal']),
+    statusDescription: z.string(),
+    amounts: z.object({
+      pendingRedeemShares: Amount.describe('Shares awaiting settlement'),
+      claimableAssets: Amount.describe('What a claim pays'),
+      claimableShares: Amount.describe('The settled shares that it is paid for'),
+    }),
+    epochId: z
+      .number()
+      .int()
+      .nullable()
+      .describe("Of the user's last request; null before there was one, and where the vault does not tell"),
+    vault: z
+      .object({ redeemEpochId: z.number().int().nullable() })
+      .describe('The epoch that takes requests now; null where the vault runs a version that does not tell'),
+    nextPollAfterMs: z.number().int().nullable().describe('When to ask again; null when no settlement is awaited'),
+  }),
+  errors: [
+    'ambiguous_vault_address',
+    'vault_not_found',
+    'withdraw_status_not_applicable',
+    'upstream_bad_answer',
+    'upstream_unavailable',
+    'upstream_timeout',
+  ],
+  cacheControl: 'no-store',
+  impact: 'Users cannot see whether their withdrawals are settled.',
+} as const satisfies EndpointContract

@@ -1,0 +1,53 @@
+import { AppError } from '../../../lib/errors.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import type { AccountRedemptions } from '../../../lib/protocols/protocol.ts'
+import { getProtocol } from '../../../lib/protocols/protocols.ts'
+import { vaultType } from '../../../lib/protocols/vault-on-chain.ts'
+import type { Services } from '../../../lib/services.ts'
+import { SETTLEMENT_POLL_MS } from '../../../lib/vaults/settlement.ts'
+import { findVault } from '../../../lib/vaults/vault.ts'
+import type { contract } from './contract.ts'
+
+/** Where a user's withdrawal from an async vault stands. */
+type WithdrawStatus = 'pending' | 'claimable' | 'withdrawn' | 'no_active_withdrawal'
+
+/** What each status means, for people. */
+const STATUS_DESCRIPTIONS: Record<WithdrawStatus, string> = {
+  pending: 'Withdrawal request submitted, awaiting curator settlement.',
+  claimable: 'The curator has settled the epoch; the assets are ready to claim.',
+  withdrawn: 'No withdrawal is under way; the last request was paid, or taken back.',
+  no_active_withdrawal: 'No pending or claimable withdrawal found for the user.',
+}
+
+/** Tells where a user's withdrawal from an async vault stands. Throws `withdraw_status_not_applicable` for another vault, and `upstream_*`. */
+export function getWithdrawStatus({ getReader }: Services<'getReader'>) {
+  return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
+    if (vaultType(vault) === 'sync') throw new AppError('withdraw_status_not_applicable')
+    const reader = getReader(vault.chainId)
+    const { value, block } = await reader.readOne(getProtocol(vault).account(vault, query.userAddress))
+    const redemptions = await value.redemptions(reader, block.number)
+    const status = statusOf(redemptions)
+    return {
+      vaultAddress: vault.address,
+      userAddress: query.userAddress,
+      chainId: vault.chainId,
+      status,
+      statusDescription: STATUS_DESCRIPTIONS[status],
+      amounts: {
+        pendingRedeemShares: redemptions.pendingRedeemShares,
+        claimableAssets: redemptions.claimableRedeemAssets,
+        claimableShares: redemptions.claimableRedeemShares,
+      },
+      epochId: redemptions.lastRedeemRequestId || null,
+      vault: { redeemEpochId: redemptions.redeemEpochId },
+      nextPollAfterMs: redemptions.pendingRedeemShares > 0n ? SETTLEMENT_POLL_MS : null,
+    }
+  }
+}
+
+function statusOf(redemptions: AccountRedemptions): WithdrawStatus {
+  if (redemptions.claimableRedeemShares > 0n) return 'claimable'
+  if (redemptions.pendingRedeemShares > 0n) return 'pending'
+  return redemptions.lastRedeemRequestId ? 'withdrawn' : 'no_active_withdrawal'
+}
