@@ -46,3 +46,10 @@ export function changeValues(change: (data: Hex) => string): Change {
     [BLOCK_NUMBER, BLOCK_TIME].includes(selector as Hex) ? data : change(data),
   )
 }
+
+/** A vault whose calls of these functions revert, behind a node that cannot simulate. */
+export function revertCalls(wire: Wire, functions: readonly string[]): void {
+  const reverting = new Set<string>(functions.map((signature) => toFunctionSelector(signature)))
+  const changeCalls = changeAggregate((data, selector) => (reverting.has(selector) ? '0x' : data))
+  rewriteResults(wire, (result, call) => (call.method === 'eth_simulateV1' ? null : changeCalls(result, call)))
+}

@@ -217,6 +217,20 @@ describe("A request about one vault asks its chain alone: a deposit's whole life
     },
   )
 
+  test('the status of a withdrawal in a paused vault takes one request where only a deposit is settled', async ({
+    service,
+  }) => {
+    const vault = await openLagoonVault(service, { generation: '0.6' })
+    await vault.request(USER.address, 3_000_000n)
+    await vault.settle()
+    await vault.act(ROLES.admin, 'pause')
+    await vault.withdrawStatus(USER)
+
+    forget(service)
+    expect((await vault.withdrawStatus(USER)).body.status).toBe('no_active_withdrawal')
+    expect(askedOf(service)).toEqual({ base: 1, arbitrum: 0 })
+  })
+
   test('a synchronous vault takes one request, and one more for everything', async ({ service, syncVault }) => {
     const { body } = await service.call('POST', DEPOSIT, { body: depositOf(syncVault) })
     expect(askedOf(service)).toEqual({ base: 1, arbitrum: 0 })

@@ -1,7 +1,7 @@
-import { getAddress, toFunctionSelector } from 'viem'
+import { getAddress } from 'viem'
 import { describe, expect } from 'vitest'
 import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
-import { type Call, changeAggregate, rewriteResults } from '../../support/chain-answers.ts'
+import { type Call, revertCalls } from '../../support/chain-answers.ts'
 import { type HttpReply, type Service, test, USERS } from '../../support/service.ts'
 import {
   type Asset,
@@ -75,13 +75,6 @@ const NOT_OF_DEPOSITS = [
   'convertToAssets(uint256)',
   'allowance(address,address)',
 ]
-
-/** A vault whose calls of these functions revert, behind a node that cannot simulate. */
-function revertCalls(wire: Wire, functions: readonly string[]): void {
-  const reverting = new Set<string>(functions.map((signature) => toFunctionSelector(signature)))
-  const changeCalls = changeAggregate((data, selector) => (reverting.has(selector) ? '0x' : data))
-  rewriteResults(wire, (result, call) => (call.method === 'eth_simulateV1' ? null : changeCalls(result, call)))
-}
 
 async function rateOf(vault: TestVault) {
   const [totalAssets, totalSupply] = await Promise.all([vault.read('totalAssets'), vault.read('totalSupply')])

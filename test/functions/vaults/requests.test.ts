@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
 import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
+import { revertCalls } from '../../support/chain-answers.ts'
 import { expectError } from '../../support/errors.ts'
 import { type Service, test, USERS } from '../../support/service.ts'
 import {
@@ -11,6 +12,7 @@ import {
   ROLES,
   type TestVault,
 } from '../../support/vaults.ts'
+import type { Wire } from '../../support/wire.ts'
 
 const [ALICE, BOB] = USERS
 
@@ -125,6 +127,18 @@ const NOTHING_UNDER_WAY = {
   amounts: { pendingRedeemShares: '0', claimableAssets: '0', claimableShares: '0' },
   nextPollAfterMs: null,
 }
+
+/** What tells nothing of a redemption that is settled. */
+const NOT_OF_WITHDRAWALS = [
+  'pendingDepositRequest(uint256,address)',
+  'claimableDepositRequest(uint256,address)',
+  'maxMint(address)',
+  'balanceOf(address)',
+  'totalAssets()',
+  'totalSupply()',
+  'convertToAssets(uint256)',
+  'allowance(address,address)',
+]
 
 describe('the claim of a withdrawal', () => {
   test.for(EVERY)(
@@ -418,6 +432,19 @@ describe('the status of a withdrawal', () => {
     await vault.upgrade('unknown')
     expect(await statusOf(vault)).toMatchObject({ status: 'pending', epochId: null, vault: { redeemEpochId: null } })
   })
+})
+
+test('What a vault does not tell of deposits, of its worth or of balances, its withdrawals do without', async ({
+  service,
+}) => {
+  const vault = await openVaultWithClaim(service, { generation: '0.6' })
+  const status = await statusOf(vault)
+  const { claimable } = (await vault.claimWithdrawal(ALICE)).body
+  // The service has a wire to each of its chains.
+  revertCalls(service.rpc[8453] as Wire, NOT_OF_WITHDRAWALS)
+  expect(await statusOf(vault)).toEqual(status)
+  const { body } = await vault.claimWithdrawal(ALICE)
+  expect(body).toMatchObject({ claimable, simulation: { status: 'unavailable' } })
 })
 
 describe('a synchronous vault', () => {
