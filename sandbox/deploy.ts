@@ -4,7 +4,7 @@ import { openPlan, type Plan } from './chains/plan.ts'
 import type { LocalChain } from './chains.ts'
 
 /** A generation of Lagoon vault; `unknown` calls itself v0.7.0 and behaves as 0.6. */
-export type LagoonGeneration = '0.1' | '0.4' | '0.5' | '0.6' | 'unknown'
+export type LagoonGeneration = '0.1' | '0.2' | '0.4' | '0.5' | '0.5.1' | '0.6' | 'unknown'
 
 /** What a token is deployed with. */
 export type TokenOptions = { readonly name: string; readonly symbol: string; readonly decimals: number }
@@ -65,8 +65,10 @@ const NO_FEES: LagoonRates = { managementRate: 0, performanceRate: 0, entryRate:
 
 const IMPLEMENTATIONS: { readonly [generation in LagoonGeneration]: string } = {
   '0.1': 'LagoonVaultV01',
+  '0.2': 'LagoonVaultV02',
   '0.4': 'LagoonVaultV04',
   '0.5': 'LagoonVaultV05',
+  '0.5.1': 'LagoonVaultV051',
   '0.6': 'LagoonVaultV06',
   unknown: 'LagoonVaultUnknown',
 }

@@ -54,7 +54,7 @@ type VaultSpec = {
   readonly name: string
   readonly symbol: string
   /** Of a Lagoon vault; a vault without one is synchronous. */
-  readonly generation?: Exclude<LagoonGeneration, '0.1' | 'unknown'>
+  readonly generation?: Extract<LagoonGeneration, '0.4' | '0.5' | '0.6'>
 } & Partial<LagoonRates>
 
 /** The vaults of each chain. */

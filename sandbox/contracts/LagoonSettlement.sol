@@ -3,8 +3,8 @@ pragma solidity ^0.8.28;
 
 import {LagoonVaultBase} from "./LagoonVaultBase.sol";
 
-/// @title What the generations from 0.4 on share: the safe repeats the valuation it settles, shares can be claimed for
-/// others and on the way to a redemption, and the `max*` views answer for claims, 0 while paused.
+/// @title What the generations from 0.2 on share: the safe repeats the valuation it settles, shares can be claimed on the
+/// way to a redemption, and the `max*` views answer for claims, 0 while paused.
 abstract contract LagoonSettlement is LagoonVaultBase {
     function settleDeposit(uint256 newTotalAssets) external {
         _settleDeposit(newTotalAssets);
@@ -24,17 +24,14 @@ abstract contract LagoonSettlement is LagoonVaultBase {
         whenNotPaused
         returns (uint40 requestId)
     {
+        _requireMayClaimAndRequest();
         uint256 claimable = claimableDepositRequest(0, msg.sender);
         if (claimable > 0) _claimDeposit(claimable, msg.sender, msg.sender);
         return uint40(_requestRedeem(sharesToRedeem, msg.sender, msg.sender));
     }
 
-    function claimSharesOnBehalf(address[] calldata controllers) external onlySafe {
-        for (uint256 i = 0; i < controllers.length; i++) {
-            uint256 claimable = claimableDepositRequest(0, controllers[i]);
-            if (claimable > 0) _claimDeposit(claimable, controllers[i], controllers[i]);
-        }
-    }
+    /// @dev From 0.5: asks for access; before, this is a way around the whitelist.
+    function _requireMayClaimAndRequest() internal view virtual {}
 
     function maxDeposit(address controller) external view returns (uint256) {
         return paused() ? 0 : claimableDepositRequest(0, controller);

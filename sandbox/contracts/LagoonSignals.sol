@@ -67,6 +67,8 @@ abstract contract LagoonSignals is LagoonStorage {
     error RequestNotCancelable(uint256 requestId);
     error RequestIdNotClaimable();
     error ERC7540InvalidOperator();
+    error InvalidController(address controller);
+    error InvalidReceiver(address receiver);
     error ERC7540PreviewDepositDisabled();
     error ERC7540PreviewMintDisabled();
     error ERC7540PreviewRedeemDisabled();

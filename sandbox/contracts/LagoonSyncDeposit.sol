@@ -4,11 +4,11 @@ pragma solidity ^0.8.28;
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 
-import {LagoonSettlement} from "./LagoonSettlement.sol";
+import {LagoonClaimsForOthers} from "./LagoonClaimsForOthers.sol";
 
 /// @title What 0.5 added: a settled valuation may stay valid for some time, and while it is, deposits give shares at
 /// once and requests are refused.
-abstract contract LagoonSyncDeposit is LagoonSettlement {
+abstract contract LagoonSyncDeposit is LagoonClaimsForOthers {
     using SafeERC20 for IERC20;
 
     function _valuationStands() internal view override returns (bool) {
@@ -25,6 +25,10 @@ abstract contract LagoonSyncDeposit is LagoonSettlement {
     }
 
     function _requireMayDepositNow(address receiver) internal view virtual;
+
+    function _requireMayClaimAndRequest() internal view override {
+        _requireMayRequest(msg.sender, msg.sender);
+    }
 
     function syncDeposit(uint256 assets, address receiver, address referral)
         external

@@ -131,7 +131,7 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
 
     function _requireMayRequest(address owner_, address controller) internal view virtual;
 
-    /// @dev From 0.6: also claims ask for access.
+    /// @dev From 0.5.1: also claims, and deposits taken back, ask for access.
     function _requireMayClaim(address receiver, address controller) internal view virtual {}
 
     /// @dev From 0.6: a fee on entry, in basis points of the shares.
@@ -205,7 +205,8 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         _cancelDepositRequest(msg.sender);
     }
 
-    function _cancelDepositRequest(address controller) internal virtual {
+    function _cancelDepositRequest(address controller) internal {
+        _requireMayClaim(controller, controller);
         Ledger storage ledger = _ledger();
         uint40 requestId = ledger.lastDepositRequestId[controller];
         if (requestId != ledger.depositEpochId) revert RequestNotCancelable(requestId);
@@ -323,11 +324,11 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         whenNotPaused
         returns (uint256)
     {
+        _requireMayRequest(owner_, controller);
         return _requestRedeem(shares, controller, owner_);
     }
 
     function _requestRedeem(uint256 shares, address controller, address owner_) internal returns (uint256) {
-        _requireMayRequest(owner_, controller);
         if (msg.sender != owner_ && !isOperator(owner_, msg.sender)) _spendAllowance(owner_, msg.sender, shares);
 
         uint256 claimable = claimableRedeemRequest(0, controller);
@@ -378,7 +379,7 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
 
     function _requireOperatorOf(address account) private view onlyOperatorOf(account) {}
 
-    function _claimRedeem(uint256 shares, address receiver, address controller) private returns (uint256 assets) {
+    function _claimRedeem(uint256 shares, address receiver, address controller) internal returns (uint256 assets) {
         uint40 requestId = _claimableRedeemId(receiver, controller);
         assets = convertToAssets(_netOfExitFee(shares, requestId), requestId);
         _payRedemption(shares, assets, requestId, receiver, controller);
@@ -512,10 +513,15 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
     // ------------------------------------------------------------------------------------------- closing and pausing
 
     function initiateClosing() external onlyOwner onlyOpen {
-        // A proposal made before is made again, so that no request stays behind in an epoch nobody settles.
-        if (_ledger().newTotalAssets != NO_PROPOSAL) _propose(_ledger().newTotalAssets);
+        if (_ledger().newTotalAssets != NO_PROPOSAL) _proposeAgain();
         _lifecycle().state = State.Closing;
         emit StateUpdated(State.Closing);
+    }
+
+    /// @dev From 0.2: a proposal made before the closing is made again, so that no request stays behind in an epoch
+    /// that nobody settles.
+    function _proposeAgain() internal virtual {
+        _propose(_ledger().newTotalAssets);
     }
 
     function _close(uint256 newTotalAssets) internal onlySafe onlyClosing {

@@ -5,7 +5,7 @@ import {LagoonGetters} from "./LagoonGetters.sol";
 import {LagoonWhitelist} from "./LagoonWhitelist.sol";
 
 /// @title A vault like Lagoon 0.1: no `version()`, the safe settles without repeating the valuation, `maxMint` has no
-/// limit.
+/// limit, and what is requested between the last proposal and the closing is lost.
 contract LagoonVaultV01 is LagoonWhitelist, LagoonGetters {
     function settleDeposit() external {
         _settleDeposit(_ledger().newTotalAssets);
@@ -18,6 +18,8 @@ contract LagoonVaultV01 is LagoonWhitelist, LagoonGetters {
     function close() external {
         _close(_ledger().newTotalAssets);
     }
+
+    function _proposeAgain() internal pure override {}
 
     function depositEpochId() external view returns (uint40) {
         return _ledger().depositEpochId;

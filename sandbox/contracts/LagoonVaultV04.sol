@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
+import {LagoonClaimsForOthers} from "./LagoonClaimsForOthers.sol";
 import {LagoonGetters} from "./LagoonGetters.sol";
-import {LagoonSettlement} from "./LagoonSettlement.sol";
 import {LagoonWhitelist} from "./LagoonWhitelist.sol";
 
 /// @title A vault like Lagoon 0.4: asynchronous only, with getters for the silo and the last requests.
-contract LagoonVaultV04 is LagoonSettlement, LagoonWhitelist, LagoonGetters {
+contract LagoonVaultV04 is LagoonClaimsForOthers, LagoonWhitelist, LagoonGetters {
     function version() external pure returns (string memory) {
         return "v0.4.0";
     }

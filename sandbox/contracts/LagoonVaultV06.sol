@@ -6,8 +6,8 @@ import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol
 
 import {LagoonSyncDeposit} from "./LagoonSyncDeposit.sol";
 
-/// @title A vault like Lagoon 0.6: a cap, fees on entry and exit, a haircut for redemptions at once, a choice of what may be done at once, and access by blacklist
-/// or whitelist. Its roles have no getter any more.
+/// @title A vault like Lagoon 0.6: a cap, fees on entry and exit, redemptions at once with a haircut, a choice of what may
+/// be done at once, and access by blacklist or whitelist. Its roles have no getter any more.
 contract LagoonVaultV06 is LagoonSyncDeposit {
     using SafeERC20 for IERC20;
 
@@ -36,11 +36,6 @@ contract LagoonVaultV06 is LagoonSyncDeposit {
         _cancelDepositRequest(controller);
     }
 
-    function _cancelDepositRequest(address controller) internal override {
-        _requireAllowed(controller);
-        super._cancelDepositRequest(controller);
-    }
-
     function cancelRequestRedeem(address controller) external whenNotPaused onlyOperatorOf(controller) {
         uint40 requestId = _ledger().lastRedeemRequestId[controller];
         if (requestId != _ledger().redeemEpochId) revert RequestNotCancelable(requestId);
@@ -50,14 +45,22 @@ contract LagoonVaultV06 is LagoonSyncDeposit {
         emit RedeemRequestCanceled(requestId, controller, shares);
     }
 
+    function claimAssetsOnBehalf(address[] calldata controllers) external onlySafe {
+        for (uint256 i = 0; i < controllers.length; i++) {
+            uint256 claimable = claimableRedeemRequest(0, controllers[i]);
+            if (claimable > 0) _claimRedeem(claimable, controllers[i], controllers[i]);
+        }
+    }
+
     function syncRedeem(uint256 shares, address receiver, uint256 minimumAssets)
         external
         onlyOpen
         whenNotPaused
         returns (uint256 assets)
     {
+        if (!_allows(SyncMode.SyncRedeem)) revert SyncOperationNotAllowed();
         if (!isTotalAssetsValid()) revert TotalAssetsExpired();
-        if (!_syncs(SyncMode.SyncRedeem)) revert SyncOperationNotAllowed();
+        if (receiver == address(0)) revert InvalidReceiver(receiver);
         _requireAllowed(msg.sender);
         _requireAllowed(receiver);
         Rates memory rates = _fees().rates;
@@ -88,8 +91,12 @@ contract LagoonVaultV06 is LagoonSyncDeposit {
     }
 
     function _syncs(SyncMode wanted) private view returns (bool) {
+        return isTotalAssetsValid() && _allows(wanted);
+    }
+
+    function _allows(SyncMode wanted) private view returns (bool) {
         SyncMode mode = _ledger().syncMode;
-        return isTotalAssetsValid() && (mode == SyncMode.Both || mode == wanted);
+        return mode == SyncMode.Both || mode == wanted;
     }
 
     function _requireSyncDeposit() internal view override {
@@ -113,6 +120,7 @@ contract LagoonVaultV06 is LagoonSyncDeposit {
     }
 
     function _requireMayRequest(address owner_, address controller) internal view override {
+        if (controller == address(0)) revert InvalidController(controller);
         _requireAllowed(owner_);
         _requireAllowed(controller);
         _requireAllowed(msg.sender);
@@ -121,7 +129,8 @@ contract LagoonVaultV06 is LagoonSyncDeposit {
     function _requireMayClaim(address receiver, address controller) internal view override {
         _requireAllowed(controller);
         _requireAllowed(receiver);
-        _requireAllowed(msg.sender);
+        // The safe may claim for others, whether it is on the list or not.
+        if (msg.sender != safe()) _requireAllowed(msg.sender);
     }
 
     function _requireMayDepositNow(address receiver) internal view override {

@@ -21,7 +21,7 @@ abstract contract LagoonWhitelist is LagoonVaultBase {
     event WhitelistDisabled();
 
     /// @dev 0.5.0 and before ask for the owner of the assets only.
-    function _requireMayRequest(address owner_, address) internal view override {
+    function _requireMayRequest(address owner_, address) internal view virtual override {
         if (!isWhitelisted(owner_)) revert NotWhitelisted();
     }
 

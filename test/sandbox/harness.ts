@@ -64,6 +64,16 @@ export async function openSession() {
       const { logs } = await getTransactionReceipt(client, { hash })
       return parseEventLogs({ abi, logs, strict: false }).filter((log) => isAddressEqual(log.address, address))
     },
+    /** `ok`, or the error that the call would fail with now. */
+    async outcome<const name extends Writes<abi>>(
+      from: Address,
+      functionName: name,
+      args: ContractFunctionArgs<abi, 'payable' | 'nonpayable', name>,
+    ): Promise<string> {
+      const call = { address, abi, functionName, args, account: from }
+      // As above.
+      return refusalOf(simulateContract(client, call as never)).then((refusal) => refusal ?? 'ok')
+    },
     read<const name extends Reads<abi>, const args extends ContractFunctionArgs<abi, 'view' | 'pure', name>>(
       functionName: name,
       ...args: args extends readonly unknown[] ? args : never
@@ -75,13 +85,14 @@ export async function openSession() {
   })
   const vaultAt = (address: Address) => contractAt(LAGOON, address)
   type Vault = ReturnType<typeof vaultAt>
+  type Generated = Vault & { readonly generation?: LagoonGeneration }
 
+  const tokenCall = (functionName: 'mint' | 'approve' | 'transfer', account: Address, amount: bigint) =>
+    encodeFunctionData({ abi: TOKEN_ABI, functionName, args: [account, amount] })
   const pay = async (from: Address, to: Address, amount: bigint) => {
-    const mint = encodeFunctionData({ abi: TOKEN_ABI, functionName: 'mint', args: [from, amount] })
-    const approve = encodeFunctionData({ abi: TOKEN_ABI, functionName: 'approve', args: [to, amount] })
     await transact(chain, [
-      { label: 'mint', from, to: token, data: mint },
-      { label: 'approve', from, to: token, data: approve },
+      { label: 'mint', from, to: token, data: tokenCall('mint', from, amount) },
+      { label: 'approve', from, to: token, data: tokenCall('approve', to, amount) },
     ])
   }
 
@@ -93,7 +104,8 @@ export async function openSession() {
     vaultAt,
     async openVault(generation: LagoonGeneration, options: Partial<LagoonRates> & { whitelisted?: boolean } = {}) {
       const name = `Vault ${generation}`
-      return vaultAt(await deployLagoonVault(chain, { generation, asset: token, name, symbol: 'V', ...options }))
+      const vault = vaultAt(await deployLagoonVault(chain, { generation, asset: token, name, symbol: 'V', ...options }))
+      return { ...vault, generation }
     },
     /** An ERC-7540 vault of another make, and its share token. */
     async openAsyncVault(make: AsyncVaultMake, { shareDecimals = 6 } = {}) {
@@ -111,13 +123,24 @@ export async function openSession() {
       await pay(user, vault.address, amount)
       return vault.act(user, 'requestDeposit', [amount, user, user])
     },
-    /** A proposal and its settlement, in the form that takes the valuation. */
-    async settle(vault: Vault, totalAssets: bigint) {
+    /** A proposal and its settlement, which takes the valuation again from 0.2 on. */
+    async settle(vault: Generated, totalAssets: bigint) {
       await vault.act(VALUER, 'updateNewTotalAssets', [totalAssets])
-      return vault.act(SAFE, 'settleDeposit', [totalAssets])
+      return vault.act(SAFE, 'settleDeposit', vault.generation === '0.1' ? [] : [totalAssets])
+    },
+    /** The vault's end, at a valuation of its own. */
+    async close(vault: Generated, totalAssets: bigint) {
+      await vault.act(ADMIN, 'initiateClosing', [])
+      await vault.act(VALUER, 'updateNewTotalAssets', [totalAssets])
+      return vault.act(SAFE, 'close', vault.generation === '0.1' ? [] : [totalAssets])
     },
     /** Lets so many seconds pass until the next block. */
     pass: (seconds: number) => callRpc(chain, [{ method: 'evm_increaseTime', params: [seconds] }]),
+    /** Moves the token from one account to another. */
+    transfer: (from: Address, to: Address, amount: bigint) =>
+      transact(chain, [{ label: 'transfer', from, to: token, data: tokenCall('transfer', to, amount) }]),
+    approve: (from: Address, spender: Address, amount: bigint) =>
+      transact(chain, [{ label: 'approve', from, to: token, data: tokenCall('approve', spender, amount) }]),
     tokensOf: (account: Address) =>
       readContract(client, { address: token, abi: TOKEN_ABI, functionName: 'balanceOf', args: [account] }),
   }
@@ -125,8 +148,16 @@ export async function openSession() {
 
 /** The name of the custom error (or panic) that a call fails with; throws when it succeeds. */
 export async function errorOf(call: Promise<unknown>): Promise<string> {
+  const refusal = await refusalOf(call)
+  if (refusal === undefined) throw new Error('The call went through')
+  return refusal
+}
+
+/** The same; undefined when it succeeds. */
+async function refusalOf(call: Promise<unknown>): Promise<string | undefined> {
   try {
     await call
+    return undefined
   } catch (error) {
     if (!(error instanceof BaseError)) throw error
     const reverted = error.walk((cause) => cause instanceof ContractFunctionRevertedError)
@@ -134,5 +165,4 @@ export async function errorOf(call: Promise<unknown>): Promise<string> {
     const { data, signature, reason } = reverted
     return data ? [data.errorName, ...(data.args ?? [])].join(' ') : (signature ?? reason ?? 'no reason')
   }
-  throw new Error('The call went through')
 }

@@ -9,7 +9,7 @@ afterAll(() => session.stop())
 
 const names = (events: readonly { eventName?: string | undefined }[]) => events.map(({ eventName }) => eventName)
 
-describe.each(['0.4', '0.5', '0.6', 'unknown'] as const)('a Lagoon %s vault', (generation) => {
+describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s vault', (generation) => {
   test('gives a request the id of the open epoch, and opens the next one when a valuation is proposed', async () => {
     const vault = await session.openVault(generation)
     const [request] = await session.request(vault, ALICE, usdc('100'))

@@ -13,10 +13,14 @@ afterAll(() => session.stop())
 
 const IMPLEMENTATIONS = {
   '0.1': 'LagoonVaultV01',
+  '0.2': 'LagoonVaultV02',
   '0.4': 'LagoonVaultV04',
   '0.5': 'LagoonVaultV05',
+  '0.5.1': 'LagoonVaultV051',
   '0.6': 'LagoonVaultV06',
 } as const
+
+const GENERATIONS = ['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6'] as const
 
 const NO_FEES = { managementRate: 0, performanceRate: 0, entryRate: 0, exitRate: 0, haircutRate: 0 }
 
@@ -27,6 +31,9 @@ const EVERYWHERE = {
   'requestDeposit(uint256,address,address)': '0x85b77f45',
   'requestDeposit(uint256,address,address,address)': '0xa5948c89',
   'cancelRequestDeposit()': '0x9c428921',
+  'requestRedeem(uint256,address,address)': '0x7d41c86e',
+  'redeem(uint256,address,address)': '0xba087652',
+  'withdraw(uint256,address,address)': '0xb460af94',
   'deposit(uint256,address)': '0x6e553f65',
   'deposit(uint256,address,address)': '0x2e2d2984',
   'mint(uint256,address)': '0x94bf804d',
@@ -41,20 +48,27 @@ const EVERYWHERE = {
 } as const
 
 const SOMEWHERE = [
-  ['version()', '0x54fd4d50', ['0.4', '0.5', '0.6']],
-  ['claimSharesAndRequestRedeem(uint256)', '0x5cfe2fe4', ['0.4', '0.5', '0.6']],
-  ['pendingSilo()', '0xc6d8a074', ['0.1', '0.4']],
-  ['getRolesStorage()', '0x937147e3', ['0.1', '0.4', '0.5']],
-  ['isWhitelisted(address)', '0x3af32abf', ['0.1', '0.4', '0.5']],
-  ['syncDeposit(uint256,address,address)', '0xd01d073a', ['0.5', '0.6']],
-  ['isTotalAssetsValid()', '0x0c2b5b91', ['0.5', '0.6']],
-  ['safe()', '0x186f0354', ['0.5', '0.6']],
+  ['version()', '0x54fd4d50', ['0.4', '0.5', '0.5.1', '0.6']],
+  ['depositEpochId()', '0x65e08b23', ['0.1']],
+  ['claimSharesAndRequestRedeem(uint256)', '0x5cfe2fe4', ['0.2', '0.4', '0.5', '0.5.1', '0.6']],
+  ['claimSharesOnBehalf(address[])', '0xf15be6f9', ['0.4', '0.5', '0.5.1', '0.6']],
+  ['pendingSilo()', '0xc6d8a074', ['0.1', '0.2', '0.4']],
+  ['getRolesStorage()', '0x937147e3', ['0.1', '0.2', '0.4', '0.5', '0.5.1']],
+  ['isWhitelisted(address)', '0x3af32abf', ['0.1', '0.2', '0.4', '0.5', '0.5.1']],
+  ['syncDeposit(uint256,address,address)', '0xd01d073a', ['0.5', '0.5.1', '0.6']],
+  ['isTotalAssetsValid()', '0x0c2b5b91', ['0.5', '0.5.1', '0.6']],
+  ['safe()', '0x186f0354', ['0.5', '0.5.1', '0.6']],
   ['isAllowed(address)', '0xbabcc539', ['0.6']],
   ['maxCap()', '0x23548b8b', ['0.6']],
   ['syncMode()', '0x5b4b399c', ['0.6']],
+  ['claimAssetsOnBehalf(address[])', '0x26d6c82f', ['0.6']],
+  ['syncRedeem(uint256,address,uint256)', '0x19815ab1', ['0.6']],
+  ['previewSyncRedeem(uint256)', '0x7a13aa35', ['0.6']],
+  ['cancelRequestRedeem(address)', '0x0953d841', ['0.6']],
+  ['cancelRequestDeposit(address)', '0x24248775', ['0.6']],
 ] as const
 
-describe.each(['0.1', '0.4', '0.5', '0.6'] as const)('the interface of a Lagoon %s vault', (generation) => {
+describe.each(GENERATIONS)('the interface of a Lagoon %s vault', (generation) => {
   test('has the functions of its version and no others', async () => {
     const { deployedBytecode } = await compiledContract(IMPLEMENTATIONS[generation])
     for (const [signature, selector] of Object.entries(EVERYWHERE)) {
@@ -296,33 +310,26 @@ async function feesOf(vault: Awaited<ReturnType<typeof session.openVault>>) {
 }
 
 describe('the fees of a Lagoon vault', () => {
-  test.each(['0.1', '0.4', '0.5', '0.6'] as const)(
-    'are minted after the valuation, also where nothing is settled, on %s',
-    async (generation) => {
-      const vault = await session.openVault(generation, { managementRate: 200, performanceRate: 2_000 })
-      const settle = async (totalAssets: bigint) => {
-        await vault.act(VALUER, 'updateNewTotalAssets', [totalAssets])
-        return vault.act(SAFE, 'settleDeposit', generation === '0.1' ? [] : [totalAssets])
-      }
-      await session.request(vault, ALICE, usdc('1000'))
-      await settle(0n)
-      await session.pass(365 * 86_400)
-      const events = await settle(usdc('1100'))
-      const told = generation === '0.6' ? ['FeeTaken'] : []
-      expect(events.map(({ eventName }) => eventName)).toEqual([
-        'TotalAssetsUpdated',
-        ...['Transfer', 'Transfer', ...told],
-        ...['Transfer', 'Transfer', ...told],
-      ])
-      // A year's 2 % of 1,100, and a fifth of the 78 that are left of the gain, by a price of six decimals.
-      const left = await vault.read('convertToAssets', 1_000n * 10n ** 18n)
-      expect(left / 1_000n).toBe(usdc('1062.4') / 1_000n)
-      const [fees, protocol] = await feesOf(vault)
-      const taken = await vault.read('convertToAssets', fees ?? 0n)
-      expect(usdc('1100') - left - taken).toBeLessThanOrEqual(1n)
-      expect(protocol).toBeGreaterThanOrEqual((fees ?? 0n) / 10n)
-    },
-  )
+  test.each(GENERATIONS)('are minted after the valuation, also where nothing is settled, on %s', async (generation) => {
+    const vault = await session.openVault(generation, { managementRate: 200, performanceRate: 2_000 })
+    await session.request(vault, ALICE, usdc('1000'))
+    await session.settle(vault, 0n)
+    await session.pass(365 * 86_400)
+    const events = await session.settle(vault, usdc('1100'))
+    const told = generation === '0.6' ? ['FeeTaken'] : []
+    expect(events.map(({ eventName }) => eventName)).toEqual([
+      'TotalAssetsUpdated',
+      ...['Transfer', 'Transfer', ...told],
+      ...['Transfer', 'Transfer', ...told],
+    ])
+    // A year's 2 % of 1,100, and a fifth of the 78 that are left of the gain, by a price of six decimals.
+    const left = await vault.read('convertToAssets', 1_000n * 10n ** 18n)
+    expect(left / 1_000n).toBe(usdc('1062.4') / 1_000n)
+    const [fees, protocol] = await feesOf(vault)
+    const taken = await vault.read('convertToAssets', fees ?? 0n)
+    expect(usdc('1100') - left - taken).toBeLessThanOrEqual(1n)
+    expect(protocol).toBeGreaterThanOrEqual((fees ?? 0n) / 10n)
+  })
 
   test('on exit are taken at settlement, and a claim pays by its record', async () => {
     const vault = await session.openVault('0.6', { exitRate: 100 })
@@ -379,16 +386,19 @@ describe('the fees of a Lagoon vault', () => {
 })
 
 describe('a whitelisted vault up to 0.5', () => {
-  test.each(['0.1', '0.4', '0.5'] as const)('of version %s asks for the owner of the assets', async (generation) => {
-    const vault = await session.openVault(generation, { whitelisted: true })
-    expect(await vault.read('isWhitelisted', ALICE)).toBe(false)
-    expect(await errorOf(session.request(vault, ALICE, 1n))).toBe('NotWhitelisted')
-    await vault.act(ADMIN, 'addToWhitelist', [[ALICE]])
-    expect(await vault.read('isWhitelisted', ALICE)).toBe(true)
-    await session.pay(ALICE, vault, 1n)
-    await vault.act(ALICE, 'requestDeposit', [1n, BOB, ALICE])
-    expect(await vault.read('pendingDepositRequest', 0n, BOB)).toBe(1n)
-  })
+  test.each(['0.1', '0.2', '0.4', '0.5'] as const)(
+    'of version %s asks for the owner of the assets',
+    async (generation) => {
+      const vault = await session.openVault(generation, { whitelisted: true })
+      expect(await vault.read('isWhitelisted', ALICE)).toBe(false)
+      expect(await errorOf(session.request(vault, ALICE, 1n))).toBe('NotWhitelisted')
+      await vault.act(ADMIN, 'addToWhitelist', [[ALICE]])
+      expect(await vault.read('isWhitelisted', ALICE)).toBe(true)
+      await session.pay(ALICE, vault, 1n)
+      await vault.act(ALICE, 'requestDeposit', [1n, BOB, ALICE])
+      expect(await vault.read('pendingDepositRequest', 0n, BOB)).toBe(1n)
+    },
+  )
 })
 
 describe('a Lagoon 0.1 vault', () => {

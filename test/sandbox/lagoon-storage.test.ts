@@ -65,71 +65,74 @@ test('the slots are those that ERC-7201 gives to the names', () => {
   expect(namespace('hopper.storage.FeeManager')).toBe(FEES)
 })
 
-describe.each(['0.1', '0.4', '0.5', '0.6', 'unknown'] as const)('the storage of a Lagoon %s vault', (generation) => {
-  test('of a new vault holds no proposal, first epochs, its roles, decimals and silo, and is open', async () => {
-    const { address } = await session.openVault(generation)
-    expect(await word(address, LEDGER)).toBe(0n)
-    expect(await word(address, LEDGER + 1n)).toBe(maxUint256)
-    expect(numbers(await word(address, LEDGER + 2n))).toEqual([1, 1, 0, 2, 2, 0])
-    // wrapped native token (160 bits), decimals, decimals offset
-    expect((await word(address, LEDGER + 9n)) >> 160n).toBe((12n << 8n) | 18n)
-    expect(await word(address, LEDGER + 10n)).toBe(0n)
-    expect(await addressWord(address, ROLES)).toBe(ADMIN)
-    expect(await addressWord(address, ROLES + 1n)).toBe(FEE_RECEIVER)
-    expect(await addressWord(address, ROLES + 2n)).toBe(SAFE)
-    expect(await addressWord(address, ROLES + 4n)).toBe(VALUER)
-    expect(await word(address, STATE)).toBe(0n)
-    expect(await word(address, WHITELIST + 1n)).toBe(0n)
-    const hasCap = generation === '0.6' || generation === 'unknown'
-    expect(await word(address, LEDGER + 11n)).toBe(hasCap ? maxUint256 : 0n)
-  })
+describe.each(['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)(
+  'the storage of a Lagoon %s vault',
+  (generation) => {
+    test('of a new vault holds no proposal, first epochs, its roles, decimals and silo, and is open', async () => {
+      const { address } = await session.openVault(generation)
+      expect(await word(address, LEDGER)).toBe(0n)
+      expect(await word(address, LEDGER + 1n)).toBe(maxUint256)
+      expect(numbers(await word(address, LEDGER + 2n))).toEqual([1, 1, 0, 2, 2, 0])
+      // wrapped native token (160 bits), decimals, decimals offset
+      expect((await word(address, LEDGER + 9n)) >> 160n).toBe((12n << 8n) | 18n)
+      expect(await word(address, LEDGER + 10n)).toBe(0n)
+      expect(await addressWord(address, ROLES)).toBe(ADMIN)
+      expect(await addressWord(address, ROLES + 1n)).toBe(FEE_RECEIVER)
+      expect(await addressWord(address, ROLES + 2n)).toBe(SAFE)
+      expect(await addressWord(address, ROLES + 4n)).toBe(VALUER)
+      expect(await word(address, STATE)).toBe(0n)
+      expect(await word(address, WHITELIST + 1n)).toBe(0n)
+      const hasCap = generation === '0.6' || generation === 'unknown'
+      expect(await word(address, LEDGER + 11n)).toBe(hasCap ? maxUint256 : 0n)
+    })
 
-  test('follows a deposit from request to claim', async () => {
-    const vault = await session.openVault(generation)
-    const { address } = vault
-    const silo = await addressWord(address, LEDGER + 8n)
-    await session.request(vault, ALICE, usdc('100'))
-    expect(await session.tokensOf(silo)).toBe(usdc('100'))
-    expect(await word(address, entry(ALICE, LEDGER + 5n))).toBe(1n)
-    expect(await word(address, entry(ALICE, entry(1n, LEDGER + 3n) + 1n))).toBe(usdc('100'))
+    test('follows a deposit from request to claim', async () => {
+      const vault = await session.openVault(generation)
+      const { address } = vault
+      const silo = await addressWord(address, LEDGER + 8n)
+      await session.request(vault, ALICE, usdc('100'))
+      expect(await session.tokensOf(silo)).toBe(usdc('100'))
+      expect(await word(address, entry(ALICE, LEDGER + 5n))).toBe(1n)
+      expect(await word(address, entry(ALICE, entry(1n, LEDGER + 3n) + 1n))).toBe(usdc('100'))
 
-    await vault.act(VALUER, 'updateNewTotalAssets', [0n])
-    expect(await word(address, LEDGER + 1n)).toBe(0n)
-    expect(numbers(await word(address, LEDGER + 2n))).toEqual([3, 1, 0, 2, 2, 0])
-    expect(await word(address, entry(1n, LEDGER + 3n))).toBe(1n)
-    expect(await word(address, entry(1n, LEDGER + 4n) + 2n)).toBe(usdc('100'))
+      await vault.act(VALUER, 'updateNewTotalAssets', [0n])
+      expect(await word(address, LEDGER + 1n)).toBe(0n)
+      expect(numbers(await word(address, LEDGER + 2n))).toEqual([3, 1, 0, 2, 2, 0])
+      expect(await word(address, entry(1n, LEDGER + 3n))).toBe(1n)
+      expect(await word(address, entry(1n, LEDGER + 4n) + 2n)).toBe(usdc('100'))
 
-    await vault.act(SAFE, 'settleDeposit', generation === '0.1' ? [] : [0n])
-    expect(numbers(await word(address, LEDGER + 2n))).toEqual([3, 3, 1, 2, 2, 0])
-    expect(await word(address, LEDGER)).toBe(usdc('100'))
-    expect(await word(address, LEDGER + 1n)).toBe(maxUint256)
-    expect(await session.tokensOf(silo)).toBe(0n)
-    // the supply and the assets that the deposit was converted with
-    expect(await word(address, entry(1n, LEDGER + 4n))).toBe(0n)
-    expect(await word(address, entry(1n, LEDGER + 4n) + 1n)).toBe(0n)
+      await vault.act(SAFE, 'settleDeposit', generation === '0.1' ? [] : [0n])
+      expect(numbers(await word(address, LEDGER + 2n))).toEqual([3, 3, 1, 2, 2, 0])
+      expect(await word(address, LEDGER)).toBe(usdc('100'))
+      expect(await word(address, LEDGER + 1n)).toBe(maxUint256)
+      expect(await session.tokensOf(silo)).toBe(0n)
+      // the supply and the assets that the deposit was converted with
+      expect(await word(address, entry(1n, LEDGER + 4n))).toBe(0n)
+      expect(await word(address, entry(1n, LEDGER + 4n) + 1n)).toBe(0n)
 
-    await vault.act(ALICE, 'deposit', [usdc('100'), ALICE, ALICE])
-    expect(await word(address, entry(ALICE, entry(1n, LEDGER + 3n) + 1n))).toBe(0n)
+      await vault.act(ALICE, 'deposit', [usdc('100'), ALICE, ALICE])
+      expect(await word(address, entry(ALICE, entry(1n, LEDGER + 3n) + 1n))).toBe(0n)
 
-    await vault.act(ALICE, 'requestRedeem', [10n ** 18n, ALICE, ALICE])
-    expect(await word(address, entry(ALICE, LEDGER + 6n))).toBe(2n)
-    expect(await word(address, entry(ALICE, entry(2n, LEDGER + 3n) + 2n))).toBe(10n ** 18n)
-    await vault.act(ALICE, 'setOperator', [BOB, true])
-    expect(await word(address, entry(BOB, entry(ALICE, LEDGER + 7n)))).toBe(1n)
-  })
+      await vault.act(ALICE, 'requestRedeem', [10n ** 18n, ALICE, ALICE])
+      expect(await word(address, entry(ALICE, LEDGER + 6n))).toBe(2n)
+      expect(await word(address, entry(ALICE, entry(2n, LEDGER + 3n) + 2n))).toBe(10n ** 18n)
+      await vault.act(ALICE, 'setOperator', [BOB, true])
+      expect(await word(address, entry(BOB, entry(ALICE, LEDGER + 7n)))).toBe(1n)
+    })
 
-  test('says in which state the vault is, whether it is paused, and whom its whitelist names', async () => {
-    const vault = await session.openVault(generation, { whitelisted: true })
-    await vault.act(ADMIN, 'addToWhitelist', [[ALICE]])
-    expect(await word(vault.address, WHITELIST + 1n)).toBe(1n)
-    expect(await word(vault.address, entry(ALICE, WHITELIST))).toBe(1n)
-    await vault.act(ADMIN, 'pause', [])
-    expect(await word(vault.address, namespace('openzeppelin.storage.Pausable'))).toBe(1n)
-    await vault.act(ADMIN, 'unpause', [])
-    await vault.act(ADMIN, 'initiateClosing', [])
-    expect(await word(vault.address, STATE)).toBe(1n)
-  })
-})
+    test('says in which state the vault is, whether it is paused, and whom its whitelist names', async () => {
+      const vault = await session.openVault(generation, { whitelisted: true })
+      await vault.act(ADMIN, 'addToWhitelist', [[ALICE]])
+      expect(await word(vault.address, WHITELIST + 1n)).toBe(1n)
+      expect(await word(vault.address, entry(ALICE, WHITELIST))).toBe(1n)
+      await vault.act(ADMIN, 'pause', [])
+      expect(await word(vault.address, namespace('openzeppelin.storage.Pausable'))).toBe(1n)
+      await vault.act(ADMIN, 'unpause', [])
+      await vault.act(ADMIN, 'initiateClosing', [])
+      expect(await word(vault.address, STATE)).toBe(1n)
+    })
+  },
+)
 
 test('from 0.5 the expiry of a valuation lies in the low half of its word and the lifespan in the high half', async () => {
   const vault = await session.openVault('0.5')

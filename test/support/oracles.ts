@@ -47,16 +47,12 @@ export const VAULT_ABI = [
   ...parseAbi([
     'function setDepositCap(uint256 cap)',
     'function transfer(address to, uint256 amount) returns (bool)',
-    'function close()',
     'function owner() view returns (address)',
     'function disableWhitelist()',
-    'function revokeFromWhitelist(address[] accounts)',
     'function revokeFromBlacklist(address[] accounts)',
     'error Closed()',
     'error NotClosing(uint8 currentState)',
     'error ERC4626ExceededMaxDeposit(address receiver, uint256 assets, uint256 max)',
-    'error ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)',
-    'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
   ]),
 ]
 

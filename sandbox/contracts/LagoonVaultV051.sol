@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.28;
+
+import {LagoonVaultBase} from "./LagoonVaultBase.sol";
+import {LagoonVaultV05} from "./LagoonVaultV05.sol";
+import {LagoonWhitelist} from "./LagoonWhitelist.sol";
+
+/// @title A vault like Lagoon 0.5.1: the whitelist is asked for the owner and the controller of a request, and for the
+/// receiver and the controller of a claim, of a deposit at once and of one taken back.
+contract LagoonVaultV051 is LagoonVaultV05 {
+    function _requireMayRequest(address owner_, address controller)
+        internal
+        view
+        override(LagoonVaultBase, LagoonWhitelist)
+    {
+        if (controller == address(0)) revert InvalidController(controller);
+        _requireWhitelisted(owner_, controller);
+    }
+
+    function _requireMayClaim(address receiver, address controller) internal view override {
+        _requireWhitelisted(receiver, controller);
+    }
+
+    function _requireMayDepositNow(address receiver) internal view override {
+        _requireWhitelisted(msg.sender, receiver);
+    }
+
+    function _requireWhitelisted(address one, address other) private view {
+        if (!isWhitelisted(one) || !isWhitelisted(other)) revert NotWhitelisted();
+    }
+
+    function version() external pure override returns (string memory) {
+        return "v0.5.1";
+    }
+}
