@@ -9,8 +9,15 @@ export type LagoonGeneration = '0.1' | '0.2' | '0.4' | '0.5' | '0.5.1' | '0.6' |
 /** What a token is deployed with. */
 export type TokenOptions = { readonly name: string; readonly symbol: string; readonly decimals: number }
 
-/** What a synchronous vault is deployed with; the owner is the admin by default. */
+/**
+ * A make of ERC-4626 vault: `illiquid` lends its assets out, `silent` says 0 for every limit, `cooldown` refuses to pay
+ * at once, `exitFee` takes a fee on withdrawal, `strict` redeems nothing that is worth nothing.
+ */
+export type YieldVaultMake = 'plain' | 'illiquid' | 'silent' | 'cooldown' | 'exitFee' | 'strict'
+
+/** What a synchronous vault is deployed with; it is a plain one, and the owner is the admin, by default. */
 export type YieldVaultOptions = {
+  readonly make?: YieldVaultMake
   readonly asset: Address
   readonly name: string
   readonly symbol: string
@@ -73,7 +80,16 @@ const IMPLEMENTATIONS: { readonly [generation in LagoonGeneration]: string } = {
   unknown: 'LagoonVaultUnknown',
 }
 
-const MAKES: { readonly [make in AsyncVaultMake]: string } = {
+const YIELD_VAULTS: { readonly [make in YieldVaultMake]: string } = {
+  plain: 'YieldVault',
+  illiquid: 'IlliquidYieldVault',
+  silent: 'SilentYieldVault',
+  cooldown: 'CooldownYieldVault',
+  exitFee: 'ExitFeeYieldVault',
+  strict: 'StrictYieldVault',
+}
+
+const ASYNC_VAULTS: { readonly [make in AsyncVaultMake]: string } = {
   aggregated: 'AsyncVault',
   counted: 'AsyncVaultCounted',
   redemptions: 'AsyncRedemptionVault',
@@ -147,15 +163,15 @@ export function planTether(plan: Plan): Address {
 
 /** Plans a synchronous vault; its address to be. */
 export function planYieldVault(plan: Plan, options: YieldVaultOptions): Address {
-  const { asset, name, symbol, owner = ACCOUNTS.admin.address } = options
-  return plan.deploy('YieldVault', [asset, name, symbol, owner])
+  const { make = 'plain', asset, name, symbol, owner = ACCOUNTS.admin.address } = options
+  return plan.deploy(YIELD_VAULTS[make], [asset, name, symbol, owner])
 }
 
 /** Plans an ERC-7540 vault with its manager's approval; its address to be. */
 export function planAsyncVault(plan: Plan, options: AsyncVaultOptions): Address {
   const { make, asset, name, symbol, shareDecimals = 6, manager = ACCOUNTS.safe.address } = options
   const decimals = make === 'redemptions' ? [] : [shareDecimals]
-  const vault = plan.deploy(MAKES[make], [asset, name, symbol, ...decimals, manager])
+  const vault = plan.deploy(ASYNC_VAULTS[make], [asset, name, symbol, ...decimals, manager])
   // Redemptions are fulfilled by the vault taking the assets from the manager.
   plan.call(manager, asset, 'Token', 'approve', [vault, maxUint256])
   return vault

@@ -32,37 +32,38 @@ contract YieldVault is ERC4626, Ownable, Pausable {
         depositCap = cap;
     }
 
-    function maxDeposit(address) public view override returns (uint256) {
+    function maxDeposit(address) public view virtual override returns (uint256) {
         if (paused()) return 0;
         if (depositCap == type(uint256).max) return type(uint256).max;
         uint256 held = totalAssets();
         return held >= depositCap ? 0 : depositCap - held;
     }
 
-    function maxMint(address receiver) public view override returns (uint256) {
+    function maxMint(address receiver) public view virtual override returns (uint256) {
         uint256 assets = maxDeposit(receiver);
         return assets == type(uint256).max ? assets : convertToShares(assets);
     }
 
-    function maxWithdraw(address owner_) public view override returns (uint256) {
+    function maxWithdraw(address owner_) public view virtual override returns (uint256) {
         return paused() ? 0 : super.maxWithdraw(owner_);
     }
 
-    function maxRedeem(address owner_) public view override returns (uint256) {
+    function maxRedeem(address owner_) public view virtual override returns (uint256) {
         return paused() ? 0 : super.maxRedeem(owner_);
     }
 
     // The pause is asked first, so that a paused vault says EnforcedPause and not ERC4626ExceededMaxDeposit.
-    function deposit(uint256 assets, address receiver) public override whenNotPaused returns (uint256) {
+    function deposit(uint256 assets, address receiver) public virtual override whenNotPaused returns (uint256) {
         return super.deposit(assets, receiver);
     }
 
-    function mint(uint256 shares, address receiver) public override whenNotPaused returns (uint256) {
+    function mint(uint256 shares, address receiver) public virtual override whenNotPaused returns (uint256) {
         return super.mint(shares, receiver);
     }
 
     function withdraw(uint256 assets, address receiver, address owner_)
         public
+        virtual
         override
         whenNotPaused
         returns (uint256)
@@ -70,7 +71,13 @@ contract YieldVault is ERC4626, Ownable, Pausable {
         return super.withdraw(assets, receiver, owner_);
     }
 
-    function redeem(uint256 shares, address receiver, address owner_) public override whenNotPaused returns (uint256) {
+    function redeem(uint256 shares, address receiver, address owner_)
+        public
+        virtual
+        override
+        whenNotPaused
+        returns (uint256)
+    {
         return super.redeem(shares, receiver, owner_);
     }
 }

@@ -1,5 +1,7 @@
+import type { Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ALICE, openSession, SAFE, usdc } from './harness.ts'
+import type { AsyncVaultMake } from '../../sandbox/deploy.ts'
+import { ADMIN, ALICE, BOB, CAROL, errorOf, openSession, SAFE, usdc } from './harness.ts'
 
 let session: Awaited<ReturnType<typeof openSession>>
 beforeAll(async () => {
@@ -7,31 +9,338 @@ beforeAll(async () => {
 })
 afterAll(() => session.stop())
 
-describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s request ids', (make) => {
-  test('fulfils requests in parts, so that something is pending and something claimable at once', async () => {
-    const vault = await session.openAsyncVault(make)
+const INTERFACES = {
+  erc165: '0x01ffc9a7',
+  erc7575Vault: '0x2f0a18c5',
+  operators: '0xe3bc4e65',
+  asyncRedemption: '0x620ee8e4',
+  asyncDeposit: '0xce3bbe50',
+  cancelRedemption: '0xe76cffc7',
+  cancelDeposit: '0x8bf840e3',
+} as const satisfies Record<string, Hex>
+
+type Vault = Awaited<ReturnType<typeof session.openAsyncVault>>
+
+const names = (events: readonly { eventName?: string | undefined }[]) => events.map(({ eventName }) => eventName)
+
+async function requestDeposit(vault: Vault, user: `0x${string}`, amount: bigint) {
+  await session.pay(user, vault, amount)
+  return vault.act(user, 'requestDeposit', [amount, user, user])
+}
+
+/** A vault in which Alice holds 100 shares, bought for a dollar each. */
+async function openInvestedVault(make: AsyncVaultMake, shareDecimals = 6) {
+  const vault = await session.openAsyncVault(make, { shareDecimals })
+  const shares = 100n * 10n ** BigInt(shareDecimals)
+  if (make === 'redemptions') {
     await session.pay(ALICE, vault, usdc('100'))
-    const [request] = await vault.act(ALICE, 'requestDeposit', [usdc('100'), ALICE, ALICE])
-    const requestId = make === 'counted' ? 1n : 0n
-    expect(request).toMatchObject({ eventName: 'DepositRequest', args: { requestId, assets: usdc('100') } })
+    await vault.act(ALICE, 'deposit', [usdc('100'), ALICE])
+  } else {
+    await requestDeposit(vault, ALICE, usdc('100'))
+    await vault.act(SAFE, 'fulfillDeposit', [make === 'counted' ? 1n : 0n, ALICE, usdc('100'), shares])
+    await vault.act(ALICE, 'mint', [shares, ALICE, ALICE])
+  }
+  return vault
+}
 
-    const [claimable] = await vault.act(SAFE, 'fulfillDeposit', [requestId, ALICE, usdc('60'), 50_000_000n])
-    expect(claimable).toMatchObject({ eventName: 'DepositClaimable', args: { controller: ALICE, requestId } })
-    expect(await vault.read('pendingDepositRequest', requestId, ALICE)).toBe(usdc('40'))
-    expect(await vault.read('claimableDepositRequest', requestId, ALICE)).toBe(usdc('60'))
-    await vault.act(ALICE, 'mint', [50_000_000n, ALICE, ALICE])
-    expect(await vault.share.read('balanceOf', ALICE)).toBe(50_000_000n)
+const HELD = 100_000_000n
 
-    const [redemption] = await vault.act(ALICE, 'requestRedeem', [50_000_000n, ALICE, ALICE])
-    const redemptionId = make === 'counted' ? 2n : 0n
-    expect(redemption).toMatchObject({ eventName: 'RedeemRequest', args: { requestId: redemptionId } })
-    await vault.act(SAFE, 'fulfillRedeem', [redemptionId, ALICE, 10_000_000n, usdc('12')])
-    await vault.act(SAFE, 'fulfillRedeem', [redemptionId, ALICE, 20_000_000n, usdc('30')])
-    expect(await vault.read('pendingRedeemRequest', redemptionId, ALICE)).toBe(20_000_000n)
-    expect(await vault.read('claimableRedeemRequest', redemptionId, ALICE)).toBe(30_000_000n)
-    expect(await vault.read('maxWithdraw', ALICE)).toBe(usdc('42'))
+describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s request ids', (make) => {
+  test('has a share token apart, and is no token itself', async () => {
+    const vault = await session.openAsyncVault(make, { shareDecimals: 8 })
+    expect(vault.share.address).not.toBe(vault.address)
+    expect(await vault.share.read('decimals')).toBe(8)
+    expect(await vault.share.read('vault', session.token)).toBe(vault.address)
+    expect(await vault.share.read('supportsInterface', '0xf815c03d')).toBe(true)
+    await expect(vault.read('decimals')).rejects.toThrow()
+    await expect(vault.read('balanceOf', ALICE)).rejects.toThrow()
+    for (const id of Object.values(INTERFACES)) expect(await vault.read('supportsInterface', id)).toBe(true)
+    expect(await vault.read('supportsInterface', '0xffffffff')).toBe(false)
+  })
+
+  test('previews nothing, and gives no reason', async () => {
+    const vault = await session.openAsyncVault(make)
+    for (const preview of ['previewDeposit', 'previewMint', 'previewRedeem', 'previewWithdraw'] as const) {
+      expect(await errorOf(vault.read(preview, 1n))).toBe('execution reverted')
+    }
+  })
+
+  test('fulfils deposits and redemptions in parts, so that something is pending and something claimable at once', async () => {
+    const vault = await session.openAsyncVault(make)
+    const [request] = await requestDeposit(vault, ALICE, usdc('100'))
+    const deposit = make === 'counted' ? 1n : 0n
+    expect(request).toMatchObject({
+      eventName: 'DepositRequest',
+      args: { controller: ALICE, owner: ALICE, requestId: deposit, sender: ALICE, assets: usdc('100') },
+    })
+    const [depositable] = await vault.act(SAFE, 'fulfillDeposit', [deposit, ALICE, usdc('60'), 50_000_000n])
+    expect(depositable).toMatchObject({
+      eventName: 'DepositClaimable',
+      args: { controller: ALICE, requestId: deposit, assets: usdc('60'), shares: 50_000_000n },
+    })
+    expect(await vault.read('pendingDepositRequest', deposit, ALICE)).toBe(usdc('40'))
+    expect(await vault.read('claimableDepositRequest', deposit, ALICE)).toBe(usdc('60'))
+    const [claim] = await vault.act(ALICE, 'mint', [50_000_000n, CAROL, ALICE])
+    expect(claim).toMatchObject({
+      eventName: 'Deposit',
+      args: { sender: ALICE, owner: CAROL, assets: usdc('60'), shares: 50_000_000n },
+    })
+    expect(await vault.share.read('balanceOf', CAROL)).toBe(50_000_000n)
+    await vault.share.act(CAROL, 'transfer', [ALICE, 50_000_000n])
+
+    const [asked] = await vault.act(ALICE, 'requestRedeem', [50_000_000n, ALICE, ALICE])
+    const redemption = make === 'counted' ? 2n : 0n
+    expect(asked).toMatchObject({
+      eventName: 'RedeemRequest',
+      args: { controller: ALICE, owner: ALICE, requestId: redemption, sender: ALICE, shares: 50_000_000n },
+    })
+    expect(await vault.share.read('balanceOf', ALICE)).toBe(0n)
+    await vault.act(SAFE, 'fulfillRedeem', [redemption, ALICE, 10_000_000n, usdc('12')])
+    const [redeemable] = await vault.act(SAFE, 'fulfillRedeem', [redemption, ALICE, 20_000_000n, usdc('30')])
+    expect(redeemable).toMatchObject({
+      eventName: 'RedeemClaimable',
+      args: { controller: ALICE, requestId: redemption, assets: usdc('30'), shares: 20_000_000n },
+    })
+    expect(await vault.read('pendingRedeemRequest', redemption, ALICE)).toBe(20_000_000n)
+    // At the average of both prices.
+    expect(await vault.read('claimableRedeemRequest', redemption, ALICE)).toBe(30_000_000n)
+    const before = await session.tokensOf(BOB)
+    const [withdrawal] = await vault.act(ALICE, 'withdraw', [usdc('42'), BOB, ALICE])
+    expect(withdrawal).toMatchObject({
+      eventName: 'Withdraw',
+      args: { sender: ALICE, receiver: BOB, owner: ALICE, assets: usdc('42'), shares: 30_000_000n },
+    })
+    expect((await session.tokensOf(BOB)) - before).toBe(usdc('42'))
+    expect(await vault.read('maxWithdraw', ALICE)).toBe(0n)
+  })
+
+  test.each([6, 18])(
+    'pays all by withdraw, and a unit less by redeem, with shares of %i decimals',
+    async (decimals) => {
+      const vault = await openInvestedVault(make, decimals)
+      const share = 10n ** BigInt(decimals)
+      const redemption = make === 'counted' ? 2n : 0n
+      await vault.act(ALICE, 'requestRedeem', [30n * share, ALICE, ALICE])
+      await vault.act(SAFE, 'fulfillRedeem', [redemption, ALICE, 7n * share, usdc('7.777777')])
+      await vault.act(SAFE, 'fulfillRedeem', [redemption, ALICE, 11n * share, usdc('13.333331')])
+      const assets = await vault.read('maxWithdraw', ALICE)
+      expect(assets).toBe(usdc('21.111108'))
+      const shares = await vault.read('maxRedeem', ALICE)
+      expect(shares).toBe(await vault.read('claimableRedeemRequest', redemption, ALICE))
+      const before = await session.tokensOf(ALICE)
+      await vault.act(ALICE, 'redeem', [shares, ALICE, ALICE])
+      const paid = (await session.tokensOf(ALICE)) - before
+      expect(assets - paid).toBe(1n)
+      expect(await vault.outcome(ALICE, 'redeem', [1n, ALICE, ALICE])).toBe('ExceedsMaxRedeem')
+    },
+  )
+
+  test('takes neither nothing nor what is not there', async () => {
+    const vault = await openInvestedVault(make)
+    expect(await vault.outcome(ALICE, 'requestRedeem', [0n, ALICE, ALICE])).toBe('ZeroAmountNotAllowed')
+    expect(await vault.outcome(ALICE, 'requestRedeem', [HELD + 1n, ALICE, ALICE])).toBe('InsufficientBalance')
+    expect(await vault.outcome(ALICE, 'requestDeposit', [0n, ALICE, ALICE])).toBe('ZeroAmountNotAllowed')
+    expect(await vault.outcome(ALICE, 'withdraw', [1n, ALICE, ALICE])).toBe('ExceedsRedeemLimits')
+    expect(await vault.outcome(ALICE, 'mint', [1n, ALICE, ALICE])).toBe('ExceedsDepositLimits')
+    expect(await vault.outcome(ALICE, 'deposit', [1n, ALICE, ALICE])).toBe('ExceedsMaxDeposit')
+    expect(await vault.outcome(ALICE, 'cancelRedeemRequest', [0n, ALICE])).toBe('NoPendingRequest')
+    expect(await vault.outcome(SAFE, 'fulfillRedeem', [0n, ALICE, 1n, 1n])).toBe('NoPendingRequest')
+    expect(await vault.outcome(ALICE, 'fulfillRedeem', [0n, ALICE, 1n, 1n])).toBe('NotAuthorized')
+  })
+
+  test('lets operators act, owners by allowance redeem, and strangers nothing', async () => {
+    const vault = await openInvestedVault(make)
+    const refused = `ERC20InsufficientAllowance ${BOB} 0 5`
+    expect(await vault.outcome(BOB, 'requestRedeem', [5n, BOB, ALICE])).toBe(refused)
+    await vault.share.act(ALICE, 'approve', [BOB, 5n])
+    expect(await vault.outcome(BOB, 'requestRedeem', [5n, BOB, ALICE])).toBe('ok')
+    expect(await vault.outcome(BOB, 'requestDeposit', [5n, BOB, ALICE])).toBe('InvalidOwner')
+    expect(await vault.outcome(BOB, 'redeem', [0n, BOB, ALICE])).toBe('InvalidController')
+    expect(await vault.outcome(BOB, 'cancelRedeemRequest', [0n, ALICE])).toBe('InvalidController')
+    expect(await vault.outcome(ALICE, 'setOperator', [ALICE, true])).toBe('CannotSetSelfAsOperator')
+    await vault.act(ALICE, 'setOperator', [BOB, true])
+    expect(await vault.outcome(BOB, 'requestRedeem', [HELD, BOB, ALICE])).toBe('ok')
+    expect(await vault.outcome(BOB, 'redeem', [0n, BOB, ALICE])).toBe('ok')
+  })
+
+  test('takes shares by an allowance of its own where it is told to', async () => {
+    const vault = await openInvestedVault(make)
+    await vault.act(SAFE, 'setPullsSharesByAllowance', [true])
+    const refused = `ERC20InsufficientAllowance ${vault.address} 0 ${HELD}`
+    expect(await vault.outcome(ALICE, 'requestRedeem', [HELD, ALICE, ALICE])).toBe(refused)
+    await vault.share.act(ALICE, 'approve', [vault.address, HELD])
+    expect(await vault.outcome(ALICE, 'requestRedeem', [HELD, ALICE, ALICE])).toBe('ok')
+  })
+
+  test('says that a restricted account can claim nothing, and loses nothing of it', async () => {
+    const vault = await openInvestedVault(make)
+    const redemption = make === 'counted' ? 2n : 0n
+    await vault.act(ALICE, 'requestRedeem', [HELD, ALICE, ALICE])
+    await vault.act(SAFE, 'fulfillRedeem', [redemption, ALICE, HELD / 2n, usdc('55')])
+    await vault.share.act(ADMIN, 'restrict', [ALICE, true])
+    for (const limit of ['maxDeposit', 'maxMint', 'maxWithdraw', 'maxRedeem'] as const) {
+      expect(await vault.read(limit, ALICE)).toBe(0n)
+    }
+    expect(await vault.read('claimableRedeemRequest', redemption, ALICE)).toBe(0n)
+    expect(await vault.read('pendingRedeemRequest', redemption, ALICE)).toBe(HELD / 2n)
+    expect(await vault.outcome(ALICE, 'withdraw', [1n, ALICE, ALICE])).toBe('TransferNotAllowed')
+    expect(await vault.outcome(ALICE, 'requestDeposit', [0n, ALICE, ALICE])).toBe('TransferNotAllowed')
+    expect(await vault.share.outcome(ALICE, 'transfer', [BOB, 0n])).toBe('TransferNotAllowed')
+    await vault.share.act(ADMIN, 'restrict', [ALICE, false])
+    expect(await vault.read('maxWithdraw', ALICE)).toBe(usdc('55'))
+  })
+
+  test('gives a cancelled redemption back when its manager did, and takes no other until then', async () => {
+    const vault = await openInvestedVault(make)
+    const redemption = make === 'counted' ? 2n : 0n
+    await vault.act(ALICE, 'requestRedeem', [HELD / 2n, ALICE, ALICE])
+    const asked = await vault.act(ALICE, 'cancelRedeemRequest', [redemption, ALICE])
+    expect(asked).toMatchObject([
+      { eventName: 'CancelRedeemRequest', args: { controller: ALICE, requestId: redemption, sender: ALICE } },
+    ])
+    expect(await vault.read('pendingCancelRedeemRequest', redemption, ALICE)).toBe(true)
+    expect(await vault.outcome(ALICE, 'requestRedeem', [1n, ALICE, ALICE])).toBe('CancellationIsPending')
+    expect(await vault.outcome(ALICE, 'cancelRedeemRequest', [redemption, ALICE])).toBe('CancellationIsPending')
+    // Too late for a part.
+    await vault.act(SAFE, 'fulfillRedeem', [redemption, ALICE, HELD / 4n, usdc('25')])
+    const given = await vault.act(SAFE, 'fulfillCancelRedeem', [redemption, ALICE])
+    expect(given).toMatchObject([
+      { eventName: 'CancelRedeemClaimable', args: { controller: ALICE, requestId: redemption, shares: HELD / 4n } },
+    ])
+    expect(await vault.read('pendingCancelRedeemRequest', redemption, ALICE)).toBe(false)
+    expect(await vault.read('pendingRedeemRequest', redemption, ALICE)).toBe(0n)
+    expect(await vault.read('claimableCancelRedeemRequest', redemption, ALICE)).toBe(HELD / 4n)
+    expect(await vault.read('maxWithdraw', ALICE)).toBe(usdc('25'))
+    const claimed = await vault.act(ALICE, 'claimCancelRedeemRequest', [redemption, CAROL, ALICE])
+    expect(claimed.at(-1)).toMatchObject({
+      eventName: 'CancelRedeemClaim',
+      args: { controller: ALICE, receiver: CAROL, requestId: redemption, sender: ALICE, shares: HELD / 4n },
+    })
+    expect(await vault.share.read('balanceOf', CAROL)).toBe(HELD / 4n)
+  })
+
+  test('gives a cancelled deposit back the same way', async () => {
+    const vault = await session.openAsyncVault(make)
+    const deposit = make === 'counted' ? 1n : 0n
+    await requestDeposit(vault, ALICE, usdc('8'))
+    const asked = await vault.act(ALICE, 'cancelDepositRequest', [deposit, ALICE])
+    expect(asked).toMatchObject([
+      { eventName: 'CancelDepositRequest', args: { controller: ALICE, requestId: deposit } },
+    ])
+    await session.pay(ALICE, vault, 1n)
+    expect(await vault.outcome(ALICE, 'requestDeposit', [1n, ALICE, ALICE])).toBe('CancellationIsPending')
+    const given = await vault.act(SAFE, 'fulfillCancelDeposit', [deposit, ALICE])
+    expect(names(given)).toEqual(['CancelDepositClaimable'])
+    expect(await vault.read('claimableCancelDepositRequest', deposit, ALICE)).toBe(usdc('8'))
+    const before = await session.tokensOf(BOB)
+    const claimed = await vault.act(ALICE, 'claimCancelDepositRequest', [deposit, BOB, ALICE])
+    expect(claimed).toMatchObject([
+      {
+        eventName: 'CancelDepositClaim',
+        args: { controller: ALICE, receiver: BOB, requestId: deposit, sender: ALICE, assets: usdc('8') },
+      },
+    ])
+    expect((await session.tokensOf(BOB)) - before).toBe(usdc('8'))
+  })
+
+  test('cancels nothing of what was fulfilled whole meanwhile', async () => {
+    const vault = await openInvestedVault(make)
+    const redemption = make === 'counted' ? 2n : 0n
+    await vault.act(ALICE, 'requestRedeem', [HELD, ALICE, ALICE])
+    await vault.act(ALICE, 'cancelRedeemRequest', [redemption, ALICE])
+    await vault.act(SAFE, 'fulfillRedeem', [redemption, ALICE, HELD, usdc('100')])
+    expect(await vault.read('pendingCancelRedeemRequest', redemption, ALICE)).toBe(false)
+    expect(await vault.outcome(SAFE, 'fulfillCancelRedeem', [redemption, ALICE])).toBe('NoPendingRequest')
+    expect(await vault.read('maxWithdraw', ALICE)).toBe(usdc('100'))
+  })
+
+  test('converts at the price that its manager says, which is no request’s', async () => {
+    const vault = await openInvestedVault(make, 18)
+    await vault.act(SAFE, 'updatePrice', [1_250_000_000_000_000_000n])
+    expect(await vault.read('convertToAssets', 10n ** 18n)).toBe(usdc('1.25'))
+    expect(await vault.read('convertToShares', usdc('1.25'))).toBe(10n ** 18n)
+    expect(await vault.read('totalAssets')).toBe(usdc('125'))
+  })
+})
+
+test('an ERC-7540 vault with aggregated request ids makes one request of several, and takes any id for it', async () => {
+  const vault = await openInvestedVault('aggregated')
+  await vault.act(ALICE, 'requestRedeem', [10n, ALICE, ALICE])
+  await vault.act(ALICE, 'requestRedeem', [20n, ALICE, ALICE])
+  for (const id of [0n, 7n]) expect(await vault.read('pendingRedeemRequest', id, ALICE)).toBe(30n)
+})
+
+test('an ERC-7540 vault with counted request ids keeps requests apart, and pays the oldest first', async () => {
+  const vault = await openInvestedVault('counted')
+  await vault.act(ALICE, 'requestRedeem', [10_000_000n, ALICE, ALICE])
+  await vault.act(ALICE, 'requestRedeem', [20_000_000n, ALICE, ALICE])
+  expect(await vault.read('pendingRedeemRequest', 0n, ALICE)).toBe(0n)
+  expect(await vault.read('pendingRedeemRequest', 2n, ALICE)).toBe(10_000_000n)
+  expect(await vault.read('pendingRedeemRequest', 3n, ALICE)).toBe(20_000_000n)
+  await vault.act(SAFE, 'fulfillRedeem', [3n, ALICE, 20_000_000n, usdc('40')])
+  expect(await vault.read('maxRedeem', ALICE)).toBe(20_000_000n)
+  await vault.act(SAFE, 'fulfillRedeem', [2n, ALICE, 10_000_000n, usdc('10')])
+  expect(await vault.read('maxWithdraw', ALICE)).toBe(usdc('50'))
+  const before = await session.tokensOf(ALICE)
+  // All of the second, worth a dollar a share, and half of the third, worth two.
+  await vault.act(ALICE, 'redeem', [20_000_000n, ALICE, ALICE])
+  expect((await session.tokensOf(ALICE)) - before).toBe(usdc('30'))
+  expect(await vault.read('claimableRedeemRequest', 2n, ALICE)).toBe(0n)
+  expect(await vault.read('claimableRedeemRequest', 3n, ALICE)).toBe(10_000_000n)
+  await vault.act(ALICE, 'withdraw', [usdc('20'), ALICE, ALICE])
+  expect(await vault.read('maxRedeem', ALICE)).toBe(0n)
+})
+
+describe('an ERC-7540 vault with redemptions by request only', () => {
+  test('says so, is its own share with the decimals of the asset, and hides that it can cancel', async () => {
+    const vault = await session.openAsyncVault('redemptions')
+    expect(vault.share.address).toBe(vault.address)
+    expect(await vault.read('decimals')).toBe(6)
+    for (const [name, id] of Object.entries(INTERFACES)) {
+      const isTold = !['asyncDeposit', 'cancelRedemption', 'cancelDeposit'].includes(name)
+      expect([name, await vault.read('supportsInterface', id)]).toEqual([name, isTold])
+    }
+    await expect(vault.read('pendingDepositRequest', 0n, ALICE)).rejects.toThrow()
+  })
+
+  test('gives shares for a deposit at once, as previewed', async () => {
+    const vault = await session.openAsyncVault('redemptions')
+    await vault.act(SAFE, 'updatePrice', [1_250_000_000_000_000_000n])
+    await session.pay(ALICE, vault, usdc('20'))
+    expect(await vault.read('previewDeposit', usdc('10'))).toBe(8_000_000n)
+    expect(await vault.outcome(ALICE, 'deposit', [0n, ALICE])).toBe('ZERO_AMOUNT')
+    await vault.act(ALICE, 'deposit', [usdc('10'), ALICE])
+    await vault.act(ALICE, 'mint', [await vault.read('convertToShares', usdc('10')), ALICE])
+    expect(await vault.read('balanceOf', ALICE)).toBe(16_000_000n)
+    expect(await vault.read('totalAssets')).toBe(usdc('20'))
+    expect(await errorOf(vault.read('previewRedeem', 1n))).toBe('NOT_IMPLEMENTED')
+    expect(await errorOf(vault.read('previewWithdraw', 1n))).toBe('NOT_IMPLEMENTED')
+  })
+
+  test('redeems for the owner as the controller only, and an operator claims for it only', async () => {
+    const vault = await openInvestedVault('redemptions')
+    expect(await vault.outcome(ALICE, 'requestRedeem', [0n, ALICE, ALICE])).toBe('ZERO_AMOUNT')
+    expect(await vault.outcome(ALICE, 'requestRedeem', [HELD + 1n, ALICE, ALICE])).toBe('INVALID_AMOUNT')
+    expect(await vault.outcome(ALICE, 'requestRedeem', [HELD, BOB, ALICE])).toBe('CONTROLLER_MUST_EQUAL_OWNER')
+    await vault.act(ALICE, 'approve', [BOB, HELD])
+    expect(await vault.outcome(BOB, 'requestRedeem', [HELD, ALICE, ALICE])).toBe('INVALID_CONTROLLER')
+    await vault.act(ALICE, 'requestRedeem', [HELD, ALICE, ALICE])
+    await vault.act(SAFE, 'fulfillRedeem', [0n, ALICE, HELD, usdc('103')])
+    await vault.act(ALICE, 'setOperator', [BOB, true])
+    expect(await vault.outcome(BOB, 'withdraw', [1n, BOB, ALICE])).toBe('RECEIVER_MUST_EQUAL_CONTROLLER')
     const before = await session.tokensOf(ALICE)
-    await vault.act(ALICE, 'withdraw', [usdc('42'), ALICE, ALICE])
-    expect((await session.tokensOf(ALICE)) - before).toBe(usdc('42'))
+    await vault.act(BOB, 'withdraw', [usdc('103'), ALICE, ALICE])
+    expect((await session.tokensOf(ALICE)) - before).toBe(usdc('103'))
+  })
+
+  test('names the receiver of a cancelled redemption before its controller', async () => {
+    const vault = await openInvestedVault('redemptions')
+    await vault.act(ALICE, 'requestRedeem', [HELD, ALICE, ALICE])
+    await vault.act(ALICE, 'cancelRedeemRequest', [0n, ALICE])
+    await vault.act(SAFE, 'fulfillCancelRedeem', [0n, ALICE])
+    const claimed = await vault.act(ALICE, 'claimCancelRedeemRequest', [0n, CAROL, ALICE])
+    // Read by the words of ERC-7887.
+    expect(claimed.at(-1)).toMatchObject({ args: { controller: CAROL, receiver: ALICE, shares: HELD } })
+    expect(await vault.read('balanceOf', CAROL)).toBe(HELD)
   })
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasPending, settle, startCurator } from '../../sandbox/curator.ts'
-import { ADMIN, ALICE, openSession, SAFE, usdc } from './harness.ts'
+import { ADMIN, ALICE, BOB, openSession, SAFE, usdc } from './harness.ts'
 
 let session: Awaited<ReturnType<typeof openSession>>
 beforeAll(async () => {
@@ -8,26 +8,67 @@ beforeAll(async () => {
 })
 afterAll(() => session.stop())
 
-describe.each(['0.1', '0.4', '0.5', '0.6', 'unknown'] as const)('settling a Lagoon %s vault', (generation) => {
-  test('makes what is pending claimable, at a valuation with the gain', async () => {
-    const vault = await session.openVault(generation)
+describe.each(['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)(
+  'settling a Lagoon %s vault',
+  (generation) => {
+    test('makes what is pending claimable, at a valuation with the gain', async () => {
+      const vault = await session.openVault(generation)
+      expect(await hasPending(session.chain, vault.address)).toBe(false)
+      await session.request(vault, ALICE, usdc('100'))
+      expect(await hasPending(session.chain, vault.address)).toBe(true)
+      await settle(session.chain, vault.address)
+      expect(await hasPending(session.chain, vault.address)).toBe(false)
+      expect(await vault.read('claimableDepositRequest', 0n, ALICE)).toBe(usdc('100'))
+
+      await vault.act(ALICE, 'deposit', [usdc('100'), ALICE, ALICE])
+      await vault.act(ALICE, 'requestRedeem', [10n ** 18n, ALICE, ALICE])
+      expect(await hasPending(session.chain, vault.address)).toBe(true)
+      const before = await session.tokensOf(SAFE)
+      const { totalAssets } = await settle(session.chain, vault.address, { gain: usdc('10') })
+      expect(totalAssets).toBe(usdc('110'))
+      expect(await vault.read('claimableRedeemRequest', 0n, ALICE)).toBe(10n ** 18n)
+      // the gain came into the safe, the redemption went out, rounded down
+      expect((await session.tokensOf(SAFE)) - before).toBe(usdc('10') - usdc('1.1') + 1n)
+    })
+  },
+)
+
+describe.each(['aggregated', 'counted'] as const)('settling an ERC-7540 vault with %s request ids', (make) => {
+  test('fulfils every request at the new price, and gives back what is cancelled', async () => {
+    const vault = await session.openAsyncVault(make)
+    const requestId = (count: bigint) => (make === 'counted' ? count : 0n)
     expect(await hasPending(session.chain, vault.address)).toBe(false)
-    await session.request(vault, ALICE, usdc('100'))
+    for (const user of [ALICE, BOB]) {
+      await session.pay(user, vault, usdc('100'))
+      await vault.act(user, 'requestDeposit', [usdc('100'), user, user])
+    }
+    await vault.act(BOB, 'cancelDepositRequest', [requestId(2n), BOB])
     expect(await hasPending(session.chain, vault.address)).toBe(true)
     await settle(session.chain, vault.address)
     expect(await hasPending(session.chain, vault.address)).toBe(false)
-    expect(await vault.read('claimableDepositRequest', 0n, ALICE)).toBe(usdc('100'))
+    expect(await vault.read('claimableCancelDepositRequest', requestId(2n), BOB)).toBe(usdc('100'))
 
-    await vault.act(ALICE, 'deposit', [usdc('100'), ALICE, ALICE])
-    await vault.act(ALICE, 'requestRedeem', [10n ** 18n, ALICE, ALICE])
-    expect(await hasPending(session.chain, vault.address)).toBe(true)
-    const before = await session.tokensOf(SAFE)
+    await vault.act(ALICE, 'mint', [usdc('100'), ALICE, ALICE])
+    await vault.act(ALICE, 'requestRedeem', [usdc('50'), ALICE, ALICE])
     const { totalAssets } = await settle(session.chain, vault.address, { gain: usdc('10') })
     expect(totalAssets).toBe(usdc('110'))
-    expect(await vault.read('claimableRedeemRequest', 0n, ALICE)).toBe(10n ** 18n)
-    // the gain came into the safe, the redemption went out, rounded down
-    expect((await session.tokensOf(SAFE)) - before).toBe(usdc('10') - usdc('1.1') + 1n)
+    expect(await vault.read('maxWithdraw', ALICE)).toBe(usdc('55'))
+    expect(await vault.read('totalAssets')).toBe(usdc('55'))
+    await vault.act(ALICE, 'requestRedeem', [usdc('20'), ALICE, ALICE])
+    await vault.act(ALICE, 'cancelRedeemRequest', [requestId(4n), ALICE])
+    await settle(session.chain, vault.address)
+    expect(await vault.read('claimableCancelRedeemRequest', requestId(4n), ALICE)).toBe(usdc('20'))
   })
+})
+
+test('settling an ERC-7540 vault with redemptions by request only fulfils those', async () => {
+  const vault = await session.openAsyncVault('redemptions')
+  await session.pay(ALICE, vault, usdc('100'))
+  await vault.act(ALICE, 'deposit', [usdc('100'), ALICE])
+  await vault.act(ALICE, 'requestRedeem', [usdc('100'), ALICE, ALICE])
+  expect(await hasPending(session.chain, vault.address)).toBe(true)
+  await settle(session.chain, vault.address, { gain: usdc('1') })
+  expect(await vault.read('maxWithdraw', ALICE)).toBe(usdc('101'))
 })
 
 test('a valuation that still stands is ended before the next', async () => {

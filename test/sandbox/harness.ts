@@ -21,13 +21,16 @@ import {
   deployAsyncVault,
   deployLagoonVault,
   deployToken,
+  deployYieldVault,
   type LagoonGeneration,
   type LagoonRates,
+  type YieldVaultMake,
 } from '../../sandbox/deploy.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
 import { LAGOON } from '../support/lagoon-abi.ts'
 import { TOKEN_ABI } from '../support/oracles.ts'
+import { YIELD_VAULT } from '../support/yield-vault-abi.ts'
 import { ASYNC_VAULT } from './async-vault-abi.ts'
 
 /** The users that the tests act as, and the roles. */
@@ -113,6 +116,17 @@ export async function openSession() {
       const vault = contractAt(ASYNC_VAULT, await deployAsyncVault(chain, options))
       return { ...vault, share: contractAt(ASYNC_VAULT, await vault.read('share')) }
     },
+    /** A synchronous vault in which Alice deposited 100 dollars and that gained 7 millionths. */
+    async openYieldVault(make: YieldVaultMake) {
+      const vault = contractAt(
+        YIELD_VAULT,
+        await deployYieldVault(chain, { make, asset: token, name: make, symbol: 'YV' }),
+      )
+      await pay(ALICE, vault.address, usdc('100'))
+      await vault.act(ALICE, 'deposit', [usdc('100'), ALICE])
+      await transact(chain, [{ label: 'gain', from: ADMIN, to: token, data: tokenCall('mint', vault.address, 7n) }])
+      return vault
+    },
     /** The address of a 0.6 vault on another asset. */
     deployVaultOn: (asset: Address) =>
       deployLagoonVault(chain, { generation: '0.6', asset, name: 'Vault', symbol: 'V' }),
@@ -134,8 +148,11 @@ export async function openSession() {
       await vault.act(VALUER, 'updateNewTotalAssets', [totalAssets])
       return vault.act(SAFE, 'close', vault.generation === '0.1' ? [] : [totalAssets])
     },
-    /** Lets so many seconds pass until the next block. */
-    pass: (seconds: number) => callRpc(chain, [{ method: 'evm_increaseTime', params: [seconds] }]),
+    /** Makes a block so many seconds later. */
+    async pass(seconds: number) {
+      await callRpc(chain, [{ method: 'evm_increaseTime', params: [seconds] }])
+      await callRpc(chain, [{ method: 'evm_mine', params: [] }])
+    },
     /** Moves the token from one account to another. */
     transfer: (from: Address, to: Address, amount: bigint) =>
       transact(chain, [{ label: 'transfer', from, to: token, data: tokenCall('transfer', to, amount) }]),

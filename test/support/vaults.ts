@@ -12,7 +12,7 @@ import {
 import { readContract, simulateContract } from 'viem/actions'
 import { expect } from 'vitest'
 import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
-import { type Settlement, settle } from '../../sandbox/curator.ts'
+import { settle } from '../../sandbox/curator.ts'
 import {
   deployLagoonVault,
   deployYieldVault,
@@ -134,9 +134,9 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
         onVault(owner, 'requestDeposit', [amount, controller, owner]),
       ]),
     /** Values the vault at its assets plus `gain` and settles what is pending. */
-    settle: (gain = 0n): Promise<Settlement> => settle(chain, address, { gain }),
+    settle: (gain = 0n) => settle(chain, address, { gain }),
     /** The same, and the valuation stays valid for a day. */
-    async settleForADay(gain = 0n): Promise<Settlement> {
+    async settleForADay(gain = 0n) {
       await transact(chain, [onVault(ROLES.safe, 'updateTotalAssetsLifespan', [86_400n])])
       return settle(chain, address, { gain })
     },

@@ -1,0 +1,94 @@
+import {
+  type Address,
+  encodeFunctionData,
+  getAddress,
+  hexToBigInt,
+  maxUint256,
+  numberToHex,
+  parseAbi,
+  slice,
+} from 'viem'
+import { getStorageAt, readContract } from 'viem/actions'
+import type { LocalChain } from '../chains.ts'
+import { LAGOON_STORAGE } from '../copies.ts'
+import { type LocalTransaction, transact } from '../transactions.ts'
+import { clientOf, mintTo, type Settlement, settlementOf } from './settlement.ts'
+
+const VAULT = parseAbi([
+  'function depositEpochId() view returns (uint40)',
+  'function asset() view returns (address)',
+  'function totalAssets() view returns (uint256)',
+  'function balanceOf(address) view returns (uint256)',
+  'function isTotalAssetsValid() view returns (bool)',
+  'function expireTotalAssets()',
+  'function updateNewTotalAssets(uint256)',
+  'function settleDeposit()',
+  'function settleDeposit(uint256)',
+])
+
+// Storage words without a getter in at least one generation.
+const { ledger: LEDGER, roles: ROLES, state: STATE } = LAGOON_STORAGE
+
+/** Values a Lagoon vault at its total assets plus `gain`, as its valuation manager, and settles it, as its safe. */
+export async function settleLagoon(chain: LocalChain, vault: Address, gain: bigint): Promise<Settlement> {
+  const reader = contractReader(chain, vault)
+  const [safe, valuationManager, asset, totalAssets, isValid, isFirst] = await Promise.all([
+    reader.address(ROLES + 2n),
+    reader.address(ROLES + 4n),
+    reader.read('asset'),
+    reader.read('totalAssets'),
+    // Only 0.5 and later have this, and only 0.1 the other.
+    reader.read('isTotalAssetsValid').catch(() => false),
+    reader.read('depositEpochId').then(
+      () => true,
+      () => false,
+    ),
+  ])
+  const valuation = totalAssets + gain
+  const call = (from: Address, label: string, data: LocalTransaction['data']) => ({ label, from, to: vault, data })
+
+  const propose = encodeFunctionData({ abi: VAULT, functionName: 'updateNewTotalAssets', args: [valuation] })
+  // 0.1 takes the proposed valuation as it is; later the safe must repeat it.
+  const args = isFirst ? ([] as const) : ([valuation] as const)
+  const accept = encodeFunctionData({ abi: VAULT, functionName: 'settleDeposit', args })
+  // A valuation that still stands must be ended before another is proposed.
+  const expire = encodeFunctionData({ abi: VAULT, functionName: 'expireTotalAssets' })
+  const hashes = await transact(chain, [
+    ...(isValid ? [call(safe, `expireTotalAssets of ${vault}`, expire)] : []),
+    ...mintTo(safe, asset, gain),
+    call(valuationManager, `updateNewTotalAssets of ${vault}`, propose),
+    call(safe, `settleDeposit of ${vault}`, accept),
+  ])
+  return settlementOf(chain, vault, valuation, hashes)
+}
+
+/** Whether an open Lagoon vault holds requests, or a proposed valuation, that a settlement would settle. */
+export async function lagoonHasPending(chain: LocalChain, vault: Address): Promise<boolean> {
+  const reader = contractReader(chain, vault)
+  const [state, proposal, silo, asset] = await Promise.all([
+    reader.word(STATE),
+    reader.word(LEDGER + 1n),
+    reader.address(LEDGER + 8n),
+    reader.read('asset'),
+  ])
+  if (state !== 0n) return false
+  if (proposal !== maxUint256) return true
+  const balances = await Promise.all([contractReader(chain, asset).balanceOf(silo), reader.balanceOf(silo)])
+  return balances.some((balance) => balance > 0n)
+}
+
+function contractReader(chain: LocalChain, address: Address) {
+  const client = clientOf(chain)
+  const word = async (slot: bigint) => {
+    const value = await getStorageAt(client, { address, slot: numberToHex(slot, { size: 32 }) })
+    return hexToBigInt(value ?? '0x0')
+  }
+  return {
+    word,
+    address: async (slot: bigint) => getAddress(slice(numberToHex(await word(slot), { size: 32 }), 12)),
+    read: <name extends 'asset' | 'totalAssets' | 'isTotalAssetsValid' | 'depositEpochId'>(functionName: name) =>
+      readContract(client, { address, abi: VAULT, functionName }),
+    balanceOf: (account: Address) =>
+      readContract(client, { address, abi: VAULT, functionName: 'balanceOf', args: [account] }),
+  }
+}

@@ -1,0 +1,42 @@
+import { parseAbi } from 'viem'
+
+/** ERC-4626, and what the makes of it in the sandbox have besides; written apart from the contracts under test. */
+export const YIELD_VAULT = parseAbi([
+  'function deposit(uint256 assets, address receiver) returns (uint256 shares)',
+  'function mint(uint256 shares, address receiver) returns (uint256 assets)',
+  'function withdraw(uint256 assets, address receiver, address owner) returns (uint256 shares)',
+  'function redeem(uint256 shares, address receiver, address owner) returns (uint256 assets)',
+  'function maxDeposit(address receiver) view returns (uint256 assets)',
+  'function maxMint(address receiver) view returns (uint256 shares)',
+  'function maxWithdraw(address owner) view returns (uint256 assets)',
+  'function maxRedeem(address owner) view returns (uint256 shares)',
+  'function previewWithdraw(uint256 assets) view returns (uint256 shares)',
+  'function previewRedeem(uint256 shares) view returns (uint256 assets)',
+  'function convertToAssets(uint256 shares) view returns (uint256 assets)',
+  'function convertToShares(uint256 assets) view returns (uint256 shares)',
+  'function totalAssets() view returns (uint256)',
+  'function balanceOf(address account) view returns (uint256)',
+  'event Withdraw(address indexed sender, address indexed receiver, address indexed owner, uint256 assets, uint256 shares)',
+  'error ERC4626ExceededMaxWithdraw(address owner, uint256 assets, uint256 max)',
+  'error ERC4626ExceededMaxRedeem(address owner, uint256 shares, uint256 max)',
+  'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
+  // A vault that lends
+  'function lend(uint256 assets)',
+  'function repay(uint256 assets)',
+  // Morpho Vault V2
+  'function liquidityAdapter() view returns (address)',
+  // sUSDe
+  'function cooldownDuration() view returns (uint24)',
+  'function setCooldownDuration(uint24 duration)',
+  'function cooldowns(address account) view returns (uint104 cooldownEnd, uint152 underlyingAmount)',
+  'function silo() view returns (address)',
+  'function cooldownShares(uint256 shares) returns (uint256 assets)',
+  'function unstake(address receiver)',
+  'error OperationNotAllowed()',
+  'error ExcessiveRedeemAmount()',
+  'error InvalidCooldown()',
+  // A vault with a fee on withdrawal
+  'function setExitFee(uint256 basisPoints)',
+  // Euler
+  'error E_ZeroAssets()',
+])
