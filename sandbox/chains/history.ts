@@ -2,6 +2,7 @@ import { type Address, encodeFunctionData, numberToHex, parseAbi, parseUnits } f
 import { evmChain } from '../../lib/chain/registry.ts'
 import { ACCOUNTS } from '../accounts.ts'
 import type { LocalChain } from '../chains.ts'
+import { settle } from '../curator.ts'
 import { callRpc } from '../rpc.ts'
 import { type LocalTransaction, transact } from '../transactions.ts'
 import type { LocalToken, LocalVault, LocalWorld } from './world.ts'
@@ -12,6 +13,8 @@ export const PAST_SECONDS = 120 * 86_400
 const DAY = 86_400
 /** What the vaults earn in two weeks, in millionths of their assets: a different one for each, about 4 to 9 % a year. */
 const GAINS = [2_400n, 1_700n, 3_100n, 2_000n]
+/** What a vault with a manager earns in two weeks, in whole tokens. */
+const MANAGED_GAIN = '610'
 
 const CALLS = parseAbi([
   'function approve(address spender, uint256 amount)',
@@ -38,8 +41,9 @@ export async function playHistory(chain: LocalChain, { tokens, vaults }: LocalWo
   const begin = Math.floor(now() / 1000) - PAST_SECONDS
   // Every vault of the local world was deployed over one of its tokens.
   const tokenOf = ({ asset }: LocalVault) => tokens.find(({ address }) => address === asset) as LocalToken
-  const asynchronous = vaults.filter(({ type }) => type === 'async')
-  const [first] = asynchronous
+  const lagoon = vaults.filter(({ protocol }) => protocol === 'lagoon')
+  const managed = vaults.filter(({ protocol }) => protocol === 'erc7540')
+  const [first] = lagoon
   const synchronous = vaults.find(({ type }) => type === 'sync')
   if (!first || !synchronous) throw new Error('The world lacks a vault')
   const on = async (day: number, act: () => Promise<unknown>) => {
@@ -49,13 +53,14 @@ export async function playHistory(chain: LocalChain, { tokens, vaults }: LocalWo
   const amount = (vault: LocalVault, tokens: string) => parseUnits(tokens, tokenOf(vault).decimals)
   const gains = (day: number) =>
     on(day, async () => {
-      const totals = await readTotalAssets(chain, asynchronous)
-      const settlements = asynchronous.flatMap((vault, index) => {
+      const totals = await readTotalAssets(chain, lagoon)
+      const settlements = lagoon.flatMap((vault, index) => {
         const total = totals[index] ?? 0n
         return settleWithGain(vault, total, (total * (GAINS[index] ?? 0n)) / 1_000_000n)
       })
       const yielded = call(ALICE, synchronous.asset, 'mint', [synchronous.address, amount(synchronous, '420')])
       await transact(chain, [...settlements, yielded])
+      for (const vault of managed) await settle(chain, vault.address, { gain: amount(vault, MANAGED_GAIN) })
     })
 
   const deposit = amount(first, '10000')

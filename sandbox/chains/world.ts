@@ -6,6 +6,7 @@ import { copyContract } from '../copies.ts'
 import {
   type LagoonGeneration,
   type LagoonRates,
+  planAsyncVault,
   planLagoonImplementation,
   planLagoonVault,
   planTether,
@@ -25,7 +26,7 @@ export type LocalVault = {
   readonly chainId: number
   readonly address: Address
   readonly type: 'async' | 'sync'
-  readonly protocol: 'lagoon' | 'erc4626'
+  readonly protocol: 'lagoon' | 'erc4626' | 'erc7540'
   /** What `version()` answers; absent where there is no such function. */
   readonly version?: string
   readonly asset: Address
@@ -53,8 +54,10 @@ type VaultSpec = {
   readonly asset: (typeof TOKENS)[number]['symbol']
   readonly name: string
   readonly symbol: string
-  /** Of a Lagoon vault; a vault without one is synchronous. */
+  /** Of a Lagoon vault. */
   readonly generation?: Extract<LagoonGeneration, '0.4' | '0.5' | '0.6'>
+  /** Of another ERC-7540 vault; a vault with neither is synchronous. */
+  readonly make?: 'aggregated'
 } & Partial<LagoonRates>
 
 /** The vaults of each chain. */
@@ -111,11 +114,16 @@ export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
     implementations.set(generation, implementation)
     return implementation
   }
-  const vaults = specs.map(({ generation, asset, ...options }): LocalVault => {
+  const vaults = specs.map(({ generation, make, asset, ...options }): LocalVault => {
     const token = tokens.find(({ symbol }) => symbol === asset)
     if (!token) throw new Error(`There is no ${asset}`)
     const vault = { chainId, asset: token.address, name: options.name }
     const vaultOptions = { ...options, asset: token.address }
+    if (make !== undefined) {
+      const address = planAsyncVault(plan, { ...vaultOptions, make })
+      planFirstFulfilment(plan, token, address)
+      return { ...vault, address, type: 'async', protocol: 'erc7540' }
+    }
     if (generation === undefined) {
       const address = planYieldVault(plan, vaultOptions)
       planFirstDeposit(plan, token, address)
@@ -191,6 +199,20 @@ function planFirstSettlements(plan: Plan, token: LocalToken, vault: Address): vo
   plan.call(anchor, vault, 'LagoonVaultV04', 'deposit', [deposit, anchor, anchor])
   planMint(plan, token, ACCOUNTS.safe.address, FIRST_GAIN)
   settle(deposit + parseUnits(FIRST_GAIN, token.decimals))
+}
+
+/** A deposit by the anchor, fulfilled a share for a token and claimed, and a price with a gain. */
+function planFirstFulfilment(plan: Plan, token: LocalToken, vault: Address): void {
+  const anchor = ACCOUNTS.anchor.address
+  const safe = ACCOUNTS.safe.address
+  const [deposit, gain] = [parseUnits(FIRST_DEPOSIT, token.decimals), parseUnits(FIRST_GAIN, token.decimals)]
+  const shares = parseUnits(FIRST_DEPOSIT, 6)
+  planApproval(plan, token, vault)
+  plan.call(anchor, vault, 'AsyncVault', 'requestDeposit', [deposit, anchor, anchor])
+  plan.call(safe, vault, 'AsyncVault', 'fulfillDeposit', [0n, anchor, deposit, shares])
+  plan.call(anchor, vault, 'AsyncVault', 'mint', [shares, anchor, anchor])
+  planMint(plan, token, safe, FIRST_GAIN)
+  plan.call(safe, vault, 'AsyncVault', 'updatePrice', [((deposit + gain) * 10n ** 18n) / deposit])
 }
 
 function planFirstDeposit(plan: Plan, token: LocalToken, vault: Address): void {
