@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { ChainId, ChainIdText } from '../../../lib/chain/registry.ts'
+import { ChainId, VaultChainIdText } from '../../../lib/chain/registry.ts'
 import { Address, Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
+import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 export const contract = {
@@ -14,7 +15,7 @@ export const contract = {
     path: z.object({ vaultAddress: VaultAddress }),
     query: z.object({
       userAddress: UserAddress,
-      chainId: ChainIdText.optional().describe('Needed only where two chains have a vault with this address'),
+      chainId: VaultChainIdText,
     }),
   },
   response: z.object({
@@ -38,14 +39,7 @@ export const contract = {
       .describe('The epoch that takes requests now; null where the vault runs a version that does not tell'),
     nextPollAfterMs: z.number().int().nullable().describe('When to ask again; null when no settlement is awaited'),
   }),
-  errors: [
-    'ambiguous_vault_address',
-    'vault_not_found',
-    'withdraw_status_not_applicable',
-    'upstream_bad_answer',
-    'upstream_unavailable',
-    'upstream_timeout',
-  ],
+  errors: ['ambiguous_vault_address', 'vault_not_found', 'withdraw_status_not_applicable', ...UPSTREAM_ERRORS],
   cacheControl: 'no-store',
   impact: 'Users cannot see whether their withdrawals are settled.',
 } as const satisfies EndpointContract
