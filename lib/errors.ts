@@ -180,6 +180,16 @@ export const ERRORS = {
     error: 'Missing or invalid srcToken',
     message: 'Give srcChainId and srcToken together, or neither.',
   },
+  missing_or_invalid_dst_chain_id: {
+    status: 400,
+    error: 'Missing or invalid dstChainId',
+    message: 'Give dstChainId and dstToken together, or neither.',
+  },
+  missing_or_invalid_dst_token: {
+    status: 400,
+    error: 'Missing or invalid dstToken',
+    message: 'Give dstChainId and dstToken together, or neither.',
+  },
   unsupported_source_chain: {
     status: 400,
     error: 'Unsupported source chain',
@@ -189,6 +199,16 @@ export const ERRORS = {
     status: 400,
     error: 'Unsupported source token',
     message: 'Deposits into this vault cannot be paid with that token.',
+  },
+  unsupported_destination_chain: {
+    status: 400,
+    error: 'Unsupported destination chain',
+    message: 'Withdrawals from this vault cannot go to that chain.',
+  },
+  unsupported_destination_token: {
+    status: 400,
+    error: 'Unsupported destination token',
+    message: "Give the token of that chain that is the same asset as the vault's.",
   },
   amount_too_low_for_bridge: {
     status: 400,
@@ -203,7 +223,8 @@ export const ERRORS = {
   cross_chain_not_available: {
     status: 409,
     error: 'Cross-chain deposit not available for this vault',
-    message: "Deposit from the vault's own chain instead.",
+    message:
+      "Deposit from the vault's own chain, or withdraw to it, instead: leave out the other chain and its token. A withdrawal can go to another chain only where the vault pays at once.",
   },
   amount_exceeds_balance: {
     status: 400,

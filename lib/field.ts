@@ -20,6 +20,13 @@ export function field<Schema extends z.ZodType>(schema: Schema, errors: ErrorCod
   return own
 }
 
+/** The problem of a field that is missing beside another one; it is told together with those of other fields. */
+export const requiredBeside = (field: string) => ({
+  path: [field],
+  message: 'is required',
+  when: ({ issues }: z.core.ParsePayload) => !issues.some(({ path }) => path?.[0] === field),
+})
+
 /** The errors of a field's schema, or of the one inside it where it is optional or has a default; undefined for none. */
 export function fieldErrors(schema: z.ZodType): FieldErrors | undefined {
   const errors = FIELD_ERRORS.get(schema)

@@ -2,7 +2,7 @@ import { type Address, isAddress, isAddressEqual } from 'viem'
 import * as z from 'zod'
 import { AppError, badAnswer } from '../errors.ts'
 import { parseAnswer, type Upstream } from '../http.ts'
-import { type BridgeRequest, type BridgeTerms, encodeMessage } from './calldata.ts'
+import { type BridgeRequest, type BridgeTerms, encodeMessage, getRecipient } from './calldata.ts'
 
 /** What the bridge offers for a request, amounts in the tokens' smallest units, times in seconds since 1970. */
 export type Quote = BridgeTerms & {
@@ -50,17 +50,18 @@ export function createAcross(ask: Upstream) {
      * that may fill first are taken from it, by `agreeTerms`. Throws `upstream_*`, or the AppError of the API's refusal.
      */
     async fetchQuote(request: BridgeRequest): Promise<Quote> {
-      const { vault, route, inputAmount } = request
+      const { route, inputAmount, deposit } = request
+      const { source, destination } = route
       const answer = await ask({
         path: '/suggested-fees',
         query: {
-          inputToken: route.inputToken,
-          outputToken: vault.asset,
-          originChainId: route.sourceChainId.toString(),
-          destinationChainId: vault.chainId.toString(),
+          inputToken: source.token,
+          outputToken: destination.token,
+          originChainId: source.chainId.toString(),
+          destinationChainId: destination.chainId.toString(),
           amount: inputAmount.toString(),
-          recipient: route.handler,
-          message: encodeMessage(request),
+          recipient: getRecipient(request),
+          ...(deposit && { message: encodeMessage(request) }),
           // The decimals of the two tokens are known here; the API must not refuse because they differ.
           allowUnmatchedDecimals: 'true',
         },
@@ -71,9 +72,9 @@ export function createAcross(ask: Upstream) {
       if (fees.isAmountTooLow) throw new AppError('amount_too_low_for_bridge')
 
       const isSame =
-        isAddressEqual(fees.spokePoolAddress, route.pool) &&
-        isAddressEqual(fees.inputToken.address, route.inputToken) &&
-        isAddressEqual(fees.outputToken.address, vault.asset)
+        isAddressEqual(fees.spokePoolAddress, source.pool) &&
+        isAddressEqual(fees.inputToken.address, source.token) &&
+        isAddressEqual(fees.outputToken.address, destination.token)
       if (!isSame) throw badAnswer('the bridge gave a quote for other contracts')
       return {
         outputAmount: fees.outputAmount,

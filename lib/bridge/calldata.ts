@@ -14,25 +14,25 @@ import { type DepositOperation, encodeOperation, verifyOperations } from '../pro
 import type { Vault } from '../vaults/vault.ts'
 import { handlerAbi, instructionsParameters, poolAbi } from './abi.ts'
 
-/** Where a deposit goes from and to: the bridge's contracts and the tokens of one asset on both chains. */
-export type Route = {
-  readonly sourceChainId: number
+/** The bridge on one chain: its contracts there, and an asset's token with its decimals. */
+export type RouteEnd = {
+  readonly chainId: number
   readonly pool: Address
-  readonly inputToken: Address
-  readonly inputDecimals: number
-  readonly destinationPool: Address
-  /** The multicall handler on the destination. */
   readonly handler: Address
-  readonly outputDecimals: number
+  readonly token: Address
+  readonly decimals: number
 }
 
-/** A deposit into `vault` by and for `account`, paid on another chain. Amounts in each token's smallest unit, times in seconds since 1970. */
+/** Where one asset goes from and to. */
+export type Route = { readonly source: RouteEnd; readonly destination: RouteEnd }
+
+/** What is sent by and for `account`, and to what end; `inputAmount` in the source token's smallest unit. */
 export type BridgeRequest = {
-  readonly vault: Vault
   readonly account: Address
   readonly route: Route
-  readonly operation: DepositOperation
   readonly inputAmount: bigint
+  /** The deposit into a vault on the destination, of whatever arrives there; the account itself gets it where there is none. */
+  readonly deposit?: { readonly vault: Vault; readonly operation: DepositOperation }
 }
 
 /** What the bridge promises for a request. */
@@ -49,13 +49,24 @@ export type BridgeTerms = {
 const FIRST_ARGUMENT = 4n
 const SECOND_ARGUMENT = 36n
 
+/** No message: the pool on the destination hands the tokens to the recipient and calls nobody. */
+const NO_MESSAGE = '0x'
+
+/** Who is handed the tokens on the destination: the handler where there is a message for it, else the account. */
+export function getRecipient({ account, route, deposit }: BridgeRequest): Address {
+  return deposit ? route.destination.handler : account
+}
+
 /**
- * The message that deposits whatever is delivered into the vault for the user. Each amount is a placeholder that the
- * handler replaces by its balance, so the deposit is exact even when a slow fill delivers another amount than was
- * promised. The approval of 0 goes first because anybody can leave an allowance of the shared handler behind, and some
- * tokens refuse to change one. When a call fails, the user gets the tokens.
+ * The message that deposits whatever is delivered into the vault for the user, none where nothing is deposited. Each
+ * amount is a placeholder that the handler replaces by its balance, so the deposit is exact even when a slow fill delivers
+ * another amount than was promised. The approval of 0 goes first because anybody can leave an allowance of the shared
+ * handler behind, and some tokens refuse to change one. When a call fails, the user gets the tokens.
  */
-export function encodeMessage({ vault, account, route: { handler }, operation }: BridgeRequest): Hex {
+export function encodeMessage({ account, route, deposit: into }: BridgeRequest): Hex {
+  if (!into) return NO_MESSAGE
+  const { vault, operation } = into
+  const { handler } = route.destination
   const approve = encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [vault.address, 0n] })
   // The request is the user's, but the handler holds and pays the tokens.
   const deposit = encodeOperation({ operation, request: { vault, account, amount: 0n, payer: handler } })
@@ -77,22 +88,23 @@ export function encodeMessage({ vault, account, route: { handler }, operation }:
 }
 
 /**
- * The deposit into the bridge's pool: the user is the depositor, who gets a refund; the recipient is the handler.
- * `integratorId`, two bytes, is appended as the bridge asks its integrators to.
+ * The deposit into the bridge's pool: the user is the depositor, who gets a refund; the recipient is the handler, or the
+ * user where the tokens themselves are wanted. `integratorId`, two bytes, is appended as the bridge asks its integrators to.
  */
 export function encodeBridgeDeposit(request: BridgeRequest, terms: BridgeTerms, integratorId?: Hex): Transaction {
-  const { vault, account, route, inputAmount } = request
+  const { account, route, inputAmount } = request
+  const { source, destination } = route
   const data = encodeFunctionData({
     abi: poolAbi,
     functionName: 'depositV3',
     args: [
       account,
-      route.handler,
-      route.inputToken,
-      vault.asset,
+      getRecipient(request),
+      source.token,
+      destination.token,
       inputAmount,
       terms.outputAmount,
-      BigInt(vault.chainId),
+      BigInt(destination.chainId),
       terms.exclusiveRelayer,
       terms.quoteTimestamp,
       terms.fillDeadline,
@@ -100,7 +112,7 @@ export function encodeBridgeDeposit(request: BridgeRequest, terms: BridgeTerms, 
       encodeMessage(request),
     ],
   })
-  return { to: route.pool, data: integratorId ? concat([data, '0x1dc0de', integratorId]) : data, value: 0n }
+  return { to: source.pool, data: integratorId ? concat([data, '0x1dc0de', integratorId]) : data, value: 0n }
 }
 
 /**
@@ -114,31 +126,39 @@ export function verifyBridgeDeposit(
 ): void {
   const [operation, ...more] = operations
   if (!operation || more.length > 0) throw new Error('There is not exactly one operation.')
-  const { vault, account, route, inputAmount } = request
+  const { account, route, inputAmount, deposit } = request
+  const { source, destination } = route
   const { functionName, args } = decodeFunctionData({ abi: poolAbi, data: operation.data })
   if (functionName !== 'depositV3') throw new Error('The operation is no deposit into the bridge.')
 
   const [depositor, recipient, inputToken, outputToken, input, output, chainId, relayer, ...rest] = args
   const [quotedAt, deadline, exclusivity, message] = rest
   const isRight =
-    isAddressEqual(operation.to, route.pool) &&
+    isAddressEqual(operation.to, source.pool) &&
     operation.value === 0n &&
     isAddressEqual(depositor, account) &&
-    isAddressEqual(recipient, route.handler) &&
-    isAddressEqual(inputToken, route.inputToken) &&
-    isAddressEqual(outputToken, vault.asset) &&
+    isAddressEqual(recipient, deposit ? destination.handler : account) &&
+    isAddressEqual(inputToken, source.token) &&
+    isAddressEqual(outputToken, destination.token) &&
     input === inputAmount &&
     output === terms.outputAmount &&
-    chainId === BigInt(vault.chainId) &&
+    chainId === BigInt(destination.chainId) &&
     isAddressEqual(relayer, terms.exclusiveRelayer) &&
     quotedAt === terms.quoteTimestamp &&
     deadline === terms.fillDeadline &&
     exclusivity === terms.exclusivityParameter
   if (!isRight) throw new Error('The deposit into the bridge is not what was asked for.')
-  verifyMessage(request, message)
+  if (deposit) verifyMessage(request, deposit, message)
+  else if (message !== NO_MESSAGE) throw new Error('There is a message to nobody.')
 }
 
-function verifyMessage({ vault, account, route: { handler }, operation }: BridgeRequest, message: Hex): void {
+function verifyMessage(
+  { account, route }: BridgeRequest,
+  { vault, operation }: Required<BridgeRequest>['deposit'],
+  message: Hex,
+): void {
+  const { chainId, token, handler } = route.destination
+  if (!isAddressEqual(vault.asset, token) || vault.chainId !== chainId) throw new Error('The route ends elsewhere.')
   const [{ calls, fallbackRecipient }] = decodeAbiParameters(instructionsParameters, message)
   const [reset, approve, deposit, ...more] = calls
   if (!reset || !approve || !deposit || more.length > 0) throw new Error('The message has not exactly three calls.')

@@ -50,8 +50,8 @@ export function agreeTerms(request: BridgeRequest, quote: Quote, clocks: Clocks)
 function verifyAmounts({ route, inputAmount }: BridgeRequest, { outputAmount, limits }: Quote): void {
   if (inputAmount < limits.min) throw new AppError('amount_too_low_for_bridge')
   if (inputAmount > limits.max) throw new AppError('amount_too_high_for_bridge')
-  const input = inputAmount * 10n ** BigInt(route.outputDecimals)
-  const output = outputAmount * 10n ** BigInt(route.inputDecimals)
+  const input = inputAmount * 10n ** BigInt(route.destination.decimals)
+  const output = outputAmount * 10n ** BigInt(route.source.decimals)
   if (outputAmount === 0n || output > input) throw badAnswer('the bridge gave an output above the input, or none')
   if (output * 100n >= input * (100n - HIGHEST_FEE_PERCENT)) return
   if (inputAmount < SMALL_AMOUNTS * limits.min) throw new AppError('amount_too_low_for_bridge')

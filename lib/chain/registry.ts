@@ -201,11 +201,21 @@ export const VaultChainId = ChainId.optional().describe(WHERE_TWO)
 /** The same as text, as query parameters are. */
 export const VaultChainIdText = ChainIdText.optional().describe(WHERE_TWO)
 
+const OtherChainId = z
+  .number()
+  .refine((id) => evmChain(id) !== undefined, unsupported('must be the id of a supported chain'))
+
 /** The id of the EVM chain that a deposit comes from: any other number is `unsupported`, what is no number is invalid. */
-export const SourceChainId = field(
-  z.number().refine((id) => evmChain(id) !== undefined, unsupported('must be the id of a supported chain')),
-  { invalid: 'missing_or_invalid_src_chain_id', unsupported: 'unsupported_source_chain' },
-)
+export const SourceChainId = field(OtherChainId, {
+  invalid: 'missing_or_invalid_src_chain_id',
+  unsupported: 'unsupported_source_chain',
+})
+
+/** The id of the EVM chain that a withdrawal goes to: any other number is `unsupported`, what is no number is invalid. */
+export const DestinationChainId = field(OtherChainId, {
+  invalid: 'missing_or_invalid_dst_chain_id',
+  unsupported: 'unsupported_destination_chain',
+})
 
 const BridgedChainId = z
   .number('must be a number')

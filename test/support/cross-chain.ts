@@ -40,7 +40,7 @@ type Quoted = { readonly request: ProviderRequest; readonly offer: Offer }
 export type Bridge = {
   /** The quotes that were asked for deposits into this vault. Those of another test may come late: only its own count. */
   quotesFor(vault: Pick<TestVault, 'address'>): Quoted[]
-  /** The quote behind a reply: it was asked for the very message that is sent. Throws when there is none. */
+  /** The quote behind a reply: it was asked for the very transfer that is sent. Throws when there is none. */
   quoteBehind(reply: HttpReply): Quoted
   /** What it answers instead. */
   answer: Fake['rewrite']
@@ -59,9 +59,12 @@ function listenTo(api: Fake): Bridge {
       return quotes.filter((quoted) => messageOf(quoted).includes(named))
     },
     quoteBehind({ body }) {
-      const { message } = decodeBridgeDeposit(body.operations[0].data)
-      const quoted = quotes.findLast((candidate) => messageOf(candidate) === message)
-      if (!quoted) throw new Error('The bridge was not asked for this message')
+      const { message, recipient, inputAmount } = decodeBridgeDeposit(body.operations.at(-1).data)
+      const asked = { message: message === '0x' ? null : message, recipient, amount: `${inputAmount}` }
+      const isSame = ({ request: { url } }: Quoted) =>
+        Object.entries(asked).every(([name, value]) => url.searchParams.get(name) === value)
+      const quoted = quotes.findLast(isSame)
+      if (!quoted) throw new Error('The bridge was not asked for this transfer')
       return quoted
     },
     lie(change) {
@@ -166,6 +169,43 @@ export function journeyTo(vault: TestVault, service: Service, from?: number) {
       ])
       return { balance, allowance }
     },
+  }
+}
+
+/** The way from a vault to another chain of the service, by default the first, as the vault's own asset there. */
+export function journeyFrom(vault: TestVault, service: Service, to?: number) {
+  const { chains, relayer } = service.backends
+  const destination = chains.find(({ chainId }) =>
+    to === undefined ? chainId !== vault.chain.chainId : chainId === to,
+  )
+  const token = destination?.tokens.find(({ symbol }) => symbol === vault.asset)
+  const pool = POOLS[vault.chain.chainId]
+  if (!destination || !token || !pool) throw new Error(`There is no ${vault.asset} on another chain`)
+  const source = createClient({ transport: http(vault.chain.rpcUrl) })
+  const client = createClient({ transport: http(destination.rpcUrl) })
+
+  return {
+    vault,
+    destination,
+    token,
+    pool,
+    /** Asks for a withdrawal to the other chain. */
+    ask: (user: Pick<LocalAccount, 'address'>, amount: object, more: object = {}) =>
+      vault.withdraw(user, { ...amount, dstChainId: destination.chainId, dstToken: token.address, ...more }),
+    approve: (owner: Address, amount: bigint) =>
+      transact(vault.chain, [transaction(owner, vault.token, 'approve', [pool, amount])]),
+    allowance: (owner: Address) =>
+      readContract(source, { address: vault.token, abi: TOKEN_ABI, functionName: 'allowance', args: [owner, pool] }),
+    /** Fills what the last of these transactions sent off; throws when it refuses. */
+    async fill(receipts: readonly TransactionReceipt[]) {
+      const transactionHash = receipts.at(-1)?.transactionHash
+      const [relay] = transactionHash ? await relayer.look({ transactionHash }) : []
+      if (!relay) throw new Error('No pool took a deposit in the last of these transactions')
+      return relayer.fill(relay.deposit)
+    },
+    /** What an account has of the token on the other chain. */
+    arrivedFor: (account: Address) =>
+      readContract(client, { address: token.address, abi: TOKEN_ABI, functionName: 'balanceOf', args: [account] }),
   }
 }
 

@@ -1,19 +1,13 @@
 import * as z from 'zod'
+import { BridgeQuote } from '../../../lib/bridge/response.ts'
 import { ChainId, SourceChainId, VaultChainId } from '../../../lib/chain/registry.ts'
 import { SimulationResult } from '../../../lib/chain/simulation-result.ts'
 import { Transaction } from '../../../lib/chain/transaction.ts'
-import { Address, Amount, PositiveAmount, Timestamp, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
+import { Address, Amount, PositiveAmount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
-import { field } from '../../../lib/field.ts'
+import { field, requiredBeside } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { PROTOCOL_NAMES } from '../../../lib/protocols/vault-on-chain.ts'
-
-/** The problem of a field that is missing beside another one; it is told together with those of other fields. */
-const required = (field: 'srcChainId' | 'srcToken') => ({
-  path: [field],
-  message: 'is required',
-  when: ({ issues }: z.core.ParsePayload) => !issues.some(({ path }) => path?.[0] === field),
-})
 
 export const contract = {
   method: 'POST',
@@ -32,8 +26,14 @@ export const contract = {
         srcToken: field(Address, 'missing_or_invalid_src_token').optional().describe('Required with srcChainId'),
         chainId: VaultChainId,
       })
-      .refine(({ srcChainId, srcToken }) => srcToken === undefined || srcChainId !== undefined, required('srcChainId'))
-      .refine(({ srcChainId, srcToken }) => srcChainId === undefined || srcToken !== undefined, required('srcToken')),
+      .refine(
+        ({ srcChainId, srcToken }) => srcToken === undefined || srcChainId !== undefined,
+        requiredBeside('srcChainId'),
+      )
+      .refine(
+        ({ srcChainId, srcToken }) => srcChainId === undefined || srcToken !== undefined,
+        requiredBeside('srcToken'),
+      ),
   },
   response: z.object({
     approval: z.array(Transaction).describe('Send these first'),
@@ -44,16 +44,7 @@ export const contract = {
     isCrossChain: z.boolean(),
     isAsync: z.boolean().describe('True when deposits need settlement before shares are available'),
     simulation: SimulationResult,
-    quote: z
-      .object({
-        inputAmount: Amount.describe("In the source token's smallest unit"),
-        outputAmount: Amount.describe("In the vault asset's smallest unit"),
-        feeTotal: Amount.describe("In the source token's smallest unit"),
-        expectedFillSeconds: z.number(),
-        expiresAt: Timestamp.describe('Send the transactions before'),
-      })
-      .optional()
-      .describe('Cross-chain only'),
+    quote: BridgeQuote.optional().describe('Cross-chain only'),
   }),
   errors: [
     'unsupported_source_chain',

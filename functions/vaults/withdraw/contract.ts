@@ -1,10 +1,11 @@
 import * as z from 'zod'
-import { ChainId, VaultChainId } from '../../../lib/chain/registry.ts'
+import { BridgeQuote } from '../../../lib/bridge/response.ts'
+import { ChainId, DestinationChainId, VaultChainId } from '../../../lib/chain/registry.ts'
 import { SimulationResult } from '../../../lib/chain/simulation-result.ts'
 import { Transaction } from '../../../lib/chain/transaction.ts'
-import { Amount, PositiveAmount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
+import { Address, Amount, PositiveAmount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
-import { field } from '../../../lib/field.ts'
+import { field, requiredBeside } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 /** Of these fields exactly one is given. */
@@ -26,7 +27,23 @@ export const contract = {
         shares: PositiveAmount.optional().describe('Shares to give up, in their smallest unit'),
         max: field(z.literal(true), 'missing_or_invalid_amount').optional().describe('Everything'),
         chainId: VaultChainId,
+        dstChainId: DestinationChainId.optional().describe(
+          "Only where the tokens are wanted on another chain, at the user's own address there; the vault must pay at once",
+        ),
+        dstToken: field(Address, 'missing_or_invalid_dst_token')
+          .optional()
+          .describe(
+            "Required with dstChainId: the same asset there. Where that is the chain's wrapped coin, a plain account gets the coin itself",
+          ),
       })
+      .refine(
+        ({ dstChainId, dstToken }) => dstToken === undefined || dstChainId !== undefined,
+        requiredBeside('dstChainId'),
+      )
+      .refine(
+        ({ dstChainId, dstToken }) => dstChainId === undefined || dstToken !== undefined,
+        requiredBeside('dstToken'),
+      )
       .refine((body) => [body.amount, body.shares, body.max].filter((given) => given !== undefined).length === 1, {
         path: ['amount'],
         message: 'must be given, or shares, or max: one of the three',
@@ -36,11 +53,15 @@ export const contract = {
   },
   response: z.object({
     approval: z.array(Transaction).describe('Send these first'),
-    operations: z.array(Transaction).describe('Send these after the approvals are confirmed, in order'),
+    operations: z
+      .array(Transaction)
+      .describe(
+        'Send these after the approvals are confirmed, in order; to another chain, the last one is the transfer',
+      ),
     protocol: z.string(),
     chainId: ChainId,
     estimatedGas: Amount.describe('Gas units of all transactions together'),
-    isCrossChain: z.literal(false),
+    isCrossChain: z.boolean(),
     isAsync: z.boolean().describe('True when the vault pays only after a settlement'),
     simulation: SimulationResult,
     withdrawal: z.object({
@@ -54,9 +75,18 @@ export const contract = {
         .boolean()
         .describe('True where a settlement decides what is paid, at its own price, or no dry run could tell'),
       claimedAssets: Amount.describe('What settled withdrawals pay besides, which the vault pays along with this one'),
+      remainder: Amount.optional().describe(
+        "Cross-chain only: what of all that is paid stays with the user on the vault's chain",
+      ),
     }),
+    quote: BridgeQuote.optional().describe('Cross-chain only'),
   }),
   errors: [
+    'unsupported_destination_chain',
+    'unsupported_destination_token',
+    'amount_too_low_for_bridge',
+    'amount_too_high_for_bridge',
+    'cross_chain_not_available',
     'ambiguous_vault_address',
     'vault_not_found',
     'amount_exceeds_balance',

@@ -1,4 +1,5 @@
 import { hexToBigInt, size } from 'viem'
+import { readWithBridge } from '../../../lib/bridge/withdrawal.ts'
 import {
   parseSimulation,
   type SimulatedCall,
@@ -6,6 +7,7 @@ import {
   summarise,
   UPPER_ESTIMATE,
 } from '../../../lib/chain/simulation.ts'
+import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import {
   encodeOperation,
@@ -19,14 +21,15 @@ import type { Withdrawal, WithdrawalAmount } from '../../../lib/protocols/protoc
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
 import { REVERT_ERRORS } from '../../../lib/protocols/revert-errors.ts'
 import type { Services } from '../../../lib/services.ts'
-import { findVault } from '../../../lib/vaults/vault.ts'
+import { findVault, type Vault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
 /**
  * Builds what withdraws from a vault now: in one round trip where the request says which calls may do it, in two where
- * that takes what the vault tells, as for everything. Throws the AppError that says why there is nothing, or `upstream_*`.
+ * that takes what the vault tells, as for everything; with one more, and the bridge's quote, where it goes on to another
+ * chain. Throws the AppError that says why there is nothing, or `upstream_*`.
  */
-export function buildWithdrawal({ getReader }: Services<'getReader'>) {
+export function buildWithdrawal({ getReader, bridge }: Services<'getReader' | 'bridge'>) {
   return async ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
     const reader = getReader(vault.chainId)
@@ -36,9 +39,11 @@ export function buildWithdrawal({ getReader }: Services<'getReader'>) {
     // One dry run tries all calls in turn that may be it: those that the vault does not accept now change nothing.
     const candidates = candidatesFor(OPERATIONS[vault.protocol].withdrawals, { vault, account }, amount)
     const attempts = candidates.length > 0 ? [simulationRequest(account, candidates.map(encodeOperation))] : []
-    const { value, outcomes, block } = await reader.readOne(getProtocol(vault).withdrawal(vault, account, amount), {
-      extraCalls: attempts,
-    })
+    const plan = getProtocol(vault).withdrawal(vault, account, amount)
+    const destination = destinationIn(body, vault)
+    const { value, outcomes, block, send } = destination
+      ? await readWithBridge({ getReader, ...bridge }, { vault, account, destination }, plan, attempts)
+      : { ...(await reader.readOne(plan, { extraCalls: attempts })), send: undefined }
     const withdrawal = await value(reader, block.number)
     const intents = withdrawal.steps.map(({ name, ...step }) => ({
       operation: withdrawalNamed(vault, name),
@@ -53,16 +58,26 @@ export function buildWithdrawal({ getReader }: Services<'getReader'>) {
       parseSimulation((await reader.simulate(account, [operations]))[0], operations.length, REVERT_ERRORS)
     const reverted = calls?.find((call) => call.status === 'reverted')
     if (reverted && withdrawal.refusal) throw withdrawal.refusal(reverted.reason)
-    return {
-      approval: [],
-      operations,
-      ...summarise(calls ?? undefined, UPPER_ESTIMATE.withdrawal * BigInt(operations.length)),
-      ...outcomeOf(withdrawal, intents.at(-1)?.operation.returns, calls?.at(-1)),
-      protocol: vault.protocol,
-      chainId: vault.chainId,
-      isCrossChain: false,
+    const outcome = outcomeOf(withdrawal, intents.at(-1)?.operation.returns, calls?.at(-1))
+    const from = { protocol: vault.protocol, chainId: vault.chainId }
+    if (!send) {
+      const gas = summarise(calls ?? undefined, UPPER_ESTIMATE.withdrawal * BigInt(operations.length))
+      return { approval: [], operations, ...gas, ...outcome, ...from, isCrossChain: false }
     }
+    const { paid, ...sent } = await send({ intents, calls: calls ?? undefined, amount: body.amount })
+    const { assets, claimedAssets } = outcome.withdrawal
+    const remainder = (paid ?? assets + claimedAssets) - sent.quote.inputAmount
+    return { ...sent, ...outcome, withdrawal: { ...outcome.withdrawal, remainder }, ...from, isCrossChain: true }
   }
+}
+
+/** Where the tokens are to go, undefined where they stay on the vault's chain. Throws `unsupported_destination_token`. */
+function destinationIn({ dstChainId, dstToken }: Request<typeof contract>['body'], { chainId, asset }: Vault) {
+  // The contract has both of them or none.
+  if (dstChainId === undefined || dstToken === undefined) return undefined
+  if (dstChainId !== chainId) return { chainId: dstChainId, token: dstToken }
+  if (dstToken !== asset) throw new AppError('unsupported_destination_token')
+  return undefined
 }
 
 function amountIn({ amount, shares }: Request<typeof contract>['body']): WithdrawalAmount {

@@ -249,6 +249,46 @@ describe("A request about one vault asks its chain alone: a deposit's whole life
   })
 })
 
+describe('What goes to another chain takes', () => {
+  test('of a withdrawal what a deposit from one takes, and one request more for everything', async ({
+    service,
+    syncVault,
+  }) => {
+    const tokenOn = (chainId: number) =>
+      service.backends.chains.find((chain) => chain.chainId === chainId)?.tokens.find(({ symbol }) => symbol === 'USDC')
+        ?.address
+    const { acrossApi } = service.backends.providers
+    let quotes = 0
+    acrossApi.rewrite = (reply) => {
+      quotes += 1
+      return reply
+    }
+    onTestFinished(() => {
+      acrossApi.rewrite = undefined
+    })
+    const of = { vaultAddress: syncVault, userAddress: USER.address }
+    const asking = async (path: string, more: object) => {
+      forget(service)
+      quotes = 0
+      expect(await service.call('POST', path, { body: { ...of, ...more } })).toMatchObject({
+        status: 200,
+        body: { isCrossChain: true },
+      })
+      return { ...askedOf(service), quotes }
+    }
+    const { body } = await service.call('POST', DEPOSIT, { body: { ...of, amount: '60000000' } })
+    await service.send(8453, USER, [...body.approval, ...body.operations])
+
+    const source = { srcChainId: 42161, srcToken: tokenOn(42161) }
+    expect(await asking(DEPOSIT, { amount: '20000000', ...source })).toEqual({ base: 1, arbitrum: 2, quotes: 1 })
+    const destination = { dstChainId: 42161, dstToken: tokenOn(42161) }
+    const some = { base: 2, arbitrum: 1, quotes: 1 }
+    expect(await asking(WITHDRAW, { amount: '20000000', ...destination })).toEqual(some)
+    expect(await asking(WITHDRAW, { shares: '20000000', ...destination })).toEqual(some)
+    expect(await asking(WITHDRAW, { max: true, ...destination })).toEqual({ ...some, base: 3 })
+  })
+})
+
 describe('No chain is asked', () => {
   test.for<[string, string, string, (vaults: { asyncVault: Address; syncVault: Address }) => unknown, number]>([
     [

@@ -1,18 +1,9 @@
 import { getAddress, parseUnits, type TransactionReceipt } from 'viem'
 import { describe, expect, vi } from 'vitest'
-import { deployBridge } from '../../../sandbox/bridge.ts'
-import { startChain } from '../../../sandbox/chains.ts'
-import { deployToken, type LagoonGeneration } from '../../../sandbox/deploy.ts'
-import { createRelayer } from '../../../sandbox/relayer.ts'
+import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import {
-  type Bridge,
-  callHandler,
-  test as crossChainTest,
-  type Journey,
-  journeyTo,
-  startConfigured,
-} from '../../support/cross-chain.ts'
+import { BNB, test } from '../../support/bnb.ts'
+import { type Bridge, callHandler, type Journey, journeyTo } from '../../support/cross-chain.ts'
 import { expectError } from '../../support/errors.ts'
 import { decodeBridgeDeposit, encodeCall, HANDLER } from '../../support/oracles.ts'
 import { type HttpReply, type Service, USERS } from '../../support/service.ts'
@@ -29,9 +20,6 @@ import {
 
 const [ALICE, BOB] = USERS
 const POOR = { address: getAddress('0x1234567890abcdef1234567890abcdef12345678') }
-
-/** BNB Smart Chain and its USDC. */
-const BNB = { CHAIN: 56, USDC: '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d' } as const
 
 const ASSETS = ['USDC', 'USDT', 'DAI'] as const
 const NAMES: Readonly<Record<number, string>> = { 8453: 'Base', 42161: 'Arbitrum' }
@@ -132,30 +120,6 @@ async function sendOff(
 }
 
 const outputOf = ({ body }: HttpReply) => BigInt(body.quote.outputAmount)
-
-/** The service with a third chain, BNB Smart Chain, whose USDC has 18 decimals. */
-const test = crossChainTest
-  .extend('sharedWithBnb', { scope: 'file' }, async ({ sharedService }, { onCleanup }) => {
-    const { CHAIN, USDC } = BNB
-    const chain = await startChain({ chainId: CHAIN })
-    const token = { chainId: CHAIN, address: USDC, name: 'Binance-Peg USD Coin', symbol: 'USDC', decimals: 18 }
-    const code = await callRpc(chain, [{ method: 'eth_getCode', params: [await deployToken(chain, token), 'latest'] }])
-    // What a token is called stands in its storage, which tells nothing here.
-    await callRpc(chain, [{ method: 'anvil_setCode', params: [USDC, ...code] }])
-    await deployBridge(chain, [token])
-
-    const chains = [...sharedService.backends.chains, { ...chain, tokens: [token], vaults: [] }]
-    const { stop, ...configured } = await startConfigured(sharedService, { chains, relayer: createRelayer({ chains }) })
-    onCleanup(async () => {
-      await stop()
-      await chain.stop()
-    })
-    return configured
-  })
-  .extend('withBnb', ({ service: _, sharedWithBnb }) => {
-    sharedWithBnb.bridge.answer = undefined
-    return sharedWithBnb
-  })
 
 describe('a deposit from another chain', () => {
   const ways = [

@@ -60,11 +60,15 @@ type Plan = {
   readonly quoteTimestamp: number
   readonly fillDeadline: number
   readonly exclusivity: number
-  readonly message: Message
+  /** Absent where the tokens go to a wallet. */
+  readonly message?: Message
 }
 
 // A call is of any function of the ABI, which viem wants to know one by one.
 const encodeCall = (call: Call): Hex => encodeFunctionData({ abi: ABI, ...call } as never)
+/** What says a deposit into a vault. */
+type DepositPlan = Plan & { readonly message: Message }
+
 const isWithBalance = (call: Call | WithBalance): call is WithBalance => 'replacement' in call
 
 function encodeStep({ target, value, call }: Step) {
@@ -73,7 +77,9 @@ function encodeStep({ target, value, call }: Step) {
   return { target, value, callData: encodeFunctionData({ abi: ABI, functionName: 'makeCallWithBalance', args }) }
 }
 
-function encodePlanMessage({ calls, fallbackRecipient }: Message): Hex {
+function encodePlanMessage(message: Message | undefined): Hex {
+  if (!message) return '0x'
+  const { calls, fallbackRecipient } = message
   return encodeAbiParameters(MESSAGE, [{ calls: calls.map(encodeStep), fallbackRecipient }])
 }
 
@@ -110,14 +116,34 @@ function decodeStep({ target, value, callData }: { target: Address; value: bigin
 /** What a transaction says, read by an ABI of its own. */
 function decodePlan({ to, data, value }: Transaction): Plan {
   const { message, ...deposit } = decodeBridgeDeposit(data)
+  if (message === '0x') return { to, value, ...deposit }
   const [{ calls, fallbackRecipient }] = decodeAbiParameters(MESSAGE, message)
   return { to, value, ...deposit, message: { calls: calls.map(decodeStep), fallbackRecipient } }
 }
 
 /** What a request must become: the specification, once more. */
 function planOf({ request, terms }: Setting): Plan {
-  const { vault, account, route, operation, inputAmount } = request
-  const { handler } = route
+  const { account, route, inputAmount, deposit: into } = request
+  const { source, destination } = route
+  return {
+    to: source.pool,
+    value: 0n,
+    depositor: account,
+    recipient: into ? destination.handler : account,
+    inputToken: source.token,
+    outputToken: destination.token,
+    inputAmount,
+    outputAmount: terms.outputAmount,
+    destinationChainId: BigInt(destination.chainId),
+    exclusiveRelayer: terms.exclusiveRelayer,
+    quoteTimestamp: terms.quoteTimestamp,
+    fillDeadline: terms.fillDeadline,
+    exclusivity: terms.exclusivityParameter,
+    ...(into && { message: messageOf(into, account, destination.handler) }),
+  }
+}
+
+function messageOf({ vault, operation }: DepositSetting['request']['deposit'], account: Address, handler: Address) {
   const reset: Call = { functionName: 'approve', args: [vault.address, 0n] }
   const depositing = (): Call => {
     if (operation === requestDeposit) return { functionName: 'requestDeposit', args: [0n, account, handler] }
@@ -130,31 +156,18 @@ function planOf({ request, terms }: Setting): Plan {
     call: { target, inner, value: 0n, replacement: [{ token: vault.asset, offset }] },
   })
   return {
-    to: route.pool,
-    value: 0n,
-    depositor: account,
-    recipient: handler,
-    inputToken: route.inputToken,
-    outputToken: vault.asset,
-    inputAmount,
-    outputAmount: terms.outputAmount,
-    destinationChainId: BigInt(vault.chainId),
-    exclusiveRelayer: terms.exclusiveRelayer,
-    quoteTimestamp: terms.quoteTimestamp,
-    fillDeadline: terms.fillDeadline,
-    exclusivity: terms.exclusivityParameter,
-    message: {
-      calls: [
-        { target: vault.asset, value: 0n, call: reset },
-        withBalance(vault.asset, reset, 36n),
-        withBalance(vault.address, depositing(), 4n),
-      ],
-      fallbackRecipient: account,
-    },
+    calls: [
+      { target: vault.asset, value: 0n, call: reset },
+      withBalance(vault.asset, reset, 36n),
+      withBalance(vault.address, depositing(), 4n),
+    ],
+    fallbackRecipient: account,
   }
 }
 
 type Setting = { readonly request: BridgeRequest; readonly terms: BridgeTerms; readonly stranger: Address }
+/** One whose tokens go into a vault. */
+type DepositSetting = Setting & { readonly request: Required<BridgeRequest> }
 
 const anyAddress = fc
   .uint8Array({ minLength: 20, maxLength: 20 })
@@ -171,7 +184,7 @@ const anyIntegrator = fc.option(
   { nil: undefined },
 )
 
-const settingsWith = (operations: fc.Arbitrary<DepositOperation>): fc.Arbitrary<Setting> =>
+const settingsWith = (operations: fc.Arbitrary<DepositOperation>): fc.Arbitrary<DepositSetting> =>
   fc
     .record({
       parties: fc.uniqueArray(anyAddress, { minLength: 9, maxLength: 9 }),
@@ -191,11 +204,13 @@ const settingsWith = (operations: fc.Arbitrary<DepositOperation>): fc.Arbitrary<
       const [inputDecimals, outputDecimals] = decimals
       return {
         request: {
-          vault: someVault({ address, asset, chainId }),
           account,
-          route: { sourceChainId, pool, inputToken, inputDecimals, destinationPool, handler, outputDecimals },
-          operation,
+          route: {
+            source: { chainId: sourceChainId, pool, handler, token: inputToken, decimals: inputDecimals },
+            destination: { chainId, pool: destinationPool, handler, token: asset, decimals: outputDecimals },
+          },
           inputAmount,
+          deposit: { vault: someVault({ address, asset, chainId }), operation },
         },
         terms: {
           outputAmount,
@@ -205,7 +220,12 @@ const settingsWith = (operations: fc.Arbitrary<DepositOperation>): fc.Arbitrary<
         stranger,
       }
     })
-const anySetting = settingsWith(anyOperation)
+const anyDeposit = settingsWith(anyOperation)
+/** What goes to the wallet of its sender. */
+const anyPayment = anyDeposit.map(
+  ({ request: { deposit: _, ...request }, ...setting }): Setting => ({ ...setting, request }),
+)
+const anySetting = fc.oneof(anyDeposit, anyPayment)
 
 const check = ({ request, terms }: Setting, ...transactions: readonly Transaction[]) =>
   verifyBridgeDeposit(request, terms, transactions)
@@ -252,7 +272,7 @@ describe('what is encoded', () => {
 
   test('Each placeholder of an amount is a word of zeros, into which the balance can be put', () => {
     fc.assert(
-      fc.property(anySetting, ({ request }) => {
+      fc.property(anyDeposit, ({ request }) => {
         const [{ calls }] = decodeAbiParameters(MESSAGE, encodeMessage(request))
         const offsets = calls.slice(1).map(({ callData }) => {
           const [, data, , replacement] = decodeFunctionData({ abi: ABI, data: callData }).args as unknown as [
@@ -265,7 +285,7 @@ describe('what is encoded', () => {
           expect(slice(data, offset, offset + 32)).toBe(pad('0x'))
           return { offset, size: size(data) }
         })
-        const words = request.operation === deposit ? 2 : 3
+        const words = request.deposit.operation === deposit ? 2 : 3
         expect(offsets).toEqual([
           { offset: 36, size: 4 + 2 * 32 },
           { offset: 4, size: 4 + words * 32 },
@@ -286,14 +306,30 @@ describe('the verification of a deposit through the bridge', () => {
     )
   })
 
-  const operations = Object.entries({ deposit, requestDeposit, syncDeposit })
+  const settings = {
+    ...Object.fromEntries(
+      Object.entries({ deposit, requestDeposit, syncDeposit }).map(([name, operation]) => [
+        `deposit by ${name}`,
+        settingsWith(fc.constant(operation)),
+      ]),
+    ),
+    'transfer to a wallet': anyPayment,
+  }
 
-  test.for(operations)('A deposit by %s that differs in one place does not pass', ([, operation]) => {
+  test.for(Object.entries(settings))('A %s that differs in one place does not pass', ([, ofKind]) => {
     fc.assert(
-      fc.property(settingsWith(fc.constant(operation)), (setting) => {
+      fc.property<[Setting]>(ofKind, (setting) => {
         const { request, stranger } = setting
-        const { account, vault, route } = request
-        const parties = [stranger, account, vault.address, vault.asset, route.handler, route.inputToken]
+        const { account, route, deposit } = request
+        const vaults = deposit ? [deposit.vault.address] : []
+        const parties = [
+          stranger,
+          account,
+          ...vaults,
+          route.destination.token,
+          route.destination.handler,
+          route.source.token,
+        ]
         for (const mutant of mutantsOf(planOf(setting), parties)) {
           expect(passes(setting, encodePlan(mutant))).toBe(false)
         }
@@ -303,7 +339,7 @@ describe('the verification of a deposit through the bridge', () => {
   })
 
   /** The right plan with another first, second or third call in its message. */
-  const withCall = (plan: Plan, index: number, change: (step: Step) => Partial<Step>): Plan => ({
+  const withCall = (plan: DepositPlan, index: number, change: (step: Step) => Partial<Step>): DepositPlan => ({
     ...plan,
     message: {
       ...plan.message,
@@ -311,7 +347,7 @@ describe('the verification of a deposit through the bridge', () => {
     },
   })
   const call = (functionName: string, ...args: unknown[]): Call => ({ functionName, args })
-  const WRONG: Readonly<Record<string, (plan: Plan, setting: Setting) => readonly Transaction[]>> = {
+  const WRONG: Readonly<Record<string, (plan: DepositPlan, setting: DepositSetting) => readonly Transaction[]>> = {
     'that is left out': () => [],
     'made twice': (plan) => [encodePlan(plan), encodePlan(plan)],
     'that deposits as of now': (plan) => {
@@ -328,7 +364,7 @@ describe('the verification of a deposit through the bridge', () => {
     ],
     'that is made without the balance': (plan, { request }) => [
       encodePlan(
-        withCall(plan, 2, ({ call }) => ({ target: request.vault.address, call: (call as WithBalance).inner })),
+        withCall(plan, 2, ({ call }) => ({ target: request.deposit.vault.address, call: (call as WithBalance).inner })),
       ),
     ],
     'whose handler drains to a stranger': (plan, { stranger }) => [
@@ -342,7 +378,10 @@ describe('the verification of a deposit through the bridge', () => {
     'that names a referral': (plan, { request: { account, route }, stranger }) => [
       encodePlan(
         withCall(plan, 2, ({ call: of }) => ({
-          call: { ...(of as WithBalance), inner: call('requestDeposit', 0n, account, route.handler, stranger) },
+          call: {
+            ...(of as WithBalance),
+            inner: call('requestDeposit', 0n, account, route.destination.handler, stranger),
+          },
         })),
       ),
     ],
@@ -350,9 +389,26 @@ describe('the verification of a deposit through the bridge', () => {
 
   test.for(Object.entries(WRONG))('A deposit %s does not pass', ([, wrong]) => {
     fc.assert(
-      fc.property(anySetting, (setting) => {
-        const transactions = wrong(planOf(setting), setting)
+      fc.property(anyDeposit, (setting) => {
+        const plan = planOf(setting)
+        const message = plan.message as Message
+        const transactions = wrong({ ...plan, message }, setting)
         expect(() => check(setting, ...transactions)).toThrow()
+      }),
+    )
+  })
+
+  test.for<[string, (plan: Plan, setting: DepositSetting) => Transaction]>([
+    ['with a message', (plan, setting) => encodePlan(plan, encodeMessage(setting.request))],
+    ['with a byte for a message', (plan) => encodePlan(plan, '0x00')],
+    ['to the handler', (plan, { request }) => encodePlan({ ...plan, recipient: request.route.destination.handler })],
+    ['that is a deposit into a vault', (_, { request, terms }) => encodeBridgeDeposit(request, terms)],
+  ])('A transfer to a wallet %s does not pass', ([, wrong]) => {
+    fc.assert(
+      fc.property(anyDeposit, (setting) => {
+        const { deposit: _, ...request } = setting.request
+        const plan = planOf({ ...setting, request })
+        expect(() => check({ ...setting, request }, wrong(plan, setting))).toThrow()
       }),
     )
   })
@@ -367,23 +423,31 @@ describe('the verification of a deposit through the bridge', () => {
     )
   })
 
-  const OTHERS: Record<string, (setting: Setting) => Partial<Setting>> = {
-    vault: ({ request, stranger }) => ({
-      request: { ...request, vault: { ...request.vault, address: stranger } },
-    }),
-    asset: ({ request, stranger }) => ({ request: { ...request, vault: { ...request.vault, asset: stranger } } }),
-    destination: ({ request }) => ({
-      request: { ...request, vault: { ...request.vault, chainId: request.route.sourceChainId } },
-    }),
+  const withVault = ({ request }: DepositSetting, vault: object) => ({
+    request: { ...request, deposit: { ...request.deposit, vault: { ...request.deposit.vault, ...vault } } },
+  })
+  const withEnd = ({ request }: DepositSetting, end: 'source' | 'destination', change: object) => ({
+    request: { ...request, route: { ...request.route, [end]: { ...request.route[end], ...change } } },
+  })
+  const OTHERS: Record<string, (setting: DepositSetting) => Partial<Setting>> = {
+    vault: (setting) => withVault(setting, { address: setting.stranger }),
+    asset: (setting) => withVault(setting, { asset: setting.stranger }),
+    'destination token': (setting) => withEnd(setting, 'destination', { token: setting.stranger }),
+    destination: (setting) => withEnd(setting, 'destination', { chainId: setting.request.route.source.chainId }),
     user: ({ request, stranger }) => ({ request: { ...request, account: stranger } }),
-    pool: ({ request, stranger }) => ({ request: { ...request, route: { ...request.route, pool: stranger } } }),
-    'source token': ({ request, stranger }) => ({
-      request: { ...request, route: { ...request.route, inputToken: stranger } },
-    }),
-    handler: ({ request, stranger }) => ({ request: { ...request, route: { ...request.route, handler: stranger } } }),
+    pool: (setting) => withEnd(setting, 'source', { pool: setting.stranger }),
+    'source token': (setting) => withEnd(setting, 'source', { token: setting.stranger }),
+    handler: (setting) => withEnd(setting, 'destination', { handler: setting.stranger }),
+    end: ({ request: { deposit: _, ...request } }) => ({ request }),
     amount: ({ request }) => ({ request: { ...request, inputAmount: request.inputAmount + 1n } }),
     operation: ({ request }) => ({
-      request: { ...request, operation: request.operation === deposit ? syncDeposit : deposit },
+      request: {
+        ...request,
+        deposit: {
+          ...request.deposit,
+          operation: request.deposit.operation === deposit ? syncDeposit : deposit,
+        },
+      },
     }),
     output: ({ terms }) => ({ terms: { ...terms, outputAmount: terms.outputAmount - 1n } }),
     'quote time': ({ terms }) => ({ terms: { ...terms, quoteTimestamp: terms.quoteTimestamp + 1 } }),
@@ -396,7 +460,7 @@ describe('the verification of a deposit through the bridge', () => {
     'The right deposit of a request with another $what does not pass for this one',
     ({ change }) => {
       fc.assert(
-        fc.property(anySetting, (setting) => {
+        fc.property(anyDeposit, (setting) => {
           const { request, terms } = { ...setting, ...change(setting) }
           const deposit = encodeBridgeDeposit(request, terms, undefined)
           expect(() => check(setting, deposit)).toThrow()
@@ -409,7 +473,7 @@ describe('the verification of a deposit through the bridge', () => {
   test('Whatever byte of it is changed, what passes says the same', () => {
     let passed = 0
     fc.assert(
-      fc.property(anySetting, fc.integer({ min: 1, max: 255 }), (setting, flip) => {
+      fc.property(anyDeposit, fc.integer({ min: 1, max: 255 }), (setting, flip) => {
         const plan = planOf(setting)
         const { to, value, data } = encodePlan(plan)
         const right = Buffer.from(data.slice(2), 'hex')

@@ -19,22 +19,17 @@ const OUTPUT: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const MINUTE = 60
 const NOW = 1_795_132_800
 
-function someRequest({ inputAmount = 50_000_000n, inputDecimals = 6, outputDecimals = 6 } = {}): BridgeRequest {
+function someRequest({ inputAmount = 50_000_000n, inputDecimals = 6, outputDecimals = 6 } = {}) {
+  const destinationPool: Address = '0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64'
   return {
-    vault: someVault({ asset: OUTPUT }),
     account: getAddress('0x15d34aaf54267db7d7c367839aaf71a00a2c6a65'),
     route: {
-      sourceChainId: 42161,
-      pool: POOL,
-      inputToken: INPUT,
-      inputDecimals,
-      destinationPool: '0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64',
-      handler: HANDLER,
-      outputDecimals,
+      source: { chainId: 42161, pool: POOL, handler: HANDLER, token: INPUT, decimals: inputDecimals },
+      destination: { chainId: 8453, pool: destinationPool, handler: HANDLER, token: OUTPUT, decimals: outputDecimals },
     },
-    operation: requestDeposit,
     inputAmount,
-  }
+    deposit: { vault: someVault({ asset: OUTPUT }), operation: requestDeposit },
+  } satisfies BridgeRequest
 }
 
 /** The code of the AppError that the work throws, undefined when it throws nothing; any other error is thrown on. */
@@ -403,6 +398,27 @@ describe('what is understood of the API', () => {
       expect(url.searchParams.get('message')).toBe(encodeMessage(request))
       expect(url.href).not.toContain('some-key')
     }
+  })
+
+  test('For what goes to a wallet it is asked for a transfer to that wallet without a message', async () => {
+    const asked: URL[] = []
+    const { account, route, inputAmount } = someRequest()
+    const fetch = async (input: string | URL | Request) => {
+      asked.push(new URL(input.toString()))
+      return Response.json(OFFER)
+    }
+    await acrossOver(fetch).fetchQuote({ account, route, inputAmount })
+    expect(asked.map(({ searchParams }) => Object.fromEntries(searchParams))).toEqual([
+      {
+        inputToken: INPUT,
+        outputToken: OUTPUT,
+        originChainId: '42161',
+        destinationChainId: '8453',
+        amount: `${inputAmount}`,
+        recipient: account,
+        allowUnmatchedDecimals: 'true',
+      },
+    ])
   })
 })
 

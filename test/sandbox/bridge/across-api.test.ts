@@ -90,6 +90,15 @@ describe('suggested fees', () => {
     })
   })
 
+  test('are for whomever gets the tokens, plain account or contract, where there is no message', async () => {
+    const params = { ...tether(), amount: '100000000' }
+    const { outputAmount, totalRelayFee } = (await ask(params)).body
+    for (const recipient of [BOB, bridge.destination.handler]) {
+      const { status, body } = await ask({ ...params, recipient })
+      expect({ status, body }).toMatchObject({ status: 200, body: { outputAmount, totalRelayFee } })
+    }
+  })
+
   test('give the output in the decimals of the output token, in both directions', async () => {
     const there = (await ask({ ...dollars(), amount: '100000000' })).body
     expect([there.outputAmount, there.totalRelayFee.total]).toEqual(['99900000000000000000', '100000'])

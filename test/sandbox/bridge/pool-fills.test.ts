@@ -154,6 +154,14 @@ describe('a fill', () => {
     expect(more.map(({ eventName }) => eventName)).toEqual(['Transfer'])
   })
 
+  test('without a message to a contract only pays it, whether or not it could read one', async () => {
+    for (const recipient of [bridge.destination.handler, bridge.destination.usdt]) {
+      const [filled, ...more] = await bridge.destination.eventsOf(await fill(await bridge.deposit({ recipient })))
+      expect(filled?.args).toMatchObject({ messageHash: zeroHash })
+      expect(more.map(({ eventName }) => eventName)).toEqual(['Transfer'])
+    }
+  })
+
   test('to a recipient or of a token that is on no EVM chain is refused', async () => {
     const deposit = await bridge.deposit()
     const solana = `0x01${'00'.repeat(31)}`

@@ -1,0 +1,40 @@
+import type { Address } from 'viem'
+import { type EvmChain, evmChain } from '../chain/registry.ts'
+import { AppError, type ErrorCode } from '../errors.ts'
+import type { Vault } from '../vaults/vault.ts'
+import type { RouteEnd } from './calldata.ts'
+import { type BridgeToken, bridgeTokenAt, bridgeTokenBySymbol } from './tokens.ts'
+
+/** A token of another chain than the vault's, and with which errors it is refused. */
+export type OtherEnd = {
+  readonly chainId: number
+  readonly token: Address
+  readonly errors: { readonly chain: ErrorCode; readonly token: ErrorCode }
+}
+
+/**
+ * The two ends of the bridge between a vault and another chain, where the token is the same asset as the vault's; any other
+ * could strand the money. Throws `cross_chain_not_available`, or the other end's errors.
+ */
+export function findEnds(vault: Vault, other: OtherEnd): { readonly vault: RouteEnd; readonly other: RouteEnd } {
+  const there = getContracts(other.chainId)
+  if (!there) throw new AppError(other.errors.chain)
+  const here = getContracts(vault.chainId)
+  const asset = bridgeTokenAt(vault.chainId, vault.asset)
+  if (!here || !asset) throw new AppError('cross_chain_not_available')
+  const token = bridgeTokenBySymbol(other.chainId, asset.symbol)
+  if (token?.address !== other.token) throw new AppError(other.errors.token)
+  return { vault: buildEnd(vault.chainId, here, asset), other: buildEnd(other.chainId, there, token) }
+}
+
+function getContracts(chainId: number): EvmChain['bridge'] | undefined {
+  return evmChain(chainId)?.bridge
+}
+
+function buildEnd(
+  chainId: number,
+  { pool, multicallHandler: handler }: NonNullable<EvmChain['bridge']>,
+  { address: token, decimals }: BridgeToken,
+): RouteEnd {
+  return { chainId, pool, handler, token, decimals }
+}

@@ -1,0 +1,176 @@
+import { type Abi, type Address, type Hex, isHex } from 'viem'
+import { call, required } from '../chain/call.ts'
+import { type ApprovalsNeeded, approvalsNeeded, encodeApprovals, erc20Abi, verifyApprovals } from '../chain/erc20.ts'
+import { type ChainReader, joinReadPlans, type ReadPlan, readPlan } from '../chain/reader.ts'
+import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
+import { parseSimulation, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
+import { AppError, badAnswer } from '../errors.ts'
+import { encodeOperation, type Intent, verifyOperations } from '../protocols/calldata.ts'
+import { REVERT_ERRORS } from '../protocols/revert-errors.ts'
+import { poolAbi } from './abi.ts'
+import type { Across, Quote } from './across.ts'
+import {
+  type BridgeRequest,
+  type BridgeTerms,
+  encodeBridgeDeposit,
+  type RouteEnd,
+  verifyBridgeDeposit,
+} from './calldata.ts'
+import { type Clocks, quoteExpiry } from './terms.ts'
+
+/** What transfers to another chain are prepared with. */
+export type BridgeServices = {
+  readonly getReader: (chainId: number) => ChainReader
+  readonly fetchQuote: Across['fetchQuote']
+  readonly integratorId: Hex | undefined
+}
+
+/** The errors that vaults, tokens and the pool may revert with. */
+const POOL_ERRORS: Abi = [...poolAbi, ...REVERT_ERRORS]
+/** The code of an account that delegates to a contract (EIP-7702) and stays an ordinary one on every chain. */
+const DELEGATION = /^0xef0100/i
+
+/** What the source chain says: how the pool stands, and what the account is there and allows the pool. */
+export type SourceState = {
+  readonly paused: boolean
+  /** How much of the token the pool may take from the account. */
+  readonly allowance: bigint
+  readonly clocks: Omit<Clocks, 'destination'>
+  readonly accountIsContract: boolean
+}
+
+/** What the destination says: how the pool stands, and whether the account has code there. */
+export type DestinationState = {
+  readonly paused: boolean
+  /** In seconds since 1970. */
+  readonly time: number
+  readonly accountHasCode: boolean
+}
+
+/** The plan that reads nothing of a contract. */
+export function planNothing(address: Address): ReadPlan<undefined> {
+  return readPlan({ address, slots: {}, calls: {} }, () => undefined)
+}
+
+/** What of the source chain is read, in one request with a plan of the contract at `address`. Throws `upstream_*`. */
+export async function readSource<T>(
+  reader: ChainReader,
+  account: Address,
+  { pool, token }: RouteEnd,
+  plan: ReadPlan<T>,
+  extraCalls: readonly RpcRequest[] = [],
+) {
+  const calls = {
+    time: call(pool, poolAbi, 'getCurrentTime', []),
+    quoteTimeBuffer: call(pool, poolAbi, 'depositQuoteTimeBuffer', []),
+    fillDeadlineBuffer: call(pool, poolAbi, 'fillDeadlineBuffer', []),
+    paused: call(pool, poolAbi, 'pausedDeposits', []),
+    allowance: call(token, erc20Abi, 'allowance', [account, pool]),
+  }
+  const state = readPlan({ address: plan.address, slots: {}, calls }, ({ answers }) => ({
+    paused: required(answers.paused),
+    allowance: required(answers.allowance),
+    clocks: {
+      source: Number(required(answers.time)),
+      quoteTimeBuffer: required(answers.quoteTimeBuffer),
+      fillDeadlineBuffer: required(answers.fillDeadlineBuffer),
+    },
+  }))
+  const read = await reader.readOne(joinReadPlans(plan, state), { extraCalls: [...extraCalls, codeRequest(account)] })
+  const [value, pooled] = read.value
+  const code = parseCode(read.outcomes.at(-1))
+  const source: SourceState = { ...pooled, accountIsContract: code !== '0x' && !DELEGATION.test(code) }
+  return { value, source, block: read.block, outcomes: read.outcomes.slice(0, -1) }
+}
+
+/** What of the destination is read, in one request with a plan of the contract at `address`. Throws `upstream_*`. */
+export async function readDestination<T>(reader: ChainReader, account: Address, { pool }: RouteEnd, plan: ReadPlan<T>) {
+  const calls = { paused: call(pool, poolAbi, 'pausedFills', []) }
+  const state = readPlan({ address: plan.address, slots: {}, calls }, ({ answers }) => required(answers.paused))
+  const { block, value, outcomes } = await reader.readOne(joinReadPlans(plan, state), {
+    extraCalls: [codeRequest(account)],
+  })
+  const [ofPlan, paused] = value
+  const accountHasCode = parseCode(outcomes[0]) !== '0x'
+  const destination: DestinationState = { paused, time: Number(block.timestamp), accountHasCode }
+  return { value: ofPlan, destination, block }
+}
+
+/**
+ * Throws `cross_chain_not_available` where a pool takes or pays nothing, or where the account is a contract that is not
+ * deployed on the destination: it could not use what it gets there.
+ */
+export function requireOpen(source: SourceState, destination: DestinationState): void {
+  const isStranded = source.accountIsContract && !destination.accountHasCode
+  if (source.paused || destination.paused || isStranded) throw new AppError('cross_chain_not_available')
+}
+
+/** What is sent, on which terms, and what is done before it by the vault on the source chain. */
+export type Sending = {
+  readonly request: BridgeRequest
+  readonly terms: BridgeTerms
+  readonly source: SourceState
+  readonly before: readonly Intent[]
+}
+
+/**
+ * The transactions that send it, in order: approvals for the pool, what is done before, the deposit into the pool; verified
+ * and simulated as one list. Throws `upstream_*`.
+ */
+export async function prepareSending(
+  { getReader, integratorId }: Pick<BridgeServices, 'getReader' | 'integratorId'>,
+  { request, terms, source: { allowance }, before }: Sending,
+) {
+  const { account, inputAmount } = request
+  const { chainId, pool: spender, token } = request.route.source
+  const payments = before.map(encodeOperation)
+  const deposits = [encodeBridgeDeposit(request, terms, integratorId)]
+  verifyOperations(before, payments)
+  verifyBridgeDeposit(request, terms, deposits)
+  const operations = [...payments, ...deposits]
+
+  const spending = { token, spender, amount: inputAmount }
+  // Only an allowance that is there but too small leaves open what the token demands: both ways are tried.
+  const candidates: readonly ApprovalsNeeded[] =
+    allowance > 0n && allowance < inputAmount
+      ? ['exact', 'reset']
+      : [approvalsNeeded(inputAmount, allowance, undefined)]
+  const variants = candidates.map((needed) => [...encodeApprovals(spending, needed), ...operations])
+  const outcomes = await getReader(chainId).simulate(account, variants)
+  const simulated = variants.map((variant, index) => parseSimulation(outcomes[index], variant.length, POOL_ERRORS))
+
+  const needed = approvalsNeeded(inputAmount, allowance, simulated[0]?.[0])
+  const approval = encodeApprovals(spending, needed)
+  verifyApprovals(spending, approval)
+  const calls = simulated[candidates.indexOf(needed)]
+  const upperEstimate =
+    UPPER_ESTIMATE.approve * BigInt(approval.length) +
+    UPPER_ESTIMATE.withdrawal * BigInt(before.length) +
+    UPPER_ESTIMATE.bridge
+  return { approval, operations, ...summarise(calls ?? undefined, upperEstimate) }
+}
+
+/** The quote as the caller is told it, amounts in smallest units. */
+export function describeQuote(
+  { route: { source, destination }, inputAmount }: BridgeRequest,
+  { outputAmount, ...times }: BridgeTerms,
+  { expectedFillSeconds }: Quote,
+  clocks: Clocks,
+) {
+  return {
+    inputAmount,
+    outputAmount,
+    feeTotal: inputAmount - (outputAmount * 10n ** BigInt(source.decimals)) / 10n ** BigInt(destination.decimals),
+    expectedFillSeconds,
+    expiresAt: new Date(quoteExpiry(times, clocks) * 1000),
+  }
+}
+
+function codeRequest(account: Address): RpcRequest {
+  return { method: 'eth_getCode', params: [account, 'latest'] }
+}
+
+function parseCode(outcome: RpcOutcome | undefined): Hex {
+  if (outcome && 'result' in outcome && isHex(outcome.result)) return outcome.result
+  throw badAnswer('no code')
+}

@@ -1,0 +1,136 @@
+import { type Address, hexToBigInt, size } from 'viem'
+import type { ReadPlan } from '../chain/reader.ts'
+import type { RpcRequest } from '../chain/rpc.ts'
+import type { SimulatedCall } from '../chain/simulation.ts'
+import { AppError } from '../errors.ts'
+import type { Intent } from '../protocols/calldata.ts'
+import type { Vault } from '../vaults/vault.ts'
+import type { Route } from './calldata.ts'
+import { findEnds } from './route.ts'
+import {
+  type BridgeServices,
+  type DestinationState,
+  describeQuote,
+  planNothing,
+  prepareSending,
+  readDestination,
+  readSource,
+  requireOpen,
+  type SourceState,
+} from './send.ts'
+import { agreeTerms } from './terms.ts'
+
+/** Where what a vault pays is to go: to the account's own address on another chain, as this token. */
+type Destination = { readonly chainId: number; readonly token: Address }
+
+/** Whom a vault pays, and where it is to go. */
+export type CrossChainWithdrawal = {
+  readonly vault: Vault
+  readonly account: Address
+  readonly destination: Destination
+}
+
+/** What a vault pays an account: withdrawals, claims, or both. */
+export type Payment = {
+  readonly intents: readonly Intent[]
+  /** What these calls did in their dry run, undefined where nothing could be simulated. */
+  readonly calls: readonly SimulatedCall[] | undefined
+  /** How much of the asset is to go; everything that they pay where it is absent. */
+  readonly amount?: bigint | undefined
+}
+
+/**
+ * Reads what the plan says of a vault, and at once what both chains say of the bridge. `send` builds the transactions of a
+ * payment and of its transfer, by the bridge's quote for it. Throws the AppError that says why the asset cannot go there,
+ * before anything is read, or `upstream_*`.
+ */
+export async function readWithBridge<T>(
+  services: BridgeServices,
+  { vault, account, destination }: CrossChainWithdrawal,
+  plan: ReadPlan<T>,
+  extraCalls: readonly RpcRequest[],
+) {
+  const errors = { chain: 'unsupported_destination_chain', token: 'unsupported_destination_token' } as const
+  const ends = findEnds(vault, { ...destination, errors })
+  const route: Route = { source: ends.vault, destination: ends.other }
+  const { getReader } = services
+  const [{ source, ...read }, { destination: arrival }] = await Promise.all([
+    readSource(getReader(vault.chainId), account, route.source, plan, extraCalls),
+    readDestination(getReader(destination.chainId), account, route.destination, planNothing(route.destination.pool)),
+  ])
+  return {
+    ...read,
+    send: (payment: Payment) => sendPayment(services, { account, route, source, arrival }, payment),
+  }
+}
+
+type Way = {
+  readonly account: Address
+  readonly route: Route
+  readonly source: SourceState
+  readonly arrival: DestinationState
+}
+
+/**
+ * The transactions of a payment and of its transfer, with gas and dry run, the bridge's quote, and what the payment was in
+ * its own dry run, undefined where that does not tell. Throws the AppError that says why there are none, or `upstream_*`.
+ */
+async function sendPayment(
+  services: BridgeServices,
+  { account, route, source, arrival }: Way,
+  { intents, calls, amount }: Payment,
+) {
+  if (intents.some(({ operation }) => operation.returns === undefined)) {
+    throw unavailable('must be left out: the vault pays only after a settlement')
+  }
+  requireOpen(source, arrival)
+  const reverted = calls?.find((call) => call.status === 'reverted')
+  if (reverted) {
+    throw new AppError('withdrawal_refused', {
+      details: [{ field: 'vaultAddress', issue: `refuses: ${reverted.reason}` }],
+    })
+  }
+  const parts = intents.map((intent, index) => readPaid(intent, calls?.[index]))
+  const paid = sum(parts)
+  // Nothing goes but what is paid for sure: as asked for, as the dry run told, or as the call has it for its least.
+  const inputAmount = atMost(amount ?? paid ?? sum(intents.map(({ request }) => request.minimum)), paid)
+  if (inputAmount === undefined) throw unavailable('must be left out: what the vault pays cannot be told beforehand')
+  if (inputAmount === 0n) throw new AppError('amount_too_low_for_bridge')
+  const before = amount === undefined ? intents.map((intent, index) => withMinimum(intent, parts[index])) : intents
+
+  const request = { account, route, inputAmount }
+  const quote = await services.fetchQuote(request)
+  const clocks = { ...source.clocks, destination: arrival.time }
+  const terms = agreeTerms(request, quote, clocks)
+  return {
+    ...(await prepareSending(services, { request, terms, source, before })),
+    quote: describeQuote(request, terms, quote, clocks),
+    paid,
+  }
+}
+
+/** What a call paid in its dry run, undefined where that does not tell. */
+function readPaid({ operation, request }: Intent, call: SimulatedCall | undefined): bigint | undefined {
+  if (call?.status !== 'success') return undefined
+  // A node may leave out what a call returns.
+  if (operation.returns === 'assets') return size(call.returnData) === 32 ? hexToBigInt(call.returnData) : undefined
+  return 'takes' in operation && operation.takes === 'assets' ? request.amount : 0n
+}
+
+/** The same, but for no less than it paid in its dry run, where the operation has such a bound. */
+function withMinimum({ operation, request }: Intent, paid: bigint | undefined): Intent {
+  if (request.minimum === undefined || paid === undefined) return { operation, request }
+  return { operation, request: { ...request, minimum: paid } }
+}
+
+function sum(parts: readonly (bigint | undefined)[]): bigint | undefined {
+  return parts.reduce((total, part) => (total === undefined || part === undefined ? undefined : total + part), 0n)
+}
+
+function atMost(amount: bigint | undefined, most: bigint | undefined): bigint | undefined {
+  return amount !== undefined && most !== undefined && most < amount ? most : amount
+}
+
+function unavailable(issue: string): AppError {
+  return new AppError('cross_chain_not_available', { details: [{ field: 'dstChainId', issue }] })
+}
