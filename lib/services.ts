@@ -4,6 +4,7 @@ import { limiter } from './accounts/limits.ts'
 import { RateLimits } from './accounts/rate-limits.ts'
 import { RelyingParty } from './accounts/relying-party.ts'
 import { usersStore } from './accounts/store.ts'
+import { accountRecordsStore } from './activity/account-records.ts'
 import { depositSourceStore } from './activity/deposit-source-store.ts'
 import { recordsStore } from './activity/store.ts'
 import { yieldLookup } from './activity/yields.ts'
@@ -71,6 +72,9 @@ export const clients = (env: Env<'clients'>) => clientsStore(dynamo(), env.clien
 
 /** What happened in vaults, and how far that is recorded. */
 export const records = (env: Env<'deposits'>) => recordsStore(dynamo(), env.deposits)
+
+/** Whether accounts have used vaults. */
+export const accountRecords = (env: Env<'deposits'>) => accountRecordsStore(dynamo(), env.deposits)
 
 /** The last known state of each vault. */
 export const states = (env: Env<'deposits'>) => stateStore(dynamo(), env.deposits)

@@ -80,3 +80,8 @@ export function buildEntryId({ chainId, transactionHash, logIndex }: DepositLoca
 function digits(number: number, length: number): string {
   return number.toString().padStart(length, '0')
 }
+
+/** The start of the sort keys of ledger entries in a vault, so that it can be skipped, or read alone. */
+export function entryPrefix(chainId: number, vault: z.output<typeof Address>): string {
+  return `ENTRY#${chainId}#${Address.encode(vault)}#`
+}

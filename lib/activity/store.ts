@@ -15,7 +15,7 @@ import type { PricePoint } from '../vaults/apy.ts'
 import type { Vault, VaultKey } from '../vaults/vault.ts'
 import { vaultPartition } from '../vaults/vault.ts'
 import type { Posted } from './ledger.ts'
-import { buildSortKey, LedgerEntry } from './ledger-entry.ts'
+import { buildSortKey, entryPrefix, LedgerEntry } from './ledger-entry.ts'
 
 const Price = z.object({ price: Amount, timestamp: Amount })
 
@@ -333,11 +333,6 @@ function pricePrefix({ generation }: Generation): string {
 /** The start of the sort keys of the accounts that a reading named, as those of prices. */
 function namedPrefix({ generation = 0 }: Generation): string {
   return `NAMED@${generation.toString().padStart(15, '0')}`
-}
-
-/** The start of the sort keys of ledger entries in a vault, so that it can be skipped, or read alone. */
-function entryPrefix(chainId: number, vault: Address): string {
-  return `ENTRY#${chainId}#${AddressText.encode(vault)}#`
 }
 
 /** The end of the sort keys of a reading's ledger entries. */

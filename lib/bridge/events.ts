@@ -162,6 +162,13 @@ export function parseMessage({ relayData }: BridgeDeposit) {
   }
 }
 
+/** Who sends a token to its own address on another chain, with no message, and which; undefined for any other transfer. */
+export function parseOwnTransfer(deposit: BridgeDeposit): { account: Address; token: Address } | undefined {
+  const { depositor, recipient, message } = deposit.relayData
+  const { depositor: account, token } = getPayee(deposit)
+  return message === '0x' && recipient === depositor ? { account, token } : undefined
+}
+
 /** The deposit that a call of a message makes, directly or with the handler's balance; at most one. */
 function parseDepositCall({ target, callData }: { target: Address; callData: Hex }) {
   const [vault, data] = decodeCall(handlerAbi, callData)?.args ?? [target, callData]

@@ -52,7 +52,7 @@ export type Target = { readonly chainId: number; readonly address: z.output<type
 export async function readTransfer(
   { getReader, transfers, sources }: Dependencies,
   { key, recorded }: RecordedTransfer,
-  lookAt: (keep: Transfer, target: Target | undefined) => Date | undefined,
+  lookAt: (keep: Transfer, target: Target | undefined) => Date | undefined | Promise<Date | undefined>,
   budget = createBudget(),
 ): Promise<{ readonly status: TransferStatus; readonly target: Target | undefined }> {
   if (recorded.final) return { status: recorded.final, target: getTarget(recorded) }
@@ -61,7 +61,7 @@ export async function readTransfer(
   // The next poll is set also where this one failed, so that one transfer holds up no other.
   const { keep: seen, arrival } = 'value' in read ? read.value : { keep: recorded }
   const target = getTarget(seen)
-  const keep = compact({ ...seen, lookAt: seen.final ? undefined : lookAt(seen, target) })
+  const keep = compact({ ...seen, lookAt: seen.final ? undefined : await lookAt(seen, target) })
   // Before the final status, after which nothing is read again.
   if (arrival) await sources.record(arrival, { chainId: key.sourceChainId, transactionHash: key.transactionHash })
   // Of unknown transactions nothing is recorded, or every hash asked for would leave an item.

@@ -28,7 +28,7 @@ const ABOUT_REASONS = [
 
 const ChainName = z.object({ id: z.number().int(), name: z.string() })
 
-/** Where a deposit from another chain stands. What is not known is null. */
+/** Where a deposit from another chain stands, or a withdrawal to one. What is not known is null. */
 export const TransferStatus = z.object({
   depositId: TransactionHash.describe('The source transaction hash'),
   status: z
@@ -147,7 +147,7 @@ export const Transfer = z.object({
   refundSearch: RefundSearch.optional(),
   /** How the search for the refund ended at one host; another host is searched next, and may end otherwise. */
   refundEnd: z.enum(['refund_not_found', 'expired_undecided']).optional(),
-  /** When the job polls it next; none for a transfer into no client's vault, and for one that has ended. */
+  /** When the job polls it next; none for one that ends or began in no client's vault, and for one that has ended. */
   lookAt: Timestamp.optional(),
   /** The status that will never change. */
   final: TransferStatus.optional(),

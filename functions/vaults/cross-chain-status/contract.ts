@@ -11,10 +11,10 @@ export const contract = {
   path: '/defi-vaults/v1/defi/cross-chain/{txHash}/status',
   aliases: ['/defi-vaults/v1/defi/cross-chain/status'],
   summary:
-    'Returns the status of a deposit from another chain, from its source transaction to the shares or the deposit request.',
+    'Returns the status of a transfer between chains: of a deposit from another chain, from its source transaction to the shares or the deposit request, or of a withdrawal to one, to the tokens.',
   tag: 'Vaults',
   caller: 'client',
-  uses: { deposits: ['GetItem', 'PutItem'], config: true },
+  uses: { deposits: ['GetItem', 'PutItem', 'Query'], config: true },
   request: {
     path: z.object({
       txHash: field(TransactionHash, { missing: 'missing_tx_hash', invalid: 'invalid_tx_hash' }).describe(
@@ -31,5 +31,5 @@ export const contract = {
   response: TransferStatus.extend({ protocol: z.string().nullable().describe('Target protocol, if known') }),
   errors: UPSTREAM_ERRORS,
   cacheControl: 'no-store',
-  impact: 'Users cannot see where their deposits from other chains stand.',
+  impact: 'Users cannot see where their deposits from other chains, and their withdrawals to them, stand.',
 } as const satisfies EndpointContract

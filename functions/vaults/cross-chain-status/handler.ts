@@ -1,6 +1,6 @@
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { getReader, now, sources, transfers } from '../../../lib/services.ts'
+import { accountRecords, getReader, now, sources, transfers } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 import { getCrossChainStatus } from './cross-chain-status.ts'
 
-export const handler = endpoint(contract, { getReader, transfers, sources, now }, getCrossChainStatus)
+export const handler = endpoint(contract, { getReader, transfers, sources, accountRecords, now }, getCrossChainStatus)

@@ -11,10 +11,13 @@ import { AppError } from '../../../lib/errors.ts'
 import { localConfig } from '../../../sandbox/dynamo.ts'
 import { someContext } from '../../support/lambda.ts'
 import { ARBITRUM, BASE } from '../../support/oracles.ts'
-import { type Report, refresh } from '../../support/records.ts'
+import { type Report, recordAll, refresh } from '../../support/records.ts'
+import { USERS } from '../../support/service.ts'
 import { test as base, type Transfer, type Transfers } from '../../support/transfers.ts'
-import { openLagoonVault, type TestVault } from '../../support/vaults.ts'
+import { expectSuccess, openLagoonVault, openYieldVault, type TestVault } from '../../support/vaults.ts'
 import type { Wire } from '../../support/wire.ts'
+
+const [ALICE, BOB] = USERS
 
 const test = base
   /** One run of Arbitrum's job, so many seconds later: its report on transfers, and how many requests were made. */
@@ -85,6 +88,35 @@ describe('A run of the job', () => {
     }
     // Asked about after that, they cost nothing.
     expect(Object.values(service.rpc).flatMap(({ bodies }) => bodies)).toEqual([])
+  })
+
+  test("follows what an account that is recorded in a client's vault sends to its own address, and nobody else's", async ({
+    transfers,
+    run,
+    service,
+  }) => {
+    await transfers.finalise()
+    const vault = await openYieldVault(service, { chainId: ARBITRUM })
+    await vault.mint(ALICE.address, 10_000_000n)
+    expectSuccess(await vault.send(ALICE, await vault.deposit(ALICE, 10_000_000n)))
+    const another = await openYieldVault(service, { chainId: ARBITRUM, asset: 'DAI' })
+
+    const sent = await transfers.open()
+    const others = [await transfers.open({ user: BOB }), await transfers.open({ recipient: BOB.address })]
+    await sent.shows('bridging', { key: vault.key })
+    // Nothing is recorded of the account yet.
+    expect(await run()).toMatchObject({ open: 0 })
+    await recordAll(vault.chain)
+    for (const one of others) await one.shows('bridging', { key: vault.key })
+    await sent.shows('bridging', { key: another.key })
+    expect(await run()).toMatchObject({ open: 0 })
+    await sent.shows('bridging', { key: vault.key })
+    expect(await run()).toMatchObject({ open: 1, ended: 0 })
+    await transfers.relayer.fill(sent.deposit)
+    expect(await run(3_600)).toMatchObject({ open: 1, ended: 1 })
+    await transfers.finalise()
+    await run(3_600)
+    expect(await run(3_600)).toMatchObject({ open: 0 })
   })
 
   test("does not follow transfers that end in nobody's vault", async ({ transfers, run, service }) => {

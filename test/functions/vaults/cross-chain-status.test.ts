@@ -206,6 +206,40 @@ describe('A transfer', () => {
     await transfer?.shows('completed', { fill, protocol: 'lagoon', key: vault.key })
   })
 
+  test('that the service itself prepared out of a vault is followed to the tokens, or back', async ({
+    service,
+    transfers,
+  }) => {
+    // Some tests leave one chain's clock behind the other's.
+    await transfers.finalise()
+    const vault = await openYieldVault(service)
+    await vault.mint(ALICE.address, 60_000_000n)
+    expectSuccess(await vault.send(ALICE, await vault.deposit(ALICE, 60_000_000n)))
+    const destination = { dstChainId: ARBITRUM, dstToken: transfers.tokenOf(ARBITRUM, 'USDC') }
+    const sendOff = async () => {
+      const prepared = await vault.withdraw(ALICE, { amount: '25000000', ...destination })
+      const receipts = await vault.send(ALICE, prepared)
+      expectSuccess(receipts)
+      const [transfer] = await transfers.transfersIn(BASE, receipts.at(-1)?.transactionHash ?? NO_HASH)
+      expect(`${transfer?.deposit.outputAmount}`).toBe(prepared.body.quote.outputAmount)
+      return transfer as Transfer
+    }
+    const arriving = await sendOff()
+    await arriving.shows('bridging', { key: vault.key })
+    const fill = await transfers.relayer.fill(arriving.deposit)
+    await arriving.shows('completed', { fill, key: vault.key, action: 'none' })
+
+    const returning = await sendOff()
+    await transfers.letExpire(returning)
+    await returning.shows('expired', { key: vault.key })
+    await transfers.finalise()
+    const balance = await vault.balanceOf(ALICE.address)
+    await transfers.relayer.refund(returning.deposit)
+    await transfers.finalise()
+    await returning.becomes('refunded', { key: vault.key })
+    expect((await vault.balanceOf(ALICE.address)) - balance).toBe(25_000_000n)
+  })
+
   test('is told with the deposit in the history and in the position, once it is final and was asked about', async ({
     service,
     transfers,
