@@ -1,0 +1,210 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { formatUnits, type Hex, parseUnits } from 'viem'
+import type { LocalState } from '../start/state.ts'
+import type { Stage } from './account.ts'
+
+/** Where a demo of vaults plays: it sends transactions of the first account, too. */
+export type VaultStage = Stage & {
+  readonly state: LocalState
+  readonly user: Hex
+  readonly heading: (text: string) => void
+  /** Signs and sends a transaction just as the service returned it; its hash, once it is mined. Throws when it reverts. */
+  readonly send: (chainId: number, what: string, transaction: Transaction) => Promise<Hex>
+}
+
+/** What the demo reads of the service's answers. */
+export type Transaction = { readonly to: Hex; readonly data: Hex; readonly value: string }
+type Prepared = {
+  readonly approval: readonly Transaction[]
+  readonly operations: readonly Transaction[]
+  readonly estimatedGas: string
+}
+type Claim = Prepared & { readonly claimable: { readonly assets: string; readonly shares: string } }
+type Withdrawal = Prepared & {
+  readonly isAsync: boolean
+  readonly withdrawal: { readonly assets: string; readonly shares: string }
+}
+type Status = { readonly status: string; readonly statusDescription: string }
+type TransferStatus = Status & { readonly terminal: boolean }
+type Vault = {
+  readonly poolAddress: Hex
+  readonly chainId: number
+  readonly name: string
+  readonly depositTokenAddress: Hex
+  readonly shareDecimals: number
+}
+
+const PATIENCE_MS = 60_000
+const ARBITRUM = 42161
+
+/** Deposits into a synchronous vault, and into one that settles, up to the claim of its shares. */
+export async function playSameChain(stage: VaultStage): Promise<void> {
+  const vaults = await listVaults(stage)
+  const sync = find(vaults, 'Cove')
+  stage.heading(`A deposit into ${sync.name}: shares at once`)
+  await deposit(stage, sync, '250')
+
+  const async = find(vaults, 'Harbor')
+  stage.heading(`A deposit into ${async.name}: shares after the curator's settlement`)
+  await deposit(stage, async, '1000')
+  await claimSettled(stage, async, 'deposit')
+}
+
+/** Deposits into a vault with tokens of the other chain. */
+export async function playCrossChain(stage: VaultStage): Promise<void> {
+  const vault = find(await listVaults(stage), 'Harbor')
+  const { address, symbol } = tokenOn(stage, ARBITRUM, vault)
+  stage.heading(`A deposit of ${symbol} on Arbitrum into ${vault.name} on Base`)
+  const hash = await deposit(stage, vault, '500', { srcChainId: ARBITRUM, srcToken: address })
+  await waitForTransfer(stage, ARBITRUM, hash)
+  await claimSettled(stage, vault, 'deposit')
+}
+
+/** Withdraws from a vault that pays at once, here and to the other chain, and from one that pays after a settlement. */
+export async function playWithdrawals(stage: VaultStage): Promise<void> {
+  const vaults = await listVaults(stage)
+  const sync = find(vaults, 'Cove')
+  stage.heading(`A withdrawal from ${sync.name}: paid at once`)
+  await deposit(stage, sync, '250')
+  await withdraw(stage, sync, { amount: unitsOf(stage, sync, '100') })
+
+  const { address, symbol } = tokenOn(stage, ARBITRUM, sync)
+  stage.heading(`A withdrawal of ${symbol} from ${sync.name} on Base to Arbitrum`)
+  const hash = await withdraw(stage, sync, {
+    amount: unitsOf(stage, sync, '50'),
+    dstChainId: ARBITRUM,
+    dstToken: address,
+  })
+  await waitForTransfer(stage, sync.chainId, hash)
+
+  const async = find(vaults, 'Harbor')
+  stage.heading(`A withdrawal of everything from ${async.name}: paid after the curator's settlement`)
+  await deposit(stage, async, '1000')
+  await claimSettled(stage, async, 'deposit')
+  await withdraw(stage, async, { max: true })
+  await claimSettled(stage, async, 'withdrawal')
+}
+
+async function listVaults({ call, say }: VaultStage): Promise<readonly Vault[]> {
+  const { data: vaults } = await call<{ data: Vault[] }>('GET', '/defi-vaults/v1/vaults')
+  say(`GET vaults: ${vaults.length} vaults on ${new Set(vaults.map(({ chainId }) => chainId)).size} chains`)
+  return vaults
+}
+
+function find(vaults: readonly Vault[], name: string): Vault {
+  const vault = vaults.find((candidate) => candidate.name.startsWith(name))
+  if (!vault) throw new Error(`The demo vault ${name} is not there.`)
+  return vault
+}
+
+/** Deposits whole tokens, and gives the hash of the last transaction. */
+async function deposit(
+  stage: VaultStage,
+  vault: Vault,
+  wholeTokens: string,
+  source?: { readonly srcChainId: number; readonly srcToken: Hex },
+): Promise<Hex> {
+  const prepared = await stage.call<Prepared>('POST', '/defi-vaults/v1/defi/vault/deposit', {
+    vaultAddress: vault.poolAddress,
+    userAddress: stage.user,
+    amount: unitsOf(stage, vault, wholeTokens),
+    ...source,
+  })
+  stage.say(`POST deposit of ${wholeTokens} ${tokenOf(stage, vault).symbol}: ${describe(prepared)}`)
+  return await sendAll(stage, source?.srcChainId ?? vault.chainId, prepared)
+}
+
+/** Withdraws, and gives the hash of the last transaction. */
+async function withdraw(stage: VaultStage, vault: Vault, what: object): Promise<Hex> {
+  const prepared = await stage.call<Withdrawal>('POST', '/defi-vaults/v1/defi/vault/withdraw', {
+    vaultAddress: vault.poolAddress,
+    userAddress: stage.user,
+    ...what,
+  })
+  const { decimals, symbol } = tokenOf(stage, vault)
+  const assets = formatUnits(BigInt(prepared.withdrawal.assets), decimals)
+  const shares = formatUnits(BigInt(prepared.withdrawal.shares), vault.shareDecimals)
+  const about = prepared.isAsync ? `about ${assets}` : assets
+  stage.say(`POST withdraw: ${about} ${symbol} for ${shares} shares; ${describe(prepared)}`)
+  return await sendAll(stage, vault.chainId, prepared)
+}
+
+/** Waits until a deposit or withdrawal is settled, and claims what it gives. */
+async function claimSettled(stage: VaultStage, vault: Vault, kind: 'deposit' | 'withdrawal'): Promise<void> {
+  const status = kind === 'deposit' ? 'deposit-status' : 'withdraw-status'
+  const ask = () =>
+    stage.call<Status>('GET', `/defi-vaults/v1/defi/vault/${vault.poolAddress}/${status}?userAddress=${stage.user}`)
+  stage.say(`The curator settles every ${stage.state.curator.settlesEverySeconds} s …`)
+  await poll(stage, status, ask, (told) => told.status === 'claimable')
+
+  const prepared = await stage.call<Claim>('POST', '/defi-vaults/v1/defi/vault/claim', {
+    vaultAddress: vault.poolAddress,
+    userAddress: stage.user,
+    kind,
+  })
+  const { decimals, symbol } = tokenOf(stage, vault)
+  const given =
+    kind === 'deposit'
+      ? `${formatUnits(BigInt(prepared.claimable.shares), vault.shareDecimals)} shares`
+      : `${formatUnits(BigInt(prepared.claimable.assets), decimals)} ${symbol}`
+  stage.say(`POST claim: ${given}`)
+  await sendAll(stage, vault.chainId, prepared)
+  await poll(stage, status, ask, (told) => told.status !== 'claimable')
+}
+
+async function waitForTransfer(stage: VaultStage, chainId: number, hash: Hex): Promise<void> {
+  const path = `/defi-vaults/v1/defi/cross-chain/${hash}/status?srcChainId=${chainId}`
+  await poll(
+    stage,
+    'cross-chain status',
+    () => stage.call<TransferStatus>('GET', path),
+    ({ terminal }) => terminal,
+  )
+}
+
+/** Asks again until it is done, and tells each new status. */
+async function poll<T extends Status>(
+  { say }: VaultStage,
+  what: string,
+  ask: () => Promise<T>,
+  isDone: (told: T) => boolean,
+): Promise<void> {
+  const deadline = Date.now() + PATIENCE_MS
+  for (let last = ''; Date.now() < deadline; await sleep(500)) {
+    const told = await ask()
+    if (told.status !== last) say(`GET ${what}: ${told.status}. ${told.statusDescription}`)
+    last = told.status
+    if (isDone(told)) return
+  }
+  throw new Error(`The ${what} did not change in time.`)
+}
+
+async function sendAll(stage: VaultStage, chainId: number, { approval, operations }: Prepared): Promise<Hex> {
+  for (const transaction of approval) await stage.send(chainId, 'approval', transaction)
+  let hash: Hex | undefined
+  for (const transaction of operations) hash = await stage.send(chainId, 'operation', transaction)
+  if (!hash) throw new Error('There is no operation.')
+  return hash
+}
+
+function describe({ approval, operations, estimatedGas }: Prepared): string {
+  return `${approval.length} approval, ${operations.length} operation, about ${estimatedGas} gas`
+}
+
+function unitsOf(stage: VaultStage, vault: Vault, wholeTokens: string): string {
+  return parseUnits(wholeTokens, tokenOf(stage, vault).decimals).toString()
+}
+
+function tokenOf({ state }: VaultStage, { depositTokenAddress, chainId }: Vault) {
+  const token = state.tokens.find((one) => one.address === depositTokenAddress && one.chainId === chainId)
+  if (!token) throw new Error('The deposit token is not there.')
+  return token
+}
+
+/** The vault's token as it is on another chain. */
+function tokenOn(stage: VaultStage, chainId: number, vault: Vault) {
+  const { symbol } = tokenOf(stage, vault)
+  const token = stage.state.tokens.find((one) => one.chainId === chainId && one.symbol === symbol)
+  if (!token) throw new Error(`There is no ${symbol} on chain ${chainId}.`)
+  return token
+}
