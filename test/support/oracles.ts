@@ -46,6 +46,7 @@ export const VAULT_ABI = [
   ...LAGOON,
   ...parseAbi([
     'function setDepositCap(uint256 cap)',
+    'function lend(uint256 assets)',
     'function transfer(address to, uint256 amount) returns (bool)',
     'function owner() view returns (address)',
     'function disableWhitelist()',

@@ -20,6 +20,7 @@ import {
   type LagoonRates,
   type LagoonVaultOptions,
   upgradeLagoonVault,
+  type YieldVaultMake,
 } from '../../sandbox/deploy.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
@@ -57,10 +58,13 @@ export async function openLagoonVault(service: Service, options: LagoonOptions):
   return testVault(service, { chain, token, asset, address, key: await service.createClient([{ chainId, address }]) })
 }
 
-/** A fresh synchronous vault, on Base and of USDC unless told. */
-export async function openYieldVault(service: Service, { chainId = 8453, asset = 'USDC' }: Place = {}) {
+/** A fresh synchronous vault, on Base, of USDC and of the plain make unless told. */
+export async function openYieldVault(
+  service: Service,
+  { chainId = 8453, asset = 'USDC', make = 'plain' }: Place & { readonly make?: YieldVaultMake } = {},
+) {
   const { chain, token } = placeOf(service, chainId, asset)
-  const address = await deployYieldVault(chain, { asset: token, name: `Savings ${asset}`, symbol: 'YV' })
+  const address = await deployYieldVault(chain, { make, asset: token, name: `Savings ${asset}`, symbol: 'YV' })
   return testVault(service, { chain, token, asset, address, key: await service.createClient([{ chainId, address }]) })
 }
 

@@ -40,12 +40,13 @@ export function erc4626Withdrawal(
       throw exceedsBalance({ inWallet: balance, unclaimed: 0n, pending: 0n, claimable: 0n })
     }
     const asked = isOfAssets ? amount.assets : shares
+    // The shares of a withdrawal are rounded up, which is no fee.
+    const isRounding = isOfAssets && worth(shares) - asked <= worth(1n) + 1n
     return {
       steps: [{ name: isOfAssets ? 'withdraw' : 'redeem', amount: asked }],
       shares,
       assets: isOfAssets ? amount.assets : ((amount === 'max' ? undefined : answers.previewRedeem) ?? worth(shares)),
-      // The shares of a withdrawal are rounded up, which is no fee.
-      value: isOfAssets ? worth(shares - 1n) : worth(shares),
+      value: isRounding ? asked : worth(shares),
       haircut: 0n,
       claimedAssets: 0n,
       refusal: (reason) => refusal(reason, asked, answers.limit),

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
+import type { LagoonGeneration, YieldVaultMake } from '../../../sandbox/deploy.ts'
 import { expectError } from '../../support/errors.ts'
 import { type Service, test, USERS } from '../../support/service.ts'
 import {
@@ -14,7 +14,7 @@ import {
 
 const [ALICE, BOB] = USERS
 
-const GENERATIONS = ['0.1', '0.4', '0.5', '0.6'] as const
+const GENERATIONS = ['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6'] as const
 const ASSETS = ['USDC', 'DAI'] as const
 const EVERY = GENERATIONS.flatMap((generation) => ASSETS.map((asset) => ({ generation, asset })))
 const WITHOUT_DECIMALS = GENERATIONS.map((generation) => ({ generation }))
@@ -284,6 +284,68 @@ describe('a synchronous vault', () => {
       expect(await sharesOf(vault)).toBe(0n)
     },
   )
+
+  /** A vault of this make, of which Alice has the shares of 1,000.000001 USDC. */
+  const openWithShares = async (service: Service, make: YieldVaultMake) => {
+    const vault = await openYieldVault(service, { make })
+    const amount = vault.units('1000.000001')
+    await vault.mint(ALICE.address, amount)
+    await vault.approve(ALICE.address, amount)
+    await vault.act(ALICE.address, 'deposit', amount, ALICE.address)
+    return vault
+  }
+
+  test('A vault whose assets are lent out says how much it can pay now, and pays that', async ({ service }) => {
+    const vault = await openWithShares(service, 'illiquid')
+    await vault.act(ROLES.admin, 'lend', vault.units('900'))
+    for (const asked of [{ amount: `${vault.units('500')}` }, { max: true }]) {
+      const reply = await vault.withdraw(ALICE, asked)
+      expectError(reply, 'not_enough_liquidity', ['amount', 'vaultAddress'])
+      const [, limit] = /at most (\d+)/.exec(reply.body.details[0].issue) ?? []
+      await withdraw(vault, 'max' in asked ? { shares: '1000000' } : { amount: '1000000' }, [
+        'max' in asked ? 'redeem' : 'withdraw',
+      ])
+      expect(BigInt(limit ?? 0n)).toBeGreaterThan(0n)
+    }
+    const left = await vault.read('maxWithdraw', ALICE.address)
+    await withdraw(vault, { amount: `${left}` }, ['withdraw'])
+  })
+
+  test('A vault that tells 0 for every limit pays all the same, and says so where it cannot', async ({ service }) => {
+    const vault = await openWithShares(service, 'silent')
+    await withdraw(vault, { amount: `${vault.units('10')}` }, ['withdraw'])
+    await vault.act(ROLES.admin, 'lend', vault.units('900'))
+    expectError(await vault.withdraw(ALICE, { max: true }), 'not_enough_liquidity', ['vaultAddress'])
+  })
+
+  test('A vault that pays only after a waiting time refuses with its own reason', async ({ service }) => {
+    const vault = await openWithShares(service, 'cooldown')
+    for (const asked of [{ amount: '1000000' }, { shares: '1000000' }, { max: true }]) {
+      const reply = await vault.withdraw(ALICE, asked)
+      expectError(reply, 'withdrawal_refused', ['vaultAddress'])
+      expect(reply.body.message).toContain('waiting time')
+    }
+  })
+
+  test('A fee on withdrawal is told, to the unit where shares are given up', async ({ service }) => {
+    const vault = await openWithShares(service, 'exitFee')
+    const shares = (await sharesOf(vault)) / 3n
+    const worth = await vault.read('convertToAssets', shares)
+    const byShares = await withdraw(vault, { shares: `${shares}` }, ['redeem'])
+    expect(byShares.told).toMatchObject({ assets: `${byShares.paid}`, fee: `${worth - byShares.paid}` })
+
+    const amount = vault.units('100')
+    const byAmount = await withdraw(vault, { amount: `${amount}` }, ['withdraw'])
+    expect([byAmount.paid, BigInt(byAmount.told.fee)]).toEqual([amount, amount / 200n])
+    const { told, paid } = await withdraw(vault, { max: true }, ['redeem'])
+    expect(told.assets).toBe(`${paid}`)
+    expect(await sharesOf(vault)).toBe(0n)
+  })
+
+  test('Shares that are worth nothing are refused where the vault refuses them', async ({ service }) => {
+    const vault = await openWithShares(service, 'strict')
+    expectError(await vault.withdraw(ALICE, { shares: '1' }), 'withdrawal_refused', ['vaultAddress'])
+  })
 
   test('A paused vault pays nothing', async ({ service }) => {
     const vault = await openYieldVault(service)
