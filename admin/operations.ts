@@ -109,6 +109,14 @@ export async function addVault(
   if (rival) throw new AdminError(`Pool id ${poolId} is taken by the vault ${rival.address} on chain ${rival.chainId}.`)
 
   const { version, firstBlock: deployedAt, ...description } = await admin.describeVault(chainId, address)
+  const twin = client.vaults.find(
+    (vault) => vault.chainId === chainId && vault.shareToken === description.shareToken && vault.address !== address,
+  )
+  if (twin) {
+    throw new AdminError(
+      `The client's vault ${twin.address} on chain ${chainId} has the same share token ${twin.shareToken}: whose shares a user has could not be told.`,
+    )
+  }
   const start = firstBlock ?? deployedAt
   if (start === null) {
     throw new AdminError('The node does not tell when the vault was deployed. Give its block with --first-block.')

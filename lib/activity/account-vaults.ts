@@ -14,7 +14,7 @@ import type { ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome } from '../chain/rpc.ts'
 import { AppError, badAnswer } from '../errors.ts'
 import { logger } from '../logger.ts'
-import { isShareTransfer, parseShareTransfer, type VaultEvent } from '../protocols/books.ts'
+import type { VaultEvent } from '../protocols/books.ts'
 import type { AccountReading, LiveAccount } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import { type Result, toResult, unwrap } from '../result.ts'
@@ -22,12 +22,13 @@ import { toDate } from '../time.ts'
 import type { Vault } from '../vaults/vault.ts'
 import {
   BATCH_DISTANCE_BLOCKS,
+  eventAddresses,
   parseVaultEvents,
   priceEventTopics,
   TRANSFER_TOPIC,
   VAULT_EVENT_TOPICS,
 } from './events.ts'
-import { isPossible, postEvents } from './ledger.ts'
+import { findMoves, isPossible, postEvents, transactionsOf } from './ledger.ts'
 import { isNothing, type LedgerEntry } from './ledger-entry.ts'
 import { isPlausible } from './position.ts'
 import { initialProgress, type RecordsStore, type VaultProgress } from './store.ts'
@@ -83,14 +84,17 @@ export async function readAccountVaults(
   const followed = vaults.map((vault, index) => ({ vault, progress: progress[index] ?? initialProgress(vault) }))
   const byChain = [...Map.groupBy(followed, ({ vault }) => vault.chainId)]
   // The ledger entries are read after the progress, so none that it counts is missing.
-  const [entries, ...chains] = await Promise.all([
-    records.listEntries(account, vaults),
+  const listed = records
+    .listEntries(account, vaults)
+    .then((lists) => new Map(vaults.map((vault, index) => [vault, lists[index]])))
+  const [recorded, ...chains] = await Promise.all([
+    listed,
     ...byChain.map(async ([chainId, ofChain]) => {
-      const chain = await toResult(readChain({ getReader, account, now, needsCurrentBooks }, chainId, ofChain))
+      const on = { getReader, account, now, needsCurrentBooks, listed }
+      const chain = await toResult(readChain(on, chainId, ofChain))
       return { chainId, readings: 'value' in chain ? chain.value : ofChain.map((one): Reading => [one, chain]) }
     }),
   ])
-  const recorded = new Map(vaults.map((vault, index) => [vault, entries[index]]))
 
   const found: AccountVault[] = []
   const failures: AppError[] = []
@@ -108,6 +112,18 @@ export async function readAccountVaults(
   const outage = failures.find((failure) => !(failure instanceof LeftOut))
   if (outage && Object.keys(errors).length === byChain.length && found.length === 0) throw outage
   return { vaults: found, errors: failures.length > 0 ? errors : undefined }
+}
+
+/** What happened to an account in one vault, as `readAccountVaults` has it. Throws `upstream_*` where that cannot be read. */
+export async function readAccountEntries(
+  dependencies: Dependencies,
+  vault: Vault,
+  account: Address,
+): Promise<readonly LedgerEntry[]> {
+  const { vaults, errors = {} } = await readAccountVaults(dependencies, [vault], account)
+  const [reason] = Object.values(errors)
+  if (reason !== undefined) throw new AppError('upstream_unavailable', { cause: new Error(reason) })
+  return vaults[0]?.entries ?? []
 }
 
 /** A vault and how far it is recorded. */
@@ -135,22 +151,37 @@ class LeftOut extends AppError {
 
 /** The reading with what is recorded before it; undefined for a vault that cannot be read and that the account never used. */
 function addRecorded(
-  { vault, progress: { through, generation } }: Followed,
+  followed: Followed,
   recorded: readonly LedgerEntry[] | undefined,
   reading: Result<VaultReading>,
 ): Result<AccountVault> | undefined {
   if ('error' in reading) return reading
+  const { vault } = followed
   const { entries: tail, live, asOf } = reading.value
-  // What the job has recorded since the progress was read is in the tail.
-  const before = recorded
-    ?.filter((entry) => entry.generation === generation && entry.blockNumber <= through)
-    .filter((entry) => !isNothing(entry))
+  const before = entriesBefore(followed, recorded)
   const entries = [...(before ?? []), ...tail]
   if ('error' in live) return !before || entries.length > 0 ? live : undefined
-  if (!before) return { error: new LeftOut('What happened to the user in a vault is more than can be shown at once') }
+  if (!before) return { error: tooMuch() }
   if (isPlausible(entries, live.value)) return { value: { vault, entries, live: live.value, asOf } }
   return entries.length > 0 ? { error: contradiction() } : undefined
 }
+
+/** What is recorded up to where the tail begins: what the job has recorded since the progress was read is in the tail. */
+function entriesBefore(
+  { progress: { through, generation } }: Followed,
+  recorded: readonly LedgerEntry[] | undefined,
+): readonly LedgerEntry[] | undefined {
+  return recorded
+    ?.filter((entry) => entry.generation === generation && entry.blockNumber <= through)
+    .filter((entry) => !isNothing(entry))
+}
+
+function tooMuch(): LeftOut {
+  return new LeftOut('What happened to the user in a vault is more than can be shown at once')
+}
+
+/** What is recorded of an account, by the vault; undefined where that is too much. */
+type Recorded = ReadonlyMap<Vault, readonly LedgerEntry[] | undefined>
 
 /** The account whose events are read, and the chain where. */
 type ChainAccount = {
@@ -158,6 +189,7 @@ type ChainAccount = {
   readonly account: Address
   readonly now: () => number
   readonly needsCurrentBooks: boolean
+  readonly listed: Promise<Recorded>
 }
 
 async function readChain(
@@ -187,18 +219,25 @@ async function readVault(
   { tail, account, block }: { tail: Result<readonly VaultEvent[]>; account: AccountReading; block: BlockHeader },
 ): Promise<VaultReading> {
   const entries = await readEntries(on, followed, unwrap(tail), block.number)
-  const live = await toResult(readLiveAccount(account, on.reader, block.number))
+  const listEntries = async () => {
+    const before = entriesBefore(followed, (await on.listed).get(followed.vault))
+    if (!before) throw tooMuch()
+    return [...before, ...entries]
+  }
+  const live = await toResult(readLiveAccount(account, on.reader, block.number, listEntries))
   return { entries, live, asOf: toDate(block.timestamp) }
 }
 
-/** All of what was read of an account at a block. Throws `upstream_bad_answer` when the vault does not tell an amount, and `upstream_*`. */
+/**
+ * All of what was read of an account at a block. Throws `upstream_bad_answer` when the vault does not tell an amount,
+ * `upstream_*`, and what `listEntries` throws.
+ */
 export async function readLiveAccount(
   { shares, price, deposits, redemptions }: AccountReading,
-  reader: ChainReader,
-  at: bigint,
+  ...finishing: Parameters<AccountReading['deposits']>
 ): Promise<LiveAccount> {
   const told = { shares: shares(), ...price() }
-  const requests = await Promise.all([deposits(reader, at), redemptions(reader, at)])
+  const requests = await Promise.all([deposits(...finishing), redemptions(...finishing)])
   return { ...told, ...requests[0], ...requests[1] }
 }
 
@@ -262,7 +301,8 @@ async function readTailsTogether(
 async function readAccountEvents(on: ChainAccount, followed: readonly Followed[], to: bigint): Promise<VaultEvent[]> {
   const from = BigInt(Math.max(0, Math.min(...followed.map(({ progress }) => progress.through)) + 1))
   if (from > to) return []
-  const address = followed.map(({ vault }) => vault.address)
+  const vaults = followed.map(({ vault }) => vault)
+  const address = eventAddresses(vaults)
   // The address is hexadecimal, as its lower case is.
   const topic = pad(on.account.toLowerCase() as Hex, { size: 32 })
   const filters = [[topic], [null, topic], [null, null, topic]].map((rest) => ({
@@ -272,7 +312,7 @@ async function readAccountEvents(on: ChainAccount, followed: readonly Followed[]
   const requests = filters.map((filter) => logsRequest(filter, [from, to]))
   const outcomes = await on.reader.request(requests, { mostBytes: MOST_BYTES })
   const logs = await Promise.all(filters.map((filter, index) => readAllLogs(on, filter, [from, to], outcomes[index])))
-  return parseInOrder(on, logs.flat())
+  return parseInOrder(on, vaults, logs.flat())
 }
 
 /** All events of a filter: those that a first call gave, or where it was refused those of smaller calls. Throws when they are too many. */
@@ -297,13 +337,18 @@ async function readAllLogs(
   return logs
 }
 
-async function parseInOrder({ reader }: ChainAccount, logs: readonly Log[]): Promise<VaultEvent[]> {
-  return inOrder(parseVaultEvents(reader.chain.id, logs, await readTimestamps(reader.request, logs)))
+async function parseInOrder(
+  { reader }: ChainAccount,
+  vaults: readonly Vault[],
+  logs: readonly Log[],
+): Promise<VaultEvent[]> {
+  return inOrder(parseVaultEvents(vaults, logs, await readTimestamps(reader.request, logs)))
 }
 
 /** The events in order, each once. */
 function inOrder(events: readonly VaultEvent[]): VaultEvent[] {
-  const byKey = new Map(events.map((event) => [`${event.location.blockNumber} ${event.location.logIndex}`, event]))
+  const key = ({ vault, location }: VaultEvent) => `${vault} ${location.blockNumber} ${location.logIndex}`
+  const byKey = new Map(events.map((event) => [key(event), event]))
   return [...byKey.values()].toSorted((left, right) => byLocation(left.location, right.location))
 }
 
@@ -319,7 +364,9 @@ async function readEntries(
   block: bigint,
 ): Promise<readonly LedgerEntry[]> {
   const own = tail.filter(({ location }) => location.blockNumber > BigInt(through) && location.blockNumber <= block)
-  const last = own.findLast((event) => needsPrice(vault, event, own))?.location.blockNumber
+  // Valuing what was moved takes the share price at that time, which events of other accounts set.
+  const moved = new Set(transactionsOf(own).flatMap((events) => [...findMoves(vault, events).keys()]))
+  const last = own.findLast((event) => moved.has(event))?.location.blockNumber
   const prices = last === undefined ? [] : await readPriceEvents(on, vault, [BigInt(through + 1), last])
   const events = inOrder([...prices, ...own])
   // Up to the last price these are all events that move the supply, after it the account's alone.
@@ -335,20 +382,11 @@ async function readEntries(
   return entries
 }
 
-/** Whether valuing what an event moved takes the share price at that time, which events of other accounts set. */
-function needsPrice(vault: Vault, event: VaultEvent, own: readonly VaultEvent[]): boolean {
-  const { books } = getProtocol(vault)
-  if (books.handedOver(event) || parseShareTransfer(vault, books, event)) return true
-  if (!isShareTransfer(event) || event.args.from !== zeroAddress || !books.isOwner(vault, event.args.to)) return false
-  // A mint without a deposit is a fee.
-  const { transactionHash } = event.location
-  return !own.some((other) => other.location.transactionHash === transactionHash && books.minted(other))
-}
-
 /** The events of everybody that move the vault's price: one more request. */
 async function readPriceEvents(on: ChainAccount, vault: Vault, range: Range): Promise<VaultEvent[]> {
   const zero = pad(zeroAddress, { size: 32 })
   const topics = [[priceEventTopics(vault)], [[TRANSFER_TOPIC], zero], [[TRANSFER_TOPIC], null, zero]]
-  const logs = await Promise.all(topics.map((of) => readAllLogs(on, { address: vault.address, topics: of }, range)))
-  return parseInOrder(on, logs.flat())
+  const address = eventAddresses([vault])
+  const logs = await Promise.all(topics.map((of) => readAllLogs(on, { address, topics: of }, range)))
+  return parseInOrder(on, [vault], logs.flat())
 }

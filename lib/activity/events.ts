@@ -1,4 +1,4 @@
-import { getAddress, type Hash, toEventSelector } from 'viem'
+import { type Address, getAddress, type Hash, toEventSelector } from 'viem'
 import { decodeLog } from '../chain/decode.ts'
 import { erc20Abi } from '../chain/erc20.ts'
 import type { Log } from '../chain/logs.ts'
@@ -29,19 +29,34 @@ export function priceEventTopics(vault: VaultOnChain): Hash[] {
   return [...EVENTS].flatMap(([topic, { name }]) => (repricing.has(name) ? [topic] : []))
 }
 
-/** The events of vaults among these logs, in order; `timestampOf` gives the time of a block in seconds since 1970. */
+/** The contracts whose events keep the books of these vaults: the vaults themselves, and their share tokens. */
+export function eventAddresses(vaults: readonly VaultOnChain[]): Address[] {
+  return [...new Set(vaults.flatMap(({ address, shareToken }) => [address, shareToken]))]
+}
+
+/**
+ * The events of these vaults of one chain among logs, in order: transfers are those of a vault's share token, all others
+ * its own. `timestampOf` gives the time of a block in seconds since 1970.
+ */
 export function parseVaultEvents(
-  chainId: number,
+  vaults: readonly VaultOnChain[],
   logs: readonly Log[],
   timestampOf: (log: Log) => bigint,
 ): VaultEvent[] {
+  const [ofVaults, ofShares] = [
+    Map.groupBy(vaults, ({ address }) => address),
+    Map.groupBy(vaults, ({ shareToken }) => shareToken),
+  ]
   return logs.flatMap((log) => {
     const event = log.topics[0] && EVENTS.get(log.topics[0])
     // The same first topic with other indexed parameters is none of ours.
     const decoded = event && decodeLog([event], log)
     if (!decoded) return []
     const { blockNumber, logIndex, transactionHash } = log
-    const location = { chainId, blockNumber, logIndex, transactionHash, timestamp: timestampOf(log) }
-    return [{ ...decoded, vault: getAddress(log.address), location }]
+    const told = (log.topics[0] === TRANSFER_TOPIC ? ofShares : ofVaults).get(getAddress(log.address)) ?? []
+    return told.map(({ chainId, address }) => {
+      const location = { chainId, blockNumber, logIndex, transactionHash, timestamp: timestampOf(log) }
+      return { ...decoded, vault: address, location }
+    })
   })
 }

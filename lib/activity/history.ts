@@ -1,6 +1,7 @@
+import { MAX_UINT256 } from '../codecs.ts'
 import type { LiveAccount } from '../protocols/protocol.ts'
 import type { HistoryStatus, LedgerEntry } from './ledger-entry.ts'
-import { type Part, proRata, takeOldest, unspent } from './parts.ts'
+import { type Part, proRata, takeNewest, takeOldest, unspent } from './parts.ts'
 
 type DepositEntry = Extract<LedgerEntry, { kind: 'deposit' }>
 
@@ -15,26 +16,31 @@ export type Deposit = {
 
 /**
  * The deposits among an account's ledger entries in one vault, in order, with what the account has there now divided
- * between them: pending assets and claimable shares pro rata, claims and spent shares FIFO. The parts add up to the whole.
+ * between them. Requests stand in line, oldest first: claims have taken the first of them, what is claimable comes next,
+ * and what is pending last; cancellations took from the end. Shares that left were the first that came. The parts add up
+ * to the whole.
  */
 export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount): Deposit[] {
-  const cancelled = cancelledDeposits(entries)
-  const deposits = entries.filter((entry) => entry.kind === 'deposit')
-  const open = openDeposits(deposits, cancelled)
-  const openAssets = open.map(({ assets }) => assets)
-  const claimableAssets = unspent(openAssets, live.claimableAssets)
-  const pending = byEntry(open, proRata(live.pendingAssets, openAssets))
-  const claimable = byEntry(open, claimableAssets)
-  const claimableShares = byEntry(open, proRata(live.claimableShares, claimableAssets))
+  const { waiting, minted, cancelled } = walk(entries)
+  const requests = waiting.map(({ entry }) => entry)
+  const open = unspent(
+    waiting.map(({ amount }) => amount),
+    live.pendingAssets + live.claimableAssets,
+  )
+  const pendingParts = unspent(open, live.pendingAssets)
+  const claimableParts = open.map((assets, index) => assets - (pendingParts[index] ?? 0n))
+  const pending = byEntry(requests, proRata(live.pendingAssets, pendingParts))
+  const claimable = byEntry(requests, claimableParts)
+  const claimableShares = byEntry(requests, proRata(live.claimableShares, claimableParts))
 
   // Shares that came by transfer stand between the deposits, in the order in which everything came.
-  const minted = mintedShares(entries, cancelled)
+  const deposits = entries.filter((entry) => entry.kind === 'deposit')
   const sources = entries.filter((entry) => entry.kind === 'deposit' || entry.kind === 'receive')
   const gained = sources.map((entry) => (entry.kind === 'receive' ? entry.shares : (minted.get(entry) ?? 0n)))
   const shares = byEntry(sources, unspent(gained, live.shares))
 
   const statusOf = (entry: DepositEntry): HistoryStatus => {
-    if (cancelled.has(entry)) return 'cancelled'
+    if (cancelled.get(entry) === entry.assets) return 'cancelled'
     if (pending.get(entry)) return 'pending'
     return claimable.get(entry) ? 'claimable' : 'completed'
   }
@@ -47,46 +53,37 @@ export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount
   }))
 }
 
-/** The requests that can still be pending or claimable: those with the last id that were not taken back. */
-function openDeposits(deposits: readonly DepositEntry[], cancelled: ReadonlySet<LedgerEntry>): DepositEntry[] {
-  const requests = deposits.filter((entry) => entry.requestId > 0n && !cancelled.has(entry))
-  const last = requests.reduce((highest, { requestId }) => (requestId > highest ? requestId : highest), 0n)
-  return requests.filter(({ requestId }) => requestId === last)
+/** The assets that later cancellations took back of each deposit. */
+export function cancelledAssets(entries: readonly LedgerEntry[]): ReadonlyMap<LedgerEntry, bigint> {
+  return walk(entries).cancelled
 }
 
-/** The requests that a later cancellation took back: all of the same id up to then. */
-export function cancelledDeposits(entries: readonly LedgerEntry[]): ReadonlySet<LedgerEntry> {
-  const cancelled = new Set<LedgerEntry>()
-  const cancelledLater = new Set<bigint>()
-  for (const entry of entries.toReversed()) {
-    if (entry.kind === 'cancel') cancelledLater.add(entry.requestId)
-    if (entry.kind === 'deposit' && cancelledLater.has(entry.requestId)) cancelled.add(entry)
-  }
-  return cancelled
-}
-
-/** The shares that each deposit led to: at once, or by the claims of its request, FIFO. */
-function mintedShares(
-  entries: readonly LedgerEntry[],
-  cancelled: ReadonlySet<LedgerEntry>,
-): ReadonlyMap<LedgerEntry, bigint> {
-  const minted = new Map<LedgerEntry, bigint>()
+/** What happened to the deposits: the assets that wait, the oldest first, the shares that came, and what was taken back. */
+function walk(entries: readonly LedgerEntry[]) {
   const waiting: Part<DepositEntry>[] = []
+  const minted = new Map<LedgerEntry, bigint>()
+  const cancelled = new Map<LedgerEntry, bigint>()
   for (const entry of entries) {
-    if (entry.kind === 'deposit' && entry.shares !== null) minted.set(entry, entry.shares)
-    else if (entry.kind === 'deposit' && !cancelled.has(entry)) waiting.push({ entry, amount: entry.assets })
-    else if (entry.kind === 'claim') {
+    if (entry.kind === 'deposit') {
+      if (entry.shares === null) waiting.push({ entry, amount: entry.assets })
+      else minted.set(entry, entry.shares)
+    } else if (entry.kind === 'cancel') {
+      const isMeant = ({ requestId }: DepositEntry) => requestId === entry.requestId
+      for (const { entry: request, amount } of takeNewest(waiting, entry.assets ?? MAX_UINT256, isMeant)) {
+        cancelled.set(request, (cancelled.get(request) ?? 0n) + amount)
+      }
+    } else if (entry.kind === 'claim') {
       const claimed = takeOldest(waiting, entry.assets)
-      const parts = proRata(
+      const shares = proRata(
         entry.shares,
         claimed.map(({ amount }) => amount),
       )
-      for (const [index, { entry: deposit }] of claimed.entries()) {
-        minted.set(deposit, (minted.get(deposit) ?? 0n) + (parts[index] ?? 0n))
+      for (const [index, { entry: request }] of claimed.entries()) {
+        minted.set(request, (minted.get(request) ?? 0n) + (shares[index] ?? 0n))
       }
     }
   }
-  return minted
+  return { waiting, minted, cancelled }
 }
 
 function byEntry(entries: readonly LedgerEntry[], amounts: readonly bigint[]): ReadonlyMap<LedgerEntry, bigint> {

@@ -19,7 +19,8 @@ const location = {
  * smallest units. It is never changed: what a deposit has become follows from the ledger entries after it.
  *
  * * `deposit`: assets went in; shares at once for synchronous ones (`requestId` 0).
- * * `cancel`: the request with this id was taken back whole.
+ * * `cancel`: of the requests with this id, so many assets were taken back: the last ones that are not settled, and all
+ *   of them where it names no assets.
  * * `claim`: settled assets became shares.
  * * `redeem`: a redemption of shares was requested.
  * * `cancelRedeem`: of the requests with this id, so many shares were taken back: the last ones that are not settled.
@@ -28,7 +29,7 @@ const location = {
  */
 export const LedgerEntry = z.discriminatedUnion('kind', [
   z.object({ ...location, kind: z.literal('deposit'), requestId: Amount, assets: Amount, shares: Amount.nullable() }),
-  z.object({ ...location, kind: z.literal('cancel'), requestId: Amount }),
+  z.object({ ...location, kind: z.literal('cancel'), requestId: Amount, assets: Amount.optional() }),
   z.object({ ...location, kind: z.literal('claim'), assets: Amount, shares: Amount }),
   z.object({ ...location, kind: z.literal('redeem'), requestId: Amount, shares: Amount }),
   z.object({ ...location, kind: z.literal('cancelRedeem'), requestId: Amount, shares: Amount }),
@@ -56,10 +57,11 @@ export type DepositSource = z.output<typeof DepositSource>
 /**
  * Whether the entry moves nothing: a request or claim of nothing, which anybody may make in another's name, or shares
  * received or sent that are worth less than one unit of the asset, which add nothing to any total. A deposit's
- * cancellation names no amount and never counts as nothing.
+ * cancellation that names no amount never counts as nothing.
  */
 export function isNothing(entry: LedgerEntry): boolean {
-  if (entry.kind === 'cancel' || ('assets' in entry && entry.assets > 0n)) return false
+  if (entry.kind === 'cancel') return entry.assets === 0n
+  if ('assets' in entry && entry.assets > 0n) return false
   return entry.kind === 'receive' || entry.kind === 'send' || !entry.shares
 }
 

@@ -1,11 +1,13 @@
-import { type Address, zeroAddress } from 'viem'
+import { zeroAddress } from 'viem'
+import type { erc20Abi } from '../chain/erc20.ts'
 import { toStoredBlock } from '../chain/logs.ts'
 import { MAX_UINT256 } from '../codecs.ts'
 import {
   type Books,
+  type EventOf,
+  type ExplainedTransfer,
   isShareTransfer,
   type Ledger,
-  parseShareTransfer,
   type ShareTransfer,
   type VaultEvent,
 } from '../protocols/books.ts'
@@ -28,7 +30,7 @@ export type Posted = {
 /** Whether all amounts are from 0 to 2^256 - 1: a vault that makes up its events may lead to any others. */
 export function isPossible({ ledger, entries, prices }: Posted): boolean {
   const amounts = entries.flatMap((entry) => [
-    'assets' in entry ? entry.assets : 0n,
+    'assets' in entry ? (entry.assets ?? 0n) : 0n,
     'shares' in entry ? (entry.shares ?? 0n) : 0n,
   ])
   return [ledger.assets, ledger.supply, ...amounts, ...prices.map(({ price }) => price)].every(
@@ -41,7 +43,7 @@ export function postEvents(vault: VaultOnChain, before: Ledger, events: readonly
   let ledger = before
   const entries: LedgerEntry[] = []
   const prices = new Map<bigint, RecordedPrice>()
-  for (const transaction of Map.groupBy(events, ({ location }) => location.transactionHash).values()) {
+  for (const transaction of transactionsOf(events)) {
     const posted = postTransaction(vault, ledger, transaction)
     ledger = posted.ledger
     entries.push(...posted.entries.filter((entry) => !isNothing(entry)))
@@ -53,22 +55,30 @@ export function postEvents(vault: VaultOnChain, before: Ledger, events: readonly
   return { ledger, entries, prices: [...prices.values()] }
 }
 
+/** The events of each transaction, in order. */
+export function transactionsOf(events: readonly VaultEvent[]): readonly VaultEvent[][] {
+  return [...Map.groupBy(events, ({ location }) => location.transactionHash).values()]
+}
+
 /** What one transaction's events led to; `price` is null where they do not give it to the asset's unit. */
 function postTransaction(vault: VaultOnChain, before: Ledger, events: readonly VaultEvent[]) {
   const { books } = getProtocol(vault)
   const ledgers = books.ledgers(vault, before, events)
   const ledger = ledgers.at(-1) ?? before
-  const fees = feesAmong(vault, books, events)
-  const done = books.entries(events)
+  const moves = findMoves(vault, events)
+  const done = books.entries(vault, events)
   const entries = events.flatMap((event, index): LedgerEntry[] => {
-    const fee = fees.get(event)
-    const moved = fee ?? books.handedOver(event) ?? parseShareTransfer(vault, books, event)
-    // A fee is minted before the event with the assets: it is valued by the ledger after the whole transaction.
-    const by = fee ? ledger : (ledgers[index] ?? ledger)
-    const assets = (moved && books.shareValue(vault, by, moved.shares)) ?? 0n
-    const own: OwnEntry[] = fee ? [] : [...(done[index] ?? [])]
-    if (moved && !fee) own.push({ account: moved.from, kind: 'send', assets, shares: moved.shares })
-    if (moved) own.push({ account: moved.to, kind: 'receive', assets, shares: moved.shares })
+    const own: OwnEntry[] = [...(done[index] ?? [])]
+    const moved = moves.get(event)
+    if (moved) {
+      const { from, to, shares } = moved
+      const isFee = from === zeroAddress
+      // A fee is minted before the event with the assets: it is valued by the ledger after the whole transaction.
+      const by = isFee ? ledger : (ledgers[index] ?? ledger)
+      const assets = books.shareValue(vault, by, shares) ?? 0n
+      if (!isFee) own.push({ account: from, kind: 'send', assets, shares })
+      own.push({ account: to, kind: 'receive', assets, shares })
+    }
     return own.map((entry) => ({ ...storedLocation(vault, event), ...entry }))
   })
   return { ledger, entries, price: books.priceAfter(vault, ledger, events) }
@@ -77,29 +87,63 @@ function postTransaction(vault: VaultOnChain, before: Ledger, events: readonly V
 type OwnEntry = ReturnType<Books['entries']>[number][number]
 
 /**
- * The mints of a transaction that are fees: those that no deposit explains. A deposit explains one mint of its shares to
- * its owner, wherever in the transaction it stands: vaults differ in their order.
+ * The shares that a transaction's events move from one owner to another, by the event; from nobody where a mint is a fee,
+ * which is one that no event explains.
  */
-function feesAmong(
-  vault: VaultOnChain,
-  { minted, isOwner }: Books,
-  events: readonly VaultEvent[],
-): ReadonlyMap<VaultEvent, ShareTransfer> {
-  const key = (owner: Address, shares: bigint) => `${owner} ${shares}`
-  const explained = new Map<string, number>()
-  for (const deposit of events.flatMap((event) => minted(event) ?? [])) {
-    const minting = key(deposit.to, deposit.shares)
-    explained.set(minting, (explained.get(minting) ?? 0) + 1)
-  }
-  const fees = new Map<VaultEvent, ShareTransfer>()
+export function findMoves(vault: VaultOnChain, events: readonly VaultEvent[]): ReadonlyMap<VaultEvent, ShareTransfer> {
+  const { books } = getProtocol(vault)
+  const explained = explainedTransfers(vault, books, events)
+  const moves = new Map<VaultEvent, ShareTransfer>()
   for (const event of events) {
-    if (!isShareTransfer(event) || event.args.from !== zeroAddress) continue
-    const { from, to, value: shares } = event.args
-    const left = explained.get(key(to, shares)) ?? 0
-    if (left > 0) explained.set(key(to, shares), left - 1)
-    else if (isOwner(vault, to)) fees.set(event, { from, to, shares })
+    const moved =
+      isShareTransfer(event) && !explained.has(event)
+        ? ownersChange(vault, books, event)
+        : books.handedOver(vault, event)
+    if (moved) moves.set(event, moved)
   }
-  return fees
+  return moves
+}
+
+type TransferEvent = EventOf<typeof erc20Abi>
+
+/**
+ * The transfers of a transaction whose reason another of its events tells. One event explains one transfer, wherever in
+ * the transaction it stands: vaults differ in their order.
+ */
+function explainedTransfers(vault: VaultOnChain, books: Books, events: readonly VaultEvent[]): ReadonlySet<VaultEvent> {
+  const key = ({ from, to, shares }: ExplainedTransfer) => `${from ?? ''} ${to ?? ''} ${shares}`
+  const left = new Map<string, number>()
+  for (const reason of events.flatMap((event) => books.explained(vault, event) ?? [])) {
+    left.set(key(reason), (left.get(key(reason)) ?? 0) + 1)
+  }
+  const explained = new Set<VaultEvent>()
+  const isBetweenOwners = ({ args: { from, to } }: TransferEvent) =>
+    books.isOwner(vault, from) && books.isOwner(vault, to)
+  // Those with the vault itself are looked at first, being those that it tells reasons of.
+  const transfers = events
+    .filter(isShareTransfer)
+    .toSorted((one, other) => Number(isBetweenOwners(one)) - Number(isBetweenOwners(other)))
+  for (const event of left.size > 0 ? transfers : []) {
+    const { from, to, value: shares } = event.args
+    const reason = [
+      { from, to, shares },
+      { to, shares },
+      { from, shares },
+    ]
+      .map(key)
+      .find((one) => left.get(one))
+    if (reason === undefined) continue
+    left.set(reason, (left.get(reason) ?? 0) - 1)
+    explained.add(event)
+  }
+  return explained
+}
+
+/** The shares that a transfer moves from one owner, or from nobody, to another owner. */
+function ownersChange(vault: VaultOnChain, { isOwner }: Books, { args }: TransferEvent): ShareTransfer | undefined {
+  const { from, to, value: shares } = args
+  const isToOther = to !== zeroAddress && from !== to && isOwner(vault, to)
+  return isToOther && (from === zeroAddress || isOwner(vault, from)) ? { from, to, shares } : undefined
 }
 
 function storedLocation(vault: VaultOnChain, { location }: VaultEvent) {

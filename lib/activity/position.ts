@@ -1,6 +1,6 @@
 import { MAX_UINT256 } from '../codecs.ts'
 import type { LiveAccount } from '../protocols/protocol.ts'
-import { buildDeposits, cancelledDeposits, type Deposit } from './history.ts'
+import { buildDeposits, cancelledAssets, type Deposit } from './history.ts'
 import type { LedgerEntry } from './ledger-entry.ts'
 
 /** What an account put into a vault, took out, has there and earned; amounts in the smallest units of asset and share. */
@@ -23,14 +23,14 @@ export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount
   // A cancellation without a deposit cancelled nothing, and a request to redeem leaves what there is with its account.
   const first = entries.find(({ kind }) => kind !== 'cancel' && kind !== 'redeem' && kind !== 'cancelRedeem')
   if (!first) return null
-  const cancelled = cancelledDeposits(entries)
+  const cancelled = cancelledAssets(entries)
   const deposits = buildDeposits(entries, live)
   const standing = deposits.filter(({ status }) => status !== 'cancelled')
 
   const totalOf = (kinds: readonly LedgerEntry['kind'][]) =>
     entries.reduce((total, entry) => {
-      const counts = kinds.includes(entry.kind) && !cancelled.has(entry)
-      return counts && 'assets' in entry ? total + entry.assets : total
+      if (!kinds.includes(entry.kind) || !('assets' in entry)) return total
+      return total + (entry.assets ?? 0n) - (cancelled.get(entry) ?? 0n)
     }, 0n)
   const totalDepositedAssets = totalOf(['deposit', 'receive'])
   const totalWithdrawnAssets = totalOf(['withdraw', 'send'])
@@ -52,7 +52,7 @@ export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount
 
 /** Whether all amounts and their sum fit the reply: a vault may make up its events and balances. */
 export function isPlausible(entries: readonly LedgerEntry[], live: LiveAccount): boolean {
-  const moved = entries.reduce((total, entry) => ('assets' in entry ? total + entry.assets : total), 0n)
+  const moved = entries.reduce((total, entry) => ('assets' in entry ? total + (entry.assets ?? 0n) : total), 0n)
   const { pendingAssets, claimableShares, shares, sharePrice } = live
   const { pendingRedeemShares, claimableRedeemShares, claimableRedeemAssets } = live
   const redemptions = [pendingRedeemShares, claimableRedeemShares, claimableRedeemAssets]

@@ -1,8 +1,8 @@
-import type { Address } from 'viem'
 import { BlockHeader, blockRequest, byLocation, parseResult, readTimestamps } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { VaultEvent } from '../protocols/books.ts'
-import { parseVaultEvents, VAULT_EVENT_TOPICS } from './events.ts'
+import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
+import { eventAddresses, parseVaultEvents, VAULT_EVENT_TOPICS } from './events.ts'
 
 /** A part of what happened in some vaults: their events in order, and the block up to which, and its seconds since 1970. */
 export type Slice = { readonly events: readonly VaultEvent[]; readonly through: bigint; readonly timestamp: bigint }
@@ -12,7 +12,7 @@ export const SLICE_EVENTS = 5_000
 const SLICE_MS = 5_000
 
 type Range = {
-  readonly vaults: readonly Address[]
+  readonly vaults: readonly VaultOnChain[]
   /** The first and the last block, both included. */
   readonly from: bigint
   readonly to: bigint
@@ -29,7 +29,7 @@ export async function readSlice(
 ): Promise<Slice> {
   const end = Math.min(until, now() + SLICE_MS)
   const { logs, through } = await reader.logsUntil(
-    { address: vaults, topics: [VAULT_EVENT_TOPICS] },
+    { address: eventAddresses(vaults), topics: [VAULT_EVENT_TOPICS] },
     from,
     to,
     (events) => events >= SLICE_EVENTS || now() >= end,
@@ -38,7 +38,7 @@ export async function readSlice(
     readTimestamps(reader.request, logs),
     through === final.number ? final.timestamp : readTimestamp(reader, through),
   ])
-  return { events: parseVaultEvents(reader.chain.id, logs.toSorted(byLocation), timestampOf), through, timestamp }
+  return { events: parseVaultEvents(vaults, logs.toSorted(byLocation), timestampOf), through, timestamp }
 }
 
 async function readTimestamp({ request }: ChainReader, block: bigint): Promise<bigint> {

@@ -5,8 +5,8 @@ export type ShareBalances = {
   readonly inWallet: bigint
   /** Of settled deposits; undefined where the vault does not tell. */
   readonly unclaimed: bigint | undefined
-  /** In redemption requests that are not settled, and in those that are. */
-  readonly pending: bigint
+  /** In redemption requests that are not settled, undefined where the vault does not tell, and in those that are. */
+  readonly pending: bigint | undefined
   readonly claimable: bigint
 }
 
@@ -15,7 +15,7 @@ export function exceedsBalance({ inWallet, unclaimed, pending, claimable }: Shar
   const parts = [
     `${inWallet} in the wallet`,
     `${unclaimed ?? 'not known'} of settled deposits not claimed`,
-    `${pending} in redemptions not settled`,
+    `${pending ?? 'not known'} in redemptions not settled`,
     `${claimable} in settled redemptions not claimed`,
   ]
   return new AppError('amount_exceeds_balance', {

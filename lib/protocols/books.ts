@@ -1,4 +1,4 @@
-import { type Abi, type Address, type DecodeEventLogReturnType, type Hash, zeroAddress } from 'viem'
+import type { Abi, Address, DecodeEventLogReturnType, Hash } from 'viem'
 import * as z from 'zod'
 import type { LedgerEntry } from '../activity/ledger-entry.ts'
 import type { erc20Abi } from '../chain/erc20.ts'
@@ -38,8 +38,11 @@ export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEv
   readonly pricedBy: 'valuations' | 'trades'
   /** The names of the events that can move the price, apart from mints and burns. */
   readonly repricing: ReadonlySet<string>
-  /** The shares that a deposit minted, by the event that tells of it; undefined for other events. */
-  minted(event: Event): { readonly to: Address; readonly shares: bigint } | undefined
+  /**
+   * The transfer of shares whose reason an event tells, by what it says of it: a mint that is no fee, or shares on their
+   * way to or from a request. Undefined for other events.
+   */
+  explained(vault: V, event: Event): ExplainedTransfer | undefined
   /** What these shares are worth by the ledger, in the asset's smallest unit; null before there is a price. */
   shareValue(vault: V, ledger: Ledger, shares: bigint): bigint | null
   /** The ledger after each of a transaction's events. */
@@ -47,9 +50,9 @@ export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEv
   /** What one whole share is worth after a transaction, by the ledger after it; null where its events do not tell. */
   priceAfter(vault: V, after: Ledger, events: readonly Event[]): bigint | null
   /** What each of a transaction's events did besides moving shares from one account to another. */
-  entries(events: readonly Event[]): readonly (readonly OwnEntry[])[]
+  entries(vault: V, events: readonly Event[]): readonly (readonly OwnEntry[])[]
   /** The shares that an event moves from one owner to another, though no transfer tells so. */
-  handedOver(event: Event): ShareTransfer | undefined
+  handedOver(vault: V, event: Event): ShareTransfer | undefined
   /** Whether shares with this account are somebody's: neither the vault's own nor on their way through it. */
   isOwner(vault: V, account: Address): boolean
 }
@@ -68,19 +71,10 @@ type EntryLocation = Pick<
 /** Shares that go from one account to another. */
 export type ShareTransfer = { readonly from: Address; readonly to: Address; readonly shares: bigint }
 
+/** What an event says of a transfer: how many shares, and from whom or to whom, or both. */
+export type ExplainedTransfer = Pick<ShareTransfer, 'shares'> & Partial<ShareTransfer>
+
 /** Whether an event is a transfer of shares, a mint or a burn. */
 export function isShareTransfer(event: VaultEvent): event is EventOf<typeof erc20Abi> {
   return event.eventName === 'Transfer'
-}
-
-/** The shares that a transfer moves from one owner to another. */
-export function parseShareTransfer(
-  vault: VaultOnChain,
-  { isOwner }: Books,
-  event: VaultEvent,
-): ShareTransfer | undefined {
-  if (!isShareTransfer(event)) return undefined
-  const { from, to, value: shares } = event.args
-  const isOwnersChange = from !== zeroAddress && to !== zeroAddress && from !== to
-  return isOwnersChange && isOwner(vault, from) && isOwner(vault, to) ? { from, to, shares } : undefined
 }

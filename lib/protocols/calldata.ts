@@ -14,6 +14,8 @@ export type OperationRequest = {
   readonly payer?: Address
   /** The least of the asset that the account accepts, where the operation has such a bound. */
   readonly minimum?: bigint
+  /** Which of the account's requests it is about, where the operation names one; 0 for all of them. */
+  readonly requestId?: bigint
 }
 
 /** One of a vault's functions that move an account's assets or shares. */
@@ -35,6 +37,7 @@ type Terms = {
   /** Whose assets or shares are taken; absent where they are the sender's. */
   readonly payer?: Address
   readonly minimum?: bigint
+  readonly requestId?: bigint
   /** Whether it names somebody who is paid for it. */
   readonly hasReferral?: boolean
 }
@@ -51,6 +54,8 @@ export type DepositOperation = Omit<Operation, 'decode'> & {
 /** A function by which shares leave a vault for assets. */
 export type WithdrawalOperation = Operation & {
   readonly takes: 'assets' | 'shares'
+  /** Whether there are vaults that take the shares by the account's approval. */
+  readonly mayPullShares?: boolean
 }
 
 /** A function that gives what is settled: shares for assets, or assets for shares. */
@@ -91,7 +96,7 @@ export function verifyOperations(intents: readonly Intent[], transactions: reado
 }
 
 function isRight({ operation, request }: Intent, transaction: Transaction | undefined): boolean {
-  const { vault, account, amount, payer = account, minimum } = request
+  const { vault, account, amount, payer = account, minimum, requestId = 0n } = request
   if (!transaction) return false
   const terms = operation.decode(transaction.data)
   return (
@@ -102,6 +107,7 @@ function isRight({ operation, request }: Intent, transaction: Transaction | unde
     isAddressEqual(terms.receiver ?? account, account) &&
     isAddressEqual(terms.payer ?? payer, payer) &&
     terms.minimum === minimum &&
+    (terms.requestId ?? requestId) === requestId &&
     !terms.hasReferral
   )
 }

@@ -29,15 +29,16 @@ export async function describeVault(rpc: Rpc, chainId: number, address: Address)
   const reader = chainReader(chain, rpc)
 
   const { value: own, block } = await reader.readOne(identity(address))
-  const { asset, name, shareDecimals, isAsync } = own
-  if (asset === undefined || name === undefined || shareDecimals === undefined) {
-    throw new Error(
-      `${address} on chain ${chainId} is not an ERC-4626 vault: it does not tell its asset, name and decimals.`,
-    )
+  const { asset, shareToken = address, isAsync } = own
+  if (asset === undefined) {
+    throw new Error(`${address} on chain ${chainId} is not an ERC-4626 vault: it does not tell its asset.`)
   }
-  const { value: token } = await reader.readOne(tokenOf(asset))
-  if (token.symbol === undefined || token.decimals === undefined) {
+  const [token, share] = (await reader.read([tokenOf(asset), tokenOf(shareToken)])).values
+  if (token?.symbol === undefined || token.decimals === undefined) {
     throw new Error(`The vault's asset ${asset} does not tell its symbol and decimals.`)
+  }
+  if (share?.name === undefined || share.decimals === undefined) {
+    throw new Error(`The vault's share ${shareToken} does not tell its name and decimals.`)
   }
   const candidate = {
     chainId,
@@ -45,14 +46,14 @@ export async function describeVault(rpc: Rpc, chainId: number, address: Address)
     asset,
     assetSymbol: token.symbol,
     assetDecimals: token.decimals,
-    shareToken: own.share ?? address,
-    shareDecimals,
+    shareToken,
+    shareDecimals: share.decimals,
   }
   const firstBlock = await findFirstBlock(reader, address, Number(block.number))
   const refusals: string[] = []
   for (const { describe } of Object.values(PROTOCOLS)) {
     const { value } = await reader.readOne<ProtocolDescription | string>(describe({ ...candidate, isAsync }))
-    if (typeof value !== 'string') return { ...candidate, name, firstBlock, ...value }
+    if (typeof value !== 'string') return { ...candidate, name: share.name, firstBlock, ...value }
     refusals.push(value)
   }
   throw new Error(`${address} on chain ${chainId} is ${refusals.join(', and ')}.`)
@@ -61,21 +62,22 @@ export async function describeVault(rpc: Rpc, chainId: number, address: Address)
 function identity(address: Address) {
   const calls = {
     asset: call(address, vaultAbi, 'asset', []),
-    share: call(address, vaultAbi, 'share', []),
-    name: call(address, erc20Abi, 'name', []),
-    decimals: call(address, erc20Abi, 'decimals', []),
+    shareToken: call(address, vaultAbi, 'share', []),
     isAsync: call(address, vaultAbi, 'supportsInterface', [ASYNC_DEPOSIT_INTERFACE]),
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers: { decimals, isAsync, ...answers } }) => ({
+  return readPlan({ address, slots: {}, calls }, ({ answers: { isAsync, ...answers } }) => ({
     ...answers,
-    shareDecimals: decimals,
     isAsync: isAsync ?? false,
   }))
 }
 
-function tokenOf(asset: Address) {
-  const calls = { symbol: call(asset, erc20Abi, 'symbol', []), decimals: call(asset, erc20Abi, 'decimals', []) }
-  return readPlan({ address: asset, slots: {}, calls }, ({ answers }) => answers)
+function tokenOf(address: Address) {
+  const calls = {
+    name: call(address, erc20Abi, 'name', []),
+    symbol: call(address, erc20Abi, 'symbol', []),
+    decimals: call(address, erc20Abi, 'decimals', []),
+  }
+  return readPlan({ address, slots: {}, calls }, ({ answers }) => answers)
 }
 
 /** How many blocks one request looks at. */

@@ -1,11 +1,13 @@
 import type { DepositOperation, Operation, Operations } from './calldata.ts'
 import { erc4626Operations } from './erc4626/calldata.ts'
+import { erc7540Operations } from './erc7540/calldata.ts'
 import { lagoonOperations } from './lagoon/calldata.ts'
 import type { ProtocolName, VaultOnChain } from './vault-on-chain.ts'
 
 /** The operations of all protocols, apart from these: most functions that read vaults build no calldata. */
 export const OPERATIONS: Readonly<Record<ProtocolName, Operations>> = {
   lagoon: lagoonOperations,
+  erc7540: erc7540Operations,
   erc4626: erc4626Operations,
 }
 

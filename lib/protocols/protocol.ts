@@ -1,4 +1,5 @@
 import type { Abi, Address } from 'viem'
+import type { LedgerEntry } from '../activity/ledger-entry.ts'
 import type { ChainReader, ReadPlan } from '../chain/reader.ts'
 import type { AppError } from '../errors.ts'
 import type { VaultState } from '../vaults/vault-state.ts'
@@ -38,7 +39,7 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
    */
   claimTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<ClaimTerms>
   /** How the vault takes back what is pending of an account's requests; like `claimTerms`. */
-  cancelTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<CancelTerms>
+  cancelTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<FinishedRequests<CancelTerms>>
   readonly books: Books<V>
 }
 
@@ -82,11 +83,11 @@ export type WithdrawalReading = (reader: ChainReader, at: bigint) => Promise<Wit
 export type Withdrawal = {
   /** The calls, in order; the last one is the withdrawal, what is before makes it possible. */
   readonly steps: readonly [Step, ...(readonly Step[])]
-  /** The shares that leave the account, and the assets that are paid for them at the vault's present price. */
+  /** The shares that leave the account, and the assets that are paid for them at the vault's present price; null where it tells none. */
   readonly shares: bigint
-  readonly assets: bigint
+  readonly assets: bigint | null
   /** What the shares are worth; where that is more than the assets, fees keep the rest. */
-  readonly value: bigint
+  readonly value: bigint | null
   /** The part of the fees that is kept for being paid at once. */
   readonly haircut: bigint
   /** What earlier requests pay besides, because the vault pays them with this one. */
@@ -113,8 +114,9 @@ export type Claimable = { readonly assets: bigint; readonly shares: bigint }
 
 /** How a vault takes back what is pending of one account's requests. */
 export type CancelTerms = {
-  /** The name of the operation that does. */
+  /** The name of the operation that does, and of which request, where the operation names one. */
   readonly name: string
+  readonly requestId?: bigint
   /** What comes back, in the smallest unit. */
   readonly cancelled: { readonly assets: bigint } | { readonly shares: bigint }
   /** Whether the vault only begins with it now: what comes back is taken by another call once the vault has agreed. */
@@ -130,14 +132,24 @@ export type CancelTerms = {
 type Finished<T> = (reader: ChainReader, at: bigint) => Promise<T>
 
 /**
+ * The same of requests, which some vaults tell by their ids alone: those the account's ledger entries in the vault up to
+ * that block have, which are asked for only there. Throws also what `listEntries` throws.
+ */
+export type FinishedRequests<T> = (
+  reader: ChainReader,
+  at: bigint,
+  listEntries: () => Promise<readonly LedgerEntry[]>,
+) => Promise<T>
+
+/**
  * What was read of an account at one block, in parts: each needs of the vault only what it tells. `shares` and `price`
  * throw `upstream_bad_answer` when the vault does not tell an amount.
  */
 export type AccountReading = {
   /** Those in the wallet. */
   readonly shares: () => bigint
-  readonly deposits: Finished<AccountDeposits>
-  readonly redemptions: Finished<AccountRedemptions>
+  readonly deposits: FinishedRequests<AccountDeposits>
+  readonly redemptions: FinishedRequests<AccountRedemptions>
   readonly price: () => SharePrice
 }
 

@@ -1,4 +1,5 @@
 import { erc4626 } from './erc4626/protocol.ts'
+import { erc7540 } from './erc7540/protocol.ts'
 import { lagoon } from './lagoon/protocol.ts'
 import type { Protocol } from './protocol.ts'
 import type { ProtocolName, VaultOnChain } from './vault-on-chain.ts'
@@ -6,7 +7,7 @@ import type { ProtocolName, VaultOnChain } from './vault-on-chain.ts'
 /** All protocols by their names. */
 export const PROTOCOLS: {
   readonly [Name in ProtocolName]: Protocol<Extract<VaultOnChain, { protocol: Name }>>
-} = { lagoon, erc4626 }
+} = { lagoon, erc7540, erc4626 }
 
 /** The protocol that a vault follows; it takes its vaults alone. */
 export function getProtocol({ protocol }: Pick<VaultOnChain, 'protocol'>): Protocol {

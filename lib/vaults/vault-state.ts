@@ -27,8 +27,8 @@ const fields = z.object({
 type Fields = z.output<typeof fields>
 
 /**
- * A vault's state at one block. What could not be read is null and named in `missing`: unknown is not zero. What a
- * synchronous vault does not have is null too, and nothing is missing of it.
+ * A vault's state at one block. What could not be read is null and named in `missing`: unknown is not zero. What vaults
+ * of its protocol do not have or tell is null too, and nothing is missing of it.
  */
 export const VaultState = fields.extend({
   missing: z.array(z.string()).describe('The fields that could not be read, which are null'),

@@ -1,4 +1,4 @@
-import { type Address, encodeDeployData, encodeFunctionData, parseAbi } from 'viem'
+import { type Address, encodeDeployData, encodeFunctionData, parseAbi, zeroAddress } from 'viem'
 import * as z from 'zod'
 import { call, required } from '../../lib/chain/call.ts'
 import { decodeCall, decodeLog } from '../../lib/chain/decode.ts'
@@ -51,11 +51,12 @@ const books: Books<BondVault, BondEvent> = {
   version: 1,
   pricedBy: 'trades',
   repricing: new Set(['Bought']),
-  minted: ({ eventName, args }) => (eventName === 'Bought' ? { to: args.holder, shares: args.bonds } : undefined),
+  explained: (_, { eventName, args }) =>
+    eventName === 'Bought' ? { from: zeroAddress, to: args.holder, shares: args.bonds } : undefined,
   shareValue: ({ issuePrice }, _, shares) => shares * issuePrice,
   ledgers: (_, before, events) => events.map(() => before),
   priceAfter: ({ issuePrice }) => issuePrice * ONE,
-  entries: (events) =>
+  entries: (_, events) =>
     events.map(({ eventName, args }) =>
       eventName === 'Bought'
         ? [{ account: args.holder, kind: 'deposit', requestId: 0n, assets: args.paid, shares: args.bonds }]

@@ -4,6 +4,7 @@ import {
   type ContractFunctionName,
   ContractFunctionRevertedError,
   createClient,
+  encodeFunctionData,
   type Hash,
   http,
   parseUnits,
@@ -14,6 +15,8 @@ import { expect } from 'vitest'
 import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
 import { settle } from '../../sandbox/curator.ts'
 import {
+  type AsyncVaultOptions,
+  deployAsyncVault,
   deployLagoonVault,
   deployYieldVault,
   type LagoonGeneration,
@@ -24,6 +27,7 @@ import {
 } from '../../sandbox/deploy.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
+import { ASYNC_VAULT } from '../sandbox/async-vault-abi.ts'
 import { TOKEN_ABI, transaction, VAULT_ABI } from './oracles.ts'
 import type { HandedOut, HttpReply, Service } from './service.ts'
 
@@ -67,6 +71,47 @@ export async function openYieldVault(
   const address = await deployYieldVault(chain, { make, asset: token, name: `Savings ${asset}`, symbol: 'YV' })
   return testVault(service, { chain, token, asset, address, key: await service.createClient([{ chainId, address }]) })
 }
+
+/** A fresh ERC-7540 vault of another make than Lagoon's, of USDC on Base unless told; its shares have 6 decimals unless told. */
+export async function openAsyncVault(service: Service, options: AsyncOptions) {
+  const { chainId = 8453, asset = 'USDC', ...rest } = options
+  const { chain, token } = placeOf(service, chainId, asset)
+  const named = { name: `Async ${asset}`, symbol: 'AV' }
+  const address = await deployAsyncVault(chain, { ...rest, asset: token, ...named })
+  const vault = testVault(service, {
+    chain,
+    token,
+    asset,
+    address,
+    key: await service.createClient([{ chainId, address }]),
+  })
+  const client = createClient({ transport: http(chain.rpcUrl) })
+  const share = await readContract(client, { address, abi: ASYNC_VAULT, functionName: 'share' })
+  const encode = (functionName: AsyncWrite, args: readonly unknown[]) =>
+    // One of several functions and its arguments, which viem wants to know one by one.
+    encodeFunctionData({ abi: ASYNC_VAULT, functionName, args } as never)
+  const transactOn = (from: Address, to: Address, functionName: AsyncWrite, args: readonly unknown[]) =>
+    transact(chain, [{ label: functionName, from, to, data: encode(functionName, args) }])
+  const readOn = (at: Address, functionName: AsyncView, args: readonly unknown[]) =>
+    // One of several functions and its arguments, which viem wants to know one by one.
+    readContract(client, { address: at, abi: ASYNC_VAULT, functionName, args } as never) as Promise<bigint>
+  return {
+    ...vault,
+    /** The share token; of `redemptions` the vault itself. */
+    share,
+    act: (from: Address, functionName: AsyncWrite, ...args: readonly unknown[]) =>
+      transactOn(from, address, functionName, args),
+    actOnShare: (from: Address, functionName: AsyncWrite, ...args: readonly unknown[]) =>
+      transactOn(from, share, functionName, args),
+    read: (functionName: AsyncView, ...args: readonly unknown[]) => readOn(address, functionName, args),
+    sharesOf: (account: Address) => readOn(share, 'balanceOf', [account]),
+  }
+}
+type AsyncOptions = Place & Pick<AsyncVaultOptions, 'make' | 'shareDecimals'>
+type AsyncWrite = ContractFunctionName<typeof ASYNC_VAULT, 'payable' | 'nonpayable'>
+type AsyncView = ContractFunctionName<typeof ASYNC_VAULT, 'view' | 'pure'>
+/** Such a vault with a client of its own. */
+export type TestAsyncVault = Awaited<ReturnType<typeof openAsyncVault>>
 
 function placeOf(service: Service, chainId: number, asset: Asset) {
   const chain = service.backends.chains.find((candidate) => candidate.chainId === chainId)

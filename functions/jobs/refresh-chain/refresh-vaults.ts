@@ -78,7 +78,7 @@ type Run = Dependencies &
     readonly done: { slices: number; entries: number; prices: number; states: number }
   }
 
-/** How many vaults' events one call asks for. Geth takes 1,000 addresses. */
+/** How many vaults' events one call asks for. Geth takes 1,000 addresses, and a share token may have one of its own. */
 const PACK = 500
 /** How many packs of vaults that have caught up are read side by side. */
 const PACKS_AT_ONCE = 4
@@ -299,8 +299,8 @@ function refuse({ reader }: Run, vaultRuns: readonly VaultRun[], reason: string)
 /** Reads the next slice of a part and records it; gives its last block. A vault with most of very many events is read apart from now on. */
 async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> {
   const { records, done, apart } = run
-  const addresses = [...new Set(pack.map(({ vault }) => vault.address))]
-  const slice = await readSlice(run, { ...run, vaults: addresses, from: BigInt(from), to: BigInt(to) })
+  const vaults = [...new Map(pack.map(({ vault }) => [vault.address, vault])).values()]
+  const slice = await readSlice(run, { ...run, vaults, from: BigInt(from), to: BigInt(to) })
   const through = Number(slice.through)
   const events = Map.groupBy(slice.events, ({ vault }) => vault)
   const posted = pack

@@ -1,3 +1,4 @@
+import { readAccountEntries } from '../../../lib/activity/account-vaults.ts'
 import { parseSimulation, simulationRequest, summarise, UPPER_ESTIMATE } from '../../../lib/chain/simulation.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -13,10 +14,10 @@ import type { contract } from './contract.ts'
  * Builds what takes a user's pending request back, in one round trip: the calls that may do it are known, so their dry
  * runs go out with the reading that decides. Throws the AppError that says why there is nothing, or `upstream_*`.
  */
-export function buildCancellation({ getReader }: Services<'getReader'>) {
+export function buildCancellation(dependencies: Services<'getReader' | 'records' | 'now'>) {
   return async ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
-    const reader = getReader(vault.chainId)
+    const reader = dependencies.getReader(vault.chainId)
     const { userAddress: account, kind } = body
     const { cancelTerms } = getProtocol(vault)
     if (!cancelTerms) throw new AppError('cancel_not_applicable')
@@ -24,14 +25,21 @@ export function buildCancellation({ getReader }: Services<'getReader'>) {
     const candidates = OPERATIONS[vault.protocol].cancels[kind]
     const request = { vault, account, amount: 0n }
     const transactions = candidates.map((operation) => encodeOperation({ operation, request }))
-    const { value: terms, outcomes } = await reader.readOne(cancelTerms(vault, account, kind), {
+    const { value, outcomes, block } = await reader.readOne(cancelTerms(vault, account, kind), {
       extraCalls: transactions.map((transaction) => simulationRequest(account, [transaction])),
     })
 
+    const terms = await value(reader, block.number, () => readAccountEntries(dependencies, vault, account))
+
     const operation = operationNamed(candidates, terms.name)
-    const operations = [encodeOperation({ operation, request })]
-    verifyOperations([{ operation, request }], operations)
-    const calls = parseSimulation(outcomes[candidates.indexOf(operation)], 1, REVERT_ERRORS)
+    const intents = [{ operation, request: { ...request, requestId: terms.requestId ?? 0n } }]
+    const operations = intents.map(encodeOperation)
+    verifyOperations(intents, operations)
+    // Which request it is of, where they have ids of their own, is known only now.
+    const outcome = terms.requestId
+      ? (await reader.simulate(account, [operations]))[0]
+      : outcomes[candidates.indexOf(operation)]
+    const calls = parseSimulation(outcome, 1, REVERT_ERRORS)
     const call = calls?.[0]
     if (terms.refusal && call?.status !== 'success') throw terms.refusal
     if (call?.status === 'reverted') {

@@ -13,7 +13,7 @@ export const contract = {
   summary: "Builds the transaction that takes a user's pending request back from an async vault.",
   tag: 'Vaults',
   caller: 'client',
-  uses: { config: true },
+  uses: { deposits: ['Query', 'BatchGetItem'], config: true },
   request: {
     body: z.strictObject({
       vaultAddress: VaultAddress,

@@ -1,3 +1,4 @@
+import { readAccountEntries } from '../../../lib/activity/account-vaults.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { AccountDeposits } from '../../../lib/protocols/protocol.ts'
@@ -20,13 +21,14 @@ const STATUS_DESCRIPTIONS: Record<DepositStatus, string> = {
 }
 
 /** Tells where a user's deposit in an async vault stands. Throws `deposit_status_not_applicable` for another vault, and `upstream_*`. */
-export function getDepositStatus({ getReader }: Services<'getReader'>) {
+export function getDepositStatus(dependencies: Services<'getReader' | 'records' | 'now'>) {
   return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
     if (vaultType(vault) === 'sync') throw new AppError('deposit_status_not_applicable')
-    const reader = getReader(vault.chainId)
+    const reader = dependencies.getReader(vault.chainId)
     const { value, block } = await reader.readOne(getProtocol(vault).account(vault, query.userAddress))
-    const deposits = await value.deposits(reader, block.number)
+    const listEntries = () => readAccountEntries(dependencies, vault, query.userAddress)
+    const deposits = await value.deposits(reader, block.number, listEntries)
     const shares = value.shares()
     const status = statusOf(deposits, shares)
     return {

@@ -10,7 +10,7 @@ export const contract = {
   summary: "Returns the status of a user's withdrawal from an async vault: pending, claimable or withdrawn.",
   tag: 'Vaults',
   caller: 'client',
-  uses: { config: true },
+  uses: { deposits: ['Query', 'BatchGetItem'], config: true },
   request: {
     path: z.object({ vaultAddress: VaultAddress }),
     query: z.object({

@@ -1,8 +1,8 @@
+import { readAccountEntries } from '../../../lib/activity/account-vaults.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { AccountRedemptions } from '../../../lib/protocols/protocol.ts'
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
-import { vaultType } from '../../../lib/protocols/vault-on-chain.ts'
 import type { Services } from '../../../lib/services.ts'
 import { SETTLEMENT_POLL_MS } from '../../../lib/vaults/settlement.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
@@ -20,13 +20,16 @@ const STATUS_DESCRIPTIONS: Record<WithdrawStatus, string> = {
 }
 
 /** Tells where a user's withdrawal from an async vault stands. Throws `withdraw_status_not_applicable` for another vault, and `upstream_*`. */
-export function getWithdrawStatus({ getReader }: Services<'getReader'>) {
+export function getWithdrawStatus(dependencies: Services<'getReader' | 'records' | 'now'>) {
   return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
-    if (vaultType(vault) === 'sync') throw new AppError('withdraw_status_not_applicable')
-    const reader = getReader(vault.chainId)
-    const { value, block } = await reader.readOne(getProtocol(vault).account(vault, query.userAddress))
-    const redemptions = await value.redemptions(reader, block.number)
+    const { account, claimTerms } = getProtocol(vault)
+    if (!claimTerms) throw new AppError('withdraw_status_not_applicable')
+    const reader = dependencies.getReader(vault.chainId)
+    const { value, block } = await reader.readOne(account(vault, query.userAddress))
+    const redemptions = await value.redemptions(reader, block.number, () =>
+      readAccountEntries(dependencies, vault, query.userAddress),
+    )
     const status = statusOf(redemptions)
     return {
       vaultAddress: vault.address,
@@ -47,7 +50,8 @@ export function getWithdrawStatus({ getReader }: Services<'getReader'>) {
 }
 
 function statusOf(redemptions: AccountRedemptions): WithdrawStatus {
-  if (redemptions.claimableRedeemShares > 0n) return 'claimable'
+  // What is claimable may round down to no shares at all.
+  if (redemptions.claimableRedeemShares > 0n || redemptions.claimableRedeemAssets > 0n) return 'claimable'
   if (redemptions.pendingRedeemShares > 0n) return 'pending'
   return redemptions.lastRedeemRequestId ? 'withdrawn' : 'no_active_withdrawal'
 }

@@ -66,9 +66,11 @@ export const contract = {
     simulation: SimulationResult,
     withdrawal: z.object({
       shares: Amount.describe('What leaves the user'),
-      assets: Amount.describe("What is paid for them, in the vault asset's smallest unit"),
-      fee: Amount.describe(
-        'What the vault keeps of what the shares are worth: fees, and a haircut for being paid at once',
+      assets: Amount.nullable().describe(
+        "What is paid for them, in the vault asset's smallest unit; null where the vault tells no price now",
+      ),
+      fee: Amount.nullable().describe(
+        'What the vault keeps of what the shares are worth: fees, and a haircut for being paid at once; null as `assets`',
       ),
       haircut: Amount.describe('The part of the fee that is the haircut'),
       isEstimate: z

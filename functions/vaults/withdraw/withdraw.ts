@@ -1,13 +1,10 @@
 import { hexToBigInt, size } from 'viem'
 import { readWithBridge } from '../../../lib/bridge/withdrawal.ts'
-import {
-  parseSimulation,
-  type SimulatedCall,
-  simulationRequest,
-  summarise,
-  UPPER_ESTIMATE,
-} from '../../../lib/chain/simulation.ts'
+import { required } from '../../../lib/chain/call.ts'
+import { verifyApprovals } from '../../../lib/chain/erc20.ts'
+import { type SimulatedCall, simulationRequest, summarise, UPPER_ESTIMATE } from '../../../lib/chain/simulation.ts'
 import { AppError } from '../../../lib/errors.ts'
+
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import {
   encodeOperation,
@@ -19,10 +16,10 @@ import {
 import { OPERATIONS, withdrawalNamed } from '../../../lib/protocols/operations.ts'
 import type { Withdrawal, WithdrawalAmount } from '../../../lib/protocols/protocol.ts'
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
-import { REVERT_ERRORS } from '../../../lib/protocols/revert-errors.ts'
 import type { Services } from '../../../lib/services.ts'
 import { findVault, type Vault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
+import { parseVariants, type Simulated, sharesPulled, simulateVariants, variantsOf } from './variants.ts'
 
 /**
  * Builds what withdraws from a vault now: in one round trip where the request says which calls may do it, in two where
@@ -38,7 +35,8 @@ export function buildWithdrawal({ getReader, bridge }: Services<'getReader' | 'b
 
     // One dry run tries all calls in turn that may be it: those that the vault does not accept now change nothing.
     const candidates = candidatesFor(OPERATIONS[vault.protocol].withdrawals, { vault, account }, amount)
-    const attempts = candidates.length > 0 ? [simulationRequest(account, candidates.map(encodeOperation))] : []
+    const variants = candidates.length > 0 ? variantsOf(vault, candidates) : []
+    const attempts = variants.map((transactions) => simulationRequest(account, transactions.flat()))
     const plan = getProtocol(vault).withdrawal(vault, account, amount)
     const destination = destinationIn(body, vault)
     const { value, outcomes, block, send } = destination
@@ -49,24 +47,25 @@ export function buildWithdrawal({ getReader, bridge }: Services<'getReader' | 'b
       operation: withdrawalNamed(vault, name),
       request: { vault, account, ...step },
     }))
-    const operations = intents.map(encodeOperation)
+    const tried = triedAlready(candidates, parseVariants(variants, outcomes), intents)
+    const { approval, operations, calls } =
+      tried ?? (await simulateVariants(reader, account, variantsOf(vault, intents)))
     verifyOperations(intents, operations)
+    for (const spending of sharesPulled(vault, intents)) verifyApprovals(spending, approval)
 
-    const tried = parseSimulation(outcomes[0], candidates.length, REVERT_ERRORS)
-    const calls =
-      triedAlready(candidates, tried, intents) ??
-      parseSimulation((await reader.simulate(account, [operations]))[0], operations.length, REVERT_ERRORS)
     const reverted = calls?.find((call) => call.status === 'reverted')
     if (reverted && withdrawal.refusal) throw withdrawal.refusal(reverted.reason)
     const outcome = outcomeOf(withdrawal, intents.at(-1)?.operation.returns, calls?.at(-1))
     const from = { protocol: vault.protocol, chainId: vault.chainId }
     if (!send) {
-      const gas = summarise(calls ?? undefined, UPPER_ESTIMATE.withdrawal * BigInt(operations.length))
-      return { approval: [], operations, ...gas, ...outcome, ...from, isCrossChain: false }
+      const upperEstimate =
+        UPPER_ESTIMATE.approve * BigInt(approval.length) + UPPER_ESTIMATE.withdrawal * BigInt(operations.length)
+      const gas = summarise(calls ?? undefined, upperEstimate)
+      return { approval, operations, ...gas, ...outcome, ...from, isCrossChain: false }
     }
-    const { paid, ...sent } = await send({ intents, calls: calls ?? undefined, amount: body.amount })
+    const { paid, ...sent } = await send({ intents, calls: calls?.slice(approval.length), amount: body.amount })
     const { assets, claimedAssets } = outcome.withdrawal
-    const remainder = (paid ?? assets + claimedAssets) - sent.quote.inputAmount
+    const remainder = (paid ?? required(assets) + claimedAssets) - sent.quote.inputAmount
     return { ...sent, ...outcome, withdrawal: { ...outcome.withdrawal, remainder }, ...from, isCrossChain: true }
   }
 }
@@ -102,13 +101,21 @@ function candidatesFor(
 /** What the one operation did among the candidates; undefined where it is none of these, or not the first that worked. */
 function triedAlready(
   candidates: readonly Intent[],
-  tried: readonly SimulatedCall[] | null,
+  tried: readonly Simulated[],
   [intent, ...more]: readonly Intent[],
-): readonly SimulatedCall[] | undefined {
-  const index = tried?.findIndex(({ status }) => status === 'success') ?? -1
-  const [candidate, call] = [candidates[index], tried?.[index]]
-  const isSame = candidate?.operation === intent?.operation && candidate?.request.amount === intent?.request.amount
-  return call && isSame && more.length === 0 ? [call] : undefined
+): Simulated | undefined {
+  for (const { approval, calls } of tried) {
+    const results = calls?.slice(approval.length) ?? []
+    const index = results.findIndex(({ status }) => status === 'success')
+    const [candidate, call] = [candidates[index], results[index]]
+    if (!candidate || !call || !intent) continue
+    const isSame = candidate.operation === intent.operation && candidate.request.amount === intent.request.amount
+    const approvalCalls = calls?.slice(0, approval.length) ?? []
+    // The candidate had no bound on what it pays.
+    const operations = [encodeOperation(intent)]
+    return isSame && more.length === 0 ? { approval, operations, calls: [...approvalCalls, call] } : undefined
+  }
+  return undefined
 }
 
 /** What the withdrawal takes and pays: what its dry run returned, where it pays at once, else what the vault's state says. */
@@ -117,9 +124,14 @@ function outcomeOf(withdrawal: Withdrawal, returns: 'assets' | 'shares' | undefi
   const amounts = { shares: withdrawal.shares, assets: withdrawal.assets }
   const told = returns && withdrawal.shares > 0n && last?.status === 'success' && size(last.returnData) === 32
   if (told) amounts[returns] = hexToBigInt(last.returnData)
-  const fee = value > amounts.assets ? value - amounts.assets : 0n
   return {
-    withdrawal: { ...amounts, fee, haircut, isEstimate: !told, claimedAssets },
+    withdrawal: { ...amounts, fee: feeIn(value, amounts.assets), haircut, isEstimate: !told, claimedAssets },
     isAsync: returns === undefined,
   }
+}
+
+/** What the vault keeps; null where it does not tell what the shares are worth. */
+function feeIn(value: bigint | null, assets: bigint | null): bigint | null {
+  if (value === null || assets === null) return null
+  return value > assets ? value - assets : 0n
 }

@@ -4,7 +4,7 @@ import { vaultAbi } from '../abi.ts'
 import { type ClaimOperation, type DepositOperation, NO_CANCELS, type Operations } from '../calldata.ts'
 
 /** ERC-4626 `deposit(assets, receiver)`: the shares come at once. */
-const deposit: DepositOperation = {
+export const deposit: DepositOperation = {
   name: 'deposit',
   isAsync: false,
   encode: ({ amount, account }) =>

@@ -1,6 +1,7 @@
+import { zeroAddress } from 'viem'
 import type { vaultAbi } from '../abi.ts'
 import type { Books, EventOf, Ledger } from '../books.ts'
-import type { Erc4626Vault } from './vault.ts'
+import type { TokenizedVault } from '../tokenized-vault.ts'
 
 type Event = EventOf<typeof vaultAbi>
 
@@ -8,11 +9,12 @@ type Event = EventOf<typeof vaultAbi>
 const PRECISE = 1_000_000n
 
 /** The ledger of a vault is its last trade: a deposit or withdrawal. */
-export const erc4626Books: Books<Erc4626Vault, Event> = {
+export const erc4626Books: Books<TokenizedVault, Event> = {
   version: 1,
   pricedBy: 'trades',
   repricing: new Set(['Deposit', 'Withdraw']),
-  minted: (event) => (event.eventName === 'Deposit' ? { to: event.args.owner, shares: event.args.shares } : undefined),
+  explained: (_, { eventName, args }) =>
+    eventName === 'Deposit' ? { from: zeroAddress, to: args.owner, shares: args.shares } : undefined,
   shareValue: (_, trade, shares) => valueAt(trade, shares),
 
   ledgers(_, before, events) {
@@ -32,7 +34,7 @@ export const erc4626Books: Books<Erc4626Vault, Event> = {
     return trade ? valueAt(trade, 10n ** BigInt(shareDecimals)) : null
   },
 
-  entries: (events) =>
+  entries: (_, events) =>
     events.map(({ eventName, args }) => {
       if (eventName !== 'Deposit' && eventName !== 'Withdraw') return []
       const { owner, assets, shares } = args

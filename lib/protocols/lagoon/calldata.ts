@@ -1,7 +1,8 @@
 import { encodeFunctionData, zeroAddress } from 'viem'
 import { decodeCall, decodeLog } from '../../chain/decode.ts'
-import type { ClaimOperation, DepositOperation, Operation, Operations, WithdrawalOperation } from '../calldata.ts'
+import type { DepositOperation, Operation, Operations, WithdrawalOperation } from '../calldata.ts'
 import { redeem, withdraw } from '../erc4626/calldata.ts'
+import { claimDeposit, requestRedeem as standardRequest } from '../erc7540/calldata.ts'
 import { lagoonAbi } from './abi.ts'
 
 /** ERC-7540 `requestDeposit(assets, controller, owner)`: the shares come after a settlement. */
@@ -42,34 +43,8 @@ const syncDeposit: DepositOperation = {
   },
 }
 
-/** ERC-7540 `deposit(assets, receiver, controller)`: claims the shares of settled assets. */
-const claimShares: ClaimOperation = {
-  name: 'deposit',
-  takes: 'assets',
-  returns: 'shares',
-  encode: ({ amount, account }) =>
-    encodeFunctionData({ abi: lagoonAbi, functionName: 'deposit', args: [amount, account, account] }),
-  decode(data) {
-    const call = decodeCall(lagoonAbi, data)
-    if (call?.functionName !== 'deposit' || call.args.length !== 3) return undefined
-    const [amount, receiver, payer] = call.args
-    return { amount, receiver, payer }
-  },
-}
-
-/** ERC-7540 `requestRedeem(shares, controller, owner)`: the assets come after a settlement. Pays out what is claimable before. */
-const requestRedeem: WithdrawalOperation = {
-  name: 'requestRedeem',
-  takes: 'shares',
-  encode: ({ amount, account }) =>
-    encodeFunctionData({ abi: lagoonAbi, functionName: 'requestRedeem', args: [amount, account, account] }),
-  decode(data) {
-    const call = decodeCall(lagoonAbi, data)
-    if (call?.functionName !== 'requestRedeem') return undefined
-    const [amount, receiver, payer] = call.args
-    return { amount, receiver, payer }
-  },
-}
+/** ERC-7540's, for which no Lagoon vault needs an approval. */
+const requestRedeem: WithdrawalOperation = { ...standardRequest, mayPullShares: false }
 
 /** `claimSharesAndRequestRedeem(shares)`, from 0.2 on: claims all unclaimed shares of the sender first. */
 const claimSharesAndRequestRedeem: WithdrawalOperation = {
@@ -119,6 +94,6 @@ const cancelRequestRedeem: Operation = {
 export const lagoonOperations: Operations = {
   deposits: [requestDeposit, syncDeposit],
   withdrawals: [syncRedeem, requestRedeem, claimSharesAndRequestRedeem, redeem, withdraw],
-  claims: [claimShares, redeem, withdraw],
+  claims: [claimDeposit, redeem, withdraw],
   cancels: { deposit: [cancelRequestDeposit], withdrawal: [cancelRequestRedeem] },
 }

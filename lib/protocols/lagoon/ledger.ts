@@ -20,8 +20,8 @@ export const lagoonBooks: Books<LagoonVault, Event> = {
   pricedBy: 'valuations',
   repricing: new Set(['Deposit', 'Withdraw', 'DepositSync', 'WithdrawSync', ...VALUATIONS]),
   // `Deposit` tells of a claim here, which mints nothing.
-  minted: (event) =>
-    event.eventName === 'DepositSync' ? { to: event.args.owner, shares: event.args.shares } : undefined,
+  explained: (_, { eventName, args }) =>
+    eventName === 'DepositSync' ? { from: zeroAddress, to: args.owner, shares: args.shares } : undefined,
   shareValue,
 
   ledgers(vault, before, events) {
@@ -41,14 +41,14 @@ export const lagoonBooks: Books<LagoonVault, Event> = {
       ? shareValue(vault, after, 10n ** BigInt(vault.shareDecimals))
       : null,
 
-  entries: (events) => {
+  entries: (_, events) => {
     const burns = burnsBefore(events)
     return events.map((event, index) => entriesOf(event, burns[index]))
   },
 
   isOwner: ({ address, pendingSilo }, account) => account !== address && account !== pendingSilo,
 
-  handedOver({ eventName, args }) {
+  handedOver(_, { eventName, args }) {
     if (eventName === 'Deposit' && args.sender !== args.owner) {
       return { from: args.sender, to: args.owner, shares: args.shares }
     }

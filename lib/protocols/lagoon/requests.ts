@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import { required } from '../../chain/call.ts'
 import { mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError } from '../../errors.ts'
-import type { CancelTerms, ClaimTerms, Step } from '../protocol.ts'
+import type { CancelTerms, ClaimTerms, FinishedRequests, Step } from '../protocol.ts'
 import type { RequestKind } from '../request-kind.ts'
 import { type LagoonReading, lagoonAccount, readClaimableShares, readRedeemableAssets } from './state.ts'
 import type { LagoonVault } from './vault.ts'
@@ -14,8 +14,13 @@ export function lagoonClaimTerms(vault: LagoonVault, account: Address, kind: Req
 }
 
 /** How a vault takes back what is pending of an account's requests: whole, while their epoch lasts. */
-export function lagoonCancelTerms(vault: LagoonVault, account: Address, kind: RequestKind): ReadPlan<CancelTerms> {
-  return mapReadPlan(lagoonAccount(vault, account), { deposit: depositCancel, withdrawal: withdrawalCancel }[kind])
+export function lagoonCancelTerms(
+  vault: LagoonVault,
+  account: Address,
+  kind: RequestKind,
+): ReadPlan<FinishedRequests<CancelTerms>> {
+  const toTerms = { deposit: depositCancel, withdrawal: withdrawalCancel }[kind]
+  return mapReadPlan(lagoonAccount(vault, account), (reading) => async () => toTerms(reading))
 }
 
 function depositClaim(vault: LagoonVault, reading: LagoonReading): ClaimTerms {

@@ -124,7 +124,7 @@ function payAtOnce(terms: LagoonWithdrawalTerms, amount: WithdrawalAmount): With
 function requestRedemption(terms: LagoonWithdrawalTerms, amount: WithdrawalAmount): Withdrawal {
   const { vault, account, settled, rates } = terms
   const balances = balancesIn(terms)
-  if (balances.pending > 0n && account.lastRedeemRequestId !== vault.state.redeemEpochId) {
+  if (required(account.pendingRedeemShares) > 0n && account.lastRedeemRequestId !== vault.state.redeemEpochId) {
     throw new AppError('previous_withdrawal_request_not_settled')
   }
   const all = account.shares + settled.claimableShares

@@ -114,22 +114,26 @@ describe('What a vault makes up of its own', () => {
   const decimals = fc.oneof(fc.integer({ min: 0, max: 77 }), fc.constantFrom(6, 18, 59, 60, 77))
   const someAddress = checksumAddress(place(0).vault)
   const vaults = fc.record({
-    protocol: fc.constantFrom('erc4626' as const, 'lagoon' as const),
+    protocol: fc.constantFrom('erc4626' as const, 'erc7540' as const, 'lagoon' as const),
     assetDecimals: decimals,
     shareDecimals: decimals,
   })
-  const parts = { safe: someAddress, valuationManager: someAddress, pendingSilo: someAddress }
+  const parts = {
+    lagoon: { protocol: 'lagoon', safe: someAddress, valuationManager: someAddress, pendingSilo: someAddress },
+    erc7540: { protocol: 'erc7540', isDepositAsync: true, cancelsDeposits: true, cancelsRedemptions: true },
+    erc4626: { protocol: 'erc4626' },
+  } as const
   const vaultOf = ({
     protocol,
     ...made
   }: {
     // Those whose records this makes; another protocol's has fields of its own.
-    protocol: 'erc4626' | 'lagoon'
+    protocol: 'erc4626' | 'erc7540' | 'lagoon'
     assetDecimals: number
     shareDecimals: number
   }): Vault => ({
     ...made,
-    ...(protocol === 'lagoon' ? { protocol, ...parts } : { protocol }),
+    ...parts[protocol],
     poolId: 'pool',
     chainId: 8453,
     address: someAddress,
@@ -180,7 +184,7 @@ describe('What a vault makes up of its own', () => {
         }
         const all = happened.map((entry, index) => ({ ...place(index), ...entry }) as LedgerEntry)
         try {
-          const account = await readLiveAccount(query.parse(reading), unreachable, 1n)
+          const account = await readLiveAccount(query.parse(reading), unreachable, 1n, async () => all)
           const live = claimable === null ? account : { ...account, claimableShares: claimable }
           if (!isPlausible(all, live)) return
           const position = buildPosition(all, live)

@@ -1,0 +1,50 @@
+import { parseAbi } from 'viem'
+import { vaultAbi } from '../abi.ts'
+
+const ownAbi = parseAbi([
+  'function requestDeposit(uint256 assets, address controller, address owner) returns (uint256 requestId)',
+  'function pendingDepositRequest(uint256 requestId, address controller) view returns (uint256 assets)',
+  'function claimableDepositRequest(uint256 requestId, address controller) view returns (uint256 assets)',
+  'function maxMint(address controller) view returns (uint256 shares)',
+  'function deposit(uint256 assets, address receiver, address controller) returns (uint256 shares)',
+  'function mint(uint256 shares, address receiver, address controller) returns (uint256 assets)',
+  'function requestRedeem(uint256 shares, address controller, address owner) returns (uint256 requestId)',
+  'function pendingRedeemRequest(uint256 requestId, address controller) view returns (uint256 shares)',
+  'function claimableRedeemRequest(uint256 requestId, address controller) view returns (uint256 shares)',
+  'function cancelDepositRequest(uint256 requestId, address controller)',
+  'function pendingCancelDepositRequest(uint256 requestId, address controller) view returns (bool isPending)',
+  'function claimableCancelDepositRequest(uint256 requestId, address controller) view returns (uint256 assets)',
+  'function claimCancelDepositRequest(uint256 requestId, address receiver, address controller)',
+  'function cancelRedeemRequest(uint256 requestId, address controller)',
+  'function pendingCancelRedeemRequest(uint256 requestId, address controller) view returns (bool isPending)',
+  'function claimableCancelRedeemRequest(uint256 requestId, address controller) view returns (uint256 shares)',
+  'function claimCancelRedeemRequest(uint256 requestId, address receiver, address controller)',
+  'event DepositRequest(address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 assets)',
+  'event RedeemRequest(address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 shares)',
+  'event CancelDepositClaim(address indexed controller, address indexed receiver, uint256 indexed requestId, address sender, uint256 assets)',
+  'event CancelRedeemClaim(address indexed controller, address indexed receiver, uint256 indexed requestId, address sender, uint256 shares)',
+])
+
+// The standards name no errors. These are Centrifuge's and Superform's, so that a refusal tells its reason.
+const knownErrors = parseAbi([
+  'error InvalidOwner()',
+  'error InvalidController()',
+  'error InsufficientBalance()',
+  'error ZeroAmountNotAllowed()',
+  'error TransferNotAllowed()',
+  'error CancellationIsPending()',
+  'error NoPendingRequest()',
+  'error ExceedsMaxDeposit()',
+  'error ExceedsDepositLimits()',
+  'error ExceedsMaxRedeem()',
+  'error ExceedsRedeemLimits()',
+  'error ZERO_AMOUNT()',
+  'error INVALID_AMOUNT()',
+  'error INVALID_CONTROLLER()',
+])
+
+/**
+ * Asynchronous vaults by the standards: requests (https://eips.ethereum.org/EIPS/eip-7540) and their cancellation
+ * (https://eips.ethereum.org/EIPS/eip-7887).
+ */
+export const erc7540Abi = [...vaultAbi, ...ownAbi, ...knownErrors] as const

@@ -1,0 +1,111 @@
+import type { Address } from 'viem'
+import type { Books, EventOf } from '../books.ts'
+import { erc4626Books } from '../erc4626/ledger.ts'
+import type { erc7540Abi } from './abi.ts'
+import type { Erc7540Vault } from './vault.ts'
+
+type Event = EventOf<typeof erc7540Abi>
+
+/**
+ * The books of an asynchronous vault. Its ledger is its last trade. Where its shares are between a request and its end
+ * the standard does not say: a transfer to or from there is known by the event that tells its reason.
+ */
+export const erc7540Books: Books<Erc7540Vault, Event> = {
+  version: 1,
+  pricedBy: 'trades',
+  repricing: new Set(['Deposit', 'Withdraw']),
+  ledgers: erc4626Books.ledgers,
+  shareValue: erc4626Books.shareValue,
+  // A claim is paid at a price of the past: the present one is what the vault tells.
+  priceAfter: () => null,
+
+  explained: (_, { eventName, args }) => {
+    switch (eventName) {
+      case 'Deposit':
+        return { to: args.owner, shares: args.shares }
+      case 'RedeemRequest':
+        return { from: args.owner, shares: args.shares }
+      case 'CancelRedeemClaim':
+        return { to: cancellationOf(args).receiver, shares: args.shares }
+      default:
+        return undefined
+    }
+  },
+
+  entries: ({ isDepositAsync }, events) =>
+    events.map(({ eventName, args }) => {
+      switch (eventName) {
+        case 'DepositRequest': {
+          const { controller, requestId, assets } = args
+          return [{ account: controller, kind: 'deposit', requestId, assets, shares: null }]
+        }
+        case 'Deposit': {
+          const { sender, owner, assets, shares } = args
+          // Of a claim the sender is the controller, and the owner who receives the shares.
+          return isDepositAsync
+            ? [{ account: sender, kind: 'claim', assets, shares }]
+            : [{ account: owner, kind: 'deposit', requestId: 0n, assets, shares }]
+        }
+        case 'CancelDepositClaim':
+          return [
+            {
+              account: cancellationOf(args).controller,
+              kind: 'cancel',
+              requestId: args.requestId,
+              assets: args.assets,
+            },
+          ]
+        case 'RedeemRequest': {
+          const { controller, requestId, shares } = args
+          return [{ account: controller, kind: 'redeem', requestId, shares }]
+        }
+        case 'CancelRedeemClaim': {
+          const { requestId, shares } = args
+          return [{ account: cancellationOf(args).controller, kind: 'cancelRedeem', requestId, shares }]
+        }
+        case 'Withdraw': {
+          const { owner, assets, shares } = args
+          return [{ account: owner, kind: 'withdraw', assets, shares, isClaim: true }]
+        }
+        default:
+          return []
+      }
+    }),
+
+  isOwner: ({ address }, account) => account !== address,
+
+  handedOver({ isDepositAsync }, { eventName, args }) {
+    switch (eventName) {
+      case 'Deposit':
+        return isDepositAsync ? moved(args.sender, args.owner, args.shares) : undefined
+      case 'RedeemRequest':
+        return moved(args.owner, args.controller, args.shares)
+      case 'CancelRedeemClaim': {
+        const { controller, receiver } = cancellationOf(args)
+        return moved(controller, receiver, args.shares)
+      }
+      default:
+        return undefined
+    }
+  },
+}
+
+function moved(from: Address, to: Address, shares: bigint) {
+  return from === to ? undefined : { from, to, shares }
+}
+
+/**
+ * Whose request was cancelled, and who got what came back. Some vaults name the receiver first, under the same first
+ * topic (Superform v2, Centrifuge before ERC-7887): the sender is the controller, unless an operator acts for it.
+ */
+function cancellationOf({
+  controller,
+  receiver,
+  sender,
+}: {
+  readonly controller: Address
+  readonly receiver: Address
+  readonly sender: Address
+}) {
+  return receiver === sender ? { controller: receiver, receiver: controller } : { controller, receiver }
+}

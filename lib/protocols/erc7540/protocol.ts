@@ -1,0 +1,100 @@
+import type { Address } from 'viem'
+import { call, required } from '../../chain/call.ts'
+import { erc20Abi } from '../../chain/erc20.ts'
+import { joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
+import { AppError } from '../../errors.ts'
+import { buildVaultState } from '../../vaults/vault-state.ts'
+import { ANYBODY, erc4626DepositTerms, NO_LIMIT } from '../erc4626/deposit.ts'
+import type { DepositTerms, Overview, Protocol, VaultCandidate } from '../protocol.ts'
+import { erc7540Abi } from './abi.ts'
+import { erc7540Account } from './account.ts'
+import { erc7540Books } from './ledger.ts'
+import { erc7540CancelTerms, erc7540ClaimTerms } from './requests.ts'
+import type { Erc7540Vault } from './vault.ts'
+import { erc7540Withdrawal } from './withdrawal.ts'
+
+/** ERC-165 ids of what a vault may be (EIP-7540, EIP-7887). */
+const ASYNC_REDEMPTION = '0x620ee8e4'
+const CANCELS_DEPOSITS = '0x8bf840e3'
+const CANCELS_REDEMPTIONS = '0xe76cffc7'
+
+/** What the vault says of itself by ERC-165; what it does not say it is not. */
+function interfaces(address: Address) {
+  const calls = {
+    isRedemptionAsync: call(address, erc7540Abi, 'supportsInterface', [ASYNC_REDEMPTION]),
+    cancelsDeposits: call(address, erc7540Abi, 'supportsInterface', [CANCELS_DEPOSITS]),
+    cancelsRedemptions: call(address, erc7540Abi, 'supportsInterface', [CANCELS_REDEMPTIONS]),
+  }
+  return readPlan({ address, slots: {}, calls }, ({ answers }) => ({
+    isRedemptionAsync: answers.isRedemptionAsync === true,
+    cancelsDeposits: answers.cancelsDeposits === true,
+    cancelsRedemptions: answers.cancelsRedemptions === true,
+  }))
+}
+
+function overview(vault: Omit<VaultCandidate, 'isAsync'> & { readonly isDepositAsync: boolean }): ReadPlan<Overview> {
+  const { address, shareToken, shareDecimals } = vault
+  const calls = {
+    symbol: call(shareToken, erc20Abi, 'symbol', []),
+    totalSupply: call(shareToken, erc20Abi, 'totalSupply', []),
+    totalAssets: call(address, erc7540Abi, 'totalAssets', []),
+    sharePrice: call(address, erc7540Abi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
+    maxDeposit: call(address, erc7540Abi, 'maxDeposit', [ANYBODY]),
+  }
+  return readPlan({ address, slots: {}, calls }, ({ answers }) => {
+    const { symbol, totalSupply, totalAssets, sharePrice, maxDeposit } = answers
+    const isLimited = maxDeposit === undefined ? undefined : maxDeposit !== NO_LIMIT
+    return {
+      sharePrice,
+      // Of requests the standard knows no limit: `maxDeposit` tells what can be claimed.
+      hasCap: vault.isDepositAsync ? false : isLimited,
+      state: buildVaultState({
+        symbol,
+        decimals: shareDecimals,
+        asset: vault.asset,
+        assetSymbol: vault.assetSymbol,
+        assetDecimals: vault.assetDecimals,
+        totalAssets,
+        totalSupply,
+        sharePrice,
+      }),
+    }
+  })
+}
+
+function depositTerms(vault: Erc7540Vault, account: Address): ReadPlan<DepositTerms> {
+  const { address, asset, isDepositAsync, cancelsDeposits } = vault
+  if (!isDepositAsync) return erc4626DepositTerms(vault, account)
+  const calls = {
+    allowance: call(asset, erc20Abi, 'allowance', [account, address]),
+    isCancelling: call(address, erc7540Abi, 'pendingCancelDepositRequest', [0n, account]),
+  }
+  return readPlan({ address, slots: {}, calls }, ({ answers }) => ({
+    allowance: required(answers.allowance),
+    choose() {
+      // No new request is taken meanwhile (EIP-7887).
+      if (cancelsDeposits && answers.isCancelling) throw new AppError('previous_deposit_request_not_settled')
+      return 'requestDeposit'
+    },
+  }))
+}
+
+/** Vaults whose redemptions are by request, by the standard alone (https://eips.ethereum.org/EIPS/eip-7540). */
+export const erc7540: Protocol<Erc7540Vault> = {
+  abi: erc7540Abi,
+  describe: ({ isAsync: isDepositAsync, ...vault }) =>
+    mapReadPlan(
+      joinReadPlans(interfaces(vault.address), overview({ ...vault, isDepositAsync })),
+      ([{ isRedemptionAsync, ...cancels }, { hasCap = false }]) =>
+        isRedemptionAsync
+          ? { protocol: 'erc7540', isDepositAsync, ...cancels, hasCap, version: null }
+          : 'no ERC-7540 vault: it does not say, by ERC-165, that redemptions are by request',
+    ),
+  overview,
+  account: erc7540Account,
+  depositTerms,
+  withdrawal: erc7540Withdrawal,
+  claimTerms: erc7540ClaimTerms,
+  cancelTerms: erc7540CancelTerms,
+  books: erc7540Books,
+}

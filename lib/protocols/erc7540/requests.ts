@@ -1,0 +1,122 @@
+import type { Address } from 'viem'
+import { call, required } from '../../chain/call.ts'
+import { mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
+import { AppError } from '../../errors.ts'
+import type { CancelTerms, ClaimTerms, FinishedRequests, Step } from '../protocol.ts'
+import type { RequestKind } from '../request-kind.ts'
+import { erc7540Abi } from './abi.ts'
+import { requestIds } from './account.ts'
+import type { Erc7540Vault } from './vault.ts'
+
+/**
+ * How a vault gives what is settled: all of it by an amount of assets, or by one of shares. Which of the two gives more is
+ * for the dry run to say, for vaults round the other down. A claim names no request.
+ */
+export function erc7540ClaimTerms(
+  { address, isDepositAsync }: Erc7540Vault,
+  account: Address,
+  kind: RequestKind,
+): ReadPlan<ClaimTerms> {
+  const isDeposit = kind === 'deposit'
+  const calls = {
+    assets: call(address, erc7540Abi, isDeposit ? 'maxDeposit' : 'maxWithdraw', [account]),
+    shares: call(address, erc7540Abi, isDeposit ? 'maxMint' : 'maxRedeem', [account]),
+  }
+  return readPlan({ address, slots: {}, calls }, ({ answers }) => {
+    if (isDeposit && !isDepositAsync) throw new AppError('claim_not_applicable')
+    const claimable = { assets: required(answers.assets), shares: required(answers.shares) }
+    const steps: Step[] = isDeposit
+      ? [
+          { name: 'deposit', amount: claimable.assets },
+          { name: 'mint', amount: claimable.shares },
+        ]
+      : [
+          { name: 'redeem', amount: claimable.shares },
+          { name: 'withdraw', amount: claimable.assets },
+        ]
+    const [first, ...others] = steps.filter(({ amount }) => amount > 0n)
+    if (!first) throw new AppError(isDeposit ? 'no_claimable_deposit' : 'no_claimable_withdrawal')
+    return { calls: [first, ...others], claimable: async () => claimable }
+  })
+}
+
+/** Where a request stands; amounts of assets for deposits, of shares for redemptions. */
+type RequestState = {
+  readonly requestId: bigint
+  readonly pending: bigint
+  readonly isCancelling: boolean
+  /** What a cancellation gives back, to be taken. */
+  readonly cancelled: bigint
+}
+
+const VIEWS = {
+  deposit: ['pendingDepositRequest', 'pendingCancelDepositRequest', 'claimableCancelDepositRequest'],
+  withdrawal: ['pendingRedeemRequest', 'pendingCancelRedeemRequest', 'claimableCancelRedeemRequest'],
+} as const
+
+/**
+ * How a vault takes a request back (ERC-7887): it is asked to, and what it gives back is taken once it has agreed. Of
+ * requests with ids of their own one at a time: one that can be taken, else the last one that is pending.
+ */
+export function erc7540CancelTerms(
+  vault: Erc7540Vault,
+  account: Address,
+  kind: RequestKind,
+): ReadPlan<FinishedRequests<CancelTerms>> {
+  return mapReadPlan(requestState(vault, account, kind, 0n), (parse) => async (reader, at, listEntries) => {
+    if (kind === 'deposit' && !vault.isDepositAsync) throw new AppError('cancel_not_applicable')
+    const aggregated = parse()
+    if (isOpen(aggregated)) return chooseCancellation(vault, kind, [aggregated])
+    const ids = requestIds(await listEntries(), kind === 'deposit' ? 'deposit' : 'redeem')
+    const plans = ids.map((id) => requestState(vault, account, kind, id))
+    const states = plans.length > 0 ? (await reader.read(plans, { at })).values.map((state) => state()) : []
+    return chooseCancellation(vault, kind, states.filter(isOpen))
+  })
+}
+
+function isOpen({ pending, cancelled }: RequestState): boolean {
+  return pending > 0n || cancelled > 0n
+}
+
+function chooseCancellation(vault: Erc7540Vault, kind: RequestKind, requests: readonly RequestState[]): CancelTerms {
+  const isDeposit = kind === 'deposit'
+  const amountOf = (amount: bigint) => (isDeposit ? { assets: amount } : { shares: amount })
+  if (requests.length === 0) throw new AppError('no_pending_request')
+  const given = requests.find(({ cancelled }) => cancelled > 0n)
+  if (given) {
+    const { requestId, cancelled } = given
+    const name = isDeposit ? 'claimCancelDepositRequest' : 'claimCancelRedeemRequest'
+    return { name, requestId, cancelled: amountOf(cancelled), isAsync: false }
+  }
+  const pending = requests.findLast(({ isCancelling }) => !isCancelling)
+  if (!cancels(vault, kind) || !pending) throw new AppError('request_can_no_longer_be_cancelled')
+  const name = isDeposit ? 'cancelDepositRequest' : 'cancelRedeemRequest'
+  return { name, requestId: pending.requestId, cancelled: amountOf(pending.pending), isAsync: true }
+}
+
+function cancels({ cancelsDeposits, cancelsRedemptions }: Erc7540Vault, kind: RequestKind): boolean {
+  return kind === 'deposit' ? cancelsDeposits : cancelsRedemptions
+}
+
+/** Where one request stands. What it gives throws `upstream_bad_answer` where the vault does not tell. */
+function requestState(
+  vault: Erc7540Vault,
+  account: Address,
+  kind: RequestKind,
+  requestId: bigint,
+): ReadPlan<() => RequestState> {
+  const { address } = vault
+  const [pending, isCancelling, cancelled] = VIEWS[kind]
+  const calls = {
+    pending: call(address, erc7540Abi, pending, [requestId, account]),
+    isCancelling: call(address, erc7540Abi, isCancelling, [requestId, account]),
+    cancelled: call(address, erc7540Abi, cancelled, [requestId, account]),
+  }
+  const canCancel = cancels(vault, kind)
+  return readPlan({ address, slots: {}, calls }, ({ answers }) => () => ({
+    requestId,
+    pending: required(answers.pending),
+    isCancelling: canCancel && required(answers.isCancelling),
+    cancelled: canCancel ? required(answers.cancelled) : 0n,
+  }))
+}

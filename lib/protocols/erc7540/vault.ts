@@ -1,0 +1,13 @@
+import * as z from 'zod'
+import { TokenizedVault } from '../tokenized-vault.ts'
+
+/** What the chain told of an asynchronous vault when it was added: redemptions are by request, and what else it says by ERC-165. */
+export const Erc7540Vault = TokenizedVault.extend({
+  protocol: z.literal('erc7540'),
+  /** Whether deposits are by request too, or give shares at once. */
+  isDepositAsync: z.boolean(),
+  /** Whether pending requests can be taken back (ERC-7887). */
+  cancelsDeposits: z.boolean(),
+  cancelsRedemptions: z.boolean(),
+})
+export type Erc7540Vault = z.output<typeof Erc7540Vault>

@@ -1,0 +1,81 @@
+import type { Address } from 'viem'
+import { call, required } from '../../chain/call.ts'
+import { erc20Abi } from '../../chain/erc20.ts'
+import { type ReadPlan, readPlan } from '../../chain/reader.ts'
+import { AppError } from '../../errors.ts'
+import { exceedsBalance } from '../balance.ts'
+import { precisePrice } from '../erc4626/price.ts'
+import type { Step, Withdrawal, WithdrawalAmount, WithdrawalReading } from '../protocol.ts'
+import { erc7540Abi } from './abi.ts'
+import type { Erc7540Vault } from './vault.ts'
+
+/**
+ * The reading of how a vault takes a redemption request: of shares, for the standard knows no other. What it pays is
+ * decided later, so what it would pay at its present price is an estimate, and not known where it tells no price.
+ */
+export function erc7540Withdrawal(
+  vault: Erc7540Vault,
+  account: Address,
+  amount: WithdrawalAmount,
+): ReadPlan<WithdrawalReading> {
+  const { address, shareToken, isDepositAsync, cancelsRedemptions } = vault
+  const price = precisePrice(vault)
+  const assets = amount !== 'max' && 'assets' in amount ? amount.assets : undefined
+  const calls = {
+    balance: call(shareToken, erc20Abi, 'balanceOf', [account]),
+    maxMint: call(address, erc7540Abi, 'maxMint', [account]),
+    maxRedeem: call(address, erc7540Abi, 'maxRedeem', [account]),
+    pending: call(address, erc7540Abi, 'pendingRedeemRequest', [0n, account]),
+    isCancelling: call(address, erc7540Abi, 'pendingCancelRedeemRequest', [0n, account]),
+    price: price.call,
+    shares: call(address, erc7540Abi, 'convertToShares', [assets ?? 0n]),
+  }
+  return readPlan({ address, slots: {}, calls }, ({ answers }) => async (): Promise<Withdrawal> => {
+    const inWallet = required(answers.balance)
+    const unclaimed = isDepositAsync ? required(answers.maxMint) : 0n
+    const pending = required(answers.pending)
+    // What a further request does to requests that have no ids of their own the standard leaves open; none is taken
+    // while one is being cancelled (EIP-7887).
+    if (pending > 0n || (cancelsRedemptions && answers.isCancelling)) {
+      throw new AppError('previous_withdrawal_request_not_settled')
+    }
+    const worth = answers.price === undefined ? undefined : price.worth(answers.price)
+    const all = inWallet + unclaimed
+    const shares = assets === undefined ? sharesIn(amount, all) : sharesFor(assets, answers.shares, worth)
+    if (shares === 0n || shares > all) {
+      // Requests with ids of their own are not told by the account alone.
+      throw exceedsBalance({ inWallet, unclaimed, pending: undefined, claimable: required(answers.maxRedeem) })
+    }
+    const request: Step = { name: 'requestRedeem', amount: shares }
+    const value = worth?.(shares) ?? null
+    return {
+      steps: shares > inWallet ? [{ name: 'mint', amount: unclaimed }, request] : [request],
+      shares,
+      assets: value,
+      value,
+      haircut: 0n,
+      claimedAssets: 0n,
+      refusal: (reason) => refused('vaultAddress', `refuses: ${reason}`),
+    }
+  })
+}
+
+function sharesIn(amount: WithdrawalAmount, all: bigint): bigint {
+  return amount !== 'max' && 'shares' in amount ? amount.shares : all
+}
+
+/** The fewest shares that are worth so many assets at the vault's present price. */
+function sharesFor(
+  assets: bigint,
+  shares: bigint | undefined,
+  worth: ((shares: bigint) => bigint) | undefined,
+): bigint {
+  if (shares === undefined || worth === undefined) {
+    throw refused('amount', 'cannot be told in shares, because the vault tells no price now: give shares, or max')
+  }
+  return worth(shares) < assets ? shares + 1n : shares
+}
+
+function refused(field: 'amount' | 'vaultAddress', issue: string): AppError {
+  return new AppError('withdrawal_refused', { details: [{ field, issue }] })
+}

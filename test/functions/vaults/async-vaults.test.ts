@@ -1,0 +1,444 @@
+import { type Address, decodeFunctionData } from 'viem'
+import { describe, expect } from 'vitest'
+import { ASYNC_VAULT } from '../../sandbox/async-vault-abi.ts'
+import { expectError } from '../../support/errors.ts'
+import { recordAll, viewsFor } from '../../support/records.ts'
+import { type HttpReply, type Service, test, USERS } from '../../support/service.ts'
+import { expectFairGas, expectSuccess, openAsyncVault, ROLES, type TestAsyncVault } from '../../support/vaults.ts'
+
+const [ALICE, BOB] = USERS
+const MAKES = ['aggregated', 'counted', 'redemptions'] as const
+const ASYNC_MAKES = ['aggregated', 'counted'] as const
+const ONE = 10n ** 6n
+
+/** What a reply hands out: the contract, the function, and its arguments. */
+const callsIn = ({ body }: HttpReply) =>
+  [...body.approval, ...body.operations].map(({ to, data }) => {
+    const { functionName, args } = decodeFunctionData({ abi: ASYNC_VAULT, data })
+    return [to, functionName, ...(args ?? [])]
+  })
+
+/** Sends what a reply hands out, whose gas was told fairly. */
+async function send(vault: TestAsyncVault, reply: HttpReply) {
+  const receipts = await vault.send(ALICE, reply)
+  expectSuccess(receipts)
+  expectFairGas(reply, receipts)
+}
+
+/** Deposits through the service; `shares` come of it, settled and claimed where the vault takes deposits by request. */
+async function depositInto(vault: TestAsyncVault, assets: bigint, shares: bigint, user = ALICE) {
+  await vault.mint(user.address, assets)
+  await vault.approve(user.address, assets)
+  if ((await vault.share) === vault.address) {
+    await vault.act(user.address, 'deposit', assets, user.address)
+    return
+  }
+  const id = await requestId(vault, 'deposit', () =>
+    vault.act(user.address, 'requestDeposit', assets, user.address, user.address),
+  )
+  await vault.act(ROLES.safe, 'fulfillDeposit', id, user.address, assets, shares)
+  await vault.act(user.address, 'mint', shares, user.address, user.address)
+}
+
+/** The id of the request that this makes: the first with which the vault shows something pending. */
+async function requestId(vault: TestAsyncVault, kind: 'deposit' | 'redeem', request: () => Promise<unknown>) {
+  await request()
+  const view = kind === 'deposit' ? 'pendingDepositRequest' : 'pendingRedeemRequest'
+  for (let id = 0n; id < 20n; id += 1n) if ((await vault.read(view, id, ALICE.address)) > 0n) return id
+  return 0n
+}
+
+describe('an ERC-7540 vault by the standard alone', () => {
+  test.for(MAKES)('is registered and listed with what the standard tells: %s', async (make, { service }) => {
+    const vault = await openAsyncVault(service, { make, shareDecimals: 8 })
+    const { body } = await vault.list()
+    const shareDecimals = make === 'redemptions' ? 6 : 8
+    expect(body.data).toMatchObject([
+      {
+        poolAddress: vault.address,
+        yieldTokenAddress: vault.share,
+        shareDecimals,
+        name: 'Async USDC',
+        type: make === 'redemptions' ? 'sync' : 'async',
+        MaxCap: false,
+        totalAssets: '0',
+      },
+    ])
+    expect(vault.share === vault.address).toBe(make === 'redemptions')
+    if (make === 'redemptions') return
+    const { vaultState, protocol, ...listed } = body.data[0]
+    expect(protocol).toBe('erc7540')
+    expect(listed).not.toHaveProperty('curatorAddress')
+    expect(vaultState).toEqual({
+      symbol: 'AV',
+      decimals: 8,
+      asset: vault.token,
+      assetSymbol: 'USDC',
+      assetDecimals: 6,
+      totalAssets: '0',
+      totalSupply: '0',
+      sharePrice: `${ONE}`,
+      // What the standard does not tell is not missing.
+      ...Object.fromEntries(
+        [
+          ...['owner', 'safe', 'valuationManager', 'feeReceiver', 'paused', 'pendingSilo', 'pendingDeposits'],
+          ...['pendingRedeems', 'isTotalAssetsValid', 'newTotalAssets', 'depositEpochId', 'redeemEpochId'],
+        ].map((name) => [name, null]),
+      ),
+      missing: [],
+    })
+  })
+
+  test.for(MAKES)('takes a deposit by the call that it has: %s', async (make, { service }) => {
+    const vault = await openAsyncVault(service, { make })
+    await vault.mint(ALICE.address, 100n * ONE)
+    const reply = await vault.deposit(ALICE, 100n * ONE)
+    expect(reply.body).toMatchObject({ protocol: 'erc7540', isAsync: make !== 'redemptions' })
+    const call =
+      make === 'redemptions'
+        ? ['deposit', 100n * ONE, ALICE.address]
+        : ['requestDeposit', 100n * ONE, ALICE.address, ALICE.address]
+    expect(callsIn(reply)).toEqual([
+      [vault.token, 'approve', vault.address, 100n * ONE],
+      [vault.address, ...call],
+    ])
+    await send(vault, reply)
+  })
+
+  test.for(ASYNC_MAKES)(
+    'shows a deposit that is settled in parts as pending and claimable: %s',
+    async (make, { service }) => {
+      const vault = await openAsyncVault(service, { make })
+      await vault.mint(ALICE.address, 100n * ONE)
+      const reply = await vault.deposit(ALICE, 100n * ONE)
+      await send(vault, reply)
+      const id = make === 'counted' ? 1n : 0n
+      const status = async () => {
+        const { body } = await vault.status(ALICE)
+        return [body.status, body.amounts]
+      }
+      expect(await status()).toEqual([
+        'pending',
+        { pendingDeposit: `${100n * ONE}`, claimableShares: '0', currentShares: '0' },
+      ])
+      await vault.act(ROLES.safe, 'fulfillDeposit', id, ALICE.address, 60n * ONE, 50n * ONE)
+      expect(await status()).toEqual([
+        'claimable',
+        { pendingDeposit: `${40n * ONE}`, claimableShares: `${50n * ONE}`, currentShares: '0' },
+      ])
+    },
+  )
+})
+
+describe('a withdrawal from an ERC-7540 vault', () => {
+  test.for(MAKES)('is a request of shares, by shares, by assets and of everything: %s', async (make, { service }) => {
+    for (const asked of ['shares', 'amount', 'max'] as const) {
+      const vault = await openAsyncVault(service, { make })
+      await depositInto(vault, 100n * ONE, 100n * ONE)
+      await vault.act(ROLES.safe, 'updatePrice', 1_234_567_890_123_456_789n)
+      const body = { shares: { shares: `${7n * ONE}` }, amount: { amount: `${20n * ONE}` }, max: { max: true } }[asked]
+      const reply = await vault.withdraw(ALICE, body)
+      const shares = BigInt(reply.body.withdrawal.shares)
+      expect(reply.body).toMatchObject({ isAsync: true, withdrawal: { fee: '0', haircut: '0', isEstimate: true } })
+      expect(callsIn(reply)).toEqual([[vault.address, 'requestRedeem', shares, ALICE.address, ALICE.address]])
+      expect(reply.body.withdrawal.assets).toBe(`${await vault.read('convertToAssets', shares)}`)
+      if (asked === 'shares') expect(shares).toBe(7n * ONE)
+      if (asked === 'max') expect(shares).toBe(100n * ONE)
+      if (asked === 'amount') {
+        // The fewest shares that are worth it.
+        expect(await vault.read('convertToAssets', shares)).toBeGreaterThanOrEqual(20n * ONE)
+        expect(await vault.read('convertToAssets', shares - 1n)).toBeLessThan(20n * ONE)
+      }
+      await send(vault, reply)
+      expect(await vault.sharesOf(ALICE.address)).toBe(100n * ONE - shares)
+    }
+  })
+
+  test.for(ASYNC_MAKES)('of everything claims the shares of settled deposits first: %s', async (make, { service }) => {
+    const vault = await openAsyncVault(service, { make })
+    await depositInto(vault, 100n * ONE, 90n * ONE)
+    await vault.mint(ALICE.address, 10n * ONE)
+    await vault.approve(ALICE.address, 10n * ONE)
+    const id = await requestId(vault, 'deposit', () =>
+      vault.act(ALICE.address, 'requestDeposit', 10n * ONE, ALICE.address, ALICE.address),
+    )
+    await vault.act(ROLES.safe, 'fulfillDeposit', id, ALICE.address, 10n * ONE, 3_333_333n)
+    const reply = await vault.withdraw(ALICE, { max: true })
+    expect(callsIn(reply)).toEqual([
+      [vault.address, 'mint', 3_333_333n, ALICE.address, ALICE.address],
+      [vault.address, 'requestRedeem', 93_333_333n, ALICE.address, ALICE.address],
+    ])
+    await send(vault, reply)
+    expect(await vault.sharesOf(ALICE.address)).toBe(0n)
+  })
+
+  test('approves the shares where the vault takes them by allowance, and only there', async ({ service }) => {
+    const vault = await openAsyncVault(service, { make: 'aggregated' })
+    await depositInto(vault, 100n * ONE, 100n * ONE)
+    await vault.act(ROLES.safe, 'setPullsSharesByAllowance', true)
+    for (const [body, shares] of [
+      [{ shares: `${40n * ONE}` }, 40n * ONE],
+      [{ max: true }, 100n * ONE],
+    ] as const) {
+      expect(callsIn(await vault.withdraw(ALICE, body))).toEqual([
+        [vault.share, 'approve', vault.address, shares],
+        [vault.address, 'requestRedeem', shares, ALICE.address, ALICE.address],
+      ])
+    }
+    await vault.actOnShare(ALICE.address, 'approve', vault.address, 40n * ONE)
+    expect((await vault.withdraw(ALICE, { shares: `${40n * ONE}` })).body.approval).toEqual([])
+    await send(vault, await vault.withdraw(ALICE, { max: true }))
+  })
+
+  test.for(MAKES)('is one round trip where shares are given: %s', async (make, { service }) => {
+    const vault = await openAsyncVault(service, { make })
+    await depositInto(vault, 100n * ONE, 100n * ONE)
+    const wire = service.rpc[vault.chain.chainId]
+    const before = wire?.bodies.length ?? 0
+    await vault.withdraw(ALICE, { shares: `${ONE}` })
+    expect((wire?.bodies.length ?? 0) - before).toBe(1)
+  })
+
+  test('is refused with the reason that the vault gives', async ({ service }) => {
+    const vault = await openAsyncVault(service, { make: 'aggregated' })
+    await depositInto(vault, 100n * ONE, 100n * ONE)
+    expectError(await vault.withdraw(ALICE, { shares: `${101n * ONE}` }), 'amount_exceeds_balance', ['shares'])
+    await vault.actOnShare(ALICE.address, 'restrict', ALICE.address, true)
+    const refused = await vault.withdraw(ALICE, { max: true })
+    expectError(refused, 'withdrawal_refused', ['vaultAddress'])
+    expect(refused.body.details[0].issue).toBe('refuses: TransferNotAllowed')
+    await vault.actOnShare(ALICE.address, 'restrict', ALICE.address, false)
+    await send(vault, await vault.withdraw(ALICE, { shares: `${ONE}` }))
+    expectError(await vault.withdraw(ALICE, { shares: `${ONE}` }), 'previous_withdrawal_request_not_settled')
+  })
+})
+
+describe('claims and cancellations of an ERC-7540 vault', () => {
+  test.for(MAKES)('A claim pays everything that is settled, to the unit: %s', async (make, { service }) => {
+    const vault = await openAsyncVault(service, { make })
+    const alice = ALICE.address
+    if (make !== 'redemptions') {
+      await vault.mint(alice, 10n * ONE)
+      await vault.approve(alice, 10n * ONE)
+      const id = await requestId(vault, 'deposit', () => vault.act(alice, 'requestDeposit', 10n * ONE, alice, alice))
+      expectError(await vault.claim(ALICE), 'no_claimable_deposit')
+      await vault.act(ROLES.safe, 'fulfillDeposit', id, alice, 7n * ONE, 3_333_333n)
+      const claim = await vault.claim(ALICE)
+      expect(claim.body.claimable.shares).toBe('3333333')
+      await send(vault, claim)
+      expect(await vault.sharesOf(alice)).toBe(3_333_333n)
+    }
+    await depositInto(vault, 100n * ONE, 100n * ONE)
+    expectError(await vault.claimWithdrawal(ALICE), 'no_claimable_withdrawal')
+    const id = await requestId(vault, 'redeem', () => vault.act(alice, 'requestRedeem', 50n * ONE, alice, alice))
+    await vault.mint(ROLES.safe, 100n * ONE)
+    // Prices that leave a remainder: the average of both parts rounds down.
+    await vault.act(ROLES.safe, 'fulfillRedeem', id, alice, 7n * ONE, 11_111_111n)
+    await vault.act(ROLES.safe, 'fulfillRedeem', id, alice, 13n * ONE, 17_777_777n)
+    const before = await vault.balanceOf(alice)
+    const claim = await vault.claimWithdrawal(ALICE)
+    expect(claim.body.claimable.assets).toBe('28888888')
+    await send(vault, claim)
+    expect((await vault.balanceOf(alice)) - before).toBe(28_888_888n)
+    expect(await vault.read('maxWithdraw', alice)).toBe(0n)
+  })
+
+  test.for(ASYNC_MAKES)(
+    'A request is cancelled in two steps, and none is taken meanwhile: %s',
+    async (make, { service }) => {
+      const vault = await openAsyncVault(service, { make })
+      const alice = ALICE.address
+      await depositInto(vault, 100n * ONE, 100n * ONE)
+      await vault.mint(alice, 10n * ONE)
+      await vault.approve(alice, 10n * ONE)
+      for (const kind of ['deposit', 'withdrawal'] as const) {
+        const isDeposit = kind === 'deposit'
+        const amount = 10n * ONE
+        expectError(await vault.cancel(ALICE, kind), 'no_pending_request')
+        const id = await requestId(vault, isDeposit ? 'deposit' : 'redeem', () =>
+          vault.act(alice, isDeposit ? 'requestDeposit' : 'requestRedeem', amount, alice, alice),
+        )
+        const asked = await vault.cancel(ALICE, kind)
+        expect(asked.body).toMatchObject({
+          isAsync: true,
+          cancelled: { [isDeposit ? 'assets' : 'shares']: `${amount}` },
+        })
+        expect(callsIn(asked)).toEqual([
+          [vault.address, isDeposit ? 'cancelDepositRequest' : 'cancelRedeemRequest', id, alice],
+        ])
+        await send(vault, asked)
+        expectError(await vault.cancel(ALICE, kind), 'request_can_no_longer_be_cancelled')
+
+        await vault.act(ROLES.safe, isDeposit ? 'fulfillCancelDeposit' : 'fulfillCancelRedeem', id, alice)
+        const given = await vault.cancel(ALICE, kind)
+        expect(given.body).toMatchObject({
+          isAsync: false,
+          cancelled: { [isDeposit ? 'assets' : 'shares']: `${amount}` },
+        })
+        expect(callsIn(given)).toEqual([
+          [vault.address, isDeposit ? 'claimCancelDepositRequest' : 'claimCancelRedeemRequest', id, alice, alice],
+        ])
+        await send(vault, given)
+      }
+      expect([await vault.balanceOf(alice), await vault.sharesOf(alice)]).toEqual([10n * ONE, 100n * ONE])
+    },
+  )
+
+  test('A vault that does not say that it cancels takes nothing back', async ({ service }) => {
+    const vault = await openAsyncVault(service, { make: 'redemptions' })
+    await depositInto(vault, 100n * ONE, 100n * ONE)
+    await vault.act(ALICE.address, 'requestRedeem', ONE, ALICE.address, ALICE.address)
+    expectError(await vault.cancel(ALICE, 'withdrawal'), 'request_can_no_longer_be_cancelled')
+    expectError(await vault.cancel(ALICE, 'deposit'), 'cancel_not_applicable')
+    expectError(await vault.claim(ALICE), 'claim_not_applicable')
+  })
+
+  test.for(MAKES)('A withdrawal in parts is pending, then claimable: %s', async (make, { service }) => {
+    const vault = await openAsyncVault(service, { make })
+    await depositInto(vault, 100n * ONE, 100n * ONE)
+    const alice = ALICE.address
+    const id = await requestId(vault, 'redeem', () => vault.act(alice, 'requestRedeem', 50n * ONE, alice, alice))
+    expect((await vault.withdrawStatus(ALICE)).body).toMatchObject({
+      status: 'pending',
+      amounts: { pendingRedeemShares: `${50n * ONE}`, claimableAssets: '0' },
+      epochId: null,
+    })
+    await vault.act(ROLES.safe, 'fulfillRedeem', id, alice, 20n * ONE, 20n * ONE)
+    expect((await vault.withdrawStatus(ALICE)).body).toMatchObject({
+      status: 'claimable',
+      amounts: { pendingRedeemShares: `${30n * ONE}`, claimableAssets: `${20n * ONE}` },
+    })
+  })
+})
+
+/** What the service shows of users: from the chain alone, and the same from what the job recorded. */
+async function shownOf(service: Service, vault: TestAsyncVault) {
+  const views = viewsFor(service, vault.key)
+  const show = async () => ({
+    positions: await Promise.all(
+      [ALICE, BOB].map(async ({ address }) => (await views.positions(address)).body.positions[0]),
+    ),
+    position: (await views.position(ALICE.address, vault.address)).body,
+    deposits: (await views.deposits(ALICE.address)).body.deposits,
+    withdrawals: (await views.withdrawals(ALICE.address)).body.withdrawals,
+  })
+  const live = await show()
+  await recordAll(vault.chain)
+  const recorded = await show()
+  // Only the job reads prices.
+  recorded.position.sharePriceHistory = live.position.sharePriceHistory
+  expect(recorded).toEqual(live)
+  return live
+}
+
+describe('the books of an ERC-7540 vault', () => {
+  test.for(MAKES)(
+    'tell deposits, redemptions in parts and transfers, live and recorded: %s',
+    async (make, { service }) => {
+      const vault = await openAsyncVault(service, { make, asset: 'DAI', shareDecimals: 18 })
+      const unit = 10n ** 18n
+      const act = (user: Address, ...call: [Parameters<typeof vault.act>[1], ...unknown[]]) => vault.act(user, ...call)
+      await depositInto(vault, 100n * unit, 100n * unit)
+      const id = await requestId(vault, 'redeem', () =>
+        act(ALICE.address, 'requestRedeem', 40n * unit, ALICE.address, ALICE.address),
+      )
+      await vault.actOnShare(ALICE.address, 'transfer', BOB.address, 10n * unit)
+      await act(ROLES.safe, 'updatePrice', 2n * unit)
+      // Nothing that waits looks like a loss.
+      const requested = await shownOf(service, vault)
+      expect(requested.positions).toMatchObject([
+        {
+          totalDepositedAssets: `${100n * unit}`,
+          totalWithdrawnAssets: `${10n * unit}`,
+          currentValue: `${180n * unit}`,
+        },
+        {
+          totalDepositedAssets: `${10n * unit}`,
+          currentShares: `${10n * unit}`,
+          currentValue: `${20n * unit}`,
+          depositCount: 0,
+        },
+      ])
+      expect(requested.position.amounts).toMatchObject({ pendingRedeemShares: `${40n * unit}` })
+      expect(requested.withdrawals).toMatchObject([{ status: 'pending' }])
+
+      await vault.mint(ROLES.safe, 100n * unit)
+      await act(ROLES.safe, 'fulfillRedeem', id, ALICE.address, 15n * unit, 33n * unit)
+      const settled = await shownOf(service, vault)
+      expect(settled.position).toMatchObject({
+        currentValue: `${50n * 2n * unit + 25n * 2n * unit + 33n * unit}`,
+        amounts: { pendingRedeemShares: `${25n * unit}`, claimableRedeemAssets: `${33n * unit}` },
+      })
+      await act(ALICE.address, 'withdraw', 33n * unit, ALICE.address, ALICE.address)
+      const paid = await shownOf(service, vault)
+      expect(paid.position).toMatchObject({
+        totalWithdrawnAssets: `${43n * unit}`,
+        currentValue: `${150n * unit}`,
+        deposits: [
+          { status: 'completed', amounts: { depositedAssets: `${100n * unit}`, currentShares: `${50n * unit}` } },
+        ],
+      })
+      expect(paid.withdrawals).toMatchObject([{ status: 'pending' }])
+    },
+  )
+
+  test.for(ASYNC_MAKES)(
+    'tell cancellations, from when they are asked for to when they are claimed: %s',
+    async (make, { service }) => {
+      const vault = await openAsyncVault(service, { make })
+      const alice = ALICE.address
+      await depositInto(vault, 50n * ONE, 50n * ONE)
+      await vault.mint(alice, 100n * ONE)
+      await vault.approve(alice, 100n * ONE)
+      const deposit = await requestId(vault, 'deposit', () =>
+        vault.act(alice, 'requestDeposit', 100n * ONE, alice, alice),
+      )
+      await vault.act(ROLES.safe, 'fulfillDeposit', deposit, alice, 60n * ONE, 60n * ONE)
+      await vault.act(alice, 'cancelDepositRequest', deposit, alice)
+      const redeem = await requestId(vault, 'redeem', () => vault.act(alice, 'requestRedeem', 20n * ONE, alice, alice))
+      await vault.act(alice, 'cancelRedeemRequest', redeem, alice)
+      const whole = { totalDepositedAssets: `${150n * ONE}`, currentValue: `${150n * ONE}`, earnedAssets: '0' }
+      expect((await shownOf(service, vault)).position).toMatchObject(whole)
+
+      await vault.act(ROLES.safe, 'fulfillCancelDeposit', deposit, alice)
+      await vault.act(ROLES.safe, 'fulfillCancelRedeem', redeem, alice)
+      expect((await shownOf(service, vault)).position).toMatchObject({
+        ...whole,
+        amounts: { pendingDeposit: `${40n * ONE}`, pendingRedeemShares: `${20n * ONE}` },
+      })
+
+      await vault.act(alice, 'claimCancelDepositRequest', deposit, alice, alice)
+      await vault.act(alice, 'claimCancelRedeemRequest', redeem, alice, alice)
+      const shown = await shownOf(service, vault)
+      expect(shown.position).toMatchObject({
+        totalDepositedAssets: `${110n * ONE}`,
+        currentValue: `${110n * ONE}`,
+        earnedAssets: '0',
+        amounts: {
+          pendingDeposit: '0',
+          claimableShares: `${60n * ONE}`,
+          currentShares: `${50n * ONE}`,
+          pendingRedeemShares: '0',
+        },
+      })
+      expect(shown.deposits).toMatchObject([{ status: 'claimable' }, { status: 'completed' }])
+      expect(shown.withdrawals).toMatchObject([{ status: 'cancelled' }])
+    },
+  )
+
+  test('know a cancellation whose event names the receiver first', async ({ service }) => {
+    const vault = await openAsyncVault(service, { make: 'redemptions' })
+    const alice = ALICE.address
+    await depositInto(vault, 100n * ONE, 100n * ONE)
+    await vault.act(alice, 'requestRedeem', 30n * ONE, alice, alice)
+    await vault.act(alice, 'cancelRedeemRequest', 0n, alice)
+    await vault.act(ROLES.safe, 'fulfillCancelRedeem', 0n, alice)
+    await vault.act(alice, 'claimCancelRedeemRequest', 0n, BOB.address, alice)
+    const { positions, withdrawals } = await shownOf(service, vault)
+    expect(positions).toMatchObject([
+      { totalWithdrawnAssets: `${30n * ONE}`, currentShares: `${70n * ONE}`, earnedAssets: '0' },
+      { totalDepositedAssets: `${30n * ONE}`, currentShares: `${30n * ONE}`, earnedAssets: '0' },
+    ])
+    expect(withdrawals).toMatchObject([{ status: 'cancelled' }])
+  })
+})
