@@ -26,6 +26,7 @@ import { test as base } from '../support/dynamo.ts'
 const LOCAL_AWS = { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'any', AWS_SECRET_ACCESS_KEY: 'any' }
 const SCRIPT = resolve('admin/main.ts')
 const VAULT = '0x00000000000000000000000000000000000000A1'
+const SECOND = '0x00000000000000000000000000000000000000b2'
 const OTHER_VAULT = '0x00000000000000000000000000000000000000B2'
 
 const test = base
@@ -299,6 +300,22 @@ describe('Vaults', () => {
     expect(await add('--chain', '8453')).toBe(`Client ${clientId} has the vault ${VAULT} on chain 8453 already.`)
     expect(await add('--chain', '42161', '--pool-id', 'usdc')).toContain('Pool id usdc is taken')
     expect(await add('--chain', '42161')).toContain('sees it')
+  })
+
+  test('are refused where their shares could not be told from those of another vault', async ({ admin, clients }) => {
+    const { clientId } = await createClient(admin, 'Some wallet')
+    const shareToken = VAULT
+    const describeVault: Admin['describeVault'] = async (chainId, address) => ({
+      ...found(chainId, address),
+      shareToken,
+    })
+    const add = (chainId: number, address: typeof VAULT | typeof SECOND) =>
+      addVault({ ...admin, describeVault }, { clientId, chainId, address })
+    await add(8453, VAULT)
+    await expect(add(8453, SECOND)).rejects.toThrow(`the same share token ${VAULT}`)
+    // On another chain it is another token.
+    await add(42161, SECOND)
+    expect((await clients.get(clientId))?.client.vaults).toHaveLength(2)
   })
 
   test('are removed from the one client alone', async ({ admin, run, clients }) => {

@@ -44,6 +44,8 @@ async function depositInto(vault: TestAsyncVault, assets: bigint, shares: bigint
 async function requestId(vault: TestAsyncVault, kind: 'deposit' | 'redeem', request: () => Promise<unknown>) {
   await request()
   const view = kind === 'deposit' ? 'pendingDepositRequest' : 'pendingRedeemRequest'
+  // Vaults whose requests all have the id 0 answer to any.
+  if ((await vault.read(view, 0n, ALICE.address)) > 0n) return 0n
   for (let id = 9n; id > 0n; id -= 1n) if ((await vault.read(view, id, ALICE.address)) > 0n) return id
   return 0n
 }
