@@ -112,9 +112,10 @@ async function sendPayment(
 /** What a call paid in its dry run, undefined where that does not tell. */
 function readPaid({ operation, request }: Intent, call: SimulatedCall | undefined): bigint | undefined {
   if (call?.status !== 'success') return undefined
+  if (!operation.paysAssets) return 0n
   // A node may leave out what a call returns.
   if (operation.returns === 'assets') return size(call.returnData) === 32 ? hexToBigInt(call.returnData) : undefined
-  return 'takes' in operation && operation.takes === 'assets' ? request.amount : 0n
+  return request.amount
 }
 
 /** The same, but for no less than it paid in its dry run, where the operation has such a bound. */
