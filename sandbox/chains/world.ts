@@ -67,6 +67,7 @@ const VAULTS: { readonly [chainId: number]: readonly VaultSpec[] } = {
     { generation: '0.4', asset: 'DAI', name: 'Meridian DAI', symbol: 'mdDAI' },
     { generation: '0.6', asset: 'USDT', name: 'Northwind USDT', symbol: 'nwUSDT' },
     { generation: '0.6', asset: 'USDC', name: 'Lantern USDC', symbol: 'ltUSDC', entryRate: 10 },
+    { make: 'aggregated', asset: 'USDC', name: 'Causeway USDC', symbol: 'cwUSDC' },
     { asset: 'USDC', name: 'Cove USDC Savings', symbol: 'cvUSDC' },
   ],
   42161: [

@@ -68,6 +68,10 @@ const askClaim = (service: Service, vaultAddress: Address) =>
 const askStatus = (service: Service, vault: Address) =>
   service.call('GET', `/defi-vaults/v1/defi/vault/${vault}/deposit-status?userAddress=${USER.address}`)
 
+/** How many vaults the local world has, on this chain where one is given. */
+const countOf = ({ backends }: Service, chainId?: number) =>
+  backends.chains.filter((chain) => (chainId ?? chain.chainId) === chain.chainId).flatMap(({ vaults }) => vaults).length
+
 test('Before anything was recorded, the vaults of a chain that fails have no state, and say so', async ({
   service,
   base,
@@ -75,7 +79,7 @@ test('Before anything was recorded, the vaults of a chain that fails have no sta
 }) => {
   base.behaviour = 'answer 500'
   const { status, vaults } = await list()
-  expect({ status, count: vaults.length }).toEqual({ status: 200, count: service.backends.chains.length * 5 })
+  expect({ status, count: vaults.length }).toEqual({ status: 200, count: countOf(service) })
   for (const vault of vaults.filter(({ chainId }) => chainId === 8453)) {
     expect(vault).toMatchObject({ stateAsOf: null, totalAssets: null, apy: null })
     expect(vault).not.toHaveProperty('vaultState')
@@ -86,15 +90,17 @@ test('Before anything was recorded, the vaults of a chain that fails have no sta
 describe('While one chain is to', () => {
   test.for(FAILURE_OF_EACH_CODE)(
     '%s, the list has its last recorded states and the other chain live',
-    async ([behaviour], { base, list }) => {
+    async ([behaviour], { service, base, list }) => {
       await refresh(8453)
       base.behaviour = behaviour
       const { status, vaults } = await list()
 
-      expect({ status, count: vaults.length }).toEqual({ status: 200, count: 10 })
+      expect({ status, count: vaults.length }).toEqual({ status: 200, count: countOf(service) })
       const failing = asyncOn(vaults, 8453)
       const healthy = asyncOn(vaults, 42161)
-      expect(failing).toHaveLength(4)
+      expect(failing).toHaveLength(
+        service.backends.chains[0]?.vaults.filter(({ type }) => type === 'async').length ?? 0,
+      )
       for (const { stateAsOf, vaultState } of failing) {
         expect(stateAsOf).toMatchObject({ stale: true, blockNumber: expect.any(Number) })
         expect(vaultState).toMatchObject({ totalAssets: expect.stringMatching(/^[1-9]\d+$/), missing: [] })
@@ -198,7 +204,7 @@ describe('A chain that answers in the right form but makes no sense', () => {
       rewriteResults(base, change)
 
       const { status, vaults } = await list(service)
-      expect({ status, count: vaults.length }).toEqual({ status: 200, count: 10 })
+      expect({ status, count: vaults.length }).toEqual({ status: 200, count: countOf(service) })
       const replies = [
         await askDeposit(service, asyncVault),
         await askDeposit(service, syncVault),
@@ -276,7 +282,7 @@ describe('A chain that answers in the right form but makes no sense', () => {
 describe("The job that records a chain's states", () => {
   test('reports what it did, and that nothing is new when it runs again at the same block', async ({ service }) => {
     await callRpc(service.backends.chains[0] as { rpcUrl: string }, [{ method: 'anvil_mine', params: ['0x1'] }])
-    const report = { outcome: 'refreshed', chainId: 8453, vaults: 5, behind: 0, entries: 0 }
+    const report = { outcome: 'refreshed', chainId: 8453, vaults: countOf(service, 8453), behind: 0, entries: 0 }
     expect(await refresh(8453)).toMatchObject(report)
     expect(await refresh(8453)).toMatchObject({ ...report, prices: 0, states: 0 })
   })
@@ -303,7 +309,7 @@ describe("The job that records a chain's states", () => {
     const newer = await recordedBlock()
 
     await callRpc(chain, [{ method: 'evm_revert', params: [snapshot] }])
-    expect(await refresh(8453)).toMatchObject({ outcome: 'refreshed', vaults: 5, states: 0 })
+    expect(await refresh(8453)).toMatchObject({ outcome: 'refreshed', vaults: countOf(service, 8453), states: 0 })
     expect(await recordedBlock()).toEqual(newer)
   })
 
@@ -318,7 +324,7 @@ describe("The job that records a chain's states", () => {
     await vi.waitUntil(() => base.bodies.length > 0)
     const second = await refresh(8453).finally(release)
     expect(second).toMatchObject({ outcome: 'another run is at work', chainId: 8453 })
-    expect(await first).toMatchObject({ outcome: 'refreshed', vaults: 5 })
+    expect(await first).toMatchObject({ outcome: 'refreshed', vaults: countOf(service, 8453) })
     base.hold = undefined
     expect(await refresh(8453)).toMatchObject({ outcome: 'refreshed', states: 0 })
   })
@@ -331,13 +337,13 @@ describe("The job that records a chain's states", () => {
       { method: 'anvil_setCode', params: [broken, REVERTING] },
       { method: 'anvil_mine', params: ['0x20'] },
     ])
-    expect(await refresh(8453)).toMatchObject({ outcome: 'refreshed', vaults: 5 })
+    expect(await refresh(8453)).toMatchObject({ outcome: 'refreshed', vaults: countOf(service, 8453) })
 
     base.behaviour = 'answer 500'
     const { vaults } = await list()
     await callRpc(chain, [{ method: 'evm_revert', params: [snapshot] }])
     const recorded = asyncOn(vaults, 8453).filter(({ poolAddress }) => sound.includes(poolAddress))
-    expect(recorded).toHaveLength(3)
+    expect(recorded).toHaveLength(sound.length)
     for (const { vaultState, stateAsOf } of recorded) {
       expect(vaultState?.missing).toEqual([])
       expect(stateAsOf?.stale).toBe(true)
