@@ -183,12 +183,12 @@ export const ERRORS = {
   missing_or_invalid_dst_chain_id: {
     status: 400,
     error: 'Missing or invalid dstChainId',
-    message: 'Give dstChainId and dstToken together, or neither.',
+    message: 'Give dstChainId and dstToken together, or neither; the claim of a deposit takes neither.',
   },
   missing_or_invalid_dst_token: {
     status: 400,
     error: 'Missing or invalid dstToken',
-    message: 'Give dstChainId and dstToken together, or neither.',
+    message: 'Give dstChainId and dstToken together, or neither; the claim of a deposit takes neither.',
   },
   unsupported_source_chain: {
     status: 400,
@@ -224,7 +224,7 @@ export const ERRORS = {
     status: 409,
     error: 'Cross-chain deposit not available for this vault',
     message:
-      "Deposit from the vault's own chain, or withdraw to it, instead: leave out the other chain and its token. A withdrawal can go to another chain only where the vault pays at once.",
+      "Deposit from the vault's own chain, or withdraw to it, instead: leave out the other chain and its token. A withdrawal can go to another chain only where the vault pays at once; where it pays later, its claim can.",
   },
   amount_exceeds_balance: {
     status: 400,

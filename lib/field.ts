@@ -20,12 +20,22 @@ export function field<Schema extends z.ZodType>(schema: Schema, errors: ErrorCod
   return own
 }
 
-/** The problem of a field that is missing beside another one; it is told together with those of other fields. */
-export const requiredBeside = (field: string) => ({
+/** A problem that other fields make of this one; it is told together with those of other fields. */
+export const problemBeside = (field: string, message: string) => ({
   path: [field],
-  message: 'is required',
+  message,
   when: ({ issues }: z.core.ParsePayload) => !issues.some(({ path }) => path?.[0] === field),
 })
+
+/** The checks that a request has both of these fields or neither. */
+export function bothOrNeither<Name extends string>(one: Name, other: Name) {
+  const requires = (name: Name, beside: Name) =>
+    z.refine<Partial<Record<Name, unknown>>>(
+      (fields) => fields[name] !== undefined || fields[beside] === undefined,
+      problemBeside(name, 'is required'),
+    )
+  return [requires(one, other), requires(other, one)] as const
+}
 
 /** The errors of a field's schema, or of the one inside it where it is optional or has a default; undefined for none. */
 export function fieldErrors(schema: z.ZodType): FieldErrors | undefined {

@@ -6,6 +6,7 @@ import { AppError } from '../errors.ts'
 import type { Intent } from '../protocols/calldata.ts'
 import type { Vault } from '../vaults/vault.ts'
 import type { Route } from './calldata.ts'
+import type { Destination } from './destination.ts'
 import { findEnds } from './route.ts'
 import {
   type BridgeServices,
@@ -19,9 +20,6 @@ import {
   type SourceState,
 } from './send.ts'
 import { agreeTerms } from './terms.ts'
-
-/** Where what a vault pays is to go: to the account's own address on another chain, as this token. */
-type Destination = { readonly chainId: number; readonly token: Address }
 
 /** Whom a vault pays, and where it is to go. */
 export type CrossChainWithdrawal = {
@@ -48,7 +46,7 @@ export async function readWithBridge<T>(
   services: BridgeServices,
   { vault, account, destination }: CrossChainWithdrawal,
   plan: ReadPlan<T>,
-  extraCalls: readonly RpcRequest[],
+  extraCalls: readonly RpcRequest[] = [],
 ) {
   const errors = { chain: 'unsupported_destination_chain', token: 'unsupported_destination_token' } as const
   const ends = findEnds(vault, { ...destination, errors })

@@ -172,8 +172,11 @@ export function journeyTo(vault: TestVault, service: Service, from?: number) {
   }
 }
 
+/** A vault of any protocol, as far as what it pays goes. */
+type PayingVault = Pick<TestVault, 'chain' | 'asset' | 'token' | 'withdraw' | 'claimWithdrawal'>
+
 /** The way from a vault to another chain of the service, by default the first, as the vault's own asset there. */
-export function journeyFrom(vault: TestVault, service: Service, to?: number) {
+export function journeyFrom<Vault extends PayingVault>(vault: Vault, service: Service, to?: number) {
   const { chains, relayer } = service.backends
   const destination = chains.find(({ chainId }) =>
     to === undefined ? chainId !== vault.chain.chainId : chainId === to,
@@ -192,6 +195,9 @@ export function journeyFrom(vault: TestVault, service: Service, to?: number) {
     /** Asks for a withdrawal to the other chain. */
     ask: (user: Pick<LocalAccount, 'address'>, amount: object, more: object = {}) =>
       vault.withdraw(user, { ...amount, dstChainId: destination.chainId, dstToken: token.address, ...more }),
+    /** Asks for the claim of a withdrawal to the other chain. */
+    askForClaim: (user: Pick<LocalAccount, 'address'>, more: object = {}) =>
+      vault.claimWithdrawal(user, { dstChainId: destination.chainId, dstToken: token.address, ...more }),
     approve: (owner: Address, amount: bigint) =>
       transact(vault.chain, [transaction(owner, vault.token, 'approve', [pool, amount])]),
     allowance: (owner: Address) =>

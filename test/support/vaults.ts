@@ -149,8 +149,8 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
       call('POST', '/defi/vault/deposit', { vaultAddress: address, amount: `${amount}`, userAddress, ...more }),
     claim: ({ address: userAddress }: Pick<LocalAccount, 'address'>, vaultAddress: string = address) =>
       call('POST', '/defi/vault/claim', { vaultAddress, userAddress }),
-    claimWithdrawal: ({ address: userAddress }: Pick<LocalAccount, 'address'>) =>
-      call('POST', '/defi/vault/claim', { vaultAddress: address, userAddress, kind: 'withdrawal' }),
+    claimWithdrawal: ({ address: userAddress }: Pick<LocalAccount, 'address'>, more: object = {}) =>
+      call('POST', '/defi/vault/claim', { vaultAddress: address, userAddress, kind: 'withdrawal', ...more }),
     cancel: ({ address: userAddress }: Pick<LocalAccount, 'address'>, kind?: 'deposit' | 'withdrawal') =>
       call('POST', '/defi/vault/cancel', { vaultAddress: address, userAddress, kind }),
     withdraw: ({ address: userAddress }: Pick<LocalAccount, 'address'>, amount: object) =>

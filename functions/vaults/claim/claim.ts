@@ -1,4 +1,6 @@
 import { hexToBigInt, size } from 'viem'
+import { findDestination } from '../../../lib/bridge/destination.ts'
+import { readWithBridge } from '../../../lib/bridge/withdrawal.ts'
 import { parseSimulation, type SimulatedCall, summarise, UPPER_ESTIMATE } from '../../../lib/chain/simulation.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -15,17 +17,25 @@ import type { contract } from './contract.ts'
 const GIVEN = { deposit: 'shares', withdrawal: 'assets' } as const
 
 /**
- * Builds the claim of everything that the user can claim of this kind, in two round trips. Throws the AppError that says
- * why there is none, or `upstream_*`.
+ * Builds the claim of everything that the user can claim of this kind, in two round trips; with one more, and the bridge's
+ * quote, where what it pays goes on to another chain. Throws the AppError that says why there is none, or `upstream_*`.
  */
-export function buildClaim({ getReader }: Services<'getReader'>) {
+export function buildClaim({ getReader, bridge }: Services<'getReader' | 'bridge'>) {
   return async ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
     const reader = getReader(vault.chainId)
     const { userAddress: account, kind } = body
     const { claimTerms } = getProtocol(vault)
     if (!claimTerms) throw new AppError('claim_not_applicable')
-    const { value: terms, block } = await reader.readOne(claimTerms(vault, account, kind))
+    const plan = claimTerms(vault, account, kind)
+    const destination = findDestination(body, vault)
+    const {
+      value: terms,
+      block,
+      send,
+    } = destination
+      ? await readWithBridge({ getReader, ...bridge }, { vault, account, destination }, plan)
+      : { ...(await reader.readOne(plan)), send: undefined }
 
     const intents = terms.calls.map(({ name, amount }) => ({
       operation: operationNamed(OPERATIONS[vault.protocol].claims, name),
@@ -41,17 +51,23 @@ export function buildClaim({ getReader }: Services<'getReader'>) {
     })
     const { intent, call, claimed } = chooseBest(attempts, GIVEN[kind])
     if (terms.refusal && call?.status !== 'success') throw terms.refusal
+    const claimable = claimed ?? (await terms.claimable(reader, block.number))
+    const calls = call && [call]
+    const from = { protocol: vault.protocol, chainId: vault.chainId, isAsync: true } as const
+    if (send) {
+      const { paid = claimable.assets, ...sent } = await send({ intents: [intent], calls })
+      const remainder = paid - sent.quote.inputAmount
+      return { ...sent, claimable: { ...claimable, remainder }, ...from, isCrossChain: true }
+    }
     const operations = [encodeOperation(intent)]
     verifyOperations([intent], operations)
     return {
       approval: [],
       operations,
-      ...summarise(call && [call], UPPER_ESTIMATE.claim),
-      claimable: claimed ?? (await terms.claimable(reader, block.number)),
-      protocol: vault.protocol,
-      chainId: vault.chainId,
+      ...summarise(calls, UPPER_ESTIMATE.claim),
+      claimable,
+      ...from,
       isCrossChain: false,
-      isAsync: true,
     }
   }
 }

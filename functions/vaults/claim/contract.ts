@@ -1,9 +1,12 @@
 import * as z from 'zod'
-import { ChainId, VaultChainId } from '../../../lib/chain/registry.ts'
+import { DestinationToken } from '../../../lib/bridge/destination.ts'
+import { BridgeQuote } from '../../../lib/bridge/response.ts'
+import { ChainId, DestinationChainId, VaultChainId } from '../../../lib/chain/registry.ts'
 import { SimulationResult } from '../../../lib/chain/simulation-result.ts'
 import { Transaction } from '../../../lib/chain/transaction.ts'
 import { Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
+import { bothOrNeither, problemBeside } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { RequestKind } from '../../../lib/protocols/request-kind.ts'
 
@@ -11,36 +14,65 @@ export const contract = {
   method: 'POST',
   path: '/defi-vaults/v1/defi/vault/claim',
   summary:
-    'Builds the transaction that claims what is settled in an async vault: shares of a deposit, assets of a withdrawal.',
+    'Builds the transactions that claim what is settled in an async vault: shares of a deposit, assets of a withdrawal.',
   tag: 'Vaults',
   caller: 'client',
   uses: { config: true },
   request: {
-    body: z.strictObject({
-      vaultAddress: VaultAddress,
-      userAddress: UserAddress,
-      kind: RequestKind.default('deposit'),
-      chainId: VaultChainId,
-    }),
+    body: z
+      .strictObject({
+        vaultAddress: VaultAddress,
+        userAddress: UserAddress,
+        kind: RequestKind.default('deposit'),
+        chainId: VaultChainId,
+        dstChainId: DestinationChainId.optional().describe(
+          "Only where the assets of a withdrawal are wanted on another chain, at the user's own address there",
+        ),
+        dstToken: DestinationToken,
+      })
+      .check(...bothOrNeither('dstChainId', 'dstToken'))
+      .refine(
+        ({ kind, dstChainId }) => kind !== 'deposit' || dstChainId === undefined,
+        problemBeside('dstChainId', 'must be left out: the shares of a deposit are on the chain of their vault'),
+      ),
   },
   response: z.object({
-    approval: z.array(Transaction).describe('Always empty'),
-    operations: z.array(Transaction),
+    approval: z.array(Transaction).describe('Send these first; empty unless the assets go to another chain'),
+    operations: z
+      .array(Transaction)
+      .describe(
+        'Send these after the approvals are confirmed, in order; to another chain, the last one is the transfer',
+      ),
     protocol: z.string(),
     chainId: ChainId,
-    estimatedGas: Amount.describe('Gas units'),
-    isCrossChain: z.literal(false),
+    estimatedGas: Amount.describe('Gas units of all transactions together'),
+    isCrossChain: z.boolean(),
     isAsync: z.literal(true),
     simulation: SimulationResult,
-    claimable: z.object({ assets: Amount, shares: Amount }).describe('What the claim turns into what'),
+    claimable: z
+      .object({
+        assets: Amount,
+        shares: Amount,
+        remainder: Amount.optional().describe(
+          "Cross-chain only: what of the assets stays with the user on the vault's chain",
+        ),
+      })
+      .describe('What the claim turns into what'),
+    quote: BridgeQuote.optional().describe('Cross-chain only'),
   }),
   errors: [
+    'unsupported_destination_chain',
+    'unsupported_destination_token',
+    'amount_too_low_for_bridge',
+    'amount_too_high_for_bridge',
+    'cross_chain_not_available',
     'ambiguous_vault_address',
     'vault_not_found',
     'claim_not_applicable',
     'no_claimable_deposit',
     'no_claimable_withdrawal',
     'vault_is_paused',
+    'withdrawal_refused',
     'depositor_not_allowed',
     ...UPSTREAM_ERRORS,
   ],

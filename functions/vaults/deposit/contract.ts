@@ -5,7 +5,7 @@ import { SimulationResult } from '../../../lib/chain/simulation-result.ts'
 import { Transaction } from '../../../lib/chain/transaction.ts'
 import { Address, Amount, PositiveAmount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
-import { field, requiredBeside } from '../../../lib/field.ts'
+import { bothOrNeither, field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { PROTOCOL_NAMES } from '../../../lib/protocols/vault-on-chain.ts'
 
@@ -26,14 +26,7 @@ export const contract = {
         srcToken: field(Address, 'missing_or_invalid_src_token').optional().describe('Required with srcChainId'),
         chainId: VaultChainId,
       })
-      .refine(
-        ({ srcChainId, srcToken }) => srcToken === undefined || srcChainId !== undefined,
-        requiredBeside('srcChainId'),
-      )
-      .refine(
-        ({ srcChainId, srcToken }) => srcChainId === undefined || srcToken !== undefined,
-        requiredBeside('srcToken'),
-      ),
+      .check(...bothOrNeither('srcChainId', 'srcToken')),
   },
   response: z.object({
     approval: z.array(Transaction).describe('Send these first'),

@@ -1,11 +1,12 @@
 import * as z from 'zod'
+import { DestinationToken } from '../../../lib/bridge/destination.ts'
 import { BridgeQuote } from '../../../lib/bridge/response.ts'
 import { ChainId, DestinationChainId, VaultChainId } from '../../../lib/chain/registry.ts'
 import { SimulationResult } from '../../../lib/chain/simulation-result.ts'
 import { Transaction } from '../../../lib/chain/transaction.ts'
-import { Address, Amount, PositiveAmount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
+import { Amount, PositiveAmount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
-import { field, requiredBeside } from '../../../lib/field.ts'
+import { bothOrNeither, field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 /** Of these fields exactly one is given. */
@@ -30,20 +31,9 @@ export const contract = {
         dstChainId: DestinationChainId.optional().describe(
           "Only where the tokens are wanted on another chain, at the user's own address there; the vault must pay at once",
         ),
-        dstToken: field(Address, 'missing_or_invalid_dst_token')
-          .optional()
-          .describe(
-            "Required with dstChainId: the same asset there. Where that is the chain's wrapped coin, a plain account gets the coin itself",
-          ),
+        dstToken: DestinationToken,
       })
-      .refine(
-        ({ dstChainId, dstToken }) => dstToken === undefined || dstChainId !== undefined,
-        requiredBeside('dstChainId'),
-      )
-      .refine(
-        ({ dstChainId, dstToken }) => dstChainId === undefined || dstToken !== undefined,
-        requiredBeside('dstToken'),
-      )
+      .check(...bothOrNeither('dstChainId', 'dstToken'))
       .refine((body) => [body.amount, body.shares, body.max].filter((given) => given !== undefined).length === 1, {
         path: ['amount'],
         message: 'must be given, or shares, or max: one of the three',

@@ -1,10 +1,9 @@
 import { hexToBigInt, size } from 'viem'
+import { findDestination } from '../../../lib/bridge/destination.ts'
 import { readWithBridge } from '../../../lib/bridge/withdrawal.ts'
 import { required } from '../../../lib/chain/call.ts'
 import { verifyApprovals } from '../../../lib/chain/erc20.ts'
 import { type SimulatedCall, simulationRequest, summarise, UPPER_ESTIMATE } from '../../../lib/chain/simulation.ts'
-import { AppError } from '../../../lib/errors.ts'
-
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import {
   encodeOperation,
@@ -17,7 +16,7 @@ import { OPERATIONS, withdrawalNamed } from '../../../lib/protocols/operations.t
 import type { Withdrawal, WithdrawalAmount } from '../../../lib/protocols/protocol.ts'
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
 import type { Services } from '../../../lib/services.ts'
-import { findVault, type Vault } from '../../../lib/vaults/vault.ts'
+import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 import { parseVariants, type Simulated, sharesPulled, simulateVariants, variantsOf } from './variants.ts'
 
@@ -38,7 +37,7 @@ export function buildWithdrawal({ getReader, bridge }: Services<'getReader' | 'b
     const variants = candidates.length > 0 ? variantsOf(vault, candidates) : []
     const attempts = variants.map((transactions) => simulationRequest(account, transactions.flat()))
     const plan = getProtocol(vault).withdrawal(vault, account, amount)
-    const destination = destinationIn(body, vault)
+    const destination = findDestination(body, vault)
     const { value, outcomes, block, send } = destination
       ? await readWithBridge({ getReader, ...bridge }, { vault, account, destination }, plan, attempts)
       : { ...(await reader.readOne(plan, { extraCalls: attempts })), send: undefined }
@@ -68,15 +67,6 @@ export function buildWithdrawal({ getReader, bridge }: Services<'getReader' | 'b
     const remainder = (paid ?? required(assets) + claimedAssets) - sent.quote.inputAmount
     return { ...sent, ...outcome, withdrawal: { ...outcome.withdrawal, remainder }, ...from, isCrossChain: true }
   }
-}
-
-/** Where the tokens are to go, undefined where they stay on the vault's chain. Throws `unsupported_destination_token`. */
-function destinationIn({ dstChainId, dstToken }: Request<typeof contract>['body'], { chainId, asset }: Vault) {
-  // The contract has both of them or none.
-  if (dstChainId === undefined || dstToken === undefined) return undefined
-  if (dstChainId !== chainId) return { chainId: dstChainId, token: dstToken }
-  if (dstToken !== asset) throw new AppError('unsupported_destination_token')
-  return undefined
 }
 
 function amountIn({ amount, shares }: Request<typeof contract>['body']): WithdrawalAmount {

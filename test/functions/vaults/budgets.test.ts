@@ -254,7 +254,7 @@ describe("A request about one vault asks its chain alone: a deposit's whole life
 })
 
 describe('What goes to another chain takes', () => {
-  test('of a withdrawal what a deposit from one takes, and one request more for everything', async ({
+  test('of a withdrawal what a deposit from one takes, and one request more for everything and for a claim', async ({
     service,
     syncVault,
   }) => {
@@ -271,10 +271,10 @@ describe('What goes to another chain takes', () => {
       acrossApi.rewrite = undefined
     })
     const of = { vaultAddress: syncVault, userAddress: USER.address }
-    const asking = async (path: string, more: object) => {
+    const asking = async (path: string, more: object, key = service.apiKey) => {
       forget(service)
       quotes = 0
-      expect(await service.call('POST', path, { body: { ...of, ...more } })).toMatchObject({
+      expect(await service.call('POST', path, { key, body: { ...of, ...more } })).toMatchObject({
         status: 200,
         body: { isCrossChain: true },
       })
@@ -290,6 +290,15 @@ describe('What goes to another chain takes', () => {
     expect(await asking(WITHDRAW, { amount: '20000000', ...destination })).toEqual(some)
     expect(await asking(WITHDRAW, { shares: '20000000', ...destination })).toEqual(some)
     expect(await asking(WITHDRAW, { max: true, ...destination })).toEqual({ ...some, base: 3 })
+
+    const vault = await openLagoonVault(service, { generation: '0.5' })
+    await vault.request(USER.address, 60_000_000n)
+    await vault.settle()
+    await vault.act(USER.address, 'deposit', 60_000_000n, USER.address, USER.address)
+    await vault.act(USER.address, 'requestRedeem', 20n * 10n ** 18n, USER.address, USER.address)
+    await vault.settle()
+    const claim = { vaultAddress: vault.address, kind: 'withdrawal', ...destination }
+    expect(await asking(CLAIM, claim, vault.key)).toEqual({ ...some, base: 3 })
   })
 })
 

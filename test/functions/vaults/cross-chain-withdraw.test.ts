@@ -81,7 +81,7 @@ const closed = (generation: LagoonGeneration): Kind => ({
 const KINDS = [synchronous, atOnce, ...(['0.1', '0.4', '0.5', '0.6'] as const).map(closed)]
 const ASSETS = ['USDC', 'DAI'] as const
 
-type Journey = ReturnType<typeof journeyFrom>
+type Journey = ReturnType<typeof journeyFrom<TestVault>>
 
 /** Asks for a withdrawal of Alice's, sends it all, lets it be filled, and gives the reply with what came of it. */
 async function sendOff(journey: Journey, asked: object) {

@@ -1,0 +1,252 @@
+import { type Address, encodeFunctionData, parseAbi } from 'viem'
+import { describe, expect } from 'vitest'
+import { ACCOUNTS } from '../../../sandbox/accounts.ts'
+import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
+import { transact } from '../../../sandbox/transactions.ts'
+import { revertCalls } from '../../support/chain-answers.ts'
+import { test as base, journeyFrom } from '../../support/cross-chain.ts'
+import { expectError } from '../../support/errors.ts'
+import { decodeBridgeDeposit } from '../../support/oracles.ts'
+import { type Service, USERS } from '../../support/service.ts'
+import {
+  type Asset,
+  expectFairGas,
+  expectSuccess,
+  openAsyncVault,
+  openLagoonVault,
+  openYieldVault,
+  ROLES,
+  type TestVault,
+} from '../../support/vaults.ts'
+import type { Wire } from '../../support/wire.ts'
+
+const [ALICE, BOB] = USERS
+const BLACKLIST = parseAbi(['function blacklist(address account)', 'function unBlacklist(address account)'])
+const BASE_USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+const GENERATIONS = ['0.1', '0.4', '0.5', '0.6'] as const
+
+type Options = {
+  readonly generation?: LagoonGeneration
+  readonly asset?: Asset
+  readonly chainId?: number
+  readonly whitelisted?: boolean
+}
+
+/** A vault in which a third of Alice's shares is settled at a price that is no round number, and waits to be claimed. */
+async function openWithClaim(service: Service, { generation = '0.5', ...options }: Options = {}) {
+  const fees = generation === '0.6' && { entryRate: 12, exitRate: 37, haircutRate: 1_234 }
+  const vault = await openLagoonVault(service, { generation, ...options, ...fees })
+  if (options.whitelisted) await vault.act(ROLES.admin, 'addToWhitelist', [ALICE.address, BOB.address])
+  await vault.request(BOB.address, vault.units('777.7'))
+  await vault.request(ALICE.address, vault.units('1000.000001'))
+  await vault.settle()
+  const claimable = await vault.read('claimableDepositRequest', 0n, ALICE.address)
+  await vault.act(ALICE.address, 'deposit', claimable, ALICE.address, ALICE.address)
+  await vault.settle(vault.units('33.333333'))
+  await requestRedeem(vault, (await vault.read('balanceOf', ALICE.address)) / 3n)
+  await vault.settle()
+  return journeyFrom(vault, service)
+}
+
+const requestRedeem = (vault: TestVault, shares: bigint) =>
+  vault.act(ALICE.address, 'requestRedeem', shares, ALICE.address, ALICE.address)
+const redeemable = (vault: TestVault) => vault.read('claimableRedeemRequest', 0n, ALICE.address)
+
+const test = base
+  .extend('sharedJourney', { scope: 'file' }, ({ sharedService }) => openWithClaim(sharedService))
+  /** The way of USDC from a Lagoon vault on Base to Arbitrum, for whatever the vault does not matter. */
+  .extend('journey', ({ service: _, sharedJourney }) => sharedJourney)
+
+describe('What is settled of a withdrawal is claimed to another chain', () => {
+  const cases = GENERATIONS.flatMap((generation, index) =>
+    (['USDC', 'DAI'] as const).map((asset, turn) => ({
+      generation,
+      asset,
+      chainId: (index + turn) % 2 === 0 ? 8453 : 42161,
+    })),
+  )
+
+  test.for(cases)(
+    'Lagoon $generation of $asset on $chainId: all that it pays arrives as promised, to the unit, and its status tells so',
+    async (options, { service, bridge }) => {
+      const journey = await openWithClaim(service, options)
+      const { vault, destination } = journey
+      const shares = await redeemable(vault)
+      const promised = (await vault.claimWithdrawal(ALICE)).body.claimable.assets
+      const [here, there] = [await vault.balanceOf(ALICE.address), await journey.arrivedFor(ALICE.address)]
+
+      const reply = await journey.askForClaim(ALICE)
+      const { approval, operations, quote, claimable } = reply.body
+      expect(reply).toMatchObject({ status: 200, body: { isCrossChain: true, isAsync: true, protocol: 'lagoon' } })
+      expect(claimable).toEqual({ assets: promised, shares: `${shares}`, remainder: '0' })
+      const { offer } = bridge.quoteBehind(reply)
+      expect(quote).toMatchObject({ inputAmount: promised, outputAmount: offer.outputAmount })
+      expect(approval).toHaveLength(1)
+      expect(operations.map(({ to }: { to: Address }) => to)).toEqual([vault.address, journey.pool])
+      expect(decodeBridgeDeposit(operations.at(-1).data)).toMatchObject({
+        depositor: ALICE.address,
+        recipient: ALICE.address,
+        outputToken: journey.token.address,
+        destinationChainId: BigInt(destination.chainId),
+        message: '0x',
+      })
+
+      const receipts = await vault.send(ALICE, reply)
+      expectSuccess(receipts)
+      expectFairGas(reply, receipts)
+      const askStatus = async () => {
+        const path = `/defi-vaults/v1/defi/cross-chain/${receipts.at(-1)?.transactionHash}/status`
+        return (await service.call('GET', `${path}?srcChainId=${options.chainId}`, { key: vault.key })).body
+      }
+      expect(await askStatus()).toMatchObject({ status: 'bridging', terminal: false })
+      await journey.fill(receipts)
+      expect(await askStatus()).toMatchObject({ status: 'completed', terminal: true })
+
+      expect(await vault.balanceOf(ALICE.address)).toBe(here)
+      expect(`${(await journey.arrivedFor(ALICE.address)) - there}`).toBe(quote.outputAmount)
+      expect(await redeemable(vault)).toBe(0n)
+      expect(await journey.allowance(ALICE.address)).toBe(0n)
+    },
+  )
+
+  test('An ERC-7540 vault that pays more by the amount than by the shares: exactly that arrives', async ({
+    service,
+  }) => {
+    const vault = await openAsyncVault(service, { make: 'aggregated' })
+    const journey = journeyFrom(vault, service)
+    const [user, safe] = [ALICE.address, ROLES.safe]
+    await vault.mint(user, 100_000_000n)
+    await vault.approve(user, 100_000_000n)
+    await vault.act(user, 'requestDeposit', 100_000_000n, user, user)
+    await vault.act(safe, 'fulfillDeposit', 0n, user, 100_000_000n, 100_000_000n)
+    await vault.act(user, 'mint', 100_000_000n, user, user)
+    await vault.act(user, 'requestRedeem', 50_000_000n, user, user)
+    await vault.mint(safe, 100_000_000n)
+    // Prices that leave a remainder: the average of both parts rounds down.
+    await vault.act(safe, 'fulfillRedeem', 0n, user, 7_000_000n, 11_111_111n)
+    await vault.act(safe, 'fulfillRedeem', 0n, user, 13_000_000n, 17_777_777n)
+    const [here, there] = [await vault.balanceOf(user), await journey.arrivedFor(user)]
+
+    const reply = await journey.askForClaim(ALICE)
+    const { claimable, quote } = reply.body
+    expect(claimable).toMatchObject({ assets: '28888888', remainder: '0' })
+    expect(quote.inputAmount).toBe('28888888')
+    const receipts = await vault.send(ALICE, reply)
+    expectSuccess(receipts)
+    await journey.fill(receipts)
+    expect(await vault.balanceOf(user)).toBe(here)
+    expect(`${(await journey.arrivedFor(user)) - there}`).toBe(quote.outputAmount)
+  })
+
+  test("The vault's own chain as the destination is a claim that stays there", async ({ service }) => {
+    const { vault, askForClaim } = await openWithClaim(service)
+    const { body } = await askForClaim(ALICE, { dstChainId: 8453, dstToken: BASE_USDC })
+    expect(body).toMatchObject({ isCrossChain: false, approval: [], operations: [{ to: vault.address }] })
+    expect(body.quote ?? body.claimable.remainder).toBeUndefined()
+  })
+})
+
+describe('Nothing is claimed to another chain', () => {
+  test.for([
+    { more: { kind: 'deposit' }, code: 'missing_or_invalid_dst_chain_id', fields: ['dstChainId'] },
+    { more: { kind: undefined }, code: 'missing_or_invalid_dst_chain_id', fields: ['dstChainId'] },
+    {
+      more: { kind: 'deposit', dstChainId: 8453, dstToken: BASE_USDC },
+      code: 'missing_or_invalid_dst_chain_id',
+      fields: ['dstChainId'],
+    },
+    { more: { kind: 'all' }, code: 'invalid_kind', fields: ['kind'] },
+    {
+      more: { kind: 'deposit', dstToken: undefined },
+      code: 'missing_or_invalid_dst_chain_id',
+      fields: ['dstToken', 'dstChainId'],
+    },
+    { more: { dstToken: undefined }, code: 'missing_or_invalid_dst_token', fields: ['dstToken'] },
+    { more: { dstToken: 'USDC' }, code: 'missing_or_invalid_dst_token', fields: ['dstToken'] },
+    { more: { dstChainId: undefined }, code: 'missing_or_invalid_dst_chain_id', fields: ['dstChainId'] },
+    { more: { dstChainId: '42161' }, code: 'missing_or_invalid_dst_chain_id', fields: ['dstChainId'] },
+    { more: { dstChainId: 2 }, code: 'unsupported_destination_chain', fields: ['dstChainId'] },
+    { more: { dstChainId: 100 }, code: 'unsupported_destination_chain', fields: undefined },
+    { more: { dstToken: BASE_USDC }, code: 'unsupported_destination_token', fields: undefined },
+    { more: { dstChainId: 8453 }, code: 'unsupported_destination_token', fields: undefined },
+  ] as const)('with $more: $code, and no chain is asked', async ({ more, code, fields }, { service, journey }) => {
+    for (const wire of Object.values(service.rpc)) wire.reset()
+    expectError(await journey.askForClaim(ALICE, more), code, fields)
+    expect(Object.values(service.rpc).flatMap(({ bodies }) => bodies)).toEqual([])
+  })
+
+  test('from a synchronous vault', async ({ service }) => {
+    const { askForClaim } = journeyFrom(await openYieldVault(service), service)
+    expectError(await askForClaim(ALICE), 'claim_not_applicable')
+  })
+
+  test('of what is not settled, while the vault is paused, or of too little', async ({ service }) => {
+    const { vault, askForClaim } = await openWithClaim(service)
+    await vault.act(ROLES.admin, 'pause')
+    expectError(await askForClaim(ALICE), 'vault_is_paused')
+    await vault.act(ROLES.admin, 'unpause')
+    expectSuccess(await vault.send(ALICE, await vault.claimWithdrawal(ALICE)))
+    expectError(await askForClaim(ALICE), 'no_claimable_withdrawal')
+
+    await requestRedeem(vault, 10n ** 17n)
+    expectError(await askForClaim(ALICE), 'no_claimable_withdrawal')
+    await vault.settle()
+    expectError(await askForClaim(ALICE), 'amount_too_low_for_bridge')
+  })
+
+  test('of what leaves nothing but dust', async ({ service }) => {
+    const { vault, askForClaim } = await openWithClaim(service, { generation: '0.6' })
+    const assets = await vault.read('maxWithdraw', ALICE.address)
+    await vault.act(ALICE.address, 'withdraw', assets, ALICE.address, ALICE.address)
+    expect((await vault.claimWithdrawal(ALICE)).body.claimable.assets).toBe('0')
+    expectError(await askForClaim(ALICE), 'amount_too_low_for_bridge')
+  })
+
+  test('of somebody whom the list of Lagoon 0.6 does not admit any more', async ({ service }) => {
+    const { vault, askForClaim } = await openWithClaim(service, { generation: '0.6', whitelisted: true })
+    await vault.act(ROLES.admin, 'revokeFromWhitelist', [ALICE.address])
+    expectError(await askForClaim(ALICE), 'depositor_not_allowed')
+  })
+
+  test('where the vault cannot pay the user, whose reason is told', async ({ journey }) => {
+    const act = (functionName: 'blacklist' | 'unBlacklist') =>
+      transact(journey.vault.chain, [
+        {
+          label: functionName,
+          from: ACCOUNTS.admin.address,
+          to: journey.vault.token,
+          data: encodeFunctionData({ abi: BLACKLIST, functionName, args: [ALICE.address] }),
+        },
+      ])
+    await act('blacklist')
+    const reply = await journey.askForClaim(ALICE)
+    await act('unBlacklist')
+    expectError(reply, 'withdrawal_refused', ['vaultAddress'])
+  })
+
+  test('while a pool takes or pays nothing, or for more than the bridge takes', async ({
+    service,
+    bridge,
+    journey,
+  }) => {
+    const { relayer } = service.backends
+    for (const [chainId, what] of [
+      [8453, 'deposits'],
+      [42161, 'fills'],
+    ] as const) {
+      await relayer.pause(chainId, what, true)
+      expectError(await journey.askForClaim(ALICE), 'cross_chain_not_available')
+      await relayer.pause(chainId, what, false)
+    }
+    bridge.lie((offer) => ({ ...offer, limits: { ...(offer['limits'] as object), maxDeposit: '19999999' } }))
+    expectError(await journey.askForClaim(ALICE), 'amount_too_high_for_bridge')
+  })
+
+  test('where no dry run tells what it pays', async ({ coldService: service, journey }) => {
+    // The service has a wire to each of its chains.
+    revertCalls(service.rpc[8453] as Wire, [])
+    expectError(await journeyFrom(journey.vault, service).askForClaim(ALICE), 'cross_chain_not_available', [
+      'dstChainId',
+    ])
+  })
+})
