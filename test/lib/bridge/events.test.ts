@@ -29,7 +29,6 @@ import {
 } from '../../../lib/bridge/events.ts'
 import type { BridgeDeposit } from '../../../lib/bridge/transfer.ts'
 import type { Log } from '../../../lib/chain/logs.ts'
-import { OPERATIONS } from '../../../lib/protocols/operations.ts'
 import { encodeCall, HANDLER, HANDLER_ABI, MESSAGE, POOL_ABI, VAULT_ABI } from '../../support/oracles.ts'
 
 const POOL = getAddress('0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64')
