@@ -1,4 +1,6 @@
-import { type Address, hexToBigInt, size } from 'viem'
+import { type Address, isAddressEqual } from 'viem'
+import { decodeLog } from '../chain/decode.ts'
+import { erc20Abi } from '../chain/erc20.ts'
 import type { ReadPlan } from '../chain/reader.ts'
 import type { RpcRequest } from '../chain/rpc.ts'
 import type { SimulatedCall } from '../chain/simulation.ts'
@@ -93,7 +95,7 @@ async function sendPayment(
   // Nothing goes but what is paid for sure: as asked for, as the dry run told, or as the call has it for its least.
   const inputAmount = atMost(amount ?? paid ?? sum(intents.map(({ request }) => request.minimum)), paid)
   if (inputAmount === undefined) throw unavailable('must be left out: what the vault pays cannot be told beforehand')
-  if (inputAmount === 0n) throw new AppError('amount_too_low_for_bridge')
+  if (inputAmount <= 0n) throw new AppError('amount_too_low_for_bridge')
   const before = amount === undefined ? intents.map((intent, index) => withMinimum(intent, parts[index])) : intents
 
   const request = { account, route, inputAmount }
@@ -107,13 +109,20 @@ async function sendPayment(
   }
 }
 
-/** What a call paid in its dry run, undefined where that does not tell. */
-function readPaid({ operation, request }: Intent, call: SimulatedCall | undefined): bigint | undefined {
+/**
+ * What a call paid in its dry run, by the asset's own transfers to the account and from it: what the vault returns may be
+ * anything, and the bridge would take the rest from the wallet. Undefined where the dry run does not tell.
+ */
+function readPaid({ request: { vault, account } }: Intent, call: SimulatedCall | undefined): bigint | undefined {
   if (call?.status !== 'success') return undefined
-  if (!operation.paysAssets) return 0n
-  // A node may leave out what a call returns.
-  if (operation.returns === 'assets') return size(call.returnData) === 32 ? hexToBigInt(call.returnData) : undefined
-  return request.amount
+  return call.logs
+    ?.filter(({ address }) => isAddressEqual(address, vault.asset))
+    .map((log) => decodeLog(erc20Abi, log)?.args)
+    .reduce((paid, transfer) => {
+      if (!transfer || transfer.from === transfer.to) return paid
+      if (isAddressEqual(transfer.to, account)) return paid + transfer.value
+      return isAddressEqual(transfer.from, account) ? paid - transfer.value : paid
+    }, 0n)
 }
 
 /** The same, but for no less than it paid in its dry run, where the operation has such a bound. */

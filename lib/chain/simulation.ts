@@ -1,13 +1,22 @@
 import { type Abi, type Address, decodeErrorResult, type Hex, numberToHex } from 'viem'
 import * as z from 'zod'
 import { HexText, Quantity } from './hex.ts'
+import { Log } from './logs.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 import type { SimulationResult } from './simulation-result.ts'
 import type { Transaction } from './transaction.ts'
 
-/** What one simulated transaction did. `gasUsed` is in gas units; `reason` names the revert where it is one that we know. */
+/**
+ * What one simulated transaction did. `gasUsed` is in gas units; `reason` names the revert where it is one that we know;
+ * `logs` are undefined where the node leaves them out.
+ */
 export type SimulatedCall =
-  | { readonly status: 'success'; readonly gasUsed: bigint; readonly returnData: Hex }
+  | {
+      readonly status: 'success'
+      readonly gasUsed: bigint
+      readonly returnData: Hex
+      readonly logs?: readonly SimulatedLog[] | undefined
+    }
   | { readonly status: 'reverted'; readonly gasUsed: bigint; readonly reason: string }
 
 /** Estimates are this share above what the simulation used, in percent: the state moves on before the transactions are mined. */
@@ -26,6 +35,9 @@ export const UPPER_ESTIMATE = {
 /** A number of at most 64 bits: more is no gas and no status. */
 const Number64 = Quantity.pipe(z.bigint().lt(2n ** 64n))
 
+const SimulatedLog = Log.pick({ address: true, topics: true, data: true })
+type SimulatedLog = z.output<typeof SimulatedLog>
+
 const SimulatedBlocks = z.tuple([
   z.object({
     calls: z.array(
@@ -33,6 +45,7 @@ const SimulatedBlocks = z.tuple([
         status: Number64,
         gasUsed: Number64,
         returnData: HexText.default('0x'),
+        logs: z.array(SimulatedLog).optional().catch(undefined),
         error: z.object({ data: HexText.optional().catch(undefined) }).nullish(),
       }),
     ),
@@ -52,9 +65,9 @@ export function simulationRequest(from: Address, transactions: readonly Transact
 export function parseSimulation(outcome: RpcOutcome | undefined, length: number, abi: Abi): SimulatedCall[] | null {
   const blocks = SimulatedBlocks.safeParse(outcome && 'result' in outcome ? outcome.result : undefined).data
   if (blocks?.[0].calls.length !== length) return null
-  return blocks[0].calls.map(({ status, gasUsed, returnData, error }) =>
+  return blocks[0].calls.map(({ status, gasUsed, returnData, logs, error }) =>
     status === 1n
-      ? { status: 'success', gasUsed, returnData }
+      ? { status: 'success', gasUsed, returnData, logs }
       : { status: 'reverted', gasUsed, reason: revertReason(error?.data ?? returnData, abi) },
   )
 }

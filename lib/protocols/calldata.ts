@@ -23,8 +23,6 @@ export type Operation = {
   readonly name: string
   /** What the call returns an amount of: what was paid or taken by it; absent where it returns none, as requests do. */
   readonly returns?: 'assets' | 'shares'
-  /** Whether the call pays assets to the account. */
-  readonly paysAssets?: boolean
   /** The call's data. */
   encode(request: OperationRequest): Hex
   /** What such a call asks for; undefined for the data of any other call. */

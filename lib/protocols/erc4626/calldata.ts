@@ -24,7 +24,6 @@ export const withdraw: ClaimOperation = {
   name: 'withdraw',
   takes: 'assets',
   returns: 'shares',
-  paysAssets: true,
   encode: ({ amount, account }) =>
     encodeFunctionData({ abi: vaultAbi, functionName: 'withdraw', args: [amount, account, account] }),
   decode(data) {
@@ -40,7 +39,6 @@ export const redeem: ClaimOperation = {
   name: 'redeem',
   takes: 'shares',
   returns: 'assets',
-  paysAssets: true,
   encode: ({ amount, account }) =>
     encodeFunctionData({ abi: vaultAbi, functionName: 'redeem', args: [amount, account, account] }),
   decode(data) {

@@ -63,7 +63,6 @@ const syncRedeem: WithdrawalOperation = {
   name: 'syncRedeem',
   takes: 'shares',
   returns: 'assets',
-  paysAssets: true,
   encode: ({ amount, account, minimum = 0n }) =>
     encodeFunctionData({ abi: lagoonAbi, functionName: 'syncRedeem', args: [amount, account, minimum] }),
   decode(data) {

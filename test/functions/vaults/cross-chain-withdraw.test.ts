@@ -167,6 +167,18 @@ describe('What a vault pays at once arrives on another chain as promised, to the
     }
   })
 
+  test('A vault that says it paid and did not leaves the wallet alone', async ({ service }) => {
+    const vault = await synchronous.open(service)
+    const journey = journeyFrom(vault, service)
+    await vault.mint(ALICE.address, vault.units('5000'))
+    // Whatever it is asked, it answers 4,000 USDC, and does nothing.
+    const lie = `0x63${(4_000_000_000).toString(16)}5f5260205ff3`
+    await callRpc(vault.chain, [{ method: 'anvil_setCode', params: [vault.address, lie] }])
+    for (const asked of [{ shares: '1000000' }, { amount: `${vault.units('100')}` }]) {
+      expectError(await journey.ask(ALICE, asked), 'amount_too_low_for_bridge')
+    }
+  })
+
   test('Everything in a closed vault is what was settled, what was not claimed, and what is in the wallet', async ({
     service,
   }) => {
@@ -391,7 +403,7 @@ describe('Where nothing can be tried out', () => {
     answering(service, (result) => ({
       // What a node answers to a simulation.
       result: (result as { calls: object[] }[]).map(({ calls }) => ({
-        calls: calls.map((call) => ({ ...call, returnData: '0x' })),
+        calls: calls.map((call) => ({ ...call, logs: undefined })),
       })),
     }))
 
@@ -425,7 +437,7 @@ describe('Where nothing can be tried out', () => {
 
   test.for<[string, (service: Service) => void]>([
     ['that does not simulate', refusing],
-    ['that leaves out what calls return', leavingOut],
+    ['that leaves out what calls log', leavingOut],
   ])(
     'what shares are paid with is not known of a node %s, and nothing is sent',
     async ([, spoil], { coldService: service }) => {

@@ -48,7 +48,7 @@ describe('what a simulation says', () => {
     const cap = encodeErrorResult({ abi, errorName: 'MaxCapReached' })
     const calls = [{ ...good, returnData: '0x07' }, reverted(cap)]
     expect(parseSimulation(blockOf(...calls), 2, abi)).toEqual([
-      { status: 'success', gasUsed: 21_000n, returnData: '0x07' },
+      { status: 'success', gasUsed: 21_000n, returnData: '0x07', logs: [] },
       { status: 'reverted', gasUsed: 21_000n, reason: 'MaxCapReached' },
     ])
   })
@@ -137,7 +137,9 @@ describe('what a simulation says', () => {
           expect(gasUsed).toBeGreaterThanOrEqual(0n)
           expect(gasUsed).toBeLessThan(2n ** 64n)
           expect(rest).toEqual(
-            status === 'success' ? { returnData: expect.any(String) } : { reason: expect.any(String) },
+            status === 'success'
+              ? expect.objectContaining({ returnData: expect.any(String) })
+              : { reason: expect.any(String) },
           )
         }
         expect(parsed === null || parsed.length === length).toBe(true)
