@@ -83,8 +83,8 @@ export type WithdrawalReading = (reader: ChainReader, at: bigint) => Promise<Wit
 export type Withdrawal = {
   /** The calls, in order; the last one is the withdrawal, what is before makes it possible. */
   readonly steps: readonly [Step, ...(readonly Step[])]
-  /** The shares that leave the account, and the assets that are paid for them at the vault's present price; null where it tells none. */
-  readonly shares: bigint
+  /** The shares that leave the account, and the assets that are paid for them at the vault's present price; null where it does not tell. */
+  readonly shares: bigint | null
   readonly assets: bigint | null
   /** What the shares are worth; where that is more than the assets, fees keep the rest. */
   readonly value: bigint | null
@@ -92,8 +92,11 @@ export type Withdrawal = {
   readonly haircut: bigint
   /** What earlier requests pay besides, because the vault pays them with this one. */
   readonly claimedAssets: bigint
-  /** Why a vault refuses what its dry run reverted with, for this reason; absent where the terms say all. */
-  readonly refusal?: (reason: string) => AppError
+  /**
+   * Why a vault refuses what its dry run reverted with, for this reason, or what could not be tried; undefined where
+   * nothing is known against it. Absent where the terms say all.
+   */
+  readonly refusal?: (reason: string | undefined) => AppError | undefined
 }
 
 /** One call of a vault, by its operation's name. */

@@ -53,7 +53,8 @@ export function buildWithdrawal({ getReader, bridge }: Services<'getReader' | 'b
     for (const spending of sharesPulled(vault, intents)) verifyApprovals(spending, approval)
 
     const reverted = calls?.find((call) => call.status === 'reverted')
-    if (reverted && withdrawal.refusal) throw withdrawal.refusal(reverted.reason)
+    const refusal = reverted || !calls ? withdrawal.refusal?.(reverted?.reason) : undefined
+    if (refusal) throw refusal
     const outcome = outcomeOf(withdrawal, intents.at(-1)?.operation.returns, calls?.at(-1))
     const from = { protocol: vault.protocol, chainId: vault.chainId }
     if (!send) {
@@ -112,10 +113,17 @@ function triedAlready(
 function outcomeOf(withdrawal: Withdrawal, returns: 'assets' | 'shares' | undefined, last: SimulatedCall | undefined) {
   const { value, haircut, claimedAssets } = withdrawal
   const amounts = { shares: withdrawal.shares, assets: withdrawal.assets }
-  const told = returns && withdrawal.shares > 0n && last?.status === 'success' && size(last.returnData) === 32
+  const told = returns && withdrawal.shares !== 0n && last?.status === 'success' && size(last.returnData) === 32
   if (told) amounts[returns] = hexToBigInt(last.returnData)
   return {
-    withdrawal: { ...amounts, fee: feeIn(value, amounts.assets), haircut, isEstimate: !told, claimedAssets },
+    withdrawal: {
+      ...amounts,
+      shares: required(amounts.shares),
+      fee: feeIn(value, amounts.assets),
+      haircut,
+      isEstimate: !told,
+      claimedAssets,
+    },
     isAsync: returns === undefined,
   }
 }

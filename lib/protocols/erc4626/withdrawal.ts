@@ -31,33 +31,42 @@ export function erc4626Withdrawal(
     limit: call(address, vaultAbi, isOfAssets ? 'maxWithdraw' : 'maxRedeem', [account]),
   }
   return readPlan({ address, slots: {}, calls }, ({ answers }) => async () => {
-    if (answers.paused) throw new AppError('vault_is_paused')
-    const worth = price.worth(required(answers.price))
+    const worth = answers.price === undefined ? () => null : price.worth(answers.price)
     const balance = required(answers.balance)
     // "Everything" is redeemed: a withdrawal of what it is worth leaves dust, or fails when the price moves.
-    const shares = isOfAssets ? required(answers.previewWithdraw) : amount === 'max' ? balance : amount.shares
-    if (shares === 0n || shares > balance) {
+    const shares = isOfAssets ? (answers.previewWithdraw ?? null) : amount === 'max' ? balance : amount.shares
+    if (balance === 0n || (shares !== null && shares > balance)) {
       throw exceedsBalance({ inWallet: balance, unclaimed: 0n, pending: 0n, claimable: 0n })
     }
-    const asked = isOfAssets ? amount.assets : shares
+    const asked = isOfAssets ? amount.assets : required(shares)
+    const value = shares === null ? null : worth(shares)
     // The shares of a withdrawal are rounded up, which is no fee.
-    const isRounding = isOfAssets && worth(shares) - asked <= worth(1n) + 1n
+    const isRounding = isOfAssets && value !== null && value - asked <= (worth(1n) ?? 0n) + 1n
+    const preview = amount === 'max' ? undefined : answers.previewRedeem
     return {
       steps: [{ name: isOfAssets ? 'withdraw' : 'redeem', amount: asked }],
       shares,
-      assets: isOfAssets ? amount.assets : ((amount === 'max' ? undefined : answers.previewRedeem) ?? worth(shares)),
-      value: isRounding ? asked : worth(shares),
+      assets: isOfAssets ? amount.assets : (preview ?? value),
+      value: isRounding ? asked : value,
       haircut: 0n,
       claimedAssets: 0n,
-      refusal: (reason) => refusal(reason, asked, answers.limit),
+      refusal: (reason) => {
+        if (answers.paused) return new AppError('vault_is_paused')
+        return reason === undefined
+          ? undefined
+          : refusal(reason, { unit: isOfAssets ? 'amount' : 'shares', asked }, answers.limit)
+      },
     }
   })
 }
 
+/** What a limit of the vault is of, and how much of it was asked for. */
+type Asked = { readonly unit: 'amount' | 'shares'; readonly asked: bigint }
+
 /** Why a vault refuses what it tells no reason for in its own terms. */
-function refusal(reason: string, asked: bigint, limit: bigint | undefined): AppError {
+function refusal(reason: string, { unit, asked }: Asked, limit: bigint | undefined): AppError {
   const isBeyond = limit !== undefined && limit < asked
-  const limits = isBeyond && limit > 0n ? [{ field: 'amount', issue: `must be at most ${limit} at the moment` }] : []
+  const limits = isBeyond && limit > 0n ? [{ field: unit, issue: `must be at most ${limit} at the moment` }] : []
   return new AppError(isBeyond ? 'not_enough_liquidity' : 'withdrawal_refused', {
     details: [...limits, { field: 'vaultAddress', issue: `refuses: ${reason}` }],
   })
