@@ -281,7 +281,7 @@ export const ERRORS = {
   previous_withdrawal_request_not_settled: {
     status: 409,
     error: 'Previous withdrawal request not settled',
-    message: 'Wait until the earlier request of this wallet is settled.',
+    message: 'Wait until the earlier request for this wallet is settled; anybody can make one for it.',
   },
   not_enough_liquidity: {
     status: 409,

@@ -57,10 +57,8 @@ export function isPlausible(entries: readonly LedgerEntry[], live: LiveAccount):
   const { pendingRedeemShares, claimableRedeemShares, claimableRedeemAssets } = live
   const redemptions = [pendingRedeemShares, claimableRedeemShares, claimableRedeemAssets]
   const balances = [pendingAssets, claimableShares, shares, ...redemptions]
-  return (
-    [moved + totalValue(live), totalValue(live), sharePrice, ...balances].every(
-      (amount) => amount >= 0n && amount <= MAX_UINT256,
-    ) && entries.every((entry) => !('requestId' in entry) || entry.requestId <= Number.MAX_SAFE_INTEGER)
+  return [moved + totalValue(live), totalValue(live), sharePrice, ...balances].every(
+    (amount) => amount >= 0n && amount <= MAX_UINT256,
   )
 }
 

@@ -24,6 +24,8 @@ const WITHDRAWAL_DESCRIPTIONS: Record<HistoryStatus, string> = {
   cancelled: 'The redemption request was cancelled.',
 }
 
+const EpochId = z.number().int().nullable()
+
 const where = { vaultAddress: Address, vaultName: z.string(), userAddress: Address, chainId: ChainId }
 
 /** A deposit as callers see it. */
@@ -39,7 +41,7 @@ export const DepositResponse = z.object({
     currentShares: Amount.describe("This deposit's part of the shares in the wallet"),
   }),
   vault: z.object({ apy: z.string(), assetSymbol: z.string(), assetDecimals: z.number().int(), sharePrice: Amount }),
-  epochId: z.number().int().describe('The request id; 0 for synchronous deposits'),
+  epochId: EpochId.describe('The request id; 0 for synchronous deposits; null where it is above 2^53 - 1'),
   timestamp: Timestamp,
   transactionHash: TransactionHash,
   source: DepositSource.optional().describe(
@@ -68,7 +70,7 @@ export const WithdrawalResponse = z.object({
     })
     .describe('What became of its parts'),
   vault: z.object({ apy: z.string(), assetSymbol: z.string(), assetDecimals: z.number().int(), sharePrice: Amount }),
-  epochId: z.number().int().describe('The request id; 0 for what was paid at once'),
+  epochId: EpochId.describe('The request id; 0 for what was paid at once; null where it is above 2^53 - 1'),
   timestamp: Timestamp,
   transactionHash: TransactionHash,
   claimTransactionHash: TransactionHash.nullable().describe(
@@ -138,7 +140,7 @@ export function depositResponse(
     statusDescription: DEPOSIT_DESCRIPTIONS[status],
     amounts: { depositedAssets: entry.assets, pendingDeposit, claimableShares, currentShares },
     vault: { apy, assetSymbol: vault.assetSymbol, assetDecimals: vault.assetDecimals, sharePrice: live.sharePrice },
-    epochId: Number(entry.requestId),
+    epochId: epochId(entry.requestId),
     timestamp: entry.timestamp,
     transactionHash: entry.transactionHash,
     ...(source && { source }),
@@ -163,7 +165,7 @@ export function withdrawalResponse(
     assets,
     amounts,
     vault: { apy, assetSymbol: vault.assetSymbol, assetDecimals: vault.assetDecimals, sharePrice: live.sharePrice },
-    epochId: entry.kind === 'redeem' ? Number(entry.requestId) : 0,
+    epochId: entry.kind === 'redeem' ? epochId(entry.requestId) : 0,
     timestamp: entry.timestamp,
     transactionHash: entry.transactionHash,
     claimTransactionHash,
@@ -188,4 +190,9 @@ export function positionResponse(
     sharePrice: live.sharePrice,
     ...position,
   }
+}
+
+/** A request's id as a number; null for one that no number holds, as ERC-7540 allows. */
+function epochId(requestId: bigint): number | null {
+  return requestId <= Number.MAX_SAFE_INTEGER ? Number(requestId) : null
 }
