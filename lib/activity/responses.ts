@@ -192,7 +192,7 @@ export function positionResponse(
   }
 }
 
-/** A request's id as a number; null for one that no number holds, as ERC-7540 allows. */
+/** A request's id as a number; null for one that no number holds: the standard allows any of 256 bits. */
 function epochId(requestId: bigint): number | null {
   return requestId <= Number.MAX_SAFE_INTEGER ? Number(requestId) : null
 }
