@@ -371,8 +371,7 @@ describe("The job that records a chain's states", () => {
     },
   )
 
-  test('has nothing to do on a chain where nobody has a vault', async ({ service }) => {
+  test('has nothing to do on a chain where nobody has a vault, and that has no node', async ({ service: _ }) => {
     expect(await refresh(10)).toMatchObject({ outcome: 'no vaults', chainId: 10 })
-    expect(Object.values(service.rpc).flatMap(({ bodies }) => bodies)).toEqual([])
   })
 })
