@@ -1,5 +1,6 @@
-import { type Address, decodeFunctionData } from 'viem'
+import { type Address, decodeFunctionData, numberToHex } from 'viem'
 import { describe, expect } from 'vitest'
+import { callRpc } from '../../../sandbox/rpc.ts'
 import { ASYNC_VAULT } from '../../sandbox/async-vault-abi.ts'
 import { expectError } from '../../support/errors.ts'
 import { recordAll, viewsFor } from '../../support/records.ts'
@@ -444,4 +445,19 @@ describe('the books of an ERC-7540 vault', () => {
     ])
     expect(withdrawals).toMatchObject([{ status: 'cancelled' }])
   })
+})
+
+test('A request whose id no number holds is in the history and the status, live and recorded', async ({ service }) => {
+  const vault = await openAsyncVault(service, { make: 'counted' })
+  await depositInto(vault, 100n * ONE, 100n * ONE)
+  const counter = { slot: numberToHex(7, { size: 32 }), value: numberToHex(2n ** 60n, { size: 32 }) }
+  await callRpc(vault.chain, [{ method: 'anvil_setStorageAt', params: [vault.address, counter.slot, counter.value] }])
+  await send(vault, await vault.withdraw(ALICE, { shares: '2000000' }))
+  const path = `/defi-vaults/v1/defi/user/${ALICE.address}/withdrawals`
+  for (const record of [async () => {}, () => recordAll(vault.chain)]) {
+    await record()
+    const { body } = await service.call('GET', path, { key: vault.key })
+    expect(body).toMatchObject({ withdrawals: [{ epochId: null, status: 'pending', shares: '2000000' }] })
+    expect((await vault.withdrawStatus(ALICE)).body.amounts.pendingRedeemShares).toBe('2000000')
+  }
 })

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
 import type { LagoonGeneration, YieldVaultMake } from '../../../sandbox/deploy.ts'
+import { callRpc } from '../../../sandbox/rpc.ts'
 import { expectError } from '../../support/errors.ts'
 import { type Service, test, USERS } from '../../support/service.ts'
 import {
@@ -43,6 +44,18 @@ async function openVaultWithShares(
 
 const claimable = (vault: TestVault) => vault.read('claimableDepositRequest', 0n, ALICE.address)
 const sharesOf = (vault: TestVault) => vault.read('balanceOf', ALICE.address)
+
+/** Puts a program in the vault's place that answers one function by this code, and hands every other call on to the vault's. */
+async function answerInItsPlace(vault: TestVault, selector: string, answer: string) {
+  const elsewhere = '9'.repeat(40)
+  const [code] = await callRpc(vault.chain, [{ method: 'eth_getCode', params: [vault.address, 'latest'] }])
+  const delegate = `365f5f375f5f365f73${elsewhere}5af43d5f5f3e6037573d5ffd5b3d5ff3`
+  const program = `0x5f3560e01c63${selector}14603b57${delegate}5b${answer}`
+  await callRpc(vault.chain, [
+    { method: 'anvil_setCode', params: [`0x${elsewhere}`, code] },
+    { method: 'anvil_setCode', params: [vault.address, program] },
+  ])
+}
 
 /** The names of the calls that a reply hands out, by their selectors. */
 const SELECTORS: Readonly<Record<string, string>> = {
@@ -345,6 +358,19 @@ describe('a synchronous vault', () => {
   test('Shares that are worth nothing are refused where the vault refuses them', async ({ service }) => {
     const vault = await openWithShares(service, 'strict')
     expectError(await vault.withdraw(ALICE, { shares: '1' }), 'withdrawal_refused', ['vaultAddress'])
+  })
+
+  test.for([
+    { says: 'that it is paused', selector: '5c975abb', answer: '60015f5260205ff3' },
+    { says: 'nothing of previews of assets', selector: '0a28a477', answer: '5f5ffd' },
+    { says: 'nothing of what shares are worth', selector: '07a2d13a', answer: '5f5ffd' },
+  ])('A vault that says $says pays where its dry run does', async ({ selector, answer }, { service }) => {
+    const vault = await openWithShares(service, 'plain')
+    await answerInItsPlace(vault, selector, answer)
+    await withdraw(vault, { amount: '1000000' }, ['withdraw'])
+    await withdraw(vault, { shares: '1000000' }, ['redeem'])
+    await withdraw(vault, { max: true }, ['redeem'])
+    expect(await sharesOf(vault)).toBe(0n)
   })
 
   test('A paused vault pays nothing', async ({ service }) => {
