@@ -198,7 +198,7 @@ async function readChain(
   followed: readonly Followed[],
 ): Promise<Reading[]> {
   const on = { reader: getReader(chainId), ...others }
-  const { blocks, values } = await on.reader.read(
+  const { blocks, values } = await on.reader.readEach(
     followed.map(({ vault }) => getProtocol(vault).account(vault, on.account)),
   )
   // Up to a block that has a number: what "latest" is may differ from call to call, and events be lost or counted twice.
@@ -206,9 +206,9 @@ async function readChain(
   const tails = await readTails(on, followed, to)
   return Promise.all(
     followed.map(async (one, index): Promise<Reading> => {
-      const [block, account, tail] = [blocks[index], values[index], tails.get(one.vault)]
-      if (!block || !account || !tail) throw badAnswer('a vault is missing')
-      return [one, await toResult(readVault(on, one, { tail, account, block }))]
+      const [block, tail] = [blocks[index], tails.get(one.vault)]
+      if (!block || !tail) throw badAnswer('a vault is missing')
+      return [one, await toResult(readVault(on, one, { tail, account: values[index], block }))]
     }),
   )
 }
@@ -216,7 +216,11 @@ async function readChain(
 async function readVault(
   on: ChainAccount,
   followed: Followed,
-  { tail, account, block }: { tail: Result<readonly VaultEvent[]>; account: AccountReading; block: BlockHeader },
+  {
+    tail,
+    account,
+    block,
+  }: { tail: Result<readonly VaultEvent[]>; account: AccountReading | undefined; block: BlockHeader },
 ): Promise<VaultReading> {
   const entries = await readEntries(on, followed, unwrap(tail), block.number)
   const listEntries = async () => {
@@ -224,7 +228,9 @@ async function readVault(
     if (!before) throw tooMuch()
     return [...before, ...entries]
   }
-  const live = await toResult(readLiveAccount(account, on.reader, block.number, listEntries))
+  const live = account
+    ? await toResult(readLiveAccount(account, on.reader, block.number, listEntries))
+    : { error: badAnswer('the vault cannot be read') }
   return { entries, live, asOf: toDate(block.timestamp) }
 }
 

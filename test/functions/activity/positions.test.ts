@@ -524,6 +524,27 @@ describe('A vault that cannot be read', () => {
     expect(body.positions).toHaveLength(1)
     expect((await viewsFor(service, key).deposits(ALICE.address)).body).toMatchObject({ totalRecords: 1 })
   })
+
+  test.for<[string, Hex]>([
+    ['burns all gas', '0xfe'],
+    ['answers each call with a million bytes', '0x620f42405ff3'],
+  ])('because it %s takes no other out of the answer', async ([, code], { service, invested, sync }) => {
+    const [good, broken] = [await invested(5_000_000n), await sync(5_000_000n)]
+    const key = await service.createClient([broken, good].map(({ address }) => ({ chainId: 8453, address })))
+    const views = viewsFor(service, key)
+    await callRpc(broken.chain, [{ method: 'anvil_setCode', params: [broken.address, code] }])
+    for (const record of [async () => {}, () => recordAll(broken.chain)]) {
+      await record()
+      const errors = { 8453: expect.any(String) }
+      const { body } = await views.positions(ALICE.address)
+      expect(body).toMatchObject({ positions: [{ vaultAddress: good.address }], totalRecords: 1, errors })
+      // Bob never had anything there.
+      expect((await views.positions(BOB.address)).body).not.toHaveProperty('errors')
+      const deposits = await views.deposits(ALICE.address)
+      expect(deposits.body).toMatchObject({ deposits: [{ vaultAddress: good.address }], totalRecords: 1, errors })
+      expectError(await views.position(ALICE.address, broken.address), 'upstream_bad_answer')
+    }
+  })
 })
 
 describe('A vault that tells amounts beyond all that there are', () => {
