@@ -113,7 +113,9 @@ function triedAlready(
 function outcomeOf(withdrawal: Withdrawal, returns: 'assets' | 'shares' | undefined, last: SimulatedCall | undefined) {
   const { value, haircut, claimedAssets } = withdrawal
   const amounts = { shares: withdrawal.shares, assets: withdrawal.assets }
-  const told = returns && withdrawal.shares !== 0n && last?.status === 'success' && size(last.returnData) === 32
+  // Where earlier requests alone are paid, what the last call returns is theirs.
+  const isNothing = withdrawal.shares === 0n && withdrawal.assets === 0n
+  const told = returns && !isNothing && last?.status === 'success' && size(last.returnData) === 32
   if (told) amounts[returns] = hexToBigInt(last.returnData)
   return {
     withdrawal: {
@@ -121,7 +123,7 @@ function outcomeOf(withdrawal: Withdrawal, returns: 'assets' | 'shares' | undefi
       shares: required(amounts.shares),
       fee: feeIn(value, amounts.assets),
       haircut,
-      isEstimate: !told,
+      isEstimate: !told && !isNothing,
       claimedAssets,
     },
     isAsync: returns === undefined,

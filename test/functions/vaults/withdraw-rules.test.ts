@@ -266,6 +266,17 @@ describe('a vault that is not open', () => {
       expectError(await vault.withdraw(ALICE, { max: true }), 'amount_exceeds_balance', ['shares'])
     },
   )
+
+  test.for(WITHOUT_DECIMALS)(
+    'A closed Lagoon $generation vault that has only settled withdrawals left pays those, and estimates nothing',
+    async ({ generation }, { service }) => {
+      const vault = await openVaultWithShares(service, { generation, ...(generation === '0.6' && FEES) })
+      await withdraw(vault, { max: true }, ['requestRedeem'])
+      await close(vault, generation)
+      const { told, paid } = await withdraw(vault, { max: true }, ['redeem'])
+      expect(told).toMatchObject({ shares: '0', assets: '0', claimedAssets: `${paid}`, isEstimate: false })
+    },
+  )
 })
 
 describe('a synchronous vault', () => {
