@@ -7,7 +7,7 @@ import { DAY, HOUR, MINUTE } from '../time.ts'
 import { parseTokenAddress, WRAPPED_SOL } from './address.ts'
 import { tokensKey } from './cache-keys.ts'
 import type { ChartResponse } from './chart-response.ts'
-import { DatedChart } from './coin.ts'
+import { type Chart, DatedChart } from './coin.ts'
 import {
   type CoinName,
   coinByAddress,
@@ -26,6 +26,12 @@ type Dependencies = {
   readonly now: () => number
 }
 
+/**
+ * The lengths in days that sources are asked for: whatever callers choose, a coin has this many charts in a currency. A
+ * chart of 90 days has a point an hour at CoinGecko, a longer one a point a day.
+ */
+const LENGTHS = [1, 7, 30, 90, 365, 1825] as const
+
 /** The prices of a coin by CoinGecko's id. Throws `token_not_found` or `upstream_*`. */
 export function chartById(services: Dependencies, id: string, span: Span) {
   return fetchChart(services, coinById(id), span)
@@ -42,15 +48,21 @@ export async function chartByAddress(services: Dependencies, chain: Chain, text:
   return fetchChart(services, coin, span)
 }
 
-/** The chart of the preferred source of those that have any in the currency; that of another one where it knows none, or has none that is recent enough. */
+/**
+ * The chart of the preferred source of those that have any in the currency, or that of another one where it knows none, or
+ * has none that is recent enough: cut from the shortest of LENGTHS that has all its days.
+ */
 async function fetchChart(
   { cache, priceSources, now }: Dependencies,
   coin: CoinName,
-  span: Span,
+  { currency, days: asked }: Span,
 ): Promise<Aged<z.output<typeof ChartResponse>>> {
-  const { currency, days } = span
+  const days = LENGTHS.find((length) => asked !== 'max' && asked <= length) ?? 'max'
   const attempt = (source: PriceSource, namespace: Namespace<DatedChart | null>) => ({
-    get: () => cache.getOrFetch({ namespace, key: `${coin}#${currency}#${days}` }, () => source.fetchChart(coin, span)),
+    get: () =>
+      cache.getOrFetch({ namespace, key: `${coin}#${currency}#${days}` }, () =>
+        source.fetchChart(coin, { currency, days }),
+      ),
     isRecent: (answer: Aged<unknown>) => answer.value !== null && !isOverdue(answer, namespace, now()),
   })
   const [preferred, ...others] = priceSources.filter(({ currencies }) => currencies.includes(currency))
@@ -60,9 +72,18 @@ async function fetchChart(
     ...others.map((source) => attempt(source, substituteNamespace(source))),
   )
   if (!value) throw new AppError('token_not_found')
-  const { prices, marketCaps: market_caps, volumes: total_volumes } = value.chart
-  const truncated = value.days !== days
-  return { value: { prices, market_caps, total_volumes, currency, days: value.days, truncated }, ...age }
+  const truncated = value.days !== 'max' && (asked === 'max' || value.days < asked)
+  const told = truncated ? value.days : asked
+  const { prices, marketCaps: market_caps, volumes: total_volumes } = lastDays(value.chart, told)
+  return { value: { prices, market_caps, total_volumes, currency, days: told, truncated }, ...age }
+}
+
+/** The end of a chart: so many days before its last price. */
+function lastDays({ prices, marketCaps, volumes }: Chart, days: number | 'max'): Chart {
+  const [end] = prices.at(-1) ?? [0]
+  const start = days === 'max' ? 0 : end - days * DAY * 1000
+  const cut = (points: Chart['prices']) => points.filter(([at]) => at >= start)
+  return { prices: cut(prices), marketCaps: cut(marketCaps), volumes: cut(volumes) }
 }
 
 /** The further back a chart goes, the less often it has a new point. */

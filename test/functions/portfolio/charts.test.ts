@@ -53,6 +53,28 @@ describe('A chart by id', () => {
     expect(markets.asked()).toHaveLength(3)
   })
 
+  test('of whatever number of days is cut from one of seven lengths that the source is asked for', async ({
+    service,
+    markets,
+  }) => {
+    const asked = [1, 2, 5, 7, 8, 30, 31, 89, 90, 91, 100, 364, 365]
+    for (const days of asked) {
+      const { status, body } = await get(service, `/token/id/bitcoin?days=${days}`)
+      expect([status, body.days, body.truncated]).toEqual([200, days.toString(), false])
+      for (const series of [body.prices, body.market_caps, body.total_volumes] as [number, number][][]) {
+        const [first = 0, last = 0] = [series[0]?.[0], series.at(-1)?.[0]]
+        expect(last - first).toBeLessThanOrEqual(days * 86_400_000)
+        expect(last - first).toBeGreaterThan((days - (days > 90 ? 1 : 0.05)) * 86_400_000)
+      }
+    }
+    for (const days of [500, 1000, 2000, 3000, 36_500]) {
+      const { body } = await get(service, `/token/id/bitcoin?days=${days}`)
+      expect(body).toMatchObject({ days: '365', truncated: true })
+    }
+    const lengths = markets.asked().map((path) => new URLSearchParams(path.split('?')[1]).get('days'))
+    expect(lengths).toEqual(['1', '7', '30', '90', '365', '1825', '365', 'max', '365'])
+  })
+
   test.for([
     ['0'],
     ['-1'],
