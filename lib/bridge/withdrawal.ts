@@ -6,6 +6,7 @@ import type { RpcRequest } from '../chain/rpc.ts'
 import type { SimulatedCall } from '../chain/simulation.ts'
 import { AppError } from '../errors.ts'
 import type { Intent } from '../protocols/calldata.ts'
+import { refusedByVault } from '../protocols/refusals.ts'
 import type { Vault } from '../vaults/vault.ts'
 import type { Route } from './calldata.ts'
 import type { Destination } from './destination.ts'
@@ -85,11 +86,7 @@ async function sendPayment(
   }
   requireOpen(source, arrival)
   const reverted = calls?.find((call) => call.status === 'reverted')
-  if (reverted) {
-    throw new AppError('withdrawal_refused', {
-      details: [{ field: 'vaultAddress', issue: `refuses: ${reverted.reason}` }],
-    })
-  }
+  if (reverted) throw refusedByVault('withdrawal_refused', reverted.reason)
   const parts = intents.map((intent, index) => readPaid(intent, calls?.[index]))
   const paid = sum(parts)
   // Nothing goes but what is paid for sure: as asked for, as the dry run told, or as the call has it for its least.

@@ -1,5 +1,6 @@
 import type { Abi, Address } from 'viem'
 import type { LedgerEntry } from '../activity/ledger-entry.ts'
+import type { Call } from '../chain/call.ts'
 import type { ChainReader, ReadPlan } from '../chain/reader.ts'
 import type { AppError } from '../errors.ts'
 import type { VaultState } from '../vaults/vault-state.ts'
@@ -93,10 +94,12 @@ export type Withdrawal = {
   /** What earlier requests pay besides, because the vault pays them with this one. */
   readonly claimedAssets: bigint
   /**
-   * Why a vault refuses what its dry run reverted with, for this reason, or what could not be tried; undefined where
-   * nothing is known against it. Absent where the terms say all.
+   * Why a vault refuses what its dry run reverted with, for this reason, or what could not be tried; absent or undefined
+   * where nothing but the reason is known.
    */
   readonly refusal?: (reason: string | undefined) => AppError | undefined
+  /** What a view tells after the calls, which only their dry run shows, and the refusal where it tells anything else. */
+  readonly proof?: { readonly call: Call<bigint>; readonly value: bigint; readonly refusal: AppError }
 }
 
 /** One call of a vault, by its operation's name. */

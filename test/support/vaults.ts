@@ -238,3 +238,15 @@ export function sharesFor(
   // The fee is rounded up.
   return shares - (shares * BigInt(feeBasisPoints) + 9_999n) / 10_000n
 }
+
+/** Puts a program in the vault's place that answers one function by this code, and hands every other call on to the vault's. */
+export async function answerInItsPlace(vault: Pick<TestVault, 'address' | 'chain'>, selector: string, answer: string) {
+  const elsewhere = '9'.repeat(40)
+  const [code] = await callRpc(vault.chain, [{ method: 'eth_getCode', params: [vault.address, 'latest'] }])
+  const delegate = `365f5f375f5f365f73${elsewhere}5af43d5f5f3e6037573d5ffd5b3d5ff3`
+  const program = `0x5f3560e01c63${selector}14603b57${delegate}5b${answer}`
+  await callRpc(vault.chain, [
+    { method: 'anvil_setCode', params: [`0x${elsewhere}`, code] },
+    { method: 'anvil_setCode', params: [vault.address, program] },
+  ])
+}

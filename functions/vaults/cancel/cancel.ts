@@ -5,6 +5,7 @@ import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { encodeOperation, verifyOperations } from '../../../lib/protocols/calldata.ts'
 import { OPERATIONS, operationNamed } from '../../../lib/protocols/operations.ts'
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
+import { refusedByVault } from '../../../lib/protocols/refusals.ts'
 import { REVERT_ERRORS } from '../../../lib/protocols/revert-errors.ts'
 import type { Services } from '../../../lib/services.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
@@ -42,10 +43,7 @@ export function buildCancellation(dependencies: Services<'getReader' | 'records'
     const calls = parseSimulation(outcome, 1, REVERT_ERRORS)
     const call = calls?.[0]
     if (terms.refusal && call?.status !== 'success') throw terms.refusal
-    if (call?.status === 'reverted') {
-      const details = [{ field: 'vaultAddress', issue: `refuses: ${call.reason}` }]
-      throw new AppError('request_can_no_longer_be_cancelled', { details })
-    }
+    if (call?.status === 'reverted') throw refusedByVault('request_can_no_longer_be_cancelled', call.reason)
     return {
       approval: [],
       operations,

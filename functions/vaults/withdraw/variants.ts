@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import { encodeApprovals, type Spending } from '../../../lib/chain/erc20.ts'
+import type { AggregateCall } from '../../../lib/chain/multicall.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import type { RpcOutcome } from '../../../lib/chain/rpc.ts'
 import { parseSimulation, type SimulatedCall } from '../../../lib/chain/simulation.ts'
@@ -8,20 +9,29 @@ import { encodeOperation, type Intent } from '../../../lib/protocols/calldata.ts
 import { REVERT_ERRORS } from '../../../lib/protocols/revert-errors.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 
-/** Transactions in order: approvals, then operations. */
-type Variant = readonly [approval: Transaction[], operations: Transaction[]]
-/** The same with what each did, or null where the node cannot simulate. */
-export type Simulated = {
+/** Transactions in order, approvals before operations, and the views that are asked for after them. */
+type Variant = {
   readonly approval: Transaction[]
   readonly operations: Transaction[]
-  readonly calls: readonly SimulatedCall[] | null
+  readonly views: readonly Transaction[]
+}
+/** The same with what each transaction did and what each view returned, or undefined where the node cannot simulate. */
+export type Simulated = Pick<Variant, 'approval' | 'operations'> & {
+  readonly calls: readonly SimulatedCall[] | undefined
+  readonly viewed: readonly SimulatedCall[] | undefined
 }
 
 /** The operations as they are, and after an approval of the shares where there are vaults that take them by that. */
-export function variantsOf(vault: Vault, intents: readonly Intent[]): Variant[] {
+export function variantsOf(vault: Vault, intents: readonly Intent[], views: readonly AggregateCall[] = []): Variant[] {
   const operations = intents.map(encodeOperation)
   const approvals = sharesPulled(vault, intents).map((spending) => encodeApprovals(spending, 'exact'))
-  return [[], ...approvals].map((approval) => [approval, operations])
+  const asked = views.map(({ to, data }) => ({ to, data, value: 0n }))
+  return [[], ...approvals].map((approval) => ({ approval, operations, views: asked }))
+}
+
+/** All that a variant's dry run calls, in order. */
+export function transactionsOf({ approval, operations, views }: Variant): Transaction[] {
+  return [...approval, ...operations, ...views]
 }
 
 /** The shares for which operations may need an approval: of one operation at most. */
@@ -34,9 +44,11 @@ export function sharesPulled({ address, shareToken }: Vault, intents: readonly I
 
 /** What each variant did, by the outcomes of their dry runs. */
 export function parseVariants(variants: readonly Variant[], outcomes: readonly RpcOutcome[]): Simulated[] {
-  return variants.map(([approval, operations], index) => {
-    const calls = parseSimulation(outcomes[index], approval.length + operations.length, REVERT_ERRORS)
-    return { approval, operations, calls }
+  return variants.map((variant, index) => {
+    const { approval, operations } = variant
+    const calls = parseSimulation(outcomes[index], transactionsOf(variant).length, REVERT_ERRORS)
+    const sent = approval.length + operations.length
+    return { approval, operations, calls: calls?.slice(0, sent), viewed: calls?.slice(sent) }
   })
 }
 
@@ -46,10 +58,7 @@ export async function simulateVariants(
   account: Address,
   variants: readonly Variant[],
 ): Promise<Simulated> {
-  const outcomes = await reader.simulate(
-    account,
-    variants.map((transactions) => transactions.flat()),
-  )
+  const outcomes = await reader.simulate(account, variants.map(transactionsOf))
   const simulated = parseVariants(variants, outcomes)
   const works = ({ calls }: Simulated) => calls?.every(({ status }) => status === 'success') ?? false
   const chosen = simulated.find(works) ?? simulated.at(-1)

@@ -4,6 +4,7 @@ import { readWithBridge } from '../../../lib/bridge/withdrawal.ts'
 import { required } from '../../../lib/chain/call.ts'
 import { verifyApprovals } from '../../../lib/chain/erc20.ts'
 import { type SimulatedCall, simulationRequest, summarise, UPPER_ESTIMATE } from '../../../lib/chain/simulation.ts'
+import type { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import {
   encodeOperation,
@@ -15,10 +16,18 @@ import {
 import { OPERATIONS, withdrawalNamed } from '../../../lib/protocols/operations.ts'
 import type { Withdrawal, WithdrawalAmount } from '../../../lib/protocols/protocol.ts'
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
+import { refusedByVault } from '../../../lib/protocols/refusals.ts'
 import type { Services } from '../../../lib/services.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
-import { parseVariants, type Simulated, sharesPulled, simulateVariants, variantsOf } from './variants.ts'
+import {
+  parseVariants,
+  type Simulated,
+  sharesPulled,
+  simulateVariants,
+  transactionsOf,
+  variantsOf,
+} from './variants.ts'
 
 /**
  * Builds what withdraws from a vault now: in one round trip where the request says which calls may do it, in two where
@@ -35,7 +44,7 @@ export function buildWithdrawal({ getReader, bridge }: Services<'getReader' | 'b
     // One dry run tries all calls in turn that may be it: those that the vault does not accept now change nothing.
     const candidates = candidatesFor(OPERATIONS[vault.protocol].withdrawals, { vault, account }, amount)
     const variants = candidates.length > 0 ? variantsOf(vault, candidates) : []
-    const attempts = variants.map((transactions) => simulationRequest(account, transactions.flat()))
+    const attempts = variants.map((variant) => simulationRequest(account, transactionsOf(variant)))
     const plan = getProtocol(vault).withdrawal(vault, account, amount)
     const destination = findDestination(body, vault)
     const { value, outcomes, block, send } = destination
@@ -46,21 +55,24 @@ export function buildWithdrawal({ getReader, bridge }: Services<'getReader' | 'b
       operation: withdrawalNamed(vault, name),
       request: { vault, account, ...step },
     }))
-    const tried = triedAlready(candidates, parseVariants(variants, outcomes), intents)
-    const { approval, operations, calls } =
-      tried ?? (await simulateVariants(reader, account, variantsOf(vault, intents)))
+    const { proof } = withdrawal
+    const tried = proof ? undefined : triedAlready(candidates, parseVariants(variants, outcomes), intents)
+    const views = proof ? [proof.call] : []
+    const { approval, operations, calls, viewed } =
+      tried ?? (await simulateVariants(reader, account, variantsOf(vault, intents, views)))
     verifyOperations(intents, operations)
     for (const spending of sharesPulled(vault, intents)) verifyApprovals(spending, approval)
 
     const reverted = calls?.find((call) => call.status === 'reverted')
-    const refusal = reverted || !calls ? withdrawal.refusal?.(reverted?.reason) : undefined
+    const refusal = reverted || !calls ? refusalOf(withdrawal, reverted) : undefined
     if (refusal) throw refusal
+    if (proof && !isProven(proof, viewed?.[0])) throw proof.refusal
     const outcome = outcomeOf(withdrawal, intents.at(-1)?.operation.returns, calls?.at(-1))
     const from = { protocol: vault.protocol, chainId: vault.chainId }
     if (!send) {
       const upperEstimate =
         UPPER_ESTIMATE.approve * BigInt(approval.length) + UPPER_ESTIMATE.withdrawal * BigInt(operations.length)
-      const gas = summarise(calls ?? undefined, upperEstimate)
+      const gas = summarise(calls, upperEstimate)
       return { approval, operations, ...gas, ...outcome, ...from, isCrossChain: false }
     }
     const { paid, ...sent } = await send({ intents, calls: calls?.slice(approval.length), amount: body.amount })
@@ -104,9 +116,19 @@ function triedAlready(
     const approvalCalls = calls?.slice(0, approval.length) ?? []
     // The candidate had no bound on what it pays.
     const operations = [encodeOperation(intent)]
-    return isSame && more.length === 0 ? { approval, operations, calls: [...approvalCalls, call] } : undefined
+    if (!isSame || more.length > 0) return undefined
+    return { approval, operations, calls: [...approvalCalls, call], viewed: [] }
   }
   return undefined
+}
+
+/** Why the vault refuses what its dry run reverted, or what could not be tried. */
+function refusalOf({ refusal }: Withdrawal, reverted: { readonly reason: string } | undefined): AppError | undefined {
+  return refusal?.(reverted?.reason) ?? (reverted && refusedByVault('withdrawal_refused', reverted.reason))
+}
+
+function isProven({ value }: NonNullable<Withdrawal['proof']>, viewed: SimulatedCall | undefined): boolean {
+  return viewed?.status === 'success' && size(viewed.returnData) === 32 && hexToBigInt(viewed.returnData) === value
 }
 
 /** What the withdrawal takes and pays: what its dry run returned, where it pays at once, else what the vault's state says. */

@@ -4,8 +4,8 @@ import { erc20Abi } from '../../chain/erc20.ts'
 import { type ReadPlan, readPlan } from '../../chain/reader.ts'
 import { AppError } from '../../errors.ts'
 import { vaultAbi } from '../abi.ts'
-import { exceedsBalance } from '../balance.ts'
 import type { WithdrawalAmount, WithdrawalReading } from '../protocol.ts'
+import { exceedsBalance, refusedByVault } from '../refusals.ts'
 import { precisePrice } from './price.ts'
 import type { Erc4626Vault } from './vault.ts'
 
@@ -52,22 +52,11 @@ export function erc4626Withdrawal(
       claimedAssets: 0n,
       refusal: (reason) => {
         if (answers.paused) return new AppError('vault_is_paused')
-        return reason === undefined
-          ? undefined
-          : refusal(reason, { unit: isOfAssets ? 'amount' : 'shares', asked }, answers.limit)
+        if (reason === undefined || answers.limit === undefined || answers.limit >= asked) return undefined
+        const field = isOfAssets ? 'amount' : 'shares'
+        const issue = `must be at most ${answers.limit} at the moment`
+        return refusedByVault('not_enough_liquidity', reason, answers.limit > 0n ? [{ field, issue }] : [])
       },
     }
-  })
-}
-
-/** What a limit of the vault is of, and how much of it was asked for. */
-type Asked = { readonly unit: 'amount' | 'shares'; readonly asked: bigint }
-
-/** Why a vault refuses what it tells no reason for in its own terms. */
-function refusal(reason: string, { unit, asked }: Asked, limit: bigint | undefined): AppError {
-  const isBeyond = limit !== undefined && limit < asked
-  const limits = isBeyond && limit > 0n ? [{ field: unit, issue: `must be at most ${limit} at the moment` }] : []
-  return new AppError(isBeyond ? 'not_enough_liquidity' : 'withdrawal_refused', {
-    details: [...limits, { field: 'vaultAddress', issue: `refuses: ${reason}` }],
   })
 }

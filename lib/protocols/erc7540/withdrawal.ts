@@ -3,15 +3,17 @@ import { call, required } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { type ReadPlan, readPlan } from '../../chain/reader.ts'
 import { AppError } from '../../errors.ts'
-import { exceedsBalance } from '../balance.ts'
 import { precisePrice } from '../erc4626/price.ts'
 import type { Step, Withdrawal, WithdrawalAmount, WithdrawalReading } from '../protocol.ts'
+import { exceedsBalance } from '../refusals.ts'
 import { erc7540Abi } from './abi.ts'
 import type { Erc7540Vault } from './vault.ts'
 
 /**
  * The reading of how a vault takes a redemption request: of shares, for the standard knows no other. What it pays is
- * decided later, so what it would pay at its present price is an estimate, and not known where it tells no price.
+ * decided later, so what it would pay at its present price is an estimate, and not known where it tells no price. What a
+ * further request does to one without an id of its own the standard leaves open, and anybody can make one for the account:
+ * it is taken where its dry run adds up to both.
  */
 export function erc7540Withdrawal(
   vault: Erc7540Vault,
@@ -34,11 +36,9 @@ export function erc7540Withdrawal(
     const inWallet = required(answers.balance)
     const unclaimed = isDepositAsync ? required(answers.maxMint) : 0n
     const pending = required(answers.pending)
-    // What a further request does to requests that have no ids of their own the standard leaves open; none is taken
-    // while one is being cancelled (EIP-7887).
-    if (pending > 0n || (cancelsRedemptions && answers.isCancelling)) {
-      throw new AppError('previous_withdrawal_request_not_settled')
-    }
+    const unsettled = new AppError('previous_withdrawal_request_not_settled')
+    // No request is taken while one is being cancelled (EIP-7887).
+    if (cancelsRedemptions && answers.isCancelling) throw unsettled
     const worth = answers.price === undefined ? undefined : price.worth(answers.price)
     const all = inWallet + unclaimed
     const shares = assets === undefined ? sharesIn(amount, all) : sharesFor(assets, answers.shares, worth)
@@ -55,7 +55,9 @@ export function erc7540Withdrawal(
       value,
       haircut: 0n,
       claimedAssets: 0n,
-      refusal: (reason) => refused('vaultAddress', `refuses: ${reason}`),
+      ...(pending > 0n && {
+        proof: { call: calls.pending, value: pending + shares, refusal: unsettled },
+      }),
     }
   })
 }
@@ -71,11 +73,8 @@ function sharesFor(
   worth: ((shares: bigint) => bigint) | undefined,
 ): bigint {
   if (shares === undefined || worth === undefined) {
-    throw refused('amount', 'cannot be told in shares, because the vault tells no price now: give shares, or max')
+    const issue = 'cannot be told in shares, because the vault tells no price now: give shares, or max'
+    throw new AppError('withdrawal_refused', { details: [{ field: 'amount', issue }] })
   }
   return worth(shares) < assets ? shares + 1n : shares
-}
-
-function refused(field: 'amount' | 'vaultAddress', issue: string): AppError {
-  return new AppError('withdrawal_refused', { details: [{ field, issue }] })
 }

@@ -3,8 +3,8 @@ import { call, required } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
 import { AppError } from '../../errors.ts'
-import { exceedsBalance, type ShareBalances } from '../balance.ts'
 import type { Step, Withdrawal, WithdrawalAmount, WithdrawalReading } from '../protocol.ts'
+import { exceedsBalance, type ShareBalances } from '../refusals.ts'
 import { lagoonAbi } from './abi.ts'
 import {
   feeOn,
@@ -65,7 +65,7 @@ export function lagoonWithdrawal(
         ])
         // The safe of the record may have been replaced since.
         const isSafe = state.state.safe === safe && safeBalance !== undefined && safeAllowance !== undefined
-        return chooseLagoonWithdrawal(
+        const withdrawal = chooseLagoonWithdrawal(
           {
             vault: state,
             account: {
@@ -80,6 +80,9 @@ export function lagoonWithdrawal(
           },
           amount,
         )
+        // Versions before 0.5.1 go on paying those whom their list does not admit any more.
+        const refusal = () => new AppError('depositor_not_allowed')
+        return account.allowed === false ? { ...withdrawal, refusal } : withdrawal
       },
   )
 }
@@ -94,10 +97,9 @@ function ratesOf(rates: readonly number[] | undefined): Rates {
  * cases is that in which Lagoon's contracts decide.
  */
 function chooseLagoonWithdrawal(terms: LagoonWithdrawalTerms, amount: WithdrawalAmount): Withdrawal {
-  const { vault, account } = terms
+  const { vault } = terms
   if (required(vault.state.paused)) throw new AppError('vault_is_paused')
   if (vault.generation === 'unknown') throw new AppError('unsupported_vault_version')
-  if (account.allowed === false) throw new AppError('depositor_not_allowed')
   switch (vault.lifecycle) {
     case 'open':
       return payAtOnce(terms, amount) ?? requestRedemption(terms, amount)

@@ -2,10 +2,18 @@ import { type Address, decodeFunctionData, numberToHex } from 'viem'
 import { describe, expect } from 'vitest'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { ASYNC_VAULT } from '../../sandbox/async-vault-abi.ts'
+import { rewriteResults } from '../../support/chain-answers.ts'
 import { expectError } from '../../support/errors.ts'
 import { recordAll, viewsFor } from '../../support/records.ts'
 import { type HttpReply, type Service, test, USERS } from '../../support/service.ts'
-import { expectFairGas, expectSuccess, openAsyncVault, ROLES, type TestAsyncVault } from '../../support/vaults.ts'
+import {
+  answerInItsPlace,
+  expectFairGas,
+  expectSuccess,
+  openAsyncVault,
+  ROLES,
+  type TestAsyncVault,
+} from '../../support/vaults.ts'
 
 const [ALICE, BOB] = USERS
 const MAKES = ['aggregated', 'counted', 'redemptions'] as const
@@ -49,6 +57,14 @@ async function requestId(vault: TestAsyncVault, kind: 'deposit' | 'redeem', requ
   if ((await vault.read(view, 0n, ALICE.address)) > 0n) return 0n
   for (let id = 9n; id > 0n; id -= 1n) if ((await vault.read(view, id, ALICE.address)) > 0n) return id
   return 0n
+}
+
+/** Has the vault's node simulate nothing from now on. */
+function withoutSimulation(service: Service, { chain }: TestAsyncVault) {
+  const wire = service.rpc[chain.chainId]
+  if (!wire) throw new Error('The chain has no wire.')
+  rewriteResults(wire, (result, { method }) => (method === 'eth_simulateV1' ? null : result))
+  return wire
 }
 
 describe('an ERC-7540 vault by the standard alone', () => {
@@ -212,7 +228,39 @@ describe('a withdrawal from an ERC-7540 vault', () => {
     expect(refused.body.details[0].issue).toBe('refuses: TransferNotAllowed')
     await vault.actOnShare(ALICE.address, 'restrict', ALICE.address, false)
     await send(vault, await vault.withdraw(ALICE, { shares: `${ONE}` }))
+  })
+
+  test('is added to what anybody has requested for the user, where its dry run shows that it adds up', async ({
+    service,
+  }) => {
+    const vault = await openAsyncVault(service, { make: 'aggregated' })
+    await depositInto(vault, 100n * ONE, 100n * ONE)
+    await vault.actOnShare(ALICE.address, 'transfer', BOB.address, 1n)
+    await vault.act(BOB.address, 'requestRedeem', 1n, ALICE.address, BOB.address)
+    await send(vault, await vault.withdraw(ALICE, { shares: `${ONE}` }))
+    expect(await vault.read('pendingRedeemRequest', 0n, ALICE.address)).toBe(ONE + 1n)
+    await send(vault, await vault.withdraw(ALICE, { max: true }))
+    expect(await vault.read('pendingRedeemRequest', 0n, ALICE.address)).toBe(100n * ONE)
+  })
+
+  test('waits for an earlier one of which its dry run does not show that it stays', async ({ service }) => {
+    const vault = await openAsyncVault(service, { make: 'aggregated' })
+    await depositInto(vault, 100n * ONE, 100n * ONE)
+    await send(vault, await vault.withdraw(ALICE, { shares: '5' }))
+    const wire = withoutSimulation(service, vault)
     expectError(await vault.withdraw(ALICE, { shares: `${ONE}` }), 'previous_withdrawal_request_not_settled')
+    wire.rewrite = undefined
+    // Five are pending, whatever is requested.
+    await answerInItsPlace(vault, 'f5a23d8d', '60055f5260205ff3')
+    expectError(await vault.withdraw(ALICE, { shares: `${ONE}` }), 'previous_withdrawal_request_not_settled')
+  })
+
+  test('is handed out untried where no node can try it', async ({ service }) => {
+    const vault = await openAsyncVault(service, { make: 'aggregated' })
+    await depositInto(vault, 100n * ONE, 100n * ONE)
+    withoutSimulation(service, vault)
+    const { status, body } = await vault.withdraw(ALICE, { max: true })
+    expect([status, body.simulation]).toEqual([200, { status: 'unavailable' }])
   })
 })
 

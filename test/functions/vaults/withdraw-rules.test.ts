@@ -1,10 +1,10 @@
 import { describe, expect } from 'vitest'
 import type { LagoonGeneration, YieldVaultMake } from '../../../sandbox/deploy.ts'
-import { callRpc } from '../../../sandbox/rpc.ts'
 import { expectError } from '../../support/errors.ts'
 import { type Service, test, USERS } from '../../support/service.ts'
 import {
   type Asset,
+  answerInItsPlace,
   expectFairGas,
   expectSuccess,
   openLagoonVault,
@@ -44,18 +44,6 @@ async function openVaultWithShares(
 
 const claimable = (vault: TestVault) => vault.read('claimableDepositRequest', 0n, ALICE.address)
 const sharesOf = (vault: TestVault) => vault.read('balanceOf', ALICE.address)
-
-/** Puts a program in the vault's place that answers one function by this code, and hands every other call on to the vault's. */
-async function answerInItsPlace(vault: TestVault, selector: string, answer: string) {
-  const elsewhere = '9'.repeat(40)
-  const [code] = await callRpc(vault.chain, [{ method: 'eth_getCode', params: [vault.address, 'latest'] }])
-  const delegate = `365f5f375f5f365f73${elsewhere}5af43d5f5f3e6037573d5ffd5b3d5ff3`
-  const program = `0x5f3560e01c63${selector}14603b57${delegate}5b${answer}`
-  await callRpc(vault.chain, [
-    { method: 'anvil_setCode', params: [`0x${elsewhere}`, code] },
-    { method: 'anvil_setCode', params: [vault.address, program] },
-  ])
-}
 
 /** The names of the calls that a reply hands out, by their selectors. */
 const SELECTORS: Readonly<Record<string, string>> = {
@@ -415,13 +403,18 @@ describe('what is asked for', () => {
   )
 
   test.for(WITHOUT_DECIMALS)(
-    'Lagoon $generation pays nobody whom its list does not admit any more',
+    'Lagoon $generation takes no request of whom its list does not admit any more, and pays her when closed if its contract does',
     async ({ generation }, { service }) => {
       const vault = await openVaultWithShares(service, { generation, whitelisted: true })
       await vault.act(ROLES.admin, 'revokeFromWhitelist', [ALICE.address])
       expectError(await vault.withdraw(ALICE, { max: true }), 'depositor_not_allowed')
       const refusal = await vault.refusal(ALICE.address, 'requestRedeem', 1n, ALICE.address, ALICE.address)
       expect(refusal).toBe(generation === '0.6' ? 'AddressNotAllowed' : 'NotWhitelisted')
+      await close(vault, generation)
+      const paid = await vault.refusal(ALICE.address, 'redeem', 1n, ALICE.address, ALICE.address)
+      if (paid === undefined) await withdraw(vault, { max: true }, ['redeem'])
+      else expectError(await vault.withdraw(ALICE, { max: true }), 'depositor_not_allowed')
+      expect(paid === undefined).toBe(['0.1', '0.2', '0.4', '0.5'].includes(generation))
     },
   )
 })

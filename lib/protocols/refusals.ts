@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts'
+import { AppError, type ErrorCode, type ErrorDetail } from '../errors.ts'
 
 /** What an account has of a vault's shares, in the smallest unit, by where they are. */
 export type ShareBalances = {
@@ -21,4 +21,9 @@ export function exceedsBalance({ inWallet, unclaimed, pending, claimable }: Shar
   return new AppError('amount_exceeds_balance', {
     details: [{ field: 'shares', issue: `the user has ${parts.join(', ')}` }],
   })
+}
+
+/** The refusal of what reverted in its dry run, for this reason; its details have that last. */
+export function refusedByVault(code: ErrorCode, reason: string, details: readonly ErrorDetail[] = []): AppError {
+  return new AppError(code, { details: [...details, { field: 'vaultAddress', issue: `refuses: ${reason}` }] })
 }
