@@ -1,6 +1,6 @@
 import { parseAbi } from 'viem'
 
-/** What vaults of all protocols are: ERC-4626 and ERC-7575, with OpenZeppelin's errors and pause. */
+/** What vaults of all protocols are: ERC-4626 and ERC-7575, with OpenZeppelin's errors and pause, and what Morpho's are known by. */
 export const vaultAbi = parseAbi([
   'function asset() view returns (address)',
   'function share() view returns (address)',
@@ -16,6 +16,7 @@ export const vaultAbi = parseAbi([
   'function withdraw(uint256 assets, address receiver, address owner) returns (uint256 shares)',
   'function redeem(uint256 shares, address receiver, address owner) returns (uint256 assets)',
   'function paused() view returns (bool)',
+  'function liquidityAdapter() view returns (address)',
   'function supportsInterface(bytes4 interfaceId) view returns (bool)',
   'event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares)',
   'event Withdraw(address indexed sender, address indexed receiver, address indexed owner, uint256 assets, uint256 shares)',

@@ -21,10 +21,12 @@ export function erc4626DepositTerms(
   const calls = {
     paused: call(address, vaultAbi, 'paused', []),
     maxDeposit: call(address, vaultAbi, 'maxDeposit', [account]),
+    liquidityAdapter: call(address, vaultAbi, 'liquidityAdapter', []),
     allowance: call(asset, erc20Abi, 'allowance', [account, address]),
   }
   return readPlan({ address, slots: {}, calls }, ({ answers }) => {
-    const maxDeposit = required(answers.maxDeposit)
+    // Vaults that have one (Morpho Vault V2) tell 0 for every limit: their dry run decides.
+    const maxDeposit = answers.liquidityAdapter === undefined ? required(answers.maxDeposit) : NO_LIMIT
     return {
       allowance: required(answers.allowance),
       choose(amount) {

@@ -323,8 +323,12 @@ describe('a synchronous vault', () => {
     await withdraw(vault, { amount: `${left}` }, ['withdraw'])
   })
 
-  test('A vault that tells 0 for every limit pays all the same, and says so where it cannot', async ({ service }) => {
+  test('A vault that tells 0 for every limit takes and pays all the same, and says so where it cannot', async ({
+    service,
+  }) => {
     const vault = await openWithShares(service, 'silent')
+    await vault.mint(ALICE.address, vault.units('1'))
+    expectSuccess(await vault.send(ALICE, await vault.deposit(ALICE, vault.units('1'))))
     await withdraw(vault, { amount: `${vault.units('10')}` }, ['withdraw'])
     await vault.act(ROLES.admin, 'lend', vault.units('900'))
     expectError(await vault.withdraw(ALICE, { max: true }), 'not_enough_liquidity', ['vaultAddress'])
