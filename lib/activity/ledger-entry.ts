@@ -18,20 +18,34 @@ const location = {
  * One thing that happened to one account in one vault, as an event of the chain says; assets and shares in their
  * smallest units. It is never changed: what a deposit has become follows from the ledger entries after it.
  *
- * * `deposit`: assets went in; shares at once for synchronous ones (`requestId` 0).
+ * * `deposit`: assets went in; shares at once for synchronous ones (`requestId` 0). `payer` is who gave them, where its
+ *   protocol tells that it was another account.
  * * `cancel`: of the requests with this id, so many assets were taken back: the last ones that are not settled, and all
  *   of them where it names no assets.
  * * `claim`: settled assets became shares.
- * * `redeem`: a redemption of shares was requested.
+ * * `redeem`: a redemption of shares was requested; `payer` as for deposits.
  * * `cancelRedeem`: of the requests with this id, so many shares were taken back: the last ones that are not settled.
  * * `withdraw`: assets came out: of a settled request (`isClaim`), or for shares in the wallet at once.
  * * `receive`, `send`: shares came or went without assets; `assets` is their value then.
  */
 export const LedgerEntry = z.discriminatedUnion('kind', [
-  z.object({ ...location, kind: z.literal('deposit'), requestId: Amount, assets: Amount, shares: Amount.nullable() }),
+  z.object({
+    ...location,
+    kind: z.literal('deposit'),
+    requestId: Amount,
+    assets: Amount,
+    shares: Amount.nullable(),
+    payer: Address.optional(),
+  }),
   z.object({ ...location, kind: z.literal('cancel'), requestId: Amount, assets: Amount.optional() }),
   z.object({ ...location, kind: z.literal('claim'), assets: Amount, shares: Amount }),
-  z.object({ ...location, kind: z.literal('redeem'), requestId: Amount, shares: Amount }),
+  z.object({
+    ...location,
+    kind: z.literal('redeem'),
+    requestId: Amount,
+    shares: Amount,
+    payer: Address.optional(),
+  }),
   z.object({ ...location, kind: z.literal('cancelRedeem'), requestId: Amount, shares: Amount }),
   z.object({
     ...location,

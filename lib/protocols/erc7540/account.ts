@@ -11,6 +11,11 @@ import type { Erc7540Vault } from './vault.ts'
 /** The kinds of ledger entries that are requests. */
 type EntryKind = 'deposit' | 'redeem'
 
+/**
+ * How many requests that others made for an account are asked for: the largest, so that whoever wants to hide one has to
+ * give away more. Those of its own are the account's to bound.
+ */
+const MOST_OF_OTHERS = 50
 /** How many requests one read plan asks for. */
 const REQUESTS_AT_ONCE = 100
 
@@ -77,11 +82,19 @@ async function readCounted(
   return values.reduce((total, waiting) => total + waiting(), 0n)
 }
 
-/** The ids of an account's requests that have ids of their own, by its ledger entries. */
+/** The ids of the requests of an account that are asked for, of those that have ids of their own, by its ledger entries. */
 export function requestIds(entries: readonly LedgerEntry[], kind: EntryKind): readonly bigint[] {
-  return [
-    ...new Set(entries.flatMap((entry) => (entry.kind === kind && entry.requestId > 0n ? [entry.requestId] : []))),
-  ]
+  const requests = entries.flatMap((entry) => (entry.kind === kind && entry.requestId > 0n ? [entry] : []))
+  const ofOthers = requests.filter(({ payer }) => payer !== undefined)
+  const bySize = ofOthers.toSorted((one, other) => Number(amountOf(one) - amountOf(other)))
+  const leftOut = new Set(bySize.slice(0, -MOST_OF_OTHERS))
+  return [...new Set(requests.filter((request) => !leftOut.has(request)).map(({ requestId }) => requestId))]
+}
+
+type RequestEntry = Extract<LedgerEntry, { kind: EntryKind }>
+
+function amountOf(request: RequestEntry): bigint {
+  return request.kind === 'deposit' ? request.assets : request.shares
 }
 
 /**

@@ -11,7 +11,7 @@ type Event = EventOf<typeof erc7540Abi>
  * the standard does not say: a transfer to or from there is known by the event that tells its reason.
  */
 export const erc7540Books: Books<Erc7540Vault, Event> = {
-  version: 1,
+  version: 2,
   pricedBy: 'trades',
   repricing: new Set(['Deposit', 'Withdraw']),
   ledgers: erc4626Books.ledgers,
@@ -37,7 +37,7 @@ export const erc7540Books: Books<Erc7540Vault, Event> = {
       switch (eventName) {
         case 'DepositRequest': {
           const { controller, requestId, assets } = args
-          return [{ account: controller, kind: 'deposit', requestId, assets, shares: null }]
+          return [{ account: controller, kind: 'deposit', requestId, assets, shares: null, ...payerOf(args) }]
         }
         case 'Deposit': {
           const { sender, owner, assets, shares } = args
@@ -57,7 +57,7 @@ export const erc7540Books: Books<Erc7540Vault, Event> = {
           ]
         case 'RedeemRequest': {
           const { controller, requestId, shares } = args
-          return [{ account: controller, kind: 'redeem', requestId, shares }]
+          return [{ account: controller, kind: 'redeem', requestId, shares, ...payerOf(args) }]
         }
         case 'CancelRedeemClaim': {
           const { requestId, shares } = args
@@ -88,6 +88,11 @@ export const erc7540Books: Books<Erc7540Vault, Event> = {
         return undefined
     }
   },
+}
+
+/** Whose assets or shares a request took, where not the controller's own. */
+function payerOf({ controller, owner }: { readonly controller: Address; readonly owner: Address }) {
+  return owner === controller ? {} : { payer: owner }
 }
 
 function moved(from: Address, to: Address, shares: bigint) {

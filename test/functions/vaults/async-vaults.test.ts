@@ -363,6 +363,25 @@ describe('claims and cancellations of an ERC-7540 vault', () => {
   })
 })
 
+test('Requests that a stranger makes for the user neither hide hers nor make her status dear', async ({ service }) => {
+  const vault = await openAsyncVault(service, { make: 'counted' })
+  await depositInto(vault, 100n * ONE, 100n * ONE)
+  await vault.actOnShare(ALICE.address, 'transfer', BOB.address, 50n * ONE)
+  const wire = service.rpc[vault.chain.chainId]
+  const stranger = (shares: bigint) => vault.act(BOB.address, 'requestRedeem', shares, ALICE.address, BOB.address)
+  await vault.act(ALICE.address, 'requestRedeem', 1n, ALICE.address, ALICE.address)
+  for (let more = 0n; more < 60n; more += 1n) await stranger(10n + more)
+  wire?.reset()
+  const { body } = await vault.withdrawStatus(ALICE)
+  const largest = Array.from({ length: 50 }, (_, index) => 69n - BigInt(index))
+  const shown = largest.reduce((total, shares) => total + shares, 1n)
+  expect(body).toMatchObject({ status: 'pending', amounts: { pendingRedeemShares: `${shown}` } })
+  const asked = (wire?.bodies ?? []).join().split('f5a23d8d').length - 1
+  // The 50 largest, her own, and that without an id.
+  expect(asked).toBe(52)
+  expect((await vault.cancel(ALICE, 'withdrawal')).status).toBe(200)
+})
+
 /** What the service shows of users: from the chain alone, and the same from what the job recorded. */
 async function shownOf(service: Service, vault: TestAsyncVault) {
   const views = viewsFor(service, vault.key)
