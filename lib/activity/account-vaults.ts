@@ -1,5 +1,6 @@
 import { type Address, type Hex, pad, zeroAddress } from 'viem'
 import * as z from 'zod'
+import { required } from '../chain/call.ts'
 import {
   type BlockHeader,
   byLocation,
@@ -90,8 +91,8 @@ export async function readAccountVaults(
   const [recorded, ...chains] = await Promise.all([
     listed,
     ...byChain.map(async ([chainId, ofChain]) => {
-      const on = { getReader, account, now, needsCurrentBooks, listed }
-      const chain = await toResult(readChain(on, chainId, ofChain))
+      const on = { reader: getReader(chainId), account, now, needsCurrentBooks }
+      const chain = await toResult(readChain(on, ofChain, listed))
       return { chainId, readings: 'value' in chain ? chain.value : ofChain.map((one): Reading => [one, chain]) }
     }),
   ])
@@ -114,16 +115,21 @@ export async function readAccountVaults(
   return { vaults: found, errors: failures.length > 0 ? errors : undefined }
 }
 
-/** What happened to an account in one vault, as `readAccountVaults` has it. Throws `upstream_*` where that cannot be read. */
+/**
+ * What happened to an account in one vault up to a block: what is recorded, and the events since then with one request.
+ * Throws `upstream_*`, also where that is too much, or the vault's past is still being read.
+ */
 export async function readAccountEntries(
-  dependencies: Dependencies,
-  vault: Vault,
-  account: Address,
+  { getReader, records, now }: Dependencies,
+  { vault, account, to }: { readonly vault: Vault; readonly account: Address; readonly to: bigint },
 ): Promise<readonly LedgerEntry[]> {
-  const { vaults, errors = {} } = await readAccountVaults(dependencies, [vault], account)
-  const [reason] = Object.values(errors)
-  if (reason !== undefined) throw new AppError('upstream_unavailable', { cause: new Error(reason) })
-  return vaults[0]?.entries ?? []
+  const [progress = initialProgress(vault)] = await records.getProgress([vault])
+  const followed = { vault, progress }
+  const on = { reader: getReader(vault.chainId), account, now, needsCurrentBooks: false }
+  const [[recorded], tails] = await Promise.all([records.listEntries(account, [vault]), readTails(on, [followed], to)])
+  const before = entriesBefore(followed, recorded)
+  if (!before) throw tooMuch()
+  return [...before, ...(await readEntries(on, followed, unwrap(required(tails.get(vault))), to))]
 }
 
 /** A vault and how far it is recorded. */
@@ -189,15 +195,13 @@ type ChainAccount = {
   readonly account: Address
   readonly now: () => number
   readonly needsCurrentBooks: boolean
-  readonly listed: Promise<Recorded>
 }
 
 async function readChain(
-  { getReader, ...others }: Pick<Dependencies, 'getReader'> & Omit<ChainAccount, 'reader'>,
-  chainId: number,
+  on: ChainAccount,
   followed: readonly Followed[],
+  listed: Promise<Recorded>,
 ): Promise<Reading[]> {
-  const on = { reader: getReader(chainId), ...others }
   const { blocks, values } = await on.reader.readEach(
     followed.map(({ vault }) => getProtocol(vault).account(vault, on.account)),
   )
@@ -208,23 +212,27 @@ async function readChain(
     followed.map(async (one, index): Promise<Reading> => {
       const [block, tail] = [blocks[index], tails.get(one.vault)]
       if (!block || !tail) throw badAnswer('a vault is missing')
-      return [one, await toResult(readVault(on, one, { tail, account: values[index], block }))]
+      return [one, await toResult(readVault(on, one, { tail, account: values[index], block, listed }))]
     }),
   )
+}
+
+/** What was read of a vault and an account at a block, and of the chain since its records end. */
+type WhatWasRead = {
+  readonly tail: Result<readonly VaultEvent[]>
+  readonly account: AccountReading | undefined
+  readonly block: BlockHeader
+  readonly listed: Promise<Recorded>
 }
 
 async function readVault(
   on: ChainAccount,
   followed: Followed,
-  {
-    tail,
-    account,
-    block,
-  }: { tail: Result<readonly VaultEvent[]>; account: AccountReading | undefined; block: BlockHeader },
+  { tail, account, block, listed }: WhatWasRead,
 ): Promise<VaultReading> {
   const entries = await readEntries(on, followed, unwrap(tail), block.number)
   const listEntries = async () => {
-    const before = entriesBefore(followed, (await on.listed).get(followed.vault))
+    const before = entriesBefore(followed, (await listed).get(followed.vault))
     if (!before) throw tooMuch()
     return [...before, ...entries]
   }

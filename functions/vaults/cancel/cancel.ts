@@ -30,7 +30,8 @@ export function buildCancellation(dependencies: Services<'getReader' | 'records'
       extraCalls: transactions.map((transaction) => simulationRequest(account, [transaction])),
     })
 
-    const terms = await value(reader, block.number, () => readAccountEntries(dependencies, vault, account))
+    const to = block.number
+    const terms = await value(reader, to, () => readAccountEntries(dependencies, { vault, account, to }))
 
     const operation = operationNamed(candidates, terms.name)
     const intents = [{ operation, request: { ...request, requestId: terms.requestId ?? 0n } }]

@@ -27,8 +27,8 @@ export function getDepositStatus(dependencies: Services<'getReader' | 'records' 
     if (vaultType(vault) === 'sync') throw new AppError('deposit_status_not_applicable')
     const reader = dependencies.getReader(vault.chainId)
     const { value, block } = await reader.readOne(getProtocol(vault).account(vault, query.userAddress))
-    const listEntries = () => readAccountEntries(dependencies, vault, query.userAddress)
-    const deposits = await value.deposits(reader, block.number, listEntries)
+    const at = { vault, account: query.userAddress, to: block.number }
+    const deposits = await value.deposits(reader, block.number, () => readAccountEntries(dependencies, at))
     const shares = value.shares()
     const status = statusOf(deposits, shares)
     return {

@@ -27,9 +27,8 @@ export function getWithdrawStatus(dependencies: Services<'getReader' | 'records'
     if (!claimTerms) throw new AppError('withdraw_status_not_applicable')
     const reader = dependencies.getReader(vault.chainId)
     const { value, block } = await reader.readOne(account(vault, query.userAddress))
-    const redemptions = await value.redemptions(reader, block.number, () =>
-      readAccountEntries(dependencies, vault, query.userAddress),
-    )
+    const at = { vault, account: query.userAddress, to: block.number }
+    const redemptions = await value.redemptions(reader, block.number, () => readAccountEntries(dependencies, at))
     const status = statusOf(redemptions)
     return {
       vaultAddress: vault.address,
