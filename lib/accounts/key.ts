@@ -2,6 +2,7 @@ import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto
 import { assert } from './check.ts'
 import { type Expected, parseJson, verifyClientData } from './client-data.ts'
 import { type CredentialOf, type KeyAssertion, KeyAttestation, type NewKey } from './credential.ts'
+import { isSound } from './public-key.ts'
 
 type SigningKey = CredentialOf<'Key' | 'PasswordProtectedKey' | 'RecoveryKey'>
 
@@ -35,10 +36,7 @@ export function assertKey({ credentialAssertion }: KeyAssertion, credential: Sig
 function publicKeyOf(pem: string): KeyObject {
   const key = parsePem(pem)
   assert(key !== undefined, 'attestation')
-  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key
-  const isP256 = type === 'ec' && details?.namedCurve === 'prime256v1'
-  const isRsa = type === 'rsa' && (details?.modulusLength ?? 0) >= 2048
-  assert(isP256 || isRsa || type === 'ed25519', 'algorithm')
+  assert(isSound(key), 'algorithm')
   return key
 }
 

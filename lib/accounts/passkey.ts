@@ -1,6 +1,7 @@
-import { createHash } from 'node:crypto'
+import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
 import { verifyAuthenticationResponse, verifyRegistrationResponse } from '@simplewebauthn/server'
 import {
+  cose,
   decodeAttestationObject,
   decodeCredentialPublicKey,
   parseAuthenticatorData,
@@ -8,25 +9,26 @@ import {
 import { assert, failedCheck } from './check.ts'
 import { type Expected, verifyClientData } from './client-data.ts'
 import { type CredentialOf, type Fido2Assertion, type NewKey, PASSKEY_ALGORITHMS } from './credential.ts'
+import { isSound } from './public-key.ts'
 import { equalTexts } from './token.ts'
 
 type Passkey = CredentialOf<'Fido2'>
 
-const COSE_ALGORITHM = 3
-
 /**
  * The passkey that an authenticator made for us with its user's verification. Throws `invalid_credential`.
- * Our own checks come first, because they tell what is wrong; then the library's.
+ * Our own checks come first, because they tell what is wrong; then the library's. It sees no certificates: it would
+ * fetch from where they say.
  */
 export async function attestPasskey(
   { credId, clientData, attestationData }: NewKey['credentialInfo'],
   { rpId, ...expected }: Expected,
 ): Promise<Omit<Passkey, 'kind'>> {
   verifyClientData(clientData, 'webauthn.create', { rpId, ...expected })
-  const { authData, id, algorithm } = parseAttestation(attestationData)
+  const { hasCertificates, authData, id, key } = parseAttestation(attestationData)
+  assert(!hasCertificates, 'attestation')
   verifyAuthenticatorData(authData, rpId)
   assert(id === credId, 'credential id')
-  assert(PASSKEY_ALGORITHMS.includes(algorithm), 'algorithm')
+  assert(key !== undefined && isSound(key), 'algorithm')
 
   const { registrationInfo } = await verifyRegistrationResponse({
     response: {
@@ -76,16 +78,43 @@ export async function assertPasskey(
   return authenticationInfo.newCounter
 }
 
-function parseAttestation(bytes: Uint8Array): { authData: Uint8Array; id: string; algorithm: number } {
+type ParsedAttestation = {
+  readonly hasCertificates: boolean
+  readonly authData: Uint8Array
+  readonly id: string
+  readonly key: KeyObject | undefined
+}
+
+function parseAttestation(bytes: Uint8Array): ParsedAttestation {
   try {
-    const authData = decodeAttestationObject(new Uint8Array(bytes)).get('authData')
+    const attestation = decodeAttestationObject(new Uint8Array(bytes))
+    const format = attestation.get('fmt')
+    const isOwn = format === 'none' || (format === 'packed' && attestation.get('attStmt').get('x5c') === undefined)
+    const authData = attestation.get('authData')
     const { credentialID, credentialPublicKey } = parseAuthenticatorData(authData)
-    const algorithm = credentialPublicKey && decodeCredentialPublicKey(credentialPublicKey).get(COSE_ALGORITHM)
-    return { authData, id: textOf(credentialID ?? new Uint8Array()), algorithm: Number(algorithm) }
+    const id = textOf(credentialID ?? new Uint8Array())
+    return { hasCertificates: !isOwn, authData, id, key: credentialPublicKey && parseCose(credentialPublicKey) }
   } catch {
     // Not the cause: it quotes what was received.
     throw failedCheck('attestation')
   }
+}
+
+/** The key that these bytes are in COSE; undefined where its algorithm is none of ours, or that of another type of key. Throws where it is no key. */
+function parseCose(bytes: Uint8Array): KeyObject | undefined {
+  const key = decodeCredentialPublicKey(new Uint8Array(bytes))
+  const text = (part: Uint8Array | undefined) => textOf(part ?? new Uint8Array())
+  const { COSEKEYS, COSEALG, COSECRV } = cose
+  const algorithm = key.get(COSEKEYS.alg)
+  if (cose.isCOSEPublicKeyEC2(key) && algorithm === COSEALG.ES256 && key.get(COSEKEYS.crv) === COSECRV.P256) {
+    const point = { x: text(key.get(COSEKEYS.x)), y: text(key.get(COSEKEYS.y)) }
+    return createPublicKey({ key: { kty: 'EC', crv: 'P-256', ...point }, format: 'jwk' })
+  }
+  if (cose.isCOSEPublicKeyRSA(key) && algorithm === COSEALG.RS256) {
+    const numbers = { n: text(key.get(COSEKEYS.n)), e: text(key.get(COSEKEYS.e)) }
+    return createPublicKey({ key: { kty: 'RSA', ...numbers }, format: 'jwk' })
+  }
+  return undefined
 }
 
 /** Checks the start of the authenticator data (https://www.w3.org/TR/webauthn-3/#sctn-authenticator-data). */

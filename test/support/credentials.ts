@@ -25,11 +25,17 @@ export type Faults = {
   readonly clientData?: (fields: Record<string, unknown>) => string
 }
 
+/** How a passkey vouches for itself. */
+type Attesting = {
+  readonly attestation?: 'none' | 'packed' | 'android-key'
+  readonly certify?: (publicKey: KeyObject, clientDataHash: Buffer) => Buffer[]
+}
+
 const ORIGIN = 'http://localhost:3000'
 
 /** A passkey on an authenticator of our own making: what WebAuthn says, byte by byte, or nearly. */
-export function somePasskey(id = randomBytes(32).toString('base64url')) {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+export function somePasskey(id = randomBytes(32).toString('base64url'), type: KeyType = 'P-256') {
+  const { publicKey, privateKey } = KEY_PAIRS[type]()
   let counter = 0
   let userHandle = ''
 
@@ -42,26 +48,30 @@ export function somePasskey(id = randomBytes(32).toString('base64url')) {
 
   return {
     id,
-    /** The credential as it is registered; `attestation: 'packed'` signs it with itself. */
+    /** The credential as it is registered; any attestation but `none` signs it with itself, with certificates where some are made. */
     create(
       { challenge, user }: CreationOptions,
-      { attestation = 'none', ...faults }: Faults & { attestation?: 'none' | 'packed' } = {},
+      { attestation = 'none', certify, ...faults }: Faults & Attesting = {},
     ) {
       userHandle = user.id
       const clientData = clientDataOf('webauthn.create', challenge, { origin: ORIGIN, ...faults })
       const innerId = Buffer.from(faults.innerId ?? id, 'base64url')
       const length = Buffer.alloc(2)
       length.writeUInt16BE(innerId.length)
-      const credential = Buffer.concat([Buffer.alloc(16), length, innerId, coseKey(publicKey, faults.algorithm ?? -7)])
+      const credential = Buffer.concat([Buffer.alloc(16), length, innerId, coseKey(publicKey, faults.algorithm)])
       const authData = authenticatorData({ flags: 0x45, ...faults }, credential)
       const signed = faults.signature ? Buffer.from('else') : Buffer.concat([authData, sha256(clientData)])
-      const attStmt = attestation === 'packed' ? { alg: -7, sig: signBytes('sha256', signed, privateKey) } : {}
+      const attStmt = attestation !== 'none' && {
+        alg: -7,
+        sig: signBytes('sha256', signed, privateKey),
+        ...(certify && { x5c: certify(publicKey, sha256(clientData)) }),
+      }
       return {
         credentialKind: 'Fido2',
         credentialInfo: {
           credId: id,
           clientData: clientData.toString('base64url'),
-          attestationData: cbor({ fmt: attestation, attStmt, authData }).toString('base64url'),
+          attestationData: cbor({ fmt: attestation, attStmt: attStmt || {}, authData }).toString('base64url'),
         },
       }
     },
@@ -93,11 +103,15 @@ const KEY_PAIRS = {
   RSA: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
   'P-384': () => generateKeyPairSync('ec', { namedCurve: 'P-384' }),
   'RSA of 1024 bits': () => generateKeyPairSync('rsa', { modulusLength: 1024 }),
+  'RSA with the exponent 3': () => generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent: 3 }),
 }
+
+/** A type of key, also one that clients may not make. */
+export type KeyType = keyof typeof KEY_PAIRS
 
 /** A key that a client keeps by itself. */
 export function someKeyPair(
-  type: keyof typeof KEY_PAIRS = 'P-256',
+  type: KeyType = 'P-256',
   { id = randomBytes(32).toString('base64url'), pem = (text: string) => text } = {},
 ) {
   const { publicKey, privateKey } = KEY_PAIRS[type]()
@@ -146,15 +160,22 @@ function clientDataOf(usualType: string, usualChallenge: string, faults: Faults)
   return Buffer.from(clientData({ type, challenge, ...(origin && { origin }), ...(crossOrigin && { crossOrigin }) }))
 }
 
-function coseKey(key: KeyObject, algorithm: number): Buffer {
-  const { x = '', y = '' } = key.export({ format: 'jwk' })
-  const coordinates = [x, y].map((text) => Buffer.from(text, 'base64url'))
+function coseKey(key: KeyObject, algorithm?: number): Buffer {
+  const { kty, x = '', y = '', n = '', e = '' } = key.export({ format: 'jwk' })
+  const bytes = (text: string) => Buffer.from(text, 'base64url')
+  if (kty === 'RSA')
+    return cborMap([
+      [1, 3],
+      [3, algorithm ?? -257],
+      [-1, bytes(n)],
+      [-2, bytes(e)],
+    ])
   return cborMap([
     [1, 2],
-    [3, algorithm],
+    [3, algorithm ?? -7],
     [-1, 1],
-    [-2, coordinates[0]],
-    [-3, coordinates[1]],
+    [-2, bytes(x)],
+    [-3, bytes(y)],
   ])
 }
 
@@ -163,6 +184,7 @@ function cbor(value: unknown): Buffer {
   if (typeof value === 'number') return value < 0 ? cborHead(1, -1 - value) : cborHead(0, value)
   if (typeof value === 'string') return Buffer.concat([cborHead(3, Buffer.byteLength(value)), Buffer.from(value)])
   if (value instanceof Uint8Array) return Buffer.concat([cborHead(2, value.length), value])
+  if (Array.isArray(value)) return Buffer.concat([cborHead(4, value.length), ...value.map(cbor)])
   return cborMap(Object.entries(value as object))
 }
 

@@ -11,6 +11,7 @@ import {
 } from 'viem'
 import { decodeBase58 } from '../../../lib/accounts/base58.ts'
 import type { WalletChallenge } from '../../../lib/accounts/challenges.ts'
+import { isOfSmallOrder } from '../../../lib/accounts/public-key.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 
 /**
@@ -53,21 +54,4 @@ function isSignedOnSolana(address: string, message: string, signature: string): 
   const x = Buffer.from(publicKey).toString('base64url')
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
   return verify(null, Buffer.from(message), key, bytes)
-}
-
-/** The points whose signatures anybody can make, without their sign bit (https://github.com/jedisct1/libsodium, `has_small_order`). */
-const SMALL_ORDER = [
-  '0000000000000000000000000000000000000000000000000000000000000000',
-  '0100000000000000000000000000000000000000000000000000000000000000',
-  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
-  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
-  'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
-  'edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
-  'eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
-]
-
-function isOfSmallOrder(publicKey: Uint8Array): boolean {
-  const point = Buffer.from(publicKey)
-  point[31] = (point[31] ?? 0) & 0x7f
-  return SMALL_ORDER.includes(point.toString('hex'))
 }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync, type JsonWebKey, randomBytes } from 'node:crypto'
 import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect } from 'vitest'
 import { endpoints } from '../../../functions/contracts.ts'
@@ -13,9 +13,11 @@ import {
   registerUser,
   someEmail,
 } from '../../support/accounts.ts'
-import { type Faults, someKeyPair, somePasskey } from '../../support/credentials.ts'
+import { androidCertificates } from '../../support/certificates.ts'
+import { type Faults, type KeyType, someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
 import { type HttpReply, chainlessTest as test } from '../../support/service.ts'
+import { startWire } from '../../support/wire.ts'
 
 const INIT = endpoints['accounts/register-init'].path
 const REGISTER = endpoints['accounts/register'].path
@@ -106,6 +108,7 @@ describe('A user is registered', () => {
   const FIRST: [string, (begun: Begun) => object][] = [
     ['a passkey', (begun) => somePasskey().create(begun)],
     ['a passkey that vouches for itself', (begun) => somePasskey().create(begun, { attestation: 'packed' })],
+    ['a passkey that signs with RSA', (begun) => somePasskey(undefined, 'RSA').create(begun)],
     ['a passkey with a long id', (begun) => somePasskey(randomBytes(200).toString('base64url')).create(begun)],
     ['a key that says its page', (begun) => someKeyPair().create(begun, { origin: 'http://localhost:3000' })],
     ['a key in trimmed PEM', (begun) => someKeyPair('P-256', { pem: (text) => text.trim() }).create(begun)],
@@ -210,7 +213,7 @@ describe('A user is registered', () => {
 
 describe('A credential is refused', () => {
   const OTHER_CHALLENGE = randomBytes(32).toString('base64url')
-  const passkeyCases: [string, string, (begun: Begun) => Faults & { attestation?: 'packed' }][] = [
+  const passkeyCases: [string, string, (begun: Begun) => Faults & { attestation?: 'packed' }, KeyType?][] = [
     ['another challenge', 'challenge', () => ({ challenge: OTHER_CHALLENGE })],
     [
       'the challenge encoded twice more',
@@ -229,6 +232,10 @@ describe('A credential is refused', () => {
     ['the type of a login', 'type', () => ({ type: 'webauthn.get' })],
     ['the type of a key', 'type', () => ({ type: 'key.create' })],
     ['another algorithm', 'algorithm', () => ({ algorithm: -8 })],
+    ['the algorithm of another type of key', 'algorithm', () => ({ algorithm: -257 })],
+    ['an RSA key with the algorithm of curves', 'algorithm', () => ({ algorithm: -7 }), 'RSA'],
+    ['an RSA key that is too short', 'algorithm', () => ({}), 'RSA of 1024 bits'],
+    ['an RSA key that anybody can sign for', 'algorithm', () => ({}), 'RSA with the exponent 3'],
     ['another signature', 'attestation', () => ({ signature: 'of something else', attestation: 'packed' })],
     ['another credential id inside', 'credential id', () => ({ innerId: OTHER_CHALLENGE })],
     ['no user verification', 'user verification', () => ({ flags: 0x41 })],
@@ -237,13 +244,16 @@ describe('A credential is refused', () => {
     ['client data that is no JSON', 'client data', () => ({ clientData: () => 'hunter2' })],
     ['client data that is no object', 'client data', () => ({ clientData: () => '"hunter2"' })],
   ]
-  test.for(passkeyCases)('that is a passkey for %s: the %s is wrong', async ([, check, faultsOf], { service }) => {
-    const begun = await beginRegistration(service)
-    const firstFactorCredential = somePasskey().create(begun, faultsOf(begun))
-    expectRefused(await completeRegistration(service, begun, { firstFactorCredential }), check)
-  })
+  test.for(passkeyCases)(
+    'that is a passkey for %s: the %s is wrong',
+    async ([, check, faultsOf, type], { service }) => {
+      const begun = await beginRegistration(service)
+      const firstFactorCredential = somePasskey(undefined, type).create(begun, faultsOf(begun))
+      expectRefused(await completeRegistration(service, begun, { firstFactorCredential }), check)
+    },
+  )
 
-  const keyCases: [string, string, Faults, Parameters<typeof someKeyPair>[0]?][] = [
+  const keyCases: [string, string, Faults, KeyType?][] = [
     ['another challenge', 'challenge', { challenge: OTHER_CHALLENGE }],
     ['another origin', 'origin', { origin: 'https://evil.example' }],
     ['a frame inside another page', 'origin', { origin: 'http://localhost:3000', crossOrigin: true }],
@@ -253,12 +263,30 @@ describe('A credential is refused', () => {
     ['client data that is no JSON', 'client data', { clientData: () => '{' }],
     ['a curve that is not ours', 'algorithm', {}, 'P-384'],
     ['a key that is too short', 'algorithm', {}, 'RSA of 1024 bits'],
+    ['a key that anybody can sign for', 'algorithm', {}, 'RSA with the exponent 3'],
   ]
   test.for(keyCases)('that is a key with %s: the %s is wrong', async ([, check, faults, type], { service }) => {
     const begun = await beginRegistration(service)
     const firstFactorCredential = someKeyPair(type).create(begun, faults)
     expectRefused(await completeRegistration(service, begun, { firstFactorCredential }), check)
   })
+
+  test.for(['android-key', 'packed'] as const)(
+    'that has certificates of its own in the format %s, and nobody asks where they send',
+    async (attestation, { service }) => {
+      const sink = await startWire(service.baseUrl)
+      const root = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      const begun = await beginRegistration(service)
+      const firstFactorCredential = somePasskey().create(begun, {
+        attestation,
+        certify: (publicKey, clientDataHash) => androidCertificates(publicKey, clientDataHash, root, sink.url),
+      })
+      const reply = await completeRegistration(service, begun, { firstFactorCredential })
+      await sink.stop()
+      expect(sink.bodies).toEqual([])
+      expectRefused(reply, 'attestation')
+    },
+  )
 
   test.for<[string, unknown]>([
     ['no JSON', 'hunter2'],
@@ -279,6 +307,24 @@ describe('A credential is refused', () => {
       const firstFactorCredential = { ...made, credentialInfo: info }
       expectRefused(await completeRegistration(service, again, { firstFactorCredential }), 'attestation')
     }
+  })
+
+  // The neutral point of Ed25519's curve, which is also a signature, valid for whatever is signed.
+  const point = Buffer.alloc(32).fill(1, 0, 1)
+  test.for<[string, JsonWebKey]>([
+    ['whose signatures anybody can make', { kty: 'OKP', crv: 'Ed25519', x: point.toString('base64url') }],
+    [
+      'so long that every login would be work',
+      { kty: 'RSA', n: Buffer.alloc(513, 0xff).toString('base64url'), e: 'AQAB' },
+    ],
+  ])('that is a key %s', async ([, jwk], { service }) => {
+    const begun = await beginRegistration(service)
+    const { credentialInfo, ...rest } = someKeyPair().create(begun)
+    const publicKey = createPublicKey({ key: jwk, format: 'jwk' }).export({ type: 'spki', format: 'pem' })
+    const attestation = { publicKey, signature: point.toString('hex').padEnd(128, '0') }
+    const attestationData = Buffer.from(JSON.stringify(attestation)).toString('base64url')
+    const firstFactorCredential = { ...rest, credentialInfo: { ...credentialInfo, attestationData } }
+    expectRefused(await completeRegistration(service, begun, { firstFactorCredential }), 'algorithm')
   })
 
   test.for<[string, number]>([
