@@ -13,6 +13,11 @@ const CredentialId = z
   .transform((text) => Buffer.from(text, 'base64url').toString('base64url'))
   .meta({ pattern: '^[A-Za-z0-9_-]+={0,2}$', description: 'base64url of at most 1023 bytes' })
 
+/** The id of a key: as long as those of dummies, or a list would tell them apart. */
+const KeyId = CredentialId.refine((id) => Buffer.byteLength(id, 'base64url') === 32, 'must be 32 bytes').describe(
+  'base64url of 32 bytes',
+)
+
 const ClientDataBytes = base64url(4096).describe('The client data as signed, in base64url')
 
 /** The hash with which a key signed, where it is not the usual one of its type. */
@@ -22,12 +27,13 @@ const Password = z.string().min(8).max(256)
 const OtpCode = z.string().regex(/^\d{6}$/, 'must be six digits')
 
 const credentialName = z.string().min(1).max(100).optional()
-const credentialInfo = z.strictObject({
-  credId: CredentialId,
-  clientData: ClientDataBytes,
-  attestationData: base64url(16_384),
+const made = { clientData: ClientDataBytes, attestationData: base64url(16_384) }
+const credentialInfo = z.strictObject({ credId: KeyId, ...made })
+const fido2 = z.strictObject({
+  credentialKind: z.literal('Fido2'),
+  credentialInfo: z.strictObject({ credId: CredentialId, ...made }),
+  credentialName,
 })
-const fido2 = z.strictObject({ credentialKind: z.literal('Fido2'), credentialInfo, credentialName })
 const key = z.strictObject({ credentialKind: z.literal('Key'), credentialInfo, credentialName })
 const passwordProtectedKey = z.strictObject({
   credentialKind: z.literal('PasswordProtectedKey'),

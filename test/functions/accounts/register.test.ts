@@ -530,6 +530,9 @@ describe('A registration is refused', () => {
   test.for<[string, string]>([
     ['credId', 'x'.repeat(1366)],
     ['credId', ''],
+    // A login lists it among dummies of 32 bytes.
+    ['credId', 'x'.repeat(42)],
+    ['credId', 'x'.repeat(44)],
     ['credId', 'not base64url!'],
     ['clientData', 'x'.repeat(5470)],
     ['clientData', '+/+/'],
