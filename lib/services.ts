@@ -25,6 +25,7 @@ import { createUpstream, type UpstreamOptions } from './http.ts'
 import { createCoinGecko } from './markets/coingecko.ts'
 import { createDefiLlama } from './markets/defillama.ts'
 import { createLiFi } from './markets/lifi.ts'
+import { listedCoins } from './markets/listed-coins.ts'
 import type { PriceSources } from './markets/source.ts'
 import { oncePer } from './once.ts'
 import { createGoldRush } from './portfolio/goldrush.ts'
@@ -103,6 +104,9 @@ export const cache = (env: Env<'cache'>) => sharedCache({ table: cacheStore(dyna
 /** CoinGecko; a request takes 3 s at most unless told. */
 export const coinGecko = async (env: Env<'config'>, limits: Pick<UpstreamOptions, 'deadlineMs'> = {}) =>
   createCoinGecko(upstream({ ...(await config(env)).coinGecko, name: 'CoinGecko', ...limits }))
+
+/** Tells which coins CoinGecko has. */
+export const isListedCoin = (env: Env<'cache'>) => listedCoins({ cache: cache(env), now: Date.now })
 
 /** The sources of prices, the preferred one first; a request takes 3 s at most unless told. */
 export const priceSources = async (

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import * as z from 'zod'
-import { AppError } from '../errors.ts'
+import { AppError, badAnswer } from '../errors.ts'
 import { logger } from '../logger.ts'
 import { type CacheStore, type Entry, FailureCode } from './store.ts'
 
@@ -65,10 +65,19 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
     return success ? { value: data, asOf: answer.asOf, isStale: answer.freshUntil <= now() } : undefined
   }
 
-  /** Fetches and caches an answer. Throws what `fetch` throws, after storing the failure for the containers that wait. */
-  async function refresh<T>(cacheKey: CacheKey<T>, fetch: () => Promise<T>): Promise<Aged<T>> {
+  /**
+   * Fetches and caches an answer. Throws what `fetch` throws, after storing the failure for the containers that wait. Null,
+   * where something is cached, is a failure: what was there a moment ago does not end at once.
+   */
+  async function refresh<T>(
+    cacheKey: CacheKey<T>,
+    cached: Aged<T> | undefined,
+    fetch: () => Promise<T>,
+  ): Promise<Aged<T>> {
     try {
-      return await put(cacheKey, await fetch())
+      const value = await fetch()
+      if (value === null && cached && cached.value !== null) throw badAnswer('nothing, where there was something')
+      return await put(cacheKey, value)
     } catch (error) {
       const { code, headers } = error instanceof AppError ? error : new AppError('upstream_bad_answer')
       const seconds = Number(headers['retry-after'] ?? PAUSE_AFTER_FAILURE_SECONDS)
@@ -107,7 +116,7 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
         const failure = entry.failure && entry.failure.until > now() ? entry.failure : undefined
         const lease = { seen: entry.answer, now: now(), until: now() + LEASE_MS }
         if (!failure && (await table.takeLease(name, lease))) {
-          return refresh(cacheKey, fetch).catch((error: unknown) => {
+          return refresh(cacheKey, cached, fetch).catch((error: unknown) => {
             if (!cached || !(error instanceof AppError)) throw error
             logger.warn('stale answer', { namespace: cacheKey.namespace.name, code: error.code })
             return cached

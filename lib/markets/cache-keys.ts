@@ -29,6 +29,12 @@ export function pricesKey(chainKey: string): CacheKey<Record<string, TokenPrice>
   return { namespace: PRICES, key: chainKey }
 }
 
+/** CoinGecko's ids of all coins; put by refresh-tokens. A list that is a day old tells no more what there is not. */
+export const COIN_IDS: CacheKey<string[]> = {
+  namespace: { name: 'coin-ids', schema: z.array(z.string()), freshSeconds: DAY, keepSeconds: 7 * DAY },
+  key: 'all',
+}
+
 /** The keys of the supported tokens of every chain, named `tokens <chain key>`. */
 export const ALL_TOKENS = ofEveryChain('tokens', tokensKey)
 /** The keys of the prices of every chain's tokens, named `prices <chain key>`. */

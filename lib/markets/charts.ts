@@ -8,6 +8,7 @@ import { parseTokenAddress, WRAPPED_SOL } from './address.ts'
 import { tokensKey } from './cache-keys.ts'
 import type { ChartResponse } from './chart-response.ts'
 import { type Chart, DatedChart } from './coin.ts'
+import type { IsListedCoin } from './listed-coins.ts'
 import {
   type CoinName,
   coinByAddress,
@@ -32,8 +33,13 @@ type Dependencies = {
  */
 const LENGTHS = [1, 7, 30, 90, 365, 1825] as const
 
-/** The prices of a coin by CoinGecko's id. Throws `token_not_found` or `upstream_*`. */
-export function chartById(services: Dependencies, id: string, span: Span) {
+/** The prices of a coin by CoinGecko's id; no source is asked of one that is not in its list. Throws `token_not_found` or `upstream_*`. */
+export async function chartById(
+  services: Dependencies & { readonly isListedCoin: IsListedCoin },
+  id: string,
+  span: Span,
+) {
+  if ((await services.isListedCoin(id)) === false) throw new AppError('token_not_found')
   return fetchChart(services, coinById(id), span)
 }
 
@@ -41,7 +47,8 @@ export function chartById(services: Dependencies, id: string, span: Span) {
 export async function chartByAddress(services: Dependencies, chain: Chain, text: string, span: Span) {
   const address = parseTokenAddress(chain, text)
   if (address === undefined) throw new AppError('token_not_found')
-  if (address === 'native' || address === WRAPPED_SOL) return chartById(services, chain.nativeCoin.coinGeckoId, span)
+  if (address === 'native' || address === WRAPPED_SOL)
+    return fetchChart(services, coinById(chain.nativeCoin.coinGeckoId), span)
   const { tokens } = await services.cache.get({ tokens: tokensKey(chain.key) })
   const listed = supportedTokens(chain, tokens).find((token) => token.address === address)
   const coin = listed?.coinGeckoId ? coinById(listed.coinGeckoId) : coinByAddress(chain, address)

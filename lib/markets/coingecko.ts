@@ -107,14 +107,15 @@ export function createCoinGecko(ask: Upstream) {
       return rowsOf(MarketRow, read(Rows, answer)).map(toMarketCoin)
     },
 
-    /** These coins, at most 250, in this currency; those that are unknown or have no price are left out. */
-    async fetchCoins(ids: readonly string[], currency: Currency): Promise<CoinQuote[]> {
-      if (ids.length === 0) return []
+    /** These coins, at most 250, in this currency: null where there is no price, left out where the coin is unknown. */
+    async fetchCoins(ids: readonly string[], currency: Currency): Promise<Map<string, CoinQuote | null>> {
+      if (ids.length === 0) return new Map()
       const answer = await ask({
         path: '/coins/markets',
         query: { ids: ids.join(','), vs_currency: currency, per_page: MARKET_PAGE_SIZE.toString() },
       })
-      return rowsOf(QuoteRow, read(Rows, answer)).flatMap((row) => (ids.includes(row.id) ? toCoinQuotes(row) : []))
+      const rows = rowsOf(QuoteRow, read(Rows, answer)).filter(({ id }) => ids.includes(id))
+      return new Map(rows.map((row) => [row.id, toCoinQuote(row)]))
     },
 
     /** 365 days where the account may not look back further. */
@@ -161,11 +162,16 @@ export function createCoinGecko(ask: Upstream) {
       return { ...Object.fromEntries(rates), usd: { now: 1, dayAgo: 1 } }
     },
 
-    /** CoinGecko's ids by `contractKey`. A contract that two coins claim is left out. The answer has several megabytes. */
-    async fetchCoinIds(): Promise<Map<string, string>> {
+    /**
+     * CoinGecko's ids of all coins, and by `contractKey`, where a contract that two coins claim is left out. The answer has
+     * several megabytes.
+     */
+    async fetchCoinIds(): Promise<{ all: string[]; byContract: Map<string, string> }> {
       const answer = await ask({ path: '/coins/list', query: { include_platform: 'true' } })
+      const rows = rowsOf(ListRow, read(Rows, answer))
+      if (rows.length === 0) throw badAnswer('CoinGecko: no coins')
       const ids = new Map<string, string | 'claimed twice'>()
-      for (const { id, platforms } of rowsOf(ListRow, read(Rows, answer))) {
+      for (const { id, platforms } of rows) {
         for (const chain of CHAINS) {
           const address = platforms[chain.coinGeckoPlatform]
           if (typeof address !== 'string' || address === '') continue
@@ -173,7 +179,10 @@ export function createCoinGecko(ask: Upstream) {
           ids.set(key, ids.has(key) ? 'claimed twice' : id)
         }
       }
-      return new Map([...ids].filter(([, id]) => id !== 'claimed twice'))
+      return {
+        all: [...new Set(rows.map(({ id }) => id))],
+        byContract: new Map([...ids].filter(([, id]) => id !== 'claimed twice')),
+      }
     },
   }
 }
@@ -202,26 +211,24 @@ function toMarketCoin(row: z.output<typeof MarketRow>): MarketCoin {
   }
 }
 
-/** The coin of a row, or nothing where its price or the moment of it is unknown. */
-function toCoinQuotes(row: z.output<typeof QuoteRow>): CoinQuote[] {
+/** The coin of a row; null where its price or the moment of it is unknown. */
+function toCoinQuote(row: z.output<typeof QuoteRow>): CoinQuote | null {
   const { price, ...coin } = toMarketCoin(row)
   const { last_updated: updatedAt } = row
-  if (price === null || updatedAt === null) return []
-  return [
-    {
-      ...coin,
-      price,
-      updatedAt,
-      high24h: row.high_24h,
-      low24h: row.low_24h,
-      priceChange24h: row.price_change_24h,
-      circulatingSupply: row.circulating_supply,
-      totalSupply: row.total_supply,
-      maxSupply: row.max_supply,
-      allTimeHigh: row.ath,
-      allTimeLow: row.atl,
-    },
-  ]
+  if (price === null || updatedAt === null) return null
+  return {
+    ...coin,
+    price,
+    updatedAt,
+    high24h: row.high_24h,
+    low24h: row.low_24h,
+    priceChange24h: row.price_change_24h,
+    circulatingSupply: row.circulating_supply,
+    totalSupply: row.total_supply,
+    maxSupply: row.max_supply,
+    allTimeHigh: row.ath,
+    allTimeLow: row.atl,
+  }
 }
 
 /** The rows of a list that are of this form; throws when there are rows and none is. */

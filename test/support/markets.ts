@@ -7,6 +7,7 @@ import { createCoinGecko } from '../../lib/markets/coingecko.ts'
 import { CURRENCIES } from '../../lib/markets/currency.ts'
 import { createDefiLlama } from '../../lib/markets/defillama.ts'
 import { createLiFi } from '../../lib/markets/lifi.ts'
+import { listedCoins } from '../../lib/markets/listed-coins.ts'
 import type { PriceSource } from '../../lib/markets/source.ts'
 import type { Fake, ProviderReply } from '../../sandbox/fake.ts'
 import { type Providers, startProviders } from '../../sandbox/providers.ts'
@@ -94,6 +95,7 @@ export const test = base
     const market = createCoinGecko(ask('coingecko'))
     return {
       cache,
+      isListedCoin: listedCoins({ cache, now: clock.now }),
       now: clock.now,
       fakes,
       coinGecko: market,

@@ -18,8 +18,8 @@ type Dependencies = Services<'cache' | 'coinGecko' | 'priceSources' | 'now'> & {
 }
 
 const PAGES = [1, 2, 3, 4]
-/** A market with less than this share of the coins before is a failure. */
-const LEAST_SHARE = 0.5
+/** A market, or rates, with less than this share of the coins, or currencies, before is a failure. */
+const LEAST_SHARE = 0.9
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 /** What a schedule may be early. */
@@ -61,6 +61,9 @@ export async function refreshMarket(dependencies: Dependencies): Promise<z.outpu
     isDue(cached.rates)
       ? attempt('rates', cached.rates?.asOf, async () => {
           const fetched = await coinGecko.fetchRates()
+          const count = Object.keys(fetched).length
+          if (count < Object.keys(cached.rates?.value ?? {}).length * LEAST_SHARE)
+            throw badAnswer(`rates of ${count} currencies`)
           await cache.put(RATES, fetched)
           return fetched
         })

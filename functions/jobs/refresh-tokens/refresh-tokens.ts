@@ -1,7 +1,8 @@
 import type * as z from 'zod'
 import { CHAINS } from '../../../lib/chain/registry.ts'
+import { badAnswer } from '../../../lib/errors.ts'
 import { logger } from '../../../lib/logger.ts'
-import { ALL_TOKENS, tokensKey } from '../../../lib/markets/cache-keys.ts'
+import { ALL_TOKENS, COIN_IDS, tokensKey } from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import { contractKey } from '../../../lib/markets/coingecko.ts'
 import { supportedTokens } from '../../../lib/markets/tokens.ts'
@@ -11,15 +12,15 @@ import type { contract } from './contract.ts'
 
 type Dependencies = Services<'cache' | 'liFi' | 'coinGecko' | 'now'>
 
-/** A list with less than this share of the tokens before is a failure. */
+/** A list with less than this share of what was there before is a failure. */
 const LEAST_SHARE = 0.5
 /** The age of a list that was never cached: the longest that lists are cached. */
 const NEVER_CACHED_MS = 7 * 86_400_000
 
 /**
  * Keeps LI.FI's list of every chain's tokens, with CoinGecko's ids by contract. A chain of which LI.FI tells nothing, or
- * less than half of the tokens before, keeps its list; without new ids the tokens have those known before. Throws
- * `upstream_*` when LI.FI fails.
+ * less than half of the tokens before, keeps its list; without new ids, or with less than half of them, the tokens have
+ * those known before. Throws `upstream_*` when LI.FI fails.
  */
 export async function refreshTokens({
   cache,
@@ -27,10 +28,10 @@ export async function refreshTokens({
   coinGecko,
   now,
 }: Dependencies): Promise<z.output<typeof contract.report>> {
-  const [lists, ids, cached] = await Promise.all([
+  const cached = await cache.get({ ...ALL_TOKENS, COIN_IDS })
+  const [lists, ids] = await Promise.all([
     toResult(liFi.fetchTokens()),
-    toResult(coinGecko.fetchCoinIds()),
-    cache.get(ALL_TOKENS),
+    toResult(refreshIds({ cache, coinGecko }, cached.COIN_IDS?.value.length ?? 0)),
   ])
   const listed = unwrap(lists)
   const refreshed: ListedToken[] = []
@@ -48,7 +49,7 @@ export async function refreshTokens({
     }
     const idBefore = new Map(supportedTokens(chain, before).map(({ address, coinGeckoId }) => [address, coinGeckoId]))
     const idOf = (address: string) =>
-      'value' in ids ? ids.value.get(contractKey(chain, address)) : idBefore.get(address)
+      'value' in ids ? ids.value.byContract.get(contractKey(chain, address)) : idBefore.get(address)
     const tokens = fetched.map((token) => ({
       ...token,
       coinGeckoId: token.address === 'native' ? chain.nativeCoin.coinGeckoId : (idOf(token.address) ?? ''),
@@ -63,4 +64,12 @@ export async function refreshTokens({
     keptChains,
     lagSeconds,
   }
+}
+
+/** Keeps the list of all coins, and gives it. Throws `upstream_*`. */
+async function refreshIds({ cache, coinGecko }: Pick<Dependencies, 'cache' | 'coinGecko'>, before: number) {
+  const ids = await coinGecko.fetchCoinIds()
+  if (ids.all.length < before * LEAST_SHARE) throw badAnswer(`a list of ${ids.all.length} coins`)
+  await cache.put(COIN_IDS, ids.all)
+  return ids
 }

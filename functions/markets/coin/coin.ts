@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { combine, isOverdue } from '../../../lib/cache/aged.ts'
 import type { Aged, Namespace } from '../../../lib/cache/cache.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError, badAnswer } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { ALL_TOKENS, MARKET, RATES } from '../../../lib/markets/cache-keys.ts'
 import { CoinQuote, type ListedToken, type MarketCoin } from '../../../lib/markets/coin.ts'
@@ -14,7 +14,7 @@ import type { Services } from '../../../lib/services.ts'
 import { DAY, HOUR } from '../../../lib/time.ts'
 import type { contract } from './contract.ts'
 
-type Dependencies = Services<'cache' | 'coinGecko' | 'priceSources' | 'now'>
+type Dependencies = Services<'cache' | 'coinGecko' | 'isListedCoin' | 'priceSources' | 'now'>
 
 /** A coin in one currency, and where it is a supported token: its address by CoinGecko's platform. */
 const Coin = CoinQuote.extend({ platforms: z.record(z.string(), z.string()) })
@@ -36,11 +36,14 @@ const DOLLAR_PRICE: Namespace<z.output<typeof DollarPrice> | null> = {
 
 /**
  * Tells a coin by CoinGecko's id: as CoinGecko does, or, while CoinGecko fails, as the cached market does, with another
- * source's price where the market is too old. Throws `coin_not_found` or `upstream_*`.
+ * source's price where the market is too old. No source is asked of a coin that is not in CoinGecko's list. Throws
+ * `coin_not_found` or `upstream_*`.
  */
-export function getCoin({ cache, coinGecko, priceSources, now }: Dependencies) {
-  async function fetchQuote(id: string, currency: Currency): Promise<Coin | null> {
-    const [[quote], cached] = await Promise.all([coinGecko.fetchCoins([id], currency), cache.get(ALL_TOKENS)])
+export function getCoin({ cache, coinGecko, isListedCoin, priceSources, now }: Dependencies) {
+  async function fetchQuote(id: string, currency: Currency, isListed: boolean): Promise<Coin | null> {
+    const [quotes, cached] = await Promise.all([coinGecko.fetchCoins([id], currency), cache.get(ALL_TOKENS)])
+    const quote = quotes.get(id)
+    if (quote === undefined && isListed) throw badAnswer('CoinGecko: a listed coin is unknown')
     return quote ? { ...quote, platforms: platformsOf(id, cached) } : null
   }
 
@@ -85,9 +88,14 @@ export function getCoin({ cache, coinGecko, priceSources, now }: Dependencies) {
   }
 
   return async ({ path: { id }, query: { currency } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const isListed = await isListedCoin(id)
+    if (isListed === false) throw new AppError('coin_not_found')
     const { value, ...age } = await newestAnswer(
       {
-        get: () => cache.getOrFetch({ namespace: COIN, key: `${id}#${currency}` }, () => fetchQuote(id, currency)),
+        get: () =>
+          cache.getOrFetch({ namespace: COIN, key: `${id}#${currency}` }, () =>
+            fetchQuote(id, currency, isListed === true),
+          ),
         isRecent: (answer) => !isOverdue(answer, COIN, now()),
       },
       { get: () => getFromMarket(id, currency), isRecent: () => true },

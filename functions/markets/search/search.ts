@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { combine } from '../../../lib/cache/aged.ts'
 import type { Aged, Namespace } from '../../../lib/cache/cache.ts'
+import { badAnswer } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { MARKET, RATES } from '../../../lib/markets/cache-keys.ts'
 import { FoundCoin, MarketCoin } from '../../../lib/markets/coin.ts'
@@ -31,7 +32,8 @@ const FOUND_PRICES: Namespace<FoundPrice[]> = {
 
 /**
  * Finds the coins whose name or symbol has a text, at most 100, the largest first, with their prices: CoinGecko's, or
- * those of the cached market, or none. Throws `upstream_*` when the coins themselves are not known.
+ * those of the cached market, or none. Throws `upstream_*` when the coins themselves are not known: also where CoinGecko
+ * finds none of a name that the cached market has.
  */
 export function searchCoins({ cache, coinGecko, now }: Services<'cache' | 'coinGecko' | 'now'>) {
   /** What the coins of the cached market are worth. Throws `upstream_unavailable` where the currency's rate is not cached. */
@@ -46,17 +48,30 @@ export function searchCoins({ cache, coinGecko, now }: Services<'cache' | 'coinG
     return combine(prices, [market, ...conversion.answers], now())
   }
 
+  async function fetchFound(text: string): Promise<FoundCoin[]> {
+    const found = await coinGecko.searchCoins(text)
+    if (found.length > 0) return found.slice(0, MOST_FOUND)
+    const { market } = await cache.get({ market: MARKET })
+    const isNamed = ({ id, symbol, name }: MarketCoin) => [id, symbol, name].some((word) => word.toLowerCase() === text)
+    if (market?.value.some(isNamed)) throw badAnswer('CoinGecko: a search does not find a coin of the market')
+    return []
+  }
+
+  async function fetchPrices(ids: readonly string[], currency: Currency): Promise<FoundPrice[]> {
+    const quotes = await coinGecko.fetchCoins(ids, currency)
+    if (quotes.size === 0) throw badAnswer('CoinGecko: the coins that it found are unknown')
+    return [...quotes.values()].filter((quote) => quote !== null)
+  }
+
   return async ({ query: { currency }, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const key = body.search.toLowerCase()
-    const found = await cache.getOrFetch({ namespace: SEARCH, key }, async () =>
-      (await coinGecko.searchCoins(key)).slice(0, MOST_FOUND),
-    )
+    const found = await cache.getOrFetch({ namespace: SEARCH, key }, () => fetchFound(key))
     const ids = found.value.map(({ id }) => id)
     if (ids.length === 0) return { ...found, value: [] }
     const priced = { namespace: FOUND_PRICES, key: `${key}#${currency}` }
     const prices = await toResult(
       newestAnswer<FoundPrice[]>(
-        { get: () => cache.getOrFetch(priced, () => coinGecko.fetchCoins(ids, currency)), isRecent: () => true },
+        { get: () => cache.getOrFetch(priced, () => fetchPrices(ids, currency)), isRecent: () => true },
         { get: () => getMarketPrices(currency), isRecent: () => true },
       ),
     )

@@ -11,7 +11,7 @@ export const contract = {
   summary: "Returns a coin's price history, by CoinGecko id.",
   tag: 'Portfolio',
   caller: 'client',
-  uses: { cache: ['GetItem', 'UpdateItem', 'PutItem'], config: true },
+  uses: { cache: ['BatchGetItem', 'GetItem', 'UpdateItem', 'PutItem'], config: true },
   request: { path: z.object({ id: field(CoinId, 'token_not_found') }), query: ChartQuery },
   response: ChartResponse,
   errors: UPSTREAM_ERRORS,

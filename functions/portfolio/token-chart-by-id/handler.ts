@@ -1,11 +1,11 @@
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { chartById } from '../../../lib/markets/charts.ts'
-import { cache, now, priceSources } from '../../../lib/services.ts'
+import { cache, isListedCoin, now, priceSources } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
 export const handler = endpoint(
   contract,
-  { cache, priceSources, now },
+  { cache, isListedCoin, priceSources, now },
   (services) =>
     ({ path, query }) =>
       chartById(services, path.id, query),

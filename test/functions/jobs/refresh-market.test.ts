@@ -318,10 +318,27 @@ describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
   })
 })
 
+describe('Rates', () => {
+  test('of less than nine tenths of the currencies do not take the place of those that are kept', async ({
+    run,
+    cache,
+    fakes,
+  }) => {
+    const { currencies } = await run()
+    rewriteJson(fakes.coinGecko, (body, { pathname }) =>
+      pathname.endsWith('/simple/price') ? { bitcoin: { usd: 90_000, eur: 80_000 } } : body,
+    )
+    expect(await run({ after: 300 })).toMatchObject({ currencies: null, failures: ['rates'], lagSeconds: 300 })
+    const { rates } = await cache.get({ rates: RATES })
+    expect(Object.keys(rates?.value ?? {})).toHaveLength(currencies ?? 0)
+  })
+})
+
 describe('A market', () => {
   test.for<[string, (rows: Row[], page: string | null) => unknown]>([
     ['without coins', () => []],
-    ['of less than half of the coins', (rows, page) => (page === '1' ? rows.slice(0, 100) : [])],
+    ['of less than nine tenths of the coins', (rows, page) => (page === '1' ? rows.slice(0, 100) : [])],
+    ['with a page that is empty', (rows, page) => (page === '1' ? rows : [])],
     ['of coins that are none', () => [{}, 7, null]],
   ])('%s does not take the place of the one that is kept', async ([, change], { run, cache, fakes }) => {
     await run()

@@ -1,7 +1,8 @@
 import { describe, expect } from 'vitest'
 import { refreshTokens } from '../../../functions/jobs/refresh-tokens/refresh-tokens.ts'
+import type { SharedCache } from '../../../lib/cache/cache.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
-import { ALL_TOKENS, tokensKey } from '../../../lib/markets/cache-keys.ts'
+import { ALL_TOKENS, COIN_IDS, tokensKey } from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import { WELL_KNOWN_TOKENS } from '../../../lib/markets/well-known-tokens.ts'
 import { captureLogs } from '../../support/logs.ts'
@@ -123,6 +124,29 @@ describe('A chain', () => {
       return body
     })
     expect(await refreshTokens(world)).toMatchObject({ keptChains: ['base-mainnet'], lagSeconds: 7 * 24 * 3600 })
+  })
+})
+
+describe('The list of all coins', () => {
+  const ids = async (cache: { get: SharedCache['get'] }) => (await cache.get({ COIN_IDS })).COIN_IDS?.value
+
+  test('is kept, every coin once', async ({ world, cache }) => {
+    await refreshTokens(world)
+    const kept = await ids(cache)
+    expect(new Set(kept).size).toBe(kept?.length)
+    expect(kept).toEqual(expect.arrayContaining(['bitcoin', 'made-up-coin-290']))
+  })
+
+  test.for<[string, (coins: unknown[]) => unknown[]]>([
+    ['is empty', () => []],
+    ['shrinks to less than half', (coins) => coins.slice(0, coins.length / 2 - 1)],
+  ])('that %s is a failure: ids stay as they were', async ([, change], { world, cache, keptIds }) => {
+    captureLogs()
+    await refreshTokens(world)
+    const before = [await ids(cache), await keptIds()]
+    rewriteJson(world.fakes.coinGecko, (body) => change(body as unknown[]))
+    expect(await refreshTokens(world)).toMatchObject({ areIdsNew: false, withId: LISTED })
+    expect([await ids(cache), await keptIds()]).toEqual(before)
   })
 })
 

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
-import { tokensKey } from '../../../lib/markets/cache-keys.ts'
+import { MARKET, tokensKey } from '../../../lib/markets/cache-keys.ts'
 import { expectError } from '../../support/errors.ts'
 import { test as base, get } from '../../support/market-service.ts'
+import { rewriteJson } from '../../support/markets.ts'
 
 const SEARCH = '/portfolio-indexor/markets/coins/search'
 const test = base.extend(
@@ -62,6 +63,37 @@ describe('A coin', () => {
     }
   })
 
+  test('that is in no list of all coins is not found, with neither a question nor a write, nor is its chart', async ({
+    coldService,
+    markets,
+  }) => {
+    await markets.refresh()
+    expect((await get(coldService, '/markets/coins/bitcoin')).status).toBe(200)
+    coldService.table.reset()
+    markets.coinGecko.requests.length = 0
+    for (let i = 0; i < 50; i += 1) {
+      expectError(await get(coldService, `/markets/coins/made-up-${i}`), 'coin_not_found')
+      expectError(await get(coldService, `/token/id/made-up-${i}`), 'token_not_found')
+    }
+    expect(markets.asked()).toEqual([])
+    // Who calls, and neither of the endpoints more than once what is listed.
+    const actions = coldService.table.actions.map(({ action }) => action).filter((action) => action !== 'Query')
+    expect(actions.length).toBeLessThanOrEqual(1)
+    expect((await get(coldService, '/token/id/bitcoin?days=1')).status).toBe(200)
+  })
+
+  test('of the list that CoinGecko suddenly does not tell is told otherwise, or is trouble of CoinGecko', async ({
+    coldService,
+    markets,
+  }) => {
+    await markets.refresh()
+    rewriteJson(markets.coinGecko, (body, { pathname }) => (pathname.endsWith('/coins/markets') ? [] : body))
+    const { status, body } = await get(coldService, '/markets/coins/bitcoin')
+    expect([status, body.name]).toEqual([200, 'Bitcoin (made-up price)'])
+    await markets.cacheAt().put(MARKET, [])
+    expectError(await get(coldService, '/markets/coins/ethereum'), 'upstream_bad_answer')
+  })
+
   test('with an id that none can have is not found without asking', async ({ service, markets }) => {
     expectError(await get(service, `/markets/coins/${'x'.repeat(129)}`), 'coin_not_found', ['id'])
     expect(markets.asked()).toEqual([])
@@ -105,6 +137,23 @@ describe('A search', () => {
     const { status, body } = await search('no such coin')
     expect([status, body]).toEqual([200, []])
     expect(markets.asked()).toHaveLength(1)
+  })
+
+  test('that finds none of the coins of its name is trouble of CoinGecko', async ({ search, markets }) => {
+    await markets.refresh()
+    markets.coinGecko.rewrite = () => ({ status: 200, body: { coins: [] } })
+    for (const text of ['bitcoin', 'USDC', 'usd-coin']) expectError(await search(text), 'upstream_bad_answer')
+    expect(await search('of no coin the name')).toMatchObject({ status: 200, body: [] })
+  })
+
+  test('shows its coins with the prices of the cached market while CoinGecko tells of none of them', async ({
+    search,
+    markets,
+  }) => {
+    await markets.refresh()
+    rewriteJson(markets.coinGecko, (body, { pathname }) => (pathname.endsWith('/coins/markets') ? [] : body))
+    const { status, body } = await search('bitcoin')
+    expect([status, body]).toMatchObject([200, [{ id: 'bitcoin', current_price: expect.any(Number) }]])
   })
 
   test('is the same in any case and with spaces around it, and asked for once', async ({ search, markets }) => {

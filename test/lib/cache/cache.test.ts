@@ -107,6 +107,23 @@ describe('An answer', () => {
     expect(asked).toBe(1)
   })
 
+  test('that is null, where there was something, is a failure for as long as that is kept', async ({
+    cache,
+    clock,
+  }) => {
+    captureLogs()
+    const something: CacheKey<string | null> = {
+      namespace: { ...WORD, schema: z.string().nullable() },
+      key: 'something',
+    }
+    const nothing = async () => null
+    await cache.put(something, 'hello')
+    clock.pass(3599)
+    expect(await cache.getOrFetch(something, nothing)).toMatchObject({ value: 'hello', isStale: true })
+    clock.pass(10)
+    expect(await cache.getOrFetch(something, nothing)).toMatchObject({ value: null, isStale: false })
+  })
+
   test('of 4,700 points fits', async ({ cache }) => {
     const question: CacheKey<Chart> = {
       namespace: { name: 'chart', schema: Chart, freshSeconds: 60, keepSeconds: 60 },

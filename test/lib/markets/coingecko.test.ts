@@ -175,7 +175,7 @@ describe('a page of the market', () => {
 describe('coins by their ids', () => {
   test('are asked for at once, as many as there can be, and told with all that is known', async () => {
     const { ask, urls } = answering(() => ({ body: [BITCOIN] }))
-    const coins = await createCoinGecko(ask).fetchCoins(['bitcoin', 'some-coin'], 'eur')
+    const coins = [...(await createCoinGecko(ask).fetchCoins(['bitcoin', 'some-coin'], 'eur')).values()]
     expect(QUERY(urls[0])).toEqual({ ids: 'bitcoin,some-coin', vs_currency: 'eur', per_page: '250' })
     expect(coins).toEqual([
       {
@@ -202,7 +202,7 @@ describe('coins by their ids', () => {
     for (const coin of coins) expect(CoinQuote.parse(coin)).toEqual(coin)
   })
 
-  test('that have no price, or one of an unknown moment, or were not asked for, are left out', async () => {
+  test('are null without a price, or with one of an unknown moment, and left out where they were not asked for', async () => {
     const rows = [
       UNKNOWN,
       { ...BITCOIN, id: 'negative', current_price: -5 },
@@ -212,13 +212,15 @@ describe('coins by their ids', () => {
     ]
     const { ask } = answering(() => ({ body: rows }))
     const coins = await createCoinGecko(ask).fetchCoins(['some-coin', 'negative', 'timeless', 'bare'], 'usd')
-    expect(coins.map(({ id }) => id)).toEqual(['bare'])
-    expect(coins[0]).toMatchObject({ rank: null, allTimeHigh: null, circulatingSupply: null, price: 92342 })
+    expect(coins).toEqual(
+      new Map([...['some-coin', 'negative', 'timeless'].map((id) => [id, null] as const), ['bare', expect.anything()]]),
+    )
+    expect(coins.get('bare')).toMatchObject({ rank: null, allTimeHigh: null, circulatingSupply: null, price: 92342 })
   })
 
   test('that are none are not asked for', async () => {
     const { ask, urls } = answering(() => ({ body: [BITCOIN] }))
-    expect(await createCoinGecko(ask).fetchCoins([], 'usd')).toEqual([])
+    expect(await createCoinGecko(ask).fetchCoins([], 'usd')).toEqual(new Map())
     expect(urls).toEqual([])
   })
 })
@@ -512,7 +514,7 @@ describe('ids by contract', () => {
       { symbol: 'nameless', platforms: { ethereum: '0x01' } },
     ]
     const { ask, urls } = answering(() => ({ body }))
-    expect(await createCoinGecko(ask).fetchCoinIds()).toEqual(
+    expect((await createCoinGecko(ask).fetchCoinIds()).byContract).toEqual(
       new Map([
         ['ethereum:0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48', 'usd-coin'],
         ['base:0x833589fcd6edb6e08f4c7c32d4f71b54bda02913', 'usd-coin'],
@@ -529,7 +531,10 @@ describe('ids by contract', () => {
       { id: 'third', platforms: { base: '0xab' } },
     ]
     const { ask } = answering(() => ({ body }))
-    expect(await createCoinGecko(ask).fetchCoinIds()).toEqual(new Map([['ethereum:0xab', 'second']]))
+    expect(await createCoinGecko(ask).fetchCoinIds()).toEqual({
+      all: ['first', 'second', 'third'],
+      byContract: new Map([['ethereum:0xab', 'second']]),
+    })
   })
 
   test.each(NONSENSE)('that are %s are a bad answer', async (_, reply) => {
