@@ -27,12 +27,23 @@ export type HttpAnswer = {
   readonly retryAfterSeconds: number | undefined
 }
 
-/** A service that we need: the name that logs give it, its base URL, the headers of every request, and how long one may take (3 s). */
+/** For how long a service wants to be asked nothing, as all that ask it know. */
+export type Pause = {
+  /** 0 when it may be asked. */
+  readonly secondsLeft: () => Promise<number>
+  readonly begin: (seconds: number) => Promise<void>
+}
+
+/**
+ * A service that we need: the name that logs give it, its base URL, the headers of every request, how long one may take
+ * (3 s), and its pause.
+ */
 export type UpstreamOptions = {
   readonly name: string
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly deadlineMs?: number
+  readonly pause?: Pause
 }
 
 /** A request below a service's base URL; with a `body` it is a POST. */
@@ -42,12 +53,13 @@ export type UpstreamRequest = {
   readonly body?: unknown
 }
 
-/** What a service said; its status is below 500 and not 429. */
+/** What a service said; its status is below 500 and not 429, and it wants no pause. */
 export type UpstreamAnswer = Pick<HttpAnswer, 'status' | 'body'>
 
 /**
- * Asks a service. Throws AppError `upstream_timeout`, `upstream_unavailable` (with Retry-After where the service tells
- * it) or `upstream_bad_answer` for a success that is no JSON. What another refusal means is for the caller to say.
+ * Asks a service. Throws AppError `upstream_timeout`, `upstream_unavailable` (with Retry-After where the service wants a
+ * pause, and without a request while it lasts) or `upstream_bad_answer` for a success that is no JSON. What another
+ * refusal means is for the caller to say.
  */
 export type Upstream = (request: UpstreamRequest) => Promise<UpstreamAnswer>
 
@@ -56,7 +68,10 @@ export const DEADLINE_MS = 3_000
 const MAX_JITTER_MS = 100
 /** The share of the time left after which a server is slow, and another one is asked besides. */
 const SLOW_SHARE = 0.55
-const LONGEST_RETRY_AFTER_SECONDS = 600
+/** The longest pause that a service is given, however long the one is that it wants. */
+export const LONGEST_RETRY_AFTER_SECONDS = 600
+/** The pause after a 429 without Retry-After: limits are by the minute. */
+const PAUSE_SECONDS = 30
 /** The largest answer that is read, unless told. */
 const MOST_BYTES = 32 * 2 ** 20
 
@@ -180,9 +195,12 @@ export function toAppError({ code, message, retryAfterSeconds }: FailedTry, name
   })
 }
 
-/** An Upstream: each request has its deadline in all, and one retry, after a jittered pause, unless the service limits us. */
+/**
+ * An Upstream: each request has its deadline in all, and one retry, after a jittered pause, unless the service limits us: a
+ * 429, or a refusal with Retry-After, begins its pause.
+ */
 export function createUpstream(options: UpstreamOptions, environment: HttpEnvironment): Upstream {
-  const { name, url, headers = {}, deadlineMs = DEADLINE_MS } = options
+  const { name, url, headers = {}, deadlineMs = DEADLINE_MS, pause } = options
   return async ({ path, query = {}, body }) => {
     const search = new URLSearchParams(query).toString()
     const request = {
@@ -192,17 +210,25 @@ export function createUpstream(options: UpstreamOptions, environment: HttpEnviro
     }
     const ask = async (signal: AbortSignal) => {
       const answer = await sendOnce(environment, request, signal)
-      const { status, retryAfterSeconds } = answer
-      if (status < 500 && status !== 429) return { status, body: answer.body }
+      const { status } = answer
+      const retryAfterSeconds = answer.retryAfterSeconds ?? (status === 429 ? PAUSE_SECONDS : undefined)
+      if (status < 400 || (status < 500 && retryAfterSeconds === undefined)) return { status, body: answer.body }
       throw new FailedTry('upstream_unavailable', `HTTP status ${status}`, {
-        isTransient: status !== 429,
+        isTransient: retryAfterSeconds === undefined,
         retryAfterSeconds,
       })
+    }
+    const secondsLeft = (await pause?.secondsLeft()) ?? 0
+    if (secondsLeft > 0) {
+      const isPaused = new FailedTry('upstream_unavailable', 'paused', { retryAfterSeconds: secondsLeft })
+      throw toAppError(isPaused, name)
     }
     try {
       return await firstAnswer(environment, [ask, ask], { deadline: environment.now() + deadlineMs })
     } catch (error) {
-      throw error instanceof FailedTry ? toAppError(error, name) : error
+      if (!(error instanceof FailedTry)) throw error
+      if (error.retryAfterSeconds !== undefined) await pause?.begin(error.retryAfterSeconds)
+      throw toAppError(error, name)
     }
   }
 }

@@ -13,6 +13,7 @@ import { readSecretJson } from './aws/secrets.ts'
 import { createAcross } from './bridge/across.ts'
 import { transfersStore } from './bridge/store.ts'
 import { sharedCache } from './cache/cache.ts'
+import { sharedPause } from './cache/pause.ts'
 import { cacheStore } from './cache/store.ts'
 import { createRpc } from './chain/nodes.ts'
 import { chainReaders } from './chain/readers.ts'
@@ -42,7 +43,8 @@ export type Services<Name extends keyof typeof import('./services.ts')> = Built<
 
 const OUTSIDE = { fetch, random: Math.random, now: () => performance.now() }
 
-const upstream = (options: UpstreamOptions) => createUpstream(options, OUTSIDE)
+const upstream = (env: Env<'cache'>, options: UpstreamOptions) =>
+  createUpstream({ ...options, pause: sharedPause({ cache: cache(env), now: Date.now }, options.name) }, OUTSIDE)
 
 /** Epoch milliseconds. */
 export const now = () => Date.now
@@ -93,47 +95,47 @@ export const getYield = (env: Env<'deposits'>) => yieldLookup({ records: records
 export const getReader = async (env: Env<'config'>) => chainReaders((await config(env)).rpcUrls, OUTSIDE)
 
 /** Across, and our id there. */
-export const bridge = async (env: Env<'config'>) => {
+export const bridge = async (env: Env<'config' | 'cache'>) => {
   const { integratorId, ...api } = (await config(env)).bridge
-  return { ...createAcross(upstream({ ...api, name: 'Across' })), integratorId }
+  return { ...createAcross(upstream(env, { ...api, name: 'Across' })), integratorId }
 }
 
 /** The answers of upstreams, which all functions share. */
 export const cache = (env: Env<'cache'>) => sharedCache({ table: cacheStore(dynamo(), env.cache), now: Date.now })
 
 /** CoinGecko; a request takes 3 s at most unless told. */
-export const coinGecko = async (env: Env<'config'>, limits: Pick<UpstreamOptions, 'deadlineMs'> = {}) =>
-  createCoinGecko(upstream({ ...(await config(env)).coinGecko, name: 'CoinGecko', ...limits }))
+export const coinGecko = async (env: Env<'config' | 'cache'>, limits: Pick<UpstreamOptions, 'deadlineMs'> = {}) =>
+  createCoinGecko(upstream(env, { ...(await config(env)).coinGecko, name: 'CoinGecko', ...limits }))
 
 /** Tells which coins CoinGecko has. */
 export const isListedCoin = (env: Env<'cache'>) => listedCoins({ cache: cache(env), now: Date.now })
 
 /** The sources of prices, the preferred one first; a request takes 3 s at most unless told. */
 export const priceSources = async (
-  env: Env<'config'>,
+  env: Env<'config' | 'cache'>,
   limits: Pick<UpstreamOptions, 'deadlineMs'> = {},
 ): Promise<PriceSources> => [
   await coinGecko(env, limits),
-  createDefiLlama(upstream({ ...(await config(env)).defiLlama, name: 'DefiLlama', ...limits })),
+  createDefiLlama(upstream(env, { ...(await config(env)).defiLlama, name: 'DefiLlama', ...limits })),
 ]
 
 /** LI.FI; a request takes 3 s at most unless told. */
-export const liFi = async (env: Env<'config'>, limits: Pick<UpstreamOptions, 'deadlineMs'> = {}) =>
-  createLiFi(upstream({ ...(await config(env)).liFi, name: 'LI.FI', ...limits }))
+export const liFi = async (env: Env<'config' | 'cache'>, limits: Pick<UpstreamOptions, 'deadlineMs'> = {}) =>
+  createLiFi(upstream(env, { ...(await config(env)).liFi, name: 'LI.FI', ...limits }))
 
 /** Solana's nodes as the configuration names them, else the registry's public ones. */
 export const solana = async (env: Env<'config'>) =>
   createRpc((await config(env)).rpcUrls[SOLANA.id] ?? SOLANA.rpcUrls, OUTSIDE)
 
 /** The index of wallets; undefined where the configuration has no key for it. */
-export const goldRush = async (env: Env<'config'>) => {
+export const goldRush = async (env: Env<'config' | 'cache'>) => {
   const { url, apiKey } = (await config(env)).goldRush
   if (apiKey === undefined) return undefined
-  return createGoldRush(upstream({ name: 'GoldRush', url, headers: { authorization: `Bearer ${apiKey}` } }))
+  return createGoldRush(upstream(env, { name: 'GoldRush', url, headers: { authorization: `Bearer ${apiKey}` } }))
 }
 
 /** The source of Solana's NFTs; undefined where the configuration names none. */
-export const solanaNfts = async (env: Env<'config'>) => {
+export const solanaNfts = async (env: Env<'config' | 'cache'>) => {
   const api = (await config(env)).solanaNfts
-  return api && createSolanaNfts(upstream({ name: 'DAS', url: api.url }))
+  return api && createSolanaNfts(upstream(env, { name: 'DAS', url: api.url }))
 }

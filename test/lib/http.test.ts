@@ -202,18 +202,21 @@ describe('Retry-After', () => {
     [503, '17', '17'],
     [429, '0', '1'],
     [429, '86400', '600'],
-    [429, '', undefined],
-    [429, '-5', undefined],
-    [429, '1.5', undefined],
-    [429, 'Wed, 21 Oct 2026 07:28:00 GMT', undefined],
+    [429, '', '30'],
+    [429, '-5', '30'],
+    [429, '1.5', '30'],
+    [429, 'Wed, 21 Oct 2026 07:28:00 GMT', '30'],
   ])('of a %i is told as whole seconds from 1 to 600: %j is %j', async (code, header, told) => {
     script = [status(code, { 'retry-after': header })]
     expect((await errorOf(ask())).headers['retry-after']).toBe(told)
   })
 
-  test('is not told where the service does not tell it', async () => {
-    script = [status(429)]
-    expect((await errorOf(ask())).headers).toEqual({})
+  test.each([
+    [429, { 'retry-after': '30' }],
+    [503, {}],
+  ])('of a %i that does not tell it is that of our pause: %j', async (code, headers) => {
+    script = [status(code)]
+    expect((await errorOf(ask())).headers).toEqual(headers)
   })
 })
 

@@ -17,7 +17,7 @@ export const contract = {
     'Builds the transactions that claim what is settled in an async vault: shares of a deposit, assets of a withdrawal.',
   tag: 'Vaults',
   caller: 'client',
-  uses: { config: true },
+  uses: { cache: ['BatchGetItem', 'PutItem'], config: true },
   request: {
     body: z
       .strictObject({

@@ -15,7 +15,7 @@ export const contract = {
   summary: 'Builds the transactions that deposit into a vault: approvals first, then the operations, in order.',
   tag: 'Vaults',
   caller: 'client',
-  uses: { config: true },
+  uses: { cache: ['BatchGetItem', 'PutItem'], config: true },
   request: {
     body: z
       .strictObject({

@@ -18,7 +18,7 @@ export const contract = {
   summary: 'Builds the transactions that withdraw from a vault: by assets, by shares, or everything.',
   tag: 'Vaults',
   caller: 'client',
-  uses: { config: true },
+  uses: { cache: ['BatchGetItem', 'PutItem'], config: true },
   request: {
     body: z
       .strictObject({

@@ -1,0 +1,37 @@
+import * as z from 'zod'
+import { LONGEST_RETRY_AFTER_SECONDS, type Pause } from '../http.ts'
+import type { Namespace, SharedCache } from './cache.ts'
+
+/** When the pauses of services end, in epoch milliseconds. */
+const PAUSES: Namespace<number> = {
+  name: 'pause',
+  schema: z.number(),
+  freshSeconds: LONGEST_RETRY_AFTER_SECONDS,
+  keepSeconds: LONGEST_RETRY_AFTER_SECONDS,
+}
+/** How often a container looks whether another one was asked for a pause. */
+const LOOK_EVERY_MS = 1_000
+
+type Dependencies = {
+  readonly cache: Pick<SharedCache, 'get' | 'put'>
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}
+
+/** The Pause of the service with this name, which all containers share; each looks it up once a second at most. */
+export function sharedPause({ cache, now }: Dependencies, service: string): Pause {
+  const pause = { namespace: PAUSES, key: service }
+  const readEnd = async () => (await cache.get({ pause })).pause?.value ?? 0
+  let look = { at: Number.NEGATIVE_INFINITY, end: Promise.resolve(0) }
+  return {
+    async secondsLeft() {
+      if (now() - look.at >= LOOK_EVERY_MS) look = { at: now(), end: readEnd() }
+      return Math.max(0, Math.ceil(((await look.end) - now()) / 1000))
+    },
+    async begin(seconds) {
+      const end = now() + seconds * 1000
+      look = { at: now(), end: Promise.resolve(end) }
+      await cache.put(pause, end)
+    },
+  }
+}
