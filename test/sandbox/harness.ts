@@ -14,7 +14,6 @@ import {
   parseUnits,
 } from 'viem'
 import { getTransactionReceipt, readContract, simulateContract } from 'viem/actions'
-import * as z from 'zod'
 import { ACCOUNTS } from '../../sandbox/accounts.ts'
 import { startChain } from '../../sandbox/chains.ts'
 import {
@@ -31,6 +30,7 @@ import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
 import { LAGOON } from '../support/lagoon-abi.ts'
 import { TOKEN_ABI } from '../support/oracles.ts'
+import { restorer } from '../support/restore.ts'
 import { YIELD_VAULT } from '../support/yield-vault-abi.ts'
 import { ASYNC_VAULT } from './async-vault-abi.ts'
 
@@ -100,36 +100,13 @@ export async function openSession() {
     ])
   }
 
-  const take = async () => z.string().parse((await callRpc(chain, [{ method: 'evm_snapshot', params: [] }]))[0])
-  /** The same snapshot again: going back to one takes it away, and every later one. */
-  const goBack = async (snapshot: string) => {
-    await callRpc(chain, [{ method: 'evm_revert', params: [snapshot] }])
-    return take()
-  }
-  let start = await take()
-  let built: { readonly name: string; readonly value: unknown; snapshot: string } | undefined
-
   return {
     chain,
     client,
     token,
     stop: () => chain.stop(),
     vaultAt,
-    /**
-     * What `build` makes on a chain with nothing but the token. The chain goes back to where it was built when it is
-     * asked for by the same name next time, and whatever was made since is gone.
-     */
-    async restore<T>(name: string, build: () => Promise<T>): Promise<T> {
-      if (built?.name === name) {
-        built.snapshot = await goBack(built.snapshot)
-        // The same name stands for the same `build`.
-        return built.value as T
-      }
-      start = await goBack(start)
-      const value = await build()
-      built = { name, value, snapshot: await take() }
-      return value
-    },
+    restore: restorer([chain]),
     async openVault(generation: LagoonGeneration, options: Partial<LagoonRates> & { whitelisted?: boolean } = {}) {
       const name = `Vault ${generation}`
       const vault = vaultAt(await deployLagoonVault(chain, { generation, asset: token, name, symbol: 'V', ...options }))

@@ -10,6 +10,7 @@ import type { LocalChain } from '../../sandbox/chains.ts'
 import { type Answer, exchange } from '../../sandbox/exchange.ts'
 import { startGateway } from '../../sandbox/gateway.ts'
 import { someClient, someKey } from './clients.ts'
+import { type Restore, restorer } from './restore.ts'
 import { startWire, type Wire } from './wire.ts'
 
 /** A reply as a caller sees it. */
@@ -38,6 +39,8 @@ export type Service = {
   call(method: string, path: string, options?: CallOptions): Promise<HttpReply>
   /** A new client of its own with these vaults, and its key. */
   createClient(vaults: readonly Pick<Vault, 'chainId' | 'address'>[]): Promise<string>
+  /** Takes all chains back to what was built under a name; the tables stay as they are. */
+  readonly restore: Restore
   /** Signs and sends transactions in order with a plain viem wallet; the receipts, reverted or not. */
   send(chainId: number, user: LocalAccount, transactions: readonly HandedOut[]): Promise<TransactionReceipt[]>
 }
@@ -119,6 +122,7 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
     table,
     call: callerOf(baseUrl, apiKey),
     createClient,
+    restore: restorer(backends.chains),
     send: senderOn(backends.chains),
   }
   const stop = async () => {

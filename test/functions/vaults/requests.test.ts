@@ -35,8 +35,7 @@ const SELECTORS: Readonly<Record<string, string>> = {
   '0x0953d841': 'cancelRequestRedeem',
 }
 
-/** A vault with all the fees that its version has, in which Alice has shares at a price that is no round number. */
-async function openVaultWithShares(service: Service, { generation, ...options }: Options): Promise<TestVault> {
+async function investInVault(service: Service, { generation, ...options }: Options): Promise<TestVault> {
   const vault = await openLagoonVault(service, { generation, ...options, ...(generation === '0.6' && FEES) })
   if (options.whitelisted) await vault.act(ROLES.admin, 'addToWhitelist', [ALICE.address, BOB.address])
   await vault.request(BOB.address, vault.units('777.7'))
@@ -47,6 +46,10 @@ async function openVaultWithShares(service: Service, { generation, ...options }:
   await vault.settle(vault.units('33.333333'))
   return vault
 }
+
+/** A vault with all the fees that its version has, in which Alice has shares at a price that is no round number. */
+const openVaultWithShares = (service: Service, options: Options) =>
+  service.restore(`shares ${JSON.stringify(options)}`, () => investInVault(service, options))
 
 const sharesOf = (vault: TestVault) => vault.read('balanceOf', ALICE.address)
 const redeemable = (vault: TestVault) => vault.read('claimableRedeemRequest', 0n, ALICE.address)
@@ -69,13 +72,14 @@ async function finishClosing(vault: TestVault, generation: LagoonGeneration) {
 }
 
 /** A vault in which a third of Alice's shares waits to be claimed, after the price has moved on. */
-async function openVaultWithClaim(service: Service, options: Options): Promise<TestVault> {
-  const vault = await openVaultWithShares(service, options)
-  await requestRedeem(vault, (await sharesOf(vault)) / 3n)
-  await vault.settle()
-  await vault.settle(vault.units('17.171717'))
-  return vault
-}
+const openVaultWithClaim = (service: Service, options: Options) =>
+  service.restore(`claim ${JSON.stringify(options)}`, async () => {
+    const vault = await investInVault(service, options)
+    await requestRedeem(vault, (await sharesOf(vault)) / 3n)
+    await vault.settle()
+    await vault.settle(vault.units('17.171717'))
+    return vault
+  })
 
 /** Signs and sends what a reply hands out, which is this one call; what arrived in the wallet. */
 async function send(vault: TestVault, reply: Awaited<ReturnType<TestVault['claim']>>, call: string) {

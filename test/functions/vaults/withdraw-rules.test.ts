@@ -21,26 +21,26 @@ const EVERY = GENERATIONS.flatMap((generation) => ASSETS.map((asset) => ({ gener
 const WITHOUT_DECIMALS = GENERATIONS.map((generation) => ({ generation }))
 const FEES = { exitRate: 37, haircutRate: 1_234 }
 
-/** A vault in which Alice has the shares of 1,000.000001 whole tokens, at a price that is no round number. */
-async function openVaultWithShares(
-  service: Service,
-  options: {
-    generation: LagoonGeneration
-    asset?: Asset
-    exitRate?: number
-    haircutRate?: number
-    whitelisted?: boolean
-  },
-) {
-  const vault = await openLagoonVault(service, options)
-  if (options.whitelisted) await vault.act(ROLES.admin, 'addToWhitelist', [ALICE.address, BOB.address])
-  await vault.request(BOB.address, vault.units('777.7'))
-  await vault.request(ALICE.address, vault.units('1000.000001'))
-  await vault.settle()
-  await vault.act(ALICE.address, 'deposit', await claimable(vault), ALICE.address, ALICE.address)
-  await vault.settle(vault.units('33.333333'))
-  return vault
+type Options = {
+  readonly generation: LagoonGeneration
+  readonly asset?: Asset
+  readonly exitRate?: number
+  readonly haircutRate?: number
+  readonly whitelisted?: boolean
 }
+
+/** A vault in which Alice has the shares of 1,000.000001 whole tokens, at a price that is no round number. */
+const openVaultWithShares = (service: Service, options: Options) =>
+  service.restore(JSON.stringify(options), async () => {
+    const vault = await openLagoonVault(service, options)
+    if (options.whitelisted) await vault.act(ROLES.admin, 'addToWhitelist', [ALICE.address, BOB.address])
+    await vault.request(BOB.address, vault.units('777.7'))
+    await vault.request(ALICE.address, vault.units('1000.000001'))
+    await vault.settle()
+    await vault.act(ALICE.address, 'deposit', await claimable(vault), ALICE.address, ALICE.address)
+    await vault.settle(vault.units('33.333333'))
+    return vault
+  })
 
 const claimable = (vault: TestVault) => vault.read('claimableDepositRequest', 0n, ALICE.address)
 const sharesOf = (vault: TestVault) => vault.read('balanceOf', ALICE.address)
