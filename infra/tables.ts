@@ -39,8 +39,7 @@ export const TABLES = {
   users: {
     partitionKey: PK,
     sortKey: SK,
-    // Passkeys tell the id of their user. Only users themselves have both keys.
-    indexes: [{ name: 'byUserId', partitionKey: { name: 'userId', type: 'S' }, sortKey: { name: 'email', type: 'S' } }],
+    indexes: [],
     timeToLive: 'expiresAt',
   },
   // Answers of upstreams: each can be had again.

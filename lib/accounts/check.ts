@@ -14,6 +14,7 @@ type Check =
   | 'signature'
   | 'password'
   | 'code'
+  | 'second factor'
 
 /** The error for a check that failed: `invalid_credential`, whose cause says which, and nothing of what was received. */
 export function failedCheck(check: Check): AppError {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { base64url } from '../codecs.ts'
+import { base64url, Timestamp } from '../codecs.ts'
 import { field } from '../field.ts'
 
 /** The algorithms that a passkey may have, by their COSE numbers: ES256 and RS256. */
@@ -125,11 +125,23 @@ export const KeyAttestation = z.object({
   algorithm: Algorithm.optional(),
 })
 
-const name = z.string().optional()
+/** What a credential is asked for: to log in with, besides another one, or when all others are lost. */
+const Factor = z.enum(['first', 'second', 'recovery'])
+
+/** What every stored credential has besides what it is. */
+const held = {
+  factor: Factor,
+  name: z.string().optional(),
+  createdAt: Timestamp,
+  /** When somebody last logged in with it, or confirmed a change. */
+  lastUsedAt: Timestamp.optional(),
+}
 const Fido2Credential = z.object({
+  ...held,
   kind: z.literal('Fido2'),
   id: z.string(),
-  name,
+  /** WebAuthn's user handle, under which the authenticator keeps it. */
+  userHandle: z.string(),
   /** As COSE. */
   publicKey: base64url(4096),
   /** How often the authenticator had signed when it was last seen; 0 where it does not count. */
@@ -138,21 +150,27 @@ const Fido2Credential = z.object({
   aaguid: z.string(),
 })
 const KeyCredential = z.object({
+  ...held,
   kind: z.enum(['Key', 'PasswordProtectedKey']),
   id: z.string(),
-  name,
   /** As PEM, just as it was received. */
   publicKey: z.string(),
   encryptedPrivateKey: z.string().optional(),
 })
 
-/** A stored credential: of a password only its hash, of a one-time-code generator only the last step that was used. */
+/** A stored credential: of a password only its hash, of a one-time-code generator what its secret follows from. */
 export const Credential = z.discriminatedUnion('kind', [
   Fido2Credential,
   KeyCredential,
   KeyCredential.extend({ kind: z.literal('RecoveryKey') }),
-  z.object({ kind: z.literal('Password'), name, hash: z.string() }),
-  z.object({ kind: z.literal('Totp'), name, lastStep: z.number().int() }),
+  z.object({ ...held, kind: z.literal('Password'), hash: z.string() }),
+  z.object({
+    ...held,
+    kind: z.literal('Totp'),
+    seed: z.string(),
+    /** The last 30-second step whose code was used. */
+    lastStep: z.number().int(),
+  }),
 ])
 export type Credential = z.output<typeof Credential>
 export type CredentialOf<Kind extends Credential['kind']> = Extract<Credential, { kind: Kind }>

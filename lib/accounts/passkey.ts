@@ -22,7 +22,7 @@ type Passkey = CredentialOf<'Fido2'>
 export async function attestPasskey(
   { credId, clientData, attestationData }: NewKey['credentialInfo'],
   { rpId, ...expected }: Expected,
-): Promise<Omit<Passkey, 'kind'>> {
+): Promise<Pick<Passkey, 'id' | 'publicKey' | 'counter' | 'backedUp' | 'aaguid'>> {
   verifyClientData(clientData, 'webauthn.create', { rpId, ...expected })
   const { hasCertificates, authData, id, key } = parseAttestation(attestationData)
   assert(!hasCertificates, 'attestation')

@@ -1,8 +1,12 @@
 import * as z from 'zod'
+import { field } from '../field.ts'
 
 /** What an application runs on; it decides which origins its credentials may be made for. */
 export const Platform = z.enum(['web', 'ios', 'android'])
 export type Platform = z.output<typeof Platform>
+
+/** The header by which an application tells its platform. */
+export const PlatformHeader = field(Platform, 'missing_or_invalid_platform').describe('What the application runs on')
 
 /** An Android application: its name, and the SHA-256 of the certificate that signs it, as Android's tools print it. */
 const AndroidApp = z.object({

@@ -1,14 +1,17 @@
 import * as z from 'zod'
-import { EpochSeconds } from '../codecs.ts'
+import { EpochSeconds, Timestamp } from '../codecs.ts'
 import { AppError } from '../errors.ts'
 import { hashToken } from './token.ts'
 
 /** A user's login, from which it ends by itself after 30 days. */
 export const Session = z.object({
+  /** What its user knows it by. */
+  id: z.string(),
   /** The SHA-256 of its token, which finds it. */
   hash: z.string(),
   clientId: z.string(),
   user: z.object({ id: z.string(), email: z.string() }),
+  createdAt: Timestamp,
   expiresAt: EpochSeconds,
 })
 export type Session = z.output<typeof Session>

@@ -7,19 +7,16 @@ import {
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
 import type * as z from 'zod'
-import { conditionHeld, listItems } from '../aws/dynamo.ts'
+import { conditionHeld } from '../aws/dynamo.ts'
 import { EpochSeconds, Timestamp } from '../codecs.ts'
 import { LoginChallenge, Registration, WalletChallenge } from './challenges.ts'
 import { type Expiring, type ExpiringType, expiringKey, getExpiring } from './expiring.ts'
 import { Session } from './session.ts'
-import { User } from './user.ts'
+import { type Access, User } from './user.ts'
 import type { Wallet } from './wallet.ts'
 
 /** Users are found by their client and their e-mail address. */
 type UserKey = Pick<User, 'clientId' | 'email'>
-
-/** What a login changes in a credential, so that neither counter nor code serves a second time. */
-export type CredentialUse = { readonly field: 'counter' | 'lastStep'; readonly value: number }
 
 /**
  * The table of users. A user is one item with all credentials and wallets, so that one conditional put registers.
@@ -84,20 +81,16 @@ export function usersStore(documentClient: DynamoDBDocumentClient, tableName: st
       return item ? User.parse(item) : null
     },
 
-    /** The user with this id, as of a moment ago; null when there is none. */
-    async find(userId: string): Promise<User | null> {
-      const [item] = await listItems(documentClient, {
-        TableName,
-        IndexName: 'byUserId',
-        KeyConditionExpression: 'userId = :id',
-        ExpressionAttributeValues: { ':id': userId },
-      })
-      return item ? User.parse(item) : null
+    /** The client's user who has the credential with this id; null when nobody has. */
+    async find(clientId: string, credentialId: string): Promise<User | null> {
+      const claimed = await get(credentialKey(credentialId))
+      if (claimed?.['clientId'] !== clientId) return null
+      return this.get({ clientId, email: String(claimed['email']) })
     },
 
     /** Takes a credential's id for a user; false when it is taken. */
-    claimCredential(id: string, userId: string): Promise<boolean> {
-      return putNew({ ...credentialKey(id), claimedBy: userId })
+    claimCredential(id: string, { clientId, email, userId }: User): Promise<boolean> {
+      return putNew({ ...credentialKey(id), claimedBy: userId, clientId, email })
     },
 
     /** Gives back what a registration that failed had claimed. */
@@ -114,17 +107,44 @@ export function usersStore(documentClient: DynamoDBDocumentClient, tableName: st
       )
     },
 
-    /** Records what a login used; false when another login has used that, or something later, before. */
-    recordUse(key: UserKey, uses: Partial<Record<'firstFactor' | 'secondFactor', CredentialUse>>): Promise<boolean> {
-      const entries = Object.entries(uses)
-      // By a name of its own, because DynamoDB keeps the word counter for itself.
-      const paths = entries.map(([factor], i) => ({ path: `${factor}.#field${i}`, value: `:value${i}` }))
-      return update(userKey(key), {
-        UpdateExpression: `SET ${paths.map(({ path, value }) => `${path} = ${value}`).join(', ')}`,
-        ConditionExpression: paths.map(({ path, value }) => `${path} < ${value}`).join(' AND '),
-        ExpressionAttributeNames: Object.fromEntries(entries.map(([, { field }], i) => [`#field${i}`, field])),
-        ExpressionAttributeValues: Object.fromEntries(entries.map(([, { value }], i) => [`:value${i}`, value])),
+    /**
+     * Replaces what opens an account, where it is still of the version that was read; false when somebody else has changed
+     * it since.
+     */
+    putAccess(user: User, access: Access, changeId: string): Promise<boolean> {
+      const { credentials, sessions, version } = User.pick({ credentials: true, sessions: true, version: true }).encode(
+        {
+          ...access,
+          version: user.version + 1,
+        },
+      )
+      return update(userKey(user), {
+        UpdateExpression:
+          'SET credentials = :credentials, sessions = :sessions, version = :version, changeId = :changeId',
+        ConditionExpression: 'version = :before AND userId = :user',
+        ExpressionAttributeValues: {
+          ':credentials': credentials,
+          ':sessions': sessions,
+          ':version': version,
+          ':changeId': changeId,
+          ':before': user.version,
+          ':user': user.userId,
+        },
       })
+    },
+
+    /** Deletes a user of this version; false when somebody has changed it since. */
+    deleteUser(user: User): Promise<boolean> {
+      return conditionHeld(
+        documentClient.send(
+          new DeleteCommand({
+            TableName,
+            Key: userKey(user),
+            ConditionExpression: 'version = :before AND userId = :user',
+            ExpressionAttributeValues: { ':before': user.version, ':user': user.userId },
+          }),
+        ),
+      )
     },
 
     /** Sets what an operator decides of a user; false when there is no such user. */

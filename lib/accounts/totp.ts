@@ -6,11 +6,11 @@ const DIGITS = 6
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 /**
- * The secret of a user's one-time codes, 20 bytes. It follows from the service's key and the user's id, which is new
- * with every registration, so it is not stored.
+ * The secret of a user's one-time codes, 20 bytes. It follows from the service's key and a seed that is new with every
+ * generator of codes, so it is not stored.
  */
-export function totpSecret(key: string, userId: string): Uint8Array {
-  return createHmac('sha256', key).update(`totp ${userId}`).digest().subarray(0, 20)
+export function totpSecret(key: string, seed: string): Uint8Array {
+  return createHmac('sha256', key).update(`totp ${seed}`).digest().subarray(0, 20)
 }
 
 /** The URL that authenticator applications show as a QR code (https://github.com/google/google-authenticator/wiki/Key-Uri-Format). */

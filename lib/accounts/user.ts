@@ -1,8 +1,9 @@
 import * as z from 'zod'
-import { Timestamp } from '../codecs.ts'
+import { EpochSeconds, Timestamp } from '../codecs.ts'
 import { AppError } from '../errors.ts'
 import { field } from '../field.ts'
 import { Credential } from './credential.ts'
+import { Platform } from './relying-party.ts'
 import { type Wallet, WalletChain } from './wallet.ts'
 
 /** An e-mail address as users are known by it: without spaces around it, in lower case. */
@@ -18,16 +19,32 @@ export const Email = field(
 /** How far the check of a user's identity is. */
 export const KycStatus = z.enum(['none', 'pending', 'approved', 'rejected', 'expired'])
 
+/** What a user knows a session by: the hash of its token finds it. */
+const LiveSession = z.object({
+  hash: z.string(),
+  platform: Platform.optional(),
+  createdAt: Timestamp,
+  expiresAt: EpochSeconds,
+})
+
+/** What bounds a user's item: each credential is at most 13 KB, each session 300 bytes. */
+export const MOST_CREDENTIALS = 8
+export const MOST_SESSIONS = 20
+
 /** Someone who uses a client's application, with what they log in with and the wallets that they hold. */
 export const User = z.object({
   clientId: z.string(),
   email: z.string(),
-  /** base64url of 32 random bytes: WebAuthn's user handle. */
+  /** base64url of 32 random bytes. */
   userId: z.string(),
   createdAt: Timestamp,
-  firstFactor: Credential,
-  secondFactor: Credential.optional(),
-  recovery: Credential.optional(),
+  /** By an id that names each, at most MOST_CREDENTIALS. */
+  credentials: z.record(z.string(), Credential),
+  /** By an id that names each, at most MOST_SESSIONS; some may have ended. */
+  sessions: z.record(z.string(), LiveSession),
+  /** How often credentials or sessions have changed, and the id of the last change. */
+  version: z.number().int(),
+  changeId: z.string(),
   /** By address. */
   wallets: z.record(z.string(), z.object({ chain: WalletChain, linkedAt: Timestamp })),
   /** Set by an operator. */
@@ -36,6 +53,9 @@ export const User = z.object({
   smartGas: z.number().int().nonnegative().optional(),
 })
 export type User = z.output<typeof User>
+
+/** What opens a user's account. */
+export type Access = Pick<User, 'credentials' | 'sessions'>
 
 /** The wallets of a user, the first linked first; throws `invalid_session` where the user is no more. */
 export function listWallets(user: User | null): Wallet[] {

@@ -409,7 +409,10 @@ describe('A user', () => {
     email,
     userId: 'any',
     createdAt: new Date('2026-01-01T00:00:00.000Z'),
-    firstFactor: { kind: 'Key', id: 'any', publicKey: 'any' },
+    credentials: {},
+    sessions: {},
+    version: 0,
+    changeId: '',
     wallets: {},
   }
 

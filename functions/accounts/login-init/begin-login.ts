@@ -1,13 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { challengeEnd } from '../../../lib/accounts/challenges.ts'
 import { hashToken, randomToken } from '../../../lib/accounts/token.ts'
-import type { User } from '../../../lib/accounts/user.ts'
+import { MOST_CREDENTIALS, type User } from '../../../lib/accounts/user.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
-
-/** As many credentials of one kind as a user can have. */
-const LISTED = 2
 
 const SUPPORTED_KINDS: Reply<typeof contract>['supportedCredentialKinds'] = [
   { kind: 'Fido2', factor: 'either', requiresSecondFactor: false },
@@ -26,12 +23,12 @@ type Dependencies = Services<'users' | 'limitChallenges' | 'relyingParty' | 'ide
  */
 export function beginLogin({ users, limitChallenges, relyingParty, identityKey, randomBytes, now }: Dependencies) {
   const listed = (user: User | null, kind: 'Key' | 'PasswordProtectedKey', subject: string) => {
-    const own = [user?.firstFactor, user?.secondFactor].flatMap((held) => (held?.kind === kind ? [held.id] : []))
-    const dummies = Array.from({ length: LISTED }, (_, i) =>
+    const own = Object.values(user?.credentials ?? {}).flatMap((held) => (held.kind === kind ? [held.id] : []))
+    const dummies = Array.from({ length: MOST_CREDENTIALS }, (_, i) =>
       createHmac('sha256', identityKey).update(`credential ${kind} ${i} ${subject}`).digest('base64url'),
     )
     // Sorted, so that the order does not tell own credentials from dummies.
-    const ids = [...own, ...dummies].slice(0, LISTED).sort()
+    const ids = [...own, ...dummies].slice(0, MOST_CREDENTIALS).sort()
     return ids.map((id) => ({ type: 'public-key' as const, id }))
   }
 

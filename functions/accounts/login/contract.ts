@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { FirstAssertion, SecondAssertion } from '../../../lib/accounts/credential.ts'
+import { PlatformHeader } from '../../../lib/accounts/relying-party.ts'
 import { Timestamp } from '../../../lib/codecs.ts'
 import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
@@ -11,15 +12,16 @@ export const contract = {
   tag: 'Accounts',
   caller: 'client',
   uses: {
-    users: ['DeleteItem', 'GetItem', 'Query byUserId', 'UpdateItem', 'PutItem'],
+    users: ['DeleteItem', 'GetItem', 'UpdateItem', 'PutItem'],
     relyingParty: true,
     identity: true,
   },
   request: {
+    headers: z.object({ platform: PlatformHeader.optional() }),
     body: z.strictObject({
       challengeIdentifier: field(z.string().min(1).max(200), 'missing_or_invalid_challenge_identifier'),
       firstFactor: FirstAssertion,
-      secondFactor: SecondAssertion.optional().describe('Needed after a password'),
+      secondFactor: SecondAssertion.optional().describe('Needed where the user has one'),
     }),
   },
   response: z.object({
@@ -27,7 +29,7 @@ export const contract = {
     expiresAt: Timestamp,
     user: z.object({ id: z.string(), email: z.string() }),
   }),
-  errors: ['login_failed'],
+  errors: ['login_failed', 'too_many_requests'],
   cacheControl: 'no-store',
   impact: 'Nobody can log in.',
 } as const satisfies EndpointContract

@@ -44,7 +44,7 @@ export function beginRegistration({
         },
         challenge,
         excludeCredentials: [],
-        otpUrl: otpUrl(totpSecret(identityKey, userId), { issuer: relyingParty.name, account: email }),
+        otpUrl: otpUrl(totpSecret(identityKey, challenge), { issuer: relyingParty.name, account: email }),
         pubKeyCredParams: PASSKEY_ALGORITHMS.map((alg) => ({ type: 'public-key' as const, alg })),
         rp: { id: relyingParty.id, name: relyingParty.name },
         supportedCredentialKinds: SUPPORTED_KINDS,

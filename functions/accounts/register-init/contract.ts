@@ -1,7 +1,6 @@
 import * as z from 'zod'
-import { Platform } from '../../../lib/accounts/relying-party.ts'
+import { PlatformHeader } from '../../../lib/accounts/relying-party.ts'
 import { Email } from '../../../lib/accounts/user.ts'
-import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 const Kind = z.enum(['Fido2', 'Key', 'Password', 'Totp', 'RecoveryKey', 'PasswordProtectedKey'])
@@ -14,9 +13,7 @@ export const contract = {
   caller: 'anyone',
   uses: { users: ['UpdateItem', 'PutItem'], relyingParty: true, identity: true, rateLimits: true },
   request: {
-    headers: z.object({
-      platform: field(Platform, 'missing_or_invalid_platform').describe('What the application runs on'),
-    }),
+    headers: z.object({ platform: PlatformHeader }),
     body: z.strictObject({ email: Email }),
   },
   response: z.object({

@@ -111,7 +111,7 @@ describe('Nothing tells an e-mail address that is known from one that is not', (
       expect(lists[0]).toEqual(lists[1])
       for (const kind of ['key', 'passwordProtectedKey']) {
         const ids: string[] = lists[0][kind].map(({ id }: { id: string }) => id)
-        expect(new Set(ids).size).toBe(2)
+        expect(new Set(ids).size).toBe(8)
         expect(ids.every((id) => /^[\w-]{43}$/.test(id))).toBe(true)
         expect(ids).toEqual(ids.toSorted())
       }

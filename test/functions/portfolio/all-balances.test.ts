@@ -6,6 +6,7 @@ import { documentClient } from '../../../lib/aws/dynamo.ts'
 import { sharedCache } from '../../../lib/cache/cache.ts'
 import { cacheStore } from '../../../lib/cache/store.ts'
 import { CHAINS, evmChain } from '../../../lib/chain/registry.ts'
+import { parseApiKey } from '../../../lib/clients/api-key.ts'
 import { pricesKey, RATES, tokensKey } from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import { WELL_KNOWN_TOKENS } from '../../../lib/markets/well-known-tokens.ts'
@@ -361,9 +362,8 @@ describe('What an operator decides of a user', () => {
   }) => {
     const { endpoint, tableNames } = service.backends.dynamo
     const users = usersStore(documentClient(localConfig(endpoint)), tableNames.users)
-    const user = await users.find(session.userId)
-    if (!user) throw new Error('There is no user.')
-    expect(await users.decide(user, { kyc: 'approved', smartGas: 12_500_000 })).toBe(true)
+    const { clientId = '' } = parseApiKey(service.apiKey) ?? {}
+    expect(await users.decide({ clientId, email: session.email }, { kyc: 'approved', smartGas: 12_500_000 })).toBe(true)
     expect((await balancesOf(service, session)).body).toMatchObject({
       kyc: { status: 'approved' },
       smartgaz: 12.5,

@@ -1,0 +1,90 @@
+import type { RandomBytes } from '../clients/api-key.ts'
+import { AppError } from '../errors.ts'
+import { toResult, unwrap } from '../result.ts'
+import { assert } from './check.ts'
+import type { Expected } from './client-data.ts'
+import type { Attestation, Credential } from './credential.ts'
+import { attestKey } from './key.ts'
+import { attestPasskey } from './passkey.ts'
+import { hashPassword } from './password.ts'
+import { totpSecret, totpStep } from './totp.ts'
+
+type Dependencies = {
+  readonly identityKey: string
+  readonly randomBytes: RandomBytes
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}
+
+/** What was given out for new credentials: the challenge, from which one-time codes follow too, and WebAuthn's user handle. */
+export type Enrolment = Expected & { readonly userHandle: string }
+
+const FACTORS = {
+  firstFactorCredential: 'first',
+  secondFactorCredential: 'second',
+  recoveryCredential: 'recovery',
+} as const
+
+/** New credentials, by the fields that clients hand them over in. */
+export type Attestations = { readonly [Field in keyof typeof FACTORS]?: Attestation | undefined }
+
+/**
+ * Returns a function that verifies new credentials and gives them as they are stored. It throws `invalid_credential`, which
+ * tells what is wrong with each of them.
+ */
+export function attestor({ identityKey, randomBytes, now }: Dependencies) {
+  const attest = async (
+    attestation: Attestation,
+    factor: Credential['factor'],
+    enrolment: Enrolment,
+  ): Promise<Credential> => {
+    const held = { factor, name: attestation.credentialName, createdAt: new Date(now()) }
+    switch (attestation.credentialKind) {
+      case 'Fido2': {
+        const passkey = await attestPasskey(attestation.credentialInfo, enrolment)
+        return { ...held, kind: 'Fido2', userHandle: enrolment.userHandle, ...passkey }
+      }
+      case 'Key':
+        return { ...held, kind: 'Key', ...attestKey(attestation.credentialInfo, enrolment) }
+      case 'PasswordProtectedKey':
+      case 'RecoveryKey': {
+        const { credentialKind: kind, encryptedPrivateKey } = attestation
+        return { ...held, kind, ...attestKey(attestation.credentialInfo, enrolment), encryptedPrivateKey }
+      }
+      case 'Password':
+        return {
+          ...held,
+          kind: 'Password',
+          hash: await hashPassword(attestation.credentialInfo.password, randomBytes),
+        }
+      case 'Totp': {
+        const seed = enrolment.challenge
+        const lastStep = totpStep(totpSecret(identityKey, seed), attestation.credentialInfo.otpCode, now())
+        assert(lastStep !== null, 'code')
+        return { ...held, kind: 'Totp', seed, lastStep }
+      }
+    }
+  }
+
+  return async (attestations: Attestations, enrolment: Enrolment): Promise<Credential[]> => {
+    // The attestations have no other fields.
+    const fields = (Object.keys(FACTORS) as (keyof typeof FACTORS)[]).flatMap((field) => {
+      const attestation = attestations[field]
+      return attestation ? [{ field, attesting: toResult(attest(attestation, FACTORS[field], enrolment)) }] : []
+    })
+    const results = await Promise.all(fields.map(async ({ field, attesting }) => ({ field, result: await attesting })))
+    const details = results.flatMap(({ field, result }) => {
+      const cause = 'error' in result ? result.error.cause : undefined
+      return cause instanceof Error ? [{ field, issue: cause.message }] : []
+    })
+    if (details.length > 0) throw new AppError('invalid_credential', { details })
+    return results.map(({ result }) => unwrap(result))
+  }
+}
+
+/** Credentials by new ids that name each. */
+export function nameEach(credentials: readonly Credential[], randomBytes: RandomBytes): Record<string, Credential> {
+  return Object.fromEntries(
+    credentials.map((credential) => [Buffer.from(randomBytes(16)).toString('base64url'), credential]),
+  )
+}

@@ -1,0 +1,118 @@
+import { toResult, unwrap } from '../result.ts'
+import { assert } from './check.ts'
+import type { Expected } from './client-data.ts'
+import type { Assertion, Credential } from './credential.ts'
+import { assertKey } from './key.ts'
+import { assertPasskey } from './passkey.ts'
+import { isPassword } from './password.ts'
+import { totpSecret, totpStep } from './totp.ts'
+import type { User } from './user.ts'
+
+type Dependencies = {
+  readonly identityKey: string
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}
+
+/** What a user's credentials made of a challenge. */
+export type Assertions = { readonly firstFactor: Assertion; readonly secondFactor?: Assertion | undefined }
+
+const held = { factor: 'first', createdAt: new Date(0) } as const
+
+/** A dummy credential of each kind: what an assertion is verified against where the user has none that fits, so that the work is the same. */
+const DUMMY = {
+  Fido2: {
+    ...held,
+    kind: 'Fido2',
+    id: '',
+    userHandle: '',
+    publicKey: Buffer.from(
+      'a50102032620012158206b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296' +
+        '2258204fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5',
+      'hex',
+    ),
+    counter: 0,
+    backedUp: false,
+    aaguid: '',
+  },
+  Key: {
+    ...held,
+    kind: 'Key',
+    id: '',
+    publicKey:
+      '-----BEGIN PUBLIC KEY-----\n' +
+      'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEaxfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpZP40Li/hp/m47n60p8D54WK84zV2sxXs7LtkBoN79R9Q==\n' +
+      '-----END PUBLIC KEY-----',
+  },
+  Password: { ...held, kind: 'Password', hash: `$scrypt$ln=15,r=8,p=3$${'A'.repeat(22)}$${'A'.repeat(43)}` },
+  Totp: { ...held, kind: 'Totp', seed: '', lastStep: 0 },
+} as const satisfies Partial<Record<Credential['kind'], Credential>>
+
+/** A user's credential, and what names it there. */
+type Own = Credential & { readonly key: string }
+
+/**
+ * Returns a function that verifies what a user's credentials made of a challenge, and gives the credentials as that leaves
+ * them: with counters and codes that do not serve a second time. A second factor is needed where the user has one. It throws
+ * `invalid_credential`; its work is the same where there is no user.
+ */
+export function authenticator({ identityKey, now }: Dependencies) {
+  const verify = async (assertion: Assertion, own: readonly Own[], expected: Expected): Promise<Own> => {
+    switch (assertion.kind) {
+      case 'Fido2': {
+        const { credId, userHandle } = assertion.credentialAssertion
+        const passkey = own.filter((one) => one.kind === 'Fido2').find(({ id }) => id === credId)
+        const counter = await assertPasskey(assertion, passkey ?? DUMMY.Fido2, expected)
+        assert(passkey !== undefined, 'credential id')
+        assert(!userHandle || textsOf(userHandle).includes(passkey.userHandle), 'credential id')
+        return { ...passkey, counter }
+      }
+      case 'Key':
+      case 'PasswordProtectedKey': {
+        const { credId } = assertion.credentialAssertion
+        const keys = own.flatMap((one) => (one.kind === 'Key' || one.kind === 'PasswordProtectedKey' ? [one] : []))
+        const key = keys.find(({ id }) => id === credId)
+        assertKey(assertion, key ?? DUMMY.Key, expected)
+        assert(key !== undefined, 'credential id')
+        return key
+      }
+      case 'Password': {
+        const password = own.find((one) => one.kind === 'Password')
+        const isRight = await isPassword(assertion.password, (password ?? DUMMY.Password).hash)
+        assert(password !== undefined && isRight, 'password')
+        return password
+      }
+      case 'Totp': {
+        const totp = own.find((one) => one.kind === 'Totp')
+        const { seed, lastStep } = totp ?? DUMMY.Totp
+        const step = totpStep(totpSecret(identityKey, seed), assertion.otpCode, now(), lastStep)
+        assert(totp !== undefined && step !== null, 'code')
+        return { ...totp, lastStep: step }
+      }
+    }
+  }
+
+  return async (
+    user: User | null,
+    { firstFactor, secondFactor }: Assertions,
+    expected: Expected,
+  ): Promise<User['credentials']> => {
+    const own = Object.entries(user?.credentials ?? {}).map(([key, credential]): Own => ({ ...credential, key }))
+    const [first, second] = (['first', 'second'] as const).map((asked) => own.filter(({ factor }) => factor === asked))
+    const results = await Promise.all([
+      toResult(verify(firstFactor, first ?? [], expected)),
+      ...(secondFactor ? [toResult(verify(secondFactor, second ?? [], expected))] : []),
+    ])
+    const used = results.map(unwrap)
+    assert(secondFactor !== undefined || second?.length === 0, 'second factor')
+    const lastUsedAt = new Date(now())
+    const after = used.map(({ key, ...credential }) => [key, { ...credential, lastUsedAt }] as const)
+    return { ...user?.credentials, ...Object.fromEntries(after) }
+  }
+}
+
+/** A user handle as base64url of its bytes, and as the text that some clients make of that. */
+function textsOf(handle: Uint8Array): string[] {
+  const bytes = Buffer.from(handle)
+  return [bytes.toString('base64url'), bytes.toString()]
+}
