@@ -1,16 +1,9 @@
 import { challengeEnd } from '../../../lib/accounts/challenges.ts'
-import { type Credential, PASSKEY_ALGORITHMS } from '../../../lib/accounts/credential.ts'
+import { buildCreationOptions } from '../../../lib/accounts/enrolment.ts'
 import { hashToken, randomToken } from '../../../lib/accounts/token.ts'
-import { otpUrl, totpSecret } from '../../../lib/accounts/totp.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
-
-/** The kinds of credentials that each factor can be. */
-const SUPPORTED_KINDS: Record<'firstFactor' | 'secondFactor', Credential['kind'][]> = {
-  firstFactor: ['Fido2', 'Key', 'Password', 'PasswordProtectedKey'],
-  secondFactor: ['Fido2', 'Key', 'Totp', 'PasswordProtectedKey'],
-}
 
 type Dependencies = Services<'users' | 'limitChallenges' | 'relyingParty' | 'identityKey' | 'randomBytes' | 'now'>
 
@@ -33,24 +26,11 @@ export function beginRegistration({
     const [token, userId, challenge] = [randomToken(randomBytes), randomToken(randomBytes), randomToken(randomBytes)]
     const expiresAt = challengeEnd(now())
     await users.registrations.put(hashToken(token), { email, platform, userId, challenge, expiresAt })
+    const enrolled = { email, userHandle: userId, challenge, token }
+    const options = buildCreationOptions({ relyingParty, identityKey }, enrolled)
     return {
       temporaryAuthenticationToken: token,
-      publicKeyCredentialCreationOptions: {
-        attestation: 'none' as const,
-        authenticatorSelection: {
-          requireResidentKey: true as const,
-          residentKey: 'required' as const,
-          userVerification: 'required' as const,
-        },
-        challenge,
-        excludeCredentials: [],
-        otpUrl: otpUrl(totpSecret(identityKey, challenge), { issuer: relyingParty.name, account: email }),
-        pubKeyCredParams: PASSKEY_ALGORITHMS.map((alg) => ({ type: 'public-key' as const, alg })),
-        rp: { id: relyingParty.id, name: relyingParty.name },
-        supportedCredentialKinds: SUPPORTED_KINDS,
-        temporaryAuthenticationToken: token,
-        user: { displayName: email, id: userId, name: email },
-      },
+      publicKeyCredentialCreationOptions: { ...options, excludeCredentials: [] },
     }
   }
 }

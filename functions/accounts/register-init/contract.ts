@@ -1,9 +1,8 @@
 import * as z from 'zod'
+import { CreationOptions } from '../../../lib/accounts/creation-options.ts'
 import { PlatformHeader } from '../../../lib/accounts/relying-party.ts'
 import { Email } from '../../../lib/accounts/user.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-
-const Kind = z.enum(['Fido2', 'Key', 'Password', 'Totp', 'RecoveryKey', 'PasswordProtectedKey'])
 
 export const contract = {
   method: 'POST',
@@ -17,25 +16,8 @@ export const contract = {
     body: z.strictObject({ email: Email }),
   },
   response: z.object({
-    publicKeyCredentialCreationOptions: z.object({
-      attestation: z.literal('none'),
-      authenticatorSelection: z.object({
-        requireResidentKey: z.literal(true),
-        residentKey: z.literal('required'),
-        userVerification: z.literal('required'),
-      }),
-      challenge: z.string().describe('base64url of 32 random bytes'),
+    publicKeyCredentialCreationOptions: CreationOptions.extend({
       excludeCredentials: z.array(z.object({ type: z.string(), id: z.number() })).describe('Always empty'),
-      otpUrl: z.string().describe('The secret of one-time codes as an otpauth URL'),
-      pubKeyCredParams: z.array(z.object({ type: z.literal('public-key'), alg: z.number() })),
-      rp: z.object({ id: z.string(), name: z.string() }),
-      supportedCredentialKinds: z.object({ firstFactor: z.array(Kind), secondFactor: z.array(Kind) }),
-      temporaryAuthenticationToken: z.string(),
-      user: z.object({
-        displayName: z.string(),
-        id: z.string().describe('base64url of 32 random bytes'),
-        name: z.string().describe('The e-mail address in lower case'),
-      }),
     }),
     temporaryAuthenticationToken: z.string().describe('Good once, within ten minutes'),
   }),

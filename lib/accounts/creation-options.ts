@@ -1,0 +1,28 @@
+import * as z from 'zod'
+
+const Kind = z.enum(['Fido2', 'Key', 'Password', 'Totp', 'RecoveryKey', 'PasswordProtectedKey'])
+
+/** What a client makes new credentials by. */
+export const CreationOptions = z.object({
+  attestation: z.literal('none'),
+  authenticatorSelection: z.object({
+    requireResidentKey: z.literal(true),
+    residentKey: z.literal('required'),
+    userVerification: z.literal('required'),
+  }),
+  challenge: z.string().describe('base64url of 32 random bytes'),
+  excludeCredentials: z
+    .array(z.object({ type: z.literal('public-key'), id: z.string() }))
+    .describe('Passkeys that the user has already'),
+  otpUrl: z.string().describe('The secret of one-time codes as an otpauth URL'),
+  pubKeyCredParams: z.array(z.object({ type: z.literal('public-key'), alg: z.number() })),
+  rp: z.object({ id: z.string(), name: z.string() }),
+  supportedCredentialKinds: z.object({ firstFactor: z.array(Kind), secondFactor: z.array(Kind) }),
+  temporaryAuthenticationToken: z.string(),
+  user: z.object({
+    displayName: z.string(),
+    id: z.string().describe('base64url of 32 bytes'),
+    name: z.string().describe('The e-mail address in lower case'),
+  }),
+})
+export type CreationOptions = z.output<typeof CreationOptions>
