@@ -1,7 +1,8 @@
 import { MAX_UINT256 } from '../codecs.ts'
 import type { LiveAccount } from '../protocols/protocol.ts'
 import type { HistoryStatus, LedgerEntry } from './ledger-entry.ts'
-import { type Part, proRata, takeNewest, takeOldest, unspent } from './parts.ts'
+import { buildLine, divideOpen, type LineEvent } from './line.ts'
+import { proRata, unspent } from './parts.ts'
 
 type DepositEntry = Extract<LedgerEntry, { kind: 'deposit' }>
 
@@ -21,14 +22,12 @@ export type Deposit = {
  * to the whole.
  */
 export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount): Deposit[] {
-  const { waiting, minted, cancelled } = walk(entries)
-  const requests = waiting.map(({ entry }) => entry)
-  const open = unspent(
-    waiting.map(({ amount }) => amount),
-    live.pendingAssets + live.claimableAssets,
-  )
-  const pendingParts = unspent(open, live.pendingAssets)
-  const claimableParts = open.map((assets, index) => assets - (pendingParts[index] ?? 0n))
+  const line = lineOf(entries)
+  const requests = line.map(({ entry }) => entry)
+  const { pendingParts, claimableParts } = divideOpen(line, {
+    pending: live.pendingAssets,
+    claimable: live.claimableAssets,
+  })
   const pending = byEntry(requests, proRata(live.pendingAssets, pendingParts))
   const claimable = byEntry(requests, claimableParts)
   const claimableShares = byEntry(requests, proRata(live.claimableShares, claimableParts))
@@ -36,11 +35,14 @@ export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount
   // Shares that came by transfer stand between the deposits, in the order in which everything came.
   const deposits = entries.filter((entry) => entry.kind === 'deposit')
   const sources = entries.filter((entry) => entry.kind === 'deposit' || entry.kind === 'receive')
-  const gained = sources.map((entry) => (entry.kind === 'receive' ? entry.shares : (minted.get(entry) ?? 0n)))
+  const inLine = new Map(line.map((request) => [request.entry, request]))
+  const gained = sources.map((entry) =>
+    entry.kind === 'receive' ? entry.shares : (entry.shares ?? inLine.get(entry)?.given ?? 0n),
+  )
   const shares = byEntry(sources, unspent(gained, live.shares))
 
   const statusOf = (entry: DepositEntry): HistoryStatus => {
-    if (cancelled.get(entry) === entry.assets) return 'cancelled'
+    if (inLine.get(entry)?.cancelled === entry.assets) return 'cancelled'
     if (pending.get(entry)) return 'pending'
     return claimable.get(entry) ? 'claimable' : 'completed'
   }
@@ -55,35 +57,25 @@ export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount
 
 /** The assets that later cancellations took back of each deposit. */
 export function cancelledAssets(entries: readonly LedgerEntry[]): ReadonlyMap<LedgerEntry, bigint> {
-  return walk(entries).cancelled
+  return new Map(lineOf(entries).map(({ entry, cancelled }) => [entry, cancelled]))
 }
 
-/** What happened to the deposits: the assets that wait, the oldest first, the shares that came, and what was taken back. */
-function walk(entries: readonly LedgerEntry[]) {
-  const waiting: Part<DepositEntry>[] = []
-  const minted = new Map<LedgerEntry, bigint>()
-  const cancelled = new Map<LedgerEntry, bigint>()
-  for (const entry of entries) {
-    if (entry.kind === 'deposit') {
-      if (entry.shares === null) waiting.push({ entry, amount: entry.assets })
-      else minted.set(entry, entry.shares)
-    } else if (entry.kind === 'cancel') {
-      const isMeant = ({ requestId }: DepositEntry) => requestId === entry.requestId
-      for (const { entry: request, amount } of takeNewest(waiting, entry.assets ?? MAX_UINT256, isMeant)) {
-        cancelled.set(request, (cancelled.get(request) ?? 0n) + amount)
+/** The deposits by request: assets wait, and shares come. */
+function lineOf(entries: readonly LedgerEntry[]) {
+  return buildLine(
+    entries.flatMap((entry): LineEvent<DepositEntry>[] => {
+      switch (entry.kind) {
+        case 'deposit':
+          return entry.shares === null ? [{ request: entry, amount: entry.assets }] : []
+        case 'cancel':
+          return [{ requestId: entry.requestId, cancelled: entry.assets ?? MAX_UINT256 }]
+        case 'claim':
+          return [{ claimed: entry.assets, given: entry.shares, transactionHash: entry.transactionHash }]
+        default:
+          return []
       }
-    } else if (entry.kind === 'claim') {
-      const claimed = takeOldest(waiting, entry.assets)
-      const shares = proRata(
-        entry.shares,
-        claimed.map(({ amount }) => amount),
-      )
-      for (const [index, { entry: request }] of claimed.entries()) {
-        minted.set(request, (minted.get(request) ?? 0n) + (shares[index] ?? 0n))
-      }
-    }
-  }
-  return { waiting, minted, cancelled }
+    }),
+  )
 }
 
 function byEntry(entries: readonly LedgerEntry[], amounts: readonly bigint[]): ReadonlyMap<LedgerEntry, bigint> {

@@ -1,6 +1,3 @@
-/** So much of a deposit or a redemption request. */
-export type Part<Entry> = { readonly entry: Entry; amount: bigint }
-
 /** A whole divided in proportion to weights, to the last unit: the parts add up to it. */
 export function proRata(whole: bigint, weights: readonly bigint[]): bigint[] {
   const total = weights.reduce((sum, weight) => sum + weight, 0n)
@@ -23,40 +20,7 @@ export function unspent(amounts: readonly bigint[], left: bigint): bigint[] {
   return parts.toReversed()
 }
 
-/** Takes so much out of what waits, the oldest first, as far as there is; returns what was taken of each. */
-export function takeOldest<Entry>(waiting: Part<Entry>[], amount: bigint): Part<Entry>[] {
-  const taken: Part<Entry>[] = []
-  let rest = amount
-  for (let oldest = waiting[0]; oldest && rest > 0n; oldest = waiting[0]) {
-    const part = min(rest, oldest.amount)
-    taken.push({ entry: oldest.entry, amount: part })
-    oldest.amount -= part
-    rest -= part
-    if (oldest.amount === 0n) waiting.shift()
-  }
-  return taken
-}
-
-/** Takes so much out of those that are meant, the newest first, as far as there is; returns what was taken of each. */
-export function takeNewest<Entry>(
-  waiting: Part<Entry>[],
-  amount: bigint,
-  isMeant: (entry: Entry) => boolean,
-): Part<Entry>[] {
-  const taken: Part<Entry>[] = []
-  let rest = amount
-  for (const one of waiting.toReversed()) {
-    if (rest === 0n) break
-    if (!isMeant(one.entry)) continue
-    const part = min(rest, one.amount)
-    taken.push({ entry: one.entry, amount: part })
-    one.amount -= part
-    rest -= part
-  }
-  while (waiting.at(-1)?.amount === 0n) waiting.pop()
-  return taken
-}
-
-function min(left: bigint, right: bigint): bigint {
+/** The smaller of two amounts. */
+export function min(left: bigint, right: bigint): bigint {
   return left < right ? left : right
 }

@@ -1,7 +1,8 @@
 import type { Hash } from 'viem'
 import type { LiveAccount } from '../protocols/protocol.ts'
 import type { HistoryStatus, LedgerEntry } from './ledger-entry.ts'
-import { type Part, proRata, takeNewest, takeOldest, unspent } from './parts.ts'
+import { buildLine, divideOpen, type LineEvent } from './line.ts'
+import { proRata } from './parts.ts'
 
 type RequestEntry = Extract<LedgerEntry, { kind: 'redeem' }>
 type PaymentEntry = Extract<LedgerEntry, { kind: 'withdraw' }>
@@ -30,73 +31,52 @@ export type Withdrawal = {
  * paid, of what is claimable between those that have a part of it. The parts add up to the whole.
  */
 export function buildWithdrawals(entries: readonly LedgerEntry[], live: LiveAccount): Withdrawal[] {
-  const { waiting, paid, cancelled } = walk(entries)
-  const { pendingRedeemShares, claimableRedeemShares, claimableRedeemAssets } = live
-  const open = unspent(
-    waiting.map(({ amount }) => amount),
-    pendingRedeemShares + claimableRedeemShares,
+  const line = lineOf(entries)
+  const { pendingParts, claimableParts } = divideOpen(line, {
+    pending: live.pendingRedeemShares,
+    claimable: live.claimableRedeemShares,
+  })
+  const worth = proRata(live.claimableRedeemAssets, claimableParts)
+  const requests = new Map(
+    line.map(({ entry, claimed, given, cancelled, claimTransactionHash }, index) => {
+      const parts = {
+        pendingShares: pendingParts[index] ?? 0n,
+        claimableShares: claimableParts[index] ?? 0n,
+        claimableAssets: worth[index] ?? 0n,
+        paidShares: claimed,
+        paidAssets: given,
+        cancelledShares: cancelled,
+      }
+      const status = statusOf(parts)
+      const assets = status === 'pending' ? null : given + parts.claimableAssets
+      return [entry, { entry, status, assets, ...parts, claimTransactionHash }]
+    }),
   )
-  const pendingParts = unspent(open, pendingRedeemShares)
-  const claimableParts = open.map((shares, index) => shares - (pendingParts[index] ?? 0n))
-  const byRequest = (amounts: readonly bigint[]) =>
-    new Map(waiting.map(({ entry }, index) => [entry, amounts[index] ?? 0n]))
-  const [pending, claimable, worth] = [
-    byRequest(pendingParts),
-    byRequest(claimableParts),
-    byRequest(proRata(claimableRedeemAssets, claimableParts)),
-  ]
 
-  return entries.flatMap((entry): Withdrawal[] => {
-    if (entry.kind === 'withdraw' && !entry.isClaim) return [paidAtOnce(entry)]
-    if (entry.kind !== 'redeem') return []
-    const { shares: paidShares, assets: paidAssets, transactionHash } = paid.get(entry) ?? UNPAID
-    const parts = {
-      pendingShares: pending.get(entry) ?? 0n,
-      claimableShares: claimable.get(entry) ?? 0n,
-      claimableAssets: worth.get(entry) ?? 0n,
-      paidShares,
-      paidAssets,
-      cancelledShares: cancelled.get(entry) ?? 0n,
-    }
-    const status = statusOf(parts)
-    const assets = status === 'pending' ? null : paidAssets + parts.claimableAssets
-    return [{ entry, status, assets, ...parts, claimTransactionHash: transactionHash }]
+  return entries.flatMap((entry): Withdrawal | Withdrawal[] => {
+    if (entry.kind === 'withdraw' && !entry.isClaim) return paidAtOnce(entry)
+    return entry.kind === 'redeem' ? (requests.get(entry) ?? []) : []
   })
 }
 
-type Paid = { readonly shares: bigint; readonly assets: bigint; readonly transactionHash: Hash | null }
-const UNPAID: Paid = { shares: 0n, assets: 0n, transactionHash: null }
-
-/** What happened to the requests: the shares that wait, the oldest first, what claims paid, and what was taken back. */
-function walk(entries: readonly LedgerEntry[]) {
-  const waiting: Part<RequestEntry>[] = []
-  const paid = new Map<LedgerEntry, Paid>()
-  const cancelled = new Map<LedgerEntry, bigint>()
-  for (const entry of entries) {
-    if (entry.kind === 'redeem') waiting.push({ entry, amount: entry.shares })
-    else if (entry.kind === 'cancelRedeem') {
-      const isMeant = ({ requestId }: RequestEntry) => requestId === entry.requestId
-      for (const { entry: request, amount } of takeNewest(waiting, entry.shares, isMeant)) {
-        cancelled.set(request, (cancelled.get(request) ?? 0n) + amount)
+/** The redemption requests: shares wait, and assets come. */
+function lineOf(entries: readonly LedgerEntry[]) {
+  return buildLine(
+    entries.flatMap((entry): LineEvent<RequestEntry>[] => {
+      switch (entry.kind) {
+        case 'redeem':
+          return [{ request: entry, amount: entry.shares }]
+        case 'cancelRedeem':
+          return [{ requestId: entry.requestId, cancelled: entry.shares }]
+        case 'withdraw':
+          return entry.isClaim
+            ? [{ claimed: entry.shares, given: entry.assets, transactionHash: entry.transactionHash }]
+            : []
+        default:
+          return []
       }
-    } else if (entry.kind === 'withdraw' && entry.isClaim) {
-      const { transactionHash } = entry
-      const claimed = takeOldest(waiting, entry.shares)
-      const assets = proRata(
-        entry.assets,
-        claimed.map(({ amount }) => amount),
-      )
-      for (const [index, { entry: request, amount }] of claimed.entries()) {
-        const before = paid.get(request) ?? UNPAID
-        paid.set(request, {
-          shares: before.shares + amount,
-          assets: before.assets + (assets[index] ?? 0n),
-          transactionHash,
-        })
-      }
-    }
-  }
-  return { waiting, paid, cancelled }
+    }),
+  )
 }
 
 function paidAtOnce(entry: PaymentEntry): Withdrawal {

@@ -83,6 +83,30 @@ describe('The deposits of a user in a vault', () => {
     ])
   })
 
+  test('that were taken back after a later one was claimed are cancelled, and the claim is of the later one', () => {
+    const cancel = { kind: 'cancel', requestId: 1n, assets: 10n } as const
+    const given = [request(1n, 10n), request(2n, 20n), claim(20n, 200n), cancel]
+    expect(told(given, { shares: 200n })).toEqual([
+      ['cancelled', 0n, 0n, 0n],
+      ['completed', 0n, 0n, 200n],
+    ])
+  })
+
+  test('are what the vault tells, and cancelled whole, though claims of an earlier one were rounded up', () => {
+    const given = [request(0n, 10n), request(0n, 20n), request(0n, 5n), claim(6n, 60n), claim(6n, 60n)]
+    expect(told(given, { pendingAssets: 25n, shares: 120n }).map((one) => one.slice(0, 2))).toEqual([
+      ['completed', 0n],
+      ['pending', 20n],
+      ['pending', 5n],
+    ])
+    const cancel = { kind: 'cancel', requestId: 0n, assets: 25n } as const
+    expect(told([...given, cancel], { shares: 120n }).map(([status]) => status)).toEqual([
+      'completed',
+      'cancelled',
+      'cancelled',
+    ])
+  })
+
   test('stand in line with shares that came by transfer', () => {
     const given: Given[] = [
       { kind: 'deposit', requestId: 0n, assets: 10n, shares: 100n },

@@ -133,6 +133,25 @@ describe('The withdrawals of a user from a vault', () => {
     expect(told([...partly, claim(12n, 24n)]).map(([status]) => status)).toEqual(['completed', 'completed'])
   })
 
+  test('that are taken back after a later one was paid are cancelled, and the payment is of the later one', () => {
+    const given = [redeem(1n, 10n), redeem(2n, 20n), claim(20n, 40n), cancel(1n, 10n)]
+    expect(told(given)).toEqual([
+      ['cancelled', 0n, 0n, 0n, 0n, 10n],
+      ['completed', 40n, 0n, 0n, 20n, 0n],
+    ])
+    const [cancelled] = buildWithdrawals(inOrder(given), NOTHING)
+    expect(cancelled?.claimTransactionHash).toBeNull()
+  })
+
+  test('are what the vault tells, and cancelled whole, though claims of an earlier one were rounded up', () => {
+    const given = [redeem(0n, 10n), redeem(0n, 20n), claim(6n, 12n), claim(5n, 10n)]
+    expect(told(given, { pendingRedeemShares: 4n, claimableRedeemShares: 16n, claimableRedeemAssets: 32n })).toEqual([
+      ['completed', 20n, 0n, 0n, 10n, 0n],
+      ['pending', null, 4n, 16n, 1n, 0n],
+    ])
+    expect(told([...given, cancel(0n, 20n)]).map((one) => one.at(-1))).toEqual([0n, 20n])
+  })
+
   test('are pending while the vault shows nothing of them and paid nothing', () => {
     expect(told([redeem(2n, 9n)])).toEqual([['pending', null, 0n, 0n, 0n, 0n]])
     // Units that a claim left and that are nobody's are nothing to wait for.

@@ -1,0 +1,88 @@
+import type { Hash } from 'viem'
+import { min, proRata, unspent } from './parts.ts'
+
+/** What happened to the requests of an account in one vault; amounts in what is requested with, and in what it is paid in. */
+export type LineEvent<Entry> =
+  | { readonly request: Entry; readonly amount: bigint }
+  | { readonly requestId: bigint; readonly cancelled: bigint }
+  | { readonly claimed: bigint; readonly given: bigint; readonly transactionHash: Hash }
+
+/** A request, and what became of it. */
+export type LineRequest<Entry> = {
+  readonly entry: Entry
+  /** What was taken back of it, and the rest. */
+  cancelled: bigint
+  standing: bigint
+  /** What claims took of it, what they gave for that, and the last one's transaction; null before. */
+  claimed: bigint
+  given: bigint
+  claimTransactionHash: Hash | null
+}
+
+/**
+ * The requests of an account in one vault, in order, with what became of them by all these events. Cancellations took from
+ * the end of those with their id. Claims name no request: they took the oldest of what was never taken back, each pro rata.
+ */
+export function buildLine<Entry extends { readonly requestId: bigint }>(
+  events: readonly LineEvent<Entry>[],
+): LineRequest<Entry>[] {
+  const line: LineRequest<Entry>[] = []
+  for (const event of events) {
+    if ('request' in event) {
+      const { request: entry, amount: standing } = event
+      line.push({ entry, standing, cancelled: 0n, claimed: 0n, given: 0n, claimTransactionHash: null })
+    } else if ('cancelled' in event) takeBack(line, event)
+  }
+
+  let [asked, oldest] = [0, 0]
+  for (const event of events) {
+    if ('request' in event) asked += 1
+    if (!('claimed' in event)) continue
+    const taken: { readonly of: LineRequest<Entry>; readonly part: bigint }[] = []
+    let rest = event.claimed
+    for (let of = line[oldest]; of && oldest < asked && rest > 0n; of = line[oldest]) {
+      const part = min(rest, of.standing - of.claimed)
+      if (part > 0n) taken.push({ of, part })
+      of.claimed += part
+      rest -= part
+      if (of.claimed === of.standing) oldest += 1
+    }
+    const given = proRata(
+      event.given,
+      taken.map(({ part }) => part),
+    )
+    for (const [index, { of }] of taken.entries()) {
+      of.given += given[index] ?? 0n
+      of.claimTransactionHash = event.transactionHash
+    }
+  }
+  return line
+}
+
+function takeBack(
+  line: readonly LineRequest<{ readonly requestId: bigint }>[],
+  { requestId, cancelled }: { readonly requestId: bigint; readonly cancelled: bigint },
+): void {
+  let rest = cancelled
+  for (const one of line.toReversed()) {
+    if (one.entry.requestId !== requestId) continue
+    const part = min(rest, one.standing)
+    one.standing -= part
+    one.cancelled += part
+    rest -= part
+  }
+}
+
+/**
+ * What is pending and what is claimable of each request, where the vault tells it of all together: pending are the last,
+ * claimable those before. It is the vault that tells, and not the claims, for these may be rounded.
+ */
+export function divideOpen(
+  line: readonly LineRequest<unknown>[],
+  { pending, claimable }: { readonly pending: bigint; readonly claimable: bigint },
+): { readonly pendingParts: readonly bigint[]; readonly claimableParts: readonly bigint[] } {
+  const standing = line.map((request) => request.standing)
+  const pendingParts = unspent(standing, pending)
+  const settled = standing.map((amount, index) => amount - (pendingParts[index] ?? 0n))
+  return { pendingParts, claimableParts: unspent(settled, claimable) }
+}
