@@ -11,10 +11,13 @@ import {
   addVault,
   createClient,
   decideUser,
+  endUserSessions,
   forgetTransfer,
   getClient,
+  getUser,
   issueKey,
   rebuildRecords,
+  removeUser,
   removeVault,
   revokeKey,
 } from './operations.ts'
@@ -57,6 +60,11 @@ const microDollars = z.codec(
     encode: (micro) => formatUnits(BigInt(micro), MICRO),
   },
 )
+
+const userOptions = z.object({
+  client: clientId,
+  email: Email.register(optionHelp, { value: 'address', meaning: 'The e-mail address of the user' }),
+})
 
 /** All commands by name. */
 export const COMMANDS: Readonly<Record<string, Command>> = {
@@ -191,9 +199,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
 
   'set-user': command(
     'Sets how far the check of a user is, and what is left of the network fees that are paid for the user.',
-    z.object({
-      client: clientId,
-      email: Email.register(optionHelp, { value: 'address', meaning: 'The e-mail address of the user' }),
+    userOptions.extend({
       kyc: KycStatus.optional().register(optionHelp, { value: 'status', meaning: KycStatus.options.join(', ') }),
       smartGasUsd: microDollars
         .optional()
@@ -203,6 +209,48 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       const user = await decideUser(admin, { clientId: client, email }, { kyc, smartGas: smartGasUsd })
       const gas = microDollars.encode(user.smartGas ?? 0)
       return [`User ${email} of client ${client}: kyc ${user.kyc ?? 'none'}, ${gas} dollars left for fees.`]
+    },
+  ),
+
+  'list-sessions': command(
+    'Lists the sessions of a user that have not ended, and the credentials that open new ones.',
+    userOptions,
+    async (admin, { client, email }) => {
+      const { sessions, credentials } = await getUser(admin, { clientId: client, email })
+      const live = Object.entries(sessions).filter(([, { expiresAt }]) => expiresAt.getTime() > admin.now())
+      return [
+        ...columns(
+          ['SESSION', 'PLATFORM', 'SINCE', 'UNTIL'],
+          live.map(([id, { platform = '', createdAt, expiresAt }]) => [
+            id,
+            platform,
+            Timestamp.encode(createdAt),
+            Timestamp.encode(expiresAt),
+          ]),
+        ),
+        '',
+        ...columns(
+          ['CREDENTIAL', 'FACTOR', 'NAME', 'SINCE', 'LAST USED'],
+          Object.values(credentials).map(({ kind, factor, name = '', createdAt, lastUsedAt }) => {
+            const used = lastUsedAt ? Timestamp.encode(lastUsedAt) : 'never'
+            return [kind, factor, name, Timestamp.encode(createdAt), used]
+          }),
+        ),
+      ]
+    },
+  ),
+
+  'end-sessions': command('Ends all sessions of a user.', userOptions, async (admin, { client, email }) => {
+    const ended = await endUserSessions(admin, { clientId: client, email })
+    return [`User ${email} of client ${client} is logged out everywhere; sessions ended: ${ended}.`]
+  }),
+
+  'delete-user': command(
+    'Deletes a user with all credentials, sessions and wallet links. There is no way back.',
+    userOptions,
+    async (admin, { client, email }) => {
+      await removeUser(admin, { clientId: client, email })
+      return [`User ${email} of client ${client} is deleted.`]
     },
   ),
 

@@ -1,3 +1,4 @@
+import { deleteUser, endSessions } from '../lib/accounts/access.ts'
 import type { UsersStore } from '../lib/accounts/store.ts'
 import type { User } from '../lib/accounts/user.ts'
 import type { RecordsStore } from '../lib/activity/store.ts'
@@ -20,7 +21,7 @@ import type { ClientsAdminStore } from './clients.ts'
 /** What an operator's work needs of one environment. */
 export type Admin = {
   readonly clients: ClientsAdminStore
-  readonly users: Pick<UsersStore, 'get' | 'decide'>
+  readonly users: UsersStore
   readonly transfers: Pick<TransfersStore, 'forget'>
   readonly records: Pick<RecordsStore, 'forget'>
   readonly keyEnvironment: KeyEnvironment
@@ -43,6 +44,8 @@ type Presentation = {
 
 /** A vault to add; `firstBlock` only where its node does not tell. */
 type NewVault = { clientId: string; firstBlock?: number | undefined } & VaultKey & Presentation
+
+type UserKey = Pick<User, 'clientId' | 'email'>
 
 /** What the operator asked for cannot be done; the message tells why, in full. */
 export class AdminError extends Error {}
@@ -155,16 +158,33 @@ export async function removeVault(
 
 /** Sets what an operator decides of a user, and gives the user as it is then; what is undefined stays. */
 export async function decideUser(
-  { users }: Admin,
-  { clientId, email }: Pick<User, 'clientId' | 'email'>,
+  admin: Admin,
+  { clientId, email }: UserKey,
   { kyc, smartGas }: { readonly [Field in 'kyc' | 'smartGas']: User[Field] },
 ): Promise<User> {
   if (kyc === undefined && smartGas === undefined) throw new AdminError('Give --kyc, --smart-gas-usd, or both.')
   const decisions = { ...(kyc !== undefined && { kyc }), ...(smartGas !== undefined && { smartGas }) }
-  const decided = await users.decide({ clientId, email }, decisions)
-  const user = decided ? await users.get({ clientId, email }) : null
+  await admin.users.decide({ clientId, email }, decisions)
+  return getUser(admin, { clientId, email })
+}
+
+/** A client's user; throws AdminError when there is none. */
+export async function getUser({ users }: Admin, { clientId, email }: UserKey): Promise<User> {
+  const user = await users.get({ clientId, email })
   if (!user) throw new AdminError(`Client ${clientId} has no user ${email}.`)
   return user
+}
+
+/** Ends all sessions of a user, and tells how many were under way; throws AdminError when there is no such user. */
+export async function endUserSessions(admin: Admin, key: UserKey): Promise<number> {
+  const user = await getUser(admin, key)
+  await endSessions(admin, user, () => false)
+  return Object.values(user.sessions).filter(({ expiresAt }) => expiresAt.getTime() > admin.now()).length
+}
+
+/** Deletes a user with everything that the user has; throws AdminError when there is no such user. */
+export async function removeUser(admin: Admin, key: UserKey): Promise<void> {
+  await deleteUser(admin.users, await getUser(admin, key))
 }
 
 /** Forgets what is recorded of a transfer; throws AdminError when nothing is. */

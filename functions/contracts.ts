@@ -4,6 +4,10 @@ import { contract as loginInit } from './accounts/login-init/contract.ts'
 import { contract as logout } from './accounts/logout/contract.ts'
 import { contract as register } from './accounts/register/contract.ts'
 import { contract as registerInit } from './accounts/register-init/contract.ts'
+import { contract as sessionsEnd } from './accounts/sessions-end/contract.ts'
+import { contract as sessionsEndOthers } from './accounts/sessions-end-others/contract.ts'
+import { contract as sessionsList } from './accounts/sessions-list/contract.ts'
+import { contract as userDelete } from './accounts/user-delete/contract.ts'
 import { contract as walletsInit } from './accounts/wallets-init/contract.ts'
 import { contract as walletsLink } from './accounts/wallets-link/contract.ts'
 import { contract as walletsList } from './accounts/wallets-list/contract.ts'
@@ -45,6 +49,10 @@ export const endpoints = {
   'accounts/login-init': loginInit,
   'accounts/login': login,
   'accounts/logout': logout,
+  'accounts/sessions-list': sessionsList,
+  'accounts/sessions-end': sessionsEnd,
+  'accounts/sessions-end-others': sessionsEndOthers,
+  'accounts/user-delete': userDelete,
   'accounts/wallets-init': walletsInit,
   'accounts/wallets-link': walletsLink,
   'accounts/wallets-list': walletsList,

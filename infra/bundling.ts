@@ -109,8 +109,8 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'system/apple-app-site-association': 135,
   'system/assetlinks': 135,
   // The frame and every contract, without any AWS client or chain reader; grows by 1 or 2 KiB with each endpoint.
-  'system/openapi': 228,
-  'system/unknown-route': 222,
+  'system/openapi': 236,
+  'system/unknown-route': 232,
 }
 
 /** How large a function's minified bundle may be, in KiB. */

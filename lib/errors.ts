@@ -143,6 +143,16 @@ export const ERRORS = {
     message: 'The user has linked this wallet before.',
   },
   too_many_wallets: { status: 409, error: 'Too many wallets', message: 'A user can link 20 wallets; unlink one.' },
+  session_not_found: {
+    status: 404,
+    error: 'Session not found',
+    message: 'The user has no session with this id; it may have ended.',
+  },
+  fresh_login_required: {
+    status: 403,
+    error: 'Fresh login required',
+    message: 'Log in again: this takes a session that is not older than ten minutes.',
+  },
   wallet_not_found: {
     status: 404,
     error: 'Wallet not found',

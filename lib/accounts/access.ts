@@ -1,5 +1,6 @@
 import type { RandomBytes } from '../clients/api-key.ts'
 import { AppError } from '../errors.ts'
+import type { Session } from './session.ts'
 import type { UsersStore } from './store.ts'
 import { randomToken } from './token.ts'
 import type { Access, User } from './user.ts'
@@ -21,16 +22,61 @@ export async function changeAccess(
   change: (user: User) => Access | Promise<Access>,
 ): Promise<User> {
   const changeId = randomToken(randomBytes)
-  let current: User | null = user
+  let current = user
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const access = await change(current)
-    const ended = Object.entries(current.sessions).filter(([id]) => !(id in access.sessions))
+    const ended = Object.entries(current.sessions).filter(([id]) => !Object.hasOwn(access.sessions, id))
     await Promise.all(ended.map(([, { hash }]) => users.sessions.delete(hash)))
     if (await users.putAccess(current, access, changeId)) return { ...current, ...access }
-    current = await users.get(user)
-    if (current?.userId !== user.userId) throw new AppError('invalid_session')
+    const left = await users.get(user)
+    if (left?.userId !== user.userId) throw new AppError('invalid_session')
     // The write may have been ours, of which the answer was lost.
-    if (current.changeId === changeId) return current
+    if (left.changeId === changeId) return left
+    current = left
   }
-  throw new AppError('too_many_requests', { headers: { 'retry-after': '1' } })
+  throw contended()
+}
+
+/** The user of a session. Throws `invalid_session` where the user is no more. */
+export async function getUser(users: UsersStore, { clientId, user: { id, email } }: Session): Promise<User> {
+  const user = await users.get({ clientId, email })
+  if (user?.userId !== id) throw new AppError('invalid_session')
+  return user
+}
+
+/** Ends those of a user's sessions that are not kept. Throws what `changeAccess` does, and what `isKept` throws. */
+export function endSessions(
+  dependencies: Dependencies,
+  user: User,
+  isKept: (id: string, sessions: User['sessions']) => boolean,
+): Promise<User> {
+  return changeAccess(dependencies, user, ({ credentials, sessions }) => {
+    const kept = Object.entries(sessions).filter(([id]) => isKept(id, sessions))
+    return { credentials, sessions: Object.fromEntries(kept) }
+  })
+}
+
+/**
+ * Deletes a user with everything that the user has, also where something changes meanwhile. A user that is no more is
+ * deleted. Throws `too_many_requests` where others change the user all the time.
+ */
+export async function deleteUser(users: UsersStore, user: User): Promise<void> {
+  let current = user
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    const { userId, sessions, credentials } = current
+    const ids = Object.values(credentials).flatMap((credential) => ('id' in credential ? [credential.id] : []))
+    await Promise.all([
+      ...Object.values(sessions).map(({ hash }) => users.sessions.delete(hash)),
+      ...ids.map((id) => users.releaseCredential(id, userId)),
+    ])
+    if (await users.deleteUser(current)) return
+    const left = await users.get(user)
+    if (left?.userId !== userId) return
+    current = left
+  }
+  throw contended()
+}
+
+function contended(): AppError {
+  return new AppError('too_many_requests', { headers: { 'retry-after': '1' } })
 }

@@ -37,3 +37,11 @@ export function identifySession({ get, now }: Dependencies) {
 export function bearerToken(authorization: string | undefined): string | undefined {
   return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 }
+
+/** How old a session may be, in milliseconds, for what nobody shall do who merely found a device open. */
+const FRESH_MS = 10 * 60 * 1000
+
+/** Throws `fresh_login_required` unless the session is of a login a moment ago; `now` is in epoch milliseconds. */
+export function assertFresh({ createdAt }: Session, now: number): void {
+  if (now - createdAt.getTime() > FRESH_MS) throw new AppError('fresh_login_required')
+}

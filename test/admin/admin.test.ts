@@ -428,6 +428,29 @@ describe('A user', () => {
     expect(await users.get(user)).toEqual({ ...user, kyc: 'expired', smartGas: 1 })
   })
 
+  test('is shown with sessions and credentials, logged out everywhere, and deleted', async ({ run, users }) => {
+    const createdAt = new Date('2026-01-01T00:00:00.000Z')
+    const session = { hash: 'h', platform: 'ios' as const, createdAt, expiresAt: new Date('2100-01-01T00:00:00.000Z') }
+    const totp = { kind: 'Totp' as const, factor: 'second' as const, name: 'phone', seed: 's', lastStep: 1, createdAt }
+    await users.create({
+      ...user,
+      credentials: { a: totp },
+      sessions: { one: session, old: { ...session, expiresAt: createdAt } },
+    })
+    const of = ['--client', clientId, '--email', email]
+    const shown = await run('list-sessions', ...of)
+    expect(shown).toContain('one      ios       2026-01-01T00:00:00.000Z  2100-01-01T00:00:00.000Z')
+    expect(shown).toContain('Totp        second  phone  2026-01-01T00:00:00.000Z  never')
+    expect(shown).not.toContain('old')
+    expect(await run('end-sessions', ...of)).toBe(
+      `User ${email} of client ${clientId} is logged out everywhere; sessions ended: 1.`,
+    )
+    expect((await users.get(user))?.sessions).toEqual({})
+    expect(await run('delete-user', ...of)).toBe(`User ${email} of client ${clientId} is deleted.`)
+    expect(await users.get(user)).toBeNull()
+    expect(await run('delete-user', ...of)).toBe(`Client ${clientId} has no user ${email}.`)
+  })
+
   test('is set in the tables of the local service', async ({ operate, directory, endpoint, tableNames, users }) => {
     await writeState(directory, endpoint, tableNames)
     await users.create(user)

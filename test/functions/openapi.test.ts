@@ -276,6 +276,12 @@ const asUser =
     const { headers } = await someSession(service)
     return service.call(method, path, { headers, ...(body !== undefined && { body }) })
   }
+/** A user ends the own session by its id. */
+const endOwnSession: Ask = async (service) => {
+  const { headers } = await someSession(service)
+  const { body } = await service.call('GET', '/auth/sessions', { headers })
+  return service.call('DELETE', `/auth/sessions/${body.sessions[0].id}`, { headers })
+}
 /** A request of a user who is logged in and has just linked a wallet. */
 const withWallet =
   (ask: (call: Call, linked: HttpReply) => HttpReply | Promise<HttpReply>): Ask =>
@@ -432,6 +438,11 @@ const LIVE: readonly (readonly [name: keyof typeof endpoints, ErrorCode | 'ok', 
   ],
   ['accounts/login', 'ok', 'a login', logIn],
   ['accounts/logout', 'ok', 'a session', asUser('POST', '/auth/logout')],
+  ['accounts/sessions-list', 'ok', 'its own', asUser('GET', '/auth/sessions')],
+  ['accounts/sessions-end', 'session_not_found', 'an unknown id', asUser('DELETE', '/auth/sessions/none')],
+  ['accounts/sessions-end', 'ok', 'its own', endOwnSession],
+  ['accounts/sessions-end-others', 'ok', 'none', asUser('DELETE', '/auth/sessions')],
+  ['accounts/user-delete', 'ok', 'a login a moment ago', asUser('DELETE', '/auth/user')],
   ['accounts/logout', 'missing_session', 'none', (service) => service.call('POST', '/auth/logout')],
   [
     'accounts/wallets-init',

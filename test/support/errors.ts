@@ -35,6 +35,8 @@ export const PROMISED: Readonly<Record<ErrorCode, readonly [status: number, erro
   challenge_expired_or_used: [401, 'Challenge expired or already used'],
   wallet_already_linked: [409, 'Wallet already linked'],
   too_many_wallets: [409, 'Too many wallets'],
+  session_not_found: [404, 'Session not found'],
+  fresh_login_required: [403, 'Fresh login required'],
   wallet_not_found: [404, 'Wallet not found'],
   missing_or_invalid_vault_address: [400, 'Missing or invalid vaultAddress'],
   missing_or_invalid_amount: [400, 'Missing or invalid amount'],

@@ -7,11 +7,11 @@ export const contract = {
   summary: 'Ends the session of the request.',
   tag: 'Accounts',
   caller: 'user',
-  uses: { users: ['DeleteItem'] },
+  uses: { users: ['DeleteItem', 'GetItem', 'UpdateItem'] },
   request: {},
   response: z.undefined(),
   status: 204,
-  errors: [],
+  errors: ['too_many_requests'],
   cacheControl: 'no-store',
   impact: 'Nobody can log out.',
 } as const satisfies EndpointContract

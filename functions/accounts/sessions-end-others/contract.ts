@@ -1,0 +1,17 @@
+import * as z from 'zod'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+
+export const contract = {
+  method: 'DELETE',
+  path: '/auth/sessions',
+  summary: "Ends all of the user's sessions but that of the request.",
+  tag: 'Accounts',
+  caller: 'user',
+  uses: { users: ['GetItem', 'UpdateItem', 'DeleteItem'] },
+  request: {},
+  response: z.undefined(),
+  status: 204,
+  errors: ['too_many_requests'],
+  cacheControl: 'no-store',
+  impact: 'Users cannot end their sessions on other devices.',
+} as const satisfies EndpointContract

@@ -1,0 +1,18 @@
+import * as z from 'zod'
+import { field } from '../../../lib/field.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+
+export const contract = {
+  method: 'DELETE',
+  path: '/auth/sessions/{id}',
+  summary: "Ends one of the user's sessions.",
+  tag: 'Accounts',
+  caller: 'user',
+  uses: { users: ['GetItem', 'UpdateItem', 'DeleteItem'] },
+  request: { path: z.object({ id: field(z.string().max(100), 'session_not_found') }) },
+  response: z.undefined(),
+  status: 204,
+  errors: ['session_not_found', 'too_many_requests'],
+  cacheControl: 'no-store',
+  impact: 'Users cannot end sessions on other devices.',
+} as const satisfies EndpointContract

@@ -1,0 +1,28 @@
+import * as z from 'zod'
+import { Platform } from '../../../lib/accounts/relying-party.ts'
+import { Timestamp } from '../../../lib/codecs.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+
+export const contract = {
+  method: 'GET',
+  path: '/auth/sessions',
+  summary: "Lists the user's sessions, newest login first.",
+  tag: 'Accounts',
+  caller: 'user',
+  uses: { users: ['GetItem'] },
+  request: {},
+  response: z.object({
+    sessions: z.array(
+      z.object({
+        id: z.string().describe('Ends the session with DELETE /auth/sessions/{id}'),
+        platform: Platform.nullable().describe('As the login told it; null where it did not'),
+        createdAt: Timestamp,
+        expiresAt: Timestamp,
+        isCurrent: z.boolean().describe('Whether it is that of this request'),
+      }),
+    ),
+  }),
+  errors: [],
+  cacheControl: 'no-store',
+  impact: 'Users cannot see where they are logged in.',
+} as const satisfies EndpointContract

@@ -1,0 +1,188 @@
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb'
+import { describe, expect } from 'vitest'
+import { hashToken } from '../../../lib/accounts/token.ts'
+import { documentClient } from '../../../lib/aws/dynamo.ts'
+import { localConfig } from '../../../sandbox/dynamo.ts'
+import { beginLogin, completeLogin, login, registerUser, someEmail } from '../../support/accounts.ts'
+import { someKeyPair, somePasskey } from '../../support/credentials.ts'
+import { expectError } from '../../support/errors.ts'
+import { type Service, test } from '../../support/service.ts'
+
+const SESSIONS = '/auth/sessions'
+
+/** A user with a key, who is not logged in. */
+async function someUser(service: Service) {
+  const keyPair = someKeyPair()
+  const { email, begun } = await registerUser(service, (options) => ({
+    firstFactorCredential: keyPair.create(options),
+  }))
+  const logIn = async (platform?: string) => {
+    const started = await beginLogin(service, email)
+    const { status, body } = await service.call('POST', '/auth/login', {
+      ...(platform && { headers: { platform } }),
+      body: { challengeIdentifier: started.challengeIdentifier, firstFactor: keyPair.get(started) },
+    })
+    expect(status).toBe(200)
+    return { token: body.token as string, headers: { authorization: `Bearer ${body.token}` } }
+  }
+  return { email, userId: begun.user.id, keyPair, logIn }
+}
+
+type LoggedIn = { readonly headers: { readonly authorization: string } }
+
+async function listSessions(service: Service, { headers }: LoggedIn) {
+  const { status, body } = await service.call('GET', SESSIONS, { headers })
+  expect(status).toBe(200)
+  return body.sessions as { id: string; platform: string | null; isCurrent: boolean; createdAt: string }[]
+}
+
+/** Whether a session still opens something. */
+async function isOpen(service: Service, { headers }: LoggedIn): Promise<boolean> {
+  return (await service.call('GET', '/auth/wallets', { headers })).status === 200
+}
+
+/** Makes a session older by minutes, as if its login had been then. */
+async function age(service: Service, token: string, minutes: number) {
+  const { endpoint, tableNames } = service.backends.dynamo
+  await documentClient(localConfig(endpoint)).send(
+    new UpdateCommand({
+      TableName: tableNames.users,
+      Key: { pk: `SESSION#${hashToken(token)}`, sk: 'SESSION' },
+      UpdateExpression: 'SET createdAt = :then',
+      ExpressionAttributeValues: { ':then': new Date(Date.now() - minutes * 60_000).toISOString() },
+    }),
+  )
+}
+
+describe('The sessions of a user', () => {
+  test('are listed with when and from what they are, and say nothing that opens them', async ({ service }) => {
+    const user = await someUser(service)
+    const phone = await user.logIn('ios')
+    const page = await user.logIn()
+    const sessions = await listSessions(service, page)
+    expect(sessions).toEqual(
+      [
+        { platform: null, isCurrent: true },
+        { platform: 'ios', isCurrent: false },
+      ].map((own) => ({
+        ...own,
+        id: expect.stringMatching(/^[\w-]{22}$/),
+        createdAt: expect.stringMatching(/Z$/),
+        expiresAt: expect.stringMatching(/Z$/),
+      })),
+    )
+    const text = JSON.stringify(sessions)
+    for (const { token } of [phone, page]) {
+      expect(text).not.toContain(token)
+      expect(text).not.toContain(hashToken(token))
+    }
+  })
+
+  test('end one by one, or all but the own', async ({ service }) => {
+    const user = await someUser(service)
+    const [first, second, third] = [await user.logIn(), await user.logIn(), await user.logIn()]
+    const [, { id = '' } = {}] = await listSessions(service, third)
+    expect((await service.call('DELETE', `${SESSIONS}/${id}`, { headers: third.headers })).status).toBe(204)
+    expect(await Promise.all([first, second, third].map((session) => isOpen(service, session)))).toEqual([
+      true,
+      false,
+      true,
+    ])
+    expectError(await service.call('DELETE', `${SESSIONS}/${id}`, { headers: third.headers }), 'session_not_found')
+    expect((await service.call('DELETE', SESSIONS, { headers: first.headers })).status).toBe(204)
+    expect(await listSessions(service, first)).toMatchObject([{ isCurrent: true }])
+    expect(await isOpen(service, third)).toBe(false)
+  })
+
+  test('of others are not found', async ({ service }) => {
+    const [alice, bob] = [await someUser(service), await someUser(service)]
+    const [hers, his] = [await alice.logIn(), await bob.logIn()]
+    const [{ id = '' } = {}] = await listSessions(service, hers)
+    for (const other of [id, 'constructor', 'x'.repeat(200)]) {
+      const reply = await service.call('DELETE', `${SESSIONS}/${other}`, { headers: his.headers })
+      expectError(reply, 'session_not_found', other.length > 100 ? ['id'] : undefined)
+    }
+    expect(await isOpen(service, hers)).toBe(true)
+  })
+
+  test('are listed no more after a logout', async ({ service }) => {
+    const user = await someUser(service)
+    const [first, second] = [await user.logIn(), await user.logIn()]
+    expect((await service.call('POST', '/auth/logout', { headers: first.headers })).status).toBe(204)
+    expect(await listSessions(service, second)).toHaveLength(1)
+  })
+
+  test('are twenty at most: the oldest ends', async ({ service }) => {
+    const user = await someUser(service)
+    const oldest = await user.logIn()
+    for (let more = 0; more < 19; more += 1) await user.logIn()
+    expect(await listSessions(service, oldest)).toHaveLength(20)
+    const newest = await user.logIn()
+    expect(await listSessions(service, newest)).toHaveLength(20)
+    expect(await isOpen(service, oldest)).toBe(false)
+  })
+
+  test('all stand in the list, also of logins at the same time', async ({ service }) => {
+    const user = await someUser(service)
+    const sessions = await Promise.all([user.logIn(), user.logIn(), user.logIn()])
+    const [session = sessions[0]] = sessions
+    expect(await listSessions(service, session)).toHaveLength(3)
+  })
+
+  test('end also for a login that comes while all others are ended', async ({ service }) => {
+    const user = await someUser(service)
+    const own = await user.logIn()
+    const [ended, other] = await Promise.all([service.call('DELETE', SESSIONS, { headers: own.headers }), user.logIn()])
+    expect(ended.status).toBe(204)
+    // Either it came before, and has ended, or it came after, and is listed.
+    expect(await listSessions(service, own)).toHaveLength((await isOpen(service, other)) ? 2 : 1)
+  })
+})
+
+describe('A user who deletes the account', () => {
+  test('is gone with everything, and can register anew with the same passkey', async ({ service }) => {
+    const passkey = somePasskey()
+    const email = someEmail()
+    await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }), { email })
+    const factors = (begun: Parameters<typeof passkey.get>[0]) => ({ firstFactor: passkey.get(begun) })
+    const [first, second] = [await login(service, email, factors), await login(service, email, factors)]
+    const headersOf = ({ body }: typeof first) => ({ headers: { authorization: `Bearer ${body.token}` } })
+    expect((await service.call('DELETE', '/auth/user', headersOf(first))).status).toBe(204)
+    for (const session of [first, second]) {
+      expectError(await service.call('GET', SESSIONS, headersOf(session)), 'invalid_session')
+    }
+    expectError(await login(service, email, factors), 'login_failed')
+    await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }), { email })
+    expect((await login(service, email, factors)).status).toBe(200)
+  })
+
+  test('must have logged in a moment ago', async ({ service }) => {
+    const user = await someUser(service)
+    const session = await user.logIn()
+    await age(service, session.token, 11)
+    const { headers } = session
+    expectError(await service.call('DELETE', '/auth/user', { headers }), 'fresh_login_required')
+    expect(await isOpen(service, session)).toBe(true)
+  })
+
+  test('is deleted once, also by two requests at a time, and against a login', async ({ service }) => {
+    const user = await someUser(service)
+    const [first, second] = [await user.logIn(), await user.logIn()]
+    const started = await beginLogin(service, user.email)
+    const [one, other, late] = await Promise.all([
+      service.call('DELETE', '/auth/user', { headers: first.headers }),
+      service.call('DELETE', '/auth/user', { headers: second.headers }),
+      completeLogin(service, started, { firstFactor: user.keyPair.get(started) }),
+    ])
+    expect([204, 401]).toContain(one.status)
+    expect([204, 401]).toContain(other.status)
+    expect([one.status, other.status]).toContain(204)
+    if (late.status === 200) {
+      const { status } = await service.call('GET', SESSIONS, {
+        headers: { authorization: `Bearer ${late.body.token}` },
+      })
+      expect(status).toBe(401)
+    }
+    expectError(await login(service, user.email, (begun) => ({ firstFactor: user.keyPair.get(begun) })), 'login_failed')
+  })
+})
