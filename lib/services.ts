@@ -11,13 +11,16 @@ import { yieldLookup } from './activity/yields.ts'
 import { dynamo } from './aws/dynamo.ts'
 import { readSecretJson } from './aws/secrets.ts'
 import { createAcross } from './bridge/across.ts'
+import type { BridgeServices } from './bridge/send.ts'
 import { transfersStore } from './bridge/store.ts'
+import { clientBudgets, within } from './cache/budget.ts'
 import { sharedCache } from './cache/cache.ts'
 import { sharedPause } from './cache/pause.ts'
 import { cacheStore } from './cache/store.ts'
 import { createRpc } from './chain/nodes.ts'
 import { chainReaders } from './chain/readers.ts'
 import { SOLANA } from './chain/registry.ts'
+import type { Client } from './clients/client.ts'
 import { clientsStore } from './clients/store.ts'
 import { Config } from './config.ts'
 import type { Built } from './frame/container.ts'
@@ -94,10 +97,28 @@ export const getYield = (env: Env<'deposits'>) => yieldLookup({ records: records
 /** Gives the reader of a chain. */
 export const getReader = async (env: Env<'config'>) => chainReaders((await config(env)).rpcUrls, OUTSIDE)
 
-/** Across, and our id there. */
+/** Across, as the requests of a client may use it, and our id there. */
 export const bridge = async (env: Env<'config' | 'cache'>) => {
-  const { integratorId, ...api } = (await config(env)).bridge
-  return { ...createAcross(upstream(env, { ...api, name: 'Across' })), integratorId }
+  const { integratorId, questionsPerClient: _, ...api } = (await config(env)).bridge
+  const { fetchQuote } = createAcross(upstream(env, { ...api, name: 'Across' }))
+  const budgetOf = await budgets(env)
+  return ({ clientId }: Pick<Client, 'clientId'>): Omit<BridgeServices, 'getReader'> => ({
+    fetchQuote: (request) => within(budgetOf('across', clientId), () => fetchQuote(request)),
+    integratorId,
+  })
+}
+
+/** Counts what clients ask of services. */
+export const budgets = async (env: Env<'config' | 'cache'>) => {
+  const { coinGecko, defiLlama, goldRush, solanaNfts, bridge } = await config(env)
+  const limits = {
+    coingecko: coinGecko.questionsPerClient,
+    defillama: defiLlama.questionsPerClient,
+    goldrush: goldRush.questionsPerClient,
+    das: solanaNfts?.questionsPerClient ?? 0,
+    across: bridge.questionsPerClient,
+  }
+  return clientBudgets({ count: cacheStore(dynamo(), env.cache).count, limits, now: Date.now })
 }
 
 /** The answers of upstreams, which all functions share. */

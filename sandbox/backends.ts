@@ -31,11 +31,17 @@ export type Backends = {
   /** Sets the URLs of these chains for functions that start from now on; other chains have fake nodes. */
   setRpcUrls(rpcUrls: RpcUrls): void
   /** Changes other parts of the configuration for functions that start from now on. */
-  configure(changes: { readonly goldRush?: object; readonly solanaNfts?: object | undefined }): void
+  configure(
+    changes: {
+      readonly [Api in 'bridge' | 'coinGecko' | 'defiLlama' | 'goldRush' | 'solanaNfts']?: object | undefined
+    },
+  ): void
   stop(): Promise<void>
 }
 
 const CHAIN_IDS = [8453, 42161]
+/** What is asked on one machine uses up nobody's limits. */
+const MOST_QUESTIONS = 100_000
 const CONFIG_SECRET = 'vaultline/local/config'
 const IDENTITY_SECRET = 'vaultline/local/identity'
 
@@ -75,11 +81,12 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
       return { ...chain, blockSeconds, ...world }
     }),
   ])
-  const config: { rpcUrls: RpcUrls; bridge: { url: string } } = { rpcUrls: {}, bridge: { url: '' } }
+  const bridge = { url: '', questionsPerClient: MOST_QUESTIONS }
+  const config: { rpcUrls: RpcUrls; bridge: typeof bridge } = { rpcUrls: {}, bridge }
   const relayer = createRelayer({ chains })
   const secrets = { [CONFIG_SECRET]: config, [IDENTITY_SECRET]: { key: randomBytes(32).toString('hex') } }
   const providers = await startProviders({ secrets, chains, relayer })
-  config.bridge.url = `${providers.url}/api`
+  bridge.url = `${providers.url}/api`
   Object.assign(config, {
     goldRush: { url: `${providers.url}/goldrush`, apiKey: GOLDRUSH_KEY },
     solanaNfts: { url: `${providers.url}/solana` },
@@ -104,8 +111,8 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
   setRpcUrls(rpcUrls)
   if (!realMarkets) {
     Object.assign(config, {
-      coinGecko: { url: `${providers.url}/coingecko` },
-      defiLlama: { url: `${providers.url}/defillama` },
+      coinGecko: { url: `${providers.url}/coingecko`, questionsPerClient: MOST_QUESTIONS },
+      defiLlama: { url: `${providers.url}/defillama`, questionsPerClient: MOST_QUESTIONS },
       liFi: { url: `${providers.url}/lifi` },
     })
   }

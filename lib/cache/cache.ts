@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import * as z from 'zod'
 import { AppError, badAnswer } from '../errors.ts'
 import { logger } from '../logger.ts'
+import type { Budget } from './budget.ts'
 import { type CacheStore, type Entry, FailureCode } from './store.ts'
 
 /** Answers of one form: the first part of their keys, their schema, and for how many seconds they are fresh and kept. */
@@ -102,10 +103,10 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
 
     /**
      * The cached answer while it is fresh, else what `fetch` gives, else the cached one, stale. Only one of several that
-     * call at once fetches. Throws the AppError of the failure where nothing is cached; whatever else `fetch` throws is
-     * thrown on.
+     * call at once fetches, out of its budget. Throws the AppError of the failure, or of the budget that is spent, where
+     * nothing is cached; whatever else `fetch` throws is thrown on.
      */
-    async getOrFetch<T>(cacheKey: CacheKey<T>, fetch: () => Promise<T>): Promise<Aged<T>> {
+    async getOrFetch<T>(cacheKey: CacheKey<T>, budget: Budget, fetch: () => Promise<T>): Promise<Aged<T>> {
       const name = nameOf(cacheKey)
       const deadline = now() + LONGEST_WAIT_MS
       for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
@@ -115,15 +116,20 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
 
         const failure = entry.failure && entry.failure.until > now() ? entry.failure : undefined
         const lease = { seen: entry.answer, now: now(), until: now() + LEASE_MS }
-        if (!failure && (await table.takeLease(name, lease))) {
-          return refresh(cacheKey, cached, fetch).catch((error: unknown) => {
-            if (!cached || !(error instanceof AppError)) throw error
-            logger.warn('stale answer', { namespace: cacheKey.namespace.name, code: error.code })
-            return cached
-          })
+        if (!failure && !budget.refusal() && (await table.takeLease(name, lease))) {
+          if (await budget.take()) {
+            return refresh(cacheKey, cached, fetch).catch((error: unknown) => {
+              if (!cached || !(error instanceof AppError)) throw error
+              logger.warn('stale answer', { namespace: cacheKey.namespace.name, code: error.code })
+              return cached
+            })
+          }
+          await table.releaseLease(name)
         }
         if (cached) return cached
         if (failure) throw failedBefore(failure, now())
+        const refusal = budget.refusal()
+        if (refusal) throw refusal
         if (now() >= deadline)
           throw new AppError('upstream_timeout', { cause: new Error('the refresh takes too long') })
         await sleep(pause)

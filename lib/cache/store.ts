@@ -2,7 +2,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
 import { conditionHeld, getItems } from '../aws/dynamo.ts'
-import { Timestamp } from '../codecs.ts'
+import { EpochSeconds, Timestamp } from '../codecs.ts'
 import { UPSTREAM_ERRORS } from '../errors.ts'
 
 /** The error code of a failed refresh. */
@@ -76,6 +76,27 @@ export function cacheStore(client: DynamoDBDocumentClient, tableName: string) {
               ':expiresAt': Math.ceil(until / 1000) + UNANSWERED_SECONDS,
               ...(seen && { ':seen': z.encode(Timestamp, seen.asOf) }),
             },
+          }),
+        ),
+      )
+    },
+
+    /** Releases the lease of a refresh that was not tried. */
+    async releaseLease(key: string): Promise<void> {
+      const UpdateExpression = 'REMOVE refreshingUntil'
+      await client.send(new UpdateCommand({ TableName: tableName, Key: keyOf(key), UpdateExpression }))
+    },
+
+    /** Counts one more under this key until the moment is over; false, without counting, when `max` are counted. */
+    count(key: string, max: number, until: Date): Promise<boolean> {
+      return conditionHeld(
+        client.send(
+          new UpdateCommand({
+            TableName: tableName,
+            Key: { pk: key, sk: 'COUNT' },
+            UpdateExpression: 'ADD hits :one SET expiresAt = :end',
+            ConditionExpression: 'attribute_not_exists(hits) OR hits < :max',
+            ExpressionAttributeValues: { ':one': 1, ':end': EpochSeconds.encode(until), ':max': max },
           }),
         ),
       )

@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import { isOverdue } from '../cache/aged.ts'
+import type { Budgets } from '../cache/budget.ts'
 import type { Aged, Namespace, SharedCache } from '../cache/cache.ts'
 import type { Chain } from '../chain/registry.ts'
 import { AppError } from '../errors.ts'
@@ -21,11 +22,15 @@ import {
 import { supportedTokens } from './tokens.ts'
 
 type Dependencies = {
+  readonly budgets: Budgets
   readonly cache: Pick<SharedCache, 'get' | 'getOrFetch'>
   readonly priceSources: PriceSources
   /** Epoch milliseconds. */
   readonly now: () => number
 }
+
+/** What of a coin is asked for, and by which client. */
+type ChartQuestion = Span & { readonly clientId: string }
 
 /**
  * The lengths in days that sources are asked for: whatever callers choose, a coin has this many charts in a currency. A
@@ -36,23 +41,25 @@ const LENGTHS = [1, 7, 30, 90, 365, 1825] as const
 /** The prices of a coin by CoinGecko's id; no source is asked of one that is not in its list. Throws `token_not_found` or `upstream_*`. */
 export async function chartById(
   services: Dependencies & { readonly isListedCoin: IsListedCoin },
-  id: string,
-  span: Span,
+  { id, ...question }: ChartQuestion & { readonly id: string },
 ) {
   if ((await services.isListedCoin(id)) === false) throw new AppError('token_not_found')
-  return fetchChart(services, coinById(id), span)
+  return fetchChart(services, coinById(id), question)
 }
 
 /** The prices of a token by its address, or of the chain's own coin however it is written. Throws `token_not_found` or `upstream_*`. */
-export async function chartByAddress(services: Dependencies, chain: Chain, text: string, span: Span) {
+export async function chartByAddress(
+  services: Dependencies,
+  { network: chain, address: text, ...question }: ChartQuestion & { readonly network: Chain; readonly address: string },
+) {
   const address = parseTokenAddress(chain, text)
   if (address === undefined) throw new AppError('token_not_found')
   if (address === 'native' || address === WRAPPED_SOL)
-    return fetchChart(services, coinById(chain.nativeCoin.coinGeckoId), span)
+    return fetchChart(services, coinById(chain.nativeCoin.coinGeckoId), question)
   const { tokens } = await services.cache.get({ tokens: tokensKey(chain.key) })
   const listed = supportedTokens(chain, tokens).find((token) => token.address === address)
   const coin = listed?.coinGeckoId ? coinById(listed.coinGeckoId) : coinByAddress(chain, address)
-  return fetchChart(services, coin, span)
+  return fetchChart(services, coin, question)
 }
 
 /**
@@ -60,14 +67,14 @@ export async function chartByAddress(services: Dependencies, chain: Chain, text:
  * has none that is recent enough: cut from the shortest of LENGTHS that has all its days.
  */
 async function fetchChart(
-  { cache, priceSources, now }: Dependencies,
+  { budgets, cache, priceSources, now }: Dependencies,
   coin: CoinName,
-  { currency, days: asked }: Span,
+  { clientId, currency, days: asked }: ChartQuestion,
 ): Promise<Aged<z.output<typeof ChartResponse>>> {
   const days = LENGTHS.find((length) => asked !== 'max' && asked <= length) ?? 'max'
   const attempt = (source: PriceSource, namespace: Namespace<DatedChart | null>) => ({
     get: () =>
-      cache.getOrFetch({ namespace, key: `${coin}#${currency}#${days}` }, () =>
+      cache.getOrFetch({ namespace, key: `${coin}#${currency}#${days}` }, budgets(source.name, clientId), () =>
         source.fetchChart(coin, { currency, days }),
       ),
     isRecent: (answer: Aged<unknown>) => answer.value !== null && !isOverdue(answer, namespace, now()),

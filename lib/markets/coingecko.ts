@@ -89,7 +89,7 @@ const Refusal = z.union([
  */
 export function createCoinGecko(ask: Upstream) {
   return {
-    name: 'coingecko',
+    name: 'coingecko' as const,
     currencies: CURRENCIES,
 
     /** One page of the market, counted from 1: 250 coins by market capitalisation, in US dollars. */

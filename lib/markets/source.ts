@@ -1,3 +1,4 @@
+import type { Service } from '../cache/budget.ts'
 import type { Aged } from '../cache/cache.ts'
 import type { Chain } from '../chain/registry.ts'
 import type { AppError } from '../errors.ts'
@@ -26,8 +27,8 @@ export type Span = { readonly currency: Currency; readonly days: number | 'max' 
 
 /** A service that tells prices. Every call throws AppError `upstream_*`. */
 export type PriceSource = {
-  /** Names its charts in the cache. */
-  readonly name: string
+  /** Names its charts in the cache, and its budgets. */
+  readonly name: Service
   /** The currencies of its charts. */
   readonly currencies: readonly Currency[]
   /** The prices of a coin over time, and how many days they are; null for a coin that is unknown or has no price in that time. */

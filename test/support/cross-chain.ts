@@ -9,8 +9,10 @@ import {
   zeroAddress,
 } from 'viem'
 import { getTransactionReceipt, readContract } from 'viem/actions'
+import type * as z from 'zod'
 import { localAdmin } from '../../admin/connect.ts'
 import { seedClient } from '../../admin/operations.ts'
+import type { BridgeApi } from '../../lib/bridge/apis.ts'
 import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
 import type { LocalChain } from '../../sandbox/chains.ts'
 import type { Fake, ProviderReply, ProviderRequest } from '../../sandbox/fake.ts'
@@ -221,7 +223,7 @@ export async function startConfigured(
   options: {
     readonly chains?: Service['backends']['chains']
     readonly relayer?: Relayer
-    readonly bridge?: { readonly url?: string; readonly apiKey?: string; readonly integratorId?: string }
+    readonly bridge?: z.input<typeof BridgeApi>
   } = {},
 ): Promise<{ service: Service; bridge: Bridge; stop: () => Promise<void> }> {
   const { chains = service.backends.chains, relayer = service.backends.relayer } = options

@@ -13,6 +13,7 @@ import type { Fake, ProviderReply } from '../../sandbox/fake.ts'
 import { type Providers, startProviders } from '../../sandbox/providers.ts'
 import { createRelayer } from '../../sandbox/relayer.ts'
 import { test as base } from './dynamo.ts'
+import { UNLIMITED } from './upstream.ts'
 
 /** When tests with a clock of their own begin. */
 export const START = Date.UTC(2026, 10, 21, 12)
@@ -36,7 +37,7 @@ export const SOURCE_FAILURES: readonly (readonly [string, NonNullable<Fake['rewr
 /** A made-up source of prices, which knows no coin unless told. */
 export function someSource(told: Partial<PriceSource> = {}): PriceSource {
   return {
-    name: 'some-source',
+    name: 'das',
     currencies: CURRENCIES,
     fetchChart: async () => null,
     fetchPrices: async () => new Map(),
@@ -95,6 +96,7 @@ export const test = base
     const market = createCoinGecko(ask('coingecko'))
     return {
       cache,
+      budgets: () => UNLIMITED,
       isListedCoin: listedCoins({ cache, now: clock.now }),
       now: clock.now,
       fakes,

@@ -14,7 +14,7 @@ import type { Services } from '../../../lib/services.ts'
 import { DAY, HOUR } from '../../../lib/time.ts'
 import type { contract } from './contract.ts'
 
-type Dependencies = Services<'cache' | 'coinGecko' | 'isListedCoin' | 'priceSources' | 'now'>
+type Dependencies = Services<'budgets' | 'cache' | 'coinGecko' | 'isListedCoin' | 'priceSources' | 'now'>
 
 /** A coin in one currency, and where it is a supported token: its address by CoinGecko's platform. */
 const Coin = CoinQuote.extend({ platforms: z.record(z.string(), z.string()) })
@@ -37,9 +37,9 @@ const DOLLAR_PRICE: Namespace<z.output<typeof DollarPrice> | null> = {
 /**
  * Tells a coin by CoinGecko's id: as CoinGecko does, or, while CoinGecko fails, as the cached market does, with another
  * source's price where the market is too old. No source is asked of a coin that is not in CoinGecko's list. Throws
- * `coin_not_found` or `upstream_*`.
+ * `coin_not_found`, `too_many_requests` or `upstream_*`.
  */
-export function getCoin({ cache, coinGecko, isListedCoin, priceSources, now }: Dependencies) {
+export function getCoin({ budgets, cache, coinGecko, isListedCoin, priceSources, now }: Dependencies) {
   async function fetchQuote(id: string, currency: Currency, isListed: boolean): Promise<Coin | null> {
     const [quotes, cached] = await Promise.all([coinGecko.fetchCoins([id], currency), cache.get(ALL_TOKENS)])
     const quote = quotes.get(id)
@@ -48,7 +48,7 @@ export function getCoin({ cache, coinGecko, isListedCoin, priceSources, now }: D
   }
 
   /** A coin as the cached market has it. Throws `upstream_unavailable` for a coin, a price or a currency that is not there. */
-  async function getFromMarket(id: string, currency: Currency): Promise<Aged<Coin | null>> {
+  async function getFromMarket(id: string, currency: Currency, clientId: string): Promise<Aged<Coin | null>> {
     const { market, rates, ...tokens } = await cache.get({ market: MARKET, rates: RATES, ...ALL_TOKENS })
     const listed = market?.value.find((coin) => coin.id === id)
     if (!market || !listed) throw unavailable('the coin is not in the cached market')
@@ -70,12 +70,16 @@ export function getCoin({ cache, coinGecko, isListedCoin, priceSources, now }: D
       return combine(quote, [part, ...conversion.answers], now())
     }
     const repriced = async () => {
-      const dollars = await cache.getOrFetch({ namespace: DOLLAR_PRICE, key: id }, async () => {
-        const coin = coinById(id)
-        const { prices, failure } = await fetchPrices(priceSources, [coin])
-        if (failure) throw failure
-        return prices.get(coin) ?? null
-      })
+      const dollars = await cache.getOrFetch(
+        { namespace: DOLLAR_PRICE, key: id },
+        budgets('defillama', clientId),
+        async () => {
+          const coin = coinById(id)
+          const { prices, failure } = await fetchPrices(priceSources, [coin])
+          if (failure) throw failure
+          return prices.get(coin) ?? null
+        },
+      )
       if (!dollars.value) return { ...dollars, value: null }
       const { price, at } = dollars.value
       // An old change, capitalisation or volume would contradict the price.
@@ -87,18 +91,22 @@ export function getCoin({ cache, coinGecko, isListedCoin, priceSources, now }: D
     )
   }
 
-  return async ({ path: { id }, query: { currency } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+  return async ({
+    path: { id },
+    query: { currency },
+    client: { clientId },
+  }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const isListed = await isListedCoin(id)
     if (isListed === false) throw new AppError('coin_not_found')
     const { value, ...age } = await newestAnswer(
       {
         get: () =>
-          cache.getOrFetch({ namespace: COIN, key: `${id}#${currency}` }, () =>
+          cache.getOrFetch({ namespace: COIN, key: `${id}#${currency}` }, budgets('coingecko', clientId), () =>
             fetchQuote(id, currency, isListed === true),
           ),
         isRecent: (answer) => !isOverdue(answer, COIN, now()),
       },
-      { get: () => getFromMarket(id, currency), isRecent: () => true },
+      { get: () => getFromMarket(id, currency, clientId), isRecent: () => true },
     )
     if (!value) throw new AppError('coin_not_found')
     return { value: toReply(value, currency), ...age }

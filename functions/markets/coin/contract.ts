@@ -43,7 +43,7 @@ export const contract = {
       .record(z.string(), z.string())
       .describe("Where the coin is a supported token: its contract by CoinGecko's platform. Additive"),
   }),
-  errors: UPSTREAM_ERRORS,
+  errors: ['too_many_requests', ...UPSTREAM_ERRORS],
   cacheControl: 'public, max-age=60',
   aged: true,
   impact: 'Users cannot see the price of a coin.',

@@ -1,6 +1,6 @@
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { cache, coinGecko, isListedCoin, now, priceSources } from '../../../lib/services.ts'
+import { budgets, cache, coinGecko, isListedCoin, now, priceSources } from '../../../lib/services.ts'
 import { getCoin } from './coin.ts'
 import { contract } from './contract.ts'
 
-export const handler = endpoint(contract, { cache, coinGecko, isListedCoin, now, priceSources }, getCoin)
+export const handler = endpoint(contract, { budgets, cache, coinGecko, isListedCoin, now, priceSources }, getCoin)

@@ -36,7 +36,7 @@ export const contract = {
       price_change_percentage_24h: z.number().nullable().describe('Null when unknown. Additive'),
     }),
   ),
-  errors: UPSTREAM_ERRORS,
+  errors: ['too_many_requests', ...UPSTREAM_ERRORS],
   cacheControl: 'no-store',
   aged: true,
   impact: 'Users cannot search for coins.',

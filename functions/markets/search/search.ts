@@ -35,7 +35,7 @@ const FOUND_PRICES: Namespace<FoundPrice[]> = {
  * those of the cached market, or none. Throws `upstream_*` when the coins themselves are not known: also where CoinGecko
  * finds none of a name that the cached market has.
  */
-export function searchCoins({ cache, coinGecko, now }: Services<'cache' | 'coinGecko' | 'now'>) {
+export function searchCoins({ budgets, cache, coinGecko, now }: Services<'budgets' | 'cache' | 'coinGecko' | 'now'>) {
   /** What the coins of the cached market are worth. Throws `upstream_unavailable` where the currency's rate is not cached. */
   async function getMarketPrices(currency: Currency): Promise<Aged<FoundPrice[]>> {
     const { market, rates } = await cache.get({ market: MARKET, rates: RATES })
@@ -63,15 +63,16 @@ export function searchCoins({ cache, coinGecko, now }: Services<'cache' | 'coinG
     return [...quotes.values()].filter((quote) => quote !== null)
   }
 
-  return async ({ query: { currency }, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+  return async ({ query: { currency }, body, client }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const budget = budgets('coingecko', client.clientId)
     const key = body.search.toLowerCase()
-    const found = await cache.getOrFetch({ namespace: SEARCH, key }, () => fetchFound(key))
+    const found = await cache.getOrFetch({ namespace: SEARCH, key }, budget, () => fetchFound(key))
     const ids = found.value.map(({ id }) => id)
     if (ids.length === 0) return { ...found, value: [] }
     const priced = { namespace: FOUND_PRICES, key: `${key}#${currency}` }
     const prices = await toResult(
       newestAnswer<FoundPrice[]>(
-        { get: () => cache.getOrFetch(priced, () => fetchPrices(ids, currency)), isRecent: () => true },
+        { get: () => cache.getOrFetch(priced, budget, () => fetchPrices(ids, currency)), isRecent: () => true },
         { get: () => getMarketPrices(currency), isRecent: () => true },
       ),
     )

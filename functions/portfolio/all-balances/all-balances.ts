@@ -20,10 +20,11 @@ import type { contract } from './contract.ts'
 import { evmHoldings, type HoldingsOnChain, solanaHoldings, unlistedHoldings } from './holdings.ts'
 import { readSolanaBalances } from './solana.ts'
 
-type Dependencies = Services<'users' | 'cache' | 'getReader' | 'solana' | 'goldRush' | 'now'>
+type Dependencies = Services<'users' | 'budgets' | 'cache' | 'getReader' | 'solana' | 'goldRush' | 'now'>
 
 /** A chain, and what is to be read there. */
 type ChainInput = {
+  readonly clientId: string
   readonly chain: Chain
   readonly wallets: readonly string[]
   readonly listed: readonly ListedToken[]
@@ -51,7 +52,7 @@ const DOLLAR: ExchangeRate = { now: 1, dayAgo: 1 }
  * that cannot be read has its last good balances, and never holds up the others. Throws `invalid_session` where the user
  * is no more, and `upstream_*` when nothing is known of any chain that the user has a wallet for.
  */
-export function readAllBalances({ users, cache, getReader, solana, goldRush, now }: Dependencies) {
+export function readAllBalances({ users, budgets, cache, getReader, solana, goldRush, now }: Dependencies) {
   async function readHoldings(input: ChainInput): Promise<Found> {
     const { chain, wallets, listed, last } = input
     const here = { ...NOTHING, chain: chain.key, wallets }
@@ -91,11 +92,16 @@ export function readAllBalances({ users, cache, getReader, solana, goldRush, now
   }
 
   /** What the index knows of each wallet; nothing where there is no index, undefined when it fails. */
-  async function fetchIndexed({ chain, wallets }: ChainInput): Promise<readonly IndexedToken[][] | undefined> {
+  async function fetchIndexed({
+    clientId,
+    chain,
+    wallets,
+  }: ChainInput): Promise<readonly IndexedToken[][] | undefined> {
     if (!goldRush) return []
+    const budget = budgets('goldrush', clientId)
     const asking = wallets.map(async (wallet) => {
       const cacheKey = unlistedKey(chain.key, wallet)
-      return (await cache.getOrFetch(cacheKey, () => goldRush.fetchTokens(chain.key, wallet))).value
+      return (await cache.getOrFetch(cacheKey, budget, () => goldRush.fetchTokens(chain.key, wallet))).value
     })
     const result = await toResult(Promise.all(asking))
     if ('value' in result) return result.value
@@ -134,6 +140,7 @@ export function readAllBalances({ users, cache, getReader, solana, goldRush, now
       const wallets = addressesOn(chain, linked)
       const last = cached[`balances ${chain.key}`]
       return {
+        clientId: session.clientId,
         chain,
         wallets,
         listed: supportedTokens(chain, cached[`tokens ${chain.key}`]),

@@ -1,6 +1,6 @@
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { cache, getReader, goldRush, now, solana, users } from '../../../lib/services.ts'
+import { budgets, cache, getReader, goldRush, now, solana, users } from '../../../lib/services.ts'
 import { readAllBalances } from './all-balances.ts'
 import { contract } from './contract.ts'
 
-export const handler = endpoint(contract, { users, cache, getReader, solana, goldRush, now }, readAllBalances)
+export const handler = endpoint(contract, { users, budgets, cache, getReader, solana, goldRush, now }, readAllBalances)

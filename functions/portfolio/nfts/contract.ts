@@ -16,7 +16,7 @@ export const contract = {
   response: WalletsResponse.extend({
     nfts: z.record(ChainKey, z.array(NftCollection)).describe("By the chain's key"),
   }),
-  errors: UPSTREAM_ERRORS,
+  errors: ['too_many_requests', ...UPSTREAM_ERRORS],
   cacheControl: 'no-store',
   impact: 'Users cannot see their NFTs.',
 } as const satisfies EndpointContract

@@ -12,7 +12,7 @@ import { toResult } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
-type Dependencies = Services<'users' | 'cache' | 'goldRush' | 'solanaNfts' | 'now'>
+type Dependencies = Services<'users' | 'budgets' | 'cache' | 'goldRush' | 'solanaNfts' | 'now'>
 
 /** The NFTs of a user on one chain. */
 type NftsOnChain = OnChain & { readonly collections: readonly NftCollection[] }
@@ -22,16 +22,17 @@ type NftsOnChain = OnChain & { readonly collections: readonly NftCollection[] }
  * while a source is down. Throws `invalid_session` where the user is no more, and `upstream_*` when nothing is known of
  * any chain that has a source.
  */
-export function listNfts({ users, cache, goldRush, solanaNfts, now }: Dependencies) {
-  async function readChain(chain: Chain, wallets: readonly string[]): Promise<NftsOnChain> {
+export function listNfts({ users, budgets, cache, goldRush, solanaNfts, now }: Dependencies) {
+  async function readChain(chain: Chain, wallets: readonly string[], clientId: string): Promise<NftsOnChain> {
     const nothing = { ...NOTHING, chain: chain.key, wallets, collections: [] }
     if (wallets.length === 0) return nothing
     const fetchNfts = sourceOf(chain)
     if (!fetchNfts) return { ...nothing, error: 'Not configured' }
 
+    const budget = budgets(chain.kind === 'solana' ? 'das' : 'goldrush', clientId)
     const results = await Promise.all(
       wallets.map((wallet) =>
-        toResult(cache.getOrFetch(nftsKey(chain.key, wallet), async () => fitting(await fetchNfts(wallet)))),
+        toResult(cache.getOrFetch(nftsKey(chain.key, wallet), budget, async () => fitting(await fetchNfts(wallet)))),
       ),
     )
     const [failure] = results.flatMap((result) => ('error' in result ? [result.error] : []))
@@ -55,7 +56,7 @@ export function listNfts({ users, cache, goldRush, solanaNfts, now }: Dependenci
   return async ({ session }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { clientId, user } = session
     const linked = listWallets(await users.get({ clientId, email: user.email }))
-    const chains = await Promise.all(CHAINS.map((chain) => readChain(chain, addressesOn(chain, linked))))
+    const chains = await Promise.all(CHAINS.map((chain) => readChain(chain, addressesOn(chain, linked), clientId)))
     return { ...walletsResponse(chains), nfts: byChain(chains, ({ collections }) => collections) }
   }
 }

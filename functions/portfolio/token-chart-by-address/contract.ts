@@ -22,7 +22,7 @@ export const contract = {
     query: ChartQuery,
   },
   response: ChartResponse,
-  errors: UPSTREAM_ERRORS,
+  errors: ['too_many_requests', ...UPSTREAM_ERRORS],
   cacheControl: 'public, max-age=60',
   aged: true,
   impact: 'Users cannot see the price charts of tokens.',

@@ -1,12 +1,12 @@
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { chartByAddress } from '../../../lib/markets/charts.ts'
-import { cache, now, priceSources } from '../../../lib/services.ts'
+import { budgets, cache, now, priceSources } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
 export const handler = endpoint(
   contract,
-  { cache, priceSources, now },
+  { budgets, cache, priceSources, now },
   (services) =>
-    ({ path, query }) =>
-      chartByAddress(services, path.network, path.address, query),
+    ({ path, query, client: { clientId } }) =>
+      chartByAddress(services, { ...path, ...query, clientId }),
 )

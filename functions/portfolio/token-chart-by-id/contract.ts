@@ -14,7 +14,7 @@ export const contract = {
   uses: { cache: ['BatchGetItem', 'GetItem', 'UpdateItem', 'PutItem'], config: true },
   request: { path: z.object({ id: field(CoinId, 'token_not_found') }), query: ChartQuery },
   response: ChartResponse,
-  errors: UPSTREAM_ERRORS,
+  errors: ['too_many_requests', ...UPSTREAM_ERRORS],
   cacheControl: 'public, max-age=60',
   aged: true,
   impact: 'Users cannot see price charts.',

@@ -1,12 +1,12 @@
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { chartById } from '../../../lib/markets/charts.ts'
-import { cache, isListedCoin, now, priceSources } from '../../../lib/services.ts'
+import { budgets, cache, isListedCoin, now, priceSources } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
 export const handler = endpoint(
   contract,
-  { cache, isListedCoin, priceSources, now },
+  { budgets, cache, isListedCoin, priceSources, now },
   (services) =>
-    ({ path, query }) =>
-      chartById(services, path.id, query),
+    ({ path, query, client: { clientId } }) =>
+      chartById(services, { ...path, ...query, clientId }),
 )

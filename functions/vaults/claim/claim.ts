@@ -34,7 +34,7 @@ export function buildClaim({ getReader, bridge }: Services<'getReader' | 'bridge
       block,
       send,
     } = destination
-      ? await readWithBridge({ getReader, ...bridge }, { vault, account, destination }, plan)
+      ? await readWithBridge({ getReader, ...bridge(client) }, { vault, account, destination }, plan)
       : { ...(await reader.readOne(plan)), send: undefined }
 
     const intents = terms.calls.map(({ name, amount }) => ({

@@ -17,7 +17,7 @@ export const contract = {
     'Builds the transactions that claim what is settled in an async vault: shares of a deposit, assets of a withdrawal.',
   tag: 'Vaults',
   caller: 'client',
-  uses: { cache: ['BatchGetItem', 'PutItem'], config: true },
+  uses: { cache: ['BatchGetItem', 'PutItem', 'UpdateItem'], config: true },
   request: {
     body: z
       .strictObject({
@@ -74,6 +74,7 @@ export const contract = {
     'vault_is_paused',
     'withdrawal_refused',
     'depositor_not_allowed',
+    'too_many_requests',
     ...UPSTREAM_ERRORS,
   ],
   cacheControl: 'no-store',

@@ -15,7 +15,7 @@ export const contract = {
   summary: 'Builds the transactions that deposit into a vault: approvals first, then the operations, in order.',
   tag: 'Vaults',
   caller: 'client',
-  uses: { cache: ['BatchGetItem', 'PutItem'], config: true },
+  uses: { cache: ['BatchGetItem', 'PutItem', 'UpdateItem'], config: true },
   request: {
     body: z
       .strictObject({
@@ -54,6 +54,7 @@ export const contract = {
     'previous_deposit_request_not_settled',
     'vault_cap_reached',
     'depositor_not_allowed',
+    'too_many_requests',
     ...UPSTREAM_ERRORS,
   ],
   cacheControl: 'no-store',

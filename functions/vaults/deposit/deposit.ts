@@ -20,7 +20,7 @@ export function buildDeposit({ getReader, bridge }: Dependencies) {
       return { ...prepared, ...to, isCrossChain: false }
     }
     const prepared = await prepareCrossChainDeposit(
-      { getReader, ...bridge },
+      { getReader, ...bridge(client) },
       { vault, account, inputAmount: amount, sourceChainId: srcChainId, sourceToken: srcToken },
     )
     return { ...prepared, ...to, isCrossChain: true }

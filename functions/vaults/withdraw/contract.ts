@@ -18,7 +18,7 @@ export const contract = {
   summary: 'Builds the transactions that withdraw from a vault: by assets, by shares, or everything.',
   tag: 'Vaults',
   caller: 'client',
-  uses: { cache: ['BatchGetItem', 'PutItem'], config: true },
+  uses: { cache: ['BatchGetItem', 'PutItem', 'UpdateItem'], config: true },
   request: {
     body: z
       .strictObject({
@@ -89,6 +89,7 @@ export const contract = {
     'not_enough_liquidity',
     'withdrawal_refused',
     'depositor_not_allowed',
+    'too_many_requests',
     ...UPSTREAM_ERRORS,
   ],
   cacheControl: 'no-store',

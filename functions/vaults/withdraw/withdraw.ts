@@ -48,7 +48,7 @@ export function buildWithdrawal({ getReader, bridge }: Services<'getReader' | 'b
     const plan = getProtocol(vault).withdrawal(vault, account, amount)
     const destination = findDestination(body, vault)
     const { value, outcomes, block, send } = destination
-      ? await readWithBridge({ getReader, ...bridge }, { vault, account, destination }, plan, attempts)
+      ? await readWithBridge({ getReader, ...bridge(client) }, { vault, account, destination }, plan, attempts)
       : { ...(await reader.readOne(plan, { extraCalls: attempts })), send: undefined }
     const withdrawal = await value(reader, block.number)
     const intents = withdrawal.steps.map(({ name, ...step }) => ({

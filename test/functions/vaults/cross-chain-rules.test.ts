@@ -1,10 +1,13 @@
+import { DeleteCommand } from '@aws-sdk/lib-dynamodb'
 import { type Address, type Hex, toFunctionSelector, zeroAddress } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, onTestFinished } from 'vitest'
+import { documentClient } from '../../../lib/aws/dynamo.ts'
 import type { ErrorCode } from '../../../lib/errors.ts'
 import { ACCOUNTS, type LocalAccount } from '../../../sandbox/accounts.ts'
 import { installPool } from '../../../sandbox/bridge.ts'
 import { deployToken, deployYieldVault } from '../../../sandbox/deploy.ts'
+import { localConfig } from '../../../sandbox/dynamo.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
 import { someClient, someKey, someVault } from '../../support/clients.ts'
@@ -20,7 +23,14 @@ import { expectError } from '../../support/errors.ts'
 import { captureLogs } from '../../support/logs.ts'
 import { decodeBridgeDeposit, encodeCall, HANDLER } from '../../support/oracles.ts'
 import { type HttpReply, type Service, USERS } from '../../support/service.ts'
-import { expectFairGas, expectSuccess, openLagoonVault, openYieldVault, ROLES } from '../../support/vaults.ts'
+import {
+  expectFairGas,
+  expectSuccess,
+  openLagoonVault,
+  openYieldVault,
+  ROLES,
+  type TestVault,
+} from '../../support/vaults.ts'
 import { FAILURE_OF_EACH_CODE } from '../../support/wire.ts'
 
 const [ALICE, BOB] = USERS
@@ -48,6 +58,8 @@ const test = crossChainTest
     sharedKnown.bridge.answer = undefined
     return sharedKnown
   })
+
+const vaultIn = ({ chain, address }: TestVault) => ({ chainId: chain.chainId, address })
 
 function expectDeposit(reply: HttpReply): void {
   expect(reply).toMatchObject({ status: 200, body: { isCrossChain: true, simulation: { status: 'success' } } })
@@ -586,15 +598,48 @@ describe("a bridge's API that fails", () => {
   })
 
   test('An API that says when to come back is not asked before, and the caller is told', async ({
-    service,
+    coldService: service,
     bridge,
   }) => {
+    const { endpoint, tableNames } = service.backends.dynamo
+    const table = documentClient(localConfig(endpoint))
+    onTestFinished(async () => {
+      // The other tests go on without a pause.
+      await table.send(new DeleteCommand({ TableName: tableNames.cache, Key: { pk: 'pause#Across', sk: 'ANSWER' } }))
+      table.destroy()
+    })
     const vault = await openYieldVault(service)
     bridge.answer = () => ({ status: 429, body: 'slow down', headers: { 'retry-after': '17' } })
     const reply = await journeyTo(vault, service).ask(ALICE, AMOUNT)
     expectError(reply, 'upstream_unavailable')
     expect(reply.headers.get('retry-after')).toBe('17')
+    bridge.answer = undefined
+    expectError(await journeyTo(vault, service).ask(BOB, AMOUNT), 'upstream_unavailable')
     expect(bridge.quotesFor(vault)).toHaveLength(1)
+  })
+
+  test('A client that has had the quotes of its ten minutes gets no more, and another client does', async ({
+    service,
+    sharedVault: vault,
+    journey,
+  }) => {
+    const strict = await startConfigured(service, { bridge: { questionsPerClient: 2 } })
+    onTestFinished(strict.stop)
+    const keys = [await service.createClient([vaultIn(vault)]), await service.createClient([vaultIn(vault)])] as const
+    const ask = (key: string) =>
+      strict.service.call('POST', '/defi-vaults/v1/defi/vault/deposit', {
+        key,
+        body: {
+          vaultAddress: vault.address,
+          userAddress: ALICE.address,
+          amount: AMOUNT.toString(),
+          srcChainId: journey.source.chainId,
+          srcToken: journey.token.address,
+        },
+      })
+    for (const _ of [1, 2]) expectDeposit(await ask(keys[0]))
+    for (const _ of [1, 2]) expectError(await ask(keys[0]), 'too_many_requests')
+    expectDeposit(await ask(keys[1]))
   })
 })
 

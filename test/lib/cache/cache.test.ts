@@ -7,6 +7,7 @@ import { AppError } from '../../../lib/errors.ts'
 import { Chart } from '../../../lib/markets/coin.ts'
 import { test as base } from '../../support/dynamo.ts'
 import { captureLogs } from '../../support/logs.ts'
+import { UNLIMITED } from '../../support/upstream.ts'
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')
 
@@ -57,24 +58,24 @@ const test = base
 describe('An answer', () => {
   test('is asked for once and kept with its moment', async ({ cache, upstream, clock }) => {
     const asOf = new Date(START)
-    expect(await cache.getOrFetch(QUESTION, upstream.ask)).toEqual({ value: 'hello', asOf, isStale: false })
+    expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toEqual({ value: 'hello', asOf, isStale: false })
     clock.pass(59)
-    expect(await cache.getOrFetch(QUESTION, upstream.ask)).toEqual({ value: 'hello', asOf, isStale: false })
+    expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toEqual({ value: 'hello', asOf, isStale: false })
     expect(upstream.asked).toBe(1)
   })
 
   test('is read in one request while it is fresh', async ({ cache, upstream, requests }) => {
-    await cache.getOrFetch(QUESTION, upstream.ask)
+    await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)
     requests.length = 0
-    await cache.getOrFetch(QUESTION, upstream.ask)
+    await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)
     expect(requests).toEqual(['GetItem'])
   })
 
   test('is asked for again when it is no longer fresh', async ({ cache, upstream, clock }) => {
-    await cache.getOrFetch(QUESTION, upstream.ask)
+    await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)
     clock.pass(60)
     upstream.say = () => 'goodbye'
-    expect(await cache.getOrFetch(QUESTION, upstream.ask)).toEqual({
+    expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toEqual({
       value: 'goodbye',
       asOf: new Date(START + 60_000),
       isStale: false,
@@ -82,9 +83,9 @@ describe('An answer', () => {
   })
 
   test('to one question is none to another', async ({ cache, upstream }) => {
-    await cache.getOrFetch(QUESTION, upstream.ask)
-    await cache.getOrFetch({ namespace: WORD, key: 'farewell' }, upstream.ask)
-    await cache.getOrFetch({ namespace: { ...WORD, name: 'sentence' }, key: 'greeting' }, upstream.ask)
+    await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)
+    await cache.getOrFetch({ namespace: WORD, key: 'farewell' }, UNLIMITED, upstream.ask)
+    await cache.getOrFetch({ namespace: { ...WORD, name: 'sentence' }, key: 'greeting' }, UNLIMITED, upstream.ask)
     expect(upstream.asked).toBe(3)
   })
 
@@ -92,7 +93,7 @@ describe('An answer', () => {
     const older: Namespace<number> = { ...WORD, schema: z.number() }
     await cache.put({ namespace: older, key: 'greeting' }, 7)
     expect(await cache.get({ QUESTION })).toEqual({ QUESTION: undefined })
-    expect(await cache.getOrFetch(QUESTION, upstream.ask)).toMatchObject({ value: 'hello', isStale: false })
+    expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toMatchObject({ value: 'hello', isStale: false })
     expect(upstream.asked).toBe(1)
   })
 
@@ -103,7 +104,8 @@ describe('An answer', () => {
       asked += 1
       return null
     }
-    for (const _ of [1, 2]) expect(await cache.getOrFetch(nothing, ask)).toMatchObject({ value: null, isStale: false })
+    for (const _ of [1, 2])
+      expect(await cache.getOrFetch(nothing, UNLIMITED, ask)).toMatchObject({ value: null, isStale: false })
     expect(asked).toBe(1)
   })
 
@@ -119,9 +121,9 @@ describe('An answer', () => {
     const nothing = async () => null
     await cache.put(something, 'hello')
     clock.pass(3599)
-    expect(await cache.getOrFetch(something, nothing)).toMatchObject({ value: 'hello', isStale: true })
+    expect(await cache.getOrFetch(something, UNLIMITED, nothing)).toMatchObject({ value: 'hello', isStale: true })
     clock.pass(10)
-    expect(await cache.getOrFetch(something, nothing)).toMatchObject({ value: null, isStale: false })
+    expect(await cache.getOrFetch(something, UNLIMITED, nothing)).toMatchObject({ value: null, isStale: false })
   })
 
   test('of 4,700 points fits', async ({ cache }) => {
@@ -165,7 +167,9 @@ describe('Many who ask at once', () => {
         return 'hello'
       }
     })
-    const all = Promise.all(Array.from({ length: 100 }, () => patientCache.getOrFetch(QUESTION, upstream.ask)))
+    const all = Promise.all(
+      Array.from({ length: 100 }, () => patientCache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)),
+    )
     await begun
     finish()
     const answers = await all
@@ -177,7 +181,7 @@ describe('Many who ask at once', () => {
 
   test('are all told of the failure, after one ask', async ({ patientCache, upstream }) => {
     upstream.fail(unavailable())
-    const all = Array.from({ length: 20 }, () => patientCache.getOrFetch(QUESTION, upstream.ask))
+    const all = Array.from({ length: 20 }, () => patientCache.getOrFetch(QUESTION, UNLIMITED, upstream.ask))
     const outcomes = await Promise.allSettled(all)
     for (const outcome of outcomes)
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'upstream_unavailable' } })
@@ -196,9 +200,9 @@ describe('Many who ask at once', () => {
         })
       }
     })
-    const first = cache.getOrFetch(QUESTION, upstream.ask)
+    const first = cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)
     await begun
-    const others = await Promise.all([1, 2, 3].map(() => cache.getOrFetch(QUESTION, upstream.ask)))
+    const others = await Promise.all([1, 2, 3].map(() => cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)))
     for (const answer of others) expect(answer).toEqual({ value: 'old', asOf: new Date(START), isStale: true })
     finish('new')
     expect(await first).toMatchObject({ value: 'new', isStale: false })
@@ -217,39 +221,41 @@ describe('An upstream that fails', () => {
     upstream.fail(unavailable())
     clock.pass(61)
     const stale = { value: 'old', asOf: new Date(START), isStale: true }
-    expect(await cache.getOrFetch(QUESTION, upstream.ask)).toEqual(stale)
+    expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toEqual(stale)
     expect(lines).toMatchObject([{ level: 'WARN', namespace: 'word', code: 'upstream_unavailable' }])
     expect(await cache.get({ QUESTION })).toEqual({ QUESTION: stale })
     clock.pass(3600 - 61)
-    expect(await cache.getOrFetch(QUESTION, upstream.ask)).toEqual(stale)
+    expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toEqual(stale)
     clock.pass(1)
-    await expect(cache.getOrFetch(QUESTION, upstream.ask)).rejects.toMatchObject({ code: 'upstream_unavailable' })
+    await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toMatchObject({
+      code: 'upstream_unavailable',
+    })
     expect(await cache.get({ QUESTION })).toEqual({ QUESTION: undefined })
   })
 
   test('is left alone for five seconds and no longer', async ({ cache, upstream, clock }) => {
     upstream.fail(new AppError('upstream_timeout'))
     const failure = { code: 'upstream_timeout', headers: {} }
-    await expect(cache.getOrFetch(QUESTION, upstream.ask)).rejects.toMatchObject(failure)
+    await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toMatchObject(failure)
     clock.pass(4.9)
-    await expect(cache.getOrFetch(QUESTION, upstream.ask)).rejects.toMatchObject(failure)
+    await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toMatchObject(failure)
     expect(upstream.asked).toBe(1)
     clock.pass(0.1)
     upstream.say = () => 'hello'
-    expect(await cache.getOrFetch(QUESTION, upstream.ask)).toMatchObject({ value: 'hello', isStale: false })
+    expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toMatchObject({ value: 'hello', isStale: false })
     expect(upstream.asked).toBe(2)
   })
 
   test('is left alone for as long as it says, which all are told', async ({ cache, upstream, clock }) => {
     upstream.fail(unavailable(60))
     const failure = { code: 'upstream_unavailable', headers: { 'retry-after': '60' } }
-    await expect(cache.getOrFetch(QUESTION, upstream.ask)).rejects.toMatchObject(failure)
+    await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toMatchObject(failure)
     clock.pass(20.5)
     const later = { code: 'upstream_unavailable', headers: { 'retry-after': '40' } }
-    await expect(cache.getOrFetch(QUESTION, upstream.ask)).rejects.toMatchObject(later)
+    await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toMatchObject(later)
     expect(upstream.asked).toBe(1)
     clock.pass(39.5)
-    await expect(cache.getOrFetch(QUESTION, upstream.ask)).rejects.toMatchObject(failure)
+    await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toMatchObject(failure)
     expect(upstream.asked).toBe(2)
   })
 
@@ -257,23 +263,26 @@ describe('An upstream that fails', () => {
     await cache.put(QUESTION, 'old')
     upstream.fail(unavailable())
     clock.pass(61)
-    for (const _ of [1, 2, 3]) expect(await cache.getOrFetch(QUESTION, upstream.ask)).toMatchObject({ isStale: true })
+    for (const _ of [1, 2, 3])
+      expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toMatchObject({ isStale: true })
     expect(upstream.asked).toBe(1)
   })
 
   test('never becomes an answer', async ({ cache, upstream, table }) => {
     upstream.fail(new AppError('upstream_bad_answer'))
-    await expect(cache.getOrFetch(QUESTION, upstream.ask)).rejects.toMatchObject({ code: 'upstream_bad_answer' })
+    await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toMatchObject({
+      code: 'upstream_bad_answer',
+    })
     expect(await cache.get({ QUESTION })).toEqual({ QUESTION: undefined })
     expect(await table.get('word#greeting')).not.toHaveProperty('answer')
   })
 
   test('leaves nothing of its failure behind once it answers', async ({ cache, upstream, table, clock }) => {
     upstream.fail(unavailable())
-    await expect(cache.getOrFetch(QUESTION, upstream.ask)).rejects.toThrow()
+    await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toThrow()
     clock.pass(5)
     upstream.say = () => 'hello'
-    await cache.getOrFetch(QUESTION, upstream.ask)
+    await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)
     expect(Object.keys(await table.get('word#greeting'))).toEqual(['answer', 'pk'])
   })
 })
@@ -294,8 +303,8 @@ describe('A mistake of ours', () => {
       await cache.put(QUESTION, 'old')
       clock.pass(61)
       make(upstream as { say: () => string; fail: (error: unknown) => void })
-      await expect(cache.getOrFetch(QUESTION, upstream.ask)).rejects.not.toBeInstanceOf(AppError)
-      expect(await cache.getOrFetch(QUESTION, upstream.ask)).toMatchObject({ value: 'old', isStale: true })
+      await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.not.toBeInstanceOf(AppError)
+      expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toMatchObject({ value: 'old', isStale: true })
       expect(upstream.asked).toBe(1)
     },
   )
@@ -307,7 +316,9 @@ describe('A refresher that dies', () => {
 
   test('lets nobody wait for ever', async ({ cache, upstream, table, clock }) => {
     await died(table, clock.now())
-    await expect(cache.getOrFetch(QUESTION, upstream.ask)).rejects.toMatchObject({ code: 'upstream_timeout' })
+    await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toMatchObject({
+      code: 'upstream_timeout',
+    })
     expect(clock.now() - START).toBeGreaterThanOrEqual(8_000)
     expect(clock.now() - START).toBeLessThan(8_500)
     expect(upstream.asked).toBe(0)
@@ -316,7 +327,7 @@ describe('A refresher that dies', () => {
   test('leaves the question to the next one, after its right ran out', async ({ cache, upstream, table, clock }) => {
     await died(table, clock.now())
     clock.pass(9)
-    expect(await cache.getOrFetch(QUESTION, upstream.ask)).toMatchObject({ value: 'hello' })
+    expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toMatchObject({ value: 'hello' })
     expect(clock.now() - START).toBeGreaterThanOrEqual(10_000)
     expect(upstream.asked).toBe(1)
   })

@@ -1,17 +1,21 @@
 import { describe, expect } from 'vitest'
 import { Network } from '../../../lib/markets/address.ts'
 import { tokensKey } from '../../../lib/markets/cache-keys.ts'
-import { chartByAddress, chartById } from '../../../lib/markets/charts.ts'
+import * as charts from '../../../lib/markets/charts.ts'
 import type { DatedChart } from '../../../lib/markets/coin.ts'
-import type { PriceSources } from '../../../lib/markets/source.ts'
+import type { PriceSources, Span } from '../../../lib/markets/source.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { DAI, SOURCE_FAILURES, START, someSource, test } from '../../support/markets.ts'
+import { CALL, DAI, SOURCE_FAILURES, START, someSource, test } from '../../support/markets.ts'
 
 const DAY = { currency: 'usd', days: 1 } as const
 const EUROS = { currency: 'eur', days: 1 } as const
 const ALL = { currency: 'usd', days: 'max' } as const
+const CLIENT = CALL.client.clientId
 const BASE = Network.parse('base-mainnet')
 const CHART: DatedChart = { chart: { prices: [[START, 7]], marketCaps: [], volumes: [] }, days: 1 }
+
+const chartById = (services: Parameters<typeof charts.chartById>[0], id: string, span: Span) =>
+  charts.chartById(services, { id, ...span, clientId: CLIENT })
 
 describe('A chart', () => {
   test.for<[number | 'max', number]>([
@@ -130,7 +134,12 @@ describe('While CoinGecko is down,', () => {
   test('a chart by address is asked of DefiLlama by the address', async ({ world }) => {
     world.fakes.coinGecko.rewrite = () => 'hang up'
     await world.cache.put(tokensKey('base-mainnet'), [])
-    const { value } = await chartByAddress(world, BASE, DAI.address, DAY)
+    const { value } = await charts.chartByAddress(world, {
+      network: BASE,
+      address: DAI.address,
+      ...DAY,
+      clientId: CLIENT,
+    })
     expect(value.prices.length).toBeGreaterThan(200)
     expect(world.fakes.defiLlama.requests[0]).toContain(`/chart/base:${DAI.address}`)
   })
