@@ -13,7 +13,7 @@ export function expiringKey(type: ExpiringType, hash: string) {
   return { pk: `${type}#${hash}`, sk: type }
 }
 
-/** The item of this type that the hash of a secret finds, which may have ended; null when there is none. */
+/** The item of this type that the hash of a secret finds, which may have ended; null when there is none, or it is used up. */
 export async function getExpiring<Schema extends Expiring>(
   {
     client,
@@ -24,5 +24,5 @@ export async function getExpiring<Schema extends Expiring>(
   hash: string,
 ): Promise<z.output<Schema> | null> {
   const { Item } = await client.send(new GetCommand({ TableName, Key: expiringKey(type, hash), ConsistentRead: true }))
-  return Item ? schema.parse(Item) : null
+  return Item && !('isTaken' in Item) ? schema.parse(Item) : null
 }

@@ -1,13 +1,6 @@
-import {
-  DeleteCommand,
-  type DynamoDBDocumentClient,
-  GetCommand,
-  PutCommand,
-  UpdateCommand,
-  type UpdateCommandInput,
-} from '@aws-sdk/lib-dynamodb'
+import { DeleteCommand, type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb'
 import type * as z from 'zod'
-import { conditionHeld } from '../aws/dynamo.ts'
+import { conditionHeld, putNew, updateItem } from '../aws/dynamo.ts'
 import { EpochSeconds, Timestamp } from '../codecs.ts'
 import { LoginChallenge, Registration, WalletChallenge } from './challenges.ts'
 import { type Expiring, type ExpiringType, expiringKey, getExpiring } from './expiring.ts'
@@ -26,37 +19,28 @@ export function usersStore(documentClient: DynamoDBDocumentClient, tableName: st
   const TableName = tableName
   const get = async (Key: Record<string, string>) =>
     (await documentClient.send(new GetCommand({ TableName, Key, ConsistentRead: true }))).Item
-  const putNew = (Item: Record<string, unknown>) =>
-    conditionHeld(
-      documentClient.send(new PutCommand({ TableName, Item, ConditionExpression: 'attribute_not_exists(pk)' })),
-    )
+  const put = (item: Parameters<typeof putNew>[2]) => putNew(documentClient, TableName, item)
   /** Changes an item; false where the condition does not hold. */
-  const update = (Key: Record<string, string>, change: Omit<UpdateCommandInput, 'TableName' | 'Key'>) =>
-    conditionHeld(documentClient.send(new UpdateCommand({ TableName, Key, ...change })))
+  const update = async (change: Parameters<typeof updateItem>[2]) =>
+    (await updateItem(documentClient, TableName, change)) !== null
 
   /** Items of one type that are found by the hash of a secret and end by themselves. */
   function expiringItems<Schema extends Expiring>(type: ExpiringType, schema: Schema) {
     return {
       put: async (hash: string, value: z.output<Schema>): Promise<void> => {
-        await putNew({ ...expiringKey(type, hash), ...schema.encode(value) })
+        await put({ ...expiringKey(type, hash), ...schema.encode(value) })
       },
       get: (hash: string) => getExpiring({ client: documentClient, TableName, type, schema }, hash),
-      /** Takes the item away and gives it; null when it has ended or somebody else has taken it. */
+      /** Uses the item up and gives it; null when it has ended or somebody else has used it up. Its end deletes it. */
       take: async (hash: string, now: Date): Promise<z.output<Schema> | null> => {
-        let taken: Record<string, unknown> | undefined
-        const command = new DeleteCommand({
-          TableName,
-          Key: expiringKey(type, hash),
-          ConditionExpression: 'expiresAt > :now',
-          ExpressionAttributeValues: { ':now': EpochSeconds.encode(now) },
-          ReturnValues: 'ALL_OLD',
+        const taken = await updateItem(documentClient, TableName, {
+          key: expiringKey(type, hash),
+          set: ['isTaken = :true'],
+          condition: 'expiresAt > :now AND attribute_not_exists(isTaken)',
+          ExpressionAttributeValues: { ':now': EpochSeconds.encode(now), ':true': true },
+          ReturnValues: 'ALL_NEW',
         })
-        const held = await conditionHeld(
-          documentClient.send(command).then(({ Attributes }) => {
-            taken = Attributes
-          }),
-        )
-        return held ? schema.parse(taken) : null
+        return taken && schema.parse(taken)
       },
       delete: async (hash: string): Promise<void> => {
         await documentClient.send(new DeleteCommand({ TableName, Key: expiringKey(type, hash) }))
@@ -72,7 +56,7 @@ export function usersStore(documentClient: DynamoDBDocumentClient, tableName: st
 
     /** Adds a user; false when the client has one with this e-mail address. */
     create(user: User): Promise<boolean> {
-      return putNew({ ...userKey(user), ...User.encode(user) })
+      return put({ ...userKey(user), ...User.encode(user) })
     },
 
     /** The client's user with this e-mail address; null when there is none. */
@@ -90,7 +74,7 @@ export function usersStore(documentClient: DynamoDBDocumentClient, tableName: st
 
     /** Takes a credential's id for a user; false when it is taken. */
     claimCredential(id: string, { clientId, email, userId }: User): Promise<boolean> {
-      return putNew({ ...credentialKey(id), claimedBy: userId, clientId, email })
+      return put({ ...credentialKey(id), claimedBy: userId, clientId, email })
     },
 
     /** Gives back what a registration that failed had claimed. */
@@ -118,10 +102,10 @@ export function usersStore(documentClient: DynamoDBDocumentClient, tableName: st
           version: user.version + 1,
         },
       )
-      return update(userKey(user), {
-        UpdateExpression:
-          'SET credentials = :credentials, sessions = :sessions, version = :version, changeId = :changeId',
-        ConditionExpression: 'version = :before AND userId = :user',
+      return update({
+        key: userKey(user),
+        set: ['credentials = :credentials', 'sessions = :sessions', 'version = :version', 'changeId = :changeId'],
+        condition: 'version = :before AND userId = :user',
         ExpressionAttributeValues: {
           ':credentials': credentials,
           ':sessions': sessions,
@@ -150,18 +134,20 @@ export function usersStore(documentClient: DynamoDBDocumentClient, tableName: st
     /** Sets what an operator decides of a user; false when there is no such user. */
     decide(key: UserKey, decisions: Partial<Pick<User, 'kyc' | 'smartGas'>>): Promise<boolean> {
       const entries = Object.entries(decisions).filter(([, value]) => value !== undefined)
-      return update(userKey(key), {
-        UpdateExpression: `SET ${entries.map(([field]) => `${field} = :${field}`).join(', ')}`,
-        ConditionExpression: 'attribute_exists(pk)',
+      return update({
+        key: userKey(key),
+        set: entries.map(([field]) => `${field} = :${field}`),
+        condition: 'attribute_exists(pk)',
         ExpressionAttributeValues: Object.fromEntries(entries.map(([field, value]) => [`:${field}`, value])),
       })
     },
 
     /** Adds a wallet to a user who has fewer than `max`; false when the user has it already, or too many. */
     linkWallet(key: UserKey, { address, chain, linkedAt }: Wallet, max: number): Promise<boolean> {
-      return update(userKey(key), {
-        UpdateExpression: 'SET wallets.#address = :wallet',
-        ConditionExpression: 'attribute_not_exists(wallets.#address) AND size(wallets) < :max',
+      return update({
+        key: userKey(key),
+        set: ['wallets.#address = :wallet'],
+        condition: 'attribute_not_exists(wallets.#address) AND size(wallets) < :max',
         ExpressionAttributeNames: { '#address': address },
         ExpressionAttributeValues: { ':wallet': { chain, linkedAt: Timestamp.encode(linkedAt) }, ':max': max },
       })
@@ -169,23 +155,22 @@ export function usersStore(documentClient: DynamoDBDocumentClient, tableName: st
 
     /** Takes a wallet from a user; false when the user does not have it. */
     unlinkWallet(key: UserKey, address: string): Promise<boolean> {
-      return update(userKey(key), {
-        UpdateExpression: 'REMOVE wallets.#address',
-        ConditionExpression: 'attribute_exists(wallets.#address)',
+      return update({
+        key: userKey(key),
+        remove: ['wallets.#address'],
+        condition: 'attribute_exists(wallets.#address)',
         ExpressionAttributeNames: { '#address': address },
       })
     },
 
     /** Counts one more under this key until the moment is over; false, without counting, when `max` are counted. */
     count(key: string, max: number, until: Date): Promise<boolean> {
-      return update(
-        { pk: `LIMIT#${key}`, sk: 'LIMIT' },
-        {
-          UpdateExpression: 'ADD hits :one SET expiresAt = :end',
-          ConditionExpression: 'attribute_not_exists(hits) OR hits < :max',
-          ExpressionAttributeValues: { ':one': 1, ':end': EpochSeconds.encode(until), ':max': max },
-        },
-      )
+      return update({
+        key: { pk: `LIMIT#${key}`, sk: 'LIMIT' },
+        set: ['hits = if_not_exists(hits, :none) + :one', 'expiresAt = :end'],
+        condition: 'attribute_not_exists(hits) OR hits < :max',
+        ExpressionAttributeValues: { ':none': 0, ':one': 1, ':end': EpochSeconds.encode(until), ':max': max },
+      })
     },
   }
 }

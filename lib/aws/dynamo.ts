@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConditionalCheckFailedException, DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb'
 import {
@@ -6,8 +7,11 @@ import {
   BatchWriteCommand,
   type BatchWriteCommandInput,
   DynamoDBDocumentClient,
+  PutCommand,
   QueryCommand,
   type QueryCommandInput,
+  UpdateCommand,
+  type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
 import { CLIENT_DEFAULTS } from './client-defaults.ts'
 
@@ -162,3 +166,60 @@ export async function conditionHeld(write: Promise<unknown>): Promise<boolean> {
     throw error
   }
 }
+
+/**
+ * Adds an item; false where there is one with its key. Like every change that `updateItem` makes, the item says which
+ * write made it: the SDK asks again when an answer is lost, and what it then finds may be its own.
+ */
+export function putNew(
+  client: DynamoDBDocumentClient,
+  tableName: string,
+  item: ItemKey & Readonly<Record<string, unknown>>,
+): Promise<boolean> {
+  const writeId = randomUUID()
+  return conditionHeld(
+    client.send(
+      new PutCommand({
+        TableName: tableName,
+        Item: { ...item, writeId },
+        ConditionExpression: `attribute_not_exists(pk) OR ${IS_OWN_WRITE}`,
+        ExpressionAttributeValues: { ':writeId': writeId },
+      }),
+    ),
+  )
+}
+
+/** A change of an item, as parts of DynamoDB's expressions. */
+type Change = Pick<UpdateCommandInput, 'ExpressionAttributeNames' | 'ExpressionAttributeValues' | 'ReturnValues'> & {
+  readonly key: ItemKey
+  readonly set?: readonly string[]
+  readonly remove?: readonly string[]
+  readonly condition: string
+}
+
+/** Changes an item where the condition holds, and gives what `ReturnValues` asks for; null where it does not hold. */
+export async function updateItem(
+  client: DynamoDBDocumentClient,
+  tableName: string,
+  { key, set = [], remove = [], condition, ExpressionAttributeValues, ...rest }: Change,
+): Promise<Record<string, unknown> | null> {
+  const removed = remove.length > 0 ? ` REMOVE ${remove.join(', ')}` : ''
+  let attributes: Record<string, unknown> | undefined
+  const command = new UpdateCommand({
+    TableName: tableName,
+    Key: key,
+    UpdateExpression: `SET ${[...set, IS_OWN_WRITE].join(', ')}${removed}`,
+    ConditionExpression: `(${condition}) OR ${IS_OWN_WRITE}`,
+    ExpressionAttributeValues: { ...ExpressionAttributeValues, ':writeId': randomUUID() },
+    ...rest,
+  })
+  const held = await conditionHeld(
+    client.send(command).then(({ Attributes }) => {
+      attributes = Attributes
+    }),
+  )
+  return held ? (attributes ?? {}) : null
+}
+
+/** The write that made an item what it is: the same words compare it and set it. */
+const IS_OWN_WRITE = 'writeId = :writeId'

@@ -60,6 +60,8 @@ export type Wire = {
   rewrite: ((answer: string, request: string) => string) | undefined
   /** Rewrites a request before it is passed on. */
   rewriteRequest: ((request: string) => string) | undefined
+  /** Whether a request that is passed on, with this action of DynamoDB's, is never answered: the connection is cut. */
+  losesAnswer: ((action: string) => boolean) | undefined
   reset(): void
   stop(): Promise<void>
 }
@@ -125,6 +127,10 @@ export async function startWire(target: string): Promise<Wire> {
     const { method = 'POST', url = '/' } = request
     const asked = body.length > 0 && { body: wire.rewriteRequest?.(body.toString()) ?? body }
     const answer = await exchange(`${target}${url}`, { method, headers, ...asked })
+    if (wire.losesAnswer?.(action ?? '')) {
+      request.socket.destroy()
+      return
+    }
     const text = spoil(answer.text, wire.behaviour)
     const type = answer.headers['content-type'] ?? 'application/json'
     if (wire.behaviour === 'answer after 2 s') await sleep(2_000, undefined, { ref: false })
@@ -150,6 +156,7 @@ export async function startWire(target: string): Promise<Wire> {
     hold: undefined,
     rewrite: undefined,
     rewriteRequest: undefined,
+    losesAnswer: undefined,
     reset() {
       wire.bodies.length = 0
       wire.actions.length = 0
@@ -157,6 +164,7 @@ export async function startWire(target: string): Promise<Wire> {
       wire.hold = undefined
       wire.rewrite = undefined
       wire.rewriteRequest = undefined
+      wire.losesAnswer = undefined
     },
     async stop() {
       const closed = new Promise((resolve) => server.close(resolve))

@@ -15,7 +15,7 @@ export const contract = {
   summary: 'Completes a registration with the credentials that were created for it.',
   tag: 'Accounts',
   caller: 'client',
-  uses: { users: ['DeleteItem', 'PutItem'], relyingParty: true, identity: true },
+  uses: { users: ['UpdateItem', 'PutItem', 'DeleteItem'], relyingParty: true, identity: true },
   request: {
     headers: z.object({
       authorization: field(z.string(), 'missing_or_invalid_temporary_authentication_token')

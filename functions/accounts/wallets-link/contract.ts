@@ -10,7 +10,7 @@ export const contract = {
   summary: 'Links a wallet to the user; its signature proves that the user holds it.',
   tag: 'Accounts',
   caller: 'user',
-  uses: { users: ['GetItem', 'DeleteItem', 'UpdateItem'], config: true },
+  uses: { users: ['GetItem', 'UpdateItem'], config: true },
   request: {
     body: z.strictObject({
       message: field(z.string().min(1).max(2000), 'missing_or_invalid_message').describe(

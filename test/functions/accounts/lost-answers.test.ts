@@ -1,0 +1,140 @@
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { describe, expect } from 'vitest'
+import {
+  beginLogin,
+  beginRegistration,
+  completeLogin,
+  completeRegistration,
+  oneTimeCode,
+  registerUser,
+  someEmail,
+  someSession,
+} from '../../support/accounts.ts'
+import { someKeyPair, somePasskey } from '../../support/credentials.ts'
+import { type HttpReply, type Service, chainlessTest as test } from '../../support/service.ts'
+
+const WALLETS = '/auth/wallets'
+
+/** A request that is ready to be made, and what must still work after it. */
+type Act = { readonly act: () => Promise<HttpReply>; readonly after?: () => Promise<unknown> }
+
+/** A message for a new wallet of a new user, and the request that links it. */
+async function someLink(service: Service) {
+  const { headers } = await someSession(service)
+  const wallet = privateKeyToAccount(generatePrivateKey())
+  const body = { address: wallet.address, chain: 'evm' }
+  const { message } = (await service.call('POST', `${WALLETS}/init`, { headers, body })).body
+  const signature = await wallet.signMessage({ message })
+  const link = () => service.call('POST', WALLETS, { headers, body: { message, signature } })
+  return { headers, wallet, link }
+}
+
+const REQUESTS: [string, number, (service: Service) => Promise<Act>][] = [
+  [
+    'the start of a registration',
+    200,
+    async (service) => ({
+      act: () => {
+        const body = { email: someEmail() }
+        return service.call('POST', '/auth/register/init', { key: null, headers: { platform: 'web' }, body })
+      },
+    }),
+  ],
+  [
+    'a registration',
+    200,
+    async (service) => {
+      const begun = await beginRegistration(service)
+      const keyPair = someKeyPair()
+      const credentials = {
+        firstFactorCredential: keyPair.create(begun),
+        secondFactorCredential: somePasskey().create(begun),
+        recoveryCredential: someKeyPair().create(begun, {}, { kind: 'RecoveryKey' }),
+      }
+      return { act: () => completeRegistration(service, begun, credentials) }
+    },
+  ],
+  [
+    'a registration for an address that is taken, after which its credential is free,',
+    409,
+    async (service) => {
+      const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: someKeyPair().create(begun) }))
+      const begun = await beginRegistration(service, email)
+      const keyPair = someKeyPair()
+      return {
+        act: () => completeRegistration(service, begun, { firstFactorCredential: keyPair.create(begun) }),
+        after: () => registerUser(service, (next) => ({ firstFactorCredential: keyPair.create(next) })),
+      }
+    },
+  ],
+  ['the start of a login', 200, async (service) => ({ act: () => beginLoginOf(service) })],
+  [
+    'a login with a passkey that counts, and a code,',
+    200,
+    async (service) => {
+      const passkey = somePasskey()
+      const { email, begun } = await registerUser(service, (options) => ({
+        firstFactorCredential: passkey.create(options),
+        secondFactorCredential: {
+          credentialKind: 'Totp',
+          credentialInfo: { otpCode: oneTimeCode(options.otpUrl, -1) },
+        },
+      }))
+      const started = await beginLogin(service, email)
+      const secondFactor = { kind: 'Totp', otpCode: oneTimeCode(begun.otpUrl) }
+      const factors = { firstFactor: passkey.get(started, { counter: 7 }), secondFactor }
+      return { act: () => completeLogin(service, started, factors) }
+    },
+  ],
+  [
+    'a logout',
+    204,
+    async (service) => {
+      const { headers } = await someSession(service)
+      return { act: () => service.call('POST', '/auth/logout', { headers }) }
+    },
+  ],
+  [
+    'the start of a link to a wallet',
+    200,
+    async (service) => {
+      const { headers } = await someSession(service)
+      const { address } = privateKeyToAccount(generatePrivateKey())
+      return { act: () => service.call('POST', `${WALLETS}/init`, { headers, body: { address, chain: 'evm' } }) }
+    },
+  ],
+  ['a link to a wallet', 201, async (service) => ({ act: (await someLink(service)).link })],
+  [
+    'the end of a link to a wallet',
+    204,
+    async (service) => {
+      const { headers, wallet, link } = await someLink(service)
+      await link()
+      return { act: () => service.call('DELETE', `${WALLETS}/${wallet.address}`, { headers }) }
+    },
+  ],
+]
+
+function beginLoginOf(service: Service): Promise<HttpReply> {
+  return service.call('POST', '/auth/login/init', { body: { email: someEmail() } })
+}
+
+describe('An answer of the table that is lost after the write changes nothing for', () => {
+  test.for(REQUESTS)('%s whichever write it is', async ([, status, prepare], { service }) => {
+    for (let lost = 0, isOver = false; !isOver; lost += 1) {
+      const { act, after } = await prepare(service)
+      let writes = 0
+      service.table.losesAnswer = (action) => {
+        if (!/^(Put|Update|Delete)Item$/.test(action)) return false
+        writes += 1
+        return writes === lost + 1
+      }
+      const reply = await act()
+      service.table.losesAnswer = undefined
+      expect({ lost, status: reply.status }).toEqual({ lost, status })
+      await after?.()
+      expect(writes).toBeGreaterThan(0)
+      isOver = writes <= lost
+    }
+  })
+})
