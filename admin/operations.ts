@@ -178,7 +178,7 @@ export async function getUser({ users }: Admin, { clientId, email }: UserKey): P
 /** Ends all sessions of a user, and tells how many were under way; throws AdminError when there is no such user. */
 export async function endUserSessions(admin: Admin, key: UserKey): Promise<number> {
   const user = await getUser(admin, key)
-  await endSessions(admin, user, () => false)
+  await endSessions(admin.users, user, () => false)
   return Object.values(user.sessions).filter(({ expiresAt }) => expiresAt.getTime() > admin.now()).length
 }
 

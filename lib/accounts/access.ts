@@ -1,11 +1,7 @@
-import type { RandomBytes } from '../clients/api-key.ts'
 import { AppError } from '../errors.ts'
 import type { Session } from './session.ts'
 import type { UsersStore } from './store.ts'
-import { randomToken } from './token.ts'
 import type { Access, User } from './user.ts'
-
-type Dependencies = { readonly users: UsersStore; readonly randomBytes: RandomBytes }
 
 /** How often a change is made anew because another one came between. */
 const MOST_TRIES = 5
@@ -17,21 +13,18 @@ const MOST_TRIES = 5
  * `too_many_requests` where others change it all the time.
  */
 export async function changeAccess(
-  { users, randomBytes }: Dependencies,
+  users: UsersStore,
   user: User,
   change: (user: User) => Access | Promise<Access>,
 ): Promise<User> {
-  const changeId = randomToken(randomBytes)
   let current = user
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const access = await change(current)
     const ended = Object.entries(current.sessions).filter(([id]) => !Object.hasOwn(access.sessions, id))
     await Promise.all(ended.map(([, { hash }]) => users.sessions.delete(hash)))
-    if (await users.putAccess(current, access, changeId)) return { ...current, ...access }
+    if (await users.putAccess(current, access)) return { ...current, ...access }
     const left = await users.get(user)
     if (left?.userId !== user.userId) throw new AppError('invalid_session')
-    // The write may have been ours, of which the answer was lost.
-    if (left.changeId === changeId) return left
     current = left
   }
   throw contended()
@@ -46,11 +39,11 @@ export async function getUser(users: UsersStore, { clientId, user: { id, email }
 
 /** Ends those of a user's sessions that are not kept. Throws what `changeAccess` does, and what `isKept` throws. */
 export function endSessions(
-  dependencies: Dependencies,
+  users: UsersStore,
   user: User,
   isKept: (id: string, sessions: User['sessions']) => boolean,
 ): Promise<User> {
-  return changeAccess(dependencies, user, ({ credentials, sessions }) => {
+  return changeAccess(users, user, ({ credentials, sessions }) => {
     const kept = Object.entries(sessions).filter(([id]) => isKept(id, sessions))
     return { credentials, sessions: Object.fromEntries(kept) }
   })

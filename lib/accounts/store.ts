@@ -95,7 +95,7 @@ export function usersStore(documentClient: DynamoDBDocumentClient, tableName: st
      * Replaces what opens an account, where it is still of the version that was read; false when somebody else has changed
      * it since.
      */
-    putAccess(user: User, access: Access, changeId: string): Promise<boolean> {
+    putAccess(user: User, access: Access): Promise<boolean> {
       const { credentials, sessions, version } = User.pick({ credentials: true, sessions: true, version: true }).encode(
         {
           ...access,
@@ -104,13 +104,12 @@ export function usersStore(documentClient: DynamoDBDocumentClient, tableName: st
       )
       return update({
         key: userKey(user),
-        set: ['credentials = :credentials', 'sessions = :sessions', 'version = :version', 'changeId = :changeId'],
+        set: ['credentials = :credentials', 'sessions = :sessions', 'version = :version'],
         condition: 'version = :before AND userId = :user',
         ExpressionAttributeValues: {
           ':credentials': credentials,
           ':sessions': sessions,
           ':version': version,
-          ':changeId': changeId,
           ':before': user.version,
           ':user': user.userId,
         },

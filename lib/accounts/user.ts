@@ -42,9 +42,8 @@ export const User = z.object({
   credentials: z.record(z.string(), Credential),
   /** By an id that names each, at most MOST_SESSIONS; some may have ended. */
   sessions: z.record(z.string(), LiveSession),
-  /** How often credentials or sessions have changed, and the id of the last change. */
+  /** How often credentials or sessions have changed. */
   version: z.number().int(),
-  changeId: z.string(),
   /** By address. */
   wallets: z.record(z.string(), z.object({ chain: WalletChain, linkedAt: Timestamp })),
   /** Set by an operator. */

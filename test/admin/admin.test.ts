@@ -412,7 +412,6 @@ describe('A user', () => {
     credentials: {},
     sessions: {},
     version: 0,
-    changeId: '',
     wallets: {},
   }
 

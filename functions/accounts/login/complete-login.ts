@@ -56,7 +56,7 @@ export function completeLogin({ users, relyingParty, identityKey, randomBytes, n
     const { platform } = request.headers
     // First, so that whoever ends all sessions finds this one, or has it fail.
     await users.sessions.put(session.hash, session)
-    await changeAccess({ users, randomBytes }, user, async (current) => ({
+    await changeAccess(users, user, async (current) => ({
       credentials: current === user ? credentials : await verify(current),
       sessions: withSession(current.sessions, session, platform),
     })).catch(async (error: unknown) => {

@@ -30,7 +30,7 @@ export function completeRegistration({ users, relyingParty, identityKey, randomB
     const user: User = {
       ...{ clientId, email, userId, createdAt },
       credentials: nameEach(made, randomBytes),
-      ...{ sessions: {}, version: 0, changeId: '', wallets: {} },
+      ...{ sessions: {}, version: 0, wallets: {} },
     }
 
     const ids = made.flatMap((credential) => ('id' in credential ? [credential.id] : []))

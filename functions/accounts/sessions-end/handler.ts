@@ -1,11 +1,11 @@
 import { endSessions, getUser } from '../../../lib/accounts/access.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { randomBytes, users } from '../../../lib/services.ts'
+import { users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-export const handler = endpoint(contract, { users, randomBytes }, (services) => async ({ session, path }) => {
-  await endSessions(services, await getUser(services.users, session), (id, sessions) => {
+export const handler = endpoint(contract, { users }, ({ users }) => async ({ session, path }) => {
+  await endSessions(users, await getUser(users, session), (id, sessions) => {
     if (!Object.hasOwn(sessions, path.id)) throw new AppError('session_not_found')
     return id !== path.id
   })

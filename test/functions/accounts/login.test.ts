@@ -419,8 +419,8 @@ describe('A session', () => {
   }) => {
     const { headers } = await someSession(service)
     service.table.reset()
-    await service.call('POST', LOGOUT, { headers })
-    // The key, the session, and its end.
+    await service.call('GET', '/auth/wallets', { headers })
+    // The key, the session, and its user.
     expect(service.table.bodies).toHaveLength(3)
     expect(service.table.bodies.join()).not.toContain(headers.authorization.split(' ')[1])
   })
