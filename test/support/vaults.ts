@@ -99,6 +99,8 @@ export async function openAsyncVault(service: Service, options: AsyncOptions) {
     ...vault,
     /** The share token; of `redemptions` the vault itself. */
     share,
+    /** The calldata of a call of the vault. */
+    encode,
     act: (from: Address, functionName: AsyncWrite, ...args: readonly unknown[]) =>
       transactOn(from, address, functionName, args),
     actOnShare: (from: Address, functionName: AsyncWrite, ...args: readonly unknown[]) =>

@@ -5,8 +5,9 @@ import { FEE_REGISTRY, type LagoonRates } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { type LocalTransaction, transact } from '../../../sandbox/transactions.ts'
 import { LAGOON } from '../../support/lagoon-abi.ts'
+import { expectAsModelled, recordAfterSilence, type VaultModel } from '../../support/models.ts'
 import { ARBITRUM, BASE, encodeCall, type FunctionName, HANDLER, transaction } from '../../support/oracles.ts'
-import { refresh, viewsFor } from '../../support/records.ts'
+import { viewsFor } from '../../support/records.ts'
 import { type Service, USERS } from '../../support/service.ts'
 import { createSilence } from '../../support/silence.ts'
 import { test as base, depositMessage, type Transfers } from '../../support/transfers.ts'
@@ -64,7 +65,7 @@ const feeOn = (shares: bigint, rate: number) => (shares * BigInt(rate) + 9_999n)
 const min = (left: bigint, right: bigint) => (left < right ? left : right)
 
 /** A vault as its documentation describes it. */
-class Model {
+class Model implements VaultModel {
   assets = 0n
   supply = 0n
   depositEpoch = 1n
@@ -327,6 +328,10 @@ class Model {
     return this.pending(user) + this.worth(shares) + this.claimableRedeemAssets(user)
   }
 
+  isUsed(user: Address): boolean {
+    return this.account(user).used
+  }
+
   position(user: Address) {
     const { deposits, deposited, withdrawn, shares } = this.account(user)
     const statuses = deposits.map((deposit) => this.statusOf(user, deposit))
@@ -483,37 +488,8 @@ test('Over random histories, positions, deposits and withdrawals are what the va
       const views = viewsFor(service, key)
       await fundAll(chain, models)
 
-      const record = async () => {
-        const [head] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
-        silence.add(Number(head), 300)
-        await refresh(8453)
-      }
-      const check = async (accounts: readonly Address[] = ACCOUNTS_CHECKED) => {
-        for (const user of accounts) {
-          const [positions, deposits, withdrawals] = await Promise.all([
-            views.positions(user),
-            views.deposits(user, '?limit=100'),
-            views.withdrawals(user, '?limit=100'),
-          ])
-          for (const model of models) {
-            const shown = positions.body.positions.find(
-              ({ vaultAddress }: { vaultAddress: Address }) => vaultAddress === model.vault.address,
-            )
-            const entries = deposits.body.deposits.filter(
-              ({ vaultAddress }: { vaultAddress: Address }) => vaultAddress === model.vault.address,
-            )
-            const payments = withdrawals.body.withdrawals.filter(
-              ({ vaultAddress }: { vaultAddress: Address }) => vaultAddress === model.vault.address,
-            )
-            expect(payments).toMatchObject(model.withdrawals(user))
-            if (!model.account(user).used) expect([shown, entries]).toEqual([undefined, []])
-            else {
-              expect(shown).toMatchObject(model.position(user))
-              expect(entries).toMatchObject(model.history(user))
-            }
-          }
-        }
-      }
+      const record = () => recordAfterSilence(chain, silence)
+      const check = (accounts: readonly Address[] = ACCOUNTS_CHECKED) => expectAsModelled(views, models, accounts)
       const checkSums = () => {
         for (const model of models) {
           // Of fees and haircuts somebody else has a part.

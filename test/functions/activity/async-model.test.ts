@@ -1,0 +1,637 @@
+import * as fc from 'fast-check'
+import type { Address, Hex } from 'viem'
+import { expect } from 'vitest'
+import type { AsyncVaultMake } from '../../../sandbox/deploy.ts'
+import { transact } from '../../../sandbox/transactions.ts'
+import { expectAsModelled, recordAfterSilence, type VaultModel } from '../../support/models.ts'
+import { encodeCall, transaction } from '../../support/oracles.ts'
+import { viewsFor } from '../../support/records.ts'
+import { test as base, type Service, USERS } from '../../support/service.ts'
+import { createSilence } from '../../support/silence.ts'
+import { openAsyncVault, ROLES, type TestAsyncVault } from '../../support/vaults.ts'
+import type { Wire } from '../../support/wire.ts'
+
+/**
+ * Random histories of two users in ERC-7540 vaults, made on a chain and told to a model of the vaults side by side. The
+ * model is written from the standards, the vaults' rules and the meanings of the fields, and shares nothing with the
+ * service.
+ */
+const USER_ADDRESSES = USERS.slice(0, 2).map(({ address }) => address)
+/** The vaults and the decimals of their shares; those of the asset are 6. */
+const VAULTS = [
+  { make: 'aggregated', decimals: 18 },
+  { make: 'counted', decimals: 6 },
+  { make: 'redemptions', decimals: 6 },
+] as const
+const WAD = 10n ** 18n
+const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
+
+type Side = 'deposit' | 'redeem'
+type Status = 'pending' | 'claimable' | 'completed' | 'cancelled'
+/** As a vault keeps it: `pending` in what was requested with, `claimable` in what it is settled in. */
+type Request = {
+  readonly id: bigint
+  pending: bigint
+  claimable: bigint
+  price: bigint
+  isCancelling: boolean
+  cancelled: bigint
+}
+type Trade = { readonly assets: bigint; readonly shares: bigint }
+type Account = {
+  shares: bigint
+  readonly requests: Readonly<Record<Side, Request[]>>
+  readonly deposits: Line
+  readonly withdrawals: Line
+  /** Where shares came from, in order: a deposit of the line by its number, or somebody else. */
+  readonly sources: { readonly deposit: number | null; readonly shares: bigint }[]
+  deposited: bigint
+  withdrawn: bigint
+  used: boolean
+}
+
+const min = (left: bigint, right: bigint) => (left < right ? left : right)
+const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => total + amount, 0n)
+const up = (dividend: bigint, divisor: bigint) => (dividend + divisor - 1n) / divisor
+
+/**
+ * The requests of an account in their order. What was taken back of them is known by their ids, and by that alone; claims
+ * name no request, so they are of the oldest of what was not taken back.
+ */
+class Line {
+  readonly requests: { readonly id: bigint; readonly amount: bigint; cancelled: bigint }[] = []
+  private readonly claims: { readonly taken: bigint; readonly given: bigint; readonly among: number }[] = []
+
+  ask(id: bigint, amount: bigint): void {
+    this.requests.push({ id, amount, cancelled: 0n })
+  }
+  cancel(id: bigint, amount: bigint): void {
+    let rest = amount
+    for (const request of this.requests.toReversed()) {
+      if (request.id !== id) continue
+      const taken = min(rest, request.amount - request.cancelled)
+      request.cancelled += taken
+      rest -= taken
+    }
+  }
+  claim(taken: bigint, given: bigint): void {
+    this.claims.push({ taken, given, among: this.requests.length })
+  }
+  /** What each request became, where the vault tells this much of all of them, and what is claimable is worth so much. */
+  told({ pending, claimable, worth }: { pending: bigint; claimable: bigint; worth: bigint }) {
+    const standing = this.requests.map(({ amount, cancelled }) => amount - cancelled)
+    const newest = (whole: bigint, of: readonly bigint[]) => {
+      let rest = whole
+      return of
+        .toReversed()
+        .map((amount) => {
+          const part = min(rest, amount)
+          rest -= part
+          return part
+        })
+        .toReversed()
+    }
+    const pendings = newest(pending, standing)
+    const claimables = newest(
+      claimable,
+      standing.map((amount, index) => amount - (pendings[index] ?? 0n)),
+    )
+    const worths = divide(worth, claimables)
+    const claimed = standing.map(() => ({ taken: 0n, given: 0n }))
+    for (const { taken, given, among } of this.claims) {
+      let rest = taken
+      const parts = claimed.slice(0, among).map((before, index) => {
+        const part = min(rest, (standing[index] ?? 0n) - before.taken)
+        rest -= part
+        return part
+      })
+      for (const [index, part] of divide(given, parts).entries()) {
+        const before = claimed[index]
+        if (!before) continue
+        before.taken += parts[index] ?? 0n
+        before.given += part
+      }
+    }
+    return this.requests.map((request, index) => ({
+      ...request,
+      pending: pendings[index] ?? 0n,
+      claimable: claimables[index] ?? 0n,
+      worth: worths[index] ?? 0n,
+      taken: claimed[index]?.taken ?? 0n,
+      given: claimed[index]?.given ?? 0n,
+    }))
+  }
+}
+
+/** A whole divided in proportion, each part with those before it rounded down. */
+function divide(whole: bigint, weights: readonly bigint[]): bigint[] {
+  const total = sum(weights)
+  let [upTo, given] = [0n, 0n]
+  return weights.map((weight) => {
+    upTo += weight
+    const part = total === 0n ? 0n : (whole * upTo) / total - given
+    given += part
+    return part
+  })
+}
+
+/** An ERC-7540 vault as its documentation describes it. */
+class Model implements VaultModel {
+  price = WAD
+  lastId = 0n
+  /** The last trade that is large enough to value shares by, between two of which nothing tells. */
+  private trade: Trade = { assets: 0n, shares: 0n }
+  private readonly accounts = new Map<Address, Account>()
+
+  readonly make: AsyncVaultMake
+  readonly vault: TestAsyncVault
+  /** What a price is divided by. */
+  private readonly scale: bigint
+
+  constructor(make: AsyncVaultMake, decimals: number, vault: TestAsyncVault) {
+    this.make = make
+    this.vault = vault
+    this.scale = 10n ** BigInt(12 + decimals)
+    for (const user of USER_ADDRESSES) {
+      this.accounts.set(user, {
+        ...{ shares: 0n, requests: { deposit: [], redeem: [] }, deposits: new Line(), withdrawals: new Line() },
+        ...{ sources: [], deposited: 0n, withdrawn: 0n, used: false },
+      })
+    }
+  }
+
+  get takesDepositsAtOnce(): boolean {
+    return this.make === 'redemptions'
+  }
+  account(user: Address): Account {
+    return this.accounts.get(user) as Account
+  }
+  worth(shares: bigint, price = this.price): bigint {
+    return (shares * price) / this.scale
+  }
+  sharesFor(assets: bigint, price = this.price): bigint {
+    return price === 0n ? 0n : (assets * this.scale) / price
+  }
+  /** What is claimable, in what was requested with. */
+  claimable(side: Side, { claimable, price }: Request): bigint {
+    return side === 'deposit' ? this.worth(claimable, price) : this.sharesFor(claimable, price)
+  }
+  private total(user: Address, side: Side, of: (request: Request) => bigint): bigint {
+    return sum(this.account(user).requests[side].map(of))
+  }
+  /** What waits, with what is cancelled and not taken yet where the vault says that it cancels. */
+  waiting(user: Address, side: Side): bigint {
+    const isTold = this.make !== 'redemptions'
+    return this.total(user, side, ({ pending, cancelled }) => pending + (isTold ? cancelled : 0n))
+  }
+  /** The most that each of the two calls claims: by what was requested with, and by what it is settled in. */
+  most(user: Address, side: Side): { requested: bigint; settled: bigint } {
+    return {
+      requested: this.total(user, side, (request) => this.claimable(side, request)),
+      settled: this.total(user, side, ({ claimable }) => claimable),
+    }
+  }
+  isCancelling(user: Address, side: Side): boolean {
+    return this.account(user).requests[side].some(({ isCancelling }) => isCancelling)
+  }
+
+  // ---------------------------------------------------------------------------------------------- what the vault does
+
+  depositNow(user: Address, assets: bigint): void {
+    const shares = this.sharesFor(assets)
+    const account = this.account(user)
+    account.shares += shares
+    account.deposited += assets
+    account.used = true
+    account.sources.push({ deposit: account.deposits.requests.length, shares })
+    account.deposits.ask(0n, assets)
+    account.deposits.claim(assets, shares)
+    this.traded({ assets, shares })
+  }
+  request(side: Side, user: Address, amount: bigint, owner = user): void {
+    const account = this.account(user)
+    if (this.make === 'counted') this.lastId += 1n
+    const id = this.lastId
+    const requests = account.requests[side]
+    const open = requests.find((request) => request.id === id)
+    if (open) open.pending += amount
+    else requests.push({ id, pending: amount, claimable: 0n, price: 0n, isCancelling: false, cancelled: 0n })
+    if (side === 'deposit') {
+      account.deposited += amount
+      account.used = true
+      account.sources.push({ deposit: account.deposits.requests.length, shares: 0n })
+      account.deposits.ask(id, amount)
+    } else {
+      this.account(owner).shares -= amount
+      account.withdrawals.ask(id, amount)
+      this.handOver(owner, user, amount)
+    }
+  }
+  fulfill(side: Side, request: Request, assets: bigint, shares: bigint): void {
+    const before = this.claimable(side, request)
+    request.claimable += side === 'deposit' ? shares : assets
+    request.price =
+      side === 'deposit'
+        ? ((before + assets) * this.scale) / request.claimable
+        : (request.claimable * this.scale) / (before + shares)
+    request.pending -= side === 'deposit' ? assets : shares
+    if (request.pending === 0n) request.isCancelling = false
+  }
+  /** Claims by an amount of what was requested with, or `bySettled` of what it is settled in; the oldest request first. */
+  claim(side: Side, user: Address, amount: bigint, bySettled: boolean, receiver = user): void {
+    const account = this.account(user)
+    let [rest, other] = [amount, 0n]
+    for (const request of account.requests[side]) {
+      const { price } = request
+      const part = min(rest, bySettled ? request.claimable : this.claimable(side, request))
+      rest -= part
+      // What is rounded, is rounded away from the user.
+      const isInShares = (side === 'deposit') === bySettled
+      const [dividend, divisor] = isInShares ? [part * price, this.scale] : [part * this.scale, price]
+      if (part > 0n) other += bySettled ? up(dividend, divisor) : dividend / divisor
+      request.claimable -= bySettled || part === 0n ? part : up(dividend, divisor)
+    }
+    const [requested, settled] = bySettled ? [other, amount] : [amount, other]
+    if (side === 'deposit') {
+      this.account(receiver).shares += settled
+      account.deposits.claim(requested, settled)
+      this.traded({ assets: requested, shares: settled })
+      this.handOver(user, receiver, settled)
+    } else {
+      account.withdrawn += settled
+      account.withdrawals.claim(requested, settled)
+      account.used = true
+      this.traded({ assets: settled, shares: requested })
+    }
+  }
+  agree(request: Request): void {
+    request.cancelled += request.pending
+    request.pending = 0n
+    request.isCancelling = false
+  }
+  takeCancelled(side: Side, user: Address, request: Request, receiver: Address): void {
+    const { id, cancelled } = request
+    const account = this.account(user)
+    request.cancelled = 0n
+    if (side === 'deposit') {
+      account.deposited -= cancelled
+      account.deposits.cancel(id, cancelled)
+    } else {
+      this.account(receiver).shares += cancelled
+      account.withdrawals.cancel(id, cancelled)
+      this.handOver(user, receiver, cancelled)
+    }
+  }
+  transfer(from: Address, to: Address, shares: bigint): void {
+    this.account(from).shares -= shares
+    this.account(to).shares += shares
+    this.handOver(from, to, shares)
+  }
+  /** Shares that become somebody else's, at what they are valued; those worth less than one unit of the asset count nothing. */
+  private handOver(from: Address, to: Address, shares: bigint): void {
+    if (from === to || shares === 0n) return
+    const value = (shares * this.trade.assets) / this.trade.shares
+    if (value === 0n) return
+    const [sender, receiver] = [this.account(from), this.account(to)]
+    sender.withdrawn += value
+    sender.used = true
+    receiver.deposited += value
+    receiver.used = true
+    receiver.sources.push({ deposit: null, shares })
+  }
+  private traded(trade: Trade): void {
+    const isPrecise = ({ assets, shares }: Trade) => assets >= 1_000_000n && shares >= 1_000_000n
+    if (isPrecise(trade) || (!isPrecise(this.trade) && trade.shares > 0n)) this.trade = trade
+  }
+
+  // ------------------------------------------------------------------------------------------ what is to be answered
+
+  isUsed(user: Address): boolean {
+    return this.account(user).used
+  }
+  amounts(user: Address) {
+    return {
+      pendingDeposit: `${this.waiting(user, 'deposit')}`,
+      claimableShares: `${this.most(user, 'deposit').settled}`,
+      currentShares: `${this.account(user).shares}`,
+      pendingRedeemShares: `${this.waiting(user, 'redeem')}`,
+      claimableRedeemAssets: `${this.most(user, 'redeem').settled}`,
+    }
+  }
+  position(user: Address) {
+    const { deposited, withdrawn, shares } = this.account(user)
+    const value =
+      this.waiting(user, 'deposit') +
+      this.worth(shares + this.most(user, 'deposit').settled + this.waiting(user, 'redeem')) +
+      this.most(user, 'redeem').settled
+    const statuses = this.history(user).map(({ status }) => status)
+    const count = (status: Status) => statuses.filter((one) => one === status).length
+    return {
+      vaultAddress: this.vault.address,
+      totalDepositedAssets: `${deposited}`,
+      totalWithdrawnAssets: `${withdrawn}`,
+      currentShares: `${shares}`,
+      currentValue: `${value}`,
+      earnedAssets: `${value + withdrawn - deposited}`,
+      depositCount: statuses.length - count('cancelled'),
+      statusBreakdown: { pending: count('pending'), claimable: count('claimable'), completed: count('completed') },
+    }
+  }
+  history(user: Address) {
+    const { deposits, sources, shares } = this.account(user)
+    const { requested: claimable, settled: worth } = this.most(user, 'deposit')
+    const told = deposits.told({ pending: this.waiting(user, 'deposit'), claimable, worth })
+    // The shares that left were the first that came.
+    const came = sources.map(({ deposit, shares }) => (deposit === null ? shares : (told[deposit]?.given ?? 0n)))
+    let spent = sum(came) - shares
+    const kept = new Map<number, bigint>()
+    for (const [index, { deposit }] of sources.entries()) {
+      const gone = min(spent < 0n ? 0n : spent, came[index] ?? 0n)
+      spent -= gone
+      if (deposit !== null) kept.set(deposit, (came[index] ?? 0n) - gone)
+    }
+    return told
+      .map(({ id, amount, cancelled, pending, claimable, worth }, index) => ({
+        status: statusOf({ isCancelled: cancelled === amount, pending, claimable }),
+        epochId: Number(id),
+        amounts: {
+          depositedAssets: `${amount}`,
+          pendingDeposit: `${pending}`,
+          claimableShares: `${worth}`,
+          currentShares: `${kept.get(index)}`,
+        },
+      }))
+      .toReversed()
+  }
+  withdrawals(user: Address) {
+    const { requested: claimable, settled: worth } = this.most(user, 'redeem')
+    return this.account(user)
+      .withdrawals.told({ pending: this.waiting(user, 'redeem'), claimable, worth })
+      .map(({ id, amount, cancelled, pending, claimable, worth, taken, given }) => {
+        // Of what is neither paid nor taken back a vault may show nothing: that it is settled is not known.
+        const isOpen = taken === 0n && cancelled === 0n && claimable === 0n
+        const status = isOpen
+          ? 'pending'
+          : statusOf({ isCancelled: taken === 0n && cancelled > 0n, pending, claimable })
+        return {
+          status,
+          shares: `${amount}`,
+          assets: status === 'pending' ? null : `${given + worth}`,
+          epochId: Number(id),
+          amounts: {
+            pendingShares: `${pending}`,
+            claimableShares: `${claimable}`,
+            claimableAssets: `${worth}`,
+            paidShares: `${taken}`,
+            paidAssets: `${given}`,
+            cancelledShares: `${cancelled}`,
+          },
+          claimTransactionHash: taken > 0n ? expect.any(String) : null,
+        }
+      })
+      .toReversed()
+  }
+}
+
+function statusOf(of: { isCancelled: boolean; pending: bigint; claimable: bigint }): Status {
+  if (of.pending > 0n) return 'pending'
+  if (of.claimable > 0n) return 'claimable'
+  return of.isCancelled ? 'cancelled' : 'completed'
+}
+
+/** What is called for what on each side of a vault; claims by what was requested with, and by what it is settled in. */
+const CALLS = {
+  deposit: {
+    fulfill: 'fulfillDeposit',
+    claims: ['deposit', 'mint'],
+    ask: 'cancelDepositRequest',
+    agree: 'fulfillCancelDeposit',
+    take: 'claimCancelDepositRequest',
+  },
+  redeem: {
+    fulfill: 'fulfillRedeem',
+    claims: ['redeem', 'withdraw'],
+    ask: 'cancelRedeemRequest',
+    agree: 'fulfillCancelRedeem',
+    take: 'claimCancelRedeemRequest',
+  },
+} as const
+
+/** What has to be done before something can be done; what is asked for where that is impossible now. */
+const BEFORE: { readonly [what in What]?: What } = {
+  ...{ claim: 'fulfill', fulfill: 'request' },
+  ...{ take: 'agree', agree: 'ask', ask: 'request' },
+}
+
+type What = 'request' | 'gift' | 'fulfill' | 'claim' | 'ask' | 'agree' | 'take' | 'transfer' | 'price' | 'together'
+type Command = {
+  readonly what: What | 'record'
+  readonly side: Side
+  readonly user: number
+  /** Whether the other user receives it, whether it is by the other of two calls, and of the newest request. */
+  readonly isForOther: boolean
+  readonly isOtherCall: boolean
+  readonly isNewest: boolean
+  /** What part of what there is, in thousandths; of a million where there is nothing to take a part of. */
+  readonly part: number
+}
+
+const command: fc.Arbitrary<Command> = fc.record({
+  what: fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom('request' as const, 'fulfill' as const) },
+    { weight: 6, arbitrary: fc.constantFrom('claim' as const, 'take' as const) },
+    { weight: 3, arbitrary: fc.constantFrom('ask' as const, 'agree' as const, 'transfer' as const) },
+    {
+      weight: 4,
+      arbitrary: fc.constantFrom('gift' as const, 'price' as const, 'together' as const, 'record' as const),
+    },
+  ),
+  side: fc.constantFrom('deposit' as const, 'redeem' as const),
+  user: fc.nat({ max: USER_ADDRESSES.length - 1 }),
+  isForOther: fc.boolean(),
+  isOtherCall: fc.boolean(),
+  isNewest: fc.boolean(),
+  part: fc.oneof(fc.integer({ min: 1, max: 1000 }), fc.constant(1000)),
+})
+
+const test = base.extend('silence', { scope: 'file' }, () => createSilence())
+
+test.for(VAULTS)(
+  'Over random histories, positions, deposits and withdrawals are what an ERC-7540 vault did, to the last unit, live and recorded: $make',
+  {
+    timeout: 120_000,
+  },
+  async ({ make, decimals }, { service, silence }) => {
+    const chain = service.backends.chains[0] as Service['backends']['chains'][number]
+    silence.applyTo(service.rpc[8453] as Wire)
+    await fc.assert(
+      fc.asyncProperty(fc.noBias(fc.array(command, { minLength: 1, maxLength: 80, size: 'max' })), async (commands) => {
+        const model = new Model(make, decimals, await openAsyncVault(service, { make, shareDecimals: decimals }))
+        const views = viewsFor(service, model.vault.key)
+        const check = (users = USER_ADDRESSES) => expectAsModelled(views, [model], users)
+        await fund(model.vault)
+
+        for (const [index, step] of commands.entries()) {
+          if (step.what === 'record') await recordAfterSilence(chain, silence)
+          else await doOrPrepare(model, step, step.what)
+          // Whoever did something last has the newest books; those of both are checked in the end.
+          if (index % 8 === 7) await check([USER_ADDRESSES[step.user] as Address])
+        }
+        await check()
+        for (const user of USER_ADDRESSES.filter((one) => model.isUsed(one))) {
+          expect((await views.position(user, model.vault.address)).body.amounts).toEqual(model.amounts(user))
+        }
+        await recordAfterSilence(chain, silence)
+        await recordAfterSilence(chain, silence)
+        await check()
+      }),
+      // A failure is shrunk for as long as that; its seed and path go on from there.
+      { numRuns: 2, skipAllAfterTimeLimit: 100_000 },
+    )
+  },
+)
+
+/** Everybody has plenty of the asset, which the vault may take, and an operator for whatever comes. */
+async function fund(vault: TestAsyncVault): Promise<void> {
+  const plenty = 10n ** 15n
+  for (const account of [...USER_ADDRESSES, ROLES.safe]) await vault.mint(account, plenty)
+  for (const user of USER_ADDRESSES) {
+    await vault.approve(user, plenty)
+    await vault.act(user, 'setOperator', MULTICALL3, true)
+    await vault.actOnShare(user, 'approve', MULTICALL3, 10n ** 30n)
+  }
+}
+
+/** Does what the step says, or where that is impossible now what has to be done before. */
+async function doOrPrepare(model: Model, step: Command, what: What): Promise<void> {
+  const before = BEFORE[what]
+  if (!(await perform(model, step, what)) && before) await doOrPrepare(model, step, before)
+}
+
+/** Does it on the chain and in the model; false where the vault does not allow it now. */
+async function perform(model: Model, step: Command, what: What): Promise<boolean> {
+  const { side, isForOther, isOtherCall, isNewest, part } = step
+  const { vault } = model
+  const user = USER_ADDRESSES[step.user] as Address
+  const other = USER_ADDRESSES[1 - step.user] as Address
+  const receiver = isForOther ? other : user
+  const calls = CALLS[side]
+  const portion = (whole: bigint) => (whole * BigInt(part)) / 1000n
+  const requestThat = (is: (request: Request) => boolean) =>
+    model
+      .account(user)
+      .requests[side].filter(is)
+      .at(isNewest ? -1 : 0)
+
+  switch (what) {
+    case 'request':
+    case 'gift': {
+      const controller = what === 'gift' && (side === 'deposit' || !model.takesDepositsAtOnce) ? other : user
+      const amount = side === 'deposit' ? 1_000_000n + BigInt(part) * 7_654_321n : portion(model.account(user).shares)
+      if (amount === 0n || model.isCancelling(controller, side)) return false
+      if (side === 'redeem') {
+        await vault.act(user, 'requestRedeem', amount, controller, user)
+        model.request(side, controller, amount, user)
+      } else if (model.takesDepositsAtOnce) {
+        await vault.act(user, 'deposit', amount, controller)
+        model.depositNow(controller, amount)
+      } else {
+        await vault.act(user, 'requestDeposit', amount, controller, user)
+        model.request(side, controller, amount)
+      }
+      return true
+    }
+    case 'fulfill': {
+      const request = requestThat(({ pending }) => pending > 0n)
+      const amount = portion(request?.pending ?? 0n)
+      // A price of its own, which may be none that the vault ever tells.
+      const atPrice = side === 'deposit' ? model.sharesFor(amount) : model.worth(amount)
+      const settled = (atPrice * BigInt(900 + part)) / 1234n
+      if (!request || settled === 0n) return false
+      await vault.act(ROLES.safe, calls.fulfill, request.id, user, amount, settled)
+      model.fulfill(
+        side,
+        request,
+        ...(side === 'deposit' ? ([amount, settled] as const) : ([settled, amount] as const)),
+      )
+      return true
+    }
+    case 'claim': {
+      const { requested, settled } = model.most(user, side)
+      const amount = portion(isOtherCall ? settled : requested)
+      if (amount === 0n) return false
+      await vault.act(user, calls.claims[isOtherCall ? 1 : 0], amount, receiver, user)
+      model.claim(side, user, amount, isOtherCall, receiver)
+      return true
+    }
+    case 'ask': {
+      const request = requestThat(({ pending, isCancelling }) => pending > 0n && !isCancelling)
+      if (!request) return false
+      await vault.act(user, calls.ask, request.id, user)
+      request.isCancelling = true
+      return true
+    }
+    case 'agree': {
+      const request = requestThat(({ isCancelling }) => isCancelling)
+      if (!request) return false
+      await vault.act(ROLES.safe, calls.agree, request.id, user)
+      model.agree(request)
+      return true
+    }
+    case 'take': {
+      const request = requestThat(({ cancelled }) => cancelled > 0n)
+      if (!request) return false
+      await vault.act(user, calls.take, request.id, receiver, user)
+      model.takeCancelled(side, user, request, receiver)
+      return true
+    }
+    case 'transfer': {
+      const shares = portion(model.account(user).shares)
+      await vault.actOnShare(user, 'transfer', other, shares)
+      model.transfer(user, other, shares)
+      return true
+    }
+    case 'price':
+      model.price = (model.price * BigInt(3_800 + part)) / 4_000n
+      await vault.act(ROLES.safe, 'updatePrice', model.price)
+      return true
+    default:
+      await doTogether(model, user, other)
+      return true
+  }
+}
+
+/**
+ * What an operator can do for a user, in one transaction: claims by each call, what was taken back, and with as many
+ * shares as the last claim gave a transfer and a request, so that amounts tell nothing.
+ */
+async function doTogether(model: Model, user: Address, other: Address): Promise<void> {
+  const { vault } = model
+  const datas: { target: Address; allowFailure: boolean; callData: Hex }[] = []
+  const add = (callData: Hex, target = vault.address) => datas.push({ target, allowFailure: false, callData })
+  let shares = 0n
+  for (const side of ['redeem', 'deposit'] as const) {
+    for (const [index, name] of CALLS[side].claims.entries()) {
+      const { requested, settled } = model.most(user, side)
+      const amount = (index === 1 ? settled : requested) / 2n
+      if (amount === 0n) continue
+      const before = model.account(user).shares
+      add(vault.encode(name, [amount, user, user]))
+      model.claim(side, user, amount, index === 1)
+      shares = model.account(user).shares - before
+    }
+    for (const request of model.account(user).requests[side].filter(({ cancelled }) => cancelled > 0n)) {
+      add(vault.encode(CALLS[side].take, [request.id, user, user]))
+      model.takeCancelled(side, user, request, user)
+    }
+  }
+  if (shares > 0n && model.account(user).shares >= shares) {
+    add(encodeCall('transferFrom', [user, other, shares]), vault.share)
+    model.transfer(user, other, shares)
+  }
+  if (shares > 0n && model.account(user).shares >= shares && !model.isCancelling(user, 'redeem')) {
+    add(vault.encode('requestRedeem', [shares, user, user]))
+    model.request('redeem', user, shares)
+  }
+  if (datas.length > 0) await transact(vault.chain, [transaction(ROLES.admin, MULTICALL3, 'aggregate3', [datas])])
+}

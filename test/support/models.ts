@@ -1,0 +1,51 @@
+import type { Address } from 'viem'
+import { expect } from 'vitest'
+import { callRpc } from '../../sandbox/rpc.ts'
+import { refresh, type viewsFor } from './records.ts'
+import type { HttpReply } from './service.ts'
+import type { Silence } from './silence.ts'
+
+/** A vault as its documentation describes it, and what is to be answered of an account there. */
+export type VaultModel = {
+  readonly vault: { readonly address: Address }
+  /** Whether anything of value came or went. */
+  isUsed(account: Address): boolean
+  position(account: Address): object
+  /** The deposits, newest first. */
+  history(account: Address): readonly object[]
+  /** Newest first. */
+  withdrawals(account: Address): readonly object[]
+}
+
+/** Passes when a client whose vaults are modelled sees of these accounts what the models say. */
+export async function expectAsModelled(
+  views: ReturnType<typeof viewsFor>,
+  models: readonly VaultModel[],
+  accounts: readonly Address[],
+): Promise<void> {
+  for (const account of accounts) {
+    const [positions, deposits, withdrawals] = await Promise.all([
+      views.positions(account),
+      views.deposits(account, '?limit=100'),
+      views.withdrawals(account, '?limit=100'),
+    ])
+    for (const model of models) {
+      const inVault = (listed: HttpReply['body'][]) =>
+        listed.filter(({ vaultAddress }) => vaultAddress === model.vault.address)
+      expect(inVault(withdrawals.body.withdrawals)).toMatchObject(model.withdrawals(account))
+      const [shown, entries] = [inVault(positions.body.positions), inVault(deposits.body.deposits)]
+      if (!model.isUsed(account)) expect([shown, entries]).toEqual([[], []])
+      else {
+        expect(shown).toMatchObject([model.position(account)])
+        expect(entries).toMatchObject(model.history(account))
+      }
+    }
+  }
+}
+
+/** Makes everything on Base final by a silence, and runs its job. */
+export async function recordAfterSilence(chain: { readonly rpcUrl: string }, silence: Silence): Promise<void> {
+  const [head] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
+  silence.add(Number(head), 300)
+  await refresh(8453)
+}
