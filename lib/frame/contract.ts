@@ -37,6 +37,7 @@ export type EndpointContract = {
   readonly status?: 201 | 204
   /** What this function itself can answer beyond the errors that every function of its kind has. */
   readonly errors: readonly ErrorCode[]
+  /** For how long callers may keep the answer from when they get it, however old it is then. */
   readonly cacheControl: 'no-store' | `public, max-age=${number}`
   /** Whether the answer can be older than the request: its age is told as Age, and x-stale when it is past its time. */
   readonly aged?: true

@@ -72,15 +72,30 @@ export function replyEncoding(contract: EndpointContract, now: () => number): Ht
       const reply: unknown = request.response
       // The contract says whether its work's replies have an age.
       const { value, ...age } = aged ? (reply as Aged<unknown>) : { value: reply }
-      const headers = { 'cache-control': cacheControl, ...('asOf' in age && ageHeaders(age, now())) }
-      request.response = jsonReply(status, schema.encode(value), headers)
+      const headers = 'asOf' in age ? ageHeaders(cacheControl, age, now()) : { 'cache-control': cacheControl }
+      // What a browser may keep for one page is without the headers that let another one read it.
+      const vary = cacheControl !== 'no-store' && { vary: 'origin' }
+      request.response = jsonReply(status, schema.encode(value), { ...headers, ...vary })
     },
   }
 }
 
-function ageHeaders({ asOf, isStale }: Omit<Aged<unknown>, 'value'>, now: number) {
+/**
+ * The age, and what caches may do with it: they take it off max-age (RFC 9111, 4.2), so that it is added there; an answer
+ * past its time is asked for anew each time.
+ */
+function ageHeaders(
+  cacheControl: EndpointContract['cacheControl'],
+  { asOf, isStale }: Omit<Aged<unknown>, 'value'>,
+  now: number,
+) {
   const age = Math.max(0, Math.floor((now - asOf.getTime()) / 1000))
-  return { age: age.toString(), ...(isStale && { 'x-stale': 'true' }) }
+  const kept = cacheControl.replace(/\d+/, (seconds) => (Number(seconds) + age).toString())
+  return {
+    'cache-control': isStale && cacheControl !== 'no-store' ? 'no-cache' : kept,
+    age: age.toString(),
+    ...(isStale && { 'x-stale': 'true' }),
+  }
 }
 
 /** A table or secret that cannot be reached is trouble that passes; anything else is our mistake. */

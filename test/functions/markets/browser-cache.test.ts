@@ -1,0 +1,51 @@
+import { expect } from 'vitest'
+import { test } from '../../support/browser.ts'
+
+const PATH = '/portfolio-indexor/markets/coins/bitcoin'
+
+/** An answer as a page sees it. */
+type Seen = {
+  readonly requestId: string | null
+  readonly age: string | null
+  readonly cacheControl: string | null
+  readonly vary: string | null
+}
+
+test('A browser keeps an answer of the market for a minute however old it is, and none that is stale', async ({
+  browser,
+  clock,
+  coldService: service,
+}) => {
+  const page = await browser.newPage()
+  // A page of the same origin: a route that tests fill themselves would switch the browser's cache off.
+  await page.goto(`${service.baseUrl}/health`)
+  const fetchInPage = (path: string): Promise<Seen> =>
+    page.evaluate(
+      async ([path, key]) => {
+        const { headers } = await fetch(path, { headers: { 'x-join-key': key } })
+        return {
+          requestId: headers.get('x-request-id'),
+          age: headers.get('age'),
+          cacheControl: headers.get('cache-control'),
+          vary: headers.get('vary'),
+        }
+      },
+      [path, service.apiKey] as const,
+    )
+
+  await service.call('GET', PATH)
+  clock.pass(50)
+  const first = await fetchInPage(PATH)
+  expect(Number(first.age)).toBeGreaterThanOrEqual(50)
+  expect(first).toMatchObject({ cacheControl: `public, max-age=${Number(first.age) + 60}`, vary: 'origin' })
+  expect(await fetchInPage(PATH)).toEqual(first)
+
+  const other = `${PATH}?currency=eur`
+  await service.call('GET', other)
+  clock.pass(61)
+  service.backends.providers.coinGecko.rewrite = () => 'hang up'
+  const stale = await fetchInPage(other)
+  expect(stale).toMatchObject({ cacheControl: 'no-cache' })
+  expect((await fetchInPage(other)).requestId).not.toBe(stale.requestId)
+  service.backends.providers.coinGecko.rewrite = undefined
+})
