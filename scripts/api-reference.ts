@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { endpoints } from '../functions/contracts.ts'
 import { ERRORS } from '../lib/errors.ts'
 import type { EndpointContract } from '../lib/frame/contract.ts'
-import { listErrors } from '../lib/frame/openapi.ts'
+import { jsonSchema, listErrors } from '../lib/frame/openapi.ts'
 
 // Writes docs/api.md from the contracts that the functions run on; with --check it only says whether the file is what
 // the contracts say.
@@ -25,6 +25,9 @@ Written from the contracts that the functions run on: \`npm run docs\`. The same
 * Token amounts are strings of decimal digits in the token's smallest unit, below 2^256. Times are ISO 8601 in UTC.
 * Unknown body fields are refused, so that a misspelt one cannot change what a deposit does. Unknown query parameters
   are ignored. Optional fields of a body may be null, which is the same as leaving them out.
+* Answers of the markets may be kept as long as \`cache-control\` says, which is a minute from when you get them: \`age\` is how
+  old they were then, and \`max-age\` includes it. One past its time, because its source is down, has \`x-stale\` and is not
+  to be kept.
 * An empty part of a path, such as \`//status\`, gets the error of the parameter that is missing there. So does a required
   query parameter that is empty.
 * Unknown is not zero: what could not be read is left out and named, never \`"0"\`.
@@ -87,7 +90,7 @@ function errorTable(contract: EndpointContract): string {
 
 function fieldTable(title: string, schema: z.ZodType | undefined): string[] {
   if (!schema) return []
-  const rows = fields(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }), '')
+  const rows = fields(jsonSchema(schema), '')
   if (rows.length === 0) return []
   return [[`| ${title} | type | |`, '|---|---|---|', ...rows].join('\n')]
 }
@@ -99,7 +102,8 @@ function fields(schema: z.core.JSONSchema._JSONSchema, prefix: string): string[]
   if (variants.length > 0) return [...new Set(variants)]
   return Object.entries(properties).flatMap(([name, property]) => {
     if (typeof property === 'boolean') return []
-    const note = [required.includes(name) ? '' : 'optional', property.description ?? ''].filter(Boolean).join('. ')
+    const optional = property.default === undefined ? 'optional' : `optional, default \`${property.default}\``
+    const note = [required.includes(name) ? '' : optional, property.description ?? ''].filter(Boolean).join('. ')
     const path = `${prefix}${name}`
     return [`| \`${path}\` | ${typeOf(property)} | ${note} |`, ...fieldsWithin(property, path)]
   })

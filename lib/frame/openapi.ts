@@ -114,7 +114,11 @@ function operationId({ method, path }: EndpointContract): string {
 const REQUEST_ID = { description: 'Quote it when you report a problem.', schema: { type: 'string' } }
 
 const AGED = {
-  age: { description: 'How old the answer is, in seconds.', schema: { type: 'integer' } },
+  age: {
+    description:
+      'How old the answer is, in seconds. Of a GET, a cache may keep it for a minute more, which max-age includes.',
+    schema: { type: 'integer' },
+  },
   'x-stale': {
     description: 'Present when the answer is past its time, because its source cannot be reached.',
     schema: { const: 'true' },
@@ -163,25 +167,35 @@ function parameters(place: 'header' | 'path' | 'query', schema: z.ZodObject | un
   }))
 }
 
-/** The JSON Schema of what is on the wire: codecs are described by their text form. `change` is given each part. */
-function jsonSchema(schema: z.ZodType, change: (part: z.core.JSONSchema.BaseSchema) => void = () => {}) {
+/** The JSON Schema of what is on the wire: codecs and defaults are described by their text form. `change` is given each part. */
+export function jsonSchema(schema: z.ZodType, change: (part: z.core.JSONSchema.BaseSchema) => void = () => {}) {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io: 'input',
     unrepresentable: 'any',
-    override: ({ jsonSchema: part }) => change(part),
+    override: ({ zodSchema, jsonSchema: part }) => {
+      tellDefault(zodSchema, part)
+      change(part)
+    },
   })
   return rest
+}
+
+/** Zod leaves out the default of what is parsed into another form. */
+function tellDefault({ _zod: { def } }: z.core.$ZodTypes, part: z.core.JSONSchema.BaseSchema): void {
+  if (def.type !== 'default') return
+  part.default = part.type === 'string' ? String(def.defaultValue) : def.defaultValue
 }
 
 /** Lets null stand in place of every optional field of an object, as parseRequest takes it in bodies. */
 function allowNulls({ properties = {}, required = [] }: z.core.JSONSchema.BaseSchema): void {
   for (const [name, field] of Object.entries(properties)) {
     if (typeof field === 'boolean' || required.includes(name)) continue
-    const { description, ...given } = field
-    properties[name] = { anyOf: [given, { type: 'null' }], ...(description && { description }) }
+    const { description, default: value, ...given } = field
+    const besides = { ...(description && { description }), ...(value !== undefined && { default: value }) }
+    properties[name] = { anyOf: [given, { type: 'null' }], ...besides }
   }
 }
 
-function json(schema: unknown) {
+function json<Schema>(schema: Schema) {
   return { 'application/json': { schema } }
 }

@@ -1,4 +1,5 @@
 import { existsSync, globSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { build } from 'esbuild'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
@@ -6,7 +7,7 @@ import { endpoints, jobs } from '../../functions/contracts.ts'
 import { type AppError, ERRORS } from '../../lib/errors.ts'
 import { fieldErrors } from '../../lib/field.ts'
 import type { EndpointContract, JobContract } from '../../lib/frame/contract.ts'
-import { listErrors } from '../../lib/frame/openapi.ts'
+import { buildOpenApi, listErrors } from '../../lib/frame/openapi.ts'
 import { parseRequest } from '../../lib/frame/request.ts'
 import { PROMISED } from '../support/errors.ts'
 
@@ -84,6 +85,36 @@ describe('A contract of an endpoint', () => {
       expect(cacheControl).toMatch(/^(no-store|public, max-age=\d+)$/)
     },
   )
+})
+
+describe('The default', () => {
+  const { paths } = buildOpenApi(
+    ENDPOINTS.map(([, contract]) => contract),
+    '1',
+  )
+  const operations = Object.values(paths).flatMap((operation) => Object.values(operation))
+  const fields = operations.flatMap(({ parameters, requestBody }) => [
+    ...parameters.map(({ name, schema }) => [name, schema] as const),
+    ...Object.entries(requestBody?.content['application/json'].schema.properties ?? {}),
+  ])
+
+  test.for<[string, string | number]>([
+    ['currency', 'usd'],
+    ['days', 'max'],
+    ['limit', '50'],
+    ['index', '0'],
+    ['kind', 'deposit'],
+  ])('of %s is described wherever it is asked for: %j', ([wanted, value]) => {
+    const found = fields.filter(([name]) => name === wanted)
+    expect(found.length).toBeGreaterThan(0)
+    for (const [, schema] of found) expect(schema).toMatchObject({ default: value })
+  })
+
+  test('is told in the reference of what takes one', async () => {
+    const text = await readFile('docs/api.md', 'utf8')
+    for (const row of text.split('\n').filter((line) => /^\| `(currency|days|limit|index)` \|.*\| optional/.test(line)))
+      expect(row).toMatch(/\| optional, default `(usd|max|50|0)`(\. | \|)/)
+  })
 })
 
 /** Words with which the parser says what it expects, and which are no business of a caller's. */
