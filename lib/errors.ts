@@ -421,6 +421,11 @@ export const ERRORS = {
     error: 'Search must contain at least 3 characters',
     message: 'Give a part of the name or of the symbol of a coin.',
   },
+  search_too_long: {
+    status: 400,
+    error: 'Search must contain at most 100 characters',
+    message: 'Give a part of the name or of the symbol of a coin.',
+  },
 
   // Trouble elsewhere
   upstream_bad_answer: {

@@ -2,13 +2,14 @@ import * as z from 'zod'
 import type { ErrorCode } from './errors.ts'
 
 /**
- * What a bad value of a request's field is answered with: `missing` where it lacks and `unsupported` where it is of the
- * right form and none of ours, as its schema reports, else `invalid`.
+ * What a bad value of a request's field is answered with: `missing` where it lacks, `unsupported` where it is of the right
+ * form and none of ours, `tooLong` where it is too long, as its schema reports, else `invalid`.
  */
 export type FieldErrors = {
   readonly invalid: ErrorCode
   readonly missing?: ErrorCode
   readonly unsupported?: ErrorCode
+  readonly tooLong?: ErrorCode
 }
 
 const FIELD_ERRORS = z.registry<FieldErrors>()

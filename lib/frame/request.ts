@@ -99,7 +99,9 @@ function toDetails(issue: z.core.$ZodIssue): ErrorDetail[] {
 
 function kindOf(issue: z.core.$ZodIssue): keyof FieldErrors {
   if (issue.message === MISSING) return 'missing'
-  return issue.code === 'custom' && issue.params?.['unsupported'] === true ? 'unsupported' : 'invalid'
+  const { unsupported, tooLong } = issue.code === 'custom' ? (issue.params ?? {}) : {}
+  if (unsupported === true) return 'unsupported'
+  return tooLong === true ? 'tooLong' : 'invalid'
 }
 
 /** What is wrong, where the schema does not say it itself: the parser's own texts speak of its types. */

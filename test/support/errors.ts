@@ -93,6 +93,7 @@ export const PROMISED: Readonly<Record<ErrorCode, readonly [status: number, erro
   token_not_found: [404, 'Token not found'],
   coin_not_found: [404, 'Coin not found'],
   invalid_search: [400, 'Search must contain at least 3 characters'],
+  search_too_long: [400, 'Search must contain at most 100 characters'],
   upstream_bad_answer: [502, 'Upstream unavailable'],
   upstream_unavailable: [503, 'Upstream unavailable'],
   upstream_timeout: [504, 'Upstream unavailable'],

@@ -9,7 +9,10 @@ const Search = z
   .string()
   .trim()
   .refine((text) => [...text].length >= 3, 'must have at least 3 characters')
-  .refine((text) => [...text].length <= 100, 'must have at most 100 characters')
+  .refine((text) => [...text].length <= 100, {
+    error: 'must have at most 100 characters',
+    params: { tooLong: true },
+  })
   .meta({ description: 'A part of the name or of the symbol of a coin: 3 to 100 characters' })
 
 export const contract = {
@@ -21,7 +24,7 @@ export const contract = {
   uses: { cache: ['BatchGetItem', 'GetItem', 'UpdateItem', 'PutItem'], config: true },
   request: {
     query: z.object({ currency: Currency.default('usd') }),
-    body: z.strictObject({ search: field(Search, 'invalid_search') }),
+    body: z.strictObject({ search: field(Search, { invalid: 'invalid_search', tooLong: 'search_too_long' }) }),
   },
   response: z.array(
     z.object({

@@ -164,20 +164,20 @@ describe('A search', () => {
     expect(markets.asked().map((path) => path.split('?')[0])).toEqual(['/search', '/coins/markets', '/coins/markets'])
   })
 
+  test.for([[''], ['ab'], ['  ab  '], ['a😀'], [7], [null], [undefined], [['bitcoin']], [{ $gt: '' }]])(
+    'for %j is refused',
+    async ([text], { search, markets }) => {
+      expectError(await search(text), 'invalid_search', ['search'])
+      expect(markets.asked()).toEqual([])
+    },
+  )
+
   test.for([
-    [''],
-    ['ab'],
-    ['  ab  '],
-    ['a😀'],
-    ['x'.repeat(101)],
-    ['😀'.repeat(101)],
-    [7],
-    [null],
-    [undefined],
-    [['bitcoin']],
-    [{ $gt: '' }],
-  ])('for %j is refused', async ([text], { search, markets }) => {
-    expectError(await search(text), 'invalid_search', ['search'])
+    ['x', 101],
+    ['😀', 101],
+    ['x', 16_000],
+  ] as const)('for too many characters is told so: %s, %i times', async ([text, times], { search, markets }) => {
+    expectError(await search(text.repeat(times)), 'search_too_long', ['search'])
     expect(markets.asked()).toEqual([])
   })
 
