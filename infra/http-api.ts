@@ -5,7 +5,7 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
-import type { EndpointContract } from '../lib/frame/contract.ts'
+import { type EndpointContract, methodsOf } from '../lib/frame/contract.ts'
 import { CORS, type StageEnvironment } from './environments.ts'
 
 type Settings = Pick<StageEnvironment, 'corsOrigins' | 'throttling'> & {
@@ -85,7 +85,7 @@ export class ServiceApi extends Construct {
     } else {
       const integration = new HttpLambdaIntegration('Endpoint', lambda)
       for (const each of [path, ...aliases]) {
-        this.#api.addRoutes({ path: each, methods: [HttpMethod[method]], integration })
+        this.#api.addRoutes({ path: each, methods: methodsOf({ method }).map((one) => HttpMethod[one]), integration })
       }
     }
   }

@@ -6,7 +6,7 @@ import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context
 import { endpoints, jobs } from '../functions/contracts.ts'
 import { CORS } from '../infra/environments.ts'
 import { AppError, type ErrorCode } from '../lib/errors.ts'
-import type { EndpointContract } from '../lib/frame/contract.ts'
+import { type EndpointContract, methodsOf } from '../lib/frame/contract.ts'
 import { errorReply } from '../lib/frame/replies.ts'
 
 /** Allowed origins, as the stack configures the HTTP API. */
@@ -40,12 +40,14 @@ const TEXT_TYPES = /^(text\/|application\/(json|javascript|xml))/
 
 const ROUTES: readonly Route[] = Object.entries<EndpointContract>(endpoints)
   .flatMap(([name, { method, path, aliases = [] }]) =>
-    [path, ...aliases].map((template) => ({
-      key: template === '$default' ? template : `${method} ${template}`,
-      method,
-      places: template.split('/'),
-      name,
-    })),
+    [path, ...aliases].flatMap((template) =>
+      methodsOf({ method }).map((one) => ({
+        key: template === '$default' ? template : `${one} ${template}`,
+        method: one,
+        places: template.split('/'),
+        name,
+      })),
+    ),
   )
   // API Gateway prefers the route with fewer parameters.
   .sort((a, b) => parameterCount(a) - parameterCount(b))

@@ -15,6 +15,7 @@ const INTRODUCTION = `# API reference
 Written from the contracts that the functions run on: \`npm run docs\`. The same as OpenAPI 3.1: \`GET /openapi.json\`.
 
 * JSON in, JSON out; header names in any case. Every answer carries \`x-request-id\`.
+* \`HEAD\` answers as \`GET\` does, without a body.
 * \`x-join-key\` is your API key. You see your own vaults only.
 * A user registers in two calls, and logs in in two. The first gives a challenge, the second takes what credentials made
   of it, in the formats of Dfns' delegated registration and login, so that its signers fit. The challenge counts as it was

@@ -64,6 +64,11 @@ export type JobContract = {
   readonly impact: string
 }
 
+/** The methods that a contract's route takes: HEAD, where there is GET, answers the same without a body. */
+export function methodsOf<Method extends EndpointContract['method']>({ method }: { readonly method: Method }) {
+  return method === 'GET' ? [method, 'HEAD' as const] : [method]
+}
+
 /** What it takes to know a caller: a query for the client, and an item for the session. */
 const CALLER_USES = {
   anyone: {},

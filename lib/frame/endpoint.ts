@@ -7,7 +7,14 @@ import { once } from '../once.ts'
 import { type CallerContract, type Identify, identifyCaller } from './callers.ts'
 import { type Built, container, type Providers, readEnv } from './container.ts'
 import type { EndpointContract, EnvOf, Reply, Request } from './contract.ts'
-import { callerIdentification, errorReplies, replyEncoding, requestLog, requestValidation } from './middlewares.ts'
+import {
+  callerIdentification,
+  errorReplies,
+  headReplies,
+  replyEncoding,
+  requestLog,
+  requestValidation,
+} from './middlewares.ts'
 
 /** What an endpoint does with a request, by what it is given to work with. */
 type Work<C extends EndpointContract, P> = (services: Built<P>) => Respond<C>
@@ -71,6 +78,7 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
   })
     .use(injectLambdaContext(logger, { resetKeys: true }))
     .use(requestLog(Date.now))
+    .use(headReplies())
     .use(errorReplies())
     .handler(async (event, context) => {
       // Built in parallel with the caller's look-up; a failure is told only to an identified caller.

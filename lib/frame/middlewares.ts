@@ -32,6 +32,14 @@ export function requestLog(now: () => number): HttpMiddleware {
   }
 }
 
+/** Takes the body off the replies to HEAD. */
+export function headReplies(): HttpMiddleware {
+  const finish: HttpMiddleware['after'] = ({ event, response }) => {
+    if (response && event.requestContext.http.method === 'HEAD') delete response.body
+  }
+  return { after: finish, onError: finish }
+}
+
 /** Turns what was thrown into the reply: an AppError into its own status and text, anything else into an `internal` that says nothing of the inside. */
 export function errorReplies(): HttpMiddleware {
   return {

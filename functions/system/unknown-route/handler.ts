@@ -1,5 +1,5 @@
 import { AppError } from '../../../lib/errors.ts'
-import type { EndpointContract, Request } from '../../../lib/frame/contract.ts'
+import { type EndpointContract, methodsOf, type Request } from '../../../lib/frame/contract.ts'
 import { openEndpoint } from '../../../lib/frame/endpoint.ts'
 import { parseRequest } from '../../../lib/frame/request.ts'
 import { endpoints } from '../../contracts.ts'
@@ -12,9 +12,9 @@ const ROUTES = Object.values<EndpointContract>(endpoints)
 async function refuse({ requestContext: { http }, query }: Request<typeof contract>): Promise<never> {
   const routes = ROUTES.filter(({ path }) => fits(path, http.path))
   if (routes.length === 0) throw new AppError('not_found')
-  const route = routes.find(({ promised }) => promised.method === http.method)
+  const route = routes.find(({ promised }) => methodsOf(promised).some((method) => method === http.method))
   if (!route) {
-    const allow = routes.map(({ promised }) => promised.method)
+    const allow = routes.flatMap(({ promised }) => methodsOf(promised))
     throw new AppError('method_not_allowed', { headers: { allow: allow.join(', ') } })
   }
   // The gateway knows no such route because a part of the path is empty: the parameter for which it stands is missing.

@@ -499,20 +499,20 @@ describe('Unknown query parameters', () => {
 
 describe('A route', () => {
   const ALLOWED: Record<string, string> = {
-    [LIST]: 'GET',
+    [LIST]: 'GET, HEAD',
     [DEPOSIT]: 'POST',
     [CLAIM]: 'POST',
-    [statusPath(NOBODYS_VAULT, '')]: 'GET',
-    [crossChainPath(HASH)]: 'GET',
-    [CROSS_CHAIN_WITHOUT_HASH]: 'GET',
-    '/health': 'GET',
-    '/openapi.json': 'GET',
+    [statusPath(NOBODYS_VAULT, '')]: 'GET, HEAD',
+    [crossChainPath(HASH)]: 'GET, HEAD',
+    [CROSS_CHAIN_WITHOUT_HASH]: 'GET, HEAD',
+    '/health': 'GET, HEAD',
+    '/openapi.json': 'GET, HEAD',
   }
 
   test.for(Object.entries(ALLOWED))(
     '%s names %s to whoever asks with another method',
     async ([path, allowed], { service }) => {
-      for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) => method !== allowed)) {
+      for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) => !allowed.includes(method))) {
         const reply = await service.call(method, path, { key: null })
         expectError(reply, 'method_not_allowed')
         expect(reply.headers.get('allow')).toBe(allowed)
@@ -520,13 +520,17 @@ describe('A route', () => {
     },
   )
 
-  test.for(Object.keys(ALLOWED).map((path) => [path]))(
-    '%s answers HEAD with headers alone',
+  test.for([...Object.keys(ALLOWED), '/nope', crossChainPath('')].map((path) => [path] as const))(
+    '%s answers HEAD as GET, with headers alone, or does not take it',
     async ([path], { service }) => {
-      const { status, headers, body: answer } = await service.call('HEAD', path as string)
-      expect(status).toBe(405)
-      expect(headers.get('x-request-id')).toMatch(/./)
-      expect(answer).toBeUndefined()
+      for (const key of [service.apiKey, null]) {
+        const [head, asked] = [await service.call('HEAD', path, { key }), await service.call('GET', path, { key })]
+        expect(head.body).toBeUndefined()
+        expect(head.status).toBe(asked.status)
+        for (const name of ['content-type', 'cache-control', 'retry-after', 'allow'])
+          expect(head.headers.get(name)).toBe(asked.headers.get(name))
+        expect(head.headers.get('x-request-id')).toMatch(/./)
+      }
     },
   )
 
@@ -581,7 +585,7 @@ describe('A path with an empty part', () => {
   test('names the method that its route has to whoever asks with another', async ({ service }) => {
     const reply = await service.call('POST', crossChainPath(''))
     expectError(reply, 'method_not_allowed')
-    expect(reply.headers.get('allow')).toBe('GET')
+    expect(reply.headers.get('allow')).toBe('GET, HEAD')
     expectError(await service.call('DELETE', '/auth/wallets/'), 'missing_or_invalid_address', ['address'])
   })
 })
