@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest'
 import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { expectError } from '../../support/errors.ts'
-import { test, USERS } from '../../support/service.ts'
+import { type Service, test, USERS } from '../../support/service.ts'
 import { expectSuccess, openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
 
 const [ALICE, BOB] = USERS
@@ -22,6 +22,10 @@ const WITH_SYNC = EVERY.slice(2)
 /** The first and the last: for what the service decides without the generation. */
 const ENDS = [EVERY[0], EVERY[3]].flatMap((one) => one ?? [])
 const SYNC_MODES = { Both: 0, SyncDeposit: 1, SyncRedeem: 2, None: 3 }
+
+/** The vault of these options as it was deployed. */
+const openVault = (service: Service, options: Parameters<typeof openLagoonVault>[1]) =>
+  service.restore(JSON.stringify(options), () => openLagoonVault(service, options))
 
 /** Asks for Alice's deposit, expects this one operation and sees it through on the chain. */
 async function expectDeposit(
@@ -65,7 +69,7 @@ describe('a vault that is not open', () => {
   test.for(EVERY)(
     'A paused Lagoon $generation vault refuses deposits, as the contract does',
     async ({ generation }, { service }) => {
-      const vault = await openLagoonVault(service, { generation })
+      const vault = await openVault(service, { generation })
       await vault.act(ROLES.admin, 'pause')
       expectError(await vault.deposit(ALICE, AMOUNT), 'vault_is_paused')
       expect((await refusalsOnChain(vault)).requestDeposit).toBe('EnforcedPause')
@@ -79,7 +83,7 @@ describe('a vault that is not open', () => {
   test.for(WITH_SYNC)(
     'A paused Lagoon $generation vault refuses deposits at once too, as the contract does',
     async ({ generation }, { service }) => {
-      const vault = await openLagoonVault(service, { generation })
+      const vault = await openVault(service, { generation })
       await vault.settleForADay()
       await vault.act(ROLES.admin, 'pause')
       expectError(await vault.deposit(ALICE, AMOUNT), 'vault_is_paused')
@@ -93,7 +97,7 @@ describe('a vault that is not open', () => {
   test.for(EVERY)(
     'A closing Lagoon $generation vault refuses deposits, which the contract accepts and its closing never settles',
     async ({ generation }, { service }) => {
-      const vault = await openLagoonVault(service, { generation })
+      const vault = await openVault(service, { generation })
       await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', 0n)
       await vault.act(ROLES.admin, 'initiateClosing')
       expectError(await vault.deposit(ALICE, AMOUNT), 'vault_is_closed')
@@ -110,7 +114,7 @@ describe('a vault that is not open', () => {
   test.for(WITH_SYNC)(
     'A closing Lagoon $generation vault refuses deposits while its valuation is valid, as the contract does',
     async ({ generation }, { service }) => {
-      const vault = await openLagoonVault(service, { generation })
+      const vault = await openVault(service, { generation })
       await vault.settleForADay()
       await vault.act(ROLES.admin, 'initiateClosing')
       expectError(await vault.deposit(ALICE, AMOUNT), 'vault_is_closed')
@@ -121,7 +125,7 @@ describe('a vault that is not open', () => {
   test.for(ENDS)(
     'A closed Lagoon $generation vault refuses deposits, which the contract accepts and never settles',
     async ({ generation }, { service }) => {
-      const vault = await openLagoonVault(service, { generation })
+      const vault = await openVault(service, { generation })
       await vault.request(BOB.address, AMOUNT)
       const { totalAssets } = await vault.settle()
       await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', totalAssets + AMOUNT)
@@ -141,7 +145,7 @@ describe('how a vault takes deposits now', () => {
   test.for(BEFORE_SYNC)(
     'A Lagoon $generation vault takes requests; it has nothing else',
     async ({ generation }, { service }) => {
-      const vault = await openLagoonVault(service, { generation })
+      const vault = await openVault(service, { generation })
       expect(await refusalsOnChain(vault)).toEqual({ requestDeposit: undefined, syncDeposit: 'no reason' })
       await expectDeposit(vault, 'requestDeposit')
     },
@@ -150,7 +154,7 @@ describe('how a vault takes deposits now', () => {
   test.for(WITH_SYNC)(
     'A Lagoon $generation vault takes deposits at once while its valuation is valid, and the contract nothing else',
     async ({ generation }, { service }) => {
-      const vault = await openLagoonVault(service, { generation })
+      const vault = await openVault(service, { generation })
       await vault.settleForADay()
       expect(await refusalsOnChain(vault)).toEqual({ requestDeposit: 'OnlySyncDepositAllowed', syncDeposit: undefined })
       await expectDeposit(vault, 'syncDeposit')
@@ -163,7 +167,7 @@ describe('how a vault takes deposits now', () => {
   ] as const)(
     'A Lagoon $generation vault takes requests when its valuation has expired, and the contract nothing else',
     async ({ generation, syncRefusal }, { service }) => {
-      const vault = await openLagoonVault(service, { generation })
+      const vault = await openVault(service, { generation })
       await vault.settleForADay()
       await callRpc(vault.chain, [
         { method: 'evm_increaseTime', params: [86_401] },
@@ -177,7 +181,7 @@ describe('how a vault takes deposits now', () => {
   test.for(WITH_SYNC)(
     'A Lagoon $generation vault takes requests once its safe ended the valuation',
     async ({ generation }, { service }) => {
-      const vault = await openLagoonVault(service, { generation })
+      const vault = await openVault(service, { generation })
       await vault.settleForADay()
       await expectDeposit(vault, 'syncDeposit')
       await vault.act(ROLES.safe, 'expireTotalAssets')
@@ -188,7 +192,7 @@ describe('how a vault takes deposits now', () => {
   test.for([{ mode: 'SyncRedeem' }, { mode: 'None' }] as const)(
     'A Lagoon 0.6 vault in sync mode $mode takes no deposit at all while its valuation is valid, and neither does the contract',
     async ({ mode }, { service }) => {
-      const vault = await openLagoonVault(service, { generation: '0.6' })
+      const vault = await openVault(service, { generation: '0.6' })
       await vault.settleForADay()
       await vault.act(ROLES.safe, 'setSyncMode', SYNC_MODES[mode])
       expectError(await vault.deposit(ALICE, AMOUNT), 'deposits_are_not_open')
@@ -204,7 +208,7 @@ describe('how a vault takes deposits now', () => {
   test.for([{ mode: 'Both' }, { mode: 'SyncDeposit' }] as const)(
     'A Lagoon 0.6 vault in sync mode $mode takes deposits at once while its valuation is valid',
     async ({ mode }, { service }) => {
-      const vault = await openLagoonVault(service, { generation: '0.6' })
+      const vault = await openVault(service, { generation: '0.6' })
       await vault.settleForADay()
       await vault.act(ROLES.safe, 'setSyncMode', SYNC_MODES[mode])
       await expectDeposit(vault, 'syncDeposit')
@@ -212,7 +216,7 @@ describe('how a vault takes deposits now', () => {
   )
 
   test('A Lagoon 0.6 vault that was made async-only for ever takes requests', async ({ service }) => {
-    const vault = await openLagoonVault(service, { generation: '0.6' })
+    const vault = await openVault(service, { generation: '0.6' })
     await vault.settleForADay()
     await vault.act(ROLES.admin, 'activateAsyncOnly')
     await expectDeposit(vault, 'requestDeposit')
@@ -225,7 +229,7 @@ describe('a request that is not settled', () => {
   test.for(EVERY)(
     'A Lagoon $generation vault refuses a deposit while an earlier epoch holds a request of the user, as the contract does',
     async ({ generation }, { service }) => {
-      const vault = await openLagoonVault(service, { generation })
+      const vault = await openVault(service, { generation })
       await expectDeposit(vault, 'requestDeposit')
       await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', 0n)
       expectError(await vault.deposit(ALICE, AMOUNT), 'previous_deposit_request_not_settled')
@@ -239,7 +243,7 @@ describe('a request that is not settled', () => {
   test.for(ENDS)(
     'A request of the current epoch is no obstacle to a deposit into a Lagoon $generation vault',
     async ({ generation }, { service }) => {
-      const vault = await openLagoonVault(service, { generation })
+      const vault = await openVault(service, { generation })
       await expectDeposit(vault, 'requestDeposit')
       await expectDeposit(vault, 'requestDeposit', 1n)
       expect((await vault.status(ALICE)).body.amounts.pendingDeposit).toBe(`${AMOUNT + 1n}`)
@@ -249,7 +253,7 @@ describe('a request that is not settled', () => {
   test.for(ENDS)(
     'A request that was cancelled is no obstacle to a deposit into a Lagoon $generation vault in a later epoch',
     async ({ generation }, { service }) => {
-      const vault = await openLagoonVault(service, { generation })
+      const vault = await openVault(service, { generation })
       await expectDeposit(vault, 'requestDeposit')
       await vault.act(ALICE.address, 'cancelRequestDeposit')
       expect((await vault.status(ALICE)).body).toMatchObject({
@@ -265,7 +269,7 @@ describe('a request that is not settled', () => {
   test.for(ENDS)(
     "Somebody else's unsettled request is no obstacle to a deposit into a Lagoon $generation vault",
     async ({ generation }, { service }) => {
-      const vault = await openLagoonVault(service, { generation })
+      const vault = await openVault(service, { generation })
       await vault.request(BOB.address, AMOUNT)
       await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', 0n)
       await expectDeposit(vault, 'requestDeposit')
@@ -275,7 +279,7 @@ describe('a request that is not settled', () => {
   test.for(WITH_SYNC)(
     'An unsettled request of an earlier epoch is no obstacle to a deposit at once into a Lagoon $generation vault',
     async ({ generation }, { service }) => {
-      const vault = await openLagoonVault(service, { generation })
+      const vault = await openVault(service, { generation })
       await expectDeposit(vault, 'requestDeposit')
       await vault.act(ROLES.safe, 'updateTotalAssetsLifespan', 86_400n)
       await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', 0n)
@@ -294,7 +298,7 @@ describe('the cap of a Lagoon 0.6 vault', () => {
   test('Requests may fill the cap to the last unit, with what waits in the silo counted, and not one more', async ({
     service,
   }) => {
-    const vault = await openLagoonVault(service, { generation: '0.6' })
+    const vault = await openVault(service, { generation: '0.6' })
     await vault.request(BOB.address, 2_000_000n)
     await vault.settle()
     await vault.request(BOB.address, 3_000_000n)
@@ -308,7 +312,7 @@ describe('the cap of a Lagoon 0.6 vault', () => {
   })
 
   test('Deposits at once may fill the cap to the last unit, and not one more', async ({ service }) => {
-    const vault = await openLagoonVault(service, { generation: '0.6' })
+    const vault = await openVault(service, { generation: '0.6' })
     await vault.request(BOB.address, 2_000_000n)
     await vault.settleForADay()
     await vault.act(ROLES.safe, 'updateMaxCap', 2_000_000n + AMOUNT)
@@ -319,7 +323,7 @@ describe('the cap of a Lagoon 0.6 vault', () => {
   })
 
   test('A vault without a cap takes any amount', async ({ service }) => {
-    const vault = await openLagoonVault(service, { generation: '0.6' })
+    const vault = await openVault(service, { generation: '0.6' })
     await vault.mint(ALICE.address, 2n ** 200n)
     await expectDeposit(vault, 'requestDeposit', 2n ** 200n)
   })
@@ -333,7 +337,7 @@ describe('who may deposit', () => {
   test.for(EVERY)(
     'A whitelisted Lagoon $generation vault takes deposits of those on its list alone, as the contract does',
     async ({ generation }, { service }) => {
-      const vault = await openLagoonVault(service, { generation, whitelisted: true })
+      const vault = await openVault(service, { generation, whitelisted: true })
       await vault.act(ROLES.admin, 'addToWhitelist', [BOB.address])
       expectError(await vault.deposit(ALICE, AMOUNT), 'depositor_not_allowed')
       expect((await refusalsOnChain(vault)).requestDeposit).toBe(errorOf(generation))
@@ -346,7 +350,7 @@ describe('who may deposit', () => {
   test.for(WITH_SYNC)(
     'A whitelisted Lagoon $generation vault takes deposits at once of those on its list alone, as the contract does',
     async ({ generation }, { service }) => {
-      const vault = await openLagoonVault(service, { generation, whitelisted: true })
+      const vault = await openVault(service, { generation, whitelisted: true })
       await vault.settleForADay()
       expectError(await vault.deposit(ALICE, AMOUNT), 'depositor_not_allowed')
       expect((await refusalsOnChain(vault)).syncDeposit).toBe(errorOf(generation))
@@ -357,7 +361,7 @@ describe('who may deposit', () => {
   )
 
   test('A Lagoon 0.6 vault takes no deposits of those on its blacklist, as the contract does', async ({ service }) => {
-    const vault = await openLagoonVault(service, { generation: '0.6' })
+    const vault = await openVault(service, { generation: '0.6' })
     await vault.act(ROLES.admin, 'addToBlacklist', [ALICE.address])
     expectError(await vault.deposit(ALICE, AMOUNT), 'depositor_not_allowed')
     expect((await refusalsOnChain(vault)).requestDeposit).toBe('AddressNotAllowed')
@@ -371,7 +375,7 @@ describe('who may deposit', () => {
   })
 
   test('A whitelist that is switched off admits everybody', async ({ service }) => {
-    const vault = await openLagoonVault(service, { generation: '0.4', whitelisted: true })
+    const vault = await openVault(service, { generation: '0.4', whitelisted: true })
     await vault.act(ROLES.admin, 'disableWhitelist')
     await expectDeposit(vault, 'requestDeposit')
   })
@@ -426,7 +430,7 @@ describe('a vault whose code changes while the service runs', () => {
   test('A vault upgraded from 0.5 to 0.6 and rolled back is dealt with as what it is at the moment', async ({
     service,
   }) => {
-    const vault = await openLagoonVault(service, { generation: '0.5' })
+    const vault = await openVault(service, { generation: '0.5' })
     await vault.settleForADay()
     await expectDeposit(vault, 'syncDeposit')
 
@@ -448,7 +452,7 @@ describe('a vault whose code changes while the service runs', () => {
   })
 
   test('A deposit requested under 0.4 and settled under 0.5 is claimed under 0.6', async ({ service }) => {
-    const vault = await openLagoonVault(service, { generation: '0.4' })
+    const vault = await openVault(service, { generation: '0.4' })
     await expectDeposit(vault, 'requestDeposit')
     await vault.upgrade('0.5')
     expect((await vault.status(ALICE)).body).toMatchObject({
@@ -469,7 +473,7 @@ describe('a vault whose code changes while the service runs', () => {
   test('A vault upgraded to a version nobody knows is listed by what it tells, refuses deposits and still pays claims', async ({
     service,
   }) => {
-    const vault = await openLagoonVault(service, { generation: '0.6', entryRate: 50 })
+    const vault = await openVault(service, { generation: '0.6', entryRate: 50 })
     await expectDeposit(vault, 'requestDeposit')
     await vault.settle()
     const before = await stateOf(vault)
@@ -549,7 +553,7 @@ describe('claims', () => {
   test.for(ENDS)(
     'A user without a deposit has nothing to claim from a Lagoon $generation vault, as the contract says',
     async ({ generation }, { service }) => {
-      const vault = await openLagoonVault(service, { generation })
+      const vault = await openVault(service, { generation })
       expectError(await vault.claim(ALICE), 'no_claimable_deposit')
       expect((await vault.status(ALICE)).body).toMatchObject({
         status: 'no_active_deposit',
@@ -563,7 +567,7 @@ describe('claims', () => {
   test.for(ENDS)(
     'A pending deposit cannot be claimed from a Lagoon $generation vault, as the contract says',
     async ({ generation }, { service }) => {
-      const vault = await openLagoonVault(service, { generation })
+      const vault = await openVault(service, { generation })
       await expectDeposit(vault, 'requestDeposit')
       expectError(await vault.claim(ALICE), 'no_claimable_deposit')
       expect(await claimOnChain(vault, ALICE.address, AMOUNT)).toBe('RequestIdNotClaimable')
@@ -577,7 +581,7 @@ describe('claims', () => {
   test.for(ENDS)(
     "Somebody else's deposit cannot be claimed from a Lagoon $generation vault, as the contract says",
     async ({ generation }, { service }) => {
-      const vault = await openLagoonVault(service, { generation })
+      const vault = await openVault(service, { generation })
       await expectDeposit(vault, 'requestDeposit')
       await vault.settle()
       expectError(await vault.claim(BOB), 'no_claimable_deposit')
@@ -588,7 +592,7 @@ describe('claims', () => {
   )
 
   test('A claim is made once', async ({ service }) => {
-    const vault = await openLagoonVault(service, { generation: '0.5' })
+    const vault = await openVault(service, { generation: '0.5' })
     await expectDeposit(vault, 'requestDeposit')
     await vault.settle()
     const reply = await vault.claim(ALICE)
@@ -601,7 +605,7 @@ describe('claims', () => {
   test.for([{ generation: '0.4' }, { generation: '0.5' }, { generation: '0.6' }] as const)(
     'What the safe claimed for the user of a Lagoon $generation vault is deposited and not claimable any more',
     async ({ generation }, { service }) => {
-      const vault = await openLagoonVault(service, { generation })
+      const vault = await openVault(service, { generation })
       await expectDeposit(vault, 'requestDeposit')
       await vault.settle()
       const { claimableShares } = (await vault.status(ALICE)).body.amounts
@@ -617,7 +621,7 @@ describe('claims', () => {
   )
 
   test('A deposit whose shares were all sent away is no active deposit', async ({ service }) => {
-    const vault = await openLagoonVault(service, { generation: '0.5' })
+    const vault = await openVault(service, { generation: '0.5' })
     await vault.settleForADay()
     await expectDeposit(vault, 'syncDeposit')
     const shares = await vault.read('balanceOf', ALICE.address)
@@ -637,7 +641,7 @@ describe('claims', () => {
   ] as const)(
     'A paused Lagoon $label vault refuses claims, as the contract does, and still shows exactly what is claimable',
     async ({ generation, entryRate }, { service }) => {
-      const vault = await openLagoonVault(service, { generation, entryRate })
+      const vault = await openVault(service, { generation, entryRate })
       await vault.request(BOB.address, 1_000_007n)
       await vault.settle()
       await vault.settle(31_415n)
@@ -657,7 +661,7 @@ describe('claims', () => {
   )
 
   test('A blacklisted user cannot claim from a Lagoon 0.6 vault, as the contract says', async ({ service }) => {
-    const vault = await openLagoonVault(service, { generation: '0.6' })
+    const vault = await openVault(service, { generation: '0.6' })
     await expectDeposit(vault, 'requestDeposit')
     await vault.settle()
     await vault.act(ROLES.admin, 'addToBlacklist', [ALICE.address])
@@ -672,7 +676,7 @@ describe('claims', () => {
   test.for(EVERY.slice(0, 3))(
     'A user taken off the whitelist of a Lagoon $generation vault can still claim, as the contract lets her',
     async ({ generation }, { service }) => {
-      const vault = await openLagoonVault(service, { generation, whitelisted: true })
+      const vault = await openVault(service, { generation, whitelisted: true })
       await vault.act(ROLES.admin, 'addToWhitelist', [ALICE.address])
       await expectDeposit(vault, 'requestDeposit')
       await vault.settle()
@@ -690,7 +694,7 @@ describe("somebody else's request for the user", () => {
   test.for(ENDS)(
     "Somebody else's request for the user of a Lagoon $generation vault claims for her, then blocks her, and is hers to claim",
     async ({ generation }, { service }) => {
-      const vault = await openLagoonVault(service, { generation })
+      const vault = await openVault(service, { generation })
       await expectDeposit(vault, 'requestDeposit')
       await vault.settle()
       const { claimableShares } = (await vault.status(ALICE)).body.amounts
