@@ -13,6 +13,7 @@ const EVENTS = new Map(
     .filter((item) => item.type === 'event')
     .map((event) => [toEventSelector(event), event]),
 )
+const EVENT_ABI = [...EVENTS.values()]
 
 /** Vaults whose records end less than so many blocks apart have their events read in the same requests. */
 export const BATCH_DISTANCE_BLOCKS = 10_000
@@ -48,9 +49,8 @@ export function parseVaultEvents(
     Map.groupBy(vaults, ({ shareToken }) => shareToken),
   ]
   return logs.flatMap((log) => {
-    const event = log.topics[0] && EVENTS.get(log.topics[0])
     // The same first topic with other indexed parameters is none of ours.
-    const decoded = event && decodeLog([event], log)
+    const decoded = decodeLog(EVENT_ABI, log)
     if (!decoded) return []
     const { blockNumber, logIndex, transactionHash } = log
     const told = (log.topics[0] === TRANSFER_TOPIC ? ofShares : ofVaults).get(getAddress(log.address)) ?? []
