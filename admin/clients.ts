@@ -1,12 +1,6 @@
-import {
-  DeleteCommand,
-  type DynamoDBDocumentClient,
-  PutCommand,
-  paginateScan,
-  UpdateCommand,
-} from '@aws-sdk/lib-dynamodb'
+import { DeleteCommand, type DynamoDBDocumentClient, paginateScan } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { conditionHeld, listItems } from '../lib/aws/dynamo.ts'
+import { listItems, putNew, updateItem } from '../lib/aws/dynamo.ts'
 import { ApiKey } from '../lib/clients/client.ts'
 import { apiKeyKey, clientsStore, Profile, profileKey, vaultKey } from '../lib/clients/store.ts'
 import { Timestamp } from '../lib/codecs.ts'
@@ -14,12 +8,7 @@ import { Vault } from '../lib/vaults/vault.ts'
 
 /** The table of clients, read as the service reads it and written. Every method throws when the table cannot be reached or an item does not parse. */
 export function clientsAdminStore(documentClient: DynamoDBDocumentClient, tableName: string) {
-  const putNew = (item: Record<string, unknown>) =>
-    conditionHeld(
-      documentClient.send(
-        new PutCommand({ TableName: tableName, Item: item, ConditionExpression: 'attribute_not_exists(pk)' }),
-      ),
-    )
+  const put = (item: Parameters<typeof putNew>[2]) => putNew(documentClient, tableName, item)
 
   return {
     ...clientsStore(documentClient, tableName),
@@ -41,49 +30,38 @@ export function clientsAdminStore(documentClient: DynamoDBDocumentClient, tableN
 
     /** Adds a client; false when its id is taken. */
     create(client: Profile): Promise<boolean> {
-      return putNew({ ...profileKey(client.clientId), ...Profile.encode(client) })
+      return put({ ...profileKey(client.clientId), ...Profile.encode(client) })
     },
 
     /** Adds a key to a client; false when the client has a key with this id. */
     putKey(clientId: string, key: ApiKey): Promise<boolean> {
-      return putNew({ ...apiKeyKey(clientId, key.keyId), ...ApiKey.encode(key) })
+      return put({ ...apiKeyKey(clientId, key.keyId), ...ApiKey.encode(key) })
     },
 
     /** Marks a key as revoked at this moment; false when there is no such key or it is revoked already. */
-    revokeKey(clientId: string, keyId: string, revokedAt: Date): Promise<boolean> {
-      return conditionHeld(
-        documentClient.send(
-          new UpdateCommand({
-            TableName: tableName,
-            Key: apiKeyKey(clientId, keyId),
-            UpdateExpression: 'SET revokedAt = :at',
-            ConditionExpression: 'attribute_exists(pk) AND attribute_not_exists(revokedAt)',
-            ExpressionAttributeValues: { ':at': Timestamp.encode(revokedAt) },
-          }),
-        ),
-      )
+    async revokeKey(clientId: string, keyId: string, revokedAt: Date): Promise<boolean> {
+      const revoked = await updateItem(documentClient, tableName, {
+        key: apiKeyKey(clientId, keyId),
+        set: ['revokedAt = :at'],
+        condition: 'attribute_exists(pk) AND attribute_not_exists(revokedAt)',
+        ExpressionAttributeValues: { ':at': Timestamp.encode(revokedAt) },
+      })
+      return revoked !== null
     },
 
     /** Adds a vault to a client; false when the client has it already. */
     putVault(clientId: string, vault: Vault): Promise<boolean> {
-      return putNew({
+      return put({
         ...vaultKey(clientId, vault.chainId, vault.address),
         vaultChainId: vault.chainId,
         ...Vault.encode(vault),
       })
     },
 
-    /** Takes a vault from a client; false when the client does not have it. */
-    removeVault(clientId: string, chainId: number, address: Vault['address']): Promise<boolean> {
-      return conditionHeld(
-        documentClient.send(
-          new DeleteCommand({
-            TableName: tableName,
-            Key: vaultKey(clientId, chainId, address),
-            ConditionExpression: 'attribute_exists(pk)',
-          }),
-        ),
-      )
+    /** Takes a vault from a client. */
+    async removeVault(clientId: string, chainId: number, address: Vault['address']): Promise<void> {
+      const Key = vaultKey(clientId, chainId, address)
+      await documentClient.send(new DeleteCommand({ TableName: tableName, Key }))
     },
 
     /** Whether another client has a vault; of what was removed less than a second ago the index may still tell. */

@@ -22,7 +22,7 @@ import type { ClientsAdminStore } from './clients.ts'
 export type Admin = {
   readonly clients: ClientsAdminStore
   readonly users: UsersStore
-  readonly transfers: Pick<TransfersStore, 'forget'>
+  readonly transfers: Pick<TransfersStore, 'get' | 'forget'>
   readonly records: Pick<RecordsStore, 'forget'>
   readonly keyEnvironment: KeyEnvironment
   readonly randomBytes: RandomBytes
@@ -148,9 +148,10 @@ export async function removeVault(
   admin: Admin,
   { clientId, chainId, address }: { clientId: string } & VaultKey,
 ): Promise<boolean> {
-  await getClient(admin, clientId)
-  const removed = await admin.clients.removeVault(clientId, chainId, address)
-  if (!removed) throw new AdminError(`Client ${clientId} does not have the vault ${address} on chain ${chainId}.`)
+  const { client } = await getClient(admin, clientId)
+  const isThere = client.vaults.some((vault) => vault.chainId === chainId && vault.address === address)
+  if (!isThere) throw new AdminError(`Client ${clientId} does not have the vault ${address} on chain ${chainId}.`)
+  await admin.clients.removeVault(clientId, chainId, address)
   if (await admin.clients.isVaultOfAnother(clientId, chainId, address)) return false
   await admin.records.forget({ chainId, address })
   return true
@@ -190,8 +191,10 @@ export async function removeUser(admin: Admin, key: UserKey): Promise<void> {
 /** Forgets what is recorded of a transfer; throws AdminError when nothing is. */
 export async function forgetTransfer({ transfers }: Admin, key: TransferKey): Promise<void> {
   const { sourceChainId, transactionHash, index } = key
-  if (await transfers.forget(key)) return
-  throw new AdminError(`Nothing is recorded of deposit ${index} of ${transactionHash} on chain ${sourceChainId}.`)
+  if (!(await transfers.get(key))) {
+    throw new AdminError(`Nothing is recorded of deposit ${index} of ${transactionHash} on chain ${sourceChainId}.`)
+  }
+  await transfers.forget(key)
 }
 
 /** Registers a client with one key and these vaults, and gives the key's text. */

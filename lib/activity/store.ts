@@ -1,13 +1,7 @@
-import {
-  type DynamoDBDocumentClient,
-  QueryCommand,
-  type QueryCommandInput,
-  UpdateCommand,
-  type UpdateCommandInput,
-} from '@aws-sdk/lib-dynamodb'
+import { type DynamoDBDocumentClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/lib-dynamodb'
 import type { Address } from 'viem'
 import * as z from 'zod'
-import { conditionHeld, deleteItems, getItems, listItems, putItems, queryPages, sideBySide } from '../aws/dynamo.ts'
+import { deleteItems, getItems, listItems, putItems, queryPages, sideBySide, updateItem } from '../aws/dynamo.ts'
 import { Address as AddressText, Amount } from '../codecs.ts'
 import { Ledger } from '../protocols/books.ts'
 import { getProtocol } from '../protocols/protocols.ts'
@@ -245,32 +239,32 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
     /** Takes the right to record a chain until a moment, in epoch milliseconds; false while somebody else has it. */
     takeLease: (chainId: number, owner: string, { now, until }: { now: number; until: number }): Promise<boolean> =>
       updateLease(chainId, {
-        UpdateExpression: 'SET leaseOwner = :owner, leaseUntil = :until',
-        ConditionExpression: 'attribute_not_exists(leaseUntil) OR leaseUntil < :now',
+        set: ['leaseOwner = :owner', 'leaseUntil = :until'],
+        condition: 'attribute_not_exists(leaseUntil) OR leaseUntil < :now',
         ExpressionAttributeValues: { ':owner': owner, ':until': until, ':now': now },
       }),
 
     /** Whether the lease is still the owner's; it then lasts until this moment, in epoch milliseconds. */
     keepLease: (chainId: number, owner: string, until: number): Promise<boolean> =>
       updateLease(chainId, {
-        UpdateExpression: 'SET leaseUntil = :until',
-        ConditionExpression: 'leaseOwner = :owner',
+        set: ['leaseUntil = :until'],
+        condition: 'leaseOwner = :owner',
         ExpressionAttributeValues: { ':owner': owner, ':until': until },
       }),
 
     /** Releases the lease; false when somebody else has it by now. */
     releaseLease: (chainId: number, owner: string): Promise<boolean> =>
       updateLease(chainId, {
-        UpdateExpression: 'REMOVE leaseOwner, leaseUntil',
-        ConditionExpression: 'leaseOwner = :owner',
+        remove: ['leaseOwner', 'leaseUntil'],
+        condition: 'leaseOwner = :owner',
         ExpressionAttributeValues: { ':owner': owner },
       }),
   }
 
   /** Changes a chain's lease; false where the condition does not hold. */
-  function updateLease(chainId: number, change: Partial<UpdateCommandInput>): Promise<boolean> {
+  async function updateLease(chainId: number, change: Omit<Parameters<typeof updateItem>[2], 'key'>): Promise<boolean> {
     const key = { pk: `LEASE#${chainId}`, sk: 'LEASE' }
-    return conditionHeld(client.send(new UpdateCommand({ TableName: tableName, Key: key, ...change })))
+    return (await updateItem(client, tableName, { key, ...change })) !== null
   }
 
   async function getPrice(vault: VaultGeneration, { last, isFirst }: { last: string; isFirst: boolean }) {

@@ -1,7 +1,7 @@
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { conditionHeld, getItems } from '../aws/dynamo.ts'
+import { conditionHeld, getItems, updateItem } from '../aws/dynamo.ts'
 import { EpochSeconds, Timestamp } from '../codecs.ts'
 import { UPSTREAM_ERRORS } from '../errors.ts'
 
@@ -57,28 +57,24 @@ export function cacheStore(client: DynamoDBDocumentClient, tableName: string) {
      * Takes the lease to refresh a key `until` then; false while another holds it, while a failure is remembered, or when
      * the answer is no longer the one that was `seen`.
      */
-    takeLease(key: string, { seen, now, until }: { seen: Entry['answer']; now: number; until: number }) {
-      return conditionHeld(
-        client.send(
-          new UpdateCommand({
-            TableName: tableName,
-            Key: keyOf(key),
-            UpdateExpression:
-              'SET refreshingUntil = :until, expiresAt = if_not_exists(expiresAt, :expiresAt) REMOVE failure',
-            ConditionExpression:
-              '(attribute_not_exists(refreshingUntil) OR refreshingUntil <= :now)' +
-              ' AND (attribute_not_exists(failure.#until) OR failure.#until <= :now)' +
-              ` AND ${seen ? 'answer.asOf = :seen' : 'attribute_not_exists(answer)'}`,
-            ExpressionAttributeNames: { '#until': 'until' },
-            ExpressionAttributeValues: {
-              ':now': now,
-              ':until': until,
-              ':expiresAt': Math.ceil(until / 1000) + UNANSWERED_SECONDS,
-              ...(seen && { ':seen': z.encode(Timestamp, seen.asOf) }),
-            },
-          }),
-        ),
-      )
+    async takeLease(key: string, { seen, now, until }: { seen: Entry['answer']; now: number; until: number }) {
+      const taken = await updateItem(client, tableName, {
+        key: keyOf(key),
+        set: ['refreshingUntil = :until', 'expiresAt = if_not_exists(expiresAt, :expiresAt)'],
+        remove: ['failure'],
+        condition:
+          '(attribute_not_exists(refreshingUntil) OR refreshingUntil <= :now)' +
+          ' AND (attribute_not_exists(failure.#until) OR failure.#until <= :now)' +
+          ` AND ${seen ? 'answer.asOf = :seen' : 'attribute_not_exists(answer)'}`,
+        ExpressionAttributeNames: { '#until': 'until' },
+        ExpressionAttributeValues: {
+          ':now': now,
+          ':until': until,
+          ':expiresAt': Math.ceil(until / 1000) + UNANSWERED_SECONDS,
+          ...(seen && { ':seen': z.encode(Timestamp, seen.asOf) }),
+        },
+      })
+      return taken !== null
     },
 
     /** Releases the lease of a refresh that was not tried. */

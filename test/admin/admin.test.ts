@@ -498,6 +498,34 @@ test('forget-transfer has a transfer looked at again whose answer was final', as
   expect(await run(...args, '--index', '50')).toContain('index')
 })
 
+test('What was done is told, also where the answer of the table was lost', async ({
+  admin,
+  records,
+  transfers,
+  run,
+  requests,
+  loseAnswers,
+}) => {
+  const key = { sourceChainId: 8453, transactionHash: `0x${'ab'.repeat(32)}`, index: 0 } as const
+  await transfers.record(key, { isUnfilled: true })
+  loseAnswers()
+  const { clientId } = await createClient(admin, 'Acme')
+  const { key: issued } = await issueKey(admin, { clientId, name: 'first' })
+  const client = ['--client', clientId]
+  expect(await run('revoke-key', ...client, '--key', issued.keyId)).toContain('Revoked')
+  const { vault } = await addVault(admin, { clientId, chainId: 8453, address: VAULT })
+  expect(vault.address).toBe(VAULT)
+  const place = ['--chain', '8453', '--address', VAULT]
+  expect(await run('remove-vault', ...client, ...place)).not.toContain('does not have')
+  expect(await run('forget-transfer', '--chain', '8453', '--tx', key.transactionHash)).toContain('is forgotten')
+  expect(await records.takeLease(8453, 'this run', { now: admin.now(), until: admin.now() + 1 })).toBe(true)
+  expect(await records.takeLease(8453, 'another run', { now: admin.now(), until: admin.now() + 1 })).toBe(false)
+  expect(await records.releaseLease(8453, 'this run')).toBe(true)
+  // Each write was made twice.
+  const writes = requests.filter((request) => /^(Put|Update|Delete)Item$/.test(request))
+  expect(writes).toHaveLength(2 * 8 + 2)
+})
+
 test('rebuild has the job read again the past of a recorded vault that a client has', async ({
   admin,
   records,

@@ -31,8 +31,26 @@ export const test = base
     )
     return client
   })
+  /** From when it is called, every write is made and its first answer lost; the client asks again. */
+  .extend('loseAnswers', ({ dynamo }) => () => {
+    const lost = new Set<string>()
+    dynamo.middlewareStack.add(
+      (next) => async (args) => {
+        const answer = await next(args)
+        const invocation = headersOf(args.request)['amz-sdk-invocation-id'] ?? ''
+        const isWrite = /^(Put|Update|Delete)Item$/.test(operationOf(args.request))
+        if (!isWrite || lost.has(invocation)) return answer
+        lost.add(invocation)
+        throw Object.assign(new Error('The answer was lost.'), { code: 'ECONNRESET' })
+      },
+      { step: 'deserialize', priority: 'high' },
+    )
+  })
 
 function operationOf(request: unknown): string {
-  const { headers } = request as { headers: Record<string, string> }
-  return headers['x-amz-target']?.split('.')[1] ?? 'unknown'
+  return headersOf(request)['x-amz-target']?.split('.')[1] ?? 'unknown'
+}
+
+function headersOf(request: unknown): Record<string, string> {
+  return (request as { headers: Record<string, string> }).headers
 }

@@ -95,7 +95,7 @@ export async function scanRecords(service: Service): Promise<Map<string, Record<
   let ExclusiveStartKey: Record<string, unknown> | undefined
   do {
     const page = await client.send(new ScanCommand({ TableName, ExclusiveStartKey }))
-    for (const { leaseOwner: _, leaseUntil: __, ...item } of page.Items ?? []) {
+    for (const { leaseOwner: _, leaseUntil: __, writeId: ___, ...item } of page.Items ?? []) {
       records.set(`${item['pk']} ${item['sk']}`, item)
     }
     ExclusiveStartKey = page.LastEvaluatedKey

@@ -310,6 +310,17 @@ describe('A mistake of ours', () => {
   )
 })
 
+test('A refresher asks also where the answer of the table was lost', async ({
+  cache,
+  upstream,
+  clock,
+  loseAnswers,
+}) => {
+  loseAnswers()
+  expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toMatchObject({ value: 'hello' })
+  expect(clock.now()).toBe(START)
+})
+
 describe('A refresher that dies', () => {
   const died = async (table: ReturnType<typeof cacheStore>, now: number) =>
     expect(await table.takeLease('word#greeting', { seen: undefined, now, until: now + 10_000 })).toBe(true)
