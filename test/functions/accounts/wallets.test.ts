@@ -3,6 +3,7 @@ import {
   type Address,
   decodeFunctionResult,
   encodeFunctionData,
+  getAddress,
   type Hex,
   parseAbi,
   serializeErc6492Signature,
@@ -16,6 +17,7 @@ import { encodeBase58 } from '../../../sandbox/solana-wallet.ts'
 import { someSession } from '../../support/accounts.ts'
 import { expectError } from '../../support/errors.ts'
 import { test as base, type HttpReply, type Service, USERS } from '../../support/service.ts'
+import { callsIn } from '../../support/wire.ts'
 
 const INIT = '/auth/wallets/init'
 const WALLETS = '/auth/wallets'
@@ -40,6 +42,14 @@ const test = base
     return address
   })
   .extend('session', ({ service }) => someSession(service))
+
+/** Puts a contract of this code, at most 255 bytes, on the chain. */
+async function deployCode(service: Service, code: string): Promise<Address> {
+  const length = (code.length / 2).toString(16).padStart(2, '0')
+  const address = await transact(service, { data: `0x60${length}80600b6000396000f3${code}` })
+  if (!address) throw new Error('The contract was not deployed.')
+  return getAddress(address)
+}
 
 /** Sends a transaction of somebody's, and gives the address of the contract that it made. */
 async function transact(service: Service, transaction: object): Promise<Address | undefined> {
@@ -194,6 +204,12 @@ describe('A wallet is linked', () => {
     expect(service.rpc[CHAIN]?.bodies).toHaveLength(1)
   })
 
+  test('that is a contract which takes a signature of one byte', async ({ service, session }) => {
+    const address = await deployCode(service, '631626ba7e60e01b60005260206000f3')
+    const { message } = await begin(service, session, { address, chainId: CHAIN })
+    expect(await link(service, session, message, '0x01')).toMatchObject({ status: 201, body: { address } })
+  })
+
   test('that will be a contract once it is deployed', async ({ service, session, factory }) => {
     const owner = someWallet()
     const address = await accountOf(service, factory, owner.address)
@@ -265,16 +281,28 @@ describe('A wallet is not linked', () => {
     }
   })
 
-  test.for<[string, string]>([
-    ['no hexadecimal', 'hunter2'],
-    ['empty hexadecimal', '0x'],
-    ['half a byte', '0x123'],
-    ['too short', '0x1234'],
-    ['all zero', `0x${'00'.repeat(65)}`],
-    ['far too long', `0x${'00'.repeat(4000)}`],
-  ])('with a signature that is %s', async ([, signature], { service, session }) => {
+  test.for<[string, string, { asked: number }]>([
+    ['no hexadecimal', 'hunter2', { asked: 0 }],
+    ['empty hexadecimal', '0x', { asked: 0 }],
+    ['half a byte', '0x123', { asked: 0 }],
+    ['too short', '0x1234', { asked: 1 }],
+    ['all zero', `0x${'00'.repeat(65)}`, { asked: 1 }],
+    ['far too long', `0x${'00'.repeat(4000)}`, { asked: 1 }],
+  ])('with a signature that is %s', async ([, signature, { asked }], { service, session }) => {
     const { message } = await begin(service, session, { address: someWallet().address, chainId: CHAIN })
     expectError(await link(service, session, message, signature), 'invalid_signature')
+    expect(service.rpc[CHAIN]?.bodies).toHaveLength(asked)
+  })
+
+  test('that is a contract whose code never ends, or fails', async ({ service, session }) => {
+    for (const code of ['5b600056', '60006000fd', '00']) {
+      const address = await deployCode(service, code)
+      const { message } = await begin(service, session, { address, chainId: CHAIN })
+      expectError(await link(service, session, message, '0x01'), 'invalid_signature')
+    }
+    const calls = Object.values(service.rpc).flatMap(callsIn).flat()
+    expect(calls.length).toBeGreaterThanOrEqual(3)
+    for (const { params } of calls) expect(Number((params[0] as { gas: string }).gas)).toBeLessThanOrEqual(5_000_000)
   })
 
   const alterations: [string, (message: string) => string][] = [
