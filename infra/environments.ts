@@ -42,8 +42,8 @@ const EXAMPLE_APPS = {
   ],
 }
 
-/** Ten minutes' worth for people; whole mobile networks can share one address. */
-const RATE_LIMITS = { perAddress: 100, perEmail: 10 }
+/** Failures in ten minutes; whole mobile networks can share one address. */
+const RATE_LIMITS = { perNetwork: 100, perUser: 10 }
 
 /** All environments: the local one, and each stage on AWS. */
 export const ENVIRONMENTS = {
@@ -51,7 +51,7 @@ export const ENVIRONMENTS = {
     corsOrigins: LOCALHOST,
     relyingParty: { id: 'localhost', name: 'Vaultline', ...EXAMPLE_APPS },
     // All that happens on one machine comes from one address.
-    rateLimits: { perAddress: 5000, perEmail: 500 },
+    rateLimits: { perNetwork: 5000, perUser: 500 },
   },
   dev: {
     corsOrigins: LOCALHOST,

@@ -70,9 +70,14 @@ export const relyingParty = (env: Env<'relyingParty'>) => RelyingParty.parse(JSO
 
 export const users = (env: Env<'users'>) => usersStore(dynamo(), env.users)
 
-/** Counts challenges, and throws `too_many_requests`. */
-export const limitChallenges = (env: Env<'users' | 'rateLimits'>) =>
-  limiter({ count: users(env).count, limits: RateLimits.parse(JSON.parse(env.rateLimits)), now: Date.now })
+/** Counts tries, and throws `too_many_requests`. */
+export const limitTries = (env: Env<'users' | 'rateLimits'>) =>
+  limiter({
+    users: users(env),
+    limits: RateLimits.parse(JSON.parse(env.rateLimits)),
+    randomBytes: crypto.randomBytes,
+    now: Date.now,
+  })
 
 export const clients = (env: Env<'clients'>) => clientsStore(dynamo(), env.clients)
 

@@ -3,6 +3,7 @@ import { assert } from './check.ts'
 import type { Expected } from './client-data.ts'
 import type { Assertion, Credential } from './credential.ts'
 import { assertKey } from './key.ts'
+import type { LimitTries } from './limits.ts'
 import { assertPasskey } from './passkey.ts'
 import { isPassword } from './password.ts'
 import { totpSecret, totpStep } from './totp.ts'
@@ -10,9 +11,13 @@ import type { User } from './user.ts'
 
 type Dependencies = {
   readonly identityKey: string
+  readonly limitTries: LimitTries
   /** Epoch milliseconds. */
   readonly now: () => number
 }
+
+/** Who is said to be at work: the e-mail address where one is named, and the IP address. */
+export type Claimant = { readonly clientId: string; readonly email: string | undefined; readonly sourceIp: string }
 
 /** What a user's credentials made of a challenge. */
 export type Assertions = { readonly firstFactor: Assertion; readonly secondFactor?: Assertion | undefined }
@@ -54,9 +59,10 @@ type Own = Credential & { readonly key: string }
 /**
  * Returns a function that verifies what a user's credentials made of a challenge, and gives the credentials as that leaves
  * them: with counters and codes that do not serve a second time. A second factor is needed where the user has one. It throws
- * `invalid_credential`; its work is the same where there is no user.
+ * `invalid_credential`, or `too_many_requests` for what can be guessed: a password, and a code after a right signature. No
+ * stranger keeps out whoever signs. Its work is the same where there is no user.
  */
-export function authenticator({ identityKey, now }: Dependencies) {
+export function authenticator({ identityKey, limitTries, now }: Dependencies) {
   const verify = async (assertion: Assertion, own: readonly Own[], expected: Expected): Promise<Own> => {
     switch (assertion.kind) {
       case 'Fido2': {
@@ -96,15 +102,20 @@ export function authenticator({ identityKey, now }: Dependencies) {
     user: User | null,
     { firstFactor, secondFactor }: Assertions,
     expected: Expected,
+    { clientId, email, sourceIp }: Claimant,
   ): Promise<User['credentials']> => {
     const own = Object.entries(user?.credentials ?? {}).map(([key, credential]): Own => ({ ...credential, key }))
     const [first, second] = (['first', 'second'] as const).map((asked) => own.filter(({ factor }) => factor === asked))
-    const results = await Promise.all([
-      toResult(verify(firstFactor, first ?? [], expected)),
-      ...(secondFactor ? [toResult(verify(secondFactor, second ?? [], expected))] : []),
-    ])
+    const isGuess = firstFactor.kind === 'Password'
+    const takeBack = isGuess ? await limitTries('password', { clientId, user: email, sourceIp }) : undefined
+    const results = [await toResult(verify(firstFactor, first ?? [], expected))]
+    const isCodeGuess =
+      !isGuess && user && secondFactor?.kind === 'Totp' && results.every((result) => 'value' in result)
+    const takeCodeBack = isCodeGuess ? await limitTries('code', { clientId, user: user.email }) : undefined
+    if (secondFactor) results.push(await toResult(verify(secondFactor, second ?? [], expected)))
     const used = results.map(unwrap)
     assert(secondFactor !== undefined || second?.length === 0, 'second factor')
+    await Promise.all([takeBack?.(), takeCodeBack?.()])
     const lastUsedAt = new Date(now())
     const after = used.map(({ key, ...credential }) => [key, { ...credential, lastUsedAt }] as const)
     return { ...user?.credentials, ...Object.fromEntries(after) }

@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net'
+import type { RandomBytes } from '../clients/api-key.ts'
 import { AppError } from '../errors.ts'
 import type { RateLimits } from './rate-limits.ts'
 import type { UsersStore } from './store.ts'
@@ -7,33 +8,52 @@ import { hashToken } from './token.ts'
 const WINDOW_MS = 10 * 60 * 1000
 
 type Dependencies = {
-  readonly count: UsersStore['count']
+  readonly users: Pick<UsersStore, 'countTry' | 'takeTryBack'>
   readonly limits: RateLimits
+  readonly randomBytes: RandomBytes
   /** Epoch milliseconds. */
   readonly now: () => number
 }
 
+/** What somebody tries: to begin a registration, or what can be guessed or asks a chain. */
+type Tried = 'registration' | 'password' | 'code' | 'wallet signature'
+
+/** At whom a try counts: at a user of a client, and at the network that it comes from, each where it is given. */
+type Counted = { readonly clientId?: string; readonly user?: string | undefined; readonly sourceIp?: string }
+
 /**
- * Limits how often challenges are given out, by IP address and by e-mail address, in windows of ten minutes. Both are
- * counted before anything is known of the e-mail address, and are stored as hashes only.
+ * Limits tries in windows of ten minutes. They are counted before it is known what comes of them, so that many at once are
+ * not more; gives a function that takes one back, which did not fail. No client's tries count at another client's users.
+ * Throws `too_many_requests`.
  */
-export function limiter({ count, limits, now }: Dependencies) {
-  return async (
-    action: 'register' | 'login' | 'wallet',
-    sourceIp: string,
-    email: string | undefined,
-  ): Promise<void> => {
+export function limiter({ users, limits, randomBytes, now }: Dependencies) {
+  return async (tried: Tried, { clientId, user, sourceIp }: Counted): Promise<() => Promise<void>> => {
     const endsAt = (Math.floor(now() / WINDOW_MS) + 1) * WINDOW_MS
-    const key = (subject: string) => hashToken(`${action} ${subject} ${endsAt}`)
-    const within = await Promise.all([
-      count(key(networkOf(sourceIp)), limits.perAddress, new Date(endsAt)),
-      ...(email === undefined ? [] : [count(key(email), limits.perEmail, new Date(endsAt))]),
-    ])
-    if (within.every(Boolean)) return
-    const seconds = Math.max(1, Math.ceil((endsAt - now()) / 1000))
-    throw new AppError('too_many_requests', { headers: { 'retry-after': seconds.toString() } })
+    const key = (kind: string, of: string) => hashToken(JSON.stringify([tried, clientId, kind, of, endsAt]))
+    const counters = [
+      ...(user === undefined ? [] : [{ key: key('user', user), max: limits.perUser }]),
+      ...(sourceIp === undefined ? [] : [{ key: key('network', networkOf(sourceIp)), max: limits.perNetwork }]),
+    ]
+    const tryId = Buffer.from(randomBytes(6)).toString('base64url')
+    const counted: string[] = []
+    const takeBack = async () => {
+      await Promise.all(counted.map((key) => users.takeTryBack(key, tryId)))
+    }
+    for (const { key, max } of counters) {
+      if (await users.countTry(key, tryId, { max, until: new Date(endsAt) })) {
+        counted.push(key)
+        continue
+      }
+      await takeBack()
+      const seconds = Math.max(1, Math.ceil((endsAt - now()) / 1000))
+      throw new AppError('too_many_requests', { headers: { 'retry-after': seconds.toString() } })
+    }
+    return takeBack
   }
 }
+
+/** What `limiter` gives. */
+export type LimitTries = ReturnType<typeof limiter>
 
 /** The address; of an IPv6 address its /64, because whoever has one has all of them. */
 function networkOf(sourceIp: string): string {

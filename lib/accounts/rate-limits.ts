@@ -1,5 +1,5 @@
 import * as z from 'zod'
 
-/** How many challenges of one kind are given within ten minutes: to one IP address, and for one e-mail address. */
-export const RateLimits = z.object({ perAddress: z.number().int().positive(), perEmail: z.number().int().positive() })
+/** How many failed tries of one kind there can be within ten minutes: from one network, and at one user. */
+export const RateLimits = z.object({ perNetwork: z.number().int().positive(), perUser: z.number().int().positive() })
 export type RateLimits = z.output<typeof RateLimits>

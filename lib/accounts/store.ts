@@ -1,4 +1,4 @@
-import { DeleteCommand, type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb'
+import { DeleteCommand, type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import type * as z from 'zod'
 import { conditionHeld, putNew, updateItem } from '../aws/dynamo.ts'
 import { EpochSeconds, Timestamp } from '../codecs.ts'
@@ -162,14 +162,39 @@ export function usersStore(documentClient: DynamoDBDocumentClient, tableName: st
       })
     },
 
-    /** Counts one more under this key until the moment is over; false, without counting, when `max` are counted. */
-    count(key: string, max: number, until: Date): Promise<boolean> {
-      return update({
-        key: { pk: `LIMIT#${key}`, sk: 'LIMIT' },
-        set: ['hits = if_not_exists(hits, :none) + :one', 'expiresAt = :end'],
-        condition: 'attribute_not_exists(hits) OR hits < :max',
-        ExpressionAttributeValues: { ':none': 0, ':one': 1, ':end': EpochSeconds.encode(until), ':max': max },
-      })
+    /** Counts a try under this key until the moment is over; false, without counting, when `max` others are counted. */
+    countTry(key: string, tryId: string, { max, until }: { max: number; until: Date }): Promise<boolean> {
+      return conditionHeld(
+        documentClient.send(
+          new UpdateCommand({
+            TableName,
+            Key: limitKey(key),
+            UpdateExpression: 'ADD tries :tries SET expiresAt = :end',
+            ConditionExpression: 'attribute_not_exists(tries) OR size(tries) < :max OR contains(tries, :try)',
+            ExpressionAttributeValues: {
+              ':tries': new Set([tryId]),
+              ':try': tryId,
+              ':end': EpochSeconds.encode(until),
+              ':max': max,
+            },
+          }),
+        ),
+      )
+    },
+
+    /** Counts a try no more. */
+    async takeTryBack(key: string, tryId: string): Promise<void> {
+      await conditionHeld(
+        documentClient.send(
+          new UpdateCommand({
+            TableName,
+            Key: limitKey(key),
+            UpdateExpression: 'DELETE tries :tries',
+            ConditionExpression: 'attribute_exists(pk)',
+            ExpressionAttributeValues: { ':tries': new Set([tryId]) },
+          }),
+        ),
+      )
     },
   }
 }
@@ -179,6 +204,10 @@ export type UsersStore = ReturnType<typeof usersStore>
 
 function userKey({ clientId, email }: UserKey) {
   return { pk: `USER#${clientId}#${email}`, sk: 'USER' }
+}
+
+function limitKey(key: string) {
+  return { pk: `LIMIT#${key}`, sk: 'LIMIT' }
 }
 
 function credentialKey(id: string) {

@@ -43,7 +43,7 @@ const VALUES: Record<string, unknown> = {
   CONFIG_SECRET: 'Config',
   IDENTITY_SECRET: 'Identity',
   RELYING_PARTY: expect.stringMatching(/^{"id":"/),
-  RATE_LIMITS: expect.stringMatching(/^{"perAddress":/),
+  RATE_LIMITS: expect.stringMatching(/^{"perNetwork":/),
   SERVICE_VERSION: packageJson.version,
 }
 

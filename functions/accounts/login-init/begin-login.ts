@@ -14,14 +14,14 @@ const SUPPORTED_KINDS: Reply<typeof contract>['supportedCredentialKinds'] = [
   { kind: 'Totp', factor: 'second', requiresSecondFactor: false },
 ]
 
-type Dependencies = Services<'users' | 'limitChallenges' | 'relyingParty' | 'identityKey' | 'randomBytes' | 'now'>
+type Dependencies = Services<'users' | 'relyingParty' | 'identityKey' | 'randomBytes' | 'now'>
 
 /**
  * Starts a login: a challenge that is good for one try within ten minutes, and the keys that may sign it. An unknown
  * e-mail address gets dummy keys, the same each time. Passkeys are not listed: they are found without, and the lengths of
- * their ids would tell them from dummies. Throws `too_many_requests`.
+ * their ids would tell them from dummies.
  */
-export function beginLogin({ users, limitChallenges, relyingParty, identityKey, randomBytes, now }: Dependencies) {
+export function beginLogin({ users, relyingParty, identityKey, randomBytes, now }: Dependencies) {
   const listed = (user: User | null, kind: 'Key' | 'PasswordProtectedKey', subject: string) => {
     const own = Object.values(user?.credentials ?? {}).flatMap((held) => (held.kind === kind ? [held.id] : []))
     const dummies = Array.from({ length: MOST_CREDENTIALS }, (_, i) =>
@@ -35,8 +35,6 @@ export function beginLogin({ users, limitChallenges, relyingParty, identityKey, 
   return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { clientId } = request.client
     const { email } = request.body
-    const { sourceIp } = request.requestContext.http
-    await limitChallenges('login', sourceIp, email)
     const [challengeIdentifier, challenge] = [randomToken(randomBytes), randomToken(randomBytes)]
     const challengeItem = { clientId, email, challenge, expiresAt: challengeEnd(now()) }
     const [user] = await Promise.all([

@@ -10,7 +10,7 @@ export const contract = {
   summary: "Starts a login: returns a challenge for the user's credentials, or for any passkey when no user is named.",
   tag: 'Accounts',
   caller: 'client',
-  uses: { users: ['UpdateItem', 'PutItem', 'GetItem'], relyingParty: true, identity: true, rateLimits: true },
+  uses: { users: ['PutItem', 'GetItem'], relyingParty: true, identity: true },
   request: {
     body: z.strictObject({ email: Email.optional().describe('Left out, a passkey tells who logs in') }),
   },
@@ -35,7 +35,7 @@ export const contract = {
       })
       .describe('The same number of keys for every e-mail address, known or not; some are dummies'),
   }),
-  errors: ['too_many_requests'],
+  errors: [],
   cacheControl: 'no-store',
   impact: 'Nobody can start to log in.',
 } as const satisfies EndpointContract

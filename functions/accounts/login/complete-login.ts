@@ -13,15 +13,15 @@ import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
 const SESSION_SECONDS = 30 * 24 * 60 * 60
-type Dependencies = Services<'users' | 'relyingParty' | 'identityKey' | 'randomBytes' | 'now'>
+type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKey' | 'randomBytes' | 'now'>
 
 /**
  * Completes a login and gives the token of its session of 30 days. The challenge is used up whatever comes of it. Of more
- * than MOST_SESSIONS the oldest end. Throws `login_failed`, the same for every cause; whether the user exists makes no
- * difference to the work.
+ * than MOST_SESSIONS the oldest end. Throws `login_failed`, the same for every cause, or `too_many_requests`; whether the
+ * user exists makes no difference to the work.
  */
-export function completeLogin({ users, relyingParty, identityKey, randomBytes, now }: Dependencies) {
-  const authenticate = authenticator({ identityKey, now })
+export function completeLogin({ users, limitTries, relyingParty, identityKey, randomBytes, now }: Dependencies) {
+  const authenticate = authenticator({ identityKey, limitTries, now })
   const origins = listAllOrigins(relyingParty)
 
   return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
@@ -33,10 +33,14 @@ export function completeLogin({ users, relyingParty, identityKey, randomBytes, n
 
     const { email, challenge } = started
     const expected = { challenge, origins, rpId: relyingParty.id }
+    // What can be guessed is guessed of somebody.
+    if (email === undefined && assertions.firstFactor.kind !== 'Fido2') throw new AppError('login_failed')
+    const claimant = { clientId, email, sourceIp: request.requestContext.http.sourceIp }
     const verify = async (user: User | null) => {
-      const result = await toResult(authenticate(user, assertions, expected))
-      if ('error' in result) throw new AppError('login_failed', { cause: result.error })
-      return result.value
+      const result = await toResult(authenticate(user, assertions, expected, claimant))
+      if (!('error' in result)) return result.value
+      if (result.error.code !== 'invalid_credential') throw result.error
+      throw new AppError('login_failed', { cause: result.error })
     }
     const user = await (email === undefined
       ? users.find(clientId, credentialIdOf(assertions.firstFactor))

@@ -15,6 +15,7 @@ export const contract = {
     users: ['DeleteItem', 'GetItem', 'UpdateItem', 'PutItem'],
     relyingParty: true,
     identity: true,
+    rateLimits: true,
   },
   request: {
     headers: z.object({ platform: PlatformHeader.optional() }),

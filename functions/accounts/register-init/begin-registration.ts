@@ -5,24 +5,17 @@ import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
-type Dependencies = Services<'users' | 'limitChallenges' | 'relyingParty' | 'identityKey' | 'randomBytes' | 'now'>
+type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKey' | 'randomBytes' | 'now'>
 
 /**
  * Starts a registration: what a client needs to make credentials, and the token with which to hand them over, once,
  * within ten minutes. Whether the e-mail address is known is not looked at. Throws `too_many_requests`.
  */
-export function beginRegistration({
-  users,
-  limitChallenges,
-  relyingParty,
-  identityKey,
-  randomBytes,
-  now,
-}: Dependencies) {
+export function beginRegistration({ users, limitTries, relyingParty, identityKey, randomBytes, now }: Dependencies) {
   return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { email } = request.body
     const { platform } = request.headers
-    await limitChallenges('register', request.requestContext.http.sourceIp, email)
+    await limitTries('registration', { sourceIp: request.requestContext.http.sourceIp })
     const [token, userId, challenge] = [randomToken(randomBytes), randomToken(randomBytes), randomToken(randomBytes)]
     const expiresAt = challengeEnd(now())
     await users.registrations.put(hashToken(token), { email, platform, userId, challenge, expiresAt })

@@ -1,10 +1,10 @@
 import { openEndpoint } from '../../../lib/frame/endpoint.ts'
-import { identityKey, limitChallenges, now, randomBytes, relyingParty, users } from '../../../lib/services.ts'
+import { identityKey, limitTries, now, randomBytes, relyingParty, users } from '../../../lib/services.ts'
 import { beginRegistration } from './begin-registration.ts'
 import { contract } from './contract.ts'
 
 export const handler = openEndpoint(
   contract,
-  { users, limitChallenges, relyingParty, identityKey, randomBytes, now },
+  { users, limitTries, relyingParty, identityKey, randomBytes, now },
   beginRegistration,
 )

@@ -9,23 +9,21 @@ import { walletMessage } from './wallet-message.ts'
 
 /**
  * Starts the linking of a wallet: the text that it has to sign within ten minutes. `origin` is the page that asks, where
- * a page does: wallets compare it with the text. Throws `too_many_requests`.
+ * a page does: wallets compare it with the text.
  */
 export function beginLink({
   users,
-  limitChallenges,
   relyingParty,
   randomBytes,
   now,
-}: Services<'users' | 'limitChallenges' | 'relyingParty' | 'randomBytes' | 'now'>) {
+}: Services<'users' | 'relyingParty' | 'randomBytes' | 'now'>) {
   return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    const { session, headers, body, requestContext } = request
+    const { session, headers, body } = request
     const { address, chain } = body.address
     if (chain !== body.chain) {
       const issue = `is not an address of ${body.chain}`
       throw new AppError('missing_or_invalid_address', { details: [{ field: 'address', issue }] })
     }
-    await limitChallenges('wallet', requestContext.http.sourceIp, session.user.email)
     const uri = relyingParty.webOrigins.find((origin) => origin === headers.origin) ?? `https://${relyingParty.id}`
     const wallet = { address, chain, chainId: body.chainId }
     const challenge = { ...wallet, userId: session.user.id, expiresAt: challengeEnd(now()) }

@@ -11,7 +11,7 @@ export const contract = {
   summary: 'Returns the message that a wallet signs to be linked to the user.',
   tag: 'Accounts',
   caller: 'user',
-  uses: { users: ['UpdateItem', 'PutItem'], relyingParty: true, rateLimits: true },
+  uses: { users: ['PutItem'], relyingParty: true },
   request: {
     headers: z.object({
       origin: field(z.string(), 'missing_or_invalid_address')
@@ -30,7 +30,7 @@ export const contract = {
     message: z.string().describe('EIP-4361 for EVM, the same idea for Solana'),
     expiresAt: Timestamp,
   }),
-  errors: ['too_many_requests'],
+  errors: [],
   cacheControl: 'no-store',
   impact: 'Users cannot start to link wallets.',
 } as const satisfies EndpointContract

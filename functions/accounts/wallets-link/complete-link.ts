@@ -3,6 +3,7 @@ import { listWallets } from '../../../lib/accounts/user.ts'
 import type { Wallet } from '../../../lib/accounts/wallet.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import { toResult, unwrap } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 import { isSignedBy } from './wallet-proof.ts'
@@ -11,9 +12,15 @@ const MAX_WALLETS = 20
 
 /**
  * Links the wallet that signed a text of ours to the user who asked for it. Throws `challenge_expired_or_used`,
- * `invalid_signature`, `wallet_already_linked`, `too_many_wallets`, or `upstream_*`, after which the same text is still good.
+ * `invalid_signature`, `wallet_already_linked`, `too_many_wallets`, or `upstream_*`, after which the same text is still good;
+ * and `too_many_requests`: each wrong signature can be a call of code that its user chose.
  */
-export function completeLink({ users, getReader, now }: Services<'users' | 'getReader' | 'now'>) {
+export function completeLink({
+  users,
+  limitTries,
+  getReader,
+  now,
+}: Services<'users' | 'limitTries' | 'getReader' | 'now'>) {
   return async ({ session, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { clientId, user } = session
     const { message, signature } = body
@@ -22,7 +29,10 @@ export function completeLink({ users, getReader, now }: Services<'users' | 'getR
     if (challenge?.userId !== user.id || challenge.expiresAt <= linkedAt) {
       throw new AppError('challenge_expired_or_used')
     }
-    if (!(await isSignedBy(challenge, message, signature, getReader))) throw new AppError('invalid_signature')
+    const takeBack = await limitTries('wallet signature', { clientId, user: user.id })
+    const isSigned = await toResult(isSignedBy(challenge, message, signature, getReader))
+    if ('error' in isSigned || isSigned.value) await takeBack()
+    if (!unwrap(isSigned)) throw new AppError('invalid_signature')
     const taken = await users.walletChallenges.take(hashToken(message), linkedAt)
     if (!taken) throw new AppError('challenge_expired_or_used')
 

@@ -10,7 +10,7 @@ export const contract = {
   summary: 'Links a wallet to the user; its signature proves that the user holds it.',
   tag: 'Accounts',
   caller: 'user',
-  uses: { users: ['GetItem', 'UpdateItem'], config: true },
+  uses: { users: ['GetItem', 'UpdateItem'], config: true, rateLimits: true },
   request: {
     body: z.strictObject({
       message: field(z.string().min(1).max(2000), 'missing_or_invalid_message').describe(
@@ -23,7 +23,13 @@ export const contract = {
   },
   response: Wallet,
   status: 201,
-  errors: ['challenge_expired_or_used', 'wallet_already_linked', 'too_many_wallets', ...UPSTREAM_ERRORS],
+  errors: [
+    'challenge_expired_or_used',
+    'wallet_already_linked',
+    'too_many_wallets',
+    'too_many_requests',
+    ...UPSTREAM_ERRORS,
+  ],
   cacheControl: 'no-store',
   impact: 'Users cannot link wallets.',
 } as const satisfies EndpointContract

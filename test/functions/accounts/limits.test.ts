@@ -1,9 +1,13 @@
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, vi } from 'vitest'
-import { someEmail } from '../../support/accounts.ts'
+import { beginLogin, completeLogin, oneTimeCode, registerUser, someEmail, someSession } from '../../support/accounts.ts'
+import { someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
 import { chainlessTest as base, type HttpReply, type Service, startAnew } from '../../support/service.ts'
 
-const LIMITS = { perAddress: 8, perEmail: 3 }
+/** Low, because each password is half a second's work. */
+const LIMITS = { perNetwork: 5, perUser: 2 }
+const PASSWORD = 'correct horse battery staple'
 
 /** Two containers with low limits and a clock of their own. */
 const test = base
@@ -30,66 +34,186 @@ const test = base
     return services
   })
 
-const CALLS: [string, (service: Service, email: string) => Promise<HttpReply>][] = [
-  [
-    'registrations',
-    (service, email) =>
-      service.call('POST', '/auth/register/init', { key: null, headers: { platform: 'web' }, body: { email } }),
-  ],
-  ['logins', (service, email) => service.call('POST', '/auth/login/init', { body: { email } })],
-]
+type Who = { readonly email?: string; readonly key?: string }
+
+async function tryLogin(service: Service, { email, key }: Who, factorsOf: (begun: { challenge: string }) => object) {
+  const begun = await beginLogin(service, email, key)
+  return await completeLogin(service, begun, factorsOf(begun), { ...(key && { key }) })
+}
+
+const wrongPassword = (service: Service, who: Who) =>
+  tryLogin(service, who, (begun) => ({
+    firstFactor: { kind: 'Password', password: 'wrong password' },
+    secondFactor: someKeyPair().get(begun),
+  }))
+
+/** A new user with a password, and a key as second factor. */
+async function somePasswordUser(service: Service, options: { email?: string; key?: string } = {}) {
+  const keyPair = someKeyPair()
+  const { email } = await registerUser(
+    service,
+    (begun) => ({
+      firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: PASSWORD } },
+      secondFactorCredential: keyPair.create(begun),
+    }),
+    options,
+  )
+  return {
+    email,
+    login: (container: Service) =>
+      tryLogin(container, { ...options, email }, (begun) => ({
+        firstFactor: { kind: 'Password', password: PASSWORD },
+        secondFactor: keyPair.get(begun),
+      })),
+  }
+}
 
 async function statuses(replies: readonly Promise<HttpReply>[]): Promise<number[]> {
   return (await Promise.all(replies)).map(({ status }) => status).sort()
 }
 
-describe('The starts of', () => {
-  test.for(CALLS)(
-    '%s are limited for an e-mail address, in whatever case, across containers',
-    async ([, call], { strict }) => {
-      const [one, other] = strict
-      const email = someEmail()
-      expect(await statuses([call(one, email), call(other, email.toUpperCase()), call(one, email)])).toEqual([
-        200, 200, 200,
-      ])
-      for (const container of strict) expectError(await call(container, email), 'too_many_requests')
-      expect((await call(one, someEmail())).status).toBe(200)
-    },
-  )
+describe('Wrong passwords', () => {
+  test('are limited for a user, in whatever case, across containers, also when all come at once', async ({
+    service,
+    strict,
+  }) => {
+    const { email, login } = await somePasswordUser(service)
+    const tries = Array.from({ length: 5 }, (_, i) =>
+      wrongPassword(strict[i % 2 ? 0 : 1], { email: i % 2 ? email : email.toUpperCase() }),
+    )
+    expect(await statuses(tries)).toEqual([401, 401, 429, 429, 429])
+    for (const container of strict) expectError(await login(container), 'too_many_requests')
+  })
 
-  test.for(CALLS)(
-    '%s are limited for an address, across containers, also when all come at once',
-    async ([, call], { strict }) => {
-      const replies = Array.from({ length: 12 }, (_, i) => call(strict[i % 2 ? 0 : 1], someEmail()))
-      expect(await statuses(replies)).toEqual([...Array(8).fill(200), ...Array(4).fill(429)])
-    },
-  )
+  test('are limited in the same way for a user who is not there', async ({ strict: [service] }) => {
+    const who = { email: someEmail() }
+    for (let i = 0; i < LIMITS.perUser; i += 1) expectError(await wrongPassword(service, who), 'login_failed')
+    expectError(await wrongPassword(service, who), 'too_many_requests')
+  })
 
-  test.for(CALLS)('%s are allowed again as soon as Retry-After says', async ([, call], { strict: [service], pass }) => {
-    const email = someEmail()
-    for (let i = 0; i < LIMITS.perEmail; i += 1) await call(service, email)
+  test('are limited for a network, and what is refused does not count', async ({ strict: [service] }) => {
+    const [email = '', ...others] = Array.from({ length: 4 }, someEmail)
+    const replies = Array.from({ length: 6 }, () => wrongPassword(service, { email }))
+    expect(await statuses(replies)).toEqual([401, 401, 429, 429, 429, 429])
+    for (const other of others) expectError(await wrongPassword(service, { email: other }), 'login_failed')
+    expectError(await wrongPassword(service, { email: someEmail() }), 'too_many_requests')
+  })
+
+  test('can be tried again as soon as Retry-After says', async ({ service, strict: [container], pass }) => {
+    const { email, login } = await somePasswordUser(service)
+    for (let i = 0; i < LIMITS.perUser; i += 1) await wrongPassword(container, { email })
     pass(100)
-    const refused = await call(service, email)
+    const refused = await login(container)
     expectError(refused, 'too_many_requests')
     const seconds = Number(refused.headers.get('retry-after'))
     expect(seconds).toBeGreaterThan(0)
     expect(seconds).toBeLessThanOrEqual(500)
     pass(seconds)
-    expect((await call(service, email)).status).toBe(200)
+    expect(await login(container)).toMatchObject({ status: 200 })
   })
 
-  test('one kind do not count for another', async ({ strict: [service] }) => {
-    const email = someEmail()
-    for (const [, call] of CALLS) {
-      for (let i = 0; i < LIMITS.perEmail; i += 1) expect((await call(service, email)).status).toBe(200)
+  test('are those alone that were wrong', async ({ service, strict: [container] }) => {
+    const { email, login } = await somePasswordUser(service)
+    for (let i = 0; i < LIMITS.perUser; i += 1) expect(await login(container)).toMatchObject({ status: 200 })
+    expectError(await wrongPassword(container, { email }), 'login_failed')
+    expect(await login(container)).toMatchObject({ status: 200 })
+  })
+
+  test('keep nobody out who signs: with a passkey, naming nobody or the user, or with a key', async ({
+    service,
+    strict: [container],
+  }) => {
+    const [passkey, keyPair] = [somePasskey(), someKeyPair()]
+    const withPasskey = await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }))
+    const withKey = await registerUser(service, (begun) => ({ firstFactorCredential: keyPair.create(begun) }))
+    for (const { email } of [withPasskey, withKey]) {
+      for (let i = 0; i < LIMITS.perUser; i += 1) await wrongPassword(container, { email })
+      expectError(await wrongPassword(container, { email }), 'too_many_requests')
     }
+    for (const email of [undefined, withPasskey.email]) {
+      const reply = await tryLogin(container, email ? { email } : {}, (begun) => ({ firstFactor: passkey.get(begun) }))
+      expect(reply).toMatchObject({ status: 200, body: { user: { email: withPasskey.email } } })
+    }
+    const reply = await tryLogin(container, withKey, (begun) => ({ firstFactor: keyPair.get(begun) }))
+    expect(reply).toMatchObject({ status: 200 })
+  })
+
+  test("and all else, 1,000 requests with a client's key keep out no user of another client", {
+    timeout: 120_000,
+  }, async ({ service, strict: [container] }) => {
+    const key = await service.createClient([])
+    const { email, login } = await somePasswordUser(service, { key })
+    const flood = Array.from({ length: 10 }, async () => {
+      for (let i = 0; i < 80; i += 1) await beginLogin(container, email)
+      for (let i = 0; i < 10; i += 1) await wrongPassword(container, { email })
+    })
+    await Promise.all(flood)
+    expectError(await wrongPassword(container, { email }), 'too_many_requests')
+    expect(await login(container)).toMatchObject({ status: 200 })
+  })
+})
+
+describe('Wrong codes', () => {
+  test('after a right passkey are limited, and a stranger cannot have them counted', async ({
+    service,
+    strict: [container],
+  }) => {
+    const passkey = somePasskey()
+    const { email, begun } = await registerUser(service, (options) => ({
+      firstFactorCredential: passkey.create(options),
+      secondFactorCredential: { credentialKind: 'Totp', credentialInfo: { otpCode: oneTimeCode(options.otpUrl, -1) } },
+    }))
+    const loginWith = (device: typeof passkey, otpCode: string) =>
+      tryLogin(container, { email }, (started) => ({
+        firstFactor: device.get(started),
+        secondFactor: { kind: 'Totp', otpCode },
+      }))
+    const wrong = oneTimeCode(begun.otpUrl, 100)
+    for (let i = 0; i < 5; i += 1) expectError(await loginWith(somePasskey(passkey.id), wrong), 'login_failed')
+    for (let i = 0; i < LIMITS.perUser; i += 1) expectError(await loginWith(passkey, wrong), 'login_failed')
+    expectError(await loginWith(passkey, oneTimeCode(begun.otpUrl)), 'too_many_requests')
+  })
+})
+
+describe('Starts of registrations', () => {
+  const start = (service: Service, email: string) =>
+    service.call('POST', '/auth/register/init', { key: null, headers: { platform: 'web' }, body: { email } })
+
+  test('are limited for a network, across containers, also when all come at once', async ({ strict }) => {
+    const replies = Array.from({ length: 12 }, (_, i) => start(strict[i % 2 ? 0 : 1], someEmail()))
+    expect(await statuses(replies)).toEqual([...Array(5).fill(200), ...Array(7).fill(429)])
+  })
+
+  test('are not limited for an e-mail address, which anybody can name', async ({ strict: [service] }) => {
+    const email = someEmail()
+    for (let i = 0; i < LIMITS.perNetwork; i += 1) expect(await start(service, email)).toMatchObject({ status: 200 })
+  })
+})
+
+describe('Wrong signatures of wallets', () => {
+  test('are limited for a user; right ones do not count, nor those of others', async ({ service, strict }) => {
+    const [container] = strict
+    const link = async ({ headers }: { headers: Record<string, string> }, { isRight }: { isRight: boolean }) => {
+      const wallet = privateKeyToAccount(generatePrivateKey())
+      const body = { address: wallet.address, chain: 'evm' }
+      const { message } = (await container.call('POST', '/auth/wallets/init', { headers, body })).body
+      const signature = isRight ? await wallet.signMessage({ message }) : 'wrong'
+      return container.call('POST', '/auth/wallets', { headers, body: { message, signature } })
+    }
+    const [session, other] = [await someSession(service), await someSession(service)]
+    const more = Array.from({ length: LIMITS.perUser + 1 })
+    for (const _ of more) expect(await link(session, { isRight: true })).toMatchObject({ status: 201 })
+    const replies = more.map(() => link(session, { isRight: false }))
+    expect(await statuses(replies)).toEqual([400, 400, 429])
+    expectError(await link(session, { isRight: true }), 'too_many_requests')
+    expect(await link(other, { isRight: true })).toMatchObject({ status: 201 })
   })
 })
 
 describe('What is kept of a limit', () => {
-  test('is neither the e-mail address nor the IP address', async ({ strict: [service], service: { table } }) => {
+  test('is neither the e-mail address nor the IP address', async ({ strict: [container], service: { table } }) => {
     const email = someEmail()
-    await service.call('POST', '/auth/login/init', { body: { email } })
+    await wrongPassword(container, { email })
     const counted = table.bodies.filter((body) => body.includes('LIMIT#'))
     expect(counted).toHaveLength(2)
     for (const body of counted) {

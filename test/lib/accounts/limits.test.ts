@@ -1,12 +1,13 @@
+import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { limiter } from '../../../lib/accounts/limits.ts'
 
 /** The keys that are counted for a request from this address. */
 async function keysFor(sourceIp: string): Promise<string[]> {
   const keys: string[] = []
-  const count = async (key: string) => keys.push(key) > 0
-  const limit = limiter({ count, limits: { perAddress: 1, perEmail: 1 }, now: () => 0 })
-  await limit('login', sourceIp, undefined)
+  const users = { countTry: async (key: string) => keys.push(key) > 0, takeTryBack: async () => {} }
+  const limitTries = limiter({ users, limits: { perNetwork: 1, perUser: 1 }, randomBytes, now: () => 0 })
+  await limitTries('registration', { sourceIp })
   return keys
 }
 
