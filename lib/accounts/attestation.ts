@@ -1,5 +1,5 @@
 import type { RandomBytes } from '../clients/api-key.ts'
-import { AppError } from '../errors.ts'
+import { AppError, type ErrorCode } from '../errors.ts'
 import { toResult, unwrap } from '../result.ts'
 import { assert } from './check.ts'
 import type { Expected } from './client-data.ts'
@@ -7,6 +7,7 @@ import type { Attestation, Credential } from './credential.ts'
 import { attestKey } from './key.ts'
 import { attestPasskey } from './passkey.ts'
 import { hashPassword } from './password.ts'
+import { bearerToken } from './session.ts'
 import { totpSecret, totpStep } from './totp.ts'
 
 type Dependencies = {
@@ -27,6 +28,33 @@ const FACTORS = {
 
 /** New credentials, by the fields that clients hand them over in. */
 export type Attestations = { readonly [Field in keyof typeof FACTORS]?: Attestation | undefined }
+
+/** The token of a request that hands new credentials over, wherever it stands. Throws where there is none. */
+export function handOverToken({
+  headers,
+  body,
+}: {
+  readonly headers: { readonly authorization?: string | undefined }
+  readonly body: { readonly temporaryAuthenticationToken?: string | undefined }
+}): string {
+  const token = body.temporaryAuthenticationToken ?? bearerToken(headers.authorization)
+  if (!token) throw missing('missing_or_invalid_temporary_authentication_token', 'temporaryAuthenticationToken')
+  return token
+}
+
+/** Throws where a factor that a user needs is missing: the first, and the second beside a password. */
+export function assertFactors({ firstFactorCredential, secondFactorCredential }: Attestations): void {
+  if (!firstFactorCredential) {
+    throw missing('missing_or_invalid_first_factor_credential', 'firstFactorCredential')
+  }
+  if (firstFactorCredential.credentialKind === 'Password' && !secondFactorCredential) {
+    throw missing('missing_or_invalid_second_factor_credential', 'secondFactorCredential')
+  }
+}
+
+function missing(code: ErrorCode, field: string): AppError {
+  return new AppError(code, { details: [{ field, issue: 'is required' }] })
+}
 
 /**
  * Returns a function that verifies new credentials and gives them as they are stored. It throws `invalid_credential`, which

@@ -1,4 +1,15 @@
 import * as z from 'zod'
+import { field } from '../field.ts'
+
+const CODE = 'missing_or_invalid_temporary_authentication_token'
+
+/** With what new credentials are handed over: the token that came with the options for making them. */
+export const TemporaryToken = field(z.string().min(1).max(200), CODE)
+
+/** The header that can carry the same token. */
+export const TemporaryTokenHeader = field(z.string(), CODE).describe(
+  'Bearer and the temporaryAuthenticationToken, in place of the field',
+)
 
 const Kind = z.enum(['Fido2', 'Key', 'Password', 'Totp', 'RecoveryKey', 'PasswordProtectedKey'])
 

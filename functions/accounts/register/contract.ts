@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { TemporaryToken, TemporaryTokenHeader } from '../../../lib/accounts/creation-options.ts'
 import { FirstAttestation, RecoveryAttestation, SecondAttestation } from '../../../lib/accounts/credential.ts'
 import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
@@ -17,16 +18,9 @@ export const contract = {
   caller: 'client',
   uses: { users: ['UpdateItem', 'PutItem', 'DeleteItem'], relyingParty: true, identity: true },
   request: {
-    headers: z.object({
-      authorization: field(z.string(), 'missing_or_invalid_temporary_authentication_token')
-        .optional()
-        .describe('Bearer and the temporaryAuthenticationToken, in place of the field'),
-    }),
+    headers: z.object({ authorization: TemporaryTokenHeader.optional() }),
     body: z.strictObject({
-      temporaryAuthenticationToken: field(
-        z.string().min(1).max(200),
-        'missing_or_invalid_temporary_authentication_token',
-      ).optional(),
+      temporaryAuthenticationToken: TemporaryToken.optional(),
       ...credentials,
       signedChallenge: field(z.strictObject(credentials), 'missing_or_invalid_first_factor_credential')
         .optional()
