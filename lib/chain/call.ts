@@ -59,6 +59,17 @@ export function required<T>(answer: T | undefined | null): T {
   return answer
 }
 
+/**
+ * The same, of which each number is an amount that a contract can hold; throws `upstream_bad_answer` otherwise: what leads to
+ * any other is made up.
+ */
+export function possible<T extends object>(amounts: T): T {
+  for (const amount of Object.values(amounts)) {
+    if (typeof amount === 'bigint' && (amount < 0n || amount > MAX_UINT256)) throw badAnswer('an amount is impossible')
+  }
+  return amounts
+}
+
 /** The answers of calls; undefined where there is none, or another than the call has. */
 export function decodeAnswers<T>(
   calls: readonly Call<T>[],

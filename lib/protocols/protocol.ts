@@ -98,8 +98,8 @@ export type Withdrawal = {
    * where nothing but the reason is known.
    */
   readonly refusal?: (reason: string | undefined) => AppError | undefined
-  /** What a view tells after the calls, which only their dry run shows, and the refusal where it tells anything else. */
-  readonly proof?: { readonly call: Call<bigint>; readonly value: bigint; readonly refusal: AppError }
+  /** By how much the calls raise what a view tells, which only their dry run shows, and the refusal where they do not. */
+  readonly proof?: { readonly call: Call<bigint>; readonly rise: bigint; readonly refusal: AppError }
 }
 
 /** One call of a vault, by its operation's name. */

@@ -1,4 +1,5 @@
 import { readAccountEntries } from '../../../lib/activity/account-vaults.ts'
+import { possible } from '../../../lib/chain/call.ts'
 import { parseSimulation, simulationRequest, summarise, UPPER_ESTIMATE } from '../../../lib/chain/simulation.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -49,7 +50,7 @@ export function buildCancellation(dependencies: Services<'getReader' | 'records'
       approval: [],
       operations,
       ...summarise(calls ?? undefined, UPPER_ESTIMATE.cancel),
-      cancelled: terms.cancelled,
+      cancelled: possible(terms.cancelled),
       protocol: vault.protocol,
       chainId: vault.chainId,
       isCrossChain: false,

@@ -1,6 +1,7 @@
 import { hexToBigInt, size } from 'viem'
 import { findDestination } from '../../../lib/bridge/destination.ts'
 import { readWithBridge } from '../../../lib/bridge/withdrawal.ts'
+import { possible } from '../../../lib/chain/call.ts'
 import { parseSimulation, type SimulatedCall, summarise, UPPER_ESTIMATE } from '../../../lib/chain/simulation.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -51,13 +52,13 @@ export function buildClaim({ getReader, bridge }: Services<'getReader' | 'bridge
     })
     const { intent, call, claimed } = chooseBest(attempts, GIVEN[kind])
     if (terms.refusal && call?.status !== 'success') throw terms.refusal
-    const claimable = claimed ?? (await terms.claimable(reader, block.number))
+    const claimable = possible(claimed ?? (await terms.claimable(reader, block.number)))
     const calls = call && [call]
     const from = { protocol: vault.protocol, chainId: vault.chainId, isAsync: true } as const
     if (send) {
       const { paid = claimable.assets, ...sent } = await send({ intents: [intent], calls })
       const remainder = paid - sent.quote.inputAmount
-      return { ...sent, claimable: { ...claimable, remainder }, ...from, isCrossChain: true }
+      return { ...sent, claimable: possible({ ...claimable, remainder }), ...from, isCrossChain: true }
     }
     const operations = [encodeOperation(intent)]
     verifyOperations([intent], operations)

@@ -1,4 +1,5 @@
 import { readAccountEntries } from '../../../lib/activity/account-vaults.ts'
+import { possible } from '../../../lib/chain/call.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { AccountDeposits } from '../../../lib/protocols/protocol.ts'
@@ -28,7 +29,7 @@ export function getDepositStatus(dependencies: Services<'getReader' | 'records' 
     const reader = dependencies.getReader(vault.chainId)
     const { value, block } = await reader.readOne(getProtocol(vault).account(vault, query.userAddress))
     const at = { vault, account: query.userAddress, to: block.number }
-    const deposits = await value.deposits(reader, block.number, () => readAccountEntries(dependencies, at))
+    const deposits = possible(await value.deposits(reader, block.number, () => readAccountEntries(dependencies, at)))
     const shares = value.shares()
     const status = statusOf(deposits, shares)
     return {

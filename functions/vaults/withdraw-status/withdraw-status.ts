@@ -1,4 +1,5 @@
 import { readAccountEntries } from '../../../lib/activity/account-vaults.ts'
+import { possible } from '../../../lib/chain/call.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { AccountRedemptions } from '../../../lib/protocols/protocol.ts'
@@ -28,7 +29,9 @@ export function getWithdrawStatus(dependencies: Services<'getReader' | 'records'
     const reader = dependencies.getReader(vault.chainId)
     const { value, block } = await reader.readOne(account(vault, query.userAddress))
     const at = { vault, account: query.userAddress, to: block.number }
-    const redemptions = await value.redemptions(reader, block.number, () => readAccountEntries(dependencies, at))
+    const redemptions = possible(
+      await value.redemptions(reader, block.number, () => readAccountEntries(dependencies, at)),
+    )
     const status = statusOf(redemptions)
     return {
       vaultAddress: vault.address,

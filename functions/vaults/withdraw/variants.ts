@@ -9,7 +9,7 @@ import { encodeOperation, type Intent } from '../../../lib/protocols/calldata.ts
 import { REVERT_ERRORS } from '../../../lib/protocols/revert-errors.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 
-/** Transactions in order, approvals before operations, and the views that are asked for after them. */
+/** Transactions in order, approvals before operations, and the views that are asked for before and after them. */
 type Variant = {
   readonly approval: Transaction[]
   readonly operations: Transaction[]
@@ -31,7 +31,7 @@ export function variantsOf(vault: Vault, intents: readonly Intent[], views: read
 
 /** All that a variant's dry run calls, in order. */
 export function transactionsOf({ approval, operations, views }: Variant): Transaction[] {
-  return [...approval, ...operations, ...views]
+  return [...views, ...approval, ...operations, ...views]
 }
 
 /** The shares for which operations may need an approval: of one operation at most. */
@@ -45,10 +45,10 @@ export function sharesPulled({ address, shareToken }: Vault, intents: readonly I
 /** What each variant did, by the outcomes of their dry runs. */
 export function parseVariants(variants: readonly Variant[], outcomes: readonly RpcOutcome[]): Simulated[] {
   return variants.map((variant, index) => {
-    const { approval, operations } = variant
+    const { approval, operations, views } = variant
     const calls = parseSimulation(outcomes[index], transactionsOf(variant).length, REVERT_ERRORS)
-    const sent = approval.length + operations.length
-    return { approval, operations, calls: calls?.slice(0, sent), viewed: calls?.slice(sent) }
+    const sent = calls?.splice(views.length, approval.length + operations.length)
+    return { approval, operations, calls: sent, viewed: calls ?? undefined }
   })
 }
 

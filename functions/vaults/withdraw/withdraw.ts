@@ -1,7 +1,7 @@
 import { hexToBigInt, size } from 'viem'
 import { findDestination } from '../../../lib/bridge/destination.ts'
 import { readWithBridge } from '../../../lib/bridge/withdrawal.ts'
-import { required } from '../../../lib/chain/call.ts'
+import { possible, required } from '../../../lib/chain/call.ts'
 import { verifyApprovals } from '../../../lib/chain/erc20.ts'
 import { type SimulatedCall, simulationRequest, summarise, UPPER_ESTIMATE } from '../../../lib/chain/simulation.ts'
 import type { AppError } from '../../../lib/errors.ts'
@@ -50,7 +50,8 @@ export function buildWithdrawal({ getReader, bridge }: Services<'getReader' | 'b
     const { value, outcomes, block, send } = destination
       ? await readWithBridge({ getReader, ...bridge(client) }, { vault, account, destination }, plan, attempts)
       : { ...(await reader.readOne(plan, { extraCalls: attempts })), send: undefined }
-    const withdrawal = await value(reader, block.number)
+    const withdrawal = possible(await value(reader, block.number))
+    withdrawal.steps.forEach(possible)
     const intents = withdrawal.steps.map(({ name, ...step }) => ({
       operation: withdrawalNamed(vault, name),
       request: { vault, account, ...step },
@@ -66,7 +67,7 @@ export function buildWithdrawal({ getReader, bridge }: Services<'getReader' | 'b
     const reverted = calls?.find((call) => call.status === 'reverted')
     const refusal = reverted || !calls ? refusalOf(withdrawal, reverted) : undefined
     if (refusal) throw refusal
-    if (proof && !isProven(proof, viewed?.[0])) throw proof.refusal
+    if (proof && !isProven(proof, viewed)) throw proof.refusal
     const outcome = outcomeOf(withdrawal, intents.at(-1)?.operation.returns, calls?.at(-1))
     const from = { protocol: vault.protocol, chainId: vault.chainId }
     if (!send) {
@@ -78,7 +79,13 @@ export function buildWithdrawal({ getReader, bridge }: Services<'getReader' | 'b
     const { paid, ...sent } = await send({ intents, calls: calls?.slice(approval.length), amount: body.amount })
     const { assets, claimedAssets } = outcome.withdrawal
     const remainder = (paid ?? required(assets) + claimedAssets) - sent.quote.inputAmount
-    return { ...sent, ...outcome, withdrawal: { ...outcome.withdrawal, remainder }, ...from, isCrossChain: true }
+    return {
+      ...sent,
+      ...outcome,
+      withdrawal: possible({ ...outcome.withdrawal, remainder }),
+      ...from,
+      isCrossChain: true,
+    }
   }
 }
 
@@ -127,8 +134,12 @@ function refusalOf({ refusal }: Withdrawal, reverted: { readonly reason: string 
   return refusal?.(reverted?.reason) ?? (reverted && refusedByVault('withdrawal_refused', reverted.reason))
 }
 
-function isProven({ value }: NonNullable<Withdrawal['proof']>, viewed: SimulatedCall | undefined): boolean {
-  return viewed?.status === 'success' && size(viewed.returnData) === 32 && hexToBigInt(viewed.returnData) === value
+/** Whether the view rose by what it must, within the dry run. */
+function isProven({ rise }: NonNullable<Withdrawal['proof']>, viewed: readonly SimulatedCall[] = []): boolean {
+  const [before, after] = viewed.map((call) =>
+    call.status === 'success' && size(call.returnData) === 32 ? hexToBigInt(call.returnData) : undefined,
+  )
+  return before !== undefined && after !== undefined && after - before === rise
 }
 
 /** What the withdrawal takes and pays: what its dry run returned, where it pays at once, else what the vault's state says. */

@@ -12,8 +12,8 @@ import type { Erc7540Vault } from './vault.ts'
 type EntryKind = 'deposit' | 'redeem'
 
 /**
- * How many requests that others made for an account are asked for: the largest, so that whoever wants to hide one has to
- * give away more. Those of its own are the account's to bound.
+ * How many requests that others paid for are asked for: this many of the largest and of the last, so that whoever wants to
+ * hide one has to give away many larger ones, and keep at it. Those of its own are the account's to bound.
  */
 const MOST_OF_OTHERS = 50
 /** How many requests one read plan asks for. */
@@ -82,13 +82,18 @@ async function readCounted(
   return values.reduce((total, waiting) => total + waiting(), 0n)
 }
 
-/** The ids of the requests of an account that are asked for, of those that have ids of their own, by its ledger entries. */
+/**
+ * The ids of the requests of an account that are asked for, of those that have ids of their own, by its ledger entries: the
+ * oldest first, and those that the account paid for after those of others.
+ */
 export function requestIds(entries: readonly LedgerEntry[], kind: EntryKind): readonly bigint[] {
   const requests = entries.flatMap((entry) => (entry.kind === kind && entry.requestId > 0n ? [entry] : []))
-  const ofOthers = requests.filter(({ payer }) => payer !== undefined)
-  const bySize = ofOthers.toSorted((one, other) => Number(amountOf(one) - amountOf(other)))
-  const leftOut = new Set(bySize.slice(0, -MOST_OF_OTHERS))
-  return [...new Set(requests.filter((request) => !leftOut.has(request)).map(({ requestId }) => requestId))]
+  const { own = [], ofOthers = [] } = Object.groupBy(requests, ({ payer }) => (payer ? 'ofOthers' : 'own'))
+  const largest = ofOthers.toSorted((one, other) => Number(amountOf(other) - amountOf(one))).slice(0, MOST_OF_OTHERS)
+  const asked = new Set([...largest, ...ofOthers.slice(-MOST_OF_OTHERS)])
+  const ownIds = new Set(own.map(({ requestId }) => requestId))
+  const otherIds = ofOthers.filter((request) => asked.has(request)).map(({ requestId }) => requestId)
+  return [...new Set(otherIds).difference(ownIds), ...ownIds]
 }
 
 type RequestEntry = Extract<LedgerEntry, { kind: EntryKind }>

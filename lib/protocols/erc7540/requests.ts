@@ -56,7 +56,8 @@ const VIEWS = {
 
 /**
  * How a vault takes a request back (ERC-7887): it is asked to, and what it gives back is taken once it has agreed. Of
- * requests with ids of their own one at a time: one that can be taken, else the last one that is pending.
+ * requests with ids of their own one at a time, the account's own first: one that can be taken, else the last one that is
+ * pending.
  */
 export function erc7540CancelTerms(
   vault: Erc7540Vault,
@@ -82,7 +83,7 @@ function chooseCancellation(vault: Erc7540Vault, kind: RequestKind, requests: re
   const isDeposit = kind === 'deposit'
   const amountOf = (amount: bigint) => (isDeposit ? { assets: amount } : { shares: amount })
   if (requests.length === 0) throw new AppError('no_pending_request')
-  const given = requests.find(({ cancelled }) => cancelled > 0n)
+  const given = requests.findLast(({ cancelled }) => cancelled > 0n)
   if (given) {
     const { requestId, cancelled } = given
     const name = isDeposit ? 'claimCancelDepositRequest' : 'claimCancelRedeemRequest'

@@ -56,7 +56,7 @@ export function erc7540Withdrawal(
       haircut: 0n,
       claimedAssets: 0n,
       ...(pending > 0n && {
-        proof: { call: calls.pending, value: pending + shares, refusal: unsettled },
+        proof: { call: calls.pending, rise: shares, refusal: unsettled },
       }),
     }
   })

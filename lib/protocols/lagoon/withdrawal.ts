@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import { call, required } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
-import { AppError } from '../../errors.ts'
+import { AppError, badAnswer } from '../../errors.ts'
 import type { Step, Withdrawal, WithdrawalAmount, WithdrawalReading } from '../protocol.ts'
 import { exceedsBalance, type ShareBalances } from '../refusals.ts'
 import { lagoonAbi } from './abi.ts'
@@ -88,8 +88,10 @@ export function lagoonWithdrawal(
 }
 
 function ratesOf(rates: readonly number[] | undefined): Rates {
-  const [, , , exit, haircut] = required(rates)
-  return { exit: BigInt(required(exit)), haircut: BigInt(required(haircut)) }
+  const [, , , exit, haircut] = required(rates).map(BigInt)
+  const isPart = (rate: bigint | undefined) => rate !== undefined && rate < BASIS_POINTS
+  if (!isPart(exit) || !isPart(haircut)) throw badAnswer('a fee takes everything')
+  return { exit: required(exit), haircut: required(haircut) }
 }
 
 /**

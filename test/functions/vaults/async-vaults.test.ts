@@ -370,15 +370,14 @@ test('Requests that a stranger makes for the user neither hide hers nor make her
   const wire = service.rpc[vault.chain.chainId]
   const stranger = (shares: bigint) => vault.act(BOB.address, 'requestRedeem', shares, ALICE.address, BOB.address)
   await vault.act(ALICE.address, 'requestRedeem', 1n, ALICE.address, ALICE.address)
-  for (let more = 0n; more < 60n; more += 1n) await stranger(10n + more)
+  for (let less = 0n; less < 110n; less += 1n) await stranger(200n - less)
   wire?.reset()
   const { body } = await vault.withdrawStatus(ALICE)
-  const largest = Array.from({ length: 50 }, (_, index) => 69n - BigInt(index))
-  const shown = largest.reduce((total, shares) => total + shares, 1n)
+  const asked = Array.from({ length: 110 }, (_, index) => 200n - BigInt(index)).toSpliced(50, 10)
+  const shown = asked.reduce((total, shares) => total + shares, 1n)
   expect(body).toMatchObject({ status: 'pending', amounts: { pendingRedeemShares: `${shown}` } })
-  const asked = (wire?.bodies ?? []).join().split('f5a23d8d').length - 1
-  // The 50 largest, her own, and that without an id.
-  expect(asked).toBe(52)
+  // The 50 largest, the last 50, her own, and that without an id.
+  expect((wire?.bodies ?? []).join().split('f5a23d8d').length - 1).toBe(102)
   expect((await vault.cancel(ALICE, 'withdrawal')).status).toBe(200)
 })
 
