@@ -1,7 +1,13 @@
-import { encodeFunctionData } from 'viem'
+import { encodeFunctionData, type Hex } from 'viem'
 import { decodeCall, decodeLog } from '../../chain/decode.ts'
 import { vaultAbi } from '../abi.ts'
-import { type ClaimOperation, type DepositOperation, NO_CANCELS, type Operations } from '../calldata.ts'
+import {
+  type ClaimOperation,
+  type DepositOperation,
+  NO_CANCELS,
+  type OperationRequest,
+  type Operations,
+} from '../calldata.ts'
 
 /** ERC-4626 `deposit(assets, receiver)`: the shares come at once. */
 export const deposit: DepositOperation = {
@@ -19,35 +25,26 @@ export const deposit: DepositOperation = {
   },
 }
 
-/** ERC-4626 `withdraw(assets, receiver, owner)`: pays exactly these assets, and takes what shares that costs. */
-export const withdraw: ClaimOperation = {
-  name: 'withdraw',
-  takes: 'assets',
-  returns: 'shares',
-  encode: ({ amount, account }) =>
-    encodeFunctionData({ abi: vaultAbi, functionName: 'withdraw', args: [amount, account, account] }),
-  decode(data) {
-    const call = decodeCall(vaultAbi, data)
-    if (call?.functionName !== 'withdraw') return undefined
-    const [amount, receiver, payer] = call.args
-    return { amount, receiver, payer }
-  },
+/** The wire form of `name(amount, account, account)`: what comes of it is the account's, and so is what is taken. */
+export function callOfAccount(name: string) {
+  const inputs = [{ type: 'uint256' }, { type: 'address' }, { type: 'address' }] as const
+  const abi = [{ type: 'function', name, inputs, outputs: [], stateMutability: 'nonpayable' }] as const
+  return {
+    name,
+    encode: ({ amount, account, payer = account }: OperationRequest) =>
+      encodeFunctionData({ abi, args: [amount, account, payer] }),
+    decode(data: Hex) {
+      const call = decodeCall(abi, data)
+      return call && { amount: call.args[0], receiver: call.args[1], payer: call.args[2] }
+    },
+  }
 }
 
+/** ERC-4626 `withdraw(assets, receiver, owner)`: pays exactly these assets, and takes what shares that costs. */
+export const withdraw: ClaimOperation = { ...callOfAccount('withdraw'), takes: 'assets', returns: 'shares' }
+
 /** ERC-4626 `redeem(shares, receiver, owner)`: takes exactly these shares, and pays what they are worth. */
-export const redeem: ClaimOperation = {
-  name: 'redeem',
-  takes: 'shares',
-  returns: 'assets',
-  encode: ({ amount, account }) =>
-    encodeFunctionData({ abi: vaultAbi, functionName: 'redeem', args: [amount, account, account] }),
-  decode(data) {
-    const call = decodeCall(vaultAbi, data)
-    if (call?.functionName !== 'redeem') return undefined
-    const [amount, receiver, payer] = call.args
-    return { amount, receiver, payer }
-  },
-}
+export const redeem: ClaimOperation = { ...callOfAccount('redeem'), takes: 'shares', returns: 'assets' }
 
 /** The operations of synchronous vaults. */
 export const erc4626Operations: Operations = {

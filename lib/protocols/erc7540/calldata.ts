@@ -1,21 +1,13 @@
 import { encodeFunctionData } from 'viem'
 import { decodeCall, decodeLog } from '../../chain/decode.ts'
 import type { ClaimOperation, DepositOperation, Operation, Operations, WithdrawalOperation } from '../calldata.ts'
-import { deposit, redeem, withdraw } from '../erc4626/calldata.ts'
+import { callOfAccount, deposit, redeem, withdraw } from '../erc4626/calldata.ts'
 import { erc7540Abi } from './abi.ts'
 
 /** ERC-7540 `requestDeposit(assets, controller, owner)`: the shares come after a settlement. */
 const requestDeposit: DepositOperation = {
-  name: 'requestDeposit',
+  ...callOfAccount('requestDeposit'),
   isAsync: true,
-  encode: ({ amount, account, payer = account }) =>
-    encodeFunctionData({ abi: erc7540Abi, functionName: 'requestDeposit', args: [amount, account, payer] }),
-  decode(data) {
-    const call = decodeCall(erc7540Abi, data)
-    if (call?.functionName !== 'requestDeposit') return undefined
-    const [amount, receiver, payer] = call.args
-    return { amount, receiver, payer }
-  },
   taken(log) {
     const event = decodeLog(erc7540Abi, log)
     return event?.eventName === 'DepositRequest'
@@ -25,34 +17,10 @@ const requestDeposit: DepositOperation = {
 }
 
 /** ERC-7540 `deposit(assets, receiver, controller)`: claims the shares of settled assets. */
-export const claimDeposit: ClaimOperation = {
-  name: 'deposit',
-  takes: 'assets',
-  returns: 'shares',
-  encode: ({ amount, account }) =>
-    encodeFunctionData({ abi: erc7540Abi, functionName: 'deposit', args: [amount, account, account] }),
-  decode(data) {
-    const call = decodeCall(erc7540Abi, data)
-    if (call?.functionName !== 'deposit' || call.args.length !== 3) return undefined
-    const [amount, receiver, payer] = call.args
-    return { amount, receiver, payer }
-  },
-}
+export const claimDeposit: ClaimOperation = { ...callOfAccount('deposit'), takes: 'assets', returns: 'shares' }
 
 /** ERC-7540 `mint(shares, receiver, controller)`: claims exactly these shares of settled deposits. */
-const mint: ClaimOperation = {
-  name: 'mint',
-  takes: 'shares',
-  returns: 'assets',
-  encode: ({ amount, account }) =>
-    encodeFunctionData({ abi: erc7540Abi, functionName: 'mint', args: [amount, account, account] }),
-  decode(data) {
-    const call = decodeCall(erc7540Abi, data)
-    if (call?.functionName !== 'mint') return undefined
-    const [amount, receiver, payer] = call.args
-    return { amount, receiver, payer }
-  },
-}
+const mint: ClaimOperation = { ...callOfAccount('mint'), takes: 'shares', returns: 'assets' }
 
 /** ERC-7887 `cancel…Request(requestId, controller)`: asks the vault to give back what is pending. */
 const cancelOf = (name: 'cancelDepositRequest' | 'cancelRedeemRequest'): Operation => ({
@@ -82,17 +50,9 @@ const claimCancelOf = (name: 'claimCancelDepositRequest' | 'claimCancelRedeemReq
 
 /** ERC-7540 `requestRedeem(shares, controller, owner)`: the assets come after a settlement. */
 export const requestRedeem: WithdrawalOperation = {
-  name: 'requestRedeem',
+  ...callOfAccount('requestRedeem'),
   takes: 'shares',
   mayPullShares: true,
-  encode: ({ amount, account }) =>
-    encodeFunctionData({ abi: erc7540Abi, functionName: 'requestRedeem', args: [amount, account, account] }),
-  decode(data) {
-    const call = decodeCall(erc7540Abi, data)
-    if (call?.functionName !== 'requestRedeem') return undefined
-    const [amount, receiver, payer] = call.args
-    return { amount, receiver, payer }
-  },
 }
 
 /** The operations of asynchronous vaults by the standard, some of which take deposits at once. */
