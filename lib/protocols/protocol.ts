@@ -33,7 +33,7 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
    * How the vault pays an account this much now: its parsing throws the AppError that says why it does not, or
    * `upstream_bad_answer`; what it returns may cost further round trips, and throws the same.
    */
-  withdrawal(vault: V, account: Address, amount: WithdrawalAmount): ReadPlan<WithdrawalReading>
+  withdrawalTerms(vault: V, account: Address, amount: WithdrawalAmount): ReadPlan<Finished<WithdrawalTerms>>
   /**
    * How the vault gives what is settled of an account's requests; absent where nothing waits. Its parsing throws the
    * AppError that says why it does not, or `upstream_bad_answer` when the vault does not tell an amount.
@@ -77,11 +77,8 @@ export type DepositTerms = {
 /** How much is to be withdrawn: of the asset or of shares, in their smallest units, or everything. */
 export type WithdrawalAmount = { readonly assets: bigint } | { readonly shares: bigint } | 'max'
 
-/** Finishes what was read at this block. */
-export type WithdrawalReading = (reader: ChainReader, at: bigint) => Promise<Withdrawal>
-
 /** How a vault pays now; amounts in the smallest units of asset and share. */
-export type Withdrawal = {
+export type WithdrawalTerms = {
   /** The calls, in order; the last one is the withdrawal, what is before makes it possible. */
   readonly steps: readonly [Step, ...(readonly Step[])]
   /** The shares that leave the account, and the assets that are paid for them at the vault's present price; null where it does not tell. */
@@ -135,7 +132,7 @@ export type CancelTerms = {
  * What was read at this block. Costs further round trips only where that reading did not tell it. Throws
  * `upstream_bad_answer` when the vault does not tell an amount of it, and `upstream_*`.
  */
-type Finished<T> = (reader: ChainReader, at: bigint) => Promise<T>
+export type Finished<T> = (reader: ChainReader, at: bigint) => Promise<T>
 
 /**
  * The same of requests, which some vaults tell by their ids alone: those the account's ledger entries in the vault up to

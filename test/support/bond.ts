@@ -88,7 +88,7 @@ export const bond: Protocol<BondVault> = {
       { address, slots: {}, calls: { allowance: call(asset, erc20Abi, 'allowance', [account, address]) } },
       ({ answers }) => ({ allowance: required(answers.allowance), choose: () => 'buy' }),
     ),
-  withdrawal: (vault) =>
+  withdrawalTerms: (vault) =>
     readPlan({ address: vault.address, slots: {}, calls: {} }, () => () => {
       throw new AppError('withdrawal_refused')
     }),

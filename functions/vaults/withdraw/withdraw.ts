@@ -14,7 +14,7 @@ import {
   type WithdrawalOperation,
 } from '../../../lib/protocols/calldata.ts'
 import { OPERATIONS, withdrawalNamed } from '../../../lib/protocols/operations.ts'
-import type { Withdrawal, WithdrawalAmount } from '../../../lib/protocols/protocol.ts'
+import type { WithdrawalAmount, WithdrawalTerms } from '../../../lib/protocols/protocol.ts'
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
 import { refusedByVault } from '../../../lib/protocols/refusals.ts'
 import type { Services } from '../../../lib/services.ts'
@@ -45,7 +45,7 @@ export function buildWithdrawal({ getReader, bridge }: Services<'getReader' | 'b
     const candidates = candidatesFor(OPERATIONS[vault.protocol].withdrawals, { vault, account }, amount)
     const variants = candidates.length > 0 ? variantsOf(vault, candidates) : []
     const attempts = variants.map((variant) => simulationRequest(account, transactionsOf(variant)))
-    const plan = getProtocol(vault).withdrawal(vault, account, amount)
+    const plan = getProtocol(vault).withdrawalTerms(vault, account, amount)
     const destination = findDestination(body, vault)
     const { value, outcomes, block, send } = destination
       ? await readWithBridge({ getReader, ...bridge(client) }, { vault, account, destination }, plan, attempts)
@@ -130,12 +130,15 @@ function triedAlready(
 }
 
 /** Why the vault refuses what its dry run reverted, or what could not be tried. */
-function refusalOf({ refusal }: Withdrawal, reverted: { readonly reason: string } | undefined): AppError | undefined {
+function refusalOf(
+  { refusal }: WithdrawalTerms,
+  reverted: { readonly reason: string } | undefined,
+): AppError | undefined {
   return refusal?.(reverted?.reason) ?? (reverted && refusedByVault('withdrawal_refused', reverted.reason))
 }
 
 /** Whether the view rose by what it must, within the dry run. */
-function isProven({ rise }: NonNullable<Withdrawal['proof']>, viewed: readonly SimulatedCall[] = []): boolean {
+function isProven({ rise }: NonNullable<WithdrawalTerms['proof']>, viewed: readonly SimulatedCall[] = []): boolean {
   const [before, after] = viewed.map((call) =>
     call.status === 'success' && size(call.returnData) === 32 ? hexToBigInt(call.returnData) : undefined,
   )
@@ -143,7 +146,11 @@ function isProven({ rise }: NonNullable<Withdrawal['proof']>, viewed: readonly S
 }
 
 /** What the withdrawal takes and pays: what its dry run returned, where it pays at once, else what the vault's state says. */
-function outcomeOf(withdrawal: Withdrawal, returns: 'assets' | 'shares' | undefined, last: SimulatedCall | undefined) {
+function outcomeOf(
+  withdrawal: WithdrawalTerms,
+  returns: 'assets' | 'shares' | undefined,
+  last: SimulatedCall | undefined,
+) {
   const { value, haircut, claimedAssets } = withdrawal
   const amounts = { shares: withdrawal.shares, assets: withdrawal.assets }
   // Where earlier requests alone are paid, what the last call returns is theirs.

@@ -10,7 +10,7 @@ import { ANYBODY, erc4626DepositTerms, NO_LIMIT } from './deposit.ts'
 import { erc4626Books } from './ledger.ts'
 import { precisePrice } from './price.ts'
 import type { Erc4626Vault } from './vault.ts'
-import { erc4626Withdrawal } from './withdrawal.ts'
+import { erc4626WithdrawalTerms } from './withdrawal.ts'
 
 function overview({ address, shareDecimals }: Pick<TokenizedVault, 'address' | 'shareDecimals'>): ReadPlan<Overview> {
   const calls = {
@@ -55,6 +55,6 @@ export const erc4626: Protocol<Erc4626Vault> = {
   overview,
   account,
   depositTerms: erc4626DepositTerms,
-  withdrawal: erc4626Withdrawal,
+  withdrawalTerms: erc4626WithdrawalTerms,
   books: erc4626Books,
 }

@@ -4,7 +4,7 @@ import { erc20Abi } from '../../chain/erc20.ts'
 import { type ReadPlan, readPlan } from '../../chain/reader.ts'
 import { AppError } from '../../errors.ts'
 import { vaultAbi } from '../abi.ts'
-import type { WithdrawalAmount, WithdrawalReading } from '../protocol.ts'
+import type { Finished, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
 import { exceedsBalance, refusedByVault } from '../refusals.ts'
 import { precisePrice } from './price.ts'
 import type { Erc4626Vault } from './vault.ts'
@@ -13,11 +13,11 @@ import type { Erc4626Vault } from './vault.ts'
  * The reading of what a synchronous vault pays. Whether it does, its dry run says: the limits that it tells explain a
  * refusal and are no reason for one, since some vaults always tell 0 (Morpho Vault V2).
  */
-export function erc4626Withdrawal(
+export function erc4626WithdrawalTerms(
   vault: Erc4626Vault,
   account: Address,
   amount: WithdrawalAmount,
-): ReadPlan<WithdrawalReading> {
+): ReadPlan<Finished<WithdrawalTerms>> {
   const { address, shareToken } = vault
   const price = precisePrice(vault)
   const isOfAssets = amount !== 'max' && 'assets' in amount

@@ -11,7 +11,7 @@ import { erc7540Account } from './account.ts'
 import { erc7540Books } from './ledger.ts'
 import { erc7540CancelTerms, erc7540ClaimTerms } from './requests.ts'
 import type { Erc7540Vault } from './vault.ts'
-import { erc7540Withdrawal } from './withdrawal.ts'
+import { erc7540WithdrawalTerms } from './withdrawal.ts'
 
 /** ERC-165 ids of what a vault may be (EIP-7540, EIP-7887). */
 const ASYNC_REDEMPTION = '0x620ee8e4'
@@ -93,7 +93,7 @@ export const erc7540: Protocol<Erc7540Vault> = {
   overview,
   account: erc7540Account,
   depositTerms,
-  withdrawal: erc7540Withdrawal,
+  withdrawalTerms: erc7540WithdrawalTerms,
   claimTerms: erc7540ClaimTerms,
   cancelTerms: erc7540CancelTerms,
   books: erc7540Books,

@@ -4,7 +4,7 @@ import { erc20Abi } from '../../chain/erc20.ts'
 import { type ReadPlan, readPlan } from '../../chain/reader.ts'
 import { AppError } from '../../errors.ts'
 import { precisePrice } from '../erc4626/price.ts'
-import type { Step, Withdrawal, WithdrawalAmount, WithdrawalReading } from '../protocol.ts'
+import type { Finished, Step, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
 import { exceedsBalance } from '../refusals.ts'
 import { erc7540Abi } from './abi.ts'
 import type { Erc7540Vault } from './vault.ts'
@@ -15,11 +15,11 @@ import type { Erc7540Vault } from './vault.ts'
  * further request does to one without an id of its own the standard leaves open, and anybody can make one for the account:
  * it is taken where its dry run adds up to both.
  */
-export function erc7540Withdrawal(
+export function erc7540WithdrawalTerms(
   vault: Erc7540Vault,
   account: Address,
   amount: WithdrawalAmount,
-): ReadPlan<WithdrawalReading> {
+): ReadPlan<Finished<WithdrawalTerms>> {
   const { address, shareToken, isDepositAsync, cancelsRedemptions } = vault
   const price = precisePrice(vault)
   const assets = amount !== 'max' && 'assets' in amount ? amount.assets : undefined
@@ -32,7 +32,7 @@ export function erc7540Withdrawal(
     price: price.call,
     shares: call(address, erc7540Abi, 'convertToShares', [assets ?? 0n]),
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers }) => async (): Promise<Withdrawal> => {
+  return readPlan({ address, slots: {}, calls }, ({ answers }) => async (): Promise<WithdrawalTerms> => {
     const inWallet = required(answers.balance)
     const unclaimed = isDepositAsync ? required(answers.maxMint) : 0n
     const pending = required(answers.pending)

@@ -8,7 +8,7 @@ import { chooseLagoonDeposit } from './operations.ts'
 import { lagoonCancelTerms, lagoonClaimTerms } from './requests.ts'
 import { lagoonAccount, lagoonState, NO_CAP } from './state.ts'
 import type { LagoonVault } from './vault.ts'
-import { lagoonWithdrawal } from './withdrawal.ts'
+import { lagoonWithdrawalTerms } from './withdrawal.ts'
 
 /** Lagoon v0 vaults (ERC-7540), versions 0.1 to 0.6 (https://docs.lagoon.finance). */
 export const lagoon: Protocol<LagoonVault> = {
@@ -42,7 +42,7 @@ export const lagoon: Protocol<LagoonVault> = {
       allowance: required(account.allowance),
       choose: (amount, until) => chooseLagoonDeposit(state, account, amount, until),
     })),
-  withdrawal: lagoonWithdrawal,
+  withdrawalTerms: lagoonWithdrawalTerms,
   claimTerms: lagoonClaimTerms,
   cancelTerms: lagoonCancelTerms,
   books: lagoonBooks,

@@ -3,7 +3,7 @@ import { call, required } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
 import { AppError, badAnswer } from '../../errors.ts'
-import type { Step, Withdrawal, WithdrawalAmount, WithdrawalReading } from '../protocol.ts'
+import type { Finished, Step, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
 import { exceedsBalance, type ShareBalances } from '../refusals.ts'
 import { lagoonAbi } from './abi.ts'
 import {
@@ -25,7 +25,7 @@ type Rates = { readonly exit: bigint; readonly haircut: bigint }
 type WithdrawingAccount = LagoonAccount & { readonly shares: bigint; readonly claimableAssets: bigint }
 
 /** What decides how a Lagoon vault pays an account. */
-type LagoonWithdrawalTerms = {
+type LagoonWithdrawalState = {
   readonly vault: LagoonState
   readonly account: WithdrawingAccount
   /** What claims of everything settled give. */
@@ -42,11 +42,11 @@ const BASIS_POINTS = 10_000n
 const NO_RATES: Rates = { exit: 0n, haircut: 0n }
 
 /** The reading of what decides, and of what the vault would pay. */
-export function lagoonWithdrawal(
+export function lagoonWithdrawalTerms(
   vault: LagoonVault,
   account: Address,
   amount: WithdrawalAmount,
-): ReadPlan<WithdrawalReading> {
+): ReadPlan<Finished<WithdrawalTerms>> {
   const { address, asset, safe } = vault
   const calls = {
     rates: call(address, lagoonAbi, 'feeRates', []),
@@ -98,7 +98,7 @@ function ratesOf(rates: readonly number[] | undefined): Rates {
  * The calls by which the vault pays this much now. Throws the AppError that says why there are none. The order of the
  * cases is that in which Lagoon's contracts decide.
  */
-function chooseLagoonWithdrawal(terms: LagoonWithdrawalTerms, amount: WithdrawalAmount): Withdrawal {
+function chooseLagoonWithdrawal(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms {
   const { vault } = terms
   if (required(vault.state.paused)) throw new AppError('vault_is_paused')
   if (vault.generation === 'unknown') throw new AppError('unsupported_vault_version')
@@ -113,7 +113,7 @@ function chooseLagoonWithdrawal(terms: LagoonWithdrawalTerms, amount: Withdrawal
 }
 
 /** 0.6 pays at once, from the safe, while a valuation is valid and the safe has it: the shares in the wallet alone. */
-function payAtOnce(terms: LagoonWithdrawalTerms, amount: WithdrawalAmount): Withdrawal | undefined {
+function payAtOnce(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms | undefined {
   const { vault, account, rates, liquidity = 0n } = terms
   if (!vault.syncModePaysRedemptions || !vault.state.isTotalAssetsValid) return undefined
   const shares = sharesFor(terms, amount, rates, account.shares)
@@ -125,7 +125,7 @@ function payAtOnce(terms: LagoonWithdrawalTerms, amount: WithdrawalAmount): With
 }
 
 /** Asks for a redemption, which is paid after a settlement, at its price; claims unclaimed shares where it needs them. */
-function requestRedemption(terms: LagoonWithdrawalTerms, amount: WithdrawalAmount): Withdrawal {
+function requestRedemption(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms {
   const { vault, account, settled, rates } = terms
   const balances = balancesIn(terms)
   if (required(account.pendingRedeemShares) > 0n && account.lastRedeemRequestId !== vault.state.redeemEpochId) {
@@ -141,7 +141,7 @@ function requestRedemption(terms: LagoonWithdrawalTerms, amount: WithdrawalAmoun
   return { steps: requestSteps(terms, shares), shares, ...paid, claimedAssets: settled.redeemableAssets }
 }
 
-function requestSteps({ account }: LagoonWithdrawalTerms, shares: bigint): Withdrawal['steps'] {
+function requestSteps({ account }: LagoonWithdrawalState, shares: bigint): WithdrawalTerms['steps'] {
   const request: Step = { name: 'requestRedeem', amount: shares }
   if (shares <= account.shares) return [request]
   // 0.1 has no call for both, and does not tell what a claim gives.
@@ -151,7 +151,7 @@ function requestSteps({ account }: LagoonWithdrawalTerms, shares: bigint): Withd
 }
 
 /** A closed vault holds its assets itself and pays shares in the wallet at once, after what was settled before. */
-function redeemFromClosed(terms: LagoonWithdrawalTerms, amount: WithdrawalAmount): Withdrawal {
+function redeemFromClosed(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms {
   const { account, settled, rates } = terms
   const exit = { exit: rates.exit, haircut: 0n }
   const all = account.shares + settled.claimableShares
@@ -186,7 +186,7 @@ function isOfAssets(amount: WithdrawalAmount): amount is { readonly assets: bigi
 }
 
 /** The shares that an amount takes: the fewest that pay so many assets. */
-function sharesFor(terms: LagoonWithdrawalTerms, amount: WithdrawalAmount, rates: Rates, all: bigint): bigint {
+function sharesFor(terms: LagoonWithdrawalState, amount: WithdrawalAmount, rates: Rates, all: bigint): bigint {
   if (amount === 'max') return all
   if (!isOfAssets(amount)) return amount.shares
   const { assets, supply } = priceIn(terms)
@@ -195,7 +195,7 @@ function sharesFor(terms: LagoonWithdrawalTerms, amount: WithdrawalAmount, rates
 }
 
 /** What the vault pays for shares at its present price, and what they are worth. */
-function payment(terms: LagoonWithdrawalTerms, shares: bigint, rates: Rates) {
+function payment(terms: LagoonWithdrawalState, shares: bigint, rates: Rates) {
   const { assets: total, supply } = priceIn(terms)
   const worth = (of: bigint) => (of * total) / supply
   const net = shares - feeOn(shares, rates.exit)
@@ -203,11 +203,11 @@ function payment(terms: LagoonWithdrawalTerms, shares: bigint, rates: Rates) {
   return { assets, value: worth(shares), haircut: worth(net) - assets }
 }
 
-function priceIn({ vault: { state }, virtualShares: extra }: LagoonWithdrawalTerms) {
+function priceIn({ vault: { state }, virtualShares: extra }: LagoonWithdrawalState) {
   return { assets: required(state.totalAssets) + 1n, supply: required(state.totalSupply) + extra }
 }
 
-function balancesIn({ account, settled }: LagoonWithdrawalTerms): ShareBalances {
+function balancesIn({ account, settled }: LagoonWithdrawalState): ShareBalances {
   return {
     inWallet: account.shares,
     unclaimed: settled.claimableShares,
