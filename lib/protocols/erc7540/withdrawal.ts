@@ -44,7 +44,8 @@ export function erc7540WithdrawalTerms(
     const shares = assets === undefined ? sharesIn(amount, all) : sharesFor(assets, answers.shares, worth)
     if (shares === 0n || shares > all) {
       // Requests with ids of their own are not told by the account alone.
-      throw exceedsBalance({ inWallet, unclaimed, pending: undefined, claimable: required(answers.maxRedeem) })
+      const waiting = pending > 0n ? pending : undefined
+      throw exceedsBalance({ inWallet, unclaimed, pending: waiting, claimable: required(answers.maxRedeem) })
     }
     const request: Step = { name: 'requestRedeem', amount: shares }
     const value = worth?.(shares) ?? null

@@ -218,6 +218,15 @@ describe('a withdrawal from an ERC-7540 vault', () => {
     expect((wire?.bodies.length ?? 0) - before).toBe(1)
   })
 
+  test('of more than the user has is refused with what waits, where the vault tells', async ({ service }) => {
+    const vault = await openAsyncVault(service, { make: 'aggregated' })
+    await depositInto(vault, 100n * ONE, 100n * ONE)
+    await send(vault, await vault.withdraw(ALICE, { max: true }))
+    const refused = await vault.withdraw(ALICE, { max: true })
+    expectError(refused, 'amount_exceeds_balance', ['shares'])
+    expect(refused.body.details[0].issue).toContain(`${100n * ONE} in redemptions not settled`)
+  })
+
   test('is refused with the reason that the vault gives', async ({ service }) => {
     const vault = await openAsyncVault(service, { make: 'aggregated' })
     await depositInto(vault, 100n * ONE, 100n * ONE)
