@@ -168,7 +168,8 @@ export const ERRORS = {
   missing_or_invalid_amount: {
     status: 400,
     error: 'Missing or invalid amount',
-    message: "Give a positive amount in the token's smallest unit, as a string of digits.",
+    message:
+      "Give a positive amount in the token's smallest unit, as a string of digits; of a withdrawal also shares, or max: true.",
   },
   missing_or_invalid_user_address: {
     status: 400,
@@ -281,7 +282,7 @@ export const ERRORS = {
   unsupported_vault_version: {
     status: 409,
     error: 'Unsupported vault version',
-    message: 'The vault runs a version that this service does not know; deposits wait until it does.',
+    message: 'The vault runs a version that this service does not know; deposits and withdrawals wait until it does.',
   },
   previous_deposit_request_not_settled: {
     status: 409,
@@ -333,7 +334,8 @@ export const ERRORS = {
   request_can_no_longer_be_cancelled: {
     status: 409,
     error: 'Request can no longer be cancelled',
-    message: 'Its settlement has begun, or the vault does not take such requests back. Wait until it is settled.',
+    message:
+      'Its settlement has begun, it is being cancelled already, or the vault does not take such requests back. Ask again, or wait until it is settled.',
   },
   cancel_not_applicable: {
     status: 400,
@@ -366,22 +368,22 @@ export const ERRORS = {
   missing_src_chain_id: {
     status: 400,
     error: 'Missing required query parameter: srcChainId',
-    message: 'Give the id of the chain where the deposit was sent.',
+    message: 'Give the id of the chain of the source transaction.',
   },
   invalid_src_chain_id: {
     status: 400,
     error: 'Invalid srcChainId',
-    message: 'Give the id of the chain where the deposit was sent, a number.',
+    message: 'Give the id of the chain of the source transaction, a number.',
   },
   unsupported_src_chain_id: {
     status: 400,
     error: 'Unsupported srcChainId',
-    message: 'No deposits can come from that chain.',
+    message: 'No transfers can come from that chain.',
   },
   invalid_index: {
     status: 400,
     error: 'Invalid index',
-    message: 'Give which of the deposits of the transaction is meant: a whole number from 0 to 49.',
+    message: 'Give which of the transfers in the transaction is meant: a whole number from 0 to 49.',
   },
 
   // What users have

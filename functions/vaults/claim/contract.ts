@@ -41,7 +41,7 @@ export const contract = {
     operations: z
       .array(Transaction)
       .describe(
-        'Send these after the approvals are confirmed, in order; to another chain, the last one is the transfer',
+        'Send these after the approvals are confirmed, in order; to another chain, the last one is the transfer, whose hash has the status',
       ),
     protocol: z.string(),
     chainId: ChainId,
@@ -57,7 +57,7 @@ export const contract = {
           "Cross-chain only: what of the assets stays with the user on the vault's chain",
         ),
       })
-      .describe('What the claim turns into what'),
+      .describe('Of a deposit, the assets that become shares; of a withdrawal, the shares that become assets'),
     quote: BridgeQuote.optional().describe('Cross-chain only'),
   }),
   errors: [

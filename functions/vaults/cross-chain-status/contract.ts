@@ -25,7 +25,7 @@ export const contract = {
       srcChainId: BridgedChainIdText.describe('The chain of that transaction'),
       index: field(numberText(0, 49), 'invalid_index')
         .default(0)
-        .describe('Which of several deposits in the transaction, counting from 0; at most 49'),
+        .describe('Which of several transfers in the transaction, counting from 0; at most 49'),
     }),
   },
   response: TransferStatus.extend({ protocol: z.string().nullable().describe('Target protocol, if known') }),

@@ -31,7 +31,7 @@ export const contract = {
     }),
     vault: z
       .object({ depositEpochId: z.number().int().nullable(), isTotalAssetsValid: z.boolean().nullable() })
-      .describe('null where the vault runs a version that does not tell'),
+      .describe('Its fields are null where the vault does not tell'),
     nextPollAfterMs: z.number().int().nullable().describe('When to ask again; null when no settlement is awaited'),
   }),
   errors: ['ambiguous_vault_address', 'vault_not_found', 'deposit_status_not_applicable', ...UPSTREAM_ERRORS],

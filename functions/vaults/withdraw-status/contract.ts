@@ -36,7 +36,7 @@ export const contract = {
       .describe("Of the user's last request; null before there was one, and where the vault does not tell"),
     vault: z
       .object({ redeemEpochId: z.number().int().nullable() })
-      .describe('The epoch that takes requests now; null where the vault runs a version that does not tell'),
+      .describe('The epoch that takes requests now; null where the vault does not tell'),
     nextPollAfterMs: z.number().int().nullable().describe('When to ask again; null when no settlement is awaited'),
   }),
   errors: ['ambiguous_vault_address', 'vault_not_found', 'withdraw_status_not_applicable', ...UPSTREAM_ERRORS],

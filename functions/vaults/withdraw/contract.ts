@@ -46,7 +46,7 @@ export const contract = {
     operations: z
       .array(Transaction)
       .describe(
-        'Send these after the approvals are confirmed, in order; to another chain, the last one is the transfer',
+        'Send these after the approvals are confirmed, in order; to another chain, the last one is the transfer, whose hash has the status',
       ),
     protocol: z.string(),
     chainId: ChainId,
