@@ -1,11 +1,11 @@
 import * as z from 'zod'
-import { ChainId, VaultChainId } from '../../../lib/chain/registry.ts'
-import { SimulationResult } from '../../../lib/chain/simulation-result.ts'
+import { VaultChainId } from '../../../lib/chain/registry.ts'
 import { Transaction } from '../../../lib/chain/transaction.ts'
 import { Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { RequestKind } from '../../../lib/protocols/request-kind.ts'
+import { TransactionsReply } from '../../../lib/vaults/transactions-reply.ts'
 
 export const contract = {
   method: 'POST',
@@ -22,15 +22,10 @@ export const contract = {
       chainId: VaultChainId,
     }),
   },
-  response: z.object({
+  response: TransactionsReply.extend({
     approval: z.array(Transaction).describe('Always empty'),
-    operations: z.array(Transaction),
-    protocol: z.string(),
-    chainId: ChainId,
-    estimatedGas: Amount.describe('Gas units'),
     isCrossChain: z.literal(false),
     isAsync: z.boolean().describe('True when what comes back has to be taken by another cancellation, later'),
-    simulation: SimulationResult,
     cancelled: z
       .union([z.strictObject({ assets: Amount }), z.strictObject({ shares: Amount })])
       .describe("What comes back: a deposit's assets, a withdrawal's shares"),

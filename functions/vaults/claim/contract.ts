@@ -1,14 +1,13 @@
 import * as z from 'zod'
 import { DestinationToken } from '../../../lib/bridge/destination.ts'
 import { BridgeQuote } from '../../../lib/bridge/response.ts'
-import { ChainId, DestinationChainId, VaultChainId } from '../../../lib/chain/registry.ts'
-import { SimulationResult } from '../../../lib/chain/simulation-result.ts'
-import { Transaction } from '../../../lib/chain/transaction.ts'
+import { DestinationChainId, VaultChainId } from '../../../lib/chain/registry.ts'
 import { Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import { bothOrNeither, problemBeside } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { RequestKind } from '../../../lib/protocols/request-kind.ts'
+import { TransactionsReply } from '../../../lib/vaults/transactions-reply.ts'
 
 export const contract = {
   method: 'POST',
@@ -36,19 +35,8 @@ export const contract = {
         problemBeside('dstChainId', 'must be left out: the shares of a deposit are on the chain of their vault'),
       ),
   },
-  response: z.object({
-    approval: z.array(Transaction).describe('Send these first; empty unless the assets go to another chain'),
-    operations: z
-      .array(Transaction)
-      .describe(
-        'Send these after the approvals are confirmed, in order; to another chain, the last one is the transfer, whose hash has the status',
-      ),
-    protocol: z.string(),
-    chainId: ChainId,
-    estimatedGas: Amount.describe('Gas units of all transactions together'),
-    isCrossChain: z.boolean(),
+  response: TransactionsReply.extend({
     isAsync: z.literal(true),
-    simulation: SimulationResult,
     claimable: z
       .object({
         assets: Amount,

@@ -1,13 +1,11 @@
 import * as z from 'zod'
 import { BridgeQuote } from '../../../lib/bridge/response.ts'
-import { ChainId, SourceChainId, VaultChainId } from '../../../lib/chain/registry.ts'
-import { SimulationResult } from '../../../lib/chain/simulation-result.ts'
-import { Transaction } from '../../../lib/chain/transaction.ts'
-import { Address, Amount, PositiveAmount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
+import { SourceChainId, VaultChainId } from '../../../lib/chain/registry.ts'
+import { Address, PositiveAmount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import { bothOrNeither, field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { PROTOCOL_NAMES } from '../../../lib/protocols/vault-on-chain.ts'
+import { TransactionsReply } from '../../../lib/vaults/transactions-reply.ts'
 
 export const contract = {
   method: 'POST',
@@ -28,15 +26,8 @@ export const contract = {
       })
       .check(...bothOrNeither('srcChainId', 'srcToken')),
   },
-  response: z.object({
-    approval: z.array(Transaction).describe('Send these first'),
-    operations: z.array(Transaction).describe('Send these after the approvals are confirmed'),
-    protocol: z.string().describe(PROTOCOL_NAMES.map((name) => `\`${name}\``).join(' or ')),
-    chainId: ChainId.describe('Where the deposit arrives'),
-    estimatedGas: Amount.describe('Gas units of all transactions together'),
-    isCrossChain: z.boolean(),
+  response: TransactionsReply.extend({
     isAsync: z.boolean().describe('True when deposits need settlement before shares are available'),
-    simulation: SimulationResult,
     quote: BridgeQuote.optional().describe('Cross-chain only'),
   }),
   errors: [

@@ -1,13 +1,12 @@
 import * as z from 'zod'
 import { DestinationToken } from '../../../lib/bridge/destination.ts'
 import { BridgeQuote } from '../../../lib/bridge/response.ts'
-import { ChainId, DestinationChainId, VaultChainId } from '../../../lib/chain/registry.ts'
-import { SimulationResult } from '../../../lib/chain/simulation-result.ts'
-import { Transaction } from '../../../lib/chain/transaction.ts'
+import { DestinationChainId, VaultChainId } from '../../../lib/chain/registry.ts'
 import { Amount, PositiveAmount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import { bothOrNeither, field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { TransactionsReply } from '../../../lib/vaults/transactions-reply.ts'
 
 /** Of these fields exactly one is given. */
 const AMOUNTS: readonly unknown[] = ['amount', 'shares', 'max']
@@ -41,19 +40,8 @@ export const contract = {
         when: ({ issues }) => !issues.some(({ path }) => AMOUNTS.includes(path?.[0])),
       }),
   },
-  response: z.object({
-    approval: z.array(Transaction).describe('Send these first'),
-    operations: z
-      .array(Transaction)
-      .describe(
-        'Send these after the approvals are confirmed, in order; to another chain, the last one is the transfer, whose hash has the status',
-      ),
-    protocol: z.string(),
-    chainId: ChainId,
-    estimatedGas: Amount.describe('Gas units of all transactions together'),
-    isCrossChain: z.boolean(),
+  response: TransactionsReply.extend({
     isAsync: z.boolean().describe('True when the vault pays only after a settlement'),
-    simulation: SimulationResult,
     withdrawal: z.object({
       shares: Amount.describe('What leaves the user'),
       assets: Amount.nullable().describe(
