@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { LagoonGeneration } from '../../sandbox/deploy.ts'
 import { ADMIN, ALICE, BOB, CAROL, errorOf, openSession, SAFE, usdc, VALUER } from './harness.ts'
 
 let session: Awaited<ReturnType<typeof openSession>>
@@ -7,11 +8,14 @@ beforeAll(async () => {
 })
 afterAll(() => session.stop())
 
+/** A vault as it was deployed. */
+const openVault = (generation: LagoonGeneration) => session.restore(generation, () => session.openVault(generation))
+
 const names = (events: readonly { eventName?: string | undefined }[]) => events.map(({ eventName }) => eventName)
 
 describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s vault', (generation) => {
   test('gives a request the id of the open epoch, and opens the next one when a valuation is proposed', async () => {
-    const vault = await session.openVault(generation)
+    const vault = await openVault(generation)
     const [request] = await session.request(vault, ALICE, usdc('100'))
     expect(request).toMatchObject({ eventName: 'DepositRequest', args: { requestId: 1n, assets: usdc('100') } })
 
@@ -46,7 +50,7 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
   })
 
   test('lets several proposals before one settlement share a settle id', async () => {
-    const vault = await session.openVault(generation)
+    const vault = await openVault(generation)
     await session.request(vault, ALICE, usdc('10'))
     await vault.act(VALUER, 'updateNewTotalAssets', [0n])
     await session.request(vault, BOB, usdc('20'))
@@ -57,14 +61,14 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
   })
 
   test('adds requests of one epoch together', async () => {
-    const vault = await session.openVault(generation)
+    const vault = await openVault(generation)
     await session.request(vault, ALICE, usdc('1'))
     await session.request(vault, ALICE, usdc('2'))
     expect(await vault.read('pendingDepositRequest', 0n, ALICE)).toBe(usdc('3'))
   })
 
   test('claims what is claimable for the controller before it takes the next request', async () => {
-    const vault = await session.openVault(generation)
+    const vault = await openVault(generation)
     await session.request(vault, ALICE, usdc('100'))
     await session.settle(vault, 0n)
     const events = await session.request(vault, ALICE, usdc('7'))
@@ -74,14 +78,14 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
   })
 
   test('refuses a second request once a valuation was proposed for the first', async () => {
-    const vault = await session.openVault(generation)
+    const vault = await openVault(generation)
     await session.request(vault, ALICE, usdc('100'))
     await vault.act(VALUER, 'updateNewTotalAssets', [0n])
     expect(await errorOf(session.request(vault, ALICE, usdc('1')))).toBe('OnlyOneRequestAllowed')
   })
 
   test('lets a request be cancelled until a valuation is proposed, paying the controller back', async () => {
-    const vault = await session.openVault(generation)
+    const vault = await openVault(generation)
     await session.pay(ALICE, vault, usdc('5'))
     await vault.act(ALICE, 'requestDeposit', [usdc('5'), BOB, ALICE])
     const before = await session.tokensOf(BOB)
@@ -95,7 +99,7 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
   })
 
   test('refuses to claim before the settlement, and more than there is', async () => {
-    const vault = await session.openVault(generation)
+    const vault = await openVault(generation)
     await session.request(vault, ALICE, usdc('100'))
     expect(await errorOf(vault.act(ALICE, 'deposit', [1n, ALICE, ALICE]))).toBe('RequestIdNotClaimable')
     await session.settle(vault, 0n)
@@ -104,7 +108,7 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
   })
 
   test('takes claims in parts, in assets or shares, with and without the controller, and by an operator', async () => {
-    const vault = await session.openVault(generation)
+    const vault = await openVault(generation)
     await session.request(vault, ALICE, usdc('100'))
     await session.settle(vault, 0n)
     await vault.act(ALICE, 'deposit', [usdc('10'), ALICE])
@@ -116,7 +120,7 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
   })
 
   test('lets the safe claim for users', async () => {
-    const vault = await session.openVault(generation)
+    const vault = await openVault(generation)
     await session.request(vault, ALICE, usdc('100'))
     await session.settle(vault, 0n)
     await vault.act(SAFE, 'claimSharesOnBehalf', [[ALICE, BOB]])
@@ -125,7 +129,7 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
   })
 
   test('converts at the rate of the settlement of a request, digit for digit', async () => {
-    const vault = await session.openVault(generation)
+    const vault = await openVault(generation)
     await session.request(vault, ALICE, 123_456_789n)
     await session.settle(vault, 0n)
     await session.request(vault, BOB, 987_654_321n)
@@ -147,7 +151,7 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
   })
 
   test('says about 1:1 for a request that is not settled', async () => {
-    const vault = await session.openVault(generation)
+    const vault = await openVault(generation)
     await session.request(vault, ALICE, usdc('100'))
     await session.settle(vault, 0n)
     await session.settle(vault, usdc('200'))
@@ -156,7 +160,7 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
   })
 
   test('settles only the valuation that was proposed', async () => {
-    const vault = await session.openVault(generation)
+    const vault = await openVault(generation)
     expect(await errorOf(vault.act(SAFE, 'settleDeposit', [0n]))).toBe('NewTotalAssetsMissing')
     await vault.act(VALUER, 'updateNewTotalAssets', [5n])
     expect(await errorOf(vault.act(SAFE, 'settleDeposit', [6n]))).toBe('WrongNewTotalAssets')
@@ -164,7 +168,7 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
   })
 
   test('takes requests while closing, but never while paused', async () => {
-    const vault = await session.openVault(generation)
+    const vault = await openVault(generation)
     await vault.act(ADMIN, 'initiateClosing', [])
     await session.request(vault, ALICE, usdc('1'))
     await vault.act(VALUER, 'updateNewTotalAssets', [0n])
@@ -175,7 +179,7 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
   })
 
   test('answers 0 for what can be claimed while paused, though it stays claimable', async () => {
-    const vault = await session.openVault(generation)
+    const vault = await openVault(generation)
     await session.request(vault, ALICE, usdc('100'))
     await session.settle(vault, 0n)
     expect(await vault.read('maxDeposit', ALICE)).toBe(usdc('100'))
@@ -187,7 +191,7 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
   })
 
   test('lets anybody request for a victim, which then waits for the settlement', async () => {
-    const vault = await session.openVault(generation)
+    const vault = await openVault(generation)
     await session.pay(BOB, vault, 1n)
     await vault.act(BOB, 'requestDeposit', [1n, ALICE, BOB])
     await vault.act(VALUER, 'updateNewTotalAssets', [0n])

@@ -11,13 +11,14 @@ const SHARE = 10n ** 18n
 
 describe.each(['0.2', '0.4', '0.5', '0.5.1', '0.6'] as const)('a Lagoon %s vault', (generation) => {
   /** A vault in which Alice holds 100 shares worth 100 USDC. */
-  async function openInvestedVault() {
-    const vault = await session.openVault(generation)
-    await session.request(vault, ALICE, usdc('100'))
-    await session.settle(vault, 0n)
-    await vault.act(ALICE, 'deposit', [usdc('100'), ALICE, ALICE])
-    return vault
-  }
+  const openInvestedVault = () =>
+    session.restore(generation, async () => {
+      const vault = await session.openVault(generation)
+      await session.request(vault, ALICE, usdc('100'))
+      await session.settle(vault, 0n)
+      await vault.act(ALICE, 'deposit', [usdc('100'), ALICE, ALICE])
+      return vault
+    })
 
   test('redeems at the rate of the settlement, with even request ids', async () => {
     const vault = await openInvestedVault()
