@@ -79,11 +79,11 @@ export class ServiceApi extends Construct {
 
   /** Routes what a contract asks for to its function. */
   route({ method, path, aliases = [] }: EndpointContract, lambda: LambdaFunction): void {
+    // One permission for all routes of a function: CloudFormation takes 500 resources.
+    const integration = new HttpLambdaIntegration('Endpoint', lambda, { scopePermissionToRoute: false })
     if (path === '$default') {
-      const integration = new HttpLambdaIntegration('Unknown', lambda, { scopePermissionToRoute: false })
       for (const unknown of UNKNOWN_PATHS) this.#api.addRoutes({ path: unknown, methods: UNKNOWN_METHODS, integration })
     } else {
-      const integration = new HttpLambdaIntegration('Endpoint', lambda)
       for (const each of [path, ...aliases]) {
         this.#api.addRoutes({ path: each, methods: methodsOf({ method }).map((one) => HttpMethod[one]), integration })
       }

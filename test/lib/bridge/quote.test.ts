@@ -424,7 +424,11 @@ describe('what is understood of the API', () => {
 
 describe('the configuration of the bridge', () => {
   test('Where nothing is said it is the real API, without a key and an id', () => {
-    expect(BridgeApi.parse({})).toEqual({ url: 'https://app.across.to/api', headers: {} })
+    expect(BridgeApi.parse({})).toEqual({
+      url: 'https://app.across.to/api',
+      headers: {},
+      questionsPerClient: 300,
+    })
   })
 
   test('An integrator id is two bytes of hex', () => {
