@@ -3,6 +3,7 @@ import { equalHashes, hashApiKey, parseApiKey } from './api-key.ts'
 import { type Client, type ClientRecord, keyStatus } from './client.ts'
 
 const CACHE_MS = 60_000
+const UNKNOWN_KEY_MS = 10_000
 
 type Dependencies = {
   readonly get: (clientId: string) => Promise<ClientRecord | null>
@@ -13,16 +14,16 @@ type Dependencies = {
 /**
  * Returns a function that finds the client that an API key belongs to, and throws `missing_api_key` or `invalid_api_key`.
  * A client's record is remembered for 60 s: for that long a revoked key can still work. A key that the remembered record
- * lacks is looked up afresh, so a new key works at once.
+ * lacks is looked up afresh, so a new key works at once; where none was found, no other of the client is for 10 s.
  */
 export function identifyClient({ get, now }: Dependencies) {
   // Only clients that exist are remembered, so made-up ids cannot fill the memory.
-  const remembered = new Map<string, { record: ClientRecord; until: number }>()
+  const remembered = new Map<string, { record: ClientRecord; until: number; looksFrom: number }>()
   const queries = new Map<string, Promise<ClientRecord | null>>()
 
   const recall = (clientId: string) => {
     const entry = remembered.get(clientId)
-    return entry && now() < entry.until ? entry.record : null
+    return entry && now() < entry.until ? entry : null
   }
 
   const query = (clientId: string) => {
@@ -31,13 +32,23 @@ export function identifyClient({ get, now }: Dependencies) {
     const until = now() + CACHE_MS
     const started = get(clientId)
       .then((record) => {
-        if (record) remembered.set(clientId, { record, until })
+        if (record) remembered.set(clientId, { record, until, looksFrom: 0 })
         else remembered.delete(clientId)
         return record
       })
       .finally(() => queries.delete(clientId))
     queries.set(clientId, started)
     return started
+  }
+
+  const find = async (clientId: string, sha256: string) => {
+    const entry = recall(clientId)
+    const known = entry && match(entry.record, sha256)
+    if (known || (entry && now() < entry.looksFrom)) return known
+    const owner = match(await query(clientId), sha256)
+    const fresh = remembered.get(clientId)
+    if (!owner && fresh) fresh.looksFrom = now() + UNKNOWN_KEY_MS
+    return owner
   }
 
   return async (apiKey: string | undefined): Promise<Client> => {
@@ -47,7 +58,7 @@ export function identifyClient({ get, now }: Dependencies) {
 
     const sha256 = hashApiKey(apiKey)
     const { clientId } = parsed
-    const owner = match(recall(clientId), sha256) ?? match(await query(clientId), sha256)
+    const owner = await find(clientId, sha256)
     if (!owner || keyStatus(owner.key, now()) !== 'active') throw new AppError('invalid_api_key')
     return owner.client
   }

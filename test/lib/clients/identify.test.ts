@@ -52,6 +52,23 @@ describe('Rotation', () => {
     expect(await identify(text)).toEqual(client)
   })
 
+  test('lets a new key work within 10 s also while others try keys that are wrong', async ({
+    identify,
+    register,
+    table,
+    clock,
+  }) => {
+    const client = someClient()
+    const [old] = await register(client)
+    await identify(old)
+    await expect(identify(someKey(client.clientId).text)).rejects.toMatchObject(INVALID)
+    const { text, key } = someKey(client.clientId)
+    await table.putKey(client.clientId, key)
+    await expect(identify(text)).rejects.toMatchObject(INVALID)
+    clock.now += 10_000
+    expect(await identify(text)).toEqual(client)
+  })
+
   test('ends for the old key when it is revoked, within 60 s, and not for the new one', async ({
     identify,
     register,
@@ -91,6 +108,22 @@ describe('Authentication', () => {
     expect(requests).toEqual(['Query'])
     clock.now += 1
     await identify(key)
+    expect(requests).toEqual(['Query', 'Query'])
+  })
+
+  test('takes one query in 10 s for all wrong keys of a client', async ({ identify, register, requests, clock }) => {
+    const client = someClient()
+    const [key] = await register(client)
+    const tryWrong = async () => {
+      for (let i = 0; i < 20; i += 1) {
+        await expect(identify(someKey(client.clientId).text)).rejects.toMatchObject(INVALID)
+      }
+    }
+    await tryWrong()
+    expect(requests).toEqual(['Query'])
+    clock.now += 10_000
+    await tryWrong()
+    expect(await identify(key)).toEqual(client)
     expect(requests).toEqual(['Query', 'Query'])
   })
 
