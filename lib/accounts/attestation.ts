@@ -29,31 +29,40 @@ const FACTORS = {
 /** New credentials, by the fields that clients hand them over in. */
 export type Attestations = { readonly [Field in keyof typeof FACTORS]?: Attestation | undefined }
 
-/** The token of a request that hands new credentials over, wherever it stands. Throws where there is none. */
-export function handOverToken({
-  headers,
-  body,
-}: {
+/** What a request that hands credentials over cannot do without, in the order in which it is told. */
+const MISSING = {
+  temporaryAuthenticationToken: 'missing_or_invalid_temporary_authentication_token',
+  firstFactorCredential: 'missing_or_invalid_first_factor_credential',
+  secondFactorCredential: 'missing_or_invalid_second_factor_credential',
+} as const satisfies Record<string, ErrorCode>
+
+/**
+ * The token of a request that hands over all credentials of a user, wherever it stands. Throws for the first that is
+ * missing of token, first factor, and second factor beside a password, and names all.
+ */
+export function handOverToken(
+  { headers, body }: Handed,
+  { firstFactorCredential, secondFactorCredential }: Attestations,
+): string {
+  const token = body.temporaryAuthenticationToken ?? body.tempAuthToken ?? bearerToken(headers.authorization)
+  const needsSecond = firstFactorCredential?.credentialKind === 'Password' && !secondFactorCredential
+  const missing: (keyof typeof MISSING)[] = []
+  if (!token) missing.push('temporaryAuthenticationToken')
+  if (!firstFactorCredential) missing.push('firstFactorCredential')
+  if (needsSecond) missing.push('secondFactorCredential')
+  const [first] = missing
+  if (token && !first) return token
+  throw new AppError(MISSING[first ?? 'temporaryAuthenticationToken'], {
+    details: missing.map((field) => ({ field, issue: 'is required' })),
+  })
+}
+
+type Handed = {
   readonly headers: { readonly authorization?: string | undefined }
-  readonly body: { readonly temporaryAuthenticationToken?: string | undefined }
-}): string {
-  const token = body.temporaryAuthenticationToken ?? bearerToken(headers.authorization)
-  if (!token) throw missing('missing_or_invalid_temporary_authentication_token', 'temporaryAuthenticationToken')
-  return token
-}
-
-/** Throws where a factor that a user needs is missing: the first, and the second beside a password. */
-export function assertFactors({ firstFactorCredential, secondFactorCredential }: Attestations): void {
-  if (!firstFactorCredential) {
-    throw missing('missing_or_invalid_first_factor_credential', 'firstFactorCredential')
+  readonly body: {
+    readonly temporaryAuthenticationToken?: string | undefined
+    readonly tempAuthToken?: string | undefined
   }
-  if (firstFactorCredential.credentialKind === 'Password' && !secondFactorCredential) {
-    throw missing('missing_or_invalid_second_factor_credential', 'secondFactorCredential')
-  }
-}
-
-function missing(code: ErrorCode, field: string): AppError {
-  return new AppError(code, { details: [{ field, issue: 'is required' }] })
 }
 
 /**

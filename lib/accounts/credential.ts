@@ -31,7 +31,11 @@ const made = { clientData: ClientDataBytes, attestationData: base64url(16_384) }
 const credentialInfo = z.strictObject({ credId: KeyId, ...made })
 const fido2 = z.strictObject({
   credentialKind: z.literal('Fido2'),
-  credentialInfo: z.strictObject({ credId: CredentialId, ...made }),
+  credentialInfo: z.strictObject({
+    credId: CredentialId,
+    ...made,
+    transports: z.array(z.string()).optional().describe('Sent by some clients, and not looked at'),
+  }),
   credentialName,
 })
 const key = z.strictObject({ credentialKind: z.literal('Key'), credentialInfo, credentialName })

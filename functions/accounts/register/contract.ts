@@ -21,6 +21,8 @@ export const contract = {
     headers: z.object({ authorization: TemporaryTokenHeader.optional() }),
     body: z.strictObject({
       temporaryAuthenticationToken: TemporaryToken.optional(),
+      tempAuthToken: TemporaryToken.optional().describe('The temporaryAuthenticationToken, in place of the field'),
+      appId: field(z.string(), 'unknown_field').optional().describe('Sent by some clients, and not looked at'),
       ...credentials,
       signedChallenge: field(z.strictObject(credentials), 'missing_or_invalid_first_factor_credential')
         .optional()

@@ -182,11 +182,43 @@ describe('A user is registered', () => {
     expect(email).toContain('@')
   })
 
-  test('with the token in the Authorization header, and the credentials in signedChallenge', async ({ service }) => {
+  const WRAPPERS: [string, (token: string, firstFactorCredential: object) => { headers?: object; body: object }][] = [
+    [
+      'the token in the Authorization header, and the credentials in signedChallenge',
+      (token, firstFactorCredential) => ({
+        headers: { authorization: `Bearer ${token}` },
+        body: { signedChallenge: { firstFactorCredential } },
+      }),
+    ],
+    [
+      'the id of the application beside',
+      (temporaryAuthenticationToken, firstFactorCredential) => ({
+        body: { appId: 'ap-1', temporaryAuthenticationToken, signedChallenge: { firstFactorCredential } },
+      }),
+    ],
+    [
+      'a short name for the token',
+      (tempAuthToken, firstFactorCredential) => ({
+        body: { tempAuthToken, signedChallenge: { firstFactorCredential } },
+      }),
+    ],
+    [
+      "what reaches the passkey's device",
+      (temporaryAuthenticationToken, made) => {
+        const { credentialInfo } = made as { credentialInfo: object }
+        const firstFactorCredential = {
+          ...made,
+          credentialInfo: { ...credentialInfo, transports: ['internal', 'hybrid'] },
+        }
+        return { body: { temporaryAuthenticationToken, firstFactorCredential } }
+      },
+    ],
+  ]
+  test.for(WRAPPERS)('by clients that send %s', async ([, wrap], { service }) => {
     const begun = await beginRegistration(service)
-    const headers = { authorization: `Bearer ${begun.temporaryAuthenticationToken}` }
-    const body = { signedChallenge: { firstFactorCredential: someKeyPair().create(begun) } }
-    expect(await service.call('POST', REGISTER, { headers, body })).toMatchObject({ status: 200, body: undefined })
+    const { headers, body } = wrap(begun.temporaryAuthenticationToken, somePasskey().create(begun))
+    const reply = await service.call('POST', REGISTER, { headers: { ...headers }, body })
+    expect(reply).toMatchObject({ status: 200, body: undefined })
   })
 
   test('with base64url that is padded', async ({ service }) => {
@@ -496,7 +528,7 @@ describe('A registration is refused', () => {
       (made) => first({ ...made, credentialKind: 'PasswordProtectedKey' }),
       `${CREDENTIAL}.encryptedPrivateKey`,
     ],
-    ['a field that is unknown', 'unknown_field', () => ({ appId: 'x' }), 'appId'],
+    ['a field that is unknown', 'unknown_field', () => ({ orgId: 'x' }), 'orgId'],
     [
       'a field that is unknown inside',
       'unknown_field',
@@ -525,6 +557,12 @@ describe('A registration is refused', () => {
       field,
     ])
     expect(await service.call('POST', REGISTER, { body })).toMatchObject({ status: 200 })
+  })
+
+  test('with nothing, or a password alone, which is told with all that is missing', async ({ service }) => {
+    expectError(await service.call('POST', REGISTER, { body: {} }), TOKEN, [TEMPORARY, CREDENTIAL])
+    const alone = await service.call('POST', REGISTER, { body: first(password(PASSWORD)) })
+    expectError(alone, TOKEN, [TEMPORARY, 'secondFactorCredential'])
   })
 
   test.for<[string, string]>([
