@@ -2,6 +2,8 @@ import type { EndpointContract, JobContract } from '../lib/frame/contract.ts'
 import { contract as login } from './accounts/login/contract.ts'
 import { contract as loginInit } from './accounts/login-init/contract.ts'
 import { contract as logout } from './accounts/logout/contract.ts'
+import { contract as recover } from './accounts/recover/contract.ts'
+import { contract as recoverInit } from './accounts/recover-init/contract.ts'
 import { contract as register } from './accounts/register/contract.ts'
 import { contract as registerInit } from './accounts/register-init/contract.ts'
 import { contract as sessionsEnd } from './accounts/sessions-end/contract.ts'
@@ -46,6 +48,8 @@ import { contract as withdrawStatus } from './vaults/withdraw-status/contract.ts
 export const endpoints = {
   'accounts/register-init': registerInit,
   'accounts/register': register,
+  'accounts/recover-init': recoverInit,
+  'accounts/recover': recover,
   'accounts/login-init': loginInit,
   'accounts/login': login,
   'accounts/logout': logout,

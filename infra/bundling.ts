@@ -98,6 +98,7 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   // They bring the library that verifies passkeys, with all formats of certificates: 450 KiB.
   'accounts/register': 900,
   'accounts/login': 900,
+  'accounts/recover': 900,
   // The bridge's API, with its pause and its budgets in the table of answers.
   'vaults/deposit': 515,
   'vaults/withdraw': 515,

@@ -62,7 +62,7 @@ export const ERRORS = {
   missing_or_invalid_temporary_authentication_token: {
     status: 400,
     error: 'Missing or invalid temporaryAuthenticationToken',
-    message: 'Give the token of POST /auth/register/init, in the body or as Authorization: Bearer <token>.',
+    message: 'Give the token that came with the options, in the body or as Authorization: Bearer <token>.',
   },
   missing_or_invalid_first_factor_credential: {
     status: 400,
@@ -83,12 +83,12 @@ export const ERRORS = {
   invalid_credential: {
     status: 400,
     error: 'Invalid credential',
-    message: 'Start a new registration; details name the checks that failed.',
+    message: 'Start anew, with a new challenge; details name the checks that failed.',
   },
   registration_expired_or_used: {
     status: 401,
     error: 'Registration expired or already used',
-    message: 'Start a new registration: each is good for one try within ten minutes.',
+    message: 'Start anew: each registration or recovery is good for one try within ten minutes.',
   },
   user_already_registered: {
     status: 409,
@@ -98,7 +98,7 @@ export const ERRORS = {
   credential_already_registered: {
     status: 409,
     error: 'Credential already registered',
-    message: 'Start a new registration with new credentials.',
+    message: 'Start anew, with new credentials.',
   },
   missing_or_invalid_challenge_identifier: {
     status: 400,
@@ -114,6 +114,21 @@ export const ERRORS = {
     status: 400,
     error: 'Missing or invalid secondFactor',
     message: 'Give what the credential made of the challenge, in the form of its kind, or leave it out.',
+  },
+  missing_or_invalid_recovery: {
+    status: 400,
+    error: 'Missing or invalid recovery',
+    message: 'Give what the recovery key made of newCredentials, with the kind RecoveryKey.',
+  },
+  invalid_credential_id: {
+    status: 400,
+    error: 'Invalid credentialId',
+    message: 'Give the id of the recovery key, which is 32 bytes in base64url, or leave it out.',
+  },
+  recovery_failed: {
+    status: 401,
+    error: 'Recovery failed',
+    message: 'Start a new recovery: each is good for one try.',
   },
   login_failed: { status: 401, error: 'Login failed', message: 'Start a new login: each is good for one try.' },
   missing_or_invalid_address: {

@@ -46,3 +46,10 @@ export function fieldErrors(schema: z.ZodType): FieldErrors | undefined {
   // What these wrap is a schema of the same library.
   return isWrapped ? fieldErrors(schema.unwrap() as z.ZodType) : undefined
 }
+
+/** An object of a request without those of its fields, and of the objects in it, that are null: nothing was given for them. */
+export function withoutNulls(value: object): object {
+  const fields = Object.entries(value).filter(([, field]) => field !== null)
+  const isObject = (field: unknown): field is object => typeof field === 'object' && !Array.isArray(field)
+  return Object.fromEntries(fields.map(([name, field]) => [name, isObject(field) ? withoutNulls(field) : field]))
+}

@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts'
+import { releaseIds } from './claims.ts'
 import type { Session } from './session.ts'
 import type { UsersStore } from './store.ts'
 import type { Access, User } from './user.ts'
@@ -57,10 +58,9 @@ export async function deleteUser(users: UsersStore, user: User): Promise<void> {
   let current = user
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const { userId, sessions, credentials } = current
-    const ids = Object.values(credentials).flatMap((credential) => ('id' in credential ? [credential.id] : []))
     await Promise.all([
       ...Object.values(sessions).map(({ hash }) => users.sessions.delete(hash)),
-      ...ids.map((id) => users.releaseCredential(id, userId)),
+      releaseIds(users, Object.values(credentials), current),
     ])
     if (await users.deleteUser(current)) return
     const left = await users.get(user)

@@ -1,13 +1,15 @@
+import { isDeepStrictEqual } from 'node:util'
+import { withoutNulls } from '../field.ts'
 import { toResult, unwrap } from '../result.ts'
 import { assert } from './check.ts'
-import type { Expected } from './client-data.ts'
-import type { Assertion, Credential } from './credential.ts'
+import { challengeIn, type Expected, parseJson } from './client-data.ts'
+import { type Assertion, type Credential, NewCredentials, type RecoveryAssertion } from './credential.ts'
 import { assertKey } from './key.ts'
 import type { LimitTries } from './limits.ts'
 import { assertPasskey } from './passkey.ts'
 import { isPassword } from './password.ts'
 import { totpSecret, totpStep } from './totp.ts'
-import type { User } from './user.ts'
+import { findRecoveryKey, type User } from './user.ts'
 
 type Dependencies = {
   readonly identityKey: string
@@ -120,6 +122,32 @@ export function authenticator({ identityKey, limitTries, now }: Dependencies) {
     const after = used.map(({ key, ...credential }) => [key, { ...credential, lastUsedAt }] as const)
     return { ...user?.credentials, ...Object.fromEntries(after) }
   }
+}
+
+/**
+ * The user whose recovery key signed these new credentials, or the challenge. Throws `invalid_credential`; the work is the
+ * same where there is no user.
+ */
+export async function authenticateRecovery(
+  user: User | null,
+  recovery: RecoveryAssertion,
+  { credentials, ...expected }: Expected & { readonly credentials: NewCredentials },
+): Promise<User> {
+  const { credId, clientData } = recovery.credentialAssertion
+  const key = findRecoveryKey(user, credId)
+  const signed = challengeIn(clientData)
+  const challenge = signed !== undefined && isTextOf(signed, credentials) ? signed : expected.challenge
+  assertKey(recovery, key ?? DUMMY.Key, { ...expected, challenge })
+  assert(user !== null && key !== undefined, 'credential id')
+  return user
+}
+
+/** Whether this is base64url of the JSON text of these credentials, whatever the order of its fields. */
+function isTextOf(challenge: string, credentials: NewCredentials): boolean {
+  const value = parseJson(Buffer.from(challenge, 'base64url'))
+  if (typeof value !== 'object' || value === null) return false
+  const parsed = NewCredentials.safeParse(withoutNulls(value))
+  return isDeepStrictEqual(parsed.data, credentials)
 }
 
 /** A user handle as base64url of its bytes, and as the text that some clients make of that. */

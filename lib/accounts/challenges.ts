@@ -14,6 +14,17 @@ export const Registration = z.object({
   expiresAt: EpochSeconds,
 })
 
+/** A recovery under way: what its token stands for, whether the e-mail address is known or not. */
+export const Recovery = z.object({
+  clientId: z.string(),
+  email: z.string(),
+  platform: Platform,
+  /** WebAuthn's user handle of the passkeys that are made for it. */
+  userHandle: z.string(),
+  challenge: z.string(),
+  expiresAt: EpochSeconds,
+})
+
 /** A login under way; without an e-mail address the passkey tells who logs in. */
 export const LoginChallenge = z.object({
   clientId: z.string(),

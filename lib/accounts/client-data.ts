@@ -17,6 +17,11 @@ const ClientData = z.object({
   topOrigin: z.string().optional(),
 })
 
+/** The challenge that a client says that it signed; undefined where it says none. */
+export function challengeIn(bytes: Uint8Array): string | undefined {
+  return ClientData.safeParse(parseJson(bytes)).data?.challenge
+}
+
 /**
  * Checks what a client says that it signed: its type, the challenge as it was sent or as base64url of its text, and
  * the origin. Only clients of the kind `Key` may leave the origin out. Throws `invalid_credential`.

@@ -14,9 +14,10 @@ const CredentialId = z
   .meta({ pattern: '^[A-Za-z0-9_-]+={0,2}$', description: 'base64url of at most 1023 bytes' })
 
 /** The id of a key: as long as those of dummies, or a list would tell them apart. */
-const KeyId = CredentialId.refine((id) => Buffer.byteLength(id, 'base64url') === 32, 'must be 32 bytes').describe(
-  'base64url of 32 bytes',
-)
+export const KeyId = CredentialId.refine(
+  (id) => Buffer.byteLength(id, 'base64url') === 32,
+  'must be 32 bytes',
+).describe('base64url of 32 bytes')
 
 const ClientDataBytes = base64url(4096).describe('The client data as signed, in base64url')
 
@@ -79,6 +80,14 @@ export const RecoveryAttestation = field(
   'missing_or_invalid_recovery_credential',
 )
 
+/** All credentials with which a user shall go on. */
+export const NewCredentials = z.strictObject({
+  firstFactorCredential: FirstAttestation,
+  secondFactorCredential: SecondAttestation.optional(),
+  recoveryCredential: RecoveryAttestation.optional(),
+})
+export type NewCredentials = z.output<typeof NewCredentials>
+
 /** A credential as a client hands it over at registration. */
 export type Attestation = z.output<typeof FirstAttestation | typeof SecondAttestation | typeof RecoveryAttestation>
 export type NewKey = Extract<Attestation, { credentialInfo: { attestationData: Uint8Array } }>
@@ -106,6 +115,20 @@ const keyAssertion = z.strictObject({
 const passwordAssertion = z.strictObject({ kind: z.literal('Password'), password: Password })
 const totpAssertion = z.strictObject({ kind: z.literal('Totp'), otpCode: OtpCode })
 
+/**
+ * What a recovery key made of new credentials. Its client data has them once more inside, twice in base64url: a request
+ * has room for as much.
+ */
+export const RecoveryAssertion = field(
+  z.strictObject({
+    kind: z.literal('RecoveryKey'),
+    credentialAssertion: keyAssertion.shape.credentialAssertion.extend({
+      clientData: base64url(8192).describe('The client data as signed, in base64url'),
+    }),
+  }),
+  'missing_or_invalid_recovery',
+)
+
 /** What a credential that was registered as first factor made of a login's challenge. */
 export const FirstAssertion = field(
   z.discriminatedUnion('kind', [fido2Assertion, keyAssertion, passwordAssertion]),
@@ -121,6 +144,7 @@ export const SecondAssertion = field(
 export type Assertion = z.output<typeof FirstAssertion | typeof SecondAssertion>
 export type Fido2Assertion = z.output<typeof fido2Assertion>
 export type KeyAssertion = z.output<typeof keyAssertion>
+export type RecoveryAssertion = z.output<typeof RecoveryAssertion>
 
 /** What the attestation data of a key is once it is decoded: JSON in these words. */
 export const KeyAttestation = z.object({

@@ -25,8 +25,12 @@ export function attestKey(
   return { id: credId, publicKey }
 }
 
-/** Checks that this key signed the client data of a login, as it was received. Throws `invalid_credential`. */
-export function assertKey({ credentialAssertion }: KeyAssertion, credential: SigningKey, expected: Expected): void {
+/** Checks that this key signed the client data, as it was received. Throws `invalid_credential`. */
+export function assertKey(
+  { credentialAssertion }: Pick<KeyAssertion, 'credentialAssertion'>,
+  credential: SigningKey,
+  expected: Expected,
+): void {
   const { clientData, signature, algorithm } = credentialAssertion
   verifyClientData(clientData, 'key.get', expected)
   const key = publicKeyOf(credential.publicKey)

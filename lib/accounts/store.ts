@@ -2,7 +2,7 @@ import { DeleteCommand, type DynamoDBDocumentClient, GetCommand, UpdateCommand }
 import type * as z from 'zod'
 import { conditionHeld, putNew, updateItem } from '../aws/dynamo.ts'
 import { EpochSeconds, Timestamp } from '../codecs.ts'
-import { LoginChallenge, Registration, WalletChallenge } from './challenges.ts'
+import { LoginChallenge, Recovery, Registration, WalletChallenge } from './challenges.ts'
 import { type Expiring, type ExpiringType, expiringKey, getExpiring } from './expiring.ts'
 import { Session } from './session.ts'
 import { type Access, User } from './user.ts'
@@ -50,6 +50,7 @@ export function usersStore(documentClient: DynamoDBDocumentClient, tableName: st
 
   return {
     registrations: expiringItems('REGISTRATION', Registration),
+    recoveries: expiringItems('RECOVERY', Recovery),
     loginChallenges: expiringItems('LOGIN', LoginChallenge),
     sessions: expiringItems('SESSION', Session),
     walletChallenges: expiringItems('WALLET', WalletChallenge),
@@ -77,7 +78,7 @@ export function usersStore(documentClient: DynamoDBDocumentClient, tableName: st
       return put({ ...credentialKey(id), claimedBy: userId, clientId, email })
     },
 
-    /** Gives back what a registration that failed had claimed. */
+    /** Gives back what this user had claimed. */
     async releaseCredential(id: string, userId: string): Promise<void> {
       await conditionHeld(
         documentClient.send(

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { EpochSeconds, Timestamp } from '../codecs.ts'
 import { AppError } from '../errors.ts'
 import { field } from '../field.ts'
-import { Credential } from './credential.ts'
+import { Credential, type CredentialOf } from './credential.ts'
 import { Platform } from './relying-party.ts'
 import { type Wallet, WalletChain } from './wallet.ts'
 
@@ -55,6 +55,12 @@ export type User = z.output<typeof User>
 
 /** What opens a user's account. */
 export type Access = Pick<User, 'credentials' | 'sessions'>
+
+/** The user's recovery key, where it has this id; undefined where there is none. */
+export function findRecoveryKey(user: User | null, id: string): CredentialOf<'RecoveryKey'> | undefined {
+  const keys = Object.values(user?.credentials ?? {}).filter((held) => held.kind === 'RecoveryKey')
+  return keys.find((key) => key.id === id)
+}
 
 /** The wallets of a user, the first linked first; throws `invalid_session` where the user is no more. */
 export function listWallets(user: User | null): Wallet[] {

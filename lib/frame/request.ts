@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda'
 import * as z from 'zod'
 import { AppError, type ErrorDetail } from '../errors.ts'
-import { type FieldErrors, fieldErrors } from '../field.ts'
+import { type FieldErrors, fieldErrors, withoutNulls } from '../field.ts'
 import type { EndpointContract } from './contract.ts'
 
 /** What of an event a request is parsed from. */
@@ -60,12 +60,6 @@ function parseBody(schema: z.ZodObject, received: object) {
 
 function isOfUnknownFields(issue: z.core.$ZodIssue): issue is z.core.$ZodIssueUnrecognizedKeys {
   return issue.code === 'unrecognized_keys'
-}
-
-function withoutNulls(value: object): object {
-  const fields = Object.entries(value).filter(([, field]) => field !== null)
-  const isObject = (field: unknown): field is object => typeof field === 'object' && !Array.isArray(field)
-  return Object.fromEntries(fields.map(([name, field]) => [name, isObject(field) ? withoutNulls(field) : field]))
 }
 
 function invalidRequest({ request }: EndpointContract, issues: readonly z.core.$ZodIssue[]): AppError {

@@ -12,9 +12,11 @@ import { listErrors } from '../../lib/frame/openapi.ts'
 import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
 import { settle } from '../../sandbox/curator.ts'
 import {
+  type Begun,
   beginRegistration,
   completeRegistration,
   login,
+  recover,
   registerUser,
   someEmail,
   someSession,
@@ -264,6 +266,24 @@ const register: Ask = async (service) => {
   const begun = await beginRegistration(service)
   return completeRegistration(service, begun, { firstFactorCredential: someKeyPair().create(begun) })
 }
+const beginToRecover =
+  (fields: object): Ask =>
+  (service) =>
+    service.call('POST', '/auth/recover/init', {
+      headers: { platform: 'web' },
+      body: { email: someEmail(), ...fields },
+    })
+/** A recovery to these credentials of a new key. */
+const recoverAs =
+  (credentialsOf: (begun: Begun, keyPair: ReturnType<typeof someKeyPair>) => object): Ask =>
+  async (service) => {
+    const recoveryKey = someKeyPair()
+    const { email } = await registerUser(service, (begun) => ({
+      firstFactorCredential: someKeyPair().create(begun),
+      recoveryCredential: recoveryKey.create(begun, {}, { kind: 'RecoveryKey' }),
+    }))
+    return recover(service, email, recoveryKey, (begun) => credentialsOf(begun, someKeyPair()))
+  }
 const logIn: Ask = async (service) => {
   const keyPair = someKeyPair()
   const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: keyPair.create(begun) }))
@@ -430,6 +450,25 @@ const LIVE: readonly (readonly [name: keyof typeof endpoints, ErrorCode | 'ok', 
       }),
   ],
   ['accounts/register', 'ok', 'a registration', register],
+  ['accounts/recover-init', 'ok', 'a recovery that begins', beginToRecover({})],
+  [
+    'accounts/recover-init',
+    'ok',
+    'a recovery that begins with the id of a key',
+    beginToRecover({ credentialId: 'A'.repeat(43) }),
+  ],
+  [
+    'accounts/recover',
+    'ok',
+    'a recovery',
+    recoverAs((begun, keyPair) => ({ firstFactorCredential: keyPair.create(begun) })),
+  ],
+  [
+    'accounts/recover',
+    'invalid_credential',
+    'a wrong credential',
+    recoverAs((begun, keyPair) => ({ firstFactorCredential: keyPair.create(begun, { challenge: 'x' }) })),
+  ],
   [
     'accounts/login-init',
     'ok',

@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
-import { type CreationOptions, someKeyPair } from './credentials.ts'
+import { type CreationOptions, type Faults, someKeyPair } from './credentials.ts'
 import type { HttpReply, Service } from './service.ts'
 
 /** The options of a registration that has begun. */
@@ -49,6 +49,60 @@ export async function registerUser(
   return { email, begun }
 }
 
+/** The options of a recovery that has begun. */
+export type RecoveryBegun = Begun & {
+  readonly allowedRecoveryCredentials: readonly { readonly id: string; readonly encryptedRecoveryKey: string | null }[]
+}
+
+/** Begins a recovery and gives its options. */
+export async function beginRecovery(
+  service: Service,
+  email: string,
+  { credentialId, key, platform = 'web' }: { credentialId?: string; key?: string; platform?: string } = {},
+): Promise<RecoveryBegun> {
+  const { status, body } = await service.call('POST', '/auth/recover/init', {
+    ...(key && { key }),
+    headers: { platform },
+    body: { email, ...(credentialId !== undefined && { credentialId }) },
+  })
+  expect(status).toBe(200)
+  return body.publicKeyCredentialCreationOptions
+}
+
+/** Completes a recovery with what the recovery key made of the new credentials. */
+export function completeRecovery(
+  service: Service,
+  { temporaryAuthenticationToken }: Pick<Begun, 'temporaryAuthenticationToken'>,
+  recovery: object,
+  newCredentials: object,
+  options: { key?: string } = {},
+): Promise<HttpReply> {
+  const body = { temporaryAuthenticationToken, recovery, newCredentials }
+  return service.call('POST', '/auth/recover', { ...options, body })
+}
+
+/** Signs new credentials with a recovery key. */
+export function signRecovery(
+  recoveryKey: Pick<ReturnType<typeof someKeyPair>, 'get'>,
+  newCredentials: object,
+  faults: Faults = {},
+) {
+  const challenge = Buffer.from(JSON.stringify(newCredentials)).toString('base64url')
+  return recoveryKey.get({ challenge }, faults, 'RecoveryKey')
+}
+
+/** Recovers a user's account, with what these new credentials are, made from the recovery's options. */
+export async function recover(
+  service: Service,
+  email: string,
+  recoveryKey: Parameters<typeof signRecovery>[0],
+  credentialsOf: (begun: RecoveryBegun) => object,
+): Promise<HttpReply> {
+  const begun = await beginRecovery(service, email)
+  const newCredentials = credentialsOf(begun)
+  return await completeRecovery(service, begun, signRecovery(recoveryKey, newCredentials), newCredentials)
+}
+
 /** What a login is begun with. */
 export type LoginBegun = { readonly challenge: string; readonly challengeIdentifier: string }
 
@@ -82,11 +136,12 @@ export async function login(
   return await completeLogin(service, begun, factorsOf(begun))
 }
 
-/** A new user with a key, logged in. */
-export async function someSession(service: Service) {
+/** A new user with a key, and this recovery key where there is one, logged in. */
+export async function someSession(service: Service, recoveryKey?: ReturnType<typeof someKeyPair>) {
   const keyPair = someKeyPair()
   const { email, begun } = await registerUser(service, (options) => ({
     firstFactorCredential: keyPair.create(options),
+    ...(recoveryKey && { recoveryCredential: recoveryKey.create(options, {}, { kind: 'RecoveryKey' }) }),
   }))
   const { status, body } = await login(service, email, (challenge) => ({ firstFactor: keyPair.get(challenge) }))
   expect(status).toBe(200)

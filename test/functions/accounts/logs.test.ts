@@ -2,10 +2,13 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect } from 'vitest'
 import {
   beginLogin,
+  beginRecovery,
   beginRegistration,
   completeLogin,
+  completeRecovery,
   completeRegistration,
   oneTimeCode,
+  signRecovery,
   someSession,
 } from '../../support/accounts.ts'
 import { someKeyPair, somePasskey } from '../../support/credentials.ts'
@@ -55,6 +58,12 @@ describe('The log of a service whose users come and go', () => {
     await completeLogin(service, login, factors)
     const passkey = kept(await beginLogin(service))
     await completeLogin(service, passkey, kept({ firstFactor: somePasskey().get(passkey) }))
+
+    const recovery = kept(await beginRecovery(service, begun.user.name))
+    const newCredentials = { firstFactorCredential: kept(someKeyPair().create(recovery)) }
+    const recoveryKey = someKeyPair()
+    await completeRecovery(service, recovery, kept(signRecovery(recoveryKey, newCredentials)), newCredentials)
+    await beginRecovery(service, begun.user.name, { credentialId: kept(recoveryKey.id) })
 
     const session = await someSession(service)
     const { headers } = session

@@ -2,11 +2,15 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect } from 'vitest'
 import {
   beginLogin,
+  beginRecovery,
   beginRegistration,
   completeLogin,
+  completeRecovery,
   completeRegistration,
+  login,
   oneTimeCode,
   registerUser,
+  signRecovery,
   someEmail,
   someSession,
 } from '../../support/accounts.ts'
@@ -64,6 +68,56 @@ const REQUESTS: [string, number, (service: Service) => Promise<Act>][] = [
       return {
         act: () => completeRegistration(service, begun, { firstFactorCredential: keyPair.create(begun) }),
         after: () => registerUser(service, (next) => ({ firstFactorCredential: keyPair.create(next) })),
+      }
+    },
+  ],
+  [
+    'the start of a recovery',
+    200,
+    async (service) => ({
+      act: () => {
+        const body = { email: someEmail(), credentialId: someKeyPair().id }
+        return service.call('POST', '/auth/recover/init', { headers: { platform: 'web' }, body })
+      },
+    }),
+  ],
+  [
+    'a recovery, after which its credential logs in and the old one is free,',
+    200,
+    async (service) => {
+      const [recoveryKey, next] = [someKeyPair(), someKeyPair()]
+      const { email, keyPair } = await someSession(service, recoveryKey)
+      const begun = await beginRecovery(service, email)
+      const newCredentials = {
+        firstFactorCredential: next.create(begun),
+        recoveryCredential: someKeyPair().create(begun, {}, { kind: 'RecoveryKey' }),
+      }
+      const recovery = signRecovery(recoveryKey, newCredentials)
+      return {
+        act: () => completeRecovery(service, begun, recovery, newCredentials),
+        after: async () => {
+          const reply = await login(service, email, (challenge) => ({ firstFactor: next.get(challenge) }))
+          expect(reply.status).toBe(200)
+          await registerUser(service, (given) => ({ firstFactorCredential: keyPair.create(given) }))
+        },
+      }
+    },
+  ],
+  [
+    'a recovery to a credential that is taken, after which the other one is free,',
+    409,
+    async (service) => {
+      const [recoveryKey, next] = [someKeyPair(), someKeyPair()]
+      const { email, keyPair } = await someSession(service, recoveryKey)
+      const begun = await beginRecovery(service, email)
+      const newCredentials = {
+        firstFactorCredential: next.create(begun),
+        secondFactorCredential: keyPair.create(begun),
+      }
+      const recovery = signRecovery(recoveryKey, newCredentials)
+      return {
+        act: () => completeRecovery(service, begun, recovery, newCredentials),
+        after: () => registerUser(service, (given) => ({ firstFactorCredential: next.create(given) })),
       }
     },
   ],

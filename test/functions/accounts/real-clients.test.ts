@@ -4,8 +4,19 @@ import { AsymmetricKeySigner } from '@dfns/sdk-keysigner'
 import type * as simplewebauthn from '@simplewebauthn/browser'
 import type { Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
-import { beginLogin, completeLogin, registerUser, someEmail } from '../../support/accounts.ts'
+import {
+  beginLogin,
+  beginRecovery,
+  beginRegistration,
+  completeLogin,
+  completeRecovery,
+  completeRegistration,
+  registerUser,
+  someEmail,
+} from '../../support/accounts.ts'
 import { test } from '../../support/browser.ts'
+import { expectError } from '../../support/errors.ts'
+import { signWithKit, someRecoveryKit } from '../../support/recovery-kit.ts'
 import type { HttpReply, Service } from '../../support/service.ts'
 
 declare const clients: typeof simplewebauthn & typeof import('@dfns/sdk-browser')
@@ -96,6 +107,45 @@ describe('In a real browser', () => {
       for (const named of [email, undefined, email]) {
         const reply = await loginOn(service, page, client, named)
         expect(reply).toMatchObject({ status: 200, body: { user: { email } } })
+      }
+    },
+  )
+
+  test.for([
+    ['@simplewebauthn/browser', SIMPLE],
+    ["the provider's browser SDK", PROVIDER],
+  ] as const)(
+    "%s and the provider's recovery kit recover an account to a new passkey, again and again",
+    async ([, client], { service, open }) => {
+      const email = someEmail()
+      const first = await beginRegistration(service, email)
+      let { kit, credential } = await someRecoveryKit(first)
+      const lost = await open(WEB)
+      const firstFactorCredential = await client.create(lost, first)
+      const registered = await completeRegistration(service, first, {
+        firstFactorCredential,
+        recoveryCredential: credential,
+      })
+      expect(registered.status).toBe(200)
+
+      const page = await open(WEB)
+      for (let round = 0; round < 2; round += 1) {
+        const begun = await beginRecovery(service, email, { credentialId: kit.id })
+        const next = await someRecoveryKit(begun)
+        const newCredentials = {
+          firstFactorCredential: await client.create(page, begun),
+          recoveryCredential: next.credential,
+        }
+        const encrypted = begun.allowedRecoveryCredentials[0]?.encryptedRecoveryKey ?? ''
+        const recovery = await signWithKit(kit, email, encrypted, newCredentials)
+        const reply = await completeRecovery(service, begun, recovery, newCredentials)
+        expect(reply).toMatchObject({ status: 200, body: undefined })
+        for (const named of [email, undefined]) {
+          const loggedIn = await loginOn(service, page, client, named)
+          expect(loggedIn).toMatchObject({ status: 200, body: { user: { email } } })
+          expectError(await loginOn(service, lost, client, named), 'login_failed')
+        }
+        ;({ kit, credential } = next)
       }
     },
   )

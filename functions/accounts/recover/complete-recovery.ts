@@ -1,0 +1,60 @@
+import { changeAccess } from '../../../lib/accounts/access.ts'
+import { assertFactors, attestor, handOverToken, nameEach } from '../../../lib/accounts/attestation.ts'
+import { authenticateRecovery } from '../../../lib/accounts/authentication.ts'
+import { claimIds, releaseIds } from '../../../lib/accounts/claims.ts'
+import { listOrigins } from '../../../lib/accounts/relying-party.ts'
+import { hashToken } from '../../../lib/accounts/token.ts'
+import type { User } from '../../../lib/accounts/user.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Request } from '../../../lib/frame/contract.ts'
+import { type Result, toResult } from '../../../lib/result.ts'
+import type { Services } from '../../../lib/services.ts'
+import type { contract } from './contract.ts'
+
+type Dependencies = Services<'users' | 'relyingParty' | 'identityKey' | 'randomBytes' | 'now'>
+
+/**
+ * Completes a recovery with its token, which is used up whatever comes of it: the new credentials replace all others, and
+ * all sessions end. Throws `registration_expired_or_used`, `invalid_credential` with every check of the new credentials that
+ * failed, `recovery_failed`, the same for every cause, or `credential_already_registered`. Whether the user exists makes no
+ * difference to the work before `recovery_failed`.
+ */
+export function completeRecovery({ users, relyingParty, identityKey, randomBytes, now }: Dependencies) {
+  const attest = attestor({ identityKey, randomBytes, now })
+
+  return async (request: Request<typeof contract>): Promise<undefined> => {
+    const { clientId } = request.client
+    const { recovery, newCredentials } = request.body
+    const token = handOverToken(request)
+    assertFactors(newCredentials)
+    const started = await users.recoveries.take(hashToken(token), new Date(now()))
+    if (started?.clientId !== clientId) throw new AppError('registration_expired_or_used')
+
+    const { email, platform, challenge, userHandle } = started
+    const expected = { challenge, origins: listOrigins(relyingParty, platform), rpId: relyingParty.id }
+    const made = await attest(newCredentials, { ...expected, userHandle })
+    const verify = async (current: User | null) =>
+      recovered(await toResult(authenticateRecovery(current, recovery, { ...expected, credentials: newCredentials })))
+    const user = await verify(await users.get({ clientId, email }))
+
+    await claimIds(users, made, user)
+    const credentials = nameEach(made, randomBytes)
+    let replaced = user
+    const change = await toResult(
+      changeAccess(users, user, async (current) => {
+        replaced = current === user ? current : await verify(current)
+        return { credentials, sessions: {} }
+      }),
+    )
+    if ('error' in change) await releaseIds(users, made, user)
+    recovered(change)
+    await releaseIds(users, Object.values(replaced.credentials), user)
+    return undefined
+  }
+}
+
+/** The user of a recovery that went well; throws `recovery_failed`. */
+function recovered(result: Result<User>): User {
+  if ('error' in result) throw new AppError('recovery_failed', { cause: result.error })
+  return result.value
+}

@@ -1,0 +1,609 @@
+import { randomBytes } from 'node:crypto'
+import { privateKeyToAccount } from 'viem/accounts'
+import { describe, expect } from 'vitest'
+import { endpoints } from '../../../functions/contracts.ts'
+import {
+  type Begun,
+  beginLogin,
+  beginRecovery,
+  beginRegistration,
+  completeLogin,
+  completeRecovery,
+  completeRegistration,
+  login,
+  oneTimeCode,
+  recover,
+  registerUser,
+  signRecovery,
+  someEmail,
+} from '../../support/accounts.ts'
+import { type Faults, KEY_TYPES, someKeyPair, somePasskey } from '../../support/credentials.ts'
+import { expectError } from '../../support/errors.ts'
+import { type RecoveryKit, signWithKit, someRecoveryKit } from '../../support/recovery-kit.ts'
+import { type HttpReply, type Service, chainlessTest as test, USERS } from '../../support/service.ts'
+
+const INIT = endpoints['accounts/recover-init'].path
+const RECOVER = endpoints['accounts/recover'].path
+const WALLETS = endpoints['accounts/wallets-list'].path
+const PASSWORD = 'correct horse battery staple'
+const RANDOM = expect.stringMatching(/^[\w-]{43}$/)
+
+type KeyPair = ReturnType<typeof someKeyPair>
+const asRecovery = (keyPair: KeyPair, begun: Begun, encryptedPrivateKey = 'x') =>
+  keyPair.create(begun, {}, { kind: 'RecoveryKey', encryptedPrivateKey })
+
+/** A new user with a key and a recovery key. */
+async function someUser(service: Service, options: { key?: string } = {}) {
+  const [keyPair, recoveryKey] = [someKeyPair(), someKeyPair()]
+  const { email, begun } = await registerUser(
+    service,
+    (given) => ({ firstFactorCredential: keyPair.create(given), recoveryCredential: asRecovery(recoveryKey, given) }),
+    options,
+  )
+  return { email, keyPair, recoveryKey, userId: begun.user.id }
+}
+
+const loginWith = (service: Service, email: string, { get }: Pick<KeyPair, 'get'>) =>
+  login(service, email, (begun) => ({ firstFactor: get(begun) }))
+
+/** Asserts that a user is recovered: the reply of a registration. */
+function expectRecovered({ status, headers, body }: HttpReply): void {
+  expect(body).toBeUndefined()
+  expect(status).toBe(200)
+  expect(headers.get('cache-control')).toBe('no-store')
+}
+
+describe('A recovery begins', () => {
+  test('with the options of a registration, the token twice, and one recovery key', async ({ service }) => {
+    const reply = await service.call('POST', INIT, {
+      headers: { platform: 'web' },
+      body: { email: ' Alice@Example.COM ' },
+    })
+    expect(reply.status).toBe(200)
+    expect(reply.headers.get('cache-control')).toBe('no-store')
+    const { user, ...options } = await beginRegistration(service, 'alice@example.com')
+    expect(reply.body).toEqual({
+      publicKeyCredentialCreationOptions: {
+        ...options,
+        challenge: RANDOM,
+        otpUrl: expect.stringMatching(/^otpauth:\/\/totp\/Vaultline:alice%40example\.com\?secret=[A-Z2-7]{32}&/),
+        user: { ...user, id: RANDOM },
+        temporaryAuthenticationToken: reply.body.temporaryAuthenticationToken,
+        allowedRecoveryCredentials: [{ id: RANDOM, encryptedRecoveryKey: null }],
+      },
+      temporaryAuthenticationToken: RANDOM,
+    })
+  })
+
+  test('with the encrypted recovery key for those alone who tell its id', async ({ service }) => {
+    const { email, kit, credential } = await someKitUser(service)
+    const credentialId = kit.id
+    const allowed = async (asked: Parameters<typeof beginRecovery>[2] & { email?: string }) =>
+      (await beginRecovery(service, asked.email ?? email, asked)).allowedRecoveryCredentials
+    const encryptedRecoveryKey = credential.encryptedPrivateKey
+    expect(await allowed({ credentialId })).toEqual([{ id: credentialId, encryptedRecoveryKey }])
+
+    // Not even the id is told: whoever had it would be given the key.
+    const unasked = await allowed({})
+    expect(unasked).toEqual([{ id: RANDOM, encryptedRecoveryKey: null }])
+    expect(unasked[0]?.id).not.toBe(credentialId)
+
+    const others = await Promise.all([
+      allowed({ credentialId: randomBytes(32).toString('base64url') }),
+      allowed({ credentialId: someKeyPair().id }),
+      allowed({ credentialId, email: someEmail() }),
+      allowed({ credentialId, key: await service.createClient([]) }),
+    ])
+    const formOf = (text: string) => {
+      const { key, iv, ...rest } = JSON.parse(Buffer.from(text, 'base64').toString())
+      const parts = [key, iv].map((part) => Buffer.from(part, 'base64'))
+      expect(parts.map((part) => part.toString('base64'))).toEqual([key, iv])
+      return { length: text.length, parts: parts.map(({ length }) => length), rest }
+    }
+    const dummies = others.map(([one]) => one?.encryptedRecoveryKey ?? '')
+    for (const dummy of dummies) expect(formOf(dummy)).toEqual(formOf(encryptedRecoveryKey))
+    expect(new Set([...dummies, encryptedRecoveryKey]).size).toBe(5)
+  })
+
+  test('with the same user handle and dummies each time, and another challenge', async ({ service }) => {
+    const credentialId = randomBytes(32).toString('base64url')
+    for (const email of [(await someUser(service)).email, someEmail()]) {
+      for (const asked of [{ credentialId }, {}]) {
+        const [one, other] = [await beginRecovery(service, email, asked), await beginRecovery(service, email, asked)]
+        expect(other.user).toEqual(one.user)
+        expect(other.allowedRecoveryCredentials).toEqual(one.allowedRecoveryCredentials)
+        expect(other.challenge).not.toBe(one.challenge)
+        expect(other.temporaryAuthenticationToken).not.toBe(one.temporaryAuthenticationToken)
+      }
+    }
+  })
+
+  test.for<[string, object, Parameters<typeof expectError>[1], string]>([
+    ['a wrong e-mail address', { email: 'x' }, 'missing_or_invalid_email', 'email'],
+    ['a credentialId of another length', { credentialId: 'AAAA' }, 'invalid_credential_id', 'credentialId'],
+    ['a field that is unknown', { username: 'x' }, 'unknown_field', 'username'],
+  ])('never with %s', async ([, fields, code, field], { service }) => {
+    const body = { email: someEmail(), ...fields }
+    expectError(await service.call('POST', INIT, { headers: { platform: 'web' }, body }), code, [field])
+  })
+
+  test('never without a platform, or a key', async ({ service }) => {
+    const body = { email: someEmail() }
+    expectError(await service.call('POST', INIT, { body }), 'missing_or_invalid_platform', ['platform'])
+    expectError(await service.call('POST', INIT, { key: null, headers: { platform: 'web' }, body }), 'missing_api_key')
+  })
+})
+
+/** A new user with a key and a recovery key that is made as the provider's clients make it. */
+async function someKitUser(service: Service) {
+  const email = someEmail()
+  const begun = await beginRegistration(service, email)
+  const { kit, credential } = await someRecoveryKit(begun)
+  const credentials = { firstFactorCredential: someKeyPair().create(begun), recoveryCredential: credential }
+  expectRecovered(await completeRegistration(service, begun, credentials))
+  return { email, kit, credential }
+}
+
+/** Recovers with a kit, as the provider's clients do. */
+async function recoverWithKit(service: Service, email: string, kit: RecoveryKit, newOf: (begun: Begun) => object) {
+  const begun = await beginRecovery(service, email, { credentialId: kit.id })
+  const next = await someRecoveryKit(begun)
+  const newCredentials = { ...newOf(begun), recoveryCredential: next.credential }
+  const encrypted = begun.allowedRecoveryCredentials[0]?.encryptedRecoveryKey ?? ''
+  const recovery = await signWithKit(kit, email, encrypted, newCredentials)
+  return { reply: await completeRecovery(service, begun, recovery, newCredentials), kit: next.kit }
+}
+
+const totp = (begun: Begun, steps = -1) => ({
+  credentialKind: 'Totp',
+  credentialInfo: { otpCode: oneTimeCode(begun.otpUrl, steps) },
+})
+const password = { credentialKind: 'Password', credentialInfo: { password: PASSWORD } }
+
+describe('A user recovers', () => {
+  test('with a kit of the provider, and again with the kit that was made then', async ({ service }) => {
+    const { email, kit } = await someKitUser(service)
+    const [first, second] = [someKeyPair(), somePasskey()]
+    const one = await recoverWithKit(service, email, kit, (begun) => ({ firstFactorCredential: first.create(begun) }))
+    expectRecovered(one.reply)
+    expect((await loginWith(service, email, first)).status).toBe(200)
+
+    const passkey = (begun: Begun) => ({ firstFactorCredential: second.create(begun) })
+    const other = await recoverWithKit(service, email, one.kit, passkey)
+    expectRecovered(other.reply)
+    expect((await loginWith(service, email, second)).status).toBe(200)
+    // What the service hands out for a kit that is used up, the kit does not open.
+    await expect(recoverWithKit(service, email, kit, passkey)).rejects.toThrow()
+  })
+
+  test('to a passkey, which also logs in by itself', async ({ service }) => {
+    const { email, recoveryKey, userId } = await someUser(service)
+    const passkey = somePasskey()
+    const made = (begun: Begun) => ({ firstFactorCredential: passkey.create(begun) })
+    expectRecovered(await recover(service, email, recoveryKey, made))
+    for (const named of [email, undefined]) {
+      const reply = await login(service, named, (begun) => ({ firstFactor: passkey.get(begun) }))
+      expect(reply).toMatchObject({ status: 200, body: { user: { id: userId, email } } })
+    }
+  })
+
+  test.for(KEY_TYPES)('to a key of the type %s, by a recovery key of this type', async (type, { service }) => {
+    const [keyPair, recoveryKey] = [someKeyPair(type), someKeyPair(type)]
+    const { email } = await registerUser(service, (begun) => ({
+      firstFactorCredential: someKeyPair().create(begun),
+      recoveryCredential: asRecovery(recoveryKey, begun),
+    }))
+    const made = (begun: Begun) => ({ firstFactorCredential: keyPair.create(begun) })
+    expectRecovered(await recover(service, email, recoveryKey, made))
+    expect((await loginWith(service, email, keyPair)).status).toBe(200)
+  })
+
+  test('to a key protected by a password, with a passkey for a second factor', async ({ service }) => {
+    const { email, recoveryKey } = await someUser(service)
+    const [keyPair, passkey] = [someKeyPair(), somePasskey()]
+    const extra = { kind: 'PasswordProtectedKey', encryptedPrivateKey: 'x' }
+    const reply = await recover(service, email, recoveryKey, (begun) => ({
+      firstFactorCredential: keyPair.create(begun, {}, extra),
+      secondFactorCredential: passkey.create(begun),
+    }))
+    expectRecovered(reply)
+    expectError(await loginWith(service, email, keyPair), 'login_failed')
+    const both = await login(service, email, (begun) => ({
+      firstFactor: keyPair.get(begun),
+      secondFactor: passkey.get(begun),
+    }))
+    expect(both.status).toBe(200)
+  })
+
+  test('to a password with one-time codes', async ({ service }) => {
+    const { email, recoveryKey } = await someUser(service)
+    let otpUrl = ''
+    const reply = await recover(service, email, recoveryKey, (begun) => {
+      otpUrl = begun.otpUrl
+      return { firstFactorCredential: password, secondFactorCredential: totp(begun) }
+    })
+    expectRecovered(reply)
+    const loggedIn = await login(service, email, () => ({
+      firstFactor: { kind: 'Password', password: PASSWORD },
+      secondFactor: { kind: 'Totp', otpCode: oneTimeCode(otpUrl) },
+    }))
+    expect(loggedIn.status).toBe(200)
+  })
+
+  const base64url = (text: string) => Buffer.from(text).toString('base64url')
+  test.for<[string, (newCredentials: object, challenge: string) => string]>([
+    ['the JSON text of the new credentials', (made) => base64url(JSON.stringify(made))],
+    ['it with its fields in another order', (made) => base64url(JSON.stringify(inOtherOrder(made), null, 1))],
+    [
+      'it with nothing where they have none',
+      (made) => base64url(JSON.stringify({ ...made, recoveryCredential: null })),
+    ],
+    ['the challenge', (_, challenge) => challenge],
+    ['the challenge encoded once more', (_, challenge) => base64url(challenge)],
+  ])('where the recovery key signed %s', async ([, challengeOf], { service }) => {
+    const { email, recoveryKey } = await someUser(service)
+    const keyPair = someKeyPair()
+    const begun = await beginRecovery(service, email)
+    const newCredentials = {
+      firstFactorCredential: keyPair.create(begun, {}, { credentialName: 'Größe "8"' }),
+    }
+    const challenge = challengeOf(newCredentials, begun.challenge)
+    const faults = { origin: 'http://localhost:3000' }
+    const recovery = recoveryKey.get({ challenge }, faults, 'RecoveryKey')
+    expectRecovered(await completeRecovery(service, begun, recovery, newCredentials))
+    expect((await loginWith(service, email, keyPair)).status).toBe(200)
+  })
+
+  test('with the token as Authorization, from an application', async ({ service }) => {
+    const { email, recoveryKey } = await someUser(service)
+    const begun = await beginRecovery(service, email, { platform: 'ios' })
+    const passkey = somePasskey()
+    const newCredentials = { firstFactorCredential: passkey.create(begun, { origin: 'https://localhost' }) }
+    const reply = await service.call('POST', RECOVER, {
+      headers: { authorization: `Bearer ${begun.temporaryAuthenticationToken}` },
+      body: { recovery: signRecovery(recoveryKey, newCredentials), newCredentials },
+    })
+    expectRecovered(reply)
+  })
+})
+
+/** The same value with the fields of its objects the other way round. */
+function inOtherOrder(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const fields = Object.entries(value).map(([name, part]) => [name, inOtherOrder(part)] as const)
+  return Object.fromEntries(fields.toReversed())
+}
+
+describe('After a recovery', () => {
+  test('no session is open, and no credential of before is good for anything', async ({ service }) => {
+    const [passkey, keyPair, recoveryKey, next] = [somePasskey(), someKeyPair(), someKeyPair(), someKeyPair()]
+    const { email } = await registerUser(service, (begun) => ({
+      firstFactorCredential: passkey.create(begun),
+      secondFactorCredential: keyPair.create(begun),
+      recoveryCredential: asRecovery(recoveryKey, begun),
+    }))
+    const both = (begun: { challenge: string }) => ({
+      firstFactor: passkey.get(begun),
+      secondFactor: keyPair.get(begun),
+    })
+    const sessions = await Promise.all([1, 2, 3].map(async () => (await login(service, email, both)).body.token))
+    const listAs = (token: string) => service.call('GET', WALLETS, { headers: { authorization: `Bearer ${token}` } })
+    for (const token of sessions) expect((await listAs(token)).status).toBe(200)
+
+    const made = (begun: Begun) => ({ firstFactorCredential: next.create(begun) })
+    expectRecovered(await recover(service, email, recoveryKey, made))
+    for (const token of sessions) expectError(await listAs(token), 'invalid_session')
+    for (const named of [email, undefined]) expectError(await login(service, named, both), 'login_failed')
+    expectError(await loginWith(service, email, keyPair), 'login_failed')
+    expectError(await recover(service, email, recoveryKey, made), 'recovery_failed')
+    expect((await loginWith(service, email, next)).status).toBe(200)
+  })
+
+  test('no password of before is good, and no code', async ({ service }) => {
+    const recoveryKey = someKeyPair()
+    const { email, begun } = await registerUser(service, (given) => ({
+      firstFactorCredential: password,
+      secondFactorCredential: totp(given),
+      recoveryCredential: asRecovery(recoveryKey, given),
+    }))
+    const other = { credentialKind: 'Password', credentialInfo: { password: `${PASSWORD} 2` } }
+    const again = await recover(service, email, recoveryKey, (given) => ({
+      firstFactorCredential: other,
+      secondFactorCredential: totp(given),
+    }))
+    expectRecovered(again)
+    for (const text of [PASSWORD, `${PASSWORD} 2`]) {
+      const reply = await login(service, email, () => ({
+        firstFactor: { kind: 'Password', password: text },
+        secondFactor: { kind: 'Totp', otpCode: oneTimeCode(begun.otpUrl) },
+      }))
+      expectError(reply, 'login_failed')
+    }
+  })
+
+  test('the user is the same, with the same wallets', async ({ service }) => {
+    const { email, keyPair, recoveryKey, userId } = await someUser(service)
+    const wallet = privateKeyToAccount(USERS[0].privateKey)
+    const callerOf =
+      ({ body }: HttpReply) =>
+      (method: string, path: string, sent?: object) =>
+        service.call(method, path, { headers: { authorization: `Bearer ${body.token}` }, body: sent })
+    const before = callerOf(await loginWith(service, email, keyPair))
+    const { message } = (await before('POST', '/auth/wallets/init', { address: wallet.address, chain: 'evm' })).body
+    await before('POST', '/auth/wallets', { message, signature: await wallet.signMessage({ message }) })
+    const wallets = (await before('GET', WALLETS)).body
+
+    const next = someKeyPair()
+    await recover(service, email, recoveryKey, (begun) => ({ firstFactorCredential: next.create(begun) }))
+    const session = await loginWith(service, email, next)
+    expect(session.body.user).toEqual({ id: userId, email })
+    expect(JSON.stringify(wallets)).toContain(wallet.address)
+    expect((await callerOf(session)('GET', WALLETS)).body).toEqual(wallets)
+  })
+
+  test('the ids of the credentials before are free, and those of the new ones taken', async ({ service }) => {
+    const { email, keyPair, recoveryKey } = await someUser(service)
+    const [next, nextRecovery] = [someKeyPair(), someKeyPair()]
+    const made = (begun: Begun) => ({
+      firstFactorCredential: next.create(begun),
+      recoveryCredential: asRecovery(nextRecovery, begun),
+    })
+    expectRecovered(await recover(service, email, recoveryKey, made))
+    const register = async (key: KeyPair) => {
+      const begun = await beginRegistration(service)
+      return completeRegistration(service, begun, { firstFactorCredential: key.create(begun) })
+    }
+    for (const key of [next, nextRecovery]) expectError(await register(key), 'credential_already_registered')
+    for (const key of [keyPair, recoveryKey]) expectRecovered(await register(key))
+  })
+})
+
+describe('A recovery is refused', () => {
+  /** The reply to a recovery whose assertion is what `recoveryOf` makes. */
+  async function recoverAs(
+    service: Service,
+    email: string,
+    recoveryOf: (newCredentials: object, begun: Begun) => object,
+    options: { key?: string } = {},
+  ): Promise<HttpReply> {
+    const begun = await beginRecovery(service, email, options)
+    const newCredentials = { firstFactorCredential: someKeyPair().create(begun) }
+    return await completeRecovery(service, begun, recoveryOf(newCredentials, begun), newCredentials, options)
+  }
+
+  test('in the same way, for every cause, and changes nothing', async ({ service }) => {
+    const { email, keyPair, recoveryKey } = await someUser(service)
+    const session = await loginWith(service, email, keyPair)
+    const stranger = await someUser(service)
+    const { email: unprepared } = await registerUser(service, (begun) => ({
+      firstFactorCredential: someKeyPair().create(begun),
+    }))
+    const signed = (faults: Faults) => (made: object) => signRecovery(recoveryKey, made, faults)
+    const withId = (made: object, id: string, key = recoveryKey) => {
+      const { credentialAssertion, ...recovery } = signRecovery(key, made)
+      return { ...recovery, credentialAssertion: { ...credentialAssertion, credId: id } }
+    }
+    const otherKey = await service.createClient([])
+    const replies = await Promise.all([
+      // An e-mail address that is unknown, that has no recovery key, that another client knows.
+      recoverAs(service, someEmail(), signed({})),
+      recoverAs(service, unprepared, signed({})),
+      recoverAs(service, email, signed({}), { key: otherKey }),
+      // A signature of something else, of another page, of another kind, of a challenge that was never given.
+      recoverAs(service, email, signed({ signature: 'of something else' })),
+      recoverAs(service, email, signed({ origin: 'http://localhost:6666' })),
+      recoverAs(service, email, signed({ crossOrigin: true })),
+      recoverAs(service, email, signed({ type: 'key.create' })),
+      recoverAs(service, email, signed({ challenge: randomBytes(32).toString('base64url') })),
+      recoverAs(service, email, signed({ challenge: '' })),
+      recoverAs(service, email, signed({ clientData: () => 'null' })),
+      recoverAs(service, email, signed({ challenge: Buffer.from('null').toString('base64url') })),
+      // Of other credentials.
+      recoverAs(service, email, (_, begun) =>
+        signRecovery(recoveryKey, { firstFactorCredential: someKeyPair().create(begun) }),
+      ),
+      recoverAs(service, email, (made) => signRecovery(recoveryKey, { ...made, secondFactorCredential: {} })),
+      // By another key: one to log in with, a stranger's recovery key, either under the right id.
+      recoverAs(service, email, (made) => signRecovery(keyPair, made)),
+      recoverAs(service, email, (made) => signRecovery(stranger.recoveryKey, made)),
+      recoverAs(service, email, (made) => withId(made, recoveryKey.id, stranger.recoveryKey)),
+      recoverAs(service, email, (made) => withId(made, stranger.recoveryKey.id)),
+    ])
+    for (const reply of replies) expectError(reply, 'recovery_failed')
+    const headers = { authorization: `Bearer ${session.body.token}` }
+    expect((await service.call('GET', WALLETS, { headers })).status).toBe(200)
+    expect((await loginWith(service, email, keyPair)).status).toBe(200)
+    const made = (begun: Begun) => ({ firstFactorCredential: someKeyPair().create(begun) })
+    expectRecovered(await recover(service, email, recoveryKey, made))
+  })
+
+  test('with a token that is used, unknown, of another client, or of a registration', async ({ service }) => {
+    const { email, recoveryKey } = await someUser(service)
+    const complete = (begun: Begun, key?: string) => {
+      const newCredentials = { firstFactorCredential: someKeyPair().create(begun) }
+      const recovery = signRecovery(recoveryKey, newCredentials)
+      return completeRecovery(service, begun, recovery, newCredentials, { ...(key && { key }) })
+    }
+    const used = await beginRecovery(service, email)
+    expectRecovered(await complete(used))
+    const forOther = await beginRecovery(service, email)
+    const expired = 'registration_expired_or_used'
+    expectError(await complete(used), expired)
+    expectError(await complete({ ...used, temporaryAuthenticationToken: 'x' }), expired)
+    expectError(await complete(forOther, await service.createClient([])), expired)
+    expectError(await complete(await beginRegistration(service, email)), expired)
+    const begun = await beginRecovery(service, someEmail())
+    const credentials = { firstFactorCredential: someKeyPair().create(begun) }
+    expectError(await completeRegistration(service, begun, credentials), expired)
+  })
+
+  test('with a token of ten minutes ago', async ({ clock, coldService: service }) => {
+    const { email, recoveryKey } = await someUser(service)
+    const begun = await beginRecovery(service, email)
+    clock.pass(601)
+    const newCredentials = { firstFactorCredential: someKeyPair().create(begun) }
+    const reply = await completeRecovery(service, begun, signRecovery(recoveryKey, newCredentials), newCredentials)
+    expectError(reply, 'registration_expired_or_used')
+  })
+
+  test('for new credentials that are wrong, whether the user is known or not', async ({ service }) => {
+    const { email, recoveryKey } = await someUser(service)
+    for (const named of [email, someEmail()]) {
+      const reply = await recover(service, named, recoveryKey, (begun) => ({
+        firstFactorCredential: somePasskey().create(begun, { origin: 'https://other.example' }),
+        secondFactorCredential: someKeyPair().create(begun, { challenge: 'x' }),
+        recoveryCredential: someKeyPair().create(
+          begun,
+          { signature: 'of something else' },
+          { kind: 'RecoveryKey', encryptedPrivateKey: 'x' },
+        ),
+      }))
+      expectError(reply, 'invalid_credential', [
+        'firstFactorCredential',
+        'secondFactorCredential',
+        'recoveryCredential',
+      ])
+      expect(reply.body.details.map(({ issue }: { issue: string }) => issue)).toEqual([
+        'The origin is wrong.',
+        'The challenge is wrong.',
+        'The signature is wrong.',
+      ])
+    }
+  })
+
+  test('for new credentials that somebody has, or the user has already', async ({ service }) => {
+    const { email, keyPair, recoveryKey } = await someUser(service)
+    const stranger = await someUser(service)
+    const fresh = someKeyPair()
+    for (const taken of [stranger.keyPair, keyPair, recoveryKey]) {
+      const reply = await recover(service, email, recoveryKey, (begun) => ({
+        firstFactorCredential: fresh.create(begun),
+        secondFactorCredential: taken.create(begun),
+      }))
+      expectError(reply, 'credential_already_registered')
+    }
+    for (const { email: named, keyPair: key } of [{ email, keyPair }, stranger]) {
+      expect((await loginWith(service, named, key)).status).toBe(200)
+    }
+    const made = (begun: Begun) => ({ firstFactorCredential: fresh.create(begun) })
+    expectRecovered(await recover(service, email, recoveryKey, made))
+  })
+
+  test('without what it needs', async ({ service }) => {
+    const { email, recoveryKey } = await someUser(service)
+    const begun = await beginRecovery(service, email)
+    const { temporaryAuthenticationToken } = begun
+    const newCredentials = { firstFactorCredential: someKeyPair().create(begun) }
+    const recovery = signRecovery(recoveryKey, newCredentials)
+    const call = (body: object) => service.call('POST', RECOVER, { body })
+    const token = { temporaryAuthenticationToken }
+    expectError(await call({ recovery, newCredentials }), 'missing_or_invalid_temporary_authentication_token', [
+      'temporaryAuthenticationToken',
+    ])
+    expectError(await call({ ...token, newCredentials }), 'missing_or_invalid_recovery', ['recovery'])
+    const first = 'missing_or_invalid_first_factor_credential'
+    expectError(await call({ ...token, recovery }), first, ['newCredentials'])
+    expectError(await call({ ...token, recovery, newCredentials: {} }), first, ['newCredentials.firstFactorCredential'])
+    expectError(
+      await call({ ...token, recovery, newCredentials: { firstFactorCredential: password } }),
+      'missing_or_invalid_second_factor_credential',
+      ['secondFactorCredential'],
+    )
+    expectError(
+      await call({ ...token, recovery: { ...recovery, kind: 'Key' }, newCredentials }),
+      'missing_or_invalid_recovery',
+      ['recovery.kind'],
+    )
+    expectRecovered(await call({ ...token, recovery, newCredentials }))
+  })
+})
+
+describe('A recovery key', () => {
+  test('never logs in, and is no factor', async ({ service }) => {
+    const { email, recoveryKey } = await someUser(service)
+    const begun = await beginLogin(service, email)
+    for (const listed of [begun.allowCredentials.key, begun.allowCredentials.passwordProtectedKey]) {
+      expect(JSON.stringify(listed)).not.toContain(recoveryKey.id)
+    }
+    expectError(
+      await completeLogin(service, begun, { firstFactor: recoveryKey.get(begun, {}, 'RecoveryKey') }),
+      'missing_or_invalid_first_factor',
+      ['firstFactor.kind'],
+    )
+    for (const kind of ['Key', 'PasswordProtectedKey']) {
+      const reply = await login(service, email, (given) => ({ firstFactor: recoveryKey.get(given, {}, kind) }))
+      expectError(reply, 'login_failed')
+    }
+    for (const field of ['firstFactorCredential', 'secondFactorCredential']) {
+      const given = await beginRecovery(service, email)
+      const newCredentials = {
+        firstFactorCredential: someKeyPair().create(given),
+        [field]: asRecovery(someKeyPair(), given),
+      }
+      const reply = await completeRecovery(service, given, signRecovery(recoveryKey, newCredentials), newCredentials)
+      expect(reply.status).toBe(400)
+      expect(reply.body.error).toBe(`Missing or invalid ${field}`)
+    }
+  })
+})
+
+describe('Of what happens at once', () => {
+  test('one of many recoveries counts, and leaves nothing of the others', async ({ service }) => {
+    const { email, recoveryKey } = await someUser(service)
+    const attempts = await Promise.all(
+      [1, 2, 3, 4].map(async () => {
+        const [keyPair, next] = [someKeyPair(), someKeyPair()]
+        const begun = await beginRecovery(service, email)
+        const newCredentials = {
+          firstFactorCredential: keyPair.create(begun),
+          recoveryCredential: asRecovery(next, begun),
+        }
+        return { begun, keyPair, next, newCredentials, recovery: signRecovery(recoveryKey, newCredentials) }
+      }),
+    )
+    const replies = await Promise.all(
+      attempts.map(({ begun, recovery, newCredentials }) => completeRecovery(service, begun, recovery, newCredentials)),
+    )
+    const outcomes = attempts.map((attempt, i) => ({ ...attempt, reply: replies[i] as HttpReply }))
+    const [winners, losers] = [
+      outcomes.filter(({ reply }) => reply.status === 200),
+      outcomes.filter(({ reply }) => reply.status !== 200),
+    ]
+    expect(winners).toHaveLength(1)
+    for (const { reply } of losers) expectError(reply, 'recovery_failed')
+    for (const { keyPair, reply } of outcomes) {
+      expect((await loginWith(service, email, keyPair)).status).toBe(reply.status === 200 ? 200 : 401)
+    }
+    for (const { keyPair } of losers) {
+      const begun = await beginRegistration(service)
+      expectRecovered(await completeRegistration(service, begun, { firstFactorCredential: keyPair.create(begun) }))
+    }
+    const last = someKeyPair()
+    const made = (begun: Begun) => ({ firstFactorCredential: last.create(begun) })
+    for (const { next } of losers) expectError(await recover(service, email, next, made), 'recovery_failed')
+    for (const { next } of winners) expectRecovered(await recover(service, email, next, made))
+  })
+
+  test('a login with the old key opens no session that outlasts the recovery', async ({ service }) => {
+    for (let round = 0; round < 3; round += 1) {
+      const { email, keyPair, recoveryKey } = await someUser(service)
+      const next = someKeyPair()
+      const begun = await beginRecovery(service, email)
+      const newCredentials = { firstFactorCredential: next.create(begun) }
+      const challenges = await Promise.all([1, 2, 3].map(() => beginLogin(service, email)))
+      const [recovered, ...logins] = await Promise.all([
+        completeRecovery(service, begun, signRecovery(recoveryKey, newCredentials), newCredentials),
+        ...challenges.map((given) => completeLogin(service, given, { firstFactor: keyPair.get(given) })),
+      ])
+      expectRecovered(recovered)
+      for (const { status, body } of logins) {
+        expect([200, 401]).toContain(status)
+        if (status !== 200) continue
+        const headers = { authorization: `Bearer ${body.token}` }
+        expectError(await service.call('GET', WALLETS, { headers }), 'invalid_session')
+      }
+      expectError(await loginWith(service, email, keyPair), 'login_failed')
+      expect((await loginWith(service, email, next)).status).toBe(200)
+    }
+  })
+})
