@@ -1,5 +1,5 @@
 import { changeAccess } from '../../../lib/accounts/access.ts'
-import { assertFactors, attestor, handOverToken, nameEach } from '../../../lib/accounts/attestation.ts'
+import { attestor, handOverToken, nameEach } from '../../../lib/accounts/attestation.ts'
 import { authenticateRecovery } from '../../../lib/accounts/authentication.ts'
 import { claimIds, releaseIds } from '../../../lib/accounts/claims.ts'
 import { listOrigins } from '../../../lib/accounts/relying-party.ts'
@@ -25,8 +25,7 @@ export function completeRecovery({ users, relyingParty, identityKey, randomBytes
   return async (request: Request<typeof contract>): Promise<undefined> => {
     const { clientId } = request.client
     const { recovery, newCredentials } = request.body
-    const token = handOverToken(request)
-    assertFactors(newCredentials)
+    const token = handOverToken(request, newCredentials)
     const started = await users.recoveries.take(hashToken(token), new Date(now()))
     if (started?.clientId !== clientId) throw new AppError('registration_expired_or_used')
 
