@@ -1,4 +1,8 @@
 import type { EndpointContract, JobContract } from '../lib/frame/contract.ts'
+import { contract as credentialsAdd } from './accounts/credentials-add/contract.ts'
+import { contract as credentialsInit } from './accounts/credentials-init/contract.ts'
+import { contract as credentialsList } from './accounts/credentials-list/contract.ts'
+import { contract as credentialsRemove } from './accounts/credentials-remove/contract.ts'
 import { contract as login } from './accounts/login/contract.ts'
 import { contract as loginInit } from './accounts/login-init/contract.ts'
 import { contract as logout } from './accounts/logout/contract.ts'
@@ -53,6 +57,10 @@ export const endpoints = {
   'accounts/login-init': loginInit,
   'accounts/login': login,
   'accounts/logout': logout,
+  'accounts/credentials-list': credentialsList,
+  'accounts/credentials-init': credentialsInit,
+  'accounts/credentials-add': credentialsAdd,
+  'accounts/credentials-remove': credentialsRemove,
   'accounts/sessions-list': sessionsList,
   'accounts/sessions-end': sessionsEnd,
   'accounts/sessions-end-others': sessionsEndOthers,

@@ -99,6 +99,7 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'accounts/register': 900,
   'accounts/login': 900,
   'accounts/recover': 900,
+  'accounts/credentials-add': 900,
   // The bridge's API, with its pause and its budgets in the table of answers.
   'vaults/deposit': 515,
   'vaults/withdraw': 515,

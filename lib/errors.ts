@@ -131,6 +131,31 @@ export const ERRORS = {
     message: 'Start a new recovery: each is good for one try.',
   },
   login_failed: { status: 401, error: 'Login failed', message: 'Start a new login: each is good for one try.' },
+  confirmation_failed: {
+    status: 401,
+    error: 'Confirmation failed',
+    message: 'Start anew: sign with a first factor that the user has, and a second one where the user has any.',
+  },
+  too_many_credentials: {
+    status: 409,
+    error: 'Too many credentials',
+    message: 'A user can have 8 credentials; remove one.',
+  },
+  credential_not_found: {
+    status: 404,
+    error: 'Credential not found',
+    message: 'The user has no credential with this id; GET /auth/credentials lists them.',
+  },
+  last_first_factor: {
+    status: 409,
+    error: 'Last first factor',
+    message: 'Nobody could log in without it. Add another one first.',
+  },
+  last_second_factor: {
+    status: 409,
+    error: 'Last second factor',
+    message: 'The password needs it. Add another one first, or remove the password.',
+  },
   missing_or_invalid_address: {
     status: 400,
     error: 'Missing or invalid address',
@@ -150,7 +175,7 @@ export const ERRORS = {
   challenge_expired_or_used: {
     status: 401,
     error: 'Challenge expired or already used',
-    message: 'Ask for a new message: each is good once, within ten minutes, for the user who asked for it.',
+    message: 'Ask for a new one: each is good once, within ten minutes, for the user who asked for it.',
   },
   wallet_already_linked: {
     status: 409,

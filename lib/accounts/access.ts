@@ -10,8 +10,9 @@ const MOST_TRIES = 5
 /**
  * Changes what opens a user's account: `change` gives it anew from what is there, again where another change came between,
  * so that none is lost and of two that exclude each other one wins. Sessions that are not in it any more have ended before
- * it is written. Gives the user as changed. Throws what `change` throws, `invalid_session` where the user is no more, and
- * `too_many_requests` where others change it all the time.
+ * it is written; the ids of credentials that are not in it any more are free after it. Gives the user as changed. Throws
+ * what `change` throws, `invalid_session` where the user is no more, and `too_many_requests` where others change it all
+ * the time.
  */
 export async function changeAccess(
   users: UsersStore,
@@ -21,14 +22,22 @@ export async function changeAccess(
   let current = user
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const access = await change(current)
-    const ended = Object.entries(current.sessions).filter(([id]) => !Object.hasOwn(access.sessions, id))
-    await Promise.all(ended.map(([, { hash }]) => users.sessions.delete(hash)))
-    if (await users.putAccess(current, access)) return { ...current, ...access }
+    const ended = listGone(current.sessions, access.sessions)
+    await Promise.all(ended.map(({ hash }) => users.sessions.delete(hash)))
+    if (await users.putAccess(current, access)) {
+      await releaseIds(users, listGone(current.credentials, access.credentials), user)
+      return { ...current, ...access }
+    }
     const left = await users.get(user)
     if (left?.userId !== user.userId) throw new AppError('invalid_session')
     current = left
   }
   throw contended()
+}
+
+/** What was there before under names that are gone. */
+function listGone<T>(before: Readonly<Record<string, T>>, after: Readonly<Record<string, T>>): T[] {
+  return Object.entries(before).flatMap(([id, one]) => (Object.hasOwn(after, id) ? [] : [one]))
 }
 
 /** The user of a session. Throws `invalid_session` where the user is no more. */

@@ -8,6 +8,7 @@ import { attestKey } from './key.ts'
 import { attestPasskey } from './passkey.ts'
 import { hashPassword } from './password.ts'
 import { bearerToken } from './session.ts'
+import { randomId } from './token.ts'
 import { totpSecret, totpStep } from './totp.ts'
 
 type Dependencies = {
@@ -121,7 +122,5 @@ export function attestor({ identityKey, randomBytes, now }: Dependencies) {
 
 /** Credentials by new ids that name each. */
 export function nameEach(credentials: readonly Credential[], randomBytes: RandomBytes): Record<string, Credential> {
-  return Object.fromEntries(
-    credentials.map((credential) => [Buffer.from(randomBytes(16)).toString('base64url'), credential]),
-  )
+  return Object.fromEntries(credentials.map((credential) => [randomId(randomBytes), credential]))
 }

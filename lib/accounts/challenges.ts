@@ -33,6 +33,14 @@ export const LoginChallenge = z.object({
   expiresAt: EpochSeconds,
 })
 
+/** A new credential of a user's that is about to be made, and the challenge that an old one confirms it with. */
+export const CredentialChallenge = z.object({
+  userId: z.string(),
+  platform: Platform,
+  challenge: z.string(),
+  expiresAt: EpochSeconds,
+})
+
 /** A wallet that is about to be linked: what the text to be signed stands for. */
 export const WalletChallenge = z.object({
   userId: z.string(),

@@ -11,7 +11,11 @@ export const TemporaryTokenHeader = field(z.string(), CODE).describe(
   'Bearer and the temporaryAuthenticationToken, in place of the field',
 )
 
-const Kind = z.enum(['Fido2', 'Key', 'Password', 'Totp', 'RecoveryKey', 'PasswordProtectedKey'])
+/** What a credential is. */
+export const CredentialKind = z.enum(['Fido2', 'Key', 'Password', 'Totp', 'RecoveryKey', 'PasswordProtectedKey'])
+
+/** What names a key or a passkey to a client (WebAuthn's credential descriptor). */
+export const CredentialDescriptor = z.object({ type: z.literal('public-key'), id: z.string() })
 
 /** What a client makes new credentials by. */
 export const CreationOptions = z.object({
@@ -22,13 +26,14 @@ export const CreationOptions = z.object({
     userVerification: z.literal('required'),
   }),
   challenge: z.string().describe('base64url of 32 random bytes'),
-  excludeCredentials: z
-    .array(z.object({ type: z.literal('public-key'), id: z.string() }))
-    .describe('Passkeys that the user has already'),
+  excludeCredentials: z.array(CredentialDescriptor).describe('Passkeys that the user has already'),
   otpUrl: z.string().describe('The secret of one-time codes as an otpauth URL'),
   pubKeyCredParams: z.array(z.object({ type: z.literal('public-key'), alg: z.number() })),
   rp: z.object({ id: z.string(), name: z.string() }),
-  supportedCredentialKinds: z.object({ firstFactor: z.array(Kind), secondFactor: z.array(Kind) }),
+  supportedCredentialKinds: z.object({
+    firstFactor: z.array(CredentialKind),
+    secondFactor: z.array(CredentialKind),
+  }),
   temporaryAuthenticationToken: z.string(),
   user: z.object({
     displayName: z.string(),

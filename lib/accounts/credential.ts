@@ -154,7 +154,7 @@ export const KeyAttestation = z.object({
 })
 
 /** What a credential is asked for: to log in with, besides another one, or when all others are lost. */
-const Factor = z.enum(['first', 'second', 'recovery'])
+export const Factor = z.enum(['first', 'second', 'recovery'])
 
 /** What every stored credential has besides what it is. */
 const held = {

@@ -6,7 +6,7 @@ import type { EpochSeconds } from '../codecs.ts'
 export type Expiring = z.ZodObject<{ expiresAt: typeof EpochSeconds }>
 
 /** The beginning of an expiring item's keys. */
-export type ExpiringType = 'REGISTRATION' | 'RECOVERY' | 'LOGIN' | 'SESSION' | 'WALLET'
+export type ExpiringType = 'REGISTRATION' | 'RECOVERY' | 'ENROLMENT' | 'LOGIN' | 'SESSION' | 'WALLET'
 
 /** The key of the item of this type that the hash of a secret finds. */
 export function expiringKey(type: ExpiringType, hash: string) {

@@ -2,7 +2,7 @@ import { DeleteCommand, type DynamoDBDocumentClient, GetCommand, UpdateCommand }
 import type * as z from 'zod'
 import { conditionHeld, putNew, updateItem } from '../aws/dynamo.ts'
 import { EpochSeconds, Timestamp } from '../codecs.ts'
-import { LoginChallenge, Recovery, Registration, WalletChallenge } from './challenges.ts'
+import { CredentialChallenge, LoginChallenge, Recovery, Registration, WalletChallenge } from './challenges.ts'
 import { type Expiring, type ExpiringType, expiringKey, getExpiring } from './expiring.ts'
 import { Session } from './session.ts'
 import { type Access, User } from './user.ts'
@@ -53,6 +53,7 @@ export function usersStore(documentClient: DynamoDBDocumentClient, tableName: st
     recoveries: expiringItems('RECOVERY', Recovery),
     loginChallenges: expiringItems('LOGIN', LoginChallenge),
     sessions: expiringItems('SESSION', Session),
+    credentialChallenges: expiringItems('ENROLMENT', CredentialChallenge),
     walletChallenges: expiringItems('WALLET', WalletChallenge),
 
     /** Adds a user; false when the client has one with this e-mail address. */

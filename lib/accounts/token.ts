@@ -6,6 +6,11 @@ export function randomToken(randomBytes: RandomBytes): string {
   return Buffer.from(randomBytes(32)).toString('base64url')
 }
 
+/** New text that names something and is no secret: base64url of 16 random bytes. */
+export function randomId(randomBytes: RandomBytes): string {
+  return Buffer.from(randomBytes(16)).toString('base64url')
+}
+
 /** The SHA-256 of a text as 64 hex digits: the only form in which tokens are stored. */
 export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex')

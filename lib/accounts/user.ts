@@ -68,3 +68,9 @@ export function listWallets(user: User | null): Wallet[] {
   const wallets = Object.entries(user.wallets).map(([address, wallet]) => ({ address, ...wallet }))
   return wallets.sort((left, right) => left.linkedAt.getTime() - right.linkedAt.getTime())
 }
+
+/** Whether one of these credentials is a password, and none a second factor, which a password needs. */
+export function lacksSecondFactor(credentials: User['credentials']): boolean {
+  const all = Object.values(credentials)
+  return all.some(({ kind }) => kind === 'Password') && !all.some(({ factor }) => factor === 'second')
+}

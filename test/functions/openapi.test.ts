@@ -12,7 +12,9 @@ import { listErrors } from '../../lib/frame/openapi.ts'
 import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
 import { settle } from '../../sandbox/curator.ts'
 import {
+  addCredential,
   type Begun,
+  beginAddition,
   beginRegistration,
   completeRegistration,
   login,
@@ -302,6 +304,19 @@ const endOwnSession: Ask = async (service) => {
   const { body } = await service.call('GET', '/auth/sessions', { headers })
   return service.call('DELETE', `/auth/sessions/${body.sessions[0].id}`, { headers })
 }
+/** A request of a user who is logged in and has just added a recovery key. */
+const withCredential =
+  (ask: (call: Call, added: HttpReply) => HttpReply | Promise<HttpReply>): Ask =>
+  async (service) => {
+    const { headers, keyPair } = await someSession(service)
+    const added = await addCredential(
+      service,
+      headers,
+      (begun) => ({ recoveryCredential: someKeyPair().create(begun, {}, { kind: 'RecoveryKey' }) }),
+      (begun) => ({ firstFactor: keyPair.get(begun) }),
+    )
+    return ask((method, path) => service.call(method, path, { headers }), added)
+  }
 /** A request of a user who is logged in and has just linked a wallet. */
 const withWallet =
   (ask: (call: Call, linked: HttpReply) => HttpReply | Promise<HttpReply>): Ask =>
@@ -483,6 +498,39 @@ const LIVE: readonly (readonly [name: keyof typeof endpoints, ErrorCode | 'ok', 
   ['accounts/sessions-end-others', 'ok', 'none', asUser('DELETE', '/auth/sessions')],
   ['accounts/user-delete', 'ok', 'a login a moment ago', asUser('DELETE', '/auth/user')],
   ['accounts/logout', 'missing_session', 'none', (service) => service.call('POST', '/auth/logout')],
+  ['accounts/credentials-list', 'ok', 'two', withCredential((call) => call('GET', '/auth/credentials'))],
+  [
+    'accounts/credentials-init',
+    'ok',
+    'an addition that begins',
+    async (service) => {
+      const { headers } = await someSession(service)
+      return service.call('POST', '/auth/credentials/init', { headers: { ...headers, platform: 'web' } })
+    },
+  ],
+  ['accounts/credentials-add', 'ok', 'a recovery key', withCredential((_, added) => added)],
+  [
+    'accounts/credentials-add',
+    'challenge_expired_or_used',
+    'a token of nobody',
+    async (service) => {
+      const { headers, keyPair } = await someSession(service)
+      const begun = await beginAddition(service, headers)
+      const body = {
+        temporaryAuthenticationToken: 'x',
+        firstFactorCredential: someKeyPair().create(begun),
+        confirmation: { firstFactor: keyPair.get(begun) },
+      }
+      return service.call('POST', '/auth/credentials', { headers, body })
+    },
+  ],
+  [
+    'accounts/credentials-remove',
+    'ok',
+    'it',
+    withCredential((call, { body }) => call('DELETE', `/auth/credentials/${body.id}`)),
+  ],
+  ['accounts/credentials-remove', 'credential_not_found', 'another', asUser('DELETE', '/auth/credentials/x')],
   [
     'accounts/wallets-init',
     'ok',

@@ -136,6 +136,55 @@ export async function login(
   return await completeLogin(service, begun, factorsOf(begun))
 }
 
+/** The headers of a new session of the user who logs in so. */
+export async function openSession(
+  service: Service,
+  email: string | undefined,
+  factorsOf: (begun: LoginBegun) => object,
+): Promise<{ authorization: string }> {
+  const { status, body } = await login(service, email, factorsOf)
+  expect(status).toBe(200)
+  return { authorization: `Bearer ${body.token}` }
+}
+
+/** The start of the addition of a credential: what it is made by, and what the user's own confirm it with. */
+export type AdditionBegun = Begun & { readonly confirmation: { readonly challenge: string } }
+
+/** Begins to add a credential to the user of a session. */
+export async function beginAddition(
+  service: Service,
+  session: { authorization: string },
+  platform = 'web',
+): Promise<AdditionBegun> {
+  const headers = { platform, ...session }
+  const { status, body } = await service.call('POST', '/auth/credentials/init', { headers })
+  expect(status).toBe(200)
+  return { ...body.publicKeyCredentialCreationOptions, confirmation: body.confirmation }
+}
+
+/** Adds a credential that was begun, confirmed with these factors. */
+export function completeAddition(
+  service: Service,
+  headers: { authorization: string },
+  { temporaryAuthenticationToken }: Pick<AdditionBegun, 'temporaryAuthenticationToken'>,
+  credentials: object,
+  confirmation: object,
+): Promise<HttpReply> {
+  const body = { temporaryAuthenticationToken, ...credentials, confirmation }
+  return service.call('POST', '/auth/credentials', { headers, body })
+}
+
+/** Adds a credential, made from the addition's options, confirmed with what these factors made of its challenge. */
+export async function addCredential(
+  service: Service,
+  headers: { authorization: string },
+  credentialsOf: (begun: AdditionBegun) => object,
+  confirmationOf: (begun: { challenge: string }) => object,
+): Promise<HttpReply> {
+  const begun = await beginAddition(service, headers)
+  return await completeAddition(service, headers, begun, credentialsOf(begun), confirmationOf(begun.confirmation))
+}
+
 /** A new user with a key, and this recovery key where there is one, logged in. */
 export async function someSession(service: Service, recoveryKey?: ReturnType<typeof someKeyPair>) {
   const keyPair = someKeyPair()
@@ -143,10 +192,9 @@ export async function someSession(service: Service, recoveryKey?: ReturnType<typ
     firstFactorCredential: keyPair.create(options),
     ...(recoveryKey && { recoveryCredential: recoveryKey.create(options, {}, { kind: 'RecoveryKey' }) }),
   }))
-  const { status, body } = await login(service, email, (challenge) => ({ firstFactor: keyPair.get(challenge) }))
-  expect(status).toBe(200)
-  const headers = { authorization: `Bearer ${body.token}` }
-  return { email, userId: begun.user.id, token: body.token as string, headers, keyPair }
+  const headers = await openSession(service, email, (challenge) => ({ firstFactor: keyPair.get(challenge) }))
+  const token = headers.authorization.replace('Bearer ', '')
+  return { email, userId: begun.user.id, token, headers, keyPair }
 }
 
 /** The one-time code of an otpauth URL this many 30-second steps from now, as an authenticator application makes it. */

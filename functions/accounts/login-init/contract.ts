@@ -1,8 +1,7 @@
 import * as z from 'zod'
+import { CredentialDescriptor } from '../../../lib/accounts/creation-options.ts'
 import { Email } from '../../../lib/accounts/user.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-
-const AllowedCredential = z.object({ type: z.literal('public-key'), id: z.string() })
 
 export const contract = {
   method: 'POST',
@@ -29,9 +28,9 @@ export const contract = {
     ),
     allowCredentials: z
       .object({
-        webauthn: z.array(AllowedCredential).describe('Always empty: passkeys are found without'),
-        key: z.array(AllowedCredential),
-        passwordProtectedKey: z.array(AllowedCredential),
+        webauthn: z.array(CredentialDescriptor).describe('Always empty: passkeys are found without'),
+        key: z.array(CredentialDescriptor),
+        passwordProtectedKey: z.array(CredentialDescriptor),
       })
       .describe('The same number of keys for every e-mail address, known or not; some are dummies'),
   }),

@@ -4,7 +4,7 @@ import { secondsFrom } from '../../../lib/accounts/challenges.ts'
 import type { Assertion } from '../../../lib/accounts/credential.ts'
 import { listAllOrigins } from '../../../lib/accounts/relying-party.ts'
 import type { Session } from '../../../lib/accounts/session.ts'
-import { hashToken, randomToken } from '../../../lib/accounts/token.ts'
+import { hashToken, randomId, randomToken } from '../../../lib/accounts/token.ts'
 import { MOST_SESSIONS, type User } from '../../../lib/accounts/user.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -50,7 +50,7 @@ export function completeLogin({ users, limitTries, relyingParty, identityKey, ra
 
     const token = randomToken(randomBytes)
     const session: Session = {
-      id: Buffer.from(randomBytes(16)).toString('base64url'),
+      id: randomId(randomBytes),
       hash: hashToken(token),
       clientId,
       user: { id: user.userId, email: user.email },

@@ -1,6 +1,15 @@
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, vi } from 'vitest'
-import { beginLogin, completeLogin, oneTimeCode, registerUser, someEmail, someSession } from '../../support/accounts.ts'
+import {
+  addCredential,
+  beginLogin,
+  completeLogin,
+  oneTimeCode,
+  openSession,
+  registerUser,
+  someEmail,
+  someSession,
+} from '../../support/accounts.ts'
 import { someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
 import { chainlessTest as base, type HttpReply, type Service, startAnew } from '../../support/service.ts'
@@ -58,14 +67,11 @@ async function somePasswordUser(service: Service, options: { email?: string; key
     }),
     options,
   )
-  return {
-    email,
-    login: (container: Service) =>
-      tryLogin(container, { ...options, email }, (begun) => ({
-        firstFactor: { kind: 'Password', password: PASSWORD },
-        secondFactor: keyPair.get(begun),
-      })),
-  }
+  const factorsOf = (begun: { challenge: string }) => ({
+    firstFactor: { kind: 'Password', password: PASSWORD },
+    secondFactor: keyPair.get(begun),
+  })
+  return { email, factorsOf, login: (container: Service) => tryLogin(container, { ...options, email }, factorsOf) }
 }
 
 async function statuses(replies: readonly Promise<HttpReply>[]): Promise<number[]> {
@@ -104,6 +110,25 @@ describe('Wrong passwords', () => {
     const known = await seen(email)
     expect(known.map((one) => (one as [number])[0])).toEqual([401, 401, 429, 429])
     expect(await seen(someEmail())).toEqual(known)
+  })
+
+  test('count also where they are to confirm a new credential', async ({ service, strict: [container] }) => {
+    const { email, factorsOf, login } = await somePasswordUser(service)
+    const headers = await openSession(service, email, factorsOf)
+    const add = (confirmationOf: typeof factorsOf) =>
+      addCredential(
+        container,
+        headers,
+        (begun) => ({ firstFactorCredential: somePasskey().create(begun) }),
+        confirmationOf,
+      )
+    const wrong = (begun: { challenge: string }) => ({
+      ...factorsOf(begun),
+      firstFactor: { kind: 'Password', password: 'wrong password' },
+    })
+    for (let i = 0; i < LIMITS.perUser; i += 1) expectError(await add(wrong), 'confirmation_failed')
+    expectError(await add(factorsOf), 'too_many_requests')
+    expectError(await login(container), 'too_many_requests')
   })
 
   test('are limited for a network, and what is refused does not count', async ({ strict: [service] }) => {

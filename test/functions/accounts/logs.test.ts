@@ -1,9 +1,11 @@
 import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect } from 'vitest'
 import {
+  beginAddition,
   beginLogin,
   beginRecovery,
   beginRegistration,
+  completeAddition,
   completeLogin,
   completeRecovery,
   completeRegistration,
@@ -68,6 +70,12 @@ describe('The log of a service whose users come and go', () => {
     const session = await someSession(service)
     const { headers } = session
     kept([session.email, session.token, session.userId, session.keyPair.id])
+    const addition = kept(await beginAddition(service, headers))
+    const made = kept({ firstFactorCredential: { ...somePasskey().create(addition), credentialName: 'hunter2 phone' } })
+    const confirmation = kept({ firstFactor: session.keyPair.get(addition.confirmation) })
+    const added = kept(await completeAddition(service, headers, addition, made, confirmation))
+    await completeAddition(service, headers, await beginAddition(service, headers), made, confirmation)
+    await service.call('DELETE', `/auth/credentials/${added.body.id}`, { headers })
     const wallet = privateKeyToAccount(USER.privateKey)
     const body = { address: wallet.address, chain: 'evm' }
     const { message } = kept((await service.call('POST', '/auth/wallets/init', { headers, body })).body)

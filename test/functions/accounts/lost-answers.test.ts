@@ -1,9 +1,13 @@
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect } from 'vitest'
 import {
+  addCredential,
+  type Begun,
+  beginAddition,
   beginLogin,
   beginRecovery,
   beginRegistration,
+  completeAddition,
   completeLogin,
   completeRecovery,
   completeRegistration,
@@ -146,6 +150,68 @@ const REQUESTS: [string, number, (service: Service) => Promise<Act>][] = [
     async (service) => {
       const { headers } = await someSession(service)
       return { act: () => service.call('POST', '/auth/logout', { headers }) }
+    },
+  ],
+  [
+    'the start of the addition of a credential',
+    200,
+    async (service) => {
+      const { headers } = await someSession(service)
+      return {
+        act: () => service.call('POST', '/auth/credentials/init', { headers: { platform: 'web', ...headers } }),
+      }
+    },
+  ],
+  [
+    'the addition of a recovery key in the place of another, whose id is free then,',
+    201,
+    async (service) => {
+      const { headers, keyPair } = await someSession(service)
+      const [old, recovery] = [someKeyPair(), someKeyPair()]
+      const credentialOf = (key: typeof old) => (begun: Begun) => ({
+        recoveryCredential: key.create(begun, {}, { kind: 'RecoveryKey' }),
+      })
+      const confirmationOf = (begun: { challenge: string }) => ({ firstFactor: keyPair.get(begun) })
+      await addCredential(service, headers, credentialOf(old), confirmationOf)
+      const begun = await beginAddition(service, headers)
+      const [credential, confirmation] = [credentialOf(recovery)(begun), confirmationOf(begun.confirmation)]
+      return {
+        act: () => completeAddition(service, headers, begun, credential, confirmation),
+        after: () => registerUser(service, (next) => ({ firstFactorCredential: old.create(next) })),
+      }
+    },
+  ],
+  [
+    'an addition that is not confirmed, after which its credential is free,',
+    401,
+    async (service) => {
+      const { headers } = await someSession(service)
+      const made = someKeyPair()
+      const begun = await beginAddition(service, headers)
+      const credential = { firstFactorCredential: made.create(begun) }
+      const confirmation = { firstFactor: made.get(begun) }
+      return {
+        act: () => completeAddition(service, headers, begun, credential, confirmation),
+        after: () => registerUser(service, (next) => ({ firstFactorCredential: made.create(next) })),
+      }
+    },
+  ],
+  [
+    'the removal of a key, after which its id is free,',
+    204,
+    async (service) => {
+      const { headers, keyPair } = await someSession(service)
+      const made = someKeyPair()
+      const added = await addCredential(
+        service,
+        headers,
+        (begun) => ({ firstFactorCredential: made.create(begun) }),
+        (begun) => ({ firstFactor: keyPair.get(begun) }),
+      )
+      return {
+        act: () => service.call('DELETE', `/auth/credentials/${added.body.id}`, { headers }),
+        after: () => registerUser(service, (next) => ({ firstFactorCredential: made.create(next) })),
+      }
     },
   ],
   [

@@ -5,9 +5,11 @@ import type * as simplewebauthn from '@simplewebauthn/browser'
 import type { Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
 import {
+  beginAddition,
   beginLogin,
   beginRecovery,
   beginRegistration,
+  completeAddition,
   completeLogin,
   completeRecovery,
   completeRegistration,
@@ -146,6 +148,33 @@ describe('In a real browser', () => {
           expectError(await loginOn(service, lost, client, named), 'login_failed')
         }
         ;({ kit, credential } = next)
+      }
+    },
+  )
+
+  test.for<[string, Client]>([
+    ['@simplewebauthn/browser', SIMPLE],
+    ["the provider's browser SDK", PROVIDER],
+  ])(
+    "%s adds the passkey of a second device, confirmed on the first one, and never the same device's again",
+    async ([, client], { service, open }) => {
+      const [phone, laptop] = [await open(WEB), await open(WEB)]
+      const email = await registerOn(service, phone, client, 'web')
+      const { body } = await loginOn(service, phone, client, email)
+      const headers = { authorization: `Bearer ${body.token}` }
+
+      const again = await beginAddition(service, headers)
+      // The browser's own words, which say no more than that there is one.
+      await expect(client.create(phone, again)).rejects.toThrow(/InvalidStateError|previously registered/)
+
+      const begun = await beginAddition(service, headers)
+      const firstFactorCredential = await client.create(laptop, begun)
+      const firstFactor = await client.get(phone, begun.confirmation)
+      const added = await completeAddition(service, headers, begun, { firstFactorCredential }, { firstFactor })
+      expect(added).toMatchObject({ status: 201, body: { kind: 'Fido2', factor: 'first' } })
+      for (const page of [phone, laptop]) {
+        const reply = await loginOn(service, page, client)
+        expect(reply).toMatchObject({ status: 200, body: { user: { email } } })
       }
     },
   )

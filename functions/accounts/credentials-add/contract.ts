@@ -1,0 +1,65 @@
+import * as z from 'zod'
+import { TemporaryToken } from '../../../lib/accounts/creation-options.ts'
+import {
+  FirstAssertion,
+  FirstAttestation,
+  RecoveryAttestation,
+  SecondAssertion,
+  SecondAttestation,
+} from '../../../lib/accounts/credential.ts'
+import { CredentialEntry } from '../../../lib/accounts/credential-entry.ts'
+import { field } from '../../../lib/field.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+
+/** Of these fields exactly one is given. */
+const CREDENTIALS: readonly unknown[] = ['firstFactorCredential', 'secondFactorCredential', 'recoveryCredential']
+
+export const contract = {
+  method: 'POST',
+  path: '/auth/credentials',
+  summary:
+    'Adds a credential, confirmed by those that the user has; a password, a code or a recovery key replaces the old one.',
+  tag: 'Accounts',
+  caller: 'user',
+  uses: {
+    users: ['GetItem', 'UpdateItem', 'PutItem', 'DeleteItem'],
+    relyingParty: true,
+    identity: true,
+    rateLimits: true,
+  },
+  request: {
+    body: z
+      .strictObject({
+        temporaryAuthenticationToken: TemporaryToken,
+        firstFactorCredential: FirstAttestation.optional().describe('Exactly one of the three is given'),
+        secondFactorCredential: SecondAttestation.optional(),
+        recoveryCredential: RecoveryAttestation.optional(),
+        confirmation: field(
+          z.strictObject({ firstFactor: FirstAssertion, secondFactor: SecondAssertion.optional() }),
+          'missing_or_invalid_first_factor',
+        ).describe('As at a login: the second factor is needed where the user has one'),
+      })
+      .refine(
+        ({ firstFactorCredential, secondFactorCredential, recoveryCredential }) =>
+          [firstFactorCredential, secondFactorCredential, recoveryCredential].filter(Boolean).length === 1,
+        {
+          path: ['firstFactorCredential'],
+          message: 'must be given, or secondFactorCredential, or recoveryCredential: one of the three',
+          // Told together with the problems of other fields.
+          when: ({ issues }) => !issues.some(({ path }) => CREDENTIALS.includes(path?.[0])),
+        },
+      ),
+  },
+  response: CredentialEntry,
+  status: 201,
+  errors: [
+    'challenge_expired_or_used',
+    'invalid_credential',
+    'confirmation_failed',
+    'credential_already_registered',
+    'too_many_credentials',
+    'too_many_requests',
+  ],
+  cacheControl: 'no-store',
+  impact: 'Users cannot add credentials, nor change passwords.',
+} as const satisfies EndpointContract

@@ -1,0 +1,46 @@
+import { getUser } from '../../../lib/accounts/access.ts'
+import { challengeEnd } from '../../../lib/accounts/challenges.ts'
+import { buildCreationOptions } from '../../../lib/accounts/enrolment.ts'
+import { hashToken, randomToken } from '../../../lib/accounts/token.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import type { Services } from '../../../lib/services.ts'
+import type { contract } from './contract.ts'
+
+type Dependencies = Services<'users' | 'relyingParty' | 'identityKey' | 'randomBytes' | 'now'>
+
+/**
+ * Starts to add a credential: what a client needs to make it, what the user's own credentials confirm it with, and the
+ * token with which to hand both over, once, within ten minutes.
+ */
+export function beginAddition({ users, relyingParty, identityKey, randomBytes, now }: Dependencies) {
+  return async ({ session, headers }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { id: userId, email } = session.user
+    const [token, challenge] = [randomToken(randomBytes), randomToken(randomBytes)]
+    const challengeItem = { userId, platform: headers.platform, challenge, expiresAt: challengeEnd(now()) }
+    const [{ credentials }] = await Promise.all([
+      getUser(users, session),
+      users.credentialChallenges.put(hashToken(token), challengeItem),
+    ])
+
+    const idsOf = (kind: 'Fido2' | 'Key' | 'PasswordProtectedKey') =>
+      Object.values(credentials).flatMap((credential) => (credential.kind === kind ? [credential.id] : []))
+    const allowed = (kind: Parameters<typeof idsOf>[0]) =>
+      idsOf(kind).map((id) => ({ type: 'public-key' as const, id }))
+    const enrolled = { email, userHandle: userId, challenge, token, passkeys: idsOf('Fido2') }
+    const options = buildCreationOptions({ relyingParty, identityKey }, enrolled)
+    return {
+      temporaryAuthenticationToken: token,
+      publicKeyCredentialCreationOptions: options,
+      confirmation: {
+        challenge,
+        rp: options.rp,
+        userVerification: 'required',
+        allowCredentials: {
+          webauthn: options.excludeCredentials,
+          key: allowed('Key'),
+          passwordProtectedKey: allowed('PasswordProtectedKey'),
+        },
+      },
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import * as z from 'zod'
+import { CreationOptions, CredentialDescriptor } from '../../../lib/accounts/creation-options.ts'
+import { PlatformHeader } from '../../../lib/accounts/relying-party.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+
+export const contract = {
+  method: 'POST',
+  path: '/auth/credentials/init',
+  summary: 'Starts to add a credential: returns the options for creating it, and what an old one confirms it with.',
+  tag: 'Accounts',
+  caller: 'user',
+  uses: { users: ['PutItem', 'GetItem'], relyingParty: true, identity: true },
+  request: { headers: z.object({ platform: PlatformHeader }) },
+  response: z.object({
+    publicKeyCredentialCreationOptions: CreationOptions,
+    temporaryAuthenticationToken: z.string().describe('Good once, within ten minutes, for this user'),
+    confirmation: z
+      .object({
+        challenge: z.string().describe('The same as in the options'),
+        rp: z.object({ id: z.string(), name: z.string() }),
+        userVerification: z.literal('required'),
+        allowCredentials: z.object({
+          webauthn: z.array(CredentialDescriptor),
+          key: z.array(CredentialDescriptor),
+          passwordProtectedKey: z.array(CredentialDescriptor),
+        }),
+      })
+      .describe('What the credentials that the user has sign, as for a login'),
+  }),
+  errors: [],
+  cacheControl: 'no-store',
+  impact: 'Users cannot start to add credentials.',
+} as const satisfies EndpointContract

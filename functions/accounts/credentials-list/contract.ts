@@ -1,0 +1,17 @@
+import * as z from 'zod'
+import { CredentialEntry } from '../../../lib/accounts/credential-entry.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+
+export const contract = {
+  method: 'GET',
+  path: '/auth/credentials',
+  summary: "Lists the user's credentials, the oldest first.",
+  tag: 'Accounts',
+  caller: 'user',
+  uses: { users: ['GetItem'] },
+  request: {},
+  response: z.object({ credentials: z.array(CredentialEntry) }),
+  errors: [],
+  cacheControl: 'no-store',
+  impact: 'Users cannot see what opens their accounts.',
+} as const satisfies EndpointContract

@@ -1,0 +1,42 @@
+import * as z from 'zod'
+import { Timestamp } from '../codecs.ts'
+import { CredentialKind } from './creation-options.ts'
+import { type Credential, Factor } from './credential.ts'
+import type { User } from './user.ts'
+
+/** A credential as its user sees it: nothing that verifies it, and nothing that could be tried against. */
+export const CredentialEntry = z.object({
+  id: z.string().describe('What names it here'),
+  kind: CredentialKind,
+  factor: Factor,
+  name: z.string().nullable().describe('As its user called it'),
+  createdAt: Timestamp,
+  lastUsedAt: Timestamp.nullable().describe('When somebody last logged in with it, or confirmed a change'),
+  credentialId: z
+    .string()
+    .nullable()
+    .describe('What names a key or a passkey to its client; null for passwords and one-time codes'),
+  backedUp: z.boolean().optional().describe('Passkeys only: whether it is kept in more places than one device'),
+})
+type CredentialEntry = z.output<typeof CredentialEntry>
+
+/** The entry of the credential that this id names. */
+export function buildCredentialEntry(id: string, credential: Credential): CredentialEntry {
+  const { kind, factor, name = null, createdAt, lastUsedAt = null } = credential
+  return {
+    ...{ id, kind, factor, name, createdAt, lastUsedAt },
+    credentialId: 'id' in credential ? credential.id : null,
+    ...(kind === 'Fido2' && { backedUp: credential.backedUp }),
+  }
+}
+
+/** The entries of a user's credentials, oldest first, those of one moment by their factors. */
+export function listCredentials({ credentials }: Pick<User, 'credentials'>): CredentialEntry[] {
+  return Object.entries(credentials)
+    .map(([id, credential]) => buildCredentialEntry(id, credential))
+    .sort(
+      (left, right) =>
+        left.createdAt.getTime() - right.createdAt.getTime() ||
+        Factor.options.indexOf(left.factor) - Factor.options.indexOf(right.factor),
+    )
+}

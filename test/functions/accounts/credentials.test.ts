@@ -1,0 +1,759 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, vi } from 'vitest'
+import { endpoints } from '../../../functions/contracts.ts'
+import {
+  type AdditionBegun,
+  addCredential,
+  beginAddition,
+  beginLogin,
+  beginRegistration,
+  completeAddition,
+  completeLogin,
+  login,
+  oneTimeCode,
+  openSession,
+  registerUser,
+  someSession,
+} from '../../support/accounts.ts'
+import { someKeyPair, somePasskey } from '../../support/credentials.ts'
+import { expectError } from '../../support/errors.ts'
+import { type HttpReply, type Service, chainlessTest as test } from '../../support/service.ts'
+
+const { path: CREDENTIALS } = endpoints['accounts/credentials-list']
+const { path: INIT } = endpoints['accounts/credentials-init']
+const PASSWORD = 'correct horse battery staple'
+const NEW_PASSWORD = 'another horse battery staple'
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+const aTime = expect.stringMatching(TIME)
+
+type Headers = { authorization: string }
+type Challenge = { readonly challenge: string }
+
+const passwordOf = (password = PASSWORD) => ({ kind: 'Password', password })
+const codeOf = ({ otpUrl }: { otpUrl: string }, steps = 0) => ({ kind: 'Totp', otpCode: oneTimeCode(otpUrl, steps) })
+const newPassword = (password = PASSWORD, credentialName?: string) => ({
+  firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password }, credentialName },
+})
+const newCode = (begun: { otpUrl: string }, steps = -1) => ({
+  secondFactorCredential: { credentialKind: 'Totp', credentialInfo: { otpCode: oneTimeCode(begun.otpUrl, steps) } },
+})
+const RECOVERY = { kind: 'RecoveryKey', encryptedPrivateKey: 'hunter2' }
+const PROTECTED = { kind: 'PasswordProtectedKey', encryptedPrivateKey: 'hunter2' }
+
+/** The user's credentials as they are listed. */
+async function listOf(service: Service, headers: Headers) {
+  const { status, body } = await service.call('GET', CREDENTIALS, { headers })
+  expect(status).toBe(200)
+  return body.credentials
+}
+
+/** What is listed of the first credential of this kind. */
+async function entryOf(service: Service, headers: Headers, kind: string) {
+  const entries: { kind: string; id: string; lastUsedAt: string | null }[] = await listOf(service, headers)
+  const entry = entries.find((one) => one.kind === kind)
+  if (!entry) throw new Error(`There is no ${kind}.`)
+  return entry
+}
+
+function remove(service: Service, headers: Headers, { id }: { id: string }): Promise<HttpReply> {
+  return service.call('DELETE', `${CREDENTIALS}/${id}`, { headers })
+}
+
+/** A new user with a password and a key beside it, logged in. */
+async function somePasswordUser(service: Service) {
+  const keyPair = someKeyPair()
+  const factorsOf = (begun: Challenge) => ({ firstFactor: passwordOf(), secondFactor: keyPair.get(begun) })
+  const { email } = await registerUser(service, (begun) => ({
+    ...newPassword(),
+    secondFactorCredential: keyPair.create(begun),
+  }))
+  return { email, keyPair, factorsOf, headers: await openSession(service, email, factorsOf) }
+}
+
+/** A new user with a key and one-time codes, of which that of the next step is not used yet, logged in. */
+async function someCodesUser(service: Service) {
+  const keyPair = someKeyPair()
+  const { email, begun } = await registerUser(service, (options) => ({
+    firstFactorCredential: keyPair.create(options),
+    ...newCode(options),
+  }))
+  const withCode = (codes: { otpUrl: string }, steps: number) => (challenge: Challenge) => ({
+    firstFactor: keyPair.get(challenge),
+    secondFactor: codeOf(codes, steps),
+  })
+  return { email, begun, withCode, headers: await openSession(service, email, withCode(begun, 0)) }
+}
+
+describe("A user's credentials are listed", () => {
+  test('the oldest first, with what the user called them and nothing that verifies them', async ({ service }) => {
+    const [passkey, keyPair, recovery] = [somePasskey(), someKeyPair(), someKeyPair()]
+    const { email } = await registerUser(service, (begun) => ({
+      firstFactorCredential: { ...passkey.create(begun), credentialName: 'phone' },
+      secondFactorCredential: keyPair.create(begun, {}, { ...PROTECTED, credentialName: 'laptop' }),
+      recoveryCredential: recovery.create(begun, {}, RECOVERY),
+    }))
+    const factorsOf = (begun: Challenge) => ({ firstFactor: passkey.get(begun), secondFactor: keyPair.get(begun) })
+    const headers = await openSession(service, email, factorsOf)
+    const added = await addCredential(service, headers, () => newPassword(PASSWORD, 'the usual'), factorsOf)
+    const reply = await service.call('GET', CREDENTIALS, { headers })
+    const id = expect.stringMatching(/^[\w-]{22}$/)
+    const held = { id, createdAt: aTime, lastUsedAt: aTime }
+    const unused = { ...held, lastUsedAt: null }
+    expect(reply.body).toEqual({
+      credentials: [
+        { ...held, kind: 'Fido2', factor: 'first', name: 'phone', credentialId: passkey.id, backedUp: false },
+        { ...held, kind: 'PasswordProtectedKey', factor: 'second', name: 'laptop', credentialId: keyPair.id },
+        { ...unused, kind: 'RecoveryKey', factor: 'recovery', name: null, credentialId: recovery.id },
+        { ...unused, kind: 'Password', factor: 'first', name: 'the usual', credentialId: null },
+      ],
+    })
+    expect(reply.headers.get('cache-control')).toBe('no-store')
+    expect(added).toMatchObject({ status: 201, body: reply.body.credentials[3] })
+    expect(added.headers.get('cache-control')).toBe('no-store')
+  })
+
+  test('with when each was last used, to log in or to confirm', async ({ clock, coldService: service }) => {
+    const { email, headers, keyPair } = await someSession(service)
+    const { lastUsedAt } = await entryOf(service, headers, 'Key')
+    clock.pass(60)
+    const wrong = await login(service, email, () => ({ firstFactor: passwordOf() }))
+    expectError(wrong, 'login_failed')
+    expect(await entryOf(service, headers, 'Key')).toMatchObject({ lastUsedAt })
+    await openSession(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))
+    const later = (await entryOf(service, headers, 'Key')).lastUsedAt
+    expect(Date.parse(String(later)) - Date.parse(String(lastUsedAt))).toBeGreaterThanOrEqual(60_000)
+    clock.pass(60)
+    const second = (begun: AdditionBegun) => ({ secondFactorCredential: somePasskey().create(begun) })
+    await addCredential(service, headers, second, (begun) => ({ firstFactor: keyPair.get(begun) }))
+    const latest = (await entryOf(service, headers, 'Key')).lastUsedAt
+    expect(Date.parse(String(latest)) - Date.parse(String(later))).toBeGreaterThanOrEqual(60_000)
+  })
+
+  test('to the user alone', async ({ service }) => {
+    expectError(await service.call('GET', CREDENTIALS), 'missing_session')
+    const { headers } = await someSession(service)
+    const key = await service.createClient([])
+    expectError(await service.call('GET', CREDENTIALS, { headers, key }), 'invalid_session')
+  })
+})
+
+describe('An addition begins', () => {
+  test("with options of the user, and with the user's own first and second factors to confirm it", async ({
+    service,
+  }) => {
+    const [passkey, keyPair] = [somePasskey(), someKeyPair()]
+    const { email, begun } = await registerUser(service, (options) => ({
+      firstFactorCredential: passkey.create(options),
+      secondFactorCredential: keyPair.create(options),
+      recoveryCredential: someKeyPair().create(options, {}, RECOVERY),
+    }))
+    const factorsOf = (challenge: Challenge) => ({
+      firstFactor: passkey.get(challenge),
+      secondFactor: keyPair.get(challenge),
+    })
+    const headers = await openSession(service, email, factorsOf)
+    const protectedKey = someKeyPair()
+    const third = (options: AdditionBegun) => ({
+      secondFactorCredential: protectedKey.create(options, {}, PROTECTED),
+    })
+    expect(await addCredential(service, headers, third, factorsOf)).toMatchObject({ status: 201 })
+
+    const reply = await service.call('POST', INIT, { headers: { ...headers, platform: 'ios' } })
+    expect(reply.status).toBe(200)
+    expect(reply.headers.get('cache-control')).toBe('no-store')
+    const token = expect.stringMatching(/^[\w-]{43}$/)
+    const ofRegistration = await beginRegistration(service)
+    const listed = (id: string) => ({ type: 'public-key', id })
+    const { publicKeyCredentialCreationOptions: options, confirmation } = reply.body
+    expect(options).toEqual({
+      ...ofRegistration,
+      challenge: token,
+      excludeCredentials: [listed(passkey.id)],
+      otpUrl: expect.stringContaining(encodeURIComponent(email)),
+      temporaryAuthenticationToken: reply.body.temporaryAuthenticationToken,
+      user: { displayName: email, id: begun.user.id, name: email },
+    })
+    expect(reply.body.temporaryAuthenticationToken).toEqual(token)
+    expect(options.otpUrl).not.toBe(begun.otpUrl)
+    expect(confirmation).toEqual({
+      challenge: options.challenge,
+      rp: { id: 'localhost', name: 'Vaultline' },
+      userVerification: 'required',
+      allowCredentials: {
+        webauthn: [listed(passkey.id)],
+        key: [listed(keyPair.id)],
+        passwordProtectedKey: [listed(protectedKey.id)],
+      },
+    })
+  })
+
+  test('never without a platform, or without a session', async ({ service }) => {
+    const { headers } = await someSession(service)
+    expectError(await service.call('POST', INIT, { headers }), 'missing_or_invalid_platform', ['platform'])
+    expectError(await service.call('POST', INIT, { headers: { platform: 'web' } }), 'missing_session')
+  })
+})
+
+describe('A credential is added', () => {
+  /** A credential that a client makes, and what it then signs with it. */
+  type Made = { readonly create: (begun: AdditionBegun) => object; readonly get: (begun: Challenge) => object }
+  const someProtectedKey = (): Made => {
+    const { create, get } = someKeyPair('RSA')
+    return {
+      create: (begun) => create(begun, {}, PROTECTED),
+      get: (begun) => get(begun, {}, 'PasswordProtectedKey'),
+    }
+  }
+  const someCodes = (): Made => {
+    let otpUrl = ''
+    return {
+      create: (begun) => {
+        ;({ otpUrl } = begun)
+        return newCode(begun).secondFactorCredential
+      },
+      get: () => codeOf({ otpUrl }, 1),
+    }
+  }
+  const KEYS: [string, () => Made][] = [
+    ['a passkey', () => somePasskey()],
+    ['a key', () => someKeyPair('Ed25519')],
+    ['a key protected by a password', someProtectedKey],
+  ]
+
+  test.for(KEYS)('as first factor: %s, which logs in beside the one before', async ([, some], { service }) => {
+    const { email, headers, keyPair } = await someSession(service)
+    const made = some()
+    const reply = await addCredential(
+      service,
+      headers,
+      (begun) => ({ firstFactorCredential: made.create(begun) }),
+      (begun) => ({ firstFactor: keyPair.get(begun) }),
+    )
+    expect(reply.body).toMatchObject({ factor: 'first', name: null, lastUsedAt: null })
+    for (const { get } of [made, keyPair]) {
+      expect(await login(service, email, (begun) => ({ firstFactor: get(begun) }))).toMatchObject({ status: 200 })
+    }
+  })
+
+  test('as a passkey that tells who logs in', async ({ service }) => {
+    const { email, headers, keyPair } = await someSession(service)
+    const passkey = somePasskey()
+    await addCredential(
+      service,
+      headers,
+      (begun) => ({ firstFactorCredential: passkey.create(begun) }),
+      (begun) => ({ firstFactor: keyPair.get(begun) }),
+    )
+    const reply = await login(service, undefined, (begun) => ({ firstFactor: passkey.get(begun) }))
+    expect(reply).toMatchObject({ status: 200, body: { user: { email } } })
+  })
+
+  test.for([...KEYS, ['one-time codes', someCodes] as const])(
+    'as second factor: %s, for which every first factor is then asked',
+    async ([, some], { service }) => {
+      const { email, headers, keyPair } = await someSession(service)
+      const [other, made] = [somePasskey(), some()]
+      const confirmationOf = (begun: Challenge) => ({ firstFactor: keyPair.get(begun) })
+      const asFirst = (begun: AdditionBegun) => ({ firstFactorCredential: other.create(begun) })
+      expect(await addCredential(service, headers, asFirst, confirmationOf)).toMatchObject({ status: 201 })
+      const asSecond = (begun: AdditionBegun) => ({ secondFactorCredential: made.create(begun) })
+      const reply = await addCredential(service, headers, asSecond, confirmationOf)
+      expect(reply.body).toMatchObject({ factor: 'second' })
+
+      for (const { get } of [keyPair, other]) {
+        expectError(await login(service, email, (begun) => ({ firstFactor: get(begun) })), 'login_failed')
+      }
+      const both = (begun: Challenge) => ({ firstFactor: other.get(begun), secondFactor: made.get(begun) })
+      expect(await login(service, email, both)).toMatchObject({ status: 200 })
+      // And so is who adds another one.
+      const third = (begun: AdditionBegun) => ({ firstFactorCredential: someKeyPair().create(begun) })
+      expectError(await addCredential(service, headers, third, confirmationOf), 'confirmation_failed')
+    },
+  )
+
+  test('as a recovery key, in the place of the old one, whose id is free then', async ({ service }) => {
+    const { headers, keyPair } = await someSession(service)
+    const confirmationOf = (begun: Challenge) => ({ firstFactor: keyPair.get(begun) })
+    const [one, other] = [someKeyPair(), someKeyPair()]
+    for (const recovery of [one, other, one]) {
+      const reply = await addCredential(
+        service,
+        headers,
+        (begun) => ({ recoveryCredential: recovery.create(begun, {}, RECOVERY) }),
+        confirmationOf,
+      )
+      expect(reply).toMatchObject({ status: 201, body: { kind: 'RecoveryKey', credentialId: recovery.id } })
+      const entries: { kind: string }[] = await listOf(service, headers)
+      expect(entries.filter(({ kind }) => kind === 'RecoveryKey')).toEqual([reply.body])
+    }
+  })
+
+  test('as a password, in the place of the old one, which logs in no more', async ({ service }) => {
+    const { email, keyPair, headers, factorsOf } = await somePasswordUser(service)
+    const old = await entryOf(service, headers, 'Password')
+    const reply = await addCredential(service, headers, () => newPassword(NEW_PASSWORD), factorsOf)
+    expect(reply).toMatchObject({ status: 201, body: { kind: 'Password', factor: 'first' } })
+    expect(reply.body.id).not.toBe(old.id)
+    expect(await listOf(service, headers)).toHaveLength(2)
+    expectError(await login(service, email, factorsOf), 'login_failed')
+    const changed = (begun: Challenge) => ({
+      firstFactor: passwordOf(NEW_PASSWORD),
+      secondFactor: keyPair.get(begun),
+    })
+    expect(await login(service, email, changed)).toMatchObject({ status: 200 })
+  })
+
+  test('as one-time codes, in the place of the old ones, which serve no more', async ({ service }) => {
+    const { email, begun, headers, withCode } = await someCodesUser(service)
+    const added = await beginAddition(service, headers)
+    const confirmation = withCode(begun, 1)(added.confirmation)
+    const reply = await completeAddition(service, headers, added, newCode(added), confirmation)
+    expect(reply).toMatchObject({ status: 201, body: { kind: 'Totp', factor: 'second' } })
+    expect(await listOf(service, headers)).toHaveLength(2)
+    for (const steps of [-1, 0, 1]) expectError(await login(service, email, withCode(begun, steps)), 'login_failed')
+    expect(await login(service, email, withCode(added, 0))).toMatchObject({ status: 200 })
+  })
+
+  test('where the user has as many as there may be, only in the place of another', async ({ service }) => {
+    const { headers, keyPair } = await someSession(service)
+    const passkey = somePasskey()
+    const confirmationOf = (begun: Challenge) => ({ firstFactor: keyPair.get(begun) })
+    const additions = [
+      ...Array.from({ length: 6 }, () => (begun: AdditionBegun) => ({
+        firstFactorCredential: someKeyPair().create(begun),
+      })),
+      (begun: AdditionBegun) => ({ recoveryCredential: someKeyPair().create(begun, {}, RECOVERY) }),
+    ]
+    for (const addition of additions) {
+      expect(await addCredential(service, headers, addition, confirmationOf)).toMatchObject({ status: 201 })
+    }
+    const ninth = (begun: AdditionBegun) => ({ firstFactorCredential: passkey.create(begun) })
+    expectError(await addCredential(service, headers, ninth, confirmationOf), 'too_many_credentials')
+    const recovery = (begun: AdditionBegun) => ({ recoveryCredential: someKeyPair().create(begun, {}, RECOVERY) })
+    expect(await addCredential(service, headers, recovery, confirmationOf)).toMatchObject({ status: 201 })
+    expect(await remove(service, headers, await entryOf(service, headers, 'RecoveryKey'))).toMatchObject({
+      status: 204,
+    })
+    // What was refused has left nothing behind.
+    expect(await addCredential(service, headers, ninth, confirmationOf)).toMatchObject({ status: 201 })
+  })
+})
+
+describe('No credential is added', () => {
+  type Session = Awaited<ReturnType<typeof someSession>>
+  const OTHER = randomBytes(32).toString('base64url')
+  const confirmations: [string, (user: Session, begun: Challenge, made: ReturnType<typeof someKeyPair>) => object][] = [
+    ['another challenge', ({ keyPair }) => ({ firstFactor: keyPair.get({ challenge: OTHER }) })],
+    [
+      'another signature',
+      ({ keyPair }, begun) => ({ firstFactor: keyPair.get(begun, { signature: 'of something else' }) }),
+    ],
+    ['another origin', ({ keyPair }, begun) => ({ firstFactor: keyPair.get(begun, { origin: 'https://localhost' }) })],
+    ['the new credential', (_, begun, made) => ({ firstFactor: made.get(begun) })],
+    ['a password that the user does not have', () => ({ firstFactor: passwordOf() })],
+    [
+      'a second factor that the user does not have',
+      ({ keyPair }, begun, made) => ({ firstFactor: keyPair.get(begun), secondFactor: made.get(begun) }),
+    ],
+  ]
+  test.for(confirmations)('that is confirmed with %s, and its id stays free', async ([, confirm], { service }) => {
+    const session = await someSession(service)
+    const { headers, keyPair } = session
+    const made = someKeyPair()
+    const credentialsOf = (begun: AdditionBegun) => ({ firstFactorCredential: made.create(begun) })
+    const wrong = await addCredential(service, headers, credentialsOf, (begun) => confirm(session, begun, made))
+    expectError(wrong, 'confirmation_failed')
+    expect(await listOf(service, headers)).toHaveLength(1)
+    const right = await addCredential(service, headers, credentialsOf, (begun) => ({ firstFactor: keyPair.get(begun) }))
+    expect(right).toMatchObject({ status: 201 })
+  })
+
+  test('that is confirmed with the recovery key, or by another user', async ({ service }) => {
+    const { headers, keyPair } = await someSession(service)
+    const [recovery, stranger] = [someKeyPair(), await someSession(service)]
+    await addCredential(
+      service,
+      headers,
+      (begun) => ({ recoveryCredential: recovery.create(begun, {}, RECOVERY) }),
+      (begun) => ({ firstFactor: keyPair.get(begun) }),
+    )
+    for (const signer of [recovery, stranger.keyPair]) {
+      const reply = await addCredential(
+        service,
+        headers,
+        (begun) => ({ firstFactorCredential: someKeyPair().create(begun) }),
+        (begun) => ({ firstFactor: signer.get(begun) }),
+      )
+      expectError(reply, 'confirmation_failed')
+    }
+  })
+
+  test('that does not prove itself: the checks that failed are told', async ({ service }) => {
+    const { headers, keyPair } = await someSession(service)
+    const confirmationOf = (begun: Challenge) => ({ firstFactor: keyPair.get(begun) })
+    const cases: [string, string, (begun: AdditionBegun) => object][] = [
+      ['firstFactorCredential', 'origin', (begun) => somePasskey().create(begun, { origin: 'https://localhost' })],
+      [
+        'secondFactorCredential',
+        'signature',
+        (begun) => someKeyPair().create(begun, { signature: 'of something else' }),
+      ],
+      [
+        'secondFactorCredential',
+        'code',
+        () => newCode({ otpUrl: 'otpauth://totp/x?secret=AAAA' }).secondFactorCredential,
+      ],
+      [
+        'recoveryCredential',
+        'challenge',
+        (begun) => someKeyPair().create({ ...begun, challenge: OTHER }, {}, RECOVERY),
+      ],
+    ]
+    for (const [field, check, create] of cases) {
+      const reply = await addCredential(service, headers, (begun) => ({ [field]: create(begun) }), confirmationOf)
+      expectError(reply, 'invalid_credential', [field])
+      expect(reply.body.details).toEqual([{ field, issue: `The ${check} is wrong.` }])
+    }
+    expect(await listOf(service, headers)).toHaveLength(1)
+  })
+
+  test('that is a password beside no second factor', async ({ service }) => {
+    const { headers, keyPair } = await someSession(service)
+    const reply = await addCredential(
+      service,
+      headers,
+      () => newPassword(),
+      (begun) => ({ firstFactor: keyPair.get(begun) }),
+    )
+    expectError(reply, 'missing_or_invalid_second_factor_credential', ['secondFactorCredential'])
+  })
+
+  test("whose id is taken, by another user or the user's own", async ({ service }) => {
+    const { email, headers, keyPair } = await someSession(service)
+    const other = await someSession(service)
+    for (const { id } of [keyPair, other.keyPair]) {
+      const reply = await addCredential(
+        service,
+        headers,
+        (begun) => ({ secondFactorCredential: someKeyPair('P-256', { id }).create(begun) }),
+        (begun) => ({ firstFactor: keyPair.get(begun) }),
+      )
+      expectError(reply, 'credential_already_registered')
+    }
+    // Both are where they were.
+    const again = await registerAgain(service, keyPair.id)
+    expectError(again, 'credential_already_registered')
+    expect(await login(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))).toMatchObject({ status: 200 })
+  })
+
+  test('with a token that was used, of ten minutes ago, of another user, or that nobody was given', async ({
+    clock,
+    coldService: service,
+  }) => {
+    const { headers, keyPair } = await someSession(service)
+    const other = await someSession(service)
+    const add = (
+      begun: AdditionBegun,
+      { temporaryAuthenticationToken }: Pick<AdditionBegun, 'temporaryAuthenticationToken'> = begun,
+      as: Headers = headers,
+    ) =>
+      completeAddition(
+        service,
+        as,
+        { temporaryAuthenticationToken },
+        { firstFactorCredential: someKeyPair().create(begun) },
+        { firstFactor: keyPair.get(begun.confirmation) },
+      )
+    const used = await beginAddition(service, headers)
+    expect(await add(used)).toMatchObject({ status: 201 })
+    expectError(await add(used), 'challenge_expired_or_used')
+    const failed = await beginAddition(service, headers)
+    const wrong = { firstFactorCredential: someKeyPair().create(used) }
+    const confirmation = { firstFactor: keyPair.get(failed.confirmation) }
+    expectError(await completeAddition(service, headers, failed, wrong, confirmation), 'invalid_credential', [
+      'firstFactorCredential',
+    ])
+    expectError(await add(failed), 'challenge_expired_or_used')
+    const ours = await beginAddition(service, headers)
+    expectError(await add(ours, ours, other.headers), 'challenge_expired_or_used')
+    expectError(await add(ours, { ...ours, temporaryAuthenticationToken: OTHER }), 'challenge_expired_or_used')
+    expectError(await add(ours, await beginRegistration(service)), 'challenge_expired_or_used')
+    const late = await beginAddition(service, headers)
+    clock.pass(10 * 60 + 1)
+    expectError(await add(late), 'challenge_expired_or_used')
+  })
+
+  const FIRST = 'missing_or_invalid_first_factor_credential'
+  const CONFIRMATION = 'missing_or_invalid_first_factor'
+  const malformed: [string, Parameters<typeof expectError>[1], (right: Record<string, object>) => object, string[]][] =
+    [
+      ['no credential', FIRST, () => ({ firstFactorCredential: undefined }), ['firstFactorCredential']],
+      [
+        'two credentials',
+        FIRST,
+        ({ firstFactorCredential }) => ({ secondFactorCredential: firstFactorCredential }),
+        ['firstFactorCredential'],
+      ],
+      [
+        'no token',
+        'missing_or_invalid_temporary_authentication_token',
+        () => ({ temporaryAuthenticationToken: null }),
+        ['temporaryAuthenticationToken'],
+      ],
+      ['no confirmation', CONFIRMATION, () => ({ confirmation: undefined }), ['confirmation']],
+      ['no first factor to confirm it', CONFIRMATION, () => ({ confirmation: {} }), ['confirmation.firstFactor']],
+      [
+        'a second factor that can only be a first',
+        'missing_or_invalid_second_factor',
+        ({ confirmation }) => ({ confirmation: { ...confirmation, secondFactor: passwordOf() } }),
+        ['confirmation.secondFactor.kind'],
+      ],
+      ['an unknown field', 'unknown_field', () => ({ credential: 1 }), ['credential']],
+    ]
+  test.for(malformed)('with %s, which uses up no token', async ([, code, change, fields], { service }) => {
+    const { headers, keyPair } = await someSession(service)
+    const { temporaryAuthenticationToken, ...begun } = await beginAddition(service, headers)
+    const right = {
+      firstFactorCredential: someKeyPair().create(begun),
+      confirmation: { firstFactor: keyPair.get(begun) },
+    }
+    const call = (extra: object) =>
+      service.call('POST', CREDENTIALS, { headers, body: { temporaryAuthenticationToken, ...right, ...extra } })
+    expectError(await call(change(right)), code, fields)
+    expect(await call({})).toMatchObject({ status: 201 })
+  })
+})
+
+/** Tries to register somebody with a key of this id. */
+async function registerAgain(service: Service, id: string): Promise<HttpReply> {
+  const begun = await beginRegistration(service)
+  const { temporaryAuthenticationToken } = begun
+  const firstFactorCredential = someKeyPair('P-256', { id }).create(begun)
+  return await service.call('POST', '/auth/register', { body: { temporaryAuthenticationToken, firstFactorCredential } })
+}
+
+describe('A credential is removed', () => {
+  test('and logs in no more, while its id is free', async ({ service }) => {
+    const { email, headers, keyPair } = await someSession(service)
+    const passkey = somePasskey()
+    await addCredential(
+      service,
+      headers,
+      (begun) => ({ firstFactorCredential: passkey.create(begun) }),
+      (begun) => ({ firstFactor: keyPair.get(begun) }),
+    )
+    const reply = await remove(service, headers, await entryOf(service, headers, 'Key'))
+    expect(reply).toMatchObject({ status: 204, body: undefined })
+    expect(await listOf(service, headers)).toMatchObject([{ kind: 'Fido2' }])
+    expectError(await login(service, email, (begun) => ({ firstFactor: keyPair.get(begun) })), 'login_failed')
+    expect(await login(service, email, (begun) => ({ firstFactor: passkey.get(begun) }))).toMatchObject({ status: 200 })
+    expect(await registerAgain(service, keyPair.id)).toMatchObject({ status: 200 })
+  })
+
+  test('in a session of the last ten minutes alone', async ({ clock, coldService: service }) => {
+    const { email, headers, keyPair } = await someSession(service)
+    await addCredential(
+      service,
+      headers,
+      (begun) => ({ recoveryCredential: someKeyPair().create(begun, {}, RECOVERY) }),
+      (begun) => ({ firstFactor: keyPair.get(begun) }),
+    )
+    const entry = await entryOf(service, headers, 'RecoveryKey')
+    clock.pass(10 * 60 + 1)
+    expectError(await remove(service, headers, entry), 'fresh_login_required')
+    const fresh = await openSession(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))
+    clock.pass(10 * 60 - 5)
+    expect(await remove(service, fresh, entry)).toMatchObject({ status: 204 })
+  })
+
+  test('never where it is the last first factor', async ({ service }) => {
+    const { headers, keyPair } = await someSession(service)
+    const confirmationOf = (begun: Challenge) => ({ firstFactor: keyPair.get(begun) })
+    const additions: ((begun: AdditionBegun) => object)[] = [
+      (begun) => ({ recoveryCredential: someKeyPair().create(begun, {}, RECOVERY) }),
+      (begun) => ({ secondFactorCredential: somePasskey().create(begun) }),
+    ]
+    for (const addition of additions) await addCredential(service, headers, addition, confirmationOf)
+    expectError(await remove(service, headers, await entryOf(service, headers, 'Key')), 'last_first_factor')
+    // Without a password nothing needs the second factor.
+    for (const kind of ['Fido2', 'RecoveryKey']) {
+      expect(await remove(service, headers, await entryOf(service, headers, kind))).toMatchObject({ status: 204 })
+    }
+  })
+
+  test('never where it is the last second factor beside a password', async ({ service }) => {
+    const { headers, factorsOf } = await somePasswordUser(service)
+    expectError(await remove(service, headers, await entryOf(service, headers, 'Key')), 'last_second_factor')
+    expectError(await remove(service, headers, await entryOf(service, headers, 'Password')), 'last_first_factor')
+    const second = (begun: AdditionBegun) => ({ secondFactorCredential: somePasskey().create(begun) })
+    expect(await addCredential(service, headers, second, factorsOf)).toMatchObject({ status: 201 })
+    expect(await remove(service, headers, await entryOf(service, headers, 'Key'))).toMatchObject({ status: 204 })
+    expectError(await remove(service, headers, await entryOf(service, headers, 'Fido2')), 'last_second_factor')
+  })
+
+  test('once, and only by its user', async ({ service }) => {
+    const { email, headers, keyPair } = await someSession(service)
+    const other = await someSession(service)
+    await addCredential(
+      service,
+      headers,
+      (begun) => ({ firstFactorCredential: somePasskey().create(begun) }),
+      (begun) => ({ firstFactor: keyPair.get(begun) }),
+    )
+    const entry = await entryOf(service, headers, 'Fido2')
+    expectError(await remove(service, other.headers, entry), 'credential_not_found')
+    expect(await remove(service, headers, entry)).toMatchObject({ status: 204 })
+    expectError(await remove(service, headers, entry), 'credential_not_found')
+    expectError(await remove(service, headers, { id: 'constructor' }), 'credential_not_found', ['id'])
+    expectError(await service.call('DELETE', `${CREDENTIALS}/${entry.id}`), 'missing_session')
+    expect(await login(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))).toMatchObject({ status: 200 })
+  })
+})
+
+describe('Of what is done at the same time,', () => {
+  const statusesOf = (replies: readonly HttpReply[]) => replies.map(({ status }) => status).sort()
+
+  test('additions all count', async ({ service }) => {
+    const { email, headers, keyPair } = await someSession(service)
+    const passkeys = [somePasskey(), somePasskey(), somePasskey()]
+    const replies = await Promise.all(
+      passkeys.map((passkey) =>
+        addCredential(
+          service,
+          headers,
+          (begun) => ({ firstFactorCredential: passkey.create(begun) }),
+          (begun) => ({ firstFactor: keyPair.get(begun) }),
+        ),
+      ),
+    )
+    expect(statusesOf(replies)).toEqual([201, 201, 201])
+    expect(await listOf(service, headers)).toHaveLength(4)
+    for (const passkey of passkeys) {
+      expect(await login(service, email, (begun) => ({ firstFactor: passkey.get(begun) }))).toMatchObject({
+        status: 200,
+      })
+    }
+  })
+
+  test('two additions that the same code confirms, one is made', async ({ service }) => {
+    const { begun, headers, withCode } = await someCodesUser(service)
+    const replies = await Promise.all(
+      [1, 2].map(() =>
+        addCredential(
+          service,
+          headers,
+          (options) => ({ firstFactorCredential: somePasskey().create(options) }),
+          withCode(begun, 1),
+        ),
+      ),
+    )
+    expect(statusesOf(replies)).toEqual([201, 401])
+    for (const reply of replies.filter(({ status }) => status === 401)) expectError(reply, 'confirmation_failed')
+    expect(await listOf(service, headers)).toHaveLength(3)
+  })
+
+  test('two additions of the same credential, one is made', async ({ service }) => {
+    const { email, headers, keyPair } = await someSession(service)
+    const made = someKeyPair()
+    const replies = await Promise.all(
+      [1, 2].map(() =>
+        addCredential(
+          service,
+          headers,
+          (begun) => ({ firstFactorCredential: made.create(begun) }),
+          (begun) => ({ firstFactor: keyPair.get(begun) }),
+        ),
+      ),
+    )
+    expect(statusesOf(replies)).toEqual([201, 409])
+    expect(await login(service, email, (begun) => ({ firstFactor: made.get(begun) }))).toMatchObject({ status: 200 })
+    expectError(await registerAgain(service, made.id), 'credential_already_registered')
+  })
+
+  test('two removals of the last two first factors, one is made', async ({ service }) => {
+    for (let round = 0; round < 5; round += 1) {
+      const { headers, keyPair } = await someSession(service)
+      await addCredential(
+        service,
+        headers,
+        (begun) => ({ firstFactorCredential: somePasskey().create(begun) }),
+        (begun) => ({ firstFactor: keyPair.get(begun) }),
+      )
+      const entries: { id: string }[] = await listOf(service, headers)
+      const replies = await Promise.all(entries.map((entry) => remove(service, headers, entry)))
+      expect(statusesOf(replies)).toEqual([204, 409])
+      for (const reply of replies.filter(({ status }) => status === 409)) expectError(reply, 'last_first_factor')
+      expect(await listOf(service, headers)).toHaveLength(1)
+    }
+  })
+
+  const WITH_WHAT_IS_REMOVED: [
+    string,
+    Parameters<typeof expectError>[1],
+    (service: Service, user: Awaited<ReturnType<typeof somePasswordUser>>) => Promise<() => Promise<HttpReply>>,
+  ][] = [
+    [
+      'a login with',
+      'login_failed',
+      async (service, { email, factorsOf }) => {
+        const begun = await beginLogin(service, email)
+        return () => completeLogin(service, begun, factorsOf(begun))
+      },
+    ],
+    [
+      'an addition confirmed by',
+      'confirmation_failed',
+      async (service, { headers, factorsOf }) => {
+        const begun = await beginAddition(service, headers)
+        const credential = { firstFactorCredential: someKeyPair().create(begun) }
+        return () => completeAddition(service, headers, begun, credential, factorsOf(begun.confirmation))
+      },
+    ],
+  ]
+  test.for(WITH_WHAT_IS_REMOVED)(
+    '%s what a removal takes away fails where the removal is first',
+    async ([, code, prepare], { service }) => {
+      const user = await somePasswordUser(service)
+      const { headers, factorsOf } = user
+      const passkey = (begun: AdditionBegun) => ({ firstFactorCredential: somePasskey().create(begun) })
+      expect(await addCredential(service, headers, passkey, factorsOf)).toMatchObject({ status: 201 })
+      const password = await entryOf(service, headers, 'Password')
+      const { acting } = await untilRead(service, await prepare(service, user))
+      expect(await remove(service, headers, password)).toMatchObject({ status: 204 })
+      expectError(await acting, code)
+      expect(await listOf(service, headers)).toMatchObject([{ kind: 'Key' }, { kind: 'Fido2' }])
+    },
+  )
+
+  test('an addition and a login that comes between both count', async ({ service }) => {
+    const { email, headers, factorsOf, keyPair } = await somePasswordUser(service)
+    const passkey = somePasskey()
+    const credentialOf = (begun: AdditionBegun) => ({ firstFactorCredential: passkey.create(begun) })
+    expect(await addCredential(service, headers, credentialOf, factorsOf)).toMatchObject({ status: 201 })
+    const begun = await beginAddition(service, headers)
+    const recovery = { recoveryCredential: someKeyPair().create(begun, {}, RECOVERY) }
+    const confirmation = factorsOf(begun.confirmation)
+    const { acting } = await untilRead(service, () => completeAddition(service, headers, begun, recovery, confirmation))
+    const between = await openSession(service, email, (challenge) => ({
+      firstFactor: passkey.get(challenge),
+      secondFactor: keyPair.get(challenge),
+    }))
+    expect(await acting).toMatchObject({ status: 201 })
+    const { body } = await service.call('GET', '/auth/sessions', { headers: between })
+    expect(body.sessions).toHaveLength(2)
+    expect(await listOf(service, between)).toHaveLength(4)
+  })
+
+  /**
+   * Begins what hashes a password: that takes long enough for something to come between what it has read of the user and
+   * what it writes.
+   */
+  async function untilRead(service: Service, act: () => Promise<HttpReply>): Promise<{ acting: Promise<HttpReply> }> {
+    service.table.reset()
+    const acting = act()
+    const isRead = () =>
+      service.table.actions.some(({ action, body }) => action === 'GetItem' && body.includes('USER#'))
+    await vi.waitUntil(isRead, { interval: 1 })
+    return { acting }
+  }
+})
