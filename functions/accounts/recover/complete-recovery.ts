@@ -38,16 +38,14 @@ export function completeRecovery({ users, relyingParty, identityKey, randomBytes
 
     await claimIds(users, made, user)
     const credentials = nameEach(made, randomBytes)
-    let replaced = user
     const change = await toResult(
       changeAccess(users, user, async (current) => {
-        replaced = current === user ? current : await verify(current)
+        if (current !== user) await verify(current)
         return { credentials, sessions: {} }
       }),
     )
     if ('error' in change) await releaseIds(users, made, user)
     recovered(change)
-    await releaseIds(users, Object.values(replaced.credentials), user)
     return undefined
   }
 }
