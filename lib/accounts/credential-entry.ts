@@ -15,7 +15,7 @@ export const CredentialEntry = z.object({
   credentialId: z
     .string()
     .nullable()
-    .describe('What names a key or a passkey to its client; null for passwords and one-time codes'),
+    .describe('What names a key or a passkey to its client; null for others: that of a recovery key is a secret'),
   backedUp: z.boolean().optional().describe('Passkeys only: whether it is kept in more places than one device'),
 })
 type CredentialEntry = z.output<typeof CredentialEntry>
@@ -23,9 +23,11 @@ type CredentialEntry = z.output<typeof CredentialEntry>
 /** The entry of the credential that this id names. */
 export function buildCredentialEntry(id: string, credential: Credential): CredentialEntry {
   const { kind, factor, name = null, createdAt, lastUsedAt = null } = credential
+  // Whoever tells a recovery key's id is given the encrypted key: docs/decisions/0025-recovery.md.
+  const hasPublicId = 'id' in credential && kind !== 'RecoveryKey'
   return {
     ...{ id, kind, factor, name, createdAt, lastUsedAt },
-    credentialId: 'id' in credential ? credential.id : null,
+    credentialId: hasPublicId ? credential.id : null,
     ...(kind === 'Fido2' && { backedUp: credential.backedUp }),
   }
 }

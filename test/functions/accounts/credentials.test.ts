@@ -103,7 +103,8 @@ describe("A user's credentials are listed", () => {
       credentials: [
         { ...held, kind: 'Fido2', factor: 'first', name: 'phone', credentialId: passkey.id, backedUp: false },
         { ...held, kind: 'PasswordProtectedKey', factor: 'second', name: 'laptop', credentialId: keyPair.id },
-        { ...unused, kind: 'RecoveryKey', factor: 'recovery', name: null, credentialId: recovery.id },
+        // Whoever tells its id is given the encrypted key.
+        { ...unused, kind: 'RecoveryKey', factor: 'recovery', name: null, credentialId: null },
         { ...unused, kind: 'Password', factor: 'first', name: 'the usual', credentialId: null },
       ],
     })
@@ -282,7 +283,7 @@ describe('A credential is added', () => {
         (begun) => ({ recoveryCredential: recovery.create(begun, {}, RECOVERY) }),
         confirmationOf,
       )
-      expect(reply).toMatchObject({ status: 201, body: { kind: 'RecoveryKey', credentialId: recovery.id } })
+      expect(reply).toMatchObject({ status: 201, body: { kind: 'RecoveryKey', credentialId: null } })
       const entries: { kind: string }[] = await listOf(service, headers)
       expect(entries.filter(({ kind }) => kind === 'RecoveryKey')).toEqual([reply.body])
     }
