@@ -19,7 +19,6 @@ type Dependencies = Services<'users' | 'relyingParty' | 'identityKey' | 'randomB
  * the same form, the same each time.
  */
 export function beginRecovery({ users, relyingParty, identityKey, randomBytes, now }: Dependencies) {
-  const hmac = (text: string) => createHmac('sha256', identityKey).update(text).digest('base64url')
   const allowed = (user: User | null, id: string, subject: string) => {
     const dummy = dummyEncryptedKey(identityKey, `encrypted key ${id} ${subject}`)
     return { id, encryptedRecoveryKey: findRecoveryKey(user, id)?.encryptedPrivateKey ?? dummy }
@@ -29,9 +28,12 @@ export function beginRecovery({ users, relyingParty, identityKey, randomBytes, n
     const { clientId } = request.client
     const { email, credentialId } = request.body
     const { platform } = request.headers
-    const [token, challenge] = [randomToken(randomBytes), randomToken(randomBytes)]
+    const [token, userHandle, challenge] = [
+      randomToken(randomBytes),
+      randomToken(randomBytes),
+      randomToken(randomBytes),
+    ]
     const subject = `${clientId} ${email}`
-    const userHandle = hmac(`recovery ${subject}`)
     const expiresAt = challengeEnd(now())
     const [user] = await Promise.all([
       credentialId === undefined ? null : users.get({ clientId, email }),
@@ -40,13 +42,18 @@ export function beginRecovery({ users, relyingParty, identityKey, randomBytes, n
     const options = buildCreationOptions({ relyingParty, identityKey }, { email, userHandle, challenge, token })
     const allowedRecoveryCredential =
       credentialId === undefined
-        ? { id: hmac(`credential RecoveryKey ${subject}`), encryptedRecoveryKey: null }
+        ? { id: dummyId(identityKey, subject), encryptedRecoveryKey: null }
         : allowed(user, credentialId, subject)
     return {
       temporaryAuthenticationToken: token,
       publicKeyCredentialCreationOptions: { ...options, allowedRecoveryCredentials: [allowedRecoveryCredential] },
     }
   }
+}
+
+/** What looks like the id of a recovery key. */
+function dummyId(identityKey: string, subject: string): string {
+  return createHmac('sha256', identityKey).update(`credential RecoveryKey ${subject}`).digest('base64url')
 }
 
 /** What looks like an encrypted private key, in the form of the provider's clients: base64 of JSON. */

@@ -14,9 +14,12 @@ import {
   completeRecovery,
   completeRegistration,
   registerUser,
+  signRecovery,
   someEmail,
+  someSession,
 } from '../../support/accounts.ts'
 import { test } from '../../support/browser.ts'
+import { someKeyPair } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
 import { signWithKit, someRecoveryKit } from '../../support/recovery-kit.ts'
 import type { HttpReply, Service } from '../../support/service.ts'
@@ -27,7 +30,7 @@ const WEB = 'http://localhost:3000'
 const RELYING_PARTY = { id: 'localhost', name: 'Vaultline' }
 
 type Client = {
-  readonly create: (page: Page, options: object) => Promise<object>
+  readonly create: (page: Page, options: object) => Promise<{ readonly credentialInfo: { readonly credId: string } }>
   readonly get: (page: Page, challenge: object) => Promise<object>
 }
 
@@ -44,12 +47,13 @@ const SIMPLE: Client = {
     }, options),
   get: (page, challenge) =>
     page.evaluate(async (received) => {
-      const { challenge, rp, userVerification } = received as {
+      const { challenge, rp, userVerification, allowCredentials } = received as {
         challenge: string
         rp: { id: string }
         userVerification: 'required'
+        allowCredentials: { webauthn: { type: 'public-key'; id: string }[] }
       }
-      const optionsJSON = { challenge, rpId: rp.id, userVerification }
+      const optionsJSON = { challenge, rpId: rp.id, userVerification, allowCredentials: allowCredentials.webauthn }
       const { id, response } = await clients.startAuthentication({ optionsJSON })
       const { clientDataJSON: clientData, authenticatorData, signature, userHandle } = response
       return {
@@ -130,8 +134,8 @@ describe('In a real browser', () => {
       })
       expect(registered.status).toBe(200)
 
-      const page = await open(WEB)
       for (let round = 0; round < 2; round += 1) {
+        const page = await open(WEB)
         const begun = await beginRecovery(service, email, { credentialId: kit.id })
         const next = await someRecoveryKit(begun)
         const newCredentials = {
@@ -178,6 +182,31 @@ describe('In a real browser', () => {
       }
     },
   )
+
+  test('a recovery that fails leaves the passkey of the one before on its authenticator', async ({ service, open }) => {
+    const [recoveryKey, next] = [someKeyPair(), someKeyPair()]
+    const { email } = await someSession(service, recoveryKey)
+    const page = await open(WEB)
+    const recoverOn = async () => {
+      const begun = await beginRecovery(service, email)
+      const newCredentials = {
+        firstFactorCredential: await SIMPLE.create(page, begun),
+        recoveryCredential: next.create(begun, {}, { kind: 'RecoveryKey' }),
+      }
+      const recovery = signRecovery(recoveryKey, newCredentials)
+      const reply = await completeRecovery(service, begun, recovery, newCredentials)
+      return { reply, passkey: newCredentials.firstFactorCredential }
+    }
+    const { reply, passkey } = await recoverOn()
+    expect(reply.status).toBe(200)
+    // The recovery key is used up.
+    expectError((await recoverOn()).reply, 'recovery_failed')
+
+    const begun = await beginLogin(service, email)
+    const webauthn = [{ type: 'public-key', id: passkey.credentialInfo.credId }]
+    const firstFactor = await SIMPLE.get(page, { ...begun, allowCredentials: { webauthn } })
+    expect((await completeLogin(service, begun, { firstFactor })).status).toBe(200)
+  })
 
   test('a page that is not ours registers nobody', async ({ service, open }) => {
     const page = await open('http://localhost:6666')

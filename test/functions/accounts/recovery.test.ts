@@ -105,13 +105,13 @@ describe('A recovery begins', () => {
     expect(new Set([...dummies, encryptedRecoveryKey]).size).toBe(5)
   })
 
-  test('with the same user handle and dummies each time, and another challenge', async ({ service }) => {
+  test('with the same dummies each time, and another challenge and user handle', async ({ service }) => {
     const credentialId = randomBytes(32).toString('base64url')
     for (const email of [(await someUser(service)).email, someEmail()]) {
       for (const asked of [{ credentialId }, {}]) {
         const [one, other] = [await beginRecovery(service, email, asked), await beginRecovery(service, email, asked)]
-        expect(other.user).toEqual(one.user)
         expect(other.allowedRecoveryCredentials).toEqual(one.allowedRecoveryCredentials)
+        expect(other.user.id).not.toBe(one.user.id)
         expect(other.challenge).not.toBe(one.challenge)
         expect(other.temporaryAuthenticationToken).not.toBe(one.temporaryAuthenticationToken)
       }
