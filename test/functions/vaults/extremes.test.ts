@@ -330,7 +330,8 @@ describe('a vault that answers anything', { timeout: 900_000 }, () => {
   })
 
   test('never reads as zero where it does not answer', async ({ service, stages }) => {
-    for (const vault of stages) {
+    // One vault of each protocol: those of 0.6, of requests under the id 0, and the synchronous one.
+    for (const vault of [stages[2], stages[5], stages[8]] as Stage[]) {
       for (const { method, path } of endpointsOf(vault.address, ALICE.address).filter(({ body }) => !body)) {
         const ask = () => service.call(method, path, { key: vault.key })
         tell(service, { views: {}, words: [], simulation: 'true' })
