@@ -1,5 +1,5 @@
 import { MAX_UINT256 } from '../codecs.ts'
-import type { LiveAccount } from '../protocols/protocol.ts'
+import type { CancelledRequest, LiveAccount } from '../protocols/protocol.ts'
 import type { HistoryStatus, LedgerEntry } from './ledger-entry.ts'
 import { buildLine, divideOpen, type LineEvent } from './line.ts'
 import { proRata, unspent } from './parts.ts'
@@ -18,11 +18,11 @@ export type Deposit = {
 /**
  * The deposits among an account's ledger entries in one vault, in order, with what the account has there now divided
  * between them. Requests stand in line, oldest first: claims have taken the first of them, what is claimable comes next,
- * and what is pending last; cancellations took from the end. Shares that left were the first that came. The parts add up
+ * and what is pending last; cancellations took from the end, those not taken back yet too. Shares that left were the first that came. The parts add up
  * to the whole.
  */
 export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount): Deposit[] {
-  const line = lineOf(entries)
+  const line = lineOf(entries, live.cancelledDeposits)
   const requests = line.map(({ entry }) => entry)
   const { pendingParts, claimableParts } = divideOpen(line, {
     pending: live.pendingAssets,
@@ -57,13 +57,13 @@ export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount
 
 /** The assets that later cancellations took back of each deposit. */
 export function cancelledAssets(entries: readonly LedgerEntry[]): ReadonlyMap<LedgerEntry, bigint> {
-  return new Map(lineOf(entries).map(({ entry, cancelled }) => [entry, cancelled]))
+  return new Map(lineOf(entries, []).map(({ entry, cancelled }) => [entry, cancelled]))
 }
 
 /** The deposits by request: assets wait, and shares come. */
-function lineOf(entries: readonly LedgerEntry[]) {
-  return buildLine(
-    entries.flatMap((entry): LineEvent<DepositEntry>[] => {
+function lineOf(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[]) {
+  return buildLine([
+    ...entries.flatMap((entry): LineEvent<DepositEntry>[] => {
       switch (entry.kind) {
         case 'deposit':
           return entry.shares === null ? [{ request: entry, amount: entry.assets }] : []
@@ -75,7 +75,8 @@ function lineOf(entries: readonly LedgerEntry[]) {
           return []
       }
     }),
-  )
+    ...granted.map(({ requestId, amount }) => ({ requestId, cancelled: amount })),
+  ])
 }
 
 function byEntry(entries: readonly LedgerEntry[], amounts: readonly bigint[]): ReadonlyMap<LedgerEntry, bigint> {

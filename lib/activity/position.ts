@@ -1,5 +1,5 @@
 import { MAX_UINT256 } from '../codecs.ts'
-import type { LiveAccount } from '../protocols/protocol.ts'
+import { type LiveAccount, totalCancelled } from '../protocols/protocol.ts'
 import { buildDeposits, cancelledAssets, type Deposit } from './history.ts'
 import type { LedgerEntry } from './ledger-entry.ts'
 
@@ -56,7 +56,8 @@ export function isPlausible(entries: readonly LedgerEntry[], live: LiveAccount):
   const { pendingAssets, claimableShares, shares, sharePrice } = live
   const { pendingRedeemShares, claimableRedeemShares, claimableRedeemAssets } = live
   const redemptions = [pendingRedeemShares, claimableRedeemShares, claimableRedeemAssets]
-  const balances = [pendingAssets, claimableShares, shares, ...redemptions]
+  const cancelled = [live.cancelledDeposits, live.cancelledRedemptions].map(totalCancelled)
+  const balances = [pendingAssets, claimableShares, shares, ...redemptions, ...cancelled]
   return [moved + totalValue(live), totalValue(live), sharePrice, ...balances].every(
     (amount) => amount >= 0n && amount <= MAX_UINT256,
   )
@@ -64,6 +65,7 @@ export function isPlausible(entries: readonly LedgerEntry[], live: LiveAccount):
 
 /** What everything of the account in the vault is worth, in the asset's smallest unit. */
 function totalValue({ worth, ...live }: LiveAccount): bigint {
-  const shares = live.shares + live.claimableShares + live.pendingRedeemShares
-  return live.pendingAssets + worth(shares) + live.claimableRedeemAssets
+  const shares =
+    live.shares + live.claimableShares + live.pendingRedeemShares + totalCancelled(live.cancelledRedemptions)
+  return live.pendingAssets + totalCancelled(live.cancelledDeposits) + worth(shares) + live.claimableRedeemAssets
 }

@@ -28,6 +28,12 @@ const EpochId = z.number().int().nullable()
 
 const where = { vaultAddress: Address, vaultName: z.string(), userAddress: Address, chainId: ChainId }
 
+/** What the status of an account and its position say of requests whose cancellation the vault has granted. */
+export const CancelledDeposit = Amount.describe('Assets of cancelled deposit requests, which another cancel takes back')
+export const CancelledRedeemShares = Amount.describe(
+  'Shares of cancelled redemption requests, which another cancel takes back',
+)
+
 /** A deposit as callers see it. */
 export const DepositResponse = z.object({
   depositId: z.string().describe('<chainId>-<transactionHash>-<logIndex>'),
@@ -66,7 +72,7 @@ export const WithdrawalResponse = z.object({
       claimableAssets: Amount.describe('What those are worth'),
       paidShares: Amount.describe('Paid out'),
       paidAssets: Amount.describe('What was paid for those'),
-      cancelledShares: Amount.describe('Taken back'),
+      cancelledShares: Amount.describe('Taken back, or to be taken back by another cancel'),
     })
     .describe('What became of its parts'),
   vault: z.object({ apy: z.string(), assetSymbol: z.string(), assetDecimals: z.number().int(), sharePrice: Amount }),
@@ -88,7 +94,9 @@ export const PositionResponse = z.object({
   totalWithdrawnAssets: Amount.describe('Assets withdrawn, and shares sent away at their value then'),
   currentShares: Amount.describe('Shares in the wallet'),
   sharePrice: Amount.describe('What one whole share is worth'),
-  currentValue: Amount.describe('Everything of the user in the vault: pending, in shares, claimable, being redeemed'),
+  currentValue: Amount.describe(
+    'Everything of the user in the vault: pending, in shares, claimable, being redeemed, cancelled and not taken back',
+  ),
   earnedAssets: SignedAmount.describe('currentValue + totalWithdrawnAssets - totalDepositedAssets; may be negative'),
   depositCount: z.number().int(),
   startDate: Timestamp,

@@ -1,5 +1,5 @@
 import type { Hash } from 'viem'
-import type { LiveAccount } from '../protocols/protocol.ts'
+import type { CancelledRequest, LiveAccount } from '../protocols/protocol.ts'
 import type { HistoryStatus, LedgerEntry } from './ledger-entry.ts'
 import { buildLine, divideOpen, type LineEvent } from './line.ts'
 import { proRata } from './parts.ts'
@@ -26,12 +26,12 @@ export type Withdrawal = {
 /**
  * The withdrawals among an account's ledger entries in one vault, in order, with what the account has there in redemption
  * divided between them. Requests stand in line, oldest first: claims have paid the first of them, what is claimable comes
- * next, and what is pending last; cancellations took from the end. So one request may be in several states, of which
+ * next, and what is pending last; cancellations took from the end, those not taken back yet too. So one request may be in several states, of which
  * `status` is the one that is furthest from its end. Assets are divided pro rata: of a claim between the requests that it
  * paid, of what is claimable between those that have a part of it. The parts add up to the whole.
  */
 export function buildWithdrawals(entries: readonly LedgerEntry[], live: LiveAccount): Withdrawal[] {
-  const line = lineOf(entries)
+  const line = lineOf(entries, live.cancelledRedemptions)
   const { pendingParts, claimableParts } = divideOpen(line, {
     pending: live.pendingRedeemShares,
     claimable: live.claimableRedeemShares,
@@ -60,9 +60,9 @@ export function buildWithdrawals(entries: readonly LedgerEntry[], live: LiveAcco
 }
 
 /** The redemption requests: shares wait, and assets come. */
-function lineOf(entries: readonly LedgerEntry[]) {
-  return buildLine(
-    entries.flatMap((entry): LineEvent<RequestEntry>[] => {
+function lineOf(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[]) {
+  return buildLine([
+    ...entries.flatMap((entry): LineEvent<RequestEntry>[] => {
       switch (entry.kind) {
         case 'redeem':
           return [{ request: entry, amount: entry.shares }]
@@ -76,7 +76,8 @@ function lineOf(entries: readonly LedgerEntry[]) {
           return []
       }
     }),
-  )
+    ...granted.map(({ requestId, amount }) => ({ requestId, cancelled: amount })),
+  ])
 }
 
 function paidAtOnce(entry: PaymentEntry): Withdrawal {

@@ -156,11 +156,23 @@ export type AccountReading = {
   readonly price: () => SharePrice
 }
 
+/**
+ * A request whose cancellation the vault has granted, and what waits to be taken back of it: assets of a deposit, shares of
+ * a redemption, in the smallest unit.
+ */
+export type CancelledRequest = { readonly requestId: bigint; readonly amount: bigint }
+
+/** What waits to be taken back of all of them. */
+export function totalCancelled(requests: readonly CancelledRequest[]): bigint {
+  return requests.reduce((total, { amount }) => total + amount, 0n)
+}
+
 /** What stands of an account's deposits at one block, in the smallest units of asset and share. */
 export type AccountDeposits = {
   readonly pendingAssets: bigint
   readonly claimableAssets: bigint
   readonly claimableShares: bigint
+  readonly cancelledDeposits: readonly CancelledRequest[]
   /** Of the vault; null for synchronous vaults, and where its version does not tell. */
   readonly depositEpochId: number | null
   readonly isTotalAssetsValid: boolean | null
@@ -171,6 +183,7 @@ export type AccountRedemptions = {
   readonly pendingRedeemShares: bigint
   readonly claimableRedeemShares: bigint
   readonly claimableRedeemAssets: bigint
+  readonly cancelledRedemptions: readonly CancelledRequest[]
   /** Of the vault; null for synchronous vaults, and where its version does not tell. */
   readonly redeemEpochId: number | null
   /** The id of the account's last redemption request, 0 before there was one; null where the vault does not tell. */
@@ -183,6 +196,7 @@ export const NO_REQUESTS: Pick<AccountReading, 'deposits' | 'redemptions'> = {
     pendingAssets: 0n,
     claimableAssets: 0n,
     claimableShares: 0n,
+    cancelledDeposits: [],
     depositEpochId: null,
     isTotalAssetsValid: null,
   }),
@@ -190,6 +204,7 @@ export const NO_REQUESTS: Pick<AccountReading, 'deposits' | 'redemptions'> = {
     pendingRedeemShares: 0n,
     claimableRedeemShares: 0n,
     claimableRedeemAssets: 0n,
+    cancelledRedemptions: [],
     redeemEpochId: null,
     lastRedeemRequestId: null,
   }),

@@ -1,5 +1,10 @@
 import * as z from 'zod'
-import { DepositResponse, PositionResponse } from '../../../lib/activity/responses.ts'
+import {
+  CancelledDeposit,
+  CancelledRedeemShares,
+  DepositResponse,
+  PositionResponse,
+} from '../../../lib/activity/responses.ts'
 import { VaultChainIdText } from '../../../lib/chain/registry.ts'
 import { Amount, Timestamp, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
@@ -25,6 +30,8 @@ export const contract = {
       currentShares: Amount,
       pendingRedeemShares: Amount,
       claimableRedeemAssets: Amount,
+      cancelledDeposit: CancelledDeposit,
+      cancelledRedeemShares: CancelledRedeemShares,
     }),
     vault: z.object({
       poolId: z.string(),

@@ -3,6 +3,7 @@ import { buildPosition } from '../../../lib/activity/position.ts'
 import { depositResponse, positionResponse } from '../../../lib/activity/responses.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import { totalCancelled } from '../../../lib/protocols/protocol.ts'
 import { vaultType } from '../../../lib/protocols/vault-on-chain.ts'
 import type { Services } from '../../../lib/services.ts'
 import { toDate } from '../../../lib/time.ts'
@@ -45,6 +46,8 @@ export function getPosition({ getYield, sources, ...dependencies }: Dependencies
         currentShares: live.shares,
         pendingRedeemShares: live.pendingRedeemShares,
         claimableRedeemAssets: live.claimableRedeemAssets,
+        cancelledDeposit: totalCancelled(live.cancelledDeposits),
+        cancelledRedeemShares: totalCancelled(live.cancelledRedemptions),
       },
       vault: {
         poolId: vault.poolId,

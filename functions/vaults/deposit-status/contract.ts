@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { CancelledDeposit } from '../../../lib/activity/responses.ts'
 import { ChainId, VaultChainIdText } from '../../../lib/chain/registry.ts'
 import { Address, Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
@@ -22,12 +23,13 @@ export const contract = {
     vaultAddress: Address,
     userAddress: Address,
     chainId: ChainId,
-    status: z.enum(['pending', 'claimable', 'deposited', 'no_active_deposit']),
+    status: z.enum(['pending', 'claimable', 'cancelled', 'deposited', 'no_active_deposit']),
     statusDescription: z.string(),
     amounts: z.object({
       pendingDeposit: Amount.describe('Assets awaiting settlement'),
       claimableShares: Amount.describe('Shares ready to claim'),
       currentShares: Amount.describe('Shares in the user wallet'),
+      cancelledDeposit: CancelledDeposit,
     }),
     vault: z
       .object({ depositEpochId: z.number().int().nullable(), isTotalAssetsValid: z.boolean().nullable() })

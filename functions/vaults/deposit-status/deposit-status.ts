@@ -2,7 +2,7 @@ import { readAccountEntries } from '../../../lib/activity/account-vaults.ts'
 import { possible } from '../../../lib/chain/call.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
-import type { AccountDeposits } from '../../../lib/protocols/protocol.ts'
+import { type AccountDeposits, totalCancelled } from '../../../lib/protocols/protocol.ts'
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
 import { vaultType } from '../../../lib/protocols/vault-on-chain.ts'
 import type { Services } from '../../../lib/services.ts'
@@ -11,12 +11,13 @@ import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
 /** Where a user's deposit into an async vault stands. */
-type DepositStatus = 'pending' | 'claimable' | 'deposited' | 'no_active_deposit'
+type DepositStatus = 'pending' | 'claimable' | 'cancelled' | 'deposited' | 'no_active_deposit'
 
 /** What each status means, for people. */
 const STATUS_DESCRIPTIONS: Record<DepositStatus, string> = {
   pending: 'Deposit request submitted, awaiting curator settlement.',
   claimable: 'The curator has settled the epoch; the shares are ready to claim.',
+  cancelled: 'The deposit request was cancelled; cancel once more to take the assets back.',
   deposited: 'The shares have been claimed and are in the user wallet.',
   no_active_deposit: 'No pending or claimable deposit found for the user.',
 }
@@ -42,6 +43,7 @@ export function getDepositStatus(dependencies: Services<'getReader' | 'records' 
         pendingDeposit: deposits.pendingAssets,
         claimableShares: deposits.claimableShares,
         currentShares: shares,
+        cancelledDeposit: totalCancelled(deposits.cancelledDeposits),
       },
       // null: the vault runs a version that does not tell.
       vault: { depositEpochId: deposits.depositEpochId, isTotalAssetsValid: deposits.isTotalAssetsValid },
@@ -50,8 +52,9 @@ export function getDepositStatus(dependencies: Services<'getReader' | 'records' 
   }
 }
 
-function statusOf({ pendingAssets, claimableAssets }: AccountDeposits, shares: bigint): DepositStatus {
-  if (claimableAssets > 0n) return 'claimable'
-  if (pendingAssets > 0n) return 'pending'
+function statusOf(deposits: AccountDeposits, shares: bigint): DepositStatus {
+  if (deposits.claimableAssets > 0n) return 'claimable'
+  if (deposits.cancelledDeposits.length > 0) return 'cancelled'
+  if (deposits.pendingAssets > 0n) return 'pending'
   return shares > 0n ? 'deposited' : 'no_active_deposit'
 }

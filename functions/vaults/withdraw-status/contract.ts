@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { CancelledRedeemShares } from '../../../lib/activity/responses.ts'
 import { ChainId, VaultChainIdText } from '../../../lib/chain/registry.ts'
 import { Address, Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
@@ -22,12 +23,13 @@ export const contract = {
     vaultAddress: Address,
     userAddress: Address,
     chainId: ChainId,
-    status: z.enum(['pending', 'claimable', 'withdrawn', 'no_active_withdrawal']),
+    status: z.enum(['pending', 'claimable', 'cancelled', 'withdrawn', 'no_active_withdrawal']),
     statusDescription: z.string(),
     amounts: z.object({
       pendingRedeemShares: Amount.describe('Shares awaiting settlement'),
       claimableAssets: Amount.describe('What a claim pays'),
       claimableShares: Amount.describe('The settled shares that it is paid for'),
+      cancelledRedeemShares: CancelledRedeemShares,
     }),
     epochId: z
       .number()

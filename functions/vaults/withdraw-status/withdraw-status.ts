@@ -2,7 +2,7 @@ import { readAccountEntries } from '../../../lib/activity/account-vaults.ts'
 import { possible } from '../../../lib/chain/call.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
-import type { AccountRedemptions } from '../../../lib/protocols/protocol.ts'
+import { type AccountRedemptions, totalCancelled } from '../../../lib/protocols/protocol.ts'
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
 import type { Services } from '../../../lib/services.ts'
 import { SETTLEMENT_POLL_MS } from '../../../lib/vaults/settlement.ts'
@@ -10,12 +10,13 @@ import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
 /** Where a user's withdrawal from an async vault stands. */
-type WithdrawStatus = 'pending' | 'claimable' | 'withdrawn' | 'no_active_withdrawal'
+type WithdrawStatus = 'pending' | 'claimable' | 'cancelled' | 'withdrawn' | 'no_active_withdrawal'
 
 /** What each status means, for people. */
 const STATUS_DESCRIPTIONS: Record<WithdrawStatus, string> = {
   pending: 'Withdrawal request submitted, awaiting curator settlement.',
   claimable: 'The curator has settled the epoch; the assets are ready to claim.',
+  cancelled: 'The redemption request was cancelled; cancel once more to take the shares back.',
   withdrawn: 'No withdrawal is under way; the last request was paid, or taken back.',
   no_active_withdrawal: 'No pending or claimable withdrawal found for the user.',
 }
@@ -43,6 +44,7 @@ export function getWithdrawStatus(dependencies: Services<'getReader' | 'records'
         pendingRedeemShares: redemptions.pendingRedeemShares,
         claimableAssets: redemptions.claimableRedeemAssets,
         claimableShares: redemptions.claimableRedeemShares,
+        cancelledRedeemShares: totalCancelled(redemptions.cancelledRedemptions),
       },
       epochId: redemptions.lastRedeemRequestId || null,
       vault: { redeemEpochId: redemptions.redeemEpochId },
@@ -54,6 +56,7 @@ export function getWithdrawStatus(dependencies: Services<'getReader' | 'records'
 function statusOf(redemptions: AccountRedemptions): WithdrawStatus {
   // What is claimable may round down to no shares at all.
   if (redemptions.claimableRedeemShares > 0n || redemptions.claimableRedeemAssets > 0n) return 'claimable'
+  if (redemptions.cancelledRedemptions.length > 0) return 'cancelled'
   if (redemptions.pendingRedeemShares > 0n) return 'pending'
   return redemptions.lastRedeemRequestId ? 'withdrawn' : 'no_active_withdrawal'
 }

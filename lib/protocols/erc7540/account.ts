@@ -4,7 +4,7 @@ import { type Call, call, required } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { type ChainReader, joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
 import { precisePrice } from '../erc4626/price.ts'
-import type { AccountReading } from '../protocol.ts'
+import { type AccountReading, type CancelledRequest, NO_REQUESTS } from '../protocol.ts'
 import { erc7540Abi } from './abi.ts'
 import type { Erc7540Vault } from './vault.ts'
 
@@ -37,49 +37,47 @@ export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<
   }
   const own = readPlan({ address, slots: {}, calls }, ({ answers }) => answers)
   const aggregated = joinReadPlans(
-    waitingIn(vault, account, 'deposit', [0n]),
-    waitingIn(vault, account, 'redeem', [0n]),
+    openRequests(vault, account, 'deposit', isDepositAsync ? [0n] : []),
+    openRequests(vault, account, 'redeem', [0n]),
   )
-  return mapReadPlan(joinReadPlans(own, aggregated), ([answers, [waitingAssets, waitingShares]]) => ({
+  return mapReadPlan(joinReadPlans(own, aggregated), ([answers, [deposits, redemptions]]) => ({
     shares: () => required(answers.shares),
-    deposits: async (reader, at, listEntries) => ({
-      pendingAssets: isDepositAsync
-        ? waitingAssets() ||
-          (await readCounted(vault, account, 'deposit', { reader, at, entries: await listEntries() }))
-        : 0n,
-      claimableAssets: isDepositAsync ? required(answers.maxDeposit) : 0n,
-      claimableShares: isDepositAsync ? required(answers.maxMint) : 0n,
-      depositEpochId: null,
-      isTotalAssetsValid: null,
-    }),
-    redemptions: async (reader, at, listEntries) => ({
-      pendingRedeemShares:
-        waitingShares() || (await readCounted(vault, account, 'redeem', { reader, at, entries: await listEntries() })),
-      claimableRedeemShares: required(answers.maxRedeem),
-      claimableRedeemAssets: required(answers.maxWithdraw),
-      redeemEpochId: null,
-      lastRedeemRequestId: null,
-    }),
+    deposits: async (reader, at, listEntries) => {
+      if (!isDepositAsync) return NO_REQUESTS.deposits(reader, at, listEntries)
+      const { pending, cancelled } = await readOpenRequests({ vault, account, kind: 'deposit' }, deposits(), {
+        reader,
+        at,
+        listEntries,
+      })
+      return {
+        pendingAssets: pending,
+        claimableAssets: required(answers.maxDeposit),
+        claimableShares: required(answers.maxMint),
+        cancelledDeposits: cancelled,
+        depositEpochId: null,
+        isTotalAssetsValid: null,
+      }
+    },
+    redemptions: async (reader, at, listEntries) => {
+      const { pending, cancelled } = await readOpenRequests({ vault, account, kind: 'redeem' }, redemptions(), {
+        reader,
+        at,
+        listEntries,
+      })
+      return {
+        pendingRedeemShares: pending,
+        claimableRedeemShares: required(answers.maxRedeem),
+        claimableRedeemAssets: required(answers.maxWithdraw),
+        cancelledRedemptions: cancelled,
+        redeemEpochId: null,
+        lastRedeemRequestId: null,
+      }
+    },
     price: () => ({
       sharePrice: required(answers.sharePrice),
       worth: price.worth(required(answers.precisePrice)),
     }),
   }))
-}
-
-/** What waits of the requests with ids of their own, by the account's ledger entries: nothing where none has such an id. */
-async function readCounted(
-  vault: Erc7540Vault,
-  account: Address,
-  kind: EntryKind,
-  { reader, at, entries }: { reader: ChainReader; at: bigint; entries: readonly LedgerEntry[] },
-): Promise<bigint> {
-  const ids = requestIds(entries, kind)
-  if (ids.length === 0) return 0n
-  const parts = Map.groupBy(ids, (_, index) => Math.floor(index / REQUESTS_AT_ONCE))
-  const plans = [...parts.values()].map((some) => waitingIn(vault, account, kind, some))
-  const { values } = await reader.read(plans, { at })
-  return values.reduce((total, waiting) => total + waiting(), 0n)
 }
 
 /**
@@ -102,27 +100,53 @@ function amountOf(request: RequestEntry): bigint {
   return request.kind === 'deposit' ? request.assets : request.shares
 }
 
-/**
- * What waits of these requests: assets of deposits, shares of redemptions, those of cancelled ones included until the
- * account has taken them back. What it gives throws `upstream_bad_answer` where the vault does not tell.
- */
-function waitingIn(vault: Erc7540Vault, account: Address, kind: EntryKind, ids: readonly bigint[]) {
-  const { address } = vault
-  const calls = ids.flatMap((id) => viewsOf(vault, kind).map((view) => call(address, erc7540Abi, view, [id, account])))
-  const named: Record<string, Call<bigint>> = Object.fromEntries(calls.entries())
-  return readPlan(
-    { address, slots: {}, calls: named },
-    ({ answers }) =>
-      () =>
-        Object.values(answers).reduce<bigint>((total, amount) => total + required(amount), 0n),
+/** What is open of an account's requests: what is pending, and what the vault gives back of cancelled ones. */
+type OpenRequests = { readonly pending: bigint; readonly cancelled: readonly CancelledRequest[] }
+
+const VIEWS = {
+  deposit: ['pendingDepositRequest', 'claimableCancelDepositRequest'],
+  redeem: ['pendingRedeemRequest', 'claimableCancelRedeemRequest'],
+} as const
+
+/** What is open of these requests. What it gives throws `upstream_bad_answer` where the vault does not tell. */
+function openRequests(
+  vault: Erc7540Vault,
+  account: Address,
+  kind: EntryKind,
+  ids: readonly bigint[],
+): ReadPlan<() => OpenRequests> {
+  const { address, cancelsDeposits, cancelsRedemptions } = vault
+  const [pending, cancelled] = VIEWS[kind]
+  const cancels = kind === 'deposit' ? cancelsDeposits : cancelsRedemptions
+  const views = cancels ? [pending, cancelled] : [pending]
+  const calls: Record<string, Call<bigint>> = Object.fromEntries(
+    ids.flatMap((id) => views.map((view) => [`${view} ${id}`, call(address, erc7540Abi, view, [id, account])])),
   )
+  return readPlan({ address, slots: {}, calls }, ({ answers }) => () => ({
+    pending: ids.reduce((total, id) => total + required(answers[`${pending} ${id}`]), 0n),
+    cancelled: ids
+      .map((requestId) => ({ requestId, amount: cancels ? required(answers[`${cancelled} ${requestId}`]) : 0n }))
+      .filter(({ amount }) => amount > 0n),
+  }))
 }
 
-function viewsOf({ isDepositAsync, cancelsDeposits, cancelsRedemptions }: Erc7540Vault, kind: EntryKind) {
-  return kind === 'deposit'
-    ? [
-        ...(isDepositAsync ? (['pendingDepositRequest'] as const) : []),
-        ...(cancelsDeposits ? (['claimableCancelDepositRequest'] as const) : []),
-      ]
-    : (['pendingRedeemRequest', ...(cancelsRedemptions ? (['claimableCancelRedeemRequest'] as const) : [])] as const)
+/**
+ * What is open of an account's requests: where nothing is without an id, of those with ids of their own, by the account's
+ * ledger entries.
+ */
+async function readOpenRequests(
+  { vault, account, kind }: { vault: Erc7540Vault; account: Address; kind: EntryKind },
+  aggregated: OpenRequests,
+  { reader, at, listEntries }: { reader: ChainReader; at: bigint; listEntries: () => Promise<readonly LedgerEntry[]> },
+): Promise<OpenRequests> {
+  if (aggregated.pending > 0n || aggregated.cancelled.length > 0) return aggregated
+  const ids = requestIds(await listEntries(), kind)
+  if (ids.length === 0) return aggregated
+  const parts = Map.groupBy(ids, (_, index) => Math.floor(index / REQUESTS_AT_ONCE))
+  const plans = [...parts.values()].map((some) => openRequests(vault, account, kind, some))
+  const open = (await reader.read(plans, { at })).values.map((parse) => parse())
+  return {
+    pending: open.reduce((total, { pending }) => total + pending, 0n),
+    cancelled: open.flatMap(({ cancelled }) => cancelled),
+  }
 }

@@ -14,6 +14,7 @@ export function lagoonAccountReading(
       pendingAssets: required(account.pendingAssets),
       claimableAssets: required(account.claimableAssets),
       claimableShares: account.claimableShares ?? (await readClaimableShares(reader, vault, generation, account, at)),
+      cancelledDeposits: [],
       depositEpochId: state.depositEpochId,
       isTotalAssetsValid: state.isTotalAssetsValid,
     }),
@@ -22,6 +23,7 @@ export function lagoonAccountReading(
       claimableRedeemShares: required(account.redeemableShares),
       claimableRedeemAssets:
         account.redeemableAssets ?? (await readRedeemableAssets(reader, vault, generation, account, at)),
+      cancelledRedemptions: [],
       redeemEpochId: state.redeemEpochId,
       lastRedeemRequestId: generation === 'unknown' ? null : account.lastRedeemRequestId,
     }),

@@ -74,6 +74,14 @@ class Line {
       rest -= taken
     }
   }
+  /** The same line, of which this is cancelled besides. */
+  with(cancelled: readonly { readonly id: bigint; readonly amount: bigint }[]): Line {
+    const line = new Line()
+    for (const request of this.requests) line.requests.push({ ...request })
+    line.claims.push(...this.claims)
+    for (const { id, amount } of cancelled) line.cancel(id, amount)
+    return line
+  }
   claim(taken: bigint, given: bigint): void {
     this.claims.push({ taken, given, among: this.requests.length })
   }
@@ -179,10 +187,21 @@ class Model implements VaultModel {
   private total(user: Address, side: Side, of: (request: Request) => bigint): bigint {
     return sum(this.account(user).requests[side].map(of))
   }
-  /** What waits, with what is cancelled and not taken yet where the vault says that it cancels. */
   waiting(user: Address, side: Side): bigint {
-    const isTold = this.make !== 'redemptions'
-    return this.total(user, side, ({ pending, cancelled }) => pending + (isTold ? cancelled : 0n))
+    return this.total(user, side, ({ pending }) => pending)
+  }
+  /** What is cancelled and not taken back yet, where the vault says that it cancels. */
+  cancelled(user: Address, side: Side): bigint {
+    return this.make === 'redemptions' ? 0n : this.total(user, side, ({ cancelled }) => cancelled)
+  }
+  /** What became of each deposit, or each withdrawal; of what is cancelled and not taken back too. */
+  told(user: Address, side: Side) {
+    const { requests, deposits, withdrawals } = this.account(user)
+    const { requested: claimable, settled: worth } = this.most(user, side)
+    const untaken = this.make === 'redemptions' ? [] : requests[side].filter(({ cancelled }) => cancelled > 0n)
+    return (side === 'deposit' ? deposits : withdrawals)
+      .with(untaken.map(({ id, cancelled }) => ({ id, amount: cancelled })))
+      .told({ pending: this.waiting(user, side), claimable, worth })
   }
   /** The most that each of the two calls claims: by what was requested with, and by what it is settled in. */
   most(user: Address, side: Side): { requested: bigint; settled: bigint } {
@@ -316,13 +335,18 @@ class Model implements VaultModel {
       currentShares: `${this.account(user).shares}`,
       pendingRedeemShares: `${this.waiting(user, 'redeem')}`,
       claimableRedeemAssets: `${this.most(user, 'redeem').settled}`,
+      cancelledDeposit: `${this.cancelled(user, 'deposit')}`,
+      cancelledRedeemShares: `${this.cancelled(user, 'redeem')}`,
     }
   }
   position(user: Address) {
     const { deposited, withdrawn, shares } = this.account(user)
     const value =
       this.waiting(user, 'deposit') +
-      this.worth(shares + this.most(user, 'deposit').settled + this.waiting(user, 'redeem')) +
+      this.cancelled(user, 'deposit') +
+      this.worth(
+        shares + this.most(user, 'deposit').settled + this.waiting(user, 'redeem') + this.cancelled(user, 'redeem'),
+      ) +
       this.most(user, 'redeem').settled
     const statuses = this.history(user).map(({ status }) => status)
     const count = (status: Status) => statuses.filter((one) => one === status).length
@@ -338,9 +362,8 @@ class Model implements VaultModel {
     }
   }
   history(user: Address) {
-    const { deposits, sources, shares } = this.account(user)
-    const { requested: claimable, settled: worth } = this.most(user, 'deposit')
-    const told = deposits.told({ pending: this.waiting(user, 'deposit'), claimable, worth })
+    const { sources, shares } = this.account(user)
+    const told = this.told(user, 'deposit')
     // The shares that left were the first that came.
     const came = sources.map(({ deposit, shares }) => (deposit === null ? shares : (told[deposit]?.given ?? 0n)))
     let spent = sum(came) - shares
@@ -364,9 +387,7 @@ class Model implements VaultModel {
       .toReversed()
   }
   withdrawals(user: Address) {
-    const { requested: claimable, settled: worth } = this.most(user, 'redeem')
-    return this.account(user)
-      .withdrawals.told({ pending: this.waiting(user, 'redeem'), claimable, worth })
+    return this.told(user, 'redeem')
       .map(({ id, amount, cancelled, pending, claimable, worth, taken, given }) => {
         // Of what is neither paid nor taken back a vault may show nothing: that it is settled is not known.
         const isOpen = taken === 0n && cancelled === 0n && claimable === 0n

@@ -124,6 +124,8 @@ describe('A position', () => {
         currentShares: `${shares}`,
         pendingRedeemShares: '0',
         claimableRedeemAssets: '0',
+        cancelledDeposit: '0',
+        cancelledRedeemShares: '0',
       },
       vault: {
         poolId: expect.stringMatching(/./),
@@ -237,6 +239,8 @@ describe('A position', () => {
       currentShares: `${shares - redeemed}`,
       pendingRedeemShares: `${redeemed}`,
       claimableRedeemAssets: '0',
+      cancelledDeposit: '0',
+      cancelledRedeemShares: '0',
     })
     await vault.settle(2_000_000n)
     expect(await amounts()).toEqual({
@@ -245,6 +249,8 @@ describe('A position', () => {
       currentShares: `${shares - redeemed}`,
       pendingRedeemShares: '0',
       claimableRedeemAssets: `${await vault.read('maxWithdraw', ALICE.address)}`,
+      cancelledDeposit: '0',
+      cancelledRedeemShares: '0',
     })
   })
 

@@ -138,12 +138,12 @@ describe('an ERC-7540 vault by the standard alone', () => {
       }
       expect(await status()).toEqual([
         'pending',
-        { pendingDeposit: `${100n * ONE}`, claimableShares: '0', currentShares: '0' },
+        { pendingDeposit: `${100n * ONE}`, claimableShares: '0', currentShares: '0', cancelledDeposit: '0' },
       ])
       await vault.act(ROLES.safe, 'fulfillDeposit', id, ALICE.address, 60n * ONE, 50n * ONE)
       expect(await status()).toEqual([
         'claimable',
-        { pendingDeposit: `${40n * ONE}`, claimableShares: `${50n * ONE}`, currentShares: '0' },
+        { pendingDeposit: `${40n * ONE}`, claimableShares: `${50n * ONE}`, currentShares: '0', cancelledDeposit: '0' },
       ])
     },
   )
@@ -331,6 +331,19 @@ describe('claims and cancellations of an ERC-7540 vault', () => {
         expectError(await vault.cancel(ALICE, kind), 'request_can_no_longer_be_cancelled')
 
         await vault.act(ROLES.safe, isDeposit ? 'fulfillCancelDeposit' : 'fulfillCancelRedeem', id, alice)
+        const { status, statusDescription, amounts, nextPollAfterMs } = (
+          await (isDeposit ? vault.status(ALICE) : vault.withdrawStatus(ALICE))
+        ).body
+        expect({ status, statusDescription, nextPollAfterMs }).toEqual({
+          status: 'cancelled',
+          statusDescription: expect.stringContaining('cancel once more'),
+          nextPollAfterMs: null,
+        })
+        expect(amounts).toMatchObject(
+          isDeposit
+            ? { pendingDeposit: '0', cancelledDeposit: `${amount}` }
+            : { pendingRedeemShares: '0', cancelledRedeemShares: `${amount}` },
+        )
         const given = await vault.cancel(ALICE, kind)
         expect(given.body).toMatchObject({
           isAsync: false,
@@ -481,10 +494,18 @@ describe('the books of an ERC-7540 vault', () => {
 
       await vault.act(ROLES.safe, 'fulfillCancelDeposit', deposit, alice)
       await vault.act(ROLES.safe, 'fulfillCancelRedeem', redeem, alice)
-      expect((await shownOf(service, vault)).position).toMatchObject({
+      const granted = await shownOf(service, vault)
+      expect(granted.position).toMatchObject({
         ...whole,
-        amounts: { pendingDeposit: `${40n * ONE}`, pendingRedeemShares: `${20n * ONE}` },
+        amounts: {
+          pendingDeposit: '0',
+          pendingRedeemShares: '0',
+          cancelledDeposit: `${40n * ONE}`,
+          cancelledRedeemShares: `${20n * ONE}`,
+        },
       })
+      expect(granted.deposits).toMatchObject([{ status: 'claimable' }, { status: 'completed' }])
+      expect(granted.withdrawals).toMatchObject([{ status: 'cancelled' }])
 
       await vault.act(alice, 'claimCancelDepositRequest', deposit, alice, alice)
       await vault.act(alice, 'claimCancelRedeemRequest', redeem, alice, alice)
