@@ -1,4 +1,5 @@
 import { AppError, type ErrorCode, type ErrorDetail } from '../errors.ts'
+import type { WithdrawalAmount } from './protocol.ts'
 
 /** What an account has of a vault's shares, in the smallest unit, by where they are. */
 export type ShareBalances = {
@@ -8,19 +9,30 @@ export type ShareBalances = {
   /** In redemption requests that are not settled, undefined where the vault does not tell, and in those that are. */
   readonly pending: bigint | undefined
   readonly claimable: bigint
+  /** In cancelled redemption requests; absent where the vault cancels none. */
+  readonly cancelled?: bigint
 }
 
-/** The refusal of an amount that the account does not have; its details tell the balances apart. */
-export function exceedsBalance({ inWallet, unclaimed, pending, claimable }: ShareBalances): AppError {
-  const parts = [
-    `${inWallet} in the wallet`,
-    `${unclaimed ?? 'not known'} of settled deposits not claimed`,
-    `${pending ?? 'not known'} in redemptions not settled`,
-    `${claimable} in settled redemptions not claimed`,
-  ]
-  return new AppError('amount_exceeds_balance', {
-    details: [{ field: 'shares', issue: `the user has ${parts.join(', ')}` }],
-  })
+/** The refusal of an amount that the account does not have; its details tell apart where its shares are. */
+export function exceedsBalance(
+  amount: WithdrawalAmount,
+  { inWallet, unclaimed, pending, claimable, cancelled = 0n }: ShareBalances,
+): AppError {
+  const elsewhere = [
+    [unclaimed, 'of settled deposits not claimed'],
+    [pending, 'in redemptions not settled'],
+    [claimable, 'in settled redemptions not claimed'],
+    [cancelled, 'in cancelled redemptions not taken back'],
+  ] as const
+  const parts = elsewhere.flatMap(([shares, where]) => (shares === 0n ? [] : [`${shares ?? 'not known'} ${where}`]))
+  const issue = `the user has shares, in their smallest unit: ${[`${inWallet} in the wallet`, ...parts].join(', ')}`
+  return new AppError('amount_exceeds_balance', { details: [{ field: fieldOf(amount), issue }] })
+}
+
+/** The field of a request that says how much is to be withdrawn. */
+export function fieldOf(amount: WithdrawalAmount): 'max' | 'amount' | 'shares' {
+  if (amount === 'max') return 'max'
+  return 'assets' in amount ? 'amount' : 'shares'
 }
 
 /** The refusal of what reverted in its dry run, for this reason; its details have that last. */

@@ -29,6 +29,7 @@ export function erc7540WithdrawalTerms(
     maxRedeem: call(address, erc7540Abi, 'maxRedeem', [account]),
     pending: call(address, erc7540Abi, 'pendingRedeemRequest', [0n, account]),
     isCancelling: call(address, erc7540Abi, 'pendingCancelRedeemRequest', [0n, account]),
+    cancelled: call(address, erc7540Abi, 'claimableCancelRedeemRequest', [0n, account]),
     price: price.call,
     shares: call(address, erc7540Abi, 'convertToShares', [assets ?? 0n]),
   }
@@ -45,7 +46,13 @@ export function erc7540WithdrawalTerms(
     if (shares === 0n || shares > all) {
       // Requests with ids of their own are not told by the account alone.
       const waiting = pending > 0n ? pending : undefined
-      throw exceedsBalance({ inWallet, unclaimed, pending: waiting, claimable: required(answers.maxRedeem) })
+      throw exceedsBalance(amount, {
+        inWallet,
+        unclaimed,
+        pending: waiting,
+        claimable: required(answers.maxRedeem),
+        ...(cancelsRedemptions && { cancelled: required(answers.cancelled) }),
+      })
     }
     const request: Step = { name: 'requestRedeem', amount: shares }
     const value = worth?.(shares) ?? null

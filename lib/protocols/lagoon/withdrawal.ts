@@ -4,7 +4,7 @@ import { erc20Abi } from '../../chain/erc20.ts'
 import { joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
 import { AppError, badAnswer } from '../../errors.ts'
 import type { Finished, Step, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
-import { exceedsBalance, type ShareBalances } from '../refusals.ts'
+import { exceedsBalance, fieldOf, type ShareBalances } from '../refusals.ts'
 import { lagoonAbi } from './abi.ts'
 import {
   feeOn,
@@ -127,17 +127,16 @@ function payAtOnce(terms: LagoonWithdrawalState, amount: WithdrawalAmount): With
 /** Asks for a redemption, which is paid after a settlement, at its price; claims unclaimed shares where it needs them. */
 function requestRedemption(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms {
   const { vault, account, settled, rates } = terms
-  const balances = balancesIn(terms)
   if (required(account.pendingRedeemShares) > 0n && account.lastRedeemRequestId !== vault.state.redeemEpochId) {
     throw new AppError('previous_withdrawal_request_not_settled')
   }
   const all = account.shares + settled.claimableShares
   const withoutHaircut = { exit: rates.exit, haircut: 0n }
   const shares = sharesFor(terms, amount, withoutHaircut, all)
-  if (shares === 0n || shares > all) throw exceedsBalance(balances)
+  if (shares === 0n || shares > all) throw exceedsBalance(amount, balancesIn(terms))
   const paid = payment(terms, shares, withoutHaircut)
   // Lagoon never settles a request that is worth nothing by itself.
-  if (paid.assets === 0n) throw worthNothing()
+  if (paid.assets === 0n) throw worthNothing(amount)
   return { steps: requestSteps(terms, shares), shares, ...paid, claimedAssets: settled.redeemableAssets }
 }
 
@@ -159,12 +158,12 @@ function redeemFromClosed(terms: LagoonWithdrawalState, amount: WithdrawalAmount
   const claims: Step[] = redeemable > 0n ? [{ name: 'redeem', amount: redeemable }] : []
 
   const shares = sharesFor(terms, amount, exit, all)
-  if (shares > all || (shares === 0n && claims.length === 0)) throw exceedsBalance(balancesIn(terms))
+  if (shares > all || (shares === 0n && claims.length === 0)) throw exceedsBalance(amount, balancesIn(terms))
   const paid = payment(terms, shares, exit)
   if (shares > account.shares) claims.push(claimStep(account))
   const steps = [...claims, ...(shares > 0n ? [payStep(amount, shares, all)] : [])]
   const [first, ...rest] = steps
-  if (!first) throw exceedsBalance(balancesIn(terms))
+  if (!first) throw exceedsBalance(amount, balancesIn(terms))
   const assets = isOfAssets(amount) && shares < all ? amount.assets : paid.assets
   return { steps: [first, ...rest], shares, ...paid, assets, claimedAssets: settled.redeemableAssets }
 }
@@ -216,9 +215,9 @@ function balancesIn({ account, settled }: LagoonWithdrawalState): ShareBalances 
   }
 }
 
-function worthNothing(): AppError {
+function worthNothing(amount: WithdrawalAmount): AppError {
   return new AppError('withdrawal_refused', {
-    details: [{ field: 'shares', issue: 'is worth less than one unit of the asset' }],
+    details: [{ field: fieldOf(amount), issue: 'is worth less than one unit of the asset' }],
   })
 }
 

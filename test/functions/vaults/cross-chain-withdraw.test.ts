@@ -302,7 +302,7 @@ describe('A vault that does not pay at once', () => {
   test('One that refuses says why, as it does on its own chain', async ({ service }) => {
     const vault = await synchronous.open(service)
     const journey = journeyFrom(vault, service)
-    expectError(await journey.ask(ALICE, { amount: '2000000000' }), 'amount_exceeds_balance', ['shares'])
+    expectError(await journey.ask(ALICE, { amount: '2000000000' }), 'amount_exceeds_balance', ['amount'])
     await vault.act(ROLES.admin, 'pause')
     expectError(await journey.ask(ALICE, { max: true }), 'vault_is_paused')
   })
