@@ -1,5 +1,10 @@
+import { GetCommand } from '@aws-sdk/lib-dynamodb'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect } from 'vitest'
+import { endpoints } from '../../../functions/contracts.ts'
+import { documentClient } from '../../../lib/aws/dynamo.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { localConfig } from '../../../sandbox/dynamo.ts'
 import {
   addCredential,
   type Begun,
@@ -13,15 +18,17 @@ import {
   completeRegistration,
   login,
   oneTimeCode,
+  openSession,
   registerUser,
   signRecovery,
   someEmail,
   someSession,
 } from '../../support/accounts.ts'
 import { someKeyPair, somePasskey } from '../../support/credentials.ts'
+import { expectError } from '../../support/errors.ts'
 import { type HttpReply, type Service, chainlessTest as test } from '../../support/service.ts'
 
-const WALLETS = '/auth/wallets'
+const [WALLETS, SESSIONS] = ['/auth/wallets', '/auth/sessions']
 
 /** A request that is ready to be made, and what must still work after it. */
 type Act = { readonly act: () => Promise<HttpReply>; readonly after?: () => Promise<unknown> }
@@ -34,11 +41,44 @@ async function someLink(service: Service) {
   const { message } = (await service.call('POST', `${WALLETS}/init`, { headers, body })).body
   const signature = await wallet.signMessage({ message })
   const link = () => service.call('POST', WALLETS, { headers, body: { message, signature } })
-  return { headers, wallet, link }
+  return { headers, wallet, message, link }
 }
 
-const REQUESTS: [string, number, (service: Service) => Promise<Act>][] = [
+/** The tries that the requests since the last reset of the wire counted, and did not take back: the key of each at each try. */
+async function listTries(service: Service): Promise<string[]> {
+  const { endpoint, tableNames } = service.backends.dynamo
+  const client = documentClient(localConfig(endpoint))
+  const changes = service.table.actions
+    .filter(({ body }) => body.includes('"LIMIT#'))
+    .map(({ body }) => JSON.parse(body))
+  const tries = new Map(changes.map((change) => [change.Key.pk.S, change.ExpressionAttributeValues[':tries'].SS[0]]))
+  const isCounted = async ([pk, tryId]: [string, string]) => {
+    const { Item } = await client.send(new GetCommand({ TableName: tableNames.users, Key: { pk, sk: 'LIMIT' } }))
+    return Item?.['tries']?.has(tryId) === true
+  }
+  const counted = await Promise.all([...tries].map(async (one) => ((await isCounted(one)) ? [one[0]] : [])))
+  return counted.flat()
+}
+
+type SessionEntry = { readonly id: string; readonly isCurrent: boolean }
+
+async function listSessions(service: Service, headers: { authorization: string }): Promise<SessionEntry[]> {
+  const { status, body } = await service.call('GET', SESSIONS, { headers })
+  expect(status).toBe(200)
+  return body.sessions
+}
+
+/** A new user with two sessions. */
+async function someSessions(service: Service) {
+  const { email, keyPair, headers } = await someSession(service)
+  const other = await openSession(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))
+  return { headers, other }
+}
+
+/** By the endpoint, what it is asked for, and the status of its reply. */
+const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => Promise<Act>][] = [
   [
+    'accounts/register-init',
     'the start of a registration',
     200,
     async (service) => ({
@@ -49,6 +89,7 @@ const REQUESTS: [string, number, (service: Service) => Promise<Act>][] = [
     }),
   ],
   [
+    'accounts/register',
     'a registration',
     200,
     async (service) => {
@@ -63,6 +104,7 @@ const REQUESTS: [string, number, (service: Service) => Promise<Act>][] = [
     },
   ],
   [
+    'accounts/register',
     'a registration for an address that is taken, after which its credential is free,',
     409,
     async (service) => {
@@ -76,6 +118,7 @@ const REQUESTS: [string, number, (service: Service) => Promise<Act>][] = [
     },
   ],
   [
+    'accounts/recover-init',
     'the start of a recovery',
     200,
     async (service) => ({
@@ -86,6 +129,7 @@ const REQUESTS: [string, number, (service: Service) => Promise<Act>][] = [
     }),
   ],
   [
+    'accounts/recover',
     'a recovery, after which its credential logs in and the old one is free,',
     200,
     async (service) => {
@@ -108,6 +152,7 @@ const REQUESTS: [string, number, (service: Service) => Promise<Act>][] = [
     },
   ],
   [
+    'accounts/recover',
     'a recovery to a credential that is taken, after which the other one is free,',
     409,
     async (service) => {
@@ -125,9 +170,10 @@ const REQUESTS: [string, number, (service: Service) => Promise<Act>][] = [
       }
     },
   ],
-  ['the start of a login', 200, async (service) => ({ act: () => beginLoginOf(service) })],
+  ['accounts/login-init', 'the start of a login', 200, async (service) => ({ act: () => beginLoginOf(service) })],
   [
-    'a login with a passkey that counts, and a code,',
+    'accounts/login',
+    'a login with a passkey that counts, and a code, of which no try is counted after it,',
     200,
     async (service) => {
       const passkey = somePasskey()
@@ -141,18 +187,89 @@ const REQUESTS: [string, number, (service: Service) => Promise<Act>][] = [
       const started = await beginLogin(service, email)
       const secondFactor = { kind: 'Totp', otpCode: oneTimeCode(begun.otpUrl) }
       const factors = { firstFactor: passkey.get(started, { counter: 7 }), secondFactor }
-      return { act: () => completeLogin(service, started, factors) }
+      return {
+        act: () => completeLogin(service, started, factors),
+        after: async () => expect(await listTries(service)).toEqual([]),
+      }
     },
   ],
   [
-    'a logout',
+    'accounts/login',
+    'a login with a wrong password, which is counted once at the user and once at the network,',
+    401,
+    async (service) => {
+      const started = await beginLogin(service, someEmail())
+      const factors = { firstFactor: { kind: 'Password', password: 'wrong password' } }
+      return {
+        act: () => completeLogin(service, started, factors),
+        after: async () => expect(await listTries(service)).toHaveLength(2),
+      }
+    },
+  ],
+  [
+    'accounts/logout',
+    'a logout, after which the session is gone and no other,',
     204,
     async (service) => {
-      const { headers } = await someSession(service)
-      return { act: () => service.call('POST', '/auth/logout', { headers }) }
+      const { headers, other } = await someSessions(service)
+      return {
+        act: () => service.call('POST', '/auth/logout', { headers }),
+        after: async () => {
+          expectError(await service.call('GET', SESSIONS, { headers }), 'invalid_session')
+          expect(await listSessions(service, other)).toHaveLength(1)
+        },
+      }
     },
   ],
   [
+    'accounts/sessions-end',
+    'the end of one session, after which it is gone and no other,',
+    204,
+    async (service) => {
+      const { headers, other } = await someSessions(service)
+      const { id } = (await listSessions(service, other)).find(({ isCurrent }) => isCurrent) ?? {}
+      return {
+        act: () => service.call('DELETE', `${SESSIONS}/${id}`, { headers }),
+        after: async () => {
+          expectError(await service.call('GET', SESSIONS, { headers: other }), 'invalid_session')
+          expect(await listSessions(service, headers)).toHaveLength(1)
+        },
+      }
+    },
+  ],
+  [
+    'accounts/sessions-end-others',
+    'the end of all other sessions, after which they are gone and the own is not,',
+    204,
+    async (service) => {
+      const { headers, other } = await someSessions(service)
+      return {
+        act: () => service.call('DELETE', SESSIONS, { headers }),
+        after: async () => {
+          expectError(await service.call('GET', SESSIONS, { headers: other }), 'invalid_session')
+          expect(await listSessions(service, headers)).toHaveLength(1)
+        },
+      }
+    },
+  ],
+  [
+    'accounts/user-delete',
+    'the deletion of a user, after which address and credential are free,',
+    204,
+    async (service) => {
+      const { headers, email, keyPair } = await someSession(service)
+      return {
+        act: () => service.call('DELETE', '/auth/user', { headers }),
+        after: async () => {
+          expectError(await service.call('GET', SESSIONS, { headers }), 'invalid_session')
+          const own = (begun: Begun) => ({ firstFactorCredential: keyPair.create(begun) })
+          await registerUser(service, own, { email })
+        },
+      }
+    },
+  ],
+  [
+    'accounts/credentials-init',
     'the start of the addition of a credential',
     200,
     async (service) => {
@@ -163,6 +280,7 @@ const REQUESTS: [string, number, (service: Service) => Promise<Act>][] = [
     },
   ],
   [
+    'accounts/credentials-add',
     'the addition of a recovery key in the place of another, whose id is free then,',
     201,
     async (service) => {
@@ -182,6 +300,7 @@ const REQUESTS: [string, number, (service: Service) => Promise<Act>][] = [
     },
   ],
   [
+    'accounts/credentials-add',
     'an addition that is not confirmed, after which its credential is free,',
     401,
     async (service) => {
@@ -197,6 +316,7 @@ const REQUESTS: [string, number, (service: Service) => Promise<Act>][] = [
     },
   ],
   [
+    'accounts/credentials-remove',
     'the removal of a key, after which its id is free,',
     204,
     async (service) => {
@@ -215,6 +335,7 @@ const REQUESTS: [string, number, (service: Service) => Promise<Act>][] = [
     },
   ],
   [
+    'accounts/wallets-init',
     'the start of a link to a wallet',
     200,
     async (service) => {
@@ -223,8 +344,21 @@ const REQUESTS: [string, number, (service: Service) => Promise<Act>][] = [
       return { act: () => service.call('POST', `${WALLETS}/init`, { headers, body: { address, chain: 'evm' } }) }
     },
   ],
-  ['a link to a wallet', 201, async (service) => ({ act: (await someLink(service)).link })],
+  ['accounts/wallets-link', 'a link to a wallet', 201, async (service) => ({ act: (await someLink(service)).link })],
   [
+    'accounts/wallets-link',
+    'a wrong signature of a wallet, which is counted once,',
+    400,
+    async (service) => {
+      const { headers, message } = await someLink(service)
+      return {
+        act: () => service.call('POST', WALLETS, { headers, body: { message, signature: 'wrong' } }),
+        after: async () => expect(await listTries(service)).toHaveLength(1),
+      }
+    },
+  ],
+  [
+    'accounts/wallets-unlink',
     'the end of a link to a wallet',
     204,
     async (service) => {
@@ -239,13 +373,17 @@ function beginLoginOf(service: Service): Promise<HttpReply> {
   return service.call('POST', '/auth/login/init', { body: { email: someEmail() } })
 }
 
+/** A write of an item, as DynamoDB's actions are called. */
+const WRITE = /^(Put|Update|Delete)Item$/
+
 describe('An answer of the table that is lost after the write changes nothing for', () => {
-  test.for(REQUESTS)('%s whichever write it is', async ([, status, prepare], { service }) => {
+  test.for(REQUESTS)('%s: %s whichever write it is', async ([, , status, prepare], { service }) => {
     for (let lost = 0, isOver = false; !isOver; lost += 1) {
       const { act, after } = await prepare(service)
+      service.table.reset()
       let writes = 0
       service.table.losesAnswer = (action) => {
-        if (!/^(Put|Update|Delete)Item$/.test(action)) return false
+        if (!WRITE.test(action)) return false
         writes += 1
         return writes === lost + 1
       }
@@ -256,5 +394,12 @@ describe('An answer of the table that is lost after the write changes nothing fo
       expect(writes).toBeGreaterThan(0)
       isOver = writes <= lost
     }
+  })
+
+  test('any other endpoint, which has no write or a row above', () => {
+    const writing = Object.entries<EndpointContract>(endpoints).filter(
+      ([, { tag, uses }]) => tag === 'Accounts' && uses.users?.some((access) => WRITE.test(access)),
+    )
+    expect(new Set(REQUESTS.map(([endpoint]) => endpoint))).toEqual(new Set(writing.map(([endpoint]) => endpoint)))
   })
 })
