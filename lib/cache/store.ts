@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
@@ -26,6 +27,9 @@ const Entry = z.object({
 /** What is stored of one key. */
 export type Entry = z.output<typeof Entry>
 const Item = Entry.extend({ pk: z.string() })
+
+/** What tells who counted last under a key. */
+const Count = z.object({ writeId: z.string() })
 
 const SORT_KEY = 'ANSWER'
 /** For how long an entry without an answer is kept. */
@@ -83,19 +87,36 @@ export function cacheStore(client: DynamoDBDocumentClient, tableName: string) {
       await client.send(new UpdateCommand({ TableName: tableName, Key: keyOf(key), UpdateExpression }))
     },
 
-    /** Counts one more under this key until the moment is over; false, without counting, when `max` are counted. */
-    count(key: string, max: number, until: Date): Promise<boolean> {
-      return conditionHeld(
+    /**
+     * Counts one more under this key until the moment is over; false, without counting, when `max` are counted. Where the
+     * answer is lost the SDK asks again: what then refuses it may be its own count, which the item tells unless another one
+     * came between.
+     */
+    async count(key: string, max: number, until: Date): Promise<boolean> {
+      const Key = { pk: key, sk: 'COUNT' }
+      const writeId = randomUUID()
+      const isCounted = await conditionHeld(
         client.send(
           new UpdateCommand({
             TableName: tableName,
-            Key: { pk: key, sk: 'COUNT' },
-            UpdateExpression: 'ADD hits :one SET expiresAt = :end',
-            ConditionExpression: 'attribute_not_exists(hits) OR hits < :max',
-            ExpressionAttributeValues: { ':one': 1, ':end': EpochSeconds.encode(until), ':max': max },
+            Key,
+            UpdateExpression: 'ADD hits :one SET expiresAt = :end, writeId = :writeId',
+            ConditionExpression: '(attribute_not_exists(hits) OR hits < :max) AND NOT writeId = :writeId',
+            ExpressionAttributeValues: {
+              ':one': 1,
+              ':end': EpochSeconds.encode(until),
+              ':max': max,
+              ':writeId': writeId,
+            },
           }),
         ),
       )
+      if (isCounted) return true
+      const items = await getItems(client, tableName, [Key])
+      return z
+        .array(Count)
+        .parse(items)
+        .some((counted) => counted.writeId === writeId)
     },
 
     /** Releases the lease after a failed refresh; the failure is remembered until `failure.until`. */

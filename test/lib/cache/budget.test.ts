@@ -1,0 +1,22 @@
+import { expect } from 'vitest'
+import { clientBudgets } from '../../../lib/cache/budget.ts'
+import { cacheStore } from '../../../lib/cache/store.ts'
+import { test } from '../../support/dynamo.ts'
+
+const LIMITS = { coingecko: 3, defillama: 3, goldrush: 3, das: 3, across: 3 }
+
+test('A question is counted once, also where the answer to the count is lost', async ({
+  dynamo,
+  tableNames,
+  loseAnswers,
+  requests,
+}) => {
+  const { count } = cacheStore(dynamo, tableNames.cache)
+  const budget = clientBudgets({ count, limits: LIMITS, now: Date.now })('across', 'acme')
+  loseAnswers()
+  for (let asked = 0; asked < LIMITS.across; asked += 1) expect(await budget.take()).toBe(true)
+  expect(budget.refusal()).toBeUndefined()
+  expect(await budget.take()).toBe(false)
+  expect(budget.refusal()?.code).toBe('too_many_requests')
+  expect(requests.filter((request) => request === 'UpdateItem')).toHaveLength(2 * LIMITS.across + 1)
+})
