@@ -54,8 +54,8 @@ export type Wire = {
   /** Those of them that asked something of DynamoDB, with the action that their header names. */
   readonly actions: { readonly action: string; readonly body: string }[]
   behaviour: Behaviour
-  /** What every request waits for before it is passed on. */
-  hold: Promise<unknown> | undefined
+  /** What every request waits for before it is passed on, or those that it is given for. */
+  hold: Promise<unknown> | ((request: { action: string; body: string }) => Promise<unknown> | undefined) | undefined
   /** Rewrites an answer before it is passed on. */
   rewrite: ((answer: string, request: string) => string) | undefined
   /** Rewrites a request before it is passed on. */
@@ -101,9 +101,10 @@ export async function startWire(target: string): Promise<Wire> {
     const body = Buffer.from(withoutChainCheck(whole.toString()))
     const isChecked = body.length < whole.length
     wire.bodies.push(body.toString())
-    const [, action] = String(request.headers['x-amz-target'] ?? '').split('.')
-    if (action) wire.actions.push({ action, body: body.toString() })
-    await wire.hold
+    const [, action = ''] = String(request.headers['x-amz-target'] ?? '').split('.')
+    const seen = { action, body: body.toString() }
+    if (action) wire.actions.push(seen)
+    await (typeof wire.hold === 'function' ? wire.hold(seen) : wire.hold)
 
     if (wire.behaviour === 'never answer') await sleep(20_000, undefined, { ref: false })
     if (wire.behaviour === 'refuse connections' || wire.behaviour === 'never answer') {
@@ -127,7 +128,7 @@ export async function startWire(target: string): Promise<Wire> {
     const { method = 'POST', url = '/' } = request
     const asked = body.length > 0 && { body: wire.rewriteRequest?.(body.toString()) ?? body }
     const answer = await exchange(`${target}${url}`, { method, headers, ...asked })
-    if (wire.losesAnswer?.(action ?? '')) {
+    if (wire.losesAnswer?.(action)) {
       request.socket.destroy()
       return
     }

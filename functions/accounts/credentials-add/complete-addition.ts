@@ -43,15 +43,15 @@ export function completeAddition({ users, limitTries, relyingParty, identityKey,
 
     const id = randomId(randomBytes)
     const claimant = { clientId: user.clientId, email: user.email, sourceIp: requestContext.http.sourceIp }
-    const changing = changeAccess(users, user, async (current) => {
+    const withIt = async (current: User) => {
       const confirmed = await toResult(authenticate(current, confirmation, enrolment, claimant))
       if ('error' in confirmed) throw unconfirmed(confirmed.error)
       const credentials = { ...withoutSingle(confirmed.value, credential.kind), [id]: credential }
       if (lacksSecondFactor(credentials)) throw secondFactorMissing()
       if (Object.keys(credentials).length > MOST_CREDENTIALS) throw new AppError('too_many_credentials')
       return { credentials, sessions: current.sessions }
-    })
-    const changed = await toResult(changing)
+    }
+    const changed = await toResult(changeAccess(users, user, withIt, session))
     if ('error' in changed) await releaseIds(users, [credential], user)
     unwrap(changed)
     return buildCredentialEntry(id, credential)

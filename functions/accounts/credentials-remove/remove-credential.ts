@@ -1,6 +1,6 @@
 import { changeAccess, getUser } from '../../../lib/accounts/access.ts'
 import { assertFresh } from '../../../lib/accounts/session.ts'
-import { lacksSecondFactor } from '../../../lib/accounts/user.ts'
+import { lacksSecondFactor, type User } from '../../../lib/accounts/user.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
@@ -14,13 +14,14 @@ export function removeCredential({ users, now }: Services<'users' | 'now'>) {
   return async ({ session, path }: Request<typeof contract>): Promise<undefined> => {
     assertFresh(session, now())
     const user = await getUser(users, session)
-    await changeAccess(users, user, ({ credentials, sessions }) => {
+    const withoutIt = ({ credentials, sessions }: User) => {
       const { [path.id]: removed, ...left } = credentials
       if (!removed) throw new AppError('credential_not_found')
       if (!Object.values(left).some(({ factor }) => factor === 'first')) throw new AppError('last_first_factor')
       if (lacksSecondFactor(left)) throw new AppError('last_second_factor')
       return { credentials: left, sessions }
-    })
+    }
+    await changeAccess(users, user, withoutIt, session)
     return undefined
   }
 }

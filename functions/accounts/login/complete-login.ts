@@ -65,7 +65,9 @@ export function completeLogin({ users, limitTries, relyingParty, identityKey, ra
       sessions: withSession(current.sessions, session, platform),
     })).catch(async (error: unknown) => {
       await users.sessions.delete(session.hash)
-      throw error
+      // The user who was there a moment ago is no more.
+      const isGone = error instanceof AppError && error.code === 'invalid_session'
+      throw isGone ? new AppError('login_failed', { cause: error }) : error
     })
     return { token, expiresAt: session.expiresAt, user: session.user }
   }

@@ -5,9 +5,10 @@ import { users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
 export const handler = endpoint(contract, { users }, ({ users }) => async ({ session, path }) => {
-  await endSessions(users, await getUser(users, session), (id, sessions) => {
+  const isKept = (id: string, sessions: object) => {
     if (!Object.hasOwn(sessions, path.id)) throw new AppError('session_not_found')
     return id !== path.id
-  })
+  }
+  await endSessions(users, await getUser(users, session), isKept, session)
   return undefined
 })

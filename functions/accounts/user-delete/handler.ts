@@ -6,6 +6,6 @@ import { contract } from './contract.ts'
 
 export const handler = endpoint(contract, { users, now }, ({ users, now }) => async ({ session }) => {
   assertFresh(session, now())
-  await deleteUser(users, await getUser(users, session))
+  await deleteUser(users, await getUser(users, session), session)
   return undefined
 })

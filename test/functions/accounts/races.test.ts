@@ -1,0 +1,191 @@
+import { describe, expect, vi } from 'vitest'
+import type { ErrorCode } from '../../../lib/errors.ts'
+import {
+  beginAddition,
+  beginLogin,
+  beginRecovery,
+  beginRegistration,
+  completeAddition,
+  completeLogin,
+  completeRecovery,
+  completeRegistration,
+  login,
+  openSession,
+  registerUser,
+  signRecovery,
+} from '../../support/accounts.ts'
+import { someKeyPair } from '../../support/credentials.ts'
+import { expectError } from '../../support/errors.ts'
+import { chainlessTest as base, type HttpReply, type Service, startAnew } from '../../support/service.ts'
+import { startWire } from '../../support/wire.ts'
+
+type KeyPair = ReturnType<typeof someKeyPair>
+
+/** A user with two keys and a recovery key, and two sessions of the first key. */
+async function someAccount(service: Service) {
+  const [first, second, recoveryKey] = [someKeyPair(), someKeyPair(), someKeyPair()]
+  const { email } = await registerUser(service, (begun) => ({
+    firstFactorCredential: first.create(begun),
+    recoveryCredential: recoveryKey.create(begun, {}, { kind: 'RecoveryKey' }),
+  }))
+  const factorsOf = (begun: { challenge: string }) => ({ firstFactor: first.get(begun) })
+  const headers = await openSession(service, email, factorsOf)
+  const other = await openSession(service, email, factorsOf)
+  const begun = await beginAddition(service, headers)
+  const credential = { firstFactorCredential: second.create(begun) }
+  const added = await completeAddition(service, headers, begun, credential, factorsOf(begun.confirmation))
+  expect(added.status).toBe(201)
+  const { body } = await service.call('GET', '/auth/credentials', { headers })
+  return { email, first, second, recoveryKey, factorsOf, headers, other, firstId: String(body.credentials[0].id) }
+}
+type Account = Awaited<ReturnType<typeof someAccount>>
+
+/** A change of an account that only has to be asked for, and the keys that open it after the change. */
+type Prepared = { readonly ask: () => Promise<HttpReply>; readonly opens: (keys: KeyPair[]) => KeyPair[] }
+
+const CHANGES = {
+  'a recovery': async (service, { email, recoveryKey }) => {
+    const made = someKeyPair()
+    const begun = await beginRecovery(service, email)
+    const newCredentials = { firstFactorCredential: made.create(begun) }
+    const recovery = signRecovery(recoveryKey, newCredentials)
+    return { ask: () => completeRecovery(service, begun, recovery, newCredentials), opens: () => [made] }
+  },
+  'an addition': async (service, { headers, factorsOf }) => {
+    const made = someKeyPair()
+    const begun = await beginAddition(service, headers)
+    const credential = { firstFactorCredential: made.create(begun) }
+    const confirmation = factorsOf(begun.confirmation)
+    return {
+      ask: () => completeAddition(service, headers, begun, credential, confirmation),
+      opens: (keys) => [...keys, made],
+    }
+  },
+  'a removal of the key': async (service, { headers, first, firstId }) => ({
+    ask: () => service.call('DELETE', `/auth/credentials/${firstId}`, { headers }),
+    opens: (keys) => keys.filter((key) => key !== first),
+  }),
+  'a login with the key': async (service, { email, factorsOf }) => {
+    const begun = await beginLogin(service, email)
+    return { ask: () => completeLogin(service, begun, factorsOf(begun)), opens: (keys) => keys }
+  },
+  'the end of the session': async (service, { other }) => ({
+    ask: () => service.call('DELETE', '/auth/sessions', { headers: other }),
+    opens: (keys) => keys,
+  }),
+  'a deletion': async (service, { headers }) => ({
+    ask: () => service.call('DELETE', '/auth/user', { headers }),
+    opens: () => [],
+  }),
+} satisfies Record<string, (service: Service, account: Account) => Promise<Prepared>>
+type Change = keyof typeof CHANGES
+
+/** What becomes of a change that comes late, by the one that comes before it; of the others nothing is told. */
+const REFUSED: Record<Change, Partial<Record<Change, ErrorCode>>> = {
+  'a recovery': { 'a recovery': 'recovery_failed', 'a deletion': 'recovery_failed' },
+  'an addition': {
+    'a recovery': 'invalid_session',
+    'a removal of the key': 'confirmation_failed',
+    'the end of the session': 'invalid_session',
+    'a deletion': 'invalid_session',
+  },
+  'a removal of the key': {
+    'a recovery': 'invalid_session',
+    'a removal of the key': 'credential_not_found',
+    'the end of the session': 'invalid_session',
+    'a deletion': 'invalid_session',
+  },
+  'a login with the key': {
+    'a recovery': 'login_failed',
+    'a removal of the key': 'login_failed',
+    'a deletion': 'login_failed',
+  },
+  'the end of the session': { 'a recovery': 'invalid_session', 'a deletion': 'invalid_session' },
+  // One that finds nobody says so as the first one does: it may be its own.
+  'a deletion': { 'a recovery': 'invalid_session', 'the end of the session': 'invalid_session' },
+}
+
+const ALL = Object.keys(CHANGES) as Change[]
+const PAIRS = ALL.flatMap((late) => ALL.map((between) => [late, between] as const))
+
+const test = base.extend('slow', { scope: 'file' }, async ({ sharedService }, { onCleanup }): Promise<Service> => {
+  const ask = (service: Service) => service.call('POST', '/auth/login/init', { body: {} })
+  // Containers find the table when they are first asked.
+  await ask(sharedService)
+  const table = await startWire(sharedService.backends.dynamo.endpoint)
+  vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', table.url)
+  const { service, stop } = await startAnew(sharedService)
+  await ask(service)
+  vi.unstubAllEnvs()
+  onCleanup(async () => {
+    await stop()
+    await table.stop()
+  })
+  return { ...service, table }
+})
+
+/** Has a slow container change an account, and lets something come before the first of these writes. */
+async function changeLate({ table }: Service, held: RegExp, { ask }: Prepared, between: () => Promise<void>) {
+  let passing: Promise<void> | undefined
+  table.hold = ({ action, body }) => {
+    if (!held.test(`${action} ${body}`)) return undefined
+    passing ??= between()
+    return passing
+  }
+  const reply = await ask()
+  table.hold = undefined
+  expect(passing).toBeDefined()
+  return reply
+}
+
+/** Expects that these keys of all log in and are taken, and that the others are free. */
+async function expectOpenedBy(service: Service, { email }: Account, keys: KeyPair[], all: KeyPair[]) {
+  for (const key of new Set(all)) {
+    const { status } = await login(service, email, (begun) => ({ firstFactor: key.get(begun) }))
+    expect(status).toBe(keys.includes(key) ? 200 : 401)
+    const begun = await beginRegistration(service)
+    const registered = await completeRegistration(service, begun, { firstFactorCredential: key.create(begun) })
+    expect(registered.status).toBe(keys.includes(key) ? 409 : 200)
+  }
+}
+
+describe('Of two changes of one account at the same time', () => {
+  const WRITE = /^(Update|Delete)Item .*"(USER|SESSION)#/
+  test.for(PAIRS)('%s that has read the user finds %s', async ([late, between], { service, slow }) => {
+    const account = await someAccount(service)
+    const [after, before] = [await CHANGES[late](slow, account), await CHANGES[between](service, account)]
+    const reply = await changeLate(slow, WRITE, after, async () => {
+      expect((await before.ask()).status).toBeLessThan(300)
+    })
+    const refusal = REFUSED[late][between]
+    if (refusal) expectError(reply, refusal)
+    else expect(reply.status).toBeLessThan(300)
+
+    const keys = before.opens([account.first, account.second])
+    const all = [account.first, account.second, ...before.opens([]), ...after.opens([])]
+    await expectOpenedBy(service, account, refusal ? keys : after.opens(keys), all)
+  })
+
+  const ENDING = (['a recovery', 'the end of the session', 'a deletion'] as const).flatMap((late) =>
+    ALL.map((between) => [late, between] as const),
+  )
+  const LAST_WRITE = /^(Update|Delete)Item .*"USER#/
+  test.for(ENDING)(
+    '%s that has ended sessions leaves what it or %s says',
+    async ([late, between], { service, slow }) => {
+      const account = await someAccount(service)
+      const [after, before] = [await CHANGES[late](slow, account), await CHANGES[between](service, account)]
+      let told: HttpReply | undefined
+      const reply = await changeLate(slow, LAST_WRITE, after, async () => {
+        told = await before.ask()
+      })
+      let keys = [account.first, account.second]
+      const all = [...keys, ...before.opens([]), ...after.opens([])]
+      const made = [told, reply].map((one) => (one?.status ?? 500) < 300)
+      expect(made).toContain(true)
+      if (made[0]) keys = before.opens(keys)
+      if (made[1]) keys = after.opens(keys)
+      await expectOpenedBy(service, account, keys, all)
+    },
+  )
+})
