@@ -33,29 +33,30 @@ export type Attestations = { readonly [Field in keyof typeof FACTORS]?: Attestat
 /** What a request that hands credentials over cannot do without, in the order in which it is told. */
 const MISSING = {
   temporaryAuthenticationToken: 'missing_or_invalid_temporary_authentication_token',
+  recovery: 'missing_or_invalid_recovery',
+  newCredentials: 'missing_or_invalid_first_factor_credential',
   firstFactorCredential: 'missing_or_invalid_first_factor_credential',
   secondFactorCredential: 'missing_or_invalid_second_factor_credential',
+  'newCredentials.secondFactorCredential': 'missing_or_invalid_second_factor_credential',
 } as const satisfies Record<string, ErrorCode>
 
-/**
- * The token of a request that hands over all credentials of a user, wherever it stands. Throws for the first that is
- * missing of token, first factor, and second factor beside a password, and names all.
- */
-export function handOverToken(
-  { headers, body }: Handed,
-  { firstFactorCredential, secondFactorCredential }: Attestations,
-): string {
-  const token = body.temporaryAuthenticationToken ?? body.tempAuthToken ?? bearerToken(headers.authorization)
-  const needsSecond = firstFactorCredential?.credentialKind === 'Password' && !secondFactorCredential
-  const missing: (keyof typeof MISSING)[] = []
-  if (!token) missing.push('temporaryAuthenticationToken')
-  if (!firstFactorCredential) missing.push('firstFactorCredential')
-  if (needsSecond) missing.push('secondFactorCredential')
+/** The parts that a request hands over, by their fields. Throws for the first that is missing, and names all. */
+export function requireParts<Parts extends { readonly [Name in keyof typeof MISSING]?: unknown }>(
+  parts: Parts,
+): { readonly [Name in keyof Parts]: NonNullable<Parts[Name]> } {
+  // These parts have no other names.
+  const missing = (Object.keys(MISSING) as (keyof typeof MISSING)[]).filter(
+    (field) => field in parts && parts[field] === undefined,
+  )
   const [first] = missing
-  if (token && !first) return token
-  throw new AppError(MISSING[first ?? 'temporaryAuthenticationToken'], {
-    details: missing.map((field) => ({ field, issue: 'is required' })),
-  })
+  // None is missing.
+  if (!first) return parts as { [Name in keyof Parts]: NonNullable<Parts[Name]> }
+  throw new AppError(MISSING[first], { details: missing.map((field) => ({ field, issue: 'is required' })) })
+}
+
+/** The token that a request hands credentials over with, wherever it stands; undefined where it has none. */
+export function handOverToken({ headers, body }: Handed): string | undefined {
+  return body.temporaryAuthenticationToken ?? body.tempAuthToken ?? bearerToken(headers.authorization)
 }
 
 type Handed = {
@@ -64,6 +65,11 @@ type Handed = {
     readonly temporaryAuthenticationToken?: string | undefined
     readonly tempAuthToken?: string | undefined
   }
+}
+
+/** Whether these are a password without the second factor that it needs. */
+export function isPasswordAlone({ firstFactorCredential, secondFactorCredential }: Attestations): boolean {
+  return firstFactorCredential?.credentialKind === 'Password' && !secondFactorCredential
 }
 
 /**

@@ -1,5 +1,5 @@
 import { changeAccess } from '../../../lib/accounts/access.ts'
-import { attestor, handOverToken, nameEach } from '../../../lib/accounts/attestation.ts'
+import { attestor, handOverToken, isPasswordAlone, nameEach, requireParts } from '../../../lib/accounts/attestation.ts'
 import { authenticateRecovery } from '../../../lib/accounts/authentication.ts'
 import { claimIds, releaseIds } from '../../../lib/accounts/claims.ts'
 import { listOrigins } from '../../../lib/accounts/relying-party.ts'
@@ -24,9 +24,14 @@ export function completeRecovery({ users, relyingParty, identityKey, randomBytes
 
   return async (request: Request<typeof contract>): Promise<undefined> => {
     const { clientId } = request.client
-    const { recovery, newCredentials } = request.body
-    const token = handOverToken(request, newCredentials)
-    const started = await users.recoveries.take(hashToken(token), new Date(now()))
+    const { body } = request
+    const { temporaryAuthenticationToken, recovery, newCredentials } = requireParts({
+      temporaryAuthenticationToken: handOverToken(request),
+      recovery: body.recovery ?? body.signedRecoveryPackage,
+      newCredentials: body.newCredentials,
+      ...(isPasswordAlone(body.newCredentials ?? {}) && { 'newCredentials.secondFactorCredential': undefined }),
+    })
+    const started = await users.recoveries.take(hashToken(temporaryAuthenticationToken), new Date(now()))
     if (started?.clientId !== clientId) throw new AppError('registration_expired_or_used')
 
     const { email, platform, challenge, userHandle } = started

@@ -16,12 +16,14 @@ export const contract = {
     headers: z.object({ authorization: TemporaryTokenHeader.optional() }),
     body: z.strictObject({
       temporaryAuthenticationToken: TemporaryToken.optional(),
-      recovery: RecoveryAssertion.describe(
-        'Its client data is of the type key.get; its challenge is base64url of the JSON text of newCredentials, or the challenge of the options',
+      tempAuthToken: TemporaryToken.optional().describe('The temporaryAuthenticationToken, in place of the field'),
+      recovery: RecoveryAssertion.optional().describe(
+        'Needed. Its client data is of the type key.get; its challenge is base64url of the JSON text of newCredentials, or the challenge of the options',
       ),
-      newCredentials: field(NewCredentials, 'missing_or_invalid_first_factor_credential').describe(
-        'Made as for a registration',
-      ),
+      signedRecoveryPackage: RecoveryAssertion.optional().describe('The recovery, in place of the field'),
+      newCredentials: field(NewCredentials, 'missing_or_invalid_first_factor_credential')
+        .optional()
+        .describe('Needed. Made as for a registration'),
     }),
   },
   response: z.undefined(),

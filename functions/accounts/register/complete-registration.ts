@@ -1,4 +1,4 @@
-import { attestor, handOverToken, nameEach } from '../../../lib/accounts/attestation.ts'
+import { attestor, handOverToken, isPasswordAlone, nameEach, requireParts } from '../../../lib/accounts/attestation.ts'
 import { claimIds, releaseIds } from '../../../lib/accounts/claims.ts'
 import { listOrigins } from '../../../lib/accounts/relying-party.ts'
 import { hashToken } from '../../../lib/accounts/token.ts'
@@ -20,7 +20,11 @@ export function completeRegistration({ users, relyingParty, identityKey, randomB
   return async (request: Request<typeof contract>): Promise<undefined> => {
     const { clientId } = request.client
     const credentials = request.body.signedChallenge ?? request.body
-    const token = handOverToken(request, credentials)
+    const { temporaryAuthenticationToken: token } = requireParts({
+      temporaryAuthenticationToken: handOverToken(request),
+      firstFactorCredential: credentials.firstFactorCredential,
+      ...(isPasswordAlone(credentials) && { secondFactorCredential: undefined }),
+    })
     const createdAt = new Date(now())
     const registration = await users.registrations.take(hashToken(token), createdAt)
     if (!registration) throw new AppError('registration_expired_or_used')

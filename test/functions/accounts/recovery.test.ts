@@ -265,6 +265,15 @@ describe('A user recovers', () => {
     })
     expectRecovered(reply)
   })
+
+  test("with what the provider's page hands to its own server", async ({ service }) => {
+    const { email, recoveryKey } = await someUser(service)
+    const { temporaryAuthenticationToken: tempAuthToken, ...begun } = await beginRecovery(service, email)
+    const newCredentials = { firstFactorCredential: someKeyPair().create(begun) }
+    const signedRecoveryPackage = signRecovery(recoveryKey, newCredentials)
+    const body = { tempAuthToken, newCredentials, signedRecoveryPackage }
+    expectRecovered(await service.call('POST', RECOVER, { body }))
+  })
 })
 
 /** The same value with the fields of its objects the other way round. */
@@ -507,8 +516,18 @@ describe('A recovery is refused', () => {
     expectError(
       await call({ ...token, recovery, newCredentials: { firstFactorCredential: password } }),
       'missing_or_invalid_second_factor_credential',
-      ['secondFactorCredential'],
+      ['newCredentials.secondFactorCredential'],
     )
+    expectError(
+      await call({ newCredentials: { firstFactorCredential: password } }),
+      'missing_or_invalid_temporary_authentication_token',
+      ['temporaryAuthenticationToken', 'recovery', 'newCredentials.secondFactorCredential'],
+    )
+    expectError(await call({}), 'missing_or_invalid_temporary_authentication_token', [
+      'temporaryAuthenticationToken',
+      'recovery',
+      'newCredentials',
+    ])
     expectError(
       await call({ ...token, recovery: { ...recovery, kind: 'Key' }, newCredentials }),
       'missing_or_invalid_recovery',
