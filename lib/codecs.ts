@@ -26,23 +26,25 @@ export function checksumAddress(address: string): EvmAddress {
  * An EVM address: all lower case, all upper case or with its EIP-55 checksum on the way in, checksummed everywhere after.
  * A mixed-case address with a wrong checksum is refused: it is a typo, and money goes there.
  */
-export const Address = z.codec(
-  z.string().meta({ pattern: '^0x[0-9a-fA-F]{40}$', description: 'EVM address' }),
-  z.custom<EvmAddress>((value) => typeof value === 'string' && /^0x[0-9a-fA-F]{40}$/.test(value)),
-  {
-    decode: (text, context) => {
-      const digits = text.slice(2)
-      if (/^0x[0-9a-fA-F]{40}$/.test(text)) {
-        const checksummed = checksumAddress(text)
-        if (text === checksummed || digits === digits.toLowerCase() || digits === digits.toUpperCase())
-          return checksummed
-      }
-      context.issues.push({ code: 'custom', message: 'must be an EVM address with a correct checksum', input: text })
-      return z.NEVER
+export const Address = z
+  .codec(
+    z.string().meta({ pattern: '^0x[0-9a-fA-F]{40}$', description: 'EVM address' }),
+    z.custom<EvmAddress>((value) => typeof value === 'string' && /^0x[0-9a-fA-F]{40}$/.test(value)),
+    {
+      decode: (text, context) => {
+        const digits = text.slice(2)
+        if (/^0x[0-9a-fA-F]{40}$/.test(text)) {
+          const checksummed = checksumAddress(text)
+          if (text === checksummed || digits === digits.toLowerCase() || digits === digits.toUpperCase())
+            return checksummed
+        }
+        context.issues.push({ code: 'custom', message: 'must be an EVM address with a correct checksum', input: text })
+        return z.NEVER
+      },
+      encode: checksumAddress,
     },
-    encode: checksumAddress,
-  },
-)
+  )
+  .meta({ id: 'Address' })
 
 /** The address of a person's account: any Address but zero, from which nothing comes back. */
 export const UserAddress = field(
@@ -54,18 +56,20 @@ export const UserAddress = field(
 export const VaultAddress = field(Address, 'missing_or_invalid_vault_address')
 
 /** An unsigned 256-bit integer, such as a token amount in its smallest unit: a decimal string on the wire and at rest, a bigint in memory. */
-export const Amount = z.codec(
-  z.string().meta({ pattern: '^(0|[1-9][0-9]{0,77})$', description: 'Whole number below 2^256' }),
-  z.bigint().nonnegative().lte(MAX_UINT256, 'must be below 2^256'),
-  {
-    decode: (text, context) => {
-      if (/^(0|[1-9]\d{0,77})$/.test(text)) return BigInt(text)
-      context.issues.push({ code: 'custom', message: 'must be a string of decimal digits', input: text })
-      return z.NEVER
+export const Amount = z
+  .codec(
+    z.string().meta({ pattern: '^(0|[1-9][0-9]{0,77})$', description: 'Whole number below 2^256' }),
+    z.bigint().nonnegative().lte(MAX_UINT256, 'must be below 2^256'),
+    {
+      decode: (text, context) => {
+        if (/^(0|[1-9]\d{0,77})$/.test(text)) return BigInt(text)
+        context.issues.push({ code: 'custom', message: 'must be a string of decimal digits', input: text })
+        return z.NEVER
+      },
+      encode: (amount) => amount.toString(),
     },
-    encode: (amount) => amount.toString(),
-  },
-)
+  )
+  .meta({ id: 'Amount' })
 
 /** A whole number of either sign: decimal digits, with a minus before those below zero. */
 export const SignedAmount = z.codec(z.string().meta({ pattern: '^(0|-?[1-9][0-9]{0,77})$' }), z.bigint(), {
@@ -84,19 +88,21 @@ export const PositiveAmount = field(
 )
 
 /** The hash of a transaction, in lower case. */
-export const TransactionHash = z.codec(
-  z.string().meta({ pattern: '^0x[0-9a-fA-F]{64}$', description: 'Transaction hash' }),
-  z.custom<Hash>((value) => typeof value === 'string' && isHash(value)),
-  {
-    decode: (text, context) => {
-      const hash = text.toLowerCase()
-      if (isHash(hash) && text.startsWith('0x')) return hash
-      context.issues.push({ code: 'custom', message: 'must be 0x and 64 hexadecimal digits', input: text })
-      return z.NEVER
+export const TransactionHash = z
+  .codec(
+    z.string().meta({ pattern: '^0x[0-9a-fA-F]{64}$', description: 'Transaction hash' }),
+    z.custom<Hash>((value) => typeof value === 'string' && isHash(value)),
+    {
+      decode: (text, context) => {
+        const hash = text.toLowerCase()
+        if (isHash(hash) && text.startsWith('0x')) return hash
+        context.issues.push({ code: 'custom', message: 'must be 0x and 64 hexadecimal digits', input: text })
+        return z.NEVER
+      },
+      encode: (hash) => hash,
     },
-    encode: (hash) => hash,
-  },
-)
+  )
+  .meta({ id: 'TransactionHash' })
 
 /** A whole number from `min`, not below 0, to `max` that arrives as text, as query parameters do. */
 export function numberText(min: number, max: number) {
@@ -116,10 +122,12 @@ export function numberText(min: number, max: number) {
 }
 
 /** A moment: an ISO 8601 string in UTC with milliseconds on the wire and at rest, a Date in memory. */
-export const Timestamp = z.codec(z.iso.datetime({ precision: 3 }), z.date(), {
-  decode: (text) => new Date(text),
-  encode: (date) => date.toISOString(),
-})
+export const Timestamp = z
+  .codec(z.iso.datetime({ precision: 3 }), z.date(), {
+    decode: (text) => new Date(text),
+    encode: (date) => date.toISOString(),
+  })
+  .meta({ id: 'Timestamp', description: 'ISO 8601, UTC, with milliseconds' })
 
 /** Bytes, at most this many: base64url on the wire and at rest, with or without padding on the way in. */
 export function base64url(maxBytes: number) {

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { endpoints } from '../functions/contracts.ts'
 import { ERRORS } from '../lib/errors.ts'
 import type { EndpointContract } from '../lib/frame/contract.ts'
-import { jsonSchema, listErrors } from '../lib/frame/openapi.ts'
+import { type JsonSchema, jsonSchema, listErrors } from '../lib/frame/openapi.ts'
 
 // Writes docs/api.md from the contracts that the functions run on; with --check it only says whether the file is what
 // the contracts say.
@@ -91,9 +91,20 @@ function errorTable(contract: EndpointContract): string {
 
 function fieldTable(title: string, schema: z.ZodType | undefined): string[] {
   if (!schema) return []
-  const rows = fields(jsonSchema(schema), '')
+  const { $defs = {}, ...own } = jsonSchema(schema)
+  const rows = fields(inPlace(own, $defs), '')
   if (rows.length === 0) return []
   return [[`| ${title} | type | |`, '|---|---|---|', ...rows].join('\n')]
+}
+
+/** The same schema with those that it refers to in their places. */
+function inPlace(schema: JsonSchema, named: Readonly<Record<string, JsonSchema>>): JsonSchema {
+  const text = JSON.stringify(schema, (_, part) => {
+    const name = typeof part?.$ref === 'string' ? part.$ref.replace('#/$defs/', '') : undefined
+    const { $ref: _ref, ...besides } = part ?? {}
+    return name === undefined ? part : { ...named[name], ...besides }
+  })
+  return JSON.parse(text)
 }
 
 function fields(schema: z.core.JSONSchema._JSONSchema, prefix: string): string[] {

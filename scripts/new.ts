@@ -18,6 +18,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'GET',
   path: '/${area}/${name}',
+  title: 'Get ${name.replaceAll('-', ' ')}',
   summary: 'Says who asks: write here in one sentence what the caller gets.',
   tag: '${tag}',
   caller: 'client',
@@ -85,7 +86,7 @@ function pascalCase(words: string): string {
 async function createEndpoint(area: string, name: string): Promise<void> {
   if (area === 'jobs') throw new Error('A job is no endpoint: functions/jobs/refresh-tokens is a short one to copy.')
   const tag = pascalCase(area)
-  if (!TAGS.some((known) => known === tag)) {
+  if (!(tag in TAGS)) {
     throw new Error(`There is no area ${area}: enter ${tag} in TAGS of lib/frame/contract.ts first.`)
   }
   if (existsSync(`functions/${area}/${name}`)) throw new Error(`functions/${area}/${name} is there already.`)

@@ -15,7 +15,9 @@ export const TemporaryTokenHeader = field(z.string(), CODE).describe(
 export const CredentialKind = z.enum(['Fido2', 'Key', 'Password', 'Totp', 'RecoveryKey', 'PasswordProtectedKey'])
 
 /** What names a key or a passkey to a client (WebAuthn's credential descriptor). */
-export const CredentialDescriptor = z.object({ type: z.literal('public-key'), id: z.string() })
+export const CredentialDescriptor = z
+  .object({ type: z.literal('public-key'), id: z.string() })
+  .meta({ id: 'CredentialDescriptor' })
 
 /** What a client makes new credentials by. */
 export const CreationOptions = z.object({

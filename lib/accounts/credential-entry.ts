@@ -5,19 +5,21 @@ import { type Credential, Factor } from './credential.ts'
 import type { User } from './user.ts'
 
 /** A credential as its user sees it: nothing that verifies it, and nothing that could be tried against. */
-export const CredentialEntry = z.object({
-  id: z.string().describe('What names it here'),
-  kind: CredentialKind,
-  factor: Factor,
-  name: z.string().nullable().describe('As its user called it'),
-  createdAt: Timestamp,
-  lastUsedAt: Timestamp.nullable().describe('When somebody last logged in with it, or confirmed a change'),
-  credentialId: z
-    .string()
-    .nullable()
-    .describe('What names a key or a passkey to its client; null for others: that of a recovery key is a secret'),
-  backedUp: z.boolean().optional().describe('Passkeys only: whether it is kept in more places than one device'),
-})
+export const CredentialEntry = z
+  .object({
+    id: z.string().describe('What names it here'),
+    kind: CredentialKind,
+    factor: Factor,
+    name: z.string().nullable().describe('As its user called it'),
+    createdAt: Timestamp,
+    lastUsedAt: Timestamp.nullable().describe('When somebody last logged in with it, or confirmed a change'),
+    credentialId: z
+      .string()
+      .nullable()
+      .describe('What names a key or a passkey to its client; null for others: that of a recovery key is a secret'),
+    backedUp: z.boolean().optional().describe('Passkeys only: whether it is kept in more places than one device'),
+  })
+  .meta({ id: 'Credential' })
 type CredentialEntry = z.output<typeof CredentialEntry>
 
 /** The entry of the credential that this id names. */

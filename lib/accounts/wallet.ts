@@ -8,11 +8,13 @@ export const WalletChain = field(z.enum(['evm', 'solana']), 'missing_or_invalid_
 type WalletChain = z.output<typeof WalletChain>
 
 /** A wallet that its user has shown to hold. */
-export const Wallet = z.object({
-  address: z.string().describe('With its EIP-55 checksum, or in base58 for Solana'),
-  chain: WalletChain,
-  linkedAt: Timestamp,
-})
+export const Wallet = z
+  .object({
+    address: z.string().describe('With its EIP-55 checksum, or in base58 for Solana'),
+    chain: WalletChain,
+    linkedAt: Timestamp,
+  })
+  .meta({ id: 'Wallet' })
 export type Wallet = z.output<typeof Wallet>
 
 /** The addresses of those of these wallets that live on a chain of this kind, in an order that is always the same. */

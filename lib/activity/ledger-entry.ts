@@ -65,7 +65,9 @@ export const HistoryStatus = z.enum(['pending', 'claimable', 'completed', 'cance
 export type HistoryStatus = z.output<typeof HistoryStatus>
 
 /** The transaction on another chain with which a deposit began. */
-export const DepositSource = z.object({ chainId: ChainId, transactionHash: TransactionHash })
+export const DepositSource = z
+  .object({ chainId: ChainId, transactionHash: TransactionHash })
+  .meta({ id: 'DepositSource' })
 export type DepositSource = z.output<typeof DepositSource>
 
 /**

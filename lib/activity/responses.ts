@@ -35,74 +35,80 @@ export const CancelledRedeemShares = Amount.describe(
 )
 
 /** A deposit as callers see it. */
-export const DepositResponse = z.object({
-  depositId: z.string().describe('<chainId>-<transactionHash>-<logIndex>'),
-  ...where,
-  status: HistoryStatus,
-  statusDescription: z.string(),
-  amounts: z.object({
-    depositedAssets: Amount.describe('What went in'),
-    pendingDeposit: Amount.describe("This deposit's part of the assets awaiting settlement"),
-    claimableShares: Amount.describe("This deposit's part of the shares ready to claim"),
-    currentShares: Amount.describe("This deposit's part of the shares in the wallet"),
-  }),
-  vault: z.object({ apy: z.string(), assetSymbol: z.string(), assetDecimals: z.number().int(), sharePrice: Amount }),
-  epochId: EpochId.describe('The request id; 0 for synchronous deposits; null where it is above 2^53 - 1'),
-  timestamp: Timestamp,
-  transactionHash: TransactionHash,
-  source: DepositSource.optional().describe(
-    'Where a deposit from another chain began; told once its arrival is final and its status was asked for, else absent',
-  ),
-})
+export const DepositResponse = z
+  .object({
+    depositId: z.string().describe('<chainId>-<transactionHash>-<logIndex>'),
+    ...where,
+    status: HistoryStatus,
+    statusDescription: z.string(),
+    amounts: z.object({
+      depositedAssets: Amount.describe('What went in'),
+      pendingDeposit: Amount.describe("This deposit's part of the assets awaiting settlement"),
+      claimableShares: Amount.describe("This deposit's part of the shares ready to claim"),
+      currentShares: Amount.describe("This deposit's part of the shares in the wallet"),
+    }),
+    vault: z.object({ apy: z.string(), assetSymbol: z.string(), assetDecimals: z.number().int(), sharePrice: Amount }),
+    epochId: EpochId.describe('The request id; 0 for synchronous deposits; null where it is above 2^53 - 1'),
+    timestamp: Timestamp,
+    transactionHash: TransactionHash,
+    source: DepositSource.optional().describe(
+      'Where a deposit from another chain began; told once its arrival is final and its status was asked for, else absent',
+    ),
+  })
+  .meta({ id: 'Deposit' })
 
 /** A withdrawal as callers see it; amounts in the smallest units of asset and share. */
-export const WithdrawalResponse = z.object({
-  withdrawalId: z.string().describe('<chainId>-<transactionHash>-<logIndex>'),
-  ...where,
-  status: HistoryStatus.describe(
-    'pending while a part of it awaits settlement, else claimable while a part of it can be claimed, else completed when a part of it was paid',
-  ),
-  statusDescription: z.string(),
-  shares: Amount.describe('What was redeemed, or asked to be'),
-  assets: Amount.nullable().describe('What was paid and what can be claimed; null while a part of it is pending'),
-  amounts: z
-    .object({
-      pendingShares: Amount.describe('Awaiting settlement'),
-      claimableShares: Amount.describe('Settled, and not claimed yet'),
-      claimableAssets: Amount.describe('What those are worth'),
-      paidShares: Amount.describe('Paid out'),
-      paidAssets: Amount.describe('What was paid for those'),
-      cancelledShares: Amount.describe('Taken back, or to be taken back by another cancel'),
-    })
-    .describe('What became of its parts'),
-  vault: z.object({ apy: z.string(), assetSymbol: z.string(), assetDecimals: z.number().int(), sharePrice: Amount }),
-  epochId: EpochId.describe('The request id; 0 for what was paid at once; null where it is above 2^53 - 1'),
-  timestamp: Timestamp,
-  transactionHash: TransactionHash,
-  claimTransactionHash: TransactionHash.nullable().describe(
-    'The last one that paid a part of it, its own for what was paid at once; null before',
-  ),
-})
+export const WithdrawalResponse = z
+  .object({
+    withdrawalId: z.string().describe('<chainId>-<transactionHash>-<logIndex>'),
+    ...where,
+    status: HistoryStatus.describe(
+      'pending while a part of it awaits settlement, else claimable while a part of it can be claimed, else completed when a part of it was paid',
+    ),
+    statusDescription: z.string(),
+    shares: Amount.describe('What was redeemed, or asked to be'),
+    assets: Amount.nullable().describe('What was paid and what can be claimed; null while a part of it is pending'),
+    amounts: z
+      .object({
+        pendingShares: Amount.describe('Awaiting settlement'),
+        claimableShares: Amount.describe('Settled, and not claimed yet'),
+        claimableAssets: Amount.describe('What those are worth'),
+        paidShares: Amount.describe('Paid out'),
+        paidAssets: Amount.describe('What was paid for those'),
+        cancelledShares: Amount.describe('Taken back, or to be taken back by another cancel'),
+      })
+      .describe('What became of its parts'),
+    vault: z.object({ apy: z.string(), assetSymbol: z.string(), assetDecimals: z.number().int(), sharePrice: Amount }),
+    epochId: EpochId.describe('The request id; 0 for what was paid at once; null where it is above 2^53 - 1'),
+    timestamp: Timestamp,
+    transactionHash: TransactionHash,
+    claimTransactionHash: TransactionHash.nullable().describe(
+      'The last one that paid a part of it, its own for what was paid at once; null before',
+    ),
+  })
+  .meta({ id: 'Withdrawal' })
 
 /** A position as callers see it; amounts in the asset's smallest unit. */
-export const PositionResponse = z.object({
-  ...where,
-  apy: z.string().describe('Percent with two decimals'),
-  assetSymbol: z.string(),
-  assetDecimals: z.number().int(),
-  totalDepositedAssets: Amount.describe('All deposits not cancelled, and shares received at their value then'),
-  totalWithdrawnAssets: Amount.describe('Assets withdrawn, and shares sent away at their value then'),
-  currentShares: Amount.describe('Shares in the wallet'),
-  sharePrice: Amount.describe('What one whole share is worth'),
-  currentValue: Amount.describe(
-    'Everything of the user in the vault: pending, in shares, claimable, being redeemed, cancelled and not taken back',
-  ),
-  earnedAssets: SignedAmount.describe('currentValue + totalWithdrawnAssets - totalDepositedAssets; may be negative'),
-  depositCount: z.number().int(),
-  startDate: Timestamp,
-  lastDepositDate: Timestamp,
-  statusBreakdown: z.object({ pending: z.number().int(), claimable: z.number().int(), completed: z.number().int() }),
-})
+export const PositionResponse = z
+  .object({
+    ...where,
+    apy: z.string().describe('Percent with two decimals'),
+    assetSymbol: z.string(),
+    assetDecimals: z.number().int(),
+    totalDepositedAssets: Amount.describe('All deposits not cancelled, and shares received at their value then'),
+    totalWithdrawnAssets: Amount.describe('Assets withdrawn, and shares sent away at their value then'),
+    currentShares: Amount.describe('Shares in the wallet'),
+    sharePrice: Amount.describe('What one whole share is worth'),
+    currentValue: Amount.describe(
+      'Everything of the user in the vault: pending, in shares, claimable, being redeemed, cancelled and not taken back',
+    ),
+    earnedAssets: SignedAmount.describe('currentValue + totalWithdrawnAssets - totalDepositedAssets; may be negative'),
+    depositCount: z.number().int(),
+    startDate: Timestamp,
+    lastDepositDate: Timestamp,
+    statusBreakdown: z.object({ pending: z.number().int(), claimable: z.number().int(), completed: z.number().int() }),
+  })
+  .meta({ id: 'Position' })
 
 /** Why vaults of some chains are left out, by chain id. */
 export const ChainErrors = z

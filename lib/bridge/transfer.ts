@@ -26,7 +26,7 @@ const ABOUT_REASONS = [
   ...Object.entries(REASONS).map(([reason, meaning]) => `${reason}: ${meaning}`),
 ].join('. ')
 
-const ChainName = z.object({ id: z.number().int(), name: z.string() })
+const ChainName = z.object({ id: z.number().int(), name: z.string() }).meta({ id: 'ChainName' })
 
 /** Where a deposit from another chain stands, or a withdrawal to one. What is not known is null. */
 export const TransferStatus = z.object({

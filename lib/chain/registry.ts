@@ -160,7 +160,7 @@ export const CHAINS = [
 export type Chain = (typeof CHAINS)[number]
 
 /** The key of a chain, as portfolio answers name it. */
-export const ChainKey = z.enum(CHAINS.map(({ key }) => key))
+export const ChainKey = z.enum(CHAINS.map(({ key }) => key)).meta({ id: 'ChainKey' })
 export type ChainKey = z.output<typeof ChainKey>
 
 /** The EVM chains: where vaults can live. */
@@ -176,6 +176,8 @@ const unsupported = (message: string) => ({ message, params: { unsupported: true
 /** A number as JSON writes it. */
 const NUMBER_TEXT = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/
 
+const CHAIN_IDS = EVM_CHAINS.map(({ id }) => id)
+
 /** The id of an EVM chain of the registry. */
 export const ChainId = field(
   z
@@ -183,11 +185,11 @@ export const ChainId = field(
     .int()
     .refine((id) => evmChain(id) !== undefined, 'must be the id of a supported chain'),
   'missing_or_invalid_chain_id',
-).describe(`Chain id: one of ${EVM_CHAINS.map(({ id }) => id).join(', ')}`)
+).meta({ id: 'ChainId', description: 'Chain id', enum: CHAIN_IDS })
 
 /** A ChainId that arrives as text, as query parameters do. */
 export const ChainIdText = field(
-  z.codec(z.string().meta({ pattern: '^[1-9][0-9]*$' }), ChainId, {
+  z.codec(z.string().meta({ enum: CHAIN_IDS.map(String) }), ChainId, {
     // 0 is no chain's id.
     decode: (text) => (/^[1-9]\d{0,14}$/.test(text) ? Number(text) : 0),
     encode: (id) => id.toString(),

@@ -1,14 +1,16 @@
 import * as z from 'zod'
 
 /** How a dry run of transactions went on the chain's latest state. */
-export const SimulationResult = z.discriminatedUnion('status', [
-  z.object({ status: z.literal('success') }),
-  z.object({
-    status: z.literal('unavailable').describe('The chain cannot simulate; estimatedGas is an upper estimate'),
-  }),
-  z.object({
-    status: z.literal('reverted').describe('The transactions would fail now; estimatedGas is an upper estimate'),
-    reason: z.string().describe("The contract's own error, such as ERC20InsufficientBalance"),
-  }),
-])
+export const SimulationResult = z
+  .discriminatedUnion('status', [
+    z.object({ status: z.literal('success') }),
+    z.object({
+      status: z.literal('unavailable').describe('The chain cannot simulate; estimatedGas is an upper estimate'),
+    }),
+    z.object({
+      status: z.literal('reverted').describe('The transactions would fail now; estimatedGas is an upper estimate'),
+      reason: z.string().describe("The contract's own error, such as ERC20InsufficientBalance"),
+    }),
+  ])
+  .meta({ id: 'Simulation' })
 export type SimulationResult = z.output<typeof SimulationResult>

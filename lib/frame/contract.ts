@@ -5,8 +5,15 @@ import type { Client } from '../clients/client.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Env, Resource, Uses } from './resources.ts'
 
-/** The areas of the API, as its reference names them: each by its folder in `functions/`. */
-export const TAGS = ['Vaults', 'Activity', 'Accounts', 'Portfolio', 'Markets', 'System'] as const
+/** The areas of the API, as its reference names them: each by its folder in `functions/`, with what it is about. */
+export const TAGS = {
+  Vaults: 'Vaults with their live state, and the transactions that deposit into them, claim, withdraw and cancel',
+  Activity: 'What users have in vaults, and what they did',
+  Accounts: 'Users, their credentials, sessions and linked wallets',
+  Portfolio: 'What linked wallets hold, and the prices of tokens',
+  Markets: 'Coins, their prices and market data',
+  System: 'The service itself',
+} as const
 
 /** What an HTTP function promises, as data: read by the function, the stack, the local gateway, the tests and the API reference. */
 export type EndpointContract = {
@@ -15,9 +22,11 @@ export type EndpointContract = {
   readonly path: `/${string}` | '$default'
   /** More paths of the same function, for requests that lack a parameter of `path`; they are not documented. */
   readonly aliases?: readonly `/${string}`[]
+  /** Two to four words, which name the operation too: `Prepare deposit` is `prepareDeposit`. */
+  readonly title: string
   /** One sentence: what the caller gets. */
   readonly summary: string
-  readonly tag: (typeof TAGS)[number]
+  readonly tag: keyof typeof TAGS
   /** `client`: the x-join-key header must name a client; `user`: besides, Authorization must carry a session of one of its users. */
   readonly caller: 'anyone' | 'client' | 'user'
   /** What the function uses besides what it takes to know its caller. */

@@ -1,20 +1,27 @@
 import * as z from 'zod'
 import { ERRORS, type ErrorCode, type ErrorDefinition } from '../errors.ts'
 import { fieldErrors } from '../field.ts'
-import type { EndpointContract } from './contract.ts'
+import { type EndpointContract, TAGS } from './contract.ts'
 
-const ErrorSchema = z.object({
-  success: z.literal(false),
-  statusCode: z.number().int(),
-  error: z.string().describe('Stable text to match on'),
-  code: z.string().describe('The same as a stable snake_case word'),
-  message: z.string().describe('What the caller can do'),
-  requestId: z.string(),
-  details: z
-    .array(z.object({ field: z.string(), issue: z.string() }))
-    .optional()
-    .describe('Every problem of the input'),
-})
+const ErrorSchema = z
+  .object({
+    success: z.literal(false),
+    statusCode: z.number().int().describe('The HTTP status'),
+    error: z.string().describe('Stable text to match on'),
+    code: z.string().describe('The same as a stable snake_case word'),
+    message: z.string().describe('What the caller can do'),
+    requestId: z.string().describe('Quote it when you report a problem'),
+    details: z
+      .array(
+        z.object({
+          field: z.string().describe('Which field of the request, with dots between names'),
+          issue: z.string().describe('What is wrong with it'),
+        }),
+      )
+      .optional()
+      .describe('Every problem of the input'),
+  })
+  .meta({ id: 'Error', description: 'What every error answers' })
 
 const CALLER_ERRORS: Record<EndpointContract['caller'], readonly ErrorCode[]> = {
   anyone: [],
@@ -47,24 +54,27 @@ function errorsIn(schema: z.ZodType): ErrorCode[] {
 export function buildOpenApi(contracts: readonly EndpointContract[], version: string) {
   const routes = contracts.filter(({ path }) => path !== '$default')
   const byPath = Map.groupBy(routes, ({ path }) => path)
+  const components: Components = { schemas: {}, responses: { Throttled: THROTTLED } }
+  nameSchema(jsonSchema(ErrorSchema), components)
   return {
     openapi: '3.1.0' as const,
     info: {
       title: 'Vaultline',
       version,
       description: 'The back end of a self-custody wallet. Token amounts are strings of digits in the smallest unit.',
+      contact: { name: 'Vaultline' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
-    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
+    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name, description: TAGS[name] })),
     paths: Object.fromEntries(
       [...byPath].map(([path, group]) => [
         path,
-        Object.fromEntries(group.map((contract) => [contract.method.toLowerCase(), operation(contract)])),
+        Object.fromEntries(group.map((contract) => [contract.method.toLowerCase(), operation(contract, components)])),
       ]),
     ),
     components: {
-      schemas: { Error: jsonSchema(ErrorSchema) },
+      ...components,
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: 'x-join-key' },
         session: { type: 'http', scheme: 'bearer' },
@@ -73,42 +83,56 @@ export function buildOpenApi(contracts: readonly EndpointContract[], version: st
   }
 }
 
-function operation(contract: EndpointContract) {
-  const { summary, tag, caller, request, response, status = 200, aged = false } = contract
+/** What operations share, by name. */
+type Components = {
+  readonly schemas: Record<string, z.core.JSONSchema._JSONSchema>
+  readonly responses: Record<string, object>
+}
+
+function operation(contract: EndpointContract, components: Components) {
+  const { title, summary, tag, caller, request, response, status = 200, aged = false } = contract
+  const id = operationId(contract)
+  const name = id.charAt(0).toUpperCase() + id.slice(1)
   return {
-    operationId: operationId(contract),
-    summary,
+    operationId: id,
+    summary: title,
+    description: summary,
     tags: [tag],
     security: SECURITY[caller],
     parameters: [
-      ...parameters('header', request.headers),
-      ...parameters('path', request.path),
-      ...parameters('query', request.query),
+      ...parameters('header', request.headers, components),
+      ...parameters('path', request.path, components),
+      ...parameters('query', request.query, components),
     ],
-    ...(request.body && { requestBody: { required: true, content: json(jsonSchema(request.body, allowNulls)) } }),
+    ...(request.body && {
+      requestBody: {
+        required: true,
+        content: json(nameSchema(allowNulls(jsonSchema(request.body)), components, `${name}Request`)),
+      },
+    }),
     responses: {
       [status]: {
         description: 'Success',
         headers: { 'x-request-id': REQUEST_ID, ...(aged && AGED) },
-        ...(!(response instanceof z.ZodUndefined) && { content: json(jsonSchema(response)) }),
+        ...(!(response instanceof z.ZodUndefined) && {
+          content: json(nameSchema(jsonSchema(response), components, `${name}Response`)),
+        }),
       },
-      ...errorResponses(listErrors(contract)),
+      ...errorResponses(listErrors(contract), components),
     },
   }
+}
+
+/** The name of a contract's operation: its title in camel case. */
+function operationId({ title }: EndpointContract): string {
+  const [first = '', ...rest] = title.split(' ')
+  return [first.toLowerCase(), ...rest.map((word) => word.charAt(0).toUpperCase() + word.slice(1))].join('')
 }
 
 const SECURITY: Record<EndpointContract['caller'], readonly Record<string, readonly string[]>[]> = {
   anyone: [],
   client: [{ apiKey: [] }],
   user: [{ apiKey: [], session: [] }],
-}
-
-function operationId({ method, path }: EndpointContract): string {
-  const words = path
-    .replaceAll(/[{}]/g, '')
-    .split(/[/._-]/)
-    .filter(Boolean)
-  return [method.toLowerCase(), ...words.map((word) => word.charAt(0).toUpperCase() + word.slice(1))].join('')
 }
 
 const REQUEST_ID = { description: 'Quote it when you report a problem.', schema: { type: 'string' } }
@@ -132,33 +156,56 @@ function canRetry(code: ErrorCode): boolean {
   return definition.retryAfterSeconds !== undefined
 }
 
-function errorResponses(codes: readonly ErrorCode[]) {
+/** The most codes by which a response that operations share is named; others are described where they are. */
+const MOST_NAMED = 4
+
+/** The responses of these errors by their statuses; those of few codes are shared by a name made of these. */
+function errorResponses(codes: readonly ErrorCode[], { responses }: Components) {
   const byStatus = Map.groupBy(codes, (code) => ERRORS[code].status)
-  return Object.fromEntries(
-    [...byStatus].map(([status, group]) => [
-      status,
-      {
-        description: group.map((code) => `\`${code}\`: ${ERRORS[code].error}. ${ERRORS[code].message}`).join('\n\n'),
-        headers: { 'x-request-id': REQUEST_ID, ...(group.some(canRetry) && { 'retry-after': RETRY_AFTER }) },
-        content: json({
-          allOf: [
-            { $ref: '#/components/schemas/Error' },
-            {
-              type: 'object',
-              properties: {
-                code: { enum: group },
-                error: { enum: [...new Set(group.map((code) => ERRORS[code].error))] },
-              },
-            },
-          ],
-        }),
-      },
-    ]),
-  )
+  const ours = [...byStatus].map(([status, group]) => {
+    if (group.length > MOST_NAMED) return [status, errorResponse(group)]
+    const name = group.map(pascalCase).join('Or')
+    responses[name] = errorResponse(group)
+    return [status, { $ref: `#/components/responses/${name}` }]
+  })
+  return { 429: { $ref: '#/components/responses/Throttled' }, ...Object.fromEntries(ours) }
 }
 
-function parameters(place: 'header' | 'path' | 'query', schema: z.ZodObject | undefined) {
-  const { properties = {}, required = [] } = schema ? jsonSchema(schema) : {}
+function errorResponse(codes: readonly ErrorCode[]) {
+  return {
+    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].error}. ${ERRORS[code].message}`).join('\n\n'),
+    headers: { 'x-request-id': REQUEST_ID, ...(codes.some(canRetry) && { 'retry-after': RETRY_AFTER }) },
+    content: json({
+      allOf: [
+        { $ref: '#/components/schemas/Error' },
+        {
+          type: 'object',
+          required: ['code'],
+          properties: {
+            code: { enum: codes },
+            error: { enum: [...new Set(codes.map((code) => ERRORS[code].error))] },
+          },
+        },
+      ],
+    }),
+  }
+}
+
+/** What the gateway answers when all callers together ask too often. */
+const THROTTLED = {
+  description: 'All callers together ask too often: the gateway answers in its own form. Try again.',
+  content: json({ type: 'object', required: ['message'], properties: { message: { const: 'Too Many Requests' } } }),
+}
+
+function pascalCase(code: ErrorCode): string {
+  return code
+    .split('_')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('')
+}
+
+function parameters(place: 'header' | 'path' | 'query', schema: z.ZodObject | undefined, components: Components) {
+  const { properties = {}, required = [] } = schema ? hoist(jsonSchema(schema), components) : {}
   return Object.entries(properties).map(([name, property]) => ({
     name,
     in: place,
@@ -167,14 +214,36 @@ function parameters(place: 'header' | 'path' | 'query', schema: z.ZodObject | un
   }))
 }
 
-/** The JSON Schema of what is on the wire: codecs and defaults are described by their text form. `change` is given each part. */
-export function jsonSchema(schema: z.ZodType, change: (part: z.core.JSONSchema.BaseSchema) => void = () => {}) {
+/** Puts a schema among those that operations share, by its own name or by this one; a reference to it. */
+function nameSchema(schema: JsonSchema, components: Components, name?: string): JsonSchema {
+  const own = hoist(schema, components)
+  if (own.$ref || !name) return own
+  components.schemas[name] = own
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+/** A schema with those that it refers to by name put among those that operations share. */
+function hoist({ $defs, ...schema }: JsonSchema, { schemas }: Components): JsonSchema {
+  Object.assign(schemas, refer($defs ?? {}))
+  return refer(schema)
+}
+
+/** The same with references to where the document has its schemas. */
+function refer<Json>(schema: Json): Json {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'))
+}
+
+/** What zod writes as JSON Schema. */
+export type JsonSchema = z.core.JSONSchema.BaseSchema
+
+/** The JSON Schema of what is on the wire: codecs and defaults are described by their text form; named parts are in `$defs`. */
+export function jsonSchema(schema: z.ZodType): JsonSchema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io: 'input',
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema: part }) => {
       tellDefault(zodSchema, part)
-      change(part)
+      tidy(part)
     },
   })
   return rest
@@ -186,14 +255,41 @@ function tellDefault({ _zod: { def } }: z.core.$ZodTypes, part: z.core.JSONSchem
   part.default = part.type === 'string' ? String(def.defaultValue) : def.defaultValue
 }
 
-/** Lets null stand in place of every optional field of an object, as parseRequest takes it in bodies. */
-function allowNulls({ properties = {}, required = [] }: z.core.JSONSchema.BaseSchema): void {
-  for (const [name, field] of Object.entries(properties)) {
-    if (typeof field === 'boolean' || required.includes(name)) continue
-    const { description, default: value, ...given } = field
-    const besides = { ...(description && { description }), ...(value !== undefined && { default: value }) }
-    properties[name] = { anyOf: [given, { type: 'null' }], ...besides }
+/** What is true of every integer of JavaScript is left out; tuples have a length, and records no names that they do not describe. */
+function tidy(part: z.core.JSONSchema.BaseSchema): void {
+  if (part.minimum === Number.MIN_SAFE_INTEGER) delete part.minimum
+  if (part.maximum === Number.MAX_SAFE_INTEGER) delete part.maximum
+  if (part.prefixItems) {
+    part.minItems = part.maxItems = part.prefixItems.length
+    // Some generators want to know what is in a list, whatever its length.
+    part.items = { anyOf: part.prefixItems.filter((item) => typeof item !== 'boolean') }
   }
+  if (part.propertyNames) delete part.required
+}
+
+/** The same schema, in which null may stand in place of every optional field of an object, as parseRequest takes it in bodies. */
+function allowNulls(schema: JsonSchema): JsonSchema {
+  const { properties, required = [], items, anyOf, oneOf, $defs } = schema
+  const inside = (part: z.core.JSONSchema._JSONSchema) => (typeof part === 'boolean' ? part : allowNulls(part))
+  const fields = Object.entries(properties ?? {}).map(
+    ([name, field]) => [name, required.includes(name) ? inside(field) : orNull(inside(field))] as const,
+  )
+  const named = Object.entries($defs ?? {}).map(([name, part]) => [name, allowNulls(part)] as const)
+  return {
+    ...schema,
+    ...(properties && { properties: Object.fromEntries(fields) }),
+    ...(items && !Array.isArray(items) && { items: inside(items) }),
+    ...(anyOf && { anyOf: anyOf.map(allowNulls) }),
+    ...(oneOf && { oneOf: oneOf.map(allowNulls) }),
+    ...($defs && { $defs: Object.fromEntries(named) }),
+  }
+}
+
+function orNull(field: z.core.JSONSchema._JSONSchema): z.core.JSONSchema._JSONSchema {
+  if (typeof field === 'boolean') return field
+  const { description, default: value, ...given } = field
+  const besides = { ...(description && { description }), ...(value !== undefined && { default: value }) }
+  return { anyOf: [given, { type: 'null' }], ...besides }
 }
 
 function json<Schema>(schema: Schema) {

@@ -25,22 +25,24 @@ const Nft = z.object({
 })
 
 /** What somebody has of a collection of NFTs on one chain, as callers see it; null is unknown. */
-export const NftCollection = z.object({
-  contract_address: z
-    .string()
-    .describe('EIP-55 checksummed, or base58 on Solana: the collection, else the asset itself'),
-  contract_name: z.string(),
-  contract_ticker_symbol: z.string(),
-  supports_erc: z.array(z.string()).describe('erc721, erc1155; metaplex on Solana'),
-  chainName: z.string().describe("The chain's key"),
-  is_spam: z.boolean(),
-  balance: Amount.describe('How many there are; nft_data can have fewer'),
-  type: z.literal('nft'),
-  last_transfered_at: z.string().nullable(),
-  floor_price_quote: z.number().nullable().describe('In US dollars'),
-  floor_price_native_quote: z.number().nullable().describe("In the chain's coin"),
-  nft_data: z.array(Nft),
-})
+export const NftCollection = z
+  .object({
+    contract_address: z
+      .string()
+      .describe('EIP-55 checksummed, or base58 on Solana: the collection, else the asset itself'),
+    contract_name: z.string(),
+    contract_ticker_symbol: z.string(),
+    supports_erc: z.array(z.string()).describe('erc721, erc1155; metaplex on Solana'),
+    chainName: z.string().describe("The chain's key"),
+    is_spam: z.boolean(),
+    balance: Amount.describe('How many there are; nft_data can have fewer'),
+    type: z.literal('nft'),
+    last_transfered_at: z.string().nullable(),
+    floor_price_quote: z.number().nullable().describe('In US dollars'),
+    floor_price_native_quote: z.number().nullable().describe("In the chain's coin"),
+    nft_data: z.array(Nft),
+  })
+  .meta({ id: 'NftCollection' })
 export type NftCollection = z.output<typeof NftCollection>
 
 const LONGEST_NAME = 200

@@ -5,40 +5,42 @@ import { ASYNC_PROTOCOLS } from '../protocols/vault-on-chain.ts'
 import { StateAsOf, VaultState } from './vault-state.ts'
 
 /** A vault as callers see it, with its live yield and state. */
-export const VaultResponse = z.object({
-  poolId: z.string().describe('Internal vault identifier'),
-  chainId: ChainId,
-  name: z.string().describe('Display name'),
-  logo_url: z.string().describe('May be empty'),
-  riskProfile: z.string().describe('Risk classification'),
-  riskProtocol: z.string().describe('Risk rating of the protocol'),
-  poolAddress: Address.describe('Vault contract'),
-  depositTokenAddress: Address.describe('The token to deposit'),
-  yieldTokenAddress: Address.describe('The share token'),
-  type: z.enum(['async', 'sync']).describe('async: shares come after a settlement'),
-  MaxCap: z.boolean().describe('Whether deposits have an upper limit'),
-  protocol: z.literal(ASYNC_PROTOCOLS).optional().describe('Async vaults only'),
-  curatorAddress: Address.optional().describe('Curator multisig; async vaults only'),
-  valuationManager: Address.optional().describe('Proposes valuations; async vaults only'),
-  description: z.string(),
-  APY: z.string().describe('Percent with two decimals; "0.00" where it is not known, which `apy` tells apart'),
-  apy: z
-    .object({
-      value: z.string().describe('Percent a year with two decimals, by the growth of the share price'),
-      days: z
-        .number()
-        .describe(
-          'Days between the two prices, with two decimals: about seven; less while the first known price is younger; more where the price before was known long ago',
-        ),
-      asOf: Timestamp.describe('The time of the later price'),
-    })
-    .nullable()
-    .describe('null where no yield is known: there is no earlier price yet, or none at least an hour before'),
-  asset: z.object({ symbol: z.string(), decimals: z.number().int() }).describe('Of the token to deposit'),
-  shareDecimals: z.number().int().describe('Decimals of the share token'),
-  totalAssets: Amount.nullable().describe(
-    "Assets under management, in the asset's smallest unit, as of stateAsOf; null where it is not known",
-  ),
-  vaultState: VaultState.optional().describe('Async vaults only; left out when never read'),
-  stateAsOf: StateAsOf.nullable().describe('Which block the state is of; null when the vault was never read'),
-})
+export const VaultResponse = z
+  .object({
+    poolId: z.string().describe('Internal vault identifier'),
+    chainId: ChainId,
+    name: z.string().describe('Display name'),
+    logo_url: z.string().describe('May be empty'),
+    riskProfile: z.string().describe('Risk classification'),
+    riskProtocol: z.string().describe('Risk rating of the protocol'),
+    poolAddress: Address.describe('Vault contract'),
+    depositTokenAddress: Address.describe('The token to deposit'),
+    yieldTokenAddress: Address.describe('The share token'),
+    type: z.enum(['async', 'sync']).describe('async: shares come after a settlement'),
+    MaxCap: z.boolean().describe('Whether deposits have an upper limit'),
+    protocol: z.literal(ASYNC_PROTOCOLS).optional().describe('Async vaults only'),
+    curatorAddress: Address.optional().describe('Curator multisig; async vaults only'),
+    valuationManager: Address.optional().describe('Proposes valuations; async vaults only'),
+    description: z.string(),
+    APY: z.string().describe('Percent with two decimals; "0.00" where it is not known, which `apy` tells apart'),
+    apy: z
+      .object({
+        value: z.string().describe('Percent a year with two decimals, by the growth of the share price'),
+        days: z
+          .number()
+          .describe(
+            'Days between the two prices, with two decimals: about seven; less while the first known price is younger; more where the price before was known long ago',
+          ),
+        asOf: Timestamp.describe('The time of the later price'),
+      })
+      .nullable()
+      .describe('null where no yield is known: there is no earlier price yet, or none at least an hour before'),
+    asset: z.object({ symbol: z.string(), decimals: z.number().int() }).describe('Of the token to deposit'),
+    shareDecimals: z.number().int().describe('Decimals of the share token'),
+    totalAssets: Amount.nullable().describe(
+      "Assets under management, in the asset's smallest unit, as of stateAsOf; null where it is not known",
+    ),
+    vaultState: VaultState.optional().describe('Async vaults only; left out when never read'),
+    stateAsOf: StateAsOf.nullable().describe('Which block the state is of; null when the vault was never read'),
+  })
+  .meta({ id: 'Vault' })

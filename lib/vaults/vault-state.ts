@@ -30,13 +30,17 @@ type Fields = z.output<typeof fields>
  * A vault's state at one block. What could not be read is null and named in `missing`: unknown is not zero. What vaults
  * of its protocol do not have or tell is null too, and nothing is missing of it.
  */
-export const VaultState = fields.extend({
-  missing: z.array(z.string()).describe('The fields that could not be read, which are null'),
-})
+export const VaultState = fields
+  .extend({
+    missing: z.array(z.string()).describe('The fields that could not be read, which are null'),
+  })
+  .meta({ id: 'VaultState' })
 export type VaultState = z.output<typeof VaultState>
 
 /** Which block a state is of, and whether it is an old one served because the chain cannot be read now. */
-export const StateAsOf = z.object({ blockNumber: z.number().int(), timestamp: Timestamp, stale: z.boolean() })
+export const StateAsOf = z
+  .object({ blockNumber: z.number().int(), timestamp: Timestamp, stale: z.boolean() })
+  .meta({ id: 'StateAsOf' })
 export type StateAsOf = z.output<typeof StateAsOf>
 
 /** The state of what was read of a vault: undefined values are `missing`. */

@@ -88,14 +88,18 @@ describe('A contract of an endpoint', () => {
 })
 
 describe('The default', () => {
-  const { paths } = buildOpenApi(
+  const { paths, components } = buildOpenApi(
     ENDPOINTS.map(([, contract]) => contract),
     '1',
   )
+  const named = (reference: string | undefined) => {
+    const schema = components.schemas[reference?.split('/').at(-1) ?? '']
+    return typeof schema === 'object' ? schema : undefined
+  }
   const operations = Object.values(paths).flatMap((operation) => Object.values(operation))
   const fields = operations.flatMap(({ parameters, requestBody }) => [
     ...parameters.map(({ name, schema }) => [name, schema] as const),
-    ...Object.entries(requestBody?.content['application/json'].schema.properties ?? {}),
+    ...Object.entries(named(requestBody?.content['application/json'].schema.$ref)?.properties ?? {}),
   ])
 
   test.for<[string, string | number]>([

@@ -24,7 +24,7 @@ test('An area of its own begins with its tag', () => {
   const missing = 'There is no area user-rewards: enter UserRewards in TAGS of lib/frame/contract.ts first.\n'
   expect(create('user-rewards/list')).toMatchObject({ status: 1, stderr: missing })
   const frame = join(folder, 'lib/frame/contract.ts')
-  writeFileSync(frame, readFileSync(frame, 'utf8').replace("'System'] as const", "'System', 'UserRewards'] as const"))
+  writeFileSync(frame, readFileSync(frame, 'utf8').replace("System: '", "UserRewards: 'Something new',\n  System: '"))
   expect(create('user-rewards/list')).toMatchObject({ status: 0, stderr: '' })
   expect(run('node', 'functions/user-rewards/list/handler.ts')).toMatchObject({ status: 0, stderr: '' })
   expect(readFileSync(join(folder, 'docs/api.md'), 'utf8')).toContain('/user-rewards/list')

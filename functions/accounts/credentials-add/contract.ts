@@ -17,6 +17,7 @@ const CREDENTIALS: readonly unknown[] = ['firstFactorCredential', 'secondFactorC
 export const contract = {
   method: 'POST',
   path: '/auth/credentials',
+  title: 'Add credential',
   summary:
     'Adds a credential, confirmed by those that the user has; a password, a code or a recovery key replaces the old one.',
   tag: 'Accounts',

@@ -6,6 +6,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'POST',
   path: '/auth/credentials/init',
+  title: 'Start adding credential',
   summary: 'Starts to add a credential: returns the options for creating it, and what an old one confirms it with.',
   tag: 'Accounts',
   caller: 'user',

@@ -5,6 +5,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'GET',
   path: '/auth/credentials',
+  title: 'List credentials',
   summary: "Lists the user's credentials, the oldest first.",
   tag: 'Accounts',
   caller: 'user',

@@ -5,6 +5,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'DELETE',
   path: '/auth/credentials/{id}',
+  title: 'Remove credential',
   summary: 'Removes a credential; takes a login of the last ten minutes.',
   tag: 'Accounts',
   caller: 'user',

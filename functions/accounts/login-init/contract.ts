@@ -6,6 +6,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'POST',
   path: '/auth/login/init',
+  title: 'Start login',
   summary: "Starts a login: returns a challenge for the user's credentials, or for any passkey when no user is named.",
   tag: 'Accounts',
   caller: 'client',

@@ -8,6 +8,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'POST',
   path: '/auth/login',
+  title: 'Complete login',
   summary: 'Completes a login with the signed challenge and returns a session that lasts 30 days.',
   tag: 'Accounts',
   caller: 'client',

@@ -4,6 +4,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'POST',
   path: '/auth/logout',
+  title: 'Log out',
   summary: 'Ends the session of the request.',
   tag: 'Accounts',
   caller: 'user',

@@ -19,6 +19,7 @@ const AllowedRecoveryCredential = z.object({
 export const contract = {
   method: 'POST',
   path: '/auth/recover/init',
+  title: 'Start recovery',
   summary: 'Starts a recovery: returns the options for creating new credentials, and a temporary token.',
   tag: 'Accounts',
   caller: 'client',

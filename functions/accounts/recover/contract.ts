@@ -7,6 +7,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'POST',
   path: '/auth/recover',
+  title: 'Complete recovery',
   summary:
     'Completes a recovery: new credentials that the recovery key signed replace all others, and all sessions end.',
   tag: 'Accounts',

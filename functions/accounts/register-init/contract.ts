@@ -7,6 +7,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'POST',
   path: '/auth/register/init',
+  title: 'Start registration',
   summary: 'Starts a registration: returns the options for creating credentials, and a temporary token.',
   tag: 'Accounts',
   caller: 'anyone',

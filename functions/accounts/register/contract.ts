@@ -13,6 +13,7 @@ const credentials = {
 export const contract = {
   method: 'POST',
   path: '/auth/register',
+  title: 'Complete registration',
   summary: 'Completes a registration with the credentials that were created for it.',
   tag: 'Accounts',
   caller: 'client',

@@ -4,6 +4,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'DELETE',
   path: '/auth/sessions',
+  title: 'End other sessions',
   summary: "Ends all of the user's sessions but that of the request.",
   tag: 'Accounts',
   caller: 'user',

@@ -5,6 +5,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'DELETE',
   path: '/auth/sessions/{id}',
+  title: 'End session',
   summary: "Ends one of the user's sessions.",
   tag: 'Accounts',
   caller: 'user',

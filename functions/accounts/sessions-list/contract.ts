@@ -6,6 +6,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'GET',
   path: '/auth/sessions',
+  title: 'List sessions',
   summary: "Lists the user's sessions, newest login first.",
   tag: 'Accounts',
   caller: 'user',

@@ -4,6 +4,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'DELETE',
   path: '/auth/user',
+  title: 'Delete user',
   summary: 'Deletes the user with all credentials, sessions and wallet links; takes a login of the last ten minutes.',
   tag: 'Accounts',
   caller: 'user',

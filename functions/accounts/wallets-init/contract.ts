@@ -8,6 +8,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'POST',
   path: '/auth/wallets/init',
+  title: 'Start linking wallet',
   summary: 'Returns the message that a wallet signs to be linked to the user.',
   tag: 'Accounts',
   caller: 'user',

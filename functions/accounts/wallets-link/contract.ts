@@ -7,6 +7,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'POST',
   path: '/auth/wallets',
+  title: 'Link wallet',
   summary: 'Links a wallet to the user; its signature proves that the user holds it.',
   tag: 'Accounts',
   caller: 'user',

@@ -5,6 +5,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'GET',
   path: '/auth/wallets',
+  title: 'List wallets',
   summary: "Lists the user's linked wallets, oldest link first.",
   tag: 'Accounts',
   caller: 'user',

@@ -5,6 +5,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'DELETE',
   path: '/auth/wallets/{address}',
+  title: 'Unlink wallet',
   summary: 'Unlinks a wallet.',
   tag: 'Accounts',
   caller: 'user',

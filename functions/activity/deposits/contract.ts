@@ -7,6 +7,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'GET',
   path: '/defi-vaults/v1/defi/user/{userAddress}/deposits',
+  title: 'List deposits',
   summary: "Lists a user's deposits into the client's vaults, newest first, page by page.",
   tag: 'Activity',
   caller: 'client',

@@ -13,6 +13,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'GET',
   path: '/defi-vaults/v1/defi/user/{userAddress}/positions/{vaultAddress}',
+  title: 'Get position',
   summary: "Shows a user's position in one vault with its amounts, its latest deposits and a price history.",
   tag: 'Activity',
   caller: 'client',

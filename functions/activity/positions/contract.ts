@@ -7,6 +7,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'GET',
   path: '/defi-vaults/v1/defi/user/{userAddress}/positions',
+  title: 'List positions',
   summary: "Lists a user's positions in the client's vaults: amounts put in, taken out, held and earned.",
   tag: 'Activity',
   caller: 'client',

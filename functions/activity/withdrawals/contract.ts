@@ -7,6 +7,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'GET',
   path: '/defi-vaults/v1/defi/user/{userAddress}/withdrawals',
+  title: 'List withdrawals',
   summary:
     "Lists a user's withdrawals from the client's vaults, redemption requests and those at once, newest first, page by page.",
   tag: 'Activity',

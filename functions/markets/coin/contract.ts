@@ -11,6 +11,7 @@ const Figure = z.number().nullable()
 export const contract = {
   method: 'GET',
   path: '/portfolio-indexor/markets/coins/{id}',
+  title: 'Get coin',
   summary: "Returns a coin's price, market cap, volume and other market data.",
   tag: 'Markets',
   caller: 'client',

@@ -7,6 +7,7 @@ const Figure = z.number().nullable()
 export const contract = {
   method: 'GET',
   path: '/portfolio-indexor/markets',
+  title: 'List coins',
   summary: 'Lists the supported coins on all chains, with price, market cap, volume and market data.',
   tag: 'Markets',
   caller: 'client',

@@ -18,6 +18,7 @@ const Search = z
 export const contract = {
   method: 'POST',
   path: '/portfolio-indexor/markets/coins/search',
+  title: 'Search coins',
   summary: 'Finds coins by name or symbol, largest first, with their prices.',
   tag: 'Markets',
   caller: 'client',

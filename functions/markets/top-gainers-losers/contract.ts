@@ -19,6 +19,7 @@ const Mover = z
 export const contract = {
   method: 'GET',
   path: '/portfolio-indexor/markets/top_gainers_losers',
+  title: 'List gainers and losers',
   summary: 'Lists the largest gainers and losers of the last 24 hours among the 1,000 largest coins.',
   tag: 'Markets',
   caller: 'client',

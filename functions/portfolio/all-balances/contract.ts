@@ -10,6 +10,7 @@ import { WalletsResponse } from '../../../lib/portfolio/responses.ts'
 export const contract = {
   method: 'GET',
   path: '/portfolio-indexor/allBalances',
+  title: 'List balances',
   summary: "Returns all balances of the user's wallets on all chains, with their values.",
   tag: 'Portfolio',
   caller: 'user',

@@ -8,6 +8,7 @@ import { WalletsResponse } from '../../../lib/portfolio/responses.ts'
 export const contract = {
   method: 'GET',
   path: '/portfolio-indexor/nft',
+  title: 'List NFTs',
   summary: "Lists the NFTs in the user's wallets on all chains, by collection.",
   tag: 'Portfolio',
   caller: 'user',

@@ -8,6 +8,7 @@ import { ChartQuery, ChartResponse } from '../../../lib/markets/chart-response.t
 export const contract = {
   method: 'GET',
   path: '/portfolio-indexor/token/address/{network}/{address}',
+  title: 'Get token chart',
   summary: "Returns a token's price history, by network and token address.",
   tag: 'Portfolio',
   caller: 'client',

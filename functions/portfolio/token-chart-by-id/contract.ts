@@ -8,6 +8,7 @@ import { CoinId } from '../../../lib/markets/coin.ts'
 export const contract = {
   method: 'GET',
   path: '/portfolio-indexor/token/id/{id}',
+  title: 'Get coin chart',
   summary: "Returns a coin's price history, by CoinGecko id.",
   tag: 'Portfolio',
   caller: 'client',

@@ -4,6 +4,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'GET',
   path: '/.well-known/apple-app-site-association',
+  title: 'Get Apple app association',
   summary: 'Tells Apple which applications may use the passkeys of this domain.',
   tag: 'System',
   caller: 'anyone',

@@ -4,6 +4,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'GET',
   path: '/.well-known/assetlinks.json',
+  title: 'Get Android asset links',
   summary: 'Tells Android which applications may use the passkeys of this domain.',
   tag: 'System',
   caller: 'anyone',

@@ -4,6 +4,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'GET',
   path: '/health',
+  title: 'Get health',
   summary: "Returns the service's status and version.",
   tag: 'System',
   caller: 'anyone',

@@ -4,6 +4,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'GET',
   path: '/openapi.json',
+  title: 'Get API description',
   summary: 'Describes every route of the service as an OpenAPI 3.1 document.',
   tag: 'System',
   caller: 'anyone',

@@ -4,6 +4,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'ANY',
   path: '$default',
+  title: 'Answer unknown route',
   summary:
     'Answers requests that no other route takes: 404, 405 for another method of a known path, 400 for an empty path parameter.',
   tag: 'System',

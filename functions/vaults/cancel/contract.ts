@@ -10,6 +10,7 @@ import { TransactionsReply } from '../../../lib/vaults/transactions-reply.ts'
 export const contract = {
   method: 'POST',
   path: '/defi-vaults/v1/defi/vault/cancel',
+  title: 'Prepare cancellation',
   summary: "Builds the transaction that takes a user's pending request back from an async vault.",
   tag: 'Vaults',
   caller: 'client',

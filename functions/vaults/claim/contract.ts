@@ -12,6 +12,7 @@ import { TransactionsReply } from '../../../lib/vaults/transactions-reply.ts'
 export const contract = {
   method: 'POST',
   path: '/defi-vaults/v1/defi/vault/claim',
+  title: 'Prepare claim',
   summary:
     'Builds the transactions that claim what is settled in an async vault: shares of a deposit, assets of a withdrawal.',
   tag: 'Vaults',

@@ -10,6 +10,7 @@ export const contract = {
   method: 'GET',
   path: '/defi-vaults/v1/defi/cross-chain/{txHash}/status',
   aliases: ['/defi-vaults/v1/defi/cross-chain/status'],
+  title: 'Get transfer status',
   summary:
     'Returns the status of a transfer between chains: of a deposit from another chain, from its source transaction to the shares or the deposit request, or of a withdrawal to one, to the tokens.',
   tag: 'Vaults',

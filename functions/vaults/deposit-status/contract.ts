@@ -8,6 +8,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'GET',
   path: '/defi-vaults/v1/defi/vault/{vaultAddress}/deposit-status',
+  title: 'Get deposit status',
   summary: "Returns the status of a user's deposit into an async vault: pending, claimable or deposited.",
   tag: 'Vaults',
   caller: 'client',

@@ -10,6 +10,7 @@ import { TransactionsReply } from '../../../lib/vaults/transactions-reply.ts'
 export const contract = {
   method: 'POST',
   path: '/defi-vaults/v1/defi/vault/deposit',
+  title: 'Prepare deposit',
   summary: 'Builds the transactions that deposit into a vault: approvals first, then the operations, in order.',
   tag: 'Vaults',
   caller: 'client',

@@ -5,6 +5,7 @@ import { VaultResponse } from '../../../lib/vaults/response.ts'
 export const contract = {
   method: 'GET',
   path: '/defi-vaults/v1/vaults',
+  title: 'List vaults',
   summary: 'Lists the vaults configured for the client, with their live yield and on-chain state.',
   tag: 'Vaults',
   caller: 'client',

@@ -7,6 +7,7 @@ import { VaultResponse } from '../../../lib/vaults/response.ts'
 export const contract = {
   method: 'GET',
   path: '/defi-vaults/v1/vault/{vaultAddress}',
+  title: 'Get vault',
   summary: "Shows one of the client's vaults as the list does, with its live yield and on-chain state.",
   tag: 'Vaults',
   caller: 'client',

@@ -8,6 +8,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 export const contract = {
   method: 'GET',
   path: '/defi-vaults/v1/defi/vault/{vaultAddress}/withdraw-status',
+  title: 'Get withdrawal status',
   summary: "Returns the status of a user's withdrawal from an async vault: pending, claimable or withdrawn.",
   tag: 'Vaults',
   caller: 'client',

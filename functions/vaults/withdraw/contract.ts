@@ -14,6 +14,7 @@ const AMOUNTS: readonly unknown[] = ['amount', 'shares', 'max']
 export const contract = {
   method: 'POST',
   path: '/defi-vaults/v1/defi/vault/withdraw',
+  title: 'Prepare withdrawal',
   summary: 'Builds the transactions that withdraw from a vault: by assets, by shares, or everything.',
   tag: 'Vaults',
   caller: 'client',

@@ -5,6 +5,7 @@ import { type EndpointContract, listUses } from '../../../lib/frame/contract.ts'
 const CONTRACT: EndpointContract = {
   method: 'POST',
   path: '/some',
+  title: 'Do something',
   summary: 'Does something.',
   tag: 'System',
   caller: 'user',

@@ -18,6 +18,7 @@ vi.mock('../../../lib/frame/callers.ts')
 const contract = {
   method: 'POST',
   path: '/things/{thing}',
+  title: 'Do something',
   summary: 'Does something with a thing.',
   tag: 'System',
   caller: 'anyone',
