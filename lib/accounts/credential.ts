@@ -61,13 +61,13 @@ const totp = z.strictObject({
 export const FirstAttestation = field(
   z.discriminatedUnion('credentialKind', [fido2, key, password, passwordProtectedKey]),
   'missing_or_invalid_first_factor_credential',
-)
+).meta({ id: 'NewFirstFactor' })
 
 /** A new credential that a user shall need besides. */
 export const SecondAttestation = field(
   z.discriminatedUnion('credentialKind', [fido2, key, totp, passwordProtectedKey]),
   'missing_or_invalid_second_factor_credential',
-)
+).meta({ id: 'NewSecondFactor' })
 
 /** A new key for the day on which all others are lost. */
 export const RecoveryAttestation = field(
@@ -78,7 +78,7 @@ export const RecoveryAttestation = field(
     credentialName,
   }),
   'missing_or_invalid_recovery_credential',
-)
+).meta({ id: 'NewRecoveryKey' })
 
 /** All credentials with which a user shall go on. */
 export const NewCredentials = z.strictObject({
@@ -127,19 +127,19 @@ export const RecoveryAssertion = field(
     }),
   }),
   'missing_or_invalid_recovery',
-)
+).meta({ id: 'Recovery' })
 
 /** What a credential that was registered as first factor made of a login's challenge. */
 export const FirstAssertion = field(
   z.discriminatedUnion('kind', [fido2Assertion, keyAssertion, passwordAssertion]),
   'missing_or_invalid_first_factor',
-)
+).meta({ id: 'FirstFactor' })
 
 /** What a credential that was registered as second factor made of a login's challenge. */
 export const SecondAssertion = field(
   z.discriminatedUnion('kind', [fido2Assertion, keyAssertion, totpAssertion]),
   'missing_or_invalid_second_factor',
-)
+).meta({ id: 'SecondFactor' })
 
 export type Assertion = z.output<typeof FirstAssertion | typeof SecondAssertion>
 export type Fido2Assertion = z.output<typeof fido2Assertion>
