@@ -274,8 +274,20 @@ async function readText({ body }: Response, mostBytes: number): Promise<string> 
   return text + decoder.decode()
 }
 
-/** Seconds; undefined where they are not told as a number, as a date would be. */
+/**
+ * Whole seconds; undefined where the header tells none. A date counts from the Date of the same answer, so that no two clocks
+ * are compared (https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3).
+ */
 function retryAfter(headers: Headers): number | undefined {
-  const seconds = /^\d{1,9}$/.exec(headers.get('retry-after') ?? '')?.[0]
-  return seconds === undefined ? undefined : Math.max(1, Math.min(Number(seconds), LONGEST_RETRY_AFTER_SECONDS))
+  const text = headers.get('retry-after') ?? ''
+  const seconds = /^\d{1,9}$/.test(text)
+    ? Number(text)
+    : (parseDate(text) - parseDate(headers.get('date') ?? '')) / 1000
+  return Number.isNaN(seconds) ? undefined : Math.max(1, Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS))
+}
+
+/** Epoch milliseconds of a date in one of HTTP's three forms, of which the oldest does not say that it is UTC; NaN for other texts. */
+function parseDate(text: string): number {
+  if (!/^[MTWFS][a-z]{2,8},? /.test(text)) return Number.NaN
+  return Date.parse(text.endsWith(' GMT') ? text : `${text} GMT`)
 }

@@ -205,10 +205,27 @@ describe('Retry-After', () => {
     [429, '', '30'],
     [429, '-5', '30'],
     [429, '1.5', '30'],
-    [429, 'Wed, 21 Oct 2026 07:28:00 GMT', '30'],
+    [429, 'Wed, 21 Oct 2026 07:30:00 GMT', '120'],
+    [503, 'Wednesday, 21-Oct-26 07:28:05 GMT', '5'],
+    [503, 'Wed Oct 21 07:28:05 2026', '5'],
+    [429, 'Wed, 21 Oct 2026 07:28:00 GMT', '1'],
+    [429, 'Tue, 20 Oct 2026 07:28:00 GMT', '1'],
+    [429, 'Wed, 21 Oct 2099 07:28:00 GMT', '600'],
+    [429, 'Wed, 99 Oct 2026 07:28:00 GMT', '30'],
+    [429, 'in 2 minutes', '30'],
   ])('of a %i is told as whole seconds from 1 to 600: %j is %j', async (code, header, told) => {
-    script = [status(code, { 'retry-after': header })]
+    script = [status(code, { 'retry-after': header, date: 'Wed, 21 Oct 2026 07:28:00 GMT' })]
     expect((await errorOf(ask())).headers['retry-after']).toBe(told)
+  })
+
+  test('that is a date is unknown where the service does not tell its own time', async () => {
+    script = [
+      (response) => {
+        response.sendDate = false
+        response.writeHead(429, { 'retry-after': 'Wed, 21 Oct 2026 07:30:00 GMT' }).end()
+      },
+    ]
+    expect((await errorOf(ask())).headers['retry-after']).toBe('30')
   })
 
   test.each([
