@@ -230,6 +230,34 @@ describe('Starts of registrations', () => {
   })
 })
 
+describe('A start that anybody can ask for', () => {
+  const email = `${'a'.repeat(242)}@example.com`
+  const STARTS: [string, string, object, string[]][] = [
+    ['a login', '/auth/login/init', { email }, ['GetItem', 'PutItem']],
+    ['a login of nobody', '/auth/login/init', {}, ['PutItem']],
+    ['a recovery', '/auth/recover/init', { email }, ['PutItem']],
+    ['a recovery with a key', '/auth/recover/init', { email, credentialId: someKeyPair().id }, ['GetItem', 'PutItem']],
+    // The update counts it at its network.
+    ['a registration', '/auth/register/init', { email }, ['PutItem', 'UpdateItem']],
+  ]
+  test.for(STARTS)(
+    'of %s writes one item of less than 1 KB, which ends after ten minutes',
+    async ([, path, body, actions], { strict: [container], service: { table } }) => {
+      const start = () => container.call('POST', path, { headers: { platform: 'web' }, body })
+      await start()
+      table.reset()
+      expect(await start()).toMatchObject({ status: 200 })
+      const ofUsers = table.actions.filter(({ body: asked }) => JSON.parse(asked).TableName.endsWith('users'))
+      expect(ofUsers.map(({ action }) => action).sort()).toEqual(actions)
+      const [put] = ofUsers
+        .filter(({ action }) => action === 'PutItem')
+        .map(({ body: asked }) => JSON.parse(asked).Item)
+      expect(JSON.stringify(put).length).toBeLessThan(1024)
+      expect(Number(put.expiresAt.N)).toBeLessThanOrEqual(Date.now() / 1000 + 600)
+    },
+  )
+})
+
 describe('Wrong signatures of wallets', () => {
   test('are limited for a user; right ones do not count, nor those of others', async ({ service, strict }) => {
     const [container] = strict
