@@ -129,18 +129,21 @@ export const Timestamp = z
   })
   .meta({ id: 'Timestamp', description: 'ISO 8601, UTC, with milliseconds' })
 
-/** Bytes, at most this many: base64url on the wire and at rest, with or without padding on the way in. */
+/** Text that is base64url, or base64, with or without padding: on the way in some clients write bytes so. */
+export const BASE64 = /^[A-Za-z0-9_+/-]+={0,2}$/
+
+/** Bytes, at most this many: base64url on the wire and at rest, on the way in also what `BASE64` takes. */
 export function base64url(maxBytes: number) {
   const maxLength = Math.ceil(maxBytes / 3) * 4
   return z.codec(
     z
       .string()
       .max(maxLength)
-      .meta({ pattern: '^[A-Za-z0-9_-]+={0,2}$', description: `base64url of at most ${maxBytes} bytes` }),
+      .meta({ pattern: BASE64.source, description: `base64url of at most ${maxBytes} bytes` }),
     z.instanceof(Uint8Array).refine((bytes) => bytes.length > 0 && bytes.length <= maxBytes, 'has a wrong length'),
     {
       decode: (text, context) => {
-        if (/^[\w-]+={0,2}$/.test(text)) return new Uint8Array(Buffer.from(text, 'base64url'))
+        if (BASE64.test(text)) return new Uint8Array(Buffer.from(text, 'base64url'))
         context.issues.push({ code: 'custom', message: 'must be base64url', input: text })
         return z.NEVER
       },

@@ -1,17 +1,17 @@
 import * as z from 'zod'
-import { base64url, Timestamp } from '../codecs.ts'
+import { BASE64, base64url, Timestamp } from '../codecs.ts'
 import { field } from '../field.ts'
 
 /** The algorithms that a passkey may have, by their COSE numbers: ES256 and RS256. */
 export const PASSKEY_ALGORITHMS = [-7, -257]
 
-/** The id of a credential, at most 1023 bytes: base64url without padding after it was read. */
+/** The id of a credential, at most 1023 bytes: base64url without padding after it was read, whatever it was written in. */
 const CredentialId = z
   .string()
   .max(1364)
-  .regex(/^[\w-]+={0,2}$/)
+  .regex(BASE64)
   .transform((text) => Buffer.from(text, 'base64url').toString('base64url'))
-  .meta({ pattern: '^[A-Za-z0-9_-]+={0,2}$', description: 'base64url of at most 1023 bytes' })
+  .meta({ pattern: BASE64.source, description: 'base64url of at most 1023 bytes' })
 
 /** The id of a key: as long as those of dummies, or a list would tell them apart. */
 export const KeyId = CredentialId.refine(

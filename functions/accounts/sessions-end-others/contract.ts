@@ -5,7 +5,7 @@ export const contract = {
   method: 'DELETE',
   path: '/auth/sessions',
   title: 'End other sessions',
-  summary: "Ends all of the user's sessions but that of the request.",
+  summary: "Ends all of the user's sessions but that of the request: to be offered where credentials have changed.",
   tag: 'Accounts',
   caller: 'user',
   uses: { users: ['GetItem', 'UpdateItem', 'DeleteItem'] },

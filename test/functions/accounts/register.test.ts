@@ -9,6 +9,7 @@ import {
   type Begun,
   beginRegistration,
   completeRegistration,
+  login,
   oneTimeCode,
   registerUser,
   someEmail,
@@ -221,14 +222,38 @@ describe('A user is registered', () => {
     expect(reply).toMatchObject({ status: 200, body: undefined })
   })
 
-  test('with base64url that is padded', async ({ service }) => {
+  const inBase64 = (fields: object) =>
+    Object.fromEntries(
+      Object.entries(fields).map(([name, text]) => [name, Buffer.from(String(text), 'base64url').toString('base64')]),
+    )
+
+  test('with a key in padded base64, as applications of iOS write it', async ({ service }) => {
     const begun = await beginRegistration(service)
     const { credentialInfo, ...rest } = someKeyPair().create(begun)
-    const padded = (text: string) => text.padEnd(Math.ceil(text.length / 4) * 4, '=')
-    const info = Object.entries(credentialInfo).map(([name, text]) => [name, padded(text)])
-    const firstFactorCredential = { ...rest, credentialInfo: Object.fromEntries(info) }
+    const firstFactorCredential = { ...rest, credentialInfo: inBase64(credentialInfo) }
     const { status } = await completeRegistration(service, begun, { firstFactorCredential })
     expect(status).toBe(200)
+  })
+
+  // All fields of iOS, and on Android the ids (https://github.com/f-23/react-native-passkey, before 3.0).
+  test('with a passkey in padded base64, and logs in with it in either form', async ({ service }) => {
+    // In base64 its first characters are "+/".
+    const passkey = somePasskey(Buffer.concat([Buffer.from([0xfb, 0xff]), randomBytes(30)]).toString('base64url'))
+    const { email } = await registerUser(service, (begun) => {
+      const { credentialInfo, ...rest } = passkey.create(begun)
+      return { firstFactorCredential: { ...rest, credentialInfo: inBase64(credentialInfo) } }
+    })
+    for (const named of [email, undefined]) {
+      const reply = await login(service, named, (begun) => {
+        const { credentialAssertion, kind } = passkey.get(begun)
+        return { firstFactor: { kind, credentialAssertion: inBase64(credentialAssertion) } }
+      })
+      expect(reply.status).toBe(200)
+    }
+    expect((await login(service, email, (begun) => ({ firstFactor: passkey.get(begun) }))).status).toBe(200)
+    const again = await beginRegistration(service)
+    const taken = await completeRegistration(service, again, { firstFactorCredential: passkey.create(again) })
+    expectError(taken, 'credential_already_registered')
   })
 
   test('with one e-mail address at two clients', async ({ service }) => {
@@ -573,7 +598,7 @@ describe('A registration is refused', () => {
     ['credId', 'x'.repeat(44)],
     ['credId', 'not base64url!'],
     ['clientData', 'x'.repeat(5470)],
-    ['clientData', '+/+/'],
+    ['clientData', '_-_. '],
     ['attestationData', '='],
   ])('with a field that is too large or malformed: %s', async ([name, text], { service }) => {
     const begun = await beginRegistration(service)
