@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     isolate: false,
-    setupFiles: ['test/support/anew.ts', 'test/support/secrets-in-logs.ts'],
+    setupFiles: ['test/support/anew.ts', 'test/support/password-cost.ts', 'test/support/secrets-in-logs.ts'],
     env: { TZ: 'UTC', POWERTOOLS_DEV: 'true' },
     expect: { requireAssertions: true },
     clearMocks: true,

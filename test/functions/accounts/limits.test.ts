@@ -14,7 +14,6 @@ import { someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
 import { chainlessTest as base, type HttpReply, type Service, startAnew } from '../../support/service.ts'
 
-/** Low, because each password is half a second's work. */
 const LIMITS = { perNetwork: 5, perUser: 2 }
 const PASSWORD = 'correct horse battery staple'
 

@@ -1,4 +1,4 @@
-import { createPublicKey, generateKeyPairSync, type JsonWebKey, randomBytes } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync, type JsonWebKey, randomBytes, scryptSync } from 'node:crypto'
 import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect } from 'vitest'
 import { endpoints } from '../../../functions/contracts.ts'
@@ -17,7 +17,8 @@ import {
 import { androidCertificates } from '../../support/certificates.ts'
 import { type Faults, type KeyType, someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
-import { type HttpReply, chainlessTest as test } from '../../support/service.ts'
+import { costAll, costNothing } from '../../support/password-cost.ts'
+import { type HttpReply, startAnew, chainlessTest as test } from '../../support/service.ts'
 import { startWire } from '../../support/wire.ts'
 
 const INIT = endpoints['accounts/register-init'].path
@@ -627,12 +628,32 @@ describe('What is kept', () => {
       secondFactorCredential: { credentialKind: 'Totp', credentialInfo: { otpCode: oneTimeCode(begun.otpUrl) } },
     })
     const written = service.table.bodies.join('\n')
-    expect(written).toContain('$scrypt$ln=15,r=8,p=3$')
     for (const { temporaryAuthenticationToken, otpUrl } of [begun, open]) {
       expect(written).not.toContain(temporaryAuthenticationToken)
       expect(written).not.toContain(new URL(otpUrl).searchParams.get('secret'))
     }
     expect(written).not.toContain(PASSWORD)
+  })
+
+  test('of a password is what scrypt makes of it at the cost in production', async ({ service, onTestFinished }) => {
+    costAll()
+    onTestFinished(costNothing)
+    const container = await startAnew(service)
+    onTestFinished(container.stop)
+    const keyPair = someKeyPair()
+    const { email } = await registerUser(container.service, (begun) => ({
+      firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: PASSWORD } },
+      secondFactorCredential: keyPair.create(begun),
+    }))
+    const [, salt = '', hash] =
+      /\$scrypt\$ln=15,r=8,p=3\$([\w+/]{22})\$([\w+/]{43})"/.exec(service.table.bodies.join()) ?? []
+    const cost = { N: 2 ** 15, r: 8, p: 3, maxmem: 2 ** 26 }
+    expect(`${hash}=`).toBe(scryptSync(PASSWORD, Buffer.from(salt, 'base64'), 32, cost).toString('base64'))
+    const loggedIn = await login(container.service, email, (begun) => ({
+      firstFactor: { kind: 'Password', password: PASSWORD },
+      secondFactor: keyPair.get(begun),
+    }))
+    expect(loggedIn).toMatchObject({ status: 200 })
   })
 
   test('is one item, put on the condition that there is none', async ({ service }) => {
