@@ -97,9 +97,10 @@ async function createEndpoint(area: string, name: string): Promise<void> {
   await writeFile(LIVE_ANSWERS, withLiveAnswer(await readFile(LIVE_ANSWERS, 'utf8'), area, name))
   run('biome', ['check', '--write', LIST, LIVE_ANSWERS, `functions/${area}/${name}`, `test/functions/${area}`])
   run(process.execPath, ['scripts/api-reference.ts'])
+  run(process.execPath, ['scripts/client.ts'])
   process.stdout.write(
     `functions/${area}/${name} answers GET /${area}/${name}, and has its test, its line in ${LIST},\n` +
-      `a live answer in ${LIVE_ANSWERS} and its place in docs/api.md. Next: the contract, the work, then npm test.\n`,
+      `a live answer in ${LIVE_ANSWERS}, and its place in docs/api.md and the client. Next: the contract, the work, then npm test.\n`,
   )
 }
 

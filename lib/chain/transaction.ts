@@ -8,6 +8,7 @@ export const Transaction = z
     to: Address.describe('Contract to call'),
     data: z
       .string()
+      .meta({ pattern: '^0x([0-9a-f]{2})*$' })
       .refine((text): text is Hex => isHex(text))
       .describe('Encoded calldata'),
     value: Amount.describe('Native coin to send, in its smallest unit'),

@@ -93,6 +93,16 @@ function operation(contract: EndpointContract, components: Components) {
   const { title, summary, tag, caller, request, response, status = 200, aged = false } = contract
   const id = operationId(contract)
   const name = id.charAt(0).toUpperCase() + id.slice(1)
+  const responses: Readonly<Record<string, object>> = {
+    [status]: {
+      description: 'Success',
+      headers: { 'x-request-id': REQUEST_ID, ...(aged && AGED) },
+      ...(!(response instanceof z.ZodUndefined) && {
+        content: json(nameSchema(jsonSchema(response), components, `${name}Response`)),
+      }),
+    },
+    ...errorResponses(listErrors(contract), components),
+  }
   return {
     operationId: id,
     summary: title,
@@ -110,16 +120,7 @@ function operation(contract: EndpointContract, components: Components) {
         content: json(nameSchema(allowNulls(jsonSchema(request.body)), components, `${name}Request`)),
       },
     }),
-    responses: {
-      [status]: {
-        description: 'Success',
-        headers: { 'x-request-id': REQUEST_ID, ...(aged && AGED) },
-        ...(!(response instanceof z.ZodUndefined) && {
-          content: json(nameSchema(jsonSchema(response), components, `${name}Response`)),
-        }),
-      },
-      ...errorResponses(listErrors(contract), components),
-    },
+    responses,
   }
 }
 
@@ -160,9 +161,9 @@ function canRetry(code: ErrorCode): boolean {
 const MOST_NAMED = 4
 
 /** The responses of these errors by their statuses; those of few codes are shared by a name made of these. */
-function errorResponses(codes: readonly ErrorCode[], { responses }: Components) {
+function errorResponses(codes: readonly ErrorCode[], { responses }: Components): Readonly<Record<string, object>> {
   const byStatus = Map.groupBy(codes, (code) => ERRORS[code].status)
-  const ours = [...byStatus].map(([status, group]) => {
+  const ours = [...byStatus].map(([status, group]): [number, object] => {
     if (group.length > MOST_NAMED) return [status, errorResponse(group)]
     const name = group.map(pascalCase).join('Or')
     responses[name] = errorResponse(group)

@@ -1,0 +1,1964 @@
+// Written from the contracts by `npm run client`.
+
+import { operation } from './operation.ts'
+
+export type AddCredentialRequest = {
+  temporaryAuthenticationToken: string
+  /** Exactly one of the three is given */
+  firstFactorCredential?: NewFirstFactor | null | undefined
+  secondFactorCredential?: NewSecondFactor | null | undefined
+  recoveryCredential?: NewRecoveryKey | null | undefined
+  /** As at a login: the second factor is needed where the user has one */
+  confirmation: {
+    firstFactor: FirstFactor
+    secondFactor?: SecondFactor | null | undefined
+  }
+}
+
+/** EVM address */
+export type Address = `0x${string}`
+
+/** Whole number below 2^256 */
+export type Amount = string
+
+export type Balance = {
+  /** In the token's smallest unit */
+  balance: Amount
+  /** EIP-55 checksummed, or base58 on Solana; 0xEeee…EEeE and So111…112 for coins */
+  contract_address: string
+  contract_decimals: number
+  contract_name: string
+  contract_ticker_symbol: string
+  /** Whether it looks like spam; such a token has no price */
+  is_spam: boolean
+  /** What the balance is worth, in the currency */
+  quote: number
+  /** The chain's key */
+  chainName: string
+  /** May be empty */
+  logo_url: string
+  /** What today's balance was worth a day ago; 0 when unknown */
+  quote_24h: number
+  /** Change of the quote in percent of the day before's; 0 when unknown */
+  quote_24h_variation: number
+  /** Price of one whole token */
+  quote_rate: number
+  /** Price a day ago; 0 when unknown */
+  quote_rate_24h: number
+  /** Change of the price in percent of the day before's; 0 when unknown */
+  quote_rate_24h_variation: number
+  native_token: boolean
+  /** Whether it is shares of a vault */
+  defi: boolean
+  /** Whether the price is known; without it the quotes are 0 and mean nothing */
+  price_available: boolean
+  /** Of which moment the price is */
+  price_updated_at: Timestamp | null
+}
+
+export type BridgeQuote = {
+  /** What is sent, in the source token's smallest unit */
+  inputAmount: Amount
+  /** What arrives, in the destination token's smallest unit */
+  outputAmount: Amount
+  /** In the source token's smallest unit */
+  feeTotal: Amount
+  expectedFillSeconds: number
+  /** Send the transactions before */
+  expiresAt: Timestamp
+}
+
+/** Chain id */
+export type ChainId = 1 | 10 | 56 | 100 | 137 | 8453 | 42161 | (number & {})
+
+export type ChainKey = 'eth-mainnet' | 'optimism-mainnet' | 'bsc-mainnet' | 'gnosis-mainnet' | 'matic-mainnet' | 'base-mainnet' | 'arbitrum-mainnet' | 'solana-mainnet'
+
+export type ChainName = {
+  id: number
+  name: string
+}
+
+export type CompleteLoginRequest = {
+  challengeIdentifier: string
+  firstFactor: FirstFactor
+  /** Needed where the user has one */
+  secondFactor?: SecondFactor | null | undefined
+}
+
+export type CompleteLoginResponse = {
+  /** The session: send it as Authorization: Bearer <token> */
+  token: string
+  expiresAt: Timestamp
+  user: {
+    id: string
+    email: string
+  }
+}
+
+export type CompleteRecoveryRequest = {
+  temporaryAuthenticationToken?: string | null | undefined
+  /** The temporaryAuthenticationToken, in place of the field */
+  tempAuthToken?: string | null | undefined
+  /** Needed. Its client data is of the type key.get; its challenge is base64url of the JSON text of newCredentials, or the challenge of the options */
+  recovery?: Recovery | null | undefined
+  /** The recovery, in place of the field */
+  signedRecoveryPackage?: Recovery | null | undefined
+  /** Needed. Made as for a registration */
+  newCredentials?: {
+    firstFactorCredential: NewFirstFactor
+    secondFactorCredential?: NewSecondFactor | null | undefined
+    recoveryCredential?: NewRecoveryKey | null | undefined
+  } | null | undefined
+}
+
+export type CompleteRegistrationRequest = {
+  temporaryAuthenticationToken?: string | null | undefined
+  /** The temporaryAuthenticationToken, in place of the field */
+  tempAuthToken?: string | null | undefined
+  /** Sent by some clients, and not looked at */
+  appId?: string | null | undefined
+  firstFactorCredential?: NewFirstFactor | null | undefined
+  secondFactorCredential?: NewSecondFactor | null | undefined
+  recoveryCredential?: NewRecoveryKey | null | undefined
+  /** The three credentials, in place of the fields */
+  signedChallenge?: {
+    firstFactorCredential?: NewFirstFactor | null | undefined
+    secondFactorCredential?: NewSecondFactor | null | undefined
+    recoveryCredential?: NewRecoveryKey | null | undefined
+  } | null | undefined
+}
+
+export type Credential = {
+  /** What names it here */
+  id: string
+  kind: 'Fido2' | 'Key' | 'Password' | 'Totp' | 'RecoveryKey' | 'PasswordProtectedKey'
+  factor: 'first' | 'second' | 'recovery'
+  /** As its user called it */
+  name: string | null
+  createdAt: Timestamp
+  /** When somebody last logged in with it, or confirmed a change */
+  lastUsedAt: Timestamp | null
+  /** What names a key or a passkey to its client; null for others: that of a recovery key is a secret */
+  credentialId: string | null
+  /** Passkeys only: whether it is kept in more places than one device */
+  backedUp?: boolean | undefined
+}
+
+export type CredentialDescriptor = {
+  type: 'public-key'
+  id: string
+}
+
+export type Deposit = {
+  /** <chainId>-<transactionHash>-<logIndex> */
+  depositId: string
+  vaultAddress: Address
+  vaultName: string
+  userAddress: Address
+  chainId: ChainId
+  status: 'pending' | 'claimable' | 'completed' | 'cancelled'
+  statusDescription: string
+  amounts: {
+    /** What went in */
+    depositedAssets: Amount
+    /** This deposit's part of the assets awaiting settlement */
+    pendingDeposit: Amount
+    /** This deposit's part of the shares ready to claim */
+    claimableShares: Amount
+    /** This deposit's part of the shares in the wallet */
+    currentShares: Amount
+  }
+  vault: {
+    apy: string
+    assetSymbol: string
+    assetDecimals: number
+    sharePrice: Amount
+  }
+  /** The request id; 0 for synchronous deposits; null where it is above 2^53 - 1 */
+  epochId: number | null
+  timestamp: Timestamp
+  transactionHash: TransactionHash
+  /** Where a deposit from another chain began; told once its arrival is final and its status was asked for, else absent */
+  source?: DepositSource | undefined
+}
+
+export type DepositSource = {
+  chainId: ChainId
+  transactionHash: TransactionHash
+}
+
+export type FirstFactor = {
+  kind: 'Fido2'
+  credentialAssertion: {
+    /** base64url of at most 1023 bytes */
+    credId: string
+    /** The client data as signed, in base64url */
+    clientData: string
+    /** base64url of at most 4096 bytes */
+    authenticatorData: string
+    /** base64url of at most 1024 bytes */
+    signature: string
+    userHandle?: string | null | null | undefined
+    algorithm?: string | null | undefined
+  }
+} | {
+  kind: 'Key' | 'PasswordProtectedKey'
+  credentialAssertion: {
+    /** base64url of at most 1023 bytes */
+    credId: string
+    /** The client data as signed, in base64url */
+    clientData: string
+    /** base64url of at most 1024 bytes */
+    signature: string
+    algorithm?: 'SHA256' | 'SHA512' | 'RSA-SHA256' | null | undefined
+  }
+} | {
+  kind: 'Password'
+  password: string
+}
+
+export type GetCoinChartResponse = {
+  /** Pairs of epoch milliseconds and a price, ascending; the last one is now */
+  prices: [number, number][]
+  /** May be empty */
+  market_caps: [number, number][]
+  /** May be empty */
+  total_volumes: [number, number][]
+  /** Additive */
+  currency: 'usd' | 'eur' | 'gbp' | 'chf' | 'jpy' | 'aed' | 'ars' | 'aud' | 'bdt' | 'bhd' | 'bmd' | 'brl' | 'cad' | 'clp' | 'cny' | 'czk' | 'dkk' | 'gel' | 'hkd' | 'huf' | 'idr' | 'ils' | 'inr' | 'krw' | 'kwd' | 'lkr' | 'mmk' | 'mxn' | 'myr' | 'ngn' | 'nok' | 'nzd' | 'php' | 'pkr' | 'pln' | 'rub' | 'sar' | 'sek' | 'sgd' | 'thb' | 'try' | 'twd' | 'uah' | 'vef' | 'vnd' | 'zar' | 'xdr' | 'xag' | 'xau' | 'bits' | 'sats' | 'btc' | 'eth' | 'ltc' | 'bch' | 'bnb' | 'eos' | 'xrp' | 'xlm' | 'link' | 'dot' | 'yfi'
+  /** How many days the chart tells of. Additive */
+  days: string
+  /** Whether these are fewer days than were asked for. Additive */
+  truncated: boolean
+}
+
+export type GetCoinResponse = {
+  id: string
+  symbol: string
+  name: string
+  /** May be empty */
+  image: string
+  current_price: number
+  market_cap: number | null
+  market_cap_rank: number | null
+  total_volume: number | null
+  high_24h: number | null
+  low_24h: number | null
+  price_change_24h: number | null
+  price_change_percentage_24h: number | null
+  circulating_supply: number | null
+  total_supply: number | null
+  max_supply: number | null
+  /** The highest price ever */
+  ath: number | null
+  /** The lowest price ever */
+  atl: number | null
+  last_updated: Timestamp
+  /** Additive */
+  currency: 'usd' | 'eur' | 'gbp' | 'chf' | 'jpy' | 'aed' | 'ars' | 'aud' | 'bdt' | 'bhd' | 'bmd' | 'brl' | 'cad' | 'clp' | 'cny' | 'czk' | 'dkk' | 'gel' | 'hkd' | 'huf' | 'idr' | 'ils' | 'inr' | 'krw' | 'kwd' | 'lkr' | 'mmk' | 'mxn' | 'myr' | 'ngn' | 'nok' | 'nzd' | 'php' | 'pkr' | 'pln' | 'rub' | 'sar' | 'sek' | 'sgd' | 'thb' | 'try' | 'twd' | 'uah' | 'vef' | 'vnd' | 'zar' | 'xdr' | 'xag' | 'xau' | 'bits' | 'sats' | 'btc' | 'eth' | 'ltc' | 'bch' | 'bnb' | 'eos' | 'xrp' | 'xlm' | 'link' | 'dot' | 'yfi'
+  /** Where the coin is a supported token: its contract by CoinGecko's platform. Additive */
+  platforms: Record<string, string>
+}
+
+export type GetDepositStatusResponse = {
+  vaultAddress: Address
+  userAddress: Address
+  chainId: ChainId
+  status: 'pending' | 'claimable' | 'cancelled' | 'deposited' | 'no_active_deposit'
+  statusDescription: string
+  amounts: {
+    /** Assets awaiting settlement */
+    pendingDeposit: Amount
+    /** Shares ready to claim */
+    claimableShares: Amount
+    /** Shares in the user wallet */
+    currentShares: Amount
+    /** Assets of cancelled deposit requests, which another cancel takes back */
+    cancelledDeposit: Amount
+  }
+  /** Its fields are null where the vault does not tell */
+  vault: {
+    depositEpochId: number | null
+    isTotalAssetsValid: boolean | null
+  }
+  /** When to ask again; null when no settlement is awaited */
+  nextPollAfterMs: number | null
+}
+
+export type GetHealthResponse = {
+  status: 'ok'
+  version: string
+}
+
+export type GetPositionResponse = {
+  vaultAddress: Address
+  vaultName: string
+  userAddress: Address
+  chainId: ChainId
+  /** Percent with two decimals */
+  apy: string
+  assetSymbol: string
+  assetDecimals: number
+  /** All deposits not cancelled, and shares received at their value then */
+  totalDepositedAssets: Amount
+  /** Assets withdrawn, and shares sent away at their value then */
+  totalWithdrawnAssets: Amount
+  /** Shares in the wallet */
+  currentShares: Amount
+  /** What one whole share is worth */
+  sharePrice: Amount
+  /** Everything of the user in the vault: pending, in shares, claimable, being redeemed, cancelled and not taken back */
+  currentValue: Amount
+  /** currentValue + totalWithdrawnAssets - totalDepositedAssets; may be negative */
+  earnedAssets: string
+  depositCount: number
+  startDate: Timestamp
+  lastDepositDate: Timestamp
+  statusBreakdown: {
+    pending: number
+    claimable: number
+    completed: number
+  }
+  amounts: {
+    pendingDeposit: Amount
+    claimableShares: Amount
+    currentShares: Amount
+    pendingRedeemShares: Amount
+    claimableRedeemAssets: Amount
+    /** Assets of cancelled deposit requests, which another cancel takes back */
+    cancelledDeposit: Amount
+    /** Shares of cancelled redemption requests, which another cancel takes back */
+    cancelledRedeemShares: Amount
+  }
+  vault: {
+    poolId: string
+    name: string
+    type: 'async' | 'sync'
+    protocol: string
+    apy: string
+    sharePrice: Amount
+    assetSymbol: string
+    assetDecimals: number
+    depositEpochId: number | null
+    isTotalAssetsValid: boolean | null
+  }
+  /** The latest 20 */
+  deposits: Deposit[]
+  /** Whether there are more deposits than these */
+  hasMore: boolean
+  /** The last year */
+  sharePriceHistory: {
+    timestamp: Timestamp
+    sharePrice: Amount
+  }[]
+}
+
+export type GetTokenChartResponse = {
+  /** Pairs of epoch milliseconds and a price, ascending; the last one is now */
+  prices: [number, number][]
+  /** May be empty */
+  market_caps: [number, number][]
+  /** May be empty */
+  total_volumes: [number, number][]
+  /** Additive */
+  currency: 'usd' | 'eur' | 'gbp' | 'chf' | 'jpy' | 'aed' | 'ars' | 'aud' | 'bdt' | 'bhd' | 'bmd' | 'brl' | 'cad' | 'clp' | 'cny' | 'czk' | 'dkk' | 'gel' | 'hkd' | 'huf' | 'idr' | 'ils' | 'inr' | 'krw' | 'kwd' | 'lkr' | 'mmk' | 'mxn' | 'myr' | 'ngn' | 'nok' | 'nzd' | 'php' | 'pkr' | 'pln' | 'rub' | 'sar' | 'sek' | 'sgd' | 'thb' | 'try' | 'twd' | 'uah' | 'vef' | 'vnd' | 'zar' | 'xdr' | 'xag' | 'xau' | 'bits' | 'sats' | 'btc' | 'eth' | 'ltc' | 'bch' | 'bnb' | 'eos' | 'xrp' | 'xlm' | 'link' | 'dot' | 'yfi'
+  /** How many days the chart tells of. Additive */
+  days: string
+  /** Whether these are fewer days than were asked for. Additive */
+  truncated: boolean
+}
+
+export type GetTransferStatusResponse = {
+  /** The source transaction hash */
+  depositId: TransactionHash
+  /** pending: not mined yet. bridging: the deposit into the bridge is there; not terminal, but with destination_not_followed. completed: terminal. failed: terminal, but with expired */
+  status: 'pending' | 'bridging' | 'completed' | 'failed'
+  statusDescription: string
+  /** Why it failed, or why nothing more will be told of it; null for all else. source_reverted: the source transaction reverted, nothing was sent. no_deposit_in_transaction: it holds no deposit into the bridge with this index. source_dropped: it can no longer be mined, for another one took its nonce; nothing was sent. expired: nobody filled it in time, and its refund on the source chain is awaited or searched for; goes on to refunded or refund_not_found. refunded: the bridge paid it back on the source chain. refund_not_found: two weeks after its deadline no refund was found that is surely its own. destination_action_failed: it arrived, the deposit into the vault did not succeed, and the tokens were sent to the account that the transfer names for this case. destination_not_followed: its status stays bridging, for it goes to a chain that this service does not read */
+  reason: 'source_reverted' | 'no_deposit_in_transaction' | 'source_dropped' | 'expired' | 'refunded' | 'refund_not_found' | 'destination_action_failed' | 'destination_not_followed' | null
+  /** What happens on the destination: a deposit into a vault, or none, when the funds are only delivered; null until the deposit into the bridge is seen */
+  action: 'deposit' | 'none' | null
+  /** Whether nothing more is expected: stop polling */
+  terminal: boolean
+  /** Whether a reorganisation of a chain can no longer change it, so that it is the same for ever; only where terminal, mostly some minutes later */
+  final: boolean
+  /** When to ask again; null when terminal */
+  nextPollAfterMs: number | null
+  srcChain: ChainName
+  /** Null until the deposit into the bridge is seen */
+  dstChain: ChainName | null
+  /** In the source token's smallest unit */
+  inputAmount: Amount | null
+  /** What arrived; when the deposit on the destination failed, what the user received as tokens */
+  outputAmount: Amount | null
+  timestamps: {
+    initiated: Timestamp | null
+    bridged: Timestamp | null
+    completed: Timestamp | null
+  }
+  transactions: {
+    source: TransactionHash
+    fill: TransactionHash | null
+  }
+  /** Target protocol, if known */
+  protocol: string | null
+}
+
+export type GetWithdrawalStatusResponse = {
+  vaultAddress: Address
+  userAddress: Address
+  chainId: ChainId
+  status: 'pending' | 'claimable' | 'cancelled' | 'withdrawn' | 'no_active_withdrawal'
+  statusDescription: string
+  amounts: {
+    /** Shares awaiting settlement */
+    pendingRedeemShares: Amount
+    /** What a claim pays */
+    claimableAssets: Amount
+    /** The settled shares that it is paid for */
+    claimableShares: Amount
+    /** Shares of cancelled redemption requests, which another cancel takes back */
+    cancelledRedeemShares: Amount
+  }
+  /** Of the user's last request; null before there was one, and where the vault does not tell */
+  epochId: number | null
+  /** The epoch that takes requests now; null where the vault does not tell */
+  vault: {
+    redeemEpochId: number | null
+  }
+  /** When to ask again; null when no settlement is awaited */
+  nextPollAfterMs: number | null
+}
+
+export type LinkWalletRequest = {
+  /** The text of POST /auth/wallets/init as it is */
+  message: string
+  /** Hexadecimal for EVM, base58 for Solana */
+  signature: string
+}
+
+export type ListBalancesResponse = {
+  /** Every wallet of the user, once for each chain that it lives on */
+  addresses: {
+    address: string
+    chain: ChainKey
+  }[]
+  /** Of which moment the entries are, by the chain's key. Additive */
+  updated_at: Record<string, Timestamp>
+  /** Why the entries of a chain are old, incomplete or missing, by the chain's key. Additive */
+  errors?: Record<string, string> | undefined
+  /** By the chain's key: the coin of each chain that the user has a wallet for, and every token held there */
+  tokens: Record<string, Balance[]>
+  kyc: {
+    /** How far the check of the user's identity is */
+    status: 'none' | 'pending' | 'approved' | 'rejected' | 'expired'
+  }
+  /** What is left of the network fees that are paid for the user, in the currency */
+  smartgaz: number
+  /** Whether the rate of the currency is known; without it smartgaz is 0. Additive */
+  smartgaz_available: boolean
+  /** SOL that must stay in an account on Solana and cannot be spent */
+  solana_rent: number
+}
+
+export type ListCoinsResponse = ({
+  /** The chain's own coin has 0xEeee…EEeE, on Solana So11…1112 */
+  contract_address: string
+  /** Solana has 1151111081099710 */
+  chainId: number
+  contract_ticker_symbol: string
+  contract_decimals: number
+  contract_name: string
+  /** The same for a coin on all chains; may be empty */
+  coinKey: string
+  /** May be empty */
+  logo_url: string
+  /** For GET /portfolio-indexor/markets/coins/{id}; null when unknown. Additive */
+  id: string | null
+  /** Null when unknown. Additive */
+  current_price: number | null
+  /** Of the coin on all chains; null when unknown. Additive */
+  market_cap: number | null
+  /** Of the last 24 hours; null when unknown. Additive */
+  total_volume: number | null
+  /** In the currency; null when unknown. Additive */
+  price_change_percentage_24h: number | null
+})[]
+
+export type ListCredentialsResponse = {
+  credentials: Credential[]
+}
+
+export type ListDepositsResponse = {
+  userAddress: Address
+  /** All that match, on whatever page */
+  totalRecords: number
+  hasMore: boolean
+  nextCursor: string | null
+  /** By chain id, why vaults of that chain are left out; the chain may be readable and the events of one vault not */
+  errors?: Record<string, string> | undefined
+  deposits: Deposit[]
+}
+
+export type ListGainersAndLosersResponse = {
+  /** At most 30, the largest gain first */
+  top_gainers: ({
+    id: string
+    symbol: string
+    name: string
+    /** May be empty */
+    image: string
+    market_cap_rank: number | null
+    /** The same as `<currency>`. Additive */
+    current_price: number
+    /** The same as `<currency>_24h_change`. Additive */
+    price_change_percentage_24h: number
+    [name: string]: unknown
+  })[]
+  /** At most 30, the largest loss first */
+  top_losers: ({
+    id: string
+    symbol: string
+    name: string
+    /** May be empty */
+    image: string
+    market_cap_rank: number | null
+    /** The same as `<currency>`. Additive */
+    current_price: number
+    /** The same as `<currency>_24h_change`. Additive */
+    price_change_percentage_24h: number
+    [name: string]: unknown
+  })[]
+}
+
+export type ListNFTsResponse = {
+  /** Every wallet of the user, once for each chain that it lives on */
+  addresses: {
+    address: string
+    chain: ChainKey
+  }[]
+  /** Of which moment the entries are, by the chain's key. Additive */
+  updated_at: Record<string, Timestamp>
+  /** Why the entries of a chain are old, incomplete or missing, by the chain's key. Additive */
+  errors?: Record<string, string> | undefined
+  /** By the chain's key */
+  nfts: Record<string, NftCollection[]>
+}
+
+export type ListPositionsResponse = {
+  userAddress: Address
+  totalRecords: number
+  positions: Position[]
+  /** By chain id, why vaults of that chain are left out; the chain may be readable and the events of one vault not */
+  errors?: Record<string, string> | undefined
+}
+
+export type ListSessionsResponse = {
+  sessions: ({
+    /** Ends the session with DELETE /auth/sessions/{id} */
+    id: string
+    /** As the login told it; null where it did not */
+    platform: 'web' | 'ios' | 'android' | null
+    createdAt: Timestamp
+    expiresAt: Timestamp
+    /** Whether it is that of this request */
+    isCurrent: boolean
+  })[]
+}
+
+export type ListVaultsResponse = {
+  success: true
+  data: Vault[]
+}
+
+export type ListWalletsResponse = {
+  wallets: Wallet[]
+}
+
+export type ListWithdrawalsResponse = {
+  userAddress: Address
+  /** All that match, on whatever page */
+  totalRecords: number
+  hasMore: boolean
+  nextCursor: string | null
+  /** By chain id, why vaults of that chain are left out; the chain may be readable and the events of one vault not */
+  errors?: Record<string, string> | undefined
+  withdrawals: Withdrawal[]
+}
+
+export type NewFirstFactor = {
+  credentialKind: 'Fido2'
+  credentialInfo: {
+    /** base64url of at most 1023 bytes */
+    credId: string
+    /** The client data as signed, in base64url */
+    clientData: string
+    /** base64url of at most 16384 bytes */
+    attestationData: string
+    /** Sent by some clients, and not looked at */
+    transports?: string[] | null | undefined
+  }
+  credentialName?: string | null | undefined
+} | {
+  credentialKind: 'Key'
+  credentialInfo: {
+    /** base64url of 32 bytes */
+    credId: string
+    /** The client data as signed, in base64url */
+    clientData: string
+    /** base64url of at most 16384 bytes */
+    attestationData: string
+  }
+  credentialName?: string | null | undefined
+} | {
+  credentialKind: 'Password'
+  credentialInfo: {
+    password: string
+  }
+  credentialName?: string | null | undefined
+} | {
+  credentialKind: 'PasswordProtectedKey'
+  credentialInfo: {
+    /** base64url of 32 bytes */
+    credId: string
+    /** The client data as signed, in base64url */
+    clientData: string
+    /** base64url of at most 16384 bytes */
+    attestationData: string
+  }
+  /** Kept as it is; it cannot be read here */
+  encryptedPrivateKey: string
+  credentialName?: string | null | undefined
+}
+
+export type NewRecoveryKey = {
+  credentialKind: 'RecoveryKey'
+  credentialInfo: {
+    /** base64url of 32 bytes */
+    credId: string
+    /** The client data as signed, in base64url */
+    clientData: string
+    /** base64url of at most 16384 bytes */
+    attestationData: string
+  }
+  /** Kept as it is; it cannot be read here */
+  encryptedPrivateKey?: string | null | undefined
+  credentialName?: string | null | undefined
+}
+
+export type NewSecondFactor = {
+  credentialKind: 'Fido2'
+  credentialInfo: {
+    /** base64url of at most 1023 bytes */
+    credId: string
+    /** The client data as signed, in base64url */
+    clientData: string
+    /** base64url of at most 16384 bytes */
+    attestationData: string
+    /** Sent by some clients, and not looked at */
+    transports?: string[] | null | undefined
+  }
+  credentialName?: string | null | undefined
+} | {
+  credentialKind: 'Key'
+  credentialInfo: {
+    /** base64url of 32 bytes */
+    credId: string
+    /** The client data as signed, in base64url */
+    clientData: string
+    /** base64url of at most 16384 bytes */
+    attestationData: string
+  }
+  credentialName?: string | null | undefined
+} | {
+  credentialKind: 'Totp'
+  credentialInfo: {
+    otpCode: string
+  }
+  credentialName?: string | null | undefined
+} | {
+  credentialKind: 'PasswordProtectedKey'
+  credentialInfo: {
+    /** base64url of 32 bytes */
+    credId: string
+    /** The client data as signed, in base64url */
+    clientData: string
+    /** base64url of at most 16384 bytes */
+    attestationData: string
+  }
+  /** Kept as it is; it cannot be read here */
+  encryptedPrivateKey: string
+  credentialName?: string | null | undefined
+}
+
+export type NftCollection = {
+  /** EIP-55 checksummed, or base58 on Solana: the collection, else the asset itself */
+  contract_address: string
+  contract_name: string
+  contract_ticker_symbol: string
+  /** erc721, erc1155; metaplex on Solana */
+  supports_erc: string[]
+  /** The chain's key */
+  chainName: string
+  is_spam: boolean
+  /** How many there are; nft_data can have fewer */
+  balance: Amount
+  type: 'nft'
+  last_transfered_at: string | null
+  /** In US dollars */
+  floor_price_quote: number | null
+  /** In the chain's coin */
+  floor_price_native_quote: number | null
+  nft_data: ({
+    /** The token's number, or the asset's address on Solana */
+    token_id: string
+    token_url: string | null
+    original_owner: string | null
+    current_owner: string
+    external_data: {
+      name: string | null
+      description: string | null
+      image: string | null
+      image_256: string | null
+      image_512: string | null
+      image_1024: string | null
+      animation_url: string | null
+      external_url: string | null
+      attributes: {
+        trait_type: string
+        value: string
+      }[]
+    } | null
+  })[]
+}
+
+export type Position = {
+  vaultAddress: Address
+  vaultName: string
+  userAddress: Address
+  chainId: ChainId
+  /** Percent with two decimals */
+  apy: string
+  assetSymbol: string
+  assetDecimals: number
+  /** All deposits not cancelled, and shares received at their value then */
+  totalDepositedAssets: Amount
+  /** Assets withdrawn, and shares sent away at their value then */
+  totalWithdrawnAssets: Amount
+  /** Shares in the wallet */
+  currentShares: Amount
+  /** What one whole share is worth */
+  sharePrice: Amount
+  /** Everything of the user in the vault: pending, in shares, claimable, being redeemed, cancelled and not taken back */
+  currentValue: Amount
+  /** currentValue + totalWithdrawnAssets - totalDepositedAssets; may be negative */
+  earnedAssets: string
+  depositCount: number
+  startDate: Timestamp
+  lastDepositDate: Timestamp
+  statusBreakdown: {
+    pending: number
+    claimable: number
+    completed: number
+  }
+}
+
+export type PrepareCancellationRequest = {
+  vaultAddress: Address
+  /** EVM address */
+  userAddress: Address
+  kind?: 'deposit' | 'withdrawal' | null | undefined
+  /** Needed only where two chains have a vault with this address */
+  chainId?: ChainId | null | undefined
+}
+
+export type PrepareCancellationResponse = {
+  /** Always empty */
+  approval: Transaction[]
+  /** Send these after the approvals are confirmed, in order; between chains, the last one is the transfer, whose hash has the status */
+  operations: Transaction[]
+  /** `lagoon` or `erc7540` or `erc4626` */
+  protocol: string
+  /** The vault's */
+  chainId: ChainId
+  /** Gas units of all transactions together */
+  estimatedGas: Amount
+  isCrossChain: false
+  simulation: Simulation
+  /** True when what comes back has to be taken by another cancellation, later */
+  isAsync: boolean
+  /** What comes back: a deposit's assets, a withdrawal's shares */
+  cancelled: {
+    assets: Amount
+  } | {
+    shares: Amount
+  }
+}
+
+export type PrepareClaimRequest = {
+  vaultAddress: Address
+  /** EVM address */
+  userAddress: Address
+  kind?: 'deposit' | 'withdrawal' | null | undefined
+  /** Needed only where two chains have a vault with this address */
+  chainId?: ChainId | null | undefined
+  /** Only where the assets of a withdrawal are wanted on another chain, at the user's own address there */
+  dstChainId?: number | null | undefined
+  /** Required with dstChainId: the same asset there. Where that is the chain's wrapped coin, a plain account gets the coin itself */
+  dstToken?: Address | null | undefined
+}
+
+export type PrepareClaimResponse = {
+  /** Send these first */
+  approval: Transaction[]
+  /** Send these after the approvals are confirmed, in order; between chains, the last one is the transfer, whose hash has the status */
+  operations: Transaction[]
+  /** `lagoon` or `erc7540` or `erc4626` */
+  protocol: string
+  /** The vault's */
+  chainId: ChainId
+  /** Gas units of all transactions together */
+  estimatedGas: Amount
+  isCrossChain: boolean
+  simulation: Simulation
+  isAsync: true
+  /** Of a deposit, the assets that become shares; of a withdrawal, the shares that become assets */
+  claimable: {
+    assets: Amount
+    shares: Amount
+    /** Cross-chain only: what of the assets stays with the user on the vault's chain */
+    remainder?: Amount | undefined
+  }
+  /** Cross-chain only */
+  quote?: BridgeQuote | undefined
+}
+
+export type PrepareDepositRequest = {
+  /** Vault contract */
+  vaultAddress: Address
+  /** Above zero, in the deposit token's smallest unit */
+  amount: Amount
+  /** Depositor wallet */
+  userAddress: Address
+  /** Only for deposits from another chain */
+  srcChainId?: number | null | undefined
+  /** Required with srcChainId */
+  srcToken?: Address | null | undefined
+  /** Needed only where two chains have a vault with this address */
+  chainId?: ChainId | null | undefined
+}
+
+export type PrepareDepositResponse = {
+  /** Send these first */
+  approval: Transaction[]
+  /** Send these after the approvals are confirmed, in order; between chains, the last one is the transfer, whose hash has the status */
+  operations: Transaction[]
+  /** `lagoon` or `erc7540` or `erc4626` */
+  protocol: string
+  /** The vault's */
+  chainId: ChainId
+  /** Gas units of all transactions together */
+  estimatedGas: Amount
+  isCrossChain: boolean
+  simulation: Simulation
+  /** True when deposits need settlement before shares are available */
+  isAsync: boolean
+  /** Cross-chain only */
+  quote?: BridgeQuote | undefined
+}
+
+export type PrepareWithdrawalRequest = {
+  vaultAddress: Address
+  /** EVM address */
+  userAddress: Address
+  /** What is to be paid, in the vault asset's smallest unit */
+  amount?: Amount | null | undefined
+  /** Shares to give up, in their smallest unit */
+  shares?: Amount | null | undefined
+  /** Everything */
+  max?: true | null | undefined
+  /** Needed only where two chains have a vault with this address */
+  chainId?: ChainId | null | undefined
+  /** Only where the tokens are wanted on another chain, at the user's own address there; the vault must pay at once */
+  dstChainId?: number | null | undefined
+  /** Required with dstChainId: the same asset there. Where that is the chain's wrapped coin, a plain account gets the coin itself */
+  dstToken?: Address | null | undefined
+}
+
+export type PrepareWithdrawalResponse = {
+  /** Send these first */
+  approval: Transaction[]
+  /** Send these after the approvals are confirmed, in order; between chains, the last one is the transfer, whose hash has the status */
+  operations: Transaction[]
+  /** `lagoon` or `erc7540` or `erc4626` */
+  protocol: string
+  /** The vault's */
+  chainId: ChainId
+  /** Gas units of all transactions together */
+  estimatedGas: Amount
+  isCrossChain: boolean
+  simulation: Simulation
+  /** True when the vault pays only after a settlement */
+  isAsync: boolean
+  withdrawal: {
+    /** What leaves the user */
+    shares: Amount
+    /** What is paid for them, in the vault asset's smallest unit; null where the vault tells no price now */
+    assets: Amount | null
+    /** What the vault keeps of what the shares are worth: fees, and a haircut for being paid at once; null as `assets` */
+    fee: Amount | null
+    /** The part of the fee that is the haircut */
+    haircut: Amount
+    /** True where a settlement decides what is paid, at its own price, or no dry run could tell */
+    isEstimate: boolean
+    /** What settled withdrawals pay besides, which the vault pays along with this one */
+    claimedAssets: Amount
+    /** Cross-chain only: what of all that is paid stays with the user on the vault's chain */
+    remainder?: Amount | undefined
+  }
+  /** Cross-chain only */
+  quote?: BridgeQuote | undefined
+}
+
+export type Recovery = {
+  kind: 'RecoveryKey'
+  credentialAssertion: {
+    /** base64url of at most 1023 bytes */
+    credId: string
+    /** The client data as signed, in base64url */
+    clientData: string
+    /** base64url of at most 1024 bytes */
+    signature: string
+    algorithm?: 'SHA256' | 'SHA512' | 'RSA-SHA256' | null | undefined
+  }
+}
+
+export type SearchCoinsRequest = {
+  /** A part of the name or of the symbol of a coin: 3 to 100 characters */
+  search: string
+}
+
+export type SearchCoinsResponse = ({
+  id: string
+  name: string
+  symbol: string
+  api_symbol: string
+  market_cap_rank: number | null
+  /** A small picture; may be empty */
+  thumb: string
+  /** A large picture; may be empty */
+  large: string
+  /** Null when unknown. Additive */
+  current_price: number | null
+  /** Null when unknown. Additive */
+  price_change_percentage_24h: number | null
+})[]
+
+export type SecondFactor = {
+  kind: 'Fido2'
+  credentialAssertion: {
+    /** base64url of at most 1023 bytes */
+    credId: string
+    /** The client data as signed, in base64url */
+    clientData: string
+    /** base64url of at most 4096 bytes */
+    authenticatorData: string
+    /** base64url of at most 1024 bytes */
+    signature: string
+    userHandle?: string | null | null | undefined
+    algorithm?: string | null | undefined
+  }
+} | {
+  kind: 'Key' | 'PasswordProtectedKey'
+  credentialAssertion: {
+    /** base64url of at most 1023 bytes */
+    credId: string
+    /** The client data as signed, in base64url */
+    clientData: string
+    /** base64url of at most 1024 bytes */
+    signature: string
+    algorithm?: 'SHA256' | 'SHA512' | 'RSA-SHA256' | null | undefined
+  }
+} | {
+  kind: 'Totp'
+  otpCode: string
+}
+
+export type Simulation = {
+  status: 'success'
+} | {
+  /** The chain cannot simulate; estimatedGas is an upper estimate */
+  status: 'unavailable'
+} | {
+  /** The transactions would fail now; estimatedGas is an upper estimate */
+  status: 'reverted'
+  /** The contract's own error, such as ERC20InsufficientBalance */
+  reason: string
+}
+
+export type StartAddingCredentialResponse = {
+  publicKeyCredentialCreationOptions: {
+    attestation: 'none'
+    authenticatorSelection: {
+      requireResidentKey: true
+      residentKey: 'required'
+      userVerification: 'required'
+    }
+    /** base64url of 32 random bytes */
+    challenge: string
+    /** Passkeys that the user has already */
+    excludeCredentials: CredentialDescriptor[]
+    /** The secret of one-time codes as an otpauth URL */
+    otpUrl: string
+    pubKeyCredParams: {
+      type: 'public-key'
+      alg: number
+    }[]
+    rp: {
+      id: string
+      name: string
+    }
+    supportedCredentialKinds: {
+      firstFactor: ('Fido2' | 'Key' | 'Password' | 'Totp' | 'RecoveryKey' | 'PasswordProtectedKey')[]
+      secondFactor: ('Fido2' | 'Key' | 'Password' | 'Totp' | 'RecoveryKey' | 'PasswordProtectedKey')[]
+    }
+    temporaryAuthenticationToken: string
+    user: {
+      displayName: string
+      /** base64url of 32 bytes */
+      id: string
+      /** The e-mail address in lower case */
+      name: string
+    }
+  }
+  /** Good once, within ten minutes, for this user */
+  temporaryAuthenticationToken: string
+  /** What the credentials that the user has sign, as for a login */
+  confirmation: {
+    /** The same as in the options */
+    challenge: string
+    rp: {
+      id: string
+      name: string
+    }
+    userVerification: 'required'
+    allowCredentials: {
+      webauthn: CredentialDescriptor[]
+      key: CredentialDescriptor[]
+      passwordProtectedKey: CredentialDescriptor[]
+    }
+  }
+}
+
+export type StartLinkingWalletRequest = {
+  address: string
+  chain: 'evm' | 'solana'
+  /** Where a contract account is deployed, or will be; plain accounts need none */
+  chainId?: ChainId | null | undefined
+}
+
+export type StartLinkingWalletResponse = {
+  /** EIP-4361 for EVM, the same idea for Solana */
+  message: string
+  expiresAt: Timestamp
+}
+
+export type StartLoginRequest = {
+  /** Left out, a passkey tells who logs in */
+  email?: string | null | undefined
+}
+
+export type StartLoginResponse = {
+  /** base64url of 32 random bytes */
+  challenge: string
+  /** Good for one try, within ten minutes */
+  challengeIdentifier: string
+  rp: {
+    id: string
+    name: string
+  }
+  userVerification: 'required'
+  attestation: 'none'
+  supportedCredentialKinds: ({
+    kind: 'Fido2' | 'Key' | 'PasswordProtectedKey' | 'Password' | 'Totp'
+    factor: 'first' | 'second' | 'either'
+    requiresSecondFactor: boolean
+  })[]
+  /** The same number of keys for every e-mail address, known or not; some are dummies */
+  allowCredentials: {
+    /** Always empty: passkeys are found without */
+    webauthn: CredentialDescriptor[]
+    key: CredentialDescriptor[]
+    passwordProtectedKey: CredentialDescriptor[]
+  }
+}
+
+export type StartRecoveryRequest = {
+  /** E-mail address */
+  email: string
+  /** The id of the recovery key, from the recovery kit: base64url of 32 bytes */
+  credentialId?: string | null | undefined
+}
+
+export type StartRecoveryResponse = {
+  publicKeyCredentialCreationOptions: {
+    attestation: 'none'
+    authenticatorSelection: {
+      requireResidentKey: true
+      residentKey: 'required'
+      userVerification: 'required'
+    }
+    /** base64url of 32 random bytes */
+    challenge: string
+    /** Always empty */
+    excludeCredentials: CredentialDescriptor[]
+    /** The secret of one-time codes as an otpauth URL */
+    otpUrl: string
+    pubKeyCredParams: {
+      type: 'public-key'
+      alg: number
+    }[]
+    rp: {
+      id: string
+      name: string
+    }
+    supportedCredentialKinds: {
+      firstFactor: ('Fido2' | 'Key' | 'Password' | 'Totp' | 'RecoveryKey' | 'PasswordProtectedKey')[]
+      secondFactor: ('Fido2' | 'Key' | 'Password' | 'Totp' | 'RecoveryKey' | 'PasswordProtectedKey')[]
+    }
+    temporaryAuthenticationToken: string
+    user: {
+      displayName: string
+      /** base64url of 32 bytes */
+      id: string
+      /** The e-mail address in lower case */
+      name: string
+    }
+    /** One, whether the user is known or not */
+    allowedRecoveryCredentials: ({
+      /** The credentialId; without one a dummy */
+      id: string
+      /** The encryptedPrivateKey of the user's recovery key with the credentialId, else a dummy; null without one */
+      encryptedRecoveryKey: string | null
+    })[]
+  }
+  /** Good once, within ten minutes */
+  temporaryAuthenticationToken: string
+}
+
+export type StartRegistrationRequest = {
+  /** E-mail address */
+  email: string
+}
+
+export type StartRegistrationResponse = {
+  publicKeyCredentialCreationOptions: {
+    attestation: 'none'
+    authenticatorSelection: {
+      requireResidentKey: true
+      residentKey: 'required'
+      userVerification: 'required'
+    }
+    /** base64url of 32 random bytes */
+    challenge: string
+    /** Always empty */
+    excludeCredentials: {
+      type: string
+      id: number
+    }[]
+    /** The secret of one-time codes as an otpauth URL */
+    otpUrl: string
+    pubKeyCredParams: {
+      type: 'public-key'
+      alg: number
+    }[]
+    rp: {
+      id: string
+      name: string
+    }
+    supportedCredentialKinds: {
+      firstFactor: ('Fido2' | 'Key' | 'Password' | 'Totp' | 'RecoveryKey' | 'PasswordProtectedKey')[]
+      secondFactor: ('Fido2' | 'Key' | 'Password' | 'Totp' | 'RecoveryKey' | 'PasswordProtectedKey')[]
+    }
+    temporaryAuthenticationToken: string
+    user: {
+      displayName: string
+      /** base64url of 32 bytes */
+      id: string
+      /** The e-mail address in lower case */
+      name: string
+    }
+  }
+  /** Good once, within ten minutes */
+  temporaryAuthenticationToken: string
+}
+
+export type StateAsOf = {
+  blockNumber: number
+  timestamp: Timestamp
+  stale: boolean
+}
+
+/** ISO 8601, UTC, with milliseconds */
+export type Timestamp = string
+
+export type Transaction = {
+  /** Contract to call */
+  to: Address
+  /** Encoded calldata */
+  data: `0x${string}`
+  /** Native coin to send, in its smallest unit */
+  value: Amount
+}
+
+/** Transaction hash */
+export type TransactionHash = `0x${string}`
+
+export type Vault = {
+  /** Internal vault identifier */
+  poolId: string
+  chainId: ChainId
+  /** Display name */
+  name: string
+  /** May be empty */
+  logo_url: string
+  /** Risk classification */
+  riskProfile: string
+  /** Risk rating of the protocol */
+  riskProtocol: string
+  /** Vault contract */
+  poolAddress: Address
+  /** The token to deposit */
+  depositTokenAddress: Address
+  /** The share token */
+  yieldTokenAddress: Address
+  /** async: shares come after a settlement */
+  type: 'async' | 'sync'
+  /** Whether deposits have an upper limit */
+  MaxCap: boolean
+  /** Async vaults only */
+  protocol?: 'lagoon' | 'erc7540' | undefined
+  /** Curator multisig; async vaults only */
+  curatorAddress?: Address | undefined
+  /** Proposes valuations; async vaults only */
+  valuationManager?: Address | undefined
+  description: string
+  /** Percent with two decimals; "0.00" where it is not known, which `apy` tells apart */
+  APY: string
+  /** null where no yield is known: there is no earlier price yet, or none at least an hour before */
+  apy: {
+    /** Percent a year with two decimals, by the growth of the share price */
+    value: string
+    /** Days between the two prices, with two decimals: about seven; less while the first known price is younger; more where the price before was known long ago */
+    days: number
+    /** The time of the later price */
+    asOf: Timestamp
+  } | null
+  /** Of the token to deposit */
+  asset: {
+    symbol: string
+    decimals: number
+  }
+  /** Decimals of the share token */
+  shareDecimals: number
+  /** Assets under management, in the asset's smallest unit, as of stateAsOf; null where it is not known */
+  totalAssets: Amount | null
+  /** Async vaults only; left out when never read */
+  vaultState?: VaultState | undefined
+  /** Which block the state is of; null when the vault was never read */
+  stateAsOf: StateAsOf | null
+}
+
+export type VaultState = {
+  /** Share token symbol */
+  symbol: string | null
+  /** Share token decimals */
+  decimals: number | null
+  /** Underlying asset */
+  asset: Address | null
+  assetSymbol: string | null
+  assetDecimals: number | null
+  /** Assets under management, in the asset's smallest unit */
+  totalAssets: Amount | null
+  /** Shares outstanding */
+  totalSupply: Amount | null
+  /** What one whole share is worth, in the asset's smallest unit */
+  sharePrice: Amount | null
+  /** Vault owner */
+  owner: Address | null
+  /** Curator multisig */
+  safe: Address | null
+  valuationManager: Address | null
+  feeReceiver: Address | null
+  paused: boolean | null
+  /** The contract that holds what waits for settlement */
+  pendingSilo: Address | null
+  /** Assets waiting for settlement */
+  pendingDeposits: Amount | null
+  /** Shares waiting for redeem settlement */
+  pendingRedeems: Amount | null
+  /** False also for versions before 0.5, which have no validity */
+  isTotalAssetsValid: boolean | null
+  /** 2^256 - 1 when no valuation is proposed */
+  newTotalAssets: Amount | null
+  /** Current deposit epoch */
+  depositEpochId: number | null
+  /** Current redeem epoch */
+  redeemEpochId: number | null
+  /** The fields that could not be read, which are null */
+  missing: string[]
+}
+
+export type Wallet = {
+  /** With its EIP-55 checksum, or in base58 for Solana */
+  address: string
+  chain: 'evm' | 'solana'
+  linkedAt: Timestamp
+}
+
+export type Withdrawal = {
+  /** <chainId>-<transactionHash>-<logIndex> */
+  withdrawalId: string
+  vaultAddress: Address
+  vaultName: string
+  userAddress: Address
+  chainId: ChainId
+  /** pending while a part of it awaits settlement, else claimable while a part of it can be claimed, else completed when a part of it was paid */
+  status: 'pending' | 'claimable' | 'completed' | 'cancelled'
+  statusDescription: string
+  /** What was redeemed, or asked to be */
+  shares: Amount
+  /** What was paid and what can be claimed; null while a part of it is pending */
+  assets: Amount | null
+  /** What became of its parts */
+  amounts: {
+    /** Awaiting settlement */
+    pendingShares: Amount
+    /** Settled, and not claimed yet */
+    claimableShares: Amount
+    /** What those are worth */
+    claimableAssets: Amount
+    /** Paid out */
+    paidShares: Amount
+    /** What was paid for those */
+    paidAssets: Amount
+    /** Taken back, or to be taken back by another cancel */
+    cancelledShares: Amount
+  }
+  vault: {
+    apy: string
+    assetSymbol: string
+    assetDecimals: number
+    sharePrice: Amount
+  }
+  /** The request id; 0 for what was paid at once; null where it is above 2^53 - 1 */
+  epochId: number | null
+  timestamp: Timestamp
+  transactionHash: TransactionHash
+  /** The last one that paid a part of it, its own for what was paid at once; null before */
+  claimTransactionHash: TransactionHash | null
+}
+
+/** The HTTP status of each error, by its code. */
+export type Errors = {
+  /** Invalid JSON body. Send a JSON object with Content-Type: application/json. */
+  invalid_json: 400
+  /** Unknown field. Remove or correct the fields named in details. */
+  unknown_field: 400
+  /** Not found. No such route. GET /openapi.json lists them all. */
+  not_found: 404
+  /** Method not allowed. The route exists, but not with this method; see the Allow header. */
+  method_not_allowed: 405
+  /** Payload too large. Send at most 16 KiB. */
+  payload_too_large: 413
+  /** Missing API key. Send your API key in the x-join-key header. */
+  missing_api_key: 401
+  /** Invalid API key. The API key was not recognised, has expired or was revoked. */
+  invalid_api_key: 401
+  /** Missing session. Log in and send the session as Authorization: Bearer <token>. */
+  missing_session: 401
+  /** Invalid session. The session has expired, was logged out or is of another client. Log in again. */
+  invalid_session: 401
+  /** Too many requests. Wait as long as Retry-After says. */
+  too_many_requests: 429
+  /** Missing or invalid platform. Send web, ios or android in the platform header. */
+  missing_or_invalid_platform: 400
+  /** Missing or invalid email. Give an e-mail address. */
+  missing_or_invalid_email: 400
+  /** Missing or invalid temporaryAuthenticationToken. Give the token that came with the options, in the body or as Authorization: Bearer <token>. */
+  missing_or_invalid_temporary_authentication_token: 400
+  /** Missing or invalid firstFactorCredential. Give a credential of a kind that supportedCredentialKinds lists as a first factor. */
+  missing_or_invalid_first_factor_credential: 400
+  /** Missing or invalid secondFactorCredential. Give a credential of a kind that supportedCredentialKinds lists as a second factor; a password needs one. */
+  missing_or_invalid_second_factor_credential: 400
+  /** Missing or invalid recoveryCredential. Give a credential of the kind RecoveryKey, or leave it out. */
+  missing_or_invalid_recovery_credential: 400
+  /** Invalid credential. Start anew, with a new challenge; details name the checks that failed. */
+  invalid_credential: 400
+  /** Registration expired or already used. Start anew: each registration or recovery is good for one try within ten minutes. */
+  registration_expired_or_used: 401
+  /** User already registered. A user with this e-mail address exists. Log in instead. */
+  user_already_registered: 409
+  /** Credential already registered. Start anew, with new credentials. */
+  credential_already_registered: 409
+  /** Missing or invalid challengeIdentifier. Give the challengeIdentifier of POST /auth/login/init. */
+  missing_or_invalid_challenge_identifier: 400
+  /** Missing or invalid firstFactor. Give what the credential made of the challenge, in the form of its kind. */
+  missing_or_invalid_first_factor: 400
+  /** Missing or invalid secondFactor. Give what the credential made of the challenge, in the form of its kind, or leave it out. */
+  missing_or_invalid_second_factor: 400
+  /** Missing or invalid recovery. Give what the recovery key made of newCredentials, with the kind RecoveryKey. */
+  missing_or_invalid_recovery: 400
+  /** Invalid credentialId. Give the id of the recovery key, which is 32 bytes in base64url, or leave it out. */
+  invalid_credential_id: 400
+  /** Recovery failed. Start a new recovery: each is good for one try. */
+  recovery_failed: 401
+  /** Login failed. Start a new login: each is good for one try. */
+  login_failed: 401
+  /** Confirmation failed. Start anew: sign with a first factor that the user has, and a second one where the user has any. */
+  confirmation_failed: 401
+  /** Too many credentials. A user can have 8 credentials; remove one. */
+  too_many_credentials: 409
+  /** Credential not found. The user has no credential with this id; GET /auth/credentials lists them. */
+  credential_not_found: 404
+  /** Last first factor. Nobody could log in without it. Add another one first. */
+  last_first_factor: 409
+  /** Last second factor. The password needs it. Add another one first, or remove the password. */
+  last_second_factor: 409
+  /** Missing or invalid address. Give an address of the chain; a mixed-case EVM address needs its correct checksum. */
+  missing_or_invalid_address: 400
+  /** Missing or invalid chain. Give evm or solana. */
+  missing_or_invalid_chain: 400
+  /** Missing or invalid message. Give the message of POST /auth/wallets/init as it is. */
+  missing_or_invalid_message: 400
+  /** Invalid signature. Sign the message with the wallet's own key: hexadecimal for EVM, base58 for Solana. */
+  invalid_signature: 400
+  /** Challenge expired or already used. Ask for a new one: each is good once, within ten minutes, for the user who asked for it. */
+  challenge_expired_or_used: 401
+  /** Wallet already linked. The user has linked this wallet before. */
+  wallet_already_linked: 409
+  /** Too many wallets. A user can link 20 wallets; unlink one. */
+  too_many_wallets: 409
+  /** Session not found. The user has no session with this id; it may have ended. */
+  session_not_found: 404
+  /** Fresh login required. Log in again: this takes a session that is not older than ten minutes. */
+  fresh_login_required: 403
+  /** Wallet not found. The user has linked no wallet with this address. */
+  wallet_not_found: 404
+  /** Missing or invalid vaultAddress. Give the vault contract address; a mixed-case address needs its correct checksum. */
+  missing_or_invalid_vault_address: 400
+  /** Missing or invalid amount. Give a positive amount in the token's smallest unit, as a string of digits; of a withdrawal also shares, or max: true. */
+  missing_or_invalid_amount: 400
+  /** Missing or invalid userAddress. Give the wallet address of the user; a mixed-case address needs its correct checksum. */
+  missing_or_invalid_user_address: 400
+  /** Missing or invalid chainId. Give the id of a supported chain, or leave it out. */
+  missing_or_invalid_chain_id: 400
+  /** Missing or invalid srcChainId. Give srcChainId and srcToken together, or neither. */
+  missing_or_invalid_src_chain_id: 400
+  /** Missing or invalid srcToken. Give srcChainId and srcToken together, or neither. */
+  missing_or_invalid_src_token: 400
+  /** Missing or invalid dstChainId. Give dstChainId and dstToken together, or neither; the claim of a deposit takes neither. */
+  missing_or_invalid_dst_chain_id: 400
+  /** Missing or invalid dstToken. Give dstChainId and dstToken together, or neither; the claim of a deposit takes neither. */
+  missing_or_invalid_dst_token: 400
+  /** Unsupported source chain. Deposits into this vault cannot start on that chain. */
+  unsupported_source_chain: 400
+  /** Unsupported source token. Deposits into this vault cannot be paid with that token. */
+  unsupported_source_token: 400
+  /** Unsupported destination chain. Withdrawals from this vault cannot go to that chain. */
+  unsupported_destination_chain: 400
+  /** Unsupported destination token. Give the token of that chain that is the same asset as the vault's. */
+  unsupported_destination_token: 400
+  /** Amount too low for bridge. The bridge does not take so little, or its fee would be more than a tenth of it; try a larger amount. */
+  amount_too_low_for_bridge: 400
+  /** Amount too high for bridge. The amount is above what the bridge can move now; try a smaller one. */
+  amount_too_high_for_bridge: 400
+  /** Cross-chain deposit not available for this vault. Deposit from the vault's own chain, or withdraw to it, instead: leave out the other chain and its token. A withdrawal can go to another chain only where the vault pays at once; where it pays later, its claim can. */
+  cross_chain_not_available: 409
+  /** Amount exceeds balance. The user does not have so much in this vault; details tell what is there. */
+  amount_exceeds_balance: 400
+  /** Ambiguous vaultAddress. You have a vault with this address on more than one chain: give chainId. */
+  ambiguous_vault_address: 400
+  /** Vault not found. No vault with this address is configured for your account. */
+  vault_not_found: 404
+  /** No vaults configured. No vault is configured for your account yet. */
+  no_vaults_configured: 404
+  /** Depositor not allowed. The vault's access list does not admit this wallet. */
+  depositor_not_allowed: 403
+  /** Vault is paused. Try again when the vault is no longer paused. */
+  vault_is_paused: 409
+  /** Vault is closed. The vault is closing or closed and takes no more deposits. */
+  vault_is_closed: 409
+  /** Vault is closing. A closing vault takes no requests; what is claimable can be claimed, the rest withdrawn once it is closed. */
+  vault_is_closing: 409
+  /** Deposits are not open. The vault accepts no deposits at the moment. */
+  deposits_are_not_open: 409
+  /** Unsupported vault version. The vault runs a version that this service does not know; deposits and withdrawals wait until it does. */
+  unsupported_vault_version: 409
+  /** Previous deposit request not settled. Wait until the earlier request of this wallet is settled. */
+  previous_deposit_request_not_settled: 409
+  /** Previous withdrawal request not settled. Wait until the earlier request for this wallet is settled; anybody can make one for it. */
+  previous_withdrawal_request_not_settled: 409
+  /** Not enough liquidity. The vault cannot pay so much now; details tell how much where it says so. Try a smaller amount, or later: some vaults pay after a waiting time or through a queue of their own. */
+  not_enough_liquidity: 409
+  /** Withdrawal refused by the vault. Details give the reason of its contract. Try another amount, or later: some vaults pay after a waiting time or through a queue of their own. */
+  withdrawal_refused: 409
+  /** Vault cap reached. The amount would take the vault above its cap; try a smaller one. */
+  vault_cap_reached: 409
+  /** No claimable deposit found for this user. There is nothing to claim, or the deposit is not settled yet. */
+  no_claimable_deposit: 400
+  /** No claimable withdrawal. There is nothing to claim, or the withdrawal is not settled yet. */
+  no_claimable_withdrawal: 404
+  /** Claim deposit is only applicable to async vaults. This vault gives shares and assets at once; there is nothing to claim. */
+  claim_not_applicable: 400
+  /** No pending request. The user has no request of this kind that is not settled. */
+  no_pending_request: 404
+  /** Request can no longer be cancelled. Its settlement has begun, it is being cancelled already, or the vault does not take such requests back. Ask again, or wait until it is settled. */
+  request_can_no_longer_be_cancelled: 409
+  /** Cancel is only applicable to async vaults. This vault gives shares and assets at once; there is nothing to take back. */
+  cancel_not_applicable: 400
+  /** Invalid kind. Give deposit or withdrawal, or leave it out. */
+  invalid_kind: 400
+  /** Deposit status is only applicable to async vaults. Deposits into this vault need no settlement. */
+  deposit_status_not_applicable: 400
+  /** Withdraw status is only applicable to async vaults. Withdrawals from this vault need no settlement. */
+  withdraw_status_not_applicable: 400
+  /** Missing required parameter: txHash. Give the hash of the source transaction in the path. */
+  missing_tx_hash: 400
+  /** Invalid txHash. A transaction hash is 0x and 64 hexadecimal digits. */
+  invalid_tx_hash: 400
+  /** Missing required query parameter: srcChainId. Give the id of the chain of the source transaction. */
+  missing_src_chain_id: 400
+  /** Invalid srcChainId. Give the id of the chain of the source transaction, a number. */
+  invalid_src_chain_id: 400
+  /** Unsupported srcChainId. No transfers can come from that chain. */
+  unsupported_src_chain_id: 400
+  /** Invalid index. Give which of the transfers in the transaction is meant: a whole number from 0 to 49. */
+  invalid_index: 400
+  /** Position not found. The user never had anything in this vault. */
+  position_not_found: 404
+  /** Invalid limit. Give a number from 1 to 100. */
+  invalid_limit: 400
+  /** Invalid cursor. Give the nextCursor of the page before, with the same filters. */
+  invalid_cursor: 400
+  /** Invalid status. Give pending, claimable, completed or cancelled. */
+  invalid_status: 400
+  /** Unsupported currency. Give a currency such as USD, EUR, GBP, CHF or JPY, or leave it out. */
+  unsupported_currency: 400
+  /** Invalid days. Give a whole number of days from 1 up, or max. */
+  invalid_days: 400
+  /** Unsupported network. Give a chain by its key, such as base-mainnet, by its id, or by its CoinGecko platform. */
+  unsupported_network: 400
+  /** Token not found. Nobody knows a price of such a token. */
+  token_not_found: 404
+  /** Coin not found. Give the id of a coin, as the search tells it. */
+  coin_not_found: 404
+  /** Search must contain at least 3 characters. Give a part of the name or of the symbol of a coin. */
+  invalid_search: 400
+  /** Search must contain at most 100 characters. Give a part of the name or of the symbol of a coin. */
+  search_too_long: 400
+  /** Upstream unavailable. A chain or service that we need gave an answer that cannot be used. Try again. */
+  upstream_bad_answer: 502
+  /** Upstream unavailable. A chain or service that we need cannot be reached at the moment. Try again shortly. */
+  upstream_unavailable: 503
+  /** Upstream unavailable. A chain or service that we need took too long to answer. Try again. */
+  upstream_timeout: 504
+  /** Service unavailable. We cannot answer at the moment. Try again shortly. */
+  service_unavailable: 503
+  /** Request timed out. The request took too long. Try again. */
+  timed_out: 504
+  /** Internal server error. Something went wrong on our side. Quote the requestId when you report it. */
+  internal: 500
+}
+
+/** Starts a registration: returns the options for creating credentials, and a temporary token. */
+export const startRegistration = /* @__PURE__ */ operation<
+{
+  /** What the application runs on */
+  platform: 'web' | 'ios' | 'android'
+} & StartRegistrationRequest,
+StartRegistrationResponse,
+'missing_or_invalid_platform' | 'missing_or_invalid_email' | 'invalid_json' | 'unknown_field' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+>('POST', '/auth/register/init', { headers: ['platform'] })
+
+/** Completes a registration with the credentials that were created for it. */
+export const completeRegistration = /* @__PURE__ */ operation<
+CompleteRegistrationRequest,
+undefined,
+'missing_or_invalid_temporary_authentication_token' | 'unknown_field' | 'missing_or_invalid_first_factor_credential' | 'missing_or_invalid_second_factor_credential' | 'missing_or_invalid_recovery_credential' | 'invalid_json' | 'invalid_credential' | 'missing_api_key' | 'invalid_api_key' | 'registration_expired_or_used' | 'user_already_registered' | 'credential_already_registered' | 'payload_too_large' | 'internal' | 'service_unavailable' | 'timed_out'
+>('POST', '/auth/register')
+
+/** Starts a recovery: returns the options for creating new credentials, and a temporary token. */
+export const startRecovery = /* @__PURE__ */ operation<
+{
+  /** What the application runs on */
+  platform: 'web' | 'ios' | 'android'
+} & StartRecoveryRequest,
+StartRecoveryResponse,
+'missing_or_invalid_platform' | 'missing_or_invalid_email' | 'invalid_credential_id' | 'invalid_json' | 'unknown_field' | 'missing_api_key' | 'invalid_api_key' | 'payload_too_large' | 'internal' | 'service_unavailable' | 'timed_out'
+>('POST', '/auth/recover/init', { headers: ['platform'] })
+
+/** Completes a recovery: new credentials that the recovery key signed replace all others, and all sessions end. */
+export const completeRecovery = /* @__PURE__ */ operation<
+CompleteRecoveryRequest,
+undefined,
+'missing_or_invalid_temporary_authentication_token' | 'missing_or_invalid_recovery' | 'missing_or_invalid_first_factor_credential' | 'missing_or_invalid_second_factor_credential' | 'missing_or_invalid_recovery_credential' | 'invalid_json' | 'unknown_field' | 'invalid_credential' | 'missing_api_key' | 'invalid_api_key' | 'registration_expired_or_used' | 'recovery_failed' | 'credential_already_registered' | 'payload_too_large' | 'internal' | 'service_unavailable' | 'timed_out'
+>('POST', '/auth/recover')
+
+/** Starts a login: returns a challenge for the user's credentials, or for any passkey when no user is named. */
+export const startLogin = /* @__PURE__ */ operation<
+StartLoginRequest,
+StartLoginResponse,
+'missing_or_invalid_email' | 'invalid_json' | 'unknown_field' | 'missing_api_key' | 'invalid_api_key' | 'payload_too_large' | 'internal' | 'service_unavailable' | 'timed_out'
+>('POST', '/auth/login/init')
+
+/** Completes a login with the signed challenge and returns a session that lasts 30 days. */
+export const completeLogin = /* @__PURE__ */ operation<
+{
+  /** What the application runs on */
+  platform?: 'web' | 'ios' | 'android' | undefined
+} & CompleteLoginRequest,
+CompleteLoginResponse,
+'missing_or_invalid_platform' | 'missing_or_invalid_challenge_identifier' | 'missing_or_invalid_first_factor' | 'missing_or_invalid_second_factor' | 'invalid_json' | 'unknown_field' | 'missing_api_key' | 'invalid_api_key' | 'login_failed' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+>('POST', '/auth/login', { headers: ['platform'] })
+
+/** Ends the session of the request. */
+export const logOut = /* @__PURE__ */ operation<
+void,
+undefined,
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+>('POST', '/auth/logout')
+
+/** Lists the user's credentials, the oldest first. */
+export const listCredentials = /* @__PURE__ */ operation<
+void,
+ListCredentialsResponse,
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'internal' | 'service_unavailable' | 'timed_out'
+>('GET', '/auth/credentials')
+
+/** Adds a credential, confirmed by those that the user has; a password, a code or a recovery key replaces the old one. */
+export const addCredential = /* @__PURE__ */ operation<
+AddCredentialRequest,
+Credential,
+'missing_or_invalid_temporary_authentication_token' | 'missing_or_invalid_first_factor_credential' | 'missing_or_invalid_second_factor_credential' | 'missing_or_invalid_recovery_credential' | 'missing_or_invalid_first_factor' | 'missing_or_invalid_second_factor' | 'invalid_json' | 'unknown_field' | 'invalid_credential' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'challenge_expired_or_used' | 'confirmation_failed' | 'credential_already_registered' | 'too_many_credentials' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+>('POST', '/auth/credentials')
+
+/** Starts to add a credential: returns the options for creating it, and what an old one confirms it with. */
+export const startAddingCredential = /* @__PURE__ */ operation<
+{
+  /** What the application runs on */
+  platform: 'web' | 'ios' | 'android'
+},
+StartAddingCredentialResponse,
+'missing_or_invalid_platform' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'internal' | 'service_unavailable' | 'timed_out'
+>('POST', '/auth/credentials/init', { headers: ['platform'] })
+
+/** Removes a credential; takes a login of the last ten minutes. */
+export const removeCredential = /* @__PURE__ */ operation<
+{
+  /** As the list names it */
+  id: string
+},
+undefined,
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'fresh_login_required' | 'credential_not_found' | 'last_first_factor' | 'last_second_factor' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+>('DELETE', '/auth/credentials/{id}')
+
+/** Lists the user's sessions, newest login first. */
+export const listSessions = /* @__PURE__ */ operation<
+void,
+ListSessionsResponse,
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'internal' | 'service_unavailable' | 'timed_out'
+>('GET', '/auth/sessions')
+
+/** Ends all of the user's sessions but that of the request: to be offered where credentials have changed. */
+export const endOtherSessions = /* @__PURE__ */ operation<
+void,
+undefined,
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+>('DELETE', '/auth/sessions')
+
+/** Ends one of the user's sessions. */
+export const endSession = /* @__PURE__ */ operation<
+{
+  id: string
+},
+undefined,
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'session_not_found' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+>('DELETE', '/auth/sessions/{id}')
+
+/** Deletes the user with all credentials, sessions and wallet links; takes a login of the last ten minutes. */
+export const deleteUser = /* @__PURE__ */ operation<
+void,
+undefined,
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'fresh_login_required' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+>('DELETE', '/auth/user')
+
+/** Returns the message that a wallet signs to be linked to the user. */
+export const startLinkingWallet = /* @__PURE__ */ operation<
+StartLinkingWalletRequest,
+StartLinkingWalletResponse,
+'missing_or_invalid_address' | 'missing_or_invalid_chain' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'payload_too_large' | 'internal' | 'service_unavailable' | 'timed_out'
+>('POST', '/auth/wallets/init')
+
+/** Links a wallet to the user; its signature proves that the user holds it. */
+export const linkWallet = /* @__PURE__ */ operation<
+LinkWalletRequest,
+Wallet,
+'missing_or_invalid_message' | 'invalid_signature' | 'invalid_json' | 'unknown_field' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'challenge_expired_or_used' | 'wallet_already_linked' | 'too_many_wallets' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+>('POST', '/auth/wallets')
+
+/** Lists the user's linked wallets, oldest link first. */
+export const listWallets = /* @__PURE__ */ operation<
+void,
+ListWalletsResponse,
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'internal' | 'service_unavailable' | 'timed_out'
+>('GET', '/auth/wallets')
+
+/** Unlinks a wallet. */
+export const unlinkWallet = /* @__PURE__ */ operation<
+{
+  address: string
+},
+undefined,
+'missing_or_invalid_address' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'wallet_not_found' | 'internal' | 'service_unavailable' | 'timed_out'
+>('DELETE', '/auth/wallets/{address}')
+
+/** Lists the vaults configured for the client, with their live yield and on-chain state. */
+export const listVaults = /* @__PURE__ */ operation<
+void,
+ListVaultsResponse,
+'missing_api_key' | 'invalid_api_key' | 'no_vaults_configured' | 'internal' | 'service_unavailable' | 'timed_out'
+>('GET', '/defi-vaults/v1/vaults')
+
+/** Builds the transactions that deposit into a vault: approvals first, then the operations, in order. */
+export const prepareDeposit = /* @__PURE__ */ operation<
+PrepareDepositRequest,
+PrepareDepositResponse,
+'missing_or_invalid_vault_address' | 'missing_or_invalid_amount' | 'missing_or_invalid_user_address' | 'missing_or_invalid_src_chain_id' | 'unsupported_source_chain' | 'missing_or_invalid_src_token' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'unsupported_source_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'cross_chain_not_available' | 'vault_is_paused' | 'vault_is_closed' | 'deposits_are_not_open' | 'unsupported_vault_version' | 'previous_deposit_request_not_settled' | 'vault_cap_reached' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+>('POST', '/defi-vaults/v1/defi/vault/deposit')
+
+/** Builds the transactions that withdraw from a vault: by assets, by shares, or everything. */
+export const prepareWithdrawal = /* @__PURE__ */ operation<
+PrepareWithdrawalRequest,
+PrepareWithdrawalResponse,
+'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_amount' | 'missing_or_invalid_chain_id' | 'missing_or_invalid_dst_chain_id' | 'unsupported_destination_chain' | 'missing_or_invalid_dst_token' | 'invalid_json' | 'unknown_field' | 'unsupported_destination_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'amount_exceeds_balance' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'cross_chain_not_available' | 'vault_is_paused' | 'vault_is_closing' | 'unsupported_vault_version' | 'previous_withdrawal_request_not_settled' | 'not_enough_liquidity' | 'withdrawal_refused' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+>('POST', '/defi-vaults/v1/defi/vault/withdraw')
+
+/** Builds the transactions that claim what is settled in an async vault: shares of a deposit, assets of a withdrawal. */
+export const prepareClaim = /* @__PURE__ */ operation<
+PrepareClaimRequest,
+PrepareClaimResponse,
+'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'invalid_kind' | 'missing_or_invalid_chain_id' | 'missing_or_invalid_dst_chain_id' | 'unsupported_destination_chain' | 'missing_or_invalid_dst_token' | 'invalid_json' | 'unknown_field' | 'unsupported_destination_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'claim_not_applicable' | 'no_claimable_deposit' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'no_claimable_withdrawal' | 'cross_chain_not_available' | 'vault_is_paused' | 'withdrawal_refused' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+>('POST', '/defi-vaults/v1/defi/vault/claim')
+
+/** Builds the transaction that takes a user's pending request back from an async vault. */
+export const prepareCancellation = /* @__PURE__ */ operation<
+PrepareCancellationRequest,
+PrepareCancellationResponse,
+'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'invalid_kind' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'ambiguous_vault_address' | 'cancel_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'no_pending_request' | 'vault_is_paused' | 'request_can_no_longer_be_cancelled' | 'payload_too_large' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+>('POST', '/defi-vaults/v1/defi/vault/cancel')
+
+/** Returns the status of a user's deposit into an async vault: pending, claimable or deposited. */
+export const getDepositStatus = /* @__PURE__ */ operation<
+{
+  vaultAddress: Address
+  /** EVM address */
+  userAddress: Address
+  /** Needed only where two chains have a vault with this address */
+  chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
+},
+GetDepositStatusResponse,
+'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_chain_id' | 'ambiguous_vault_address' | 'deposit_status_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'vault_not_found' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+>('GET', '/defi-vaults/v1/defi/vault/{vaultAddress}/deposit-status', { query: ['userAddress', 'chainId'] })
+
+/** Returns the status of a user's withdrawal from an async vault: pending, claimable or withdrawn. */
+export const getWithdrawalStatus = /* @__PURE__ */ operation<
+{
+  vaultAddress: Address
+  /** EVM address */
+  userAddress: Address
+  /** Needed only where two chains have a vault with this address */
+  chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
+},
+GetWithdrawalStatusResponse,
+'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_chain_id' | 'ambiguous_vault_address' | 'withdraw_status_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'vault_not_found' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+>('GET', '/defi-vaults/v1/defi/vault/{vaultAddress}/withdraw-status', { query: ['userAddress', 'chainId'] })
+
+/** Returns the status of a transfer between chains: of a deposit from another chain, from its source transaction to the shares or the deposit request, or of a withdrawal to one, to the tokens. */
+export const getTransferStatus = /* @__PURE__ */ operation<
+{
+  /** Source chain transaction hash */
+  txHash: TransactionHash
+  /** The chain of that transaction */
+  srcChainId: string | number
+  /** Which of several transfers in the transaction, counting from 0; at most 49 */
+  index?: string | number | undefined
+},
+GetTransferStatusResponse,
+'missing_tx_hash' | 'invalid_tx_hash' | 'missing_src_chain_id' | 'invalid_src_chain_id' | 'unsupported_src_chain_id' | 'invalid_index' | 'missing_api_key' | 'invalid_api_key' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+>('GET', '/defi-vaults/v1/defi/cross-chain/{txHash}/status', { query: ['srcChainId', 'index'] })
+
+/** Shows one of the client's vaults as the list does, with its live yield and on-chain state. */
+export const getVault = /* @__PURE__ */ operation<
+{
+  vaultAddress: Address
+  /** Needed only where two chains have a vault with this address */
+  chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
+},
+Vault,
+'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'vault_not_found' | 'internal' | 'service_unavailable' | 'timed_out'
+>('GET', '/defi-vaults/v1/vault/{vaultAddress}', { query: ['chainId'] })
+
+/** Lists a user's positions in the client's vaults: amounts put in, taken out, held and earned. */
+export const listPositions = /* @__PURE__ */ operation<
+{
+  /** EVM address */
+  userAddress: Address
+},
+ListPositionsResponse,
+'missing_or_invalid_user_address' | 'missing_api_key' | 'invalid_api_key' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+>('GET', '/defi-vaults/v1/defi/user/{userAddress}/positions')
+
+/** Shows a user's position in one vault with its amounts, its latest deposits and a price history. */
+export const getPosition = /* @__PURE__ */ operation<
+{
+  /** EVM address */
+  userAddress: Address
+  vaultAddress: Address
+  /** Needed only where two chains have a vault with this address */
+  chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
+},
+GetPositionResponse,
+'missing_or_invalid_user_address' | 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'vault_not_found' | 'position_not_found' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+>('GET', '/defi-vaults/v1/defi/user/{userAddress}/positions/{vaultAddress}', { query: ['chainId'] })
+
+/** Lists a user's deposits into the client's vaults, newest first, page by page. */
+export const listDeposits = /* @__PURE__ */ operation<
+{
+  /** EVM address */
+  userAddress: Address
+  /** 1 to 100 */
+  limit?: string | number | undefined
+  /** nextCursor of the page before */
+  cursor?: string | undefined
+  vaultAddress?: Address | undefined
+  chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
+  status?: 'pending' | 'claimable' | 'completed' | 'cancelled' | undefined
+},
+ListDepositsResponse,
+'missing_or_invalid_user_address' | 'invalid_limit' | 'invalid_cursor' | 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_status' | 'missing_api_key' | 'invalid_api_key' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+>('GET', '/defi-vaults/v1/defi/user/{userAddress}/deposits', { query: ['limit', 'cursor', 'vaultAddress', 'chainId', 'status'], items: 'deposits' })
+
+/** Lists a user's withdrawals from the client's vaults, redemption requests and those at once, newest first, page by page. */
+export const listWithdrawals = /* @__PURE__ */ operation<
+{
+  /** EVM address */
+  userAddress: Address
+  /** 1 to 100 */
+  limit?: string | number | undefined
+  /** nextCursor of the page before */
+  cursor?: string | undefined
+  vaultAddress?: Address | undefined
+  chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
+  status?: 'pending' | 'claimable' | 'completed' | 'cancelled' | undefined
+},
+ListWithdrawalsResponse,
+'missing_or_invalid_user_address' | 'invalid_limit' | 'invalid_cursor' | 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_status' | 'missing_api_key' | 'invalid_api_key' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+>('GET', '/defi-vaults/v1/defi/user/{userAddress}/withdrawals', { query: ['limit', 'cursor', 'vaultAddress', 'chainId', 'status'], items: 'withdrawals' })
+
+/** Returns all balances of the user's wallets on all chains, with their values. */
+export const listBalances = /* @__PURE__ */ operation<
+{
+  /** Currency code in any case, such as USD, EUR, GBP, CHF or JPY */
+  currency?: string | undefined
+} | void,
+ListBalancesResponse,
+'unsupported_currency' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+>('GET', '/portfolio-indexor/allBalances', { query: ['currency'] })
+
+/** Lists the NFTs in the user's wallets on all chains, by collection. */
+export const listNFTs = /* @__PURE__ */ operation<
+void,
+ListNFTsResponse,
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+>('GET', '/portfolio-indexor/nft')
+
+/** Returns a coin's price history, by CoinGecko id. */
+export const getCoinChart = /* @__PURE__ */ operation<
+{
+  /** CoinGecko's id, such as bitcoin */
+  id: string
+  /** Currency code in any case, such as USD, EUR, GBP, CHF or JPY */
+  currency?: string | undefined
+  /** A whole number from 1 to 36500, or max */
+  days?: string | number | undefined
+},
+GetCoinChartResponse,
+'unsupported_currency' | 'invalid_days' | 'missing_api_key' | 'invalid_api_key' | 'token_not_found' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+>('GET', '/portfolio-indexor/token/id/{id}', { query: ['currency', 'days'] })
+
+/** Returns a token's price history, by network and token address. */
+export const getTokenChart = /* @__PURE__ */ operation<
+{
+  /** A chain: its key such as base-mainnet, its id, or its CoinGecko platform */
+  network: string
+  /** The token's contract; `native`, 0xEeee…EEeE or 0x000…000 for the chain's own coin */
+  address: string
+  /** Currency code in any case, such as USD, EUR, GBP, CHF or JPY */
+  currency?: string | undefined
+  /** A whole number from 1 to 36500, or max */
+  days?: string | number | undefined
+},
+GetTokenChartResponse,
+'unsupported_network' | 'unsupported_currency' | 'invalid_days' | 'missing_api_key' | 'invalid_api_key' | 'token_not_found' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+>('GET', '/portfolio-indexor/token/address/{network}/{address}', { query: ['currency', 'days'] })
+
+/** Lists the supported coins on all chains, with price, market cap, volume and market data. */
+export const listCoins = /* @__PURE__ */ operation<
+{
+  /** Currency code in any case, such as USD, EUR, GBP, CHF or JPY */
+  currency?: string | undefined
+} | void,
+ListCoinsResponse,
+'unsupported_currency' | 'missing_api_key' | 'invalid_api_key' | 'internal' | 'upstream_unavailable' | 'service_unavailable' | 'timed_out'
+>('GET', '/portfolio-indexor/markets', { query: ['currency'] })
+
+/** Lists the largest gainers and losers of the last 24 hours among the 1,000 largest coins. */
+export const listGainersAndLosers = /* @__PURE__ */ operation<
+{
+  /** Currency code in any case, such as USD, EUR, GBP, CHF or JPY */
+  currency?: string | undefined
+} | void,
+ListGainersAndLosersResponse,
+'unsupported_currency' | 'missing_api_key' | 'invalid_api_key' | 'internal' | 'upstream_unavailable' | 'service_unavailable' | 'timed_out'
+>('GET', '/portfolio-indexor/markets/top_gainers_losers', { query: ['currency'] })
+
+/** Returns a coin's price, market cap, volume and other market data. */
+export const getCoin = /* @__PURE__ */ operation<
+{
+  /** CoinGecko's id, such as bitcoin */
+  id: string
+  /** Currency code in any case, such as USD, EUR, GBP, CHF or JPY */
+  currency?: string | undefined
+},
+GetCoinResponse,
+'unsupported_currency' | 'missing_api_key' | 'invalid_api_key' | 'coin_not_found' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+>('GET', '/portfolio-indexor/markets/coins/{id}', { query: ['currency'] })
+
+/** Finds coins by name or symbol, largest first, with their prices. */
+export const searchCoins = /* @__PURE__ */ operation<
+{
+  /** Currency code in any case, such as USD, EUR, GBP, CHF or JPY */
+  currency?: string | undefined
+} & SearchCoinsRequest,
+SearchCoinsResponse,
+'unsupported_currency' | 'invalid_search' | 'search_too_long' | 'invalid_json' | 'unknown_field' | 'missing_api_key' | 'invalid_api_key' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+>('POST', '/portfolio-indexor/markets/coins/search', { query: ['currency'] })
+
+/** Returns the service's status and version. */
+export const getHealth = /* @__PURE__ */ operation<
+void,
+GetHealthResponse,
+'internal' | 'service_unavailable' | 'timed_out'
+>('GET', '/health')
+

@@ -1,0 +1,105 @@
+import { getDepositStatus, getTransferStatus, getWithdrawalStatus } from './api.ts'
+import { type CallOptions, type Client, type Operation, orThrow, type Result, sleep } from './operation.ts'
+
+/** What an answer says that is to be asked for again. */
+type Polled = { readonly nextPollAfterMs: number | null }
+
+/**
+ * Asks again for as long as the answers say, and gives each of them. Ends when an answer awaits nothing more, with an error
+ * that waiting does not help against, and when the signal says so.
+ */
+export async function* poll<Input, Data extends Polled, Code extends string>(
+  operation: Operation<Input, Data, Code>,
+  client: Client,
+  input: Input,
+  { signal }: CallOptions = {},
+): AsyncGenerator<Result<Data, Code>, void> {
+  while (!signal?.aborted) {
+    const result = await operation(client, input, { signal })
+    yield result
+    const pauseMs = result.ok ? result.data.nextPollAfterMs : result.error.retryAfterMs
+    if (pauseMs === null || pauseMs === undefined) return
+    await sleep(pauseMs, signal)
+  }
+}
+
+/** The last answer of a poll, or the error that ended it; `aborted` where the signal came first. */
+async function lastOf<Data, Code extends string>(
+  answers: AsyncGenerator<Result<Data, Code>, void>,
+  onAnswer: ((data: Data) => void) | undefined,
+): Promise<Result<Data, Code>> {
+  let last: Result<Data, Code> | undefined
+  for await (const result of answers) {
+    last = result
+    if (result.ok) onAnswer?.(result.data)
+  }
+  return last ?? ABORTED
+}
+
+const ABORTED = {
+  ok: false,
+  error: {
+    code: 'aborted',
+    status: 0,
+    message: 'The caller has given up.',
+    details: [],
+    requestId: undefined,
+    retryAfterMs: undefined,
+  },
+} as const
+
+/** What `waitFor…` is told besides: `onAnswer` is given each answer on the way. */
+export type WaitOptions<Data> = CallOptions & { readonly onAnswer?: (data: Data) => void }
+type InputOf<Operation> = Operation extends (client: Client, input: infer Input, ...rest: never[]) => unknown
+  ? Input
+  : never
+type DataOf<Operation> = Operation extends (...args: never[]) => Promise<Result<infer Data, string>> ? Data : never
+type Waiting<Operation> = WaitOptions<DataOf<Operation>>
+
+/** Follows a deposit into an asynchronous vault until it is settled. Begin once its transaction is mined. */
+export function waitForDeposit(
+  client: Client,
+  input: InputOf<typeof getDepositStatus>,
+  { onAnswer, signal }: Waiting<typeof getDepositStatus> = {},
+) {
+  return lastOf(poll(getDepositStatus, client, input, { signal }), onAnswer)
+}
+
+/** Follows a withdrawal from an asynchronous vault until it is settled. Begin once its transaction is mined. */
+export function waitForWithdrawal(
+  client: Client,
+  input: InputOf<typeof getWithdrawalStatus>,
+  { onAnswer, signal }: Waiting<typeof getWithdrawalStatus> = {},
+) {
+  return lastOf(poll(getWithdrawalStatus, client, input, { signal }), onAnswer)
+}
+
+/** Follows a transfer between chains, from the hash of its source transaction to its end. */
+export function waitForTransfer(
+  client: Client,
+  input: InputOf<typeof getTransferStatus>,
+  { onAnswer, signal }: Waiting<typeof getTransferStatus> = {},
+) {
+  return lastOf(poll(getTransferStatus, client, input, { signal }), onAnswer)
+}
+
+/** What a page says besides what is on it. */
+type Page = { readonly nextCursor: string | null }
+/** What the pages of an answer are of: its only list. */
+type ItemOf<Data> = { [Field in keyof Data]-?: Data[Field] extends readonly (infer Item)[] ? Item : never }[keyof Data]
+
+/** All items of a history, page after page as they are asked for. Throws a CallFailure where a page does not come. */
+export async function* items<Input extends { cursor?: string | undefined }, Data extends Page, Code extends string>(
+  operation: Operation<Input, Data, Code>,
+  client: Client,
+  input: Input,
+  options: CallOptions = {},
+): AsyncGenerator<ItemOf<Data>, void> {
+  let cursor: string | null | undefined
+  do {
+    const page = orThrow(await operation(client, cursor ? { ...input, cursor } : input, options))
+    // The operation's own field of the page is the list.
+    yield* page[operation.items as keyof Data] as readonly ItemOf<Data>[]
+    cursor = page.nextCursor
+  } while (cursor !== null)
+}

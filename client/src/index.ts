@@ -1,0 +1,15 @@
+export * from './api.ts'
+export { items, poll, type WaitOptions, waitForDeposit, waitForTransfer, waitForWithdrawal } from './follow.ts'
+export {
+  type ApiError,
+  type CallError,
+  CallFailure,
+  type CallOptions,
+  type Client,
+  type Failure,
+  type Operation,
+  orThrow,
+  type Result,
+  type Success,
+} from './operation.ts'
+export { type Call, toCalls, toViem } from './transactions.ts'

@@ -1,0 +1,241 @@
+import type { Errors } from './api.ts'
+
+/** Where the API is, who calls it, and for whom. */
+export type Client = {
+  /** Such as `https://api.example.com`. */
+  readonly url: string
+  /** Sent as `x-join-key`. */
+  readonly key: string
+  /** The token that a login gave; `undefined` while nobody is logged in. */
+  readonly session?: string | undefined | (() => string | undefined)
+  /** The platform's own unless given. */
+  readonly fetch?: typeof fetch
+  /** How long to wait for each answer; 30 seconds unless given. */
+  readonly timeoutMs?: number
+}
+
+/** What ends a call early. */
+export type CallOptions = { readonly signal?: AbortSignal | undefined }
+
+/** What came of a call: never thrown. */
+export type Result<Data, Code extends string = string> = Success<Data> | Failure<Code>
+
+/** An answer. */
+export type Success<Data> = {
+  readonly ok: true
+  readonly data: Data
+  /** Names the request in the service's log. */
+  readonly requestId: string
+  /** How old the answer was when it came; 0 for what is made anew for each request. */
+  readonly ageMs: number
+  /** Whether it is past its time, because its source cannot be reached. */
+  readonly isStale: boolean
+}
+
+/** Why there is no answer. */
+export type Failure<Code extends string = string> = { readonly ok: false; readonly error: ApiError<Code> | CallError }
+
+/** An error of the API: match on `code`; `message` says what the caller can do. */
+export type ApiError<Code extends string> = Code extends Code
+  ? {
+      readonly code: Code
+      readonly status: Code extends keyof Errors ? Errors[Code] : number
+      readonly message: string
+      /** Every problem of the input, where the input is the problem. */
+      readonly details: readonly { readonly field: string; readonly issue: string }[]
+      readonly requestId: string
+      /** How long to wait before the next try; `undefined` where waiting does not help by itself. */
+      readonly retryAfterMs: number | undefined
+    }
+  : never
+
+/**
+ * What stands between the caller and the API: `network` where nothing came back, `timeout` where nothing came in time,
+ * `aborted` by the caller's own signal, `throttled` by the gateway, `unexpected` where the answer is none of the API's.
+ */
+export type CallError = {
+  readonly code: 'network' | 'timeout' | 'aborted' | 'throttled' | 'unexpected'
+  /** 0 where there was no answer. */
+  readonly status: number
+  readonly message: string
+  readonly details: readonly []
+  readonly requestId: string | undefined
+  readonly retryAfterMs: number | undefined
+}
+
+/** A call of the API: never throws. */
+export type Operation<Input, Data, Code extends string> = {
+  (client: Client, input: Input, options?: CallOptions): Promise<Result<Data, Code>>
+  /** The field of the answer that lists what its pages are of. */
+  readonly items: string | undefined
+}
+
+/** Which fields of an input are not in the path nor the body, and where they go. */
+type Places = {
+  readonly query?: readonly string[]
+  readonly headers?: readonly string[]
+  readonly items?: string
+}
+
+/** A failed GET is tried again after half a second, a second and two, or when the answer says. */
+const PAUSES_MS = [500, 1000, 2000]
+const WORTH_ANOTHER_TRY = [429, 502, 503, 504]
+/** A longer pause is the caller's to make. */
+const LONGEST_PAUSE_MS = 10_000
+
+/** An operation by its route. GET is tried up to four times; what changes something is tried once. */
+export function operation<Input, Data, Code extends string>(
+  method: 'GET' | 'POST' | 'DELETE',
+  path: string,
+  { query = [], headers = [], items }: Places = {},
+): Operation<Input, Data, Code> {
+  const call = async (client: Client, input: Input, { signal }: CallOptions = {}): Promise<Result<Data, Code>> => {
+    const request = buildRequest(client, { method, path, query, headers }, { ...(input as object) })
+    for (const pause of method === 'GET' ? PAUSES_MS : []) {
+      const result = await send<Data, Code>(client, request, signal)
+      if (result.ok) return result
+      const { code, status, retryAfterMs = pause } = result.error
+      const mayHelp = code === 'network' || WORTH_ANOTHER_TRY.includes(status)
+      if (!mayHelp || retryAfterMs > LONGEST_PAUSE_MS) return result
+      await sleep(retryAfterMs, signal)
+    }
+    return send(client, request, signal)
+  }
+  return Object.assign(call, { items })
+}
+
+type Request = { readonly url: string; readonly init: RequestInit }
+
+function buildRequest(
+  { url, key, session }: Client,
+  { method, path, query = [], headers = [] }: Places & { readonly method: string; readonly path: string },
+  input: Record<string, unknown>,
+): Request {
+  const take = (name: string) => {
+    const { [name]: value } = input
+    delete input[name]
+    return value === undefined || value === null ? undefined : String(value)
+  }
+  const filled = path.replace(/{(\w+)}/g, (_, name) => encodeURIComponent(take(name) ?? ''))
+  const asked = query.flatMap((name) => {
+    const value = take(name)
+    return value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]
+  })
+  const token = typeof session === 'function' ? session() : session
+  const sent: Record<string, string> = { 'x-join-key': key }
+  if (token !== undefined) sent['authorization'] = `Bearer ${token}`
+  for (const name of headers) {
+    const value = take(name)
+    if (value !== undefined) sent[name] = value
+  }
+  const hasBody = method === 'POST'
+  if (hasBody) sent['content-type'] = 'application/json'
+  return {
+    url: `${url.replace(/\/$/, '')}${filled}${asked.length > 0 ? `?${asked.join('&')}` : ''}`,
+    init: { method, headers: sent, ...(hasBody && { body: JSON.stringify(input) }) },
+  }
+}
+
+async function send<Data, Code extends string>(
+  { fetch = globalThis.fetch, timeoutMs = 30_000 }: Client,
+  { url, init }: Request,
+  signal: AbortSignal | undefined,
+): Promise<Result<Data, Code>> {
+  const controller = new AbortController()
+  const abort = () => controller.abort()
+  const timer = setTimeout(abort, timeoutMs)
+  signal?.addEventListener('abort', abort)
+  if (signal?.aborted) abort()
+  try {
+    const response = await fetch(url, { ...init, signal: controller.signal })
+    return parse(response, await response.text())
+  } catch (error) {
+    if (signal?.aborted) return failed('aborted', 'The caller has given up.')
+    if (controller.signal.aborted) return failed('timeout', `No answer within ${timeoutMs} ms.`)
+    return failed('network', `The API cannot be reached: ${error instanceof Error ? error.message : error}`)
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
+  }
+}
+
+function parse<Data, Code extends string>({ status, ok, headers }: Response, text: string): Result<Data, Code> {
+  const requestId = headers.get('x-request-id') ?? undefined
+  const retryAfter = Number(headers.get('retry-after') ?? Number.NaN)
+  const retryAfterMs = Number.isFinite(retryAfter) ? retryAfter * 1000 : undefined
+  const body = parseJson(text)
+  if (ok && (body !== undefined || text === '')) {
+    return {
+      ok,
+      // The service promises this data, and its tests hold it to that.
+      data: body as Data,
+      requestId: requestId ?? '',
+      ageMs: Number(headers.get('age') ?? 0) * 1000,
+      isStale: headers.get('x-stale') === 'true',
+    }
+  }
+  if (typeof body?.code === 'string' && body.success === false) {
+    const { code, message = '', details = [] } = body
+    // Codes that this version of the client does not know are possible too.
+    return {
+      ok: false,
+      error: { code, status, message, details, requestId, retryAfterMs } as unknown as ApiError<Code>,
+    }
+  }
+  const code = status === 429 ? 'throttled' : 'unexpected'
+  const message =
+    status === 429 ? 'The API is asked too often by all callers together.' : `Status ${status} came from elsewhere.`
+  return failed(code, message, { status, requestId, retryAfterMs })
+}
+
+type ErrorBody = {
+  readonly success?: unknown
+  readonly code?: unknown
+  readonly message?: string
+  readonly details?: []
+}
+
+function parseJson(text: string): ErrorBody | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function failed(
+  code: CallError['code'],
+  message: string,
+  { status = 0, requestId, retryAfterMs }: Partial<CallError> = {},
+): Failure<never> {
+  return { ok: false, error: { code, status, message, details: [], requestId, retryAfterMs } }
+}
+
+/** Waits, or until the signal says to wait no longer. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, signal?.aborted ? 0 : ms)
+    signal?.addEventListener('abort', done)
+  })
+}
+
+/** The data of a result. Throws a CallFailure where there is none: for scripts, and where somebody else catches. */
+export function orThrow<Data, Code extends string>(result: Result<Data, Code>): Data {
+  if (result.ok) return result.data
+  throw new CallFailure(result.error)
+}
+
+/** An error of a call as an exception. */
+export class CallFailure extends Error {
+  readonly error: Failure['error']
+  constructor(error: Failure['error']) {
+    super(`${error.code}: ${error.message}`)
+    this.name = 'CallFailure'
+    this.error = error
+  }
+}

@@ -1,0 +1,172 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { endpoints } from '../functions/contracts.ts'
+import { ERRORS } from '../lib/errors.ts'
+import { buildOpenApi, type JsonSchema } from '../lib/frame/openapi.ts'
+
+// Writes the client's types and operations from the OpenAPI document; with --check it only says whether the file is what
+// the document says.
+const FILE = 'client/src/api.ts'
+const CHECK = process.argv.includes('--check')
+
+type Schema = JsonSchema | boolean
+type Operation = ReturnType<typeof buildOpenApi>['paths'][string][string]
+
+/** Headers that the client sends by itself, or the browser alone may send. */
+const SENT_ANYWAY = ['authorization', 'origin']
+
+const { paths, components } = buildOpenApi(Object.values(endpoints), '')
+const text = generate()
+if (!CHECK) await writeFile(FILE, text)
+else if ((await readFile(FILE, 'utf8').catch(() => '')) !== text) {
+  process.stderr.write(`${FILE} is not what the contracts say. Run: npm run client\n`)
+  process.exitCode = 1
+}
+
+function generate(): string {
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(([, { tags, operationId }]) => !tags.includes('System') || operationId === 'getHealth')
+      .map(([method, operation]) => operationCode(method.toUpperCase(), path, operation)),
+  )
+  const code = operations.join('\n\n')
+  const types = namedTypes(code)
+  return [
+    '// Written from the contracts by `npm run client`.',
+    "import { operation } from './operation.ts'",
+    ...types,
+    errorTypes(),
+    code,
+    '',
+  ].join('\n\n')
+}
+
+/** The types that this code names, and those that they name. */
+function namedTypes(code: string): string[] {
+  const found = new Map<string, string>()
+  const look = (within: string) => {
+    for (const [name, schema] of Object.entries(components.schemas)) {
+      if (found.has(name) || !new RegExp(`\\b${name}\\b`).test(within)) continue
+      const type = `${comment(schema, '')}export type ${name} = ${typeOf(schema, '')}`
+      found.set(name, type)
+      look(type.replace(`export type ${name}`, ''))
+    }
+  }
+  look(code)
+  return [...found].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, type]) => type)
+}
+
+/** Every code that the API answers, with its status. */
+function errorTypes(): string {
+  const codes = Object.entries(ERRORS).map(
+    ([code, { status, error, message }]) => `  /** ${error}. ${message} */\n  ${code}: ${status}`,
+  )
+  return `/** The HTTP status of each error, by its code. */\nexport type Errors = {\n${codes.join('\n')}\n}`
+}
+
+function operationCode(method: string, path: string, operation: Operation): string {
+  const { operationId, description, parameters, requestBody, responses } = operation
+  const asked = parameters.filter(({ name }) => !SENT_ANYWAY.includes(name))
+  const namesIn = (place: string) => asked.flatMap((parameter) => (parameter.in === place ? [parameter.name] : []))
+  const fields = asked.map(({ name, required, schema }) => {
+    const type =
+      typeof schema === 'object' && isNumeric(schema) ? `${typeOf(schema, '  ')} | number` : typeOf(schema, '  ')
+    return `${comment(schema, '  ')}  ${name}${required ? '' : '?'}: ${type}${required ? '' : ' | undefined'}`
+  })
+  const body = requestBody && typeOf(requestBody.content['application/json'].schema, '')
+  const input = [...(fields.length > 0 ? [`{\n${fields.join('\n')}\n}`] : []), ...(body ? [body] : [])].join(' & ')
+  const [success = {}] = Object.entries(responses).flatMap(([status, response]) => (status < '300' ? [response] : []))
+  const places = { query: namesIn('query'), headers: namesIn('header') }
+  const where = Object.entries(places).flatMap(([place, names]) =>
+    names.length > 0 ? [`${place}: [${names.map((name) => `'${name}'`).join(', ')}]`] : [],
+  )
+  const items = itemsOf(success)
+  if (items) where.push(`items: '${items}'`)
+  const args = [`'${method}'`, `'${path}'`, ...(where.length > 0 ? [`{ ${where.join(', ')} }`] : [])]
+  const mayBeLeftOut = !requestBody && !asked.some(({ required }) => required)
+  const generics = [[...(input ? [input] : []), ...(mayBeLeftOut ? ['void'] : [])].join(' | '), dataOf(success)]
+  generics.push(codesOf(responses).join(' | '))
+  return `/** ${description} */\nexport const ${operationId} = /* @__PURE__ */ operation<\n${generics.join(',\n')}\n>(${args.join(', ')})`
+}
+
+function dataOf(response: object): string {
+  return 'content' in response ? typeOf(schemaOf(response), '') : 'undefined'
+}
+
+/** The list in an answer that comes in pages. */
+function itemsOf(response: object): string | undefined {
+  const { $ref = '' } = 'content' in response ? schemaOf(response) : {}
+  const schema = components.schemas[$ref.split('/').at(-1) ?? '']
+  const { properties = {} } = typeof schema === 'object' ? schema : {}
+  if (!('nextCursor' in properties)) return undefined
+  return Object.keys(properties).find((name) => typeOf(properties[name] ?? true, '').endsWith('[]'))
+}
+
+function codesOf(responses: Operation['responses']): string[] {
+  return Object.values(responses).flatMap((response) => {
+    const { allOf = [] } = schemaOf('$ref' in response ? named(String(response.$ref)) : response)
+    return allOf.flatMap(({ properties }) => {
+      const code = properties?.['code']
+      return typeof code === 'object' && code.enum ? code.enum.map((value) => `'${value}'`) : []
+    })
+  })
+}
+
+function schemaOf(response: object): JsonSchema {
+  // What our own document says of an answer, which is always JSON.
+  const { content } = response as { content?: { 'application/json': { schema: JsonSchema } } }
+  return content?.['application/json'].schema ?? {}
+}
+
+function named(reference: string): object {
+  return components.responses[reference.split('/').at(-1) ?? ''] ?? {}
+}
+
+/** A schema as a type of TypeScript. */
+function typeOf(schema: Schema, indent: string): string {
+  if (typeof schema === 'boolean') return 'unknown'
+  const { $ref, anyOf, oneOf, prefixItems, items, properties, additionalProperties, pattern = '' } = schema
+  if ($ref) return $ref.split('/').at(-1) ?? 'unknown'
+  if (schema.const !== undefined) return literal(schema.const)
+  // More chains will come: their ids are no reason for another version.
+  if (schema.enum)
+    return [...schema.enum.map(literal), ...(schema.type === 'integer' ? ['(number & {})'] : [])].join(' | ')
+  const variants = anyOf ?? oneOf
+  if (variants) return [...new Set(variants.map((variant) => typeOf(variant, indent)))].join(' | ')
+  if (prefixItems) return `[${prefixItems.map((item) => typeOf(item, indent)).join(', ')}]`
+  if (items && !Array.isArray(items)) return `${parenthesised(typeOf(items, indent))}[]`
+  if (properties) return objectType(schema, indent)
+  if (typeof additionalProperties === 'object') return `Record<string, ${typeOf(additionalProperties, indent)}>`
+  if (Array.isArray(schema.type)) return schema.type.map((type) => typeOf({ ...schema, type }, indent)).join(' | ')
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is TypeScript's template, not ours
+  if (schema.type === 'string') return pattern.startsWith('^0x') ? '`0x${string}`' : 'string'
+  if (schema.type === 'integer' || schema.type === 'number') return 'number'
+  return schema.type === 'boolean' || schema.type === 'null' ? schema.type : 'unknown'
+}
+
+function objectType({ properties = {}, required = [], additionalProperties }: JsonSchema, indent: string): string {
+  const inner = `${indent}  `
+  const fields = Object.entries(properties).map(([name, field]) => {
+    const optional = required.includes(name) ? '' : '?'
+    return `${comment(field, inner)}${inner}${name}${optional}: ${typeOf(field, inner)}${optional && ' | undefined'}`
+  })
+  const isOpen = typeof additionalProperties === 'object' && Object.keys(additionalProperties).length === 0
+  return `{\n${[...fields, ...(isOpen ? [`${inner}[name: string]: unknown`] : [])].join('\n')}\n${indent}}`
+}
+
+function parenthesised(type: string): string {
+  return type.includes(' | ') ? `(${type})` : type
+}
+
+function literal(value: unknown): string {
+  return typeof value === 'string' ? `'${value}'` : String(value)
+}
+
+/** Whether a parameter's text is always a number. */
+function isNumeric({ pattern = '', enum: values }: JsonSchema): boolean {
+  return values ? values.every((value) => /^\d+$/.test(String(value))) : pattern.includes('[1-9][0-9]')
+}
+
+function comment(schema: Schema, indent: string): string {
+  const description = typeof schema === 'object' ? schema.description : undefined
+  return description ? `${indent}/** ${description} */\n` : ''
+}

@@ -1,0 +1,198 @@
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import { createClient, http } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { sendTransactionSync } from 'viem/actions'
+import { describe, expect } from 'vitest'
+import {
+  type Client,
+  getCoin,
+  getDepositStatus,
+  items,
+  linkWallet,
+  listDeposits,
+  listSessions,
+  listVaults,
+  orThrow,
+  poll,
+  prepareDeposit,
+  toCalls,
+  waitForDeposit,
+} from '../../client/src/index.ts'
+import { test as base, USERS } from '../support/service.ts'
+import { openLagoonVault } from '../support/vaults.ts'
+
+const [ALICE] = USERS
+
+const test = base.extend('client', ({ service }): Client => ({ url: service.baseUrl, key: service.apiKey }))
+
+/** A platform that answers with these, one after the other, and keeps what it was asked. */
+function answering(...answers: (() => Response | Promise<Response>)[]) {
+  const asked: { url: string; init: RequestInit }[] = []
+  const fetch = async (url: unknown, init: RequestInit = {}) => {
+    const answer = answers[Math.min(asked.length, answers.length - 1)]
+    asked.push({ url: String(url), init })
+    init.signal?.throwIfAborted()
+    return await (answer?.() ?? new Promise<Response>((_, reject) => init.signal?.addEventListener('abort', reject)))
+  }
+  return { asked, client: { url: 'https://api.example/', key: 'jk', fetch } }
+}
+const ok =
+  (data: unknown, headers = {}) =>
+  () =>
+    Response.json(data, { headers })
+const refuse =
+  (status: number, code: string, headers = {}) =>
+  () =>
+    Response.json(
+      { success: false, code, message: 'Do that.' },
+      { status, headers: { 'x-request-id': 'r-1', ...headers } },
+    )
+
+/** Answers say to ask again in half a minute; a test asks at once. */
+const fetchPolledSoon: typeof fetch = async (...request) => {
+  const response = await fetch(...request)
+  const text = await response.text()
+  return new Response(text.replace(/("nextPollAfterMs":)\d+/, '$10'), response)
+}
+
+describe('A program', () => {
+  test('deposits into an asynchronous vault and follows it to the end', async ({ service, client }) => {
+    const vault = await openLagoonVault(service, { generation: '0.5', asset: 'USDC', chainId: 8453 })
+    await vault.mint(ALICE.address, vault.units('50'))
+    const of = { vaultAddress: vault.address, userAddress: ALICE.address }
+    const mine = { ...client, key: vault.key, fetch: fetchPolledSoon }
+
+    const wallet = createClient({ account: privateKeyToAccount(ALICE.privateKey), transport: http(vault.chain.rpcUrl) })
+    const prepared = orThrow(await prepareDeposit(mine, { ...of, amount: `${vault.units('50')}` }))
+    for (const call of toCalls(prepared)) await sendTransactionSync(wallet, { ...call, chain: null })
+    const seen: string[] = []
+    const settled = await waitForDeposit(mine, of, {
+      onAnswer({ status }) {
+        seen.push(status)
+        if (status === 'pending') void vault.settle()
+      },
+    })
+    expect(orThrow(settled)).toMatchObject({ status: 'claimable', nextPollAfterMs: null })
+    expect(seen[0]).toBe('pending')
+  })
+
+  test('reads all pages of a history', async ({ service, client }) => {
+    const vault = await openLagoonVault(service, { generation: '0.5', asset: 'USDC', chainId: 8453 })
+    const mine = { ...client, key: vault.key }
+    for (const amount of ['1', '2', '3']) await vault.request(ALICE.address, vault.units(amount))
+    const found: string[] = []
+    for await (const { amounts } of items(listDeposits, mine, { userAddress: ALICE.address, limit: 2 })) {
+      found.push(amounts.depositedAssets)
+    }
+    expect(found).toEqual(['3', '2', '1'].map((amount) => `${vault.units(amount)}`))
+  })
+})
+
+describe('An error', () => {
+  test('is the one that the API tells, by its code', async ({ service, client }) => {
+    const wrong = await listVaults({ ...client, key: 'jk_wrong' })
+    expect(wrong).toMatchObject({ ok: false, error: { code: 'invalid_api_key', status: 401, retryAfterMs: undefined } })
+    const none = await listSessions(client)
+    expect(none.ok ? undefined : none.error.code).toBe('missing_session')
+    const input = await prepareDeposit(client, { vaultAddress: '0x1', userAddress: ALICE.address, amount: '0' })
+    expect(input.ok ? [] : input.error.details.map(({ field }) => field)).toEqual(['vaultAddress', 'amount'])
+    expect(() => orThrow(wrong)).toThrow('invalid_api_key: The API key was not recognised')
+    expect(service.baseUrl).toBe(client.url)
+  })
+
+  test('is told apart where no answer of the API came', async () => {
+    const unreachable = answering(() => Promise.reject(new TypeError('fetch failed')))
+    expect(await linkWallet(unreachable.client, { message: '', signature: '' })).toMatchObject({
+      error: { code: 'network', status: 0, message: 'The API cannot be reached: fetch failed' },
+    })
+    const proxy = answering(() => new Response('<html>', { status: 403 }))
+    expect(await listVaults(proxy.client)).toMatchObject({ error: { code: 'unexpected', status: 403 } })
+    const page = answering(() => new Response('<html>', { status: 200 }))
+    expect(await listVaults(page.client)).toMatchObject({ error: { code: 'unexpected', status: 200 } })
+    const gateway = answering(() => Response.json({ message: 'Too Many Requests' }, { status: 429 }))
+    expect(await linkWallet(gateway.client, { message: '', signature: '' })).toMatchObject({
+      error: { code: 'throttled', status: 429 },
+    })
+  })
+
+  test('ends a call that nobody waits for any more, and one that takes too long', async () => {
+    const silent = answering()
+    expect(await listVaults({ ...silent.client, timeoutMs: 1 })).toMatchObject({ error: { code: 'timeout' } })
+    const given = await listVaults(silent.client, undefined, { signal: AbortSignal.abort() })
+    expect(given).toMatchObject({ error: { code: 'aborted' } })
+  })
+})
+
+describe('A call', () => {
+  test('goes where the route says, with the rest in its body', async () => {
+    const { client, asked } = answering(ok({}))
+    await getCoin({ ...client, session: () => 'token' }, { id: 'a/b', currency: 'eur' })
+    await prepareDeposit(client, { vaultAddress: '0x1', userAddress: '0x2', amount: '5' })
+    expect(asked.map(({ url }) => url)).toEqual([
+      'https://api.example/portfolio-indexor/markets/coins/a%2Fb?currency=eur',
+      'https://api.example/defi-vaults/v1/defi/vault/deposit',
+    ])
+    expect(asked[0]?.init.headers).toEqual({ 'x-join-key': 'jk', authorization: 'Bearer token' })
+    expect(JSON.parse(String(asked[1]?.init.body))).toEqual({ vaultAddress: '0x1', userAddress: '0x2', amount: '5' })
+  })
+
+  test('tells how old its answer is', async () => {
+    const { client } = answering(ok([], { age: '12', 'x-stale': 'true', 'x-request-id': 'r-2' }))
+    expect(await listVaults(client)).toMatchObject({ ok: true, ageMs: 12_000, isStale: true, requestId: 'r-2' })
+  })
+
+  test('that reads is tried again as the answer says, one that acts never is', async () => {
+    const later = refuse(503, 'upstream_unavailable', { 'retry-after': '0' })
+    const reading = answering(later, later, ok([]))
+    expect((await listVaults(reading.client)).ok).toBe(true)
+    expect(reading.asked).toHaveLength(3)
+    const acting = answering(later)
+    expect(await linkWallet(acting.client, { message: '', signature: '' })).toMatchObject({
+      error: { code: 'upstream_unavailable', requestId: 'r-1', retryAfterMs: 0 },
+    })
+    expect(acting.asked).toHaveLength(1)
+    const patient = answering(refuse(429, 'too_many_requests', { 'retry-after': '600' }))
+    expect(await listVaults(patient.client)).toMatchObject({ error: { retryAfterMs: 600_000 } })
+    expect(patient.asked).toHaveLength(1)
+  })
+
+  test('is polled until nothing is awaited, an error stays, or nobody waits any more', async () => {
+    const of = { vaultAddress: '0x1', userAddress: '0x2' } as const
+    const pending = ok({ status: 'pending', nextPollAfterMs: 0 })
+    const later = refuse(503, 'upstream_unavailable', { 'retry-after': '0' })
+    const until = async (...answers: Parameters<typeof answering>) => {
+      const { client } = answering(...answers)
+      const told: string[] = []
+      for await (const result of poll(getDepositStatus, client, of)) {
+        told.push(result.ok ? result.data.status : result.error.code)
+      }
+      return told
+    }
+    const claimable = ok({ status: 'claimable', nextPollAfterMs: null })
+    expect(await until(pending, pending, claimable)).toEqual(['pending', 'pending', 'claimable'])
+    expect(await until(pending, later, later, later, later, claimable)).toEqual([
+      'pending',
+      'upstream_unavailable',
+      'claimable',
+    ])
+    expect(await until(pending, refuse(404, 'vault_not_found'))).toEqual(['pending', 'vault_not_found'])
+    const controller = new AbortController()
+    const { client } = answering(ok({ status: 'pending', nextPollAfterMs: 60_000 }))
+    const waiting = waitForDeposit(client, of, { signal: controller.signal, onAnswer: () => controller.abort() })
+    expect(await waiting).toMatchObject({ ok: true, data: { status: 'pending' } })
+  })
+})
+
+describe('The package', () => {
+  const gzipped = async (contents: string) => {
+    const stdin = { contents, resolveDir: 'client/src', loader: 'ts' as const }
+    const { outputFiles } = await build({ stdin, bundle: true, minify: true, format: 'esm', write: false })
+    return gzipSync(outputFiles[0]?.contents ?? '').length
+  }
+
+  base('is at most 4 kB with all its calls, and 1.5 kB with one', async () => {
+    expect(await gzipped("export * from './index.ts'")).toBeLessThan(4000)
+    expect(await gzipped("export { listVaults } from './index.ts'")).toBeLessThan(1500)
+  })
+})
