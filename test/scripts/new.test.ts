@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 
 const COPIED = [
-  ...['functions', 'lib', 'scripts', 'docs/api.md', 'test/functions/openapi.test.ts'],
+  ...['functions', 'lib', 'scripts', 'docs/api.md', 'client/src/api.ts', 'test/functions/openapi.test.ts'],
   ...['package.json', 'biome.json', '.gitignore'],
 ]
 
