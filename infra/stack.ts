@@ -1,9 +1,9 @@
 import { CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib'
 import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb'
-import { Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events'
-import { LambdaFunction as FunctionTarget } from 'aws-cdk-lib/aws-events-targets'
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
+import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler'
+import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
@@ -200,17 +200,17 @@ export class ServiceStack extends Stack {
     deadLetterQueue: Queue,
   ): void {
     for (const run of runs) {
-      new Rule(this, `${node.id} ${JSON.stringify(run)}`, {
+      // A role invokes the job. EventBridge's rules would add a statement for each run to the policies of function and
+      // queue, which have room for about 45 and for 19.
+      new Schedule(this, `${node.id} ${JSON.stringify(run)}`, {
         description: summary,
-        schedule: Schedule.rate(Duration.minutes(everyMinutes)),
-        targets: [
-          new FunctionTarget(lambda, {
-            event: RuleTargetInput.fromObject(run),
-            deadLetterQueue,
-            retryAttempts: 1,
-            maxEventAge: Duration.minutes(everyMinutes),
-          }),
-        ],
+        schedule: ScheduleExpression.rate(Duration.minutes(everyMinutes)),
+        target: new LambdaInvoke(lambda, {
+          input: ScheduleTargetInput.fromObject(run),
+          deadLetterQueue,
+          retryAttempts: 1,
+          maxEventAge: Duration.minutes(everyMinutes),
+        }),
       })
     }
   }

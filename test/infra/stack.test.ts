@@ -15,6 +15,8 @@ const JOBS: [string, JobContract][] = Object.entries(jobs)
 const CONTRACTS: [string, EndpointContract | JobContract][] = [...ENDPOINTS, ...JOBS]
 const RUNS = JOBS.flatMap(([name, contract]) => contract.runs.map((run) => ({ name, contract, run })))
 
+type Target = { readonly Arn: string; readonly RoleArn: string }
+
 /** What a function may do with what its contract uses, besides writing its own log and traces. */
 function permissionsOf(contract: Contract): [action: string, resource: string][] {
   const { clients = [], deposits = [], users = [], cache = [], config, identity } = listUses(contract)
@@ -79,10 +81,10 @@ describe.each(STAGES)('%s', (stage) => {
       'AWS::ApiGatewayV2::Integration': ENDPOINTS.length,
       'AWS::Lambda::Function': CONTRACTS.length,
       'AWS::Lambda::EventInvokeConfig': JOBS.length,
-      'AWS::Lambda::Permission': ENDPOINTS.length + RUNS.length,
-      'AWS::IAM::Role': CONTRACTS.length,
-      'AWS::IAM::Policy': CONTRACTS.length,
-      'AWS::Events::Rule': RUNS.length,
+      'AWS::Lambda::Permission': ENDPOINTS.length,
+      'AWS::IAM::Role': CONTRACTS.length + JOBS.length,
+      'AWS::IAM::Policy': CONTRACTS.length + JOBS.length,
+      'AWS::Scheduler::Schedule': RUNS.length,
       'AWS::Logs::LogGroup': CONTRACTS.length + 1,
       'AWS::Logs::MetricFilter': ENDPOINTS.length,
       'AWS::CloudWatch::Alarm': CONTRACTS.length + RUNS.length + 2,
@@ -115,21 +117,20 @@ describe.each(STAGES)('%s', (stage) => {
     )
   })
 
-  test('lets the gateway and the schedules invoke their own functions alone', () => {
-    const api = 'arn:aws:execute-api:region:account:ApiHttpApi'
-    const fromGateway = ENDPOINTS.map(([name]) => [`${idOf(name)}Function`, 'apigateway.amazonaws.com', `${api}/*/*/*`])
-    const fromSchedules = RUNS.map(({ name, run }) => [
-      `${idOf(name)}Function`,
-      'events.amazonaws.com',
-      ruleOf(name, run),
-    ])
-    const permissions = Object.values(ofType('AWS::Lambda::Permission')).map(
-      ({ FunctionName, Principal, SourceArn, ...rest }) => {
-        expect(rest).toEqual({ Action: 'lambda:InvokeFunction' })
-        return [FunctionName, Principal, SourceArn]
-      },
+  test('lets the gateway invoke the functions of endpoints', () => {
+    const permissions = Object.values(ofType('AWS::Lambda::Permission'))
+    expect(Object.fromEntries(permissions.map(({ FunctionName, ...rest }) => [FunctionName, rest]))).toEqual(
+      Object.fromEntries(
+        ENDPOINTS.map(([name]) => [
+          `${idOf(name)}Function`,
+          {
+            Action: 'lambda:InvokeFunction',
+            Principal: 'apigateway.amazonaws.com',
+            SourceArn: 'arn:aws:execute-api:region:account:ApiHttpApi/*/*/*',
+          },
+        ]),
+      ),
     )
-    expect(permissions.toSorted()).toEqual([...fromGateway, ...fromSchedules].toSorted())
   })
 
   test.each(CONTRACTS)('%s runs on ARM and Node 24, with a role and a log of its own', (name, contract) => {
@@ -302,27 +303,63 @@ describe.each(STAGES)('%s', (stage) => {
   })
 
   test('schedules each run of a job once', () => {
-    expect(ofType('AWS::Events::Rule')).toEqual(
+    expect(ofType('AWS::Scheduler::Schedule')).toEqual(
       Object.fromEntries(
         RUNS.map(({ name, run, contract: { everyMinutes, summary } }) => [
-          ruleOf(name, run),
+          scheduleOf(name, run),
           {
             Description: summary,
+            FlexibleTimeWindow: { Mode: 'OFF' },
             ScheduleExpression: RATES[everyMinutes],
+            ScheduleExpressionTimezone: 'Etc/UTC',
             State: 'ENABLED',
-            Targets: [
-              {
-                Arn: `${idOf(name)}Function`,
-                Id: 'Target0',
-                DeadLetterConfig: { Arn: 'DeadLetters' },
-                Input: JSON.stringify(run),
-                RetryPolicy: { MaximumEventAgeInSeconds: everyMinutes * 60, MaximumRetryAttempts: 1 },
-              },
-            ],
+            Target: {
+              Arn: `${idOf(name)}Function`,
+              DeadLetterConfig: { Arn: 'DeadLetters' },
+              Input: JSON.stringify(run),
+              RetryPolicy: { MaximumEventAgeInSeconds: everyMinutes * 60, MaximumRetryAttempts: 1 },
+              RoleArn: expect.stringMatching(/^SchedulerRoleForTarget/),
+            },
           },
         ]),
       ),
     )
+  })
+
+  test.each(JOBS)('the schedules of %s may invoke it and keep what failed, and nothing else', (name) => {
+    const target = `${idOf(name)}Function`
+    const targets = Object.values(ofType('AWS::Scheduler::Schedule')).map(({ Target }) => Target as Target)
+    const roles = new Set(targets.flatMap(({ Arn, RoleArn }) => (Arn === target ? [RoleArn] : [])))
+    expect(roles.size, 'roles of one job').toBe(1)
+    const [role = ''] = roles
+    expect(ofType('AWS::IAM::Role')[role]).toEqual({
+      AssumeRolePolicyDocument: {
+        Statement: [
+          {
+            Action: 'sts:AssumeRole',
+            Condition: {
+              StringEquals: {
+                'aws:SourceAccount': 'account',
+                'aws:SourceArn': 'arn:aws:scheduler:region:account:schedule-group/default',
+              },
+            },
+            Effect: 'Allow',
+            Principal: { Service: 'scheduler.amazonaws.com' },
+          },
+        ],
+        Version: '2012-10-17',
+      },
+    })
+    const policies = Object.values(ofType('AWS::IAM::Policy')).filter(({ Roles }) => `${Roles}` === role)
+    expect(policies.map(({ PolicyDocument }) => PolicyDocument)).toEqual([
+      {
+        Statement: [
+          { Action: 'lambda:InvokeFunction', Effect: 'Allow', Resource: [target, `${target}:*`] },
+          { Action: 'sqs:SendMessage', Effect: 'Allow', Resource: 'DeadLetters' },
+        ],
+        Version: '2012-10-17',
+      },
+    ])
   })
 
   test.each(CONTRACTS)('%s alarms with what users notice', (name, { impact }) => {
@@ -383,6 +420,8 @@ describe.each(STAGES)('%s', (stage) => {
 
   test('keeps the inputs of runs that failed for good, and alarms', () => {
     expect(ofType('AWS::SQS::Queue')).toMatchObject({ DeadLetters: { MessageRetentionPeriod: 14 * 86_400 } })
+    const [policy] = Object.values(ofType('AWS::SQS::QueuePolicy'))
+    expect(policy, 'the queue takes 20 statements').toHaveProperty('PolicyDocument.Statement.length', 1)
     const alarms = Object.values(ofType('AWS::CloudWatch::Alarm'))
     expect(alarms.filter(({ Namespace }) => Namespace === 'AWS/SQS')).toMatchObject([
       { MetricName: 'ApproximateNumberOfMessagesVisible', Threshold: 1, AlarmActions: ['AlarmsTopic'] },
@@ -438,6 +477,6 @@ function idOf(name: string): string {
     .join('')
 }
 
-function ruleOf(name: string, run: unknown): string {
+function scheduleOf(name: string, run: unknown): string {
   return `${idOf(name)}${JSON.stringify(run).replaceAll(/\W/g, '')}`
 }
