@@ -23,7 +23,7 @@ const LONGEST_LAG_SECONDS = 30 * 60
 
 type Condition = { readonly metric: IMetric; readonly threshold: number; readonly periods?: number }
 
-/** All alarms of a stage, told to one topic. Each says what users notice. */
+/** Alarms are told to one topic of the stage, and stand beside what they watch. Each says what users notice. */
 export class Alarms extends Construct {
   readonly #topic: Topic
 
@@ -35,12 +35,13 @@ export class Alarms extends Construct {
   }
 
   /** Alarms when an endpoint crashed or answered that something went wrong on our side. */
-  onEndpoint(name: FunctionName, { lambda, logGroup }: ServiceFunction, impact: string): void {
+  onEndpoint(name: FunctionName, deployed: ServiceFunction, impact: string): void {
+    const { lambda, logGroup } = deployed
     const period = Duration.minutes(5)
     // The frame answers a failure of ours with 500 and logs it as an error: to Lambda that is a success.
     const logged = logGroup.addMetricFilter('Errors', {
       filterPattern: FilterPattern.stringValue('$.level', '=', 'ERROR'),
-      metricNamespace: Stack.of(this).stackName,
+      metricNamespace: Stack.of(logGroup).stackName,
       metricName: `${name} errors`,
     })
     const metric = new MathExpression({
@@ -51,42 +52,42 @@ export class Alarms extends Construct {
       },
       period,
     })
-    this.#alarm(name, impact, { metric, threshold: 1 })
+    this.#alarm(deployed, 'Alarm', impact, { metric, threshold: 1 })
   }
 
   /** Alarms when three runs of a job failed within five minutes, or one where it runs less often: the next run makes good one failure. */
-  onJob(name: FunctionName, { lambda }: ServiceFunction, { impact, everyMinutes }: JobContract): void {
+  onJob(deployed: ServiceFunction, { impact, everyMinutes }: JobContract): void {
     const minutes = Math.max(5, everyMinutes)
-    const metric = lambda.metricErrors({ period: Duration.minutes(minutes) })
-    this.#alarm(name, impact, { metric, threshold: Math.min(3, Math.floor(minutes / everyMinutes)) })
+    const metric = deployed.lambda.metricErrors({ period: Duration.minutes(minutes) })
+    this.#alarm(deployed, 'Alarm', impact, { metric, threshold: Math.min(3, Math.floor(minutes / everyMinutes)) })
   }
 
   /**
    * Alarms when what a job keeps falls behind: by 30 minutes, or by three runs of one that runs less often. Each
    * run's input has its own alarm: one chain's lag is not hidden by the others.
    */
-  onLag(name: FunctionName, { lambda }: ServiceFunction, { impact, runs, metrics, everyMinutes }: JobContract): void {
+  onLag(deployed: ServiceFunction, { impact, runs, metrics, everyMinutes }: JobContract): void {
     if (!metrics['lagSeconds']) return
     for (const run of runs) {
       const input = Object.fromEntries(Object.entries(run).map(([field, value]) => [field, String(value)]))
       const metric = new Metric({
         namespace: METRICS_NAMESPACE,
         metricName: 'lagSeconds',
-        dimensionsMap: { service: lambda.functionName, ...input },
+        dimensionsMap: { service: deployed.lambda.functionName, ...input },
         statistic: 'Maximum',
         // In so much time there is a run, however its schedule falls.
         period: Duration.minutes(Math.max(5, 2 * everyMinutes)),
       })
-      const id = [name, ...Object.values(input), 'lag'].join(' ')
+      const id = [...Object.values(input), 'Lag'].join(' ')
       const threshold = Math.max(LONGEST_LAG_SECONDS, 3 * everyMinutes * 60)
-      this.#alarm(id, impact, { metric, threshold, periods: 3 })
+      this.#alarm(deployed, id, impact, { metric, threshold, periods: 3 })
     }
   }
 
   /** Alarms when runs failed for good: their inputs wait in the queue to be looked at. */
   onDeadLetters(queue: Queue): void {
     const metric = queue.metricApproximateNumberOfMessagesVisible({ period: Duration.minutes(5), statistic: 'Maximum' })
-    this.#alarm('dead letters', 'Runs of a job failed for good; the queue holds their inputs.', {
+    this.#alarm(queue, 'Alarm', 'Runs of a job failed for good; the queue holds their inputs.', {
       metric,
       threshold: 1,
     })
@@ -105,11 +106,11 @@ export class Alarms extends Construct {
       period,
     })
     const impact = 'More than 5 % of requests fail: a chain is unreachable, or a function is broken or throttled.'
-    this.#alarm('api', `${impact} The access log names the routes.`, { metric, threshold: 5, periods: 3 })
+    this.#alarm(stage, 'Alarm', `${impact} The access log names the routes.`, { metric, threshold: 5, periods: 3 })
   }
 
-  #alarm(id: string, impact: string, { metric, threshold, periods = 1 }: Condition): void {
-    const alarm = new Alarm(this, id, {
+  #alarm(scope: Construct, id: string, impact: string, { metric, threshold, periods = 1 }: Condition): void {
+    const alarm = new Alarm(scope, id, {
       alarmDescription: impact,
       metric,
       threshold,

@@ -1,12 +1,20 @@
 import { Duration } from 'aws-cdk-lib'
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway'
-import { CorsHttpMethod, HttpApi, HttpMethod, HttpStage, LogGroupLogDestination } from 'aws-cdk-lib/aws-apigatewayv2'
+import {
+  CorsHttpMethod,
+  HttpApi,
+  HttpMethod,
+  HttpRoute,
+  HttpRouteKey,
+  HttpStage,
+  LogGroupLogDestination,
+} from 'aws-cdk-lib/aws-apigatewayv2'
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations'
-import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
 import { type EndpointContract, methodsOf } from '../lib/frame/contract.ts'
 import { CORS, type StageEnvironment } from './environments.ts'
+import type { ServiceFunction } from './service-function.ts'
 
 type Settings = Pick<StageEnvironment, 'corsOrigins' | 'throttling'> & {
   readonly name: string
@@ -77,15 +85,16 @@ export class ServiceApi extends Construct {
     this.url = this.#api.apiEndpoint
   }
 
-  /** Routes what a contract asks for to its function. */
-  route({ method, path, aliases = [] }: EndpointContract, lambda: LambdaFunction): void {
-    // One permission for all routes of a function: CloudFormation takes 500 resources.
-    const integration = new HttpLambdaIntegration('Endpoint', lambda, { scopePermissionToRoute: false })
-    if (path === '$default') {
-      for (const unknown of UNKNOWN_PATHS) this.#api.addRoutes({ path: unknown, methods: UNKNOWN_METHODS, integration })
-    } else {
-      for (const each of [path, ...aliases]) {
-        this.#api.addRoutes({ path: each, methods: methodsOf({ method }).map((one) => HttpMethod[one]), integration })
+  /** Routes what a contract asks for to its function, in the function's own stack. */
+  route(deployed: ServiceFunction, { method, path, aliases = [] }: EndpointContract): void {
+    // One permission for all routes of a function.
+    const integration = new HttpLambdaIntegration('Integration', deployed.lambda, { scopePermissionToRoute: false })
+    const isUnknown = path === '$default'
+    const methods = isUnknown ? UNKNOWN_METHODS : methodsOf({ method }).map((one) => HttpMethod[one])
+    for (const each of isUnknown ? UNKNOWN_PATHS : [path, ...aliases]) {
+      for (const one of methods) {
+        const routeKey = HttpRouteKey.with(each, one)
+        new HttpRoute(deployed, routeKey.key, { httpApi: this.#api, routeKey, integration })
       }
     }
   }

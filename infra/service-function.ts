@@ -1,3 +1,4 @@
+import { basename } from 'node:path/posix'
 import { fileURLToPath } from 'node:url'
 import { AssetHashType, DockerImage, type Duration, type RemovalPolicy } from 'aws-cdk-lib'
 import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
@@ -36,7 +37,7 @@ export class ServiceFunction extends Construct {
   readonly logGroup: LogGroup
 
   constructor(scope: Construct, name: FunctionName, settings: FunctionSettings) {
-    super(scope, pascalCase(name))
+    super(scope, pascalCase(basename(name)))
     this.logGroup = new LogGroup(this, 'Logs', settings.logs)
 
     const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })

@@ -1,10 +1,12 @@
 import { globSync } from 'node:fs'
+import { basename, dirname } from 'node:path/posix'
 import { describe, expect, test } from 'vitest'
 import { endpoints, jobs } from '../../functions/contracts.ts'
 import { ENVIRONMENTS, STAGES, type StageEnvironment } from '../../infra/environments.ts'
 import { TABLES, type TableDefinition } from '../../infra/tables.ts'
 import { RateLimits } from '../../lib/accounts/rate-limits.ts'
 import { RelyingParty } from '../../lib/accounts/relying-party.ts'
+import { EVM_CHAINS } from '../../lib/chain/registry.ts'
 import { type Contract, type EndpointContract, type JobContract, listUses } from '../../lib/frame/contract.ts'
 import { RESOURCES, type Resource } from '../../lib/frame/resources.ts'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -23,25 +25,25 @@ function permissionsOf(contract: Contract): [action: string, resource: string][]
   const tables = Object.entries({ clients, deposits, users, cache }).flatMap(([table, accesses]) =>
     accesses.map((access): [string, string] => {
       const [action, index] = access.split(' ')
-      return [`dynamodb:${action}`, `${table}table${index ? `/index/${index}` : ''}`]
+      return [`dynamodb:${action}`, `shared/${table}table${index ? `/index/${index}` : ''}`]
     }),
   )
   return [
     ...tables,
-    ...(config ? [['secretsmanager:GetSecretValue', 'Config'] as [string, string]] : []),
-    ...(identity ? [['secretsmanager:GetSecretValue', 'Identity'] as [string, string]] : []),
-    ...('runs' in contract ? [['sqs:SendMessage', 'DeadLetters'] as [string, string]] : []),
+    ...(config ? [['secretsmanager:GetSecretValue', 'shared/Config'] as [string, string]] : []),
+    ...(identity ? [['secretsmanager:GetSecretValue', 'shared/Identity'] as [string, string]] : []),
+    ...('runs' in contract ? [['sqs:SendMessage', 'jobs/DeadLetters'] as [string, string]] : []),
   ]
 }
 
 /** What each variable that a contract can ask for holds. */
 const VALUES: Record<string, unknown> = {
-  CLIENTS_TABLE: 'clientstable',
-  DEPOSITS_TABLE: 'depositstable',
-  USERS_TABLE: 'userstable',
-  CACHE_TABLE: 'cachetable',
-  CONFIG_SECRET: 'Config',
-  IDENTITY_SECRET: 'Identity',
+  CLIENTS_TABLE: 'shared/clientstable',
+  DEPOSITS_TABLE: 'shared/depositstable',
+  USERS_TABLE: 'shared/userstable',
+  CACHE_TABLE: 'shared/cachetable',
+  CONFIG_SECRET: 'shared/Config',
+  IDENTITY_SECRET: 'shared/Identity',
   RELYING_PARTY: expect.stringMatching(/^{"id":"/),
   RATE_LIMITS: expect.stringMatching(/^{"perNetwork":/),
   SERVICE_VERSION: packageJson.version,
@@ -63,16 +65,15 @@ const LOGGED = [
   ['functionError', 'integrationErrorMessage'],
 ]
 
-const stacks = await synthesizeApp()
+const stages = await synthesizeApp()
 
 describe.each(STAGES)('%s', (stage) => {
   const environment: StageEnvironment = ENVIRONMENTS[stage]
   const isProduction = stage === 'prod'
   const retained = isProduction ? 'Retain' : 'Delete'
-  const { resources, outputs, tags, terminationProtection, ofType } = stacks[`vaultline-${stage}`] as Synthesized
+  const { stacks, resources, outputs, ofType } = stages[`vaultline-${stage}`] as Synthesized
 
   test('consists of what contracts ask for and of nothing else', () => {
-    expect(Object.keys(resources).length, 'what CloudFormation takes').toBeLessThanOrEqual(500)
     const byType = Map.groupBy(Object.values(resources), ({ Type }) => Type)
     expect(Object.fromEntries([...byType].map(([type, found]) => [type, found.length]))).toEqual({
       'AWS::ApiGatewayV2::Api': 1,
@@ -96,6 +97,25 @@ describe.each(STAGES)('%s', (stage) => {
     })
   })
 
+  test('is a stack for each area, deployed after what all share', () => {
+    const areas = new Set(CONTRACTS.map(([name]) => dirname(name)))
+    expect(stacks.map(({ name, dependsOn }) => [name, dependsOn])).toEqual(
+      expect.arrayContaining([['shared', []], ...[...areas].map((area) => [area, [`vaultline-${stage}-shared`]])]),
+    )
+    expect(stacks).toHaveLength(areas.size + 1)
+  })
+
+  test('holds 60 endpoints and 50 chains, with no stack near the 500 resources that CloudFormation takes', () => {
+    for (const { name, template } of stacks) {
+      const ids = Object.keys(template.Resources)
+      const ofBase = ids.filter((id) => /^RefreshChain(chainId)?8453/.test(id))
+      expect(ofBase.length, 'the schedule of its run and the alarm on its lag').toBe(name === 'jobs' ? 2 : 0)
+      // Each stack in proportion to its endpoints, and as much for each further chain as for Base.
+      const grown = (ids.length * 60) / ENDPOINTS.length + (50 - EVM_CHAINS.length) * ofBase.length
+      expect(grown, name).toBeLessThanOrEqual(300)
+    }
+  })
+
   test('routes each contract, and nothing else, to its own function', () => {
     const integrations = ofType('AWS::ApiGatewayV2::Integration')
     const routes = Object.values(ofType('AWS::ApiGatewayV2::Route')).map(({ RouteKey, AuthorizationType, Target }) => {
@@ -107,7 +127,7 @@ describe.each(STAGES)('%s', (stage) => {
         expectedRoutes().map(([route, name]) => [
           route,
           {
-            ApiId: 'ApiHttpApi',
+            ApiId: 'shared/ApiHttpApi',
             IntegrationType: 'AWS_PROXY',
             IntegrationUri: `${idOf(name)}Function`,
             PayloadFormatVersion: '2.0',
@@ -126,7 +146,7 @@ describe.each(STAGES)('%s', (stage) => {
           {
             Action: 'lambda:InvokeFunction',
             Principal: 'apigateway.amazonaws.com',
-            SourceArn: 'arn:aws:execute-api:region:account:ApiHttpApi/*/*/*',
+            SourceArn: 'arn:aws:execute-api:region:account:shared/ApiHttpApi/*/*/*',
           },
         ]),
       ),
@@ -140,7 +160,7 @@ describe.each(STAGES)('%s', (stage) => {
     expect(ofType('AWS::Lambda::Function')[`${id}Function`]).toEqual({
       Architectures: ['arm64'],
       Code: expect.anything(),
-      ...(isJob && { DeadLetterConfig: { TargetArn: 'DeadLetters' } }),
+      ...(isJob && { DeadLetterConfig: { TargetArn: 'jobs/DeadLetters' } }),
       Description: contract.summary,
       ...(Object.keys(listUses(contract)).length > 0 && { Environment: expect.anything() }),
       Handler: 'index.handler',
@@ -193,7 +213,7 @@ describe.each(STAGES)('%s', (stage) => {
     const { partitionKey, sortKey, indexes, timeToLive } = definition
     const keys = [partitionKey, sortKey, ...indexes.flatMap((index) => [index.partitionKey, index.sortKey])]
     const types = Object.entries(Object.fromEntries(keys.map(({ name, type }) => [name, type])))
-    expect(resources[`${key}table`]).toEqual({
+    expect(resources[`shared/${key}table`]).toEqual({
       Type: 'AWS::DynamoDB::Table',
       Properties: {
         TableName: `vaultline-${stage}-${key}`,
@@ -218,8 +238,7 @@ describe.each(STAGES)('%s', (stage) => {
   })
 
   test('the secret starts with no RPC URL, and no later deploy writes over it', () => {
-    const { Config } = resources
-    expect(Config).toEqual({
+    expect(resources['shared/Config']).toEqual({
       Type: 'AWS::SecretsManager::Secret',
       Properties: {
         Name: `vaultline/${stage}/config`,
@@ -233,8 +252,7 @@ describe.each(STAGES)('%s', (stage) => {
   })
 
   test('the key that one-time codes depend on is made once, and no later deploy writes over it', () => {
-    const { Identity } = resources
-    expect(Identity).toEqual({
+    expect(resources['shared/Identity']).toEqual({
       Type: 'AWS::SecretsManager::Secret',
       Properties: {
         Name: `vaultline/${stage}/identity`,
@@ -254,7 +272,7 @@ describe.each(STAGES)('%s', (stage) => {
 
   test('the relying party is that of the environment, with origins that its web pages can have', () => {
     const { relyingParty, rateLimits, corsOrigins } = environment
-    const variables = ofType('AWS::Lambda::Function')['AccountsRegisterInitFunction']?.['Environment'] as {
+    const variables = ofType('AWS::Lambda::Function')['accounts/RegisterInitFunction']?.['Environment'] as {
       Variables: Record<string, string>
     }
     const { RELYING_PARTY = '', RATE_LIMITS = '' } = variables.Variables
@@ -267,9 +285,8 @@ describe.each(STAGES)('%s', (stage) => {
   })
 
   test('browsers may call from the pages of the environment, without cookies', () => {
-    const { ApiHttpApi } = ofType('AWS::ApiGatewayV2::Api')
     const methods = new Set(ENDPOINTS.map(([, { method }]) => method).filter((method) => method !== 'ANY'))
-    expect(ApiHttpApi).toHaveProperty('CorsConfiguration', {
+    expect(ofType('AWS::ApiGatewayV2::Api')['shared/ApiHttpApi']).toHaveProperty('CorsConfiguration', {
       AllowOrigins: environment.corsOrigins,
       AllowMethods: [...methods],
       AllowHeaders: ['content-type', 'x-join-key', 'authorization', 'platform'],
@@ -281,13 +298,12 @@ describe.each(STAGES)('%s', (stage) => {
   })
 
   test('requests are throttled, and logged without anything that a caller sent', () => {
-    const { ApiStage } = ofType('AWS::ApiGatewayV2::Stage')
-    expect(ApiStage).toEqual({
+    expect(ofType('AWS::ApiGatewayV2::Stage')['shared/ApiStage']).toEqual({
       AccessLogSettings: {
-        DestinationArn: 'AccessLogs',
+        DestinationArn: 'shared/AccessLogs',
         Format: JSON.stringify(Object.fromEntries(LOGGED.map(([key, variable]) => [key, `$context.${variable}`]))),
       },
-      ApiId: 'ApiHttpApi',
+      ApiId: 'shared/ApiHttpApi',
       StageName: '$default',
       AutoDeploy: true,
       DefaultRouteSettings: {
@@ -295,8 +311,7 @@ describe.each(STAGES)('%s', (stage) => {
         ThrottlingBurstLimit: environment.throttling.burst,
       },
     })
-    const { AccessLogs } = resources
-    expect(AccessLogs).toMatchObject({
+    expect(resources['shared/AccessLogs']).toMatchObject({
       Properties: { RetentionInDays: environment.logRetentionDays },
       DeletionPolicy: retained,
     })
@@ -315,10 +330,10 @@ describe.each(STAGES)('%s', (stage) => {
             State: 'ENABLED',
             Target: {
               Arn: `${idOf(name)}Function`,
-              DeadLetterConfig: { Arn: 'DeadLetters' },
+              DeadLetterConfig: { Arn: 'jobs/DeadLetters' },
               Input: JSON.stringify(run),
               RetryPolicy: { MaximumEventAgeInSeconds: everyMinutes * 60, MaximumRetryAttempts: 1 },
-              RoleArn: expect.stringMatching(/^SchedulerRoleForTarget/),
+              RoleArn: expect.stringMatching(/^jobs.SchedulerRoleForTarget/),
             },
           },
         ]),
@@ -355,7 +370,7 @@ describe.each(STAGES)('%s', (stage) => {
       {
         Statement: [
           { Action: 'lambda:InvokeFunction', Effect: 'Allow', Resource: [target, `${target}:*`] },
-          { Action: 'sqs:SendMessage', Effect: 'Allow', Resource: 'DeadLetters' },
+          { Action: 'sqs:SendMessage', Effect: 'Allow', Resource: 'jobs/DeadLetters' },
         ],
         Version: '2012-10-17',
       },
@@ -368,7 +383,7 @@ describe.each(STAGES)('%s', (stage) => {
         AlarmDescription === impact && JSON.stringify(rest).includes('"Name":"FunctionName"'),
     )
     expect(alarm, 'alarms with this text: no two functions have the same impact').toHaveLength(1)
-    expect(alarm[0]).toMatchObject({ AlarmActions: ['AlarmsTopic'], TreatMissingData: 'notBreaching' })
+    expect(alarm[0]).toMatchObject({ AlarmActions: ['shared/AlarmsTopic'], TreatMissingData: 'notBreaching' })
     expect(JSON.stringify(alarm[0])).toContain(`{"Name":"FunctionName","Value":"${idOf(name)}Function"}`)
   })
 
@@ -376,12 +391,12 @@ describe.each(STAGES)('%s', (stage) => {
     const [filter] = Object.values(ofType('AWS::Logs::MetricFilter')).filter(
       ({ LogGroupName }) => LogGroupName === `${idOf(name)}Logs`,
     )
-    const metric = { MetricName: `${name} errors`, MetricNamespace: `vaultline-${stage}` }
+    const metric = { MetricName: `${name} errors`, MetricNamespace: `vaultline-${stage}-${dirname(name)}` }
     expect(filter).toMatchObject({
       FilterPattern: '{ $.level = "ERROR" }',
       MetricTransformations: [{ ...metric, MetricValue: '1' }],
     })
-    const alarm = ofType('AWS::CloudWatch::Alarm')[`Alarms${name.replaceAll(/\W/g, '')}`]
+    const alarm = ofType('AWS::CloudWatch::Alarm')[`${idOf(name)}Alarm`]
     expect(alarm).toMatchObject({
       Metrics: expect.arrayContaining([
         {
@@ -410,31 +425,40 @@ describe.each(STAGES)('%s', (stage) => {
       ),
       Threshold: everyMinutes <= 10 ? 1800 : everyMinutes * 180,
       Period: everyMinutes === 1 ? 300 : everyMinutes * 120,
-      ...{ EvaluationPeriods: 3, AlarmDescription: impact, AlarmActions: ['AlarmsTopic'] },
+      ...{ EvaluationPeriods: 3, AlarmDescription: impact, AlarmActions: ['shared/AlarmsTopic'] },
     }))
     const alarms = Object.entries(ofType('AWS::CloudWatch::Alarm')).filter(
-      ([id, { MetricName }]) => MetricName === 'lagSeconds' && id.includes(name.replaceAll(/\W/g, '')),
+      ([id, { MetricName }]) => MetricName === 'lagSeconds' && id.startsWith(idOf(name)),
     )
     expect(alarms.map(([, alarm]) => alarm)).toMatchObject(watched)
   })
 
   test('keeps the inputs of runs that failed for good, and alarms', () => {
-    expect(ofType('AWS::SQS::Queue')).toMatchObject({ DeadLetters: { MessageRetentionPeriod: 14 * 86_400 } })
+    expect(ofType('AWS::SQS::Queue')).toMatchObject({ 'jobs/DeadLetters': { MessageRetentionPeriod: 14 * 86_400 } })
     const [policy] = Object.values(ofType('AWS::SQS::QueuePolicy'))
     expect(policy, 'the queue takes 20 statements').toHaveProperty('PolicyDocument.Statement.length', 1)
     const alarms = Object.values(ofType('AWS::CloudWatch::Alarm'))
     expect(alarms.filter(({ Namespace }) => Namespace === 'AWS/SQS')).toMatchObject([
-      { MetricName: 'ApproximateNumberOfMessagesVisible', Threshold: 1, AlarmActions: ['AlarmsTopic'] },
+      { MetricName: 'ApproximateNumberOfMessagesVisible', Threshold: 1, AlarmActions: ['shared/AlarmsTopic'] },
     ])
   })
 
-  test('tells the API address and nothing else', () => {
-    expect(outputs).toEqual({ ApiUrl: { Value: 'ApiHttpApi.ApiEndpoint' } })
+  test('tells the API address, and the stacks of what they share its name alone', () => {
+    const { [`vaultline-${stage}-shared.ApiUrl`]: apiUrl, ...published } = outputs
+    expect(apiUrl).toBe('shared/ApiHttpApi.ApiEndpoint')
+    expect(new Set(Object.values(published))).toEqual(
+      new Set([
+        ...Object.keys(TABLES).map((key) => `shared/${key}table`),
+        ...['shared/Config', 'shared/Identity', 'shared/ApiHttpApi', 'shared/AlarmsTopic'],
+      ]),
+    )
   })
 
   test('is tagged, and protected in production', () => {
-    expect(tags).toEqual({ service: 'vaultline', stage })
-    expect(terminationProtection).toBe(isProduction)
+    for (const { tags, terminationProtection } of stacks) {
+      expect(tags).toEqual({ service: 'vaultline', stage })
+      expect(terminationProtection).toBe(isProduction)
+    }
   })
 })
 
@@ -444,7 +468,7 @@ test('every contract in functions/ is deployed', () => {
 })
 
 test('all stages are synthesized without AWS credentials', () => {
-  expect(Object.keys(stacks).toSorted()).toEqual(STAGES.map((stage) => `vaultline-${stage}`).toSorted())
+  expect(Object.keys(stages).toSorted()).toEqual(STAGES.map((stage) => `vaultline-${stage}`).toSorted())
 })
 
 /** Each route with the folder of its function. What takes unknown routes must not take the browsers' OPTIONS. */
@@ -469,12 +493,10 @@ function keySchema({ partitionKey, sortKey }: Pick<TableDefinition, 'partitionKe
   ]
 }
 
-/** How the stack names what belongs to a function. */
+/** How the stack of an area names what belongs to a function. */
 function idOf(name: string): string {
-  return name
-    .split(/\W/)
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-    .join('')
+  const words = basename(name).split('-')
+  return `${dirname(name)}/${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}`
 }
 
 function scheduleOf(name: string, run: unknown): string {

@@ -11,29 +11,40 @@ const Resource = z.object({
   DeletionPolicy: z.string().optional(),
   UpdateReplacePolicy: z.string().optional(),
 })
-const Template = z.object({ Resources: z.record(z.string(), Resource), Outputs: z.record(z.string(), z.unknown()) })
+const Template = z.object({
+  Resources: z.record(z.string(), Resource),
+  Outputs: z.record(z.string(), z.object({ Value: z.unknown() })).default({}),
+})
 const Manifest = z.object({ artifacts: z.record(z.string(), z.unknown()) })
+const StageArtifact = z.object({
+  type: z.literal('cdk:cloud-assembly'),
+  properties: z.object({ directoryName: z.string() }),
+})
 const StackArtifact = z.object({
   type: z.literal('aws:cloudformation:stack'),
   properties: z.object({
     templateFile: z.string(),
+    stackName: z.string(),
     terminationProtection: z.boolean(),
     tags: z.record(z.string(), z.string()),
   }),
+  dependencies: z.array(z.string()),
 })
+const StackOutput = z.object({ StackName: z.string(), OutputName: z.string() })
 const PSEUDO: Record<string, string> = {
   'AWS::Partition': 'aws',
   'AWS::Region': 'region',
   'AWS::AccountId': 'account',
 }
 
-/** A stack as it is synthesized. */
-export type Synthesized = Awaited<ReturnType<typeof readStack>>
+/** A stage as it is synthesized. */
+export type Synthesized = Awaited<ReturnType<typeof readStage>>
 
 /**
- * What the app synthesizes, by the stacks' names, without bundling, in a process that has no AWS credentials. Each
- * resource is named by its place in the stack alone (`VaultsListRole`), without the hash, and what refers to a resource
- * is that name, whether by `Ref` or by ARN. Throws when CloudFormation would refuse a template.
+ * What the app synthesizes, by the stages' names, without bundling, in a process that has no AWS credentials. Each
+ * resource is named by its stack and its place there alone (`vaults/ListRole`), without the hash, and what refers to a
+ * resource is that name, whether by `Ref`, by ARN or as the output of another stack. Throws when CloudFormation would
+ * refuse a template.
  */
 export async function synthesizeApp(): Promise<Readonly<Record<string, Synthesized>>> {
   const outdir = await mkdtemp(join(tmpdir(), 'vaultline-app-'))
@@ -41,65 +52,94 @@ export async function synthesizeApp(): Promise<Readonly<Record<string, Synthesiz
     const CDK_CONTEXT_JSON = JSON.stringify({ 'aws:cdk:bundling-stacks': [] })
     const env = { CDK_OUTDIR: outdir, CDK_CONTEXT_JSON, HOME: outdir }
     await promisify(execFile)(process.execPath, ['infra/app.ts'], { env })
-    const { artifacts } = Manifest.parse(await readJson(join(outdir, 'manifest.json')))
-    const stacks = Object.entries(artifacts).flatMap(([name, artifact]) => {
-      const { success, data } = StackArtifact.safeParse(artifact)
-      return success ? [[name, data.properties] as const] : []
-    })
+    const stages = await readArtifacts(outdir, StageArtifact)
     return Object.fromEntries(
-      await Promise.all(stacks.map(async ([name, properties]) => [name, await readStack(outdir, properties)] as const)),
+      await Promise.all(
+        [...stages.values()].map(async ({ properties: { directoryName } }) => {
+          const stage = directoryName.replace('assembly-', '')
+          return [stage, await readStage(join(outdir, directoryName), stage)] as const
+        }),
+      ),
     )
   } finally {
     await rm(outdir, { recursive: true })
   }
 }
 
-async function readStack(
-  outdir: string,
-  { templateFile, tags, terminationProtection }: z.output<typeof StackArtifact>['properties'],
-) {
-  const { Resources, Outputs } = Template.parse(readable(await readJson(join(outdir, templateFile))))
+async function readStage(directory: string, stage: string) {
+  const artifacts = await readArtifacts(directory, StackArtifact)
+  const stacks = await Promise.all(
+    [...artifacts.values()].map(async ({ dependencies, properties: { templateFile, stackName, ...properties } }) => ({
+      name: stackName.replace(`${stage}-`, ''),
+      ...properties,
+      dependsOn: dependencies.flatMap((id) => artifacts.get(id)?.properties.stackName ?? []),
+      template: Template.parse(await readJson(join(directory, templateFile))),
+    })),
+  )
+  const outputs: Record<string, unknown> = {}
+  for (const { name, template } of stacks) {
+    for (const [key, { Value }] of Object.entries(template.Outputs)) {
+      outputs[`${stage}-${name}.${key}`] = readable(Value, name, outputs)
+    }
+  }
+  const resources = Object.fromEntries(
+    stacks.flatMap(({ name, template }) =>
+      Object.entries(template.Resources).map(([id, resource]) => [
+        qualify(name, id),
+        Resource.parse(readable(resource, name, outputs)),
+      ]),
+    ),
+  )
   return {
-    resources: Resources,
-    outputs: Outputs,
-    tags,
-    terminationProtection,
+    stacks,
+    resources,
+    outputs,
     /** The properties of all resources of a type, by the resources' names. */
     ofType: (type: string) =>
       Object.fromEntries(
-        Object.entries(Resources).flatMap(([name, { Type, Properties }]) =>
+        Object.entries(resources).flatMap(([name, { Type, Properties }]) =>
           Type === type ? [[name, Properties] as const] : [],
         ),
       ),
   }
 }
 
+/** The artifacts of one form in the manifest of a directory, by their ids. */
+async function readArtifacts<T extends z.ZodType>(directory: string, form: T): Promise<Map<string, z.output<T>>> {
+  const { artifacts } = Manifest.parse(await readJson(join(directory, 'manifest.json')))
+  return new Map(
+    Object.entries(artifacts).flatMap(([id, artifact]) => {
+      const { success, data } = form.safeParse(artifact)
+      return success ? [[id, data] as const] : []
+    }),
+  )
+}
+
 async function readJson(path: string): Promise<unknown> {
   return JSON.parse(await readFile(path, 'utf8'))
 }
 
-/** The same value with every reference as text. */
-function readable(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(readable)
+/** The same value of a stack with every reference as text. */
+function readable(value: unknown, stack: string, outputs: Readonly<Record<string, unknown>>): unknown {
+  const read = (child: unknown) => readable(child, stack, outputs)
+  if (Array.isArray(value)) return value.map(read)
   if (typeof value !== 'object' || value === null) return value
-  return (
-    reference(value) ?? Object.fromEntries(Object.entries(value).map(([key, child]) => [name(key), readable(child)]))
-  )
-}
-
-function reference(value: object): string | undefined {
-  if ('Ref' in value) return PSEUDO[String(value.Ref)] ?? name(String(value.Ref))
+  if ('Ref' in value) return PSEUDO[String(value.Ref)] ?? qualify(stack, String(value.Ref))
   if ('Fn::GetAtt' in value && Array.isArray(value['Fn::GetAtt'])) {
     const [id, attribute] = value['Fn::GetAtt']
-    return attribute === 'Arn' ? name(String(id)) : `${name(String(id))}.${attribute}`
+    return attribute === 'Arn' ? qualify(stack, id) : `${qualify(stack, id)}.${attribute}`
   }
   if ('Fn::Join' in value && Array.isArray(value['Fn::Join'])) {
     const [separator, parts] = value['Fn::Join']
-    return parts.map(readable).join(separator)
+    return parts.map(read).join(separator)
   }
-  return undefined
+  if ('Fn::GetStackOutput' in value) {
+    const { StackName, OutputName } = StackOutput.parse(value['Fn::GetStackOutput'])
+    return outputs[`${StackName}.${OutputName}`]
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, read(child)]))
 }
 
-function name(logicalId: string): string {
-  return logicalId.replace(/(?<=^[A-Za-z0-9]+)[0-9A-F]{8}$/, '')
+function qualify(stack: string, logicalId: string): string {
+  return `${stack}/${logicalId.replace(/(?<=^[A-Za-z0-9]+)[0-9A-F]{8}$/, '')}`
 }

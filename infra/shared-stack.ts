@@ -1,13 +1,10 @@
-import { CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib'
+import { CfnOutput, RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib'
 import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb'
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
-import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler'
-import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
-import { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
-import { type Contract, type JobContract, listUses } from '../lib/frame/contract.ts'
+import { type Contract, listUses } from '../lib/frame/contract.ts'
 import { buildVariables, type Resource, type SecretResource, type Uses } from '../lib/frame/resources.ts'
 import { Alarms } from './alarms.ts'
 import {
@@ -18,35 +15,26 @@ import {
   type Stage,
   type StageEnvironment,
 } from './environments.ts'
-import { ENDPOINTS, type FunctionName, JOBS } from './functions.ts'
+import { ENDPOINTS } from './functions.ts'
 import { ServiceApi } from './http-api.ts'
-import { type FunctionSettings, ServiceFunction } from './service-function.ts'
+import type { FunctionSettings } from './service-function.ts'
 import { TABLE_KEYS, TABLES, type TableDefinition, type TableKey, tableName } from './tables.ts'
 
-type Work = Pick<FunctionSettings, 'memoryMiB' | 'timeout' | 'retries' | 'deadLetters'>
+type Settings = StackProps & { readonly stage: Stage; readonly version: string }
 
-const ENDPOINT_WORK: Work = {
-  // One whole vCPU. A request runs on one thread: less would stretch cold starts, more would buy nothing.
-  memoryMiB: 1769,
-  // What a request may take, all upstreams included. Half a second earlier the frame answers 504 by itself.
-  timeout: Duration.seconds(10),
-}
-
-/** One stage of the service on AWS: what the contracts ask for, and nothing else. */
-export class ServiceStack extends Stack {
+/** What the functions of a stage share: its tables and secrets, its API, and who is told of its alarms. */
+export class SharedStack extends Stack {
+  readonly api: ServiceApi
+  readonly alarms: Alarms
   readonly #environment: StageEnvironment
   readonly #tables: Readonly<Record<TableKey, Table>>
   readonly #secrets: Readonly<Record<SecretResource, Secret>>
   /** What a function's environment tells of each resource. */
   readonly #values: Readonly<Record<Resource, string>>
 
-  constructor(scope: Construct, stage: Stage, version: string) {
+  constructor(scope: Construct, { stage, version, ...props }: Settings) {
+    super(scope, 'shared', props)
     const environment: StageEnvironment = ENVIRONMENTS[stage]
-    super(scope, `vaultline-${stage}`, {
-      description: `The Vaultline wallet service, ${stage}`,
-      tags: { service: 'vaultline', stage },
-      terminationProtection: environment.retain,
-    })
     this.#environment = environment
     this.#tables = {
       clients: this.#table(stage, 'clients'),
@@ -66,37 +54,43 @@ export class ServiceStack extends Stack {
       version,
     }
 
-    const alarms = new Alarms(this, environment.alarmEmail)
-    const api = new ServiceApi(this, {
+    const name = `vaultline-${stage}`
+    this.alarms = new Alarms(this, environment.alarmEmail)
+    this.api = new ServiceApi(this, {
       ...environment,
-      name: this.stackName,
+      name,
       methods: ENDPOINTS.map(([, { method }]) => method),
       accessLogs: new LogGroup(this, 'AccessLogs', {
-        ...this.#logs(),
+        ...this.logs,
         // Logs that AWS services write themselves need no place in the account's log policy under this prefix.
-        logGroupName: `/aws/vendedlogs/${this.stackName}/access`,
+        logGroupName: `/aws/vendedlogs/${name}/access`,
       }),
     })
-    for (const [name, contract] of ENDPOINTS) {
-      const deployed = this.#deploy(name, contract, ENDPOINT_WORK)
-      api.route(contract, deployed.lambda)
-      alarms.onEndpoint(name, deployed, contract.impact)
-    }
-    const deadLetters = new Queue(this, 'DeadLetters', {
-      enforceSSL: true,
-      retentionPeriod: Duration.days(14),
-      removalPolicy: this.#removalPolicy(),
-    })
-    for (const [name, contract] of JOBS) {
-      const deployed = this.#deploy(name, contract, { ...jobWork(contract), deadLetters })
-      this.#schedule(contract, deployed, deadLetters)
-      alarms.onJob(name, deployed, contract)
-      alarms.onLag(name, deployed, contract)
-    }
-    alarms.onDeadLetters(deadLetters)
-    alarms.onApi(api.stage)
+    this.alarms.onApi(this.api.stage)
+    new CfnOutput(this, 'ApiUrl', { value: this.api.url })
+  }
 
-    new CfnOutput(this, 'ApiUrl', { value: api.url })
+  /** What a function gets for its contract: its variables, the permissions for what it uses, and a place for its logs. */
+  settingsFor(contract: Contract): Pick<FunctionSettings, 'description' | 'variables' | 'permissions' | 'logs'> {
+    const uses = listUses(contract)
+    // A contract's uses have no other names.
+    const resources = Object.keys(uses) as Resource[]
+    return {
+      description: contract.summary,
+      variables: buildVariables(Object.fromEntries(resources.map((resource) => [resource, this.#values[resource]]))),
+      permissions: [...this.#tablePermissions(uses), ...this.#secretPermissions(resources)],
+      logs: this.logs,
+    }
+  }
+
+  /** How long logs are kept, and whether they outlive their stack. */
+  get logs() {
+    return { retention: this.#environment.logRetentionDays, removalPolicy: this.removalPolicy }
+  }
+
+  /** What becomes of data, secrets and logs when their stack is removed. */
+  get removalPolicy(): RemovalPolicy {
+    return this.#environment.retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY
   }
 
   #table(stage: Stage, key: TableKey): Table {
@@ -113,7 +107,7 @@ export class ServiceStack extends Stack {
       encryption: TableEncryption.AWS_MANAGED,
       ...(timeToLive && { timeToLiveAttribute: timeToLive }),
       deletionProtection: this.#environment.retain,
-      removalPolicy: this.#removalPolicy(),
+      removalPolicy: this.removalPolicy,
     })
     for (const { name, ...keys } of indexes) {
       table.addGlobalSecondaryIndex({
@@ -135,7 +129,7 @@ export class ServiceStack extends Stack {
       secretName: configSecretName(stage),
       description: 'RPC URLs by chain id; see docs/deploy.md',
       generateSecretString: { secretStringTemplate: '{"rpcUrls":{}}', generateStringKey: 'unused' },
-      removalPolicy: this.#removalPolicy(),
+      removalPolicy: this.removalPolicy,
     })
   }
 
@@ -153,20 +147,7 @@ export class ServiceStack extends Stack {
         passwordLength: 64,
         excludePunctuation: true,
       },
-      removalPolicy: this.#removalPolicy(),
-    })
-  }
-
-  #deploy(name: FunctionName, contract: Contract, work: Work): ServiceFunction {
-    const uses = listUses(contract)
-    // A contract's uses have no other names.
-    const resources = Object.keys(uses) as Resource[]
-    return new ServiceFunction(this, name, {
-      ...work,
-      description: contract.summary,
-      variables: buildVariables(Object.fromEntries(resources.map((resource) => [resource, this.#values[resource]]))),
-      permissions: [...this.#tablePermissions(uses), ...this.#secretPermissions(resources)],
-      logs: this.#logs(),
+      removalPolicy: this.removalPolicy,
     })
   }
 
@@ -190,48 +171,6 @@ export class ServiceStack extends Stack {
         ([, { secretArn }]) =>
           new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [secretArn] }),
       )
-  }
-
-  // No reserved concurrency: the runs of different inputs then never wait for each other, and a new account, which may
-  // run ten functions at a time, has none to reserve. One input's runs do not overlap, by their time-out.
-  #schedule(
-    { summary, runs, everyMinutes }: JobContract,
-    { lambda, node }: ServiceFunction,
-    deadLetterQueue: Queue,
-  ): void {
-    for (const run of runs) {
-      // A role invokes the job. EventBridge's rules would add a statement for each run to the policies of function and
-      // queue, which have room for about 45 and for 19.
-      new Schedule(this, `${node.id} ${JSON.stringify(run)}`, {
-        description: summary,
-        schedule: ScheduleExpression.rate(Duration.minutes(everyMinutes)),
-        target: new LambdaInvoke(lambda, {
-          input: ScheduleTargetInput.fromObject(run),
-          deadLetterQueue,
-          retryAttempts: 1,
-          maxEventAge: Duration.minutes(everyMinutes),
-        }),
-      })
-    }
-  }
-
-  #logs() {
-    return { retention: this.#environment.logRetentionDays, removalPolicy: this.#removalPolicy() }
-  }
-
-  #removalPolicy(): RemovalPolicy {
-    return this.#environment.retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY
-  }
-}
-
-/** A run ends before the next one of the same input begins, within the quarter of an hour that Lambda allows. */
-function jobWork({ everyMinutes }: JobContract): Work {
-  return {
-    // A run waits for a chain nearly all its time, and nobody waits for the run: a third of a vCPU is enough.
-    memoryMiB: 512,
-    timeout: Duration.seconds(Math.min(everyMinutes * 60 - 10, 15 * 60)),
-    // A failed run is tried once more, unless the next one is due by then.
-    retries: { retryAttempts: 1, maxEventAge: Duration.minutes(Math.min(everyMinutes, 6 * 60)) },
   }
 }
 

@@ -1,0 +1,26 @@
+import { Duration, Stack, type StackProps } from 'aws-cdk-lib'
+import type { Construct } from 'constructs'
+import type { ENDPOINTS } from './functions.ts'
+import { ServiceFunction } from './service-function.ts'
+import type { SharedStack } from './shared-stack.ts'
+
+type Settings = StackProps & { readonly shared: SharedStack; readonly endpoints: typeof ENDPOINTS }
+
+const WORK = {
+  // One whole vCPU. A request runs on one thread: less would stretch cold starts, more would buy nothing.
+  memoryMiB: 1769,
+  // What a request may take, all upstreams included. Half a second earlier the frame answers 504 by itself.
+  timeout: Duration.seconds(10),
+}
+
+/** The endpoints of one area: their functions, routes and alarms. */
+export class EndpointsStack extends Stack {
+  constructor(scope: Construct, area: string, { shared, endpoints, ...props }: Settings) {
+    super(scope, area, props)
+    for (const [name, contract] of endpoints) {
+      const deployed = new ServiceFunction(this, name, { ...WORK, ...shared.settingsFor(contract) })
+      shared.api.route(deployed, contract)
+      shared.alarms.onEndpoint(name, deployed, contract.impact)
+    }
+  }
+}
