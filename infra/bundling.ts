@@ -111,11 +111,11 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'system/apple-app-site-association': 135,
   'system/assetlinks': 135,
   // The frame and every contract, without any AWS client or chain reader; grows by 1 or 2 KiB with each endpoint.
-  'system/openapi': 244,
-  'system/unknown-route': 232,
+  'system/openapi': 252,
+  'system/unknown-route': 244,
 }
 
 /** How large a function's minified bundle may be, in KiB. */
 export function bundleBudget(name: FunctionName): number {
-  return OTHER_BUDGETS[name] ?? 500
+  return OTHER_BUDGETS[name] ?? 504
 }

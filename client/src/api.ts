@@ -3,6 +3,7 @@
 import { operation } from './operation.ts'
 
 export type AddCredentialRequest = {
+  /** The temporaryAuthenticationToken that came with the options */
   temporaryAuthenticationToken: string
   /** Exactly one of the three is given */
   firstFactorCredential?: NewFirstFactor | null | undefined
@@ -21,13 +22,17 @@ export type Address = `0x${string}`
 /** Whole number below 2^256 */
 export type Amount = string
 
+/** What a user holds of one token */
 export type Balance = {
   /** In the token's smallest unit */
   balance: Amount
   /** EIP-55 checksummed, or base58 on Solana; 0xEeee…EEeE and So111…112 for coins */
   contract_address: string
+  /** Decimals of the token */
   contract_decimals: number
+  /** As the token calls itself; may be empty */
   contract_name: string
+  /** As the token calls itself; may be empty */
   contract_ticker_symbol: string
   /** Whether it looks like spam; such a token has no price */
   is_spam: boolean
@@ -47,6 +52,7 @@ export type Balance = {
   quote_rate_24h: number
   /** Change of the price in percent of the day before's; 0 when unknown */
   quote_rate_24h_variation: number
+  /** Whether it is the coin of its chain */
   native_token: boolean
   /** Whether it is shares of a vault */
   defi: boolean
@@ -56,6 +62,7 @@ export type Balance = {
   price_updated_at: Timestamp | null
 }
 
+/** What the bridge offers */
 export type BridgeQuote = {
   /** What is sent, in the source token's smallest unit */
   inputAmount: Amount
@@ -63,6 +70,7 @@ export type BridgeQuote = {
   outputAmount: Amount
   /** In the source token's smallest unit */
   feeTotal: Amount
+  /** How long it is expected to take */
   expectedFillSeconds: number
   /** Send the transactions before */
   expiresAt: Timestamp
@@ -71,14 +79,19 @@ export type BridgeQuote = {
 /** Chain id */
 export type ChainId = 1 | 10 | 56 | 100 | 137 | 8453 | 42161 | (number & {})
 
+/** What answers about a portfolio call a chain */
 export type ChainKey = 'eth-mainnet' | 'optimism-mainnet' | 'bsc-mainnet' | 'gnosis-mainnet' | 'matic-mainnet' | 'base-mainnet' | 'arbitrum-mainnet' | 'solana-mainnet'
 
+/** A chain by its id and name */
 export type ChainName = {
+  /** Chain id */
   id: number
+  /** What people call it */
   name: string
 }
 
 export type CompleteLoginRequest = {
+  /** As POST /auth/login/init gave it */
   challengeIdentifier: string
   firstFactor: FirstFactor
   /** Needed where the user has one */
@@ -89,13 +102,17 @@ export type CompleteLoginResponse = {
   /** The session: send it as Authorization: Bearer <token> */
   token: string
   expiresAt: Timestamp
+  /** Who has logged in */
   user: {
+    /** Never changes */
     id: string
+    /** In lower case */
     email: string
   }
 }
 
 export type CompleteRecoveryRequest = {
+  /** The temporaryAuthenticationToken that came with the options */
   temporaryAuthenticationToken?: string | null | undefined
   /** The temporaryAuthenticationToken, in place of the field */
   tempAuthToken?: string | null | undefined
@@ -112,6 +129,7 @@ export type CompleteRecoveryRequest = {
 }
 
 export type CompleteRegistrationRequest = {
+  /** The temporaryAuthenticationToken that came with the options */
   temporaryAuthenticationToken?: string | null | undefined
   /** The temporaryAuthenticationToken, in place of the field */
   tempAuthToken?: string | null | undefined
@@ -128,10 +146,13 @@ export type CompleteRegistrationRequest = {
   } | null | undefined
 }
 
+/** A credential as its user sees it */
 export type Credential = {
   /** What names it here */
   id: string
+  /** What it is */
   kind: 'Fido2' | 'Key' | 'Password' | 'Totp' | 'RecoveryKey' | 'PasswordProtectedKey'
+  /** What it is asked for: to log in with, besides another one, or when all others are lost */
   factor: 'first' | 'second' | 'recovery'
   /** As its user called it */
   name: string | null
@@ -144,20 +165,27 @@ export type Credential = {
   backedUp?: boolean | undefined
 }
 
+/** What names a key or a passkey to its client */
 export type CredentialDescriptor = {
   type: 'public-key'
+  /** What the client calls the credential, in base64url */
   id: string
 }
 
+/** A deposit and its part of what the user has now */
 export type Deposit = {
   /** <chainId>-<transactionHash>-<logIndex> */
   depositId: string
   vaultAddress: Address
+  /** Display name */
   vaultName: string
   userAddress: Address
   chainId: ChainId
+  /** The one that is furthest from its end */
   status: 'pending' | 'claimable' | 'completed' | 'cancelled'
+  /** The status for people */
   statusDescription: string
+  /** In the smallest units of asset and share */
   amounts: {
     /** What went in */
     depositedAssets: Amount
@@ -168,9 +196,13 @@ export type Deposit = {
     /** This deposit's part of the shares in the wallet */
     currentShares: Amount
   }
+  /** The vault now */
   vault: {
+    /** Percent a year with two decimals */
     apy: string
+    /** Of the vault's asset */
     assetSymbol: string
+    /** Of the vault's asset */
     assetDecimals: number
     sharePrice: Amount
   }
@@ -182,38 +214,47 @@ export type Deposit = {
   source?: DepositSource | undefined
 }
 
+/** Where a deposit from another chain began */
 export type DepositSource = {
   chainId: ChainId
   transactionHash: TransactionHash
 }
 
+/** What a first factor made of the challenge */
 export type FirstFactor = {
   kind: 'Fido2'
+  /** What it made of the challenge */
   credentialAssertion: {
     /** base64url of at most 1023 bytes */
     credId: string
     /** The client data as signed, in base64url */
     clientData: string
-    /** base64url of at most 4096 bytes */
+    /** As the authenticator gave it, in base64url */
     authenticatorData: string
-    /** base64url of at most 1024 bytes */
+    /** Of the client data, in base64url */
     signature: string
+    /** As the authenticator gave it, in base64url */
     userHandle?: string | null | null | undefined
+    /** Sent by some clients, and not looked at */
     algorithm?: string | null | undefined
   }
 } | {
+  /** A key of the client, in the open or opened by a password */
   kind: 'Key' | 'PasswordProtectedKey'
+  /** What it made of the challenge */
   credentialAssertion: {
     /** base64url of at most 1023 bytes */
     credId: string
     /** The client data as signed, in base64url */
     clientData: string
-    /** base64url of at most 1024 bytes */
+    /** Of the client data, in base64url */
     signature: string
+    /** The hash with which a key signed, where it is not the usual one of its type */
     algorithm?: 'SHA256' | 'SHA512' | 'RSA-SHA256' | null | undefined
   }
 } | {
   kind: 'Password'
+  /** 8 to 256 characters */
   password: string
 }
 
@@ -233,21 +274,35 @@ export type GetCoinChartResponse = {
 }
 
 export type GetCoinResponse = {
+  /** By CoinGecko */
   id: string
+  /** Symbol */
   symbol: string
+  /** Name */
   name: string
   /** May be empty */
   image: string
+  /** In the currency */
   current_price: number
+  /** In the currency; null when unknown */
   market_cap: number | null
+  /** 1 for the largest; null when unknown */
   market_cap_rank: number | null
+  /** Of the last 24 hours, in the currency; null when unknown */
   total_volume: number | null
+  /** The highest price of the last 24 hours; null when unknown */
   high_24h: number | null
+  /** The lowest price of the last 24 hours; null when unknown */
   low_24h: number | null
+  /** In the currency; null when unknown */
   price_change_24h: number | null
+  /** In percent; null when unknown */
   price_change_percentage_24h: number | null
+  /** Whole coins; null when unknown */
   circulating_supply: number | null
+  /** Whole coins; null when unknown */
   total_supply: number | null
+  /** Whole coins; null where there is no limit, or when unknown */
   max_supply: number | null
   /** The highest price ever */
   ath: number | null
@@ -264,8 +319,11 @@ export type GetDepositStatusResponse = {
   vaultAddress: Address
   userAddress: Address
   chainId: ChainId
+  /** What can be done now: wait, claim, cancel once more, or nothing */
   status: 'pending' | 'claimable' | 'cancelled' | 'deposited' | 'no_active_deposit'
+  /** The status for people */
   statusDescription: string
+  /** In the smallest units of asset and share */
   amounts: {
     /** Assets awaiting settlement */
     pendingDeposit: Amount
@@ -278,7 +336,9 @@ export type GetDepositStatusResponse = {
   }
   /** Its fields are null where the vault does not tell */
   vault: {
+    /** The epoch that takes requests now */
     depositEpochId: number | null
+    /** Whether the valuation is valid, so that deposits give shares at once */
     isTotalAssetsValid: boolean | null
   }
   /** When to ask again; null when no settlement is awaited */
@@ -287,17 +347,21 @@ export type GetDepositStatusResponse = {
 
 export type GetHealthResponse = {
   status: 'ok'
+  /** Of the service */
   version: string
 }
 
 export type GetPositionResponse = {
   vaultAddress: Address
+  /** Display name */
   vaultName: string
   userAddress: Address
   chainId: ChainId
   /** Percent with two decimals */
   apy: string
+  /** Of the vault's asset */
   assetSymbol: string
+  /** Of the vault's asset */
   assetDecimals: number
   /** All deposits not cancelled, and shares received at their value then */
   totalDepositedAssets: Amount
@@ -311,35 +375,56 @@ export type GetPositionResponse = {
   currentValue: Amount
   /** currentValue + totalWithdrawnAssets - totalDepositedAssets; may be negative */
   earnedAssets: string
+  /** How many deposits were not cancelled */
   depositCount: number
   startDate: Timestamp
   lastDepositDate: Timestamp
+  /** How many deposits are in which state */
   statusBreakdown: {
+    /** Awaiting settlement */
     pending: number
+    /** Ready to claim */
     claimable: number
+    /** Done */
     completed: number
   }
+  /** In the smallest units of asset and share */
   amounts: {
+    /** Assets awaiting settlement */
     pendingDeposit: Amount
+    /** Shares ready to claim */
     claimableShares: Amount
+    /** Shares in the wallet */
     currentShares: Amount
+    /** Shares awaiting settlement */
     pendingRedeemShares: Amount
+    /** Assets ready to claim */
     claimableRedeemAssets: Amount
     /** Assets of cancelled deposit requests, which another cancel takes back */
     cancelledDeposit: Amount
     /** Shares of cancelled redemption requests, which another cancel takes back */
     cancelledRedeemShares: Amount
   }
+  /** The vault now */
   vault: {
+    /** Internal vault identifier */
     poolId: string
+    /** Display name */
     name: string
+    /** async: shares come after a settlement */
     type: 'async' | 'sync'
+    /** As the list of vaults has it */
     protocol: string
+    /** Percent a year with two decimals */
     apy: string
     sharePrice: Amount
+    /** Of the asset */
     assetSymbol: string
+    /** Of the asset */
     assetDecimals: number
+    /** The epoch that takes requests now; null where the vault does not tell */
     depositEpochId: number | null
+    /** Whether the valuation is valid; null where the vault does not tell */
     isTotalAssetsValid: boolean | null
   }
   /** The latest 20 */
@@ -373,6 +458,7 @@ export type GetTransferStatusResponse = {
   depositId: TransactionHash
   /** pending: not mined yet. bridging: the deposit into the bridge is there; not terminal, but with destination_not_followed. completed: terminal. failed: terminal, but with expired */
   status: 'pending' | 'bridging' | 'completed' | 'failed'
+  /** The status for people */
   statusDescription: string
   /** Why it failed, or why nothing more will be told of it; null for all else. source_reverted: the source transaction reverted, nothing was sent. no_deposit_in_transaction: it holds no deposit into the bridge with this index. source_dropped: it can no longer be mined, for another one took its nonce; nothing was sent. expired: nobody filled it in time, and its refund on the source chain is awaited or searched for; goes on to refunded or refund_not_found. refunded: the bridge paid it back on the source chain. refund_not_found: two weeks after its deadline no refund was found that is surely its own. destination_action_failed: it arrived, the deposit into the vault did not succeed, and the tokens were sent to the account that the transfer names for this case. destination_not_followed: its status stays bridging, for it goes to a chain that this service does not read */
   reason: 'source_reverted' | 'no_deposit_in_transaction' | 'source_dropped' | 'expired' | 'refunded' | 'refund_not_found' | 'destination_action_failed' | 'destination_not_followed' | null
@@ -391,11 +477,13 @@ export type GetTransferStatusResponse = {
   inputAmount: Amount | null
   /** What arrived; when the deposit on the destination failed, what the user received as tokens */
   outputAmount: Amount | null
+  /** When it was sent, when it arrived, and when its action was done; null before */
   timestamps: {
     initiated: Timestamp | null
     bridged: Timestamp | null
     completed: Timestamp | null
   }
+  /** The one that sent, and the one that filled it on the other chain; null before */
   transactions: {
     source: TransactionHash
     fill: TransactionHash | null
@@ -408,8 +496,11 @@ export type GetWithdrawalStatusResponse = {
   vaultAddress: Address
   userAddress: Address
   chainId: ChainId
+  /** What can be done now: wait, claim, cancel once more, or nothing */
   status: 'pending' | 'claimable' | 'cancelled' | 'withdrawn' | 'no_active_withdrawal'
+  /** The status for people */
   statusDescription: string
+  /** In the smallest units of asset and share */
   amounts: {
     /** Shares awaiting settlement */
     pendingRedeemShares: Amount
@@ -424,6 +515,7 @@ export type GetWithdrawalStatusResponse = {
   epochId: number | null
   /** The epoch that takes requests now; null where the vault does not tell */
   vault: {
+    /** The epoch that takes requests now */
     redeemEpochId: number | null
   }
   /** When to ask again; null when no settlement is awaited */
@@ -440,6 +532,7 @@ export type LinkWalletRequest = {
 export type ListBalancesResponse = {
   /** Every wallet of the user, once for each chain that it lives on */
   addresses: {
+    /** With its EIP-55 checksum, or in base58 on Solana */
     address: string
     chain: ChainKey
   }[]
@@ -449,6 +542,7 @@ export type ListBalancesResponse = {
   errors?: Record<string, string> | undefined
   /** By the chain's key: the coin of each chain that the user has a wallet for, and every token held there */
   tokens: Record<string, Balance[]>
+  /** Know your customer */
   kyc: {
     /** How far the check of the user's identity is */
     status: 'none' | 'pending' | 'approved' | 'rejected' | 'expired'
@@ -466,8 +560,11 @@ export type ListCoinsResponse = ({
   contract_address: string
   /** Solana has 1151111081099710 */
   chainId: number
+  /** Symbol */
   contract_ticker_symbol: string
+  /** Decimals of the token */
   contract_decimals: number
+  /** Name */
   contract_name: string
   /** The same for a coin on all chains; may be empty */
   coinKey: string
@@ -493,7 +590,9 @@ export type ListDepositsResponse = {
   userAddress: Address
   /** All that match, on whatever page */
   totalRecords: number
+  /** Whether there is another page */
   hasMore: boolean
+  /** Gives the next page; null on the last one */
   nextCursor: string | null
   /** By chain id, why vaults of that chain are left out; the chain may be readable and the events of one vault not */
   errors?: Record<string, string> | undefined
@@ -503,11 +602,15 @@ export type ListDepositsResponse = {
 export type ListGainersAndLosersResponse = {
   /** At most 30, the largest gain first */
   top_gainers: ({
+    /** By CoinGecko */
     id: string
+    /** Symbol */
     symbol: string
+    /** Name */
     name: string
     /** May be empty */
     image: string
+    /** 1 for the largest; null when unknown */
     market_cap_rank: number | null
     /** The same as `<currency>`. Additive */
     current_price: number
@@ -517,11 +620,15 @@ export type ListGainersAndLosersResponse = {
   })[]
   /** At most 30, the largest loss first */
   top_losers: ({
+    /** By CoinGecko */
     id: string
+    /** Symbol */
     symbol: string
+    /** Name */
     name: string
     /** May be empty */
     image: string
+    /** 1 for the largest; null when unknown */
     market_cap_rank: number | null
     /** The same as `<currency>`. Additive */
     current_price: number
@@ -534,6 +641,7 @@ export type ListGainersAndLosersResponse = {
 export type ListNFTsResponse = {
   /** Every wallet of the user, once for each chain that it lives on */
   addresses: {
+    /** With its EIP-55 checksum, or in base58 on Solana */
     address: string
     chain: ChainKey
   }[]
@@ -547,6 +655,7 @@ export type ListNFTsResponse = {
 
 export type ListPositionsResponse = {
   userAddress: Address
+  /** How many there are */
   totalRecords: number
   positions: Position[]
   /** By chain id, why vaults of that chain are left out; the chain may be readable and the events of one vault not */
@@ -554,6 +663,7 @@ export type ListPositionsResponse = {
 }
 
 export type ListSessionsResponse = {
+  /** At most 20 */
   sessions: ({
     /** Ends the session with DELETE /auth/sessions/{id} */
     id: string
@@ -579,167 +689,217 @@ export type ListWithdrawalsResponse = {
   userAddress: Address
   /** All that match, on whatever page */
   totalRecords: number
+  /** Whether there is another page */
   hasMore: boolean
+  /** Gives the next page; null on the last one */
   nextCursor: string | null
   /** By chain id, why vaults of that chain are left out; the chain may be readable and the events of one vault not */
   errors?: Record<string, string> | undefined
   withdrawals: Withdrawal[]
 }
 
+/** A new credential to log in with */
 export type NewFirstFactor = {
   credentialKind: 'Fido2'
+  /** What the authenticator made */
   credentialInfo: {
     /** base64url of at most 1023 bytes */
     credId: string
     /** The client data as signed, in base64url */
     clientData: string
-    /** base64url of at most 16384 bytes */
+    /** What the authenticator or the key made of the challenge, in base64url */
     attestationData: string
     /** Sent by some clients, and not looked at */
     transports?: string[] | null | undefined
   }
+  /** What its user calls it; its kind unless given */
   credentialName?: string | null | undefined
 } | {
   credentialKind: 'Key'
+  /** The public part of the key, with a signature that proves it */
   credentialInfo: {
     /** base64url of 32 bytes */
     credId: string
     /** The client data as signed, in base64url */
     clientData: string
-    /** base64url of at most 16384 bytes */
+    /** What the authenticator or the key made of the challenge, in base64url */
     attestationData: string
   }
+  /** What its user calls it; its kind unless given */
   credentialName?: string | null | undefined
 } | {
   credentialKind: 'Password'
+  /** The password as typed */
   credentialInfo: {
+    /** 8 to 256 characters */
     password: string
   }
+  /** What its user calls it; its kind unless given */
   credentialName?: string | null | undefined
 } | {
   credentialKind: 'PasswordProtectedKey'
+  /** The public part of the key, with a signature that proves it */
   credentialInfo: {
     /** base64url of 32 bytes */
     credId: string
     /** The client data as signed, in base64url */
     clientData: string
-    /** base64url of at most 16384 bytes */
+    /** What the authenticator or the key made of the challenge, in base64url */
     attestationData: string
   }
   /** Kept as it is; it cannot be read here */
   encryptedPrivateKey: string
+  /** What its user calls it; its kind unless given */
   credentialName?: string | null | undefined
 }
 
+/** A new key for the day on which all others are lost */
 export type NewRecoveryKey = {
   credentialKind: 'RecoveryKey'
+  /** The public part of the key, with a signature that proves it */
   credentialInfo: {
     /** base64url of 32 bytes */
     credId: string
     /** The client data as signed, in base64url */
     clientData: string
-    /** base64url of at most 16384 bytes */
+    /** What the authenticator or the key made of the challenge, in base64url */
     attestationData: string
   }
   /** Kept as it is; it cannot be read here */
   encryptedPrivateKey?: string | null | undefined
+  /** What its user calls it; its kind unless given */
   credentialName?: string | null | undefined
 }
 
+/** A new credential that is needed besides */
 export type NewSecondFactor = {
   credentialKind: 'Fido2'
+  /** What the authenticator made */
   credentialInfo: {
     /** base64url of at most 1023 bytes */
     credId: string
     /** The client data as signed, in base64url */
     clientData: string
-    /** base64url of at most 16384 bytes */
+    /** What the authenticator or the key made of the challenge, in base64url */
     attestationData: string
     /** Sent by some clients, and not looked at */
     transports?: string[] | null | undefined
   }
+  /** What its user calls it; its kind unless given */
   credentialName?: string | null | undefined
 } | {
   credentialKind: 'Key'
+  /** The public part of the key, with a signature that proves it */
   credentialInfo: {
     /** base64url of 32 bytes */
     credId: string
     /** The client data as signed, in base64url */
     clientData: string
-    /** base64url of at most 16384 bytes */
+    /** What the authenticator or the key made of the challenge, in base64url */
     attestationData: string
   }
+  /** What its user calls it; its kind unless given */
   credentialName?: string | null | undefined
 } | {
   credentialKind: 'Totp'
+  /** A code of the otpUrl, which shows that the authenticator has it */
   credentialInfo: {
+    /** The six digits that the authenticator shows now */
     otpCode: string
   }
+  /** What its user calls it; its kind unless given */
   credentialName?: string | null | undefined
 } | {
   credentialKind: 'PasswordProtectedKey'
+  /** The public part of the key, with a signature that proves it */
   credentialInfo: {
     /** base64url of 32 bytes */
     credId: string
     /** The client data as signed, in base64url */
     clientData: string
-    /** base64url of at most 16384 bytes */
+    /** What the authenticator or the key made of the challenge, in base64url */
     attestationData: string
   }
   /** Kept as it is; it cannot be read here */
   encryptedPrivateKey: string
+  /** What its user calls it; its kind unless given */
   credentialName?: string | null | undefined
 }
 
+/** What a user has of a collection; null is unknown */
 export type NftCollection = {
   /** EIP-55 checksummed, or base58 on Solana: the collection, else the asset itself */
   contract_address: string
+  /** As the collection calls itself; may be empty */
   contract_name: string
+  /** As the collection calls itself; may be empty */
   contract_ticker_symbol: string
   /** erc721, erc1155; metaplex on Solana */
   supports_erc: string[]
   /** The chain's key */
   chainName: string
+  /** Whether it looks like spam */
   is_spam: boolean
   /** How many there are; nft_data can have fewer */
   balance: Amount
   type: 'nft'
+  /** When one of them came or went */
   last_transfered_at: string | null
   /** In US dollars */
   floor_price_quote: number | null
   /** In the chain's coin */
   floor_price_native_quote: number | null
+  /** Those that are told */
   nft_data: ({
     /** The token's number, or the asset's address on Solana */
     token_id: string
+    /** Where its description is */
     token_url: string | null
+    /** Who had it first */
     original_owner: string | null
+    /** The wallet that has it */
     current_owner: string
+    /** What its maker tells of it */
     external_data: {
+      /** As its maker calls it */
       name: string | null
+      /** As its maker describes it */
       description: string | null
+      /** The picture */
       image: string | null
+      /** The picture, 256 pixels wide */
       image_256: string | null
+      /** The picture, 512 pixels wide */
       image_512: string | null
+      /** The picture, 1024 pixels wide */
       image_1024: string | null
+      /** A film, a sound or a page */
       animation_url: string | null
+      /** Its page */
       external_url: string | null
+      /** Its traits */
       attributes: {
+        /** Which trait */
         trait_type: string
+        /** What it is */
         value: string
       }[]
     } | null
   })[]
 }
 
+/** What a user put into a vault, took out, has there and earned */
 export type Position = {
   vaultAddress: Address
+  /** Display name */
   vaultName: string
   userAddress: Address
   chainId: ChainId
   /** Percent with two decimals */
   apy: string
+  /** Of the vault's asset */
   assetSymbol: string
+  /** Of the vault's asset */
   assetDecimals: number
   /** All deposits not cancelled, and shares received at their value then */
   totalDepositedAssets: Amount
@@ -753,12 +913,17 @@ export type Position = {
   currentValue: Amount
   /** currentValue + totalWithdrawnAssets - totalDepositedAssets; may be negative */
   earnedAssets: string
+  /** How many deposits were not cancelled */
   depositCount: number
   startDate: Timestamp
   lastDepositDate: Timestamp
+  /** How many deposits are in which state */
   statusBreakdown: {
+    /** Awaiting settlement */
     pending: number
+    /** Ready to claim */
     claimable: number
+    /** Done */
     completed: number
   }
 }
@@ -767,6 +932,7 @@ export type PrepareCancellationRequest = {
   vaultAddress: Address
   /** EVM address */
   userAddress: Address
+  /** Which kind of request */
   kind?: 'deposit' | 'withdrawal' | null | undefined
   /** Needed only where two chains have a vault with this address */
   chainId?: ChainId | null | undefined
@@ -783,6 +949,7 @@ export type PrepareCancellationResponse = {
   chainId: ChainId
   /** Gas units of all transactions together */
   estimatedGas: Amount
+  /** Requests are where their vault is */
   isCrossChain: false
   simulation: Simulation
   /** True when what comes back has to be taken by another cancellation, later */
@@ -799,6 +966,7 @@ export type PrepareClaimRequest = {
   vaultAddress: Address
   /** EVM address */
   userAddress: Address
+  /** Which kind of request */
   kind?: 'deposit' | 'withdrawal' | null | undefined
   /** Needed only where two chains have a vault with this address */
   chainId?: ChainId | null | undefined
@@ -819,6 +987,7 @@ export type PrepareClaimResponse = {
   chainId: ChainId
   /** Gas units of all transactions together */
   estimatedGas: Amount
+  /** Whether the last transaction is a transfer to another chain */
   isCrossChain: boolean
   simulation: Simulation
   isAsync: true
@@ -859,6 +1028,7 @@ export type PrepareDepositResponse = {
   chainId: ChainId
   /** Gas units of all transactions together */
   estimatedGas: Amount
+  /** Whether the last transaction is a transfer to another chain */
   isCrossChain: boolean
   simulation: Simulation
   /** True when deposits need settlement before shares are available */
@@ -896,10 +1066,12 @@ export type PrepareWithdrawalResponse = {
   chainId: ChainId
   /** Gas units of all transactions together */
   estimatedGas: Amount
+  /** Whether the last transaction is a transfer to another chain */
   isCrossChain: boolean
   simulation: Simulation
   /** True when the vault pays only after a settlement */
   isAsync: boolean
+  /** What it comes to */
   withdrawal: {
     /** What leaves the user */
     shares: Amount
@@ -920,17 +1092,28 @@ export type PrepareWithdrawalResponse = {
   quote?: BridgeQuote | undefined
 }
 
+/** What the recovery key made of the new credentials */
 export type Recovery = {
   kind: 'RecoveryKey'
+  /** What it made of the new credentials */
   credentialAssertion: {
     /** base64url of at most 1023 bytes */
     credId: string
     /** The client data as signed, in base64url */
     clientData: string
-    /** base64url of at most 1024 bytes */
+    /** Of the client data, in base64url */
     signature: string
+    /** The hash with which a key signed, where it is not the usual one of its type */
     algorithm?: 'SHA256' | 'SHA512' | 'RSA-SHA256' | null | undefined
   }
+}
+
+/** For whom passkeys are */
+export type RelyingPartyEntity = {
+  /** A domain */
+  id: string
+  /** What people call it */
+  name: string
 }
 
 export type SearchCoinsRequest = {
@@ -939,10 +1122,15 @@ export type SearchCoinsRequest = {
 }
 
 export type SearchCoinsResponse = ({
+  /** By CoinGecko; GET /portfolio-indexor/markets/coins/{id} takes it */
   id: string
+  /** Name */
   name: string
+  /** Symbol */
   symbol: string
+  /** Symbol */
   api_symbol: string
+  /** 1 for the largest; null when unknown */
   market_cap_rank: number | null
   /** A small picture; may be empty */
   thumb: string
@@ -954,36 +1142,45 @@ export type SearchCoinsResponse = ({
   price_change_percentage_24h: number | null
 })[]
 
+/** What a second factor made of the challenge */
 export type SecondFactor = {
   kind: 'Fido2'
+  /** What it made of the challenge */
   credentialAssertion: {
     /** base64url of at most 1023 bytes */
     credId: string
     /** The client data as signed, in base64url */
     clientData: string
-    /** base64url of at most 4096 bytes */
+    /** As the authenticator gave it, in base64url */
     authenticatorData: string
-    /** base64url of at most 1024 bytes */
+    /** Of the client data, in base64url */
     signature: string
+    /** As the authenticator gave it, in base64url */
     userHandle?: string | null | null | undefined
+    /** Sent by some clients, and not looked at */
     algorithm?: string | null | undefined
   }
 } | {
+  /** A key of the client, in the open or opened by a password */
   kind: 'Key' | 'PasswordProtectedKey'
+  /** What it made of the challenge */
   credentialAssertion: {
     /** base64url of at most 1023 bytes */
     credId: string
     /** The client data as signed, in base64url */
     clientData: string
-    /** base64url of at most 1024 bytes */
+    /** Of the client data, in base64url */
     signature: string
+    /** The hash with which a key signed, where it is not the usual one of its type */
     algorithm?: 'SHA256' | 'SHA512' | 'RSA-SHA256' | null | undefined
   }
 } | {
   kind: 'Totp'
+  /** The six digits that the authenticator shows now */
   otpCode: string
 }
 
+/** How a dry run of the transactions went on the latest state */
 export type Simulation = {
   status: 'success'
 } | {
@@ -997,8 +1194,10 @@ export type Simulation = {
 }
 
 export type StartAddingCredentialResponse = {
+  /** What new credentials are made by, in the words of WebAuthn */
   publicKeyCredentialCreationOptions: {
     attestation: 'none'
+    /** What a passkey has to be */
     authenticatorSelection: {
       requireResidentKey: true
       residentKey: 'required'
@@ -1010,20 +1209,25 @@ export type StartAddingCredentialResponse = {
     excludeCredentials: CredentialDescriptor[]
     /** The secret of one-time codes as an otpauth URL */
     otpUrl: string
+    /** Which signatures are taken, the first one best */
     pubKeyCredParams: {
       type: 'public-key'
+      /** By its COSE number */
       alg: number
     }[]
-    rp: {
-      id: string
-      name: string
-    }
+    rp: RelyingPartyEntity
+    /** What credentials can be */
     supportedCredentialKinds: {
+      /** Of which one is needed */
       firstFactor: ('Fido2' | 'Key' | 'Password' | 'Totp' | 'RecoveryKey' | 'PasswordProtectedKey')[]
+      /** Which a password needs besides */
       secondFactor: ('Fido2' | 'Key' | 'Password' | 'Totp' | 'RecoveryKey' | 'PasswordProtectedKey')[]
     }
+    /** Hands the new credentials over; good once, within ten minutes */
     temporaryAuthenticationToken: string
+    /** Under what the authenticator keeps a passkey */
     user: {
+      /** What the authenticator shows beside the passkey */
       displayName: string
       /** base64url of 32 bytes */
       id: string
@@ -1037,21 +1241,24 @@ export type StartAddingCredentialResponse = {
   confirmation: {
     /** The same as in the options */
     challenge: string
-    rp: {
-      id: string
-      name: string
-    }
+    rp: RelyingPartyEntity
     userVerification: 'required'
+    /** What the user has */
     allowCredentials: {
+      /** Passkeys */
       webauthn: CredentialDescriptor[]
+      /** Keys */
       key: CredentialDescriptor[]
+      /** Keys that a password opens */
       passwordProtectedKey: CredentialDescriptor[]
     }
   }
 }
 
 export type StartLinkingWalletRequest = {
+  /** With its EIP-55 checksum or in one case, or in base58 for Solana */
   address: string
+  /** Of which kind of chains */
   chain: 'evm' | 'solana'
   /** Where a contract account is deployed, or will be; plain accounts need none */
   chainId?: ChainId | null | undefined
@@ -1073,22 +1280,25 @@ export type StartLoginResponse = {
   challenge: string
   /** Good for one try, within ten minutes */
   challengeIdentifier: string
-  rp: {
-    id: string
-    name: string
-  }
+  rp: RelyingPartyEntity
   userVerification: 'required'
   attestation: 'none'
+  /** The same for every e-mail address */
   supportedCredentialKinds: ({
+    /** Of credentials */
     kind: 'Fido2' | 'Key' | 'PasswordProtectedKey' | 'Password' | 'Totp'
+    /** As which it can log in */
     factor: 'first' | 'second' | 'either'
+    /** Whether it takes another one besides */
     requiresSecondFactor: boolean
   })[]
   /** The same number of keys for every e-mail address, known or not; some are dummies */
   allowCredentials: {
     /** Always empty: passkeys are found without */
     webauthn: CredentialDescriptor[]
+    /** Keys */
     key: CredentialDescriptor[]
+    /** Keys that a password opens */
     passwordProtectedKey: CredentialDescriptor[]
   }
 }
@@ -1101,8 +1311,10 @@ export type StartRecoveryRequest = {
 }
 
 export type StartRecoveryResponse = {
+  /** What new credentials are made by, in the words of WebAuthn */
   publicKeyCredentialCreationOptions: {
     attestation: 'none'
+    /** What a passkey has to be */
     authenticatorSelection: {
       requireResidentKey: true
       residentKey: 'required'
@@ -1114,20 +1326,25 @@ export type StartRecoveryResponse = {
     excludeCredentials: CredentialDescriptor[]
     /** The secret of one-time codes as an otpauth URL */
     otpUrl: string
+    /** Which signatures are taken, the first one best */
     pubKeyCredParams: {
       type: 'public-key'
+      /** By its COSE number */
       alg: number
     }[]
-    rp: {
-      id: string
-      name: string
-    }
+    rp: RelyingPartyEntity
+    /** What credentials can be */
     supportedCredentialKinds: {
+      /** Of which one is needed */
       firstFactor: ('Fido2' | 'Key' | 'Password' | 'Totp' | 'RecoveryKey' | 'PasswordProtectedKey')[]
+      /** Which a password needs besides */
       secondFactor: ('Fido2' | 'Key' | 'Password' | 'Totp' | 'RecoveryKey' | 'PasswordProtectedKey')[]
     }
+    /** Hands the new credentials over; good once, within ten minutes */
     temporaryAuthenticationToken: string
+    /** Under what the authenticator keeps a passkey */
     user: {
+      /** What the authenticator shows beside the passkey */
       displayName: string
       /** base64url of 32 bytes */
       id: string
@@ -1152,8 +1369,10 @@ export type StartRegistrationRequest = {
 }
 
 export type StartRegistrationResponse = {
+  /** What new credentials are made by, in the words of WebAuthn */
   publicKeyCredentialCreationOptions: {
     attestation: 'none'
+    /** What a passkey has to be */
     authenticatorSelection: {
       requireResidentKey: true
       residentKey: 'required'
@@ -1163,25 +1382,32 @@ export type StartRegistrationResponse = {
     challenge: string
     /** Always empty */
     excludeCredentials: {
+      /** Never */
       type: string
+      /** Never */
       id: number
     }[]
     /** The secret of one-time codes as an otpauth URL */
     otpUrl: string
+    /** Which signatures are taken, the first one best */
     pubKeyCredParams: {
       type: 'public-key'
+      /** By its COSE number */
       alg: number
     }[]
-    rp: {
-      id: string
-      name: string
-    }
+    rp: RelyingPartyEntity
+    /** What credentials can be */
     supportedCredentialKinds: {
+      /** Of which one is needed */
       firstFactor: ('Fido2' | 'Key' | 'Password' | 'Totp' | 'RecoveryKey' | 'PasswordProtectedKey')[]
+      /** Which a password needs besides */
       secondFactor: ('Fido2' | 'Key' | 'Password' | 'Totp' | 'RecoveryKey' | 'PasswordProtectedKey')[]
     }
+    /** Hands the new credentials over; good once, within ten minutes */
     temporaryAuthenticationToken: string
+    /** Under what the authenticator keeps a passkey */
     user: {
+      /** What the authenticator shows beside the passkey */
       displayName: string
       /** base64url of 32 bytes */
       id: string
@@ -1193,15 +1419,20 @@ export type StartRegistrationResponse = {
   temporaryAuthenticationToken: string
 }
 
+/** Which block a state is of */
 export type StateAsOf = {
+  /** Of the chain */
   blockNumber: number
+  /** The time of that block */
   timestamp: Timestamp
+  /** Whether it is an old one, because the chain cannot be read now */
   stale: boolean
 }
 
 /** ISO 8601, UTC, with milliseconds */
 export type Timestamp = string
 
+/** A transaction to sign */
 export type Transaction = {
   /** Contract to call */
   to: Address
@@ -1214,6 +1445,7 @@ export type Transaction = {
 /** Transaction hash */
 export type TransactionHash = `0x${string}`
 
+/** A vault with its live yield and state */
 export type Vault = {
   /** Internal vault identifier */
   poolId: string
@@ -1242,6 +1474,7 @@ export type Vault = {
   curatorAddress?: Address | undefined
   /** Proposes valuations; async vaults only */
   valuationManager?: Address | undefined
+  /** A text for people */
   description: string
   /** Percent with two decimals; "0.00" where it is not known, which `apy` tells apart */
   APY: string
@@ -1256,7 +1489,9 @@ export type Vault = {
   } | null
   /** Of the token to deposit */
   asset: {
+    /** Symbol */
     symbol: string
+    /** Decimals */
     decimals: number
   }
   /** Decimals of the share token */
@@ -1269,6 +1504,7 @@ export type Vault = {
   stateAsOf: StateAsOf | null
 }
 
+/** The state of a vault at one block; what is not known is null */
 export type VaultState = {
   /** Share token symbol */
   symbol: string | null
@@ -1276,7 +1512,9 @@ export type VaultState = {
   decimals: number | null
   /** Underlying asset */
   asset: Address | null
+  /** Symbol of the underlying asset */
   assetSymbol: string | null
+  /** Decimals of the underlying asset */
   assetDecimals: number | null
   /** Assets under management, in the asset's smallest unit */
   totalAssets: Amount | null
@@ -1288,8 +1526,11 @@ export type VaultState = {
   owner: Address | null
   /** Curator multisig */
   safe: Address | null
+  /** Proposes valuations */
   valuationManager: Address | null
+  /** Receives the fees */
   feeReceiver: Address | null
+  /** Whether it takes nothing and pays nothing now */
   paused: boolean | null
   /** The contract that holds what waits for settlement */
   pendingSilo: Address | null
@@ -1309,22 +1550,27 @@ export type VaultState = {
   missing: string[]
 }
 
+/** A wallet that the user has shown to hold */
 export type Wallet = {
   /** With its EIP-55 checksum, or in base58 for Solana */
   address: string
+  /** Of which kind of chains */
   chain: 'evm' | 'solana'
   linkedAt: Timestamp
 }
 
+/** A withdrawal and what became of its parts */
 export type Withdrawal = {
   /** <chainId>-<transactionHash>-<logIndex> */
   withdrawalId: string
   vaultAddress: Address
+  /** Display name */
   vaultName: string
   userAddress: Address
   chainId: ChainId
   /** pending while a part of it awaits settlement, else claimable while a part of it can be claimed, else completed when a part of it was paid */
   status: 'pending' | 'claimable' | 'completed' | 'cancelled'
+  /** The status for people */
   statusDescription: string
   /** What was redeemed, or asked to be */
   shares: Amount
@@ -1345,9 +1591,13 @@ export type Withdrawal = {
     /** Taken back, or to be taken back by another cancel */
     cancelledShares: Amount
   }
+  /** The vault now */
   vault: {
+    /** Percent a year with two decimals */
     apy: string
+    /** Of the vault's asset */
     assetSymbol: string
+    /** Of the vault's asset */
     assetDecimals: number
     sharePrice: Amount
   }

@@ -8,7 +8,7 @@ import type { User } from './user.ts'
 export const CredentialEntry = z
   .object({
     id: z.string().describe('What names it here'),
-    kind: CredentialKind,
+    kind: CredentialKind.describe('What it is'),
     factor: Factor,
     name: z.string().nullable().describe('As its user called it'),
     createdAt: Timestamp,
@@ -19,7 +19,7 @@ export const CredentialEntry = z
       .describe('What names a key or a passkey to its client; null for others: that of a recovery key is a secret'),
     backedUp: z.boolean().optional().describe('Passkeys only: whether it is kept in more places than one device'),
   })
-  .meta({ id: 'Credential' })
+  .meta({ id: 'Credential', description: 'A credential as its user sees it' })
 type CredentialEntry = z.output<typeof CredentialEntry>
 
 /** The entry of the credential that this id names. */

@@ -21,22 +21,33 @@ export const KeyId = CredentialId.refine(
 
 const ClientDataBytes = base64url(4096).describe('The client data as signed, in base64url')
 
-/** The hash with which a key signed, where it is not the usual one of its type. */
-const Algorithm = z.enum(['SHA256', 'SHA512', 'RSA-SHA256'])
+const Algorithm = z
+  .enum(['SHA256', 'SHA512', 'RSA-SHA256'])
+  .describe('The hash with which a key signed, where it is not the usual one of its type')
 const EncryptedPrivateKey = z.string().min(1).max(8192).describe('Kept as it is; it cannot be read here')
-const Password = z.string().min(8).max(256)
-const OtpCode = z.string().regex(/^\d{6}$/, 'must be six digits')
+const Password = z.string().min(8).max(256).describe('8 to 256 characters')
+const OtpCode = z
+  .string()
+  .regex(/^\d{6}$/, 'must be six digits')
+  .describe('The six digits that the authenticator shows now')
 
-const credentialName = z.string().min(1).max(100).optional()
-const made = { clientData: ClientDataBytes, attestationData: base64url(16_384) }
-const credentialInfo = z.strictObject({ credId: KeyId, ...made })
+const credentialName = z.string().min(1).max(100).optional().describe('What its user calls it; its kind unless given')
+const made = {
+  clientData: ClientDataBytes,
+  attestationData: base64url(16_384).describe('What the authenticator or the key made of the challenge, in base64url'),
+}
+const credentialInfo = z
+  .strictObject({ credId: KeyId, ...made })
+  .describe('The public part of the key, with a signature that proves it')
 const fido2 = z.strictObject({
   credentialKind: z.literal('Fido2'),
-  credentialInfo: z.strictObject({
-    credId: CredentialId,
-    ...made,
-    transports: z.array(z.string()).optional().describe('Sent by some clients, and not looked at'),
-  }),
+  credentialInfo: z
+    .strictObject({
+      credId: CredentialId,
+      ...made,
+      transports: z.array(z.string()).optional().describe('Sent by some clients, and not looked at'),
+    })
+    .describe('What the authenticator made'),
   credentialName,
 })
 const key = z.strictObject({ credentialKind: z.literal('Key'), credentialInfo, credentialName })
@@ -48,12 +59,14 @@ const passwordProtectedKey = z.strictObject({
 })
 const password = z.strictObject({
   credentialKind: z.literal('Password'),
-  credentialInfo: z.strictObject({ password: Password }),
+  credentialInfo: z.strictObject({ password: Password }).describe('The password as typed'),
   credentialName,
 })
 const totp = z.strictObject({
   credentialKind: z.literal('Totp'),
-  credentialInfo: z.strictObject({ otpCode: OtpCode }),
+  credentialInfo: z
+    .strictObject({ otpCode: OtpCode })
+    .describe('A code of the otpUrl, which shows that the authenticator has it'),
   credentialName,
 })
 
@@ -61,13 +74,13 @@ const totp = z.strictObject({
 export const FirstAttestation = field(
   z.discriminatedUnion('credentialKind', [fido2, key, password, passwordProtectedKey]),
   'missing_or_invalid_first_factor_credential',
-).meta({ id: 'NewFirstFactor' })
+).meta({ id: 'NewFirstFactor', description: 'A new credential to log in with' })
 
 /** A new credential that a user shall need besides. */
 export const SecondAttestation = field(
   z.discriminatedUnion('credentialKind', [fido2, key, totp, passwordProtectedKey]),
   'missing_or_invalid_second_factor_credential',
-).meta({ id: 'NewSecondFactor' })
+).meta({ id: 'NewSecondFactor', description: 'A new credential that is needed besides' })
 
 /** A new key for the day on which all others are lost. */
 export const RecoveryAttestation = field(
@@ -78,7 +91,7 @@ export const RecoveryAttestation = field(
     credentialName,
   }),
   'missing_or_invalid_recovery_credential',
-).meta({ id: 'NewRecoveryKey' })
+).meta({ id: 'NewRecoveryKey', description: 'A new key for the day on which all others are lost' })
 
 /** All credentials with which a user shall go on. */
 export const NewCredentials = z.strictObject({
@@ -94,23 +107,27 @@ export type NewKey = Extract<Attestation, { credentialInfo: { attestationData: U
 
 const fido2Assertion = z.strictObject({
   kind: z.literal('Fido2'),
-  credentialAssertion: z.strictObject({
-    credId: CredentialId,
-    clientData: ClientDataBytes,
-    authenticatorData: base64url(4096),
-    signature: base64url(1024),
-    userHandle: base64url(128).nullish(),
-    algorithm: z.string().max(20).optional(),
-  }),
+  credentialAssertion: z
+    .strictObject({
+      credId: CredentialId,
+      clientData: ClientDataBytes,
+      authenticatorData: base64url(4096).describe('As the authenticator gave it, in base64url'),
+      signature: base64url(1024).describe('Of the client data, in base64url'),
+      userHandle: base64url(128).nullish().describe('As the authenticator gave it, in base64url'),
+      algorithm: z.string().max(20).optional().describe('Sent by some clients, and not looked at'),
+    })
+    .describe('What it made of the challenge'),
 })
 const keyAssertion = z.strictObject({
-  kind: z.enum(['Key', 'PasswordProtectedKey']),
-  credentialAssertion: z.strictObject({
-    credId: CredentialId,
-    clientData: ClientDataBytes,
-    signature: base64url(1024),
-    algorithm: Algorithm.optional(),
-  }),
+  kind: z.enum(['Key', 'PasswordProtectedKey']).describe('A key of the client, in the open or opened by a password'),
+  credentialAssertion: z
+    .strictObject({
+      credId: CredentialId,
+      clientData: ClientDataBytes,
+      signature: base64url(1024).describe('Of the client data, in base64url'),
+      algorithm: Algorithm.optional(),
+    })
+    .describe('What it made of the challenge'),
 })
 const passwordAssertion = z.strictObject({ kind: z.literal('Password'), password: Password })
 const totpAssertion = z.strictObject({ kind: z.literal('Totp'), otpCode: OtpCode })
@@ -122,24 +139,26 @@ const totpAssertion = z.strictObject({ kind: z.literal('Totp'), otpCode: OtpCode
 export const RecoveryAssertion = field(
   z.strictObject({
     kind: z.literal('RecoveryKey'),
-    credentialAssertion: keyAssertion.shape.credentialAssertion.extend({
-      clientData: base64url(8192).describe('The client data as signed, in base64url'),
-    }),
+    credentialAssertion: keyAssertion.shape.credentialAssertion
+      .extend({
+        clientData: base64url(8192).describe('The client data as signed, in base64url'),
+      })
+      .describe('What it made of the new credentials'),
   }),
   'missing_or_invalid_recovery',
-).meta({ id: 'Recovery' })
+).meta({ id: 'Recovery', description: 'What the recovery key made of the new credentials' })
 
 /** What a credential that was registered as first factor made of a login's challenge. */
 export const FirstAssertion = field(
   z.discriminatedUnion('kind', [fido2Assertion, keyAssertion, passwordAssertion]),
   'missing_or_invalid_first_factor',
-).meta({ id: 'FirstFactor' })
+).meta({ id: 'FirstFactor', description: 'What a first factor made of the challenge' })
 
 /** What a credential that was registered as second factor made of a login's challenge. */
 export const SecondAssertion = field(
   z.discriminatedUnion('kind', [fido2Assertion, keyAssertion, totpAssertion]),
   'missing_or_invalid_second_factor',
-).meta({ id: 'SecondFactor' })
+).meta({ id: 'SecondFactor', description: 'What a second factor made of the challenge' })
 
 export type Assertion = z.output<typeof FirstAssertion | typeof SecondAssertion>
 export type Fido2Assertion = z.output<typeof fido2Assertion>
@@ -154,7 +173,9 @@ export const KeyAttestation = z.object({
 })
 
 /** What a credential is asked for: to log in with, besides another one, or when all others are lost. */
-export const Factor = z.enum(['first', 'second', 'recovery'])
+export const Factor = z
+  .enum(['first', 'second', 'recovery'])
+  .describe('What it is asked for: to log in with, besides another one, or when all others are lost')
 
 /** What every stored credential has besides what it is. */
 const held = {
@@ -179,7 +200,7 @@ const Fido2Credential = z.object({
 })
 const KeyCredential = z.object({
   ...held,
-  kind: z.enum(['Key', 'PasswordProtectedKey']),
+  kind: z.enum(['Key', 'PasswordProtectedKey']).describe('A key of the client, in the open or opened by a password'),
   id: z.string(),
   /** As PEM, just as it was received. */
   publicKey: z.string(),

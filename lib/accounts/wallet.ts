@@ -11,10 +11,10 @@ type WalletChain = z.output<typeof WalletChain>
 export const Wallet = z
   .object({
     address: z.string().describe('With its EIP-55 checksum, or in base58 for Solana'),
-    chain: WalletChain,
+    chain: WalletChain.describe('Of which kind of chains'),
     linkedAt: Timestamp,
   })
-  .meta({ id: 'Wallet' })
+  .meta({ id: 'Wallet', description: 'A wallet that the user has shown to hold' })
 export type Wallet = z.output<typeof Wallet>
 
 /** The addresses of those of these wallets that live on a chain of this kind, in an order that is always the same. */

@@ -67,7 +67,7 @@ export type HistoryStatus = z.output<typeof HistoryStatus>
 /** The transaction on another chain with which a deposit began. */
 export const DepositSource = z
   .object({ chainId: ChainId, transactionHash: TransactionHash })
-  .meta({ id: 'DepositSource' })
+  .meta({ id: 'DepositSource', description: 'Where a deposit from another chain began' })
 export type DepositSource = z.output<typeof DepositSource>
 
 /**

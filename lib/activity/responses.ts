@@ -26,7 +26,12 @@ const WITHDRAWAL_DESCRIPTIONS: Record<HistoryStatus, string> = {
 
 const EpochId = z.number().int().nullable()
 
-const where = { vaultAddress: Address, vaultName: z.string(), userAddress: Address, chainId: ChainId }
+const where = {
+  vaultAddress: Address,
+  vaultName: z.string().describe('Display name'),
+  userAddress: Address,
+  chainId: ChainId,
+}
 
 /** What the status of an account and its position say of requests whose cancellation the vault has granted. */
 export const CancelledDeposit = Amount.describe('Assets of cancelled deposit requests, which another cancel takes back')
@@ -39,15 +44,24 @@ export const DepositResponse = z
   .object({
     depositId: z.string().describe('<chainId>-<transactionHash>-<logIndex>'),
     ...where,
-    status: HistoryStatus,
-    statusDescription: z.string(),
-    amounts: z.object({
-      depositedAssets: Amount.describe('What went in'),
-      pendingDeposit: Amount.describe("This deposit's part of the assets awaiting settlement"),
-      claimableShares: Amount.describe("This deposit's part of the shares ready to claim"),
-      currentShares: Amount.describe("This deposit's part of the shares in the wallet"),
-    }),
-    vault: z.object({ apy: z.string(), assetSymbol: z.string(), assetDecimals: z.number().int(), sharePrice: Amount }),
+    status: HistoryStatus.describe('The one that is furthest from its end'),
+    statusDescription: z.string().describe('The status for people'),
+    amounts: z
+      .object({
+        depositedAssets: Amount.describe('What went in'),
+        pendingDeposit: Amount.describe("This deposit's part of the assets awaiting settlement"),
+        claimableShares: Amount.describe("This deposit's part of the shares ready to claim"),
+        currentShares: Amount.describe("This deposit's part of the shares in the wallet"),
+      })
+      .describe('In the smallest units of asset and share'),
+    vault: z
+      .object({
+        apy: z.string().describe('Percent a year with two decimals'),
+        assetSymbol: z.string().describe("Of the vault's asset"),
+        assetDecimals: z.number().int().describe("Of the vault's asset"),
+        sharePrice: Amount,
+      })
+      .describe('The vault now'),
     epochId: EpochId.describe('The request id; 0 for synchronous deposits; null where it is above 2^53 - 1'),
     timestamp: Timestamp,
     transactionHash: TransactionHash,
@@ -55,7 +69,7 @@ export const DepositResponse = z
       'Where a deposit from another chain began; told once its arrival is final and its status was asked for, else absent',
     ),
   })
-  .meta({ id: 'Deposit' })
+  .meta({ id: 'Deposit', description: 'A deposit and its part of what the user has now' })
 
 /** A withdrawal as callers see it; amounts in the smallest units of asset and share. */
 export const WithdrawalResponse = z
@@ -65,7 +79,7 @@ export const WithdrawalResponse = z
     status: HistoryStatus.describe(
       'pending while a part of it awaits settlement, else claimable while a part of it can be claimed, else completed when a part of it was paid',
     ),
-    statusDescription: z.string(),
+    statusDescription: z.string().describe('The status for people'),
     shares: Amount.describe('What was redeemed, or asked to be'),
     assets: Amount.nullable().describe('What was paid and what can be claimed; null while a part of it is pending'),
     amounts: z
@@ -78,7 +92,14 @@ export const WithdrawalResponse = z
         cancelledShares: Amount.describe('Taken back, or to be taken back by another cancel'),
       })
       .describe('What became of its parts'),
-    vault: z.object({ apy: z.string(), assetSymbol: z.string(), assetDecimals: z.number().int(), sharePrice: Amount }),
+    vault: z
+      .object({
+        apy: z.string().describe('Percent a year with two decimals'),
+        assetSymbol: z.string().describe("Of the vault's asset"),
+        assetDecimals: z.number().int().describe("Of the vault's asset"),
+        sharePrice: Amount,
+      })
+      .describe('The vault now'),
     epochId: EpochId.describe('The request id; 0 for what was paid at once; null where it is above 2^53 - 1'),
     timestamp: Timestamp,
     transactionHash: TransactionHash,
@@ -86,15 +107,15 @@ export const WithdrawalResponse = z
       'The last one that paid a part of it, its own for what was paid at once; null before',
     ),
   })
-  .meta({ id: 'Withdrawal' })
+  .meta({ id: 'Withdrawal', description: 'A withdrawal and what became of its parts' })
 
 /** A position as callers see it; amounts in the asset's smallest unit. */
 export const PositionResponse = z
   .object({
     ...where,
     apy: z.string().describe('Percent with two decimals'),
-    assetSymbol: z.string(),
-    assetDecimals: z.number().int(),
+    assetSymbol: z.string().describe("Of the vault's asset"),
+    assetDecimals: z.number().int().describe("Of the vault's asset"),
     totalDepositedAssets: Amount.describe('All deposits not cancelled, and shares received at their value then'),
     totalWithdrawnAssets: Amount.describe('Assets withdrawn, and shares sent away at their value then'),
     currentShares: Amount.describe('Shares in the wallet'),
@@ -103,12 +124,18 @@ export const PositionResponse = z
       'Everything of the user in the vault: pending, in shares, claimable, being redeemed, cancelled and not taken back',
     ),
     earnedAssets: SignedAmount.describe('currentValue + totalWithdrawnAssets - totalDepositedAssets; may be negative'),
-    depositCount: z.number().int(),
+    depositCount: z.number().int().describe('How many deposits were not cancelled'),
     startDate: Timestamp,
     lastDepositDate: Timestamp,
-    statusBreakdown: z.object({ pending: z.number().int(), claimable: z.number().int(), completed: z.number().int() }),
+    statusBreakdown: z
+      .object({
+        pending: z.number().int().describe('Awaiting settlement'),
+        claimable: z.number().int().describe('Ready to claim'),
+        completed: z.number().int().describe('Done'),
+      })
+      .describe('How many deposits are in which state'),
   })
-  .meta({ id: 'Position' })
+  .meta({ id: 'Position', description: 'What a user put into a vault, took out, has there and earned' })
 
 /** Why vaults of some chains are left out, by chain id. */
 export const ChainErrors = z
@@ -131,8 +158,8 @@ export const HistoryQuery = z.object({
 export const HistoryPage = z.object({
   userAddress: Address,
   totalRecords: z.number().int().describe('All that match, on whatever page'),
-  hasMore: z.boolean(),
-  nextCursor: z.string().nullable(),
+  hasMore: z.boolean().describe('Whether there is another page'),
+  nextCursor: z.string().nullable().describe('Gives the next page; null on the last one'),
   errors: ChainErrors,
 })
 

@@ -7,7 +7,7 @@ export const BridgeQuote = z
     inputAmount: Amount.describe("What is sent, in the source token's smallest unit"),
     outputAmount: Amount.describe("What arrives, in the destination token's smallest unit"),
     feeTotal: Amount.describe("In the source token's smallest unit"),
-    expectedFillSeconds: z.number(),
+    expectedFillSeconds: z.number().describe('How long it is expected to take'),
     expiresAt: Timestamp.describe('Send the transactions before'),
   })
-  .meta({ id: 'BridgeQuote' })
+  .meta({ id: 'BridgeQuote', description: 'What the bridge offers' })

@@ -26,7 +26,9 @@ const ABOUT_REASONS = [
   ...Object.entries(REASONS).map(([reason, meaning]) => `${reason}: ${meaning}`),
 ].join('. ')
 
-const ChainName = z.object({ id: z.number().int(), name: z.string() }).meta({ id: 'ChainName' })
+const ChainName = z
+  .object({ id: z.number().int().describe('Chain id'), name: z.string().describe('What people call it') })
+  .meta({ id: 'ChainName', description: 'A chain by its id and name' })
 
 /** Where a deposit from another chain stands, or a withdrawal to one. What is not known is null. */
 export const TransferStatus = z.object({
@@ -36,7 +38,7 @@ export const TransferStatus = z.object({
     .describe(
       'pending: not mined yet. bridging: the deposit into the bridge is there; not terminal, but with destination_not_followed. completed: terminal. failed: terminal, but with expired',
     ),
-  statusDescription: z.string(),
+  statusDescription: z.string().describe('The status for people'),
   reason: Reason.nullable().describe(ABOUT_REASONS),
   action: z
     .enum(['deposit', 'none'])
@@ -57,12 +59,16 @@ export const TransferStatus = z.object({
   outputAmount: Amount.nullable().describe(
     'What arrived; when the deposit on the destination failed, what the user received as tokens',
   ),
-  timestamps: z.object({
-    initiated: Timestamp.nullable(),
-    bridged: Timestamp.nullable(),
-    completed: Timestamp.nullable(),
-  }),
-  transactions: z.object({ source: TransactionHash, fill: TransactionHash.nullable() }),
+  timestamps: z
+    .object({
+      initiated: Timestamp.nullable(),
+      bridged: Timestamp.nullable(),
+      completed: Timestamp.nullable(),
+    })
+    .describe('When it was sent, when it arrived, and when its action was done; null before'),
+  transactions: z
+    .object({ source: TransactionHash, fill: TransactionHash.nullable() })
+    .describe('The one that sent, and the one that filled it on the other chain; null before'),
 })
 export type TransferStatus = z.output<typeof TransferStatus>
 

@@ -160,7 +160,9 @@ export const CHAINS = [
 export type Chain = (typeof CHAINS)[number]
 
 /** The key of a chain, as portfolio answers name it. */
-export const ChainKey = z.enum(CHAINS.map(({ key }) => key)).meta({ id: 'ChainKey' })
+export const ChainKey = z
+  .enum(CHAINS.map(({ key }) => key))
+  .meta({ id: 'ChainKey', description: 'What answers about a portfolio call a chain' })
 export type ChainKey = z.output<typeof ChainKey>
 
 /** The EVM chains: where vaults can live. */

@@ -13,5 +13,5 @@ export const Transaction = z
       .describe('Encoded calldata'),
     value: Amount.describe('Native coin to send, in its smallest unit'),
   })
-  .meta({ id: 'Transaction' })
+  .meta({ id: 'Transaction', description: 'A transaction to sign' })
 export type Transaction = z.output<typeof Transaction>

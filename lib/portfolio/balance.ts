@@ -27,9 +27,9 @@ export const BalanceEntry = z
     contract_address: z
       .string()
       .describe('EIP-55 checksummed, or base58 on Solana; 0xEeee…EEeE and So111…112 for coins'),
-    contract_decimals: z.number().int(),
-    contract_name: z.string(),
-    contract_ticker_symbol: z.string(),
+    contract_decimals: z.number().int().describe('Decimals of the token'),
+    contract_name: z.string().describe('As the token calls itself; may be empty'),
+    contract_ticker_symbol: z.string().describe('As the token calls itself; may be empty'),
     is_spam: z.boolean().describe('Whether it looks like spam; such a token has no price'),
     quote: z.number().describe('What the balance is worth, in the currency'),
     chainName: z.string().describe("The chain's key"),
@@ -39,12 +39,12 @@ export const BalanceEntry = z
     quote_rate: z.number().describe('Price of one whole token'),
     quote_rate_24h: z.number().describe('Price a day ago; 0 when unknown'),
     quote_rate_24h_variation: z.number().describe("Change of the price in percent of the day before's; 0 when unknown"),
-    native_token: z.boolean(),
+    native_token: z.boolean().describe('Whether it is the coin of its chain'),
     defi: z.boolean().describe('Whether it is shares of a vault'),
     price_available: z.boolean().describe('Whether the price is known; without it the quotes are 0 and mean nothing'),
     price_updated_at: Timestamp.nullable().describe('Of which moment the price is'),
   })
-  .meta({ id: 'Balance' })
+  .meta({ id: 'Balance', description: 'What a user holds of one token' })
 export type BalanceEntry = z.output<typeof BalanceEntry>
 
 const ONE = decimal(1)

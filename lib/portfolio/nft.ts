@@ -1,27 +1,28 @@
 import * as z from 'zod'
 import { Amount } from '../codecs.ts'
 
-const Attribute = z.object({ trait_type: z.string(), value: z.string() })
+const Attribute = z.object({ trait_type: z.string().describe('Which trait'), value: z.string().describe('What it is') })
 
 /** One NFT of a collection; null is unknown. */
 const Nft = z.object({
   token_id: z.string().describe("The token's number, or the asset's address on Solana"),
-  token_url: z.string().nullable(),
-  original_owner: z.string().nullable(),
-  current_owner: z.string(),
+  token_url: z.string().nullable().describe('Where its description is'),
+  original_owner: z.string().nullable().describe('Who had it first'),
+  current_owner: z.string().describe('The wallet that has it'),
   external_data: z
     .object({
-      name: z.string().nullable(),
-      description: z.string().nullable(),
-      image: z.string().nullable(),
-      image_256: z.string().nullable(),
-      image_512: z.string().nullable(),
-      image_1024: z.string().nullable(),
-      animation_url: z.string().nullable(),
-      external_url: z.string().nullable(),
-      attributes: z.array(Attribute),
+      name: z.string().nullable().describe('As its maker calls it'),
+      description: z.string().nullable().describe('As its maker describes it'),
+      image: z.string().nullable().describe('The picture'),
+      image_256: z.string().nullable().describe('The picture, 256 pixels wide'),
+      image_512: z.string().nullable().describe('The picture, 512 pixels wide'),
+      image_1024: z.string().nullable().describe('The picture, 1024 pixels wide'),
+      animation_url: z.string().nullable().describe('A film, a sound or a page'),
+      external_url: z.string().nullable().describe('Its page'),
+      attributes: z.array(Attribute).describe('Its traits'),
     })
-    .nullable(),
+    .nullable()
+    .describe('What its maker tells of it'),
 })
 
 /** What somebody has of a collection of NFTs on one chain, as callers see it; null is unknown. */
@@ -30,19 +31,19 @@ export const NftCollection = z
     contract_address: z
       .string()
       .describe('EIP-55 checksummed, or base58 on Solana: the collection, else the asset itself'),
-    contract_name: z.string(),
-    contract_ticker_symbol: z.string(),
+    contract_name: z.string().describe('As the collection calls itself; may be empty'),
+    contract_ticker_symbol: z.string().describe('As the collection calls itself; may be empty'),
     supports_erc: z.array(z.string()).describe('erc721, erc1155; metaplex on Solana'),
     chainName: z.string().describe("The chain's key"),
-    is_spam: z.boolean(),
+    is_spam: z.boolean().describe('Whether it looks like spam'),
     balance: Amount.describe('How many there are; nft_data can have fewer'),
     type: z.literal('nft'),
-    last_transfered_at: z.string().nullable(),
+    last_transfered_at: z.string().nullable().describe('When one of them came or went'),
     floor_price_quote: z.number().nullable().describe('In US dollars'),
     floor_price_native_quote: z.number().nullable().describe("In the chain's coin"),
-    nft_data: z.array(Nft),
+    nft_data: z.array(Nft).describe('Those that are told'),
   })
-  .meta({ id: 'NftCollection' })
+  .meta({ id: 'NftCollection', description: 'What a user has of a collection; null is unknown' })
 export type NftCollection = z.output<typeof NftCollection>
 
 const LONGEST_NAME = 200

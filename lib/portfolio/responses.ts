@@ -21,7 +21,9 @@ export const NOTHING = { asOf: undefined, error: undefined } as const
 /** What answers about a user's wallets have in common. */
 export const WalletsResponse = z.object({
   addresses: z
-    .array(z.object({ address: z.string(), chain: ChainKey }))
+    .array(
+      z.object({ address: z.string().describe('With its EIP-55 checksum, or in base58 on Solana'), chain: ChainKey }),
+    )
     .describe('Every wallet of the user, once for each chain that it lives on'),
   updated_at: z
     .partialRecord(ChainKey, Timestamp)

@@ -21,7 +21,7 @@ export const VaultResponse = z
     protocol: z.literal(ASYNC_PROTOCOLS).optional().describe('Async vaults only'),
     curatorAddress: Address.optional().describe('Curator multisig; async vaults only'),
     valuationManager: Address.optional().describe('Proposes valuations; async vaults only'),
-    description: z.string(),
+    description: z.string().describe('A text for people'),
     APY: z.string().describe('Percent with two decimals; "0.00" where it is not known, which `apy` tells apart'),
     apy: z
       .object({
@@ -35,7 +35,9 @@ export const VaultResponse = z
       })
       .nullable()
       .describe('null where no yield is known: there is no earlier price yet, or none at least an hour before'),
-    asset: z.object({ symbol: z.string(), decimals: z.number().int() }).describe('Of the token to deposit'),
+    asset: z
+      .object({ symbol: z.string().describe('Symbol'), decimals: z.number().int().describe('Decimals') })
+      .describe('Of the token to deposit'),
     shareDecimals: z.number().int().describe('Decimals of the share token'),
     totalAssets: Amount.nullable().describe(
       "Assets under management, in the asset's smallest unit, as of stateAsOf; null where it is not known",
@@ -43,4 +45,4 @@ export const VaultResponse = z
     vaultState: VaultState.optional().describe('Async vaults only; left out when never read'),
     stateAsOf: StateAsOf.nullable().describe('Which block the state is of; null when the vault was never read'),
   })
-  .meta({ id: 'Vault' })
+  .meta({ id: 'Vault', description: 'A vault with its live yield and state' })

@@ -16,6 +16,6 @@ export const TransactionsReply = z.object({
   protocol: z.string().describe(PROTOCOL_NAMES.map((name) => `\`${name}\``).join(' or ')),
   chainId: ChainId.describe("The vault's"),
   estimatedGas: Amount.describe('Gas units of all transactions together'),
-  isCrossChain: z.boolean(),
+  isCrossChain: z.boolean().describe('Whether the last transaction is a transfer to another chain'),
   simulation: SimulationResult,
 })

@@ -5,16 +5,16 @@ const fields = z.object({
   symbol: z.string().nullable().describe('Share token symbol'),
   decimals: z.number().int().nullable().describe('Share token decimals'),
   asset: Address.nullable().describe('Underlying asset'),
-  assetSymbol: z.string().nullable(),
-  assetDecimals: z.number().int().nullable(),
+  assetSymbol: z.string().nullable().describe('Symbol of the underlying asset'),
+  assetDecimals: z.number().int().nullable().describe('Decimals of the underlying asset'),
   totalAssets: Amount.nullable().describe("Assets under management, in the asset's smallest unit"),
   totalSupply: Amount.nullable().describe('Shares outstanding'),
   sharePrice: Amount.nullable().describe("What one whole share is worth, in the asset's smallest unit"),
   owner: Address.nullable().describe('Vault owner'),
   safe: Address.nullable().describe('Curator multisig'),
-  valuationManager: Address.nullable(),
-  feeReceiver: Address.nullable(),
-  paused: z.boolean().nullable(),
+  valuationManager: Address.nullable().describe('Proposes valuations'),
+  feeReceiver: Address.nullable().describe('Receives the fees'),
+  paused: z.boolean().nullable().describe('Whether it takes nothing and pays nothing now'),
   pendingSilo: Address.nullable().describe('The contract that holds what waits for settlement'),
   pendingDeposits: Amount.nullable().describe('Assets waiting for settlement'),
   pendingRedeems: Amount.nullable().describe('Shares waiting for redeem settlement'),
@@ -34,13 +34,17 @@ export const VaultState = fields
   .extend({
     missing: z.array(z.string()).describe('The fields that could not be read, which are null'),
   })
-  .meta({ id: 'VaultState' })
+  .meta({ id: 'VaultState', description: 'The state of a vault at one block; what is not known is null' })
 export type VaultState = z.output<typeof VaultState>
 
 /** Which block a state is of, and whether it is an old one served because the chain cannot be read now. */
 export const StateAsOf = z
-  .object({ blockNumber: z.number().int(), timestamp: Timestamp, stale: z.boolean() })
-  .meta({ id: 'StateAsOf' })
+  .object({
+    blockNumber: z.number().int().describe('Of the chain'),
+    timestamp: Timestamp.describe('The time of that block'),
+    stale: z.boolean().describe('Whether it is an old one, because the chain cannot be read now'),
+  })
+  .meta({ id: 'StateAsOf', description: 'Which block a state is of' })
 export type StateAsOf = z.output<typeof StateAsOf>
 
 /** The state of what was read of a vault: undefined values are `missing`. */

@@ -29,6 +29,7 @@ import { test as base, type HttpReply, type Service, USERS } from '../support/se
 import { refusedByIam } from '../support/uses.ts'
 
 type JsonSchema = Record<string, unknown>
+type Field = { readonly items?: object; readonly anyOf?: object[] }
 type Content = { readonly 'application/json': { readonly schema: JsonSchema } }
 type Operation = {
   readonly operationId: string
@@ -129,6 +130,20 @@ describe('The document', () => {
     )
     expect(new Set(ids).size).toBe(ids.length)
     for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9]+$/)
+  })
+
+  test('describes every field that has more than one value', ({ document }) => {
+    const isTold = (field: unknown): boolean => {
+      const { items, anyOf = [], ...known } = inPlace(field, document) as Field
+      return 'description' in known || 'const' in known || (items && isTold(items)) || anyOf.some(isTold)
+    }
+    const undescribed = (part: unknown, name: string): string[] => {
+      if (typeof part !== 'object' || part === null) return []
+      const inner = Object.entries(part).flatMap(([key, value]) => undescribed(value, `${name}.${key}`))
+      const fields = Object.entries('properties' in part && !Array.isArray(part) ? (part.properties as object) : {})
+      return [...inner, ...fields.flatMap(([key, field]) => (isTold(field) ? [] : [`${name}.${key}`]))]
+    }
+    expect(undescribed(document.components.schemas, '')).toEqual([])
   })
 
   test('points nowhere but into itself', ({ document }) => {

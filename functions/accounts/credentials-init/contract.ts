@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { CreationOptions, CredentialDescriptor } from '../../../lib/accounts/creation-options.ts'
+import { CreationOptions, CredentialDescriptor, RelyingPartyEntity } from '../../../lib/accounts/creation-options.ts'
 import { PlatformHeader } from '../../../lib/accounts/relying-party.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
@@ -18,13 +18,15 @@ export const contract = {
     confirmation: z
       .object({
         challenge: z.string().describe('The same as in the options'),
-        rp: z.object({ id: z.string(), name: z.string() }),
+        rp: RelyingPartyEntity,
         userVerification: z.literal('required'),
-        allowCredentials: z.object({
-          webauthn: z.array(CredentialDescriptor),
-          key: z.array(CredentialDescriptor),
-          passwordProtectedKey: z.array(CredentialDescriptor),
-        }),
+        allowCredentials: z
+          .object({
+            webauthn: z.array(CredentialDescriptor).describe('Passkeys'),
+            key: z.array(CredentialDescriptor).describe('Keys'),
+            passwordProtectedKey: z.array(CredentialDescriptor).describe('Keys that a password opens'),
+          })
+          .describe('What the user has'),
       })
       .describe('What the credentials that the user has sign, as for a login'),
   }),

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { CredentialDescriptor } from '../../../lib/accounts/creation-options.ts'
+import { CredentialDescriptor, RelyingPartyEntity } from '../../../lib/accounts/creation-options.ts'
 import { Email } from '../../../lib/accounts/user.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
@@ -17,21 +17,23 @@ export const contract = {
   response: z.object({
     challenge: z.string().describe('base64url of 32 random bytes'),
     challengeIdentifier: z.string().describe('Good for one try, within ten minutes'),
-    rp: z.object({ id: z.string(), name: z.string() }),
+    rp: RelyingPartyEntity,
     userVerification: z.literal('required'),
     attestation: z.literal('none'),
-    supportedCredentialKinds: z.array(
-      z.object({
-        kind: z.enum(['Fido2', 'Key', 'PasswordProtectedKey', 'Password', 'Totp']),
-        factor: z.enum(['first', 'second', 'either']),
-        requiresSecondFactor: z.boolean(),
-      }),
-    ),
+    supportedCredentialKinds: z
+      .array(
+        z.object({
+          kind: z.enum(['Fido2', 'Key', 'PasswordProtectedKey', 'Password', 'Totp']).describe('Of credentials'),
+          factor: z.enum(['first', 'second', 'either']).describe('As which it can log in'),
+          requiresSecondFactor: z.boolean().describe('Whether it takes another one besides'),
+        }),
+      )
+      .describe('The same for every e-mail address'),
     allowCredentials: z
       .object({
         webauthn: z.array(CredentialDescriptor).describe('Always empty: passkeys are found without'),
-        key: z.array(CredentialDescriptor),
-        passwordProtectedKey: z.array(CredentialDescriptor),
+        key: z.array(CredentialDescriptor).describe('Keys'),
+        passwordProtectedKey: z.array(CredentialDescriptor).describe('Keys that a password opens'),
       })
       .describe('The same number of keys for every e-mail address, known or not; some are dummies'),
   }),

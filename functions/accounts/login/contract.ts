@@ -21,7 +21,9 @@ export const contract = {
   request: {
     headers: z.object({ platform: PlatformHeader.optional() }),
     body: z.strictObject({
-      challengeIdentifier: field(z.string().min(1).max(200), 'missing_or_invalid_challenge_identifier'),
+      challengeIdentifier: field(z.string().min(1).max(200), 'missing_or_invalid_challenge_identifier').describe(
+        'As POST /auth/login/init gave it',
+      ),
       firstFactor: FirstAssertion,
       secondFactor: SecondAssertion.optional().describe('Needed where the user has one'),
     }),
@@ -29,7 +31,9 @@ export const contract = {
   response: z.object({
     token: z.string().describe('The session: send it as Authorization: Bearer <token>'),
     expiresAt: Timestamp,
-    user: z.object({ id: z.string(), email: z.string() }),
+    user: z
+      .object({ id: z.string().describe('Never changes'), email: z.string().describe('In lower case') })
+      .describe('Who has logged in'),
   }),
   errors: ['login_failed', 'too_many_requests'],
   cacheControl: 'no-store',

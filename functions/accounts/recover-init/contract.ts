@@ -37,7 +37,7 @@ export const contract = {
     publicKeyCredentialCreationOptions: CreationOptions.extend({
       excludeCredentials: CreationOptions.shape.excludeCredentials.describe('Always empty'),
       allowedRecoveryCredentials: z.array(AllowedRecoveryCredential).describe('One, whether the user is known or not'),
-    }),
+    }).describe('What new credentials are made by, in the words of WebAuthn'),
     temporaryAuthenticationToken: z.string().describe('Good once, within ten minutes'),
   }),
   errors: [],

@@ -18,8 +18,10 @@ export const contract = {
   },
   response: z.object({
     publicKeyCredentialCreationOptions: CreationOptions.extend({
-      excludeCredentials: z.array(z.object({ type: z.string(), id: z.number() })).describe('Always empty'),
-    }),
+      excludeCredentials: z
+        .array(z.object({ type: z.string().describe('Never'), id: z.number().describe('Never') }))
+        .describe('Always empty'),
+    }).describe('What new credentials are made by, in the words of WebAuthn'),
     temporaryAuthenticationToken: z.string().describe('Good once, within ten minutes'),
   }),
   errors: ['too_many_requests'],

@@ -13,15 +13,17 @@ export const contract = {
   uses: { users: ['GetItem'] },
   request: {},
   response: z.object({
-    sessions: z.array(
-      z.object({
-        id: z.string().describe('Ends the session with DELETE /auth/sessions/{id}'),
-        platform: Platform.nullable().describe('As the login told it; null where it did not'),
-        createdAt: Timestamp,
-        expiresAt: Timestamp,
-        isCurrent: z.boolean().describe('Whether it is that of this request'),
-      }),
-    ),
+    sessions: z
+      .array(
+        z.object({
+          id: z.string().describe('Ends the session with DELETE /auth/sessions/{id}'),
+          platform: Platform.nullable().describe('As the login told it; null where it did not'),
+          createdAt: Timestamp,
+          expiresAt: Timestamp,
+          isCurrent: z.boolean().describe('Whether it is that of this request'),
+        }),
+      )
+      .describe('At most 20'),
   }),
   errors: [],
   cacheControl: 'no-store',

@@ -20,8 +20,8 @@ export const contract = {
         .describe('Sent by browsers: the page that the text names'),
     }),
     body: z.strictObject({
-      address: WalletAddress,
-      chain: WalletChain,
+      address: WalletAddress.describe('With its EIP-55 checksum or in one case, or in base58 for Solana'),
+      chain: WalletChain.describe('Of which kind of chains'),
       chainId: ChainId.default(1).describe(
         'Where a contract account is deployed, or will be; plain accounts need none',
       ),

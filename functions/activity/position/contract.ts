@@ -25,27 +25,38 @@ export const contract = {
     }),
   },
   response: PositionResponse.extend({
-    amounts: z.object({
-      pendingDeposit: Amount,
-      claimableShares: Amount,
-      currentShares: Amount,
-      pendingRedeemShares: Amount,
-      claimableRedeemAssets: Amount,
-      cancelledDeposit: CancelledDeposit,
-      cancelledRedeemShares: CancelledRedeemShares,
-    }),
-    vault: z.object({
-      poolId: z.string(),
-      name: z.string(),
-      type: z.enum(['async', 'sync']),
-      protocol: z.string(),
-      apy: z.string(),
-      sharePrice: Amount,
-      assetSymbol: z.string(),
-      assetDecimals: z.number().int(),
-      depositEpochId: z.number().int().nullable(),
-      isTotalAssetsValid: z.boolean().nullable(),
-    }),
+    amounts: z
+      .object({
+        pendingDeposit: Amount.describe('Assets awaiting settlement'),
+        claimableShares: Amount.describe('Shares ready to claim'),
+        currentShares: Amount.describe('Shares in the wallet'),
+        pendingRedeemShares: Amount.describe('Shares awaiting settlement'),
+        claimableRedeemAssets: Amount.describe('Assets ready to claim'),
+        cancelledDeposit: CancelledDeposit,
+        cancelledRedeemShares: CancelledRedeemShares,
+      })
+      .describe('In the smallest units of asset and share'),
+    vault: z
+      .object({
+        poolId: z.string().describe('Internal vault identifier'),
+        name: z.string().describe('Display name'),
+        type: z.enum(['async', 'sync']).describe('async: shares come after a settlement'),
+        protocol: z.string().describe('As the list of vaults has it'),
+        apy: z.string().describe('Percent a year with two decimals'),
+        sharePrice: Amount,
+        assetSymbol: z.string().describe('Of the asset'),
+        assetDecimals: z.number().int().describe('Of the asset'),
+        depositEpochId: z
+          .number()
+          .int()
+          .nullable()
+          .describe('The epoch that takes requests now; null where the vault does not tell'),
+        isTotalAssetsValid: z
+          .boolean()
+          .nullable()
+          .describe('Whether the valuation is valid; null where the vault does not tell'),
+      })
+      .describe('The vault now'),
     deposits: z.array(DepositResponse).describe('The latest 20'),
     hasMore: z.boolean().describe('Whether there are more deposits than these'),
     sharePriceHistory: z.array(z.object({ timestamp: Timestamp, sharePrice: Amount })).describe('The last year'),

@@ -15,7 +15,7 @@ export const contract = {
   request: { path: z.object({ userAddress: UserAddress }) },
   response: z.object({
     userAddress: Address,
-    totalRecords: z.number().int(),
+    totalRecords: z.number().int().describe('How many there are'),
     positions: z.array(PositionResponse),
     errors: ChainErrors,
   }),

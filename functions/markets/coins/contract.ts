@@ -17,9 +17,9 @@ export const contract = {
     z.object({
       contract_address: z.string().describe("The chain's own coin has 0xEeee…EEeE, on Solana So11…1112"),
       chainId: z.number().int().describe('Solana has 1151111081099710'),
-      contract_ticker_symbol: z.string(),
-      contract_decimals: z.number().int(),
-      contract_name: z.string(),
+      contract_ticker_symbol: z.string().describe('Symbol'),
+      contract_decimals: z.number().int().describe('Decimals of the token'),
+      contract_name: z.string().describe('Name'),
       coinKey: z.string().describe('The same for a coin on all chains; may be empty'),
       logo_url: z.string().describe('May be empty'),
       id: z.string().nullable().describe('For GET /portfolio-indexor/markets/coins/{id}; null when unknown. Additive'),

@@ -29,11 +29,11 @@ export const contract = {
   },
   response: z.array(
     z.object({
-      id: z.string(),
-      name: z.string(),
-      symbol: z.string(),
-      api_symbol: z.string(),
-      market_cap_rank: z.number().int().nullable(),
+      id: z.string().describe('By CoinGecko; GET /portfolio-indexor/markets/coins/{id} takes it'),
+      name: z.string().describe('Name'),
+      symbol: z.string().describe('Symbol'),
+      api_symbol: z.string().describe('Symbol'),
+      market_cap_rank: z.number().int().nullable().describe('1 for the largest; null when unknown'),
       thumb: z.string().describe('A small picture; may be empty'),
       large: z.string().describe('A large picture; may be empty'),
       current_price: z.number().nullable().describe('Null when unknown. Additive'),

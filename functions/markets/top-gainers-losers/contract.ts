@@ -4,11 +4,11 @@ import { Currency } from '../../../lib/markets/currency.ts'
 
 const Mover = z
   .looseObject({
-    id: z.string(),
-    symbol: z.string(),
-    name: z.string(),
+    id: z.string().describe('By CoinGecko'),
+    symbol: z.string().describe('Symbol'),
+    name: z.string().describe('Name'),
     image: z.string().describe('May be empty'),
-    market_cap_rank: z.number().int().nullable(),
+    market_cap_rank: z.number().int().nullable().describe('1 for the largest; null when unknown'),
     current_price: z.number().describe('The same as `<currency>`. Additive'),
     price_change_percentage_24h: z.number().describe('The same as `<currency>_24h_change`. Additive'),
   })

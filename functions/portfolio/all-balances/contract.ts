@@ -22,7 +22,9 @@ export const contract = {
       .describe(
         "By the chain's key: the coin of each chain that the user has a wallet for, and every token held there",
       ),
-    kyc: z.object({ status: KycStatus.describe("How far the check of the user's identity is") }),
+    kyc: z
+      .object({ status: KycStatus.describe("How far the check of the user's identity is") })
+      .describe('Know your customer'),
     smartgaz: z.number().describe('What is left of the network fees that are paid for the user, in the currency'),
     smartgaz_available: z
       .boolean()

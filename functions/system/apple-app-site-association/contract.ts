@@ -10,7 +10,11 @@ export const contract = {
   caller: 'anyone',
   uses: { relyingParty: true },
   request: {},
-  response: z.object({ webcredentials: z.object({ apps: z.array(z.string()) }) }),
+  response: z.object({
+    webcredentials: z
+      .object({ apps: z.array(z.string()).describe('Team and bundle ids') })
+      .describe('Who may use the passkeys'),
+  }),
   errors: [],
   cacheControl: 'public, max-age=300',
   impact: 'New installations on Apple’s devices cannot use passkeys.',

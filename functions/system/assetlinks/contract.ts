@@ -12,12 +12,14 @@ export const contract = {
   request: {},
   response: z.array(
     z.object({
-      relation: z.array(z.string()),
-      target: z.object({
-        namespace: z.literal('android_app'),
-        package_name: z.string(),
-        sha256_cert_fingerprints: z.array(z.string()),
-      }),
+      relation: z.array(z.string()).describe('What the applications may do'),
+      target: z
+        .object({
+          namespace: z.literal('android_app'),
+          package_name: z.string().describe('Of the application'),
+          sha256_cert_fingerprints: z.array(z.string()).describe('Of the keys that sign it'),
+        })
+        .describe('An application'),
     }),
   ),
   errors: [],

@@ -25,7 +25,7 @@ export const contract = {
   },
   response: TransactionsReply.extend({
     approval: z.array(Transaction).describe('Always empty'),
-    isCrossChain: z.literal(false),
+    isCrossChain: z.literal(false).describe('Requests are where their vault is'),
     isAsync: z.boolean().describe('True when what comes back has to be taken by another cancellation, later'),
     cancelled: z
       .union([z.strictObject({ assets: Amount }), z.strictObject({ shares: Amount })])

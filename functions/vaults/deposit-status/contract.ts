@@ -24,16 +24,26 @@ export const contract = {
     vaultAddress: Address,
     userAddress: Address,
     chainId: ChainId,
-    status: z.enum(['pending', 'claimable', 'cancelled', 'deposited', 'no_active_deposit']),
-    statusDescription: z.string(),
-    amounts: z.object({
-      pendingDeposit: Amount.describe('Assets awaiting settlement'),
-      claimableShares: Amount.describe('Shares ready to claim'),
-      currentShares: Amount.describe('Shares in the user wallet'),
-      cancelledDeposit: CancelledDeposit,
-    }),
+    status: z
+      .enum(['pending', 'claimable', 'cancelled', 'deposited', 'no_active_deposit'])
+      .describe('What can be done now: wait, claim, cancel once more, or nothing'),
+    statusDescription: z.string().describe('The status for people'),
+    amounts: z
+      .object({
+        pendingDeposit: Amount.describe('Assets awaiting settlement'),
+        claimableShares: Amount.describe('Shares ready to claim'),
+        currentShares: Amount.describe('Shares in the user wallet'),
+        cancelledDeposit: CancelledDeposit,
+      })
+      .describe('In the smallest units of asset and share'),
     vault: z
-      .object({ depositEpochId: z.number().int().nullable(), isTotalAssetsValid: z.boolean().nullable() })
+      .object({
+        depositEpochId: z.number().int().nullable().describe('The epoch that takes requests now'),
+        isTotalAssetsValid: z
+          .boolean()
+          .nullable()
+          .describe('Whether the valuation is valid, so that deposits give shares at once'),
+      })
       .describe('Its fields are null where the vault does not tell'),
     nextPollAfterMs: z.number().int().nullable().describe('When to ask again; null when no settlement is awaited'),
   }),

@@ -24,21 +24,25 @@ export const contract = {
     vaultAddress: Address,
     userAddress: Address,
     chainId: ChainId,
-    status: z.enum(['pending', 'claimable', 'cancelled', 'withdrawn', 'no_active_withdrawal']),
-    statusDescription: z.string(),
-    amounts: z.object({
-      pendingRedeemShares: Amount.describe('Shares awaiting settlement'),
-      claimableAssets: Amount.describe('What a claim pays'),
-      claimableShares: Amount.describe('The settled shares that it is paid for'),
-      cancelledRedeemShares: CancelledRedeemShares,
-    }),
+    status: z
+      .enum(['pending', 'claimable', 'cancelled', 'withdrawn', 'no_active_withdrawal'])
+      .describe('What can be done now: wait, claim, cancel once more, or nothing'),
+    statusDescription: z.string().describe('The status for people'),
+    amounts: z
+      .object({
+        pendingRedeemShares: Amount.describe('Shares awaiting settlement'),
+        claimableAssets: Amount.describe('What a claim pays'),
+        claimableShares: Amount.describe('The settled shares that it is paid for'),
+        cancelledRedeemShares: CancelledRedeemShares,
+      })
+      .describe('In the smallest units of asset and share'),
     epochId: z
       .number()
       .int()
       .nullable()
       .describe("Of the user's last request; null before there was one, and where the vault does not tell"),
     vault: z
-      .object({ redeemEpochId: z.number().int().nullable() })
+      .object({ redeemEpochId: z.number().int().nullable().describe('The epoch that takes requests now') })
       .describe('The epoch that takes requests now; null where the vault does not tell'),
     nextPollAfterMs: z.number().int().nullable().describe('When to ask again; null when no settlement is awaited'),
   }),

@@ -43,23 +43,27 @@ export const contract = {
   },
   response: TransactionsReply.extend({
     isAsync: z.boolean().describe('True when the vault pays only after a settlement'),
-    withdrawal: z.object({
-      shares: Amount.describe('What leaves the user'),
-      assets: Amount.nullable().describe(
-        "What is paid for them, in the vault asset's smallest unit; null where the vault tells no price now",
-      ),
-      fee: Amount.nullable().describe(
-        'What the vault keeps of what the shares are worth: fees, and a haircut for being paid at once; null as `assets`',
-      ),
-      haircut: Amount.describe('The part of the fee that is the haircut'),
-      isEstimate: z
-        .boolean()
-        .describe('True where a settlement decides what is paid, at its own price, or no dry run could tell'),
-      claimedAssets: Amount.describe('What settled withdrawals pay besides, which the vault pays along with this one'),
-      remainder: Amount.optional().describe(
-        "Cross-chain only: what of all that is paid stays with the user on the vault's chain",
-      ),
-    }),
+    withdrawal: z
+      .object({
+        shares: Amount.describe('What leaves the user'),
+        assets: Amount.nullable().describe(
+          "What is paid for them, in the vault asset's smallest unit; null where the vault tells no price now",
+        ),
+        fee: Amount.nullable().describe(
+          'What the vault keeps of what the shares are worth: fees, and a haircut for being paid at once; null as `assets`',
+        ),
+        haircut: Amount.describe('The part of the fee that is the haircut'),
+        isEstimate: z
+          .boolean()
+          .describe('True where a settlement decides what is paid, at its own price, or no dry run could tell'),
+        claimedAssets: Amount.describe(
+          'What settled withdrawals pay besides, which the vault pays along with this one',
+        ),
+        remainder: Amount.optional().describe(
+          "Cross-chain only: what of all that is paid stays with the user on the vault's chain",
+        ),
+      })
+      .describe('What it comes to'),
     quote: BridgeQuote.optional().describe('Cross-chain only'),
   }),
   errors: [
