@@ -1,6 +1,8 @@
 import { createHook } from 'node:async_hooks'
 import { verify } from 'node:crypto'
 import { describe, expect, vi } from 'vitest'
+import { endpoints } from '../../../functions/contracts.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import {
   beginLogin,
   beginRecovery,
@@ -101,21 +103,34 @@ const signedByOther = (newCredentials: object) => {
   return { kind, credentialAssertion: { ...credentialAssertion, credId: OTHER_KEY.id } }
 }
 
-const CALLS: [string, (service: Service, email: string) => Promise<HttpReply>][] = [
-  ['the start of a registration', registerInitOf],
-  ['the start of a recovery', recoverInitOf()],
-  ['the start of a recovery with the id of a key', recoverInitOf({ credentialId: KEY.id })],
-  ['a recovery', recoverOf((made) => signRecovery(KEY, made))],
-  ['a recovery with the id of a recovery key', recoverOf(signedByOther)],
+const CALLS: [keyof typeof endpoints, string, (service: Service, email: string) => Promise<HttpReply>][] = [
+  ['accounts/register-init', 'the start of a registration', registerInitOf],
+  ['accounts/recover-init', 'the start of a recovery', recoverInitOf()],
+  ['accounts/recover-init', 'the start of a recovery with the id of a key', recoverInitOf({ credentialId: KEY.id })],
+  ['accounts/recover', 'a recovery', recoverOf((made) => signRecovery(KEY, made))],
+  ['accounts/recover', 'a recovery with the id of a recovery key', recoverOf(signedByOther)],
   [
+    'accounts/recover',
     'a recovery to a wrong credential',
     recoverOf((made) => signRecovery(KEY, made), { origin: 'http://localhost:6666' }),
   ],
-  ['the start of a login', initOf],
-  ['a login with a key', loginOf((begun) => ({ firstFactor: KEY.get(begun) }))],
-  ['a login with a passkey', loginOf((begun) => ({ firstFactor: PASSKEY.get(begun, { userHandle: 'eA' }) }))],
-  ['a login with a password', loginOf(() => ({ firstFactor: { kind: 'Password', password: 'wrong password' } }))],
+  ['accounts/login-init', 'the start of a login', initOf],
+  ['accounts/login', 'a login with a key', loginOf((begun) => ({ firstFactor: KEY.get(begun) }))],
   [
+    'accounts/login',
+    'a login with a passkey',
+    loginOf((begun) => ({ firstFactor: PASSKEY.get(begun, { userHandle: 'eA' }) })),
+  ],
+  [
+    'accounts/login',
+    'a login with a password and a code',
+    loginOf(() => ({
+      firstFactor: { kind: 'Password', password: 'wrong password' },
+      secondFactor: { kind: 'Totp', otpCode: '000000' },
+    })),
+  ],
+  [
+    'accounts/login',
     'a login with two factors',
     loginOf((begun) => ({ firstFactor: KEY.get(begun), secondFactor: { kind: 'Totp', otpCode: '000000' } })),
   ],
@@ -126,21 +141,24 @@ const test = base.extend('emails', { scope: 'file' }, async ({ sharedService }) 
 })
 
 describe('Nothing tells an e-mail address that is known from one that is not', () => {
-  test.for(CALLS)('in what is seen of %s, and in the work that is done', async ([, call], { service, emails }) => {
-    const told: unknown[] = []
-    for (const email of emails) {
-      const hashed: string[] = []
-      const hook = createHook({ init: (_, type) => type === 'SCRYPTREQUEST' && hashed.push(type) })
-      service.table.reset()
-      vi.mocked(verify).mockClear()
-      hook.enable()
-      const reply = await call(service, email)
-      hook.disable()
-      const verified = vi.mocked(verify).mock.calls.length
-      told.push({ seen: shapeOf(reply, email), operations: operationsOf(service), hashed, verified })
-    }
-    for (const one of told) expect(one).toEqual(told[0])
-  })
+  test.for(CALLS)(
+    'in what is seen of %s: %s, and in the work that is done',
+    async ([, , call], { service, emails }) => {
+      const told: unknown[] = []
+      for (const email of emails) {
+        const hashed: string[] = []
+        const hook = createHook({ init: (_, type) => type === 'SCRYPTREQUEST' && hashed.push(type) })
+        service.table.reset()
+        vi.mocked(verify).mockClear()
+        hook.enable()
+        const reply = await call(service, email)
+        hook.disable()
+        const verified = vi.mocked(verify).mock.calls.length
+        told.push({ seen: shapeOf(reply, email), operations: operationsOf(service), hashed, verified })
+      }
+      for (const one of told) expect(one).toEqual(told[0])
+    },
+  )
 
   test('in the credentials that a login lists: as many, of the same form, the same each time', async ({
     service,
@@ -155,6 +173,17 @@ describe('Nothing tells an e-mail address that is known from one that is not', (
         expect(ids.every((id) => /^[\w-]{43}$/.test(id))).toBe(true)
         expect(ids).toEqual(ids.toSorted())
       }
+    }
+  })
+
+  test('in what any other endpoint says: none takes an e-mail address, or follows one that does', () => {
+    const starts = Object.entries<EndpointContract>(endpoints).filter(([, { request }]) => request.body?.shape['email'])
+    const called = new Set(CALLS.map(([endpoint]) => endpoint))
+    expect(starts.map(([endpoint]) => endpoint)).not.toHaveLength(0)
+    for (const [start] of starts) {
+      // A registration that is completed is one more user, or finds the address taken: whoever registers learns which.
+      const next = start === 'accounts/register-init' ? [] : [start.replace('-init', '')]
+      for (const endpoint of [start, ...next]) expect(called).toContain(endpoint)
     }
   })
 })

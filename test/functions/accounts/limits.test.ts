@@ -6,6 +6,7 @@ import {
   completeLogin,
   oneTimeCode,
   openSession,
+  recover,
   registerUser,
   someEmail,
   someSession,
@@ -54,6 +55,9 @@ const wrongPassword = (service: Service, who: Who) =>
     firstFactor: { kind: 'Password', password: 'wrong password' },
     secondFactor: someKeyPair().get(begun),
   }))
+
+const wrongRecovery = (service: Service, email: string) =>
+  recover(service, email, someKeyPair(), (begun) => ({ firstFactorCredential: someKeyPair().create(begun) }))
 
 /** A new user with a password, and a key as second factor. */
 async function somePasswordUser(service: Service, options: { email?: string; key?: string } = {}) {
@@ -183,8 +187,9 @@ describe('Wrong passwords', () => {
     const key = await service.createClient([])
     const { email, login } = await somePasswordUser(service, { key })
     const flood = Array.from({ length: 10 }, async () => {
-      for (let i = 0; i < 80; i += 1) await beginLogin(container, email)
+      for (let i = 0; i < 60; i += 1) await beginLogin(container, email)
       for (let i = 0; i < 10; i += 1) await wrongPassword(container, { email })
+      for (let i = 0; i < 10; i += 1) await wrongRecovery(container, email)
     })
     await Promise.all(flood)
     expectError(await wrongPassword(container, { email }), 'too_many_requests')
