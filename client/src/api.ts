@@ -249,8 +249,8 @@ export type FirstFactor = {
     clientData: string
     /** Of the client data, in base64url */
     signature: string
-    /** The hash with which a key signed, where it is not the usual one of its type */
-    algorithm?: 'SHA256' | 'SHA512' | 'RSA-SHA256' | null | undefined
+    /** SHA256, SHA512 or RSA-SHA256, where it is not the usual one of the key */
+    algorithm?: string | null | undefined
   }
 } | {
   kind: 'Password'
@@ -1103,8 +1103,8 @@ export type Recovery = {
     clientData: string
     /** Of the client data, in base64url */
     signature: string
-    /** The hash with which a key signed, where it is not the usual one of its type */
-    algorithm?: 'SHA256' | 'SHA512' | 'RSA-SHA256' | null | undefined
+    /** SHA256, SHA512 or RSA-SHA256, where it is not the usual one of the key */
+    algorithm?: string | null | undefined
   }
 }
 
@@ -1171,8 +1171,8 @@ export type SecondFactor = {
     clientData: string
     /** Of the client data, in base64url */
     signature: string
-    /** The hash with which a key signed, where it is not the usual one of its type */
-    algorithm?: 'SHA256' | 'SHA512' | 'RSA-SHA256' | null | undefined
+    /** SHA256, SHA512 or RSA-SHA256, where it is not the usual one of the key */
+    algorithm?: string | null | undefined
   }
 } | {
   kind: 'Totp'

@@ -21,9 +21,11 @@ export const KeyId = CredentialId.refine(
 
 const ClientDataBytes = base64url(4096).describe('The client data as signed, in base64url')
 
+/** The hash with which a key signed, where it is not the usual one of its type. A string to clients, as signers type it. */
 const Algorithm = z
-  .enum(['SHA256', 'SHA512', 'RSA-SHA256'])
-  .describe('The hash with which a key signed, where it is not the usual one of its type')
+  .string()
+  .regex(/^(SHA256|SHA512|RSA-SHA256)$/, 'must be SHA256, SHA512 or RSA-SHA256')
+  .describe('SHA256, SHA512 or RSA-SHA256, where it is not the usual one of the key')
 const EncryptedPrivateKey = z.string().min(1).max(8192).describe('Kept as it is; it cannot be read here')
 const Password = z.string().min(8).max(256).describe('8 to 256 characters')
 const OtpCode = z
