@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import chromium, { inflate } from '@sparticuz/chromium'
-import { build } from 'esbuild'
 import { chromium as browsers, type Page } from 'playwright-core'
 import { chainlessTest } from './service.ts'
 
@@ -15,12 +14,6 @@ const AUTHENTICATOR = {
   automaticPresenceSimulation: true,
 } as const
 
-/** The clients as a page would bundle them, under `clients`. */
-const CLIENTS = `
-  export { startAuthentication, startRegistration } from '@simplewebauthn/browser'
-  export { BrowserKeySigner, WebAuthnSigner } from '@dfns/sdk-browser'
-`
-
 /** Tests with a real Chromium, which opens empty pages on any origin; each page has an authenticator of its own. */
 export const test = chainlessTest
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
@@ -33,30 +26,16 @@ export const test = chainlessTest
     onCleanup(() => browser.close())
     return browser
   })
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
-  .extend('clients', { scope: 'file' }, async ({}) => {
-    const { outputFiles } = await build({
-      stdin: { contents: CLIENTS, resolveDir: import.meta.dirname },
-      bundle: true,
-      write: false,
-      format: 'iife',
-      globalName: 'clients',
-      platform: 'browser',
-      define: { global: 'globalThis' },
-    })
-    return outputFiles[0]?.text ?? ''
-  })
-  .extend('open', async ({ browser, clients }, { onCleanup }) => {
-    const context = await browser.newContext({ ignoreHTTPSErrors: true })
+  .extend('open', async ({ browser }, { onCleanup }) => {
+    const context = await browser.newContext({ permissions: ['local-network-access'] })
     onCleanup(() => context.close())
     return async (origin: string): Promise<Page> => {
       const page = await context.newPage()
-      await page.route('**/*', (route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html>' }))
+      await page.route(`${origin}/**`, (route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html>' }))
       await page.goto(origin)
       const devTools = await context.newCDPSession(page)
       await devTools.send('WebAuthn.enable')
       await devTools.send('WebAuthn.addVirtualAuthenticator', { options: AUTHENTICATOR })
-      await page.addScriptTag({ content: clients })
       return page
     }
   })

@@ -94,7 +94,11 @@ export async function startAnew(service: Service): Promise<{ service: Service; s
   return { service: { ...service, baseUrl, call: callerOf(baseUrl, service.apiKey) }, stop }
 }
 
-const GATEWAY = { port: 0, cors: { allowOrigins: ['https://wallet.example'] }, schedule: false }
+const GATEWAY = {
+  port: 0,
+  cors: { allowOrigins: ['https://wallet.example', 'http://localhost:3000'] },
+  schedule: false,
+}
 
 async function startService(options: BackendsOptions): Promise<{ service: Service; stop: () => Promise<void> }> {
   const backends = await startBackends(options)

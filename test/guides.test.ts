@@ -1,0 +1,304 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { JSHandle, Page } from 'playwright-core'
+import type { Hex } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { afterAll, expect } from 'vitest'
+import * as z from 'zod'
+import {
+  type Client,
+  completeLogin,
+  type FirstFactor,
+  listCredentials,
+  listSessions,
+  listWallets,
+  orThrow,
+  removeCredential,
+  startLogin,
+  startRecovery,
+  unlinkWallet,
+} from '../client/src/index.ts'
+import { oneTimeCode, someEmail } from './support/accounts.ts'
+import { test as base } from './support/browser.ts'
+import { bundleForPages, extractGuide } from './support/guides.ts'
+import type { Service } from './support/service.ts'
+
+// The service's clock, for which no user has to wait.
+const { now } = Date
+let passed = 0
+Date.now = () => now() + passed
+afterAll(() => {
+  Date.now = now
+})
+const pass = (seconds: number) => {
+  passed += seconds * 1000
+}
+
+type Functions = Readonly<Record<string, (...given: readonly unknown[]) => unknown>>
+/** What a page has loaded: each file's exports. */
+declare const guide: Readonly<Record<string, Functions>>
+
+type User = { readonly id: string; readonly email: string }
+type Kit = { readonly credentialId: string; readonly secret: string }
+
+const WEB = 'http://localhost:3000'
+const PASSWORD = 'correct horse battery staple'
+
+const test = base
+  .extend('integrate', { scope: 'file' }, ({ sharedService: { baseUrl, apiKey } }) =>
+    extractGuide('integrate', { BASE_URL: baseUrl, API_KEY: apiKey }),
+  )
+  .extend('script', { scope: 'file' }, ({ integrate }) => bundleForPages(integrate))
+  /** Opens the wallet's page on a device of its own, with the guide's snippets. */
+  .extend('openDevice', ({ open, script }) => async (): Promise<Page> => {
+    const page = await open(WEB)
+    await page.addScriptTag({ content: script })
+    return page
+  })
+
+/** What a snippet's function gives on a page, as a handle, since not all of it can leave the page. */
+function hold(page: Page, file: string, name: string, ...given: unknown[]): Promise<JSHandle> {
+  return page.evaluateHandle(([file, name, given]) => guide[file]?.[name]?.(...given), [file, name, given] as const)
+}
+
+/** What a snippet's function gives on a page. */
+async function run<Answer = unknown>(page: Page, file: string, name: string, ...given: unknown[]): Promise<Answer> {
+  return await (await hold(page, file, name, ...given)).jsonValue()
+}
+
+function logIn(page: Page): Promise<User> {
+  return run(page, 'passkey-account.ts', 'logInWithPasskey')
+}
+
+/** The API for whoever is logged in on a page. */
+async function clientOf(page: Page, { baseUrl: url, apiKey: key }: Service): Promise<Client> {
+  const session = await page.evaluate("guide['client.ts'].client.session()")
+  return { url, key, session: z.string().parse(session) }
+}
+
+test('The snippets of docs/integrate.md compile under the strictest settings, and are formatted', ({
+  integrate: { folder, snippets },
+}) => {
+  const files = [...snippets.keys()].map((name) => join(folder, name))
+  const commands = [
+    ['tsc', '--project', folder, '--checkers', '1'],
+    ['biome', 'format', '--colors=off', '--vcs-enabled=false', ...files],
+  ] as const
+  for (const [command, ...options] of commands) {
+    const { status, stdout, stderr } = spawnSync(command, options, { encoding: 'utf8' })
+    expect(status, `${stdout}${stderr}`).toBe(0)
+  }
+})
+
+test('A user registers with a passkey, and logs in without an e-mail address', async ({ openDevice }) => {
+  const [page, email] = [await openDevice(), someEmail()]
+  await run(page, 'passkey-account.ts', 'registerWithPasskey', email)
+  expect(await logIn(page)).toMatchObject({ email })
+  const again = run(page, 'passkey-account.ts', 'registerWithPasskey', email)
+  await expect(again).rejects.toThrow('user_already_registered: ')
+})
+
+test("A user registers and logs in with a passkey by the provider's signer", async ({ openDevice }) => {
+  const [page, email] = [await openDevice(), someEmail()]
+  await run(page, 'provider-passkey.ts', 'registerWithSigner', email)
+  expect(await run(page, 'provider-passkey.ts', 'logInWithSigner')).toMatchObject({ email })
+})
+
+test("A user registers and logs in with a key of the browser's", async ({ openDevice }) => {
+  const [page, email] = [await openDevice(), someEmail()]
+  const key = await hold(page, 'browser-key.ts', 'registerWithKey', email)
+  expect(await run(page, 'browser-key.ts', 'logInWithKey', email, key)).toMatchObject({ email })
+  const asAnother = run(page, 'browser-key.ts', 'logInWithKey', someEmail(), key)
+  await expect(asAnother).rejects.toThrow('does not match allowed credentials')
+})
+
+test('A program in Node registers and logs in with a key', async ({ integrate: { folder } }) => {
+  const email = someEmail()
+  const { registerProgram, logInProgram } = await import(join(folder, 'node-key.ts'))
+  const key = await registerProgram(email)
+  expect(await logInProgram(email, key)).toMatchObject({ email })
+})
+
+test('A user registers with a password and codes, changes the password, and moves to a passkey', async ({
+  openDevice,
+  service,
+}) => {
+  const [page, email] = [await openDevice(), someEmail()]
+  type Started = { readonly otpUrl: string; readonly temporaryAuthenticationToken: string }
+  const started = await run<Started>(page, 'password.ts', 'startWithPassword', email)
+  /** The code that the user's application shows after this many seconds. */
+  const codeAfter = (seconds: number) => {
+    pass(seconds)
+    return oneTimeCode(started.otpUrl)
+  }
+  const { temporaryAuthenticationToken } = started
+  await run(page, 'password.ts', 'registerWithPassword', temporaryAuthenticationToken, PASSWORD, codeAfter(0))
+  const user = await run(page, 'password.ts', 'logInWithPassword', email, PASSWORD, codeAfter(30))
+  expect(user).toMatchObject({ email })
+
+  const confirmWith = (password: string) =>
+    page.evaluateHandle(
+      ([password, otpCode]) =>
+        async () => ({ firstFactor: { kind: 'Password', password }, secondFactor: { kind: 'Totp', otpCode } }),
+      [password, codeAfter(30)] as const,
+    )
+  const password = 'another horse battery staple'
+  await run(page, 'credentials.ts', 'changePassword', password, await confirmWith(PASSWORD))
+  await run(page, 'credentials.ts', 'addPasskey', 'laptop', await confirmWith(password))
+  await expect(logIn(page)).rejects.toThrow('login_failed: ')
+
+  const client = await clientOf(page, service)
+  const { credentials } = orThrow(await listCredentials(client))
+  expect(credentials).toMatchObject([{ kind: 'Totp' }, { kind: 'Password' }, { kind: 'Fido2', name: 'laptop' }])
+  const [codes = '', oldPassword = ''] = credentials.map(({ id }) => id)
+  expect(await removeCredential(client, { id: codes })).toMatchObject({ error: { code: 'last_second_factor' } })
+  orThrow(await removeCredential(client, { id: oldPassword }))
+  orThrow(await removeCredential(client, { id: codes }))
+  expect(await logIn(page)).toEqual(user)
+})
+
+test('A user links wallets, with a key of its own and with the one of the browser', async ({ openDevice, service }) => {
+  const page = await openDevice()
+  await run(page, 'passkey-account.ts', 'registerWithPasskey', someEmail())
+  await logIn(page)
+  const privateKey = generatePrivateKey()
+  const [own, inBrowser] = [privateKeyToAccount(privateKey), privateKeyToAccount(generatePrivateKey())]
+  const { address } = own
+  expect(await run(page, 'wallet.ts', 'linkOwnKey', privateKey)).toMatchObject({ address, chain: 'evm' })
+  await expect(run(page, 'wallet.ts', 'linkOwnKey', privateKey)).rejects.toThrow('wallet_already_linked: ')
+
+  const asked: unknown[] = []
+  await page.exposeFunction('askWallet', ({ method, params }: { method: string; params?: [Hex] }) => {
+    asked.push(method)
+    return method === 'eth_requestAccounts'
+      ? [inBrowser.address]
+      : inBrowser.signMessage({ message: { raw: params?.[0] ?? '0x' } })
+  })
+  const provider = await page.evaluateHandle('({ request: (asked) => askWallet(asked) })')
+  await run(page, 'wallet.ts', 'linkBrowserWallet', provider)
+  expect(asked).toEqual(['eth_requestAccounts', 'personal_sign'])
+
+  const client = await clientOf(page, service)
+  orThrow(await unlinkWallet(client, { address }))
+  expect(orThrow(await listWallets(client))).toMatchObject({ wallets: [{ address: inBrowser.address }] })
+})
+
+test('A user who has lost the device recovers the account with the kit, and then with the next one', async ({
+  openDevice,
+}) => {
+  const [lost, email] = [await openDevice(), someEmail()]
+  let kit = await run<Kit>(lost, 'register-with-kit.ts', 'registerWithKit', email)
+  const user = await logIn(lost)
+  const [first, second] = [await openDevice(), await openDevice()]
+
+  for (const page of [first, second]) {
+    const used = kit
+    kit = await run(page, 'recover.ts', 'recover', email, used)
+    expect(await logIn(page)).toEqual(user)
+    await expect(run(page, 'recover.ts', 'recover', email, used)).rejects.toThrow('OperationError')
+  }
+  await expect(run(lost, 'sessions.ts', 'logOutHere')).rejects.toThrow('invalid_session: ')
+  for (const page of [lost, first]) await expect(logIn(page)).rejects.toThrow('login_failed: ')
+
+  const confirm = await second.evaluateHandle("guide['credentials.ts'].confirmWithPasskey")
+  const newest = await run(second, 'credentials.ts', 'replaceKit', confirm)
+  await expect(run(first, 'recover.ts', 'recover', email, kit)).rejects.toThrow('OperationError')
+  await run(first, 'recover.ts', 'recover', email, newest)
+})
+
+test('A recovery that is given up leaves the passkey of the one before on its authenticator', async ({
+  openDevice,
+  service,
+}) => {
+  const [lost, page, email] = [await openDevice(), await openDevice(), someEmail()]
+  const kit = await run<Kit>(lost, 'register-with-kit.ts', 'registerWithKit', email)
+  await run(page, 'recover.ts', 'recover', email, kit)
+  await logIn(page)
+  const client = await clientOf(page, service)
+  const { credentials } = orThrow(await listCredentials(client))
+  const id = credentials.find(({ kind }) => kind === 'Fido2')?.credentialId
+
+  const begun = orThrow(await startRecovery(client, { platform: 'web', email }))
+  await run(page, 'passkey.ts', 'createPasskey', begun.publicKeyCredentialCreationOptions)
+  const { challengeIdentifier, ...challenge } = orThrow(await startLogin(client, { email }))
+  const asked = { ...challenge, allowCredentials: { webauthn: [{ type: 'public-key', id }] } }
+  const firstFactor = await run<FirstFactor>(page, 'passkey.ts', 'signWithPasskey', asked)
+  expect(orThrow(await completeLogin(client, { challengeIdentifier, firstFactor }))).toMatchObject({ user: { email } })
+})
+
+test('A user adds the passkey of a second device, confirmed on the first one, which is then lost', async ({
+  openDevice,
+  service,
+}) => {
+  const [phone, laptop, email] = [await openDevice(), await openDevice(), someEmail()]
+  await run(phone, 'passkey-account.ts', 'registerWithPasskey', email)
+  await logIn(phone)
+  const confirm = await phone.evaluateHandle("guide['credentials.ts'].confirmWithPasskey")
+  const again = phone.evaluate(
+    (confirm) =>
+      Promise.resolve(guide['credentials.ts']?.['addPasskey']?.('phone', confirm)).catch(
+        guide['explain.ts']?.['explain'],
+      ),
+    confirm,
+  )
+  expect(await again).toBe('This device is enrolled already.')
+
+  // The laptop's page asks the phone, as browsers do with a QR code.
+  await laptop.exposeFunction('askPhone', async (challenge: object) => {
+    return { firstFactor: await run(phone, 'passkey.ts', 'signWithPasskey', challenge) }
+  })
+  const { session } = await clientOf(phone, service)
+  await run(laptop, 'client.ts', 'setSession', session)
+  await run(laptop, 'credentials.ts', 'addPasskey', 'laptop', await laptop.evaluateHandle('askPhone'))
+  await logIn(laptop)
+
+  const client = await clientOf(laptop, service)
+  const [first] = orThrow(await listCredentials(client)).credentials
+  await run(laptop, 'sessions.ts', 'shutOut', first?.id)
+  await expect(logIn(phone)).rejects.toThrow('login_failed: ')
+  await expect(run(phone, 'sessions.ts', 'logOutHere')).rejects.toThrow('invalid_session: ')
+  const { sessions } = orThrow(await listSessions(client))
+  expect(sessions).toMatchObject([{ platform: 'web', isCurrent: true }])
+})
+
+test('A user logs out, and deletes the account with a fresh login', async ({ openDevice, service }) => {
+  const page = await openDevice()
+  await run(page, 'passkey-account.ts', 'registerWithPasskey', someEmail())
+  await logIn(page)
+  const client = await clientOf(page, service)
+  await run(page, 'sessions.ts', 'logOutHere')
+  expect(await listSessions(client)).toMatchObject({ error: { code: 'invalid_session' } })
+  await logIn(page)
+  pass(11 * 60)
+  await expect(run(page, 'sessions.ts', 'deleteAccount')).rejects.toThrow('fresh_login_required: ')
+  await logIn(page)
+  await run(page, 'sessions.ts', 'deleteAccount')
+  await expect(logIn(page)).rejects.toThrow('login_failed: ')
+})
+
+test('A page tells of when a price is', async ({ openDevice }) => {
+  const price = await run(await openDevice(), 'price.ts', 'fetchPrice', 'bitcoin', 'eur')
+  expect(price).toEqual({ price: expect.any(Number), asOf: expect.any(Date), isStale: false })
+})
+
+test('What goes wrong is told to the user, where there is something to tell', async ({ integrate: { folder } }) => {
+  const { explain } = await import(join(folder, 'explain.ts'))
+  const { CallFailure } = await import(join(folder, 'node_modules/@vaultline/client/dist/index.js'))
+  const tell = (code: string, retryAfterMs?: number) =>
+    explain(new CallFailure({ code, message: '', requestId: 'r-1', retryAfterMs }))
+  expect(tell('login_failed')).toBe(tell('confirmation_failed'))
+  expect(tell('fresh_login_required')).toBe(tell('invalid_session'))
+  expect(tell('too_many_requests', 61_000)).toContain('2 minutes')
+  expect(tell('internal')).toContain('r-1')
+  expect(explain(new DOMException('', 'NotAllowedError'))).toBeUndefined()
+  expect(() => explain(new TypeError('a mistake'))).toThrow('a mistake')
+})
+
+test('Each function of the guides is run by a test, or by another snippet', ({ integrate: { snippets } }) => {
+  const code = [...snippets.values()].join('')
+  const exported = [...code.matchAll(/^export (?:async )?(?:function|const) ([a-z]\w*)/gm)].map(([, name = '']) => name)
+  expect(exported).toContain('registerProgram')
+  const callers = readFileSync(import.meta.filename, 'utf8') + code.replaceAll(/(function|const) \w+/g, '')
+  expect(exported.filter((name) => !new RegExp(`[.']${name}\\b|\\b${name}\\(`).test(callers))).toEqual([])
+})

@@ -1,0 +1,68 @@
+import { spawnSync } from 'node:child_process'
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { build } from 'esbuild'
+
+/** The snippets of a page as a reader has them: files by their names, in a project that has our client installed. */
+export type Guide = { readonly folder: string; readonly snippets: ReadonlyMap<string, string> }
+
+/** How a reader's project compiles: as strictly as ours, for browsers too. */
+const TSCONFIG = {
+  extends: '../../../tsconfig.json',
+  compilerOptions: { lib: ['es2024', 'dom', 'dom.iterable'], module: 'preserve', moduleResolution: 'bundler' },
+  include: ['*.ts'],
+  exclude: [],
+}
+
+/**
+ * Writes the snippets of a page in docs/ as files: every block that names one, as ```ts name.ts does. The constants of these
+ * names, which stand for the reader's own, get these values. Throws where a block has no name of its own, or a constant is not
+ * there.
+ */
+export async function extractGuide(page: string, constants: Readonly<Record<string, string>>): Promise<Guide> {
+  const text = configure(await readFile(`docs/${page}.md`, 'utf8'), constants)
+  const snippets = new Map<string, string>()
+  for (const [block, info = '', code = ''] of text.matchAll(/^```(?:ts|js)\b([^\n]*)\n(.*?)^```$/gms)) {
+    const name = info.trim()
+    const isNew = /^[\w-]+\.ts$/.test(name) && !snippets.has(name)
+    if (!isNew) throw new Error(`${page}.md has a block that names no file of its own: ${block}`)
+    snippets.set(name, code)
+  }
+  const folder = resolve(`.local/guides/${page}`)
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(folder, { recursive: true })
+  const files = [...snippets, ['tsconfig.json', JSON.stringify(TSCONFIG)] as const]
+  await Promise.all([installClient(folder), ...files.map(([name, code]) => writeFile(join(folder, name), code))])
+  return { folder, snippets }
+}
+
+function configure(text: string, constants: Readonly<Record<string, string>>): string {
+  return Object.entries(constants).reduce((before, [name, value]) => {
+    const after = before.replace(new RegExp(`(?<=^const ${name} = )'.*'$`, 'm'), `'${value}'`)
+    if (after === before) throw new Error(`No snippet has a constant ${name}.`)
+    return after
+  }, text)
+}
+
+/** Builds our client into a project, as its package would be. */
+async function installClient(folder: string): Promise<void> {
+  const target = join(folder, 'node_modules', '@vaultline', 'client')
+  const { status, stdout } = spawnSync('tsc', ['--project', 'client', '--outDir', join(target, 'dist')])
+  if (status !== 0) throw new Error(`The client does not build: ${stdout}`)
+  await cp('client/package.json', join(target, 'package.json'))
+}
+
+/** The snippets for pages as a page bundles them: a script that sets `guide`, with what each file exports by its name. */
+export async function bundleForPages({ folder, snippets }: Guide): Promise<string> {
+  const names = [...snippets].filter(([, code]) => !code.includes("from 'node:")).map(([name]) => name)
+  const exports = names.map((name) => `export * as ${JSON.stringify(name)} from './${name}'`)
+  const { outputFiles } = await build({
+    stdin: { contents: exports.join('\n'), resolveDir: folder },
+    bundle: true,
+    write: false,
+    format: 'iife',
+    globalName: 'guide',
+    platform: 'browser',
+  })
+  return outputFiles[0]?.text ?? ''
+}
