@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient, type Hex, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { getTransactionReceipt, sendTransaction } from 'viem/actions'
+import type { Call } from '../client/src/index.ts'
 import type { LocalAccount } from './accounts.ts'
 import { playAccount } from './demos/account.ts'
 import { playPortfolio } from './demos/portfolio.ts'
-import { playCrossChain, playSameChain, playWithdrawals, type Transaction, type VaultStage } from './demos/vaults.ts'
+import { playCrossChain, playSameChain, playWithdrawals, type VaultStage } from './demos/vaults.ts'
 import { type LocalState, readState } from './start/state.ts'
 
 /** The demos by name. */
@@ -35,7 +36,7 @@ async function play(state: LocalState): Promise<void> {
   const stage: VaultStage = {
     state,
     user: user.address,
-    call: (...request) => call(state, ...request),
+    client: { url: state.baseUrl, key: state.apiKey },
     send: (...transaction) => send(state, user, ...transaction),
     heading,
     say,
@@ -49,11 +50,11 @@ async function send(
   { privateKey }: LocalAccount,
   chainId: number,
   what: string,
-  { to, data, value }: Transaction,
+  call: Call,
 ): Promise<Hex> {
   const rpcUrl = chains.find((chain) => chain.chainId === chainId)?.rpcUrl
   const wallet = createClient({ account: privateKeyToAccount(privateKey), transport: http(rpcUrl) })
-  const hash = await sendTransaction(wallet, { to, data, value: BigInt(value), chain: null })
+  const hash = await sendTransaction(wallet, { ...call, chain: null })
   let receipt = await getTransactionReceipt(wallet, { hash }).catch(() => undefined)
   while (!receipt) {
     await sleep(100)
@@ -62,24 +63,6 @@ async function send(
   if (receipt.status === 'reverted') throw new Error(`The ${what} ${hash} reverted.`)
   say(`Sent the ${what}: mined in block ${receipt.blockNumber}, ${receipt.gasUsed} gas`)
   return hash
-}
-
-async function call<T>(
-  { baseUrl, apiKey }: LocalState,
-  method: string,
-  path: string,
-  body?: unknown,
-  headers?: Record<string, string>,
-): Promise<T> {
-  const response = await fetch(`${baseUrl}${path}`, {
-    method,
-    headers: { 'x-join-key': apiKey, 'content-type': 'application/json', ...headers },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  })
-  const text = await response.text()
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
-  // Some answers have no body.
-  return JSON.parse(text || 'null')
 }
 
 function heading(text: string): void {

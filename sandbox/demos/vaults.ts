@@ -1,5 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatUnits, type Hex, parseUnits } from 'viem'
+import {
+  type Call,
+  getDepositStatus,
+  getTransferStatus,
+  getWithdrawalStatus,
+  listVaults,
+  orThrow,
+  type PrepareDepositResponse,
+  type PrepareWithdrawalRequest,
+  prepareClaim,
+  prepareDeposit,
+  prepareWithdrawal,
+  type Result,
+  toViem,
+  type Vault,
+} from '../../client/src/index.ts'
 import type { LocalState } from '../start/state.ts'
 import type { Stage } from './account.ts'
 
@@ -9,37 +25,17 @@ export type VaultStage = Stage & {
   readonly user: Hex
   readonly heading: (text: string) => void
   /** Signs and sends a transaction just as the service returned it; its hash, once it is mined. Throws when it reverts. */
-  readonly send: (chainId: number, what: string, transaction: Transaction) => Promise<Hex>
+  readonly send: (chainId: number, what: string, call: Call) => Promise<Hex>
 }
 
-/** What the demo reads of the service's answers. */
-export type Transaction = { readonly to: Hex; readonly data: Hex; readonly value: string }
-type Prepared = {
-  readonly approval: readonly Transaction[]
-  readonly operations: readonly Transaction[]
-  readonly estimatedGas: string
-}
-type Claim = Prepared & { readonly claimable: { readonly assets: string; readonly shares: string } }
-type Withdrawal = Prepared & {
-  readonly isAsync: boolean
-  readonly withdrawal: { readonly assets: string; readonly shares: string }
-}
-type Status = { readonly status: string; readonly statusDescription: string }
-type TransferStatus = Status & { readonly terminal: boolean }
-type Vault = {
-  readonly poolAddress: Hex
-  readonly chainId: number
-  readonly name: string
-  readonly depositTokenAddress: Hex
-  readonly shareDecimals: number
-}
+type Prepared = Pick<PrepareDepositResponse, 'approval' | 'operations' | 'estimatedGas'>
 
 const PATIENCE_MS = 60_000
 const ARBITRUM = 42161
 
 /** Deposits into a synchronous vault, and into one that settles, up to the claim of its shares. */
 export async function playSameChain(stage: VaultStage): Promise<void> {
-  const vaults = await listVaults(stage)
+  const vaults = await list(stage)
   const sync = find(vaults, 'Cove')
   stage.heading(`A deposit into ${sync.name}: shares at once`)
   await deposit(stage, sync, '250')
@@ -52,17 +48,17 @@ export async function playSameChain(stage: VaultStage): Promise<void> {
 
 /** Deposits into a vault with tokens of the other chain. */
 export async function playCrossChain(stage: VaultStage): Promise<void> {
-  const vault = find(await listVaults(stage), 'Harbor')
+  const vault = find(await list(stage), 'Harbor')
   const { address, symbol } = tokenOn(stage, ARBITRUM, vault)
   stage.heading(`A deposit of ${symbol} on Arbitrum into ${vault.name} on Base`)
   const hash = await deposit(stage, vault, '500', { srcChainId: ARBITRUM, srcToken: address })
-  await waitForTransfer(stage, ARBITRUM, hash)
+  await followTransfer(stage, ARBITRUM, hash)
   await claimSettled(stage, vault, 'deposit')
 }
 
 /** Withdraws from a vault that pays at once, here and to the other chain, and from one that pays after a settlement. */
 export async function playWithdrawals(stage: VaultStage): Promise<void> {
-  const vaults = await listVaults(stage)
+  const vaults = await list(stage)
   const sync = find(vaults, 'Cove')
   stage.heading(`A withdrawal from ${sync.name}: paid at once`)
   await deposit(stage, sync, '250')
@@ -75,7 +71,7 @@ export async function playWithdrawals(stage: VaultStage): Promise<void> {
     dstChainId: ARBITRUM,
     dstToken: address,
   })
-  await waitForTransfer(stage, sync.chainId, hash)
+  await followTransfer(stage, sync.chainId, hash)
 
   const async = find(vaults, 'Harbor')
   stage.heading(`A withdrawal of everything from ${async.name}: paid after the curator's settlement`)
@@ -85,8 +81,8 @@ export async function playWithdrawals(stage: VaultStage): Promise<void> {
   await claimSettled(stage, async, 'withdrawal')
 }
 
-async function listVaults({ call, say }: VaultStage): Promise<readonly Vault[]> {
-  const { data: vaults } = await call<{ data: Vault[] }>('GET', '/defi-vaults/v1/vaults')
+async function list({ client, say }: VaultStage): Promise<readonly Vault[]> {
+  const { data: vaults } = orThrow(await listVaults(client))
   say(`GET vaults: ${vaults.length} vaults on ${new Set(vaults.map(({ chainId }) => chainId)).size} chains`)
   return vaults
 }
@@ -104,25 +100,17 @@ async function deposit(
   wholeTokens: string,
   source?: { readonly srcChainId: number; readonly srcToken: Hex },
 ): Promise<Hex> {
-  const prepared = await stage.call<Prepared>('POST', '/defi-vaults/v1/defi/vault/deposit', {
-    vaultAddress: vault.poolAddress,
-    userAddress: stage.user,
-    amount: unitsOf(stage, vault, wholeTokens),
-    ...source,
-  })
+  const amount = unitsOf(stage, vault, wholeTokens)
+  const prepared = orThrow(await prepareDeposit(stage.client, { ...placeOf(stage, vault), amount, ...source }))
   stage.say(`POST deposit of ${wholeTokens} ${tokenOf(stage, vault).symbol}: ${describe(prepared)}`)
   return await sendAll(stage, source?.srcChainId ?? vault.chainId, prepared)
 }
 
 /** Withdraws, and gives the hash of the last transaction. */
-async function withdraw(stage: VaultStage, vault: Vault, what: object): Promise<Hex> {
-  const prepared = await stage.call<Withdrawal>('POST', '/defi-vaults/v1/defi/vault/withdraw', {
-    vaultAddress: vault.poolAddress,
-    userAddress: stage.user,
-    ...what,
-  })
+async function withdraw(stage: VaultStage, vault: Vault, what: Partial<PrepareWithdrawalRequest>): Promise<Hex> {
+  const prepared = orThrow(await prepareWithdrawal(stage.client, { ...placeOf(stage, vault), ...what }))
   const { decimals, symbol } = tokenOf(stage, vault)
-  const assets = formatUnits(BigInt(prepared.withdrawal.assets), decimals)
+  const assets = formatUnits(BigInt(prepared.withdrawal.assets ?? 0), decimals)
   const shares = formatUnits(BigInt(prepared.withdrawal.shares), vault.shareDecimals)
   const about = prepared.isAsync ? `about ${assets}` : assets
   stage.say(`POST withdraw: ${about} ${symbol} for ${shares} shares; ${describe(prepared)}`)
@@ -131,17 +119,25 @@ async function withdraw(stage: VaultStage, vault: Vault, what: object): Promise<
 
 /** Waits until a deposit or withdrawal is settled, and claims what it gives. */
 async function claimSettled(stage: VaultStage, vault: Vault, kind: 'deposit' | 'withdrawal'): Promise<void> {
-  const status = kind === 'deposit' ? 'deposit-status' : 'withdraw-status'
-  const ask = () =>
-    stage.call<Status>('GET', `/defi-vaults/v1/defi/vault/${vault.poolAddress}/${status}?userAddress=${stage.user}`)
+  const place = placeOf(stage, vault)
+  const follow = (isDone: (status: string) => boolean) =>
+    kind === 'deposit'
+      ? waitFor(
+          stage,
+          'deposit-status',
+          () => getDepositStatus(stage.client, place),
+          ({ status }) => isDone(status),
+        )
+      : waitFor(
+          stage,
+          'withdraw-status',
+          () => getWithdrawalStatus(stage.client, place),
+          ({ status }) => isDone(status),
+        )
   stage.say(`The curator settles every ${stage.state.curator.settlesEverySeconds} s …`)
-  await poll(stage, status, ask, (told) => told.status === 'claimable')
+  await follow((status) => status === 'claimable')
 
-  const prepared = await stage.call<Claim>('POST', '/defi-vaults/v1/defi/vault/claim', {
-    vaultAddress: vault.poolAddress,
-    userAddress: stage.user,
-    kind,
-  })
+  const prepared = orThrow(await prepareClaim(stage.client, { ...place, kind }))
   const { decimals, symbol } = tokenOf(stage, vault)
   const given =
     kind === 'deposit'
@@ -149,29 +145,24 @@ async function claimSettled(stage: VaultStage, vault: Vault, kind: 'deposit' | '
       : `${formatUnits(BigInt(prepared.claimable.assets), decimals)} ${symbol}`
   stage.say(`POST claim: ${given}`)
   await sendAll(stage, vault.chainId, prepared)
-  await poll(stage, status, ask, (told) => told.status !== 'claimable')
+  await follow((status) => status !== 'claimable')
 }
 
-async function waitForTransfer(stage: VaultStage, chainId: number, hash: Hex): Promise<void> {
-  const path = `/defi-vaults/v1/defi/cross-chain/${hash}/status?srcChainId=${chainId}`
-  await poll(
-    stage,
-    'cross-chain status',
-    () => stage.call<TransferStatus>('GET', path),
-    ({ terminal }) => terminal,
-  )
+async function followTransfer(stage: VaultStage, srcChainId: number, txHash: Hex): Promise<void> {
+  const ask = () => getTransferStatus(stage.client, { txHash, srcChainId })
+  await waitFor(stage, 'cross-chain status', ask, ({ terminal }) => terminal)
 }
 
-/** Asks again until it is done, and tells each new status. */
-async function poll<T extends Status>(
+/** Asks more often than a wallet would, until it is done, and tells each new status. */
+async function waitFor<Told extends { status: string; statusDescription: string }>(
   { say }: VaultStage,
   what: string,
-  ask: () => Promise<T>,
-  isDone: (told: T) => boolean,
+  ask: () => Promise<Result<Told>>,
+  isDone: (told: Told) => boolean,
 ): Promise<void> {
   const deadline = Date.now() + PATIENCE_MS
   for (let last = ''; Date.now() < deadline; await sleep(500)) {
-    const told = await ask()
+    const told = orThrow(await ask())
     if (told.status !== last) say(`GET ${what}: ${told.status}. ${told.statusDescription}`)
     last = told.status
     if (isDone(told)) return
@@ -179,12 +170,16 @@ async function poll<T extends Status>(
   throw new Error(`The ${what} did not change in time.`)
 }
 
-async function sendAll(stage: VaultStage, chainId: number, { approval, operations }: Prepared): Promise<Hex> {
-  for (const transaction of approval) await stage.send(chainId, 'approval', transaction)
+async function sendAll(stage: VaultStage, chainId: number, prepared: Prepared): Promise<Hex> {
   let hash: Hex | undefined
-  for (const transaction of operations) hash = await stage.send(chainId, 'operation', transaction)
+  for (const approval of prepared.approval) await stage.send(chainId, 'approval', toViem(approval))
+  for (const operation of prepared.operations) hash = await stage.send(chainId, 'operation', toViem(operation))
   if (!hash) throw new Error('There is no operation.')
   return hash
+}
+
+function placeOf({ user }: VaultStage, { poolAddress }: Vault) {
+  return { vaultAddress: poolAddress, userAddress: user }
 }
 
 function describe({ approval, operations, estimatedGas }: Prepared): string {
