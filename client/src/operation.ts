@@ -66,6 +66,8 @@ export type CallError = {
 /** A call of the API: never throws. */
 export type Operation<Input, Data, Code extends string> = {
   (client: Client, input: Input, options?: CallOptions): Promise<Result<Data, Code>>
+  /** Names the operation among all: `GET /defi-vaults/v1/vaults`. */
+  readonly route: string
   /** The field of the answer that lists what its pages are of. */
   readonly items: string | undefined
 }
@@ -101,7 +103,7 @@ export function operation<Input, Data, Code extends string>(
     }
     return send(client, request, signal)
   }
-  return Object.assign(call, { items })
+  return Object.assign(call, { route: `${method} ${path}`, items })
 }
 
 type Request = { readonly url: string; readonly init: RequestInit }

@@ -19,6 +19,7 @@ import {
   toCalls,
   waitForDeposit,
 } from '../../client/src/index.ts'
+import { query } from '../../client/src/query.ts'
 import { test as base, USERS } from '../support/service.ts'
 import { openLagoonVault } from '../support/vaults.ts'
 
@@ -181,6 +182,21 @@ describe('A call', () => {
     const { client } = answering(ok({ status: 'pending', nextPollAfterMs: 60_000 }))
     const waiting = waitForDeposit(client, of, { signal: controller.signal, onAnswer: () => controller.abort() })
     expect(await waiting).toMatchObject({ ok: true, data: { status: 'pending' } })
+  })
+})
+
+describe('A query', () => {
+  test('is of one user and one input, and is asked for again as its answer says', async () => {
+    const of = { vaultAddress: '0x1', userAddress: '0x2' } as const
+    const { client } = answering(ok({ status: 'pending', nextPollAfterMs: 5 }), refuse(404, 'vault_not_found'))
+    const { queryKey, queryFn, refetchInterval } = query(getDepositStatus, { ...client, session: () => 'token' }, of)
+    const route = 'GET /defi-vaults/v1/defi/vault/{vaultAddress}/deposit-status'
+    expect(queryKey).toEqual(['https://api.example/', 'jk', 'token', route, of])
+    const data = await queryFn()
+    expect(refetchInterval({ state: { data } })).toBe(5)
+    expect(refetchInterval({ state: { data: { ...data, nextPollAfterMs: null } } })).toBe(false)
+    expect(refetchInterval({ state: {} })).toBe(false)
+    await expect(queryFn()).rejects.toMatchObject({ name: 'CallFailure', error: { code: 'vault_not_found' } })
   })
 })
 
