@@ -47,7 +47,7 @@ const PASSWORD = 'correct horse battery staple'
 
 const test = base
   .extend('integrate', { scope: 'file' }, ({ sharedService: { baseUrl, apiKey } }) =>
-    extractGuide('integrate', { BASE_URL: baseUrl, API_KEY: apiKey }),
+    extractGuide('docs/integrate.md', { BASE_URL: baseUrl, API_KEY: apiKey }),
   )
   .extend('script', { scope: 'file' }, ({ integrate }) => bundleForPages(integrate))
   /** Opens the wallet's page on a device of its own, with the guide's snippets. */
@@ -77,19 +77,21 @@ async function clientOf(page: Page, { baseUrl: url, apiKey: key }: Service): Pro
   return { url, key, session: z.string().parse(session) }
 }
 
-test('The snippets of docs/integrate.md compile under the strictest settings, and are formatted', ({
-  integrate: { folder, snippets },
-}) => {
-  const files = [...snippets.keys()].map((name) => join(folder, name))
-  const commands = [
-    ['tsc', '--project', folder, '--checkers', '1'],
-    ['biome', 'format', '--colors=off', '--vcs-enabled=false', ...files],
-  ] as const
-  for (const [command, ...options] of commands) {
-    const { status, stdout, stderr } = spawnSync(command, options, { encoding: 'utf8' })
-    expect(status, `${stdout}${stderr}`).toBe(0)
-  }
-})
+test.for(['docs/integrate.md', 'client/README.md'])(
+  'The snippets of %s compile under the strictest settings, and are formatted',
+  async (file, { integrate }) => {
+    const { folder, snippets } = file === 'docs/integrate.md' ? integrate : await extractGuide(file, {})
+    const files = [...snippets.keys()].map((name) => join(folder, name))
+    const commands = [
+      ['tsc', '--project', folder, '--checkers', '1'],
+      ['biome', 'format', '--colors=off', '--vcs-enabled=false', ...files],
+    ] as const
+    for (const [command, ...options] of commands) {
+      const { status, stdout, stderr } = spawnSync(command, options, { encoding: 'utf8' })
+      expect(status, `${stdout}${stderr}`).toBe(0)
+    }
+  },
+)
 
 test('A user registers with a passkey, and logs in without an e-mail address', async ({ openDevice }) => {
   const [page, email] = [await openDevice(), someEmail()]

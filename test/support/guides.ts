@@ -15,20 +15,20 @@ const TSCONFIG = {
 }
 
 /**
- * Writes the snippets of a page in docs/ as files: every block that names one, as ```ts name.ts does. The constants of these
+ * Writes the snippets of a page as files: every block that names one, as ```ts name.ts does. The constants of these
  * names, which stand for the reader's own, get these values. Throws where a block has no name of its own, or a constant is not
  * there.
  */
-export async function extractGuide(page: string, constants: Readonly<Record<string, string>>): Promise<Guide> {
-  const text = configure(await readFile(`docs/${page}.md`, 'utf8'), constants)
+export async function extractGuide(file: string, constants: Readonly<Record<string, string>>): Promise<Guide> {
+  const text = configure(await readFile(file, 'utf8'), constants)
   const snippets = new Map<string, string>()
   for (const [block, info = '', code = ''] of text.matchAll(/^```(?:ts|js)\b([^\n]*)\n(.*?)^```$/gms)) {
     const name = info.trim()
     const isNew = /^[\w-]+\.ts$/.test(name) && !snippets.has(name)
-    if (!isNew) throw new Error(`${page}.md has a block that names no file of its own: ${block}`)
+    if (!isNew) throw new Error(`${file} has a block that names no file of its own: ${block}`)
     snippets.set(name, code)
   }
-  const folder = resolve(`.local/guides/${page}`)
+  const folder = resolve('.local/guides', file.replaceAll('/', '-'))
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
   const files = [...snippets, ['tsconfig.json', JSON.stringify(TSCONFIG)] as const]
