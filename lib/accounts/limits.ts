@@ -46,7 +46,10 @@ export function limiter({ users, limits, randomBytes, now }: Dependencies) {
       }
       await takeBack()
       const seconds = Math.max(1, Math.ceil((endsAt - now()) / 1000))
-      throw new AppError('too_many_requests', { headers: { 'retry-after': seconds.toString() } })
+      throw new AppError('too_many_requests', {
+        headers: { 'retry-after': seconds.toString() },
+        cause: new Error(`${max} tries of a ${tried} in ten minutes at client ${clientId ?? 'any'}`),
+      })
     }
     return takeBack
   }

@@ -46,7 +46,10 @@ export function clientBudgets({ count, limits, now }: Dependencies): Budgets {
       refusal() {
         const left = (spent.get(subject) ?? 0) - now()
         if (left <= 0) return undefined
-        return new AppError('too_many_requests', { headers: { 'retry-after': Math.ceil(left / 1000).toString() } })
+        return new AppError('too_many_requests', {
+          headers: { 'retry-after': Math.ceil(left / 1000).toString() },
+          cause: new Error(`client ${clientId} has asked ${service} ${limits[service]} times in ten minutes`),
+        })
       },
     }
   }

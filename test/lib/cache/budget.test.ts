@@ -17,6 +17,9 @@ test('A question is counted once, also where the answer to the count is lost', a
   for (let asked = 0; asked < LIMITS.across; asked += 1) expect(await budget.take()).toBe(true)
   expect(budget.refusal()).toBeUndefined()
   expect(await budget.take()).toBe(false)
-  expect(budget.refusal()?.code).toBe('too_many_requests')
+  expect(budget.refusal()).toMatchObject({
+    code: 'too_many_requests',
+    cause: { message: `client acme has asked across ${LIMITS.across} times in ten minutes` },
+  })
   expect(requests.filter((request) => request === 'UpdateItem')).toHaveLength(2 * LIMITS.across + 1)
 })
