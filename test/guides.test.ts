@@ -7,6 +7,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, expect } from 'vitest'
 import * as z from 'zod'
 import {
+  type CallError,
   type Client,
   completeLogin,
   type FirstFactor,
@@ -19,6 +20,7 @@ import {
   startRecovery,
   unlinkWallet,
 } from '../client/src/index.ts'
+import { ERRORS } from '../lib/errors.ts'
 import { oneTimeCode, someEmail } from './support/accounts.ts'
 import { test as base } from './support/browser.ts'
 import { bundleForPages, extractGuide } from './support/guides.ts'
@@ -303,4 +305,15 @@ test('Each function of the guides is run by a test, or by another snippet', ({ i
   expect(exported).toContain('registerProgram')
   const callers = readFileSync(import.meta.filename, 'utf8') + code.replaceAll(/(function|const) \w+/g, '')
   expect(exported.filter((name) => !new RegExp(`[.']${name}\\b|\\b${name}\\(`).test(callers))).toEqual([])
+})
+
+test('docs/errors.md has every code once, with its status', () => {
+  const rows = readFileSync('docs/errors.md', 'utf8').matchAll(/^\| `(\w+)` +\| (\d*|any) +\|/gm)
+  const told = [...rows].map(([, code, status]) => [code, status])
+  const ours = Object.entries(ERRORS).map(([code, { status }]) => [code, `${status}`])
+  const clients = { network: '', timeout: '', aborted: '', throttled: '429', unexpected: 'any' } satisfies Record<
+    CallError['code'],
+    string
+  >
+  expect(told.toSorted()).toEqual([...ours, ...Object.entries(clients)].toSorted())
 })
