@@ -4,6 +4,7 @@ import { MARKET, tokensKey } from '../../../lib/markets/cache-keys.ts'
 import { expectError } from '../../support/errors.ts'
 import { test as base, get } from '../../support/market-service.ts'
 import { rewriteJson } from '../../support/markets.ts'
+import { CODE_POINT } from '../../support/texts.ts'
 
 const SEARCH = '/portfolio-indexor/markets/coins/search'
 const test = base.extend(
@@ -207,7 +208,7 @@ describe('A search', () => {
 
 describe('Random requests never break', () => {
   const text = fc.oneof(
-    fc.string({ unit: 'binary', maxLength: 110 }),
+    fc.string({ unit: CODE_POINT, maxLength: 110 }),
     fc.constantFrom('bitcoin', 'usd', 'EUR', 'max', '30', 'native', 'base', '__proto__', '../..', '%00', '#', ','),
   )
   const part = text.filter((value) => !/^\.*$/.test(value)).map((value) => encodeURIComponent(value.toWellFormed()))
