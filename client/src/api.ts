@@ -123,6 +123,7 @@ export type CompleteRecoveryRequest = {
   /** Needed. Made as for a registration */
   newCredentials?: {
     firstFactorCredential: NewFirstFactor
+    /** No passkey beside another one */
     secondFactorCredential?: NewSecondFactor | null | undefined
     recoveryCredential?: NewRecoveryKey | null | undefined
   } | null | undefined
@@ -136,11 +137,13 @@ export type CompleteRegistrationRequest = {
   /** Sent by some clients, and not looked at */
   appId?: string | null | undefined
   firstFactorCredential?: NewFirstFactor | null | undefined
+  /** No passkey beside another one */
   secondFactorCredential?: NewSecondFactor | null | undefined
   recoveryCredential?: NewRecoveryKey | null | undefined
   /** The three credentials, in place of the fields */
   signedChallenge?: {
     firstFactorCredential?: NewFirstFactor | null | undefined
+    /** No passkey beside another one */
     secondFactorCredential?: NewSecondFactor | null | undefined
     recoveryCredential?: NewRecoveryKey | null | undefined
   } | null | undefined

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { BASE64, base64url, Timestamp } from '../codecs.ts'
-import { field } from '../field.ts'
+import { field, problemBeside } from '../field.ts'
 
 /** The algorithms that a passkey may have, by their COSE numbers: ES256 and RS256. */
 export const PASSKEY_ALGORITHMS = [-7, -257]
@@ -95,12 +95,30 @@ export const RecoveryAttestation = field(
   'missing_or_invalid_recovery_credential',
 ).meta({ id: 'NewRecoveryKey', description: 'A new key for the day on which all others are lost' })
 
+/** Credentials that are made from the same options. */
+type MadeTogether = { readonly [Field in 'firstFactorCredential' | 'secondFactorCredential']?: Attestation | undefined }
+
+/**
+ * The check that of credentials made from the same options one is a passkey at most: an authenticator keeps one for each
+ * user handle, so that a second one takes the place of the first (https://www.w3.org/TR/webauthn-3/#sctn-op-make-cred).
+ */
+export const onePasskey = z.refine<MadeTogether>(
+  ({ firstFactorCredential, secondFactorCredential }) =>
+    firstFactorCredential?.credentialKind !== 'Fido2' || secondFactorCredential?.credentialKind !== 'Fido2',
+  problemBeside(
+    'secondFactorCredential',
+    'must be of another kind: a passkey takes the place of another one made from the same options; add it with POST /auth/credentials/init',
+  ),
+)
+
 /** All credentials with which a user shall go on. */
-export const NewCredentials = z.strictObject({
-  firstFactorCredential: FirstAttestation,
-  secondFactorCredential: SecondAttestation.optional(),
-  recoveryCredential: RecoveryAttestation.optional(),
-})
+export const NewCredentials = z
+  .strictObject({
+    firstFactorCredential: FirstAttestation,
+    secondFactorCredential: SecondAttestation.optional().describe('No passkey beside another one'),
+    recoveryCredential: RecoveryAttestation.optional(),
+  })
+  .check(onePasskey)
 export type NewCredentials = z.output<typeof NewCredentials>
 
 /** A credential as a client hands it over at registration. */

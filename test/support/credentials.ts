@@ -1,7 +1,11 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign as signBytes } from 'node:crypto'
 
 /** What a client is told when it is to make a credential. */
-export type CreationOptions = { readonly challenge: string; readonly user: { readonly id: string } }
+export type CreationOptions = {
+  readonly challenge: string
+  readonly user: { readonly id: string }
+  readonly excludeCredentials?: readonly { readonly id: string }[]
+}
 
 /** What is wrong with what a client made; nothing, unless a test says so. */
 export type Faults = {
@@ -33,8 +37,19 @@ type Attesting = {
 
 const ORIGIN = 'http://localhost:3000'
 
-/** A passkey on an authenticator of our own making: what WebAuthn says, byte by byte, or nearly. */
-export function somePasskey(id = randomBytes(32).toString('base64url'), type: KeyType = 'P-256') {
+/** The ids of the passkeys that an authenticator keeps, by user handle: of each it keeps the last one. */
+type Authenticator = Map<string, string>
+
+/**
+ * A passkey on an authenticator of our own making, which has no other unless one is given: what WebAuthn says, byte by byte,
+ * or nearly. A passkey takes the place of the one that the authenticator has for the same user handle, which signs no more
+ * (https://www.w3.org/TR/webauthn-3/#sctn-op-make-cred).
+ */
+export function somePasskey(
+  id = randomBytes(32).toString('base64url'),
+  type: KeyType = 'P-256',
+  authenticator: Authenticator = new Map(),
+) {
   const { publicKey, privateKey } = KEY_PAIRS[type]()
   let counter = 0
   let userHandle = ''
@@ -50,10 +65,13 @@ export function somePasskey(id = randomBytes(32).toString('base64url'), type: Ke
     id,
     /** The credential as it is registered; any attestation but `none` signs it with itself, with certificates where some are made. */
     create(
-      { challenge, user }: CreationOptions,
+      { challenge, user, excludeCredentials = [] }: CreationOptions,
       { attestation = 'none', certify, ...faults }: Faults & Attesting = {},
     ) {
+      const kept = new Set(authenticator.values())
+      if (excludeCredentials.some((excluded) => kept.has(excluded.id))) throw new Error('InvalidStateError')
       userHandle = user.id
+      authenticator.set(userHandle, id)
       const clientData = clientDataOf('webauthn.create', challenge, { origin: ORIGIN, ...faults })
       const innerId = Buffer.from(faults.innerId ?? id, 'base64url')
       const length = Buffer.alloc(2)
@@ -77,6 +95,7 @@ export function somePasskey(id = randomBytes(32).toString('base64url'), type: Ke
     },
     /** The login that it makes of a challenge. */
     get({ challenge }: { challenge: string }, faults: Faults = {}) {
+      if (userHandle && authenticator.get(userHandle) !== id) throw new Error('NotAllowedError')
       const clientData = clientDataOf('webauthn.get', challenge, { origin: ORIGIN, ...faults })
       const authData = authenticatorData({ flags: 5, ...faults })
       const signed = faults.signature ? Buffer.from('else') : Buffer.concat([authData, sha256(clientData)])

@@ -1,12 +1,17 @@
 import * as z from 'zod'
 import { TemporaryToken, TemporaryTokenHeader } from '../../../lib/accounts/creation-options.ts'
-import { FirstAttestation, RecoveryAttestation, SecondAttestation } from '../../../lib/accounts/credential.ts'
+import {
+  FirstAttestation,
+  onePasskey,
+  RecoveryAttestation,
+  SecondAttestation,
+} from '../../../lib/accounts/credential.ts'
 import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 const credentials = {
   firstFactorCredential: FirstAttestation.optional(),
-  secondFactorCredential: SecondAttestation.optional(),
+  secondFactorCredential: SecondAttestation.optional().describe('No passkey beside another one'),
   recoveryCredential: RecoveryAttestation.optional(),
 }
 
@@ -20,15 +25,20 @@ export const contract = {
   uses: { users: ['UpdateItem', 'PutItem', 'DeleteItem'], relyingParty: true, identity: true },
   request: {
     headers: z.object({ authorization: TemporaryTokenHeader.optional() }),
-    body: z.strictObject({
-      temporaryAuthenticationToken: TemporaryToken.optional(),
-      tempAuthToken: TemporaryToken.optional().describe('The temporaryAuthenticationToken, in place of the field'),
-      appId: field(z.string(), 'unknown_field').optional().describe('Sent by some clients, and not looked at'),
-      ...credentials,
-      signedChallenge: field(z.strictObject(credentials), 'missing_or_invalid_first_factor_credential')
-        .optional()
-        .describe('The three credentials, in place of the fields'),
-    }),
+    body: z
+      .strictObject({
+        temporaryAuthenticationToken: TemporaryToken.optional(),
+        tempAuthToken: TemporaryToken.optional().describe('The temporaryAuthenticationToken, in place of the field'),
+        appId: field(z.string(), 'unknown_field').optional().describe('Sent by some clients, and not looked at'),
+        ...credentials,
+        signedChallenge: field(
+          z.strictObject(credentials).check(onePasskey),
+          'missing_or_invalid_first_factor_credential',
+        )
+          .optional()
+          .describe('The three credentials, in place of the fields'),
+      })
+      .check(onePasskey),
   },
   response: z.undefined(),
   errors: [

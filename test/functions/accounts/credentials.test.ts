@@ -341,6 +341,16 @@ describe('A credential is added', () => {
 })
 
 describe('No credential is added', () => {
+  test('that is a passkey on the authenticator of another one, which stays good', async ({ service }) => {
+    const authenticator = new Map<string, string>()
+    const [one, other] = [1, 2].map(() => somePasskey(undefined, undefined, authenticator))
+    const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: one?.create(begun) }))
+    const factorsOf = (begun: Challenge) => ({ firstFactor: one?.get(begun) })
+    const begun = await beginAddition(service, await openSession(service, email, factorsOf))
+    expect(() => other?.create(begun)).toThrow('InvalidStateError')
+    expect(await login(service, undefined, factorsOf)).toMatchObject({ status: 200 })
+  })
+
   type Session = Awaited<ReturnType<typeof someSession>>
   const OTHER = randomBytes(32).toString('base64url')
   const confirmations: [string, (user: Session, begun: Challenge, made: ReturnType<typeof someKeyPair>) => object][] = [

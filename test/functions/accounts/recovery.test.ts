@@ -535,6 +535,17 @@ describe('A recovery is refused', () => {
     )
     expectRecovered(await call({ ...token, recovery, newCredentials }))
   })
+
+  test('with two passkeys, of which an authenticator keeps the second alone', async ({ service }) => {
+    const { email, recoveryKey } = await someUser(service)
+    const begun = await beginRecovery(service, email)
+    const newCredentials = {
+      firstFactorCredential: somePasskey().create(begun),
+      secondFactorCredential: somePasskey().create(begun),
+    }
+    const reply = await completeRecovery(service, begun, signRecovery(recoveryKey, newCredentials), newCredentials)
+    expectError(reply, 'missing_or_invalid_second_factor_credential', ['newCredentials.secondFactorCredential'])
+  })
 })
 
 describe('A recovery key', () => {

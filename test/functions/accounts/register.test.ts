@@ -591,6 +591,25 @@ describe('A registration is refused', () => {
     expectError(alone, TOKEN, [TEMPORARY, 'secondFactorCredential'])
   })
 
+  test('with two passkeys, of which an authenticator keeps the second alone; its token stays good', async ({
+    service,
+  }) => {
+    const authenticator = new Map<string, string>()
+    const [one, other] = [1, 2].map(() => somePasskey(undefined, undefined, authenticator))
+    const begun = await beginRegistration(service)
+    const made = { firstFactorCredential: one?.create(begun), secondFactorCredential: other?.create(begun) }
+    expect(() => one?.get(begun)).toThrow('NotAllowedError')
+
+    const SECOND = 'missing_or_invalid_second_factor_credential'
+    const reply = await completeRegistration(service, begun, made)
+    expectError(reply, SECOND, ['secondFactorCredential'])
+    expect(reply.body.details[0].issue).toContain('/auth/credentials/init')
+    const nested = await completeRegistration(service, begun, { signedChallenge: made })
+    expectError(nested, SECOND, ['signedChallenge.secondFactorCredential'])
+    const alone = await completeRegistration(service, begun, { firstFactorCredential: made.secondFactorCredential })
+    expect(alone.status).toBe(200)
+  })
+
   test.for<[string, string]>([
     ['credId', 'x'.repeat(1366)],
     ['credId', ''],
