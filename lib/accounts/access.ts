@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { AppError } from '../errors.ts'
 import { releaseIds } from './claims.ts'
 import type { Session } from './session.ts'
@@ -9,9 +10,10 @@ const MOST_TRIES = 5
 
 /**
  * Changes what opens a user's account: `change` gives it anew from what is there, again where another change came between,
- * so that none is lost and of two that exclude each other one wins. Sessions that are not in it any more have ended before
- * it is written; the ids of credentials that are not in it any more are free after it. Gives the user as changed. Throws
- * what `change` throws, `invalid_session` where the user is no more, or the session that asks has ended, and
+ * so that none is lost and of two that exclude each other one wins. What changes nothing is not written, or whoever asks
+ * for it all the time would keep others from their changes. Sessions that are not in it any more have ended before it is
+ * written; the ids of credentials that are not in it any more are free after it. Gives the user as changed. Throws what
+ * `change` throws, `invalid_session` where the user is no more, or the session that asks has ended, and
  * `too_many_requests` where others change it all the time.
  */
 export async function changeAccess(
@@ -23,10 +25,12 @@ export async function changeAccess(
   let current = user
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const access = await change(current)
-    const ended = listGone(current.sessions, access.sessions)
+    const { credentials, sessions } = current
+    if (isDeepStrictEqual(access, { credentials, sessions })) return current
+    const ended = listGone(sessions, access.sessions)
     await Promise.all(ended.map(({ hash }) => users.sessions.delete(hash)))
     if (await users.putAccess(current, access)) {
-      await releaseIds(users, listGone(current.credentials, access.credentials), user)
+      await releaseIds(users, listGone(credentials, access.credentials), user)
       return { ...current, ...access }
     }
     current = requireSame(await users.get(user), user.userId, session)

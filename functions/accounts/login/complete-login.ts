@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { changeAccess } from '../../../lib/accounts/access.ts'
 import { authenticator } from '../../../lib/accounts/authentication.ts'
 import { secondsFrom } from '../../../lib/accounts/challenges.ts'
@@ -61,7 +62,8 @@ export function completeLogin({ users, limitTries, relyingParty, identityKey, ra
     // First, so that whoever ends all sessions finds this one, or has it fail.
     await users.sessions.put(session.hash, session)
     await changeAccess(users, user, async (current) => ({
-      credentials: current === user ? credentials : await verify(current),
+      // A password takes half a second to compare: time for whoever ends sessions meanwhile.
+      credentials: isDeepStrictEqual(current.credentials, user.credentials) ? credentials : await verify(current),
       sessions: withSession(current.sessions, session, platform),
     })).catch(async (error: unknown) => {
       await users.sessions.delete(session.hash)

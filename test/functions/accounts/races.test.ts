@@ -189,3 +189,45 @@ describe('Of two changes of one account at the same time', () => {
     },
   )
 })
+
+describe('Whoever has a session keeps nobody out', () => {
+  const USER_WRITE = /^UpdateItem .*"USER#/
+  test.for(['a login with the key', 'an addition', 'a removal of the key'] as const)(
+    'who asks, before each write of %s, to end sessions that there are none of',
+    async (change, { service, slow }) => {
+      const account = await someAccount(service)
+      const end = () => service.call('DELETE', '/auth/sessions', { headers: account.headers })
+      expect((await end()).status).toBe(204)
+      const { ask } = await CHANGES[change](slow, account)
+      slow.table.hold = async ({ action, body }) => {
+        if (USER_WRITE.test(`${action} ${body}`)) await end()
+      }
+      const { status } = await ask()
+      slow.table.hold = undefined
+      expect(status).toBeLessThan(300)
+    },
+  )
+
+  test('who ends another session while a password is compared: it is compared once', async ({ service, slow }) => {
+    const [password, second] = ['correct horse battery staple', someKeyPair()]
+    const { email } = await registerUser(service, (begun) => ({
+      firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password } },
+      secondFactorCredential: second.create(begun),
+    }))
+    const factorsOf = (begun: { challenge: string }) => ({
+      firstFactor: { kind: 'Password', password },
+      secondFactor: second.get(begun),
+    })
+    const headers = await openSession(service, email, factorsOf)
+    await openSession(service, email, factorsOf)
+    const begun = await beginLogin(service, email)
+    slow.table.reset()
+    const ask = () => completeLogin(slow, begun, factorsOf(begun))
+    const reply = await changeLate(slow, USER_WRITE, { ask, opens: (keys) => keys }, async () => {
+      expect((await service.call('DELETE', '/auth/sessions', { headers })).status).toBe(204)
+    })
+    expect(reply.status).toBe(200)
+    // At the user and at the network, before it is compared.
+    expect(slow.table.bodies.filter((body) => body.includes('ADD tries'))).toHaveLength(2)
+  })
+})
