@@ -535,6 +535,15 @@ export function badAnswer(why: string, cause?: unknown): AppError {
   return new AppError('upstream_bad_answer', { cause: new Error(why, { cause }) })
 }
 
+/**
+ * The code of whatever was thrown. A table or secret that cannot be reached is trouble that passes; anything else that we do
+ * not mean is our mistake.
+ */
+export function codeOf(error: unknown): ErrorCode {
+  if (error instanceof AppError) return error.code
+  return error instanceof Error && '$metadata' in error ? 'service_unavailable' : 'internal'
+}
+
 /** What may go wrong with an upstream. */
 export const UPSTREAM_ERRORS = [
   'upstream_bad_answer',

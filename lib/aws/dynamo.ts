@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ConditionalCheckFailedException, DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb'
+import {
+  ConditionalCheckFailedException,
+  DynamoDBClient,
+  type DynamoDBClientConfig,
+  ProvisionedThroughputExceededException,
+} from '@aws-sdk/client-dynamodb'
 import {
   BatchGetCommand,
   type BatchGetCommandInput,
@@ -54,10 +59,17 @@ type ItemKey = { readonly pk: string; readonly sk: string }
 const READ_BATCH = 100
 const WRITE_BATCH = 25
 const SIDE_BY_SIDE = 8
-/** Milliseconds before what DynamoDB left unprocessed is sent again; after the last one it is a failure. */
-const PAUSES_MS = [25, 50, 100, 200, 400, 800, 1_600]
+/**
+ * Milliseconds before what DynamoDB left undone of a batch is sent again; after the last one it is a failure. A caller waits
+ * for reads; jobs alone write in batches.
+ */
+const READ_PAUSES_MS = [25, 50, 100, 200]
+const WRITE_PAUSES_MS = [...READ_PAUSES_MS, 400, 800, 1_600]
 
-/** The items that exist of these keys, in no order, unparsed; read consistently unless told. One request a hundred, eight at a time. */
+/**
+ * The items that exist of these keys, in no order, unparsed; read consistently unless told. One request a hundred, eight at
+ * a time. Throws when a part is undone after 0.4 s, or a request is throttled.
+ */
 export async function getItems(
   client: DynamoDBDocumentClient,
   tableName: string,
@@ -66,18 +78,23 @@ export async function getItems(
 ): Promise<unknown[]> {
   const items: unknown[] = []
   await sideBySide(inBatches(keys, READ_BATCH), (Keys) =>
-    untilDone<Reads>({ [tableName]: { Keys, ConsistentRead: isConsistent } }, async (RequestItems) => {
-      const { Responses, UnprocessedKeys } = await client.send(new BatchGetCommand({ RequestItems }))
-      items.push(...(Responses?.[tableName] ?? []))
-      return UnprocessedKeys
-    }),
+    untilDone<Reads>(
+      { [tableName]: { Keys, ConsistentRead: isConsistent } },
+      async (RequestItems) => {
+        const { Responses, UnprocessedKeys } = await client.send(new BatchGetCommand({ RequestItems }))
+        items.push(...(Responses?.[tableName] ?? []))
+        return UnprocessedKeys
+      },
+      READ_PAUSES_MS,
+    ),
   )
   return items
 }
 
 /**
- * Writes whole items over whatever has their keys: one request for 25, eight at a time. Of items with the same key the
- * last is written. When it throws, some are written and some are not.
+ * Writes whole items over whatever has their keys: one request for 25, eight at a time; what is left undone or throttled
+ * again, seven times in 3.2 s. Of items with the same key the last is written. When it throws, some are written and some are
+ * not.
  */
 export function putItems(
   client: DynamoDBDocumentClient,
@@ -106,32 +123,42 @@ function writeBatches<Item extends ItemKey>(
   buildWrite: (item: Item) => Writes[string][number],
 ): Promise<void> {
   return sideBySide(inBatches(items, WRITE_BATCH), (batch) =>
-    untilDone<Writes>({ [tableName]: batch.map(buildWrite) }, async (RequestItems) => {
-      const { UnprocessedItems } = await client.send(new BatchWriteCommand({ RequestItems }))
-      return UnprocessedItems
-    }),
+    untilDone<Writes>(
+      { [tableName]: batch.map(buildWrite) },
+      async (RequestItems) => {
+        try {
+          const { UnprocessedItems } = await client.send(new BatchWriteCommand({ RequestItems }))
+          return UnprocessedItems
+        } catch (error) {
+          if (error instanceof Error && THROTTLED.has(error.name)) return RequestItems
+          throw error
+        }
+      },
+      WRITE_PAUSES_MS,
+    ),
   )
 }
 
 /**
- * Sends a batch, and what DynamoDB left unprocessed or throttled of it again after a pause that doubles: seven times in
- * 3.2 s at most. Throws when something is unprocessed after that.
+ * Sends a batch, and what is left undone of it again after each of these pauses. Throws the SDK's error for a table without
+ * throughput when something is undone after the last one.
  */
 async function untilDone<Requests extends object>(
   batch: Requests,
   send: (requests: Requests) => Promise<Requests | undefined>,
+  pauses: readonly number[],
 ): Promise<void> {
   let undone = batch
-  for (const pause of PAUSES_MS) {
-    const left = await send(undone).catch((error: unknown) => {
-      if (error instanceof Error && THROTTLED.has(error.name)) return undone
-      throw error
-    })
+  for (const pause of pauses) {
+    const left = await send(undone)
     if (!left || Object.keys(left).length === 0) return
     undone = left
     await sleep(pause)
   }
-  throw new Error('The table leaves a part of a batch undone')
+  throw new ProvisionedThroughputExceededException({
+    message: 'The table leaves a part of a batch undone',
+    $metadata: {},
+  })
 }
 
 /** DynamoDB answers with these where it did nothing of a batch. */

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import * as z from 'zod'
-import { AppError, badAnswer } from '../errors.ts'
+import { AppError, badAnswer, codeOf } from '../errors.ts'
 import { logger } from '../logger.ts'
 import type { Budget } from './budget.ts'
 import { type CacheStore, type Entry, FailureCode } from './store.ts'
@@ -80,9 +80,9 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
       if (value === null && cached && cached.value !== null) throw badAnswer('nothing, where there was something')
       return await put(cacheKey, value)
     } catch (error) {
-      const { code, headers } = error instanceof AppError ? error : new AppError('upstream_bad_answer')
-      const seconds = Number(headers['retry-after'] ?? PAUSE_AFTER_FAILURE_SECONDS)
-      const known = FailureCode.catch('upstream_bad_answer').parse(code)
+      const retryAfter = error instanceof AppError ? error.headers['retry-after'] : undefined
+      const seconds = Number(retryAfter ?? PAUSE_AFTER_FAILURE_SECONDS)
+      const known = FailureCode.catch('upstream_bad_answer').parse(codeOf(error))
       await table.putFailure(nameOf(cacheKey), { code: known, until: now() + seconds * 1000 })
       throw error
     }

@@ -6,8 +6,8 @@ import { conditionHeld, getItems, updateItem } from '../aws/dynamo.ts'
 import { EpochSeconds, Timestamp } from '../codecs.ts'
 import { UPSTREAM_ERRORS } from '../errors.ts'
 
-/** The error code of a failed refresh. */
-export const FailureCode = z.enum(UPSTREAM_ERRORS)
+/** The error code of a failed refresh: whether the upstream failed, or the table. */
+export const FailureCode = z.enum([...UPSTREAM_ERRORS, 'service_unavailable'])
 
 /** Any JSON, compressed: DynamoDB takes 400 KB an item. */
 const Compressed = z.codec(z.instanceof(Uint8Array), z.unknown(), {

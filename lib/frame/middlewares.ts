@@ -1,7 +1,7 @@
 import type { MiddlewareObj } from '@middy/core'
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda'
 import type { Aged } from '../cache/cache.ts'
-import { AppError } from '../errors.ts'
+import { AppError, codeOf } from '../errors.ts'
 import { logger } from '../logger.ts'
 import type { Identify } from './callers.ts'
 import type { EndpointContract } from './contract.ts'
@@ -104,11 +104,6 @@ function ageHeaders(
     age: age.toString(),
     ...(isStale && { 'x-stale': 'true' }),
   }
-}
-
-/** A table or secret that cannot be reached is trouble that passes; anything else is our mistake. */
-function codeOf(error: unknown): 'service_unavailable' | 'internal' {
-  return error instanceof Error && '$metadata' in error ? 'service_unavailable' : 'internal'
 }
 
 /** A cause's name and message; only causes that we made ourselves carry a message known to be free of secrets. */

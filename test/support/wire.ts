@@ -62,6 +62,8 @@ export type Wire = {
   rewriteRequest: ((request: string) => string) | undefined
   /** Whether a request that is passed on, with this action of DynamoDB's, is never answered: the connection is cut. */
   losesAnswer: ((action: string) => boolean) | undefined
+  /** Whether a request with this action of DynamoDB's is refused because the table has no throughput left. */
+  throttles: ((action: string, body: string) => boolean) | undefined
   reset(): void
   stop(): Promise<void>
 }
@@ -72,6 +74,16 @@ const CANNED: Partial<Record<Behaviour, { status: number; type: string; body: st
   'answer HTML': { status: 200, type: 'text/html', body: '<html><body>Welcome</body></html>' },
   'answer nonsense': { status: 200, type: 'application/json', body: '{"jsonrpc":"2.0","result":"0xnonsense"}' },
   'answer an empty batch': { status: 200, type: 'application/json', body: '[]' },
+}
+
+/** What DynamoDB answers where a table has no throughput left. */
+const THROTTLED = {
+  status: 400,
+  type: 'application/x-amz-json-1.0',
+  body: JSON.stringify({
+    __type: 'com.amazonaws.dynamodb.v20120810#ThrottlingException',
+    message: 'Throughput exceeds the current throughput limit for your table or index.',
+  }),
 }
 
 type Answer = { readonly jsonrpc: '2.0'; readonly id: number; readonly result?: unknown }
@@ -111,7 +123,7 @@ export async function startWire(target: string): Promise<Wire> {
       request.socket.destroy()
       return
     }
-    const canned = CANNED[wire.behaviour]
+    const canned = wire.throttles?.(action, seen.body) ? THROTTLED : CANNED[wire.behaviour]
     if (canned) {
       response.writeHead(canned.status, { 'content-type': canned.type }).end(canned.body)
       return
@@ -158,6 +170,7 @@ export async function startWire(target: string): Promise<Wire> {
     rewrite: undefined,
     rewriteRequest: undefined,
     losesAnswer: undefined,
+    throttles: undefined,
     reset() {
       wire.bodies.length = 0
       wire.actions.length = 0
@@ -166,6 +179,7 @@ export async function startWire(target: string): Promise<Wire> {
       wire.rewrite = undefined
       wire.rewriteRequest = undefined
       wire.losesAnswer = undefined
+      wire.throttles = undefined
     },
     async stop() {
       const closed = new Promise((resolve) => server.close(resolve))

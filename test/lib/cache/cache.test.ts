@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { ProvisionedThroughputExceededException } from '@aws-sdk/client-dynamodb'
 import { describe, expect } from 'vitest'
 import * as z from 'zod'
 import { type CacheKey, type Namespace, sharedCache } from '../../../lib/cache/cache.ts'
@@ -308,6 +309,18 @@ describe('A mistake of ours', () => {
       expect(upstream.asked).toBe(1)
     },
   )
+})
+
+test('Trouble of the table while an upstream is asked is no trouble of the upstream to those who come after', async ({
+  cache,
+  upstream,
+}) => {
+  const trouble = new ProvisionedThroughputExceededException({ message: 'no throughput is left', $metadata: {} })
+  upstream.fail(trouble)
+  await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toBe(trouble)
+  const next = cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)
+  await expect(next).rejects.toMatchObject({ code: 'service_unavailable' })
+  expect(upstream.asked).toBe(1)
 })
 
 test('A refresher asks also where the answer of the table was lost', async ({
