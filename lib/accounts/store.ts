@@ -143,24 +143,32 @@ export function usersStore(documentClient: DynamoDBDocumentClient, tableName: st
       })
     },
 
-    /** Adds a wallet to a user who has fewer than `max`; false when the user has it already, or too many. */
-    linkWallet(key: UserKey, { address, chain, linkedAt }: Wallet, max: number): Promise<boolean> {
+    /**
+     * Adds a wallet to the user of a session who has fewer than `max`; false when the session has ended, or the user has the
+     * wallet already, or too many.
+     */
+    linkWallet(session: Session, { address, chain, linkedAt }: Wallet, max: number): Promise<boolean> {
       return update({
-        key: userKey(key),
+        key: userKeyOf(session),
         set: ['wallets.#address = :wallet'],
-        condition: 'attribute_not_exists(wallets.#address) AND size(wallets) < :max',
-        ExpressionAttributeNames: { '#address': address },
-        ExpressionAttributeValues: { ':wallet': { chain, linkedAt: Timestamp.encode(linkedAt) }, ':max': max },
+        condition: `${HAS_SESSION} AND attribute_not_exists(wallets.#address) AND size(wallets) < :max`,
+        ExpressionAttributeNames: { '#address': address, '#session': session.id },
+        ExpressionAttributeValues: {
+          ':wallet': { chain, linkedAt: Timestamp.encode(linkedAt) },
+          ':max': max,
+          ':user': session.user.id,
+        },
       })
     },
 
-    /** Takes a wallet from a user; false when the user does not have it. */
-    unlinkWallet(key: UserKey, address: string): Promise<boolean> {
+    /** Takes a wallet from the user of a session; false when the session has ended, or the user does not have the wallet. */
+    unlinkWallet(session: Session, address: string): Promise<boolean> {
       return update({
-        key: userKey(key),
+        key: userKeyOf(session),
         remove: ['wallets.#address'],
-        condition: 'attribute_exists(wallets.#address)',
-        ExpressionAttributeNames: { '#address': address },
+        condition: `${HAS_SESSION} AND attribute_exists(wallets.#address)`,
+        ExpressionAttributeNames: { '#address': address, '#session': session.id },
+        ExpressionAttributeValues: { ':user': session.user.id },
       })
     },
 
@@ -207,6 +215,13 @@ export type UsersStore = ReturnType<typeof usersStore>
 function userKey({ clientId, email }: UserKey) {
   return { pk: `USER#${clientId}#${email}`, sk: 'USER' }
 }
+
+function userKeyOf({ clientId, user }: Session) {
+  return userKey({ clientId, email: user.email })
+}
+
+/** Of a user's item: that it is this user's, with this session. */
+const HAS_SESSION = 'userId = :user AND attribute_exists(sessions.#session)'
 
 function limitKey(key: string) {
   return { pk: `LIMIT#${key}`, sk: 'LIMIT' }

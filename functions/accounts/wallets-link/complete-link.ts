@@ -1,5 +1,5 @@
+import { getUser } from '../../../lib/accounts/access.ts'
 import { hashToken } from '../../../lib/accounts/token.ts'
-import { listWallets } from '../../../lib/accounts/user.ts'
 import type { Wallet } from '../../../lib/accounts/wallet.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -12,8 +12,9 @@ const MAX_WALLETS = 20
 
 /**
  * Links the wallet that signed a text of ours to the user who asked for it. Throws `challenge_expired_or_used`,
- * `invalid_signature`, `wallet_already_linked`, `too_many_wallets`, or `upstream_*`, after which the same text is still good;
- * and `too_many_requests`: each wrong signature can be a call of code that its user chose.
+ * `invalid_signature`, `wallet_already_linked`, `too_many_wallets`, `invalid_session` where the session has ended meanwhile,
+ * or `upstream_*`, after which the same text is still good; and `too_many_requests`: each wrong signature can be a call of
+ * code that its user chose.
  */
 export function completeLink({
   users,
@@ -37,12 +38,8 @@ export function completeLink({
     if (!taken) throw new AppError('challenge_expired_or_used')
 
     const wallet: Wallet = { address: taken.address, chain: taken.chain, linkedAt }
-    const key = { clientId, email: user.email }
-    if (!(await users.linkWallet(key, wallet, MAX_WALLETS))) {
-      const wallets = listWallets(await users.get(key))
-      const isLinked = wallets.some(({ address }) => address === wallet.address)
-      throw new AppError(isLinked ? 'wallet_already_linked' : 'too_many_wallets')
-    }
-    return wallet
+    if (await users.linkWallet(session, wallet, MAX_WALLETS)) return wallet
+    const { wallets } = await getUser(users, session)
+    throw new AppError(Object.hasOwn(wallets, wallet.address) ? 'wallet_already_linked' : 'too_many_wallets')
   }
 }

@@ -9,7 +9,7 @@ export const contract = {
   summary: 'Unlinks a wallet.',
   tag: 'Accounts',
   caller: 'user',
-  uses: { users: ['UpdateItem'] },
+  uses: { users: ['GetItem', 'UpdateItem'] },
   request: { path: z.object({ address: WalletAddress }) },
   response: z.undefined(),
   status: 204,

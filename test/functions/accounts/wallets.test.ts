@@ -14,7 +14,8 @@ import { describe, expect, vi } from 'vitest'
 import { compiledContract } from '../../../sandbox/contracts.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { encodeBase58 } from '../../../sandbox/solana-wallet.ts'
-import { someSession } from '../../support/accounts.ts'
+import { openSession, recover, registerUser, someSession } from '../../support/accounts.ts'
+import { someKeyPair } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
 import { test as base, type HttpReply, type Service, USERS } from '../../support/service.ts'
 import { callsIn } from '../../support/wire.ts'
@@ -388,6 +389,65 @@ describe('A wallet is not linked', () => {
   })
 })
 
+describe('Wallets stay as they are', () => {
+  type Key = ReturnType<typeof someKeyPair>
+  type Recoverable = Session & { readonly recoveryKey: Key }
+  /** Ends a session; gives the key that opens the account from then on. */
+  const ENDS: [string, (service: Service, session: Recoverable) => Promise<Key>][] = [
+    [
+      'ends',
+      async (service, { headers, keyPair }) => {
+        await service.call('POST', '/auth/logout', { headers })
+        return keyPair
+      },
+    ],
+    [
+      'ends with a recovery',
+      async (service, { email, recoveryKey }) => {
+        const made = someKeyPair()
+        await recover(service, email, recoveryKey, (begun) => ({ firstFactorCredential: made.create(begun) }))
+        return made
+      },
+    ],
+    [
+      'ends with its user, and somebody registers anew with the e-mail address',
+      async (service, { email, headers }) => {
+        const made = someKeyPair()
+        await service.call('DELETE', '/auth/user', { headers })
+        await registerUser(service, (begun) => ({ firstFactorCredential: made.create(begun) }), { email })
+        return made
+      },
+    ],
+  ]
+  const CHANGES: [string, (service: Service, session: Session, linked: string) => Promise<HttpReply>][] = [
+    ['linked', (service, session) => linkPlain(service, session)],
+    ['unlinked', (service, session, linked) => service.call('DELETE', `${WALLETS}/${linked}`, session)],
+  ]
+  const CASES = ENDS.flatMap(([how, end]) => CHANGES.map(([what, change]) => [what, how, change, end] as const))
+
+  test.for(CASES)('when one is %s in a session that %s meanwhile', async ([, , change, end], { service }) => {
+    const recoveryKey = someKeyPair()
+    const session = { ...(await someSession(service, recoveryKey)), recoveryKey }
+    const wallet = someWallet()
+    await linkPlain(service, session, wallet)
+    const reopen = async () => {
+      const key = await end(service, session)
+      const headers = await openSession(service, session.email, (begun) => ({ firstFactor: key.get(begun) }))
+      return { headers, before: await service.call('GET', WALLETS, { headers }) }
+    }
+    let reopening: ReturnType<typeof reopen> | undefined
+    service.table.hold = ({ action, body }) => {
+      if (reopening || !/^UpdateItem .*wallets\.#address/.test(`${action} ${body}`)) return undefined
+      reopening = reopen()
+      return reopening
+    }
+    expectError(await change(service, session, wallet.address), 'invalid_session')
+    const { headers, before } = (await reopening) ?? {}
+    expect(before?.status).toBe(200)
+    expect((await service.call('GET', WALLETS, { ...(headers && { headers }) })).body).toEqual(before?.body)
+  })
+})
+
 describe('A wallet is unlinked', () => {
   test('in whatever case its address is written, and can be linked again', async ({ service, session }) => {
     const wallet = someWallet()
@@ -396,7 +456,10 @@ describe('A wallet is unlinked', () => {
     const path = `${WALLETS}/${wallet.address.toLowerCase()}`
     expect(await service.call('DELETE', path, session)).toMatchObject({ status: 204, body: undefined })
     expect((await listed(service, session)).map(({ address }) => address)).not.toContain(wallet.address)
+    service.table.reset()
     expectError(await service.call('DELETE', path, session), 'wallet_not_found')
+    // A write that fails costs as much as one that does not.
+    expect(service.table.actions.map(({ action }) => action)).not.toContain('UpdateItem')
     expect(await linkPlain(service, session, wallet)).toMatchObject({ status: 201 })
     expect(await listed(service, session)).toMatchObject([{}, { address: wallet.address }])
   })
