@@ -1,14 +1,19 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import * as z from 'zod'
 import { endpoints } from '../functions/contracts.ts'
+import recorded from '../functions/system/openapi/examples.json' with { type: 'json' }
 import { ERRORS } from '../lib/errors.ts'
 import type { EndpointContract } from '../lib/frame/contract.ts'
-import { type JsonSchema, jsonSchema, listErrors } from '../lib/frame/openapi.ts'
+import { type Example, type JsonSchema, jsonSchema, listErrors, operationId } from '../lib/frame/openapi.ts'
 
 // Writes docs/api.md from the contracts that the functions run on; with --check it only says whether the file is what
 // the contracts say.
 const FILE = 'docs/api.md'
 const CHECK = process.argv.includes('--check')
+const EXAMPLES: Readonly<Record<string, Example>> = recorded
+const MOST_COLUMNS = 120
+/** The longest text of an example that is shown whole. */
+const MOST_CHARACTERS = 80
 
 const INTRODUCTION = `# API reference
 
@@ -36,6 +41,9 @@ Written from the contracts that the functions run on: \`npm run docs\`. The same
 * \`estimatedGas\` is what a dry run of all transactions used, plus 15 %. Where \`simulation.status\` is not \`success\` it is
   an upper estimate: 70,000 for each approval, 500,000 for a deposit, 400,000 for a claim and for each call of a
   withdrawal, 200,000 for a cancellation. On rollups the fee for publishing data comes on top.
+
+The examples follow one user through a service on one machine, where \`npm run examples\` took them down: long lists and long
+texts are cut short here.
 
 Every error has this body; match on \`error\` or \`code\`, both are stable:
 
@@ -77,8 +85,52 @@ function route(contract: EndpointContract): string {
     ...fieldTable('Body', request.body),
     ...(response instanceof z.ZodUndefined ? [`Answers ${status} without a body.`] : []),
     ...fieldTable('Answer', response),
+    ...exampleBlocks(contract),
     errorTable(contract),
   ].join('\n\n')
+}
+
+/** A call of curl, and what it answered. */
+function exampleBlocks(contract: EndpointContract): string[] {
+  const example = EXAMPLES[operationId(contract)]
+  if (!example) return []
+  const { method, path, caller, request } = contract
+  const { parameters, body, response } = example
+  const inPath = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => parameters[name] ?? '')
+  const only = (part: z.ZodObject | undefined) =>
+    Object.entries(parameters).filter(([name]) => name in (part?.shape ?? {}))
+  const query = new URLSearchParams(only(request.query)).toString()
+  const headers = [
+    ...(caller === 'anyone' ? [] : ['x-join-key: $API_KEY']),
+    ...(caller === 'user' ? ['authorization: Bearer $TOKEN'] : []),
+    ...only(request.headers).map(([name, value]) => `${name}: ${value}`),
+    ...(body === undefined ? [] : ['content-type: application/json']),
+  ]
+  const curl = [
+    `curl "$BASE_URL${inPath}${query && `?${query}`}"${method === 'GET' || body !== undefined ? '' : ` -X ${method}`}`,
+    ...headers.map((header) => `-H "${header}"`),
+    ...(body === undefined ? [] : [`-d '${jsonText(body)}'`]),
+  ]
+  return [
+    `\`\`\`sh\n${curl.join(' \\\n  ')}\n\`\`\``,
+    ...(response === undefined ? [] : [`\`\`\`json\n${jsonText(response)}\n\`\`\``]),
+  ]
+}
+
+/** A value as JSON, each part of it on one line where it fits; long texts are cut short. */
+function jsonText(value: unknown, indent = ''): string {
+  if (typeof value === 'string' && value.length > MOST_CHARACTERS) {
+    return JSON.stringify(`${value.slice(0, MOST_CHARACTERS)}…`)
+  }
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const inner = `${indent}  `
+  const named = (name: string) => (Array.isArray(value) ? '' : `${JSON.stringify(name)}: `)
+  const parts = Object.entries(value).map(([name, part]) => `${named(name)}${jsonText(part, inner)}`)
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  const line = `${open} ${parts.join(', ')} ${close}`
+  if (parts.length === 0) return `${open}${close}`
+  if (!line.includes('\n') && indent.length + line.length <= MOST_COLUMNS) return line
+  return `${open}\n${inner}${parts.join(`,\n${inner}`)}\n${indent}${close}`
 }
 
 function errorTable(contract: EndpointContract): string {

@@ -50,8 +50,23 @@ function errorsIn(schema: z.ZodType): ErrorCode[] {
   return [...inner, ...Object.values(fieldErrors(schema) ?? {})]
 }
 
-/** The OpenAPI 3.1 document of these endpoints (https://spec.openapis.org/oas/v3.1.0). */
-export function buildOpenApi(contracts: readonly EndpointContract[], version: string) {
+/** What an operation was once asked, and what it answered, as on the wire. */
+export type Example = {
+  /** Those of its path, its query and its headers, by their names. */
+  readonly parameters: Readonly<Record<string, string>>
+  readonly body?: unknown
+  readonly response?: unknown
+}
+
+/**
+ * The OpenAPI 3.1 document of these endpoints (https://spec.openapis.org/oas/v3.1.0), with these examples by the names of
+ * their operations.
+ */
+export function buildOpenApi(
+  contracts: readonly EndpointContract[],
+  version: string,
+  examples: Readonly<Record<string, Example>> = {},
+) {
   const routes = contracts.filter(({ path }) => path !== '$default')
   const byPath = Map.groupBy(routes, ({ path }) => path)
   const components: Components = { schemas: {}, responses: { Throttled: THROTTLED } }
@@ -70,7 +85,12 @@ export function buildOpenApi(contracts: readonly EndpointContract[], version: st
     paths: Object.fromEntries(
       [...byPath].map(([path, group]) => [
         path,
-        Object.fromEntries(group.map((contract) => [contract.method.toLowerCase(), operation(contract, components)])),
+        Object.fromEntries(
+          group.map((contract) => [
+            contract.method.toLowerCase(),
+            operation(contract, components, examples[operationId(contract)]),
+          ]),
+        ),
       ]),
     ),
     components: {
@@ -89,7 +109,7 @@ type Components = {
   readonly responses: Record<string, object>
 }
 
-function operation(contract: EndpointContract, components: Components) {
+function operation(contract: EndpointContract, components: Components, example?: Example) {
   const { title, summary, tag, caller, request, response, status = 200, aged = false } = contract
   const id = operationId(contract)
   const name = id.charAt(0).toUpperCase() + id.slice(1)
@@ -98,7 +118,7 @@ function operation(contract: EndpointContract, components: Components) {
       description: 'Success',
       headers: { 'x-request-id': REQUEST_ID, ...(aged && AGED) },
       ...(!(response instanceof z.ZodUndefined) && {
-        content: json(nameSchema(jsonSchema(response), components, `${name}Response`)),
+        content: json(nameSchema(jsonSchema(response), components, `${name}Response`), example?.response),
       }),
     },
     ...errorResponses(listErrors(contract), components),
@@ -110,14 +130,14 @@ function operation(contract: EndpointContract, components: Components) {
     tags: [tag],
     security: SECURITY[caller],
     parameters: [
-      ...parameters('header', request.headers, components),
-      ...parameters('path', request.path, components),
-      ...parameters('query', request.query, components),
+      ...parameters('header', request.headers, components, example),
+      ...parameters('path', request.path, components, example),
+      ...parameters('query', request.query, components, example),
     ],
     ...(request.body && {
       requestBody: {
         required: true,
-        content: json(nameSchema(allowNulls(jsonSchema(request.body)), components, `${name}Request`)),
+        content: json(nameSchema(allowNulls(jsonSchema(request.body)), components, `${name}Request`), example?.body),
       },
     }),
     responses,
@@ -125,7 +145,7 @@ function operation(contract: EndpointContract, components: Components) {
 }
 
 /** The name of a contract's operation: its title in camel case. */
-function operationId({ title }: EndpointContract): string {
+export function operationId({ title }: EndpointContract): string {
   const [first = '', ...rest] = title.split(' ')
   return [first.toLowerCase(), ...rest.map((word) => word.charAt(0).toUpperCase() + word.slice(1))].join('')
 }
@@ -205,13 +225,19 @@ function pascalCase(code: ErrorCode): string {
     .join('')
 }
 
-function parameters(place: 'header' | 'path' | 'query', schema: z.ZodObject | undefined, components: Components) {
+function parameters(
+  place: 'header' | 'path' | 'query',
+  schema: z.ZodObject | undefined,
+  components: Components,
+  example?: Example,
+) {
   const { properties = {}, required = [] } = schema ? hoist(jsonSchema(schema), components) : {}
   return Object.entries(properties).map(([name, property]) => ({
     name,
     in: place,
     required: required.includes(name),
     schema: property,
+    ...exampleOf(example?.parameters[name]),
   }))
 }
 
@@ -293,6 +319,10 @@ function orNull(field: z.core.JSONSchema._JSONSchema): z.core.JSONSchema._JSONSc
   return { anyOf: [given, { type: 'null' }], ...besides }
 }
 
-function json<Schema>(schema: Schema) {
-  return { 'application/json': { schema } }
+function json<Schema>(schema: Schema, example?: unknown) {
+  return { 'application/json': { schema, ...exampleOf(example) } }
+}
+
+function exampleOf(example: unknown): { readonly example?: unknown } {
+  return example === undefined ? {} : { example }
 }

@@ -144,7 +144,12 @@ function clientCreator({ clients, describeVault }: Admin): Service['createClient
     const { text, key } = someKey(clientId)
     const addVault = async ({ chainId, address }: Pick<Vault, 'chainId' | 'address'>) => {
       const { version: _, firstBlock, ...described } = await describeVault(chainId, address)
-      const presentation = { description: '', logoUrl: '', riskProfile: '', riskProtocol: '' }
+      const presentation = {
+        description: 'A made-up vault on a local chain',
+        logoUrl: '',
+        riskProfile: 'balanced',
+        riskProtocol: 'low',
+      }
       const own = { poolId: `${chainId}-${address}`, firstBlock: firstBlock ?? 0, addedAt: new Date() }
       await clients.putVault(clientId, { ...described, ...presentation, ...own })
     }

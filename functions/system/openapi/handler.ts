@@ -3,9 +3,10 @@ import { buildOpenApi } from '../../../lib/frame/openapi.ts'
 import { type Services, version } from '../../../lib/services.ts'
 import { endpoints } from '../../contracts.ts'
 import { contract } from './contract.ts'
+import examples from './examples.json' with { type: 'json' }
 
 function describeApi({ version }: Services<'version'>) {
-  const document = buildOpenApi(Object.values(endpoints), version)
+  const document = buildOpenApi(Object.values(endpoints), version, examples)
   return async () => document
 }
 

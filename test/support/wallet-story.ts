@@ -1,0 +1,130 @@
+import type { Address } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { settle } from '../../sandbox/curator.ts'
+import { addCredential, beginRecovery, completeRecovery, openSession, registerUser, signRecovery } from './accounts.ts'
+import { someKeyPair, somePasskey } from './credentials.ts'
+import { type HttpReply, type Service, USERS } from './service.ts'
+
+const [ALICE] = USERS
+const EMAIL = 'alice@example.com'
+const AMOUNT = '1000000000'
+
+/** Where the story plays: the vault that Alice deposits into, and its token on the other chain. */
+export type Stage = { readonly asyncVault: Address; readonly otherUsdc: Address }
+
+/**
+ * What a wallet does over time, in an order that makes sense: Alice registers, links her wallet, looks around, deposits
+ * and withdraws, loses her passkey, and leaves. Every operation of the service is asked for, and none refuses.
+ */
+export async function playWallet(service: Service, stage: Stage): Promise<void> {
+  for (const path of ['/health', '/openapi.json', '/.well-known/apple-app-site-association']) {
+    await service.call('GET', path, { key: null })
+  }
+  await service.call('GET', '/.well-known/assetlinks.json', { key: null })
+  const { recoveryKey, headers } = await join(service)
+  await lookAround(service, headers, stage)
+  await invest(service, stage)
+  await leave(service, recoveryKey)
+}
+
+/** Alice registers with a passkey, logs in, renews her recovery key, ends her other sessions and links her wallet. */
+async function join(service: Service) {
+  const passkey = somePasskey()
+  const recoveryKey = someKeyPair()
+  await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }), { email: EMAIL })
+  const logIn = () => openSession(service, undefined, (begun) => ({ firstFactor: passkey.get(begun) }))
+  const headers = await logIn()
+  const addRecoveryKey = (key: typeof recoveryKey) =>
+    addCredential(
+      service,
+      headers,
+      (begun) => ({ recoveryCredential: key.create(begun, {}, { kind: 'RecoveryKey' }) }),
+      (begun) => ({ firstFactor: passkey.get(begun) }),
+    )
+  const added = await addRecoveryKey(someKeyPair())
+  await service.call('GET', '/auth/credentials', { headers })
+  await service.call('DELETE', `/auth/credentials/${added.body.id}`, { headers })
+  await addRecoveryKey(recoveryKey)
+
+  await logIn()
+  const { sessions } = (await service.call('GET', '/auth/sessions', { headers })).body
+  const other: { id: string } = sessions.find(({ isCurrent }: { isCurrent: boolean }) => !isCurrent)
+  await service.call('DELETE', `/auth/sessions/${other.id}`, { headers })
+  await service.call('DELETE', '/auth/sessions', { headers })
+
+  const wallet = privateKeyToAccount(ALICE.privateKey)
+  const asked = { headers, body: { address: wallet.address, chain: 'evm' } }
+  const { message } = (await service.call('POST', '/auth/wallets/init', asked)).body
+  const signature = await wallet.signMessage({ message })
+  await service.call('POST', '/auth/wallets', { headers, body: { message, signature } })
+  await service.call('GET', '/auth/wallets', { headers })
+  return { recoveryKey, headers }
+}
+
+/** What her wallet holds, and what the markets say. */
+async function lookAround(service: Service, headers: Record<string, string>, { otherUsdc }: Stage): Promise<void> {
+  const portfolio = '/portfolio-indexor'
+  await service.call('GET', `${portfolio}/allBalances?currency=eur`, { headers })
+  await service.call('GET', `${portfolio}/nft`, { headers })
+  await service.call('GET', `${portfolio}/markets?currency=eur`)
+  await service.call('GET', `${portfolio}/markets/top_gainers_losers?currency=eur`)
+  await service.call('GET', `${portfolio}/markets/coins/ethereum?currency=eur`)
+  await service.call('POST', `${portfolio}/markets/coins/search`, { body: { search: 'usd' } })
+  await service.call('GET', `${portfolio}/token/id/ethereum?days=7&currency=eur`)
+  await service.call('GET', `${portfolio}/token/address/arbitrum-mainnet/${otherUsdc}?days=1`)
+}
+
+/** Deposits that are settled and claimed, one of them from another chain, and a withdrawal. */
+async function invest(service: Service, { asyncVault, otherUsdc }: Stage): Promise<void> {
+  const { chains, relayer } = service.backends
+  const [chain, source] = chains
+  if (!chain || !source) throw new Error('The story needs two chains')
+  const vaults = '/defi-vaults/v1/defi/vault'
+  const user = `/defi-vaults/v1/defi/user/${ALICE.address}`
+  const alices = { vaultAddress: asyncVault, userAddress: ALICE.address }
+  const prepare = (what: string, body: object) =>
+    service.call('POST', `${vaults}/${what}`, { body: { ...alices, ...body } })
+  const send = ({ body }: HttpReply, chainId = chain.chainId) =>
+    service.send(chainId, ALICE, [...body.approval, ...body.operations])
+  const statusOf = (what: string) =>
+    service.call('GET', `${vaults}/${asyncVault}/${what}-status?userAddress=${ALICE.address}`)
+
+  await service.call('GET', '/defi-vaults/v1/vaults')
+  await service.call('GET', `/defi-vaults/v1/vault/${asyncVault}`)
+  await send(await prepare('deposit', { amount: AMOUNT }))
+  await statusOf('deposit')
+  await prepare('cancel', {})
+  await settle(chain, asyncVault)
+  await send(await prepare('claim', {}))
+  await send(await prepare('withdraw', { amount: '250000000' }))
+  await statusOf('withdraw')
+
+  const prepared = await prepare('deposit', { amount: AMOUNT, srcChainId: source.chainId, srcToken: otherUsdc })
+  const receipts = await send(prepared, source.chainId)
+  const transactionHash = receipts.at(-1)?.transactionHash
+  const [relay] = transactionHash ? await relayer.look({ transactionHash }) : []
+  if (!relay) throw new Error('No pool took the deposit')
+  await relayer.fill(relay.deposit)
+  await service.call('GET', `/defi-vaults/v1/defi/cross-chain/${transactionHash}/status?srcChainId=${source.chainId}`)
+
+  await service.call('GET', `${user}/positions`)
+  await service.call('GET', `${user}/positions/${asyncVault}`)
+  await service.call('GET', `${user}/deposits?limit=2`)
+  await service.call('GET', `${user}/withdrawals?limit=2`)
+}
+
+/** Her passkey is lost: she recovers with another, and deletes what is left. */
+async function leave(service: Service, recoveryKey: ReturnType<typeof someKeyPair>): Promise<void> {
+  const passkey = somePasskey()
+  const begun = await beginRecovery(service, EMAIL, { credentialId: recoveryKey.id })
+  const credentials = {
+    firstFactorCredential: passkey.create(begun),
+    recoveryCredential: someKeyPair().create(begun, {}, { kind: 'RecoveryKey' }),
+  }
+  await completeRecovery(service, begun, signRecovery(recoveryKey, credentials), credentials)
+  const logIn = () => openSession(service, undefined, (begun) => ({ firstFactor: passkey.get(begun) }))
+  const headers = await logIn()
+  await service.call('DELETE', `/auth/wallets/${ALICE.address}`, { headers })
+  await service.call('POST', '/auth/logout', { headers })
+  await service.call('DELETE', '/auth/user', { headers: await logIn() })
+}
