@@ -12,6 +12,7 @@ type Check =
   | 'credential id'
   | 'algorithm'
   | 'signature'
+  | 'counter'
   | 'password'
   | 'code'
   | 'second factor'

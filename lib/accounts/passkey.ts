@@ -48,7 +48,12 @@ export async function attestPasskey(
   return { id: credId, publicKey: credential.publicKey, counter: credential.counter, backedUp, aaguid }
 }
 
-/** Checks that this passkey signed a login's challenge with its user's verification; gives the authenticator's new counter. Throws `invalid_credential`. */
+/**
+ * Checks that this passkey signed a login's challenge with its user's verification; gives the authenticator's new counter.
+ * Throws `invalid_credential`, also where the counter of a passkey that is bound to one device does not rise, unless it is 0:
+ * what WebAuthn leaves to us (https://www.w3.org/TR/webauthn-3/#sctn-sign-counter). Places that a passkey is synced to count
+ * each for itself, and some do not at all.
+ */
 export async function assertPasskey(
   { credentialAssertion }: Fido2Assertion,
   { publicKey, counter }: Passkey,
@@ -70,12 +75,15 @@ export async function assertPasskey(
     expectedOrigin: [...expected.origins],
     expectedRPID: rpId,
     requireUserVerification: true,
-    credential: { id, publicKey: new Uint8Array(publicKey), counter },
+    // The library would refuse any that does not rise.
+    credential: { id, publicKey: new Uint8Array(publicKey), counter: 0 },
   }).catch(() => {
     throw failedCheck('signature')
   })
   assert(verified, 'signature')
-  return authenticationInfo.newCounter
+  const { newCounter, credentialDeviceType } = authenticationInfo
+  assert(newCounter > counter || newCounter === 0 || credentialDeviceType === 'multiDevice', 'counter')
+  return newCounter
 }
 
 type ParsedAttestation = {

@@ -219,6 +219,32 @@ describe('A user logs in', () => {
     expectError(await withCounter(4), 'login_failed')
     expectSession(await withCounter(6), email)
   })
+
+  test('with a passkey that counted once and does no more', async ({ service }) => {
+    const passkey = somePasskey()
+    const { email } = await registerUser(service, (begun) => ({
+      firstFactorCredential: passkey.create(begun, { counter: 50 }),
+    }))
+    for (const counter of [0, 0]) {
+      expectSession(await login(service, email, (begun) => ({ firstFactor: passkey.get(begun, { counter }) })), email)
+    }
+  })
+
+  test('with a synced passkey whatever each of its places counts, and once with each signature', async ({
+    service,
+  }) => {
+    const [passkey, synced] = [somePasskey(), 0x1d]
+    const { email } = await registerUser(service, (begun) => ({
+      firstFactorCredential: passkey.create(begun, { flags: synced | 0x40, counter: 50 }),
+    }))
+    for (const counter of [51, 0, 51, 51, 7]) {
+      const begun = await beginLogin(service)
+      const signed = { firstFactor: passkey.get(begun, { flags: synced, counter }) }
+      expectSession(await completeLogin(service, begun, signed), email)
+      expectError(await completeLogin(service, begun, signed), 'login_failed')
+      expectError(await completeLogin(service, await beginLogin(service), signed), 'login_failed')
+    }
+  })
 })
 
 describe('A login fails, always in the same way,', () => {
