@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { changeAccess, getUser } from '../../../lib/accounts/access.ts'
 import { attestor } from '../../../lib/accounts/attestation.ts'
 import { authenticator } from '../../../lib/accounts/authentication.ts'
@@ -20,9 +21,9 @@ const SINGLE: readonly Credential['kind'][] = ['Password', 'Totp', 'RecoveryKey'
 
 /**
  * Adds the credential that was made for a token, which is used up whatever comes of it, where the user's own confirm it.
- * Throws `challenge_expired_or_used`, `invalid_credential`, `credential_already_registered`, `confirmation_failed`,
- * `missing_or_invalid_second_factor_credential` for a password that nothing stands beside,
- * `too_many_credentials`, or `too_many_requests` after too many guesses.
+ * Throws `challenge_expired_or_used`, `too_many_requests` after too many guesses, `confirmation_failed`, and once it is
+ * confirmed `invalid_credential`, `credential_already_registered`, `too_many_credentials`, or
+ * `missing_or_invalid_second_factor_credential` for a password that nothing stands beside.
  */
 export function completeAddition({ users, limitTries, relyingParty, identityKey, randomBytes, now }: Dependencies) {
   const attest = attestor({ identityKey, randomBytes, now })
@@ -37,16 +38,22 @@ export function completeAddition({ users, limitTries, relyingParty, identityKey,
     const { userId: userHandle, platform, challenge } = started
     const origins = listOrigins(relyingParty, platform)
     const enrolment = { challenge, origins, rpId: relyingParty.id, userHandle }
+    const claimant = { clientId: user.clientId, email: user.email, sourceIp: requestContext.http.sourceIp }
+    const confirm = async (current: User) => {
+      const confirmed = await toResult(authenticate(current, confirmation, enrolment, claimant))
+      if ('error' in confirmed) throw unconfirmed(confirmed.error)
+      return confirmed.value
+    }
+    const confirmed = await confirm(user)
     // The body has exactly one of them.
     const [credential] = (await attest(attestations, enrolment)) as [Credential]
     await claimIds(users, [credential], user)
 
     const id = randomId(randomBytes)
-    const claimant = { clientId: user.clientId, email: user.email, sourceIp: requestContext.http.sourceIp }
     const withIt = async (current: User) => {
-      const confirmed = await toResult(authenticate(current, confirmation, enrolment, claimant))
-      if ('error' in confirmed) throw unconfirmed(confirmed.error)
-      const credentials = { ...withoutSingle(confirmed.value, credential.kind), [id]: credential }
+      const isSame = isDeepStrictEqual(current.credentials, user.credentials)
+      const own = isSame ? confirmed : await confirm(current)
+      const credentials = { ...withoutSingle(own, credential.kind), [id]: credential }
       if (lacksSecondFactor(credentials)) throw secondFactorMissing()
       if (Object.keys(credentials).length > MOST_CREDENTIALS) throw new AppError('too_many_credentials')
       return { credentials, sessions: current.sessions }

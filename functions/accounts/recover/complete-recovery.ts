@@ -15,9 +15,9 @@ type Dependencies = Services<'users' | 'relyingParty' | 'identityKey' | 'randomB
 
 /**
  * Completes a recovery with its token, which is used up whatever comes of it: the new credentials replace all others, and
- * all sessions end. Throws `registration_expired_or_used`, `invalid_credential` with every check of the new credentials that
- * failed, `recovery_failed`, the same for every cause, or `credential_already_registered`. Whether the user exists makes no
- * difference to the work before `recovery_failed`.
+ * all sessions end. Throws `registration_expired_or_used`, `recovery_failed`, the same for every cause, and to whoever has
+ * the recovery key `invalid_credential` with every check of the new credentials that failed, or
+ * `credential_already_registered`. Whether the user exists makes no difference to the work before `recovery_failed`.
  */
 export function completeRecovery({ users, relyingParty, identityKey, randomBytes, now }: Dependencies) {
   const attest = attestor({ identityKey, randomBytes, now })
@@ -36,11 +36,11 @@ export function completeRecovery({ users, relyingParty, identityKey, randomBytes
 
     const { email, platform, challenge, userHandle } = started
     const expected = { challenge, origins: listOrigins(relyingParty, platform), rpId: relyingParty.id }
-    const made = await attest(newCredentials, { ...expected, userHandle })
     const verify = async (current: User | null) =>
       recovered(await toResult(authenticateRecovery(current, recovery, { ...expected, credentials: newCredentials })))
     const user = await verify(await users.get({ clientId, email }))
 
+    const made = await attest(newCredentials, { ...expected, userHandle })
     await claimIds(users, made, user)
     const credentials = nameEach(made, randomBytes)
     const change = await toResult(

@@ -1,3 +1,4 @@
+import { createHook } from 'node:async_hooks'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, vi } from 'vitest'
 import {
@@ -11,7 +12,7 @@ import {
   someEmail,
   someSession,
 } from '../../support/accounts.ts'
-import { someKeyPair, somePasskey } from '../../support/credentials.ts'
+import { type CreationOptions, someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
 import { chainlessTest as base, type HttpReply, type Service, startAnew } from '../../support/service.ts'
 
@@ -194,6 +195,43 @@ describe('Wrong passwords', () => {
     await Promise.all(flood)
     expectError(await wrongPassword(container, { email }), 'too_many_requests')
     expect(await login(container)).toMatchObject({ status: 200 })
+  })
+})
+
+describe('No password is hashed for', () => {
+  const newPassword = (begun: CreationOptions) => ({
+    firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: PASSWORD } },
+    secondFactorCredential: someKeyPair().create(begun),
+  })
+  const STRANGERS: [string, 'recovery_failed' | 'confirmation_failed', (service: Service) => Promise<HttpReply>][] = [
+    [
+      'whoever signs a recovery with a key of their own',
+      'recovery_failed',
+      async (service) => recover(service, (await someSession(service)).email, someKeyPair(), newPassword),
+    ],
+    [
+      'whoever has a session alone',
+      'confirmation_failed',
+      async (service) => {
+        const { headers } = await someSession(service)
+        const add = ({ secondFactorCredential: _, ...first }: ReturnType<typeof newPassword>) => first
+        return addCredential(
+          service,
+          headers,
+          (begun) => add(newPassword(begun)),
+          (begun) => ({ firstFactor: someKeyPair().get(begun) }),
+        )
+      },
+    ],
+  ]
+  test.for(STRANGERS)('%s', async ([, code, ask], { service }) => {
+    const hashed: string[] = []
+    const hook = createHook({ init: (_, type) => type === 'SCRYPTREQUEST' && hashed.push(type) })
+    hook.enable()
+    const reply = await ask(service)
+    hook.disable()
+    expectError(reply, code)
+    expect(hashed).toEqual([])
   })
 })
 
