@@ -240,10 +240,19 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     },
   ),
 
-  'end-sessions': command('Ends all sessions of a user.', userOptions, async (admin, { client, email }) => {
-    const ended = await endUserSessions(admin, { clientId: client, email })
-    return [`User ${email} of client ${client} is logged out everywhere; sessions ended: ${ended}.`]
-  }),
+  'end-sessions': command(
+    'Ends all sessions of a user, or one of them.',
+    userOptions.extend({
+      session: text(100)
+        .optional()
+        .register(optionHelp, { value: 'id', meaning: 'This session alone, as in list-sessions' }),
+    }),
+    async (admin, { client, email, session }) => {
+      const ended = await endUserSessions(admin, { clientId: client, email }, session)
+      if (session !== undefined) return [`Session ${session} of user ${email} of client ${client} is ended.`]
+      return [`User ${email} of client ${client} is logged out everywhere; sessions ended: ${ended}.`]
+    },
+  ),
 
   'delete-user': command(
     'Deletes a user with all credentials, sessions and wallet links. There is no way back.',

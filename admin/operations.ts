@@ -176,11 +176,19 @@ export async function getUser({ users }: Admin, { clientId, email }: UserKey): P
   return user
 }
 
-/** Ends all sessions of a user, and tells how many were under way; throws AdminError when there is no such user. */
-export async function endUserSessions(admin: Admin, key: UserKey): Promise<number> {
+/**
+ * Ends all sessions of a user, or the one with this id, and tells how many of them were under way; throws AdminError when
+ * there is no such user or session.
+ */
+export async function endUserSessions(admin: Admin, key: UserKey, sessionId?: string): Promise<number> {
   const user = await getUser(admin, key)
-  await endSessions(admin.users, user, () => false)
-  return Object.values(user.sessions).filter(({ expiresAt }) => expiresAt.getTime() > admin.now()).length
+  const isMeant = (id: string) => sessionId === undefined || id === sessionId
+  const meant = Object.entries(user.sessions).filter(([id]) => isMeant(id))
+  if (sessionId !== undefined && meant.length === 0) {
+    throw new AdminError(`User ${key.email} of client ${key.clientId} has no session ${sessionId}. See list-sessions.`)
+  }
+  await endSessions(admin.users, user, (id) => !isMeant(id))
+  return meant.filter(([, { expiresAt }]) => expiresAt.getTime() > admin.now()).length
 }
 
 /** Deletes a user with everything that the user has; throws AdminError when there is no such user. */

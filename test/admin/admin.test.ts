@@ -427,16 +427,17 @@ describe('A user', () => {
     expect(await users.get(user)).toEqual({ ...user, kyc: 'expired', smartGas: 1 })
   })
 
-  test('is shown with sessions and credentials, logged out everywhere, and deleted', async ({ run, users }) => {
-    const createdAt = new Date('2026-01-01T00:00:00.000Z')
-    const session = { hash: 'h', platform: 'ios' as const, createdAt, expiresAt: new Date('2100-01-01T00:00:00.000Z') }
-    const totp = { kind: 'Totp' as const, factor: 'second' as const, name: 'phone', seed: 's', lastStep: 1, createdAt }
+  const createdAt = new Date('2026-01-01T00:00:00.000Z')
+  const session = { hash: 'h', platform: 'ios' as const, createdAt, expiresAt: new Date('2100-01-01T00:00:00.000Z') }
+  const totp = { kind: 'Totp' as const, factor: 'second' as const, name: 'phone', seed: 's', lastStep: 1, createdAt }
+  const of = ['--client', clientId, '--email', email]
+
+  test('is shown with sessions and credentials, and logged out everywhere', async ({ run, users }) => {
     await users.create({
       ...user,
       credentials: { a: totp },
       sessions: { one: session, old: { ...session, expiresAt: createdAt } },
     })
-    const of = ['--client', clientId, '--email', email]
     const shown = await run('list-sessions', ...of)
     expect(shown).toContain('one      ios       2026-01-01T00:00:00.000Z  2100-01-01T00:00:00.000Z')
     expect(shown).toContain('Totp        second  phone  2026-01-01T00:00:00.000Z  never')
@@ -445,6 +446,24 @@ describe('A user', () => {
       `User ${email} of client ${clientId} is logged out everywhere; sessions ended: 1.`,
     )
     expect((await users.get(user))?.sessions).toEqual({})
+  })
+
+  test('is logged out of one session, and stays in the others', async ({ run, users }) => {
+    const two = { ...session, hash: 'h2' }
+    await users.create({ ...user, sessions: { '-one': session, two } })
+    const stored = { clientId, user: { id: user.userId, email }, createdAt, expiresAt: session.expiresAt }
+    await users.sessions.put(session.hash, { ...stored, id: '-one', hash: session.hash })
+    await users.sessions.put(two.hash, { ...stored, id: 'two', hash: two.hash })
+    const end = () => run('end-sessions', ...of, '--session=-one')
+    expect(await end()).toBe(`Session -one of user ${email} of client ${clientId} is ended.`)
+    expect((await users.get(user))?.sessions).toEqual({ two })
+    expect(await users.sessions.get(session.hash)).toBeNull()
+    expect(await users.sessions.get(two.hash)).toMatchObject({ id: 'two' })
+    expect(await end()).toBe(`User ${email} of client ${clientId} has no session -one. See list-sessions.`)
+  })
+
+  test('is deleted', async ({ run, users }) => {
+    await users.create({ ...user, credentials: { a: totp }, sessions: { one: session } })
     expect(await run('delete-user', ...of)).toBe(`User ${email} of client ${clientId} is deleted.`)
     expect(await users.get(user)).toBeNull()
     expect(await run('delete-user', ...of)).toBe(`Client ${clientId} has no user ${email}.`)
