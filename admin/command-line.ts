@@ -38,14 +38,16 @@ export function describeFailure(error: unknown): string {
 
 function parseOptions({ options }: Command, args: readonly string[]): Record<string, unknown> {
   const config: ParseArgsOptionsConfig = { stage: { type: 'string' }, help: { type: 'boolean' } }
-  for (const name of Object.keys(options.shape)) config[kebabCase(name)] = { type: 'string' }
+  for (const [name, schema] of Object.entries(options.shape)) {
+    config[kebabCase(name)] = { type: optionHelp.get(schema)?.value === undefined ? 'boolean' : 'string' }
+  }
   const { values } = parseArgs({ args: [...args], options: config })
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [camelCase(name), value]))
 }
 
 function describeIssue(issue: z.core.$ZodIssue): string {
   const option = `--${kebabCase(issue.path.join('.'))}`
-  // Every option arrives as text, so the only wrong type is none.
+  // Every option with a value arrives as text, so the only wrong type is none.
   return issue.code === 'invalid_type' ? `${option} is missing` : `${option}: ${issue.message}`
 }
 
@@ -65,8 +67,9 @@ function overview(): string[] {
 
 function usage(name: string, { summary, options }: Command): string[] {
   const described = Object.entries(options.shape).map(([option, schema]) => {
-    const { value, meaning } = optionHelp.get(schema) ?? { value: 'text', meaning: '' }
-    return { flag: `--${kebabCase(option)} <${value}>`, meaning, optional: z.safeParse(schema, undefined).success }
+    const { value, meaning = '' } = optionHelp.get(schema) ?? {}
+    const flag = `--${kebabCase(option)}${value === undefined ? '' : ` <${value}>`}`
+    return { flag, meaning, optional: z.safeParse(schema, undefined).success }
   })
   const flags = described.map(({ flag, optional }) => (optional ? `[${flag}]` : flag))
   return [

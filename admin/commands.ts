@@ -34,8 +34,8 @@ export type Command = {
   readonly prepare: (values: Readonly<Record<string, unknown>>) => (admin: Admin) => Promise<string[]>
 }
 
-/** What the help says of an option: a word for its value, and its meaning. */
-export const optionHelp = z.registry<{ value: string; meaning: string }>()
+/** What the help says of an option: a word for its value, without which it is a flag, and its meaning. */
+export const optionHelp = z.registry<{ value?: string; meaning: string }>()
 
 const text = (longest: number) => z.string().trim().min(1, 'must not be empty').max(longest)
 
@@ -256,9 +256,11 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
 
   'delete-user': command(
     'Deletes a user with all credentials, sessions and wallet links. There is no way back.',
-    userOptions,
-    async (admin, { client, email }) => {
-      await removeUser(admin, { clientId: client, email })
+    userOptions.extend({
+      yes: z.boolean().default(false).register(optionHelp, { meaning: 'Delete; without it, who it would be is shown' }),
+    }),
+    async (admin, { client, email, yes }) => {
+      await removeUser(admin, { clientId: client, email }, { isConfirmed: yes })
       return [`User ${email} of client ${client} is deleted.`]
     },
   ),

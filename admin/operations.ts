@@ -191,9 +191,20 @@ export async function endUserSessions(admin: Admin, key: UserKey, sessionId?: st
   return meant.filter(([, { expiresAt }]) => expiresAt.getTime() > admin.now()).length
 }
 
-/** Deletes a user with everything that the user has; throws AdminError when there is no such user. */
-export async function removeUser(admin: Admin, key: UserKey): Promise<void> {
-  await deleteUser(admin.users, await getUser(admin, key))
+/**
+ * Deletes a user with everything that the user has. Throws AdminError when there is no such user, and, as long as the
+ * operator has not confirmed it, with who it is.
+ */
+export async function removeUser(admin: Admin, key: UserKey, { isConfirmed }: { isConfirmed: boolean }): Promise<void> {
+  const user = await getUser(admin, key)
+  if (!isConfirmed) throw new AdminError(`${describeUser(user)} would be deleted, for good. Add --yes to do it.`)
+  await deleteUser(admin.users, user)
+}
+
+function describeUser({ email, clientId, createdAt, credentials, wallets }: User): string {
+  const since = createdAt.toISOString().slice(0, 10)
+  const [credentialCount, walletCount] = [credentials, wallets].map((held) => Object.keys(held).length)
+  return `User ${email} of client ${clientId} (registered ${since}, credentials: ${credentialCount}, wallets: ${walletCount})`
 }
 
 /** Forgets what is recorded of a transfer; throws AdminError when nothing is. */

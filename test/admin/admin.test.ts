@@ -462,11 +462,16 @@ describe('A user', () => {
     expect(await end()).toBe(`User ${email} of client ${clientId} has no session -one. See list-sessions.`)
   })
 
-  test('is deleted', async ({ run, users }) => {
+  test('is deleted once the operator has been shown who it is', async ({ run, users }) => {
     await users.create({ ...user, credentials: { a: totp }, sessions: { one: session } })
-    expect(await run('delete-user', ...of)).toBe(`User ${email} of client ${clientId} is deleted.`)
+    expect(await run('delete-user', ...of)).toBe(
+      `User ${email} of client ${clientId} (registered 2026-01-01, credentials: 1, wallets: 0) would be deleted, for good. Add --yes to do it.`,
+    )
+    expect(await users.get(user)).not.toBeNull()
+    expect(await run('delete-user', ...of, '--yes')).toBe(`User ${email} of client ${clientId} is deleted.`)
     expect(await users.get(user)).toBeNull()
-    expect(await run('delete-user', ...of)).toBe(`Client ${clientId} has no user ${email}.`)
+    expect(await run('delete-user', ...of, '--yes')).toBe(`Client ${clientId} has no user ${email}.`)
+    expect(await run('delete-user', '--help')).toMatch(/ \[--yes\]\n/)
   })
 
   test('is set in the tables of the local service', async ({ operate, directory, endpoint, tableNames, users }) => {
