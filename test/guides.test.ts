@@ -23,7 +23,7 @@ import {
 import { ERRORS } from '../lib/errors.ts'
 import { oneTimeCode, someEmail } from './support/accounts.ts'
 import { test as base } from './support/browser.ts'
-import { bundleForPages, extractGuide } from './support/guides.ts'
+import { bundleForPages, extractGuide, modules } from './support/guides.ts'
 import type { Service } from './support/service.ts'
 
 // The service's clock, for which no user has to wait.
@@ -69,6 +69,12 @@ async function run<Answer = unknown>(page: Page, file: string, name: string, ...
   return await (await hold(page, file, name, ...given)).jsonValue()
 }
 
+/** Runs a command, and says what it printed where it failed. */
+function execute(command: string, ...args: readonly string[]) {
+  const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' })
+  expect(status, `${stdout}${stderr}`).toBe(0)
+}
+
 function logIn(page: Page): Promise<User> {
   return run(page, 'passkey-account.ts', 'logInWithPasskey')
 }
@@ -79,21 +85,38 @@ async function clientOf(page: Page, { baseUrl: url, apiKey: key }: Service): Pro
   return { url, key, session: z.string().parse(session) }
 }
 
-test.for(['docs/integrate.md', 'client/README.md'])(
-  'The snippets of %s compile under the strictest settings, and are formatted',
-  async (file, { integrate }) => {
-    const { folder, snippets } = file === 'docs/integrate.md' ? integrate : await extractGuide(file, {})
-    const files = [...snippets.keys()].map((name) => join(folder, name))
-    const commands = [
-      ['tsc', '--project', folder, '--checkers', '1'],
-      ['biome', 'format', '--colors=off', '--vcs-enabled=false', ...files],
-    ] as const
-    for (const [command, ...options] of commands) {
-      const { status, stdout, stderr } = spawnSync(command, options, { encoding: 'utf8' })
-      expect(status, `${stdout}${stderr}`).toBe(0)
-    }
-  },
-)
+test.for([
+  ['docs/integrate.md', 'tsconfig.json', 'the settings that it gives'],
+  ['docs/integrate.md', 'strictest.json', 'the strictest settings, for Node'],
+  ['client/README.md', 'strictest.json', 'the strictest settings, for Node'],
+] as const)('The snippets of %s are formatted, and compile by its %s: %s', async ([file, project], { integrate }) => {
+  const { folder, snippets } = file === 'docs/integrate.md' ? integrate : await extractGuide(file, {})
+  execute('tsc', '--project', join(folder, project), '--checkers', '1')
+  execute(
+    'biome',
+    'format',
+    '--colors=off',
+    '--vcs-enabled=false',
+    ...[...snippets.keys()].map((name) => join(folder, name)),
+  )
+})
+
+test('Node loads each snippet as it stands', ({ integrate: { folder, snippets } }) => {
+  const imports = modules(snippets).map((name) => `import ${JSON.stringify(join(folder, name))}`)
+  execute('node', '--input-type=module', '--eval', imports.join('\n'))
+})
+
+test('The guide installs what its snippets import, in the versions that these tests run with', ({ integrate }) => {
+  const [, command = ''] = /^npm i (.*)$/m.exec(readFileSync('docs/integrate.md', 'utf8').replaceAll('\\\n', '')) ?? []
+  const installed = Object.fromEntries(
+    [...command.matchAll(/(\S+)@([\d.]+)/g)].map(([, name, version]) => [name, version]),
+  )
+  const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+  expect({ ...dependencies, ...devDependencies }).toMatchObject(installed)
+  const code = [...integrate.snippets.values()].join('')
+  const imported = [...code.matchAll(/ from '((?:@[\w-]+\/)?[\w-]+)[/']/g)].map(([, name]) => name)
+  expect(new Set([...Object.keys(installed), '@vaultline/client'])).toEqual(new Set(imported))
+})
 
 test('A user registers with a passkey, and logs in without an e-mail address', async ({ openDevice }) => {
   const [page, email] = [await openDevice(), someEmail()]

@@ -6,32 +6,32 @@ import { build } from 'esbuild'
 /** The snippets of a page as a reader has them: files by their names, in a project that has our client installed. */
 export type Guide = { readonly folder: string; readonly snippets: ReadonlyMap<string, string> }
 
-/** How a reader's project compiles: as strictly as ours, for browsers too. */
-const TSCONFIG = {
+/** A reader's project may compile as strictly as ours, for Node and for browsers. */
+const STRICTEST = {
   extends: '../../../tsconfig.json',
-  compilerOptions: { lib: ['es2024', 'dom', 'dom.iterable'], module: 'preserve', moduleResolution: 'bundler' },
+  compilerOptions: { lib: ['es2024', 'dom', 'dom.iterable'] },
   include: ['*.ts'],
   exclude: [],
 }
 
 /**
- * Writes the snippets of a page as files: every block that names one, as ```ts name.ts does. The constants of these
- * names, which stand for the reader's own, get these values. Throws where a block has no name of its own, or a constant is not
- * there.
+ * Writes the snippets of a page as files: every block that names one, as ```ts name.ts does, and `strictest.json`, by which
+ * they compile too. The constants of these names, which stand for the reader's own, get these values. Throws where a block has
+ * no name of its own, or a constant is not there.
  */
 export async function extractGuide(file: string, constants: Readonly<Record<string, string>>): Promise<Guide> {
   const text = configure(await readFile(file, 'utf8'), constants)
   const snippets = new Map<string, string>()
-  for (const [block, info = '', code = ''] of text.matchAll(/^```(?:ts|js)\b([^\n]*)\n(.*?)^```$/gms)) {
+  for (const [block, info = '', code = ''] of text.matchAll(/^```(?:ts|js|json)\b([^\n]*)\n(.*?)^```$/gms)) {
     const name = info.trim()
-    const isNew = /^[\w-]+\.ts$/.test(name) && !snippets.has(name)
+    const isNew = /^[\w-]+\.(ts|json)$/.test(name) && !snippets.has(name)
     if (!isNew) throw new Error(`${file} has a block that names no file of its own: ${block}`)
     snippets.set(name, code)
   }
   const folder = resolve('.local/guides', file.replaceAll('/', '-'))
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
-  const files = [...snippets, ['tsconfig.json', JSON.stringify(TSCONFIG)] as const]
+  const files = [...snippets, ['strictest.json', JSON.stringify(STRICTEST)] as const]
   await Promise.all([installClient(folder), ...files.map(([name, code]) => writeFile(join(folder, name), code))])
   return { folder, snippets }
 }
@@ -52,10 +52,15 @@ async function installClient(folder: string): Promise<void> {
   await cp('client/package.json', join(target, 'package.json'))
 }
 
+/** The snippets that are code, by their names. */
+export function modules(snippets: Guide['snippets']): string[] {
+  return [...snippets.keys()].filter((name) => name.endsWith('.ts'))
+}
+
 /** The snippets for pages as a page bundles them: a script that sets `guide`, with what each file exports by its name. */
 export async function bundleForPages({ folder, snippets }: Guide): Promise<string> {
-  const names = [...snippets].filter(([, code]) => !code.includes("from 'node:")).map(([name]) => name)
-  const exports = names.map((name) => `export * as ${JSON.stringify(name)} from './${name}'`)
+  const forPages = modules(snippets).filter((name) => !snippets.get(name)?.includes("from 'node:"))
+  const exports = forPages.map((name) => `export * as ${JSON.stringify(name)} from './${name}'`)
   const { outputFiles } = await build({
     stdin: { contents: exports.join('\n'), resolveDir: folder },
     bundle: true,
