@@ -216,14 +216,20 @@ test('A user who has lost the device recovers the account with the kit, and then
 }) => {
   const [lost, email] = [await openDevice(), someEmail()]
   let kit = await run<Kit>(lost, 'register-with-kit.ts', 'registerWithKit', email)
+  // The provider's form (https://github.com/dfns/dfns-sdk-ts, packages/sdk-browser/signers/recovery.ts).
+  expect(kit.secret).toMatch(/^D1-[A-HJ-NP-Z2-9]{6}(-[A-HJ-NP-Z2-9]{5}){4}-[A-HJ-NP-Z2-9]{6}$/)
   const user = await logIn(lost)
   const [first, second] = [await openDevice(), await openDevice()]
+  const characters = (secret: string) => secret.slice(3).replaceAll('-', '')
 
-  for (const page of [first, second]) {
-    const used = kit
-    kit = await run(page, 'recover.ts', 'recover', email, used)
+  for (const [page, type] of [
+    [first, (secret: string) => ` ${secret.toLowerCase().replaceAll('-', ' ')}\n`],
+    [second, (secret: string) => characters(secret)],
+  ] as const) {
+    const typed = { credentialId: ` ${kit.credentialId} `, secret: type(kit.secret) }
+    kit = await run(page, 'recover.ts', 'recover', email, typed)
     expect(await logIn(page)).toEqual(user)
-    await expect(run(page, 'recover.ts', 'recover', email, used)).rejects.toThrow('OperationError')
+    await expect(run(page, 'recover.ts', 'recover', email, typed)).rejects.toThrow('OperationError')
   }
   await expect(run(lost, 'sessions.ts', 'logOutHere')).rejects.toThrow('invalid_session: ')
   for (const page of [lost, first]) await expect(logIn(page)).rejects.toThrow('login_failed: ')
