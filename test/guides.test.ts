@@ -42,6 +42,7 @@ type Functions = Readonly<Record<string, (...given: readonly unknown[]) => unkno
 declare const guide: Readonly<Record<string, Functions>>
 
 type User = { readonly id: string; readonly email: string }
+type Started = { readonly otpUrl: string; readonly temporaryAuthenticationToken: string }
 type Kit = { readonly credentialId: string; readonly secret: string }
 
 const WEB = 'http://localhost:3000'
@@ -67,6 +68,15 @@ function hold(page: Page, file: string, name: string, ...given: unknown[]): Prom
 /** What a snippet's function gives on a page. */
 async function run<Answer = unknown>(page: Page, file: string, name: string, ...given: unknown[]): Promise<Answer> {
   return await (await hold(page, file, name, ...given)).jsonValue()
+}
+
+/** What a page tells its user of the failure of a snippet's function, with the guide's own words. */
+async function told(page: Page, file: string, name: string, ...given: unknown[]): Promise<unknown> {
+  return await page.evaluate(
+    ([file, name, given]) =>
+      Promise.resolve(guide[file]?.[name]?.(...given)).then(() => 'It went well.', guide['explain.ts']?.['explain']),
+    [file, name, given] as const,
+  )
 }
 
 /** Runs a command, and says what it printed where it failed. */
@@ -152,7 +162,6 @@ test('A user registers with a password and codes, changes the password, and move
   service,
 }) => {
   const [page, email] = [await openDevice(), someEmail()]
-  type Started = { readonly otpUrl: string; readonly temporaryAuthenticationToken: string }
   const started = await run<Started>(page, 'password.ts', 'startWithPassword', email)
   /** The code that the user's application shows after this many seconds. */
   const codeAfter = (seconds: number) => {
@@ -268,14 +277,7 @@ test('A user adds the passkey of a second device, confirmed on the first one, wh
   await run(phone, 'passkey-account.ts', 'registerWithPasskey', email)
   await logIn(phone)
   const confirm = await phone.evaluateHandle("guide['credentials.ts'].confirmWithPasskey")
-  const again = phone.evaluate(
-    (confirm) =>
-      Promise.resolve(guide['credentials.ts']?.['addPasskey']?.('phone', confirm)).catch(
-        guide['explain.ts']?.['explain'],
-      ),
-    confirm,
-  )
-  expect(await again).toBe('This device is enrolled already.')
+  expect(await told(phone, 'credentials.ts', 'addPasskey', 'phone', confirm)).toBe('This device is enrolled already.')
 
   // The laptop's page asks the phone, as browsers do with a QR code.
   await laptop.exposeFunction('askPhone', async (challenge: object) => {
@@ -315,15 +317,62 @@ test('A page tells of when a price is', async ({ openDevice }) => {
   expect(price).toEqual({ price: expect.any(Number), asOf: expect.any(Date), isStale: false })
 })
 
+test('A user is told what is wrong with an address, a password or a code', async ({ openDevice }) => {
+  const page = await openDevice()
+  expect(await told(page, 'passkey-account.ts', 'registerWithPasskey', 'nobody')).toContain('e-mail address')
+  const register = async (password: string, codeOf: (otpUrl: string) => string) => {
+    const started = await run<Started>(page, 'password.ts', 'startWithPassword', someEmail())
+    const { temporaryAuthenticationToken: token, otpUrl } = started
+    return await told(page, 'password.ts', 'registerWithPassword', token, password, codeOf(otpUrl))
+  }
+  const wrong = (otpUrl: string) => oneTimeCode(otpUrl).replace(/.$/, (digit) => ((Number(digit) + 5) % 10).toString())
+  expect(await register(PASSWORD, wrong)).toContain('new QR code')
+  expect(await register('short', oneTimeCode)).toContain('8 to 256 characters')
+  expect(await register(PASSWORD, () => '12345')).toContain('six digits')
+  const logInWith = (password: string, code: string) =>
+    told(page, 'password.ts', 'logInWithPassword', someEmail(), password, code)
+  expect(await logInWith('short', '123456')).toContain('8 to 256 characters')
+  expect(await logInWith(PASSWORD, '12345')).toContain('six digits')
+  expect(await logInWith(PASSWORD, '123456')).toContain('did not work')
+
+  await run(page, 'passkey-account.ts', 'registerWithPasskey', someEmail())
+  await logIn(page)
+  const confirm = await page.evaluateHandle("guide['credentials.ts'].confirmWithPasskey")
+  expect(await told(page, 'credentials.ts', 'changePassword', PASSWORD, confirm)).toContain('needs one-time codes')
+})
+
+test('A user is told that a kit or a key does not fit, and nothing of what was declined', async ({ openDevice }) => {
+  const [page, email] = [await openDevice(), someEmail()]
+  const kit = await run<Kit>(page, 'register-with-kit.ts', 'registerWithKit', email)
+  const recoverWith = (given: Partial<Kit>) => told(page, 'recover.ts', 'recover', email, { ...kit, ...given })
+  expect(await recoverWith({ secret: 'D1-' })).toContain('kit does not fit')
+  expect(await recoverWith({ credentialId: kit.credentialId.slice(1) })).toContain('kit does not fit')
+  expect(await recoverWith({ credentialId: `${kit.credentialId.slice(0, -2)}AA` })).toContain('kit does not fit')
+
+  const key = await hold(page, 'browser-key.ts', 'registerWithKey', someEmail())
+  expect(await told(page, 'browser-key.ts', 'logInWithKey', email, key)).toContain('no key of this account')
+
+  await logIn(page)
+  const declining = await page.evaluateHandle(
+    '({ request: () => Promise.reject(Object.assign(Error(), { code: 4001 })) })',
+  )
+  expect(await told(page, 'wallet.ts', 'linkBrowserWallet', declining)).toBeUndefined()
+  await page.context().setOffline(true)
+  expect(await told(page, 'sessions.ts', 'deleteAccount')).toContain('check your connection')
+})
+
 test('What goes wrong is told to the user, where there is something to tell', async ({ integrate: { folder } }) => {
   const { explain } = await import(join(folder, 'explain.ts'))
   const { CallFailure } = await import(join(folder, 'node_modules/@vaultline/client/dist/index.js'))
-  const tell = (code: string, retryAfterMs?: number) =>
-    explain(new CallFailure({ code, message: '', requestId: 'r-1', retryAfterMs }))
-  expect(tell('login_failed')).toBe(tell('confirmation_failed'))
+  const tell = (code: string, more = {}) =>
+    explain(new CallFailure({ code, message: '', requestId: 'r-1', details: [], ...more }))
   expect(tell('fresh_login_required')).toBe(tell('invalid_session'))
-  expect(tell('too_many_requests', 61_000)).toContain('2 minutes')
-  expect(tell('internal')).toContain('r-1')
+  expect(tell('too_many_requests', { status: 429, retryAfterMs: 61_000 })).toContain('2 min')
+  expect(tell('throttled', { status: 429 })).toContain('1 min')
+  expect(tell('upstream_unavailable', { status: 503 })).toContain('in a while')
+  expect(tell('internal', { status: 500 })).toContain('r-1')
+  expect(tell('unexpected', { status: 200, requestId: undefined })).toContain('unexpected')
+  expect(tell('aborted', { status: 0 })).toBeUndefined()
   expect(explain(new DOMException('', 'NotAllowedError'))).toBeUndefined()
   expect(() => explain(new TypeError('a mistake'))).toThrow('a mistake')
 })
