@@ -23,8 +23,9 @@ Written from the contracts that the functions run on: \`npm run docs\`. The same
 * \`HEAD\` answers as \`GET\` does, without a body.
 * \`x-join-key\` is your API key. You see your own vaults only.
 * A user registers in two calls, and logs in in two. The first gives a challenge, the second takes what credentials made
-  of it, in the formats of Dfns' delegated registration and login, so that its signers fit. The challenge counts as it was
-  sent or as base64url of its text. Challenges are good for ten minutes and one try.
+  of it, in the formats of Dfns' delegated registration and login, so that its signers fit; [what a key
+  signs](integrate.md#a-signer-of-your-own), byte by byte. The challenge counts as it was sent or as base64url of its text.
+  Challenges are good for ten minutes and one try.
 * The session that a login gives is good for 30 days, with your API key alone: \`Authorization: Bearer <token>\`.
 * Addresses may come in lower case, upper case or with their EIP-55 checksum; a mixed-case address with a wrong checksum
   is refused. Answers are checksummed.

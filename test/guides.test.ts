@@ -157,6 +157,13 @@ test('A program in Node registers and logs in with a key', async ({ integrate: {
   expect(await logInProgram(email, key)).toMatchObject({ email })
 })
 
+test('A program registers and logs in with a signer of its own', async ({ integrate: { folder } }) => {
+  const email = someEmail()
+  const { registerOwnKey, logInOwnKey } = await import(join(folder, 'own-key.ts'))
+  const key = await registerOwnKey(email)
+  expect(await logInOwnKey(email, key)).toMatchObject({ email })
+})
+
 test('A user registers with a password and codes, changes the password, and moves to a passkey', async ({
   openDevice,
   service,
