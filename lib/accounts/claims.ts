@@ -5,26 +5,32 @@ import type { User } from './user.ts'
 
 type Claims = Pick<UsersStore, 'claimCredential' | 'releaseCredential'>
 
-/** Takes the ids of new credentials for a user; throws `credential_already_registered` where one is taken, and takes none then. */
+/**
+ * Takes the id of the passkey among new credentials, of which one is a passkey at most, for a user: a passkey by itself tells
+ * who logs in. Throws `credential_already_registered` where it is taken. Other credentials are looked up inside a user who is
+ * named: were their ids taken, whoever tried those that a login lists would learn which are no dummies.
+ */
 export async function claimIds(users: Claims, credentials: readonly Credential[], user: User): Promise<void> {
-  const claiming = idsOf(credentials).map(async (id) => ({ id, isClaimed: await users.claimCredential(id, user) }))
-  const claims = await Promise.all(claiming)
-  if (claims.every(({ isClaimed }) => isClaimed)) return
-  const claimed = claims.filter(({ isClaimed }) => isClaimed)
-  await Promise.all(claimed.map(({ id }) => users.releaseCredential(id, user.userId)))
-  throw new AppError('credential_already_registered')
+  for (const id of passkeyIds(credentials)) {
+    if (!(await users.claimCredential(id, user))) throw new AppError('credential_already_registered')
+  }
 }
 
-/** Gives back the ids of a user's credentials, for anybody to register. */
+/** Gives back the ids of a user's passkeys, for anybody to register. */
 export async function releaseIds(
   users: Claims,
   credentials: readonly Credential[],
   { userId }: Pick<User, 'userId'>,
 ): Promise<void> {
-  await Promise.all(idsOf(credentials).map((id) => users.releaseCredential(id, userId)))
+  await Promise.all(passkeyIds(credentials).map((id) => users.releaseCredential(id, userId)))
 }
 
-/** The ids of keys and passkeys; other credentials have none. */
-function idsOf(credentials: readonly Credential[]): string[] {
-  return credentials.flatMap((credential) => ('id' in credential ? [credential.id] : []))
+/** Throws `credential_already_registered` unless these credentials of one user have ids of their own each. */
+export function requireOwnIds(credentials: readonly Credential[]): void {
+  const ids = credentials.flatMap((credential) => ('id' in credential ? [credential.id] : []))
+  if (new Set(ids).size < ids.length) throw new AppError('credential_already_registered')
+}
+
+function passkeyIds(credentials: readonly Credential[]): string[] {
+  return credentials.flatMap((credential) => (credential.kind === 'Fido2' ? [credential.id] : []))
 }

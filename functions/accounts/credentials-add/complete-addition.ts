@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { changeAccess, getUser } from '../../../lib/accounts/access.ts'
 import { attestor } from '../../../lib/accounts/attestation.ts'
 import { authenticator } from '../../../lib/accounts/authentication.ts'
-import { claimIds, releaseIds } from '../../../lib/accounts/claims.ts'
+import { claimIds, releaseIds, requireOwnIds } from '../../../lib/accounts/claims.ts'
 import type { Credential } from '../../../lib/accounts/credential.ts'
 import { buildCredentialEntry } from '../../../lib/accounts/credential-entry.ts'
 import { listOrigins } from '../../../lib/accounts/relying-party.ts'
@@ -51,6 +51,7 @@ export function completeAddition({ users, limitTries, relyingParty, identityKey,
 
     const id = randomId(randomBytes)
     const withIt = async (current: User) => {
+      requireOwnIds([...Object.values(current.credentials), credential])
       const isSame = isDeepStrictEqual(current.credentials, user.credentials)
       const own = isSame ? confirmed : await confirm(current)
       const credentials = { ...withoutSingle(own, credential.kind), [id]: credential }

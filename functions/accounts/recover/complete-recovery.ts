@@ -1,7 +1,7 @@
 import { changeAccess } from '../../../lib/accounts/access.ts'
 import { attestor, handOverToken, isPasswordAlone, nameEach, requireParts } from '../../../lib/accounts/attestation.ts'
 import { authenticateRecovery } from '../../../lib/accounts/authentication.ts'
-import { claimIds, releaseIds } from '../../../lib/accounts/claims.ts'
+import { claimIds, releaseIds, requireOwnIds } from '../../../lib/accounts/claims.ts'
 import { listOrigins } from '../../../lib/accounts/relying-party.ts'
 import { hashToken } from '../../../lib/accounts/token.ts'
 import type { User } from '../../../lib/accounts/user.ts'
@@ -41,6 +41,7 @@ export function completeRecovery({ users, relyingParty, identityKey, randomBytes
     const user = await verify(await users.get({ clientId, email }))
 
     const made = await attest(newCredentials, { ...expected, userHandle })
+    requireOwnIds([...Object.values(user.credentials), ...made])
     await claimIds(users, made, user)
     const credentials = nameEach(made, randomBytes)
     const change = await toResult(

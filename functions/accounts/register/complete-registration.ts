@@ -1,5 +1,5 @@
 import { attestor, handOverToken, isPasswordAlone, nameEach, requireParts } from '../../../lib/accounts/attestation.ts'
-import { claimIds, releaseIds } from '../../../lib/accounts/claims.ts'
+import { claimIds, releaseIds, requireOwnIds } from '../../../lib/accounts/claims.ts'
 import { listOrigins } from '../../../lib/accounts/relying-party.ts'
 import { hashToken } from '../../../lib/accounts/token.ts'
 import type { User } from '../../../lib/accounts/user.ts'
@@ -32,6 +32,7 @@ export function completeRegistration({ users, relyingParty, identityKey, randomB
     const { email, platform, userId, challenge } = registration
     const origins = listOrigins(relyingParty, platform)
     const made = await attest(credentials, { challenge, origins, rpId: relyingParty.id, userHandle: userId })
+    requireOwnIds(made)
     const user: User = {
       ...{ clientId, email, userId, createdAt },
       credentials: nameEach(made, randomBytes),

@@ -353,7 +353,7 @@ describe('No credential is added', () => {
 
   type Session = Awaited<ReturnType<typeof someSession>>
   const OTHER = randomBytes(32).toString('base64url')
-  const confirmations: [string, (user: Session, begun: Challenge, made: ReturnType<typeof someKeyPair>) => object][] = [
+  const confirmations: [string, (user: Session, begun: Challenge, made: ReturnType<typeof somePasskey>) => object][] = [
     ['another challenge', ({ keyPair }) => ({ firstFactor: keyPair.get({ challenge: OTHER }) })],
     [
       'another signature',
@@ -370,7 +370,7 @@ describe('No credential is added', () => {
   test.for(confirmations)('that is confirmed with %s, and its id stays free', async ([, confirm], { service }) => {
     const session = await someSession(service)
     const { headers, keyPair } = session
-    const made = someKeyPair()
+    const made = somePasskey()
     const credentialsOf = (begun: AdditionBegun) => ({ firstFactorCredential: made.create(begun) })
     const wrong = await addCredential(service, headers, credentialsOf, (begun) => confirm(session, begun, made))
     expectError(wrong, 'confirmation_failed')
@@ -439,21 +439,21 @@ describe('No credential is added', () => {
     expectError(reply, 'missing_or_invalid_second_factor_credential', ['secondFactorCredential'])
   })
 
-  test("whose id is taken, by another user or the user's own", async ({ service }) => {
+  test("whose id is taken, by a passkey of another user or any of the user's own", async ({ service }) => {
     const { email, headers, keyPair } = await someSession(service)
-    const other = await someSession(service)
-    for (const { id } of [keyPair, other.keyPair]) {
+    const passkey = somePasskey()
+    await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }))
+    for (const taken of [someKeyPair('P-256', { id: keyPair.id }), somePasskey(passkey.id)]) {
       const reply = await addCredential(
         service,
         headers,
-        (begun) => ({ secondFactorCredential: someKeyPair('P-256', { id }).create(begun) }),
+        (begun) => ({ secondFactorCredential: taken.create(begun) }),
         (begun) => ({ firstFactor: keyPair.get(begun) }),
       )
       expectError(reply, 'credential_already_registered')
     }
     // Both are where they were.
-    const again = await registerAgain(service, keyPair.id)
-    expectError(again, 'credential_already_registered')
+    expectError(await registerAgain(service, passkey.id), 'credential_already_registered')
     expect(await login(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))).toMatchObject({ status: 200 })
   })
 
@@ -535,11 +535,11 @@ describe('No credential is added', () => {
   })
 })
 
-/** Tries to register somebody with a key of this id. */
+/** Tries to register somebody with a passkey of this id. */
 async function registerAgain(service: Service, id: string): Promise<HttpReply> {
   const begun = await beginRegistration(service)
   const { temporaryAuthenticationToken } = begun
-  const firstFactorCredential = someKeyPair('P-256', { id }).create(begun)
+  const firstFactorCredential = somePasskey(id).create(begun)
   return await service.call('POST', '/auth/register', { body: { temporaryAuthenticationToken, firstFactorCredential } })
 }
 
@@ -553,12 +553,12 @@ describe('A credential is removed', () => {
       (begun) => ({ firstFactorCredential: passkey.create(begun) }),
       (begun) => ({ firstFactor: keyPair.get(begun) }),
     )
-    const reply = await remove(service, headers, await entryOf(service, headers, 'Key'))
+    const reply = await remove(service, headers, await entryOf(service, headers, 'Fido2'))
     expect(reply).toMatchObject({ status: 204, body: undefined })
-    expect(await listOf(service, headers)).toMatchObject([{ kind: 'Fido2' }])
-    expectError(await login(service, email, (begun) => ({ firstFactor: keyPair.get(begun) })), 'login_failed')
-    expect(await login(service, email, (begun) => ({ firstFactor: passkey.get(begun) }))).toMatchObject({ status: 200 })
-    expect(await registerAgain(service, keyPair.id)).toMatchObject({ status: 200 })
+    expect(await listOf(service, headers)).toMatchObject([{ kind: 'Key' }])
+    expectError(await login(service, email, (begun) => ({ firstFactor: passkey.get(begun) })), 'login_failed')
+    expect(await login(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))).toMatchObject({ status: 200 })
+    expect(await registerAgain(service, passkey.id)).toMatchObject({ status: 200 })
   })
 
   test('in a session of the last ten minutes alone', async ({ clock, coldService: service }) => {
@@ -665,20 +665,22 @@ describe('Of what is done at the same time,', () => {
 
   test('two additions of the same credential, one is made', async ({ service }) => {
     const { email, headers, keyPair } = await someSession(service)
-    const made = someKeyPair()
-    const replies = await Promise.all(
-      [1, 2].map(() =>
-        addCredential(
-          service,
-          headers,
-          (begun) => ({ firstFactorCredential: made.create(begun) }),
-          (begun) => ({ firstFactor: keyPair.get(begun) }),
+    const passkey = somePasskey()
+    for (const made of [someKeyPair(), passkey]) {
+      const replies = await Promise.all(
+        [1, 2].map(() =>
+          addCredential(
+            service,
+            headers,
+            (begun) => ({ firstFactorCredential: made.create(begun) }),
+            (begun) => ({ firstFactor: keyPair.get(begun) }),
+          ),
         ),
-      ),
-    )
-    expect(statusesOf(replies)).toEqual([201, 409])
-    expect(await login(service, email, (begun) => ({ firstFactor: made.get(begun) }))).toMatchObject({ status: 200 })
-    expectError(await registerAgain(service, made.id), 'credential_already_registered')
+      )
+      expect(statusesOf(replies)).toEqual([201, 409])
+      expect(await login(service, email, (begun) => ({ firstFactor: made.get(begun) }))).toMatchObject({ status: 200 })
+    }
+    expectError(await registerAgain(service, passkey.id), 'credential_already_registered')
   })
 
   test('two removals of the last two first factors, one is made', async ({ service }) => {

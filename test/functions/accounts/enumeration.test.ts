@@ -4,16 +4,21 @@ import { describe, expect, vi } from 'vitest'
 import { endpoints } from '../../../functions/contracts.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import {
+  addCredential,
   beginLogin,
   beginRecovery,
+  beginRegistration,
   completeLogin,
   completeRecovery,
+  completeRegistration,
   oneTimeCode,
   registerUser,
   signRecovery,
   someEmail,
+  someSession,
 } from '../../support/accounts.ts'
-import { type Faults, someKeyPair, somePasskey } from '../../support/credentials.ts'
+import { type CreationOptions, type Faults, someKeyPair, somePasskey } from '../../support/credentials.ts'
+import { expectError } from '../../support/errors.ts'
 import { chainlessTest as base, type HttpReply, type Service } from '../../support/service.ts'
 
 // Log lines would be work too.
@@ -173,6 +178,27 @@ describe('Nothing tells an e-mail address that is known from one that is not', (
         expect(ids.every((id) => /^[\w-]{43}$/.test(id))).toBe(true)
         expect(ids).toEqual(ids.toSorted())
       }
+    }
+  })
+
+  test('in what is said of those credentials to whoever makes one with such an id', async ({ service }) => {
+    const { email: ownEmail, headers } = await someSession(service)
+    const protectedKey = { kind: 'PasswordProtectedKey', encryptedPrivateKey: 'x' }
+    const known = await registerUser(service, (begun) => ({
+      firstFactorCredential: someKeyPair().create(begun),
+      secondFactorCredential: someKeyPair().create(begun, {}, protectedKey),
+    }))
+    const { key, passwordProtectedKey } = (await beginLogin(service, known.email)).allowCredentials
+    for (const { id } of [...key, ...passwordProtectedKey]) {
+      const made = (begun: CreationOptions) => ({ firstFactorCredential: someKeyPair('P-256', { id }).create(begun) })
+      const register = async (email: string) => {
+        const begun = await beginRegistration(service, email)
+        return await completeRegistration(service, begun, made(begun))
+      }
+      expectError(await register(ownEmail), 'user_already_registered')
+      expect(await register(someEmail())).toMatchObject({ status: 200 })
+      const unconfirmed = await addCredential(service, headers, made, (begun) => ({ firstFactor: KEY.get(begun) }))
+      expectError(unconfirmed, 'confirmation_failed')
     }
   })
 

@@ -110,10 +110,10 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
     async (service) => {
       const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: someKeyPair().create(begun) }))
       const begun = await beginRegistration(service, email)
-      const keyPair = someKeyPair()
+      const passkey = somePasskey()
       return {
-        act: () => completeRegistration(service, begun, { firstFactorCredential: keyPair.create(begun) }),
-        after: () => registerUser(service, (next) => ({ firstFactorCredential: keyPair.create(next) })),
+        act: () => completeRegistration(service, begun, { firstFactorCredential: passkey.create(begun) }),
+        after: () => registerUser(service, (next) => ({ firstFactorCredential: passkey.create(next) })),
       }
     },
   ],
@@ -133,8 +133,11 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
     'a recovery, after which its credential logs in and the old one is free,',
     200,
     async (service) => {
-      const [recoveryKey, next] = [someKeyPair(), someKeyPair()]
-      const { email, keyPair } = await someSession(service, recoveryKey)
+      const [recoveryKey, old, next] = [someKeyPair(), somePasskey(), somePasskey()]
+      const { email } = await registerUser(service, (options) => ({
+        firstFactorCredential: old.create(options),
+        recoveryCredential: recoveryKey.create(options, {}, { kind: 'RecoveryKey' }),
+      }))
       const begun = await beginRecovery(service, email)
       const newCredentials = {
         firstFactorCredential: next.create(begun),
@@ -146,27 +149,30 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
         after: async () => {
           const reply = await login(service, email, (challenge) => ({ firstFactor: next.get(challenge) }))
           expect(reply.status).toBe(200)
-          await registerUser(service, (given) => ({ firstFactorCredential: keyPair.create(given) }))
+          await registerUser(service, (given) => ({ firstFactorCredential: old.create(given) }))
         },
       }
     },
   ],
   [
     'accounts/recover',
-    'a recovery to a credential that is taken, after which the other one is free,',
+    'a recovery to a passkey that is taken, after which its user still has it,',
     409,
     async (service) => {
-      const [recoveryKey, next] = [someKeyPair(), someKeyPair()]
-      const { email, keyPair } = await someSession(service, recoveryKey)
+      const recoveryKey = someKeyPair()
+      const { email } = await someSession(service, recoveryKey)
+      const taken = somePasskey()
+      await registerUser(service, (given) => ({ firstFactorCredential: taken.create(given) }))
       const begun = await beginRecovery(service, email)
-      const newCredentials = {
-        firstFactorCredential: next.create(begun),
-        secondFactorCredential: keyPair.create(begun),
-      }
+      const newCredentials = { firstFactorCredential: taken.create(begun) }
       const recovery = signRecovery(recoveryKey, newCredentials)
       return {
         act: () => completeRecovery(service, begun, recovery, newCredentials),
-        after: () => registerUser(service, (given) => ({ firstFactorCredential: next.create(given) })),
+        after: async () => {
+          const begun = await beginRegistration(service)
+          const reply = await completeRegistration(service, begun, { firstFactorCredential: taken.create(begun) })
+          expectError(reply, 'credential_already_registered')
+        },
       }
     },
   ],
@@ -257,12 +263,14 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
     'the deletion of a user, after which address and credential are free,',
     204,
     async (service) => {
-      const { headers, email, keyPair } = await someSession(service)
+      const passkey = somePasskey()
+      const { email } = await registerUser(service, (options) => ({ firstFactorCredential: passkey.create(options) }))
+      const headers = await openSession(service, email, (challenge) => ({ firstFactor: passkey.get(challenge) }))
       return {
         act: () => service.call('DELETE', '/auth/user', { headers }),
         after: async () => {
           expectError(await service.call('GET', SESSIONS, { headers }), 'invalid_session')
-          const own = (begun: Begun) => ({ firstFactorCredential: keyPair.create(begun) })
+          const own = (begun: Begun) => ({ firstFactorCredential: passkey.create(begun) })
           await registerUser(service, own, { email })
         },
       }
@@ -281,7 +289,7 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
   ],
   [
     'accounts/credentials-add',
-    'the addition of a recovery key in the place of another, whose id is free then,',
+    'the addition of a recovery key in the place of another, which the user can have again then,',
     201,
     async (service) => {
       const { headers, keyPair } = await someSession(service)
@@ -295,7 +303,10 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
       const [credential, confirmation] = [credentialOf(recovery)(begun), confirmationOf(begun.confirmation)]
       return {
         act: () => completeAddition(service, headers, begun, credential, confirmation),
-        after: () => registerUser(service, (next) => ({ firstFactorCredential: old.create(next) })),
+        after: async () => {
+          const reply = await addCredential(service, headers, credentialOf(old), confirmationOf)
+          expect(reply.status).toBe(201)
+        },
       }
     },
   ],
@@ -305,7 +316,7 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
     401,
     async (service) => {
       const { headers } = await someSession(service)
-      const made = someKeyPair()
+      const made = somePasskey()
       const begun = await beginAddition(service, headers)
       const credential = { firstFactorCredential: made.create(begun) }
       const confirmation = { firstFactor: made.get(begun) }
@@ -317,11 +328,11 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
   ],
   [
     'accounts/credentials-remove',
-    'the removal of a key, after which its id is free,',
+    'the removal of a passkey, after which its id is free,',
     204,
     async (service) => {
       const { headers, keyPair } = await someSession(service)
-      const made = someKeyPair()
+      const made = somePasskey()
       const added = await addCredential(
         service,
         headers,

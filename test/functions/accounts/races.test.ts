@@ -14,16 +14,16 @@ import {
   registerUser,
   signRecovery,
 } from '../../support/accounts.ts'
-import { someKeyPair } from '../../support/credentials.ts'
+import { someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
 import { chainlessTest as base, type HttpReply, type Service, startAnew } from '../../support/service.ts'
 import { startWire } from '../../support/wire.ts'
 
-type KeyPair = ReturnType<typeof someKeyPair>
+type Passkey = ReturnType<typeof somePasskey>
 
-/** A user with two keys and a recovery key, and two sessions of the first key. */
+/** A user with two passkeys and a recovery key, and two sessions of the first passkey. */
 async function someAccount(service: Service) {
-  const [first, second, recoveryKey] = [someKeyPair(), someKeyPair(), someKeyPair()]
+  const [first, second, recoveryKey] = [somePasskey(), somePasskey(), someKeyPair()]
   const { email } = await registerUser(service, (begun) => ({
     firstFactorCredential: first.create(begun),
     recoveryCredential: recoveryKey.create(begun, {}, { kind: 'RecoveryKey' }),
@@ -40,38 +40,38 @@ async function someAccount(service: Service) {
 }
 type Account = Awaited<ReturnType<typeof someAccount>>
 
-/** A change of an account that only has to be asked for, and the keys that open it after the change. */
-type Prepared = { readonly ask: () => Promise<HttpReply>; readonly opens: (keys: KeyPair[]) => KeyPair[] }
+/** A change of an account that only has to be asked for, and the passkeys that open it after the change. */
+type Prepared = { readonly ask: () => Promise<HttpReply>; readonly opens: (passkeys: Passkey[]) => Passkey[] }
 
 const CHANGES = {
   'a recovery': async (service, { email, recoveryKey }) => {
-    const made = someKeyPair()
+    const made = somePasskey()
     const begun = await beginRecovery(service, email)
     const newCredentials = { firstFactorCredential: made.create(begun) }
     const recovery = signRecovery(recoveryKey, newCredentials)
     return { ask: () => completeRecovery(service, begun, recovery, newCredentials), opens: () => [made] }
   },
   'an addition': async (service, { headers, factorsOf }) => {
-    const made = someKeyPair()
+    const made = somePasskey()
     const begun = await beginAddition(service, headers)
     const credential = { firstFactorCredential: made.create(begun) }
     const confirmation = factorsOf(begun.confirmation)
     return {
       ask: () => completeAddition(service, headers, begun, credential, confirmation),
-      opens: (keys) => [...keys, made],
+      opens: (passkeys) => [...passkeys, made],
     }
   },
-  'a removal of the key': async (service, { headers, first, firstId }) => ({
+  'a removal of the passkey': async (service, { headers, first, firstId }) => ({
     ask: () => service.call('DELETE', `/auth/credentials/${firstId}`, { headers }),
-    opens: (keys) => keys.filter((key) => key !== first),
+    opens: (passkeys) => passkeys.filter((passkey) => passkey !== first),
   }),
-  'a login with the key': async (service, { email, factorsOf }) => {
+  'a login with the passkey': async (service, { email, factorsOf }) => {
     const begun = await beginLogin(service, email)
-    return { ask: () => completeLogin(service, begun, factorsOf(begun)), opens: (keys) => keys }
+    return { ask: () => completeLogin(service, begun, factorsOf(begun)), opens: (passkeys) => passkeys }
   },
   'the end of the session': async (service, { other }) => ({
     ask: () => service.call('DELETE', '/auth/sessions', { headers: other }),
-    opens: (keys) => keys,
+    opens: (passkeys) => passkeys,
   }),
   'a deletion': async (service, { headers }) => ({
     ask: () => service.call('DELETE', '/auth/user', { headers }),
@@ -85,19 +85,19 @@ const REFUSED: Record<Change, Partial<Record<Change, ErrorCode>>> = {
   'a recovery': { 'a recovery': 'recovery_failed', 'a deletion': 'recovery_failed' },
   'an addition': {
     'a recovery': 'invalid_session',
-    'a removal of the key': 'confirmation_failed',
+    'a removal of the passkey': 'confirmation_failed',
     'the end of the session': 'invalid_session',
     'a deletion': 'invalid_session',
   },
-  'a removal of the key': {
+  'a removal of the passkey': {
     'a recovery': 'invalid_session',
-    'a removal of the key': 'credential_not_found',
+    'a removal of the passkey': 'credential_not_found',
     'the end of the session': 'invalid_session',
     'a deletion': 'invalid_session',
   },
-  'a login with the key': {
+  'a login with the passkey': {
     'a recovery': 'login_failed',
-    'a removal of the key': 'login_failed',
+    'a removal of the passkey': 'login_failed',
     'a deletion': 'login_failed',
   },
   'the end of the session': { 'a recovery': 'invalid_session', 'a deletion': 'invalid_session' },
@@ -138,14 +138,14 @@ async function changeLate({ table }: Service, held: RegExp, { ask }: Prepared, b
   return reply
 }
 
-/** Expects that these keys of all log in and are taken, and that the others are free. */
-async function expectOpenedBy(service: Service, { email }: Account, keys: KeyPair[], all: KeyPair[]) {
-  for (const key of new Set(all)) {
-    const { status } = await login(service, email, (begun) => ({ firstFactor: key.get(begun) }))
-    expect(status).toBe(keys.includes(key) ? 200 : 401)
+/** Expects that these passkeys of all log in and are taken, and that the others are free. */
+async function expectOpenedBy(service: Service, { email }: Account, passkeys: Passkey[], all: Passkey[]) {
+  for (const passkey of new Set(all)) {
+    const { status } = await login(service, email, (begun) => ({ firstFactor: passkey.get(begun) }))
+    expect(status).toBe(passkeys.includes(passkey) ? 200 : 401)
     const begun = await beginRegistration(service)
-    const registered = await completeRegistration(service, begun, { firstFactorCredential: key.create(begun) })
-    expect(registered.status).toBe(keys.includes(key) ? 409 : 200)
+    const registered = await completeRegistration(service, begun, { firstFactorCredential: passkey.create(begun) })
+    expect(registered.status).toBe(passkeys.includes(passkey) ? 409 : 200)
   }
 }
 
@@ -161,9 +161,9 @@ describe('Of two changes of one account at the same time', () => {
     if (refusal) expectError(reply, refusal)
     else expect(reply.status).toBeLessThan(300)
 
-    const keys = before.opens([account.first, account.second])
+    const passkeys = before.opens([account.first, account.second])
     const all = [account.first, account.second, ...before.opens([]), ...after.opens([])]
-    await expectOpenedBy(service, account, refusal ? keys : after.opens(keys), all)
+    await expectOpenedBy(service, account, refusal ? passkeys : after.opens(passkeys), all)
   })
 
   const ENDING = (['a recovery', 'the end of the session', 'a deletion'] as const).flatMap((late) =>
@@ -179,20 +179,20 @@ describe('Of two changes of one account at the same time', () => {
       const reply = await changeLate(slow, LAST_WRITE, after, async () => {
         told = await before.ask()
       })
-      let keys = [account.first, account.second]
-      const all = [...keys, ...before.opens([]), ...after.opens([])]
+      let passkeys = [account.first, account.second]
+      const all = [...passkeys, ...before.opens([]), ...after.opens([])]
       const made = [told, reply].map((one) => (one?.status ?? 500) < 300)
       expect(made).toContain(true)
-      if (made[0]) keys = before.opens(keys)
-      if (made[1]) keys = after.opens(keys)
-      await expectOpenedBy(service, account, keys, all)
+      if (made[0]) passkeys = before.opens(passkeys)
+      if (made[1]) passkeys = after.opens(passkeys)
+      await expectOpenedBy(service, account, passkeys, all)
     },
   )
 })
 
 describe('Whoever has a session keeps nobody out', () => {
   const USER_WRITE = /^UpdateItem .*"USER#/
-  test.for(['a login with the key', 'an addition', 'a removal of the key'] as const)(
+  test.for(['a login with the passkey', 'an addition', 'a removal of the passkey'] as const)(
     'who asks, before each write of %s, to end sessions that there are none of',
     async (change, { service, slow }) => {
       const account = await someAccount(service)
@@ -223,7 +223,7 @@ describe('Whoever has a session keeps nobody out', () => {
     const begun = await beginLogin(service, email)
     slow.table.reset()
     const ask = () => completeLogin(slow, begun, factorsOf(begun))
-    const reply = await changeLate(slow, USER_WRITE, { ask, opens: (keys) => keys }, async () => {
+    const reply = await changeLate(slow, USER_WRITE, { ask, opens: (passkeys) => passkeys }, async () => {
       expect((await service.call('DELETE', '/auth/sessions', { headers })).status).toBe(204)
     })
     expect(reply.status).toBe(200)

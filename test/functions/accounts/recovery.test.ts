@@ -350,20 +350,20 @@ describe('After a recovery', () => {
     expect((await callerOf(session)('GET', WALLETS)).body).toEqual(wallets)
   })
 
-  test('the ids of the credentials before are free, and those of the new ones taken', async ({ service }) => {
-    const { email, keyPair, recoveryKey } = await someUser(service)
-    const [next, nextRecovery] = [someKeyPair(), someKeyPair()]
-    const made = (begun: Begun) => ({
-      firstFactorCredential: next.create(begun),
-      recoveryCredential: asRecovery(nextRecovery, begun),
-    })
+  test('the ids of the passkeys before are free, and those of the new ones taken', async ({ service }) => {
+    const [old, next, recoveryKey] = [somePasskey(), somePasskey(), someKeyPair()]
+    const { email } = await registerUser(service, (begun) => ({
+      firstFactorCredential: old.create(begun),
+      recoveryCredential: asRecovery(recoveryKey, begun),
+    }))
+    const made = (begun: Begun) => ({ firstFactorCredential: next.create(begun) })
     expectRecovered(await recover(service, email, recoveryKey, made))
-    const register = async (key: KeyPair) => {
+    const register = async (passkey: typeof old) => {
       const begun = await beginRegistration(service)
-      return completeRegistration(service, begun, { firstFactorCredential: key.create(begun) })
+      return completeRegistration(service, begun, { firstFactorCredential: passkey.create(begun) })
     }
-    for (const key of [next, nextRecovery]) expectError(await register(key), 'credential_already_registered')
-    for (const key of [keyPair, recoveryKey]) expectRecovered(await register(key))
+    expectError(await register(next), 'credential_already_registered')
+    expectRecovered(await register(old))
   })
 })
 
@@ -479,18 +479,17 @@ describe('A recovery is refused', () => {
 
   test('for new credentials that somebody has, or the user has already', async ({ service }) => {
     const { email, keyPair, recoveryKey } = await someUser(service)
-    const stranger = await someUser(service)
-    const fresh = someKeyPair()
-    for (const taken of [stranger.keyPair, keyPair, recoveryKey]) {
+    const [passkey, fresh] = [somePasskey(), someKeyPair()]
+    const stranger = await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }))
+    for (const taken of [somePasskey(passkey.id), keyPair, recoveryKey]) {
       const reply = await recover(service, email, recoveryKey, (begun) => ({
         firstFactorCredential: fresh.create(begun),
         secondFactorCredential: taken.create(begun),
       }))
       expectError(reply, 'credential_already_registered')
     }
-    for (const { email: named, keyPair: key } of [{ email, keyPair }, stranger]) {
-      expect((await loginWith(service, named, key)).status).toBe(200)
-    }
+    expect((await loginWith(service, email, keyPair)).status).toBe(200)
+    expect((await loginWith(service, stranger.email, passkey)).status).toBe(200)
     const made = (begun: Begun) => ({ firstFactorCredential: fresh.create(begun) })
     expectRecovered(await recover(service, email, recoveryKey, made))
   })
@@ -579,13 +578,13 @@ describe('Of what happens at once', () => {
     const { email, recoveryKey } = await someUser(service)
     const attempts = await Promise.all(
       [1, 2, 3, 4].map(async () => {
-        const [keyPair, next] = [someKeyPair(), someKeyPair()]
+        const [passkey, next] = [somePasskey(), someKeyPair()]
         const begun = await beginRecovery(service, email)
         const newCredentials = {
-          firstFactorCredential: keyPair.create(begun),
+          firstFactorCredential: passkey.create(begun),
           recoveryCredential: asRecovery(next, begun),
         }
-        return { begun, keyPair, next, newCredentials, recovery: signRecovery(recoveryKey, newCredentials) }
+        return { begun, passkey, next, newCredentials, recovery: signRecovery(recoveryKey, newCredentials) }
       }),
     )
     const replies = await Promise.all(
@@ -598,12 +597,12 @@ describe('Of what happens at once', () => {
     ]
     expect(winners).toHaveLength(1)
     for (const { reply } of losers) expectError(reply, 'recovery_failed')
-    for (const { keyPair, reply } of outcomes) {
-      expect((await loginWith(service, email, keyPair)).status).toBe(reply.status === 200 ? 200 : 401)
+    for (const { passkey, reply } of outcomes) {
+      expect((await loginWith(service, email, passkey)).status).toBe(reply.status === 200 ? 200 : 401)
     }
-    for (const { keyPair } of losers) {
+    for (const { passkey } of losers) {
       const begun = await beginRegistration(service)
-      expectRecovered(await completeRegistration(service, begun, { firstFactorCredential: keyPair.create(begun) }))
+      expectRecovered(await completeRegistration(service, begun, { firstFactorCredential: passkey.create(begun) }))
     }
     const last = someKeyPair()
     const made = (begun: Begun) => ({ firstFactorCredential: last.create(begun) })
