@@ -50,10 +50,10 @@ export const Address = z
 export const UserAddress = field(
   Address.refine((address) => address !== zeroAddress, 'must not be the zero address'),
   'missing_or_invalid_user_address',
-)
+).describe("The user's wallet")
 
 /** The address of a vault that a request names. */
-export const VaultAddress = field(Address, 'missing_or_invalid_vault_address')
+export const VaultAddress = field(Address, 'missing_or_invalid_vault_address').describe('Vault contract')
 
 /** An unsigned 256-bit integer, such as a token amount in its smallest unit: a decimal string on the wire and at rest, a bigint in memory. */
 export const Amount = z

@@ -67,10 +67,9 @@ function operationCode(method: string, path: string, operation: Operation): stri
   const { operationId, description, parameters, requestBody, responses } = operation
   const asked = parameters.filter(({ name }) => !SENT_ANYWAY.includes(name))
   const namesIn = (place: string) => asked.flatMap((parameter) => (parameter.in === place ? [parameter.name] : []))
-  const fields = asked.map(({ name, required, schema }) => {
-    const type =
-      typeof schema === 'object' && isNumeric(schema) ? `${typeOf(schema, '  ')} | number` : typeOf(schema, '  ')
-    return `${comment(schema, '  ')}  ${name}${required ? '' : '?'}: ${type}${required ? '' : ' | undefined'}`
+  const fields = asked.map(({ name, required, schema, description }) => {
+    const type = isNumeric(schema) ? `${typeOf(schema, '  ')} | number` : typeOf(schema, '  ')
+    return `${comment({ description }, '  ')}  ${name}${required ? '' : '?'}: ${type}${required ? '' : ' | undefined'}`
   })
   const body = requestBody && typeOf(requestBody.content['application/json'].schema, '')
   const input = [...(fields.length > 0 ? [`{\n${fields.join('\n')}\n}`] : []), ...(body ? [body] : [])].join(' & ')
@@ -166,7 +165,7 @@ function isNumeric({ pattern = '', enum: values }: JsonSchema): boolean {
   return values ? values.every((value) => /^\d+$/.test(String(value))) : pattern.includes('[1-9][0-9]')
 }
 
-function comment(schema: Schema, indent: string): string {
+function comment(schema: boolean | { readonly description?: string | undefined }, indent: string): string {
   const description = typeof schema === 'object' ? schema.description : undefined
   return description ? `${indent}/** ${description} */\n` : ''
 }

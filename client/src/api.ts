@@ -932,8 +932,9 @@ export type Position = {
 }
 
 export type PrepareCancellationRequest = {
+  /** Vault contract */
   vaultAddress: Address
-  /** EVM address */
+  /** The user's wallet */
   userAddress: Address
   /** Which kind of request */
   kind?: 'deposit' | 'withdrawal' | null | undefined
@@ -966,8 +967,9 @@ export type PrepareCancellationResponse = {
 }
 
 export type PrepareClaimRequest = {
+  /** Vault contract */
   vaultAddress: Address
-  /** EVM address */
+  /** The user's wallet */
   userAddress: Address
   /** Which kind of request */
   kind?: 'deposit' | 'withdrawal' | null | undefined
@@ -1010,7 +1012,7 @@ export type PrepareDepositRequest = {
   vaultAddress: Address
   /** Above zero, in the deposit token's smallest unit */
   amount: Amount
-  /** Depositor wallet */
+  /** The user's wallet */
   userAddress: Address
   /** Only for deposits from another chain */
   srcChainId?: number | null | undefined
@@ -1041,8 +1043,9 @@ export type PrepareDepositResponse = {
 }
 
 export type PrepareWithdrawalRequest = {
+  /** Vault contract */
   vaultAddress: Address
-  /** EVM address */
+  /** The user's wallet */
   userAddress: Address
   /** What is to be paid, in the vault asset's smallest unit */
   amount?: Amount | null | undefined
@@ -1933,6 +1936,7 @@ undefined,
 /** Ends one of the user's sessions. */
 export const endSession = /* @__PURE__ */ operation<
 {
+  /** As the list names it */
   id: string
 },
 undefined,
@@ -1970,6 +1974,7 @@ ListWalletsResponse,
 /** Unlinks a wallet. */
 export const unlinkWallet = /* @__PURE__ */ operation<
 {
+  /** As the list names it */
   address: string
 },
 undefined,
@@ -1982,6 +1987,18 @@ void,
 ListVaultsResponse,
 'missing_api_key' | 'invalid_api_key' | 'no_vaults_configured' | 'internal' | 'service_unavailable' | 'timed_out'
 >('GET', '/defi-vaults/v1/vaults')
+
+/** Shows one of the client's vaults as the list does, with its live yield and on-chain state. */
+export const getVault = /* @__PURE__ */ operation<
+{
+  /** Vault contract */
+  vaultAddress: Address
+  /** Needed only where two chains have a vault with this address */
+  chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
+},
+Vault,
+'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'vault_not_found' | 'internal' | 'service_unavailable' | 'timed_out'
+>('GET', '/defi-vaults/v1/vault/{vaultAddress}', { query: ['chainId'] })
 
 /** Builds the transactions that deposit into a vault: approvals first, then the operations, in order. */
 export const prepareDeposit = /* @__PURE__ */ operation<
@@ -2014,8 +2031,9 @@ PrepareCancellationResponse,
 /** Returns the status of a user's deposit into an async vault: pending, claimable or deposited. */
 export const getDepositStatus = /* @__PURE__ */ operation<
 {
+  /** Vault contract */
   vaultAddress: Address
-  /** EVM address */
+  /** The user's wallet */
   userAddress: Address
   /** Needed only where two chains have a vault with this address */
   chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
@@ -2027,8 +2045,9 @@ GetDepositStatusResponse,
 /** Returns the status of a user's withdrawal from an async vault: pending, claimable or withdrawn. */
 export const getWithdrawalStatus = /* @__PURE__ */ operation<
 {
+  /** Vault contract */
   vaultAddress: Address
-  /** EVM address */
+  /** The user's wallet */
   userAddress: Address
   /** Needed only where two chains have a vault with this address */
   chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
@@ -2051,21 +2070,10 @@ GetTransferStatusResponse,
 'missing_tx_hash' | 'invalid_tx_hash' | 'missing_src_chain_id' | 'invalid_src_chain_id' | 'unsupported_src_chain_id' | 'invalid_index' | 'missing_api_key' | 'invalid_api_key' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/cross-chain/{txHash}/status', { query: ['srcChainId', 'index'] })
 
-/** Shows one of the client's vaults as the list does, with its live yield and on-chain state. */
-export const getVault = /* @__PURE__ */ operation<
-{
-  vaultAddress: Address
-  /** Needed only where two chains have a vault with this address */
-  chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
-},
-Vault,
-'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'vault_not_found' | 'internal' | 'service_unavailable' | 'timed_out'
->('GET', '/defi-vaults/v1/vault/{vaultAddress}', { query: ['chainId'] })
-
 /** Lists a user's positions in the client's vaults: amounts put in, taken out, held and earned. */
 export const listPositions = /* @__PURE__ */ operation<
 {
-  /** EVM address */
+  /** The user's wallet */
   userAddress: Address
 },
 ListPositionsResponse,
@@ -2075,8 +2083,9 @@ ListPositionsResponse,
 /** Shows a user's position in one vault with its amounts, its latest deposits and a price history. */
 export const getPosition = /* @__PURE__ */ operation<
 {
-  /** EVM address */
+  /** The user's wallet */
   userAddress: Address
+  /** Vault contract */
   vaultAddress: Address
   /** Needed only where two chains have a vault with this address */
   chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
@@ -2088,14 +2097,17 @@ GetPositionResponse,
 /** Lists a user's deposits into the client's vaults, newest first, page by page. */
 export const listDeposits = /* @__PURE__ */ operation<
 {
-  /** EVM address */
+  /** The user's wallet */
   userAddress: Address
   /** 1 to 100 */
   limit?: string | number | undefined
   /** nextCursor of the page before */
   cursor?: string | undefined
+  /** Of this vault alone */
   vaultAddress?: Address | undefined
+  /** Of this chain alone */
   chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
+  /** Of this status alone */
   status?: 'pending' | 'claimable' | 'completed' | 'cancelled' | undefined
 },
 ListDepositsResponse,
@@ -2105,14 +2117,17 @@ ListDepositsResponse,
 /** Lists a user's withdrawals from the client's vaults, redemption requests and those at once, newest first, page by page. */
 export const listWithdrawals = /* @__PURE__ */ operation<
 {
-  /** EVM address */
+  /** The user's wallet */
   userAddress: Address
   /** 1 to 100 */
   limit?: string | number | undefined
   /** nextCursor of the page before */
   cursor?: string | undefined
+  /** Of this vault alone */
   vaultAddress?: Address | undefined
+  /** Of this chain alone */
   chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
+  /** Of this status alone */
   status?: 'pending' | 'claimable' | 'completed' | 'cancelled' | undefined
 },
 ListWithdrawalsResponse,

@@ -149,9 +149,9 @@ export const ChainErrors = z
 export const HistoryQuery = z.object({
   limit: field(numberText(1, 100), 'invalid_limit').default(50).describe('1 to 100'),
   cursor: field(z.string().max(400), 'invalid_cursor').optional().describe('nextCursor of the page before'),
-  vaultAddress: VaultAddress.optional(),
-  chainId: ChainIdText.optional(),
-  status: field(HistoryStatus, 'invalid_status').optional(),
+  vaultAddress: VaultAddress.optional().describe('Of this vault alone'),
+  chainId: ChainIdText.optional().describe('Of this chain alone'),
+  status: field(HistoryStatus, 'invalid_status').optional().describe('Of this status alone'),
 })
 
 /** What a page of a history says besides what is on it. */

@@ -76,11 +76,11 @@ export function buildOpenApi(
     info: {
       title: 'Vaultline',
       version,
-      description: 'The back end of a self-custody wallet. Token amounts are strings of digits in the smallest unit.',
+      description: DESCRIPTION,
       contact: { name: 'Vaultline' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/' }],
+    servers: [{ url: '/', description: 'Where this document is from' }],
     tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name, description: TAGS[name] })),
     paths: Object.fromEntries(
       [...byPath].map(([path, group]) => [
@@ -96,12 +96,20 @@ export function buildOpenApi(
     components: {
       ...components,
       securitySchemes: {
-        apiKey: { type: 'apiKey', in: 'header', name: 'x-join-key' },
-        session: { type: 'http', scheme: 'bearer' },
+        apiKey: { type: 'apiKey', in: 'header', name: 'x-join-key', description: 'Names the client: your key' },
+        session: { type: 'http', scheme: 'bearer', description: 'Names the user: the token that a login answers' },
       },
     },
   }
 }
+
+const DESCRIPTION = `The back end of a self-custody wallet.
+
+Token amounts are strings of decimal digits in the token's smallest unit, times are ISO 8601 in UTC. Every error has a stable
+\`code\` and says what to do. The service signs and sends nothing: it answers transactions, which the wallet signs and sends.
+
+The examples follow one user through a service on one machine. Prices and vaults are made up, long lists are cut short, and
+tokens are told by their names.`
 
 /** What operations share, by name. */
 type Components = {
@@ -232,13 +240,17 @@ function parameters(
   example?: Example,
 ) {
   const { properties = {}, required = [] } = schema ? hoist(jsonSchema(schema), components) : {}
-  return Object.entries(properties).map(([name, property]) => ({
-    name,
-    in: place,
-    required: required.includes(name),
-    schema: property,
-    ...exampleOf(example?.parameters[name]),
-  }))
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...rest } = typeof property === 'boolean' ? {} : property
+    return {
+      name,
+      in: place,
+      ...(description && { description }),
+      required: required.includes(name),
+      schema: rest,
+      ...exampleOf(example?.parameters[name]),
+    }
+  })
 }
 
 /** Puts a schema among those that operations share, by its own name or by this one; a reference to it. */
@@ -282,7 +294,7 @@ function tellDefault({ _zod: { def } }: z.core.$ZodTypes, part: z.core.JSONSchem
   part.default = part.type === 'string' ? String(def.defaultValue) : def.defaultValue
 }
 
-/** What is true of every integer of JavaScript is left out; tuples have a length, and records no names that they do not describe. */
+/** What is true of every integer of JavaScript is left out; tuples have a length, and records no names that they do not describe. What a reference says is not said beside it. */
 function tidy(part: z.core.JSONSchema.BaseSchema): void {
   if (part.minimum === Number.MIN_SAFE_INTEGER) delete part.minimum
   if (part.maximum === Number.MAX_SAFE_INTEGER) delete part.maximum
@@ -292,6 +304,11 @@ function tidy(part: z.core.JSONSchema.BaseSchema): void {
     part.items = { anyOf: part.prefixItems.filter((item) => typeof item !== 'boolean') }
   }
   if (part.propertyNames) delete part.required
+  // What a part refers to says these.
+  if (part.$ref) {
+    delete part.type
+    delete part.pattern
+  }
 }
 
 /** The same schema, in which null may stand in place of every optional field of an object, as parseRequest takes it in bodies. */

@@ -32,6 +32,7 @@ type Operation = {
   readonly parameters: readonly {
     readonly name: string
     readonly in: string
+    readonly description?: string
     readonly required: boolean
     readonly schema: JsonSchema
     readonly example?: unknown
@@ -127,7 +128,7 @@ describe('The document', () => {
     for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9]+$/)
   })
 
-  test('describes every field that has more than one value', ({ document }) => {
+  test('describes every parameter, and every field that has more than one value', ({ document }) => {
     const isTold = (field: unknown): boolean => {
       const { items, anyOf = [], ...known } = inPlace(field, document) as Field
       return 'description' in known || 'const' in known || (items && isTold(items)) || anyOf.some(isTold)
@@ -139,6 +140,11 @@ describe('The document', () => {
       return [...inner, ...fields.flatMap(([key, field]) => (isTold(field) ? [] : [`${name}.${key}`]))]
     }
     expect(undescribed(document.components.schemas, '')).toEqual([])
+    const operations = Object.values(document.paths).flatMap(Object.values<Operation>)
+    const parameters = operations.flatMap(({ operationId, parameters }) =>
+      parameters.flatMap(({ name, description }) => (description ? [] : [`${operationId}.${name}`])),
+    )
+    expect(parameters).toEqual([])
   })
 
   test('points nowhere but into itself', ({ document }) => {
@@ -244,8 +250,8 @@ describe('The document', () => {
 
   test('names the header of the key', ({ document }) => {
     expect(document.components.securitySchemes).toEqual({
-      apiKey: { type: 'apiKey', in: 'header', name: 'x-join-key' },
-      session: { type: 'http', scheme: 'bearer' },
+      apiKey: { type: 'apiKey', in: 'header', name: 'x-join-key', description: expect.any(String) },
+      session: { type: 'http', scheme: 'bearer', description: expect.any(String) },
     })
   })
 })

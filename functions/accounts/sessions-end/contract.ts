@@ -10,7 +10,7 @@ export const contract = {
   tag: 'Accounts',
   caller: 'user',
   uses: { users: ['GetItem', 'UpdateItem', 'DeleteItem'] },
-  request: { path: z.object({ id: field(z.string().max(100), 'session_not_found') }) },
+  request: { path: z.object({ id: field(z.string().max(100), 'session_not_found').describe('As the list names it') }) },
   response: z.undefined(),
   status: 204,
   errors: ['session_not_found', 'too_many_requests'],

@@ -10,7 +10,7 @@ export const contract = {
   tag: 'Accounts',
   caller: 'user',
   uses: { users: ['GetItem', 'UpdateItem'] },
-  request: { path: z.object({ address: WalletAddress }) },
+  request: { path: z.object({ address: WalletAddress.describe('As the list names it') }) },
   response: z.undefined(),
   status: 204,
   errors: ['wallet_not_found'],

@@ -18,9 +18,9 @@ export const contract = {
   request: {
     body: z
       .strictObject({
-        vaultAddress: VaultAddress.describe('Vault contract'),
+        vaultAddress: VaultAddress,
         amount: PositiveAmount.describe("Above zero, in the deposit token's smallest unit"),
-        userAddress: UserAddress.describe('Depositor wallet'),
+        userAddress: UserAddress,
         srcChainId: SourceChainId.optional().describe('Only for deposits from another chain'),
         srcToken: field(Address, 'missing_or_invalid_src_token').optional().describe('Required with srcChainId'),
         chainId: VaultChainId,
