@@ -4,6 +4,7 @@ import { endpoints } from '../functions/contracts.ts'
 import recorded from '../functions/system/openapi/examples.json' with { type: 'json' }
 import { ERRORS } from '../lib/errors.ts'
 import type { EndpointContract } from '../lib/frame/contract.ts'
+import { INTRODUCTION } from '../lib/frame/introduction.ts'
 import { type Example, type JsonSchema, jsonSchema, listErrors, operationId } from '../lib/frame/openapi.ts'
 
 // Writes docs/api.md from the contracts that the functions run on; with --check it only says whether the file is what
@@ -15,46 +16,12 @@ const MOST_COLUMNS = 120
 /** The longest text of an example that is shown whole. */
 const MOST_CHARACTERS = 80
 
-const INTRODUCTION = `# API reference
+const HEADING = `# API reference
 
 Written from the contracts that the functions run on: \`npm run docs\`. The same as OpenAPI 3.1: \`GET /openapi.json\`.
 
-* JSON in, JSON out; header names in any case. Every answer carries \`x-request-id\`.
-* \`HEAD\` answers as \`GET\` does, without a body.
-* \`x-join-key\` is your API key. You see your own vaults only.
-* A user registers in two calls, and logs in in two. The first gives a challenge, the second takes what credentials made
-  of it, in the formats of Dfns' delegated registration and login, so that its signers fit; [what a key
-  signs](integrate.md#a-signer-of-your-own), byte by byte. The challenge counts as it was sent or as base64url of its text.
-  Challenges are good for ten minutes and one try.
-* The session that a login gives is good for 30 days, with your API key alone: \`Authorization: Bearer <token>\`.
-* Addresses may come in lower case, upper case or with their EIP-55 checksum; a mixed-case address with a wrong checksum
-  is refused. Answers are checksummed.
-* Token amounts are strings of decimal digits in the token's smallest unit, below 2^256. Times are ISO 8601 in UTC.
-* Unknown body fields are refused, so that a misspelt one cannot change what a deposit does. Unknown query parameters
-  are ignored. Optional fields of a body may be null, which is the same as leaving them out.
-* Answers of the markets may be kept as long as \`cache-control\` says, which is a minute from when you get them: \`age\` is how
-  old they were then, and \`max-age\` includes it. One past its time, because its source is down, has \`x-stale\` and is not
-  to be kept.
-* An empty part of a path, such as \`//status\`, gets the error of the parameter that is missing there. So does a required
-  query parameter that is empty.
-* Unknown is not zero: what could not be read is left out and named, never \`"0"\`.
-* Send the transactions of \`approval\` first and wait for their confirmation, then those of \`operations\`, in order.
-* \`estimatedGas\` is what a dry run of all transactions used, plus 15 %. Where \`simulation.status\` is not \`success\` it is
-  an upper estimate: 70,000 for each approval, 500,000 for a deposit, 400,000 for a claim and for each call of a
-  withdrawal, 200,000 for a cancellation. On rollups the fee for publishing data comes on top.
-
 The examples follow one user through a service on one machine, where \`npm run examples\` took them down: long lists and long
-texts are cut short here.
-
-Every error has this body; match on \`error\` or \`code\`, both are stable:
-
-\`\`\`json
-{ "success": false, "statusCode": 401, "error": "Invalid API key", "code": "invalid_api_key",
-  "message": "The API key was not recognised, has expired or was revoked.", "requestId": "…",
-  "details": [ { "field": "amount", "issue": "must be positive" } ] }
-\`\`\`
-
-The field that comes first in the body's table decides \`error\`; \`details\` names all problems.`
+texts are cut short here.`
 
 const CALLERS: Record<EndpointContract['caller'], string> = {
   anyone: 'Needs no API key.',
@@ -71,7 +38,7 @@ else if ((await readFile(FILE, 'utf8').catch(() => '')) !== text) {
 
 function reference(): string {
   const routes = Object.values<EndpointContract>(endpoints).filter(({ path }) => path !== '$default')
-  return `${[INTRODUCTION, ...routes.map(route)].join('\n\n')}\n`
+  return `${[HEADING, INTRODUCTION, ...routes.map(route)].join('\n\n')}\n`
 }
 
 function route(contract: EndpointContract): string {

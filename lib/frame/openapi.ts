@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { ERRORS, type ErrorCode, type ErrorDefinition } from '../errors.ts'
 import { fieldErrors } from '../field.ts'
 import { type EndpointContract, TAGS } from './contract.ts'
+import { INTRODUCTION } from './introduction.ts'
 
 const ErrorSchema = z
   .object({
@@ -76,12 +77,13 @@ export function buildOpenApi(
     info: {
       title: 'Vaultline',
       version,
-      description: DESCRIPTION,
+      description: `${DESCRIPTION}\n\n${INTRODUCTION}`,
       contact: { name: 'Vaultline' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/', description: 'Where this document is from' }],
-    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name, description: TAGS[name] })),
+    security: SECURITY.client,
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths: Object.fromEntries(
       [...byPath].map(([path, group]) => [
         path,
@@ -103,10 +105,8 @@ export function buildOpenApi(
   }
 }
 
-const DESCRIPTION = `The back end of a self-custody wallet.
-
-Token amounts are strings of decimal digits in the token's smallest unit, times are ISO 8601 in UTC. Every error has a stable
-\`code\` and says what to do. The service signs and sends nothing: it answers transactions, which the wallet signs and sends.
+const DESCRIPTION = `The back end of a self-custody wallet. It signs and sends nothing: it answers transactions, which the
+wallet signs and sends.
 
 The examples follow one user through a service on one machine. Prices and vaults are made up, long lists are cut short, and
 tokens are told by their names.`
@@ -283,6 +283,7 @@ export function jsonSchema(schema: z.ZodType): JsonSchema {
     override: ({ zodSchema, jsonSchema: part }) => {
       tellDefault(zodSchema, part)
       tidy(part)
+      nameVariants(part)
     },
   })
   return rest
@@ -308,6 +309,16 @@ function tidy(part: z.core.JSONSchema.BaseSchema): void {
   if (part.$ref) {
     delete part.type
     delete part.pattern
+  }
+}
+
+/** Gives each variant of what one field tells apart its value there as its title, by which references list them. */
+function nameVariants({ oneOf = [] }: z.core.JSONSchema.BaseSchema): void {
+  for (const variant of oneOf) {
+    const fields = Object.values(variant.properties ?? {}).filter((field) => typeof field !== 'boolean')
+    const values = fields.flatMap(({ const: only, enum: several = [] }) => (only === undefined ? [several] : [[only]]))
+    const [told] = values.filter((words) => words.length > 0)
+    if (told) variant.title ??= told.join(' or ')
   }
 }
 
