@@ -21,6 +21,9 @@ export type GatewayOptions = {
   readonly schedule: boolean
 }
 
+/** What is answered beside the API: true for a request that it has taken. */
+type Beside = (request: IncomingMessage, response: ServerResponse) => boolean
+
 /** The HTTP API on this machine; `stop` ends it and its scheduled jobs. */
 export type Gateway = { readonly port: number; stop(): Promise<void> }
 
@@ -56,7 +59,7 @@ const ROUTES: readonly Route[] = Object.entries<EndpointContract>(endpoints)
  * Serves every contract's route by its handler on localhost, with the events of an API Gateway HTTP API
  * (payload version 2), and runs the scheduled jobs if asked to. The handlers read their environment from this process's.
  */
-export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+export async function startGateway(options: GatewayOptions, beside: Beside = () => false): Promise<Gateway> {
   const { port, cors, schedule } = options
   const handlers = await loadHandlers()
   const handlerOf = (name: string): Handler => {
@@ -65,6 +68,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     return handler
   }
   const server = createServer((request, response) => {
+    if (beside(request, response)) return
     void serve(request, cors, handlerOf)
       .catch(() => gatewayError('internal', randomUUID()))
       .then((reply) => send(response, reply))

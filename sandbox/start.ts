@@ -18,6 +18,8 @@ import { removeState, STATE_FILE, writeState } from './start/state.ts'
 const SETTLE_SECONDS = 20
 const FILL_SECONDS = 3
 const LOG_FILE = '.local/service.log'
+/** Where the script of the reference's viewer is kept. */
+const VIEWER_FOLDER = '.local'
 
 /** Prices, charts and lists of tokens from the real services, with `MARKETS=real`. */
 const REAL_MARKETS = process.env['MARKETS'] === 'real'
@@ -64,7 +66,7 @@ async function start(): Promise<void> {
   const { apiKey, otherApiKey } = await seed(backends)
 
   say('Starting the functions …')
-  await startService(service, port, backends.environment)
+  await startService(service, { port, environment: backends.environment, apiKey })
   const curator = startCurator({
     chains: backends.chains.map((chain) => ({
       chain,
@@ -136,11 +138,10 @@ async function loadService(): Promise<Worker> {
   return service
 }
 
-/** Lets the thread serve the functions at this port and run their jobs. */
+/** Lets the thread serve the functions and their reference at this port, and run their jobs. */
 async function startService(
   service: Worker,
-  port: number,
-  environment: Readonly<Record<string, string>>,
+  { port, environment, apiKey }: { port: number; environment: Readonly<Record<string, string>>; apiKey: string },
 ): Promise<void> {
   // A page served from the service's own port may register credentials too.
   const corsOrigins = [...new Set([...ENVIRONMENTS.local.corsOrigins, `http://localhost:${port}`])]
@@ -148,6 +149,7 @@ async function startService(
   const serviceSettings: ServiceSettings = {
     environment: { ...environment, ...settings, SERVICE_VERSION: packageJson.version },
     gateway: { port, cors: { allowOrigins: ENVIRONMENTS.local.corsOrigins }, schedule: true },
+    reference: { apiKey, folder: VIEWER_FOLDER, env: { ...process.env } },
   }
   service.postMessage(serviceSettings)
   await once(service, 'message')
@@ -198,6 +200,7 @@ async function isFree(port: number): Promise<boolean> {
 function introduce(baseUrl: string, apiKey: string, controlUrl: string): void {
   say('Ready.')
   process.stdout.write(`
+  Reference  ${baseUrl}/docs      in the browser, with the key filled in
   Base URL   ${baseUrl}
   API key    ${apiKey}
   Logs       ${LOG_FILE}      State  ${STATE_FILE}

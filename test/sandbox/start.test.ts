@@ -180,9 +180,16 @@ describe('`npm start`', () => {
     const text = running.printed()
     expect(text).toMatch(new RegExp(`Base URL +http://localhost:${running.port}\\b`))
     expect(text).toMatch(new RegExp(`API key +${state.apiKey}\\b`))
+    expect(text).toContain(`${state.baseUrl}/docs `)
     expect(text).toContain('npm run demo')
     expect(text).toContain('/openapi.json')
     expect(text).not.toMatch(/error|warning/i)
+  })
+
+  test('leads from its root to the reference, with its key filled in', async ({ state }) => {
+    const page = await fetch(state.baseUrl)
+    expect(page.url).toBe(`${state.baseUrl}/docs/`)
+    expect(await page.text()).toContain(JSON.stringify(state.apiKey))
   })
 
   test('writes all that it is into the state file, for its owner alone', ({ running, state }) => {

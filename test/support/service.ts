@@ -201,7 +201,11 @@ function placeOf({ chainId, address }: Pick<Vault, 'chainId' | 'address'>) {
 }
 
 /** Tests of the running service without a chain: it starts in a moment. */
-export const chainlessTest = test.extend('backendsOptions', { scope: 'file' }, () => ({ chainIds: [] }))
+export const chainlessTest = test.extend(
+  'backendsOptions',
+  { scope: 'file' },
+  (): BackendsOptions => ({ chainIds: [] }),
+)
 
 /** The accounts that tests may spend from. */
 export const USERS = ACCOUNTS.users
