@@ -6,9 +6,7 @@ import {
   type ContractFunctionName,
   type ContractFunctionReturnType,
   ContractFunctionRevertedError,
-  createClient,
   encodeFunctionData,
-  http,
   isAddressEqual,
   parseEventLogs,
   parseUnits,
@@ -28,9 +26,10 @@ import {
 } from '../../sandbox/deploy.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
+import { chainClient } from '../support/chain-client.ts'
 import { LAGOON } from '../support/lagoon-abi.ts'
 import { TOKEN_ABI } from '../support/oracles.ts'
-import { restorer } from '../support/restore.ts'
+import { rememberChain, restorer } from '../support/restore.ts'
 import { YIELD_VAULT } from '../support/yield-vault-abi.ts'
 import { ASYNC_VAULT } from './async-vault-abi.ts'
 
@@ -50,7 +49,7 @@ type Reads<abi extends Abi> = ContractFunctionName<abi, 'view' | 'pure'>
 /** A chain with a token of six decimals; ends with `stop`. */
 export async function openSession() {
   const chain = await startChain({ chainId: 31337 })
-  const client = createClient({ transport: http(chain.rpcUrl) })
+  const client = chainClient(chain)
   const token = await deployToken(chain, { name: 'USD Coin', symbol: 'USDC', decimals: 6 })
 
   const contractAt = <const abi extends Abi>(abi: abi, address: Address) => ({
@@ -106,7 +105,7 @@ export async function openSession() {
     token,
     stop: () => chain.stop(),
     vaultAt,
-    restore: restorer([chain]),
+    restore: restorer([rememberChain(chain)]),
     async openVault(generation: LagoonGeneration, options: Partial<LagoonRates> & { whitelisted?: boolean } = {}) {
       const name = `Vault ${generation}`
       const vault = vaultAt(await deployLagoonVault(chain, { generation, asset: token, name, symbol: 'V', ...options }))

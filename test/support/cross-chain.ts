@@ -1,13 +1,4 @@
-import {
-  type Address,
-  createClient,
-  encodeAbiParameters,
-  type Hex,
-  http,
-  parseUnits,
-  type TransactionReceipt,
-  zeroAddress,
-} from 'viem'
+import { type Address, encodeAbiParameters, type Hex, parseUnits, type TransactionReceipt, zeroAddress } from 'viem'
 import { getTransactionReceipt, readContract } from 'viem/actions'
 import type * as z from 'zod'
 import { localAdmin } from '../../admin/connect.ts'
@@ -19,6 +10,7 @@ import type { Fake, ProviderReply, ProviderRequest } from '../../sandbox/fake.ts
 import { startProviders } from '../../sandbox/providers.ts'
 import type { Relay, Relayer } from '../../sandbox/relayer.ts'
 import { transact } from '../../sandbox/transactions.ts'
+import { chainClient } from './chain-client.ts'
 import { decodeBridgeDeposit, HANDLER, MESSAGE, POOLS, TOKEN_ABI, transaction } from './oracles.ts'
 import { test as base, type HandedOut, type HttpReply, type Service, senderOn, startAnew } from './service.ts'
 import type { TestVault } from './vaults.ts'
@@ -101,8 +93,8 @@ export function journeyTo(vault: TestVault, service: Service, from?: number) {
   const pool = source && POOLS[source.chainId]
   if (!source || !token || !pool) throw new Error(`There is no ${vault.asset} on another chain`)
 
-  const client = createClient({ transport: http(source.rpcUrl) })
-  const destination = createClient({ transport: http(vault.chain.rpcUrl) })
+  const client = chainClient(source)
+  const destination = chainClient(vault.chain)
   const onToken = (account: Address, functionName: 'mint' | 'approve', to: Address, amount: bigint) =>
     transact(source, [transaction(account, token.address, functionName, [to, amount])])
   const relayOf = async (receipts: readonly TransactionReceipt[]): Promise<Relay> => {
@@ -186,8 +178,8 @@ export function journeyFrom<Vault extends PayingVault>(vault: Vault, service: Se
   const token = destination?.tokens.find(({ symbol }) => symbol === vault.asset)
   const pool = POOLS[vault.chain.chainId]
   if (!destination || !token || !pool) throw new Error(`There is no ${vault.asset} on another chain`)
-  const source = createClient({ transport: http(vault.chain.rpcUrl) })
-  const client = createClient({ transport: http(destination.rpcUrl) })
+  const source = chainClient(vault.chain)
+  const client = chainClient(destination)
 
   return {
     vault,

@@ -1,33 +1,17 @@
-import { ScanCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import { type Address, numberToHex } from 'viem'
-import * as z from 'zod'
 import { handler } from '../../functions/jobs/refresh-chain/handler.ts'
 import { recordsStore } from '../../lib/activity/store.ts'
-import { deleteItems, documentClient, putItems } from '../../lib/aws/dynamo.ts'
 import { evmChain } from '../../lib/chain/registry.ts'
 import type { VaultKey } from '../../lib/vaults/vault.ts'
-import { localConfig } from '../../sandbox/dynamo.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { someContext } from './lambda.ts'
 import type { HttpReply, Service } from './service.ts'
+import { type Item, resetTable, scanTable } from './tables.ts'
 
-const Key = z.object({ pk: z.string(), sk: z.string() })
-
-/** The table of records, written to behind the service's back; something may be done before each request. */
-export function recordsOf(service: Service, before = () => {}) {
-  const client = clientOf(service)
-  client.middlewareStack.add(
-    (next) => async (args) => {
-      before()
-      return await next(args)
-    },
-    { step: 'initialize' },
-  )
-  return recordsStore(client, service.backends.dynamo.tableNames.deposits)
-}
-
-function clientOf({ backends }: Service) {
-  return documentClient(localConfig(backends.dynamo.endpoint))
+/** The table of records, written to behind the service's back. */
+export function recordsOf({ dynamo, backends }: Service) {
+  return recordsStore(dynamo, backends.dynamo.tableNames.deposits)
 }
 
 /** What one run of the job says that it did. */
@@ -88,41 +72,19 @@ export async function recordPrices(
 }
 
 /** Every record of the service, by its key; leases left out. */
-export async function scanRecords(service: Service): Promise<Map<string, Record<string, unknown>>> {
-  const client = clientOf(service)
-  const TableName = service.backends.dynamo.tableNames.deposits
-  const records = new Map<string, Record<string, unknown>>()
-  let ExclusiveStartKey: Record<string, unknown> | undefined
-  do {
-    const page = await client.send(new ScanCommand({ TableName, ExclusiveStartKey }))
-    for (const { leaseOwner: _, leaseUntil: __, writeId: ___, ...item } of page.Items ?? []) {
-      records.set(`${item['pk']} ${item['sk']}`, item)
-    }
-    ExclusiveStartKey = page.LastEvaluatedKey
-  } while (ExclusiveStartKey)
-  return records
+export async function scanRecords({ dynamo, backends }: Service): Promise<Map<string, Item>> {
+  const records = await scanTable(dynamo, backends.dynamo.tableNames.deposits)
+  return new Map([...records].map(([key, { leaseOwner: _, leaseUntil: __, writeId: ___, ...record }]) => [key, record]))
 }
 
 /** Makes the records those of an earlier scan again; leases are left out. */
-export async function restoreRecords(service: Service, earlier: ReadonlyMap<string, Record<string, unknown>>) {
-  const client = clientOf(service)
-  const TableName = service.backends.dynamo.tableNames.deposits
-  const later = [...(await scanRecords(service))].filter(([key]) => !earlier.has(key))
-  await deleteItems(
-    client,
-    TableName,
-    later.map(([, item]) => Key.parse(item)),
-  )
-  await putItems(
-    client,
-    TableName,
-    [...earlier.values()].map((item) => ({ ...item, ...Key.parse(item) })),
-  )
+export function restoreRecords({ dynamo, backends }: Service, earlier: ReadonlyMap<string, Item>): Promise<void> {
+  return resetTable(dynamo, backends.dynamo.tableNames.deposits, earlier)
 }
 
 /** Lets the lease of a run that was killed run out. */
 export async function expireLease(service: Service, chainId: number): Promise<void> {
-  await clientOf(service).send(
+  await service.dynamo.send(
     new UpdateCommand({
       TableName: service.backends.dynamo.tableNames.deposits,
       Key: { pk: `LEASE#${chainId}`, sk: 'LEASE' },

@@ -1,16 +1,27 @@
-import { type Address, createClient, type Hash, http, parseGwei, type TransactionReceipt } from 'viem'
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import {
+  type Address,
+  formatTransactionReceipt,
+  type Hash,
+  parseGwei,
+  type RpcTransactionReceipt,
+  type TransactionReceipt,
+} from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { sendTransactionSync } from 'viem/actions'
 import { test as base, vi } from 'vitest'
 import type { Admin } from '../../admin/operations.ts'
+import { documentClient } from '../../lib/aws/dynamo.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
 import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
 import { type Backends, type BackendsOptions, startBackends } from '../../sandbox/backends.ts'
 import type { LocalChain } from '../../sandbox/chains.ts'
+import { localConfig } from '../../sandbox/dynamo.ts'
 import { type Answer, exchange } from '../../sandbox/exchange.ts'
 import { startGateway } from '../../sandbox/gateway.ts'
+import { callRpc } from '../../sandbox/rpc.ts'
 import { someClient, someKey } from './clients.ts'
-import { type Restore, restorer } from './restore.ts'
+import { type Restore, rememberChain, restorer } from './restore.ts'
+import { rememberTable } from './tables.ts'
 import { startWire, type Wire } from './wire.ts'
 
 /** A reply as a caller sees it. */
@@ -35,13 +46,15 @@ export type Service = {
   readonly rpc: Readonly<Record<number, Wire>>
   /** The wire to DynamoDB. */
   readonly table: Wire
+  /** A client of DynamoDB that goes round the wire. */
+  readonly dynamo: DynamoDBDocumentClient
   /** Calls the service with the first client's key unless told; `key: null` sends none. */
   call(method: string, path: string, options?: CallOptions): Promise<HttpReply>
   /** A new client of its own with these vaults, and its key. */
   createClient(vaults: readonly Pick<Vault, 'chainId' | 'address'>[]): Promise<string>
-  /** Takes all chains back to what was built under a name; the tables stay as they are. */
+  /** Takes the chains, the clients with their vaults, and the records back to what was built under a name. */
   readonly restore: Restore
-  /** Signs and sends transactions in order with a plain viem wallet; the receipts, reverted or not. */
+  /** Signs and sends transactions in order as a plain wallet does; the receipts, reverted or not. */
   send(chainId: number, user: LocalAccount, transactions: readonly HandedOut[]): Promise<TransactionReceipt[]>
 }
 
@@ -115,6 +128,8 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
   const gateway = await startGateway(GATEWAY)
   const baseUrl = `http://127.0.0.1:${gateway.port}`
 
+  const { endpoint, tableNames } = backends.dynamo
+  const dynamo = documentClient(localConfig(endpoint))
   const createClient = clientCreator(backends.admin)
   const apiKey = await createClient(backends.chains.flatMap(({ vaults }) => vaults.map(placeOf)))
 
@@ -124,13 +139,18 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
     apiKey,
     rpc,
     table,
+    dynamo,
     call: callerOf(baseUrl, apiKey),
     createClient,
-    restore: restorer(backends.chains),
+    restore: restorer([
+      ...backends.chains.map(rememberChain),
+      ...[tableNames.clients, tableNames.deposits].map((name) => rememberTable(dynamo, name)),
+    ]),
     send: senderOn(backends.chains),
   }
   const stop = async () => {
     await gateway.stop()
+    dynamo.destroy()
     await Promise.all([...Object.values(rpc), table, backends].map((part) => part.stop()))
   }
   return { service, stop }
@@ -158,19 +178,22 @@ function clientCreator({ clients, describeVault }: Admin): Service['createClient
   }
 }
 
-/** Signs and sends transactions on these chains, in order, with a plain viem wallet. */
+/** Signs and sends transactions on these chains, in order, as a plain wallet does. */
 export function senderOn(chains: readonly LocalChain[]): Service['send'] {
   return async (chainId, user, transactions) => {
     const chain = chains.find((candidate) => candidate.chainId === chainId)
-    const wallet = createClient({
-      account: privateKeyToAccount(user.privateKey),
-      transport: http(chain?.rpcUrl),
-    })
+    if (!chain) throw new Error(`There is no chain ${chainId}`)
+    const account = privateKeyToAccount(user.privateKey)
+    const [nonce] = await callRpc(chain, [{ method: 'eth_getTransactionCount', params: [account.address, 'latest'] }])
     // With a gas limit of its own a transaction that reverts is mined too, instead of refused.
-    const terms = { gas: 3_000_000n, maxFeePerGas: parseGwei('100'), maxPriorityFeePerGas: 0n, chain: null }
+    const terms = { chainId, gas: 3_000_000n, maxFeePerGas: parseGwei('100'), maxPriorityFeePerGas: 0n }
     const receipts: TransactionReceipt[] = []
-    for (const { to, data, value } of transactions) {
-      receipts.push(await sendTransactionSync(wallet, { to, data, value: BigInt(value), ...terms }))
+    for (const [index, { to, data, value }] of transactions.entries()) {
+      const sent = { ...terms, to, data, value: BigInt(value), nonce: Number(nonce) + index }
+      const params = [await account.signTransaction(sent)]
+      const [receipt] = await callRpc(chain, [{ method: 'eth_sendRawTransactionSync', params }])
+      // The chain's own answer to this call, as viem reads it.
+      receipts.push(formatTransactionReceipt(receipt as RpcTransactionReceipt))
     }
     return receipts
   }

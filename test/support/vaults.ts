@@ -3,10 +3,8 @@ import {
   BaseError,
   type ContractFunctionName,
   ContractFunctionRevertedError,
-  createClient,
   encodeFunctionData,
   type Hash,
-  http,
   parseUnits,
   type TransactionReceipt,
 } from 'viem'
@@ -28,6 +26,7 @@ import {
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
 import { ASYNC_VAULT } from '../sandbox/async-vault-abi.ts'
+import { chainClient } from './chain-client.ts'
 import { TOKEN_ABI, transaction, VAULT_ABI } from './oracles.ts'
 import type { HandedOut, HttpReply, Service } from './service.ts'
 
@@ -85,7 +84,7 @@ export async function openAsyncVault(service: Service, options: AsyncOptions) {
     address,
     key: await service.createClient([{ chainId, address }]),
   })
-  const client = createClient({ transport: http(chain.rpcUrl) })
+  const client = chainClient(chain)
   const share = await readContract(client, { address, abi: ASYNC_VAULT, functionName: 'share' })
   const encode = (functionName: AsyncWrite, args: readonly unknown[]) =>
     // One of several functions and its arguments, which viem wants to know one by one.
@@ -126,7 +125,7 @@ type Setting = ReturnType<typeof placeOf> & { readonly asset: Asset; readonly ad
 
 function testVault(service: Service, { chain, token, asset, address, key }: Setting) {
   const { chainId } = chain
-  const client = createClient({ transport: http(chain.rpcUrl) })
+  const client = chainClient(chain)
   const call = (method: string, path: string, body?: unknown) =>
     service.call(method, `/defi-vaults/v1${path}`, { key, ...(body !== undefined && { body }) })
   const onVault = (from: Address, functionName: Write, args: readonly unknown[]) =>

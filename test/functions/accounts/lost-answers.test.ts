@@ -2,9 +2,7 @@ import { GetCommand } from '@aws-sdk/lib-dynamodb'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect } from 'vitest'
 import { endpoints } from '../../../functions/contracts.ts'
-import { documentClient } from '../../../lib/aws/dynamo.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { localConfig } from '../../../sandbox/dynamo.ts'
 import {
   addCredential,
   type Begun,
@@ -46,14 +44,13 @@ async function someLink(service: Service) {
 
 /** The tries that the requests since the last reset of the wire counted, and did not take back: the key of each at each try. */
 async function listTries(service: Service): Promise<string[]> {
-  const { endpoint, tableNames } = service.backends.dynamo
-  const client = documentClient(localConfig(endpoint))
+  const TableName = service.backends.dynamo.tableNames.users
   const changes = service.table.actions
     .filter(({ body }) => body.includes('"LIMIT#'))
     .map(({ body }) => JSON.parse(body))
   const tries = new Map(changes.map((change) => [change.Key.pk.S, change.ExpressionAttributeValues[':tries'].SS[0]]))
   const isCounted = async ([pk, tryId]: [string, string]) => {
-    const { Item } = await client.send(new GetCommand({ TableName: tableNames.users, Key: { pk, sk: 'LIMIT' } }))
+    const { Item } = await service.dynamo.send(new GetCommand({ TableName, Key: { pk, sk: 'LIMIT' } }))
     return Item?.['tries']?.has(tryId) === true
   }
   const counted = await Promise.all([...tries].map(async (one) => ((await isCounted(one)) ? [one[0]] : [])))

@@ -3,8 +3,6 @@ import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect } from 'vitest'
 import { endpoints } from '../../../functions/contracts.ts'
 import { ENVIRONMENTS } from '../../../infra/environments.ts'
-import { documentClient } from '../../../lib/aws/dynamo.ts'
-import { localConfig } from '../../../sandbox/dynamo.ts'
 import {
   type Begun,
   beginRegistration,
@@ -685,10 +683,8 @@ describe('What is kept', () => {
     const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: someKeyPair().create(begun) }))
     const record = service.table.bodies.findLast((body) => body.includes('"USER#'))
     const { Item } = JSON.parse(record ?? '{}')
-    const client = documentClient(localConfig(service.backends.dynamo.endpoint))
     const key = { pk: Item.pk.S, sk: 'USER' }
-    await client.send(new PutCommand({ TableName: service.backends.dynamo.tableNames.users, Item: key }))
-    client.destroy()
+    await service.dynamo.send(new PutCommand({ TableName: service.backends.dynamo.tableNames.users, Item: key }))
     expectError(await service.call('POST', '/auth/login/init', { body: { email } }), 'internal')
   })
 })

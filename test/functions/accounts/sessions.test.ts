@@ -1,8 +1,6 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect } from 'vitest'
 import { hashToken } from '../../../lib/accounts/token.ts'
-import { documentClient } from '../../../lib/aws/dynamo.ts'
-import { localConfig } from '../../../sandbox/dynamo.ts'
 import { beginLogin, completeLogin, login, registerUser, someEmail } from '../../support/accounts.ts'
 import { someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
@@ -43,10 +41,9 @@ async function isOpen(service: Service, { headers }: LoggedIn): Promise<boolean>
 
 /** Makes a session older by minutes, as if its login had been then. */
 async function age(service: Service, token: string, minutes: number) {
-  const { endpoint, tableNames } = service.backends.dynamo
-  await documentClient(localConfig(endpoint)).send(
+  await service.dynamo.send(
     new UpdateCommand({
-      TableName: tableNames.users,
+      TableName: service.backends.dynamo.tableNames.users,
       Key: { pk: `SESSION#${hashToken(token)}`, sk: 'SESSION' },
       UpdateExpression: 'SET createdAt = :then',
       ExpressionAttributeValues: { ':then': new Date(Date.now() - minutes * 60_000).toISOString() },

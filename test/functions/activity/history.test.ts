@@ -1,8 +1,9 @@
 import * as fc from 'fast-check'
-import { type Address, createClient, encodeEventTopics, type Hash, type Hex, http } from 'viem'
+import { type Address, encodeEventTopics, type Hash, type Hex } from 'viem'
 import { getBlock, getTransactionReceipt } from 'viem/actions'
 import { describe, expect } from 'vitest'
 import type { LocalAccount } from '../../../sandbox/accounts.ts'
+import { chainClient } from '../../support/chain-client.ts'
 import { test as base, journeyTo } from '../../support/cross-chain.ts'
 import { expectError } from '../../support/errors.ts'
 import { VAULT_ABI } from '../../support/oracles.ts'
@@ -64,7 +65,7 @@ async function entryOf(
     currentShares?: bigint
   },
 ) {
-  const client = createClient({ transport: http(vault.chain.rpcUrl) })
+  const client = chainClient(vault.chain)
   const receipt = await getTransactionReceipt(client, { hash: transactionHash })
   const block = await getBlock(client, { blockNumber: receipt.blockNumber })
   const [topic] = encodeEventTopics({ abi: VAULT_ABI, eventName: event }) as [Hex]

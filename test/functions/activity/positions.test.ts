@@ -1,9 +1,10 @@
-import { type Address, createClient, type Hash, type Hex, http } from 'viem'
+import type { Address, Hash, Hex } from 'viem'
 import { getBlock, getTransactionReceipt } from 'viem/actions'
 import { describe, expect } from 'vitest'
 import type { ErrorCode } from '../../../lib/errors.ts'
 import type { LocalAccount } from '../../../sandbox/accounts.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
+import { chainClient } from '../../support/chain-client.ts'
 import { expectError } from '../../support/errors.ts'
 import { recordAll, recordPrices, viewsFor } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
@@ -36,7 +37,7 @@ async function figuresOf(service: Service, vault: TestVault, user: User) {
 }
 
 async function timeOf(vault: TestVault, hash: Hash | undefined): Promise<string> {
-  const client = createClient({ transport: http(vault.chain.rpcUrl) })
+  const client = chainClient(vault.chain)
   const { blockNumber } = await getTransactionReceipt(client, { hash: hash as Hash })
   return new Date(Number((await getBlock(client, { blockNumber })).timestamp) * 1000).toISOString()
 }

@@ -16,32 +16,34 @@ import {
   viewsFor,
 } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
+import type { Item } from '../../support/tables.ts'
 import { openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
 import type { Wire } from '../../support/wire.ts'
 
 const [ALICE, BOB] = USERS
 const BASE = 8453
 
-const test = base
-  /** A recorded vault with fees, a claim, a gift and redemptions behind it. */
-  .extend('vault', async ({ service }) => {
-    const rates = { managementRate: 200, performanceRate: 2_000, entryRate: 100, exitRate: 100, haircutRate: 0 }
-    const vault = await openLagoonVault(service, { generation: '0.6', ...rates })
-    await vault.request(ALICE.address, 9_000_000n)
-    await vault.settle()
-    await vault.act(ALICE.address, 'deposit', 9_000_000n, ALICE.address, ALICE.address)
-    await vault.settle(1_234_567n)
-    await vault.act(ALICE.address, 'transfer', BOB.address, 10n ** 18n)
-    const redeem = async () => vault.act(ALICE.address, 'requestRedeem', 10n ** 18n, ALICE.address, ALICE.address)
-    await redeem()
-    await vault.settle()
-    await vault.act(ALICE.address, 'redeem', 10n ** 18n, ALICE.address, ALICE.address)
-    await redeem()
-    await vault.act(ALICE.address, 'cancelRequestRedeem', ALICE.address)
-    await redeem()
-    await recordAll(vault.chain)
-    return vault
-  })
+const test = base.extend('vault', ({ service }) => service.restore('vault', () => openSeasonedVault(service)))
+
+/** A recorded vault with fees, a claim, a gift and redemptions behind it. */
+async function openSeasonedVault(service: Service): Promise<TestVault> {
+  const rates = { managementRate: 200, performanceRate: 2_000, entryRate: 100, exitRate: 100, haircutRate: 0 }
+  const vault = await openLagoonVault(service, { generation: '0.6', ...rates })
+  await vault.request(ALICE.address, 9_000_000n)
+  await vault.settle()
+  await vault.act(ALICE.address, 'deposit', 9_000_000n, ALICE.address, ALICE.address)
+  await vault.settle(1_234_567n)
+  await vault.act(ALICE.address, 'transfer', BOB.address, 10n ** 18n)
+  const redeem = async () => vault.act(ALICE.address, 'requestRedeem', 10n ** 18n, ALICE.address, ALICE.address)
+  await redeem()
+  await vault.settle()
+  await vault.act(ALICE.address, 'redeem', 10n ** 18n, ALICE.address, ALICE.address)
+  await redeem()
+  await vault.act(ALICE.address, 'cancelRequestRedeem', ALICE.address)
+  await redeem()
+  await recordAll(vault.chain)
+  return vault
+}
 
 /** The operator's command over the local service. */
 function ask(service: Service, { address }: Pick<TestVault, 'address'>) {
@@ -124,7 +126,7 @@ async function pricesOf(service: Service, { address }: Pick<TestVault, 'address'
 
 /** Makes the records those of the first version of the books: without redemptions, and claims as any other payment. */
 async function age(service: Service, vault: TestVault): Promise<void> {
-  const older = new Map<string, Record<string, unknown>>()
+  const older = new Map<string, Item>()
   for (const [key, { isClaim: _, booksVersion: __, ...item }] of await scanRecords(service)) {
     if (!['redeem', 'cancelRedeem'].includes(String(item['kind']))) older.set(key, item)
   }
@@ -176,7 +178,10 @@ describe('A rebuild', () => {
     expect(await everythingOf(service, vault)).toHaveLength(size)
   })
 
-  test('of a synchronous vault keeps the prices that were read in hours without a trade', async ({ service }) => {
+  test('of a synchronous vault keeps the prices that were read in hours without a trade', async ({
+    service,
+    vault: _,
+  }) => {
     const sync = await openYieldVault(service)
     await sync.mint(ALICE.address, 9_000_000n)
     await sync.approve(ALICE.address, 9_000_000n)

@@ -1,14 +1,12 @@
 import { type Hash, numberToHex, pad } from 'viem'
 import { describe, expect, vi } from 'vitest'
 import { followTransfers } from '../../../functions/jobs/refresh-chain/follow-transfers.ts'
-import { documentClient } from '../../../lib/aws/dynamo.ts'
 import { transfersStore } from '../../../lib/bridge/store.ts'
 import type { Transfer as Recorded } from '../../../lib/bridge/transfer.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
 import { chainReader } from '../../../lib/chain/reader.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
 import { AppError } from '../../../lib/errors.ts'
-import { localConfig } from '../../../sandbox/dynamo.ts'
 import { someContext } from '../../support/lambda.ts'
 import { ARBITRUM, BASE } from '../../support/oracles.ts'
 import { type Report, recordAll, refresh } from '../../support/records.ts'
@@ -163,9 +161,7 @@ test('Of the transfers that are due the table gives those that have waited longe
   transfers,
   service,
 }) => {
-  const { dynamo } = service.backends
-  const client = documentClient(localConfig(dynamo.endpoint))
-  const table = transfersStore(client, dynamo.tableNames.deposits)
+  const table = transfersStore(service.dynamo, service.backends.dynamo.tableNames.deposits)
   const { hash, ask } = await transfers.open({ into: await openLagoonVault(service, { generation: '0.5' }) })
   await ask()
   const known = await table.get({ sourceChainId: ARBITRUM, transactionHash: hash, index: 0 })
@@ -178,7 +174,6 @@ test('Of the transfers that are due the table gives those that have waited longe
     (await table.listDue(10, until * 60_000, most)).map(({ key }) => Number(key.transactionHash))
   expect(await due(4, 3)).toEqual([1, 2, 3])
   expect(await due(4, 100)).toEqual([1, 2, 3, 4])
-  client.destroy()
 })
 
 const HOUR = 3_600_000

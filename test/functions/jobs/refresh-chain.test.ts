@@ -61,13 +61,16 @@ function quiet(service: Service, index: 0 | 1, silence: Silence): QuietChain {
 
 const test = base
   .extend('rpc', ({ service }) => service.rpc[BASE] as Wire)
-  .extend('silence', { scope: 'file' }, () => createSilence())
+  .extend('silence', () => createSilence())
   .extend('chain', ({ service, silence }) => quiet(service, 0, silence))
   /** A Lagoon vault and a synchronous one, of one client, on a chain that is recorded. */
   .extend('vaults', async ({ service, chain }) => {
-    const [lagoon, sync] = [await openLagoonVault(service, { generation: '0.5' }), await openYieldVault(service)]
-    const key = await service.createClient([lagoon, sync].map(({ address }) => ({ chainId: BASE, address })))
-    await chain.record()
+    const { lagoon, sync, key } = await service.restore('vaults', async () => {
+      const [lagoon, sync] = [await openLagoonVault(service, { generation: '0.5' }), await openYieldVault(service)]
+      const key = await service.createClient([lagoon, sync].map(({ address }) => ({ chainId: BASE, address })))
+      await chain.record()
+      return { lagoon, sync, key }
+    })
     for (const wire of [...Object.values(service.rpc), service.table]) wire.bodies.length = 0
     return { lagoon, sync, views: viewsFor(service, key) }
   })
@@ -522,7 +525,6 @@ describe('One run', () => {
   })
 })
 
-// The last on its chain: vaults that are added after that many blocks have a long past.
 describe('After a day', () => {
   test('reads a day of silence in one run, and everything around it', async ({ chain, vaults, service }) => {
     await live(vaults)

@@ -2,7 +2,6 @@ import { type Address, getAddress, numberToHex, toFunctionSelector } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, vi } from 'vitest'
 import { usersStore } from '../../../lib/accounts/store.ts'
-import { documentClient } from '../../../lib/aws/dynamo.ts'
 import { sharedCache } from '../../../lib/cache/cache.ts'
 import { cacheStore } from '../../../lib/cache/store.ts'
 import { CHAINS, evmChain } from '../../../lib/chain/registry.ts'
@@ -11,7 +10,6 @@ import { pricesKey, RATES, tokensKey } from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import { WELL_KNOWN_TOKENS } from '../../../lib/markets/well-known-tokens.ts'
 import { ACCOUNTS, SOLANA_WALLET } from '../../../sandbox/accounts.ts'
-import { localConfig } from '../../../sandbox/dynamo.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { someSession } from '../../support/accounts.ts'
 import { changeAggregate, rewriteResults } from '../../support/chain-answers.ts'
@@ -35,12 +33,9 @@ type Entry = { readonly contract_address: string; readonly contract_ticker_symbo
 
 const test = base
   .extend('session', ({ service }) => someSession(service))
-  .extend('cache', { scope: 'file' }, ({ sharedService }, { onCleanup }) => {
-    const { endpoint, tableNames } = sharedService.backends.dynamo
-    const client = documentClient(localConfig(endpoint))
-    onCleanup(() => client.destroy())
-    return sharedCache({ table: cacheStore(client, tableNames.cache), now: Date.now })
-  })
+  .extend('cache', { scope: 'file' }, ({ sharedService: { dynamo, backends } }) =>
+    sharedCache({ table: cacheStore(dynamo, backends.dynamo.tableNames.cache), now: Date.now }),
+  )
   /** The tokens of the local chains: what the job would keep. */
   .extend('lists', { auto: true, scope: 'file' }, async ({ cache, sharedService }) => {
     for (const { tokens, chainId } of sharedService.backends.chains) {
@@ -360,8 +355,7 @@ describe('What an operator decides of a user', () => {
     session,
     prices: _,
   }) => {
-    const { endpoint, tableNames } = service.backends.dynamo
-    const users = usersStore(documentClient(localConfig(endpoint)), tableNames.users)
+    const users = usersStore(service.dynamo, service.backends.dynamo.tableNames.users)
     const { clientId = '' } = parseApiKey(service.apiKey) ?? {}
     expect(await users.decide({ clientId, email: session.email }, { kyc: 'approved', smartGas: 12_500_000 })).toBe(true)
     expect((await balancesOf(service, session)).body).toMatchObject({

@@ -2,12 +2,10 @@ import { DeleteCommand } from '@aws-sdk/lib-dynamodb'
 import { type Address, type Hex, toFunctionSelector, zeroAddress } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, onTestFinished } from 'vitest'
-import { documentClient } from '../../../lib/aws/dynamo.ts'
 import type { ErrorCode } from '../../../lib/errors.ts'
 import { ACCOUNTS, type LocalAccount } from '../../../sandbox/accounts.ts'
 import { installPool } from '../../../sandbox/bridge.ts'
 import { deployToken, deployYieldVault } from '../../../sandbox/deploy.ts'
-import { localConfig } from '../../../sandbox/dynamo.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
 import { someClient, someKey, someVault } from '../../support/clients.ts'
@@ -601,12 +599,10 @@ describe("a bridge's API that fails", () => {
     coldService: service,
     bridge,
   }) => {
-    const { endpoint, tableNames } = service.backends.dynamo
-    const table = documentClient(localConfig(endpoint))
+    const TableName = service.backends.dynamo.tableNames.cache
     onTestFinished(async () => {
       // The other tests go on without a pause.
-      await table.send(new DeleteCommand({ TableName: tableNames.cache, Key: { pk: 'pause#Across', sk: 'ANSWER' } }))
-      table.destroy()
+      await service.dynamo.send(new DeleteCommand({ TableName, Key: { pk: 'pause#Across', sk: 'ANSWER' } }))
     })
     const vault = await openYieldVault(service)
     bridge.answer = () => ({ status: 429, body: 'slow down', headers: { 'retry-after': '17' } })

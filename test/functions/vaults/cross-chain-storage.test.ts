@@ -1,8 +1,6 @@
 import { ScanCommand } from '@aws-sdk/lib-dynamodb'
 import type { Hash } from 'viem'
 import { describe, expect, vi } from 'vitest'
-import { documentClient } from '../../../lib/aws/dynamo.ts'
-import { localConfig } from '../../../sandbox/dynamo.ts'
 import { sendTransactions } from '../../../sandbox/transactions.ts'
 import { ARBITRUM, BASE } from '../../support/oracles.ts'
 import { USERS } from '../../support/service.ts'
@@ -18,11 +16,9 @@ type Cost = { readonly source: number; readonly destination: number; readonly wr
 
 const test = base
   /** Everything that is recorded of a source transaction. */
-  .extend('recordsOf', async ({ service: { backends } }, { onCleanup }) => {
-    const client = documentClient(localConfig(backends.dynamo.endpoint))
-    onCleanup(() => client.destroy())
+  .extend('recordsOf', ({ service: { dynamo, backends } }) => {
     return async (hash: Hash): Promise<Record<string, unknown>[]> => {
-      const { Items: items = [] } = await client.send(
+      const { Items: items = [] } = await dynamo.send(
         new ScanCommand({
           TableName: backends.dynamo.tableNames.deposits,
           FilterExpression: 'begins_with(pk, :transfer) AND contains(pk, :hash)',

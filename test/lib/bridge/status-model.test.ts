@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { type Hash, keccak256 } from 'viem'
 import { describe, expect } from 'vitest'
 import { depositSourceStore } from '../../../lib/activity/deposit-source-store.ts'
-import { documentClient } from '../../../lib/aws/dynamo.ts'
 import { readTransfer } from '../../../lib/bridge/status.ts'
 import { transfersStore } from '../../../lib/bridge/store.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
@@ -10,7 +9,6 @@ import { type ChainReader, chainReader } from '../../../lib/chain/reader.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc } from '../../../lib/chain/rpc.ts'
 import { AppError } from '../../../lib/errors.ts'
-import { localConfig } from '../../../sandbox/dynamo.ts'
 import { ARBITRUM, BASE } from '../../support/oracles.ts'
 import { USERS } from '../../support/service.ts'
 import { test as base, type StateName, type Transfer, type Transfers } from '../../support/transfers.ts'
@@ -49,11 +47,9 @@ type World = {
 
 const test = base
   .extend('vault', { scope: 'file' }, ({ sharedService }) => openLagoonVault(sharedService, { generation: '0.5' }))
-  .extend('world', async ({ service, transfers, vault }, { onCleanup }): Promise<World> => {
-    const client = documentClient(localConfig(service.backends.dynamo.endpoint))
-    onCleanup(() => client.destroy())
-    const table = transfersStore(client, service.backends.dynamo.tableNames.deposits)
-    const sources = depositSourceStore(client, service.backends.dynamo.tableNames.deposits)
+  .extend('world', async ({ service, transfers, vault }): Promise<World> => {
+    const table = transfersStore(service.dynamo, service.backends.dynamo.tableNames.deposits)
+    const sources = depositSourceStore(service.dynamo, service.backends.dynamo.tableNames.deposits)
     let meter = { requests: 0, serial: 0, calls: 0 }
     let answered = 0
     const counted =

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { type Address, createClient, type Hex, http, numberToHex, parseAbi, toHex } from 'viem'
+import { type Address, type Hex, numberToHex, parseAbi, toHex } from 'viem'
 import { getBlock, getStorageAt, readContract } from 'viem/actions'
 import { test as base, describe, expect } from 'vitest'
 import { call } from '../../../lib/chain/call.ts'
@@ -13,6 +13,7 @@ import { type LocalChain, startChain } from '../../../sandbox/chains.ts'
 import { deployLagoonVault, deployToken } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
+import { chainClient } from '../../support/chain-client.ts'
 import { transaction } from '../../support/oracles.ts'
 import { startWire } from '../../support/wire.ts'
 
@@ -63,7 +64,7 @@ function vaultQuery({ token }: World, vault: Address) {
 
 /** What the chain says at a block, asked for one by one. */
 async function atBlock({ chain, token, vault }: World, blockNumber: bigint) {
-  const client = createClient({ transport: http(chain.rpcUrl) })
+  const client = chainClient(chain)
   const word = async (slot: Hex) => BigInt((await getStorageAt(client, { address: vault, slot, blockNumber })) ?? '0x0')
   const { timestamp } = await getBlock(client, { blockNumber })
   return {
@@ -91,7 +92,7 @@ async function changeBoth({ chain, token, vault }: World): Promise<void> {
 }
 
 async function latestBlock({ chain }: World): Promise<bigint> {
-  return (await getBlock(createClient({ transport: http(chain.rpcUrl), cacheTime: 0 }))).number
+  return (await getBlock(chainClient(chain))).number
 }
 
 const hasOverrides = ({ method, params }: RpcRequest) => method === 'eth_call' && params.length > 2

@@ -1,12 +1,10 @@
 import {
   type Address,
-  createClient,
   encodeAbiParameters,
   encodeFunctionData,
   getAddress,
   type Hash,
   type Hex,
-  http,
   numberToHex,
   pad,
   parseAbi,
@@ -31,6 +29,7 @@ import { deployTether } from '../../../sandbox/deploy.ts'
 import { createRelayer } from '../../../sandbox/relayer.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { type LocalTransaction, transact } from '../../../sandbox/transactions.ts'
+import { chainClient } from '../../support/chain-client.ts'
 import { MESSAGE, TOKEN_ABI } from '../../support/oracles.ts'
 import { errorOf } from '../harness.ts'
 
@@ -78,14 +77,14 @@ export function word(address: Address): Hex {
   return pad(address).toLowerCase() as Hex
 }
 
-/** Asks a chain. */
-function clientOf({ rpcUrl }: { readonly rpcUrl: string }) {
-  return createClient({ transport: http(rpcUrl) })
-}
-
 /** What an account holds of a token, in its smallest unit. */
 function balanceOf(chain: { readonly rpcUrl: string }, account: Address, token: Address): Promise<bigint> {
-  return readContract(clientOf(chain), { address: token, abi: TOKEN_ABI, functionName: 'balanceOf', args: [account] })
+  return readContract(chainClient(chain), {
+    address: token,
+    abi: TOKEN_ABI,
+    functionName: 'balanceOf',
+    args: [account],
+  })
 }
 
 /** One side of the bridge. */
@@ -105,7 +104,7 @@ async function openSide(chainId: number) {
     { address: usdc, decimals },
     { address: usdt, decimals: 6 },
   ])
-  const client = clientOf(chain)
+  const client = chainClient(chain)
   const { pool, multicallHandler: handler } = bridgeContracts(chainId)
 
   return {

@@ -1,0 +1,18 @@
+import { createClient, custom, RpcRequestError } from 'viem'
+import { exchange } from '../../sandbox/exchange.ts'
+
+/** A viem client of a local chain. The `fetch` of viem's own transport takes three times the CPU time of an exchange. */
+export function chainClient({ rpcUrl }: { readonly rpcUrl: string }) {
+  return createClient({
+    cacheTime: 0,
+    transport: custom({
+      async request(body: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown> {
+        const asked = JSON.stringify({ jsonrpc: '2.0', id: 0, params: [], ...body })
+        const { text } = await exchange(rpcUrl, { headers: { 'content-type': 'application/json' }, body: asked })
+        const { result, error } = JSON.parse(text)
+        if (error) throw new RpcRequestError({ body, error, url: rpcUrl })
+        return result
+      },
+    }),
+  })
+}
