@@ -237,7 +237,7 @@ export type FirstFactor = {
     /** Of the client data, in base64url */
     signature: string
     /** As the authenticator gave it, in base64url */
-    userHandle?: string | null | null | undefined
+    userHandle?: string | '' | null | null | undefined
     /** Sent by some clients, and not looked at */
     algorithm?: string | null | undefined
   }
@@ -1162,7 +1162,7 @@ export type SecondFactor = {
     /** Of the client data, in base64url */
     signature: string
     /** As the authenticator gave it, in base64url */
-    userHandle?: string | null | null | undefined
+    userHandle?: string | '' | null | null | undefined
     /** Sent by some clients, and not looked at */
     algorithm?: string | null | undefined
   }

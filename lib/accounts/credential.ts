@@ -133,7 +133,11 @@ const fido2Assertion = z.strictObject({
       clientData: ClientDataBytes,
       authenticatorData: base64url(4096).describe('As the authenticator gave it, in base64url'),
       signature: base64url(1024).describe('Of the client data, in base64url'),
-      userHandle: base64url(128).nullish().describe('As the authenticator gave it, in base64url'),
+      // Safari writes an empty text for none (https://bugs.webkit.org/show_bug.cgi?id=239737).
+      userHandle: z
+        .union([base64url(128), z.literal('')])
+        .nullish()
+        .describe('As the authenticator gave it, in base64url'),
       algorithm: z.string().max(20).optional().describe('Sent by some clients, and not looked at'),
     })
     .describe('What it made of the challenge'),

@@ -128,6 +128,20 @@ describe('A user logs in', () => {
     expect(reply.body.user.id).toBe(begun.user.id)
   })
 
+  test.for<[string, string | null | undefined]>([
+    ['as an empty text', ''],
+    ['as null', null],
+    ['by leaving it out', undefined],
+  ])('with a passkey whose client tells no user, %s', async ([, userHandle], { service }) => {
+    const passkey = somePasskey()
+    const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }))
+    const reply = await login(service, undefined, (begun) => {
+      const { kind, credentialAssertion } = passkey.get(begun)
+      return { firstFactor: { kind, credentialAssertion: { ...credentialAssertion, userHandle } } }
+    })
+    expectSession(reply, email)
+  })
+
   test('with a passkey whose client encodes challenge and user once more', async ({ service }) => {
     const passkey = somePasskey()
     const { email, begun } = await registerUser(service, (options) => ({
