@@ -70,10 +70,10 @@ export function authenticator({ identityKey, limitTries, now }: Dependencies) {
       case 'Fido2': {
         const { credId, userHandle } = assertion.credentialAssertion
         const passkey = own.filter((one) => one.kind === 'Fido2').find(({ id }) => id === credId)
-        const counter = await assertPasskey(assertion, passkey ?? DUMMY.Fido2, expected)
+        const seen = await assertPasskey(assertion, passkey ?? DUMMY.Fido2, expected)
         assert(passkey !== undefined, 'credential id')
         assert(!userHandle || textsOf(userHandle).includes(passkey.userHandle), 'credential id')
-        return { ...passkey, counter }
+        return { ...passkey, ...seen }
       }
       case 'Key':
       case 'PasswordProtectedKey': {

@@ -219,6 +219,7 @@ const Fido2Credential = z.object({
   publicKey: base64url(4096),
   /** How often the authenticator had signed when it was last seen; 0 where it does not count. */
   counter: z.number().int(),
+  /** As the authenticator said when it was last seen. */
   backedUp: z.boolean(),
   aaguid: z.string(),
 })

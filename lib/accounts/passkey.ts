@@ -49,8 +49,8 @@ export async function attestPasskey(
 }
 
 /**
- * Checks that this passkey signed a login's challenge with its user's verification; gives the authenticator's new counter.
- * Throws `invalid_credential`, also where the counter of a passkey that is bound to one device does not rise, unless it is 0:
+ * Checks that this passkey signed a login's challenge with its user's verification; gives what the authenticator says of it
+ * now. Throws `invalid_credential`, also where the counter of a passkey that is bound to one device does not rise, unless it is 0:
  * what WebAuthn leaves to us (https://www.w3.org/TR/webauthn-3/#sctn-sign-counter). Places that a passkey is synced to count
  * each for itself, and some do not at all.
  */
@@ -58,7 +58,7 @@ export async function assertPasskey(
   { credentialAssertion }: Fido2Assertion,
   { publicKey, counter }: Passkey,
   { rpId, ...expected }: Expected,
-): Promise<number> {
+): Promise<Pick<Passkey, 'counter' | 'backedUp'>> {
   const { credId: id, clientData, authenticatorData, signature } = credentialAssertion
   verifyClientData(clientData, 'webauthn.get', { rpId, ...expected })
   verifyAuthenticatorData(authenticatorData, rpId)
@@ -81,9 +81,9 @@ export async function assertPasskey(
     throw failedCheck('signature')
   })
   assert(verified, 'signature')
-  const { newCounter, credentialDeviceType } = authenticationInfo
+  const { newCounter, credentialDeviceType, credentialBackedUp } = authenticationInfo
   assert(newCounter > counter || newCounter === 0 || credentialDeviceType === 'multiDevice', 'counter')
-  return newCounter
+  return { counter: newCounter, backedUp: credentialBackedUp }
 }
 
 type ParsedAttestation = {

@@ -138,6 +138,17 @@ describe("A user's credentials are listed", () => {
   })
 })
 
+test('A passkey that is backed up after it was made is listed so after its next login', async ({ service }) => {
+  const [passkey, eligible, backedUp] = [somePasskey(), 0x0d, 0x1d]
+  await registerUser(service, (begun) => ({
+    firstFactorCredential: passkey.create(begun, { flags: eligible | 0x40 }),
+  }))
+  for (const flags of [eligible, backedUp, eligible]) {
+    const headers = await openSession(service, undefined, (begun) => ({ firstFactor: passkey.get(begun, { flags }) }))
+    expect(await entryOf(service, headers, 'Fido2')).toMatchObject({ backedUp: flags === backedUp })
+  }
+})
+
 describe('An addition begins', () => {
   test("with options of the user, and with the user's own first and second factors to confirm it", async ({
     service,
