@@ -5,6 +5,9 @@ import { field, problemBeside } from '../field.ts'
 /** The algorithms that a passkey may have, by their COSE numbers: ES256 and RS256. */
 export const PASSKEY_ALGORITHMS = [-7, -257]
 
+/** How many bytes the public key of a passkey may have: one of RSA with 4096 bits has 528. */
+export const MOST_COSE_BYTES = 600
+
 /** The id of a credential, at most 1023 bytes: base64url without padding after it was read, whatever it was written in. */
 const CredentialId = z
   .string()
@@ -26,7 +29,7 @@ const Algorithm = z
   .string()
   .regex(/^(SHA256|SHA512|RSA-SHA256)$/, 'must be SHA256, SHA512 or RSA-SHA256')
   .describe('SHA256, SHA512 or RSA-SHA256, where it is not the usual one of the key')
-const EncryptedPrivateKey = z.string().min(1).max(8192).describe('Kept as it is; it cannot be read here')
+const EncryptedPrivateKey = z.string().min(1).max(1024).describe('Kept as it is; it cannot be read here')
 const Password = z.string().min(8).max(256).describe('8 to 256 characters')
 const OtpCode = z
   .string()
@@ -191,7 +194,7 @@ export type RecoveryAssertion = z.output<typeof RecoveryAssertion>
 
 /** What the attestation data of a key is once it is decoded: JSON in these words. */
 export const KeyAttestation = z.object({
-  publicKey: z.string().max(4096),
+  publicKey: z.string().max(1024),
   signature: z.string().regex(/^([0-9a-f]{2})+$/i),
   algorithm: Algorithm.optional(),
 })
@@ -216,7 +219,7 @@ const Fido2Credential = z.object({
   /** WebAuthn's user handle, under which the authenticator keeps it. */
   userHandle: z.string(),
   /** As COSE. */
-  publicKey: base64url(4096),
+  publicKey: base64url(MOST_COSE_BYTES),
   /** How often the authenticator had signed when it was last seen; 0 where it does not count. */
   counter: z.number().int(),
   /** As the authenticator said when it was last seen. */
@@ -227,7 +230,7 @@ const KeyCredential = z.object({
   ...held,
   kind: z.enum(['Key', 'PasswordProtectedKey']).describe('A key of the client, in the open or opened by a password'),
   id: z.string(),
-  /** As PEM, just as it was received. */
+  /** As PEM, as Node.js writes it. */
   publicKey: z.string(),
   encryptedPrivateKey: z.string().optional(),
 })

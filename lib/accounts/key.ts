@@ -8,7 +8,7 @@ type SigningKey = CredentialOf<'Key' | 'PasswordProtectedKey' | 'RecoveryKey'>
 
 /**
  * The key that a client made and proves to hold: it signed its own client data and public key. Throws `invalid_credential`.
- * The bytes that were received are what was signed: clients order the fields as they like.
+ * The bytes that were received are what was signed: clients order the fields, and break the lines of PEM, as they like.
  */
 export function attestKey(
   { credId, clientData, attestationData }: NewKey['credentialInfo'],
@@ -22,7 +22,7 @@ export function attestKey(
   const signed = Buffer.from(JSON.stringify({ clientDataHash, publicKey }))
   const key = publicKeyOf(publicKey)
   assert(verify(hashOf(key, algorithm), signed, key, Buffer.from(signature, 'hex')), 'signature')
-  return { id: credId, publicKey }
+  return { id: credId, publicKey: key.export({ type: 'spki', format: 'pem' }).toString() }
 }
 
 /** Checks that this key signed the client data, as it was received. Throws `invalid_credential`. */
@@ -44,9 +44,12 @@ function publicKeyOf(pem: string): KeyObject {
   return key
 }
 
+/** A public key in PEM without its spaces and line breaks, and nothing else. */
+const ONE_PUBLIC_KEY = /^-----BEGINPUBLICKEY-----[A-Za-z0-9+/]+={0,2}-----ENDPUBLICKEY-----$/
+
 function parsePem(pem: string): KeyObject | undefined {
-  // A private key would be taken too, and its public half used.
-  if (!pem.startsWith('-----BEGIN PUBLIC KEY-----')) return undefined
+  // A private key would be taken too, and its public half used; and anything that stands behind a public one.
+  if (!ONE_PUBLIC_KEY.test(pem.replaceAll(/\s/g, ''))) return undefined
   try {
     return createPublicKey(pem)
   } catch {

@@ -8,7 +8,13 @@ import {
 } from '@simplewebauthn/server/helpers'
 import { assert, failedCheck } from './check.ts'
 import { type Expected, verifyClientData } from './client-data.ts'
-import { type CredentialOf, type Fido2Assertion, type NewKey, PASSKEY_ALGORITHMS } from './credential.ts'
+import {
+  type CredentialOf,
+  type Fido2Assertion,
+  MOST_COSE_BYTES,
+  type NewKey,
+  PASSKEY_ALGORITHMS,
+} from './credential.ts'
 import { isSound } from './public-key.ts'
 import { equalTexts } from './token.ts'
 
@@ -44,6 +50,8 @@ export async function attestPasskey(
     throw failedCheck('attestation')
   })
   assert(registrationInfo?.credential.id === credId, 'attestation')
+  // WebAuthn allows a key nothing that it does not need (https://www.w3.org/TR/webauthn-3/#credential-public-key).
+  assert(registrationInfo.credential.publicKey.length <= MOST_COSE_BYTES, 'attestation')
   const { credential, credentialBackedUp: backedUp, aaguid } = registrationInfo
   return { id: credId, publicKey: credential.publicKey, counter: credential.counter, backedUp, aaguid }
 }

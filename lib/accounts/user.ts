@@ -27,7 +27,7 @@ const LiveSession = z.object({
   expiresAt: EpochSeconds,
 })
 
-/** What bounds a user's item: each credential is at most 13 KB, each session 300 bytes. */
+/** What bounds a user's item: each credential is at most 5 KB, each session 300 bytes. */
 export const MOST_CREDENTIALS = 8
 export const MOST_SESSIONS = 20
 

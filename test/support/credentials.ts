@@ -20,6 +20,8 @@ export type Faults = {
   readonly innerId?: string
   /** The COSE number of the algorithm that the key claims to be of. */
   readonly algorithm?: number
+  /** What the key says besides. */
+  readonly padding?: Uint8Array
   readonly crossOrigin?: boolean
   /** Spoils what is signed. */
   readonly signature?: 'of something else'
@@ -76,7 +78,7 @@ export function somePasskey(
       const innerId = Buffer.from(faults.innerId ?? id, 'base64url')
       const length = Buffer.alloc(2)
       length.writeUInt16BE(innerId.length)
-      const credential = Buffer.concat([Buffer.alloc(16), length, innerId, coseKey(publicKey, faults.algorithm)])
+      const credential = Buffer.concat([Buffer.alloc(16), length, innerId, coseKey(publicKey, faults)])
       const authData = authenticatorData({ flags: 0x45, ...faults }, credential)
       const signed = faults.signature ? Buffer.from('else') : Buffer.concat([authData, sha256(clientData)])
       const attStmt = attestation !== 'none' && {
@@ -179,23 +181,12 @@ function clientDataOf(usualType: string, usualChallenge: string, faults: Faults)
   return Buffer.from(clientData({ type, challenge, ...(origin && { origin }), ...(crossOrigin && { crossOrigin }) }))
 }
 
-function coseKey(key: KeyObject, algorithm?: number): Buffer {
+function coseKey(key: KeyObject, { algorithm, padding }: Faults): Buffer {
   const { kty, x = '', y = '', n = '', e = '' } = key.export({ format: 'jwk' })
   const bytes = (text: string) => Buffer.from(text, 'base64url')
-  if (kty === 'RSA')
-    return cborMap([
-      [1, 3],
-      [3, algorithm ?? -257],
-      [-1, bytes(n)],
-      [-2, bytes(e)],
-    ])
-  return cborMap([
-    [1, 2],
-    [3, algorithm ?? -7],
-    [-1, 1],
-    [-2, bytes(x)],
-    [-3, bytes(y)],
-  ])
+  const besides: [number, Uint8Array][] = padding ? [[2, padding]] : []
+  if (kty === 'RSA') return cborMap([[1, 3], [3, algorithm ?? -257], [-1, bytes(n)], [-2, bytes(e)], ...besides])
+  return cborMap([[1, 2], [3, algorithm ?? -7], [-1, 1], [-2, bytes(x)], [-3, bytes(y)], ...besides])
 }
 
 /** The part of CBOR that attestations need (RFC 8949). */

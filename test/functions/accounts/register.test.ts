@@ -296,6 +296,7 @@ describe('A credential is refused', () => {
     ['another credential id inside', 'credential id', () => ({ innerId: OTHER_CHALLENGE })],
     ['no user verification', 'user verification', () => ({ flags: 0x41 })],
     ['nobody present', 'user verification', () => ({ flags: 0x44 })],
+    ['a key that says more than it is', 'attestation', () => ({ padding: randomBytes(3000) })],
     ['no credential inside', 'attestation', () => ({ flags: 0x05 })],
     ['client data that is no JSON', 'client data', () => ({ clientData: () => 'hunter2' })],
     ['client data that is no object', 'client data', () => ({ clientData: () => '"hunter2"' })],
@@ -325,6 +326,20 @@ describe('A credential is refused', () => {
     const begun = await beginRegistration(service)
     const firstFactorCredential = someKeyPair(type).create(begun, faults)
     expectRefused(await completeRegistration(service, begun, { firstFactorCredential }), check)
+  })
+
+  const JUNK: [string, (pem: string) => string][] = [
+    ['after it', (pem) => `${pem}${'x'.repeat(64)}`],
+    ['before it', (pem) => `x\n${pem}`],
+    ['in its first line', (pem) => pem.replace('KEY-----\n', 'KEY-----x\n')],
+    ['as another one', (pem) => `${pem}${pem}`],
+    ['as a header', (pem) => pem.replace('KEY-----\n', 'KEY-----\nProc-Type: 4\n\n')],
+    ['as spaces', (pem) => `${pem}${' '.repeat(1024)}`],
+  ]
+  test.for(JUNK)('that is a key whose PEM has more %s', async ([, pem], { service }) => {
+    const begun = await beginRegistration(service)
+    const firstFactorCredential = someKeyPair('P-256', { pem }).create(begun)
+    expectRefused(await completeRegistration(service, begun, { firstFactorCredential }), 'attestation')
   })
 
   test.for(['android-key', 'packed'] as const)(
@@ -666,6 +681,21 @@ describe('What is kept', () => {
       secondFactor: keyPair.get(begun),
     }))
     expect(loggedIn).toMatchObject({ status: 200 })
+  })
+
+  test('of a key is the same however its PEM was written', async ({ service }) => {
+    const oneLine = (text: string) => text.replaceAll(/(?<!-)\n(?!-)/g, '')
+    for (const write of [oneLine, (text: string) => `${text.replaceAll('\n', '\r\n')} `]) {
+      let written = ''
+      const pem = (text: string) => {
+        written = text
+        return write(text)
+      }
+      const keyPair = someKeyPair('P-256', { pem })
+      service.table.reset()
+      await registerUser(service, (begun) => ({ firstFactorCredential: keyPair.create(begun) }))
+      expect(service.table.bodies.join('\n')).toContain(JSON.stringify(written))
+    }
   })
 
   test('is one item, put on the condition that there is none', async ({ service }) => {
