@@ -1,5 +1,5 @@
 import { DeleteCommand, type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
-import type * as z from 'zod'
+import * as z from 'zod'
 import { conditionHeld, putNew, updateItem } from '../aws/dynamo.ts'
 import { EpochSeconds, Timestamp } from '../codecs.ts'
 import { CredentialChallenge, LoginChallenge, Recovery, Registration, WalletChallenge } from './challenges.ts'
@@ -7,6 +7,17 @@ import { type Expiring, type ExpiringType, expiringKey, getExpiring } from './ex
 import { Session } from './session.ts'
 import { type Access, User } from './user.ts'
 import type { Wallet } from './wallet.ts'
+
+/** Who has taken a credential's id. */
+const Claim = z.object({
+  /** The user's id. */
+  claimedBy: z.string(),
+  clientId: z.string(),
+  email: z.string(),
+  claimedAt: Timestamp,
+  writeId: z.string().optional(),
+})
+type Claim = z.output<typeof Claim>
 
 /** Users are found by their client and their e-mail address. */
 type UserKey = Pick<User, 'clientId' | 'email'>
@@ -69,25 +80,30 @@ export function usersStore(documentClient: DynamoDBDocumentClient, tableName: st
 
     /** The client's user who has the credential with this id; null when nobody has. */
     async find(clientId: string, credentialId: string): Promise<User | null> {
-      const claimed = await get(credentialKey(credentialId))
-      if (claimed?.['clientId'] !== clientId) return null
-      return this.get({ clientId, email: String(claimed['email']) })
+      const claim = await this.getClaim(credentialId)
+      return claim?.clientId === clientId ? this.get(claim) : null
     },
 
     /** Takes a credential's id for a user; false when it is taken. */
-    claimCredential(id: string, { clientId, email, userId }: User): Promise<boolean> {
-      return put({ ...credentialKey(id), claimedBy: userId, clientId, email })
+    claimCredential(id: string, { clientId, email, userId }: User, claimedAt: Date): Promise<boolean> {
+      return put({ ...credentialKey(id), ...Claim.encode({ claimedBy: userId, clientId, email, claimedAt }) })
     },
 
-    /** Gives back what this user had claimed. */
-    async releaseCredential(id: string, userId: string): Promise<void> {
+    /** Who has taken a credential's id; null when nobody has. */
+    async getClaim(id: string): Promise<Claim | null> {
+      const item = await get(credentialKey(id))
+      return item ? Claim.parse(item) : null
+    },
+
+    /** Gives back an id that is claimed so. */
+    async releaseCredential(id: string, { claimedBy, writeId }: Pick<Claim, 'claimedBy' | 'writeId'>): Promise<void> {
       await conditionHeld(
         documentClient.send(
           new DeleteCommand({
             TableName,
             Key: credentialKey(id),
-            ConditionExpression: 'claimedBy = :user',
-            ExpressionAttributeValues: { ':user': userId },
+            ConditionExpression: `claimedBy = :user${writeId === undefined ? '' : ' AND writeId = :writeId'}`,
+            ExpressionAttributeValues: { ':user': claimedBy, ':writeId': writeId },
           }),
         ),
       )

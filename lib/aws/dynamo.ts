@@ -30,9 +30,32 @@ export function dynamo(): DynamoDBDocumentClient {
 
 /** A new DynamoDB document client with our time-outs and marshalling. */
 export function documentClient(config: DynamoDBClientConfig = {}): DynamoDBDocumentClient {
-  return DynamoDBDocumentClient.from(new DynamoDBClient({ ...CLIENT_DEFAULTS, ...config }), {
-    marshallOptions: { removeUndefinedValues: true },
-  })
+  const client = new DynamoDBClient({ ...CLIENT_DEFAULTS, ...config })
+  // Within the retries of a request: it sees what each try came to.
+  client.middlewareStack.add(
+    (next) => {
+      let isRefused = true
+      return async (args) => {
+        try {
+          return await next(args)
+        } catch (error) {
+          isRefused &&= isThrottling(error)
+          if (isRefused && error instanceof Error) refusals.add(error)
+          throw error
+        }
+      }
+    },
+    { step: 'finalizeRequest', priority: 'low' },
+  )
+  return DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } })
+}
+
+/** What was thrown for requests of which DynamoDB refused each try because the table had no throughput left. */
+const refusals = new WeakSet<Error>()
+
+/** Whether a request that ended with this has certainly done nothing: a time-out, or an answer that was lost, is not certain. */
+export function wasRefused(error: unknown): boolean {
+  return error instanceof Error && refusals.has(error)
 }
 
 /** The pages that a query finds, one after the other to the end; unparsed. */
@@ -130,7 +153,7 @@ function writeBatches<Item extends ItemKey>(
           const { UnprocessedItems } = await client.send(new BatchWriteCommand({ RequestItems }))
           return UnprocessedItems
         } catch (error) {
-          if (error instanceof Error && THROTTLED.has(error.name)) return RequestItems
+          if (isThrottling(error)) return RequestItems
           throw error
         }
       },
@@ -161,12 +184,16 @@ async function untilDone<Requests extends object>(
   })
 }
 
-/** DynamoDB answers with these where it did nothing of a batch. */
+/** DynamoDB answers with these where it did nothing. */
 const THROTTLED: ReadonlySet<string> = new Set([
   'ProvisionedThroughputExceededException',
   'ThrottlingException',
   'RequestLimitExceeded',
 ])
+
+function isThrottling(error: unknown): boolean {
+  return error instanceof Error && THROTTLED.has(error.name)
+}
 
 /** Does a task for each, eight at a time, in order; throws the first failure. */
 export async function sideBySide<T>(tasks: Iterable<T>, run: (task: T) => Promise<void>): Promise<void> {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { changeAccess, getUser } from '../../../lib/accounts/access.ts'
 import { attestor } from '../../../lib/accounts/attestation.ts'
 import { authenticator } from '../../../lib/accounts/authentication.ts'
-import { claimIds, releaseIds, requireOwnIds } from '../../../lib/accounts/claims.ts'
+import { requireOwnIds, withClaim } from '../../../lib/accounts/claims.ts'
 import type { Credential } from '../../../lib/accounts/credential.ts'
 import { buildCredentialEntry } from '../../../lib/accounts/credential-entry.ts'
 import { listOrigins } from '../../../lib/accounts/relying-party.ts'
@@ -10,7 +10,7 @@ import { hashToken, randomId } from '../../../lib/accounts/token.ts'
 import { lacksSecondFactor, MOST_CREDENTIALS, type User } from '../../../lib/accounts/user.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
-import { toResult, unwrap } from '../../../lib/result.ts'
+import { toResult } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
@@ -47,8 +47,6 @@ export function completeAddition({ users, limitTries, relyingParty, identityKey,
     const confirmed = await confirm(user)
     // The body has exactly one of them.
     const [credential] = (await attest(attestations, enrolment)) as [Credential]
-    await claimIds(users, [credential], user)
-
     const id = randomId(randomBytes)
     const withIt = async (current: User) => {
       requireOwnIds([...Object.values(current.credentials), credential])
@@ -59,9 +57,8 @@ export function completeAddition({ users, limitTries, relyingParty, identityKey,
       if (Object.keys(credentials).length > MOST_CREDENTIALS) throw new AppError('too_many_credentials')
       return { credentials, sessions: current.sessions }
     }
-    const changed = await toResult(changeAccess(users, user, withIt, session))
-    if ('error' in changed) await releaseIds(users, [credential], user)
-    unwrap(changed)
+    const change = () => changeAccess(users, user, withIt, session)
+    await withClaim(users, [credential], user, { now: now(), change })
     return buildCredentialEntry(id, credential)
   }
 }

@@ -1,7 +1,7 @@
 import { changeAccess } from '../../../lib/accounts/access.ts'
 import { attestor, handOverToken, isPasswordAlone, nameEach, requireParts } from '../../../lib/accounts/attestation.ts'
 import { authenticateRecovery } from '../../../lib/accounts/authentication.ts'
-import { claimIds, releaseIds, requireOwnIds } from '../../../lib/accounts/claims.ts'
+import { requireOwnIds, withClaim } from '../../../lib/accounts/claims.ts'
 import { listOrigins } from '../../../lib/accounts/relying-party.ts'
 import { hashToken } from '../../../lib/accounts/token.ts'
 import type { User } from '../../../lib/accounts/user.ts'
@@ -42,16 +42,15 @@ export function completeRecovery({ users, relyingParty, identityKey, randomBytes
 
     const made = await attest(newCredentials, { ...expected, userHandle })
     requireOwnIds([...Object.values(user.credentials), ...made])
-    await claimIds(users, made, user)
     const credentials = nameEach(made, randomBytes)
-    const change = await toResult(
-      changeAccess(users, user, async (current) => {
+    const change = async () => {
+      const changing = changeAccess(users, user, async (current) => {
         if (current !== user) await verify(current)
         return { credentials, sessions: {} }
-      }),
-    )
-    if ('error' in change) await releaseIds(users, made, user)
-    recovered(change)
+      })
+      recovered(await toResult(changing))
+    }
+    await withClaim(users, made, user, { now: now(), change })
     return undefined
   }
 }

@@ -1,5 +1,5 @@
 import { attestor, handOverToken, isPasswordAlone, nameEach, requireParts } from '../../../lib/accounts/attestation.ts'
-import { claimIds, releaseIds, requireOwnIds } from '../../../lib/accounts/claims.ts'
+import { requireOwnIds, withClaim } from '../../../lib/accounts/claims.ts'
 import { listOrigins } from '../../../lib/accounts/relying-party.ts'
 import { hashToken } from '../../../lib/accounts/token.ts'
 import type { User } from '../../../lib/accounts/user.ts'
@@ -39,9 +39,10 @@ export function completeRegistration({ users, relyingParty, identityKey, randomB
       ...{ sessions: {}, version: 0, wallets: {} },
     }
 
-    await claimIds(users, made, user)
-    if (await users.create(user)) return undefined
-    await releaseIds(users, made, user)
-    throw new AppError('user_already_registered')
+    const change = async () => {
+      if (!(await users.create(user))) throw new AppError('user_already_registered')
+    }
+    await withClaim(users, made, user, { now: now(), change })
+    return undefined
   }
 }

@@ -22,7 +22,7 @@ export const contract = {
   summary: 'Completes a registration with the credentials that were created for it.',
   tag: 'Accounts',
   caller: 'client',
-  uses: { users: ['UpdateItem', 'PutItem', 'DeleteItem'], relyingParty: true, identity: true },
+  uses: { users: ['GetItem', 'UpdateItem', 'PutItem', 'DeleteItem'], relyingParty: true, identity: true },
   request: {
     headers: z.object({ authorization: TemporaryTokenHeader.optional() }),
     body: z

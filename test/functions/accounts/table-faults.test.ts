@@ -1,6 +1,6 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { describe, expect } from 'vitest'
+import { describe, expect, onTestFinished, vi } from 'vitest'
 import { endpoints } from '../../../functions/contracts.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import {
@@ -17,6 +17,7 @@ import {
   login,
   oneTimeCode,
   openSession,
+  recover,
   registerUser,
   signRecovery,
   someEmail,
@@ -409,5 +410,126 @@ describe('An answer of the table that is lost after the write changes nothing fo
       ([, { tag, uses }]) => tag === 'Accounts' && uses.users?.some((access) => WRITE.test(access)),
     )
     expect(new Set(REQUESTS.map(([endpoint]) => endpoint))).toEqual(new Set(writing.map(([endpoint]) => endpoint)))
+  })
+})
+
+describe('A table that takes no more requests', () => {
+  test.for(REQUESTS)('is said to be the trouble at %s: %s whichever request is the first', async (row, { service }) => {
+    const [, , status, prepare] = row
+    withoutPauses()
+    for (let served = 0, isOver = false; !isOver; served += 1) {
+      const { act } = await prepare(service)
+      service.table.reset()
+      let requests = 0
+      let isWritten = false
+      service.table.throttles = (action, body) => {
+        requests += 1
+        if (requests > served) return true
+        isWritten ||= WRITE.test(action) && body.includes('"USER#')
+        return false
+      }
+      const reply = await act()
+      service.table.reset()
+      isOver = requests <= served
+      // What was done, or refused, is said so: ids that are not given back are void soon.
+      if (isOver || reply.status === status) {
+        expect(reply.status).toBe(status)
+        expect(isOver || isWritten || status >= 400).toBe(true)
+      } else expectError(reply, 'service_unavailable')
+    }
+  })
+})
+
+/** The client waits a random part of a second before it asks again a table that is throttled. */
+function withoutPauses(): void {
+  const random = vi.spyOn(Math, 'random').mockReturnValue(0)
+  onTestFinished(() => random.mockRestore())
+}
+
+/** A new credential that is handed over, and, with another start, handed over again. */
+const NEW_PASSKEYS: [string, number, (service: Service) => Promise<() => Promise<HttpReply>>][] = [
+  [
+    'a registration',
+    200,
+    async (service) => {
+      const [passkey, email] = [somePasskey(), someEmail()]
+      return async () => {
+        const begun = await beginRegistration(service, email)
+        return await completeRegistration(service, begun, { firstFactorCredential: passkey.create(begun) })
+      }
+    },
+  ],
+  [
+    'an addition',
+    201,
+    async (service) => {
+      const { headers, keyPair } = await someSession(service)
+      const made = somePasskey()
+      const credential = (begun: Begun) => ({ firstFactorCredential: made.create(begun) })
+      return () => addCredential(service, headers, credential, (begun) => ({ firstFactor: keyPair.get(begun) }))
+    },
+  ],
+  [
+    'a recovery',
+    200,
+    async (service) => {
+      const [recoveryKey, next] = [someKeyPair(), somePasskey()]
+      const { email } = await someSession(service, recoveryKey)
+      return () => recover(service, email, recoveryKey, (begun) => ({ firstFactorCredential: next.create(begun) }))
+    },
+  ],
+]
+
+/** The write of a user. */
+const isOfUser = (action: string, body: string) => /^(Put|Update)Item$/.test(action) && body.includes('"USER#')
+/** The release of a passkey's id. */
+const isRelease = (action: string, body: string) => action === 'DeleteItem' && body.includes('"CREDENTIAL#')
+
+describe('The id of a new passkey is free again', () => {
+  test.for(NEW_PASSKEYS)('at once after %s whose write is throttled', async ([, status, prepare], { service }) => {
+    withoutPauses()
+    const handOver = await prepare(service)
+    service.table.throttles = isOfUser
+    expectError(await handOver(), 'service_unavailable')
+    service.table.reset()
+    expect(await handOver()).toMatchObject({ status })
+  })
+
+  test.for(NEW_PASSKEYS)(
+    'a minute after %s that was killed before its write',
+    async (row, { clock, coldService: service }) => {
+      const [, status, prepare] = row
+      withoutPauses()
+      const handOver = await prepare(service)
+      service.table.throttles = (action, body) => isOfUser(action, body) || isRelease(action, body)
+      expectError(await handOver(), 'service_unavailable')
+      service.table.reset()
+      clock.pass(50)
+      expectError(await handOver(), 'credential_already_registered')
+      clock.pass(20)
+      expect(await handOver()).toMatchObject({ status })
+      clock.pass(70)
+      expect(await handOver()).toMatchObject({ status: expect.not.toBeOneOf([status]) })
+    },
+  )
+
+  test('never at once after a write whose first answer was lost, and the second refused', async ({ service }) => {
+    withoutPauses()
+    const [passkey, email] = [somePasskey(), someEmail()]
+    const create = (begun: Begun) => ({ firstFactorCredential: passkey.create(begun) })
+    const begun = await beginRegistration(service, email)
+    let tries = 0
+    service.table.losesAnswer = (action) => action === 'PutItem' && tries === 1
+    service.table.throttles = (action, body) => {
+      if (isOfUser(action, body)) tries += 1
+      return isOfUser(action, body) && tries > 1
+    }
+    expectError(await completeRegistration(service, begun, create(begun)), 'service_unavailable')
+    service.table.reset()
+    // The user was written.
+    const reply = await login(service, email, (challenge) => ({ firstFactor: passkey.get(challenge) }))
+    expect(reply.status).toBe(200)
+    const next = await beginRegistration(service)
+    expectError(await completeRegistration(service, next, create(next)), 'credential_already_registered')
   })
 })
