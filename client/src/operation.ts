@@ -92,6 +92,7 @@ export function operation<Input, Data, Code extends string>(
   { query = [], headers = [], items }: Places = {},
 ): Operation<Input, Data, Code> {
   const call = async (client: Client, input: Input, { signal }: CallOptions = {}): Promise<Result<Data, Code>> => {
+    // An input is an object or nothing, which its own type parameter cannot say.
     const request = buildRequest(client, { method, path, query, headers }, { ...(input as object) })
     for (const pause of method === 'GET' ? PAUSES_MS : []) {
       const result = await send<Data, Code>(client, request, signal)
@@ -178,9 +179,9 @@ function parse<Data, Code extends string>({ status, ok, headers }: Response, tex
   }
   if (typeof body?.code === 'string' && body.success === false) {
     const { code, message = '', details = [] } = body
-    // Codes that this version of the client does not know are possible too.
     return {
       ok: false,
+      // A union by code, of a code that is known when it comes; one that this version does not know is possible too.
       error: { code, status, message, details, requestId, retryAfterMs } as unknown as ApiError<Code>,
     }
   }
