@@ -33,6 +33,15 @@ const where = {
   chainId: ChainId,
 }
 
+const VaultNow = z
+  .object({
+    apy: z.string().describe('Percent a year with two decimals'),
+    assetSymbol: z.string().describe("Of the vault's asset"),
+    assetDecimals: z.number().int().describe("Of the vault's asset"),
+    sharePrice: Amount,
+  })
+  .describe('The vault now')
+
 /** What the status of an account and its position say of requests whose cancellation the vault has granted. */
 export const CancelledDeposit = Amount.describe('Assets of cancelled deposit requests, which another cancel takes back')
 export const CancelledRedeemShares = Amount.describe(
@@ -54,14 +63,7 @@ export const DepositResponse = z
         currentShares: Amount.describe("This deposit's part of the shares in the wallet"),
       })
       .describe('In the smallest units of asset and share'),
-    vault: z
-      .object({
-        apy: z.string().describe('Percent a year with two decimals'),
-        assetSymbol: z.string().describe("Of the vault's asset"),
-        assetDecimals: z.number().int().describe("Of the vault's asset"),
-        sharePrice: Amount,
-      })
-      .describe('The vault now'),
+    vault: VaultNow,
     epochId: EpochId.describe('The request id; 0 for synchronous deposits; null where it is above 2^53 - 1'),
     timestamp: Timestamp,
     transactionHash: TransactionHash,
@@ -92,14 +94,7 @@ export const WithdrawalResponse = z
         cancelledShares: Amount.describe('Taken back, or to be taken back by another cancel'),
       })
       .describe('What became of its parts'),
-    vault: z
-      .object({
-        apy: z.string().describe('Percent a year with two decimals'),
-        assetSymbol: z.string().describe("Of the vault's asset"),
-        assetDecimals: z.number().int().describe("Of the vault's asset"),
-        sharePrice: Amount,
-      })
-      .describe('The vault now'),
+    vault: VaultNow,
     epochId: EpochId.describe('The request id; 0 for what was paid at once; null where it is above 2^53 - 1'),
     timestamp: Timestamp,
     transactionHash: TransactionHash,
