@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { seedClient } from '../admin/operations.ts'
 import { accountSettings, ENVIRONMENTS } from '../infra/environments.ts'
@@ -11,9 +10,11 @@ import { ACCOUNTS } from './accounts.ts'
 import { type Backends, startBackends } from './backends.ts'
 import { areContractsCompiled, COMPILED_FILE, compileContracts } from './contracts.ts'
 import { startCurator } from './curator.ts'
-import { isNodeProfile, NODE_PROFILES, type NodeProfileName } from './node-profiles.ts'
+import { NODE_PROFILES } from './node-profiles.ts'
 import type { ServiceSettings } from './start/service.ts'
+import { readSettings } from './start/settings.ts'
 import { removeState, STATE_FILE, writeState } from './start/state.ts'
+import { startWallet } from './start/wallet.ts'
 
 const SETTLE_SECONDS = 20
 const FILL_SECONDS = 3
@@ -21,12 +22,8 @@ const LOG_FILE = '.local/service.log'
 /** Where the script of the reference's viewer is kept. */
 const VIEWER_FOLDER = '.local'
 
-/** Prices, charts and lists of tokens from the real services, with `MARKETS=real`. */
-const REAL_MARKETS = process.env['MARKETS'] === 'real'
-/** Whether the chains have some months of a past; with `PAST=none` they have none. */
-const WITH_PAST = process.env['PAST'] !== 'none'
-
-const DEFAULT_BLOCK_SECONDS = 1
+/** Where the build of the wallet is kept. */
+const WALLET_FOLDER = '.local/wallet'
 
 const startedAt = Date.now()
 const stops: (() => Promise<unknown>)[] = []
@@ -42,31 +39,44 @@ try {
 
 async function start(): Promise<void> {
   // First, so that a wrong setting is reported at once.
-  const port = await choosePort()
-  const nodes = chooseNodes()
-  const blockSeconds = chooseBlockSeconds()
+  const settings = await readSettings(process.env)
+  const { port, walletPort, nodes, blockSeconds, withPast, realMarkets } = settings
   if (!(await areContractsCompiled())) {
     say('Compiling the local contracts, because their sources have changed …')
     await writeFile(COMPILED_FILE, await compileContracts())
   }
   say(
-    `Starting two chains ${WITH_PAST ? 'with some months of a past' : 'without a past'}, the tables and the providers …`,
+    `Starting two chains ${withPast ? 'with some months of a past' : 'without a past'}, the tables and the providers …`,
   )
-  if (nodes.length === 0 && blockSeconds === DEFAULT_BLOCK_SECONDS) {
+  if (nodes.length === 0 && blockSeconds === 1) {
     say('Blocks come each second from nodes that refuse nothing; NODES and BLOCK_SECONDS choose others (README).')
   }
   for (const name of nodes) say(`Reading the chains at ${name}: ${NODE_PROFILES[name].about}`)
   const [service, backends] = await Promise.all([
     loadService(),
-    startBackends({ blockSeconds, withPast: WITH_PAST, realMarkets: REAL_MARKETS, nodes }),
+    startBackends({ blockSeconds, withPast, realMarkets, nodes }),
   ])
   stops.push(backends.stop)
 
   say('Registering two clients with their vaults …')
   const { apiKey, otherApiKey } = await seed(backends)
 
-  say('Starting the functions …')
-  await startService(service, { port, environment: backends.environment, apiKey })
+  say('Starting the functions and the wallet …')
+  const baseUrl = `http://localhost:${port}`
+  const walletUrl = `http://localhost:${walletPort}`
+  const origins = [...new Set([walletUrl, baseUrl, ...ENVIRONMENTS.local.corsOrigins, ...settings.origins])]
+  await startService(service, { port, origins, environment: backends.environment, apiKey })
+  const wallet = await startWallet({
+    port: walletPort,
+    folder: WALLET_FOLDER,
+    config: {
+      apiUrl: baseUrl,
+      apiKey,
+      chains: backends.chains.map(({ chainId, rpcUrl }) => ({ chainId, rpcUrl })),
+      sandbox: { accounts: ACCOUNTS.users.map(({ address }) => address), controlsUrl: `${baseUrl}/sandbox` },
+    },
+  })
+  stops.push(wallet.stop)
   const curator = startCurator({
     chains: backends.chains.map((chain) => ({
       chain,
@@ -81,8 +91,8 @@ async function start(): Promise<void> {
   relayer.settings.delaySeconds = FILL_SECONDS
   relayer.start({ onError: (error) => say(`The relayer will try again: ${messageOf(error)}`) })
 
-  const baseUrl = `http://localhost:${port}`
   await writeState({
+    walletUrl,
     baseUrl,
     apiKey,
     otherClient: { apiKey: otherApiKey },
@@ -105,7 +115,7 @@ async function start(): Promise<void> {
     tables: backends.dynamo.tableNames,
   })
   stops.push(removeState)
-  introduce(baseUrl, apiKey, `${backends.providers.url}/relayer`)
+  introduce({ walletUrl, baseUrl, apiKey, origins, realMarkets, controlUrl: `${backends.providers.url}/relayer` })
 }
 
 async function seed({ admin, chains }: Backends): Promise<{ apiKey: string; otherApiKey: string }> {
@@ -138,77 +148,49 @@ async function loadService(): Promise<Worker> {
   return service
 }
 
-/** Lets the thread serve the functions and their reference at this port, and run their jobs. */
+/** Lets the thread serve the functions and their reference at this port, for pages of these origins, and run their jobs. */
 async function startService(
   service: Worker,
-  { port, environment, apiKey }: { port: number; environment: Readonly<Record<string, string>>; apiKey: string },
+  {
+    port,
+    origins,
+    environment,
+    apiKey,
+  }: { port: number; origins: readonly string[]; apiKey: string } & Pick<ServiceSettings, 'environment'>,
 ): Promise<void> {
-  // A page served from the service's own port may register credentials too.
-  const corsOrigins = [...new Set([...ENVIRONMENTS.local.corsOrigins, `http://localhost:${port}`])]
-  const settings = buildVariables(accountSettings({ ...ENVIRONMENTS.local, corsOrigins }))
+  // Who may call may also register credentials.
+  const variables = buildVariables(accountSettings({ ...ENVIRONMENTS.local, corsOrigins: origins }))
   const serviceSettings: ServiceSettings = {
-    environment: { ...environment, ...settings, SERVICE_VERSION: packageJson.version },
-    gateway: { port, cors: { allowOrigins: ENVIRONMENTS.local.corsOrigins }, schedule: true },
+    environment: { ...environment, ...variables, SERVICE_VERSION: packageJson.version },
+    gateway: { port, cors: { allowOrigins: origins }, schedule: true },
     reference: { apiKey, folder: VIEWER_FOLDER, env: { ...process.env } },
   }
   service.postMessage(serviceSettings)
   await once(service, 'message')
 }
 
-/** The port that PORT names, else the first free one from 3000 up; throws where there is none. */
-async function choosePort(): Promise<number> {
-  const { PORT } = process.env
-  if (PORT) {
-    const port = Number(PORT)
-    if (!(Number.isInteger(port) && port > 0 && port < 65_536)) throw new Error(`PORT is ${PORT}, which is no port.`)
-    if (!(await isFree(port))) throw new Error(`Port ${port} is taken; choose another with PORT.`)
-    return port
-  }
-  for (let port = 3000; port < 3100; port += 1) {
-    if (await isFree(port)) return port
-  }
-  throw new Error('No free port between 3000 and 3099; choose one with PORT.')
-}
-
-/** The kinds of nodes that NODES names, in their order; throws for a name that is none. */
-function chooseNodes(): NodeProfileName[] {
-  const names = (process.env['NODES'] ?? '').split(',').filter(Boolean)
-  return names.map((name) => {
-    if (isNodeProfile(name)) return name
-    throw new Error(`NODES is ${name}, which is none of ${Object.keys(NODE_PROFILES).join(', ')}.`)
-  })
-}
-
-/** The seconds between blocks: BLOCK_SECONDS or 1; throws for anything but 0.1 to 60. */
-function chooseBlockSeconds(): number {
-  const { BLOCK_SECONDS } = process.env
-  if (!BLOCK_SECONDS) return DEFAULT_BLOCK_SECONDS
-  const seconds = Number(BLOCK_SECONDS)
-  if (!(seconds >= 0.1 && seconds <= 60)) throw new Error(`BLOCK_SECONDS is ${BLOCK_SECONDS}; it can be 0.1 to 60.`)
-  return seconds
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const probe = createServer()
-  const answer = await new Promise<boolean>((resolve) => {
-    probe.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true))
-  })
-  probe.close()
-  return answer
-}
-
-function introduce(baseUrl: string, apiKey: string, controlUrl: string): void {
+function introduce(started: {
+  walletUrl: string
+  baseUrl: string
+  apiKey: string
+  origins: readonly string[]
+  realMarkets: boolean
+  controlUrl: string
+}): void {
+  const { walletUrl, baseUrl, apiKey, origins, realMarkets, controlUrl } = started
   say('Ready.')
   process.stdout.write(`
-  Reference  ${baseUrl}/docs      in the browser, with the key filled in
-  Base URL   ${baseUrl}
+  Wallet     ${walletUrl}
+  API        ${baseUrl}
+  Reference  ${baseUrl}/docs
   API key    ${apiKey}
+  Origins    ${origins.join(' ')}
   Logs       ${LOG_FILE}      State  ${STATE_FILE}
 
   Two local chains: Base (8453) and Arbitrum (42161). Async vaults are settled every ${SETTLE_SECONDS} s.
   Transfers between them are filled after ${FILL_SECONDS} s; the relayer is told otherwise at ${controlUrl}
 
-  Prices ${REAL_MARKETS ? 'come from the real services.' : 'are made up; MARKETS=real npm start takes real ones.'}
+  Prices ${realMarkets ? 'come from the real services.' : 'are made up; MARKETS=real npm start takes real ones.'}
 
   Try, in another terminal:
 

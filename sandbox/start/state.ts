@@ -6,6 +6,8 @@ import type { TableNames } from '../dynamo.ts'
 
 /** The state file of the running local service: its URLs, keys, accounts and contracts. */
 export type LocalState = {
+  /** The demo wallet. */
+  readonly walletUrl: string
   readonly baseUrl: string
   readonly apiKey: string
   /** A second client, which has one vault only. */

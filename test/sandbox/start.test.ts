@@ -17,6 +17,8 @@ afterAll(() => rmSync(NODE_COMPILE_CACHE, { recursive: true }))
 /** A page under development, and one that nobody allowed. */
 const ALLOWED = 'http://localhost:5173'
 const NOT_ALLOWED = 'https://evil.example'
+/** Pages that ORIGINS allows besides. */
+const ORIGINS = ['https://wallet.example', 'http://localhost:7000']
 
 const Url = z.url({ protocol: /^http$/, hostname: /^(localhost|127\.0\.0\.1)$/ })
 const Key = z.string().regex(/^jk_local_[0-9A-Za-z]{10}_[0-9A-Za-z]{38}$/)
@@ -25,6 +27,7 @@ const ChainId = z.literal([8453, 42161])
 
 /** What the design promises of the state file. */
 const State = z.object({
+  walletUrl: Url,
   baseUrl: Url,
   apiKey: Key,
   otherClient: z.object({ apiKey: Key }),
@@ -162,7 +165,8 @@ async function play(folder: string, demo: string) {
 const test = base
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('running', { scope: 'file' }, async ({}, { onCleanup }) => {
-    const running = await start(await freePort())
+    const [port, WALLET_PORT] = [await freePort(), String(await freePort())]
+    const running = await start(port, { WALLET_PORT, ORIGINS: ORIGINS.join() })
     onCleanup(() => clear(running))
     return running
   })
@@ -176,11 +180,24 @@ const test = base
   })
 
 describe('`npm start`', () => {
-  test('prints its base URL, a key and commands to try', ({ running, state }) => {
+  test('prints where the wallet is, then the API, its reference, a key, who may call and commands to try', ({
+    running,
+    state,
+  }) => {
     const text = running.printed()
-    expect(text).toMatch(new RegExp(`Base URL +http://localhost:${running.port}\\b`))
-    expect(text).toMatch(new RegExp(`API key +${state.apiKey}\\b`))
-    expect(text).toContain(`${state.baseUrl}/docs `)
+    expect(text).toMatch(
+      new RegExp(
+        [
+          `Wallet +${state.walletUrl}\\n`,
+          `API +http://localhost:${running.port}\\n`,
+          `Reference +${state.baseUrl}/docs\\n`,
+          `API key +${state.apiKey}\\n`,
+        ].join(' +'),
+      ),
+    )
+    for (const origin of [state.walletUrl, state.baseUrl, ALLOWED, ...ORIGINS]) {
+      expect(text.match(/Origins +(.*)/)?.[1]?.split(' ')).toContain(origin)
+    }
     expect(text).toContain('npm run demo')
     expect(text).toContain('/openapi.json')
     expect(text).not.toMatch(/error|warning/i)
@@ -254,6 +271,59 @@ describe('`npm start`', () => {
   })
 })
 
+describe('The demo wallet', () => {
+  const open = (state: State, path: string, options?: RequestInit) => fetch(`${state.walletUrl}${path}`, options)
+
+  test('is told where the API and the chains are, and which accounts of the sandbox to use', async ({ state }) => {
+    const answer = await open(state, '/config.json')
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect(await answer.json()).toEqual({
+      apiUrl: state.baseUrl,
+      apiKey: state.apiKey,
+      chains: state.chains.map(({ chainId }) => ({
+        chainId,
+        rpcUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:/),
+      })),
+      sandbox: { accounts: state.accounts.map(({ address }) => address), controlsUrl: `${state.baseUrl}/sandbox` },
+    })
+  })
+
+  test('is built when it is opened, and every path of its own is the same page', async ({ state }) => {
+    const page = await (await open(state, '/')).text()
+    expect(page).toMatch(/<title>Vaultline<\/title>/)
+    const answer = await open(state, '/vaults/8453/0x00')
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(answer.headers.get('cache-control')).toBe('no-cache')
+    expect(await answer.text()).toBe(page)
+    const [, script = ''] = /<script type="module"[^>]* src="([^"]+)"/.exec(page) ?? []
+    const asset = await open(state, script)
+    expect(asset.headers.get('content-type')).toMatch(/^text\/javascript/)
+    expect(asset.headers.get('cache-control')).toContain('immutable')
+  })
+
+  test('lets its pages talk to nobody but itself, the API and the chains', async ({ state }) => {
+    const policy = (await open(state, '/')).headers.get('content-security-policy') ?? ''
+    const { chains } = (await (await open(state, '/config.json')).json()) as { chains: { rpcUrl: string }[] }
+    const origins = chains.map(({ rpcUrl }) => new URL(rpcUrl).origin)
+    expect(policy.split('; ')).toEqual(
+      expect.arrayContaining(["default-src 'self'", `connect-src ${["'self'", state.baseUrl, ...origins].join(' ')}`]),
+    )
+    expect(policy).not.toMatch(/unsafe|\*/)
+  })
+
+  test('is at localhost alone, where passkeys are made', async ({ state }) => {
+    const answer = await fetch(state.walletUrl.replace('localhost', '127.0.0.1'), { redirect: 'manual' })
+    expect(answer.headers.get('location')).toBe(`${state.walletUrl}/`)
+  })
+
+  test.for([['/nothing.js'], ['/..%2fstate.json'], ['/assets/../../state.json']])(
+    'has no file %s',
+    async ([path], { state }) => {
+      expect((await open(state, path as string)).status).toBe(404)
+    },
+  )
+})
+
 describe('A page in a browser', () => {
   const preflight = (state: State, origin: string, method: string) =>
     fetch(`${state.baseUrl}/defi-vaults/v1/defi/vault/deposit`, {
@@ -278,6 +348,13 @@ describe('A page in a browser', () => {
     expect(headers.get('vary')).toMatch(/origin/i)
   })
 
+  test('of the wallet, of the reference and of ORIGINS may call', async ({ state }) => {
+    for (const origin of [state.walletUrl, state.baseUrl, ...ORIGINS]) {
+      const { headers } = await preflight(state, origin, 'POST')
+      expect(headers.get('access-control-allow-origin')).toBe(origin)
+    }
+  })
+
   test('of an allowed origin may read answers, errors too, and their request ids', async ({ state }) => {
     for (const path of ['/health', '/defi-vaults/v1/vaults', '/nope']) {
       const { headers } = await fetch(state.baseUrl + path, { headers: { origin: ALLOWED } })
@@ -298,15 +375,23 @@ describe('A page in a browser', () => {
   )
 })
 
-test('Without PORT the service takes a free port from 3000 up; with NODES it reads its chains at such nodes', async ({
+test('Without PORT and WALLET_PORT the API and the wallet take the first free ports from 4000 and 3000 up', async ({
   other,
 }) => {
-  const { baseUrl, chains } = stateOf(other)
-  expect(Number(new URL(baseUrl).port)).toBeGreaterThanOrEqual(3000)
-  expect(Number(new URL(baseUrl).port)).toBeLessThan(3100)
-  expect((await fetch(`${baseUrl}/health`)).status).toBe(200)
+  for (const [url, first] of [
+    [stateOf(other).baseUrl, 4000],
+    [stateOf(other).walletUrl, 3000],
+  ] as const) {
+    expect(Number(new URL(url).port)).toBeGreaterThanOrEqual(first)
+    expect(Number(new URL(url).port)).toBeLessThan(first + 100)
+  }
+  expect((await fetch(`${stateOf(other).baseUrl}/health`)).status).toBe(200)
+  expect((await fetch(`${stateOf(other).walletUrl}/config.json`)).status).toBe(200)
+})
+
+test('With NODES the chains are read at such nodes', ({ other }) => {
   expect(other.printed()).toMatch(/base\.org: .*10 calls.*publicnode: .*100 calls/s)
-  for (const { rpcUrl, nodeUrls } of chains) {
+  for (const { rpcUrl, nodeUrls } of stateOf(other).chains) {
     expect(nodeUrls).toHaveLength(2)
     expect(nodeUrls).not.toContain(rpcUrl)
   }
@@ -337,17 +422,20 @@ describe('The end', () => {
 })
 
 describe('A start that cannot be', () => {
-  test('because the port is taken says so and leaves nothing behind', async ({ onTestFinished }) => {
-    const taken = await listen()
-    onTestFinished(() => {
-      taken.close()
-    })
-    const running = await run((taken.address() as AddressInfo).port)
-    onTestFinished(() => clear(running))
-    expect(await once(running.child, 'exit')).toEqual([1, null])
-    expect(running.printed()).toMatch(/Not started: Port \d+ is taken/)
-    expect(existsSync(stateFileOf(running))).toBe(false)
-  })
+  test.for([['PORT'], ['WALLET_PORT']])(
+    'because %s is taken says so and leaves nothing behind',
+    async ([name], { onTestFinished }) => {
+      const taken = await listen()
+      onTestFinished(() => {
+        taken.close()
+      })
+      const running = await run(undefined, { [name as string]: String((taken.address() as AddressInfo).port) })
+      onTestFinished(() => clear(running))
+      expect(await once(running.child, 'exit')).toEqual([1, null])
+      expect(running.printed()).toMatch(new RegExp(`Not started: Port \\d+ is taken; choose another with ${name}`))
+      expect(existsSync(stateFileOf(running))).toBe(false)
+    },
+  )
 
   test('because it is ended before it is ready leaves nothing behind', async ({ onTestFinished }) => {
     const running = await run(await freePort())
