@@ -3,9 +3,8 @@ import { endpoints } from '../functions/contracts.ts'
 import { ERRORS } from '../lib/errors.ts'
 import { buildOpenApi, type JsonSchema } from '../lib/frame/openapi.ts'
 
-// Writes the client's types and operations from the OpenAPI document; with --check it only says whether the file is what
-// the document says.
-const FILE = 'client/src/api.ts'
+// Writes the client's types and operations from the OpenAPI document, and its texts for users from docs/errors.md; with --check
+// it only says whether the files are what these say.
 const CHECK = process.argv.includes('--check')
 
 type Schema = JsonSchema | boolean
@@ -15,14 +14,33 @@ type Operation = ReturnType<typeof buildOpenApi>['paths'][string][string]
 const SENT_ANYWAY = ['authorization', 'origin']
 
 const { paths, components } = buildOpenApi(Object.values(endpoints), '')
-const text = generate()
-if (!CHECK) await writeFile(FILE, text)
-else if ((await readFile(FILE, 'utf8').catch(() => '')) !== text) {
-  process.stderr.write(`${FILE} is not what the contracts say. Run: npm run client\n`)
-  process.exitCode = 1
+const files = {
+  'client/src/api.ts': generateApi(),
+  'client/src/texts.ts': generateTexts(await readFile('docs/errors.md', 'utf8')),
+}
+for (const [file, text] of Object.entries(files)) {
+  if (!CHECK) await writeFile(file, text)
+  else if ((await readFile(file, 'utf8').catch(() => '')) !== text) {
+    process.stderr.write(`${file} is not what the contracts and docs/errors.md say. Run: npm run client\n`)
+    process.exitCode = 1
+  }
 }
 
-function generate(): string {
+/** The last column of the tables that have one for the user. */
+function generateTexts(page: string): string {
+  const rows = [...page.matchAll(/^\| `(\w+)` +\|(?:[^|]*\|){3} +(\S[^|]*?) +\|$/gm)]
+  const lines = rows.map(([, code, text = '']) => `  ${code}: ${JSON.stringify(text)},`)
+  return [
+    '// Written from docs/errors.md by `npm run client`.',
+    '/** What to tell users of an error, by its code. Of a code that is not here they are told nothing in particular. */',
+    'export const TEXTS: Readonly<Record<string, string>> = {',
+    ...lines,
+    '}',
+    '',
+  ].join('\n')
+}
+
+function generateApi(): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
       .filter(([, { tags, operationId }]) => !tags.includes('System') || operationId === 'getHealth')

@@ -1,4 +1,8 @@
-import { type Client, type Operation, orThrow } from './operation.ts'
+import { CallFailure, type Client, type Operation, type Success } from './operation.ts'
+
+type Asked = { readonly signal?: AbortSignal }
+/** What TanStack Query tells of a query: its data so far. */
+type Query<Data> = { readonly state: { readonly data?: Data | undefined } }
 
 /**
  * A read as TanStack Query takes it (React, Vue, Solid, Svelte): `useQuery(query(listVaults, client))`. What is awaited is
@@ -10,20 +14,37 @@ export function query<Input, Data, Code extends string>(
   client: Client,
   input: Input,
 ) {
+  const { queryKey, queryFn, retry } = queryAnswer(operation, client, input)
+  return {
+    queryKey: [...queryKey, 'data'] as const,
+    queryFn: async (asked?: Asked): Promise<Data> => (await queryFn(asked)).data,
+    refetchInterval: ({ state: { data } }: Query<Data>) => pauseAfter(data),
+    retry,
+  }
+}
+
+/** The same with what came besides the data: `isStale`, `ageMs` and `requestId`. */
+export function queryAnswer<Input, Data, Code extends string>(
+  operation: Operation<Input, Data, Code>,
+  client: Client,
+  input: Input,
+) {
   const { url, key, session } = client
   return {
     // What one user may see is not another's.
     queryKey: [url, key, typeof session === 'function' ? session() : session, operation.route, input] as const,
-    queryFn: async ({ signal }: { readonly signal?: AbortSignal } = {}): Promise<Data> =>
-      orThrow(await operation(client, input, { signal })),
-    refetchInterval: ({
-      state: { data },
-    }: {
-      readonly state: { readonly data?: Data | undefined }
-    }): number | false => {
-      const isPolled = typeof data === 'object' && data !== null && 'nextPollAfterMs' in data
-      return isPolled && typeof data.nextPollAfterMs === 'number' ? data.nextPollAfterMs : false
+    queryFn: async ({ signal }: Asked = {}): Promise<Success<Data>> => {
+      const result = await operation(client, input, { signal })
+      if (!result.ok) throw new CallFailure(result.error)
+      return result
     },
-    retry: false,
+    refetchInterval: ({ state: { data } }: Query<Success<Data>>) => pauseAfter(data?.data),
+    retry: false as const,
   }
+}
+
+/** How long to wait before what is awaited is asked for again, in ms; false where nothing is. */
+function pauseAfter(data: unknown): number | false {
+  const isPolled = typeof data === 'object' && data !== null && 'nextPollAfterMs' in data
+  return isPolled && typeof data.nextPollAfterMs === 'number' ? data.nextPollAfterMs : false
 }

@@ -9,6 +9,7 @@ import {
   type Client,
   getCoin,
   getDepositStatus,
+  getHealth,
   items,
   linkWallet,
   listDeposits,
@@ -19,7 +20,8 @@ import {
   prepareDeposit,
   waitForDeposit,
 } from '../../client/src/index.ts'
-import { query } from '../../client/src/query.ts'
+import { messageForUser } from '../../client/src/messages.ts'
+import { query, queryAnswer } from '../../client/src/query.ts'
 import { extractGuide } from '../support/guides.ts'
 import { test as serviceTest, USERS } from '../support/service.ts'
 import { openLagoonVault } from '../support/vaults.ts'
@@ -194,12 +196,37 @@ describe('A query', () => {
     const { client } = answering(ok({ status: 'pending', nextPollAfterMs: 5 }), refuse(404, 'vault_not_found'))
     const { queryKey, queryFn, refetchInterval } = query(getDepositStatus, { ...client, session: () => 'token' }, of)
     const route = 'GET /defi-vaults/v1/defi/vault/{vaultAddress}/deposit-status'
-    expect(queryKey).toEqual(['https://api.example/', 'jk', 'token', route, of])
+    expect(queryKey).toEqual(['https://api.example/', 'jk', 'token', route, of, 'data'])
     const data = await queryFn()
     expect(refetchInterval({ state: { data } })).toBe(5)
     expect(refetchInterval({ state: { data: { ...data, nextPollAfterMs: null } } })).toBe(false)
     expect(refetchInterval({ state: {} })).toBe(false)
     await expect(queryFn()).rejects.toMatchObject({ name: 'CallFailure', error: { code: 'vault_not_found' } })
+  })
+
+  test('can have the age of its answer too', async () => {
+    const old = () =>
+      new Response('{"status":"ok"}', { headers: { 'x-stale': 'true', age: '9', 'x-request-id': 'r1' } })
+    const { client } = answering(old)
+    const { queryFn } = queryAnswer(getHealth, client, undefined)
+    expect(await queryFn()).toEqual({ ok: true, data: { status: 'ok' }, isStale: true, ageMs: 9000, requestId: 'r1' })
+  })
+})
+
+describe('A message for the user', () => {
+  const refusal = { message: '', details: [], requestId: 'r1', retryAfterMs: undefined } as const
+
+  test('says what docs/errors.md says, with how long to wait', () => {
+    expect(messageForUser({ ...refusal, code: 'vault_is_paused', status: 409 })).toBe(
+      'This vault is paused by its manager. Your money stays where it is.',
+    )
+    expect(messageForUser({ ...refusal, code: 'too_many_requests', status: 429, retryAfterMs: 61_000 })).toBe(
+      'Too many tries. Please wait 2 minutes.',
+    )
+  })
+
+  test('names the request where it is a mistake of the program, or of an unknown code', () => {
+    expect(messageForUser({ ...refusal, code: 'invalid_json', status: 400 })).toBe('Something went wrong. (r1)')
   })
 })
 
