@@ -1,0 +1,79 @@
+import { lazy, Suspense } from 'react'
+import { Link, Route, Switch, useLocation } from 'wouter'
+import { AccountMenu } from './parts/account-menu.tsx'
+import { DeveloperDrawer } from './parts/developer-drawer.tsx'
+import { Empty } from './parts/notices.tsx'
+import { PageSkeleton } from './parts/skeletons.tsx'
+
+const HomePage = lazy(async () => ({ default: (await import('./pages/home.tsx')).HomePage }))
+const VaultsPage = lazy(async () => ({ default: (await import('./pages/vaults.tsx')).VaultsPage }))
+const VaultPage = lazy(async () => ({ default: (await import('./pages/vault.tsx')).VaultPage }))
+const TransferPage = lazy(async () => ({ default: (await import('./pages/transfer.tsx')).TransferPage }))
+const ActivityPage = lazy(async () => ({ default: (await import('./pages/activity.tsx')).ActivityPage }))
+const MarketsPage = lazy(async () => ({ default: (await import('./pages/markets.tsx')).MarketsPage }))
+const CoinPage = lazy(async () => ({ default: (await import('./pages/coin.tsx')).CoinPage }))
+const AccountPage = lazy(async () => ({ default: (await import('./pages/account.tsx')).AccountPage }))
+
+const PLACES = [
+  { href: '/', name: 'Home', icon: 'M3 11 12 4l9 7v9h-6v-6H9v6H3z' },
+  { href: '/vaults', name: 'Earn', icon: 'M4 5h16v14H4zM12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM4 8H2m2 8H2' },
+  { href: '/activity', name: 'Activity', icon: 'M4 6h16M4 12h16M4 18h10' },
+  { href: '/markets', name: 'Markets', icon: 'M3 17l6-6 4 4 8-9' },
+] as const
+
+/** The wallet: its frame, and the page of the address. */
+export function App() {
+  const [location] = useLocation()
+  return (
+    <>
+      <a className="skip" href="#main">
+        Skip to the page
+      </a>
+      <header className="top">
+        <Link href="/" className="brand">
+          <svg viewBox="0 0 32 32" aria-hidden="true">
+            <path d="M4 6h24v6L16 28 4 12z" fill="currentColor" />
+          </svg>
+          Vaultline
+        </Link>
+        <nav className="places" aria-label="Pages">
+          {PLACES.map(({ href, name, icon }) => (
+            <Link key={href} href={href} aria-current={isAt(location, href) ? 'page' : undefined}>
+              <svg viewBox="0 0 24 24" aria-hidden="true">
+                <path d={icon} />
+              </svg>
+              {name}
+            </Link>
+          ))}
+        </nav>
+        <AccountMenu />
+      </header>
+      <main id="main" tabIndex={-1}>
+        <Suspense fallback={<PageSkeleton />}>
+          <Switch>
+            <Route path="/" component={HomePage} />
+            <Route path="/vaults" component={VaultsPage} />
+            <Route path="/vaults/:chainId/:address">
+              {({ chainId, address }) => <VaultPage key={address} chainId={Number(chainId)} address={address} />}
+            </Route>
+            <Route path="/transfers/:chainId/:hash">
+              {({ chainId, hash }) => <TransferPage key={hash} chainId={Number(chainId)} hash={hash} />}
+            </Route>
+            <Route path="/activity" component={ActivityPage} />
+            <Route path="/markets" component={MarketsPage} />
+            <Route path="/markets/:id">{({ id }) => <CoinPage key={id} id={id} />}</Route>
+            <Route path="/account" component={AccountPage} />
+            <Route>
+              <Empty title="There is no such page" action={{ href: '/', text: 'Go home' }} />
+            </Route>
+          </Switch>
+        </Suspense>
+      </main>
+      <DeveloperDrawer />
+    </>
+  )
+}
+
+function isAt(location: string, href: string): boolean {
+  return href === '/' ? location === '/' : location.startsWith(href)
+}

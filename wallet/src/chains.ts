@@ -1,0 +1,30 @@
+import type { Chain } from 'viem'
+import { arbitrum, base, bsc, gnosis, mainnet, optimism, polygon } from 'viem/chains'
+import { createConfig, http } from 'wagmi'
+import type { Config } from './config.ts'
+
+const CHAINS: readonly Chain[] = [base, arbitrum, mainnet, optimism, polygon, gnosis, bsc]
+
+/** The wallets of this browser and the chains of the configuration, as wagmi has them. Throws for a chain without a name. */
+export function createWagmi({ chains }: Config) {
+  const [first, ...rest] = chains.map(({ chainId }) => findChain(chainId))
+  if (!first) throw new Error('/config.json names no chain.')
+  return createConfig({
+    chains: [first, ...rest],
+    transports: Object.fromEntries(chains.map(({ chainId, rpcUrl }) => [chainId, http(rpcUrl)])),
+    pollingInterval: 1000,
+  })
+}
+
+/** A chain that people know, by its id. Throws for one that this wallet does not. */
+export function findChain(chainId: number): Chain {
+  const chain = CHAINS.find(({ id }) => id === chainId)
+  if (!chain) throw new Error(`This wallet does not know chain ${chainId}.`)
+  return chain
+}
+
+/** What people call a chain. */
+export function chainName(chainId: number): string {
+  const name = CHAINS.find(({ id }) => id === chainId)?.name ?? `Chain ${chainId}`
+  return name.replace(/ One$| Mainnet$/, '')
+}

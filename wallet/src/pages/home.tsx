@@ -1,0 +1,8 @@
+/** Being built. */
+export function HomePage() {
+  return (
+    <div className="page">
+      <h1>Home</h1>
+    </div>
+  )
+}

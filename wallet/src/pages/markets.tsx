@@ -1,0 +1,8 @@
+/** Being built. */
+export function MarketsPage() {
+  return (
+    <div className="page">
+      <h1>Markets</h1>
+    </div>
+  )
+}

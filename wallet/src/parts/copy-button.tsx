@@ -1,0 +1,23 @@
+import { useEffect, useState } from 'react'
+
+const SHOWN_MS = 1500
+
+/** Copies a text; `what` says which to those who cannot see it. */
+export function CopyButton({ text, what }: { text: string; what: string }) {
+  const [isCopied, setCopied] = useState(false)
+  useEffect(() => {
+    if (!isCopied) return
+    const timer = setTimeout(() => setCopied(false), SHOWN_MS)
+    return () => clearTimeout(timer)
+  }, [isCopied])
+  return (
+    <button
+      type="button"
+      className="copy"
+      aria-label={`Copy ${what}`}
+      onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
+    >
+      <span aria-live="polite">{isCopied ? 'Copied' : 'Copy'}</span>
+    </button>
+  )
+}

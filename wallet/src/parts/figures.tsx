@@ -1,0 +1,95 @@
+import type { Vault } from '@vaultline/client'
+import { useCurrency } from '../context.ts'
+import {
+  formatAmount,
+  formatChange,
+  formatClock,
+  formatExactly,
+  formatMoney,
+  formatShortAmount,
+  formatShortMoney,
+  formatTime,
+} from '../format.ts'
+
+/** A dash for what is not known, with the reason to those who ask. */
+export function Unknown({ why }: { why: string }) {
+  return (
+    <span className="unknown" title={why}>
+      –<span className="hidden"> ({why})</span>
+    </span>
+  )
+}
+
+type AmountProps = {
+  /** In the token's smallest unit; null where it is not known. */
+  readonly units: string | bigint | null | undefined
+  readonly decimals: number
+  readonly symbol: string
+  /** 1.2M in place of 1,234,567. */
+  readonly short?: boolean
+}
+
+/** An amount with its unit; all its digits on a hover. */
+export function Amount({ units, decimals, symbol, short = false }: AmountProps) {
+  if (units === null || units === undefined) return <Unknown why="The amount cannot be read at the moment." />
+  const exact = BigInt(units)
+  return (
+    <span className="figure" title={`${formatExactly(exact, decimals)} ${symbol}`}>
+      {short ? formatShortAmount(exact, decimals) : formatAmount(exact, decimals)}{' '}
+      <span className="unit">{symbol}</span>
+    </span>
+  )
+}
+
+/** A sum in the chosen currency; a dash where it is not known. */
+export function Money({
+  value,
+  why,
+  short = false,
+}: {
+  value: number | null | undefined
+  why?: string
+  short?: boolean
+}) {
+  const currency = useCurrency()
+  if (value === null || value === undefined) return <Unknown why={why ?? 'No price is known.'} />
+  return <span className="figure">{(short ? formatShortMoney : formatMoney)(value, currency)}</span>
+}
+
+/** A change in percent, up or down by its sign, an arrow and a colour. */
+export function Change({ percent }: { percent: number | null | undefined }) {
+  if (percent === null || percent === undefined) return <Unknown why="The change is not known." />
+  const direction = percent > 0 ? 'up' : percent < 0 ? 'down' : 'level'
+  return (
+    <span className={`figure change ${direction}`}>
+      <span aria-hidden="true">{percent > 0 ? '▲' : percent < 0 ? '▼' : ''}</span> {formatChange(percent)}
+    </span>
+  )
+}
+
+/** A vault's yield a year, and over which time it was measured; "New" where there is none yet. */
+export function Yield({ apy }: Pick<Vault, 'apy'>) {
+  if (!apy)
+    return (
+      <span className="chip" title="Its share price has no history yet.">
+        New
+      </span>
+    )
+  return (
+    <span
+      className="figure yield"
+      title={`By the growth of the share price over ${apy.days} days, until ${formatTime(apy.asOf)}; after the vault's fees.`}
+    >
+      {apy.value} <span className="unit">% a year</span>
+    </span>
+  )
+}
+
+/** Of which moment something is, where that is not now. */
+export function AsOf({ time }: { time: string | number }) {
+  return (
+    <span className="as-of" title={`As of ${formatTime(time)}; newer figures cannot be had at the moment.`}>
+      as of {formatClock(time)}
+    </span>
+  )
+}

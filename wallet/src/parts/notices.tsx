@@ -1,0 +1,82 @@
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { describeProblem } from '../problems.ts'
+import { CopyButton } from './copy-button.tsx'
+
+type Action = { readonly text: string } & ({ readonly href: string } | { readonly onClick: () => void })
+
+/** A place with nothing in it yet, and the first act that changes that. */
+export function Empty({ title, children, action }: { title: string; children?: ReactNode; action?: Action }) {
+  return (
+    <section className="empty">
+      <h2>{title}</h2>
+      {children && <p>{children}</p>}
+      {action && <ActionButton {...action} />}
+    </section>
+  )
+}
+
+function ActionButton(action: Action) {
+  if ('href' in action) {
+    return (
+      <Link className="button" href={action.href}>
+        {action.text}
+      </Link>
+    )
+  }
+  return (
+    <button type="button" className="button" onClick={action.onClick}>
+      {action.text}
+    </button>
+  )
+}
+
+/** What went wrong, in the user's words, and another try. */
+export function ProblemNotice({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+  const { text, requestId } = describeProblem(error)
+  return (
+    <div className="notice bad" role="alert">
+      <p>{text}</p>
+      {requestId && (
+        <p className="fine">
+          Request <code>{requestId}</code> <CopyButton text={requestId} what="the request's id" />
+        </p>
+      )}
+      {onRetry && (
+        <button type="button" className="button quiet" onClick={onRetry}>
+          Try again
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** Something that the user should know before going on. */
+export function Warning({ children }: { children: ReactNode }) {
+  return (
+    <div className="notice warn" role="status">
+      <p>{children}</p>
+    </div>
+  )
+}
+
+/** Which parts of what is shown are missing, and why: by chain, as the service tells it. */
+export function Missing({
+  errors,
+  nameOf,
+}: {
+  errors: Readonly<Record<string, string>> | undefined
+  nameOf: (key: string) => string
+}) {
+  const entries = Object.entries(errors ?? {})
+  if (entries.length === 0) return null
+  return (
+    <div className="notice warn" role="status">
+      {entries.map(([key, why]) => (
+        <p key={key}>
+          <strong>{nameOf(key)}:</strong> {why}
+        </p>
+      ))}
+    </div>
+  )
+}

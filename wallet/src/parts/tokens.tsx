@@ -1,0 +1,46 @@
+import { useState } from 'react'
+import { chainName } from '../chains.ts'
+import { shorten } from '../format.ts'
+import { CopyButton } from './copy-button.tsx'
+
+/** A token's picture, or its first letters where there is none. */
+export function TokenIcon({ symbol, url }: { symbol: string; url?: string | null | undefined }) {
+  const [isBroken, setBroken] = useState(false)
+  if (!url || isBroken) {
+    return (
+      <span className="token-icon" style={{ '--hue': hueOf(symbol) } as React.CSSProperties} aria-hidden="true">
+        {symbol.slice(0, 3).toUpperCase()}
+      </span>
+    )
+  }
+  return (
+    <img
+      className="token-icon"
+      src={url}
+      alt=""
+      width={36}
+      height={36}
+      loading="lazy"
+      onError={() => setBroken(true)}
+    />
+  )
+}
+
+/** The chain that something is on. */
+export function ChainBadge({ chainId }: { chainId: number }) {
+  return <span className="chip">{chainName(chainId)}</span>
+}
+
+/** An address or a hash, shortened, to be copied whole. */
+export function Address({ value, what }: { value: string; what: string }) {
+  return (
+    <span className="address">
+      <code title={value}>{shorten(value)}</code> <CopyButton text={value} what={what} />
+    </span>
+  )
+}
+
+/** A colour that is the same for the same name. */
+function hueOf(name: string): number {
+  return [...name].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 360, 7)
+}

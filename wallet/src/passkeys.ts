@@ -1,0 +1,43 @@
+import {
+  type Client,
+  completeLogin,
+  completeRegistration,
+  orThrow,
+  startLogin,
+  startRegistration,
+} from '@vaultline/client'
+import { session } from './service.ts'
+
+/** Registers a user with a new passkey and logs in with it. Throws a CallFailure, or the browser's own error. */
+export async function signUp(service: Client, email: string): Promise<void> {
+  const started = orThrow(await startRegistration(service, { platform: 'web', email }))
+  const { publicKeyCredentialCreationOptions: options, temporaryAuthenticationToken } = started
+  // A new user has no other passkey.
+  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON({ ...options, excludeCredentials: [] })
+  const { id, response } = toJson(await navigator.credentials.create({ publicKey }))
+  if (!('attestationObject' in response)) throw new Error('The browser made no passkey.')
+  const { clientDataJSON: clientData, attestationObject: attestationData } = response
+  const credentialInfo = { credId: id, clientData, attestationData }
+  const firstFactorCredential = { credentialKind: 'Fido2', credentialInfo } as const
+  orThrow(await completeRegistration(service, { temporaryAuthenticationToken, firstFactorCredential }))
+  await logIn(service)
+}
+
+/** Logs in with a passkey, which tells who it is. Throws a CallFailure, or the browser's own error. */
+export async function logIn(service: Client): Promise<void> {
+  const { challengeIdentifier, challenge, rp, userVerification } = orThrow(await startLogin(service, {}))
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON({ challenge, rpId: rp.id, userVerification })
+  const { id, response } = toJson(await navigator.credentials.get({ publicKey }))
+  if (!('signature' in response)) throw new Error('The browser used no passkey.')
+  const { clientDataJSON: clientData, authenticatorData, signature, userHandle } = response
+  const credentialAssertion = { credId: id, clientData, authenticatorData, signature, userHandle }
+  const firstFactor = { kind: 'Fido2', credentialAssertion } as const
+  const login = orThrow(await completeLogin(service, { platform: 'web', challengeIdentifier, firstFactor }))
+  session.set({ token: login.token, email: login.user.email })
+}
+
+/** A passkey's answer as JSON, its parts in base64url. */
+function toJson(credential: Credential | null) {
+  if (!(credential instanceof PublicKeyCredential)) throw new Error('The browser gave no passkey.')
+  return credential.toJSON()
+}

@@ -1,0 +1,25 @@
+import { CallFailure } from '@vaultline/client'
+import { messageForUser } from '@vaultline/client/messages'
+
+/** What went wrong, for the user. */
+export type Problem = {
+  readonly text: string
+  /** Names the request to whoever helps. */
+  readonly requestId?: string | undefined
+}
+
+/** A failure in the user's words. What came from neither the service nor the browser is said as it is. */
+export function describeProblem(error: unknown): Problem {
+  if (error instanceof CallFailure) return { text: messageForUser(error.error), requestId: error.error.requestId }
+  const { name, message } = error instanceof Error ? error : { name: '', message: String(error) }
+  if (name === 'NotAllowedError') return { text: 'The passkey was not used. Try again when you are ready.' }
+  if (isRejection(error)) return { text: 'You declined in your wallet. Nothing was sent.' }
+  return { text: message.split('\n')[0] ?? message }
+}
+
+/** Whether somebody has said no in their wallet (EIP-1193: 4001). */
+export function isRejection(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null) return false
+  if ('code' in error && error.code === 4001) return true
+  return 'cause' in error && isRejection(error.cause)
+}

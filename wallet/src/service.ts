@@ -1,0 +1,61 @@
+import type { Client } from '@vaultline/client'
+import type { Config } from './config.ts'
+import { createStore, createStoredStore } from './store.ts'
+
+/** Who is logged in. */
+export type Session = { readonly token: string; readonly email: string }
+
+/** The session of this tab: it survives a reload and ends with the tab. */
+export const session = createStoredStore<Session | undefined>(sessionStorage, 'vaultline.session', undefined)
+
+/** A request of this page and what came of it, for the developer's drawer. */
+export type Exchange = {
+  /** When it was asked, in ms since the page was opened. */
+  readonly startedAt: number
+  readonly method: string
+  readonly url: string
+  readonly body: string | undefined
+  /** 0 where nothing came back. */
+  readonly status: number
+  readonly durationMs: number
+  readonly requestId: string | undefined
+  readonly answer: string
+}
+
+const KEPT_EXCHANGES = 40
+
+/** The latest requests, newest first. */
+export const exchanges = createStore<readonly Exchange[]>([])
+
+/** The service, for whoever is logged in. */
+export function createService({ apiUrl, apiKey }: Config): Client {
+  return { url: apiUrl, key: apiKey, session: () => session.get()?.token, fetch: fetchAndRecord }
+}
+
+async function fetchAndRecord(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
+  const startedAt = performance.now()
+  const record = (status: number, answer: string, requestId?: string | null) => {
+    const exchange: Exchange = {
+      startedAt,
+      method: init?.method ?? 'GET',
+      url: String(input),
+      body: typeof init?.body === 'string' ? init.body : undefined,
+      status,
+      durationMs: Math.round(performance.now() - startedAt),
+      requestId: requestId ?? undefined,
+      answer,
+    }
+    exchanges.set([exchange, ...exchanges.get()].slice(0, KEPT_EXCHANGES))
+  }
+  try {
+    const response = await fetch(input, init)
+    const text = await response.clone().text()
+    record(response.status, text, response.headers.get('x-request-id'))
+    // Whatever asked: a session that is over is over for the whole page.
+    if (response.status === 401 && text.includes('"invalid_session"')) session.set(undefined)
+    return response
+  } catch (error) {
+    if (!init?.signal?.aborted) record(0, String(error))
+    throw error
+  }
+}
