@@ -233,12 +233,27 @@ describe('A message for the user', () => {
 describe('The package', () => {
   const gzipped = async (contents: string) => {
     const stdin = { contents, resolveDir: 'client/src', loader: 'ts' as const }
-    const { outputFiles } = await build({ stdin, bundle: true, minify: true, format: 'esm', write: false })
+    const { outputFiles } = await build({
+      stdin,
+      bundle: true,
+      minify: true,
+      format: 'esm',
+      write: false,
+      external: ['react'],
+    })
     return gzipSync(outputFiles[0]?.contents ?? '').length
   }
 
   test('is at most 4 kB with all its calls, and 1.5 kB with one', async () => {
     expect(await gzipped("export * from './index.ts'")).toBeLessThan(4000)
     expect(await gzipped("export { listVaults } from './index.ts'")).toBeLessThan(1500)
+  })
+
+  test('has its flows and their hooks in at most 2 kB beside the calls that they make', async () => {
+    const calls = await gzipped(
+      "export { prepareDeposit, prepareWithdrawal, prepareClaim, prepareCancellation, getDepositStatus, getWithdrawalStatus, getTransferStatus, toCalls, poll } from './index.ts'",
+    )
+    const all = await gzipped("export * from './react.ts'")
+    expect(all - calls).toBeLessThan(2000)
   })
 })

@@ -9,8 +9,8 @@ export type Guide = { readonly folder: string; readonly snippets: ReadonlyMap<st
 /** A reader's project may compile as strictly as ours, for Node and for browsers. */
 const STRICTEST = {
   extends: '../../../tsconfig.json',
-  compilerOptions: { lib: ['es2024', 'dom', 'dom.iterable'] },
-  include: ['*.ts'],
+  compilerOptions: { lib: ['es2024', 'dom', 'dom.iterable'], jsx: 'react-jsx' },
+  include: ['*.ts', '*.tsx'],
   exclude: [],
 }
 
@@ -22,9 +22,9 @@ const STRICTEST = {
 export async function extractGuide(file: string, constants: Readonly<Record<string, string>>): Promise<Guide> {
   const text = configure(await readFile(file, 'utf8'), constants)
   const snippets = new Map<string, string>()
-  for (const [block, info = '', code = ''] of text.matchAll(/^```(?:ts|js|json)\b([^\n]*)\n(.*?)^```$/gms)) {
+  for (const [block, info = '', code = ''] of text.matchAll(/^```(?:tsx?|js|json)\b([^\n]*)\n(.*?)^```$/gms)) {
     const name = info.trim()
-    const isNew = /^[\w-]+\.(ts|json)$/.test(name) && !snippets.has(name)
+    const isNew = /^[\w-]+\.(tsx?|json)$/.test(name) && !snippets.has(name)
     if (!isNew) throw new Error(`${file} has a block that names no file of its own: ${block}`)
     snippets.set(name, code)
   }
@@ -54,7 +54,7 @@ async function installClient(folder: string): Promise<void> {
 
 /** The snippets that are code, by their names. */
 export function modules(snippets: Guide['snippets']): string[] {
-  return [...snippets.keys()].filter((name) => name.endsWith('.ts'))
+  return [...snippets.keys()].filter((name) => /\.tsx?$/.test(name))
 }
 
 /** The snippets for pages as a page bundles them: a script that sets `guide`, with what each file exports by its name. */
@@ -68,6 +68,7 @@ export async function bundleForPages({ folder, snippets }: Guide): Promise<strin
     format: 'iife',
     globalName: 'guide',
     platform: 'browser',
+    jsx: 'automatic',
   })
   return outputFiles[0]?.text ?? ''
 }

@@ -1,0 +1,398 @@
+import {
+  type Errors,
+  type GetDepositStatusResponse,
+  type GetTransferStatusResponse,
+  type GetWithdrawalStatusResponse,
+  getDepositStatus,
+  getTransferStatus,
+  getWithdrawalStatus,
+  type PrepareCancellationRequest,
+  type PrepareCancellationResponse,
+  type PrepareClaimRequest,
+  type PrepareClaimResponse,
+  type PrepareDepositRequest,
+  type PrepareDepositResponse,
+  type PrepareWithdrawalRequest,
+  type PrepareWithdrawalResponse,
+  prepareCancellation,
+  prepareClaim,
+  prepareDeposit,
+  prepareWithdrawal,
+  type TransactionHash,
+} from './api.ts'
+import { poll } from './follow.ts'
+import type { CallOptions, Client, Failure, Result } from './operation.ts'
+import { type Call, toCalls } from './transactions.ts'
+
+/** Where a flow can begin, and what it is told: at transactions, or at what is awaited since an earlier visit. */
+export type FlowInputs = {
+  readonly deposit: PrepareDepositRequest
+  readonly withdraw: PrepareWithdrawalRequest
+  readonly claim: PrepareClaimRequest
+  readonly cancel: PrepareCancellationRequest
+  /** Awaits the settlement of a pending request, then claims it. */
+  readonly settle: PrepareCancellationRequest
+  /** Follows a transfer between chains to its end. */
+  readonly arrive: { readonly txHash: TransactionHash; readonly srcChainId: number }
+}
+
+/** A transaction to sign, or, as `settle` and `arrive`, something to wait for. */
+export type Step = {
+  readonly kind: 'approve' | 'deposit' | 'withdraw' | 'claim' | 'cancel' | 'transfer' | 'settle' | 'arrive'
+  /** `confirming`: in the wallet; `pending`: on the chain, or awaited. */
+  readonly status: 'todo' | 'confirming' | 'pending' | 'done' | 'failed'
+  /** The chain of its transaction; of other steps `undefined`. */
+  readonly chainId: number | undefined
+  /** Of its transaction, once it is sent; of a batch, once it is mined. */
+  readonly hash: TransactionHash | undefined
+}
+
+/** Transactions to sign, with the terms that they were prepared for. */
+export type Prepared =
+  | PrepareDepositResponse
+  | PrepareWithdrawalResponse
+  | PrepareClaimResponse
+  | PrepareCancellationResponse
+
+/** An answer about what is awaited. */
+export type Progress = GetDepositStatusResponse | GetWithdrawalStatusResponse | GetTransferStatusResponse
+
+/** Why a flow stands still: the API's error, or what happened on the way. */
+export type FlowError =
+  | Failure<keyof Errors>['error']
+  | {
+      readonly code: 'simulation_reverted' | 'transaction_reverted' | 'quote_expired' | 'transfer_failed' | 'wallet'
+      readonly message: string
+      /** Of `wallet`: what the sender threw. */
+      readonly cause?: unknown
+    }
+
+/** All that a page shows of a flow. */
+export type FlowState = {
+  /** `ready`: `next` goes on, or tries again after an error. `failed` is final. */
+  readonly status: 'busy' | 'ready' | 'done' | 'failed'
+  /** In their order; those to come are a forecast. */
+  readonly steps: readonly Step[]
+  /** The first step that is not done. */
+  readonly current: Step | undefined
+  /** What is being signed, or was last. */
+  readonly prepared: Prepared | undefined
+  /** The latest answer about what is awaited, or was last. */
+  readonly progress: Progress | undefined
+  /** A rejected signature is none. */
+  readonly error: FlowError | undefined
+}
+
+/** What became of a transaction, as receipts of viem and wagmi say it; `cancelled`: its user put another one in its place. */
+export type Receipt = {
+  readonly status: 'success' | 'reverted' | 'cancelled'
+  readonly transactionHash: TransactionHash
+}
+
+/**
+ * What signs and sends for the user: one call at a time, or with `sendCalls` all at once, of which all or none are executed
+ * (EIP-5792, atomic). `wait` gives the receipt, reverted or not; where it throws it is asked again, and nothing is sent twice.
+ */
+export type Sender =
+  | {
+      sendCalls?: undefined
+      send(call: Call, chainId: number): Promise<TransactionHash>
+      wait(hash: TransactionHash, chainId: number): Promise<Receipt>
+    }
+  | {
+      send?: undefined
+      sendCalls(calls: readonly Call[], chainId: number): Promise<string>
+      wait(id: string, chainId: number): Promise<Receipt>
+    }
+
+/** A deposit, a withdrawal or the like on its way, as a store that `useSyncExternalStore` takes. */
+export type Flow = {
+  readonly getState: () => FlowState
+  /** Tells of each new state until the function that it gives is called. Prepares and polls only while somebody listens. */
+  readonly subscribe: (listener: () => void) => () => void
+  /**
+   * Takes the current step: has its transaction signed and waits for the receipt, or tries again what failed. Prepares again
+   * before the wallet is asked, unless a quote still holds, and stops where that gives other steps than were shown. Does
+   * nothing unless the flow is `ready`.
+   */
+  readonly next: (sender: Sender) => Promise<void>
+}
+
+type Leg = { [Kind in keyof FlowInputs]: { readonly kind: Kind; readonly input: FlowInputs[Kind] } }[keyof FlowInputs]
+type Waiting = Extract<Leg, { readonly kind: 'settle' | 'arrive' }>
+type Signing = Exclude<Leg, Waiting>
+
+/** What waits for a settlement is followed by these. */
+const AFTER_SETTLING = {
+  deposit: ['settle', 'claim'],
+  withdraw: ['settle', 'claim'],
+  cancel: ['settle', 'cancel'],
+  claim: [],
+} as const
+
+const REVERTED = { code: 'transaction_reverted', message: 'The transaction was mined and reverted.' } as const
+const EXPIRED = { code: 'quote_expired', message: 'The quote has expired before it was used.' } as const
+
+/** A flow that begins here. */
+export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: Kind, input: FlowInputs[Kind]): Flow {
+  const listeners = new Set<() => void>()
+  /** Ends what is asked for when nobody listens any more. */
+  let listening = new AbortController()
+  // A kind and the input of that kind, which the compiler cannot tell of a type parameter.
+  let leg = { kind, input } as Leg
+  let afterArrival: Leg | undefined
+  let prepared: Prepared | undefined
+  /** What is prepared and not done. */
+  let calls: readonly Call[] = []
+  /** What is sent and has no receipt yet. */
+  let sent: Sent | undefined
+  let isActing = false
+  let state: FlowState = {
+    status: 'busy',
+    steps: [todo(kind), ...(kind === 'settle' ? [todo('claim')] : [])],
+    current: todo(kind),
+    prepared: undefined,
+    progress: undefined,
+    error: undefined,
+  }
+
+  const getState = () => state
+
+  function set(change: Partial<FlowState>) {
+    const { steps } = { ...state, ...change }
+    state = { ...state, ...change, current: steps.find(({ status }) => status !== 'done') }
+    for (const listener of listeners) listener()
+  }
+
+  const done = () => state.steps.filter(({ status }) => status === 'done')
+
+  function changed(change: Partial<Step>, count = 1): Step[] {
+    const first = done().length
+    return state.steps.map((step, index) => (index >= first && index < first + count ? { ...step, ...change } : step))
+  }
+
+  /** Goes on as far as no signature is needed. */
+  async function proceed(): Promise<void> {
+    const { signal } = listening
+    if (leg.kind === 'settle' || leg.kind === 'arrive') return follow(leg)
+    await prepare(leg)
+    if (!signal.aborted) set({ status: 'ready' })
+  }
+
+  function enter(next: Leg): Promise<void> {
+    leg = next
+    prepared = undefined
+    set({ status: 'busy' })
+    return proceed()
+  }
+
+  async function follow(of: Waiting): Promise<void> {
+    const { signal } = listening
+    set({ status: 'busy', steps: changed({ status: 'pending' }) })
+    let last: Result<Progress, keyof Errors> | undefined
+    for await (last of pollLeg(client, of, { signal })) {
+      if (!signal.aborted) set(last.ok ? { progress: last.data, error: undefined } : { error: last.error })
+    }
+    if (signal.aborted || !last) return
+    if (!last.ok) return set({ status: 'ready' })
+    const { status, statusDescription: message } = last.data
+    if (status === 'failed') {
+      return set({ status, steps: changed({ status }), error: { code: 'transfer_failed', message } })
+    }
+    // It goes to a chain that the service does not read: that it arrived is not known, nor will be.
+    if (status === 'bridging') return set({ status: 'done' })
+    set({ steps: changed({ status: 'done' }) })
+    if (status === 'claimable' && of.kind === 'settle') return enter({ kind: 'claim', input: of.input })
+    if (status === 'cancelled' && of.kind === 'settle') return enter({ kind: 'cancel', input: of.input })
+    if (of.kind === 'arrive' && afterArrival) return enter(afterArrival)
+    set({ status: 'done', steps: done() })
+  }
+
+  /** Whether there is now something that can be sent. */
+  async function prepare(of: Signing): Promise<boolean> {
+    const { signal } = listening
+    const result = await prepareLeg(client, of, { signal })
+    if (signal.aborted) return false
+    if (!result.ok) {
+      set({ error: result.error })
+      return false
+    }
+    const { simulation } = result.data
+    const isRefused = simulation.status === 'reverted'
+    prepared = isRefused ? undefined : result.data
+    calls = toCalls(result.data)
+    set({
+      steps: [...done(), ...stepsOf(of, result.data)],
+      prepared: result.data,
+      error: isRefused ? { code: 'simulation_reverted', message: simulation.reason } : undefined,
+    })
+    return !isRefused
+  }
+
+  /** Whether what is sent next is what the page has shown, on terms that still hold. */
+  async function check(of: Signing): Promise<boolean> {
+    if (!prepared) {
+      await prepare(of)
+      return false
+    }
+    const { operations } = prepared
+    const quote = 'quote' in prepared ? prepared.quote : undefined
+    const hasExpired = quote !== undefined && Date.parse(quote.expiresAt) <= Date.now()
+    // After its first operation what is left belongs to it: preparing again would do the first one twice.
+    if (calls.length < operations.length) {
+      if (hasExpired) set({ status: 'failed', steps: changed({ status: 'failed' }), error: EXPIRED })
+      return !hasExpired
+    }
+    if (quote && !hasExpired) return true
+    const shown = kindsOf(state.steps)
+    if (!(await prepare(of))) return false
+    if (hasExpired) set({ error: EXPIRED })
+    return !hasExpired && shown === kindsOf(state.steps)
+  }
+
+  /** What the wallet has sent; nothing where it did not. */
+  async function sign(sender: Sender, of: Signing): Promise<Sent | undefined> {
+    const [call] = calls
+    if (!call || !prepared) return undefined
+    const chainId = chainOf(of, prepared)
+    const count = sender.sendCalls ? calls.length : 1
+    set({ steps: changed({ status: 'confirming', hash: undefined }, count) })
+    try {
+      if (sender.sendCalls) {
+        const id = await sender.sendCalls(calls, chainId)
+        set({ steps: changed({ status: 'pending' }, count) })
+        return { count, wait: () => sender.wait(id, chainId) }
+      }
+      const hash = await sender.send(call, chainId)
+      set({ steps: changed({ status: 'pending', hash }) })
+      return { count, wait: () => sender.wait(hash, chainId) }
+    } catch (cause) {
+      set({ steps: changed({ status: 'todo' }, count), error: isRejection(cause) ? undefined : walletError(cause) })
+      return undefined
+    }
+  }
+
+  async function act(sender: Sender, of: Signing): Promise<void> {
+    if (!sent && (await check(of))) sent = await sign(sender, of)
+    if (!sent || !prepared) return
+    const { count, wait } = sent
+    const receipt = await wait().catch((cause: unknown) => set({ error: walletError(cause) }))
+    if (!receipt) return
+    sent = undefined
+    const { status, transactionHash: hash } = receipt
+    if (status === 'success') {
+      calls = calls.slice(count)
+      set({ steps: changed({ status: 'done', hash }, count) })
+      if (calls.length === 0) leave(of, prepared, hash)
+    } else if (status === 'reverted') {
+      set({ steps: changed({ status: 'failed', hash }, count), error: REVERTED })
+      if (calls.length >= prepared.operations.length) prepared = undefined
+    } else {
+      set({ steps: changed({ status: 'todo', hash: undefined }, count) })
+    }
+  }
+
+  /** Goes on from the last transaction. */
+  function leave(of: Signing, { isAsync, isCrossChain, chainId }: Prepared, hash: TransactionHash): void {
+    const settle = isAsync && of.kind !== 'claim' ? settlementOf(of, chainId) : undefined
+    if (isCrossChain) {
+      afterArrival = settle
+      void enter({ kind: 'arrive', input: { txHash: hash, srcChainId: chainOf(of, { chainId }) } })
+    } else if (settle) void enter(settle)
+    else set({ status: 'done' })
+  }
+
+  return {
+    getState,
+    subscribe(listener) {
+      listeners.add(listener)
+      if (listeners.size === 1) {
+        listening = new AbortController()
+        if (state.status === 'busy' && !isActing) void proceed()
+      }
+      return () => {
+        listeners.delete(listener)
+        if (listeners.size === 0) listening.abort()
+      }
+    },
+    async next(sender) {
+      if (state.status !== 'ready') return
+      set({ status: 'busy', error: undefined })
+      const of = leg
+      if (of.kind === 'settle' || of.kind === 'arrive') return follow(of)
+      isActing = true
+      await act(sender, of)
+      isActing = false
+      if (leg === of && getState().status === 'busy') set({ status: 'ready' })
+    },
+  }
+}
+
+type Sent = { readonly count: number; readonly wait: () => Promise<Receipt> }
+
+function prepareLeg(client: Client, leg: Signing, options: CallOptions): Promise<Result<Prepared, keyof Errors>> {
+  switch (leg.kind) {
+    case 'deposit':
+      return prepareDeposit(client, leg.input, options)
+    case 'withdraw':
+      return prepareWithdrawal(client, leg.input, options)
+    case 'claim':
+      return prepareClaim(client, leg.input, options)
+    case 'cancel':
+      return prepareCancellation(client, leg.input, options)
+  }
+}
+
+function pollLeg(client: Client, leg: Waiting, options: CallOptions): AsyncIterable<Result<Progress, keyof Errors>> {
+  if (leg.kind === 'arrive') return poll(getTransferStatus, client, leg.input, options)
+  const { vaultAddress, userAddress, kind, chainId } = leg.input
+  const place = { vaultAddress, userAddress, ...(chainId && { chainId }) }
+  return kind === 'withdrawal'
+    ? poll(getWithdrawalStatus, client, place, options)
+    : poll(getDepositStatus, client, place, options)
+}
+
+function settlementOf({ kind, input }: Signing, chainId: number): Leg {
+  const { vaultAddress, userAddress } = input
+  const requested = kind === 'withdraw' ? 'withdrawal' : 'kind' in input ? input.kind : 'deposit'
+  return { kind: 'settle', input: { vaultAddress, userAddress, chainId, kind: requested } }
+}
+
+/** The chain on which the transactions are sent. */
+function chainOf({ kind, input }: Signing, { chainId }: Pick<Prepared, 'chainId'>): number {
+  return (kind === 'deposit' && input.srcChainId) || chainId
+}
+
+function stepsOf(leg: Signing, prepared: Prepared): Step[] {
+  const { approval, operations, isCrossChain, isAsync } = prepared
+  const chainId = chainOf(leg, prepared)
+  // Between chains the last operation is the transfer; before its own a vault may want a claim.
+  const own = operations.length - (isCrossChain ? 2 : 1)
+  return [
+    ...approval.map(() => todo('approve', chainId)),
+    ...operations.map((_, index) => todo(index === own ? leg.kind : index < own ? 'claim' : 'transfer', chainId)),
+    ...(isCrossChain ? [todo('arrive')] : []),
+    ...(isAsync ? AFTER_SETTLING[leg.kind].map((kind) => todo(kind)) : []),
+  ]
+}
+
+function todo(kind: Step['kind'], chainId?: number): Step {
+  return { kind, status: 'todo', chainId, hash: undefined }
+}
+
+function kindsOf(steps: readonly Step[]): string {
+  return steps.map(({ kind }) => kind).join()
+}
+
+function walletError(cause: unknown): FlowError {
+  return { code: 'wallet', message: cause instanceof Error ? cause.message : String(cause), cause }
+}
+
+/** What says that a user declined: of EIP-1193, of EIP-5792 (the upgrade that a batch needs), and of ethers. */
+const REJECTIONS: readonly unknown[] = [4001, 5750, 'ACTION_REJECTED']
+
+function isRejection(thrown: unknown): boolean {
+  if (typeof thrown !== 'object' || thrown === null) return false
+  if ('code' in thrown && REJECTIONS.includes(thrown.code)) return true
+  return 'cause' in thrown && isRejection(thrown.cause)
+}

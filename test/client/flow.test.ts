@@ -1,0 +1,437 @@
+import type { Hash } from 'viem'
+import { describe, expect, onTestFinished } from 'vitest'
+import { createFlow, type Flow, type FlowInputs, type FlowState, type Receipt } from '../../client/src/flow.ts'
+import type { Call, Client } from '../../client/src/index.ts'
+import { journeyFrom, journeyTo } from '../support/cross-chain.ts'
+import { type Service, test, USERS } from '../support/service.ts'
+import { openLagoonVault, openYieldVault, type TestVault } from '../support/vaults.ts'
+
+const [ALICE] = USERS
+
+/** A client of a vault for whom no answer says to wait long; `onAnswer` is given each before the client reads it. */
+function clientOf(service: Service, { key }: TestVault, onAnswer?: (text: string) => unknown): Client {
+  return {
+    url: service.baseUrl,
+    key,
+    async fetch(...request) {
+      const response = await fetch(...request)
+      const text = await response.text()
+      await onAnswer?.(text)
+      return new Response(text.replace(/("nextPollAfterMs":)\d+/, '$10'), response)
+    },
+  }
+}
+
+/** A wallet of Alice's, with what it was asked to sign. */
+function walletOn(service: Service) {
+  const asked: { call: Call; chainId: number }[] = []
+  const receipts = new Map<Hash, Receipt>()
+  return {
+    asked,
+    async send(call: Call, chainId: number): Promise<Hash> {
+      asked.push({ call, chainId })
+      const [receipt] = await service.send(chainId, ALICE, [{ ...call, value: `${call.value}` }])
+      if (!receipt) throw new Error('The chain gave no receipt')
+      receipts.set(receipt.transactionHash, receipt)
+      return receipt.transactionHash
+    },
+    async wait(hash: Hash): Promise<Receipt> {
+      const receipt = receipts.get(hash)
+      if (!receipt) throw new Error('Nothing was sent with this hash')
+      return receipt
+    },
+  }
+}
+
+/** A flow that somebody watches until the test ends. */
+function open<Kind extends keyof FlowInputs>(client: Client, kind: Kind, input: FlowInputs[Kind]) {
+  const flow = createFlow(client, kind, input)
+  const states: FlowState[] = []
+  const close = flow.subscribe(() => states.push(flow.getState()))
+  onTestFinished(close)
+  return { ...flow, states, close }
+}
+
+/** Its state once it waits for its user or is at its end. */
+async function settled({ getState, subscribe }: Flow): Promise<FlowState> {
+  const isOver = () => getState().status !== 'busy'
+  if (!isOver()) {
+    await new Promise<void>((resolve) => {
+      const stop = subscribe(() => {
+        if (!isOver()) return
+        stop()
+        resolve()
+      })
+    })
+  }
+  return getState()
+}
+
+const stepsOf = ({ steps }: FlowState) => steps.map(({ kind, status }) => `${kind} ${status}`)
+
+describe('A deposit', () => {
+  test('approves, then deposits, one signature at a time', async ({ service }) => {
+    const vault = await openYieldVault(service)
+    await vault.mint(ALICE.address, vault.units('50'))
+    const wallet = walletOn(service)
+    const amount = `${vault.units('50')}`
+    const flow = open(clientOf(service, vault), 'deposit', {
+      vaultAddress: vault.address,
+      userAddress: ALICE.address,
+      amount,
+    })
+    expect(flow.getState()).toMatchObject({ status: 'busy', current: { kind: 'deposit', status: 'todo' } })
+    const first = await settled(flow)
+    expect(stepsOf(first)).toEqual(['approve todo', 'deposit todo'])
+    expect(first).toMatchObject({ status: 'ready', error: undefined, prepared: { simulation: { status: 'success' } } })
+
+    await flow.next(wallet)
+    expect(stepsOf(flow.getState())).toEqual(['approve done', 'deposit todo'])
+    await flow.next(wallet)
+    expect(flow.getState()).toMatchObject({ status: 'done', current: undefined })
+    expect(stepsOf(flow.getState())).toEqual(['approve done', 'deposit done'])
+    expect(flow.getState().steps[1]).toMatchObject({ chainId: 8453, hash: expect.stringMatching(/^0x.{64}$/) })
+    const statuses = flow.states.map(({ current }) => current?.status)
+    expect(statuses).toEqual(expect.arrayContaining(['confirming', 'pending']))
+    expect(await vault.read('balanceOf', ALICE.address)).toBeGreaterThan(0n)
+  })
+
+  test('is sent once by two clicks', async ({ service }) => {
+    const vault = await openYieldVault(service)
+    await vault.mint(ALICE.address, vault.units('5'))
+    await vault.approve(ALICE.address, vault.units('5'))
+    const wallet = walletOn(service)
+    const input = { vaultAddress: vault.address, userAddress: ALICE.address, amount: `${vault.units('5')}` }
+    const flow = open(clientOf(service, vault), 'deposit', input)
+    await settled(flow)
+    await Promise.all([flow.next(wallet), flow.next(wallet)])
+    expect(wallet.asked).toHaveLength(1)
+    await flow.next(wallet)
+    expect(wallet.asked).toHaveLength(1)
+    expect(flow.getState().status).toBe('done')
+  })
+
+  test('into an asynchronous vault waits for its settlement, and claims', async ({ service }) => {
+    const vault = await openLagoonVault(service, { generation: '0.5' })
+    await vault.mint(ALICE.address, vault.units('50'))
+    const wallet = walletOn(service)
+    const client = clientOf(service, vault, (text) => text.includes('"status":"pending"') && vault.settle())
+    const input = { vaultAddress: vault.address, userAddress: ALICE.address, amount: `${vault.units('50')}` }
+    const flow = open(client, 'deposit', input)
+    expect(stepsOf(await settled(flow))).toEqual(['approve todo', 'deposit todo', 'settle todo', 'claim todo'])
+    await flow.next(wallet)
+    await flow.next(wallet)
+    expect(flow.getState()).toMatchObject({ status: 'busy', current: { kind: 'settle', status: 'pending' } })
+    const claimable = await settled(flow)
+    expect(stepsOf(claimable)).toEqual(['approve done', 'deposit done', 'settle done', 'claim todo'])
+    expect(claimable).toMatchObject({
+      progress: { status: 'claimable' },
+      prepared: { claimable: { assets: input.amount } },
+    })
+    expect(flow.states.map(({ progress }) => progress?.status)).toContain('pending')
+    await flow.next(wallet)
+    expect(flow.getState().status).toBe('done')
+    expect(await vault.read('balanceOf', ALICE.address)).toBeGreaterThan(0n)
+  })
+
+  test('of an earlier visit is resumed at its settlement', async ({ service }) => {
+    const vault = await openLagoonVault(service, { generation: '0.5' })
+    await vault.request(ALICE.address, vault.units('7'))
+    const client = clientOf(service, vault, (text) => text.includes('"status":"pending"') && vault.settle())
+    const flow = open(client, 'settle', { vaultAddress: vault.address, userAddress: ALICE.address })
+    expect(stepsOf(flow.getState())).toEqual(['settle pending', 'claim todo'])
+    expect(stepsOf(await settled(flow))).toEqual(['settle done', 'claim todo'])
+    await flow.next(walletOn(service))
+    expect(stepsOf(flow.getState())).toEqual(['settle done', 'claim done'])
+
+    const again = open(client, 'settle', { vaultAddress: vault.address, userAddress: ALICE.address })
+    expect(await settled(again)).toMatchObject({ status: 'done', progress: { status: 'deposited' } })
+    expect(stepsOf(again.getState())).toEqual(['settle done'])
+  })
+
+  test('from another chain is followed until the shares are there', async ({ service }) => {
+    const vault = await openYieldVault(service)
+    const journey = journeyTo(vault, service)
+    await journey.mint(ALICE.address, journey.units('50'))
+    const wallet = walletOn(service)
+    const flow = open(clientOf(service, vault), 'deposit', {
+      vaultAddress: vault.address,
+      userAddress: ALICE.address,
+      amount: `${journey.units('50')}`,
+      srcChainId: journey.source.chainId,
+      srcToken: journey.token.address,
+    })
+    const first = await settled(flow)
+    expect(stepsOf(first)).toEqual(['approve todo', 'transfer todo', 'arrive todo'])
+    await flow.next(wallet)
+    await flow.next(wallet)
+    expect(wallet.asked.map(({ chainId }) => chainId)).toEqual([journey.source.chainId, journey.source.chainId])
+    // What was shown is what was signed: a quote holds until it expires.
+    expect(flow.getState().prepared).toBe(first.prepared)
+    expect(flow.getState().current).toMatchObject({ kind: 'arrive', status: 'pending' })
+
+    const transactionHash = flow.getState().steps[1]?.hash
+    if (!transactionHash) throw new Error('The transfer has no hash')
+    const [relay] = await service.backends.relayer.look({ transactionHash })
+    if (!relay) throw new Error('The pool took no deposit')
+    await service.backends.relayer.fill(relay.deposit)
+    expect(await settled(flow)).toMatchObject({ status: 'done', progress: { status: 'completed', action: 'deposit' } })
+
+    const transfer = { txHash: transactionHash, srcChainId: journey.source.chainId }
+    const resumed = open(clientOf(service, vault), 'arrive', transfer)
+    expect(stepsOf(await settled(resumed))).toEqual(['arrive done'])
+  })
+})
+
+describe('A withdrawal', () => {
+  test('is two requests to the wallet where it goes to another chain, and is not prepared again between them', async ({
+    service,
+  }) => {
+    const vault = await openYieldVault(service)
+    const journey = journeyFrom(vault, service)
+    await vault.mint(ALICE.address, vault.units('50'))
+    await vault.approve(ALICE.address, vault.units('50'))
+    await vault.act(ALICE.address, 'deposit', vault.units('50'), ALICE.address)
+    await journey.approve(ALICE.address, vault.units('20'))
+    const asked: string[] = []
+    const { fetch = globalThis.fetch, ...client } = clientOf(service, vault)
+    const listening: typeof fetch = (url, init) => {
+      asked.push(String(url))
+      return fetch(url, init)
+    }
+    const flow = open({ ...client, fetch: listening }, 'withdraw', {
+      vaultAddress: vault.address,
+      userAddress: ALICE.address,
+      amount: `${vault.units('20')}`,
+      dstChainId: journey.destination.chainId,
+      dstToken: journey.token.address,
+    })
+    expect(stepsOf(await settled(flow))).toEqual(['withdraw todo', 'transfer todo', 'arrive todo'])
+    const wallet = walletOn(service)
+    await flow.next(wallet)
+    await flow.next(wallet)
+    expect(stepsOf(flow.getState())).toEqual(['withdraw done', 'transfer done', 'arrive pending'])
+    expect(asked.filter((url) => url.endsWith('/withdraw'))).toHaveLength(1)
+    flow.close()
+  })
+})
+
+describe('What goes wrong', () => {
+  const setUp = async (service: Service) => {
+    const vault = await openYieldVault(service)
+    await vault.mint(ALICE.address, vault.units('5'))
+    const input = { vaultAddress: vault.address, userAddress: ALICE.address, amount: `${vault.units('5')}` }
+    const flow = open(clientOf(service, vault), 'deposit', input)
+    await settled(flow)
+    return { vault, flow, wallet: walletOn(service) }
+  }
+
+  test('is not a rejected signature: the step can be taken again', async ({ service }) => {
+    const { flow, wallet } = await setUp(service)
+    for (const rejection of [
+      { code: 4001 },
+      Object.assign(new Error('viem'), { cause: { cause: { code: 4001 } } }),
+      { code: 'ACTION_REJECTED' },
+    ]) {
+      await flow.next({ ...wallet, send: () => Promise.reject(rejection) })
+      expect(flow.getState()).toMatchObject({ status: 'ready', error: undefined })
+      expect(stepsOf(flow.getState())).toEqual(['approve todo', 'deposit todo'])
+    }
+    await flow.next({ ...wallet, send: () => Promise.reject(new Error('insufficient funds')) })
+    expect(flow.getState()).toMatchObject({ status: 'ready', error: { code: 'wallet', message: 'insufficient funds' } })
+    await flow.next(wallet)
+    expect(stepsOf(flow.getState())).toEqual(['approve done', 'deposit todo'])
+  })
+
+  test('is a reverted transaction, after which the step is prepared again', async ({ service }) => {
+    const { vault, flow, wallet } = await setUp(service)
+    await flow.next(wallet)
+    // The allowance is gone between the simulation and the block.
+    const late: typeof wallet = {
+      ...wallet,
+      async send(call, chainId) {
+        await vault.approve(ALICE.address, 0n)
+        return wallet.send(call, chainId)
+      },
+    }
+    await flow.next(late)
+    expect(stepsOf(flow.getState())).toEqual(['approve done', 'deposit failed'])
+    expect(flow.getState()).toMatchObject({ status: 'ready', error: { code: 'transaction_reverted' } })
+    await flow.next(wallet)
+    expect(stepsOf(flow.getState())).toEqual(['approve done', 'approve todo', 'deposit todo'])
+    await flow.next(wallet)
+    await flow.next(wallet)
+    expect(flow.getState()).toMatchObject({ status: 'done', error: undefined })
+  })
+
+  test('is a simulation that reverts: nothing is sent before it succeeds', async ({ service }) => {
+    const vault = await openYieldVault(service)
+    const amount = (await vault.balanceOf(ALICE.address)) + 1n
+    const wallet = walletOn(service)
+    const input = { vaultAddress: vault.address, userAddress: ALICE.address, amount: `${amount}` }
+    const flow = open(clientOf(service, vault), 'deposit', input)
+    expect(await settled(flow)).toMatchObject({ status: 'ready', error: { code: 'simulation_reverted' } })
+    await flow.next(wallet)
+    expect(wallet.asked).toEqual([])
+    await vault.mint(ALICE.address, 1n)
+    await flow.next(wallet)
+    expect(flow.getState()).toMatchObject({ status: 'ready', error: undefined })
+    expect(wallet.asked).toEqual([])
+    await flow.next(wallet)
+    expect(wallet.asked).toHaveLength(1)
+  })
+
+  test('is an answer of the API, by its code', async ({ service }) => {
+    const vault = await openLagoonVault(service, { generation: '0.5' })
+    const client = clientOf(service, vault)
+    const flow = open(client, 'claim', { vaultAddress: vault.address, userAddress: ALICE.address })
+    expect(await settled(flow)).toMatchObject({ status: 'ready', error: { code: 'no_claimable_deposit', status: 400 } })
+    const transfer = open(client, 'arrive', { txHash: '0x12', srcChainId: 8453 })
+    expect(await settled(transfer)).toMatchObject({ status: 'ready', error: { code: 'invalid_tx_hash' } })
+    await transfer.next(walletOn(service))
+    expect(transfer.getState()).toMatchObject({ status: 'ready', error: { code: 'invalid_tx_hash' } })
+  })
+
+  test('is a receipt that does not come: it is asked for again, and nothing is sent twice', async ({ service }) => {
+    const { flow, wallet } = await setUp(service)
+    let isGone = true
+    const sender = {
+      ...wallet,
+      wait: (hash: Hash) => (isGone ? Promise.reject(new Error('The node is gone')) : wallet.wait(hash)),
+    }
+    await flow.next(sender)
+    expect(flow.getState()).toMatchObject({ status: 'ready', error: { code: 'wallet', message: 'The node is gone' } })
+    expect(stepsOf(flow.getState())).toEqual(['approve pending', 'deposit todo'])
+    isGone = false
+    await flow.next(sender)
+    expect(stepsOf(flow.getState())).toEqual(['approve done', 'deposit todo'])
+    expect(wallet.asked).toHaveLength(1)
+  })
+
+  test('is not a transaction that its user has cancelled in the wallet', async ({ service }) => {
+    const { flow, wallet } = await setUp(service)
+    const cancelled: Receipt = { status: 'cancelled', transactionHash: '0x12' }
+    await flow.next({ ...wallet, wait: async () => cancelled })
+    expect(flow.getState()).toMatchObject({ status: 'ready', error: undefined })
+    expect(stepsOf(flow.getState())).toEqual(['approve todo', 'deposit todo'])
+  })
+})
+
+describe('A quote that has expired', () => {
+  /** What a vault's clients are told of its quotes: that they end at this time. */
+  const expiring = (client: Client, ends: { at: string }): Client => ({
+    ...client,
+    async fetch(...request) {
+      const response = await (client.fetch ?? fetch)(...request)
+      const text = await response.text()
+      return new Response(text.replace(/("expiresAt":")[^"]+/, `$1${ends.at}`), response)
+    },
+  })
+  const LATER = '2100-01-01T00:00:00.000Z'
+  const PAST = '2000-01-01T00:00:00.000Z'
+
+  test('is asked for again and shown, before the wallet is asked', async ({ service }) => {
+    const vault = await openYieldVault(service)
+    const journey = journeyTo(vault, service)
+    await journey.mint(ALICE.address, journey.units('5'))
+    const ends = { at: PAST }
+    const wallet = walletOn(service)
+    const flow = open(expiring(clientOf(service, vault), ends), 'deposit', {
+      vaultAddress: vault.address,
+      userAddress: ALICE.address,
+      amount: `${journey.units('5')}`,
+      srcChainId: journey.source.chainId,
+      srcToken: journey.token.address,
+    })
+    await settled(flow)
+    ends.at = LATER
+    await flow.next(wallet)
+    expect(flow.getState()).toMatchObject({
+      status: 'ready',
+      error: { code: 'quote_expired' },
+      prepared: { quote: { expiresAt: LATER } },
+    })
+    expect(wallet.asked).toEqual([])
+    await flow.next(wallet)
+    expect(stepsOf(flow.getState())).toEqual(['approve done', 'transfer todo', 'arrive todo'])
+  })
+
+  test('after the withdrawal before its transfer ends the flow: the tokens are in the wallet', async ({ service }) => {
+    const vault = await openYieldVault(service)
+    const journey = journeyFrom(vault, service)
+    await vault.mint(ALICE.address, vault.units('5'))
+    await vault.approve(ALICE.address, vault.units('5'))
+    await vault.act(ALICE.address, 'deposit', vault.units('5'), ALICE.address)
+    await journey.approve(ALICE.address, vault.units('5'))
+    const wallet = walletOn(service)
+    const soon = { at: new Date(Date.now() + 60_000).toISOString() }
+    const flow = open(expiring(clientOf(service, vault), soon), 'withdraw', {
+      vaultAddress: vault.address,
+      userAddress: ALICE.address,
+      amount: `${vault.units('5')}`,
+      dstChainId: journey.destination.chainId,
+      dstToken: journey.token.address,
+    })
+    await settled(flow)
+    await flow.next(wallet)
+    const { now } = Date
+    onTestFinished(() => {
+      Date.now = now
+    })
+    Date.now = () => now() + 61_000
+    await flow.next(wallet)
+    expect(flow.getState()).toMatchObject({ status: 'failed', error: { code: 'quote_expired' } })
+    expect(stepsOf(flow.getState())).toEqual(['withdraw done', 'transfer failed', 'arrive todo'])
+    expect(wallet.asked).toHaveLength(1)
+  })
+})
+
+describe('A wallet that takes all calls at once', () => {
+  test('is asked once for a whole deposit', async ({ service }) => {
+    const vault = await openYieldVault(service)
+    await vault.mint(ALICE.address, vault.units('5'))
+    const input = { vaultAddress: vault.address, userAddress: ALICE.address, amount: `${vault.units('5')}` }
+    const flow = open(clientOf(service, vault), 'deposit', input)
+    await settled(flow)
+    const wallet = walletOn(service)
+    const batches: number[] = []
+    await flow.next({
+      async sendCalls(calls, chainId) {
+        batches.push(calls.length)
+        let last = ''
+        for (const call of calls) last = await wallet.send(call, chainId)
+        return `batch-${last}`
+      },
+      wait: (id) => wallet.wait(`0x${id.slice('batch-0x'.length)}`),
+    })
+    expect(batches).toEqual([2])
+    expect(stepsOf(flow.getState())).toEqual(['approve done', 'deposit done'])
+    expect(flow.getState().status).toBe('done')
+  })
+})
+
+describe('A flow that nobody watches', () => {
+  test('asks nothing, and goes on when somebody watches again', async ({ service }) => {
+    const vault = await openLagoonVault(service, { generation: '0.5' })
+    await vault.request(ALICE.address, vault.units('7'))
+    let asked = 0
+    const flow = createFlow(
+      clientOf(service, vault, () => {
+        asked += 1
+      }),
+      'settle',
+      { vaultAddress: vault.address, userAddress: ALICE.address },
+    )
+    // A page of StrictMode comes, goes and comes again at once.
+    for (const _ of ['mount', 'mount again']) flow.subscribe(() => {})()
+    const stop = flow.subscribe(() => {})
+    await expect.poll(() => flow.getState().progress?.status).toBe('pending')
+    stop()
+    const before = asked
+    await vault.settle()
+    expect(flow.getState().status).toBe('busy')
+    expect(asked).toBe(before)
+    onTestFinished(flow.subscribe(() => {}))
+    expect(stepsOf(await settled(flow))).toEqual(['settle done', 'claim todo'])
+  })
+})
