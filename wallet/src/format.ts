@@ -57,6 +57,11 @@ export function formatShortAmount(units: bigint, decimals: number): string {
   )
 }
 
+/** A large number, shortened: 1.2M. */
+export function formatShortNumber(value: number): string {
+  return new Intl.NumberFormat(LOCALE, { notation: 'compact', maximumFractionDigits: 1 }).format(value)
+}
+
 /** A change in percent with its sign. */
 export function formatChange(percent: number): string {
   return `${new Intl.NumberFormat(LOCALE, { signDisplay: 'exceptZero', maximumFractionDigits: 2 }).format(percent)} %`
@@ -70,6 +75,21 @@ export function formatTime(time: string | number): string {
 /** The time of a day, in the reader's own zone. */
 export function formatClock(time: string | number): string {
   return new Date(time).toLocaleTimeString(LOCALE, { hour: '2-digit', minute: '2-digit' })
+}
+
+/** The hour of a day, as an axis has it. */
+export function formatShortClock(time: number): string {
+  return new Date(time).toLocaleTimeString(LOCALE, { hour: 'numeric' })
+}
+
+/** A day without its year. */
+export function formatDay(time: string | number): string {
+  return new Date(time).toLocaleDateString(LOCALE, { month: 'short', day: 'numeric' })
+}
+
+/** A month with its year. */
+export function formatMonth(time: number): string {
+  return new Date(time).toLocaleDateString(LOCALE, { month: 'short', year: 'numeric' })
 }
 
 /** A duration: 45 s, 3 min, 2 h, 5 days. */

@@ -59,10 +59,12 @@ export function Money({
 /** A change in percent, up or down by its sign, an arrow and a colour. */
 export function Change({ percent }: { percent: number | null | undefined }) {
   if (percent === null || percent === undefined) return <Unknown why="The change is not known." />
-  const direction = percent > 0 ? 'up' : percent < 0 ? 'down' : 'level'
+  // What is written as 0 % goes neither way.
+  const direction = percent >= 0.005 ? 'up' : percent <= -0.005 ? 'down' : 'level'
   return (
     <span className={`figure change ${direction}`}>
-      <span aria-hidden="true">{percent > 0 ? '▲' : percent < 0 ? '▼' : ''}</span> {formatChange(percent)}
+      <span aria-hidden="true">{direction === 'up' ? '▲' : direction === 'down' ? '▼' : ''}</span>{' '}
+      {formatChange(percent)}
     </span>
   )
 }
