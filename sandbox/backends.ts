@@ -102,10 +102,11 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
   }
   const nodes: Node[] = []
   const rpcUrls: RpcUrls = {}
-  for (const { chainId, rpcUrl } of chains) {
-    const own = await Promise.all(profiles.map((name) => startNode(NODE_PROFILES[name], rpcUrl)))
+  for (const chain of chains) {
+    const { chainId } = chain
+    const own = await Promise.all(profiles.map((name) => startNode(NODE_PROFILES[name], chain.nodes.url)))
     nodes.push(...own)
-    const [first = rpcUrl, ...others] = own.map(({ url }) => url)
+    const [first = chain.nodes.url, ...others] = own.map(({ url }) => url)
     rpcUrls[chainId] = [first, ...others]
   }
   setRpcUrls(rpcUrls)

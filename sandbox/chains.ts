@@ -10,6 +10,7 @@ import type { Address } from 'viem'
 import { TEST_MNEMONIC } from './accounts.ts'
 import { compiledContract } from './contracts.ts'
 import { callRpc } from './rpc.ts'
+import { type Switch, startSwitch } from './switch.ts'
 
 /** A local chain: its id, where it answers JSON-RPC, and its seconds between blocks (undefined: a block per transaction). */
 export type LocalChain = {
@@ -20,8 +21,12 @@ export type LocalChain = {
 
 /** A local chain in a process of its own. */
 export type RunningChain = LocalChain & {
+  /** Where others ask it, until it is switched off; at `rpcUrl` it always answers. */
+  readonly nodes: Switch
   /** Mines a block every so many seconds from now on; fractions are possible. */
   keepTime(blockSeconds: number): Promise<void>
+  /** Mines none of those blocks until told otherwise. */
+  hold(isHeld: boolean): void
   /** Ends the process and resolves when it has exited. */
   stop(): Promise<void>
 }
@@ -91,9 +96,13 @@ export async function startChain(options: {
   })
 
   const chain = { chainId, rpcUrl: `http://${address}`, blockSeconds }
+  let isHeld = false
+  const hold = (held: boolean) => {
+    isHeld = held
+  }
   const keepTime = async (seconds: number) => {
     await callRpc(chain, [{ method: 'evm_setAutomine', params: [false] }])
-    void mineEvery(chain, seconds * 1000, clock.signal)
+    void mineEvery(chain, seconds * 1000, { signal: clock.signal, isHeld: () => isHeld })
   }
   try {
     const { deployedBytecode } = await multicall
@@ -102,19 +111,28 @@ export async function startChain(options: {
       { method: 'anvil_setCode', params: [MULTICALL3, deployedBytecode] },
     ])
     if (blockSeconds !== undefined) await keepTime(blockSeconds)
+    const nodes = await startSwitch(chain.rpcUrl)
+    const stopAll = async () => {
+      await nodes.stop()
+      await stop()
+    }
+    return { ...chain, nodes, keepTime, hold, stop: stopAll }
   } catch (error) {
     await stop()
     throw error
   }
-  return { ...chain, keepTime, stop }
 }
 
 /** Anvil itself counts its time between blocks in whole seconds; blocks of one second share their timestamp, as on Base. */
-async function mineEvery(chain: LocalChain, milliseconds: number, signal: AbortSignal): Promise<void> {
+async function mineEvery(
+  chain: LocalChain,
+  milliseconds: number,
+  { signal, isHeld }: { signal: AbortSignal; isHeld: () => boolean },
+): Promise<void> {
   for (let next = Date.now() + milliseconds; !signal.aborted; next = Math.max(next + milliseconds, Date.now())) {
     await sleep(next - Date.now(), undefined, { signal, ref: false }).catch(() => undefined)
     // Whoever asks a chain that is gone gets the error.
-    if (!signal.aborted) await callRpc(chain, [{ method: 'evm_mine', params: [] }]).catch(() => undefined)
+    if (!signal.aborted && !isHeld()) await callRpc(chain, [{ method: 'evm_mine', params: [] }]).catch(() => undefined)
   }
 }
 

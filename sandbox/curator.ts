@@ -1,4 +1,4 @@
-import type { Address } from 'viem'
+import { type Address, isAddressEqual } from 'viem'
 import type { LocalChain } from './chains.ts'
 import { asyncVaultHasPending, isAsyncVault, settleAsyncVault } from './curator/async-vault.ts'
 import { lagoonHasPending, settleLagoon } from './curator/lagoon.ts'
@@ -7,8 +7,16 @@ import type { Settlement } from './curator/settlement.ts'
 /** The async vaults of a chain that a curator looks after. */
 export type CuratedChain = { readonly chain: LocalChain; readonly vaults: readonly Address[] }
 
-/** A running curator; `stop` resolves when its last round is over. */
-export type Curator = { stop(): Promise<void> }
+/** A running curator. */
+export type Curator = {
+  /** Settles at once what is pending in a vault, in all of a chain, or in all; throws when a vault refuses. */
+  settle(which: VaultQuery): Promise<readonly Settlement[]>
+  /** Resolves when its last round is over. */
+  stop(): Promise<void>
+}
+
+/** A filter of vaults; empty for all. */
+type VaultQuery = { readonly chainId?: number | undefined; readonly vaultAddress?: Address | undefined }
 
 /**
  * Values an async vault at its total assets plus `gain` (minted to who holds them) and settles what is pending, deposits
@@ -36,28 +44,44 @@ export function startCurator(options: {
 }): Curator {
   const { chains, everySeconds, onError } = options
   let stopped = false
-  let round: Promise<unknown> | undefined
+  // One round after the other, and in it one vault, because all have the same safe and its transactions are numbered.
+  let last: Promise<unknown> = Promise.resolve()
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = last.then(work)
+    last = turn.catch(() => undefined)
+    return turn
+  }
 
+  const settlePending = async (chain: LocalChain, vault: Address) =>
+    !stopped && (await hasPending(chain, vault)) ? [await settle(chain, vault)] : []
   const settleChain = async ({ chain, vaults }: CuratedChain) => {
-    // One after the other, because all have the same safe and its transactions are numbered.
     for (const vault of vaults) {
-      try {
-        if (!stopped && (await hasPending(chain, vault))) await settle(chain, vault)
-      } catch (error) {
-        onError?.(error)
-      }
+      await settlePending(chain, vault).catch(onError)
     }
   }
+  let isWaiting = false
   const timer = setInterval(() => {
-    round ??= Promise.all(chains.map(settleChain)).finally(() => {
-      round = undefined
+    if (isWaiting) return
+    isWaiting = true
+    void inTurn(() => Promise.all(chains.map(settleChain))).finally(() => {
+      isWaiting = false
     })
   }, everySeconds * 1000)
   return {
+    settle: ({ chainId, vaultAddress }) =>
+      inTurn(async () => {
+        const settled: Settlement[] = []
+        for (const { chain, vaults } of chains) {
+          if ((chainId ?? chain.chainId) !== chain.chainId) continue
+          const chosen = vaults.filter((vault) => vaultAddress === undefined || isAddressEqual(vault, vaultAddress))
+          for (const vault of chosen) settled.push(...(await settlePending(chain, vault)))
+        }
+        return settled
+      }),
     async stop() {
       stopped = true
       clearInterval(timer)
-      await round
+      await last
     },
   }
 }

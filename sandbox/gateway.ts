@@ -68,8 +68,12 @@ export async function startGateway(options: GatewayOptions, beside: Beside = () 
     return handler
   }
   const server = createServer((request, response) => {
+    for (const [name, value] of Object.entries(corsHeadersFor(request.headers.origin, cors))) {
+      response.setHeader(name, value)
+    }
+    if (request.method === 'OPTIONS') return void response.writeHead(204).end()
     if (beside(request, response)) return
-    void serve(request, cors, handlerOf)
+    void serve(request, handlerOf)
       .catch(() => gatewayError('internal', randomUUID()))
       .then((reply) => send(response, reply))
   })
@@ -97,16 +101,11 @@ export async function loadHandlers(): Promise<ReadonlyMap<string, Handler>> {
 
 async function serve(
   request: IncomingMessage,
-  cors: Cors,
   handlerOf: (name: string) => Handler,
 ): Promise<APIGatewayProxyStructuredResultV2> {
-  const corsHeaders = corsHeadersFor(request.headers.origin, cors)
-  if (request.method === 'OPTIONS') return { statusCode: 204, headers: corsHeaders }
-
   const body = await readBody(request)
   const requestId = randomUUID()
-  const reply = body ? await invoke(request, body, requestId, handlerOf) : gatewayError('payload_too_large', requestId)
-  return { ...reply, headers: { ...reply.headers, ...corsHeaders } }
+  return body ? await invoke(request, body, requestId, handlerOf) : gatewayError('payload_too_large', requestId)
 }
 
 async function invoke(

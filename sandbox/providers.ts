@@ -8,7 +8,6 @@ import { fakeGoldRush, type IndexedChain } from './providers/goldrush.ts'
 import { fakeIdleChains } from './providers/idle-chain.ts'
 import { fakeLiFi } from './providers/lifi.ts'
 import { madeUpMarket } from './providers/market.ts'
-import { relayerControl } from './providers/relayer-control.ts'
 import { fakeSecretsManager } from './providers/secrets-manager.ts'
 import { fakeSolana, SOLANA_TOKENS } from './providers/solana.ts'
 import type { Relayer } from './relayer.ts'
@@ -34,7 +33,7 @@ const MAX_HEADER_BYTES = 64 * 1024
 
 /**
  * Starts the local providers on a free port: AWS Secrets Manager with these secrets, the bridge's API between these
- * chains, the relayer's control under /relayer, the sources of a made-up market that knows these chains' tokens, an
+ * chains, the sources of a made-up market that knows these chains' tokens, an
  * index of what is on them, and nodes of the chains that are not on this machine. `now` is in epoch milliseconds.
  */
 export async function startProviders(options: {
@@ -54,7 +53,7 @@ export async function startProviders(options: {
   const solana = fakeSolana()
   const idleChains = fakeIdleChains(now)
   const fakes = [acrossApi, coinGecko, defiLlama, liFi, goldRush, solana, idleChains].map(({ answer }) => answer)
-  const providers = [fakeSecretsManager(secrets), ...fakes, relayerControl(relayer)]
+  const providers = [fakeSecretsManager(secrets), ...fakes]
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
     serve(request, response, providers).catch(() => response.writeHead(500).end())
   })

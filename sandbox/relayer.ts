@@ -108,6 +108,8 @@ export type Relayer = {
   pause(chainId: number, what: 'deposits' | 'fills', pause: boolean): Promise<void>
   /** Excludes a deposit from `fillAll` and from what a started relayer fills. */
   ignore(deposit: BridgeDeposit): Promise<void>
+  /** Never fills the deposit, and moves the clocks of all chains past its deadline; throws for one that is filled. */
+  expire(deposit: BridgeDeposit): Promise<void>
   /** Moves the clocks of all chains forward. */
   advance(seconds: number): Promise<void>
   /** Fills deposits until `stop`. */
@@ -316,6 +318,13 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     await transact(origin, transactions)
   }
 
+  const advance = async (seconds: number) => {
+    for (const chain of chains) {
+      await callRpc(chain, [{ method: 'evm_increaseTime', params: [seconds] }])
+      await callRpc(chain, [{ method: 'evm_mine', params: [] }])
+    }
+  }
+
   const handle = async (relay: Known): Promise<boolean> => {
     try {
       await fill(relay)
@@ -450,13 +459,16 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
         const relay = relayOf(deposit)
         if (relay.state === 'waiting') relay.state = 'ignored'
       }),
-    advance: (seconds) =>
-      inTurn(async () => {
-        for (const chain of chains) {
-          await callRpc(chain, [{ method: 'evm_increaseTime', params: [seconds] }])
-          await callRpc(chain, [{ method: 'evm_mine', params: [] }])
-        }
+    expire: (deposit) =>
+      afterLook(async () => {
+        const relay = relayOf(deposit)
+        if (FINAL.has(relay.state)) throw new Error(`Deposit ${deposit.depositId} cannot expire: ${relay.state}`)
+        relay.state = 'ignored'
+        const { timestamp = 0n } = heads.get(deposit.destinationChainId) ?? {}
+        await advance(Math.max(deposit.fillDeadline - Number(timestamp) + 1, 1))
+        await lookOrThrow()
       }),
+    advance: (seconds) => inTurn(() => advance(seconds)),
     start({ onError = () => {} } = {}) {
       loop ??= (async () => {
         while (!stopped) {

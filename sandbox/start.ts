@@ -9,9 +9,10 @@ import packageJson from '../package.json' with { type: 'json' }
 import { ACCOUNTS } from './accounts.ts'
 import { type Backends, startBackends } from './backends.ts'
 import { areContractsCompiled, COMPILED_FILE, compileContracts } from './contracts.ts'
+import { startControls } from './controls.ts'
 import { startCurator } from './curator.ts'
 import { NODE_PROFILES } from './node-profiles.ts'
-import type { ServiceSettings } from './start/service.ts'
+import type { ServiceSettings, Throttling } from './start/service.ts'
 import { readSettings } from './start/settings.ts'
 import { removeState, STATE_FILE, writeState } from './start/state.ts'
 import { startWallet } from './start/wallet.ts'
@@ -61,22 +62,6 @@ async function start(): Promise<void> {
   say('Registering two clients with their vaults …')
   const { apiKey, otherApiKey } = await seed(backends)
 
-  say('Starting the functions and the wallet …')
-  const baseUrl = `http://localhost:${port}`
-  const walletUrl = `http://localhost:${walletPort}`
-  const origins = [...new Set([walletUrl, baseUrl, ...ENVIRONMENTS.local.corsOrigins, ...settings.origins])]
-  await startService(service, { port, origins, environment: backends.environment, apiKey })
-  const wallet = await startWallet({
-    port: walletPort,
-    folder: WALLET_FOLDER,
-    config: {
-      apiUrl: baseUrl,
-      apiKey,
-      chains: backends.chains.map(({ chainId, rpcUrl }) => ({ chainId, rpcUrl })),
-      sandbox: { accounts: ACCOUNTS.users.map(({ address }) => address), controlsUrl: `${baseUrl}/sandbox` },
-    },
-  })
-  stops.push(wallet.stop)
   const curator = startCurator({
     chains: backends.chains.map((chain) => ({
       chain,
@@ -90,6 +75,48 @@ async function start(): Promise<void> {
   const { relayer } = backends
   relayer.settings.delaySeconds = FILL_SECONDS
   relayer.start({ onError: (error) => say(`The relayer will try again: ${messageOf(error)}`) })
+
+  say('Starting the functions and the wallet …')
+  const baseUrl = `http://localhost:${port}`
+  const walletUrl = `http://localhost:${walletPort}`
+  const controlsUrl = `${baseUrl}/sandbox`
+  const { acrossApi, coinGecko, defiLlama, liFi, goldRush, solana } = backends.providers
+  const controls = await startControls(
+    {
+      ...{ chains: backends.chains, relayer, curator },
+      sources: {
+        coingecko: coinGecko,
+        defillama: defiLlama,
+        lifi: liFi,
+        goldrush: goldRush,
+        bridge: acrossApi,
+        solana,
+      },
+      throttle: (throttleSeconds) => service.postMessage({ throttleSeconds } satisfies Throttling),
+    },
+    controlsUrl,
+  )
+  stops.push(controls.stop)
+  const origins = [...new Set([walletUrl, baseUrl, ...ENVIRONMENTS.local.corsOrigins, ...settings.origins])]
+  // Who may call may also register credentials.
+  const variables = buildVariables(accountSettings({ ...ENVIRONMENTS.local, corsOrigins: origins }))
+  await startService(service, {
+    environment: { ...backends.environment, ...variables, SERVICE_VERSION: packageJson.version },
+    gateway: { port, cors: { allowOrigins: origins }, schedule: true },
+    reference: { apiKey, folder: VIEWER_FOLDER, env: { ...process.env } },
+    controlsUrl: controls.url,
+  })
+  const wallet = await startWallet({
+    port: walletPort,
+    folder: WALLET_FOLDER,
+    config: {
+      apiUrl: baseUrl,
+      apiKey,
+      chains: backends.chains.map(({ chainId, nodes: { url } }) => ({ chainId, rpcUrl: url })),
+      sandbox: { accounts: ACCOUNTS.users.map(({ address }) => address), controlsUrl },
+    },
+  })
+  stops.push(wallet.stop)
 
   await writeState({
     walletUrl,
@@ -110,12 +137,12 @@ async function start(): Promise<void> {
       valuationManager: ACCOUNTS.valuationManager.address,
     },
     providersUrl: backends.providers.url,
-    relayer: { controlUrl: `${backends.providers.url}/relayer`, address: relayer.address },
+    controlsUrl,
     dynamoEndpoint: backends.dynamo.endpoint,
     tables: backends.dynamo.tableNames,
   })
   stops.push(removeState)
-  introduce({ walletUrl, baseUrl, apiKey, origins, realMarkets, controlUrl: `${backends.providers.url}/relayer` })
+  introduce({ walletUrl, baseUrl, apiKey, origins, realMarkets, controlsUrl })
 }
 
 async function seed({ admin, chains }: Backends): Promise<{ apiKey: string; otherApiKey: string }> {
@@ -148,24 +175,9 @@ async function loadService(): Promise<Worker> {
   return service
 }
 
-/** Lets the thread serve the functions and their reference at this port, for pages of these origins, and run their jobs. */
-async function startService(
-  service: Worker,
-  {
-    port,
-    origins,
-    environment,
-    apiKey,
-  }: { port: number; origins: readonly string[]; apiKey: string } & Pick<ServiceSettings, 'environment'>,
-): Promise<void> {
-  // Who may call may also register credentials.
-  const variables = buildVariables(accountSettings({ ...ENVIRONMENTS.local, corsOrigins: origins }))
-  const serviceSettings: ServiceSettings = {
-    environment: { ...environment, ...variables, SERVICE_VERSION: packageJson.version },
-    gateway: { port, cors: { allowOrigins: origins }, schedule: true },
-    reference: { apiKey, folder: VIEWER_FOLDER, env: { ...process.env } },
-  }
-  service.postMessage(serviceSettings)
+/** Lets the thread serve the functions and what is beside them, and run their jobs. */
+async function startService(service: Worker, settings: ServiceSettings): Promise<void> {
+  service.postMessage(settings)
   await once(service, 'message')
 }
 
@@ -175,9 +187,9 @@ function introduce(started: {
   apiKey: string
   origins: readonly string[]
   realMarkets: boolean
-  controlUrl: string
+  controlsUrl: string
 }): void {
-  const { walletUrl, baseUrl, apiKey, origins, realMarkets, controlUrl } = started
+  const { walletUrl, baseUrl, apiKey, origins, realMarkets, controlsUrl } = started
   say('Ready.')
   process.stdout.write(`
   Wallet     ${walletUrl}
@@ -188,7 +200,7 @@ function introduce(started: {
   Logs       ${LOG_FILE}      State  ${STATE_FILE}
 
   Two local chains: Base (8453) and Arbitrum (42161). Async vaults are settled every ${SETTLE_SECONDS} s.
-  Transfers between them are filled after ${FILL_SECONDS} s; the relayer is told otherwise at ${controlUrl}
+  Transfers between them are filled after ${FILL_SECONDS} s; the relayer is told otherwise at ${controlsUrl}
 
   Prices ${realMarkets ? 'come from the real services.' : 'are made up; MARKETS=real npm start takes real ones.'}
 

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { request as askServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { parentPort } from 'node:worker_threads'
 import { type GatewayOptions, loadHandlers, startGateway } from '../gateway.ts'
 import { type ReferenceSettings, serveReference } from './reference.ts'
@@ -8,7 +9,12 @@ export type ServiceSettings = {
   readonly environment: Readonly<Record<string, string>>
   readonly gateway: GatewayOptions
   readonly reference: ReferenceSettings
+  /** Where the sandbox is controlled. */
+  readonly controlsUrl: string
 }
+
+/** What the thread is told at any time after that. */
+export type Throttling = { readonly throttleSeconds: number }
 
 // A thread of its own: the functions have an environment to themselves, and their logs a stream to themselves. It says
 // when they are loaded, is then told their settings, and says when it serves them.
@@ -16,8 +22,35 @@ if (parentPort) {
   await loadHandlers()
   parentPort.postMessage('loaded')
   const [settings] = await once(parentPort, 'message')
-  const { environment, gateway, reference }: ServiceSettings = settings
+  const { environment, gateway, reference, controlsUrl }: ServiceSettings = settings
   Object.assign(process.env, environment)
-  await startGateway(gateway, serveReference(reference))
+
+  let throttledUntil = 0
+  parentPort.on('message', ({ throttleSeconds }: Throttling) => {
+    throttledUntil = Date.now() + throttleSeconds * 1000
+  })
+  const showReference = serveReference(reference)
+  await startGateway(gateway, (request, response) => {
+    if (/^\/sandbox(\/|$)/.test(request.url ?? '')) {
+      forward(request, response, controlsUrl)
+      return true
+    }
+    if (showReference(request, response)) return true
+    if (Date.now() >= throttledUntil) return false
+    // As API Gateway refuses what exceeds its limit.
+    response.writeHead(429, { 'content-type': 'application/json' }).end('{"message":"Too Many Requests"}')
+    return true
+  })
   parentPort.postMessage('serving')
+}
+
+/** Has the request answered at this URL, whose path it has. */
+function forward(request: IncomingMessage, response: ServerResponse, url: string): void {
+  const { method, headers } = request
+  const asked = askServer(new URL(request.url ?? '/', url), { method, headers }, (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers)
+    answer.pipe(response)
+  })
+  asked.once('error', () => response.writeHead(502).end())
+  request.pipe(asked)
 }

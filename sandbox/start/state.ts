@@ -24,8 +24,8 @@ export type LocalState = {
   readonly accounts: readonly { readonly address: Address; readonly privateKey: Hex }[]
   readonly curator: { readonly settlesEverySeconds: number; readonly safe: Address; readonly valuationManager: Address }
   readonly providersUrl: string
-  /** Fills transfers between the chains; `GET controlUrl` lists its commands. */
-  readonly relayer: { readonly controlUrl: string; readonly address: Address }
+  /** Where the sandbox is told what to do; `GET` lists it. */
+  readonly controlsUrl: string
   readonly dynamoEndpoint: string
   readonly tables: TableNames
 }

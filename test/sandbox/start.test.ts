@@ -51,6 +51,7 @@ const State = z.object({
   accounts: z.array(z.object({ address: Address, privateKey: Hex32 })).min(2),
   curator: z.looseObject({}),
   providersUrl: Url,
+  controlsUrl: Url,
 })
 type State = z.output<typeof State>
 
@@ -373,6 +374,135 @@ describe('A page in a browser', () => {
       for (const { headers } of [before, answer]) expect(headers.get('access-control-allow-origin')).toBeNull()
     },
   )
+})
+
+describe('The controls', () => {
+  const control = (state: State, name: string, body: unknown = {}) =>
+    fetch(`${state.controlsUrl}/${name}`, { method: 'POST', body: JSON.stringify(body) })
+  const done = async (state: State, name: string, body?: unknown) => {
+    const answer = await control(state, name, body)
+    expect(answer.status, await answer.clone().text()).toBe(200)
+    return (await answer.json()) as Record<string, unknown>
+  }
+  const ask = (state: State, path: string) =>
+    fetch(`${state.baseUrl}/defi-vaults/v1${path}`, { headers: { 'x-join-key': state.apiKey } })
+  const rpc = async ({ rpcUrl }: { rpcUrl: string }, method: string, ...params: unknown[]) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    const answer = await fetch(rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    return ((await answer.json()) as { result: string }).result
+  }
+  const blockOf = async (state: State) => Number(await rpc(state.chains[0] as Chain, 'eth_blockNumber'))
+  type Chain = State['chains'][number]
+
+  test('are listed with what each does and a command that is understood', async ({ state }) => {
+    const answer = await fetch(state.controlsUrl, { headers: { origin: state.walletUrl } })
+    expect(answer.headers.get('access-control-allow-origin')).toBe(state.walletUrl)
+    const { controls } = (await answer.json()) as { controls: { does: string; try: string }[] }
+    for (const { does, try: command } of controls) {
+      expect(does).toMatch(/\w/)
+      expect(command).toMatch(new RegExp(`^curl -s ${state.controlsUrl}/[a-z-]+/[a-z-]+ -d '\\{.*\\}'$`))
+    }
+    expect((await control(state, 'chains/dance')).status).toBe(404)
+  })
+
+  test.for([
+    ['chains/stop', {}],
+    ['chains/stop', { chainId: 1 }],
+    ['chains/resume', { chain: 8453 }],
+    ['accounts/mint', { chainId: 8453, to: '0x12', amount: '1' }],
+    ['accounts/mint', { chainId: 8453, to: `0x${'12'.repeat(20)}`, amount: '-1' }],
+    ['sources/fail', { source: 'nobody' }],
+    ['api/throttle', { seconds: 0 }],
+    ['transfers/fill', { transactionHash: '0x12' }],
+    ['transfers/ignore', {}],
+  ] as const)('refuse %s with %o and say why', async ([name, body], { state }) => {
+    const answer = await control(state, name, body)
+    expect(answer.status).toBe(400)
+    expect(await answer.json()).toEqual({ error: expect.stringContaining('✖') })
+  })
+
+  test('give an account tokens and coins', async ({ state }) => {
+    const [chain] = state.chains as [Chain]
+    const token = state.tokens.find(({ chainId }) => chainId === chain.chainId)?.address
+    const to = `0x${'12'.repeat(20)}`
+    const balances = () =>
+      Promise.all([
+        rpc(chain, 'eth_getBalance', to, 'latest'),
+        // balanceOf(address)
+        rpc(chain, 'eth_call', { to: token, data: `0x70a08231${to.slice(2).padStart(64, '0')}` }, 'latest'),
+      ])
+    for (const more of [{}, { token }]) {
+      await done(state, 'accounts/mint', { chainId: chain.chainId, to, amount: '7', ...more })
+    }
+    expect((await balances()).map(Number)).toEqual([7, 7])
+  })
+
+  test('stop a chain, whose vaults then show their last state, and resume it', async ({ state }) => {
+    const [{ chainId }] = state.chains as [Chain]
+    const stale = async () => {
+      const { data } = (await (await ask(state, '/vaults')).json()) as {
+        data: { chainId: number; vaultState: { stateAsOf?: { stale: boolean } } }[]
+      }
+      return data.map((vault) => [vault.chainId, JSON.stringify(vault).includes('"stale":true')] as const)
+    }
+    await done(state, 'chains/stop', { chainId })
+    expect((await stale()).every(([of, isStale]) => isStale === (of === chainId))).toBe(true)
+    await done(state, 'chains/resume')
+    await vi.waitFor(async () => expect((await stale()).some(([, isStale]) => isStale)).toBe(false), {
+      timeout: 10_000,
+    })
+  })
+
+  test('hold the blocks of a chain, and let them go on', async ({ state }) => {
+    const [{ chainId }] = state.chains as [Chain]
+    await done(state, 'chains/hold', { chainId })
+    const held = await blockOf(state)
+    await new Promise((resolve) => setTimeout(resolve, 1200))
+    expect(await blockOf(state)).toBeLessThanOrEqual(held + 1)
+    await done(state, 'chains/resume', { chainId })
+    await vi.waitFor(async () => expect(await blockOf(state)).toBeGreaterThan(held + 1), { timeout: 5000 })
+  })
+
+  test('settle at once what waits', async ({ state }) => {
+    const vault = state.vaults.find(({ protocol, chainId }) => protocol === 'lagoon' && chainId === 8453)
+    const [chain] = state.chains as [Chain]
+    const [, , { address: user }] = state.accounts as unknown as [unknown, unknown, { address: string }]
+    const word = (value: string | number) => String(value).replace(/^0x/, '').padStart(64, '0')
+    const send = (to: string | undefined, data: string) =>
+      rpc(chain, 'eth_sendTransaction', { from: user, to, data, gas: '0x4c4b40' })
+    // approve(address,uint256), then requestDeposit(uint256,address,address)
+    await send(vault?.asset, `0x095ea7b3${word(vault?.address ?? '')}${word('f4240')}`)
+    await send(vault?.address, `0x85b77f45${word('f4240')}${word(user)}${word(user)}`)
+    const status = async () => {
+      const answer = await ask(state, `/defi/vault/${vault?.address}/deposit-status?userAddress=${user}`)
+      return ((await answer.json()) as { status: string }).status
+    }
+    await vi.waitFor(async () => expect(await status()).toMatch(/pending|claimable/), { timeout: 10_000 })
+    await done(state, 'vaults/settle', { chainId: 8453, vaultAddress: vault?.address })
+    expect(await status()).toBe('claimable')
+  })
+
+  test('have a service outside fail, and answer again', async ({ state }) => {
+    const price = () => fetch(`${state.providersUrl}/coingecko/ping`)
+    const { status } = await price()
+    await done(state, 'sources/fail', { source: 'coingecko' })
+    expect((await price()).status).toBe(503)
+    await done(state, 'sources/resume')
+    expect((await price()).status).toBe(status)
+  })
+
+  test('hold transfers and tell of them', async ({ state }) => {
+    expect(await done(state, 'transfers/hold')).toMatchObject({ running: false, transfers: expect.any(Array) })
+    expect(await done(state, 'transfers/resume')).toMatchObject({ running: true })
+  })
+
+  test('have the API answer 429 as its gateway does, the controls themselves not', async ({ state }) => {
+    await done(state, 'api/throttle', { seconds: 1 })
+    const answer = await ask(state, '/vaults')
+    expect([answer.status, await answer.text()]).toEqual([429, '{"message":"Too Many Requests"}'])
+    expect((await fetch(state.controlsUrl)).status).toBe(200)
+    await vi.waitFor(async () => expect((await ask(state, '/vaults')).status).toBe(200), { timeout: 5000 })
+  })
 })
 
 test('Without PORT and WALLET_PORT the API and the wallet take the first free ports from 4000 and 3000 up', async ({

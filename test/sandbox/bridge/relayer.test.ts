@@ -2,28 +2,29 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { encodeFunctionData, type Hash } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type BridgeDeposit, installPool, relayHashOf, spokePoolAbi } from '../../../sandbox/bridge.ts'
-import { type Providers, startProviders } from '../../../sandbox/providers.ts'
+import { type Controls, startControls } from '../../../sandbox/controls.ts'
 import { createRelayer } from '../../../sandbox/relayer.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { ALICE, approval, BOB, callOf, messageOf, openBridge, RELAYER, transferOf } from './harness.ts'
 
 let bridge: Awaited<ReturnType<typeof openBridge>>
-let providers: Providers
+let controls: Controls
 beforeAll(async () => {
   bridge = await openBridge()
   const { origin, destination, relayer } = bridge
-  const chains = [origin, destination].map(({ chain }) => ({ ...chain, tokens: [] }))
-  providers = await startProviders({ secrets: {}, chains, relayer })
+  const chains = [origin.chain, destination.chain]
+  const curator = { settle: async () => [] }
+  controls = await startControls({ chains, relayer, curator, sources: {}, throttle: () => {} })
 })
 afterAll(async () => {
-  await providers.stop()
+  await controls.stop()
   await bridge.stop()
 })
 // What a test leaves waiting is not the next one's business.
 afterEach(() => bridge.relayer.fillAll())
 
 type Report = {
-  readonly deposits: readonly {
+  readonly transfers: readonly {
     readonly depositId: string
     readonly state: string
     readonly fillTransaction: Hash | null
@@ -32,7 +33,7 @@ type Report = {
 }
 
 const post = (command: string, body: unknown) =>
-  fetch(`${providers.url}/relayer/${command}`, { method: 'POST', body: JSON.stringify(body) })
+  fetch(`${controls.url}/${command}`, { method: 'POST', body: JSON.stringify(body) })
 /** A command as anybody gives it, and what the relayer reports after it. */
 const tell = async (command: string, body: unknown = {}): Promise<Report> => {
   const response = await post(command, body)
@@ -126,38 +127,40 @@ describe('filling', () => {
 
 describe('over HTTP', () => {
   test('it refuses what makes no sense', async () => {
-    expect(await refused('ignore', {})).toBe(400)
-    expect(await refused('settings', { delaySeconds: -1 })).toBe(400)
-    expect(await refused('fill', { depositId: '99999999' })).toBe(409)
-    expect(await refused('dance')).toBe(404)
-    expect(await refused('constructor')).toBe(404)
-    expect((await fetch(`${providers.url}/relayer/stop`)).status).toBe(404)
-    expect((await fetch(`${providers.url}/relayer/stop`, { method: 'POST', body: '{' })).status).toBe(400)
-    expect(await refused('refund', naming(await bridge.deposit()))).toBe(409)
+    expect(await refused('transfers/ignore', {})).toBe(400)
+    expect(await refused('transfers/delay', { seconds: -1 })).toBe(400)
+    expect(await refused('transfers/fill', { depositId: '99999999' })).toBe(409)
+    expect(await refused('transfers/dance')).toBe(404)
+    expect(await refused('transfers/constructor')).toBe(404)
+    expect((await fetch(`${controls.url}/transfers/hold`)).status).toBe(404)
+    expect((await fetch(`${controls.url}/transfers/hold`, { method: 'POST', body: '{' })).status).toBe(400)
+    expect(await refused('transfers/refund', naming(await bridge.deposit()))).toBe(409)
   })
 
   test('it lets a deposit expire and pays it back to the depositor on the origin', async () => {
     const { origin, destination } = bridge
     const deposit = await bridge.deposit({ deadlineIn: 1000, recipient: BOB })
     const other = await bridge.deposit()
-    await tell('ignore', naming(deposit))
-    await tell('fill')
+    await tell('transfers/ignore', naming(deposit))
+    await tell('transfers/fill')
     expect(await Promise.all([deposit, other].map(stateOf))).toEqual(['ignored', 'filled'])
 
-    await tell('advance', { seconds: 2000 })
+    await tell('transfers/expire', naming(deposit))
     expect(await stateOf(deposit)).toBe('expired')
     expect(await destination.refusal(RELAYER, 'fillRelay', bridge.fillArgs(deposit))).toBe('ExpiredFillDeadline')
     const before = await origin.balanceOf(ALICE)
-    const { deposits } = await tell('refund')
+    const { transfers } = await tell('transfers/refund')
     expect(await origin.balanceOf(ALICE)).toBe(before + origin.units('100'))
-    const [refunded] = deposits.filter(({ depositId }) => depositId === `${deposit.depositId}`)
+    const [refunded] = transfers.filter(({ depositId }) => depositId === `${deposit.depositId}`)
     expect(refunded).toMatchObject({ state: 'refunded', fillTransaction: null })
     const events = await origin.eventsOf(refunded?.refundTransaction ?? '0x')
     expect(events.at(-1)).toMatchObject({
       eventName: 'ExecutedRelayerRefundRoot',
       args: { refundAddresses: [ALICE], refundAmounts: [origin.units('100')], l2TokenAddress: origin.usdc },
     })
-    expect(await refused('refund', naming(deposit))).toBe(409)
+    for (const command of ['refund', 'expire']) {
+      expect(await refused(`transfers/${command}`, { transactionHash: deposit.transactionHash })).toBe(409)
+    }
   })
 })
 
