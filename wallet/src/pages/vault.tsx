@@ -1,9 +1,193 @@
-/** Being built. */
-export function VaultPage(props: { chainId: number; address: string }) {
+import { useQuery } from '@tanstack/react-query'
+import { CallFailure, getPosition, getVault, type Vault } from '@vaultline/client'
+import { query } from '@vaultline/client/query'
+import { isAddress } from 'viem'
+import { useConnection } from 'wagmi'
+import { useService } from '../context.ts'
+import { DepositBox } from '../parts/deposit-box.tsx'
+import { Amount, AsOf, Unknown, Yield } from '../parts/figures.tsx'
+import { Empty, ProblemNotice, Warning } from '../parts/notices.tsx'
+import { PositionCard, SharePriceChart } from '../parts/position-card.tsx'
+import { Requests } from '../parts/requests.tsx'
+import { PageSkeleton, SkeletonRows } from '../parts/skeletons.tsx'
+import { Address, ChainBadge, TokenIcon } from '../parts/tokens.tsx'
+import { stateOf } from '../vault-state.ts'
+
+/** One vault: what it is, what the connected account has in it, and the box that puts money in or takes it out. */
+export function VaultPage({ chainId, address }: { chainId: number; address: string }) {
+  if (!isAddress(address)) return <NoVault />
+  return <LoadedVault chainId={chainId} vaultAddress={address} />
+}
+
+function NoVault() {
   return (
     <div className="page">
-      <h1>Vault</h1>
-      <pre>{JSON.stringify(props)}</pre>
+      <Empty title="There is no such vault" action={{ href: '/vaults', text: 'See all vaults' }} />
     </div>
+  )
+}
+
+function LoadedVault(place: { chainId: number; vaultAddress: `0x${string}` }) {
+  const { data: vault, error, refetch } = useQuery({ ...query(getVault, useService(), place), refetchInterval: 15_000 })
+  if (vault) return <VaultDetails vault={vault} />
+  if (error instanceof CallFailure && error.error.code === 'vault_not_found') return <NoVault />
+  if (!error) return <PageSkeleton />
+  return (
+    <div className="page">
+      <ProblemNotice error={error} onRetry={() => void refetch()} />
+    </div>
+  )
+}
+
+function VaultDetails({ vault }: { vault: Vault }) {
+  const { name, asset, chainId, logo_url, type, stateAsOf, totalAssets, vaultState } = vault
+  const { address: account } = useConnection()
+  const position = usePosition(vault, account)
+  const { tone, text, why } = stateOf(vault)
+  const shares = position.data?.currentShares
+  return (
+    <div className="page">
+      <header className="row">
+        <TokenIcon symbol={asset.symbol} url={logo_url} />
+        <h1>{name}</h1>
+        <ChainBadge chainId={chainId} />
+        <span className={`chip ${tone}`} title={why}>
+          {text}
+        </span>
+      </header>
+      {stateAsOf?.stale && (
+        <Warning>
+          The chain of this vault cannot be read at the moment. What you see is <AsOf time={stateAsOf.timestamp} />.
+          Nothing can be sent until it is back.
+        </Warning>
+      )}
+      {vaultState?.paused && <Warning>This vault is paused by its manager. Money in it stays where it is.</Warning>}
+      <dl className={stateAsOf?.stale ? 'tiles stale' : 'tiles'}>
+        <div className="tile">
+          <dt>Yield</dt>
+          <dd>
+            <Yield apy={vault.apy} />
+          </dd>
+        </div>
+        <div className="tile">
+          <dt>In the vault</dt>
+          <dd>
+            <Amount units={totalAssets} decimals={asset.decimals} symbol={asset.symbol} short />
+          </dd>
+        </div>
+        <div className="tile">
+          <dt>Deposits and withdrawals</dt>
+          <dd>{type === 'sync' ? 'At once' : 'After a settlement'}</dd>
+        </div>
+        <div className="tile">
+          <dt>Risk</dt>
+          <dd>{vault.riskProfile || <Unknown why="Nobody has rated it." />}</dd>
+        </div>
+      </dl>
+      <div className="columns">
+        <div className="stack">
+          {account && type === 'async' && <Requests vault={vault} account={account} />}
+          <Position vault={vault} position={position} isConnected={Boolean(account)} />
+          <About vault={vault} />
+        </div>
+        <DepositBox vault={vault} held={shares === undefined ? heldWithout(position) : heldIn(position.data)} />
+      </div>
+    </div>
+  )
+}
+
+type PositionQuery = ReturnType<typeof usePosition>
+
+function usePosition({ poolAddress, chainId }: Vault, account: `0x${string}` | undefined) {
+  const service = useService()
+  return useQuery({
+    // Nobody is asked for without an account; the address only fills its place.
+    ...query(getPosition, service, { userAddress: account ?? poolAddress, vaultAddress: poolAddress, chainId }),
+    enabled: account !== undefined,
+    refetchInterval: 15_000,
+  })
+}
+
+function hasNone({ error }: PositionQuery): boolean {
+  return error instanceof CallFailure && error.error.code === 'position_not_found'
+}
+
+/** The value of shares in the wallet, in the asset's smallest unit. */
+function heldIn(position: PositionQuery['data']): string | undefined {
+  if (!position) return undefined
+  const { currentValue, amounts } = position
+  const elsewhere =
+    BigInt(amounts.pendingDeposit) + BigInt(amounts.claimableRedeemAssets) + BigInt(amounts.cancelledDeposit)
+  return `${BigInt(currentValue) - elsewhere}`
+}
+
+function heldWithout(position: PositionQuery): string | undefined {
+  return hasNone(position) ? '0' : undefined
+}
+
+function Position({ vault, position, isConnected }: { vault: Vault; position: PositionQuery; isConnected: boolean }) {
+  if (position.data) {
+    return (
+      <>
+        <PositionCard position={position.data} vault={vault} />
+        <SharePriceChart position={position.data} vault={vault} />
+      </>
+    )
+  }
+  if (!isConnected || hasNone(position)) {
+    return (
+      <section className="card">
+        <h2>Your position</h2>
+        <p className="fine">
+          {isConnected ? 'You have nothing in this vault yet.' : 'Connect a wallet to see what you have in this vault.'}
+        </p>
+      </section>
+    )
+  }
+  if (position.error) return <ProblemNotice error={position.error} onRetry={() => void position.refetch()} />
+  return <SkeletonRows count={3} />
+}
+
+function About({ vault }: { vault: Vault }) {
+  const { description, protocol, poolAddress, curatorAddress, valuationManager, depositTokenAddress, asset } = vault
+  return (
+    <section className="card" aria-label="About this vault">
+      <h2>About this vault</h2>
+      {description && <p>{description}</p>}
+      <dl className="facts">
+        <div>
+          <dt>Protocol</dt>
+          <dd>{protocol ?? 'ERC-4626'}</dd>
+        </div>
+        <div>
+          <dt>Vault</dt>
+          <dd>
+            <Address value={poolAddress} what="the vault's address" />
+          </dd>
+        </div>
+        <div>
+          <dt>{asset.symbol}</dt>
+          <dd>
+            <Address value={depositTokenAddress} what="the token's address" />
+          </dd>
+        </div>
+        {curatorAddress && (
+          <div>
+            <dt>Curator</dt>
+            <dd>
+              <Address value={curatorAddress} what="the curator's address" />
+            </dd>
+          </div>
+        )}
+        {valuationManager && (
+          <div>
+            <dt>Values it</dt>
+            <dd>
+              <Address value={valuationManager} what="the valuation manager's address" />
+            </dd>
+          </div>
+        )}
+      </dl>
+    </section>
   )
 }

@@ -9,7 +9,7 @@ export function TokenIcon({ symbol, url }: { symbol: string; url?: string | null
   if (!url || isBroken) {
     return (
       <span className="token-icon" style={{ '--hue': hueOf(symbol) } as React.CSSProperties} aria-hidden="true">
-        {symbol.slice(0, 3).toUpperCase()}
+        {symbol.slice(0, 4).toUpperCase()}
       </span>
     )
   }

@@ -1,0 +1,78 @@
+import { CallFailure } from '@vaultline/client'
+import type { FlowError, FlowState, Step } from '@vaultline/client/flow'
+import { chainName } from '../chains.ts'
+import { ProblemNotice } from './notices.tsx'
+import { Address } from './tokens.tsx'
+
+const ACTS: Readonly<Record<Step['kind'], string>> = {
+  approve: 'Approve',
+  deposit: 'Deposit',
+  withdraw: 'Withdraw',
+  claim: 'Claim',
+  cancel: 'Take back',
+  transfer: 'Send',
+  settle: 'Wait for the settlement',
+  arrive: 'Wait for the arrival',
+}
+
+/** What a step does, for a button and for a list. */
+export function actOf(kind: Step['kind']): string {
+  return ACTS[kind]
+}
+
+const STATES: Readonly<Record<Step['status'], string>> = {
+  todo: '',
+  confirming: 'Confirm in your wallet',
+  pending: 'Under way',
+  done: 'Done',
+  failed: 'Failed',
+}
+
+const CLASSES: Readonly<Record<Step['status'], string>> = {
+  todo: 'todo',
+  confirming: 'now',
+  pending: 'now',
+  done: 'done',
+  failed: 'failed',
+}
+
+/** The steps of a flow, one after the other, told to screen readers as they change. */
+export function FlowSteps({ steps }: Pick<FlowState, 'steps'>) {
+  return (
+    <ol className="timeline" aria-live="polite">
+      {steps.map(({ kind, status, hash, chainId }, index) => (
+        <li key={index} className={CLASSES[status]} aria-current={CLASSES[status] === 'now' ? 'step' : undefined}>
+          <span>
+            {actOf(kind)}
+            {chainId !== undefined && <span className="fine"> on {chainName(chainId)}</span>}
+          </span>
+          {STATES[status] && <span className="fine">{STATES[status]}</span>}
+          {hash && <Address value={hash} what="the transaction's hash" />}
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+const TEXTS = {
+  simulation_reverted: 'This would fail now, so it is not sent:',
+  transaction_reverted: 'The transaction failed on the chain. Only its fee was paid.',
+  quote_expired: 'The offer has expired. Have a look at the new one.',
+  transfer_failed: 'The transfer failed.',
+} as const
+
+/** Why a flow stands still. */
+export function FlowProblem({ error }: { error: FlowError }) {
+  switch (error.code) {
+    case 'wallet':
+      return <ProblemNotice error={error.cause ?? new Error(error.message)} />
+    case 'simulation_reverted':
+      return <ProblemNotice error={new Error(`${TEXTS[error.code]} ${error.message}`)} />
+    case 'transaction_reverted':
+    case 'quote_expired':
+    case 'transfer_failed':
+      return <ProblemNotice error={new Error(TEXTS[error.code])} />
+    default:
+      return <ProblemNotice error={new CallFailure(error)} />
+  }
+}

@@ -1,0 +1,32 @@
+import { useGasPrice } from 'wagmi'
+import { findChain } from '../chains.ts'
+import { NATIVE_COIN, usePriceOf, worthOf } from '../prices.ts'
+import { Amount, Money } from './figures.tsx'
+import { Skeleton } from './skeletons.tsx'
+
+type NetworkFeeProps = {
+  /** Units of gas, as the service estimates them. */
+  readonly gas: string
+  readonly chainId: number
+  /** Whether it can be less, because nothing was tried. */
+  readonly isUpperEstimate: boolean
+}
+
+/** What the chain takes for a transaction at the present price of gas, in its coin and in the chosen currency. */
+export function NetworkFee({ gas, chainId, isUpperEstimate }: NetworkFeeProps) {
+  const price = useGasPrice({ chainId })
+  const priceOf = usePriceOf()
+  const { nativeCurrency } = findChain(chainId)
+  if (price.isPending) return <Skeleton width="8em" />
+  if (price.data === undefined) return <>{gas} units of gas</>
+  const fee = BigInt(gas) * price.data
+  return (
+    <>
+      {isUpperEstimate ? 'at most ' : 'about '}
+      <Amount units={fee} decimals={nativeCurrency.decimals} symbol={nativeCurrency.symbol} />{' '}
+      <span className="fine">
+        (<Money value={worthOf(fee, nativeCurrency.decimals, priceOf(chainId, NATIVE_COIN))} />)
+      </span>
+    </>
+  )
+}

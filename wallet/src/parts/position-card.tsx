@@ -1,0 +1,109 @@
+import type { GetPositionResponse, Vault } from '@vaultline/client'
+import { formatAmount, formatTime } from '../format.ts'
+import { usePriceOf, worthOf } from '../prices.ts'
+import { Chart } from './chart.tsx'
+import { Amount, Money } from './figures.tsx'
+
+/** What an account has in a vault: its value, what went in and came out, what it earned, and its latest deposits. */
+export function PositionCard({ position, vault }: { position: GetPositionResponse; vault: Vault }) {
+  const { asset, chainId, depositTokenAddress } = vault
+  const { currentValue, totalDepositedAssets, totalWithdrawnAssets, earnedAssets, deposits, hasMore } = position
+  const price = usePriceOf()(chainId, depositTokenAddress)
+  const amount = { decimals: asset.decimals, symbol: asset.symbol }
+  return (
+    <section className="card" aria-label="Your position">
+      <div className="card-head">
+        <h2>Your position</h2>
+        <span className="fine">since {formatTime(position.startDate)}</span>
+      </div>
+      <div>
+        <div className="big">
+          <Amount units={currentValue} {...amount} />
+        </div>
+        <Money value={worthOf(currentValue, asset.decimals, price)} why={`No price of ${asset.symbol} is known.`} />
+      </div>
+      <dl className="facts">
+        <div>
+          <dt>Earned</dt>
+          <dd>
+            <Amount units={earnedAssets} {...amount} />
+          </dd>
+        </div>
+        <div>
+          <dt>Put in</dt>
+          <dd>
+            <Amount units={totalDepositedAssets} {...amount} />
+          </dd>
+        </div>
+        <div>
+          <dt>Taken out</dt>
+          <dd>
+            <Amount units={totalWithdrawnAssets} {...amount} />
+          </dd>
+        </div>
+        <Waiting name="Waiting for settlement" units={position.amounts.pendingDeposit} {...amount} />
+        <Waiting name="Settled, to be claimed" units={position.amounts.claimableRedeemAssets} {...amount} />
+        <Waiting name="Cancelled, to be taken back" units={position.amounts.cancelledDeposit} {...amount} />
+      </dl>
+      {deposits.length > 0 && (
+        <table className="list plain">
+          <caption className="hidden">Your latest deposits</caption>
+          <thead>
+            <tr>
+              <th scope="col">Deposit</th>
+              <th scope="col">Amount</th>
+              <th scope="col">State</th>
+            </tr>
+          </thead>
+          <tbody>
+            {deposits.slice(0, 5).map(({ depositId, timestamp, amounts, statusDescription, status }) => (
+              <tr key={depositId}>
+                <td data-label="Deposit">{formatTime(timestamp)}</td>
+                <td data-label="Amount">
+                  <Amount units={amounts.depositedAssets} {...amount} />
+                </td>
+                <td data-label="State" title={statusDescription}>
+                  {status}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {(hasMore || deposits.length > 5) && <p className="fine">Older deposits are in Activity.</p>}
+    </section>
+  )
+}
+
+function Waiting({ name, units, ...amount }: { name: string; units: string; decimals: number; symbol: string }) {
+  if (units === '0') return null
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <Amount units={units} {...amount} />
+      </dd>
+    </div>
+  )
+}
+
+/** What a share was worth over the last year, in the asset. */
+export function SharePriceChart({ position, vault }: { position: GetPositionResponse; vault: Vault }) {
+  const { decimals, symbol } = vault.asset
+  const points = position.sharePriceHistory.map(({ timestamp, sharePrice }): [number, number] => [
+    Date.parse(timestamp),
+    // A line for the eye: no transaction is made of it.
+    Number(sharePrice) / 10 ** decimals,
+  ])
+  return (
+    <section className="card" aria-label="Share price">
+      <h2>What a share is worth</h2>
+      <Chart
+        points={points}
+        label={`What a share of ${vault.name} was worth`}
+        format={(value) => `${formatAmount(BigInt(Math.round(value * 10 ** decimals)), decimals)} ${symbol}`}
+        empty="It has no history yet. A point is recorded about every hour."
+      />
+    </section>
+  )
+}

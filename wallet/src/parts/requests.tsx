@@ -1,0 +1,173 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { getDepositStatus, getWithdrawalStatus, type Vault } from '@vaultline/client'
+import type { FlowInputs } from '@vaultline/client/flow'
+import { query } from '@vaultline/client/query'
+import { useFlow } from '@vaultline/client/react'
+import { useEffect, useState } from 'react'
+import { useService } from '../context.ts'
+import { useSender } from '../sender.ts'
+import { Amount } from './figures.tsx'
+import { FlowProblem, FlowSteps } from './flow-steps.tsx'
+import { ProblemNotice } from './notices.tsx'
+
+type Place = { readonly vaultAddress: `0x${string}`; readonly userAddress: `0x${string}`; readonly chainId: number }
+
+/** What an account has asked of a vault that settles: what waits, what can be claimed, and what can be taken back. */
+export function Requests({ vault, account }: { vault: Vault; account: `0x${string}` }) {
+  const service = useService()
+  const place: Place = { vaultAddress: vault.poolAddress, userAddress: account, chainId: vault.chainId }
+  const deposit = useQuery(query(getDepositStatus, service, place))
+  const withdrawal = useQuery(query(getWithdrawalStatus, service, place))
+  const { asset, shareDecimals } = vault
+  return (
+    <>
+      {deposit.error && <ProblemNotice error={deposit.error} onRetry={() => void deposit.refetch()} />}
+      {deposit.data && isOpen(deposit.data.status) && (
+        <Request kind="deposit" status={deposit.data.status} place={place}>
+          <Part
+            name="In the vault’s queue"
+            units={deposit.data.amounts.pendingDeposit}
+            decimals={asset.decimals}
+            symbol={asset.symbol}
+          />
+          <Part
+            name="Shares ready to claim"
+            units={deposit.data.amounts.claimableShares}
+            decimals={shareDecimals}
+            symbol="shares"
+          />
+          <Part
+            name="To take back"
+            units={deposit.data.amounts.cancelledDeposit}
+            decimals={asset.decimals}
+            symbol={asset.symbol}
+          />
+        </Request>
+      )}
+      {withdrawal.error && <ProblemNotice error={withdrawal.error} onRetry={() => void withdrawal.refetch()} />}
+      {withdrawal.data && isOpen(withdrawal.data.status) && (
+        <Request kind="withdrawal" status={withdrawal.data.status} place={place}>
+          <Part
+            name="Shares in the vault’s queue"
+            units={withdrawal.data.amounts.pendingRedeemShares}
+            decimals={shareDecimals}
+            symbol="shares"
+          />
+          <Part
+            name="Ready to claim"
+            units={withdrawal.data.amounts.claimableAssets}
+            decimals={asset.decimals}
+            symbol={asset.symbol}
+          />
+          <Part
+            name="Shares to take back"
+            units={withdrawal.data.amounts.cancelledRedeemShares}
+            decimals={shareDecimals}
+            symbol="shares"
+          />
+        </Request>
+      )}
+    </>
+  )
+}
+
+type OpenStatus = 'pending' | 'claimable' | 'cancelled'
+
+function isOpen(status: string): status is OpenStatus {
+  return status === 'pending' || status === 'claimable' || status === 'cancelled'
+}
+
+function Part({ name, units, decimals, symbol }: { name: string; units: string; decimals: number; symbol: string }) {
+  if (units === '0') return null
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <Amount units={units} decimals={decimals} symbol={symbol} />
+      </dd>
+    </div>
+  )
+}
+
+const TITLES = { deposit: 'Your deposit', withdrawal: 'Your withdrawal' } as const
+
+const TEXTS: Readonly<Record<OpenStatus, string>> = {
+  pending: 'Waiting for the vault’s settlement. Its manager decides when; this page follows it.',
+  claimable: 'Settled. It is yours to claim, now or at any time.',
+  cancelled: 'The vault has granted your cancellation. Take it back into your wallet.',
+}
+
+type RequestProps = {
+  readonly kind: 'deposit' | 'withdrawal'
+  readonly status: OpenStatus
+  readonly place: Place
+  readonly children: React.ReactNode
+}
+
+function Request({ kind, status, place, children }: RequestProps) {
+  const [isCancelling, setCancelling] = useState(false)
+  const input = { ...place, kind }
+  const begins = isCancelling || status === 'cancelled' ? 'cancel' : status === 'claimable' ? 'claim' : undefined
+  return (
+    <section className="card request" aria-label={TITLES[kind]}>
+      <div className="card-head">
+        <h2>{TITLES[kind]}</h2>
+        <span className={`chip ${status === 'claimable' ? 'good' : 'warn'}`}>
+          {{ pending: 'Waiting', claimable: 'Ready to claim', cancelled: 'Cancelled' }[status]}
+        </span>
+      </div>
+      <p role="status">{TEXTS[status]}</p>
+      <dl className="facts">{children}</dl>
+      {begins ? (
+        <RequestFlow key={begins} begins={begins} input={input} onLeave={() => setCancelling(false)} />
+      ) : (
+        <button type="button" className="button quiet" onClick={() => setCancelling(true)}>
+          Take it back
+        </button>
+      )}
+    </section>
+  )
+}
+
+type RequestFlowProps = {
+  readonly begins: 'claim' | 'cancel'
+  readonly input: FlowInputs['cancel']
+  readonly onLeave: () => void
+}
+
+function RequestFlow({ begins, input, onLeave }: RequestFlowProps) {
+  const queries = useQueryClient()
+  const sender = useSender()
+  const { status, steps, current, error, next } = useFlow(useService(), begins, input)
+  const isSent = steps.some((step) => step.kind === begins && step.status === 'done')
+  useEffect(() => {
+    if (!isSent) return
+    void queries.invalidateQueries()
+    onLeave()
+  }, [isSent, queries, onLeave])
+  const hasBegun = steps.some((step) => step.status !== 'todo')
+  return (
+    <>
+      {hasBegun && <FlowSteps steps={steps} />}
+      {error && <FlowProblem error={error} />}
+      <div className="row">
+        <button
+          type="button"
+          className="button primary"
+          disabled={status !== 'ready'}
+          onClick={() => void next(sender)}
+        >
+          {current?.status === 'confirming' && 'Confirm in your wallet …'}
+          {current?.status === 'pending' && 'Waiting for the chain …'}
+          {(!current || current.status === 'todo' || current.status === 'failed' || current.status === 'done') &&
+            (status === 'busy' ? 'Preparing …' : error ? 'Try again' : begins === 'claim' ? 'Claim' : 'Take it back')}
+        </button>
+        {begins === 'cancel' && !hasBegun && (
+          <button type="button" className="button quiet" onClick={onLeave}>
+            Keep waiting
+          </button>
+        )}
+      </div>
+    </>
+  )
+}
