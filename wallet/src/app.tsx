@@ -2,6 +2,7 @@ import { lazy, Suspense } from 'react'
 import { Link, Route, Switch, useLocation } from 'wouter'
 import { AccountMenu } from './parts/account-menu.tsx'
 import { DeveloperDrawer } from './parts/developer-drawer.tsx'
+import { ErrorBoundary } from './parts/error-boundary.tsx'
 import { Empty } from './parts/notices.tsx'
 import { PageSkeleton } from './parts/skeletons.tsx'
 
@@ -49,25 +50,27 @@ export function App() {
         <AccountMenu />
       </header>
       <main id="main" tabIndex={-1}>
-        <Suspense fallback={<PageSkeleton />}>
-          <Switch>
-            <Route path="/" component={HomePage} />
-            <Route path="/vaults" component={VaultsPage} />
-            <Route path="/vaults/:chainId/:address">
-              {({ chainId, address }) => <VaultPage key={address} chainId={Number(chainId)} address={address} />}
-            </Route>
-            <Route path="/transfers/:chainId/:hash">
-              {({ chainId, hash }) => <TransferPage key={hash} chainId={Number(chainId)} hash={hash} />}
-            </Route>
-            <Route path="/activity" component={ActivityPage} />
-            <Route path="/markets" component={MarketsPage} />
-            <Route path="/markets/:id">{({ id }) => <CoinPage key={id} id={id} />}</Route>
-            <Route path="/account" component={AccountPage} />
-            <Route>
-              <Empty title="There is no such page" action={{ href: '/', text: 'Go home' }} />
-            </Route>
-          </Switch>
-        </Suspense>
+        <ErrorBoundary key={location}>
+          <Suspense fallback={<PageSkeleton />}>
+            <Switch>
+              <Route path="/" component={HomePage} />
+              <Route path="/vaults" component={VaultsPage} />
+              <Route path="/vaults/:chainId/:address">
+                {({ chainId, address }) => <VaultPage key={address} chainId={Number(chainId)} address={address} />}
+              </Route>
+              <Route path="/transfers/:chainId/:hash">
+                {({ chainId, hash }) => <TransferPage key={hash} chainId={Number(chainId)} hash={hash} />}
+              </Route>
+              <Route path="/activity" component={ActivityPage} />
+              <Route path="/markets" component={MarketsPage} />
+              <Route path="/markets/:id">{({ id }) => <CoinPage key={id} id={id} />}</Route>
+              <Route path="/account" component={AccountPage} />
+              <Route>
+                <Empty title="There is no such page" action={{ href: '/', text: 'Go home' }} />
+              </Route>
+            </Switch>
+          </Suspense>
+        </ErrorBoundary>
       </main>
       <DeveloperDrawer />
     </>

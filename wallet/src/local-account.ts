@@ -20,15 +20,23 @@ const UNKNOWN_CHAIN = 4902
  * has. Their chains sign for them: no key is in the page.
  */
 export function announceLocalAccounts({ chains, sandbox }: Config): void {
-  const details = (sandbox?.accounts ?? []).slice(0, 2).map((account, index) => ({
-    info: {
-      uuid: `00000000-0000-4000-8000-00000000000${index}`,
-      name: index === 0 ? 'Local account with a past' : 'Fresh local account',
-      icon: ICON,
-      rdns: `local.vaultline.account-${index + 1}`,
-    },
-    provider: createLocalAccount(account, chains),
-  }))
+  const accounts = [
+    { name: 'Local account with a past', account: sandbox?.accounts[0] },
+    { name: 'Fresh local account', account: sandbox?.accounts.at(-1) },
+  ]
+  const details = accounts.flatMap(({ name, account }, index) =>
+    account
+      ? {
+          info: {
+            uuid: `00000000-0000-4000-8000-00000000000${index}`,
+            name,
+            icon: ICON,
+            rdns: `local.vaultline.${index}`,
+          },
+          provider: createLocalAccount(account, chains),
+        }
+      : [],
+  )
   const announce = () => {
     for (const detail of details) {
       window.dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail: Object.freeze(detail) }))

@@ -44,7 +44,6 @@ function VaultDetails({ vault }: { vault: Vault }) {
   const { address: account } = useConnection()
   const position = usePosition(vault, account)
   const { tone, text, why } = stateOf(vault)
-  const shares = position.data?.currentShares
   return (
     <div className="page">
       <header className="row">
@@ -84,13 +83,13 @@ function VaultDetails({ vault }: { vault: Vault }) {
           <dd>{vault.riskProfile || <Unknown why="Nobody has rated it." />}</dd>
         </div>
       </dl>
+      {account && type === 'async' && <Requests vault={vault} account={account} />}
       <div className="columns">
         <div className="stack">
-          {account && type === 'async' && <Requests vault={vault} account={account} />}
           <Position vault={vault} position={position} isConnected={Boolean(account)} />
           <About vault={vault} />
         </div>
-        <DepositBox vault={vault} held={shares === undefined ? heldWithout(position) : heldIn(position.data)} />
+        <DepositBox vault={vault} held={heldIn(vault, position)} />
       </div>
     </div>
   )
@@ -112,17 +111,12 @@ function hasNone({ error }: PositionQuery): boolean {
   return error instanceof CallFailure && error.error.code === 'position_not_found'
 }
 
-/** The value of shares in the wallet, in the asset's smallest unit. */
-function heldIn(position: PositionQuery['data']): string | undefined {
-  if (!position) return undefined
-  const { currentValue, amounts } = position
-  const elsewhere =
-    BigInt(amounts.pendingDeposit) + BigInt(amounts.claimableRedeemAssets) + BigInt(amounts.cancelledDeposit)
-  return `${BigInt(currentValue) - elsewhere}`
-}
-
-function heldWithout(position: PositionQuery): string | undefined {
-  return hasNone(position) ? '0' : undefined
+/** What the shares in the wallet are worth, in the asset's smallest unit; undefined while it is not known. */
+function heldIn({ shareDecimals }: Vault, position: PositionQuery): string | undefined {
+  if (hasNone(position)) return '0'
+  if (!position.data) return undefined
+  const { currentShares, sharePrice } = position.data
+  return `${(BigInt(currentShares) * BigInt(sharePrice)) / 10n ** BigInt(shareDecimals)}`
 }
 
 function Position({ vault, position, isConnected }: { vault: Vault; position: PositionQuery; isConnected: boolean }) {

@@ -337,9 +337,9 @@ function buttonText(
   if (status === 'busy') return 'Preparing …'
   if (error && error.code !== 'simulation_reverted') return 'Try again'
   return current ? (
-    <>
+    <span>
       {actOf(current.kind)} {amount}
-    </>
+    </span>
   ) : (
     'Done'
   )

@@ -12,10 +12,7 @@ export function PositionCard({ position, vault }: { position: GetPositionRespons
   const amount = { decimals: asset.decimals, symbol: asset.symbol }
   return (
     <section className="card" aria-label="Your position">
-      <div className="card-head">
-        <h2>Your position</h2>
-        <span className="fine">since {formatTime(position.startDate)}</span>
-      </div>
+      <h2>Your position</h2>
       <div>
         <div className="big">
           <Amount units={currentValue} {...amount} />

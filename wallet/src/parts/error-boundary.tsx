@@ -1,0 +1,23 @@
+import { Component, type ReactNode } from 'react'
+import { Empty } from './notices.tsx'
+
+/** Keeps the rest of the wallet alive where a page breaks. React has this for classes alone. */
+export class ErrorBoundary extends Component<{ readonly children: ReactNode }, { readonly hasFailed: boolean }> {
+  override state = { hasFailed: false }
+
+  static getDerivedStateFromError() {
+    return { hasFailed: true }
+  }
+
+  override render() {
+    if (!this.state.hasFailed) return this.props.children
+    const reload = { text: 'Load it again', onClick: () => window.location.reload() }
+    return (
+      <div className="page">
+        <Empty title="This page has broken" action={reload}>
+          Nothing was sent by it. Your money is where it was.
+        </Empty>
+      </div>
+    )
+  }
+}
