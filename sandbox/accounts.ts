@@ -7,7 +7,7 @@ export type LocalAccount = { readonly address: Address; readonly privateKey: Hex
 export const TEST_MNEMONIC = 'test test test test test test test test test test test junk'
 
 // Written out, because deriving them takes longer than starting a chain; a test compares them with the mnemonic.
-const [admin, safe, valuationManager, feeReceiver, alice, bob, carol, dave, anchor, relayer] = [
+const [admin, safe, valuationManager, feeReceiver, alice, bob, carol, dave, anchor, relayer, ...states] = [
   account(
     '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
     '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
@@ -48,11 +48,44 @@ const [admin, safe, valuationManager, feeReceiver, alice, bob, carol, dave, anch
     '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720',
     '0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6',
   ),
+  account(
+    '0xBcd4042DE499D14e55001CcbB24a551F3b954096',
+    '0xf214f2b2cd398c806f84e317254e0f0b801d0643303237d97a22a48e01628897',
+  ),
+  account(
+    '0x71bE63f3384f5fb98995898A86B02Fb2426c5788',
+    '0x701b615bbdfb9de65240bc28bd21bbc0d996645a3dd57e7b12bc2bdf6f192c82',
+  ),
+  account(
+    '0xFABB0ac9d68B0B445fB7357272Ff202C5651694a',
+    '0xa267530f49f8280200edf313ee7af6b827f2a8bce2897751d06a843f644967b1',
+  ),
+  account(
+    '0x1CBd3b2770909D4e10f157cABC84C7264073C9Ec',
+    '0x47c99abed3324a2707c28affff1267e45918ec8c3f20b8aa892e8b065d2942dd',
+  ),
+  account(
+    '0xdF3e18d64BC6A983f673Ab319CCaE4f1a57C7097',
+    '0xc526ee95bf44d8fc405a158bb884d9d1238d99f0612e9f33d006bb0789009aaa',
+  ),
+  account(
+    '0xcd3B766CCDd6AE721141F452C550Ca635964ce71',
+    '0x8166f546bab6da521a8369cab06c5d2b9e46670292d85c875ee9ec20e84ffb61',
+  ),
+  account(
+    '0x2546BcD3c84621e976D8185a91A922aE77ECEc30',
+    '0xea6c44ac03bff858b476bba40716402b03e41b8e97e276d1baec7c37d42484a0',
+  ),
+  account(
+    '0xbDA5747bFD65F08deb54cb465eB87D40e51B197E',
+    '0x689af8efa8c651a91ad287602527f3af2fe9f6501a7ac4b061667b5a93e037fd',
+  ),
 ]
 
 /**
  * The funded accounts by what they do. `users` are free to use; `admin` deploys and owns every contract; `safe` holds
- * the async vaults' assets and settles; `anchor` makes the first deposit of every vault; `relayer` fills transfers.
+ * the async vaults' assets and settles; `anchor` makes the first deposit of every vault; `relayer` fills transfers;
+ * `states` are those whose deposits, withdrawals and transfers stand in every state that there is.
  */
 export const ACCOUNTS = {
   admin,
@@ -62,6 +95,7 @@ export const ACCOUNTS = {
   anchor,
   relayer,
   users: [alice, bob, carol, dave],
+  states,
 } as const
 
 /** A Solana wallet whose key is public: its address and the 32 bytes of its Ed25519 key. */

@@ -6,7 +6,8 @@ import type { RpcUrls } from '../lib/chain/readers.ts'
 import { CHAINS } from '../lib/chain/registry.ts'
 import { buildVariables } from '../lib/frame/resources.ts'
 import { deployBridge, deployBridgeTokens } from './bridge.ts'
-import { PAST_SECONDS, playHistory } from './chains/history.ts'
+import { moveToNow, PAST_SECONDS, playHistory } from './chains/history.ts'
+import { playStates, type States } from './chains/states.ts'
 import { deployLocalWorld, type LocalWorld } from './chains/world.ts'
 import { type RunningChain, startChain } from './chains.ts'
 import { type LocalDynamo, localCredentials, startDynamo } from './dynamo.ts'
@@ -25,6 +26,8 @@ export type Backends = {
   readonly providers: Providers
   /** Fills transfers between the chains, when it is told to or once it is started. */
   readonly relayer: Relayer
+  /** Where chains have a past: what stands in every state that the service can show. */
+  readonly states: States | undefined
   /** The environment in which the functions run; the same names as in AWS. */
   readonly environment: Readonly<Record<string, string>>
   readonly admin: Admin
@@ -54,6 +57,8 @@ export type BackendsOptions = {
   readonly bridgedChainIds?: readonly number[]
   /** Whether both chains have months of a past, in which the first user deposited and earned. */
   readonly withPast?: boolean
+  /** Whether that past ends with something in every state that the service can show. */
+  readonly withStates?: boolean
   /** Whether the real market services are asked instead of the made-up market. */
   readonly realMarkets?: boolean
   /** The kinds of nodes at which the functions read the chains, in the order of their URLs; the chains themselves by default. */
@@ -63,7 +68,7 @@ export type BackendsOptions = {
 /** Starts both chains with their contracts, DynamoDB with its tables, and the providers, side by side. */
 export async function startBackends(options: BackendsOptions = {}): Promise<Backends> {
   const { blockSeconds, chainIds = CHAIN_IDS, bridgedChainIds = [], withPast = false, realMarkets = false } = options
-  const { nodes: profiles = [] } = options
+  const { nodes: profiles = [], withStates = false } = options
   const [dynamo, ...chains] = await Promise.all([
     startDynamo(),
     ...[...chainIds, ...bridgedChainIds].map(async (chainId) => {
@@ -77,13 +82,16 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
       await deployBridge(chain, world.tokens)
       if (!withPast) return { ...chain, ...world }
       await playHistory(chain, world, Date.now)
-      if (blockSeconds) await chain.keepTime(blockSeconds)
       return { ...chain, blockSeconds, ...world }
     }),
   ])
+  const relayer = createRelayer({ chains })
+  const toNow = () => Promise.all(chains.map((chain) => moveToNow(chain, Date.now)))
+  const states = withPast && withStates ? await playStates(chains, relayer, toNow) : undefined
+  if (withPast && !withStates) await toNow()
+  if (withPast && blockSeconds) await Promise.all(chains.map((chain) => chain.keepTime(blockSeconds)))
   const bridge = { url: '', questionsPerClient: MOST_QUESTIONS }
   const config: { rpcUrls: RpcUrls; bridge: typeof bridge } = { rpcUrls: {}, bridge }
-  const relayer = createRelayer({ chains })
   const secrets = { [CONFIG_SECRET]: config, [IDENTITY_SECRET]: { key: randomBytes(32).toString('hex') } }
   const providers = await startProviders({ secrets, chains, relayer })
   bridge.url = `${providers.url}/api`
@@ -124,6 +132,7 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
     dynamo,
     providers,
     relayer,
+    states,
     environment: {
       ...localCredentials,
       AWS_ENDPOINT_URL_DYNAMODB: dynamoEndpoint,

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Address } from 'viem'
-import { TEST_MNEMONIC } from './accounts.ts'
+import { ACCOUNTS, TEST_MNEMONIC } from './accounts.ts'
 import { compiledContract } from './contracts.ts'
 import { callRpc } from './rpc.ts'
 import { type Switch, startSwitch } from './switch.ts'
@@ -57,6 +57,7 @@ export async function startChain(options: {
   const { chainId, blockSeconds, port = 0, startsAt } = options
   const multicall = compiledContract('Multicall3')
   const args = ['--chain-id', chainId, '--port', port, '--gas-limit', BLOCK_GAS_LIMIT, '--order', 'fifo']
+  args.push('--accounts', Object.values(ACCOUNTS).flat().length)
   // `safe` is two blocks behind the head, `finalized` four.
   args.push('--slots-in-an-epoch', 2)
   // Without the optimizer's slowest step some contracts are larger than real chains accept.

@@ -6,6 +6,7 @@ import type { Call } from '../client/src/index.ts'
 import type { LocalAccount } from './accounts.ts'
 import { playAccount } from './demos/account.ts'
 import { playPortfolio } from './demos/portfolio.ts'
+import { playStates } from './demos/states.ts'
 import { playCrossChain, playSameChain, playWithdrawals, type VaultStage } from './demos/vaults.ts'
 import { type LocalState, readState } from './start/state.ts'
 
@@ -16,6 +17,7 @@ const DEMOS: Record<string, (stage: VaultStage, user: LocalAccount) => Promise<v
   withdraw: playWithdrawals,
   account: playAccount,
   portfolio: playPortfolio,
+  states: ({ state, say }) => playStates(state, say, process.argv[3]),
 }
 const startedAt = Date.now()
 

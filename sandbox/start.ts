@@ -14,7 +14,8 @@ import { startCurator } from './curator.ts'
 import { NODE_PROFILES } from './node-profiles.ts'
 import type { ServiceSettings, Throttling } from './start/service.ts'
 import { readSettings } from './start/settings.ts'
-import { removeState, STATE_FILE, writeState } from './start/state.ts'
+import { type LocalState, removeState, STATE_FILE, writeState } from './start/state.ts'
+import { followTransfers, seedStates } from './start/states.ts'
 import { startWallet } from './start/wallet.ts'
 
 const SETTLE_SECONDS = 20
@@ -55,12 +56,15 @@ async function start(): Promise<void> {
   for (const name of nodes) say(`Reading the chains at ${name}: ${NODE_PROFILES[name].about}`)
   const [service, backends] = await Promise.all([
     loadService(),
-    startBackends({ blockSeconds, withPast, realMarkets, nodes }),
+    startBackends({ blockSeconds, withPast, withStates: withPast, realMarkets, nodes }),
   ])
   stops.push(backends.stop)
 
-  say('Registering two clients with their vaults …')
-  const { apiKey, otherApiKey } = await seed(backends)
+  say('Registering the clients with their vaults …')
+  const [{ apiKey, otherApiKey }, states] = await Promise.all([
+    seed(backends),
+    backends.states && seedStates(backends, backends.states),
+  ])
 
   const curator = startCurator({
     chains: backends.chains.map((chain) => ({
@@ -118,7 +122,7 @@ async function start(): Promise<void> {
   })
   stops.push(wallet.stop)
 
-  await writeState({
+  const state: LocalState = {
     walletUrl,
     baseUrl,
     apiKey,
@@ -138,11 +142,15 @@ async function start(): Promise<void> {
     },
     providersUrl: backends.providers.url,
     controlsUrl,
+    ...(states && { states }),
     dynamoEndpoint: backends.dynamo.endpoint,
     tables: backends.dynamo.tableNames,
-  })
+  }
+  await writeState(state)
   stops.push(removeState)
-  introduce({ walletUrl, baseUrl, apiKey, origins, realMarkets, controlsUrl })
+  introduce(state, { origins, realMarkets })
+  // It would keep people from beginning for half a second.
+  if (states && backends.states) void followTransfers(baseUrl, backends.states, states).catch(() => undefined)
 }
 
 async function seed({ admin, chains }: Backends): Promise<{ apiKey: string; otherApiKey: string }> {
@@ -181,15 +189,10 @@ async function startService(service: Worker, settings: ServiceSettings): Promise
   await once(service, 'message')
 }
 
-function introduce(started: {
-  walletUrl: string
-  baseUrl: string
-  apiKey: string
-  origins: readonly string[]
-  realMarkets: boolean
-  controlsUrl: string
-}): void {
-  const { walletUrl, baseUrl, apiKey, origins, realMarkets, controlsUrl } = started
+function introduce(
+  { walletUrl, baseUrl, apiKey, controlsUrl }: LocalState,
+  { origins, realMarkets }: { origins: readonly string[]; realMarkets: boolean },
+): void {
   say('Ready.')
   process.stdout.write(`
   Wallet     ${walletUrl}
@@ -197,18 +200,19 @@ function introduce(started: {
   Reference  ${baseUrl}/docs
   API key    ${apiKey}
   Origins    ${origins.join(' ')}
-  Logs       ${LOG_FILE}      State  ${STATE_FILE}
-
-  Two local chains: Base (8453) and Arbitrum (42161). Async vaults are settled every ${SETTLE_SECONDS} s.
-  Transfers between them are filled after ${FILL_SECONDS} s; the relayer is told otherwise at ${controlsUrl}
-
-  Prices ${realMarkets ? 'come from the real services.' : 'are made up; MARKETS=real npm start takes real ones.'}
+  Files      ${STATE_FILE} ${LOG_FILE}
 
   Try, in another terminal:
 
+    # the vaults
     curl -s ${baseUrl}/defi-vaults/v1/vaults -H 'x-join-key: ${apiKey}'
+    # a deposit from its approval to its claim
     npm run demo
-    curl -s ${baseUrl}/openapi.json
+    # settle all that waits now, not in ${SETTLE_SECONDS} s; ${controlsUrl} lists what else you can do
+    curl -s ${controlsUrl}/vaults/settle -d '{}'
+
+  The chains are a Base (8453) and an Arbitrum (42161) of this machine; transfers between them take ${FILL_SECONDS} s.
+  Prices ${realMarkets ? 'come from the real services.' : 'are made up; MARKETS=real npm start takes real ones.'}
 
   Ctrl-C stops everything.
 `)

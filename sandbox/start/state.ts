@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import type { Address, Hex } from 'viem'
 import type { LocalToken, LocalVault } from '../chains/world.ts'
 import type { TableNames } from '../dynamo.ts'
+import type { LocalStates } from './states.ts'
 
 /** The state file of the running local service: its URLs, keys, accounts and contracts. */
 export type LocalState = {
@@ -26,6 +27,8 @@ export type LocalState = {
   readonly providersUrl: string
   /** Where the sandbox is told what to do; `GET` lists it. */
   readonly controlsUrl: string
+  /** Something in every state that the service can show (docs/sandbox.md); none without a past. */
+  readonly states?: LocalStates
   readonly dynamoEndpoint: string
   readonly tables: TableNames
 }

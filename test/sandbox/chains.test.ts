@@ -55,8 +55,8 @@ async function firstLine({ stdout }: ChildProcess): Promise<string> {
 }
 
 test('the accounts are those of the mnemonic', () => {
-  const { admin, safe, valuationManager, feeReceiver, users, anchor, relayer } = ACCOUNTS
-  const accounts = [admin, safe, valuationManager, feeReceiver, ...users, anchor, relayer]
+  const { admin, safe, valuationManager, feeReceiver, users, anchor, relayer, states } = ACCOUNTS
+  const accounts = [admin, safe, valuationManager, feeReceiver, ...users, anchor, relayer, ...states]
   for (const [addressIndex, { address, privateKey }] of accounts.entries()) {
     expect(mnemonicToAccount(TEST_MNEMONIC, { addressIndex }).address).toBe(address)
     expect(privateKeyToAddress(privateKey)).toBe(address)

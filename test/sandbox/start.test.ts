@@ -52,8 +52,21 @@ const State = z.object({
   curator: z.looseObject({}),
   providersUrl: Url,
   controlsUrl: Url,
+  states: z
+    .object({
+      apiKey: Key,
+      questions: z.record(z.string(), z.object({ path: z.string(), body: z.looseObject({}).optional() })),
+    })
+    .optional(),
 })
 type State = z.output<typeof State>
+
+const GUIDE = readFileSync(join(import.meta.dirname, '../../docs/sandbox.md'), 'utf8')
+/** The table of the states that are there: each state's name, what is asked, and what is answered. */
+const STATES = [...GUIDE.matchAll(/^\| `([^`]+)` +\| `(GET|POST) ([\w-]+)` +\| (\d{3}) `(.+)` +\|$/gm)].map(
+  ([, name = '', method = '', what = '', status, answer = '']) =>
+    ({ name, method, what, status: Number(status), answer: JSON.parse(answer) }) as const,
+)
 
 /** A local service in a process and a folder of its own. */
 type Running = {
@@ -200,7 +213,7 @@ describe('`npm start`', () => {
       expect(text.match(/Origins +(.*)/)?.[1]?.split(' ')).toContain(origin)
     }
     expect(text).toContain('npm run demo')
-    expect(text).toContain('/openapi.json')
+    expect(text).toContain(`curl -s ${state.controlsUrl}/vaults/settle -d '{}'`)
     expect(text).not.toMatch(/error|warning/i)
   })
 
@@ -235,6 +248,7 @@ describe('`npm start`', () => {
   test.for([
     ['account', 'POST logout: the session is over'],
     ['portfolio', 'POST coins/search'],
+    ['states', 'transfer replaced: 200 failed, source_dropped'],
   ])('plays the demo of the %s', async ([demo, last], { running: { folder } }) => {
     const { status, stdout, stderr } = await play(folder, demo as string)
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
@@ -502,6 +516,28 @@ describe('The controls', () => {
     expect([answer.status, await answer.text()]).toEqual([429, '{"message":"Too Many Requests"}'])
     expect((await fetch(state.controlsUrl)).status).toBe(200)
     await vi.waitFor(async () => expect((await ask(state, '/vaults')).status).toBe(200), { timeout: 5000 })
+  })
+})
+
+describe('The states', () => {
+  test('of the guide are those of the service, without a past none', ({ state, other }) => {
+    expect(Object.keys(state.states?.questions ?? {}).sort()).toEqual(STATES.map(({ name }) => name).sort())
+    expect(stateOf(other).states).toBeUndefined()
+  })
+
+  test.for(STATES)('$name is answered as the guide says', async ({ name, method, what, status, answer }, { state }) => {
+    const { path, body } = state.states?.questions[name] ?? { path: '' }
+    expect(path).toContain(`/${what}`)
+    const ask = () =>
+      fetch(`${state.baseUrl}${path}`, {
+        method,
+        headers: { 'x-join-key': state.states?.apiKey ?? '', 'content-type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
+      })
+    await vi.waitFor(async () => {
+      const reply = await ask()
+      expect({ status: reply.status, body: await reply.json() }).toMatchObject({ status, body: answer })
+    }, 10_000)
   })
 })
 

@@ -1,0 +1,366 @@
+import {
+  type Address,
+  encodeAbiParameters,
+  encodeFunctionData,
+  type Hash,
+  type Hex,
+  parseAbi,
+  parseAbiParameters,
+  parseUnits,
+  zeroAddress,
+} from 'viem'
+import { ACCOUNTS } from '../accounts.ts'
+import { type BridgeDeposit, bridgeContracts, multicallHandlerAbi, readDeposits, spokePoolAbi } from '../bridge.ts'
+import type { LocalChain } from '../chains.ts'
+import { planLagoonImplementation, planLagoonVault, planYieldVault } from '../deploy.ts'
+import type { Relayer } from '../relayer.ts'
+import { callRpc } from '../rpc.ts'
+import { sendTransactions, transact } from '../transactions.ts'
+import { openPlan, type Plan } from './plan.ts'
+import type { LocalVault, LocalWorld } from './world.ts'
+
+/** A question about a state: what to ask the API, as the client of the states. */
+export type State = { readonly path: string; readonly body?: object }
+
+/** The vaults of the states, which no curator settles, and a question about each state by its name. */
+export type States = {
+  readonly vaults: readonly LocalVault[]
+  readonly questions: Readonly<Record<string, State>>
+  /** Those of the questions whose answer the service finds in several looks. */
+  readonly slow: readonly State[]
+  /** A transaction of which the service saw that another took its place. */
+  readonly dropped: { readonly chainId: number; readonly transactionHash: Hash; readonly sender: Address }
+}
+
+type Chain = LocalChain & LocalWorld
+const [A, B, C, D, E, F, G, H] = ACCOUNTS.states.map(({ address }) => address) as [
+  ...[Address, Address, Address, Address],
+  ...[Address, Address, Address, Address],
+]
+const FUNDS = parseUnits('100000', 6)
+/** What each deposits, and the shares that a vault gives for it at its first settlement. */
+const AMOUNT = parseUnits('250', 6)
+const SHARES = parseUnits('250', 18)
+/** What the bridge takes of it. */
+const FEE = parseUnits('1', 6)
+const DAY = 86_400
+/** Seconds for which the bridge takes a deposit's terms at most. */
+const LONGEST_DEADLINE = 21_600
+/** A chain that the service does not know. */
+const UNICHAIN = 130
+/** Hashes of no transaction: nobody has seen the one, and another took the place of the other. */
+const UNSEEN: Hash = `0x${'00'.repeat(30)}0001`
+const DROPPED: Hash = `0x${'00'.repeat(30)}0002`
+
+const MESSAGE = parseAbiParameters([
+  '(Call[] calls, address fallbackRecipient) instructions',
+  'struct Call { address target; bytes callData; uint256 value; }',
+])
+const TOKEN = parseAbi(['function approve(address spender, uint256 amount)'])
+const VAULT = parseAbi(['function deposit(uint256 assets, address receiver)'])
+
+/**
+ * Brings deposits, withdrawals, vaults and transfers into each state in which the service can show them. There must be
+ * two chains that mine a block per transaction; transfers go from the first to the second. What must be final happens
+ * before `toNow`, which is to move the chains into the present; what ends within hours, after it.
+ */
+export async function playStates(
+  chains: readonly Chain[],
+  relayer: Relayer,
+  toNow: () => Promise<unknown>,
+): Promise<States> {
+  const [base, arbitrum] = [required(chains[0]), required(chains[1])]
+  const [vaults, savings] = await Promise.all([playVaults(base), playSavings(arbitrum)])
+  const past = await sendTransfers(base, arbitrum, savings)
+  for (const deposit of [past.delivered, past.deposited, past.notDeposited]) await relayer.fill(deposit)
+  await relayer.refundTogether([past.refunded])
+  await relayer.refundTogether([past.deferred], { deferred: true })
+  await toNow()
+
+  const deadline = (await timeOf(base)) + LONGEST_DEADLINE
+  const { bridging, slow } = await sendDeposits(base, arbitrum, {
+    bridging: { account: E, deadline },
+    slow: { account: F, deadline },
+  })
+  await relayer.ignore(bridging)
+  await relayer.requestSlowFill(slow)
+
+  const transfer = (hash: Hash): State => ({
+    path: `/defi-vaults/v1/defi/cross-chain/${hash}/status?srcChainId=${base.chainId}`,
+  })
+  const of = ({ transactionHash }: BridgeDeposit) => transfer(transactionHash)
+  return {
+    vaults: [...vaults.all, ...savings.all],
+    slow: [of(past.refunded), of(past.lost)],
+    dropped: { chainId: base.chainId, transactionHash: DROPPED, sender: H },
+    questions: {
+      ...vaults.questions,
+      'transfer pending': transfer(UNSEEN),
+      'transfer bridging': of(bridging),
+      'transfer bridging slowly': of(slow),
+      'transfer delivered': of(past.delivered),
+      'transfer deposited': of(past.deposited),
+      'transfer not deposited': of(past.notDeposited),
+      'transfer to a chain that is not followed': of(past.elsewhere),
+      'transfer expired': of(past.expired),
+      'transfer refunded': of(past.refunded),
+      'transfer whose refund waits to be claimed': of(past.deferred),
+      'transfer whose refund was never found': of(past.lost),
+      'transfer reverted': transfer(past.reverted),
+      'transfer without a deposit': transfer(past.approval),
+      'transfer replaced': transfer(DROPPED),
+    },
+  }
+}
+
+/** The vaults on the first chain, and what the accounts did there. */
+async function playVaults(chain: Chain) {
+  const plan = await openPlan(chain)
+  const asset = usdcOf(chain)
+  const { chainId } = chain
+  const all: LocalVault[] = []
+  const implementation = planLagoonImplementation(plan, '0.5')
+  const openLagoon = (name: string, symbol: string, options: { whitelisted?: boolean; generation?: '0.6' } = {}) => {
+    const { generation = '0.5' } = options
+    const address = planLagoonVault(
+      plan,
+      { ...options, generation, asset, name, symbol },
+      generation === '0.5' ? implementation : undefined,
+    )
+    all.push({ chainId, address, type: 'async', protocol: 'lagoon', version: `v${generation}.0`, asset, name })
+    return address
+  }
+  for (const account of [A, B, C, D, E, F, G, H]) {
+    plan.call(account, asset, 'Token', 'mint', [account, FUNDS])
+    plan.call(account, asset, 'Token', 'approve', [bridgeContracts(chainId).pool, FUNDS])
+  }
+  const lagoon = lagoonCalls(plan, asset)
+
+  const vault = openLagoon('States', 'stUSDC')
+  for (const account of [B, D, E, F, G]) lagoon.request(vault, account)
+  lagoon.settle(vault, 0n)
+  for (const account of [D, E, F, G]) lagoon.claim(vault, account)
+  for (const account of [F, G]) lagoon.requestRedeem(vault, account)
+  lagoon.settle(vault, 5n * AMOUNT)
+  lagoon.redeem(vault, G)
+  lagoon.requestRedeem(vault, E)
+  lagoon.request(vault, A)
+  lagoon.request(vault, C)
+  plan.call(C, vault, 'LagoonVaultV05', 'cancelRequestDeposit', [])
+
+  const paused = openLagoon('States, paused', 'stPaused')
+  plan.call(ACCOUNTS.admin.address, paused, 'LagoonVaultV05', 'pause', [])
+  const closing = openLagoon('States, closing', 'stClosing')
+  const closed = openLagoon('States, closed', 'stClosed')
+  for (const one of [closing, closed]) {
+    lagoon.request(one, H)
+    lagoon.settle(one, 0n)
+    lagoon.claim(one, H)
+    plan.call(ACCOUNTS.admin.address, one, 'LagoonVaultV05', 'initiateClosing', [])
+  }
+  plan.call(ACCOUNTS.valuationManager.address, closed, 'LagoonVaultV05', 'updateNewTotalAssets', [AMOUNT])
+  plan.call(ACCOUNTS.safe.address, closed, 'LagoonVaultV05', 'close', [AMOUNT])
+  const listed = openLagoon('States, for members', 'stMembers', { whitelisted: true })
+  const full = openLagoon('States, full', 'stFull', { generation: '0.6' })
+  plan.call(ACCOUNTS.safe.address, full, 'LagoonVaultV06', 'updateMaxCap', [1n])
+
+  const lent = planYieldVault(plan, { make: 'illiquid', asset, name: 'States, lent out', symbol: 'stLent' })
+  all.push({ chainId, address: lent, type: 'sync', protocol: 'erc4626', asset, name: 'States, lent out' })
+  plan.call(H, asset, 'Token', 'approve', [lent, AMOUNT])
+  plan.call(H, lent, 'YieldVault', 'deposit', [AMOUNT, H])
+  plan.call(ACCOUNTS.admin.address, lent, 'IlliquidYieldVault', 'lend', [AMOUNT])
+  await plan.execute()
+
+  const status = (kind: 'deposit' | 'withdraw', account: Address): State => ({
+    path: `/defi-vaults/v1/defi/vault/${vault}/${kind}-status?userAddress=${account}`,
+  })
+  const prepare = (kind: 'deposit' | 'withdraw', vaultAddress: Address, userAddress: Address): State => ({
+    path: `/defi-vaults/v1/defi/vault/${kind}`,
+    body: { vaultAddress, userAddress, ...(kind === 'withdraw' ? { max: true } : { amount: `${AMOUNT}` }) },
+  })
+  return {
+    all,
+    questions: {
+      'deposit pending': status('deposit', A),
+      'deposit claimable': status('deposit', B),
+      'deposit cancelled': { path: `/defi-vaults/v1/defi/user/${C}/deposits` },
+      deposited: status('deposit', D),
+      'no deposit': status('deposit', H),
+      'withdrawal pending': status('withdraw', E),
+      'withdrawal claimable': status('withdraw', F),
+      'withdrawal paid': status('withdraw', G),
+      'no withdrawal': status('withdraw', H),
+      'deposit into a paused vault': prepare('deposit', paused, H),
+      'deposit into a closing vault': prepare('deposit', closing, H),
+      'withdrawal from a closing vault': prepare('withdraw', closing, H),
+      'deposit into a closed vault': prepare('deposit', closed, H),
+      'withdrawal from a closed vault': prepare('withdraw', closed, H),
+      'deposit into a vault for members': prepare('deposit', listed, H),
+      'deposit into a full vault': prepare('deposit', full, H),
+      'withdrawal from a vault that has lent all': prepare('withdraw', lent, H),
+    },
+  }
+}
+
+/** What is done with Lagoon vaults, as parts of a plan. */
+function lagoonCalls(plan: Plan, asset: Address) {
+  const name = 'LagoonVaultV05'
+  return {
+    request(vault: Address, account: Address) {
+      plan.call(account, asset, 'Token', 'approve', [vault, AMOUNT])
+      plan.call(account, vault, name, 'requestDeposit', [AMOUNT, account, account])
+    },
+    settle(vault: Address, totalAssets: bigint) {
+      plan.call(ACCOUNTS.valuationManager.address, vault, name, 'updateNewTotalAssets', [totalAssets])
+      plan.call(ACCOUNTS.safe.address, vault, name, 'settleDeposit', [totalAssets])
+    },
+    claim: (vault: Address, account: Address) =>
+      plan.call(account, vault, 'LagoonVaultV04', 'deposit', [AMOUNT, account, account]),
+    requestRedeem: (vault: Address, account: Address) =>
+      plan.call(account, vault, name, 'requestRedeem', [SHARES, account, account]),
+    redeem: (vault: Address, account: Address) => plan.call(account, vault, name, 'redeem', [SHARES, account, account]),
+  }
+}
+
+/** Two instant vaults on the second chain, of which one takes nothing. */
+async function playSavings(chain: Chain) {
+  const plan = await openPlan(chain)
+  const asset = usdcOf(chain)
+  const names = ['States, savings', 'States, paused savings'] as const
+  const [open, paused] = names.map((name) => planYieldVault(plan, { asset, name, symbol: 'stSave' })) as [
+    Address,
+    Address,
+  ]
+  plan.call(ACCOUNTS.admin.address, paused, 'YieldVault', 'pause', [])
+  await plan.execute()
+  const all = [open, paused].map(
+    (address, index): LocalVault => ({
+      ...{ chainId: chain.chainId, address, type: 'sync', protocol: 'erc4626', asset },
+      name: names[index] ?? '',
+    }),
+  )
+  return { open, paused, all }
+}
+
+/** Deposits into the bridge on the first chain, and two transactions that are none. */
+async function sendTransfers(base: Chain, arbitrum: Chain, savings: { open: Address; paused: Address }) {
+  const now = await timeOf(base)
+  const deadline = now + 3600
+  const deposits = await sendDeposits(base, arbitrum, {
+    delivered: { account: G, deadline },
+    deposited: { account: G, deadline, into: savings.open },
+    notDeposited: { account: H, deadline, into: savings.paused },
+    elsewhere: { account: H, deadline, to: UNICHAIN },
+    // Each of another account, because refunds do not say which deposit they are for.
+    expired: { account: A, deadline: now - 1 },
+    refunded: { account: B, deadline: now - 1 },
+    deferred: { account: C, deadline: now - 1 },
+    lost: { account: D, deadline: now - 30 * DAY },
+  })
+  const { pool } = bridgeContracts(base.chainId)
+  const tooOld = encodeDeposit(base, arbitrum, { account: H, deadline, quotedAt: 0 })
+  const [approval, reverted] = await sendTransactions(base, [
+    { label: 'approve', from: H, to: usdcOf(base), data: encodeApproval(pool, FUNDS) },
+    { label: 'depositV3', from: H, to: pool, data: tooOld },
+  ])
+  return { ...deposits, approval: required(approval), reverted: required(reverted) }
+}
+
+/** A deposit into the bridge: for an account, or into a vault for it. */
+type Order = {
+  readonly account: Address
+  /** Until when it may be filled, in seconds since 1970; the bridge takes a time that is over too. */
+  readonly deadline: number
+  readonly into?: Address
+  /** The chain it goes to, if not to the second. */
+  readonly to?: number
+}
+
+/** Sends deposits by their names. */
+async function sendDeposits<Name extends string>(
+  base: Chain,
+  arbitrum: Chain,
+  orders: Readonly<Record<Name, Order>>,
+): Promise<Readonly<Record<Name, BridgeDeposit>>> {
+  const { pool } = bridgeContracts(base.chainId)
+  const quotedAt = await timeOf(base)
+  // The keys of an object are strings, of which its type says which.
+  const names = Object.keys(orders) as Name[]
+  const hashes = await transact(
+    base,
+    names.map((name) => ({
+      ...{ label: `depositV3: ${name}`, from: orders[name].account, to: pool },
+      data: encodeDeposit(base, arbitrum, { ...orders[name], quotedAt }),
+    })),
+  )
+  const deposits = await readDeposits(base)
+  const sent = names.map((name, index) => [
+    name,
+    required(deposits.find(({ transactionHash }) => transactionHash === hashes[index])),
+  ])
+  // One for each name.
+  return Object.fromEntries(sent) as Record<Name, BridgeDeposit>
+}
+
+function encodeDeposit(
+  base: Chain,
+  arbitrum: Chain,
+  { account, deadline, quotedAt, into, to }: Order & { quotedAt: number },
+): Hex {
+  const token = usdcOf(arbitrum)
+  const { multicallHandler } = bridgeContracts(arbitrum.chainId)
+  return encodeFunctionData({
+    abi: spokePoolAbi,
+    functionName: 'depositV3',
+    args: [
+      ...([account, into ? multicallHandler : account, usdcOf(base), token] as const),
+      ...([AMOUNT, AMOUNT - FEE, BigInt(to ?? arbitrum.chainId), zeroAddress] as const),
+      ...([quotedAt, deadline, 0] as const),
+      into ? encodeMessage(multicallHandler, { token, vault: into, account }) : '0x',
+    ],
+  })
+}
+
+/** A message that has the handler deposit all that it gets into a vault. */
+function encodeMessage(
+  handler: Address,
+  { token, vault, account }: { token: Address; vault: Address; account: Address },
+) {
+  const withBalance = (target: Address, callData: Hex, offset: bigint) => ({
+    target: handler,
+    value: 0n,
+    callData: encodeFunctionData({
+      abi: multicallHandlerAbi,
+      functionName: 'makeCallWithBalance',
+      args: [target, callData, 0n, [{ token, offset }]],
+    }),
+  })
+  const approval = encodeApproval(vault, 0n)
+  const deposit = encodeFunctionData({ abi: VAULT, functionName: 'deposit', args: [0n, account] })
+  // The amounts are the second argument of the one and the first of the other, after four bytes.
+  const calls = [
+    { target: token, callData: approval, value: 0n },
+    withBalance(token, approval, 36n),
+    withBalance(vault, deposit, 4n),
+  ]
+  return encodeAbiParameters(MESSAGE, [{ calls, fallbackRecipient: account }])
+}
+
+function encodeApproval(spender: Address, amount: bigint): Hex {
+  return encodeFunctionData({ abi: TOKEN, functionName: 'approve', args: [spender, amount] })
+}
+
+function usdcOf({ tokens }: Chain): Address {
+  return required(tokens.find(({ symbol }) => symbol === 'USDC')).address
+}
+
+async function timeOf(chain: Chain): Promise<number> {
+  const [block] = await callRpc(chain, [{ method: 'eth_getBlockByNumber', params: ['latest', false] }])
+  // A block has a time.
+  return Number((block as { timestamp: string }).timestamp)
+}
+
+function required<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('The states lack something')
+  return value
+}

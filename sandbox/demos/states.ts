@@ -1,0 +1,31 @@
+import type { LocalState } from '../start/state.ts'
+
+/**
+ * Asks the service about every state that stands in the sandbox and says each answer in a line, or shows the answer to
+ * the one of this name with its command. Throws where there is none.
+ */
+export async function playStates({ baseUrl, states }: LocalState, say: (text: string) => void, only?: string) {
+  if (!states) throw new Error('The service runs without a past, and so without states.')
+  const { apiKey, questions } = states
+  const chosen = Object.entries(questions).filter(([name]) => only === undefined || name === only)
+  if (chosen.length === 0) throw new Error(`There is no state ${only}; there is ${Object.keys(questions).join(', ')}.`)
+
+  for (const [name, { path, body }] of chosen) {
+    const answer = await fetch(`${baseUrl}${path}`, {
+      headers: { 'x-join-key': apiKey, 'content-type': 'application/json' },
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    if (only === undefined) {
+      say(`${name}: ${answer.status} ${summaryOf(JSON.parse(text))}`)
+      continue
+    }
+    const data = body ? ` -H 'content-type: application/json' -d '${JSON.stringify(body)}'` : ''
+    say(`curl -s '${baseUrl}${path}' -H 'x-join-key: ${apiKey}'${data}`)
+    say(`${answer.status} ${JSON.stringify(JSON.parse(text), null, 2)}`)
+  }
+}
+
+function summaryOf({ status, reason, code }: Readonly<Record<string, unknown>>): string {
+  return [code ?? status, reason].filter(Boolean).join(', ')
+}
