@@ -86,6 +86,8 @@ function controlsOf({ chains, relayer, curator, sources, throttle }: Controlled)
             await callRpc(chain, [{ method: 'anvil_setBalance', params: [to, sum] }])
             return { transactionHash: null }
           }
+          const [code] = await callRpc(chain, [{ method: 'eth_getCode', params: [token, 'latest'] }])
+          if (code === '0x') throw new Error(`There is no token ${token} on chain ${chainId}`)
           const data = encodeFunctionData({ abi: TOKEN, functionName: 'mint', args: [to, amount] })
           const [transactionHash] = await transact(chain, [{ label: 'mint', from: MINTER, to: token, data }])
           return { transactionHash }

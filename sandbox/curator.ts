@@ -9,7 +9,7 @@ export type CuratedChain = { readonly chain: LocalChain; readonly vaults: readon
 
 /** A running curator. */
 export type Curator = {
-  /** Settles at once what is pending in a vault, in all of a chain, or in all; throws when a vault refuses. */
+  /** Settles at once what is pending in a vault, in all of a chain, or in all; throws when there is none, or one refuses. */
   settle(which: VaultQuery): Promise<readonly Settlement[]>
   /** Resolves when its last round is over. */
   stop(): Promise<void>
@@ -70,12 +70,16 @@ export function startCurator(options: {
   return {
     settle: ({ chainId, vaultAddress }) =>
       inTurn(async () => {
+        const chosen = chains.flatMap(({ chain, vaults }) =>
+          vaults
+            .filter(
+              (vault) => (chainId ?? chain.chainId) === chain.chainId && isAddressEqual(vaultAddress ?? vault, vault),
+            )
+            .map((vault) => ({ chain, vault })),
+        )
+        if (chosen.length === 0) throw new Error('The curator has no vault like this')
         const settled: Settlement[] = []
-        for (const { chain, vaults } of chains) {
-          if ((chainId ?? chain.chainId) !== chain.chainId) continue
-          const chosen = vaults.filter((vault) => vaultAddress === undefined || isAddressEqual(vault, vaultAddress))
-          for (const vault of chosen) settled.push(...(await settlePending(chain, vault)))
-        }
+        for (const { chain, vault } of chosen) settled.push(...(await settlePending(chain, vault)))
         return settled
       }),
     async stop() {

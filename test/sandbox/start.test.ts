@@ -416,6 +416,10 @@ describe('The controls', () => {
       expect(does).toMatch(/\w/)
       expect(command).toMatch(new RegExp(`^curl -s ${state.controlsUrl}/[a-z-]+/[a-z-]+ -d '\\{.*\\}'$`))
     }
+    // The guide names none that is not there.
+    for (const [, name] of GUIDE.matchAll(/`([a-z]+\/[a-z-]+)[ `]/g)) {
+      expect(controls.some((one) => one.try.includes(`/sandbox/${name} `))).toBe(true)
+    }
     expect((await control(state, 'chains/dance')).status).toBe(404)
   })
 
@@ -433,6 +437,20 @@ describe('The controls', () => {
     const answer = await control(state, name, body)
     expect(answer.status).toBe(400)
     expect(await answer.json()).toEqual({ error: expect.stringContaining('✖') })
+  })
+
+  test.for([
+    [
+      'accounts/mint',
+      { chainId: 8453, to: `0x${'12'.repeat(20)}`, amount: '1', token: `0x${'34'.repeat(20)}` },
+      'no token',
+    ],
+    ['vaults/settle', { vaultAddress: `0x${'34'.repeat(20)}` }, 'no vault'],
+    ['transfers/fill', { transactionHash: `0x${'56'.repeat(32)}` }, 'no such transfer'],
+  ] as const)('refuse %s where what %o names is not there', async ([name, body, why], { state }) => {
+    const answer = await control(state, name, body)
+    expect(answer.status).toBe(409)
+    expect(await answer.json()).toEqual({ error: expect.stringContaining(why) })
   })
 
   test('give an account tokens and coins', async ({ state }) => {
