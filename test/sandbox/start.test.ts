@@ -113,6 +113,13 @@ async function clear({ child, folder }: Running): Promise<void> {
   rmSync(folder, { recursive: true })
 }
 
+/** Passes once the states of a chain's vaults are recorded. */
+async function expectRecorded({ folder }: Running, chainId: number): Promise<void> {
+  const log = () => readFileSync(join(folder, '.local/service.log'), 'utf8')
+  const recorded = new RegExp(`"report":{"outcome":"refreshed","chainId":${chainId},.*"states":[1-9]`)
+  await vi.waitFor(() => expect(log()).toMatch(recorded), { timeout: 10_000 })
+}
+
 const stateFileOf = ({ folder }: Running) => join(folder, '.local/state.json')
 const stateOf = (running: Running): State => State.parse(JSON.parse(readFileSync(stateFileOf(running), 'utf8')))
 
@@ -270,10 +277,7 @@ describe('`npm start`', () => {
   })
 
   test('records the states of the vaults by itself', async ({ running }) => {
-    const log = () => readFileSync(join(running.folder, '.local/service.log'), 'utf8')
-    await vi.waitFor(() => expect(log()).toMatch(/"report":\{"outcome":"refreshed","chainId":8453,.*"states":[1-9]/), {
-      timeout: 10_000,
-    })
+    await expectRecorded(running, 8453)
   })
 
   test('logs into a file, and neither keys nor URLs of nodes', ({ running, state }) => {
@@ -469,8 +473,9 @@ describe('The controls', () => {
     expect((await balances()).map(Number)).toEqual([7, 7])
   })
 
-  test('stop a chain, whose vaults then show their last state, and resume it', async ({ state }) => {
+  test('stop a chain, whose vaults then show their last state, and resume it', async ({ running, state }) => {
     const [{ chainId }] = state.chains as [Chain]
+    await expectRecorded(running, chainId)
     const stale = async () => {
       const { data } = (await (await ask(state, '/vaults')).json()) as {
         data: { chainId: number; vaultState: { stateAsOf?: { stale: boolean } } }[]
@@ -481,7 +486,7 @@ describe('The controls', () => {
     expect((await stale()).every(([of, isStale]) => isStale === (of === chainId))).toBe(true)
     await done(state, 'chains/resume')
     await vi.waitFor(async () => expect((await stale()).some(([, isStale]) => isStale)).toBe(false), {
-      timeout: 10_000,
+      timeout: 20_000,
     })
   })
 
