@@ -33,9 +33,14 @@ export const test = chainlessTest
       const page = await context.newPage()
       await page.route(`${origin}/**`, (route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html>' }))
       await page.goto(origin)
-      const devTools = await context.newCDPSession(page)
-      await devTools.send('WebAuthn.enable')
-      await devTools.send('WebAuthn.addVirtualAuthenticator', { options: AUTHENTICATOR })
+      await addAuthenticator(page)
       return page
     }
   })
+
+/** Gives a page an authenticator of its own, whose user always agrees. */
+export async function addAuthenticator(page: Page): Promise<void> {
+  const devTools = await page.context().newCDPSession(page)
+  await devTools.send('WebAuthn.enable')
+  await devTools.send('WebAuthn.addVirtualAuthenticator', { options: AUTHENTICATOR })
+}

@@ -28,7 +28,15 @@ function NoVault() {
 }
 
 function LoadedVault(place: { chainId: number; vaultAddress: `0x${string}` }) {
-  const { data: vault, error, refetch } = useQuery({ ...query(getVault, useService(), place), refetchInterval: 15_000 })
+  const {
+    data: vault,
+    error,
+    refetch,
+  } = useQuery({
+    ...query(getVault, useService(), place),
+    // Sooner while its chain cannot be read, so that the page goes on as soon as it can.
+    refetchInterval: ({ state }) => (state.data?.stateAsOf?.stale === false ? 15_000 : 5000),
+  })
   if (vault) return <VaultDetails vault={vault} />
   if (error instanceof CallFailure && error.error.code === 'vault_not_found') return <NoVault />
   if (!error) return <PageSkeleton />

@@ -1,0 +1,184 @@
+import { mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { describe, expect } from 'vitest'
+import { addAuthenticator, test as base } from '../support/browser.ts'
+import { startSandbox } from '../support/sandbox.ts'
+
+// The demo wallet as a newcomer meets it: `npm start`, a real Chromium, a passkey, and money that moves on two chains.
+// FILM=<folder> keeps a picture of each page, at two widths, light and dark, for somebody to look at.
+
+const PICTURES = process.env['FILM']
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const VIEWS = [
+  { name: '1280-light', viewport: { width: 1280, height: 900 }, colorScheme: 'light' },
+  { name: '390-dark', viewport: { width: 390, height: 844 }, colorScheme: 'dark' },
+  { name: '1280-dark', viewport: { width: 1280, height: 900 }, colorScheme: 'dark' },
+  { name: '390-light', viewport: { width: 390, height: 844 }, colorScheme: 'light' },
+] as const satisfies readonly (BrowserContextOptions & { name: string })[]
+
+/** What the tests leave for each other to look at, by the name of the page. */
+const paths = new Map<string, string>()
+
+const test = base
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
+  .extend('sandbox', { scope: 'file' }, async ({}, { onCleanup }) => {
+    const sandbox = await startSandbox()
+    onCleanup(sandbox.stop)
+    return sandbox
+  })
+  /** One visitor for all tests, with an account and a wallet once the first test has made them. */
+  .extend('visitor', { scope: 'file' }, async ({ browser, sandbox }, { onCleanup }) => {
+    const context = await browser.newContext({ baseURL: sandbox.state.walletUrl, ...VIEWS[0], locale: 'en-US' })
+    onCleanup(() => context.close())
+    const page = await context.newPage()
+    page.setDefaultTimeout(20_000)
+    await addAuthenticator(page)
+    const trouble: string[] = []
+    page.on('pageerror', ({ message }) => trouble.push(message))
+    page.on('request', (request) => {
+      if (new URL(request.url()).hostname !== 'localhost' && !isLocal(request.url())) trouble.push(request.url())
+    })
+    return { page, trouble }
+  })
+
+/** Nothing of it leaves the machine. */
+function isLocal(url: string): boolean {
+  return /^(data|blob):/.test(url) || /^http:\/\/(localhost|127\.0\.0\.1)[:/]/.test(url)
+}
+
+/** Presses the button of the next step, which names it. */
+async function press(page: Page, name: RegExp | string): Promise<void> {
+  await page.getByRole('button', { name }).click()
+}
+
+async function openVault(page: Page, name: string): Promise<void> {
+  await page.getByRole('navigation').getByRole('link', { name: 'Earn' }).click()
+  await page.getByRole('link', { name }).click()
+  await page.getByLabel('Amount').waitFor()
+}
+
+/** What axe finds wrong on the page as it is. */
+async function violations(page: Page): Promise<string[]> {
+  // Evaluated, because the page's own policy takes no script of a stranger.
+  await page.evaluate(AXE)
+  return page.evaluate(async () => {
+    // @ts-expect-error: the script has put it there.
+    const { violations } = await window.axe.run()
+    return violations.flatMap(({ id, nodes }: { id: string; nodes: { html: string }[] }) =>
+      nodes.map(({ html }) => `${id}: ${html}`),
+    )
+  })
+}
+
+describe('A newcomer', () => {
+  test('signs up with a passkey, connects a local account and links it', async ({ visitor: { page } }) => {
+    await page.goto('/account')
+    await page.getByLabel('E-mail address').fill('newcomer@example.com')
+    await press(page, 'Sign up with a passkey')
+    await page.getByText('Logged in as newcomer@example.com').waitFor()
+    await press(page, 'Fresh local account')
+    await press(page, 'Link this wallet')
+    await page.getByRole('button', { name: 'Unlink' }).waitFor()
+    expect(await page.getByRole('alert').count()).toBe(0)
+  })
+
+  test('deposits into a vault that settles, reloads, and claims the shares', async ({ visitor, sandbox }) => {
+    const { page } = visitor
+    await openVault(page, 'Harbor USDC')
+    paths.set('vault', new URL(page.url()).pathname)
+    await page.getByLabel('Amount').fill('25')
+    await press(page, /^Approve 25 USDC/)
+    await press(page, /^Deposit 25 USDC/)
+    await page.getByText('Waiting for the vault’s settlement').waitFor()
+    await sandbox.control('vaults/settle')
+    await page.reload()
+    await press(page, 'Claim')
+    await page.getByRole('region', { name: 'Your deposit' }).waitFor({ state: 'detached' })
+    expect(await page.getByRole('region', { name: 'Your position' }).textContent()).toMatch(/(24\.9999|25) USDC/)
+  })
+
+  test('withdraws it after the next settlement', async ({ visitor, sandbox }) => {
+    const { page } = visitor
+    await press(page, 'Withdraw')
+    await press(page, 'Everything')
+    await press(page, /^Withdraw [\d.]+ USDC/)
+    const request = page.getByRole('region', { name: 'Your withdrawal' })
+    await request.getByText('Waiting for the vault’s settlement').waitFor()
+    await sandbox.control('vaults/settle')
+    await page.reload()
+    await request.getByRole('button', { name: 'Claim' }).click()
+    await request.waitFor({ state: 'detached' })
+    expect(await request.count()).toBe(0)
+  })
+
+  test('deposits from the other chain, and follows the transfer over a reload', async ({ visitor, sandbox }) => {
+    const { page } = visitor
+    await sandbox.control('transfers/hold')
+    await openVault(page, 'Cove USDC Savings')
+    await page.getByLabel('From').selectOption({ label: 'USDC on Arbitrum' })
+    await page.getByLabel('Amount').fill('30')
+    await press(page, /^Approve 30 USDC/)
+    await press(page, /^Send 30 USDC/)
+    await page.waitForURL(/\/transfers\/42161\/0x/)
+    paths.set('transfer', new URL(page.url()).pathname)
+    await page.getByText('Sent on Arbitrum').waitFor()
+    await page.reload()
+    await sandbox.control('transfers/fill')
+    await page.getByRole('link', { name: 'See your position' }).click()
+    expect(await page.getByRole('region', { name: 'Your position' }).textContent()).toContain('29.8')
+  })
+
+  test('has met no error, and nothing has asked another host', ({ visitor: { trouble } }) => {
+    expect(trouble).toEqual([])
+  })
+})
+
+describe('While something is down', () => {
+  test('a vault shows its last known state and says that nothing can be sent, then goes on', async ({
+    visitor: { page },
+    sandbox,
+  }) => {
+    await openVault(page, 'Harbor USDC')
+    await sandbox.control('chains/stop', { chainId: 8453 })
+    await page.reload()
+    const warning = page.getByText('cannot be read at the moment')
+    await warning.waitFor()
+    expect(await page.getByText('as of').count()).toBeGreaterThan(0)
+    await sandbox.control('chains/resume')
+    await warning.waitFor({ state: 'detached' })
+  })
+})
+
+describe('Every page', () => {
+  const PAGES = ['/', '/vaults', 'vault', 'transfer', '/activity', '/markets', '/markets/ethereum', '/account']
+
+  for (const { name: view, ...options } of VIEWS.slice(0, PICTURES ? VIEWS.length : 2)) {
+    test(`can be used by everybody: axe finds nothing (${view})`, async ({ browser, sandbox, visitor }) => {
+      const storageState = await visitor.page.context().storageState()
+      const context = await browser.newContext({
+        ...options,
+        baseURL: sandbox.state.walletUrl,
+        storageState,
+        locale: 'en-US',
+        reducedMotion: 'reduce',
+      })
+      const page = await context.newPage()
+      for (const name of PAGES) {
+        const path = paths.get(name) ?? name
+        await page.goto(path)
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        await page.waitForFunction("!document.querySelector('.skeleton')")
+        expect.soft(await violations(page), path).toEqual([])
+        const width = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+        expect.soft(width, `${path} is wider than the window`).toBeLessThanOrEqual(0)
+        if (!PICTURES) continue
+        mkdirSync(PICTURES, { recursive: true })
+        const file = `${name.replaceAll('/', '') || 'home'}-${view}.png`
+        await page.screenshot({ path: join(PICTURES, file), fullPage: true })
+      }
+      await context.close()
+    })
+  }
+})
