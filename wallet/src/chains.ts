@@ -23,8 +23,12 @@ export function findChain(chainId: number): Chain {
   return chain
 }
 
+/** The id that the service gives to the one chain that is no EVM chain. */
+const SOLANA = 1151111081099710
+
 /** What people call a chain. */
 export function chainName(chainId: number): string {
+  if (chainId === SOLANA) return 'Solana'
   const name = CHAINS.find(({ id }) => id === chainId)?.name ?? `Chain ${chainId}`
   return name.replace(/ One$| Mainnet$/, '')
 }

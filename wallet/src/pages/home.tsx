@@ -1,8 +1,126 @@
-/** Being built. */
+import { useConnection } from 'wagmi'
+import { Link } from 'wouter'
+import { chainName } from '../chains.ts'
+import { Change, Money } from '../parts/figures.tsx'
+import { Holdings } from '../parts/holdings.tsx'
+import { HoldingsChart } from '../parts/holdings-chart.tsx'
+import { NeedsYou } from '../parts/needs-you.tsx'
+import { Nfts } from '../parts/nfts.tsx'
+import { Positions } from '../parts/positions.tsx'
+import { Skeleton } from '../parts/skeletons.tsx'
+import { StaleSince } from '../parts/stale.tsx'
+import { Welcome } from '../parts/welcome.tsx'
+import { addUp, CHAIN_OF_KEY, toNumber } from '../portfolio.ts'
+import { session } from '../service.ts'
+import { useStore } from '../store.ts'
+import { type Portfolio, usePortfolio } from '../use-portfolio.ts'
+
+/** What the user has and what awaits them; for newcomers, what there is. */
 export function HomePage() {
+  const user = useStore(session)
+  const { address } = useConnection()
+  return user || address ? <PortfolioView /> : <Welcome />
+}
+
+function PortfolioView() {
+  const portfolio = usePortfolio()
   return (
     <div className="page">
-      <h1>Home</h1>
+      <h1 className="hidden">Your portfolio</h1>
+      <Summary portfolio={portfolio} />
+      <Invitation portfolio={portfolio} />
+      <NeedsYou portfolio={portfolio} />
+      <div className="columns home">
+        <HoldingsChart portfolio={portfolio} />
+        <div className="stack">
+          <Positions portfolio={portfolio} />
+          {portfolio.isLoggedIn && <Nfts />}
+        </div>
+        <Holdings portfolio={portfolio} />
+      </div>
     </div>
+  )
+}
+
+function Summary({ portfolio }: { portfolio: Portfolio }) {
+  const { holdings, positions, requests, balances, isLoading } = portfolio
+  const { value, change } = addUp([...holdings, ...positions])
+  const gaps = listGaps(portfolio)
+  const waiting = addUp(
+    requests
+      .filter(({ kind }) => kind === 'wait')
+      .map(({ units, position }) => {
+        const part = toNumber(units, position.assetDecimals) / toNumber(position.currentValue, position.assetDecimals)
+        return { value: position.value === null ? null : position.value * part, valueBefore: null }
+      }),
+  )
+  return (
+    <section className={balances.data?.isStale ? 'summary stale' : 'summary'} aria-label="Total value">
+      <p className="fine">Total value</p>
+      <p className="big">{isLoading ? <Skeleton width="5em" /> : <Money value={value} />}</p>
+      <p className="row">
+        {isLoading ? (
+          <Skeleton width="12em" />
+        ) : (
+          <>
+            {change && (
+              <span>
+                {change.value > 0 && '+'}
+                <Money value={change.value} />
+              </span>
+            )}
+            <Change percent={change?.percent} /> <span className="fine">in 24 hours, by prices alone</span>
+          </>
+        )}
+      </p>
+      {!isLoading && (
+        <p className="row">
+          {waiting.value > 0 && (
+            <span className="chip">
+              <Money value={waiting.value} /> of it awaits settlement
+            </span>
+          )}
+          {gaps.map((gap) => (
+            <span key={gap} className="chip warn">
+              without {gap}
+            </span>
+          ))}
+          <StaleSince query={balances} />
+        </p>
+      )}
+    </section>
+  )
+}
+
+/** What the total lacks. */
+function listGaps({ balances, holdings, positions, positionErrors, ...problems }: Portfolio): string[] {
+  const lost = Object.keys(balances.data?.data.errors ?? {})
+    .map((key) => CHAIN_OF_KEY[key as keyof typeof CHAIN_OF_KEY])
+    // What is old is in the total.
+    .filter((chainId) => !holdings.some((holding) => holding.chainId === chainId && holding.asOf))
+  const chains = new Set([...lost, ...Object.keys(positionErrors).map(Number)].map(chainName))
+  const unpriced = [...holdings.filter(({ isSpam }) => !isSpam), ...positions].filter(({ value }) => value === null)
+  return [
+    ...chains,
+    ...(balances.error && !balances.data ? ['your tokens'] : []),
+    ...(problems.positionProblem ? ['some of your positions'] : []),
+    ...(unpriced.length > 0 ? [unpriced.length === 1 ? '1 unpriced token' : `${unpriced.length} unpriced tokens`] : []),
+  ]
+}
+
+/** The step that is left where the connected wallet's tokens do not count. */
+function Invitation({ portfolio: { isLoggedIn, address, linked, isLoading } }: { portfolio: Portfolio }) {
+  const isLinked = linked.some((wallet) => wallet.address === address)
+  if (isLoading || !isLoggedIn || !address || isLinked || linked.length === 0) return null
+  return (
+    <aside className="invitation">
+      <div>
+        <h2>This wallet is not linked yet</h2>
+        <p className="fine">Its vaults are here. Link it to your account, and its tokens count, too.</p>
+      </div>
+      <Link className="button quiet" href="/account">
+        Link this wallet
+      </Link>
+    </aside>
   )
 }

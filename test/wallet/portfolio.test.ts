@@ -1,0 +1,162 @@
+import { expect, test } from 'vitest'
+import type { Balance, ListBalancesResponse, Position } from '../../client/src/index.ts'
+import {
+  addUp,
+  keyOfToken,
+  listHoldings,
+  listRequests,
+  sharesOf,
+  sumHistories,
+  valuePositions,
+} from '../../wallet/src/portfolio.ts'
+
+const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+const VAULT = '0xF2ea27c7b2e586B61af27223A7707356F685F718'
+const USER = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
+const UNTOLD = { quote_24h_variation: 0, quote_rate_24h_variation: 0, price_updated_at: null, logo_url: '' }
+
+function balance(told: Partial<Balance>): Balance {
+  return {
+    ...UNTOLD,
+    balance: '25000000',
+    contract_address: USDC,
+    contract_decimals: 6,
+    contract_name: 'USD Coin',
+    contract_ticker_symbol: 'USDC',
+    is_spam: false,
+    quote: 25,
+    chainName: 'base-mainnet',
+    quote_24h: 24,
+    quote_rate: 1,
+    quote_rate_24h: 0.96,
+    native_token: false,
+    defi: false,
+    price_available: true,
+    ...told,
+  }
+}
+
+function balancesOf(...base: Balance[]): ListBalancesResponse {
+  const tokens = { 'base-mainnet': base }
+  const none = { smartgaz: 0, smartgaz_available: true, solana_rent: 0, kyc: { status: 'none' } } as const
+  return { addresses: [], updated_at: {}, tokens, ...none }
+}
+
+const position: Position = {
+  vaultAddress: VAULT,
+  vaultName: 'Harbor USDC',
+  userAddress: USER,
+  chainId: 8453,
+  apy: '6.45',
+  assetSymbol: 'USDC',
+  assetDecimals: 6,
+  totalDepositedAssets: '100000000',
+  totalWithdrawnAssets: '0',
+  currentShares: '100000000000000000000',
+  sharePrice: '1050000',
+  currentValue: '105000000',
+  earnedAssets: '5000000',
+  depositCount: 1,
+  startDate: '2026-11-01T00:00:00.000Z',
+  lastDepositDate: '2026-11-01T00:00:00.000Z',
+  statusBreakdown: { pending: 0, claimable: 0, completed: 1 },
+}
+
+test('Shares of a vault count as a position or as a balance, never as both', () => {
+  const shares = balance({ contract_address: VAULT.toLowerCase(), defi: true, quote: 105 })
+  const answer = balancesOf(balance({}), shares)
+  expect(listHoldings(answer, sharesOf([position], [])).map(({ value }) => value)).toEqual([25])
+  expect(listHoldings(answer, new Set()).map(({ value }) => value)).toEqual([105, 25])
+})
+
+test('A holding without a price is worth nothing known, and one without yesterday’s price has no change', () => {
+  const unpriced = balance({ price_available: false, quote: 0, quote_rate: 0, quote_24h: 0, quote_rate_24h: 0 })
+  const young = balance({ quote_24h: 0, quote_rate_24h: 0 })
+  const holdings = listHoldings(balancesOf(unpriced, young, balance({ balance: '0' })), new Set())
+  expect(holdings.map(({ value, valueBefore }) => [value, valueBefore])).toEqual([
+    [25, null],
+    [null, null],
+  ])
+})
+
+test('A total adds what has a price, and its change what has a price of both days', () => {
+  const worth = [
+    { value: 110, valueBefore: 100 },
+    { value: 50, valueBefore: null },
+    { value: null, valueBefore: null },
+  ]
+  const { value, change } = addUp(worth)
+  expect(value).toBe(160)
+  expect(change?.value).toBeCloseTo(10)
+  expect(change?.percent).toBeCloseTo(10)
+  expect(addUp([{ value: 50, valueBefore: null }]).change).toBeNull()
+})
+
+test('A position whose asset has no price is shown without a value', () => {
+  expect(valuePositions([position], [], [])).toEqual([
+    { ...position, asset: undefined, value: null, valueBefore: null },
+  ])
+})
+
+test('What can be claimed or taken back, and what waits, is in the asset, shares at their price', () => {
+  const [valued] = valuePositions([position], [], [])
+  if (!valued) throw new Error('One position has one value.')
+  const place = { vaultAddress: VAULT, userAddress: USER, chainId: 8453, statusDescription: '', nextPollAfterMs: null }
+  const requests = listRequests(
+    valued,
+    18,
+    {
+      ...place,
+      ...({ vaultAddress: VAULT, userAddress: USER, status: 'claimable' } as const),
+      amounts: {
+        ...{ pendingDeposit: '7000000', claimableShares: '2000000000000000000' },
+        ...{ currentShares: '0', cancelledDeposit: '3000000' },
+      },
+      vault: { depositEpochId: 1, isTotalAssetsValid: null },
+    },
+    {
+      ...place,
+      ...({ vaultAddress: VAULT, userAddress: USER, status: 'pending' } as const),
+      amounts: {
+        ...{ pendingRedeemShares: '1000000000000000000', claimableAssets: '0' },
+        ...{ claimableShares: '0', cancelledRedeemShares: '0' },
+      },
+      epochId: 2,
+      vault: { redeemEpochId: 2 },
+    },
+  )
+  expect(requests.map(({ kind, units }) => [kind, units])).toEqual([
+    ['claim deposit', 2_100_000n],
+    ['take back deposit', 3_000_000n],
+    ['wait', 8_050_000n],
+  ])
+})
+
+test('Past values begin where all prices are known, and each price holds until the next', () => {
+  const ether = {
+    amount: 2,
+    prices: [
+      [10, 100],
+      [20, 110],
+      [30, 120],
+      [40, 130],
+    ],
+  } as const
+  const dollar = {
+    amount: 5,
+    prices: [
+      [15, 1],
+      [35, 2],
+    ],
+  } as const
+  expect(sumHistories([ether, dollar])).toEqual([
+    [20, 225],
+    [30, 245],
+    [40, 270],
+  ])
+  expect(sumHistories([])).toEqual([])
+})
+
+test('A token has one key however its address is written', () => {
+  expect(keyOfToken(8453, USDC)).toBe(keyOfToken(8453, USDC.toLowerCase()))
+})

@@ -1,0 +1,27 @@
+import { keepPreviousData } from '@tanstack/react-query'
+import { type Client, getCoinChart, getTokenChart } from '@vaultline/client'
+import { queryAnswer } from '@vaultline/client/query'
+
+/** A token of which there can be past prices: a coin of the markets, or a contract on a chain. */
+export type PricedToken = {
+  readonly coinId: string | undefined
+  readonly chainId: number
+  readonly address: string
+}
+
+/** Past prices change by the minute at most. */
+const FRESH_MS = 60_000
+
+/** A token's past prices as a query; the same coin on two chains is one question. */
+export function historyQuery(
+  service: Client,
+  { coinId, chainId, address }: PricedToken,
+  currency: string,
+  days: string,
+) {
+  const asked = { currency, days }
+  const { queryKey, queryFn } = coinId
+    ? queryAnswer(getCoinChart, service, { id: coinId, ...asked })
+    : queryAnswer(getTokenChart, service, { network: `${chainId}`, address, ...asked })
+  return { queryKey, queryFn, retry: false as const, staleTime: FRESH_MS, placeholderData: keepPreviousData }
+}

@@ -1,0 +1,97 @@
+import { useQueries } from '@tanstack/react-query'
+import { useMemo, useState } from 'react'
+import { useCurrency, useService } from '../context.ts'
+import { formatDay, formatMoney } from '../format.ts'
+import { historyQuery, type PricedToken } from '../histories.ts'
+import { findCoin, keyOfToken, sumHistories, toNumber } from '../portfolio.ts'
+import type { Portfolio } from '../use-portfolio.ts'
+import { Chart } from './chart.tsx'
+import { Choices } from './choices.tsx'
+import { ProblemNotice } from './notices.tsx'
+
+const RANGES = [
+  { value: '7', text: '7D', title: '7 days' },
+  { value: '30', text: '30D', title: '30 days' },
+  { value: '365', text: '1Y', title: '1 year' },
+] as const
+
+type Range = (typeof RANGES)[number]['value']
+
+/** Of more tokens the past is not asked for: each is a request, and the rest adds little. */
+const MOST_TOKENS = 12
+
+/** What is held today, at past prices, and which of it has none. */
+export function HoldingsChart({ portfolio }: { portfolio: Portfolio }) {
+  const service = useService()
+  const currency = useCurrency()
+  const [range, setRange] = useState<Range>('30')
+  const all = listHeld(portfolio)
+  // What has no price now has no past ones.
+  const held = all.filter(({ value }) => value > 0).slice(0, MOST_TOKENS)
+  const histories = useQueries({ queries: held.map(({ token }) => historyQuery(service, token, currency, range)) })
+
+  const parts = held.flatMap(({ amount }, index) => {
+    const prices = histories[index]?.data?.data.prices
+    return prices?.length ? [{ amount, prices }] : []
+  })
+  const isLoading = portfolio.isLoading || histories.some((history) => history.isLoading)
+  const changed = `${isLoading} ${histories.map(({ dataUpdatedAt }) => dataUpdatedAt)} ${held.map(({ amount }) => amount)}`
+  // The parts are new in each render; what they are made of is not, and a new line would be drawn anew.
+  const points = useMemo(() => (isLoading ? undefined : sumHistories(parts)), [changed])
+
+  const problem = histories.find(({ error, data }) => error && !data)
+  const without = all.filter((_, index) => !histories[index]?.data?.data.prices.length).map(({ symbol }) => symbol)
+  const isOld = histories.some(({ data, isPlaceholderData }) => data?.isStale || isPlaceholderData)
+  const isShort = histories.some(({ data }) => data?.data.truncated)
+  const start = points?.[0]?.[0]
+  if (!isLoading && all.length === 0) return null
+  return (
+    <section className="card" aria-labelledby="past">
+      <div className="card-head">
+        <h2 id="past">Today’s holdings at past prices</h2>
+        <Choices label="Time shown" options={RANGES} value={range} onChoose={setRange} />
+      </div>
+      <div className={isOld ? 'stale' : undefined}>
+        <Chart
+          points={points}
+          format={(value) => formatMoney(value, currency)}
+          label="Value of today’s holdings at past prices"
+          empty="No past prices are known of what you hold."
+        />
+      </div>
+      <p className="fine">
+        What you hold now, at the prices of each day; what you bought or sold before is not in it.
+        {isShort && start !== undefined && ` All prices are known from ${formatDay(start)} on.`}
+        {!isLoading && without.length > 0 && ` Without ${[...new Set(without)].join(', ')}: no past prices are known.`}
+      </p>
+      {problem && parts.length === 0 && (
+        <ProblemNotice error={problem.error} onRetry={() => histories.forEach(({ refetch }) => void refetch())} />
+      )}
+    </section>
+  )
+}
+
+type Held = { readonly token: PricedToken; readonly symbol: string; readonly amount: number; readonly value: number }
+
+/** What is held of each coin on all chains and in vaults, the most valuable first. */
+function listHeld({ holdings, positions, coins }: Portfolio): readonly Held[] {
+  const held = new Map<string, Held>()
+  const add = (chainId: number, address: string, one: { symbol: string; amount: number; value: number | null }) => {
+    const coinId = findCoin(coins.data?.data ?? [], chainId, address)?.id ?? undefined
+    const key = coinId ?? keyOfToken(chainId, address)
+    const before = held.get(key)
+    held.set(key, {
+      token: { coinId, chainId, address },
+      symbol: before?.symbol ?? one.symbol,
+      amount: (before?.amount ?? 0) + one.amount,
+      value: (before?.value ?? 0) + (one.value ?? 0),
+    })
+  }
+  for (const { chainId, address, symbol, units, decimals, value, isSpam } of holdings) {
+    if (!isSpam) add(chainId, address, { symbol, amount: toNumber(units, decimals), value })
+  }
+  for (const { chainId, asset, assetSymbol, assetDecimals, currentValue, value } of positions) {
+    if (asset) add(chainId, asset, { symbol: assetSymbol, amount: toNumber(currentValue, assetDecimals), value })
+  }
+  return [...held.values()].toSorted((left, right) => right.value - left.value)
+}

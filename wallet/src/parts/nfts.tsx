@@ -1,0 +1,62 @@
+import { useQuery } from '@tanstack/react-query'
+import { listNFTs, type NftCollection } from '@vaultline/client'
+import { queryAnswer } from '@vaultline/client/query'
+import { useState } from 'react'
+import { useService } from '../context.ts'
+import { ProblemNotice } from './notices.tsx'
+import { StaleSince } from './stale.tsx'
+
+const SHOWN = 8
+
+/** The collectibles of the linked wallets, small; nothing where there are none. */
+export function Nfts() {
+  const nfts = useQuery(queryAnswer(listNFTs, useService(), undefined))
+  if (nfts.error) return <ProblemNotice error={nfts.error} onRetry={() => void nfts.refetch()} />
+  const all = Object.values(nfts.data?.data.nfts ?? {})
+    .flat()
+    .filter(({ is_spam }) => !is_spam)
+    .flatMap((collection) => collection.nft_data.map((nft) => ({ collection, nft })))
+  if (all.length === 0) return null
+  return (
+    <section className="card" aria-labelledby="nfts">
+      <div className="card-head">
+        <h2 id="nfts">Collectibles</h2>
+        <StaleSince query={nfts} />
+      </div>
+      <ul className="pictures">
+        {all.slice(0, SHOWN).map(({ collection, nft }) => (
+          <li key={`${collection.contract_address} ${nft.token_id}`}>
+            <Picture collection={collection} nft={nft} />
+          </li>
+        ))}
+      </ul>
+      {all.length > SHOWN && <p className="fine">And {all.length - SHOWN} more.</p>}
+    </section>
+  )
+}
+
+type PictureProps = { readonly collection: NftCollection; readonly nft: NftCollection['nft_data'][number] }
+
+function Picture({ collection: { contract_name }, nft: { token_id, external_data } }: PictureProps) {
+  const [isBroken, setBroken] = useState(false)
+  const name = external_data?.name ?? `${contract_name} #${token_id}`
+  const url = external_data?.image_256 ?? external_data?.image
+  return (
+    <figure>
+      {url && !isBroken ? (
+        <img
+          className="picture"
+          src={url}
+          alt=""
+          width={72}
+          height={72}
+          loading="lazy"
+          onError={() => setBroken(true)}
+        />
+      ) : (
+        <span className="picture" aria-hidden="true" />
+      )}
+      <figcaption className="fine">{name}</figcaption>
+    </figure>
+  )
+}

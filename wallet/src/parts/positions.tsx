@@ -1,0 +1,97 @@
+import { Link } from 'wouter'
+import { chainName } from '../chains.ts'
+import { formatAmount, formatExactly, shorten } from '../format.ts'
+import { findVault, type ValuedPosition } from '../portfolio.ts'
+import type { Portfolio } from '../use-portfolio.ts'
+import { Amount, Money, Yield } from './figures.tsx'
+import { Empty, Missing, ProblemNotice } from './notices.tsx'
+import { SkeletonRows } from './skeletons.tsx'
+import { ChainBadge } from './tokens.tsx'
+
+/** What is in vaults: its value in the asset and in the currency, its yield, what it earned and what waits. */
+export function Positions({ portfolio }: { portfolio: Portfolio }) {
+  const { positions, positionErrors, positionProblem, retryPositions, requestProblem, isLoading } = portfolio
+  const isEmpty = positions.length === 0 && !positionProblem && Object.keys(positionErrors).length === 0
+  return (
+    <section className="card" aria-labelledby="positions">
+      <div className="card-head">
+        <h2 id="positions">In vaults</h2>
+        <Link className="fine" href="/activity">
+          Activity
+        </Link>
+      </div>
+      <Missing errors={positionErrors} nameOf={(chainId) => chainName(Number(chainId))} />
+      {positionProblem && <ProblemNotice error={positionProblem} onRetry={retryPositions} />}
+      {requestProblem && positions.length > 0 && (
+        <p className="fine">What awaits settlement or a claim could not be read everywhere.</p>
+      )}
+      {isLoading && positions.length === 0 ? (
+        <SkeletonRows count={3} />
+      ) : isEmpty ? (
+        <Empty title="You have no positions" action={{ href: '/vaults', text: 'See vaults' }}>
+          Deposit into a vault, and it is here with what it earns.
+        </Empty>
+      ) : (
+        <ul className="lines">
+          {positions.map((position) => (
+            <li key={`${position.userAddress} ${position.chainId} ${position.vaultAddress}`}>
+              <PositionLine position={position} portfolio={portfolio} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
+
+function PositionLine({ position, portfolio }: { position: ValuedPosition; portfolio: Portfolio }) {
+  const { chainId, vaultAddress, vaultName, userAddress, assetDecimals, assetSymbol, currentValue, value } = position
+  const vault = findVault(portfolio.vaults.data?.data ?? [], position)
+  const waiting = portfolio.requests.find((request) => request.kind === 'wait' && isSame(request.position, position))
+  return (
+    <Link className="line" href={`/vaults/${chainId}/${vaultAddress}`}>
+      <span>
+        <strong>{vaultName}</strong>
+        <span>
+          <ChainBadge chainId={chainId} />{' '}
+          {userAddress !== portfolio.address && <span className="chip">{shorten(userAddress)}</span>}
+        </span>
+        {vault && <Yield apy={vault.apy} />}
+        {waiting && (
+          <span className="fine">
+            <Amount units={waiting.units} decimals={assetDecimals} symbol={assetSymbol} /> awaits settlement
+          </span>
+        )}
+      </span>
+      <span className="line-figures">
+        <strong>
+          <Amount units={currentValue} decimals={assetDecimals} symbol={assetSymbol} />
+        </strong>
+        <span className="fine">
+          <Money value={value} why={`No price of ${assetSymbol} is known.`} />
+        </span>
+        <Earned position={position} />
+      </span>
+    </Link>
+  )
+}
+
+function Earned({ position: { earnedAssets, assetDecimals, assetSymbol } }: { position: ValuedPosition }) {
+  const units = BigInt(earnedAssets)
+  const sign = units > 0n ? '+' : ''
+  return (
+    <span
+      className={`figure change ${units > 0n ? 'up' : units < 0n ? 'down' : ''}`}
+      title={`${formatExactly(units, assetDecimals)} ${assetSymbol}`}
+    >
+      {sign}
+      {formatAmount(units, assetDecimals)} {assetSymbol} earned
+    </span>
+  )
+}
+
+function isSame(left: ValuedPosition, right: ValuedPosition): boolean {
+  return (
+    left.chainId === right.chainId && left.vaultAddress === right.vaultAddress && left.userAddress === right.userAddress
+  )
+}

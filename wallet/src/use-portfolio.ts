@@ -1,0 +1,95 @@
+import { useQueries, useQuery } from '@tanstack/react-query'
+import {
+  getDepositStatus,
+  getWithdrawalStatus,
+  listBalances,
+  listCoins,
+  listPositions,
+  listVaults,
+  listWallets,
+} from '@vaultline/client'
+import { query, queryAnswer } from '@vaultline/client/query'
+import { useConnection } from 'wagmi'
+import { useCurrency, useService } from './context.ts'
+import { findVault, listHoldings, listRequests, sharesOf, valuePositions } from './portfolio.ts'
+import { session } from './service.ts'
+import { useStore } from './store.ts'
+
+const REFRESH_MS = 20_000
+
+/**
+ * What the user has: the tokens of the wallets that are linked to the account, and the positions in vaults of these wallets
+ * and of the one that is connected. Each of its queries fails alone.
+ */
+export function usePortfolio() {
+  const service = useService()
+  const currency = useCurrency()
+  const user = useStore(session)
+  const { address } = useConnection()
+  const isLoggedIn = user !== undefined
+
+  const balances = useQuery({
+    ...queryAnswer(listBalances, service, { currency }),
+    enabled: isLoggedIn,
+    refetchInterval: REFRESH_MS,
+  })
+  const wallets = useQuery({ ...query(listWallets, service, undefined), enabled: isLoggedIn })
+  const vaults = useQuery(query(listVaults, service, undefined))
+  const coins = useQuery(queryAnswer(listCoins, service, { currency }))
+
+  const linked = isLoggedIn ? (wallets.data?.wallets ?? []) : []
+  const accounts = new Set([
+    ...(address ? [address] : []),
+    // The service writes an address on EVM chains with 0x.
+    ...linked.filter(({ chain }) => chain === 'evm').map((wallet) => wallet.address as `0x${string}`),
+  ])
+  const positionQueries = useQueries({
+    queries: [...accounts].map((userAddress) => ({
+      ...query(listPositions, service, { userAddress }),
+      refetchInterval: REFRESH_MS,
+    })),
+  })
+  const positions = valuePositions(
+    positionQueries.flatMap(({ data }) => data?.positions ?? []),
+    vaults.data?.data ?? [],
+    coins.data?.data ?? [],
+  )
+  // What is asked for and not settled, claimed or taken back is in the state of settled vaults alone.
+  const settled = positions.filter((position) => findVault(vaults.data?.data ?? [], position)?.type === 'async')
+  const places = settled.map(({ userAddress, vaultAddress, chainId }) => ({ userAddress, vaultAddress, chainId }))
+  const deposits = useQueries({ queries: places.map((place) => query(getDepositStatus, service, place)) })
+  const withdrawals = useQueries({ queries: places.map((place) => query(getWithdrawalStatus, service, place)) })
+  const requests = settled.flatMap((position, index) => {
+    const { shareDecimals = 18 } = findVault(vaults.data?.data ?? [], position) ?? {}
+    return listRequests(position, shareDecimals, deposits[index]?.data, withdrawals[index]?.data)
+  })
+
+  const positionErrors: Record<string, string> = {}
+  for (const { data } of positionQueries) Object.assign(positionErrors, data?.errors)
+  return {
+    isLoggedIn,
+    address,
+    linked,
+    balances,
+    vaults,
+    coins,
+    holdings: balances.data ? listHoldings(balances.data.data, sharesOf(positions, vaults.data?.data ?? [])) : [],
+    positions,
+    /** By chain id, why positions there are missing. */
+    positionErrors,
+    positionProblem: positionQueries.find(({ error }) => error)?.error,
+    retryPositions: () => {
+      for (const { error, refetch } of positionQueries) if (error) void refetch()
+    },
+    requests,
+    requestProblem: [...deposits, ...withdrawals].find(({ error }) => error)?.error,
+    /** Whether something of the total is asked for the first time. */
+    isLoading:
+      (isLoggedIn && (balances.isLoading || wallets.isLoading)) ||
+      positionQueries.some(({ isLoading }) => isLoading) ||
+      (positionQueries.length > 0 && (vaults.isLoading || coins.isLoading)),
+  }
+}
+
+/** What `usePortfolio` gives. */
+export type Portfolio = ReturnType<typeof usePortfolio>
