@@ -3,7 +3,6 @@ import {
   getDepositStatus,
   getWithdrawalStatus,
   listBalances,
-  listCoins,
   listPositions,
   listVaults,
   listWallets,
@@ -12,6 +11,7 @@ import { query, queryAnswer } from '@vaultline/client/query'
 import { useConnection } from 'wagmi'
 import { useCurrency, useService } from './context.ts'
 import { findVault, listHoldings, listRequests, sharesOf, valuePositions } from './portfolio.ts'
+import { useCoins } from './prices.ts'
 import { session } from './service.ts'
 import { useStore } from './store.ts'
 
@@ -35,7 +35,7 @@ export function usePortfolio() {
   })
   const wallets = useQuery({ ...query(listWallets, service, undefined), enabled: isLoggedIn })
   const vaults = useQuery(query(listVaults, service, undefined))
-  const coins = useQuery(queryAnswer(listCoins, service, { currency }))
+  const coins = useCoins()
 
   const linked = isLoggedIn ? (wallets.data?.wallets ?? []) : []
   const accounts = new Set([

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { CallFailure, type GetCoinResponse, getCoin, getCoinChart, listCoins, listVaults } from '@vaultline/client'
+import { CallFailure, type GetCoinResponse, getCoin, getCoinChart, listVaults } from '@vaultline/client'
 import { query, queryAnswer } from '@vaultline/client/query'
 import { useState } from 'react'
 import { Link } from 'wouter'
@@ -12,6 +12,7 @@ import { Empty, ProblemNotice } from '../parts/notices.tsx'
 import { Skeleton } from '../parts/skeletons.tsx'
 import { StaleSince } from '../parts/stale.tsx'
 import { ChainBadge, TokenIcon } from '../parts/tokens.tsx'
+import { useCoins } from '../prices.ts'
 
 const RANGES = [
   { value: '1', text: '1D', title: '1 day' },
@@ -112,9 +113,8 @@ function PriceChart({ id, name }: { id: string; name: string }) {
 
 /** The vaults that take this coin; nothing where there is none. */
 function CoinVaults({ id }: { id: string }) {
-  const service = useService()
-  const coins = useQuery(queryAnswer(listCoins, service, { currency: useCurrency() }))
-  const vaults = useQuery(query(listVaults, service, undefined))
+  const coins = useCoins()
+  const vaults = useQuery(query(listVaults, useService(), undefined))
   // The same address on another chain can be another token.
   const tokens = new Set(
     coins.data?.data.filter((coin) => coin.id === id).map((coin) => `${coin.chainId} ${coin.contract_address}`),

@@ -30,9 +30,9 @@ function PortfolioView() {
       <Summary portfolio={portfolio} />
       <Invitation portfolio={portfolio} />
       <NeedsYou portfolio={portfolio} />
-      <div className="columns home">
+      <div className="home">
         <HoldingsChart portfolio={portfolio} />
-        <div className="stack">
+        <div className="stack aside">
           <Positions portfolio={portfolio} />
           {portfolio.isLoggedIn && <Nfts />}
         </div>

@@ -1,8 +1,245 @@
-/** Being built. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { searchCoins } from '@vaultline/client'
+import { queryAnswer } from '@vaultline/client/query'
+import { type ReactNode, useEffect, useState } from 'react'
+import { Link, useSearchParams } from 'wouter'
+import { chainName } from '../chains.ts'
+import { type CoinOrder, listMarketCoins, type MarketCoin, sortCoins } from '../coins.ts'
+import { useCurrency, useService } from '../context.ts'
+import { Change, Money } from '../parts/figures.tsx'
+import { Movers } from '../parts/movers.tsx'
+import { Empty, ProblemNotice } from '../parts/notices.tsx'
+import { SkeletonRows } from '../parts/skeletons.tsx'
+import { StaleSince } from '../parts/stale.tsx'
+import { ChainBadge, TokenIcon } from '../parts/tokens.tsx'
+import { useCoins } from '../prices.ts'
+
+const LEAST_SEARCH = 3
+/** Nobody types faster than they stop for this long. */
+const PAUSE_MS = 300
+
+/** All coins: a search of them, the movers of the day, and those that the wallet supports. */
 export function MarketsPage() {
+  const [search, setSearch] = useState('')
+  const asked = usePaused(search.trim())
   return (
     <div className="page">
       <h1>Markets</h1>
+      <search className="filters">
+        <input
+          type="search"
+          aria-label="Search all coins by name or symbol"
+          placeholder="Search all coins"
+          value={search}
+          onChange={({ target }) => setSearch(target.value)}
+        />
+      </search>
+      <div aria-live="polite">
+        {asked && asked.length < LEAST_SEARCH && (
+          <p className="fine">Type at least {LEAST_SEARCH} letters of a name or a symbol.</p>
+        )}
+        {asked.length >= LEAST_SEARCH && <Found search={asked} />}
+      </div>
+      {asked.length < LEAST_SEARCH && (
+        <>
+          <Movers count={3} />
+          <SupportedCoins />
+        </>
+      )}
     </div>
+  )
+}
+
+/** A text once it has not changed for a moment. */
+function usePaused(text: string): string {
+  const [paused, setPaused] = useState(text)
+  useEffect(() => {
+    const timer = setTimeout(() => setPaused(text), PAUSE_MS)
+    return () => clearTimeout(timer)
+  }, [text])
+  return paused
+}
+
+function Found({ search }: { search: string }) {
+  const coins = useQuery({
+    ...queryAnswer(searchCoins, useService(), { search, currency: useCurrency() }),
+    placeholderData: keepPreviousData,
+  })
+  if (coins.error) return <ProblemNotice error={coins.error} onRetry={() => void coins.refetch()} />
+  if (!coins.data) return <SkeletonRows count={4} />
+  if (coins.data.data.length === 0) return <Empty title={`No coin is called “${search}”`} />
+  return (
+    <section
+      className={coins.data.isStale || coins.isPlaceholderData ? 'card stale' : 'card'}
+      aria-label={`Coins found for ${search}`}
+    >
+      <StaleSince query={coins} />
+      <ul className="lines">
+        {coins.data.data.map(({ id, name, symbol, thumb, market_cap_rank, current_price, ...coin }) => (
+          <li key={id}>
+            <Link className="line" href={`/markets/${id}`}>
+              <span className="coin">
+                <TokenIcon symbol={symbol} url={thumb} />
+                <span>
+                  <strong>{name}</strong>
+                  <span className="fine">
+                    {symbol.toUpperCase()}
+                    {market_cap_rank !== null && ` · rank ${market_cap_rank}`}
+                  </span>
+                </span>
+              </span>
+              <span className="line-figures">
+                <Money value={current_price} />
+                <Change percent={coin.price_change_percentage_24h} />
+              </span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function SupportedCoins() {
+  const coins = useCoins()
+  const [filters, setFilters] = useSearchParams()
+  const [order, setOrder] = useState<{ by: CoinOrder; isReversed: boolean }>({ by: 'market cap', isReversed: false })
+  const chain = filters.get('chain') ?? ''
+  const all = coins.data ? listMarketCoins(coins.data.data) : []
+  const chains = [...new Set(all.flatMap(({ chainIds }) => chainIds))]
+  const shown = sortCoins(
+    all.filter(({ chainIds }) => !chain || chainIds.includes(Number(chain))),
+    order.by,
+    order.isReversed,
+  )
+  const choose = (by: CoinOrder) => setOrder({ by, isReversed: order.by === by && !order.isReversed })
+  const heading = (by: CoinOrder, children: ReactNode) => (
+    // Names begin with the first letter, figures with the largest.
+    <OrderHeading
+      key={by}
+      sorted={by !== order.by ? 'none' : (by === 'name') === order.isReversed ? 'descending' : 'ascending'}
+      onChoose={() => choose(by)}
+    >
+      {children}
+    </OrderHeading>
+  )
+  return (
+    <section className="stack" aria-labelledby="supported">
+      <div className="card-head">
+        <h2 id="supported">Supported in this wallet</h2>
+        <div className="row">
+          <StaleSince query={coins} />
+          <select
+            aria-label="Chain"
+            value={chain}
+            onChange={({ target }) => setFilters(target.value ? { chain: target.value } : {})}
+          >
+            <option value="">All chains</option>
+            {chains.map((chainId) => (
+              <option key={chainId} value={chainId}>
+                {chainName(chainId)}
+              </option>
+            ))}
+          </select>
+          <select
+            className="on-phones"
+            aria-label="Order"
+            value={order.by}
+            onChange={({ target }) => choose(ORDERS.find(({ by }) => by === target.value)?.by ?? 'market cap')}
+          >
+            {ORDERS.map(({ by, text }) => (
+              <option key={by} value={by}>
+                By {text.toLowerCase()}
+              </option>
+            ))}
+          </select>
+        </div>
+      </div>
+      {coins.error && <ProblemNotice error={coins.error} onRetry={() => void coins.refetch()} />}
+      {!coins.data && !coins.error && <SkeletonRows count={7} />}
+      {coins.data && shown.length === 0 && (
+        <Empty title="No coin is on this chain" action={{ text: 'Show all', onClick: () => setFilters({}) }} />
+      )}
+      {shown.length > 0 && (
+        <table className={coins.data?.isStale ? 'list coins stale' : 'list coins'}>
+          <thead>
+            <tr>{ORDERS.map(({ by, text }) => heading(by, text))}</tr>
+          </thead>
+          <tbody>
+            {shown.map((coin) => (
+              <CoinRow key={coin.id ?? coin.contract_address} coin={coin} />
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  )
+}
+
+const ORDERS = [
+  { by: 'name', text: 'Coin' },
+  { by: 'price', text: 'Price' },
+  { by: 'change', text: '24 hours' },
+  { by: 'market cap', text: 'Market cap' },
+  { by: 'volume', text: 'Traded in 24 hours' },
+] as const
+
+type OrderHeadingProps = {
+  readonly sorted: 'none' | 'ascending' | 'descending'
+  readonly onChoose: () => void
+  readonly children: ReactNode
+}
+
+function OrderHeading({ sorted, onChoose, children }: OrderHeadingProps) {
+  return (
+    <th scope="col" aria-sort={sorted}>
+      <button type="button" className="order" onClick={onChoose}>
+        {children} <span aria-hidden="true">{{ none: '', ascending: '↑', descending: '↓' }[sorted]}</span>
+      </button>
+    </th>
+  )
+}
+
+function CoinRow({ coin }: { coin: MarketCoin }) {
+  const { id, contract_ticker_symbol: symbol, contract_name: name, logo_url, chainIds } = coin
+  const title = (
+    <>
+      <TokenIcon symbol={symbol} url={logo_url} />
+      <span>
+        <strong>
+          {name} <span className="unit">{symbol}</span>
+        </strong>
+        <span className="badges">
+          {chainIds.map((chainId) => (
+            <ChainBadge key={chainId} chainId={chainId} />
+          ))}
+        </span>
+      </span>
+    </>
+  )
+  return (
+    <tr>
+      <th scope="row">
+        {id ? (
+          <Link className="row-link" href={`/markets/${id}`}>
+            {title}
+          </Link>
+        ) : (
+          <span className="row-link">{title}</span>
+        )}
+      </th>
+      <td data-label="Price">
+        <Money value={coin.current_price} />
+      </td>
+      <td data-label="24 hours">
+        <Change percent={coin.price_change_percentage_24h} />
+      </td>
+      <td data-label="Market cap">
+        <Money value={coin.market_cap} why="It is not known." short />
+      </td>
+      <td data-label="Traded in 24 hours">
+        <Money value={coin.total_volume} why="It is not known." short />
+      </td>
+    </tr>
   )
 }

@@ -1,0 +1,42 @@
+import type { ListCoinsResponse } from '@vaultline/client'
+
+/** A coin with the chains that it is on. */
+export type MarketCoin = ListCoinsResponse[number] & { readonly chainIds: readonly number[] }
+
+/** By what coins can be sorted, the largest first; names from A to Z. */
+export type CoinOrder = 'name' | 'price' | 'change' | 'market cap' | 'volume'
+
+/** The supported coins, each once with the chains that it is on; a coin without an id of its own is one for each chain. */
+export function listMarketCoins(coins: ListCoinsResponse): readonly MarketCoin[] {
+  const found = new Map<string, MarketCoin>()
+  for (const coin of coins) {
+    const key = coin.id ?? `${coin.chainId} ${coin.contract_address}`
+    const before = found.get(key)
+    const chainIds = before?.chainIds ?? []
+    found.set(key, {
+      ...(before ?? coin),
+      chainIds: chainIds.includes(coin.chainId) ? chainIds : [...chainIds, coin.chainId],
+    })
+  }
+  return [...found.values()]
+}
+
+/** The coins in an order; what is not known comes last. */
+export function sortCoins(coins: readonly MarketCoin[], order: CoinOrder, isReversed: boolean): readonly MarketCoin[] {
+  const direction = isReversed ? -1 : 1
+  if (order === 'name') {
+    return coins.toSorted((left, right) => direction * left.contract_name.localeCompare(right.contract_name))
+  }
+  const figureOf = (coin: MarketCoin) =>
+    ({
+      price: coin.current_price,
+      change: coin.price_change_percentage_24h,
+      'market cap': coin.market_cap,
+      volume: coin.total_volume,
+    })[order]
+  return coins.toSorted((left, right) => {
+    const [one, other] = [figureOf(left), figureOf(right)]
+    if (one === null || other === null) return Number(one === null) - Number(other === null)
+    return direction * (other - one)
+  })
+}
