@@ -34,6 +34,12 @@ export type RunningChain = LocalChain & {
 /** Where every chain has Multicall3. */
 export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
+/**
+ * Keeps the hashes of the last 8,191 blocks for contracts (EIP-2935), which ours do not ask for. anvil computes the root
+ * of its whole storage for every block, so each block would take longer than the one before.
+ */
+const BLOCK_HASHES: Address = '0x0000F90827F1C53a10cb7A02335B175320002935'
+
 // About that of real chains. It is also the limit of an eth_call, as geth's rpc.gascap is.
 const BLOCK_GAS_LIMIT = 50_000_000
 
@@ -110,6 +116,7 @@ export async function startChain(options: {
     await callRpc(chain, [
       { method: 'anvil_setLoggingEnabled', params: [false] },
       { method: 'anvil_setCode', params: [MULTICALL3, deployedBytecode] },
+      { method: 'anvil_setCode', params: [BLOCK_HASHES, '0x'] },
     ])
     if (blockSeconds !== undefined) await keepTime(blockSeconds)
     const nodes = await startSwitch(chain.rpcUrl)
