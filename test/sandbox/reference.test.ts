@@ -133,8 +133,13 @@ test('The reference as static files asks the API from an allowed origin, has no 
   expect(elsewhere.asked).toEqual([])
 })
 
-test('Without a registry the reference says so, and leads to the same as text', async ({ startSite, page }) => {
+test('Without a registry the reference says so, and leads to the same as text', async ({
+  startSite,
+  page,
+  onTestFinished,
+}) => {
   const log = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  onTestFinished(() => log.mockRestore())
   await page.goto(await startSite({ registry: 'http://127.0.0.1:9' }))
   await page.getByText('The viewer of this reference is not here.').waitFor()
   expect(log).toHaveBeenCalledWith(expect.stringContaining('ECONNREFUSED'))
@@ -155,6 +160,7 @@ test('A package that is not the pinned one is refused', async ({ startSite, fold
   })
   const site = await startSite({ registry: urlOf(forger) })
   const log = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  onTestFinished(() => log.mockRestore())
   expect((await fetch(`${site}/docs/${VIEWER_FILE}`)).status).toBe(502)
   expect(log).toHaveBeenCalledWith(expect.stringContaining('not the pinned one'))
 })
