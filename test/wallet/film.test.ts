@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
 import { addAuthenticator, test as base } from '../support/browser.ts'
 import { startSandbox } from '../support/sandbox.ts'
@@ -16,7 +16,7 @@ const VIEWS = [
   { name: '390-dark', viewport: { width: 390, height: 844 }, colorScheme: 'dark' },
   { name: '1280-dark', viewport: { width: 1280, height: 900 }, colorScheme: 'dark' },
   { name: '390-light', viewport: { width: 390, height: 844 }, colorScheme: 'light' },
-] as const satisfies readonly (BrowserContextOptions & { name: string })[]
+] as const
 
 /** What the tests leave for each other to look at, by the name of the page. */
 const paths = new Map<string, string>()
@@ -30,7 +30,11 @@ const test = base
   })
   /** One visitor for all tests, with an account and a wallet once the first test has made them. */
   .extend('visitor', { scope: 'file' }, async ({ browser, sandbox }, { onCleanup }) => {
-    const context = await browser.newContext({ baseURL: sandbox.state.walletUrl, ...VIEWS[0], locale: 'en-US' })
+    const context = await browser.newContext({
+      baseURL: sandbox.state.walletUrl,
+      viewport: VIEWS[0].viewport,
+      locale: 'en-US',
+    })
     onCleanup(() => context.close())
     const page = await context.newPage()
     page.setDefaultTimeout(20_000)
@@ -149,36 +153,38 @@ describe('While something is down', () => {
     await sandbox.control('chains/resume')
     await warning.waitFor({ state: 'detached' })
   })
+
+  test('markets come as soon as a throttled service answers again', async ({ visitor: { page }, sandbox }) => {
+    await page.goto('/markets')
+    const rows = page.getByRole('row')
+    await rows.nth(3).waitFor()
+    await sandbox.control('api/throttle', { seconds: 1 })
+    await page.reload()
+    await rows.nth(3).waitFor()
+    expect(await rows.count()).toBeGreaterThan(3)
+  })
 })
 
 describe('Every page', () => {
   const PAGES = ['/', '/vaults', 'vault', 'transfer', '/activity', '/markets', '/markets/ethereum', '/account']
 
-  for (const { name: view, ...options } of VIEWS.slice(0, PICTURES ? VIEWS.length : 2)) {
-    test(`can be used by everybody: axe finds nothing (${view})`, async ({ browser, sandbox, visitor }) => {
-      const storageState = await visitor.page.context().storageState()
-      const context = await browser.newContext({
-        ...options,
-        baseURL: sandbox.state.walletUrl,
-        storageState,
-        locale: 'en-US',
-        reducedMotion: 'reduce',
-      })
-      const page = await context.newPage()
+  for (const { name: view, viewport, colorScheme } of VIEWS.slice(0, PICTURES ? VIEWS.length : 2)) {
+    test(`can be used by everybody: axe finds nothing (${view})`, async ({ visitor: { page } }) => {
+      await page.setViewportSize(viewport)
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       for (const name of PAGES) {
         const path = paths.get(name) ?? name
         await page.goto(path)
         await page.getByRole('heading', { level: 1 }).waitFor()
-        await page.waitForFunction("!document.querySelector('.skeleton')")
+        await expect.poll(() => page.locator('.skeleton').count(), { timeout: 10_000 }).toBe(0)
         expect.soft(await violations(page), path).toEqual([])
-        const width = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
-        expect.soft(width, `${path} is wider than the window`).toBeLessThanOrEqual(0)
+        const excess = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+        expect.soft(excess, `${path} is wider than the window`).toBeLessThanOrEqual(0)
         if (!PICTURES) continue
         mkdirSync(PICTURES, { recursive: true })
         const file = `${name.replaceAll('/', '') || 'home'}-${view}.png`
         await page.screenshot({ path: join(PICTURES, file), fullPage: true })
       }
-      await context.close()
     })
   }
 })
