@@ -46,6 +46,11 @@ test('A deposit from another chain has its transaction there, too', () => {
   ])
 })
 
+test('A deposit that is settled is requested first, one at once is deposited', () => {
+  expect(describeDeposit(deposit).hashes.map(({ what }) => what)).toEqual(['Requested'])
+  expect(describeDeposit({ ...deposit, epochId: 0 }).hashes.map(({ what }) => what)).toEqual(['Deposited'])
+})
+
 test('What a withdrawal pays is unknown until it is settled, and estimated where the decimals of shares are known', () => {
   expect(describeWithdrawal(withdrawal, 18)).toMatchObject({ assets: null, estimate: 2_100_000n })
   expect(describeWithdrawal(withdrawal, undefined)).toMatchObject({ assets: null, estimate: null })

@@ -24,7 +24,9 @@ export type LoadedHistory = { readonly movements: readonly Movement[]; readonly 
 
 /** A deposit as a movement; of a deposit from another chain, with the transaction there. */
 export function describeDeposit(deposit: Deposit): Movement {
-  const { depositId: id, chainId, amounts, vault, transactionHash, source } = deposit
+  const { depositId: id, chainId, amounts, vault, epochId, transactionHash, source } = deposit
+  // Only what is deposited at once has no request.
+  const what = source ? 'Arrived' : epochId === 0 ? 'Deposited' : 'Requested'
   return {
     ...placeOf(deposit),
     id,
@@ -35,7 +37,7 @@ export function describeDeposit(deposit: Deposit): Movement {
     estimate: null,
     hashes: [
       ...(source ? [{ what: 'Sent', hash: source.transactionHash, chainId: source.chainId }] : []),
-      { what: source ? 'Arrived' : 'Deposited', hash: transactionHash, chainId },
+      { what, hash: transactionHash, chainId },
     ],
   }
 }

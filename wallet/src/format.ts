@@ -3,7 +3,7 @@ import { formatUnits } from 'viem'
 const LOCALE = 'en-US'
 
 /** The smallest amount that is written out; below it stands `< 0.0001`. */
-const SMALLEST = 0.0001
+export const SMALLEST_AMOUNT = 0.0001
 
 const AMOUNT = new Intl.NumberFormat(LOCALE, {
   maximumSignificantDigits: 6,
@@ -18,7 +18,7 @@ const AMOUNT = new Intl.NumberFormat(LOCALE, {
 export function formatAmount(units: bigint, decimals: number): string {
   const exact = formatUnits(units, decimals)
   const size = Math.abs(Number(exact))
-  if (size > 0 && size < SMALLEST) return `${units < 0n ? '> -' : '< '}${SMALLEST}`
+  if (size > 0 && size < SMALLEST_AMOUNT) return `${units < 0n ? '> -' : '< '}${SMALLEST_AMOUNT}`
   // viem writes decimal text, which the type of numbers as text asks for.
   return AMOUNT.format(exact as `${number}`)
 }

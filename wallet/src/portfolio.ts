@@ -39,6 +39,8 @@ export type Holding = Worth & {
   readonly units: bigint
   readonly decimals: number
   readonly isSpam: boolean
+  /** Whether it is shares of a vault, whose past is in no market. */
+  readonly isShare: boolean
   /** Of one whole token; null where it is not known. */
   readonly price: number | null
   /** Of which moment it is, where its chain cannot be read now. */
@@ -90,6 +92,7 @@ export function listHoldings(
           units: BigInt(balance.balance),
           decimals: balance.contract_decimals,
           isSpam: balance.is_spam,
+          isShare: balance.defi,
           price: isPriced ? balance.quote_rate : null,
           value: isPriced ? balance.quote : null,
           valueBefore: isPricedBefore ? balance.quote_24h : null,

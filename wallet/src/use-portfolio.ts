@@ -70,6 +70,7 @@ export function usePortfolio() {
     isLoggedIn,
     address,
     linked,
+    wallets,
     balances,
     vaults,
     coins,
@@ -77,9 +78,10 @@ export function usePortfolio() {
     positions,
     /** By chain id, why positions there are missing. */
     positionErrors,
-    positionProblem: positionQueries.find(({ error }) => error)?.error,
+    // Whose positions there are is in the wallets that are linked.
+    positionProblem: positionQueries.find(({ error }) => error)?.error ?? wallets.error,
     retryPositions: () => {
-      for (const { error, refetch } of positionQueries) if (error) void refetch()
+      for (const { error, refetch } of [wallets, ...positionQueries]) if (error) void refetch()
     },
     requests,
     requestProblem: [...deposits, ...withdrawals].find(({ error }) => error)?.error,

@@ -96,7 +96,12 @@ function History({ account }: { account: `0x${string}` }) {
   const showMore = () => {
     for (const { hasNextPage, fetchNextPage } of asked) if (hasNextPage) void fetchNextPage()
   }
-  const errors = Object.assign({}, ...asked.map(({ data }) => data?.pages.at(-1)?.data.errors))
+  const errors: Record<string, string> = {}
+  for (const { data } of asked) {
+    for (const [chainId, why] of Object.entries(data?.pages.at(-1)?.data.errors ?? {})) {
+      errors[chainId] = `what happened there is missing (${why})`
+    }
+  }
   return (
     <section className="stack" aria-label="Deposits and withdrawals">
       <div className="card-head">

@@ -43,7 +43,14 @@ export function CoinPage({ id }: { id: string }) {
       </p>
       {coin.error && <ProblemNotice error={coin.error} onRetry={() => void coin.refetch()} />}
       <header className={coin.data?.isStale ? 'coin-head stale' : 'coin-head'}>
-        {coin.data ? <CoinTitle coin={coin.data.data} /> : <Skeleton width="14em" />}
+        {coin.data ? (
+          <CoinTitle coin={coin.data.data} />
+        ) : (
+          <h1>
+            <span className="hidden">{id}</span>
+            {!coin.error && <Skeleton width="9em" />}
+          </h1>
+        )}
         <StaleSince query={coin} />
       </header>
       <div className="columns">

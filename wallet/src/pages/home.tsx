@@ -46,6 +46,7 @@ function Summary({ portfolio }: { portfolio: Portfolio }) {
   const { holdings, positions, requests, balances, isLoading } = portfolio
   const { value, change } = addUp([...holdings, ...positions])
   const gaps = listGaps(portfolio)
+  const isUnknown = gaps.length > 0 && ![...holdings, ...positions].some((one) => one.value !== null)
   const waiting = addUp(
     requests
       .filter(({ kind }) => kind === 'wait')
@@ -57,7 +58,9 @@ function Summary({ portfolio }: { portfolio: Portfolio }) {
   return (
     <section className={balances.data?.isStale ? 'summary stale' : 'summary'} aria-label="Total value">
       <p className="fine">Total value</p>
-      <p className="big">{isLoading ? <Skeleton width="5em" /> : <Money value={value} />}</p>
+      <p className="big">
+        {isLoading ? <Skeleton width="5em" /> : <Money value={isUnknown ? null : value} why="It could not be read." />}
+      </p>
       <p className="row">
         {isLoading ? (
           <Skeleton width="12em" />
@@ -82,7 +85,7 @@ function Summary({ portfolio }: { portfolio: Portfolio }) {
           )}
           {gaps.map((gap) => (
             <span key={gap} className="chip warn">
-              without {gap}
+              {gap}
             </span>
           ))}
           <StaleSince query={balances} />
@@ -92,19 +95,23 @@ function Summary({ portfolio }: { portfolio: Portfolio }) {
   )
 }
 
-/** What the total lacks. */
-function listGaps({ balances, holdings, positions, positionErrors, ...problems }: Portfolio): string[] {
-  const lost = Object.keys(balances.data?.data.errors ?? {})
+/** What the total lacks, or has of an earlier moment. */
+function listGaps({ balances, holdings, positions, positionErrors, positionProblem }: Portfolio): string[] {
+  const old = new Set(holdings.flatMap(({ chainId, asOf }) => (asOf ? [chainId] : [])))
+  const unread = Object.keys(balances.data?.data.errors ?? {})
+    // The service calls its chains by these keys alone.
     .map((key) => CHAIN_OF_KEY[key as keyof typeof CHAIN_OF_KEY])
-    // What is old is in the total.
-    .filter((chainId) => !holdings.some((holding) => holding.chainId === chainId && holding.asOf))
-  const chains = new Set([...lost, ...Object.keys(positionErrors).map(Number)].map(chainName))
+  const lost = unread.filter((chainId) => !old.has(chainId))
+  const lostVaults = Object.keys(positionErrors).map(Number)
   const unpriced = [...holdings.filter(({ isSpam }) => !isSpam), ...positions].filter(({ value }) => value === null)
   return [
-    ...chains,
-    ...(balances.error && !balances.data ? ['your tokens'] : []),
-    ...(problems.positionProblem ? ['some of your positions'] : []),
-    ...(unpriced.length > 0 ? [unpriced.length === 1 ? '1 unpriced token' : `${unpriced.length} unpriced tokens`] : []),
+    ...[...old].map((chainId) => `tokens on ${chainName(chainId)} as of earlier`),
+    ...lost.map((chainId) => `without tokens on ${chainName(chainId)}`),
+    ...lostVaults.map((chainId) => `vaults only in part on ${chainName(chainId)}`),
+    ...(balances.error && !balances.data ? ['without your tokens'] : []),
+    ...(positionProblem ? ['without some of your positions'] : []),
+    ...(unpriced.length === 1 ? ['without 1 unpriced token'] : []),
+    ...(unpriced.length > 1 ? [`without ${unpriced.length} unpriced tokens`] : []),
   ]
 }
 

@@ -26,8 +26,7 @@ export function HoldingsChart({ portfolio }: { portfolio: Portfolio }) {
   const currency = useCurrency()
   const [range, setRange] = useState<Range>('30')
   const all = listHeld(portfolio)
-  // What has no price now has no past ones.
-  const held = all.filter(({ value }) => value > 0).slice(0, MOST_TOKENS)
+  const held = all.filter(({ hasPast }) => hasPast).slice(0, MOST_TOKENS)
   const histories = useQueries({ queries: held.map(({ token }) => historyQuery(service, token, currency, range)) })
 
   const parts = held.flatMap(({ amount }, index) => {
@@ -40,7 +39,9 @@ export function HoldingsChart({ portfolio }: { portfolio: Portfolio }) {
   const points = useMemo(() => (isLoading ? undefined : sumHistories(parts)), [changed])
 
   const problem = histories.find(({ error, data }) => error && !data)
-  const without = all.filter((_, index) => !histories[index]?.data?.data.prices.length).map(({ symbol }) => symbol)
+  const without = all
+    .filter((one) => !histories[held.indexOf(one)]?.data?.data.prices.length)
+    .map(({ symbol }) => symbol)
   const isOld = histories.some(({ data, isPlaceholderData }) => data?.isStale || isPlaceholderData)
   const isShort = histories.some(({ data }) => data?.data.truncated)
   const start = points?.[0]?.[0]
@@ -71,12 +72,23 @@ export function HoldingsChart({ portfolio }: { portfolio: Portfolio }) {
   )
 }
 
-type Held = { readonly token: PricedToken; readonly symbol: string; readonly amount: number; readonly value: number }
+type Held = {
+  readonly token: PricedToken
+  readonly symbol: string
+  readonly amount: number
+  readonly value: number
+  /** Whether to ask for its past: what has no price now, and shares, have none. */
+  readonly hasPast: boolean
+}
 
 /** What is held of each coin on all chains and in vaults, the most valuable first. */
 function listHeld({ holdings, positions, coins }: Portfolio): readonly Held[] {
   const held = new Map<string, Held>()
-  const add = (chainId: number, address: string, one: { symbol: string; amount: number; value: number | null }) => {
+  const add = (
+    chainId: number,
+    address: string,
+    one: { symbol: string; amount: number; value: number | null; isShare: boolean },
+  ) => {
     const coinId = findCoin(coins.data?.data ?? [], chainId, address)?.id ?? undefined
     const key = coinId ?? keyOfToken(chainId, address)
     const before = held.get(key)
@@ -85,13 +97,15 @@ function listHeld({ holdings, positions, coins }: Portfolio): readonly Held[] {
       symbol: before?.symbol ?? one.symbol,
       amount: (before?.amount ?? 0) + one.amount,
       value: (before?.value ?? 0) + (one.value ?? 0),
+      hasPast: one.value !== null && !one.isShare,
     })
   }
-  for (const { chainId, address, symbol, units, decimals, value, isSpam } of holdings) {
-    if (!isSpam) add(chainId, address, { symbol, amount: toNumber(units, decimals), value })
+  for (const { chainId, address, symbol, units, decimals, value, isSpam, isShare } of holdings) {
+    if (!isSpam) add(chainId, address, { symbol, amount: toNumber(units, decimals), value, isShare })
   }
   for (const { chainId, asset, assetSymbol, assetDecimals, currentValue, value } of positions) {
-    if (asset) add(chainId, asset, { symbol: assetSymbol, amount: toNumber(currentValue, assetDecimals), value })
+    if (asset)
+      add(chainId, asset, { symbol: assetSymbol, amount: toNumber(currentValue, assetDecimals), value, isShare: false })
   }
   return [...held.values()].toSorted((left, right) => right.value - left.value)
 }

@@ -17,7 +17,7 @@ const TREND_DAYS = '30'
 
 /** The tokens in the linked wallets; what looks like spam is a click away. */
 export function Holdings({ portfolio }: { portfolio: Portfolio }) {
-  const { isLoggedIn, linked, balances, holdings, coins } = portfolio
+  const { isLoggedIn, linked, wallets, balances, holdings, coins } = portfolio
   const [isSpamShown, setSpamShown] = useState(false)
   const spam = holdings.filter(({ isSpam }) => isSpam)
   const shown = holdings.filter(({ isSpam }) => isSpamShown || !isSpam)
@@ -41,7 +41,7 @@ export function Holdings({ portfolio }: { portfolio: Portfolio }) {
       <Missing errors={withTimes(balances.data?.data)} nameOf={nameOfKey} />
       {balances.error && <ProblemNotice error={balances.error} onRetry={() => void balances.refetch()} />}
       {!balances.data && !balances.error && <SkeletonRows count={4} />}
-      {balances.data && shown.length === 0 && (
+      {balances.data && wallets.data && shown.length === 0 && (
         <Empty
           title={linked.length > 0 ? 'Nothing is in your wallets' : 'No wallet is linked'}
           {...(linked.length === 0 && { action: { href: '/account', text: 'Link a wallet' } })}
@@ -80,7 +80,8 @@ export function Holdings({ portfolio }: { portfolio: Portfolio }) {
 }
 
 function HoldingRow({ holding, coinId }: { holding: Holding; coinId: string | undefined }) {
-  const { chainId, address, symbol, name, logoUrl, units, decimals, price, value, valueBefore, isSpam, asOf } = holding
+  const { chainId, address, symbol, name, logoUrl, units, decimals, price, value, valueBefore, isSpam, isShare, asOf } =
+    holding
   const why = isSpam ? 'It looks like spam, and has no price.' : 'No market has a price of it.'
   const title = (
     <>
@@ -104,7 +105,7 @@ function HoldingRow({ holding, coinId }: { holding: Holding; coinId: string | un
           <span className="row-link">{title}</span>
         )}
       </th>
-      <td className="trend">{price !== null && <Trend token={{ coinId, chainId, address }} />}</td>
+      <td className="trend">{price !== null && !isShare && <Trend token={{ coinId, chainId, address }} />}</td>
       <td data-label="Price">
         <span className="pair">
           {price === null ? (
@@ -152,7 +153,8 @@ function withTimes(
   return Object.fromEntries(
     Object.entries(errors).map(([key, why]) => {
       const time = updated_at[key]
-      return [key, time && tokens[key]?.length ? `${why} (as of ${formatClock(time)})` : why]
+      const shown = time && tokens[key]?.length ? `shown as of ${formatClock(time)}` : 'what you hold there is missing'
+      return [key, `${shown} (${why})`]
     }),
   )
 }

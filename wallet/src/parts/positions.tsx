@@ -1,7 +1,7 @@
 import { Link } from 'wouter'
 import { chainName } from '../chains.ts'
-import { formatAmount, formatExactly, shorten } from '../format.ts'
-import { findVault, type ValuedPosition } from '../portfolio.ts'
+import { formatAmount, formatExactly, SMALLEST_AMOUNT, shorten } from '../format.ts'
+import { findVault, toNumber, type ValuedPosition } from '../portfolio.ts'
 import type { Portfolio } from '../use-portfolio.ts'
 import { Amount, Money, Yield } from './figures.tsx'
 import { Empty, Missing, ProblemNotice } from './notices.tsx'
@@ -20,7 +20,12 @@ export function Positions({ portfolio }: { portfolio: Portfolio }) {
           Activity
         </Link>
       </div>
-      <Missing errors={positionErrors} nameOf={(chainId) => chainName(Number(chainId))} />
+      <Missing
+        errors={Object.fromEntries(
+          Object.entries(positionErrors).map(([chainId, why]) => [chainId, `what you have there is missing (${why})`]),
+        )}
+        nameOf={(chainId) => chainName(Number(chainId))}
+      />
       {positionProblem && <ProblemNotice error={positionProblem} onRetry={retryPositions} />}
       {requestProblem && positions.length > 0 && (
         <p className="fine">What awaits settlement or a claim could not be read everywhere.</p>
@@ -78,13 +83,18 @@ function PositionLine({ position, portfolio }: { position: ValuedPosition; portf
 
 function Earned({ position: { earnedAssets, assetDecimals, assetSymbol } }: { position: ValuedPosition }) {
   const units = BigInt(earnedAssets)
-  const sign = units > 0n ? '+' : ''
+  const exact = `${formatExactly(units, assetDecimals)} ${assetSymbol}`
+  // Vaults round in their own favour: a new deposit is worth a unit less than what went in.
+  if (Math.abs(toNumber(units, assetDecimals)) < SMALLEST_AMOUNT) {
+    return (
+      <span className="fine" title={exact}>
+        Nothing earned yet
+      </span>
+    )
+  }
   return (
-    <span
-      className={`figure change ${units > 0n ? 'up' : units < 0n ? 'down' : ''}`}
-      title={`${formatExactly(units, assetDecimals)} ${assetSymbol}`}
-    >
-      {sign}
+    <span className={`figure change ${units > 0n ? 'up' : 'down'}`} title={exact}>
+      {units > 0n && '+'}
       {formatAmount(units, assetDecimals)} {assetSymbol} earned
     </span>
   )
