@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
@@ -24,7 +23,7 @@ import {
 import { ERRORS } from '../lib/errors.ts'
 import { oneTimeCode, someEmail } from './support/accounts.ts'
 import { test as base } from './support/browser.ts'
-import { bundleForPages, extractGuide, modules } from './support/guides.ts'
+import { bundleForPages, checkSnippets, execute, extractGuide, listUncalled, modules } from './support/guides.ts'
 import type { Service } from './support/service.ts'
 
 // The service's clock, for which no user has to wait.
@@ -80,12 +79,6 @@ async function told(page: Page, file: string, name: string, ...given: unknown[])
   )
 }
 
-/** Runs a command, and says what it printed where it failed. */
-function execute(command: string, ...args: readonly string[]) {
-  const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' })
-  expect(status, `${stdout}${stderr}`).toBe(0)
-}
-
 function logIn(page: Page): Promise<User> {
   return run(page, 'passkey-account.ts', 'logInWithPasskey')
 }
@@ -101,20 +94,13 @@ test.for([
   ['docs/integrate.md', 'strictest.json', 'the strictest settings, for Node'],
   ['client/README.md', 'strictest.json', 'the strictest settings, for Node'],
 ] as const)('The snippets of %s are formatted, and compile by its %s: %s', async ([file, project], { integrate }) => {
-  const { folder, snippets } = file === 'docs/integrate.md' ? integrate : await extractGuide(file, {})
-  execute('tsc', '--project', join(folder, project), '--checkers', '1')
-  execute(
-    'biome',
-    'format',
-    '--colors=off',
-    '--vcs-enabled=false',
-    ...[...snippets.keys()].map((name) => join(folder, name)),
-  )
+  const guide = file === 'docs/integrate.md' ? integrate : await extractGuide(file, {})
+  expect(() => checkSnippets(guide, project)).not.toThrow()
 })
 
 test('Node loads each snippet as it stands', ({ integrate: { folder, snippets } }) => {
   const imports = modules(snippets).map((name) => `import ${JSON.stringify(join(folder, name))}`)
-  execute('node', '--input-type=module', '--eval', imports.join('\n'))
+  expect(() => execute('node', '--input-type=module', '--eval', imports.join('\n'))).not.toThrow()
 })
 
 test('The guide installs what its snippets import, in the versions that these tests run with', ({ integrate }) => {
@@ -435,11 +421,7 @@ test('What goes wrong is told to the user, where there is something to tell', as
 })
 
 test('Each function of the guides is run by a test, or by another snippet', ({ integrate: { snippets } }) => {
-  const code = [...snippets.values()].join('')
-  const exported = [...code.matchAll(/^export (?:async )?(?:function|const) ([a-z]\w*)/gm)].map(([, name = '']) => name)
-  expect(exported).toContain('registerProgram')
-  const callers = readFileSync(import.meta.filename, 'utf8') + code.replaceAll(/(function|const) \w+/g, '')
-  expect(exported.filter((name) => !new RegExp(`[.']${name}\\b|\\b${name}\\(`).test(callers))).toEqual([])
+  expect(listUncalled(snippets, readFileSync(import.meta.filename, 'utf8'))).toEqual([])
 })
 
 test('docs/errors.md has every code once, with its status', () => {

@@ -84,10 +84,9 @@ export type FlowState = {
 }
 
 /** What became of a transaction, as receipts of viem and wagmi say it; `cancelled`: its user put another one in its place. */
-export type Receipt = {
-  readonly status: 'success' | 'reverted' | 'cancelled'
-  readonly transactionHash: TransactionHash
-}
+export type Receipt =
+  | { readonly status: 'success'; readonly transactionHash: TransactionHash }
+  | { readonly status: 'reverted' | 'cancelled'; readonly transactionHash?: TransactionHash | undefined }
 
 /**
  * What signs and sends for the user: one call at a time, or with `sendCalls` all at once, of which all or none are executed
@@ -130,7 +129,10 @@ const AFTER_SETTLING = {
   claim: [],
 } as const
 
-const REVERTED = { code: 'transaction_reverted', message: 'The transaction was mined and reverted.' } as const
+const REVERTED = {
+  code: 'transaction_reverted',
+  message: 'The transaction failed: nothing was done but for its fee.',
+} as const
 const EXPIRED = { code: 'quote_expired', message: 'The quote has expired before it was used.' } as const
 
 /** A flow that begins here. */
@@ -279,13 +281,13 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     const receipt = await wait().catch((cause: unknown) => set({ error: walletError(cause) }))
     if (!receipt) return
     sent = undefined
-    const { status, transactionHash: hash } = receipt
-    if (status === 'success') {
+    if (receipt.status === 'success') {
+      const hash = receipt.transactionHash
       calls = calls.slice(count)
       set({ steps: changed({ status: 'done', hash }, count) })
       if (calls.length === 0) leave(of, prepared, hash)
-    } else if (status === 'reverted') {
-      set({ steps: changed({ status: 'failed', hash }, count), error: REVERTED })
+    } else if (receipt.status === 'reverted') {
+      set({ steps: changed({ status: 'failed', hash: receipt.transactionHash }, count), error: REVERTED })
       if (calls.length >= prepared.operations.length) prepared = undefined
     } else {
       set({ steps: changed({ status: 'todo', hash: undefined }, count) })

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
 
@@ -15,25 +15,53 @@ const STRICTEST = {
 }
 
 /**
- * Writes the snippets of a page as files: every block that names one, as ```ts name.ts does, and `strictest.json`, by which
- * they compile too. The constants of these names, which stand for the reader's own, get these values. Throws where a block has
- * no name of its own, or a constant is not there.
+ * Writes the snippets of a page, or of all pages of a folder, as files: every block that names one, as ```ts name.ts does, and
+ * `strictest.json`, by which they compile too. The constants of these names, which stand for the reader's own, get these
+ * values. Throws where a block has no name of its own, or a constant is not there.
  */
-export async function extractGuide(file: string, constants: Readonly<Record<string, string>>): Promise<Guide> {
-  const text = configure(await readFile(file, 'utf8'), constants)
+export async function extractGuide(path: string, constants: Readonly<Record<string, string>>): Promise<Guide> {
+  const text = configure(await readPages(path), constants)
   const snippets = new Map<string, string>()
   for (const [block, info = '', code = ''] of text.matchAll(/^```(?:tsx?|js|json)\b([^\n]*)\n(.*?)^```$/gms)) {
     const name = info.trim()
     const isNew = /^[\w-]+\.(tsx?|json)$/.test(name) && !snippets.has(name)
-    if (!isNew) throw new Error(`${file} has a block that names no file of its own: ${block}`)
+    if (!isNew) throw new Error(`${path} has a block that names no file of its own: ${block}`)
     snippets.set(name, code)
   }
-  const folder = resolve('.local/guides', file.replaceAll('/', '-'))
+  const folder = resolve('.local/guides', path.replaceAll('/', '-'))
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
   const files = [...snippets, ['strictest.json', JSON.stringify(STRICTEST)] as const]
   await Promise.all([installClient(folder), ...files.map(([name, code]) => writeFile(join(folder, name), code))])
   return { folder, snippets }
+}
+
+async function readPages(path: string): Promise<string> {
+  if (path.endsWith('.md')) return readFile(path, 'utf8')
+  const pages = await readdir(path)
+  return (await Promise.all(pages.map((page) => readFile(join(path, page), 'utf8')))).join('\n')
+}
+
+/** Throws, with what the compiler or the formatter says, where snippets do not compile by a project, or are not formatted. */
+export function checkSnippets({ folder, snippets }: Guide, project: string): void {
+  execute('tsc', '--project', join(folder, project), '--checkers', '1')
+  const files = [...snippets.keys()].map((name) => join(folder, name))
+  execute('biome', 'format', '--colors=off', '--vcs-enabled=false', ...files)
+}
+
+/** What a command prints; throws with it where the command fails. */
+export function execute(command: string, ...args: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`${command} failed: ${stdout}${stderr}`)
+  return stdout
+}
+
+/** The names of the functions that the snippets export and none of them, nor this text of their tests, calls. */
+export function listUncalled(snippets: Guide['snippets'], tests: string): string[] {
+  const code = [...snippets.values()].join('')
+  const exported = [...code.matchAll(/^export (?:async )?(?:function|const) ([a-z]\w*)/gm)].map(([, name = '']) => name)
+  const callers = tests + code.replaceAll(/(function|const) \w+/g, '')
+  return exported.filter((name) => !new RegExp(`[.']${name}\\b|\\b${name}\\(`).test(callers))
 }
 
 function configure(text: string, constants: Readonly<Record<string, string>>): string {
@@ -47,8 +75,7 @@ function configure(text: string, constants: Readonly<Record<string, string>>): s
 /** Builds our client into a project, as its package would be. */
 async function installClient(folder: string): Promise<void> {
   const target = join(folder, 'node_modules', '@vaultline', 'client')
-  const { status, stdout } = spawnSync('tsc', ['--project', 'client', '--outDir', join(target, 'dist')])
-  if (status !== 0) throw new Error(`The client does not build: ${stdout}`)
+  execute('tsc', '--project', 'client', '--outDir', join(target, 'dist'))
   await cp('client/package.json', join(target, 'package.json'))
 }
 

@@ -1,0 +1,417 @@
+import { execFile } from 'node:child_process'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { JsonRpcProvider, Wallet } from 'ethers'
+import { type Address, createClient, custom, erc20Abi, type Hash, type Hex, http, numberToHex } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { readContract } from 'viem/actions'
+import { arbitrum, base } from 'viem/chains'
+import { describe, expect, onTestFinished } from 'vitest'
+import { createConfig } from 'wagmi'
+import { connect } from 'wagmi/actions'
+import { mock } from 'wagmi/connectors'
+import { createFlow, type Sender } from '../client/src/flow.ts'
+import type { GetTransferStatusResponse } from '../client/src/index.ts'
+import type { LocalChain } from '../sandbox/chains.ts'
+import { settle } from '../sandbox/curator.ts'
+import { callRpc } from '../sandbox/rpc.ts'
+import { batchWallet, type Habits } from './support/batch-wallet.ts'
+import { chainClient } from './support/chain-client.ts'
+import { checkSnippets, extractGuide, listUncalled } from './support/guides.ts'
+import { type Service, test as serviceTest, USERS } from './support/service.ts'
+
+const [ALICE] = USERS
+const userAddress = ALICE.address
+const run = promisify(execFile)
+
+const test = serviceTest
+  .extend('guides', { scope: 'file' }, ({ sharedService: { baseUrl, apiKey, backends } }) =>
+    extractGuide('docs/guides', {
+      BASE_URL: baseUrl,
+      API_KEY: apiKey,
+      RPC_URL: backends.chains.find(({ chainId }) => chainId === base.id)?.rpcUrl ?? '',
+      PRIVATE_KEY: ALICE.privateKey,
+    }),
+  )
+  /** What a snippet exports. */
+  .extend(
+    'load',
+    ({ guides }) =>
+      (file: string) =>
+        import(join(guides.folder, file)),
+  )
+
+// What a snippet exports; whether it fits is the compiler's business, below.
+// biome-ignore lint/suspicious/noExplicitAny: see above
+type Snippet = any
+type Load = (file: string) => Promise<Snippet>
+
+/** A chain of the service, and a vault there that the guides' client has. */
+function placeOf({ backends }: Service, type: 'sync' | 'async') {
+  const chain = backends.chains.find(({ chainId }) => chainId === base.id)
+  const vault = chain?.vaults.find((candidate) => candidate.type === type)
+  if (!chain || !vault) throw new Error(`There is no ${type} vault on Base`)
+  return { chain, vault, vaultAddress: vault.address }
+}
+
+/** viem's wallet of Alice on each chain. */
+function walletsOn({ backends }: Service) {
+  const account = privateKeyToAccount(ALICE.privateKey)
+  const walletOf = (chain: typeof base | typeof arbitrum) => {
+    const rpcUrl = backends.chains.find(({ chainId }) => chainId === chain.id)?.rpcUrl
+    return createClient({ account, chain, transport: http(rpcUrl), pollingInterval: 20 })
+  }
+  const wallets = { [base.id]: walletOf(base), [arbitrum.id]: walletOf(arbitrum) }
+  return (chainId: number) => wallets[chainId as keyof typeof wallets]
+}
+
+/** What Alice has of an asset or of shares. */
+const balanceOf = (chain: LocalChain, address: Address) =>
+  readContract(chainClient(chain), { address, abi: erc20Abi, functionName: 'balanceOf', args: [userAddress] })
+
+/** Has a chain mine a transaction to an account only after this has happened to it. */
+async function mineAfter(chain: LocalChain, send: () => Promise<Hash>, happen: (hash: Hash) => Promise<unknown>) {
+  await callRpc(chain, [{ method: 'evm_setAutomine', params: [false] }])
+  try {
+    const hash = await send()
+    await happen(hash)
+    await callRpc(chain, [{ method: 'evm_mine', params: [] }])
+    return hash
+  } finally {
+    await callRpc(chain, [{ method: 'evm_setAutomine', params: [true] }])
+  }
+}
+
+/** Settles a vault as soon as a status is pending, and asks again at once. */
+function settleAtOnce(chain: LocalChain, vault: Address) {
+  const { fetch } = globalThis
+  onTestFinished(() => {
+    globalThis.fetch = fetch
+  })
+  globalThis.fetch = async (...request) => {
+    const response = await fetch(...request)
+    const text = await response.text()
+    if (text.includes('"status":"pending"') && text.includes('nextPollAfterMs')) await settle(chain, vault)
+    return new Response(text.replace(/("nextPollAfterMs":)\d+/, '$10'), response)
+  }
+}
+
+test('The snippets of docs/guides are formatted, and compile by the strictest settings', ({ guides }) => {
+  expect(() => checkSnippets(guides, 'strictest.json')).not.toThrow()
+})
+
+test('Each function of docs/guides is run by a test, or by another snippet', async ({ guides: { snippets } }) => {
+  expect(listUncalled(snippets, await readFile(import.meta.filename, 'utf8'))).toEqual([])
+})
+
+test('Each link of a guide leads to a page and a heading that are there', async () => {
+  const folder = 'docs/guides'
+  const anchor = (heading: string) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-')
+  const broken: string[] = []
+  for (const page of await readdir(folder)) {
+    const text = await readFile(join(folder, page), 'utf8')
+    for (const [link, path = '', hash] of text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)) {
+      const target = await readFile(path ? join(folder, path) : join(folder, page), 'utf8').catch(() => '')
+      const headings = [...target.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchor(heading))
+      if (!target || (hash && !headings.includes(hash))) broken.push(`${page}: ${link}`)
+    }
+  }
+  expect(broken).toEqual([])
+})
+
+test('The quick start leads to a deposit, by curl and by a program', async ({ service, guides }) => {
+  const { chain, vaultAddress } = placeOf(service, 'sync')
+  const page = await readFile('docs/guides/quick-start.md', 'utf8')
+  const commands = [...page.matchAll(/^```sh curl\n(.*?)^```$/gms)].map(([, block]) => block).join('\necho\n')
+  const state = { baseUrl: service.baseUrl, apiKey: service.apiKey, vaults: chain.vaults, accounts: USERS }
+  await mkdir(join(guides.folder, '.local'), { recursive: true })
+  await writeFile(join(guides.folder, '.local/state.json'), JSON.stringify(state))
+  const { stdout } = await run('bash', ['-ec', commands], { cwd: guides.folder })
+  const [vaults = '', prepared = ''] = stdout.split('\n')
+  expect(JSON.parse(vaults).data).toContainEqual(expect.objectContaining({ poolAddress: vaultAddress }))
+  expect(JSON.parse(prepared)).toMatchObject({ simulation: { status: 'success' }, operations: [{ to: vaultAddress }] })
+
+  const before = await balanceOf(chain, vaultAddress)
+  const program = await run('node', ['first-deposit.ts'], { cwd: guides.folder })
+  expect(program.stdout).toMatch(/^success 0x.{64}\nsuccess 0x.{64}\n$/)
+  expect(await balanceOf(chain, vaultAddress)).toBeGreaterThan(before)
+})
+
+describe('A deposit is sent', () => {
+  const senders = {
+    async viem(service: Service, load: Load): Promise<Sender> {
+      const { viemSender } = await load('viem-sender.ts')
+      return viemSender(walletsOn(service))
+    },
+    async wagmi(service: Service, load: Load): Promise<Sender> {
+      const { wagmiSender } = await load('wagmi-sender.ts')
+      const [here = base, ...others] = [base, arbitrum].map((chain) => {
+        const local = service.backends.chains.find(({ chainId }) => chainId === chain.id)
+        return { ...chain, rpcUrls: { default: { http: [local?.rpcUrl ?? ''] } } }
+      })
+      const config = createConfig({
+        chains: [here, ...others],
+        transports: { [base.id]: http(), [arbitrum.id]: http() },
+        connectors: [mock({ accounts: [userAddress] })],
+        pollingInterval: 20,
+        storage: null,
+      })
+      const [connector] = config.connectors
+      if (!connector) throw new Error('There is no connector')
+      await connect(config, { connector })
+      return wagmiSender(config)
+    },
+    async ethers(service: Service, load: Load): Promise<Sender> {
+      const { ethersSender } = await load('ethers-sender.ts')
+      const { chain } = placeOf(service, 'sync')
+      const provider = new JsonRpcProvider(chain.rpcUrl, base.id, { staticNetwork: true, cacheTimeout: -1 })
+      provider.pollingInterval = 20
+      onTestFinished(() => provider.destroy())
+      const wallet = new Wallet(ALICE.privateKey, provider)
+      return ethersSender(() => wallet)
+    },
+    async sendCalls(service: Service, load: Load): Promise<Sender> {
+      const { batchSender } = await load('batch-sender.ts')
+      const { chain } = placeOf(service, 'sync')
+      const { provider } = batchWallet(chain, userAddress)
+      return batchSender(
+        createClient({ account: userAddress, chain: base, transport: custom(provider), pollingInterval: 5 }),
+      )
+    },
+  }
+  test.for(Object.entries(senders))(
+    'with %s, one call after the other is mined',
+    async ([, open], { service, load }) => {
+      const { chain, vaultAddress } = placeOf(service, 'sync')
+      const { deposit } = await load('deposit.ts')
+      const sender = await open(service, load)
+      const before = await balanceOf(chain, vaultAddress)
+      expect(await deposit(sender, vaultAddress, userAddress, '7000000')).toBe(false)
+      expect(await balanceOf(chain, vaultAddress)).toBeGreaterThan(before)
+    },
+  )
+
+  const oneByOne = Object.entries(senders).filter(([name]) => name !== 'sendCalls')
+  const to = '0x00000000000000000000000000000000000000aa'
+  const call = { to, data: '0x', value: 0n } as const
+
+  test.for(oneByOne)('with %s, which tells of a transaction that reverts', async ([, open], { service, load }) => {
+    const sender = await open(service, load)
+    const { chain } = placeOf(service, 'sync')
+    // What is there by then reverts whatever it is called with.
+    const refuse = () => callRpc(chain, [{ method: 'anvil_setCode', params: [to, '0x5f5ffd'] }])
+    const hash = await mineAfter(chain, async () => (await sender.send?.(call, base.id)) ?? '0x', refuse)
+    await callRpc(chain, [{ method: 'anvil_setCode', params: [to, '0x'] }])
+    expect(await sender.wait(hash, base.id)).toMatchObject({ status: 'reverted', transactionHash: hash })
+  })
+
+  test.for(oneByOne)('with %s, which tells that its user has cancelled it', async ([, open], { service, load }) => {
+    const sender = await open(service, load)
+    const { chain } = placeOf(service, 'sync')
+    let waiting: Promise<unknown> | undefined
+    await mineAfter(
+      chain,
+      async () => (await sender.send?.(call, base.id)) ?? '0x',
+      async (hash) => {
+        waiting = sender.wait(hash, base.id)
+        const [sent] = await callRpc(chain, [{ method: 'eth_getTransactionByHash', params: [hash] }])
+        const { nonce, maxFeePerGas } = sent as { nonce: Hex; maxFeePerGas: Hex }
+        const fee = numberToHex(BigInt(maxFeePerGas) * 2n)
+        const replacement = { from: userAddress, to: userAddress, nonce, maxFeePerGas: fee, maxPriorityFeePerGas: fee }
+        await setTimeout(200)
+        await callRpc(chain, [{ method: 'eth_sendTransaction', params: [replacement] }])
+      },
+    )
+    expect(await waiting).toMatchObject({ status: 'cancelled' })
+  })
+})
+
+describe('A wallet that takes several calls at once', () => {
+  const open = async (service: Service, load: Load, habits: Habits) => {
+    const { chain, vaultAddress } = placeOf(service, 'sync')
+    const wallet = batchWallet(chain, userAddress, habits)
+    const transport = custom(wallet.provider, { retryCount: 0 })
+    const { batchSender } = await load('batch-sender.ts')
+    const { deposit } = await load('deposit.ts')
+    const sender: Sender = await batchSender(
+      createClient({ account: userAddress, chain: base, transport, pollingInterval: 5 }),
+    )
+    return { ...wallet, sender, vaultAddress, deposit: () => deposit(sender, vaultAddress, userAddress, '3000000') }
+  }
+  const sendings = (asked: readonly string[]) => asked.filter((method) => /send/i.test(method))
+
+  test('signs once where it is atomic, also after an upgrade of the account', async ({ service, load }) => {
+    for (const atomic of ['supported', 'ready'] as const) {
+      const { asked, deposit } = await open(service, load, { atomic })
+      expect(await deposit()).toBe(false)
+      expect(sendings(asked)).toEqual(['wallet_sendCalls'])
+    }
+  })
+
+  test('is asked call by call where it is not atomic, or does not know the question', async ({ service, load }) => {
+    for (const habits of [{ atomic: 'unsupported' }, { isOld: true }] as const) {
+      const { asked, deposit } = await open(service, load, habits)
+      expect(await deposit()).toBe(false)
+      expect(sendings(asked)).toEqual(['eth_sendTransaction', 'eth_sendTransaction'])
+    }
+  })
+
+  test('tells of a batch that was not executed, and of one that was in part', async ({ service, load }) => {
+    for (const code of [400, 500] as const) {
+      const { deposit } = await open(service, load, { code })
+      await expect(deposit()).rejects.toThrow('is reverted')
+    }
+    const { deposit } = await open(service, load, { code: 600 })
+    await expect(deposit()).rejects.toThrow('has executed a part')
+  })
+
+  test('leaves the steps as they are when its user says no', async ({ service, load }) => {
+    for (const rejects of [4001, 5750]) {
+      const { sender, vaultAddress } = await open(service, load, { rejects })
+      const { client } = await load('client.ts')
+      const flow = createFlow(client, 'deposit', { vaultAddress, userAddress, amount: '3000000' })
+      onTestFinished(flow.subscribe(() => {}))
+      await expect.poll(() => flow.getState().status).toBe('ready')
+      await flow.next(sender)
+      expect(flow.getState()).toMatchObject({ status: 'ready', error: undefined, current: { status: 'todo' } })
+    }
+  })
+})
+
+describe('In an asynchronous vault', () => {
+  test('a deposit is followed to its settlement, and claimed', async ({ service, load }) => {
+    const { chain, vaultAddress } = placeOf(service, 'async')
+    const place = { vaultAddress, userAddress }
+    const { viemSender } = await load('viem-sender.ts')
+    const { deposit } = await load('deposit.ts')
+    const { followDeposit } = await load('follow-deposit.ts')
+    const { listPending } = await load('pending-deposits.ts')
+    const { claim } = await load('claim.ts')
+    const sender = viemSender(walletsOn(service))
+    expect(await deposit(sender, vaultAddress, userAddress, '9000000')).toBe(true)
+    expect(await listPending(userAddress)).toEqual([
+      { vaultName: expect.any(String), assets: 9_000_000n, since: expect.any(Date) },
+    ])
+    settleAtOnce(chain, vaultAddress)
+    const shown: string[] = []
+    expect(await followDeposit(place, (text: string) => shown.push(text))).toBe('claimable')
+    expect(shown.length).toBeGreaterThan(1)
+    const before = await balanceOf(chain, vaultAddress)
+    await claim(sender, place)
+    expect(await balanceOf(chain, vaultAddress)).toBeGreaterThan(before)
+  })
+
+  test('a request is taken back, and a withdrawal is claimed after its settlement', async ({ service, load }) => {
+    const { chain, vault, vaultAddress } = placeOf(service, 'async')
+    const place = { vaultAddress, userAddress }
+    const { viemSender } = await load('viem-sender.ts')
+    const { deposit } = await load('deposit.ts')
+    const { claim, cancel } = await load('claim.ts')
+    const { withdraw } = await load('withdraw.ts')
+    const { finishWithdrawal } = await load('follow-withdrawal.ts')
+    const sender = viemSender(walletsOn(service))
+    const had = await balanceOf(chain, vault.asset)
+    await deposit(sender, vaultAddress, userAddress, '4000000')
+    expect(await cancel(sender, place)).toBe(false)
+    expect(await balanceOf(chain, vault.asset)).toBe(had)
+
+    await deposit(sender, vaultAddress, userAddress, '4000000')
+    await settle(chain, vaultAddress)
+    await claim(sender, place)
+    const between = await balanceOf(chain, vault.asset)
+    expect(await withdraw(sender, place, { max: true })).toMatchObject({ isAsync: true, isEstimate: true })
+    settleAtOnce(chain, vaultAddress)
+    expect(await finishWithdrawal(sender, place)).toBe('withdrawn')
+    expect(await balanceOf(chain, vault.asset)).toBeGreaterThan(between)
+  })
+})
+
+describe('Between chains', () => {
+  /** Fills a transfer as soon as it is asked about. */
+  function fillAtOnce({ backends: { relayer } }: Service) {
+    const { fetch } = globalThis
+    onTestFinished(() => {
+      globalThis.fetch = fetch
+    })
+    globalThis.fetch = async (url, init) => {
+      const response = await fetch(url, init)
+      const text = await response.text()
+      const transactionHash = /cross-chain\/(0x\w+)/.exec(String(url))?.[1] as Hash | undefined
+      if (transactionHash && text.includes('"bridging"')) {
+        for (const { deposit } of await relayer.look({ transactionHash })) await relayer.fill(deposit)
+      }
+      return new Response(text.replace(/("nextPollAfterMs":)\d+/, '$10'), response)
+    }
+  }
+
+  test('a deposit is paid on the other chain where the user agrees to the quote', async ({ service, load }) => {
+    const { chain, vaultAddress } = placeOf(service, 'sync')
+    const { viemSender } = await load('viem-sender.ts')
+    const { depositFrom } = await load('deposit-from.ts')
+    const { followTransfer } = await load('follow-transfer.ts')
+    const sender = viemSender(walletsOn(service))
+    const there = service.backends.chains.find(({ chainId }) => chainId === arbitrum.id)
+    const srcToken = there?.tokens.find(({ symbol }) => symbol === 'USDC')?.address
+    const srcChainId = arbitrum.id
+    const request = { vaultAddress, userAddress, amount: '20000000', srcChainId, srcToken }
+    expect(await depositFrom(sender, request, async () => false)).toBeUndefined()
+    const { now } = Date
+    const wait = async () => {
+      Date.now = () => now() + 86_400_000
+      return true
+    }
+    await expect(depositFrom(sender, request, wait)).rejects.toThrow('has expired')
+    Date.now = now
+
+    const txHash = await depositFrom(sender, request, async () => true)
+    const before = await balanceOf(chain, vaultAddress)
+    fillAtOnce(service)
+    expect(await followTransfer({ txHash, srcChainId }, () => {})).toBe('in the vault')
+    expect(await balanceOf(chain, vaultAddress)).toBeGreaterThan(before)
+  })
+
+  test('a withdrawal is paid out on the other chain', async ({ service, load }) => {
+    const { vaultAddress } = placeOf(service, 'sync')
+    const { viemSender } = await load('viem-sender.ts')
+    const { deposit } = await load('deposit.ts')
+    const { withdraw, withdrawTo } = await load('withdraw.ts')
+    const { followTransfer } = await load('follow-transfer.ts')
+    const sender = viemSender(walletsOn(service))
+    const place = { vaultAddress, userAddress }
+    await deposit(sender, vaultAddress, userAddress, '30000000')
+    expect(await withdraw(sender, place, { amount: '1000000' })).toMatchObject({ assets: '1000000', isAsync: false })
+    const there = service.backends.chains.find(({ chainId }) => chainId === arbitrum.id)
+    const dstToken = there?.tokens.find(({ symbol }) => symbol === 'USDC')?.address
+    const txHash = await withdrawTo(sender, place, { amount: '20000000' }, { dstChainId: arbitrum.id, dstToken })
+    fillAtOnce(service)
+    const arrived = await followTransfer({ txHash, srcChainId: base.id }, () => {})
+    expect(arrived).toBe('in the wallet, on the destination')
+  })
+
+  test('a user is told where the money is, and nothing that is not known', async ({ load }) => {
+    const { whereTheMoneyIs } = await load('follow-transfer.ts')
+    const of = (reason: GetTransferStatusResponse['reason'], status = 'failed') => whereTheMoneyIs({ status, reason })
+    expect(of('refunded')).toBe('in the wallet, on the source chain')
+    expect(of('source_reverted')).toBe('in the wallet, on the source chain')
+    expect(of('destination_action_failed')).toBe('in the wallet, on the destination')
+    expect(of('destination_not_followed', 'bridging')).toContain('not followed here')
+    expect(of(null, 'bridging')).toBe('on its way')
+    expect(of('expired')).toBe('with the bridge, which pays it back')
+    expect(whereTheMoneyIs({ status: 'failed', reason: 'expired', terminal: true })).toContain('not known')
+    expect(of('refund_not_found')).toContain('not known')
+  })
+})
+
+test('An error is logged without anything of the user, and told in words', async ({ load }) => {
+  const { report } = await load('report.ts')
+  const lines: string[] = []
+  const error = { code: 'vault_is_paused', status: 409, requestId: 'r-1', message: 'For you.', details: [] }
+  expect(report(error, (line: string) => lines.push(line))).toContain('paused')
+  expect(lines).toEqual(['{"code":"vault_is_paused","status":409,"requestId":"r-1"}'])
+})
