@@ -1,18 +1,23 @@
-import { readFile } from 'node:fs/promises'
 import { endpoints } from '../functions/contracts.ts'
 import examples from '../functions/system/openapi/examples.json' with { type: 'json' }
 import { buildOpenApi } from '../lib/frame/openapi.ts'
 import packageJson from '../package.json' with { type: 'json' }
+import { buildGuides, buildTexts } from './guides.ts'
 import { buildPage, type PageOptions } from './page.ts'
 
-/** The reference's files by their names, but for its viewer's script: the page, the OpenAPI document, and docs/api.md. */
+/**
+ * The reference's files by their names, but for its viewer's script: the page, the OpenAPI document with the guides in its
+ * description, and texts.
+ */
 export async function buildReference(options: PageOptions): Promise<Readonly<Record<string, string>>> {
   const document = buildOpenApi(Object.values(endpoints), packageJson.version, examples)
+  const { contents, pages } = await buildGuides()
+  const info = { ...document.info, description: [contents, document.info.description, pages].join('\n\n') }
   const servers = [{ url: options.apiOrigin ?? '/' }]
   return {
     'index.html': buildPage(options),
-    'openapi.json': JSON.stringify({ ...document, servers }),
-    // As .txt, because browsers save what is called .md instead of showing it.
-    'api.txt': await readFile(new URL('../docs/api.md', import.meta.url), 'utf8'),
+    'openapi.json': JSON.stringify({ ...document, info, servers }),
+    'guides.txt': pages,
+    ...(await buildTexts()),
   }
 }

@@ -42,14 +42,14 @@ export function buildPage({ apiOrigin, apiKey }: PageOptions): string {
     <template id="without-viewer">
       <p class="notice">
         The viewer of this reference is not here. It is fetched from the npm registry once, and that did not succeed: reload
-        the page when a registry can be reached. Until then, the same as text: <a href="api.txt">every field and every
-        error</a>, and <a href="openapi.json">the OpenAPI document</a>.
+        the page when a registry can be reached. Until then, the same as text: <a href="guides.txt">the guides</a>,
+        <a href="api.txt">every field and every error</a>, and <a href="openapi.json">the OpenAPI document</a>.
       </p>
     </template>
     <noscript>
       <p class="notice">
-        This page needs JavaScript. The same as text: <a href="api.txt">every field and every error</a>, and
-        <a href="openapi.json">the OpenAPI document</a>.
+        This page needs JavaScript. The same as text: <a href="guides.txt">the guides</a>, <a href="api.txt">every field and
+        every error</a>, and <a href="openapi.json">the OpenAPI document</a>.
       </p>
     </noscript>
     <script>${script}</script>

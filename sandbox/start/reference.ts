@@ -18,6 +18,9 @@ const TYPES: Readonly<Record<string, string>> = {
   'index.html': 'text/html; charset=utf-8',
   'openapi.json': 'application/json',
   'api.txt': 'text/plain; charset=utf-8',
+  'guides.txt': 'text/plain; charset=utf-8',
+  'client.txt': 'text/plain; charset=utf-8',
+  'deploy.txt': 'text/plain; charset=utf-8',
   [VIEWER_FILE]: 'text/javascript; charset=utf-8',
 }
 

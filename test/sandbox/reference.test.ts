@@ -144,6 +144,7 @@ test('Without a registry the reference says so, and leads to the same as text', 
   await page.getByText('The viewer of this reference is not here.').waitFor()
   expect(log).toHaveBeenCalledWith(expect.stringContaining('ECONNREFUSED'))
   for (const [link, beginning] of [
+    ['the guides', '# Quick start'],
     ['every field and every error', '# API reference'],
     ['the OpenAPI document', '{"openapi":"3.1.0"'],
   ] as const) {
@@ -188,6 +189,8 @@ for (const [colorScheme, background] of [
       page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
       await page.emulateMedia({ colorScheme })
       await page.goto(site)
+      await page.getByRole('link', { name: 'Withdrawals', exact: true }).first().click()
+      await page.getByRole('heading', { name: 'After a settlement' }).waitFor()
       await page.getByRole('link', { name: 'List vaults' }).first().click()
       await page.getByRole('button', { name: 'Test Request' }).first().click()
       await page.getByRole('button', { name: 'Send Request' }).click()
