@@ -21,7 +21,7 @@ import {
   type TransactionHash,
 } from './api.ts'
 import { poll } from './follow.ts'
-import type { CallOptions, Client, Failure, Result } from './operation.ts'
+import { type CallOptions, type Client, type Failure, type Operation, type Result, sleep } from './operation.ts'
 import { type Call, toCalls } from './transactions.ts'
 
 /** Where a flow can begin, and what it is told: at transactions, or at what is awaited since an earlier visit. */
@@ -119,6 +119,7 @@ export type Flow = {
 
 type Leg = { [Kind in keyof FlowInputs]: { readonly kind: Kind; readonly input: FlowInputs[Kind] } }[keyof FlowInputs]
 type Waiting = Extract<Leg, { readonly kind: 'settle' | 'arrive' }>
+type Settling = Extract<Leg, { readonly kind: 'settle' }>
 type Signing = Exclude<Leg, Waiting>
 
 /** What waits for a settlement is followed by these. */
@@ -135,6 +136,10 @@ const REVERTED = {
 } as const
 const EXPIRED = { code: 'quote_expired', message: 'The quote has expired before it was used.' } as const
 
+// The service's nodes may be some blocks behind the node that gave a receipt.
+const LAG_MS = 1000
+const LOOKS = 5
+
 /** A flow that begins here. */
 export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: Kind, input: FlowInputs[Kind]): Flow {
   const listeners = new Set<() => void>()
@@ -143,6 +148,8 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
   // A kind and the input of that kind, which the compiler cannot tell of a type parameter.
   let leg = { kind, input } as Leg
   let afterArrival: Leg | undefined
+  /** How often it was looked for a request that this flow has made. */
+  let looks = LOOKS
   let prepared: Prepared | undefined
   /** What is prepared and not done. */
   let calls: readonly Call[] = []
@@ -203,10 +210,13 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     }
     // It goes to a chain that the service does not read: that it arrived is not known, nor will be.
     if (status === 'bridging') return set({ status: 'done' })
+    const following = of.kind === 'arrive' ? afterArrival : afterSettlement(of, status)
+    if (of.kind === 'settle' && !following && ++looks < LOOKS) {
+      await sleep(LAG_MS, signal)
+      return signal.aborted ? undefined : follow(of)
+    }
     set({ steps: changed({ status: 'done' }) })
-    if (status === 'claimable' && of.kind === 'settle') return enter({ kind: 'claim', input: of.input })
-    if (status === 'cancelled' && of.kind === 'settle') return enter({ kind: 'cancel', input: of.input })
-    if (of.kind === 'arrive' && afterArrival) return enter(afterArrival)
+    if (following) return enter(following)
     set({ status: 'done', steps: done() })
   }
 
@@ -247,9 +257,14 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     }
     if (quote && !hasExpired) return true
     const shown = kindsOf(state.steps)
-    if (!(await prepare(of))) return false
-    if (hasExpired) set({ error: EXPIRED })
-    return !hasExpired && shown === kindsOf(state.steps)
+    const hasApproved = done().some(({ kind }) => kind === 'approve')
+    for (let look = 1; await prepare(of); look += 1) {
+      if (hasExpired) set({ error: EXPIRED })
+      else if (shown === kindsOf(state.steps)) return true
+      if (hasExpired || !hasApproved || look === LOOKS) return false
+      await sleep(LAG_MS, listening.signal)
+    }
+    return false
   }
 
   /** What the wallet has sent; nothing where it did not. */
@@ -297,6 +312,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
   /** Goes on from the last transaction. */
   function leave(of: Signing, { isAsync, isCrossChain, chainId }: Prepared, hash: TransactionHash): void {
     const settle = isAsync && of.kind !== 'claim' ? settlementOf(of, chainId) : undefined
+    looks = 0
     if (isCrossChain) {
       afterArrival = settle
       void enter({ kind: 'arrive', input: { txHash: hash, srcChainId: chainOf(of, { chainId }) } })
@@ -332,17 +348,17 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
 
 type Sent = { readonly count: number; readonly wait: () => Promise<Receipt> }
 
-function prepareLeg(client: Client, leg: Signing, options: CallOptions): Promise<Result<Prepared, keyof Errors>> {
-  switch (leg.kind) {
-    case 'deposit':
-      return prepareDeposit(client, leg.input, options)
-    case 'withdraw':
-      return prepareWithdrawal(client, leg.input, options)
-    case 'claim':
-      return prepareClaim(client, leg.input, options)
-    case 'cancel':
-      return prepareCancellation(client, leg.input, options)
-  }
+const PREPARE = {
+  deposit: prepareDeposit,
+  withdraw: prepareWithdrawal,
+  claim: prepareClaim,
+  cancel: prepareCancellation,
+} as const
+
+function prepareLeg(client: Client, { kind, input }: Signing, options: CallOptions) {
+  // Each kind has its own input, which the compiler cannot tell of a union.
+  const prepare = PREPARE[kind] as Operation<Signing['input'], Prepared, keyof Errors>
+  return prepare(client, input, options)
 }
 
 function pollLeg(client: Client, leg: Waiting, options: CallOptions): AsyncIterable<Result<Progress, keyof Errors>> {
@@ -352,6 +368,13 @@ function pollLeg(client: Client, leg: Waiting, options: CallOptions): AsyncItera
   return kind === 'withdrawal'
     ? poll(getWithdrawalStatus, client, place, options)
     : poll(getDepositStatus, client, place, options)
+}
+
+/** What the user can do once nothing more is awaited; nothing where all is done. */
+function afterSettlement({ input }: Settling, status: Progress['status']): Leg | undefined {
+  if (status === 'claimable') return { kind: 'claim', input }
+  if (status === 'cancelled') return { kind: 'cancel', input }
+  return undefined
 }
 
 function settlementOf({ kind, input }: Signing, chainId: number): Leg {

@@ -249,11 +249,11 @@ describe('The package', () => {
     expect(await gzipped("export { listVaults } from './index.ts'")).toBeLessThan(1500)
   })
 
-  test('has its flows and their hooks in at most 2 kB beside the calls that they make', async () => {
+  test('has its flows and their hooks in at most 2.1 kB beside the calls that they make', async () => {
     const calls = await gzipped(
       "export { prepareDeposit, prepareWithdrawal, prepareClaim, prepareCancellation, getDepositStatus, getWithdrawalStatus, getTransferStatus, toCalls, poll } from './index.ts'",
     )
     const all = await gzipped("export * from './react.ts'")
-    expect(all - calls).toBeLessThan(2000)
+    expect(all - calls).toBeLessThan(2100)
   })
 })

@@ -1,5 +1,5 @@
 import type { Hash } from 'viem'
-import { describe, expect, onTestFinished } from 'vitest'
+import { describe, expect, onTestFinished, vi } from 'vitest'
 import { createFlow, type Flow, type FlowInputs, type FlowState, type Receipt } from '../../client/src/flow.ts'
 import type { Call, Client } from '../../client/src/index.ts'
 import { journeyFrom, journeyTo } from '../support/cross-chain.ts'
@@ -407,6 +407,51 @@ describe('A wallet that takes all calls at once', () => {
     expect(batches).toEqual([2])
     expect(stepsOf(flow.getState())).toEqual(['approve done', 'deposit done'])
     expect(flow.getState().status).toBe('done')
+  })
+})
+
+describe('A service that is some blocks behind the wallet', () => {
+  /** A service that gives these answers to what it is asked, one after the other, and a wallet of its client. */
+  const answering = (...answers: object[]) => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
+    const client: Client = { url: 'https://api.example', key: 'jk', fetch: async () => Response.json(answers.shift()) }
+    const asked: Call[] = []
+    const receipt: Receipt = { status: 'success', transactionHash: '0x12' }
+    const send = async (call: Call) => {
+      asked.push(call)
+      return receipt.transactionHash
+    }
+    return { client, asked, sender: { send, wait: async () => receipt } }
+  }
+  const input = { vaultAddress: '0x1', userAddress: '0x2', amount: '5' } as const
+  const call = (to: string) => ({ to, data: '0x', value: '0' })
+  const prepared = { approval: [], operations: [call('0xb')], chainId: 8453, simulation: { status: 'success' } }
+  const unapproved = { ...prepared, approval: [call('0xa')] }
+
+  test('does not have its user approve twice', async () => {
+    const { client, asked, sender } = answering(unapproved, unapproved, unapproved, prepared)
+    const flow = open(client, 'deposit', input)
+    await settled(flow)
+    await flow.next(sender)
+    const depositing = flow.next(sender)
+    await vi.advanceTimersByTimeAsync(1000)
+    await depositing
+    expect(asked.map(({ to }) => to)).toEqual(['0xa', '0xb'])
+    expect(flow.getState().status).toBe('done')
+  })
+
+  test('is not believed that there is no request', async () => {
+    const asynchronous = { ...prepared, isAsync: true }
+    const [none, claimable] = ['no_active_deposit', 'claimable'].map((status) => ({ status, nextPollAfterMs: null }))
+    const { client, sender } = answering(asynchronous, asynchronous, none ?? {}, claimable ?? {}, prepared)
+    const flow = open(client, 'deposit', input)
+    await settled(flow)
+    await flow.next(sender)
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(stepsOf(await settled(flow))).toEqual(['deposit done', 'settle done', 'claim todo'])
   })
 })
 
