@@ -1,4 +1,3 @@
-import { Duration, Stack } from 'aws-cdk-lib'
 import type { HttpStage } from 'aws-cdk-lib/aws-apigatewayv2'
 import {
   Alarm,
@@ -13,6 +12,7 @@ import { FilterPattern } from 'aws-cdk-lib/aws-logs'
 import { Topic } from 'aws-cdk-lib/aws-sns'
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
+import { Duration, Stack } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import { type JobContract, METRICS_NAMESPACE } from '../lib/frame/contract.ts'
 import type { FunctionName } from './functions.ts'

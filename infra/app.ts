@@ -1,4 +1,4 @@
-import { App } from 'aws-cdk-lib'
+import { App } from 'aws-cdk-lib/core'
 import { DEFAULT_CROSS_STACK_REFERENCES, VALIDATE_AGAINST_DEFAULT_RULES } from 'aws-cdk-lib/cx-api'
 import manifest from '../package.json' with { type: 'json' }
 import { STAGES } from './environments.ts'

@@ -1,4 +1,3 @@
-import { Duration } from 'aws-cdk-lib'
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway'
 import {
   CorsHttpMethod,
@@ -11,6 +10,7 @@ import {
 } from 'aws-cdk-lib/aws-apigatewayv2'
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations'
 import type { LogGroup } from 'aws-cdk-lib/aws-logs'
+import { Duration } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import { type EndpointContract, methodsOf } from '../lib/frame/contract.ts'
 import { CORS, type StageEnvironment } from './environments.ts'

@@ -1,7 +1,7 @@
-import { Duration, Stack, type StackProps } from 'aws-cdk-lib'
 import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler'
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
+import { Duration, Stack, type StackProps } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import type { JobContract } from '../lib/frame/contract.ts'
 import { JOBS } from './functions.ts'

@@ -1,6 +1,5 @@
 import { basename } from 'node:path/posix'
 import { fileURLToPath } from 'node:url'
-import { AssetHashType, DockerImage, type Duration, type RemovalPolicy } from 'aws-cdk-lib'
 import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import {
   Architecture,
@@ -13,6 +12,7 @@ import {
 } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
+import { AssetHashType, DockerImage, type Duration, type RemovalPolicy } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import { bundle, writeBundle } from './bundling.ts'
 import type { FunctionName } from './functions.ts'

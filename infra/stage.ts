@@ -1,5 +1,5 @@
 import { dirname } from 'node:path/posix'
-import { Stage as CdkStage, type StackProps } from 'aws-cdk-lib'
+import { Stage as CdkStage, type StackProps } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import { EndpointsStack } from './endpoints-stack.ts'
 import { ENVIRONMENTS, type Stage } from './environments.ts'
