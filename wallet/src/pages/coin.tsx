@@ -32,6 +32,7 @@ export function CoinPage({ id }: { id: string }) {
   if (coin.error instanceof CallFailure && coin.error.error.code === 'coin_not_found') {
     return (
       <div className="page">
+        <h1 className="hidden">{id}</h1>
         <Empty title="There is no such coin" action={{ href: '/markets', text: 'See all coins' }} />
       </div>
     )

@@ -15,6 +15,7 @@ import { ChainBadge, TokenIcon } from '../parts/tokens.tsx'
 import { useCoins } from '../prices.ts'
 
 const LEAST_SEARCH = 3
+const LONGEST_SEARCH = 100
 /** Nobody types faster than they stop for this long. */
 const PAUSE_MS = 300
 
@@ -30,6 +31,7 @@ export function MarketsPage() {
           type="search"
           aria-label="Search all coins by name or symbol"
           placeholder="Search all coins"
+          maxLength={LONGEST_SEARCH}
           value={search}
           onChange={({ target }) => setSearch(target.value)}
         />

@@ -64,7 +64,7 @@ function draw(space: HTMLElement, points: Points, onMove: (index: number | undef
       ms: 1,
       padding: [8, 0, 0, 0],
       legend: { show: false },
-      cursor: { y: false, drag: { x: false, y: false }, points: { size: 10, fill: ink } },
+      cursor: { y: false, drag: { x: false, y: false }, points: { size: 10, fill: 'currentColor' } },
       scales: { y: { range: (_, lowest, highest) => heightFor(lowest, highest) } },
       axes: [
         {
