@@ -1,15 +1,24 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { type AddressInfo, createServer, type Server } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, test as base, describe, expect, vi } from 'vitest'
 import * as z from 'zod'
 import { Address } from '../../lib/codecs.ts'
+import {
+  clearSandbox,
+  freePort,
+  listen,
+  readStateFile,
+  runSandbox,
+  type Sandbox,
+  startSandbox,
+  stateFileOf,
+} from '../support/sandbox.ts'
 
-const START = join(import.meta.dirname, '../../sandbox/start.ts')
 const DEMO = join(import.meta.dirname, '../../sandbox/demo.ts')
 /** Where the processes of this file keep the code that they compile, each for the next. */
 const NODE_COMPILE_CACHE = mkdtempSync(join(tmpdir(), 'start-compiled-'))
@@ -68,73 +77,14 @@ const STATES = [...GUIDE.matchAll(/^\| `([^`]+)` +\| `(GET|POST) ([\w-]+)` +\| (
     ({ name, method, what, status: Number(status), answer: JSON.parse(answer) }) as const,
 )
 
-/** A local service in a process and a folder of its own. */
-type Running = {
-  readonly child: ChildProcess
-  readonly folder: string
-  readonly printed: () => string
-  readonly port: number
-}
-
-async function run(port?: number, settings: Record<string, string> = {}): Promise<Running> {
-  const folder = mkdtempSync(join(tmpdir(), 'start-'))
-  const { PATH, HOME } = process.env
-  const child = spawn(process.execPath, [START], {
-    cwd: folder,
-    env: { PATH, HOME, NODE_COMPILE_CACHE, ...settings, ...(port !== undefined && { PORT: String(port) }) },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let printed = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (text) => {
-      printed += text
-    })
-  }
-  return { child, folder, printed: () => printed, port: Number(port) }
-}
-
-/** The service when it has said all that it says when it is ready. */
-async function start(port?: number, settings?: Record<string, string>): Promise<Running> {
-  const running = await run(port, settings)
-  const { child, printed } = running
-  await new Promise<void>((resolve, reject) => {
-    child.stdout?.on('data', () => printed().includes('Ctrl-C') && resolve())
-    child.once('exit', () => reject(new Error(`It ended instead: ${printed()}`)))
-  })
-  return running
-}
-
-/** Ends a service however it is, and takes its folder away. */
-async function clear({ child, folder }: Running): Promise<void> {
-  if (child.exitCode === null && child.signalCode === null) {
-    child.kill('SIGKILL')
-    await once(child, 'exit')
-  }
-  rmSync(folder, { recursive: true })
-}
-
 /** Passes once the states of a chain's vaults are recorded. */
-async function expectRecorded({ folder }: Running, chainId: number): Promise<void> {
+async function expectRecorded({ folder }: Sandbox, chainId: number): Promise<void> {
   const log = () => readFileSync(join(folder, '.local/service.log'), 'utf8')
   const recorded = new RegExp(`"report":{"outcome":"refreshed","chainId":${chainId},.*"states":[1-9]`)
   await vi.waitFor(() => expect(log()).toMatch(recorded), { timeout: 10_000 })
 }
 
-const stateFileOf = ({ folder }: Running) => join(folder, '.local/state.json')
-const stateOf = (running: Running): State => State.parse(JSON.parse(readFileSync(stateFileOf(running), 'utf8')))
-
-async function listen(port = 0): Promise<Server> {
-  const server = createServer().listen(port, '127.0.0.1')
-  await once(server, 'listening')
-  return server
-}
-
-async function freePort(): Promise<number> {
-  const server = await listen()
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
+const stateOf = (running: Sandbox): State => State.parse(readStateFile(running))
 
 type Process = { readonly pid: number; readonly parent: number; readonly state: string }
 
@@ -186,17 +136,22 @@ async function play(folder: string, demo: string) {
 const test = base
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('running', { scope: 'file' }, async ({}, { onCleanup }) => {
-    const [port, WALLET_PORT] = [await freePort(), String(await freePort())]
-    const running = await start(port, { WALLET_PORT, ORIGINS: ORIGINS.join() })
-    onCleanup(() => clear(running))
-    return running
+    const [PORT, WALLET_PORT] = [`${await freePort()}`, `${await freePort()}`]
+    const running = await startSandbox({ NODE_COMPILE_CACHE, PORT, WALLET_PORT, ORIGINS: ORIGINS.join() })
+    onCleanup(() => clearSandbox(running))
+    return { ...running, port: PORT }
   })
   .extend('state', ({ running }) => stateOf(running))
   /** One at nodes that refuse, on whatever port, without a past: it takes most of the time. */
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('other', { scope: 'file' }, async ({}, { onCleanup }) => {
-    const running = await start(undefined, { PAST: 'none', NODES: 'base.org,publicnode', BLOCK_SECONDS: '0.2' })
-    onCleanup(() => clear(running))
+    const running = await startSandbox({
+      NODE_COMPILE_CACHE,
+      PAST: 'none',
+      NODES: 'base.org,publicnode',
+      BLOCK_SECONDS: '0.2',
+    })
+    onCleanup(() => clearSandbox(running))
     return running
   })
 
@@ -589,7 +544,7 @@ test('With NODES the chains are read at such nodes', ({ other }) => {
 // These end the services of the tests above, and so are the last that ask for them.
 describe('The end', () => {
   /** Sends the signals to a service that is ready, and expects an end in order. */
-  async function end(running: Running, ...signals: NodeJS.Signals[]): Promise<void> {
+  async function end(running: Sandbox, ...signals: NodeJS.Signals[]): Promise<void> {
     const { child } = running
     const family = familyOf(child.pid as number)
     // Two chains at least, besides the service itself.
@@ -618,8 +573,11 @@ describe('A start that cannot be', () => {
       onTestFinished(() => {
         taken.close()
       })
-      const running = await run(undefined, { [name as string]: String((taken.address() as AddressInfo).port) })
-      onTestFinished(() => clear(running))
+      const running = runSandbox({
+        NODE_COMPILE_CACHE,
+        [name as string]: String((taken.address() as AddressInfo).port),
+      })
+      onTestFinished(() => clearSandbox(running))
       expect(await once(running.child, 'exit')).toEqual([1, null])
       expect(running.printed()).toMatch(new RegExp(`Not started: Port \\d+ is taken; choose another with ${name}`))
       expect(existsSync(stateFileOf(running))).toBe(false)
@@ -627,8 +585,8 @@ describe('A start that cannot be', () => {
   )
 
   test('because it is ended before it is ready leaves nothing behind', async ({ onTestFinished }) => {
-    const running = await run(await freePort())
-    onTestFinished(() => clear(running))
+    const running = runSandbox({ NODE_COMPILE_CACHE, PORT: `${await freePort()}` })
+    onTestFinished(() => clearSandbox(running))
     const { child } = running
     const family = await vi.waitFor(
       () => {

@@ -1,60 +1,77 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const START = join(import.meta.dirname, '../../sandbox/start.ts')
 
-/** What these tests read of the state file. */
-type State = { readonly walletUrl: string; readonly controlsUrl: string }
-
 /** `npm start` in a process and a folder of its own. */
 export type Sandbox = {
-  readonly state: State
-  /** Tells it to do something: `POST /sandbox/<name>`. Throws where it refuses. */
-  control(name: string, body?: object): Promise<void>
-  stop(): Promise<void>
+  readonly child: ChildProcess
+  readonly folder: string
+  /** All that it has printed so far. */
+  readonly printed: () => string
 }
 
-/** Starts the whole service without a past, on free ports, and waits until it is ready. */
-export async function startSandbox(): Promise<Sandbox> {
+/** Begins `npm start` with these variables of the environment. */
+export function runSandbox(settings: Readonly<Record<string, string>> = {}): Sandbox {
   const folder = mkdtempSync(join(tmpdir(), 'sandbox-'))
-  const [port, walletPort] = await Promise.all([freePort(), freePort()])
   const { PATH, HOME } = process.env
-  const env = { PATH, HOME, PAST: 'none', PORT: `${port}`, WALLET_PORT: `${walletPort}` }
+  const env = { PATH, HOME, ...settings }
   const child = spawn(process.execPath, [START], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let printed = ''
-  await new Promise<void>((resolve, reject) => {
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (text) => {
-        printed += text
-        if (printed.includes('Ctrl-C')) resolve()
-      })
-    }
-    child.once('exit', () => reject(new Error(`It ended instead: ${printed}`)))
-  })
-  const state: State = JSON.parse(readFileSync(join(folder, '.local/state.json'), 'utf8'))
-  return {
-    state,
-    async control(name, body = {}) {
-      const reply = await fetch(`${state.controlsUrl}/${name}`, { method: 'POST', body: JSON.stringify(body) })
-      if (!reply.ok) throw new Error(`${name} answered ${reply.status}: ${await reply.text()}`)
-    },
-    async stop() {
-      child.kill('SIGTERM')
-      if (child.exitCode === null) await once(child, 'exit')
-      rmSync(folder, { recursive: true })
-    },
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (text) => {
+      printed += text
+    })
   }
+  return { child, folder, printed: () => printed }
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
+/** The service when it has said all that it says when it is ready. Throws where it ends instead. */
+export async function startSandbox(settings?: Readonly<Record<string, string>>): Promise<Sandbox> {
+  const sandbox = runSandbox(settings)
+  const { child, printed } = sandbox
+  await new Promise<void>((resolve, reject) => {
+    child.stdout?.on('data', () => printed().includes('Ctrl-C') && resolve())
+    child.once('exit', () => reject(new Error(`It ended instead: ${printed()}`)))
+  })
+  return sandbox
+}
+
+/** Ends a service however it is, and takes its folder away. */
+export async function clearSandbox({ child, folder }: Sandbox): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) {
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  rmSync(folder, { recursive: true })
+}
+
+/** The path of the state file of a service. */
+export function stateFileOf({ folder }: Sandbox): string {
+  return join(folder, '.local/state.json')
+}
+
+/** What a service wrote into its state file. */
+export function readStateFile(sandbox: Sandbox): unknown {
+  return JSON.parse(readFileSync(stateFileOf(sandbox), 'utf8'))
+}
+
+/** A server that holds a port of this machine, by default any free one. */
+export async function listen(port = 0): Promise<Server> {
+  const server = createServer().listen(port, '127.0.0.1')
   await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  if (address === null || typeof address === 'string') throw new Error('There is no port.')
-  return address.port
+  return server
+}
+
+/** A port of this machine that nobody listens at. */
+export async function freePort(): Promise<number> {
+  const server = await listen()
+  // A server with a port has an address with one.
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
 }

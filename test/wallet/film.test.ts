@@ -3,8 +3,9 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
+import * as z from 'zod'
 import { addAuthenticator, test as base } from '../support/browser.ts'
-import { startSandbox } from '../support/sandbox.ts'
+import { clearSandbox, freePort, readStateFile, startSandbox } from '../support/sandbox.ts'
 
 // The demo wallet as a newcomer meets it: `npm start`, a real Chromium, a passkey, and money that moves on two chains.
 // FILM=<folder> keeps a picture of each page, at two widths, light and dark, for somebody to look at.
@@ -18,20 +19,32 @@ const VIEWS = [
   { name: '390-light', viewport: { width: 390, height: 844 }, colorScheme: 'light' },
 ] as const
 
+/** What these tests read of the state file. */
+const State = z.object({ walletUrl: z.url(), controlsUrl: z.url() })
+
 /** What the tests leave for each other to look at, by the name of the page. */
 const paths = new Map<string, string>()
 
 const test = base
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('sandbox', { scope: 'file' }, async ({}, { onCleanup }) => {
-    const sandbox = await startSandbox()
-    onCleanup(sandbox.stop)
-    return sandbox
+    const [PORT, WALLET_PORT] = [`${await freePort()}`, `${await freePort()}`]
+    const sandbox = await startSandbox({ PAST: 'none', PORT, WALLET_PORT })
+    onCleanup(() => clearSandbox(sandbox))
+    const { walletUrl, controlsUrl } = State.parse(readStateFile(sandbox))
+    return {
+      walletUrl,
+      /** Tells it to do something: `POST /sandbox/<name>`. */
+      async control(name: string, body: object = {}) {
+        const reply = await fetch(`${controlsUrl}/${name}`, { method: 'POST', body: JSON.stringify(body) })
+        expect(reply.status, await reply.text()).toBe(200)
+      },
+    }
   })
   /** One visitor for all tests, with an account and a wallet once the first test has made them. */
   .extend('visitor', { scope: 'file' }, async ({ browser, sandbox }, { onCleanup }) => {
     const context = await browser.newContext({
-      baseURL: sandbox.state.walletUrl,
+      baseURL: sandbox.walletUrl,
       viewport: VIEWS[0].viewport,
       locale: 'en-US',
     })
