@@ -161,7 +161,7 @@ function securityHeadersFor({ apiUrl, chains }: WalletConfig): Readonly<Record<s
   const policy = [
     "default-src 'self'",
     `connect-src 'self' ${origins.join(' ')}`,
-    "img-src 'self' data: https:",
+    "img-src 'self' data:",
     "object-src 'none'",
     "base-uri 'none'",
     "form-action 'self'",

@@ -146,10 +146,6 @@ describe('A newcomer', () => {
     await page.getByRole('link', { name: 'See your position' }).click()
     expect(await page.getByRole('region', { name: 'Your position' }).textContent()).toContain('29.8')
   })
-
-  test('has met no error, and nothing has asked another host', ({ visitor: { trouble } }) => {
-    expect(trouble).toEqual([])
-  })
 })
 
 describe('While something is down', () => {
@@ -200,4 +196,8 @@ describe('Every page', () => {
       }
     })
   }
+})
+
+test('Nothing broke on the way, and no page asked another host', ({ visitor: { trouble } }) => {
+  expect(trouble).toEqual([])
 })

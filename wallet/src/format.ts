@@ -23,6 +23,11 @@ export function formatAmount(units: bigint, decimals: number): string {
   return AMOUNT.format(exact as `${number}`)
 }
 
+/** A number for people, of what is no amount: at most six significant digits. */
+export function formatNumber(value: number): string {
+  return AMOUNT.format(value)
+}
+
 /** An amount to its last digit, for a hover and for a form. */
 export function formatExactly(units: bigint, decimals: number): string {
   return formatUnits(units, decimals)

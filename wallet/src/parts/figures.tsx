@@ -9,7 +9,9 @@ import {
   formatShortAmount,
   formatShortMoney,
   formatTime,
+  SMALLEST_AMOUNT,
 } from '../format.ts'
+import { toNumber } from '../portfolio.ts'
 
 /** A dash for what is not known, with the reason to those who ask. */
 export function Unknown({ why }: { why: string }) {
@@ -37,6 +39,21 @@ export function Amount({ units, decimals, symbol, short = false }: AmountProps) 
     <span className="figure" title={`${formatExactly(exact, decimals)} ${symbol}`}>
       {short ? formatShortAmount(exact, decimals) : formatAmount(exact, decimals)}{' '}
       <span className="unit">{symbol}</span>
+    </span>
+  )
+}
+
+/** What a position has earned, up or down; vaults round in their own favour, so that a new one is a unit below nothing. */
+export function Earned({ units, decimals, symbol }: { units: string; decimals: number; symbol: string }) {
+  const exact = BigInt(units)
+  const isNothing = Math.abs(toNumber(exact, decimals)) < SMALLEST_AMOUNT
+  const direction = exact > 0n ? 'up' : 'down'
+  return (
+    <span
+      className={isNothing ? 'fine' : `figure change ${direction}`}
+      title={`${formatExactly(exact, decimals)} ${symbol}`}
+    >
+      {isNothing ? 'Nothing earned yet' : `${exact > 0n ? '+' : ''}${formatAmount(exact, decimals)} ${symbol} earned`}
     </span>
   )
 }

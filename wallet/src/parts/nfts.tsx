@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { useService } from '../context.ts'
 import { ProblemNotice } from './notices.tsx'
 import { StaleSince } from './stale.tsx'
+import { isOwnPicture } from './tokens.tsx'
 
 const SHOWN = 8
 
@@ -43,7 +44,7 @@ function Picture({ collection: { contract_name }, nft: { token_id, external_data
   const url = external_data?.image_256 ?? external_data?.image
   return (
     <figure>
-      {url && !isBroken ? (
+      {isOwnPicture(url) && !isBroken ? (
         <img
           className="picture"
           src={url}

@@ -1,8 +1,9 @@
 import type { GetPositionResponse, Vault } from '@vaultline/client'
-import { formatAmount, formatTime } from '../format.ts'
+import { formatNumber, formatTime } from '../format.ts'
+import { toNumber } from '../portfolio.ts'
 import { usePriceOf, worthOf } from '../prices.ts'
 import { Chart } from './chart.tsx'
-import { Amount, Money } from './figures.tsx'
+import { Amount, Earned, Money } from './figures.tsx'
 
 /** What an account has in a vault: its value, what went in and came out, what it earned, and its latest deposits. */
 export function PositionCard({ position, vault }: { position: GetPositionResponse; vault: Vault }) {
@@ -17,15 +18,12 @@ export function PositionCard({ position, vault }: { position: GetPositionRespons
         <div className="big">
           <Amount units={currentValue} {...amount} />
         </div>
-        <Money value={worthOf(currentValue, asset.decimals, price)} why={`No price of ${asset.symbol} is known.`} />
+        <span className="row">
+          <Money value={worthOf(currentValue, asset.decimals, price)} why={`No price of ${asset.symbol} is known.`} />
+          <Earned units={earnedAssets} {...amount} />
+        </span>
       </div>
       <dl className="facts">
-        <div>
-          <dt>Earned</dt>
-          <dd>
-            <Amount units={earnedAssets} {...amount} />
-          </dd>
-        </div>
         <div>
           <dt>Put in</dt>
           <dd>
@@ -90,7 +88,7 @@ export function SharePriceChart({ position, vault }: { position: GetPositionResp
   const points = position.sharePriceHistory.map(({ timestamp, sharePrice }): [number, number] => [
     Date.parse(timestamp),
     // A line for the eye: no transaction is made of it.
-    Number(sharePrice) / 10 ** decimals,
+    toNumber(sharePrice, decimals),
   ])
   return (
     <section className="card" aria-label="Share price">
@@ -98,7 +96,7 @@ export function SharePriceChart({ position, vault }: { position: GetPositionResp
       <Chart
         points={points}
         label={`What a share of ${vault.name} was worth`}
-        format={(value) => `${formatAmount(BigInt(Math.round(value * 10 ** decimals)), decimals)} ${symbol}`}
+        format={(value) => `${formatNumber(value)} ${symbol}`}
         empty="It has no history yet. A point is recorded about every hour."
       />
     </section>

@@ -1,9 +1,9 @@
 import { Link } from 'wouter'
 import { chainName } from '../chains.ts'
-import { formatAmount, formatExactly, SMALLEST_AMOUNT, shorten } from '../format.ts'
-import { findVault, toNumber, type ValuedPosition } from '../portfolio.ts'
+import { shorten } from '../format.ts'
+import { findVault, type ValuedPosition } from '../portfolio.ts'
 import type { Portfolio } from '../use-portfolio.ts'
-import { Amount, Money, Yield } from './figures.tsx'
+import { Amount, Earned, Money, Yield } from './figures.tsx'
 import { Empty, Missing, ProblemNotice } from './notices.tsx'
 import { SkeletonRows } from './skeletons.tsx'
 import { ChainBadge } from './tokens.tsx'
@@ -50,7 +50,17 @@ export function Positions({ portfolio }: { portfolio: Portfolio }) {
 }
 
 function PositionLine({ position, portfolio }: { position: ValuedPosition; portfolio: Portfolio }) {
-  const { chainId, vaultAddress, vaultName, userAddress, assetDecimals, assetSymbol, currentValue, value } = position
+  const {
+    chainId,
+    vaultAddress,
+    vaultName,
+    userAddress,
+    assetDecimals,
+    assetSymbol,
+    currentValue,
+    value,
+    earnedAssets,
+  } = position
   const vault = findVault(portfolio.vaults.data?.data ?? [], position)
   const waiting = portfolio.requests.find((request) => request.kind === 'wait' && isSame(request.position, position))
   return (
@@ -75,28 +85,9 @@ function PositionLine({ position, portfolio }: { position: ValuedPosition; portf
         <span className="fine">
           <Money value={value} why={`No price of ${assetSymbol} is known.`} />
         </span>
-        <Earned position={position} />
+        <Earned units={earnedAssets} decimals={assetDecimals} symbol={assetSymbol} />
       </span>
     </Link>
-  )
-}
-
-function Earned({ position: { earnedAssets, assetDecimals, assetSymbol } }: { position: ValuedPosition }) {
-  const units = BigInt(earnedAssets)
-  const exact = `${formatExactly(units, assetDecimals)} ${assetSymbol}`
-  // Vaults round in their own favour: a new deposit is worth a unit less than what went in.
-  if (Math.abs(toNumber(units, assetDecimals)) < SMALLEST_AMOUNT) {
-    return (
-      <span className="fine" title={exact}>
-        Nothing earned yet
-      </span>
-    )
-  }
-  return (
-    <span className={`figure change ${units > 0n ? 'up' : 'down'}`} title={exact}>
-      {units > 0n && '+'}
-      {formatAmount(units, assetDecimals)} {assetSymbol} earned
-    </span>
   )
 }
 

@@ -3,10 +3,18 @@ import { chainName } from '../chains.ts'
 import { shorten } from '../format.ts'
 import { CopyButton } from './copy-button.tsx'
 
+/**
+ * Whether a picture comes with the page or in the answer itself. Those of other hosts are not asked for: who holds what is
+ * nobody else's business.
+ */
+export function isOwnPicture(url: string | null | undefined): url is string {
+  return url !== null && url !== undefined && /^(data:image\/|\/)/.test(url)
+}
+
 /** A token's picture, or its first letters where there is none. */
 export function TokenIcon({ symbol, url }: { symbol: string; url?: string | null | undefined }) {
   const [isBroken, setBroken] = useState(false)
-  if (!url || isBroken) {
+  if (!isOwnPicture(url) || isBroken) {
     return (
       <span className="token-icon" style={{ '--hue': hueOf(symbol) } as React.CSSProperties} aria-hidden="true">
         {symbol.slice(0, 4).toUpperCase()}
