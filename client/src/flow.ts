@@ -339,8 +339,9 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
       const of = leg
       if (of.kind === 'settle' || of.kind === 'arrive') return follow(of)
       isActing = true
-      await act(sender, of)
-      isActing = false
+      await act(sender, of).finally(() => {
+        isActing = false
+      })
       if (leg === of && getState().status === 'busy') set({ status: 'ready' })
     },
   }

@@ -5,7 +5,7 @@ type Asked = { readonly signal?: AbortSignal }
 type Query<Data> = { readonly state: { readonly data?: Data | undefined } }
 
 /**
- * A read as TanStack Query takes it (React, Vue, Solid, Svelte): `useQuery(query(listVaults, client))`. What is awaited is
+ * A read as TanStack Query takes it (React, Vue, Solid, Svelte): `useQuery(query(listVaults, client, undefined))`. What is awaited is
  * asked for again as often as its answer says. A query fails with a CallFailure, whose `error` has the code; reads are tried
  * again here, so that `retry` adds nothing.
  */
@@ -31,8 +31,14 @@ export function queryAnswer<Input, Data, Code extends string>(
 ) {
   const { url, key, session } = client
   return {
-    // What one user may see is not another's.
-    queryKey: [url, key, typeof session === 'function' ? session() : session, operation.route, input] as const,
+    // What one user may see is not another's; the session itself stays out of caches that are kept.
+    queryKey: [
+      url,
+      key,
+      fingerprintOf(typeof session === 'function' ? session() : session),
+      operation.route,
+      input,
+    ] as const,
     queryFn: async ({ signal }: Asked = {}): Promise<Success<Data>> => {
       const result = await operation(client, input, { signal })
       if (!result.ok) throw new CallFailure(result.error)
@@ -41,6 +47,14 @@ export function queryAnswer<Input, Data, Code extends string>(
     refetchInterval: ({ state: { data } }: Query<Success<Data>>) => pauseAfter(data?.data),
     retry: false as const,
   }
+}
+
+/** A number that tells sessions apart (FNV-1a, 32 bits), by which none can be found. */
+function fingerprintOf(session: string | undefined): number | undefined {
+  if (session === undefined) return undefined
+  let hash = 0x811c9dc5
+  for (const letter of session) hash = Math.imul(hash ^ letter.charCodeAt(0), 0x01000193)
+  return hash
 }
 
 /** How long to wait before what is awaited is asked for again, in ms; false where nothing is. */

@@ -196,7 +196,8 @@ describe('A query', () => {
     const { client } = answering(ok({ status: 'pending', nextPollAfterMs: 5 }), refuse(404, 'vault_not_found'))
     const { queryKey, queryFn, refetchInterval } = query(getDepositStatus, { ...client, session: () => 'token' }, of)
     const route = 'GET /defi-vaults/v1/defi/vault/{vaultAddress}/deposit-status'
-    expect(queryKey).toEqual(['https://api.example/', 'jk', 'token', route, of, 'data'])
+    expect(queryKey).toEqual(['https://api.example/', 'jk', expect.any(Number), route, of, 'data'])
+    expect(query(getDepositStatus, { ...client, session: 'other' }, of).queryKey).not.toEqual(queryKey)
     const data = await queryFn()
     expect(refetchInterval({ state: { data } })).toBe(5)
     expect(refetchInterval({ state: { data: { ...data, nextPollAfterMs: null } } })).toBe(false)
@@ -222,6 +223,9 @@ describe('A message for the user', () => {
     )
     expect(messageForUser({ ...refusal, code: 'too_many_requests', status: 429, retryAfterMs: 61_000 })).toBe(
       'Too many tries. Please wait 2 minutes.',
+    )
+    expect(messageForUser({ ...refusal, code: 'too_many_requests', status: 429 })).toBe(
+      'Too many tries. Please wait a while.',
     )
   })
 

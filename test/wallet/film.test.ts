@@ -20,7 +20,7 @@ const VIEWS = [
 ] as const
 
 /** What these tests read of the state file. */
-const State = z.object({ walletUrl: z.url(), controlsUrl: z.url() })
+const State = z.object({ walletUrl: z.url(), baseUrl: z.url(), controlsUrl: z.url() })
 
 /** What the tests leave for each other to look at, by the name of the page. */
 const paths = new Map<string, string>()
@@ -31,9 +31,10 @@ const test = base
     const [PORT, WALLET_PORT] = [`${await freePort()}`, `${await freePort()}`]
     const sandbox = await startSandbox({ PAST: 'none', PORT, WALLET_PORT })
     onCleanup(() => clearSandbox(sandbox))
-    const { walletUrl, controlsUrl } = State.parse(readStateFile(sandbox))
+    const { walletUrl, baseUrl, controlsUrl } = State.parse(readStateFile(sandbox))
     return {
       walletUrl,
+      apiUrl: baseUrl,
       /** Tells it to do something: `POST /sandbox/<name>`. */
       async control(name: string, body: object = {}) {
         const reply = await fetch(`${controlsUrl}/${name}`, { method: 'POST', body: JSON.stringify(body) })
@@ -127,7 +128,8 @@ describe('A newcomer', () => {
     await page.reload()
     await request.getByRole('button', { name: 'Claim' }).click()
     await request.waitFor({ state: 'detached' })
-    expect(await request.count()).toBe(0)
+    const position = page.getByRole('region', { name: 'Your position' })
+    await expect.poll(() => position.textContent()).toMatch(/Taken out(24\.9999|25) USDC/)
   })
 
   test('deposits from the other chain, and follows the transfer over a reload', async ({ visitor, sandbox }) => {
@@ -163,14 +165,40 @@ describe('While something is down', () => {
     await warning.waitFor({ state: 'detached' })
   })
 
-  test('markets come as soon as a throttled service answers again', async ({ visitor: { page }, sandbox }) => {
-    await page.goto('/markets')
-    const rows = page.getByRole('row')
-    await rows.nth(3).waitFor()
+  test('a deposit from another chain says that the bridge cannot be asked, and goes on', async ({
+    visitor,
+    sandbox,
+  }) => {
+    const { page } = visitor
+    await sandbox.control('sources/fail', { source: 'bridge' })
+    await openVault(page, 'Cove USDC Savings')
+    await page.getByLabel('From').selectOption({ label: 'USDC on Arbitrum' })
+    await page.getByLabel('Amount').fill('31')
+    const alert = page.getByRole('alert')
+    await alert.waitFor()
+    expect(await alert.textContent()).toContain('cannot be read at the moment')
+    await sandbox.control('sources/resume')
+    await press(page, 'Try again')
+    await page.getByRole('button', { name: /^(Approve|Send) 31 USDC/ }).waitFor()
+  })
+
+  test('a page says that the service cannot be reached, and goes on', async ({ visitor: { page }, sandbox }) => {
+    const service = `${sandbox.apiUrl}/**`
+    await page.route(service, (route) => route.abort())
+    await page.goto('/vaults')
+    await page.getByText('You are offline, or we cannot be reached.').waitFor()
+    await page.unroute(service)
+    await press(page, 'Try again')
+    await page.getByRole('link', { name: 'Harbor USDC' }).waitFor()
+    expect(await page.getByRole('alert').count()).toBe(0)
+  })
+
+  test('a page waits as long as a throttled service says, and goes on', async ({ visitor: { page }, sandbox }) => {
     await sandbox.control('api/throttle', { seconds: 1 })
-    await page.reload()
-    await rows.nth(3).waitFor()
-    expect(await rows.count()).toBeGreaterThan(3)
+    const throttled = page.waitForResponse((response) => response.status() === 429)
+    await page.goto('/vaults')
+    expect((await throttled).headers()['retry-after']).toBe('1')
+    await page.getByRole('link', { name: 'Harbor USDC' }).waitFor()
   })
 })
 

@@ -35,7 +35,8 @@ export function formatExactly(units: bigint, decimals: number): string {
 
 /** The smallest units of an amount that somebody has typed; undefined for what is no amount, or has more digits than the token. */
 export function parseAmount(text: string, decimals: number): bigint | undefined {
-  const [, whole = '', fraction = ''] = /^(\d*)(?:[.,](\d*))?$/.exec(text.trim()) ?? []
+  // No comma: in one country it begins the decimals, in another it parts the thousands.
+  const [, whole = '', fraction = ''] = /^(\d*)(?:\.(\d*))?$/.exec(text.trim()) ?? []
   if ((!whole && !fraction) || fraction.length > decimals) return undefined
   return BigInt(`${whole}${fraction.padEnd(decimals, '0')}`)
 }

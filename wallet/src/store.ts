@@ -26,6 +26,10 @@ export function createStore<Value>(initial: Value): Store<Value> {
 /** A store that a reload does not empty: kept as JSON in the browser's storage under this name. */
 export function createStoredStore<Value>(storage: Storage, name: string, initial: Value): Store<Value> {
   const store = createStore<Value>(parse(storage.getItem(name)) ?? initial)
+  // What another tab has written.
+  window.addEventListener('storage', ({ key, storageArea }) => {
+    if (key === name && storageArea === storage) store.set(parse(storage.getItem(name)) ?? initial)
+  })
   store.subscribe(() => {
     const value = store.get()
     if (value === undefined) storage.removeItem(name)

@@ -1,5 +1,8 @@
 import { createStoredStore } from './store.ts'
 
+/** How amounts of a token are written. */
+type Unit = { readonly symbol: string; readonly decimals: number }
+
 /** A transfer between chains that this browser has started. */
 export type StartedTransfer = {
   readonly hash: `0x${string}`
@@ -8,9 +11,11 @@ export type StartedTransfer = {
   readonly kind: 'deposit' | 'withdrawal'
   readonly vault: { readonly chainId: number; readonly address: `0x${string}`; readonly name: string }
   readonly account: `0x${string}`
-  /** In the smallest unit of the token that is sent. */
+  /** In the smallest unit of what is sent. */
   readonly amount: string
-  readonly token: { readonly symbol: string; readonly decimals: number }
+  /** What is sent, and what arrives; on another chain it can have other decimals. */
+  readonly from: Unit
+  readonly to: Unit
   readonly startedAt: number
   /** How long the bridge said that it would take. */
   readonly expectedFillSeconds: number

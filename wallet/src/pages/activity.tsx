@@ -18,6 +18,7 @@ import { Amount, Unknown } from '../parts/figures.tsx'
 import { Empty, Missing, ProblemNotice } from '../parts/notices.tsx'
 import { SkeletonRows } from '../parts/skeletons.tsx'
 import { Address, ChainBadge } from '../parts/tokens.tsx'
+import { STATUSES } from '../statuses.ts'
 import { useStore } from '../store.ts'
 import { type StartedTransfer, transferPath, transfers } from '../transfers.ts'
 
@@ -30,13 +31,6 @@ const KINDS = [
   { value: 'deposit', text: 'Deposits' },
   { value: 'withdrawal', text: 'Withdrawals' },
 ] as const
-
-const STATUSES = {
-  pending: { text: 'Waiting for settlement', tone: 'warn' },
-  claimable: { text: 'Ready to claim', tone: 'good' },
-  completed: { text: 'Done', tone: '' },
-  cancelled: { text: 'Cancelled', tone: '' },
-} as const
 
 type Status = keyof typeof STATUSES
 
@@ -265,7 +259,7 @@ function Transfers({ account }: { account: `0x${string}` }) {
 }
 
 function TransferLine({ transfer }: { transfer: StartedTransfer }) {
-  const { hash: txHash, srcChainId, kind, vault, amount, token, startedAt } = transfer
+  const { hash: txHash, srcChainId, kind, vault, amount, from, startedAt } = transfer
   const { data: progress } = useQuery(query(getTransferStatus, useService(), { txHash, srcChainId }))
   return (
     <Link className="line" href={transferPath(transfer)}>
@@ -276,7 +270,7 @@ function TransferLine({ transfer }: { transfer: StartedTransfer }) {
         </span>
       </span>
       <span className="line-figures">
-        <Amount units={amount} decimals={token.decimals} symbol={token.symbol} />
+        <Amount units={amount} decimals={from.decimals} symbol={from.symbol} />
         {progress && (
           <span className={`chip ${progress.status === 'failed' ? 'bad' : 'good'}`}>{nameOf(progress)}</span>
         )}

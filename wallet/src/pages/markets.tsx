@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { searchCoins } from '@vaultline/client'
 import { queryAnswer } from '@vaultline/client/query'
-import { type ReactNode, useEffect, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { chainName } from '../chains.ts'
 import { type CoinOrder, listMarketCoins, type MarketCoin, sortCoins } from '../coins.ts'
@@ -13,6 +13,7 @@ import { SkeletonRows } from '../parts/skeletons.tsx'
 import { StaleSince } from '../parts/stale.tsx'
 import { ChainBadge, TokenIcon } from '../parts/tokens.tsx'
 import { useCoins } from '../prices.ts'
+import { useRested } from '../use-rested.ts'
 
 const LEAST_SEARCH = 3
 const LONGEST_SEARCH = 100
@@ -22,7 +23,7 @@ const PAUSE_MS = 300
 /** All coins: a search of them, the movers of the day, and those that the wallet supports. */
 export function MarketsPage() {
   const [search, setSearch] = useState('')
-  const asked = usePaused(search.trim())
+  const asked = useRested(search.trim(), PAUSE_MS)
   return (
     <div className="page">
       <h1>Markets</h1>
@@ -50,16 +51,6 @@ export function MarketsPage() {
       )}
     </div>
   )
-}
-
-/** A text once it has not changed for a moment. */
-function usePaused(text: string): string {
-  const [paused, setPaused] = useState(text)
-  useEffect(() => {
-    const timer = setTimeout(() => setPaused(text), PAUSE_MS)
-    return () => clearTimeout(timer)
-  }, [text])
-  return paused
 }
 
 function Found({ search }: { search: string }) {

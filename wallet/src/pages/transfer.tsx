@@ -44,7 +44,7 @@ function FollowedTransfer({ srcChainId, txHash }: { srcChainId: number; txHash: 
       <section className="card" aria-label="Where it is">
         {started && (
           <p className="big">
-            <Amount units={started.amount} {...started.token} />
+            <Amount units={started.amount} {...started.from} />
           </p>
         )}
         <Timeline transfer={transfer} started={started} srcChainId={srcChainId} txHash={txHash} />
@@ -97,7 +97,7 @@ function Timeline({ transfer, started, srcChainId, txHash }: TimelineProps) {
   const hasFailed = transfer?.status === 'failed'
   const beganAt = times?.initiated ? Date.parse(times.initiated) : started?.startedAt
   return (
-    <ol className="timeline" aria-live="polite">
+    <ol className="timeline">
       {stages.map(({ name, at, hash }, index) => {
         const isNext = index === reached + 1 && transfer?.terminal !== true
         const state = at ? 'done' : isNext ? 'now' : hasFailed && index === reached + 1 ? 'failed' : 'todo'
@@ -127,7 +127,8 @@ function Outcome({ transfer, started }: { transfer: GetTransferStatusResponse; s
   const { reason, srcChain, dstChain, inputAmount, outputAmount } = transfer
   const source = chainName(srcChain.id)
   const destination = dstChain ? chainName(dstChain.id) : 'the other chain'
-  const sum = (units: string | null) => (started && units ? <Amount units={units} {...started.token} /> : 'Your tokens')
+  const sum = (units: string | null, unit = started?.from) =>
+    unit && units ? <Amount units={units} {...unit} /> : 'Your tokens'
   switch (reason) {
     case 'source_reverted':
     case 'source_dropped':
@@ -150,8 +151,8 @@ function Outcome({ transfer, started }: { transfer: GetTransferStatusResponse; s
     case 'destination_action_failed':
       return (
         <Where>
-          {sum(outputAmount)} arrived in your wallet on {destination}; the vault did not take them. Deposit them from
-          there.
+          {sum(outputAmount, started?.to)} arrived in your wallet on {destination}; the vault did not take them. Deposit
+          them from there.
         </Where>
       )
     default:

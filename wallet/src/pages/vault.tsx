@@ -120,11 +120,11 @@ function hasNone({ error }: PositionQuery): boolean {
 }
 
 /** What the shares in the wallet are worth, in the asset's smallest unit; undefined while it is not known. */
-function heldIn({ shareDecimals }: Vault, position: PositionQuery): string | undefined {
-  if (hasNone(position)) return '0'
+function heldIn({ shareDecimals }: Vault, position: PositionQuery): bigint | undefined {
+  if (hasNone(position)) return 0n
   if (!position.data) return undefined
   const { currentShares, sharePrice } = position.data
-  return `${(BigInt(currentShares) * BigInt(sharePrice)) / 10n ** BigInt(shareDecimals)}`
+  return (BigInt(currentShares) * BigInt(sharePrice)) / 10n ** BigInt(shareDecimals)
 }
 
 function Position({ vault, position, isConnected }: { vault: Vault; position: PositionQuery; isConnected: boolean }) {

@@ -1,38 +1,30 @@
-import { useQueryClient } from '@tanstack/react-query'
 import type { Vault } from '@vaultline/client'
-import type { FlowInputs, FlowState } from '@vaultline/client/flow'
-import { useFlow } from '@vaultline/client/react'
-import { type ReactNode, useEffect, useId, useState } from 'react'
+import { useId, useState } from 'react'
 import { erc20Abi } from 'viem'
 import { useConnection, useReadContract } from 'wagmi'
-import { Link, useLocation } from 'wouter'
+import { Link } from 'wouter'
 import { chainName } from '../chains.ts'
-import { useService, useSurroundings } from '../context.ts'
-import { formatDuration, formatExactly, parseAmount } from '../format.ts'
-import { useCoins } from '../prices.ts'
-import { useSender } from '../sender.ts'
-import { rememberTransfer, transferPath } from '../transfers.ts'
+import { formatExactly, parseAmount } from '../format.ts'
+import { assetOf, useSameCoin } from '../tokens.ts'
+import { useRested } from '../use-rested.ts'
 import { Amount } from './figures.tsx'
-import { actOf, FlowProblem, FlowSteps } from './flow-steps.tsx'
-import { NetworkFee } from './network-fee.tsx'
-import { Warning } from './notices.tsx'
+import { FlowPanel, Preparing } from './flow-panel.tsx'
+import { actOf } from './flow-steps.tsx'
 import { Skeleton } from './skeletons.tsx'
-
-/** A token on a chain that money can come from, or go to. */
-type Token = {
-  readonly chainId: number
-  readonly address: `0x${string}`
-  readonly symbol: string
-  readonly decimals: number
-}
 
 type Kind = 'deposit' | 'withdraw'
 
 /** How long typing has to rest before the service is asked, in ms. */
 const REST_MS = 350
 
+type DepositBoxProps = {
+  readonly vault: Vault
+  /** What the account's shares are worth, in the asset's smallest unit; undefined while it is not known. */
+  readonly held: bigint | undefined
+}
+
 /** Puts money into a vault, or takes it out: here, or from and to another chain. */
-export function DepositBox({ vault, held }: { vault: Vault; held: string | undefined }) {
+export function DepositBox({ vault, held }: DepositBoxProps) {
   const { address: account } = useConnection()
   const [kind, setKind] = useState<Kind>('deposit')
   const [sent, setSent] = useState<Kind>()
@@ -57,7 +49,7 @@ export function DepositBox({ vault, held }: { vault: Vault; held: string | undef
         <AmountForm
           key={`${kind} ${account}`}
           {...{ vault, kind, account, held }}
-          onSent={setSent}
+          onSent={() => setSent(kind)}
           onEdit={() => setSent(undefined)}
         />
       ) : (
@@ -82,73 +74,62 @@ function doneText(kind: Kind, type: Vault['type']): string {
   return kind === 'deposit' ? 'Deposited. It earns from now on.' : 'Withdrawn. The money is in your wallet.'
 }
 
-type AmountFormProps = {
-  readonly vault: Vault
+type AmountFormProps = DepositBoxProps & {
   readonly kind: Kind
   readonly account: `0x${string}`
-  /** What the account has in the vault, in the asset's smallest unit; undefined while it is not known. */
-  readonly held: string | undefined
-  readonly onSent: (kind: Kind) => void
+  readonly onSent: () => void
   readonly onEdit: () => void
 }
 
 function AmountForm({ vault, kind, account, held, onSent, onEdit }: AmountFormProps) {
-  const { asset, chainId, depositTokenAddress, poolAddress } = vault
-  const home: Token = { chainId, address: depositTokenAddress, ...asset }
-  const tokens = useSameToken(home)
+  const home = assetOf(vault)
+  const tokens = useSameCoin(home)
   const [text, setText] = useState('')
   const [wantsAll, setWantsAll] = useState(false)
   const [isUnderWay, setUnderWay] = useState(false)
-  const [chosen, choose] = useState(chainId)
-  const token = tokens.find((one) => one.chainId === chosen) ?? home
-  const isElsewhere = token.chainId !== chainId
+  const [chosen, choose] = useState(home.chainId)
   const amountId = useId()
+  const token = tokens.find(({ chainId }) => chainId === chosen) ?? home
+  const [from, to] = kind === 'deposit' ? [token, home] : [home, token]
 
   const balance = useReadContract({
     abi: erc20Abi,
-    address: token.address,
-    chainId: token.chainId,
+    address: from.address,
+    chainId: from.chainId,
     functionName: 'balanceOf',
     args: [account],
-    query: { refetchInterval: 5000 },
+    query: { refetchInterval: 5000, enabled: kind === 'deposit' },
   })
-  const available = kind === 'deposit' ? balance.data : held === undefined ? undefined : BigInt(held)
-  const decimals = kind === 'deposit' ? token.decimals : asset.decimals
-  const amount = parseAmount(text, decimals)
+  const available = kind === 'deposit' ? balance.data : held
+  const amount = parseAmount(text, from.decimals)
   const isTooMuch = kind === 'deposit' && amount !== undefined && available !== undefined && amount > available
-  const rested = useRested({ amount, wantsAll, token: token.address }, REST_MS)
-  const isTyping = rested.amount !== amount || rested.token !== token.address || rested.wantsAll !== wantsAll
 
-  const place = { vaultAddress: poolAddress, userAddress: account, chainId }
+  const place = { vaultAddress: vault.poolAddress, userAddress: account, chainId: vault.chainId }
   const deposit = {
     ...place,
     amount: `${amount ?? 0n}`,
-    ...(isElsewhere && { srcChainId: token.chainId, srcToken: token.address }),
+    ...(from !== home && { srcChainId: from.chainId, srcToken: from.address }),
   }
   const withdrawal = {
     ...place,
     ...(wantsAll ? { max: true as const } : { amount: `${amount ?? 0n}` }),
-    ...(isElsewhere && { dstChainId: token.chainId, dstToken: token.address }),
+    ...(to !== home && { dstChainId: to.chainId, dstToken: to.address }),
   }
+  const asked = JSON.stringify(kind === 'deposit' ? deposit : withdrawal)
+  const isTyping = useRested(asked, REST_MS) !== asked
+
   const edit = (typed: string, all = false) => {
     setText(typed)
     setWantsAll(all)
     onEdit()
   }
-  const panel = {
-    vault,
-    token,
-    account,
-    amount: amount ?? 0n,
-    onUnderWay: setUnderWay,
-    onSent: () => {
-      setText('')
-      setWantsAll(false)
-      setUnderWay(false)
-      onSent(kind)
-    },
+  const finish = () => {
+    edit('')
+    setUnderWay(false)
+    onSent()
   }
-
+  const canAsk = amount !== undefined && amount > 0n && !isTooMuch
+  const panel = { vault, from, to, amount: amount ?? 0n, onUnderWay: setUnderWay, onSent: finish }
   return (
     <form onSubmit={(event) => event.preventDefault()}>
       {tokens.length > 1 && (
@@ -162,9 +143,9 @@ function AmountForm({ vault, kind, account, held, onSent, onEdit }: AmountFormPr
               onEdit()
             }}
           >
-            {tokens.map((one) => (
-              <option key={one.chainId} value={one.chainId}>
-                {one.symbol} on {chainName(one.chainId)}
+            {tokens.map(({ chainId, symbol }) => (
+              <option key={chainId} value={chainId}>
+                {symbol} on {chainName(chainId)}
               </option>
             ))}
           </select>
@@ -183,15 +164,15 @@ function AmountForm({ vault, kind, account, held, onSent, onEdit }: AmountFormPr
             onChange={({ target }) => edit(target.value)}
             aria-describedby={`${amountId}-available`}
           />
-          <span>{kind === 'deposit' ? token.symbol : asset.symbol}</span>
+          <span>{from.symbol}</span>
         </span>
         <span className="row spread" id={`${amountId}-available`}>
           <span>
             {kind === 'deposit' ? 'In your wallet: ' : 'In the vault: '}
-            {available === undefined && balance.isPending ? (
+            {kind === 'deposit' && balance.isPending ? (
               <Skeleton width="5em" />
             ) : (
-              <Amount units={available ?? null} decimals={decimals} symbol={token.symbol} />
+              <Amount units={available} {...from} />
             )}
           </span>
           {available !== undefined && available > 0n && (
@@ -199,7 +180,7 @@ function AmountForm({ vault, kind, account, held, onSent, onEdit }: AmountFormPr
               type="button"
               className="link"
               disabled={isUnderWay}
-              onClick={() => edit(formatExactly(available, decimals), kind === 'withdraw')}
+              onClick={() => edit(formatExactly(available, from.decimals), kind === 'withdraw')}
             >
               Everything
             </button>
@@ -208,7 +189,7 @@ function AmountForm({ vault, kind, account, held, onSent, onEdit }: AmountFormPr
       </div>
       {text && amount === undefined && (
         <p role="alert" className="fine">
-          Enter a number, with at most {decimals} decimals.
+          Write it as 1234.56, with at most {from.decimals} decimals.
         </p>
       )}
       {isTooMuch && (
@@ -216,244 +197,16 @@ function AmountForm({ vault, kind, account, held, onSent, onEdit }: AmountFormPr
           That is more than your wallet holds.
         </p>
       )}
-      {amount !== undefined &&
-        amount > 0n &&
-        !isTooMuch &&
-        (isTyping ? (
-          <Preparing />
-        ) : kind === 'deposit' ? (
-          <FlowPanel key={JSON.stringify(deposit)} kind="deposit" input={deposit} {...panel} />
-        ) : (
-          <FlowPanel key={JSON.stringify(withdrawal)} kind="withdraw" input={withdrawal} {...panel} />
-        ))}
-      {(amount === undefined || amount === 0n || isTooMuch) && (
+      {!canAsk && (
         <button type="button" className="button wide" disabled>
           {kind === 'deposit' ? 'Enter an amount to deposit' : 'Enter an amount to withdraw'}
         </button>
       )}
+      {canAsk && isTyping && <Preparing />}
+      {canAsk && !isTyping && kind === 'deposit' && <FlowPanel key={asked} kind="deposit" input={deposit} {...panel} />}
+      {canAsk && !isTyping && kind === 'withdraw' && (
+        <FlowPanel key={asked} kind="withdraw" input={withdrawal} {...panel} />
+      )}
     </form>
   )
-}
-
-function Preparing() {
-  return (
-    <div className="stack" role="status" aria-label="Preparing the transactions">
-      <Skeleton width="100%" />
-      <Skeleton width="80%" />
-      <button type="button" className="button wide" disabled>
-        Preparing …
-      </button>
-    </div>
-  )
-}
-
-type FlowPanelProps<K extends Kind> = {
-  readonly kind: K
-  readonly input: FlowInputs[K]
-  readonly vault: Vault
-  readonly token: Token
-  readonly account: `0x${string}`
-  readonly amount: bigint
-  /** Told while something is signed or on its way, so that nothing is edited meanwhile. */
-  readonly onUnderWay: (isUnderWay: boolean) => void
-  readonly onSent: () => void
-}
-
-/** What will happen, in words, then the steps, and one button that names the next one. */
-function FlowPanel<K extends Kind>({
-  kind,
-  input,
-  vault,
-  token,
-  account,
-  amount,
-  onUnderWay,
-  onSent,
-}: FlowPanelProps<K>) {
-  const service = useService()
-  const queries = useQueryClient()
-  const [, navigate] = useLocation()
-  const sender = useSender()
-  const { status, steps, current, prepared, error, next } = useFlow(service, kind, input)
-  const hasBegun = steps.some((step) => step.status !== 'todo')
-  const transfer = steps.find((step) => step.kind === 'transfer' && step.status === 'done')
-  // What is left waits for the vault: the page follows it, also after a reload.
-  const isWithVault = steps.some((step) => step.kind === kind && step.status === 'done')
-
-  useEffect(() => onUnderWay(hasBegun), [hasBegun, onUnderWay])
-  useEffect(() => {
-    if (!transfer?.hash || !transfer.chainId) return
-    rememberTransfer({
-      hash: transfer.hash,
-      srcChainId: transfer.chainId,
-      kind: kind === 'deposit' ? 'deposit' : 'withdrawal',
-      vault: { chainId: vault.chainId, address: vault.poolAddress, name: vault.name },
-      account,
-      amount: `${amount}`,
-      token: { symbol: token.symbol, decimals: token.decimals },
-      startedAt: Date.now(),
-      expectedFillSeconds: (prepared && 'quote' in prepared && prepared.quote?.expectedFillSeconds) || 0,
-    })
-    navigate(transferPath({ srcChainId: transfer.chainId, hash: transfer.hash }))
-  }, [transfer?.hash, transfer?.chainId, kind, vault, account, amount, token, prepared, navigate])
-  useEffect(() => {
-    if (!isWithVault || transfer) return
-    void queries.invalidateQueries()
-    onSent()
-  }, [isWithVault, transfer, queries, onSent])
-
-  if (!prepared && !error) return <Preparing />
-  return (
-    <>
-      {prepared && !hasBegun && (
-        <Terms
-          {...{ prepared, vault, token, kind, amount }}
-          chainId={kind === 'deposit' ? token.chainId : vault.chainId}
-        />
-      )}
-      {(hasBegun || steps.length > 1) && <FlowSteps steps={steps} />}
-      {error && <FlowProblem error={error} />}
-      <button
-        type="button"
-        className="button wide primary"
-        disabled={status !== 'ready' || error?.code === 'simulation_reverted'}
-        onClick={() => void next(sender)}
-      >
-        {buttonText(
-          { status, current, error },
-          <Amount units={amount} decimals={token.decimals} symbol={token.symbol} />,
-        )}
-      </button>
-    </>
-  )
-}
-
-function buttonText(
-  { status, current, error }: Pick<FlowState, 'status' | 'current' | 'error'>,
-  amount: ReactNode,
-): ReactNode {
-  if (current?.status === 'confirming') return 'Confirm in your wallet …'
-  if (current?.status === 'pending') return 'Waiting for the chain …'
-  if (status === 'busy') return 'Preparing …'
-  if (error && error.code !== 'simulation_reverted') return 'Try again'
-  return current ? (
-    <span>
-      {actOf(current.kind)} {amount}
-    </span>
-  ) : (
-    'Done'
-  )
-}
-
-type TermsProps = {
-  readonly prepared: NonNullable<FlowState['prepared']>
-  readonly vault: Vault
-  readonly token: Token
-  readonly kind: Kind
-  readonly amount: bigint
-  /** Where the transactions are sent. */
-  readonly chainId: number
-}
-
-/** What the user gets, when, and at what price, before anything is signed. */
-function Terms({ prepared, vault, token, kind, amount, chainId }: TermsProps) {
-  const { asset } = vault
-  const quote = 'quote' in prepared ? prepared.quote : undefined
-  const withdrawal = 'withdrawal' in prepared ? prepared.withdrawal : undefined
-  const paid = withdrawal ? withdrawal.assets : amount
-  const arrives = quote ? quote.outputAmount : paid
-  const isAsync = prepared.isAsync
-  return (
-    <>
-      <dl className="facts">
-        <div>
-          <dt>{kind === 'deposit' ? 'Put into the vault' : 'You get'}</dt>
-          <dd>
-            {withdrawal?.isEstimate && 'about '}
-            <Amount units={arrives} decimals={quote ? token.decimals : asset.decimals} symbol={token.symbol} />
-          </dd>
-        </div>
-        {withdrawal?.fee && BigInt(withdrawal.fee) > 0n && (
-          <div>
-            <dt>The vault keeps</dt>
-            <dd>
-              <Amount units={withdrawal.fee} decimals={asset.decimals} symbol={asset.symbol} />
-            </dd>
-          </div>
-        )}
-        {quote && (
-          <div>
-            <dt>Bridge fee</dt>
-            <dd>
-              <Amount units={quote.feeTotal} decimals={token.decimals} symbol={token.symbol} />
-            </dd>
-          </div>
-        )}
-        <div>
-          <dt>Arrives</dt>
-          <dd>
-            {quote && `in about ${formatDuration(quote.expectedFillSeconds * 1000)}`}
-            {quote && isAsync && ', '}
-            {isAsync && 'after the vault’s next settlement'}
-            {!quote && !isAsync && 'at once'}
-          </dd>
-        </div>
-        <div>
-          <dt>Network fee</dt>
-          <dd>
-            <NetworkFee
-              gas={prepared.estimatedGas}
-              chainId={chainId}
-              isUpperEstimate={prepared.simulation.status !== 'success'}
-            />
-          </dd>
-        </div>
-      </dl>
-      {isAsync && (
-        <p className="fine">
-          {kind === 'deposit'
-            ? 'This vault settles: your money waits in its queue, earns from the settlement on, and is then yours to claim as shares.'
-            : 'This vault settles: your shares wait in its queue, and what they are worth at the settlement is then yours to claim.'}
-        </p>
-      )}
-      {prepared.simulation.status === 'success' && (
-        <p className="fine">✓ A dry run on the latest block went through.</p>
-      )}
-      {prepared.simulation.status === 'unavailable' && (
-        <Warning>The chain cannot try it out at the moment, so nobody knows yet whether it will go through.</Warning>
-      )}
-    </>
-  )
-}
-
-/** The vault's asset on all chains of the wallet, its own chain first. */
-function useSameToken(home: Token): readonly Token[] {
-  const { chains } = useSurroundings().config
-  const { data } = useCoins()
-  const elsewhere = chains.flatMap(({ chainId }) => {
-    const coin = data?.data.find((one) => one.chainId === chainId && one.contract_ticker_symbol === home.symbol)
-    if (!coin || chainId === home.chainId) return []
-    const { contract_address, contract_ticker_symbol, contract_decimals } = coin
-    // The list has addresses with their checksum on these chains.
-    return [
-      {
-        chainId,
-        address: contract_address as `0x${string}`,
-        symbol: contract_ticker_symbol,
-        decimals: contract_decimals,
-      },
-    ]
-  })
-  return [home, ...elsewhere]
-}
-
-/** A value once it has not changed for a while. */
-function useRested<Value extends object>(value: Value, ms: number): Value {
-  const [rested, setRested] = useState(value)
-  const fields = JSON.stringify(value, (_, field) => (typeof field === 'bigint' ? `${field}` : field))
-  useEffect(() => {
-    const timer = setTimeout(() => setRested(value), ms)
-    return () => clearTimeout(timer)
-  }, [fields, ms])
-  return rested
 }

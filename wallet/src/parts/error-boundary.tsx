@@ -15,7 +15,7 @@ export class ErrorBoundary extends Component<{ readonly children: ReactNode }, {
     return (
       <div className="page">
         <Empty title="This page has broken" action={reload}>
-          Nothing was sent by it. Your money is where it was.
+          What you have sent is in Activity.
         </Empty>
       </div>
     )

@@ -2,6 +2,7 @@ import type { GetPositionResponse, Vault } from '@vaultline/client'
 import { formatNumber, formatTime } from '../format.ts'
 import { toNumber } from '../portfolio.ts'
 import { usePriceOf, worthOf } from '../prices.ts'
+import { STATUSES } from '../statuses.ts'
 import { Chart } from './chart.tsx'
 import { Amount, Earned, Money } from './figures.tsx'
 
@@ -36,9 +37,6 @@ export function PositionCard({ position, vault }: { position: GetPositionRespons
             <Amount units={totalWithdrawnAssets} {...amount} />
           </dd>
         </div>
-        <Waiting name="Waiting for settlement" units={position.amounts.pendingDeposit} {...amount} />
-        <Waiting name="Settled, to be claimed" units={position.amounts.claimableRedeemAssets} {...amount} />
-        <Waiting name="Cancelled, to be taken back" units={position.amounts.cancelledDeposit} {...amount} />
       </dl>
       {deposits.length > 0 && (
         <table className="list plain">
@@ -58,7 +56,7 @@ export function PositionCard({ position, vault }: { position: GetPositionRespons
                   <Amount units={amounts.depositedAssets} {...amount} />
                 </td>
                 <td data-label="State" title={statusDescription}>
-                  {status}
+                  {STATUSES[status].text}
                 </td>
               </tr>
             ))}
@@ -67,18 +65,6 @@ export function PositionCard({ position, vault }: { position: GetPositionRespons
       )}
       {(hasMore || deposits.length > 5) && <p className="fine">Older deposits are in Activity.</p>}
     </section>
-  )
-}
-
-function Waiting({ name, units, ...amount }: { name: string; units: string; decimals: number; symbol: string }) {
-  if (units === '0') return null
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>
-        <Amount units={units} {...amount} />
-      </dd>
-    </div>
   )
 }
 

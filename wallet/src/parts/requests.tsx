@@ -3,12 +3,15 @@ import { getDepositStatus, getWithdrawalStatus, type Vault } from '@vaultline/cl
 import type { FlowInputs } from '@vaultline/client/flow'
 import { query } from '@vaultline/client/query'
 import { useFlow } from '@vaultline/client/react'
-import { useEffect, useState } from 'react'
+import { useEffect, useEffectEvent, useState } from 'react'
 import { useService } from '../context.ts'
 import { useSender } from '../sender.ts'
 import { Amount } from './figures.tsx'
 import { FlowProblem, FlowSteps } from './flow-steps.tsx'
 import { ProblemNotice } from './notices.tsx'
+
+/** As often as the service says of what awaits a settlement, in ms. */
+const REFETCH_MS = 15_000
 
 type Place = { readonly vaultAddress: `0x${string}`; readonly userAddress: `0x${string}`; readonly chainId: number }
 
@@ -16,8 +19,10 @@ type Place = { readonly vaultAddress: `0x${string}`; readonly userAddress: `0x${
 export function Requests({ vault, account }: { vault: Vault; account: `0x${string}` }) {
   const service = useService()
   const place: Place = { vaultAddress: vault.poolAddress, userAddress: account, chainId: vault.chainId }
-  const deposit = useQuery(query(getDepositStatus, service, place))
-  const withdrawal = useQuery(query(getWithdrawalStatus, service, place))
+  // What can be claimed awaits nothing by itself, but another page or wallet may have claimed it.
+  const again = { refetchInterval: REFETCH_MS }
+  const deposit = useQuery({ ...query(getDepositStatus, service, place), ...again })
+  const withdrawal = useQuery({ ...query(getWithdrawalStatus, service, place), ...again })
   const { asset, shareDecimals } = vault
   return (
     <>
@@ -140,11 +145,13 @@ function RequestFlow({ begins, input, onLeave }: RequestFlowProps) {
   const sender = useSender()
   const { status, steps, current, error, next } = useFlow(useService(), begins, input)
   const isSent = steps.some((step) => step.kind === begins && step.status === 'done')
-  useEffect(() => {
-    if (!isSent) return
+  const leave = useEffectEvent(() => {
     void queries.invalidateQueries()
     onLeave()
-  }, [isSent, queries, onLeave])
+  })
+  useEffect(() => {
+    if (isSent) leave()
+  }, [isSent])
   const hasBegun = steps.some((step) => step.status !== 'todo')
   return (
     <>

@@ -1,0 +1,122 @@
+import { useQueryClient } from '@tanstack/react-query'
+import type { Vault } from '@vaultline/client'
+import type { FlowInputs, FlowState } from '@vaultline/client/flow'
+import { useFlow } from '@vaultline/client/react'
+import { type ReactNode, useEffect, useEffectEvent } from 'react'
+import { useLocation } from 'wouter'
+import { useService } from '../context.ts'
+import { useSender } from '../sender.ts'
+import type { Token } from '../tokens.ts'
+import { rememberTransfer, transferPath } from '../transfers.ts'
+import { Amount } from './figures.tsx'
+import { actOf, FlowProblem, FlowSteps } from './flow-steps.tsx'
+import { Skeleton } from './skeletons.tsx'
+import { Terms } from './terms.tsx'
+
+type Kind = 'deposit' | 'withdraw'
+
+type FlowPanelProps<K extends Kind> = {
+  readonly kind: K
+  readonly input: FlowInputs[K]
+  readonly vault: Vault
+  /** What is sent, and what arrives. */
+  readonly from: Token
+  readonly to: Token
+  /** In the smallest unit of what is sent. */
+  readonly amount: bigint
+  /** Told while something is signed or on its way, so that nothing is edited meanwhile. */
+  readonly onUnderWay: (isUnderWay: boolean) => void
+  /** Told when the vault has it. */
+  readonly onSent: () => void
+}
+
+/** What will happen, in words, then the steps, and one button that names the next one. */
+export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
+  const { kind, input, vault, from, to, amount } = props
+  const service = useService()
+  const queries = useQueryClient()
+  const [, navigate] = useLocation()
+  const sender = useSender()
+  const { status, steps, current, prepared, error, next } = useFlow(service, kind, input)
+  const hasBegun = steps.some((step) => step.status !== 'todo')
+  const transfer = steps.find((step) => step.kind === 'transfer')
+  const isSent = transfer?.status === 'done'
+  // What is left waits for the vault: the page follows it, also after a reload.
+  const isWithVault = !transfer && steps.some((step) => step.kind === kind && step.status === 'done')
+
+  const onUnderWay = useEffectEvent(props.onUnderWay)
+  useEffect(() => onUnderWay(hasBegun), [hasBegun])
+
+  // As soon as it has a hash: it may be mined after a reload.
+  const remember = useEffectEvent((hash: `0x${string}`) =>
+    rememberTransfer({
+      hash,
+      srcChainId: from.chainId,
+      kind: kind === 'deposit' ? 'deposit' : 'withdrawal',
+      vault: { chainId: vault.chainId, address: vault.poolAddress, name: vault.name },
+      account: input.userAddress,
+      amount: `${amount}`,
+      ...{ from, to },
+      startedAt: Date.now(),
+      expectedFillSeconds: (prepared && 'quote' in prepared && prepared.quote?.expectedFillSeconds) || 0,
+    }),
+  )
+  useEffect(() => {
+    if (transfer?.hash) remember(transfer.hash)
+  }, [transfer?.hash])
+
+  const leave = useEffectEvent(() => {
+    void queries.invalidateQueries()
+    if (transfer?.hash) navigate(transferPath({ srcChainId: from.chainId, hash: transfer.hash }))
+    else props.onSent()
+  })
+  useEffect(() => {
+    if (isSent || isWithVault) leave()
+  }, [isSent, isWithVault])
+
+  if (!prepared && !error) return <Preparing />
+  return (
+    <>
+      {prepared && !hasBegun && <Terms {...{ prepared, kind, from, to, amount }} asset={vault.asset} />}
+      {(hasBegun || steps.length > 1) && <FlowSteps steps={steps} />}
+      {error && <FlowProblem error={error} />}
+      <button
+        type="button"
+        className="button wide primary"
+        disabled={status !== 'ready' || error?.code === 'simulation_reverted'}
+        onClick={() => void next(sender)}
+      >
+        {buttonText({ status, current, error }, <Amount units={amount} {...from} />)}
+      </button>
+    </>
+  )
+}
+
+/** What stands there until the transactions are prepared. */
+export function Preparing() {
+  return (
+    <div className="stack" role="status" aria-label="Preparing the transactions">
+      <Skeleton width="100%" />
+      <Skeleton width="80%" />
+      <button type="button" className="button wide" disabled>
+        Preparing …
+      </button>
+    </div>
+  )
+}
+
+function buttonText(
+  { status, current, error }: Pick<FlowState, 'status' | 'current' | 'error'>,
+  amount: ReactNode,
+): ReactNode {
+  if (current?.status === 'confirming') return 'Confirm in your wallet …'
+  if (current?.status === 'pending') return 'Waiting for the chain …'
+  if (status === 'busy') return 'Preparing …'
+  if (error && error.code !== 'simulation_reverted') return 'Try again'
+  if (!current) return 'Done'
+  return (
+    <span>
+      {actOf(current.kind)} {amount}
+    </span>
+  )
+}

@@ -1,0 +1,84 @@
+import type { Vault } from '@vaultline/client'
+import type { FlowState } from '@vaultline/client/flow'
+import { formatDuration } from '../format.ts'
+import type { Token } from '../tokens.ts'
+import { Amount } from './figures.tsx'
+import { NetworkFee } from './network-fee.tsx'
+import { Warning } from './notices.tsx'
+
+type TermsProps = {
+  readonly prepared: NonNullable<FlowState['prepared']>
+  readonly kind: 'deposit' | 'withdraw'
+  readonly asset: Vault['asset']
+  /** What is sent, and what arrives: the same token, here or on another chain, where it can have other decimals. */
+  readonly from: Token
+  readonly to: Token
+  /** In the smallest unit of what is sent. */
+  readonly amount: bigint
+}
+
+/** What the user gets, when, and at what price, before anything is signed. */
+export function Terms({ prepared, kind, asset, from, to, amount }: TermsProps) {
+  const { isAsync, simulation, estimatedGas } = prepared
+  const quote = 'quote' in prepared ? prepared.quote : undefined
+  const withdrawal = 'withdrawal' in prepared ? prepared.withdrawal : undefined
+  return (
+    <>
+      <dl className="facts">
+        <div>
+          <dt>{kind === 'deposit' ? 'Put into the vault' : 'You get'}</dt>
+          <dd>
+            {withdrawal?.isEstimate && 'about '}
+            {quote ? (
+              <Amount units={quote.outputAmount} {...to} />
+            ) : (
+              <Amount units={withdrawal ? withdrawal.assets : amount} {...asset} />
+            )}
+          </dd>
+        </div>
+        {withdrawal?.fee && BigInt(withdrawal.fee) > 0n && (
+          <div>
+            <dt>The vault keeps</dt>
+            <dd>
+              <Amount units={withdrawal.fee} {...asset} />
+            </dd>
+          </div>
+        )}
+        {quote && (
+          <div>
+            <dt>Bridge fee</dt>
+            <dd>
+              <Amount units={quote.feeTotal} {...from} />
+            </dd>
+          </div>
+        )}
+        <div>
+          <dt>Arrives</dt>
+          <dd>
+            {quote && `in about ${formatDuration(quote.expectedFillSeconds * 1000)}`}
+            {quote && isAsync && ', '}
+            {isAsync && 'after the vault’s next settlement'}
+            {!quote && !isAsync && 'at once'}
+          </dd>
+        </div>
+        <div>
+          <dt>Network fee</dt>
+          <dd>
+            <NetworkFee gas={estimatedGas} chainId={from.chainId} isUpperEstimate={simulation.status !== 'success'} />
+          </dd>
+        </div>
+      </dl>
+      {isAsync && (
+        <p className="fine">
+          {kind === 'deposit'
+            ? 'This vault settles: your money waits in its queue, earns from the settlement on, and is then yours to claim as shares.'
+            : 'This vault settles: your shares wait in its queue, and what they are worth at the settlement is then yours to claim.'}
+        </p>
+      )}
+      {simulation.status === 'success' && <p className="fine">✓ A dry run on the latest block went through.</p>}
+      {simulation.status === 'unavailable' && (
+        <Warning>The chain cannot try it out at the moment, so nobody knows yet whether it will go through.</Warning>
+      )}
+    </>
+  )
+}

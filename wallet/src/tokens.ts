@@ -1,0 +1,44 @@
+import type { ListCoinsResponse, Vault } from '@vaultline/client'
+import { useSurroundings } from './context.ts'
+import { findCoin } from './portfolio.ts'
+import { useCoins } from './prices.ts'
+
+/** A token on a chain that money can come from, or go to. */
+export type Token = {
+  readonly chainId: number
+  readonly address: `0x${string}`
+  readonly symbol: string
+  readonly decimals: number
+}
+
+/** The asset of a vault where it is. */
+export function assetOf({ chainId, depositTokenAddress, asset }: Vault): Token {
+  return { chainId, address: depositTokenAddress, ...asset }
+}
+
+/** The same coin on all chains of the wallet that have it, its own chain first. */
+export function useSameCoin(token: Token): readonly Token[] {
+  const { chains } = useSurroundings().config
+  const coins = useCoins().data?.data ?? []
+  // By the market's own name of the coin: anybody can give a token the same symbol.
+  const id = findCoin(coins, token.chainId, token.address)?.id
+  if (!id) return [token]
+  const others = coins.filter(
+    (coin) =>
+      coin.id === id && coin.chainId !== token.chainId && chains.some(({ chainId }) => chainId === coin.chainId),
+  )
+  return [token, ...others.map(toToken)]
+}
+
+function toToken({
+  chainId,
+  contract_address,
+  contract_ticker_symbol,
+  contract_decimals,
+}: ListCoinsResponse[number]): Token {
+  // On the chains of this wallet the list has addresses with their checksum.
+  return {
+    ...{ chainId, address: contract_address as `0x${string}` },
+    ...{ symbol: contract_ticker_symbol, decimals: contract_decimals },
+  }
+}
