@@ -1,7 +1,7 @@
 import { App } from 'aws-cdk-lib/core'
 import { DEFAULT_CROSS_STACK_REFERENCES, VALIDATE_AGAINST_DEFAULT_RULES } from 'aws-cdk-lib/cx-api'
 import manifest from '../package.json' with { type: 'json' }
-import { STAGES } from './environments.ts'
+import { ENVIRONMENTS, STAGES } from './environments.ts'
 import { ServiceStage } from './stage.ts'
 
 // Account and region are those of the deployer's credentials.
@@ -13,4 +13,8 @@ const app = new App({
     [DEFAULT_CROSS_STACK_REFERENCES]: 'weak',
   },
 })
-for (const stage of STAGES) new ServiceStage(app, stage, manifest.version)
+// `npm run reference` and `npm run build --workspace wallet` write into these.
+const built = { viewer: 'dist/reference', wallet: 'wallet/dist' }
+for (const stage of STAGES) {
+  await new ServiceStage(app, stage, manifest.version).addSites(ENVIRONMENTS[stage], built)
+}

@@ -16,6 +16,17 @@ export type Environment = {
   readonly rateLimits: RateLimits
 }
 
+/** A site's own name, and the ARN of its certificate, which CloudFront takes from us-east-1 alone. */
+export type SiteDomain = { readonly name: string; readonly certificateArn: string }
+
+/** Pages that a stage serves beside its API, each at a name that CloudFront makes up unless it has its own. */
+export type Sites = {
+  /** The API's reference. */
+  readonly reference?: { readonly domain?: SiteDomain }
+  /** The demo wallet, and the API key that it calls with: everybody can read it there. */
+  readonly wallet?: { readonly domain?: SiteDomain; readonly apiKey: string }
+}
+
 /** What a stage on AWS decides besides. */
 export type StageEnvironment = Environment & {
   readonly logRetentionDays: 7 | 30 | 90
@@ -25,6 +36,8 @@ export type StageEnvironment = Environment & {
   readonly retain: boolean
   /** Who is told of alarms by e-mail; AWS asks the address for a confirmation first. */
   readonly alarmEmail?: string
+  /** Its sites, each where it is named. */
+  readonly sites?: Sites
 }
 
 /** Where a web page under development usually runs: Next, Vite, Expo. */

@@ -6,15 +6,7 @@ import { createRequire } from 'node:module'
 import { extname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import type { Address } from 'viem'
-
-/** What the demo wallet reads at `/config.json`; a deployed one has no `sandbox`. */
-type WalletConfig = {
-  readonly apiUrl: string
-  readonly apiKey: string
-  readonly chains: readonly { readonly chainId: number; readonly rpcUrl: string }[]
-  readonly sandbox: { readonly accounts: readonly Address[]; readonly controlsUrl: string }
-}
+import { type WalletConfig, walletPolicy } from '../../infra/wallet-config.ts'
 
 /** How to serve the demo wallet: where, where its build is kept, and what it is told. */
 type WalletOptions = { readonly port: number; readonly folder: string; readonly config: WalletConfig }
@@ -49,7 +41,11 @@ const TYPES: Readonly<Record<string, string>> = {
  */
 export async function startWallet({ port, folder, config }: WalletOptions): Promise<{ stop(): Promise<void> }> {
   const { keepBuilt, stop } = walletBuilder(folder)
-  const securityHeaders = securityHeadersFor(config)
+  const securityHeaders = {
+    'content-security-policy': walletPolicy(config),
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+  }
 
   const answer = async ({ method, url = '/', headers: { host } }: IncomingMessage, response: ServerResponse) => {
     if (method !== 'GET' && method !== 'HEAD') return response.writeHead(405, { allow: 'GET, HEAD' }).end()
@@ -153,23 +149,4 @@ async function timeOf(path: string): Promise<number> {
 /** Vite is a dependency of the wallet's, not of ours. */
 function viteBinary(): string {
   return join(createRequire(join(WALLET, 'package.json')).resolve('vite/package.json'), '../bin/vite.js')
-}
-
-/** The pages run what is theirs, and talk to the API and the chains alone; pictures of coins are on hosts of all names. */
-function securityHeadersFor({ apiUrl, chains }: WalletConfig): Readonly<Record<string, string>> {
-  const origins = [apiUrl, ...chains.map(({ rpcUrl }) => rpcUrl)].map((url) => new URL(url).origin)
-  const policy = [
-    "default-src 'self'",
-    `connect-src 'self' ${origins.join(' ')}`,
-    "img-src 'self' data:",
-    "object-src 'none'",
-    "base-uri 'none'",
-    "form-action 'self'",
-    "frame-ancestors 'none'",
-  ]
-  return {
-    'content-security-policy': policy.join('; '),
-    'referrer-policy': 'no-referrer',
-    'x-content-type-options': 'nosniff',
-  }
 }

@@ -41,10 +41,10 @@ const PSEUDO: Record<string, string> = {
 export type Synthesized = Awaited<ReturnType<typeof readStage>>
 
 /**
- * What the app synthesizes, by the stages' names, without bundling, in a process that has no AWS credentials. Each
- * resource is named by its stack and its place there alone (`vaults/ListRole`), without the hash, and what refers to a
- * resource is that name, whether by `Ref`, by ARN or as the output of another stack. Throws when CloudFormation would
- * refuse a template.
+ * What the app synthesizes, by the stages' names, without bundling, in a process that has no AWS credentials, and without
+ * the stacks of sites, which rest on what was built. Each resource is named by its stack and its place there alone
+ * (`vaults/ListRole`), without the hash, and what refers to a resource is that name, whether by `Ref`, by ARN or as the
+ * output of another stack. Throws when CloudFormation would refuse a template.
  */
 export async function synthesizeApp(): Promise<Readonly<Record<string, Synthesized>>> {
   const outdir = await mkdtemp(join(tmpdir(), 'vaultline-app-'))
@@ -57,7 +57,8 @@ export async function synthesizeApp(): Promise<Readonly<Record<string, Synthesiz
       await Promise.all(
         [...stages.values()].map(async ({ properties: { directoryName } }) => {
           const stage = directoryName.replace('assembly-', '')
-          return [stage, await readStage(join(outdir, directoryName), stage)] as const
+          const isRead = (stack: string) => stack !== `${stage}-sites`
+          return [stage, await readStage(join(outdir, directoryName), stage, isRead)] as const
         }),
       ),
     )
@@ -66,10 +67,12 @@ export async function synthesizeApp(): Promise<Readonly<Record<string, Synthesiz
   }
 }
 
-async function readStage(directory: string, stage: string) {
+/** A stage, by its name, in the folder that it was synthesized into, with those of its stacks that are to be read. */
+export async function readStage(directory: string, stage: string, isRead: (stack: string) => boolean = () => true) {
   const artifacts = await readArtifacts(directory, StackArtifact)
+  const read = [...artifacts.values()].filter(({ properties: { stackName } }) => isRead(stackName))
   const stacks = await Promise.all(
-    [...artifacts.values()].map(async ({ dependencies, properties: { templateFile, stackName, ...properties } }) => ({
+    read.map(async ({ dependencies, properties: { templateFile, stackName, ...properties } }) => ({
       name: stackName.replace(`${stage}-`, ''),
       ...properties,
       dependsOn: dependencies.flatMap((id) => artifacts.get(id)?.properties.stackName ?? []),
@@ -131,13 +134,18 @@ function readable(value: unknown, stack: string, outputs: Readonly<Record<string
   }
   if ('Fn::Join' in value && Array.isArray(value['Fn::Join'])) {
     const [separator, parts] = value['Fn::Join']
-    return parts.map(read).join(separator)
+    const texts = parts.map((part: unknown) => textOf(read(part)))
+    return texts.join(separator)
   }
   if ('Fn::GetStackOutput' in value) {
     const { StackName, OutputName } = StackOutput.parse(value['Fn::GetStackOutput'])
     return outputs[`${StackName}.${OutputName}`]
   }
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, read(child)]))
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 function qualify(stack: string, logicalId: string): string {

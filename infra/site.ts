@@ -1,0 +1,124 @@
+import { Certificate } from 'aws-cdk-lib/aws-certificatemanager'
+import {
+  Distribution,
+  Function as EdgeFunction,
+  FunctionCode,
+  FunctionEventType,
+  FunctionRuntime,
+  HeadersReferrerPolicy,
+  HttpVersion,
+  ResponseHeadersPolicy,
+  SecurityPolicyProtocol,
+  ViewerProtocolPolicy,
+} from 'aws-cdk-lib/aws-cloudfront'
+import { S3BucketOrigin } from 'aws-cdk-lib/aws-cloudfront-origins'
+import type { IRole } from 'aws-cdk-lib/aws-iam'
+import type { ILogGroup } from 'aws-cdk-lib/aws-logs'
+import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket } from 'aws-cdk-lib/aws-s3'
+import { BucketDeployment, CacheControl, type ISource } from 'aws-cdk-lib/aws-s3-deployment'
+import { Duration, RemovalPolicy } from 'aws-cdk-lib/core'
+import { Construct } from 'constructs'
+import type { SiteDomain } from './environments.ts'
+
+/** Who copies a site's files at a deploy, and where that is logged. */
+export type Copying = { readonly role: IRole; readonly logGroup: ILogGroup }
+
+type Settings = {
+  /** Files whose names change with their content: browsers keep them. */
+  readonly lasting: ISource
+  /** All others: browsers ask each time whether they have changed. */
+  readonly changing: readonly ISource[]
+  readonly contentSecurityPolicy: string
+  /** Whether a path that names no file is a page of the site's one document. */
+  readonly isOnePage: boolean
+  readonly domain: SiteDomain | undefined
+  readonly copying: Copying
+}
+
+/** Names a page's document in place of its path; what looks like a file stays what it is. */
+const TO_ONE_PAGE = `function handler(event) {
+  var request = event.request
+  if (!request.uri.split('/').pop().includes('.')) request.uri = '/index.html'
+  return request
+}`
+
+/** Static files in a private bucket, which CloudFront alone reads and serves over HTTPS. */
+export class Site extends Construct {
+  readonly distribution: Distribution
+  /** The origin of its pages. */
+  readonly origin: string
+
+  constructor(scope: Construct, name: string, settings: Settings) {
+    super(scope, name)
+    const { domain, contentSecurityPolicy, isOnePage } = settings
+    const bucket = new Bucket(this, 'Files', {
+      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+      encryption: BucketEncryption.S3_MANAGED,
+      enforceSSL: true,
+      // Nothing here cannot be built again.
+      removalPolicy: RemovalPolicy.DESTROY,
+      autoDeleteObjects: true,
+      // A class of CDK's whose optional properties may be undefined, which its own interface does not say.
+    }) as IBucket
+    this.distribution = new Distribution(this, 'Distribution', {
+      comment: this.node.path,
+      defaultRootObject: 'index.html',
+      httpVersion: HttpVersion.HTTP2_AND_3,
+      // As with all CloudFront's own names, what browsers may use of TLS is CloudFront's choice without a certificate.
+      ...(domain && {
+        domainNames: [domain.name],
+        certificate: Certificate.fromCertificateArn(this, 'Certificate', domain.certificateArn),
+        minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
+      }),
+      // The cache takes what its origin says of each file, and compresses it.
+      defaultBehavior: {
+        origin: S3BucketOrigin.withOriginAccessControl(bucket),
+        viewerProtocolPolicy: ViewerProtocolPolicy.REDIRECT_TO_HTTPS,
+        responseHeadersPolicy: this.#headers(contentSecurityPolicy),
+        ...(isOnePage && { functionAssociations: [this.#toOnePage()] }),
+      },
+    })
+    this.origin = `https://${domain?.name ?? this.distribution.domainName}`
+    this.#copy(bucket, settings)
+  }
+
+  #headers(contentSecurityPolicy: string): ResponseHeadersPolicy {
+    return new ResponseHeadersPolicy(this, 'Headers', {
+      securityHeadersBehavior: {
+        contentSecurityPolicy: { contentSecurityPolicy, override: true },
+        contentTypeOptions: { override: true },
+        referrerPolicy: { referrerPolicy: HeadersReferrerPolicy.NO_REFERRER, override: true },
+        // Of the names below this one we know nothing.
+        strictTransportSecurity: {
+          accessControlMaxAge: Duration.days(365),
+          includeSubdomains: false,
+          override: true,
+        },
+      },
+    })
+  }
+
+  #toOnePage() {
+    const code = FunctionCode.fromInline(TO_ONE_PAGE)
+    return {
+      eventType: FunctionEventType.VIEWER_REQUEST,
+      function: new EdgeFunction(this, 'ToOnePage', { code, runtime: FunctionRuntime.JS_2_0 }),
+    }
+  }
+
+  /** What lasts comes first, and nothing goes: who has the page of yesterday open still finds its files. */
+  #copy(destinationBucket: IBucket, { lasting, changing, copying }: Settings): void {
+    const options = { ...copying, destinationBucket, prune: false, outputObjectKeys: false }
+    const first = new BucketDeployment(this, 'Lasting', {
+      ...options,
+      sources: [lasting],
+      cacheControl: [CacheControl.setPublic(), CacheControl.maxAge(Duration.days(365)), CacheControl.immutable()],
+    })
+    const second = new BucketDeployment(this, 'Changing', {
+      ...options,
+      sources: [...changing],
+      cacheControl: [CacheControl.noCache()],
+    })
+    second.node.addDependency(first)
+  }
+}

@@ -1,0 +1,116 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import { LogGroup } from 'aws-cdk-lib/aws-logs'
+import { Source } from 'aws-cdk-lib/aws-s3-deployment'
+import { Annotations, CfnOutput, IgnoreMode, Stack, type StackProps } from 'aws-cdk-lib/core'
+import type { Construct } from 'constructs'
+import { EVM_CHAINS } from '../lib/chain/registry.ts'
+import { parseApiKey } from '../lib/clients/api-key.ts'
+import { VIEWER_FILE } from '../reference/viewer.ts'
+import type { SiteDomain, Sites, StageEnvironment } from './environments.ts'
+import type { SharedStack } from './shared-stack.ts'
+import { type Copying, Site } from './site.ts'
+import { type WalletConfig, walletPolicy } from './wallet-config.ts'
+
+/** The folders of what is built before a deploy: the viewer of the reference, and the wallet. */
+export type BuiltFolders = { readonly viewer: string; readonly wallet: string }
+
+type Settings = StackProps &
+  Pick<StageEnvironment, 'corsOrigins' | 'relyingParty'> & {
+    readonly shared: SharedStack
+    readonly sites: Sites
+    /** The reference's files by their names, but for its viewer's script. */
+    readonly reference: Readonly<Record<string, string>>
+    readonly built: BuiltFolders
+  }
+
+/** The pages of a stage. What cannot work is an error of this stack, and keeps no other from being deployed. */
+export class SitesStack extends Stack {
+  readonly #settings: Settings
+
+  constructor(scope: Construct, settings: Settings) {
+    super(scope, 'sites', settings)
+    this.#settings = settings
+    const logGroup = new LogGroup(this, 'CopyingLogs', settings.shared.logs)
+    const role = new Role(this, 'CopyingRole', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
+    logGroup.grantWrite(role)
+
+    const problems = [...findProblems(settings)]
+    for (const problem of problems) Annotations.of(this).addError(problem)
+    if (problems.length > 0) return
+    const { reference, wallet } = settings.sites
+    if (reference) this.#addReference(reference.domain, { role, logGroup })
+    if (wallet) this.#addWallet(wallet, { role, logGroup })
+  }
+
+  #addReference(domain: SiteDomain | undefined, copying: Copying): void {
+    const { reference, built } = this.#settings
+    this.#show(
+      'Reference',
+      new Site(this, 'Reference', {
+        ...{ domain, copying },
+        isOnePage: false,
+        // The page has a policy of its own, but for what a page cannot say of itself.
+        contentSecurityPolicy: "frame-ancestors 'none'",
+        lasting: Source.asset(built.viewer, { exclude: ['/*', `!/${VIEWER_FILE}`], ignoreMode: IgnoreMode.GIT }),
+        changing: Object.entries(reference).map(([name, content]) => Source.data(name, content)),
+      }),
+      domain,
+    )
+  }
+
+  #addWallet({ domain, apiKey }: NonNullable<Sites['wallet']>, copying: Copying): void {
+    const { shared, built } = this.#settings
+    const config: WalletConfig = {
+      apiUrl: shared.api.url,
+      apiKey,
+      chains: EVM_CHAINS.map(({ id, rpcUrls: [rpcUrl] }) => ({ chainId: id, rpcUrl })),
+    }
+    this.#show(
+      'Wallet',
+      new Site(this, 'Wallet', {
+        ...{ domain, copying },
+        isOnePage: true,
+        contentSecurityPolicy: walletPolicy(config),
+        lasting: Source.asset(built.wallet, { exclude: ['/*', '!/assets'], ignoreMode: IgnoreMode.GIT }),
+        changing: [
+          Source.asset(built.wallet, { exclude: ['/assets'], ignoreMode: IgnoreMode.GIT }),
+          Source.jsonData('config.json', config),
+        ],
+      }),
+      domain,
+    )
+  }
+
+  #show(name: string, { origin, distribution }: Site, domain: SiteDomain | undefined): void {
+    new CfnOutput(this, `${name}Origin`, { value: origin })
+    if (domain) new CfnOutput(this, `${name}DnsTarget`, { value: distribution.domainName })
+  }
+}
+
+/** Why these sites cannot be, or could not be used. */
+function* findProblems({ sites, corsOrigins, relyingParty, built }: Settings): Iterable<string> {
+  for (const [name, site] of Object.entries(sites)) {
+    const { domain }: { readonly domain?: SiteDomain } = site
+    if (!domain) continue
+    const origin = `https://${domain.name}`
+    if (!corsOrigins.includes(origin)) {
+      yield `The ${name} at ${origin} could not call the API: put that origin into corsOrigins.`
+    }
+    if (!domain.certificateArn.startsWith('arn:aws:acm:us-east-1:')) {
+      yield `The certificate of ${domain.name} is not in us-east-1, where CloudFront looks for it.`
+    }
+  }
+  const { reference, wallet } = sites
+  if (wallet?.domain && !`.${wallet.domain.name}`.endsWith(`.${relyingParty.id}`)) {
+    yield `The wallet at ${wallet.domain.name} could use no passkey: they are for ${relyingParty.id} (relyingParty.id).`
+  }
+  if (wallet && !parseApiKey(wallet.apiKey)) yield "The wallet's apiKey is no API key."
+  if (reference && !existsSync(join(built.viewer, VIEWER_FILE))) {
+    yield `The reference's viewer is not in ${built.viewer}: fetch it with npm run reference.`
+  }
+  if (wallet && !existsSync(join(built.wallet, 'index.html'))) {
+    yield `The wallet is not built in ${built.wallet}: build it with npm run build --workspace wallet.`
+  }
+}

@@ -1,0 +1,26 @@
+import type { Address } from 'viem'
+
+/** What the demo wallet reads at `/config.json`; a deployed one has no `sandbox`. */
+export type WalletConfig = {
+  readonly apiUrl: string
+  readonly apiKey: string
+  readonly chains: readonly { readonly chainId: number; readonly rpcUrl: string }[]
+  readonly sandbox?: { readonly accounts: readonly Address[]; readonly controlsUrl: string }
+}
+
+/**
+ * The `Content-Security-Policy` of the wallet's pages: they run and show what is theirs, and talk to the API and the
+ * chains alone. `apiUrl` has no path.
+ */
+export function walletPolicy({ apiUrl, chains }: WalletConfig): string {
+  const rpcOrigins = chains.map(({ rpcUrl }) => new URL(rpcUrl).origin)
+  return [
+    "default-src 'self'",
+    `connect-src 'self' ${[apiUrl, ...rpcOrigins].join(' ')}`,
+    "img-src 'self' data:",
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}

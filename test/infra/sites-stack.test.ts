@@ -1,0 +1,306 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { runInNewContext } from 'node:vm'
+import { App } from 'aws-cdk-lib/core'
+import { DEFAULT_CROSS_STACK_REFERENCES, VALIDATE_AGAINST_DEFAULT_RULES } from 'aws-cdk-lib/cx-api'
+import { afterAll, describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { ENVIRONMENTS, type Sites, type StageEnvironment } from '../../infra/environments.ts'
+import { ServiceStage } from '../../infra/stage.ts'
+import { EVM_CHAINS } from '../../lib/chain/registry.ts'
+import { createApiKey } from '../../lib/clients/api-key.ts'
+import { VIEWER_FILE } from '../../reference/viewer.ts'
+import { readStage } from './synthesize.ts'
+
+const STAGE = 'vaultline-dev'
+const API_URL = 'shared/ApiHttpApi.ApiEndpoint'
+const apiKey = createApiKey('test', 'client0001', (size) => Buffer.alloc(size, 7))
+const certificateArn = 'arn:aws:acm:us-east-1:123456789012:certificate/12345678-1234-1234-1234-123456789012'
+const OWN_NAMES: StageEnvironment = {
+  ...ENVIRONMENTS.dev,
+  corsOrigins: ['https://wallet.vaultline.test', 'https://reference.vaultline.test'],
+  relyingParty: { ...ENVIRONMENTS.dev.relyingParty, id: 'vaultline.test' },
+}
+
+const Copy = z.object({
+  SourceObjectKeys: z.array(z.string()),
+  SourceMarkers: z.array(z.record(z.string(), z.string())).optional(),
+  DestinationBucketName: z.string(),
+  Prune: z.literal(false),
+  SystemMetadata: z.object({ 'cache-control': z.string() }),
+})
+
+const folder = mkdtempSync(join(tmpdir(), 'vaultline-sites-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const built = {
+  viewer: build('viewer', { [VIEWER_FILE]: 'viewer', 'index.html': 'of another stage' }),
+  wallet: build('wallet', { 'index.html': '<!doctype html>', 'assets/index-1a2b.js': 'run()', 'icon.svg': '<svg/>' }),
+}
+
+/** The stage with these sites, what was said of them, and the files that are copied into each bucket. */
+async function synthesize(sites: Sites, environment: StageEnvironment = ENVIRONMENTS.dev, folders = built) {
+  const outdir = mkdtempSync(join(folder, 'app-'))
+  const context = {
+    'aws:cdk:bundling-stacks': [],
+    [VALIDATE_AGAINST_DEFAULT_RULES]: true,
+    [DEFAULT_CROSS_STACK_REFERENCES]: 'weak',
+  }
+  const app = new App({ outdir, context })
+  await new ServiceStage(app, 'dev', '0.0.0').addSites({ ...environment, sites }, folders)
+  const assembly = app.synth().getNestedAssembly(`assembly-${STAGE}`)
+  const stage = await readStage(assembly.directory, STAGE)
+  const stack = assembly.stacks.find(({ stackName }) => stackName === `${STAGE}-sites`)
+  return { ...stage, problems: (stack?.messages ?? []).map(({ entry }) => entry.data), copied: copies(stage, outdir) }
+}
+
+/** What CDK's function copies, by its bucket and path: what is in it, and for how long browsers keep it. */
+function copies({ ofType }: Awaited<ReturnType<typeof readStage>>, outdir: string) {
+  return Object.fromEntries(
+    Object.values(ofType('Custom::CDKBucketDeployment')).flatMap((properties) => {
+      const copy = Copy.parse(properties)
+      return copy.SourceObjectKeys.flatMap((key, index) => {
+        const source = join(outdir, `asset.${key.replace('.zip', '')}`)
+        const markers = Object.entries(copy.SourceMarkers?.[index] ?? {})
+        return readdirSync(source, { recursive: true, encoding: 'utf8' }).flatMap((path) => {
+          if (!statSync(join(source, path)).isFile()) return []
+          const text = readFileSync(join(source, path), 'utf8')
+          const content = markers.reduce((made, [marker, value]) => made.replaceAll(marker, value), text)
+          return [[`${copy.DestinationBucketName}/${path}`, [content, copy.SystemMetadata['cache-control']]] as const]
+        })
+      })
+    }),
+  )
+}
+
+function build(name: string, files: Readonly<Record<string, string>>): string {
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name, path)), { recursive: true })
+    writeFileSync(join(folder, name, path), content)
+  }
+  return join(folder, name)
+}
+
+test('A stage without sites has no stack of them', async () => {
+  const { stacks } = await synthesize({})
+  expect(stacks.map(({ name }) => name)).not.toContain('sites')
+})
+
+describe('A stage with both sites', async () => {
+  const { stacks, outputs, ofType, problems, copied } = await synthesize({ reference: {}, wallet: { apiKey } })
+
+  test('has a stack of their own, deployed after what all share, at names that CloudFront makes up', () => {
+    expect(problems).toEqual([])
+    expect(stacks.find(({ name }) => name === 'sites')?.dependsOn).toEqual([`${STAGE}-shared`])
+    expect(outputs).toMatchObject({
+      [`${STAGE}-sites.ReferenceOrigin`]: 'https://sites/ReferenceDistribution.DomainName',
+      [`${STAGE}-sites.WalletOrigin`]: 'https://sites/WalletDistribution.DomainName',
+    })
+  })
+
+  test('keeps their files in buckets that CloudFront alone reads, over TLS', () => {
+    const buckets = ofType('AWS::S3::Bucket')
+    expect(Object.keys(buckets)).toEqual(['sites/ReferenceFiles', 'sites/WalletFiles'])
+    for (const bucket of Object.values(buckets)) {
+      expect(bucket).toMatchObject({
+        PublicAccessBlockConfiguration: {
+          BlockPublicAcls: true,
+          BlockPublicPolicy: true,
+          IgnorePublicAcls: true,
+          RestrictPublicBuckets: true,
+        },
+      })
+      expect(bucket).not.toHaveProperty('WebsiteConfiguration')
+    }
+    const [policy] = Object.values(ofType('AWS::S3::BucketPolicy')).filter(
+      ({ Bucket }) => Bucket === 'sites/WalletFiles',
+    )
+    expect(policy).toMatchObject({
+      PolicyDocument: {
+        Statement: [
+          { Effect: 'Deny', Action: 's3:*', Condition: { Bool: { 'aws:SecureTransport': 'false' } } },
+          { Principal: { AWS: expect.stringContaining('CustomS3AutoDeleteObjects') } },
+          {
+            Action: 's3:GetObject',
+            Condition: {
+              StringEquals: {
+                'AWS:SourceArn': 'arn:aws:cloudfront::account:distribution/sites/WalletDistribution',
+              },
+            },
+            Effect: 'Allow',
+            Principal: { Service: 'cloudfront.amazonaws.com' },
+            Resource: 'sites/WalletFiles/*',
+          },
+        ],
+      },
+    })
+  })
+
+  test('serves them over HTTPS alone, by HTTP/2 and 3, compressed', () => {
+    for (const { DistributionConfig } of Object.values(ofType('AWS::CloudFront::Distribution'))) {
+      expect(DistributionConfig).toMatchObject({
+        DefaultRootObject: 'index.html',
+        HttpVersion: 'http2and3',
+        DefaultCacheBehavior: { Compress: true, ViewerProtocolPolicy: 'redirect-to-https' },
+        Origins: [
+          {
+            OriginAccessControlId: expect.stringContaining('OriginAccessControl'),
+            S3OriginConfig: { OriginAccessIdentity: '' },
+          },
+        ],
+      })
+    }
+  })
+
+  test('lets a page run its own code, and no other page frame it', () => {
+    const policies = ofType('AWS::CloudFront::ResponseHeadersPolicy')
+    const headersOf = (site: string) =>
+      expect.objectContaining({
+        ContentSecurityPolicy: { ContentSecurityPolicy: POLICIES[site], Override: true },
+        ContentTypeOptions: { Override: true },
+        ReferrerPolicy: { Override: true, ReferrerPolicy: 'no-referrer' },
+        StrictTransportSecurity: {
+          AccessControlMaxAgeSec: 31_536_000,
+          IncludeSubdomains: false,
+          Override: true,
+        },
+      })
+    const rpcOrigins = EVM_CHAINS.map(({ rpcUrls: [url] }) => new URL(url).origin)
+    const POLICIES: Record<string, unknown> = {
+      Reference: "frame-ancestors 'none'",
+      Wallet: [
+        "default-src 'self'",
+        `connect-src 'self' ${[API_URL, ...rpcOrigins].join(' ')}`,
+        "img-src 'self' data:",
+        "object-src 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+      ].join('; '),
+    }
+    for (const site of ['Reference', 'Wallet']) {
+      expect(policies[`sites/${site}Headers`]).toMatchObject({
+        ResponseHeadersPolicyConfig: { SecurityHeadersConfig: headersOf(site) },
+      })
+    }
+  })
+
+  test("answers the wallet's paths with its one page, and files as what they are", () => {
+    const functions = Object.values(ofType('AWS::CloudFront::Function'))
+    expect(functions).toHaveLength(1)
+    const uriFor = (uri: string) =>
+      runInNewContext(`${functions[0]?.['FunctionCode']}; handler(${JSON.stringify({ request: { uri } })}).uri`)
+    expect(['/', '/vaults', '/vaults/8453/0x1234', '/account/'].map(uriFor)).toEqual(Array(4).fill('/index.html'))
+    expect(uriFor('/assets/index-1a2b.js')).toBe('/assets/index-1a2b.js')
+    expect(uriFor('/config.json')).toBe('/config.json')
+  })
+
+  test('has files that browsers keep for ever where their name changes with them, and ask about otherwise', () => {
+    const forEver = 'public, max-age=31536000, immutable'
+    expect(Object.fromEntries(Object.entries(copied).map(([path, [, kept]]) => [path, kept]))).toMatchObject({
+      [`sites/ReferenceFiles/${VIEWER_FILE}`]: forEver,
+      'sites/ReferenceFiles/index.html': 'no-cache',
+      'sites/ReferenceFiles/openapi.json': 'no-cache',
+      'sites/WalletFiles/assets/index-1a2b.js': forEver,
+      'sites/WalletFiles/index.html': 'no-cache',
+      'sites/WalletFiles/icon.svg': 'no-cache',
+      'sites/WalletFiles/config.json': 'no-cache',
+    })
+  })
+
+  test('tells the wallet where the API is, its key, and public nodes of each chain', () => {
+    expect(JSON.parse(copied['sites/WalletFiles/config.json']?.[0] ?? '')).toEqual({
+      apiUrl: API_URL,
+      apiKey,
+      chains: EVM_CHAINS.map(({ id, rpcUrls }) => ({ chainId: id, rpcUrl: rpcUrls[0] })),
+    })
+  })
+
+  test("has the reference of this stage's API, whatever another stage's is in the folder", () => {
+    const page = copied['sites/ReferenceFiles/index.html']?.[0]
+    expect(page).toContain(`connect-src 'self' ${API_URL};`)
+    const document = JSON.parse(copied['sites/ReferenceFiles/openapi.json']?.[0] ?? '')
+    expect(document).toMatchObject({ servers: [{ url: API_URL }] })
+  })
+
+  test('lets what copies the files read what CDK uploaded and write these two buckets, and nothing else', () => {
+    const policies = Object.values(ofType('AWS::IAM::Policy')).filter(({ Roles }) => `${Roles}` === 'sites/CopyingRole')
+    const Policy = z.object({
+      PolicyDocument: z.object({
+        Statement: z.array(
+          z.object({
+            Action: z.union([z.string(), z.array(z.string())]),
+            Resource: z.union([z.string(), z.array(z.unknown())]),
+          }),
+        ),
+      }),
+    })
+    const statements = policies.flatMap((policy) => Policy.parse(policy).PolicyDocument.Statement)
+    const resources = new Set(
+      statements.flatMap(({ Resource }) => Resource).map((resource) => JSON.stringify(resource)),
+    )
+    expect([...resources].filter((resource) => !resource.includes('cdk-hnb659fds-assets'))).toEqual(
+      [
+        'sites/CopyingLogs',
+        'sites/ReferenceFiles',
+        'sites/ReferenceFiles/*',
+        'sites/WalletFiles',
+        'sites/WalletFiles/*',
+      ].map((resource) => JSON.stringify(resource)),
+    )
+  })
+})
+
+test('A stage has the one site that it names alone', async () => {
+  const { ofType, outputs } = await synthesize({ reference: {} })
+  expect(Object.keys(ofType('AWS::CloudFront::Distribution'))).toEqual(['sites/ReferenceDistribution'])
+  expect(outputs).not.toHaveProperty([`${STAGE}-sites.WalletOrigin`])
+})
+
+test('Sites with names of their own have their certificates, and say where these names must lead', async () => {
+  const { ofType, outputs, problems } = await synthesize(
+    {
+      reference: { domain: { name: 'reference.vaultline.test', certificateArn } },
+      wallet: { domain: { name: 'wallet.vaultline.test', certificateArn }, apiKey },
+    },
+    OWN_NAMES,
+  )
+  expect(problems).toEqual([])
+  expect(ofType('AWS::CloudFront::Distribution')['sites/WalletDistribution']).toMatchObject({
+    DistributionConfig: {
+      Aliases: ['wallet.vaultline.test'],
+      ViewerCertificate: {
+        AcmCertificateArn: certificateArn,
+        MinimumProtocolVersion: 'TLSv1.2_2021',
+        SslSupportMethod: 'sni-only',
+      },
+    },
+  })
+  expect(outputs).toMatchObject({
+    [`${STAGE}-sites.WalletOrigin`]: 'https://wallet.vaultline.test',
+    [`${STAGE}-sites.WalletDnsTarget`]: 'sites/WalletDistribution.DomainName',
+  })
+})
+
+test('Sites that cannot work are refused with each reason, and no other stack is', async () => {
+  const elsewhere = certificateArn.replace('us-east-1', 'eu-west-1')
+  const { stacks, problems, ofType } = await synthesize(
+    {
+      reference: { domain: { name: 'docs.vaultline.test', certificateArn: elsewhere } },
+      wallet: { domain: { name: 'wallet.vaultline.test', certificateArn }, apiKey: 'jk_test_' },
+    },
+    { ...OWN_NAMES, relyingParty: { ...OWN_NAMES.relyingParty, id: 'let.vaultline.test' } },
+    { viewer: 'no/viewer', wallet: 'no/wallet' },
+  )
+  expect(problems).toEqual([
+    'The reference at https://docs.vaultline.test could not call the API: put that origin into corsOrigins.',
+    'The certificate of docs.vaultline.test is not in us-east-1, where CloudFront looks for it.',
+    'The wallet at wallet.vaultline.test could use no passkey: they are for let.vaultline.test (relyingParty.id).',
+    "The wallet's apiKey is no API key.",
+    "The reference's viewer is not in no/viewer: fetch it with npm run reference.",
+    'The wallet is not built in no/wallet: build it with npm run build --workspace wallet.',
+  ])
+  expect(ofType('AWS::CloudFront::Distribution')).toEqual({})
+  expect(stacks.map(({ name }) => name)).toContain('vaults')
+})
