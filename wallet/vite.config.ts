@@ -1,10 +1,30 @@
+import { readFile } from 'node:fs/promises'
 import react from '@vitejs/plugin-react'
-import { defineConfig } from 'vite'
+import { defineConfig, type Plugin } from 'vite'
+
+/** Tells pages under development what those are told that the running `npm start` serves. */
+const runningService: Plugin = {
+  name: 'running-service',
+  configureServer({ middlewares }) {
+    middlewares.use('/config.json', (_request, response, next) => {
+      readRunningConfig().then((config) => response.setHeader('content-type', 'application/json').end(config), next)
+    })
+  },
+}
+
+async function readRunningConfig(): Promise<string> {
+  const state = await readFile(new URL('../.local/state.json', import.meta.url), 'utf8').catch(() => {
+    throw new Error('The local service is not running. Start it in another terminal: npm start')
+  })
+  const { walletUrl } = JSON.parse(state)
+  return (await fetch(`${walletUrl}/config.json`)).text()
+}
 
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), runningService],
   // The client as it stands here, not as it was last built.
   resolve: { conditions: ['@vaultline/source', 'module', 'browser', 'development|production'] },
-  server: { port: 3000, strictPort: true },
+  // Beside `npm start`, which serves the wallet at 3000; the API lets pages of both call.
+  server: { port: 5173, strictPort: true },
   build: { target: 'es2022', modulePreload: { polyfill: false } },
 })
