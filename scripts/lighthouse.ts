@@ -1,0 +1,118 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { extname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import * as z from 'zod'
+import { walletPolicy } from '../infra/wallet-config.ts'
+import { unpackChromium } from '../test/support/chromium.ts'
+
+// Says how Lighthouse rates the deployed wallet's pages, on a phone and on a desktop. It is installed in a folder of its own:
+// 116 packages. The pages are served as a stage serves them, and show what the running `npm start` has.
+const FOLDER = '.local/lighthouse'
+const BUILD = join(FOLDER, 'wallet')
+const VERSIONS = { lighthouse: '13.5.0' }
+/** An origin from which the service lets pages call. */
+const PORT = 5173
+const LEAST = 95
+const TYPES: Readonly<Record<string, string>> = { '.js': 'text/javascript', '.css': 'text/css', '.html': 'text/html' }
+
+const State = z.object({
+  walletUrl: z.string(),
+  vaults: z.tuple([z.object({ chainId: z.number(), address: z.string() })], z.unknown()),
+})
+const Config = z.object({
+  apiUrl: z.string(),
+  apiKey: z.string(),
+  chains: z.array(z.object({ chainId: z.number(), rpcUrl: z.string() })),
+})
+const Report = z.object({
+  categories: z.record(
+    z.string(),
+    z.object({
+      score: z.number(),
+      auditRefs: z.array(z.object({ id: z.string(), weight: z.number() })),
+    }),
+  ),
+  audits: z.record(
+    z.string(),
+    z.object({ score: z.number().nullable(), displayValue: z.string().optional(), title: z.string() }),
+  ),
+})
+
+const state = State.parse(JSON.parse(readState()))
+const [vault] = state.vaults
+const PAGES = ['/', '/vaults', `/vaults/${vault.chainId}/${vault.address}`, '/markets', '/account']
+
+mkdirSync(FOLDER, { recursive: true })
+writeFileSync(join(FOLDER, 'package.json'), JSON.stringify({ private: true, dependencies: VERSIONS }))
+run('npm', ['install', '--prefix', FOLDER, '--no-audit', '--no-fund', '--ignore-scripts'])
+run('npm', ['run', 'build', '--workspace', 'wallet', '--', '--outDir', join(process.cwd(), BUILD), '--emptyOutDir'])
+const server = await serve(Config.parse(await (await fetch(`${state.walletUrl}/config.json`)).json()))
+const { executablePath, env } = await unpackChromium()
+for (const page of PAGES) {
+  for (const preset of ['mobile', 'desktop'] as const) await rate(page, preset)
+}
+server.close()
+
+/** Prints the scores of a page and what takes from them; fails below the least. */
+async function rate(page: string, preset: 'mobile' | 'desktop'): Promise<void> {
+  const out = join(FOLDER, 'report.json')
+  const options = [
+    ...['--output', 'json', '--output-path', out, '--only-categories', 'performance,accessibility', '--quiet'],
+    ...['--chrome-flags=--headless --no-sandbox', ...(preset === 'desktop' ? ['--preset=desktop'] : [])],
+  ]
+  await promisify(execFile)(
+    process.execPath,
+    [join(FOLDER, 'node_modules/lighthouse/cli/index.js'), `http://localhost:${PORT}${page}`, ...options],
+    { env: { ...env, CHROME_PATH: executablePath } },
+  )
+  const { categories, audits } = Report.parse(JSON.parse(readFileSync(out, 'utf8')))
+  process.stdout.write(`\n${page} (${preset})\n`)
+  for (const [name, { score, auditRefs }] of Object.entries(categories)) {
+    const rating = Math.round(score * 100)
+    if (rating < LEAST) process.exitCode = 1
+    process.stdout.write(`  ${rating} ${name}${rating < LEAST ? ` is below ${LEAST}` : ''}\n`)
+    for (const { id, weight } of auditRefs) {
+      const audit = audits[id]
+      if (!audit || weight === 0 || audit.score === null || audit.score >= 0.9) continue
+      process.stdout.write(`     ${audit.title}: ${audit.displayValue ?? id}\n`)
+    }
+  }
+}
+
+/** Serves the build as a stage does: compressed, with its policy, and with its one page for paths that name no file. */
+async function serve(config: z.output<typeof Config>) {
+  const listener = createServer(({ url = '/' }, response) => {
+    const { pathname } = new URL(url, 'http://localhost')
+    const name = extname(pathname) === '' ? 'index.html' : pathname
+    const headers = {
+      'content-type': TYPES[extname(name)] ?? 'application/octet-stream',
+      'content-encoding': 'gzip',
+      'content-security-policy': walletPolicy(config),
+      'cache-control': name.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
+    }
+    try {
+      const content = name === '/config.json' ? JSON.stringify(config) : readFileSync(join(BUILD, name))
+      response.writeHead(200, headers).end(gzipSync(content))
+    } catch {
+      response.writeHead(404).end()
+    }
+  })
+  await new Promise<void>((resolve, reject) => listener.once('error', reject).listen(PORT, 'localhost', resolve))
+  return listener
+}
+
+function readState(): string {
+  try {
+    return readFileSync('.local/state.json', 'utf8')
+  } catch (cause) {
+    throw new Error('The local service is not running. Start it in another terminal: npm start', { cause })
+  }
+}
+
+function run(command: string, args: readonly string[]): void {
+  const { status } = spawnSync(command, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}.`)
+}

@@ -1,0 +1,33 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rename, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import packageJson from '../../package.json' with { type: 'json' }
+
+const VERSION = packageJson.devDependencies['@sparticuz/chromium']
+/** Where Chromium is, once somebody has unpacked it on this machine. */
+const CHROMIUM = join(tmpdir(), `vaultline-chromium-${VERSION}`)
+const UNPACK = join(import.meta.dirname, 'unpack-chromium.ts')
+
+/** How a Chromium is launched: its program, and the environment in which it finds its libraries. */
+export type Chromium = { readonly executablePath: string; readonly env: NodeJS.ProcessEnv }
+
+/** Chromium, unpacked. The package takes a file that another process is still writing for a whole one: `spawn ETXTBSY`. */
+export async function unpackChromium(): Promise<Chromium> {
+  const chromium: Chromium = {
+    executablePath: join(CHROMIUM, 'chromium'),
+    env: { ...process.env, LD_LIBRARY_PATH: join(CHROMIUM, 'al2023', 'lib') },
+  }
+  if (existsSync(CHROMIUM)) return chromium
+  const parts = await mkdtemp(`${CHROMIUM}-`)
+  const env = { ...process.env, TMPDIR: parts }
+  await promisify(execFile)(process.execPath, [UNPACK], { env })
+  await rename(parts, CHROMIUM).catch(async (error) => {
+    // Another process was the first.
+    await rm(parts, { recursive: true })
+    if (!existsSync(CHROMIUM)) throw error
+  })
+  return chromium
+}
