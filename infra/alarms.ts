@@ -55,6 +55,25 @@ export class Alarms extends Construct {
     this.#alarm(deployed, 'Alarm', impact, { metric, threshold: 1 })
   }
 
+  /** Alarms when nodes contradicted each other, or a second one was silent, in the endpoints of a stack that need two. */
+  onDisagreement(stack: Stack, endpoints: readonly ServiceFunction[]): void {
+    const filters = endpoints.map(({ logGroup }) =>
+      logGroup.addMetricFilter('Disagreements', {
+        filterPattern: FilterPattern.any(
+          ...['nodes disagree', 'second node silent'].map((text) => FilterPattern.stringValue('$.message', '=', text)),
+        ),
+        metricNamespace: stack.stackName,
+        metricName: 'disagreements of nodes',
+      }),
+    )
+    const [first] = filters
+    if (!first) return
+    // All of them add to one metric.
+    const metric = first.metric({ statistic: 'Sum', period: Duration.minutes(5) })
+    const impact = 'Users get no transactions to sign: two nodes of a chain contradict each other, or one is silent.'
+    this.#alarm(stack, 'Disagreements', `${impact} The log names the chain.`, { metric, threshold: 1 })
+  }
+
   /** Alarms when three runs of a job failed within five minutes, or one where it runs less often: the next run makes good one failure. */
   onJob(deployed: ServiceFunction, { impact, everyMinutes }: JobContract): void {
     const minutes = Math.max(5, everyMinutes)

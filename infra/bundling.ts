@@ -100,10 +100,13 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'accounts/login': 900,
   'accounts/recover': 900,
   'accounts/credentials-add': 900,
-  // The bridge's API, with its pause and its budgets in the table of answers.
-  'vaults/deposit': 515,
-  'vaults/withdraw': 515,
-  'vaults/claim': 515,
+  // The bridge's API, with its pause and its budgets in the table of answers, and what compares two hosts: 7 KiB.
+  'vaults/deposit': 523,
+  'vaults/withdraw': 523,
+  'vaults/claim': 523,
+  'vaults/cancel': 511,
+  // The largest of those that have no more than the others.
+  'activity/position': 506,
   // The records and the bridge together; nobody waits for it.
   'jobs/refresh-chain': 560,
   // The frame alone: middy, the logger, zod and every error's text.
@@ -112,7 +115,7 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'system/assetlinks': 135,
   // The frame and every contract, without any AWS client or chain reader, grow by 1 or 2 KiB with each endpoint; the
   // document has an example of each besides: 45 KiB.
-  'system/openapi': 296,
+  'system/openapi': 298,
   'system/unknown-route': 244,
 }
 

@@ -1,5 +1,6 @@
 import { Duration, Stack, type StackProps } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
+import type { ErrorCode } from '../lib/errors.ts'
 import type { ENDPOINTS } from './functions.ts'
 import { ServiceFunction } from './service-function.ts'
 import type { SharedStack } from './shared-stack.ts'
@@ -17,10 +18,14 @@ const WORK = {
 export class EndpointsStack extends Stack {
   constructor(scope: Construct, area: string, { shared, endpoints, ...props }: Settings) {
     super(scope, area, props)
+    const witnessed: ServiceFunction[] = []
     for (const [name, contract] of endpoints) {
       const deployed = new ServiceFunction(this, name, { ...WORK, ...shared.settingsFor(contract) })
       shared.api.route(deployed, contract)
       shared.alarms.onEndpoint(name, deployed, contract.impact)
+      const errors: readonly ErrorCode[] = contract.errors ?? []
+      if (errors.includes('nodes_disagree')) witnessed.push(deployed)
     }
+    shared.alarms.onDisagreement(this, witnessed)
   }
 }

@@ -486,6 +486,18 @@ export const ERRORS = {
     error: 'Upstream unavailable',
     message: 'A chain or service that we need took too long to answer. Try again.',
   },
+  nodes_disagree: {
+    status: 503,
+    error: 'Nodes disagree',
+    message: 'Two nodes of a chain contradict each other: there is nothing safe to sign. Try again shortly.',
+    retryAfterSeconds: 5,
+  },
+  second_node_silent: {
+    status: 503,
+    error: 'Nodes disagree',
+    message: 'One of two nodes that must agree is silent: there is nothing safe to sign. Try again shortly.',
+    retryAfterSeconds: 5,
+  },
 
   // Trouble here
   service_unavailable: {
@@ -551,3 +563,10 @@ export const UPSTREAM_ERRORS = [
   'upstream_timeout',
 ] as const satisfies readonly ErrorCode[]
 export type UpstreamError = (typeof UPSTREAM_ERRORS)[number]
+
+/** The same where two nodes must agree. */
+export const WITNESS_ERRORS = [
+  'nodes_disagree',
+  'second_node_silent',
+  ...UPSTREAM_ERRORS,
+] as const satisfies readonly ErrorCode[]

@@ -20,6 +20,7 @@ import { cacheStore } from './cache/store.ts'
 import { createRpc } from './chain/nodes.ts'
 import { chainReaders } from './chain/readers.ts'
 import { SOLANA } from './chain/registry.ts'
+import { witnessedReaders } from './chain/witness.ts'
 import type { Client } from './clients/client.ts'
 import { clientsStore } from './clients/store.ts'
 import { Config } from './config.ts'
@@ -101,6 +102,9 @@ export const getYield = (env: Env<'deposits'>) => yieldLookup({ records: records
 
 /** Gives the reader of a chain. */
 export const getReader = async (env: Env<'config'>) => chainReaders((await config(env)).rpcUrls, OUTSIDE)
+
+/** Gives the reader of a chain that tells what two hosts tell: for what people sign. */
+export const getWitnessedReader = async (env: Env<'config'>) => witnessedReaders((await config(env)).rpcUrls, OUTSIDE)
 
 /** Across, as the requests of a client may use it, and our id there. */
 export const bridge = async (env: Env<'config' | 'cache'>) => {

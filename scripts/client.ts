@@ -109,13 +109,14 @@ function dataOf(response: object): string {
   return 'content' in response ? typeOf(schemaOf(response), '') : 'undefined'
 }
 
-/** The list in an answer that comes in pages. */
+/** The list in an answer that comes in pages; what the answer rests on is none. */
 function itemsOf(response: object): string | undefined {
   const { $ref = '' } = 'content' in response ? schemaOf(response) : {}
   const schema = components.schemas[$ref.split('/').at(-1) ?? '']
   const { properties = {} } = typeof schema === 'object' ? schema : {}
   if (!('nextCursor' in properties)) return undefined
-  return Object.keys(properties).find((name) => typeOf(properties[name] ?? true, '').endsWith('[]'))
+  const lists = Object.keys(properties).filter((name) => typeOf(properties[name] ?? true, '').endsWith('[]'))
+  return lists.find((name) => name !== 'evidence')
 }
 
 function codesOf(responses: Operation['responses']): string[] {

@@ -223,6 +223,19 @@ export type DepositSource = {
   transactionHash: TransactionHash
 }
 
+/** Which block of a chain an answer rests on, and how many hosts told it */
+export type Evidence = {
+  chainId: ChainId
+  /** The block; of several that were read, the earliest */
+  blockNumber: number
+  /** Its hash */
+  blockHash: TransactionHash
+  /** Its time */
+  timestamp: Timestamp
+  /** How many nodes of different hosts told the same of all that the answer rests on; of two that were some blocks apart, the block is that of the older one */
+  nodes: number
+}
+
 /** What a first factor made of the challenge */
 export type FirstFactor = {
   kind: 'Fido2'
@@ -346,6 +359,8 @@ export type GetDepositStatusResponse = {
   }
   /** When to ask again; null when no settlement is awaited */
   nextPollAfterMs: number | null
+  /** What the answer rests on: for each chain that was read, the block, and how many hosts told it */
+  evidence: Evidence[]
 }
 
 export type GetHealthResponse = {
@@ -439,6 +454,8 @@ export type GetPositionResponse = {
     timestamp: Timestamp
     sharePrice: Amount
   }[]
+  /** What the answer rests on: for each chain that was read, the block, and how many hosts told it */
+  evidence: Evidence[]
 }
 
 export type GetTokenChartResponse = {
@@ -495,6 +512,66 @@ export type GetTransferStatusResponse = {
   protocol: string | null
 }
 
+export type GetVaultResponse = {
+  /** Internal vault identifier */
+  poolId: string
+  chainId: ChainId
+  /** Display name */
+  name: string
+  /** May be empty */
+  logo_url: string
+  /** Risk classification */
+  riskProfile: string
+  /** Risk rating of the protocol */
+  riskProtocol: string
+  /** Vault contract */
+  poolAddress: Address
+  /** The token to deposit */
+  depositTokenAddress: Address
+  /** The share token */
+  yieldTokenAddress: Address
+  /** async: shares come after a settlement */
+  type: 'async' | 'sync'
+  /** Whether deposits have an upper limit */
+  MaxCap: boolean
+  /** Async vaults only */
+  protocol?: 'lagoon' | 'erc7540' | undefined
+  /** Curator multisig; async vaults only */
+  curatorAddress?: Address | undefined
+  /** Proposes valuations; async vaults only */
+  valuationManager?: Address | undefined
+  /** A text for people */
+  description: string
+  /** Percent with two decimals; "0.00" where it is not known, which `apy` tells apart */
+  APY: string
+  /** null where no yield is known: there is no earlier price yet, or none at least an hour before */
+  apy: {
+    /** Percent a year with two decimals, by the growth of the share price */
+    value: string
+    /** Days between the two prices, with two decimals: about seven; less while the first known price is younger; more where the price before was known long ago */
+    days: number
+    /** The time of the later price */
+    asOf: Timestamp
+  } | null
+  /** Of the token to deposit */
+  asset: {
+    /** Symbol */
+    symbol: string
+    /** Decimals */
+    decimals: number
+  }
+  /** Decimals of the share token */
+  shareDecimals: number
+  /** Assets under management, in the asset's smallest unit, as of stateAsOf; null where it is not known */
+  totalAssets: Amount | null
+  /** Async vaults only; left out when never read */
+  vaultState?: VaultState | undefined
+  /** Which block the state is of; null when the vault was never read */
+  stateAsOf: StateAsOf | null
+  /** What the answer rests on: for each chain that was read, the block, and how many hosts told it */
+  evidence: Evidence[]
+}
+
 export type GetWithdrawalStatusResponse = {
   vaultAddress: Address
   userAddress: Address
@@ -523,6 +600,8 @@ export type GetWithdrawalStatusResponse = {
   }
   /** When to ask again; null when no settlement is awaited */
   nextPollAfterMs: number | null
+  /** What the answer rests on: for each chain that was read, the block, and how many hosts told it */
+  evidence: Evidence[]
 }
 
 export type LinkWalletRequest = {
@@ -599,6 +678,8 @@ export type ListDepositsResponse = {
   nextCursor: string | null
   /** By chain id, why vaults of that chain are left out; the chain may be readable and the events of one vault not */
   errors?: Record<string, string> | undefined
+  /** What the answer rests on: for each chain that was read, the block, and how many hosts told it */
+  evidence: Evidence[]
   deposits: Deposit[]
 }
 
@@ -663,6 +744,8 @@ export type ListPositionsResponse = {
   positions: Position[]
   /** By chain id, why vaults of that chain are left out; the chain may be readable and the events of one vault not */
   errors?: Record<string, string> | undefined
+  /** What the answer rests on: for each chain that was read, the block, and how many hosts told it */
+  evidence: Evidence[]
 }
 
 export type ListSessionsResponse = {
@@ -682,6 +765,8 @@ export type ListSessionsResponse = {
 export type ListVaultsResponse = {
   success: true
   data: Vault[]
+  /** What the answer rests on: for each chain that was read, the block, and how many hosts told it */
+  evidence: Evidence[]
 }
 
 export type ListWalletsResponse = {
@@ -698,6 +783,8 @@ export type ListWithdrawalsResponse = {
   nextCursor: string | null
   /** By chain id, why vaults of that chain are left out; the chain may be readable and the events of one vault not */
   errors?: Record<string, string> | undefined
+  /** What the answer rests on: for each chain that was read, the block, and how many hosts told it */
+  evidence: Evidence[]
   withdrawals: Withdrawal[]
 }
 
@@ -956,6 +1043,8 @@ export type PrepareCancellationResponse = {
   /** Requests are where their vault is */
   isCrossChain: false
   simulation: Simulation
+  /** What the answer rests on: for each chain that was read, the block, and how many hosts told it */
+  evidence: Evidence[]
   /** True when what comes back has to be taken by another cancellation, later */
   isAsync: boolean
   /** What comes back: a deposit's assets, a withdrawal's shares */
@@ -995,6 +1084,8 @@ export type PrepareClaimResponse = {
   /** Whether the last transaction is a transfer to another chain */
   isCrossChain: boolean
   simulation: Simulation
+  /** What the answer rests on: for each chain that was read, the block, and how many hosts told it */
+  evidence: Evidence[]
   isAsync: true
   /** Of a deposit, the assets that become shares; of a withdrawal, the shares that become assets */
   claimable: {
@@ -1036,6 +1127,8 @@ export type PrepareDepositResponse = {
   /** Whether the last transaction is a transfer to another chain */
   isCrossChain: boolean
   simulation: Simulation
+  /** What the answer rests on: for each chain that was read, the block, and how many hosts told it */
+  evidence: Evidence[]
   /** True when deposits need settlement before shares are available */
   isAsync: boolean
   /** Cross-chain only */
@@ -1075,6 +1168,8 @@ export type PrepareWithdrawalResponse = {
   /** Whether the last transaction is a transfer to another chain */
   isCrossChain: boolean
   simulation: Simulation
+  /** What the answer rests on: for each chain that was read, the block, and how many hosts told it */
+  evidence: Evidence[]
   /** True when the vault pays only after a settlement */
   isAsync: boolean
   /** What it comes to */
@@ -1819,6 +1914,10 @@ export type Errors = {
   upstream_unavailable: 503
   /** Upstream unavailable. A chain or service that we need took too long to answer. Try again. */
   upstream_timeout: 504
+  /** Nodes disagree. Two nodes of a chain contradict each other: there is nothing safe to sign. Try again shortly. */
+  nodes_disagree: 503
+  /** Nodes disagree. One of two nodes that must agree is silent: there is nothing safe to sign. Try again shortly. */
+  second_node_silent: 503
   /** Service unavailable. We cannot answer at the moment. Try again shortly. */
   service_unavailable: 503
   /** Request timed out. The request took too long. Try again. */
@@ -1996,7 +2095,7 @@ export const getVault = /* @__PURE__ */ operation<
   /** Needed only where two chains have a vault with this address */
   chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
 },
-Vault,
+GetVaultResponse,
 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'vault_not_found' | 'internal' | 'service_unavailable' | 'timed_out'
 >('GET', '/defi-vaults/v1/vault/{vaultAddress}', { query: ['chainId'] })
 
@@ -2004,28 +2103,28 @@ Vault,
 export const prepareDeposit = /* @__PURE__ */ operation<
 PrepareDepositRequest,
 PrepareDepositResponse,
-'missing_or_invalid_vault_address' | 'missing_or_invalid_amount' | 'missing_or_invalid_user_address' | 'missing_or_invalid_src_chain_id' | 'unsupported_source_chain' | 'missing_or_invalid_src_token' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'unsupported_source_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'cross_chain_not_available' | 'vault_is_paused' | 'vault_is_closed' | 'deposits_are_not_open' | 'unsupported_vault_version' | 'previous_deposit_request_not_settled' | 'vault_cap_reached' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_vault_address' | 'missing_or_invalid_amount' | 'missing_or_invalid_user_address' | 'missing_or_invalid_src_chain_id' | 'unsupported_source_chain' | 'missing_or_invalid_src_token' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'unsupported_source_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'cross_chain_not_available' | 'vault_is_paused' | 'vault_is_closed' | 'deposits_are_not_open' | 'unsupported_vault_version' | 'previous_deposit_request_not_settled' | 'vault_cap_reached' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/defi-vaults/v1/defi/vault/deposit')
 
 /** Builds the transactions that withdraw from a vault: by assets, by shares, or everything. */
 export const prepareWithdrawal = /* @__PURE__ */ operation<
 PrepareWithdrawalRequest,
 PrepareWithdrawalResponse,
-'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_amount' | 'missing_or_invalid_chain_id' | 'missing_or_invalid_dst_chain_id' | 'unsupported_destination_chain' | 'missing_or_invalid_dst_token' | 'invalid_json' | 'unknown_field' | 'unsupported_destination_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'amount_exceeds_balance' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'cross_chain_not_available' | 'vault_is_paused' | 'vault_is_closing' | 'unsupported_vault_version' | 'previous_withdrawal_request_not_settled' | 'not_enough_liquidity' | 'withdrawal_refused' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_amount' | 'missing_or_invalid_chain_id' | 'missing_or_invalid_dst_chain_id' | 'unsupported_destination_chain' | 'missing_or_invalid_dst_token' | 'invalid_json' | 'unknown_field' | 'unsupported_destination_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'amount_exceeds_balance' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'cross_chain_not_available' | 'vault_is_paused' | 'vault_is_closing' | 'unsupported_vault_version' | 'previous_withdrawal_request_not_settled' | 'not_enough_liquidity' | 'withdrawal_refused' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/defi-vaults/v1/defi/vault/withdraw')
 
 /** Builds the transactions that claim what is settled in an async vault: shares of a deposit, assets of a withdrawal. */
 export const prepareClaim = /* @__PURE__ */ operation<
 PrepareClaimRequest,
 PrepareClaimResponse,
-'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'invalid_kind' | 'missing_or_invalid_chain_id' | 'missing_or_invalid_dst_chain_id' | 'unsupported_destination_chain' | 'missing_or_invalid_dst_token' | 'invalid_json' | 'unknown_field' | 'unsupported_destination_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'claim_not_applicable' | 'no_claimable_deposit' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'no_claimable_withdrawal' | 'cross_chain_not_available' | 'vault_is_paused' | 'withdrawal_refused' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'invalid_kind' | 'missing_or_invalid_chain_id' | 'missing_or_invalid_dst_chain_id' | 'unsupported_destination_chain' | 'missing_or_invalid_dst_token' | 'invalid_json' | 'unknown_field' | 'unsupported_destination_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'claim_not_applicable' | 'no_claimable_deposit' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'no_claimable_withdrawal' | 'cross_chain_not_available' | 'vault_is_paused' | 'withdrawal_refused' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/defi-vaults/v1/defi/vault/claim')
 
 /** Builds the transaction that takes a user's pending request back from an async vault. */
 export const prepareCancellation = /* @__PURE__ */ operation<
 PrepareCancellationRequest,
 PrepareCancellationResponse,
-'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'invalid_kind' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'ambiguous_vault_address' | 'cancel_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'no_pending_request' | 'vault_is_paused' | 'request_can_no_longer_be_cancelled' | 'payload_too_large' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'invalid_kind' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'ambiguous_vault_address' | 'cancel_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'no_pending_request' | 'vault_is_paused' | 'request_can_no_longer_be_cancelled' | 'payload_too_large' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/defi-vaults/v1/defi/vault/cancel')
 
 /** Returns the status of a user's deposit into an async vault: pending, claimable or deposited. */

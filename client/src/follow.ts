@@ -85,8 +85,10 @@ export function waitForTransfer(
 
 /** What a page says besides what is on it. */
 type Page = { readonly nextCursor: string | null }
-/** What the pages of an answer are of: its only list. */
-type ItemOf<Data> = { [Field in keyof Data]-?: Data[Field] extends readonly (infer Item)[] ? Item : never }[keyof Data]
+/** What the pages of an answer are of: its only list, besides what it rests on. */
+type ItemOf<Data> = {
+  [Field in Exclude<keyof Data, 'evidence'>]-?: Data[Field] extends readonly (infer Item)[] ? Item : never
+}[Exclude<keyof Data, 'evidence'>]
 
 /** All items of a history, page after page as they are asked for. Throws a CallFailure where a page does not come. */
 export async function* items<Input extends { cursor?: string | undefined }, Data extends Page, Code extends string>(

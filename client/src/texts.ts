@@ -59,6 +59,8 @@ export const TEXTS: Readonly<Record<string, string>> = {
   upstream_bad_answer: "Prices or chains cannot be read at the moment.",
   upstream_unavailable: "Prices or chains cannot be reached at the moment.",
   upstream_timeout: "Prices or chains are slow at the moment.",
+  nodes_disagree: "The chain cannot be read safely at the moment.",
+  second_node_silent: "The chain cannot be read safely at the moment.",
   service_unavailable: "We cannot answer at the moment. Please try again.",
   timed_out: "That took too long. Please try again.",
   internal: "Something went wrong on our side.",

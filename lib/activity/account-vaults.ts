@@ -1,6 +1,7 @@
 import { type Address, type Hex, pad, zeroAddress } from 'viem'
 import * as z from 'zod'
 import { required } from '../chain/call.ts'
+import type { Evidence } from '../chain/evidence.ts'
 import {
   type BlockHeader,
   byLocation,
@@ -47,6 +48,8 @@ export type AccountVault = {
 type AccountVaults = {
   readonly vaults: readonly AccountVault[]
   readonly errors: Readonly<Record<string, string>> | undefined
+  /** The block of each chain that could be read. */
+  readonly evidence: readonly Evidence[]
 }
 
 type Dependencies = {
@@ -93,7 +96,8 @@ export async function readAccountVaults(
     ...byChain.map(async ([chainId, ofChain]) => {
       const on = { reader: getReader(chainId), account, now, needsCurrentBooks }
       const chain = await toResult(readChain(on, ofChain, listed))
-      return { chainId, readings: 'value' in chain ? chain.value : ofChain.map((one): Reading => [one, chain]) }
+      if ('value' in chain) return { chainId, ...chain.value }
+      return { chainId, readings: ofChain.map((one): Reading => [one, chain]), evidence: [] }
     }),
   ])
 
@@ -112,7 +116,8 @@ export async function readAccountVaults(
   }
   const outage = failures.find((failure) => !(failure instanceof LeftOut))
   if (outage && Object.keys(errors).length === byChain.length && found.length === 0) throw outage
-  return { vaults: found, errors: failures.length > 0 ? errors : undefined }
+  const evidence = chains.flatMap((chain) => chain.evidence)
+  return { vaults: found, errors: failures.length > 0 ? errors : undefined, evidence }
 }
 
 /**
@@ -201,20 +206,18 @@ async function readChain(
   on: ChainAccount,
   followed: readonly Followed[],
   listed: Promise<Recorded>,
-): Promise<Reading[]> {
-  const { blocks, values } = await on.reader.readEach(
-    followed.map(({ vault }) => getProtocol(vault).account(vault, on.account)),
-  )
+): Promise<{ readonly readings: Reading[]; readonly evidence: Evidence[] }> {
+  const plans = followed.map(({ vault }) => getProtocol(vault).account(vault, on.account))
+  const { blocks, values, evidence } = await on.reader.readEach(plans, { withHash: true })
   // Up to a block that has a number: what "latest" is may differ from call to call, and events be lost or counted twice.
   const to = blocks.reduce((latest, { number }) => (number > latest ? number : latest), 0n)
-  const tails = await readTails(on, followed, to)
-  return Promise.all(
-    followed.map(async (one, index): Promise<Reading> => {
-      const [block, tail] = [blocks[index], tails.get(one.vault)]
-      if (!block || !tail) throw badAnswer('a vault is missing')
-      return [one, await toResult(readVault(on, one, { tail, account: values[index], block, listed }))]
-    }),
-  )
+  const [tails, told] = await Promise.all([readTails(on, followed, to), evidence()])
+  const readings = followed.map(async (one, index): Promise<Reading> => {
+    const [block, tail] = [blocks[index], tails.get(one.vault)]
+    if (!block || !tail) throw badAnswer('a vault is missing')
+    return [one, await toResult(readVault(on, one, { tail, account: values[index], block, listed }))]
+  })
+  return { readings: await Promise.all(readings), evidence: [told] }
 }
 
 /** What was read of a vault and an account at a block, and of the chain since its records end. */

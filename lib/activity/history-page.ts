@@ -44,7 +44,11 @@ export async function readHistoryPage<I extends Item>(
   const vaults = client.vaults.filter(
     (vault) => (vaultAddress ?? vault.address) === vault.address && (chainId ?? vault.chainId) === vault.chainId,
   )
-  const { vaults: read, errors } = await readAccountVaults(dependencies, vaults, account, { needsCurrentBooks })
+  const {
+    vaults: read,
+    errors,
+    evidence,
+  } = await readAccountVaults(dependencies, vaults, account, { needsCurrentBooks })
   const matching = read
     .flatMap((ofVault) => build(ofVault).map((item) => ({ ofVault, item, sortKey: buildSortKey(item.entry) })))
     .filter(({ item }) => (status ?? item.status) === item.status)
@@ -61,6 +65,7 @@ export async function readHistoryPage<I extends Item>(
       hasMore,
       nextCursor: hasMore && last ? encodeCursor(last.sortKey, list) : null,
       errors,
+      evidence: [...evidence],
     },
     items: await Promise.all(
       page.map(async ({ ofVault, item }) => {

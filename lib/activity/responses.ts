@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { EvidenceList } from '../chain/evidence.ts'
 import { ChainId, ChainIdText } from '../chain/registry.ts'
 import { Address, Amount, numberText, SignedAmount, Timestamp, TransactionHash, VaultAddress } from '../codecs.ts'
 import { field } from '../field.ts'
@@ -156,6 +157,7 @@ export const HistoryPage = z.object({
   hasMore: z.boolean().describe('Whether there is another page'),
   nextCursor: z.string().nullable().describe('Gives the next page; null on the last one'),
   errors: ChainErrors,
+  evidence: EvidenceList,
 })
 
 /** The response for a deposit; `apy` as text. */

@@ -55,7 +55,7 @@ export async function prepareCrossChainDeposit(
   // Awaited below, unless what is read meanwhile fails first.
   quoted.catch(() => {})
   const vaultTerms = getProtocol(vault).depositTerms(vault, account, route.destination.handler)
-  const [{ source }, { value, destination, block }] = await Promise.all([
+  const [{ source, ...atSource }, { value, destination, block, ...atVault }] = await Promise.all([
     readSource(getReader(chainId), account, route.source, planNothing(route.source.pool)),
     readDestination(getReader(vault.chainId), account, route.destination, vaultTerms),
   ])
@@ -72,5 +72,6 @@ export async function prepareCrossChainDeposit(
     ...(await prepareSending(services, { request, terms, source, before: [] })),
     isAsync: operation.isAsync,
     quote: describeQuote(request, terms, quote, clocks),
+    evidence: await Promise.all([atVault.evidence(), atSource.evidence()]),
   }
 }

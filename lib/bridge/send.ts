@@ -76,24 +76,28 @@ export async function readSource<T>(
       fillDeadlineBuffer: required(answers.fillDeadlineBuffer),
     },
   }))
-  const read = await reader.readOne(joinReadPlans(plan, state), { extraCalls: [...extraCalls, codeRequest(account)] })
+  const read = await reader.readOne(joinReadPlans(plan, state), {
+    extraCalls: [...extraCalls, codeRequest(account)],
+    withHash: true,
+  })
   const [value, pooled] = read.value
   const code = parseCode(read.outcomes.at(-1))
   const source: SourceState = { ...pooled, accountIsContract: code !== '0x' && !DELEGATION.test(code) }
-  return { value, source, block: read.block, outcomes: read.outcomes.slice(0, -1) }
+  return { ...read, value, source, outcomes: read.outcomes.slice(0, -1) }
 }
 
 /** What of the destination is read, in one request with a plan of the contract at `address`. Throws `upstream_*`. */
 export async function readDestination<T>(reader: ChainReader, account: Address, { pool }: RouteEnd, plan: ReadPlan<T>) {
   const calls = { paused: call(pool, poolAbi, 'pausedFills', []) }
   const state = readPlan({ address: plan.address, slots: {}, calls }, ({ answers }) => required(answers.paused))
-  const { block, value, outcomes } = await reader.readOne(joinReadPlans(plan, state), {
+  const { block, value, outcomes, evidence } = await reader.readOne(joinReadPlans(plan, state), {
     extraCalls: [codeRequest(account)],
+    withHash: true,
   })
   const [ofPlan, paused] = value
   const accountHasCode = parseCode(outcomes[0]) !== '0x'
   const destination: DestinationState = { paused, time: Number(block.timestamp), accountHasCode }
-  return { value: ofPlan, destination, block }
+  return { value: ofPlan, destination, block, evidence }
 }
 
 /**

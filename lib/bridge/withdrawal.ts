@@ -55,12 +55,13 @@ export async function readWithBridge<T>(
   const ends = findEnds(vault, { ...destination, errors })
   const route: Route = { source: ends.vault, destination: ends.other }
   const { getReader } = services
-  const [{ source, ...read }, { destination: arrival }] = await Promise.all([
+  const [{ source, ...read }, { destination: arrival, ...there }] = await Promise.all([
     readSource(getReader(vault.chainId), account, route.source, plan, extraCalls),
     readDestination(getReader(destination.chainId), account, route.destination, planNothing(route.destination.pool)),
   ])
   return {
     ...read,
+    evidence: () => Promise.all([read.evidence(), there.evidence()]),
     send: (payment: Payment) => sendPayment(services, { account, route, source, arrival }, payment),
   }
 }

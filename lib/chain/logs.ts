@@ -34,6 +34,10 @@ export type Receipt = z.output<typeof Receipt>
 export const BlockHeader = z.object({ number: Quantity, timestamp: Quantity })
 export type BlockHeader = z.output<typeof BlockHeader>
 
+/** The same with its hash and that of the block before it. */
+export const HashedHeader = BlockHeader.extend({ hash: HashText, parentHash: HashText })
+export type HashedHeader = z.output<typeof HashedHeader>
+
 /** A block as items and replies have it. */
 export function toStoredBlock({ number, timestamp }: BlockHeader): { blockNumber: number; timestamp: Date } {
   return { blockNumber: Number(number), timestamp: toDate(timestamp) }

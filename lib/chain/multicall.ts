@@ -3,6 +3,12 @@ import { type Address, type Hex, parseAbi } from 'viem'
 /** Multicall3's address, the same on every chain of ours. */
 export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
+/**
+ * On Arbitrum the EVM's block number is the parent chain's; this precompile knows the chain's own. Other chains have
+ * something else at its address.
+ */
+export const ARB_SYS: Address = '0x0000000000000000000000000000000000000064'
+
 /** The calls of Multicall3 about the chain itself (https://github.com/mds1/multicall3). */
 export const multicall3Abi = parseAbi([
   'function getBlockNumber() view returns (uint256 blockNumber)',
@@ -68,6 +74,17 @@ export function decodeAggregate(data: Hex): (Hex | undefined)[] {
     const end = start + numberAt(data, bytes) * 2
     if (end > data.length) throw new Error('a result beyond the data')
     return success === 1 ? (`0x${data.slice(start, end)}` as const) : undefined
+  })
+}
+
+/** The first contracts that an aggregate's calldata calls, in order, at most so many, in lower case. Throws on anything else. */
+export function decodeTargets(data: Hex, most: number): string[] {
+  // Behind the selector: where the list begins, how many calls it has, and where each begins, counted from here on.
+  const offsets = 2 + 8 + 2 * WORD
+  const count = Math.min(most, numberAt(data, offsets - WORD))
+  return Array.from({ length: count }, (_, index) => {
+    const start = offsets + numberAt(data, offsets + index * WORD) * 2 + PADDING_OF_ADDRESS.length
+    return `0x${data.slice(start, start + WORD - PADDING_OF_ADDRESS.length)}`
   })
 }
 

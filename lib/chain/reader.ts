@@ -1,4 +1,4 @@
-import { type Address, type Hex, hexToBigInt, isHex, numberToHex, parseAbi, size } from 'viem'
+import { type Address, type Hash, type Hex, hexToBigInt, isHex, numberToHex, parseAbi, size } from 'viem'
 import { badAnswer } from '../errors.ts'
 import { type Answers, type Call, call, decodeAnswers } from './call.ts'
 import {
@@ -9,9 +9,20 @@ import {
   originalCodes,
   storageOverrides,
 } from './code-override.ts'
-import { type BlockHeader, type LogFilter, lower, readLogsUntil } from './logs.ts'
+import type { Evidence } from './evidence.ts'
+import {
+  type BlockHeader,
+  blockRequest,
+  HashedHeader,
+  type LogFilter,
+  lower,
+  parseResult,
+  readLogsUntil,
+  toStoredBlock,
+} from './logs.ts'
 import {
   type AggregateCall,
+  ARB_SYS,
   decodeAggregate,
   encodeAggregate,
   encodedLength,
@@ -87,10 +98,19 @@ type Snapshot<T> = {
   readonly blocks: readonly BlockHeader[]
   readonly values: readonly T[]
   readonly outcomes: readonly RpcOutcome[]
+  /** That block as answers have it: one more request where its hash was not asked for, or blocks came too fast. Throws `upstream_*`. */
+  readonly evidence: () => Promise<Evidence>
 }
 
-/** How to read: at which block instead of the latest, and which calls to send in the same HTTP request. */
-type ReadOptions = { readonly at?: bigint | undefined; readonly extraCalls?: readonly RpcRequest[] }
+/**
+ * How to read: at which block instead of the latest, which calls to send in the same HTTP request, and whether to ask for
+ * the block's hash in it.
+ */
+type ReadOptions = {
+  readonly at?: bigint | undefined
+  readonly extraCalls?: readonly RpcRequest[]
+  readonly withHash?: boolean
+}
 
 /** Reads contracts of one chain, each read in one HTTP request. */
 export type ChainReader = ReturnType<typeof chainReader> & {
@@ -98,10 +118,7 @@ export type ChainReader = ReturnType<typeof chainReader> & {
   readonly witness?: ChainReader | undefined
 }
 
-// On Arbitrum the EVM's block number is the parent chain's; this precompile knows the chain's own. Other chains have
-// something else at its address.
 const ARBITRUM = 42161
-const ARB_SYS: Address = '0x0000000000000000000000000000000000000064'
 const arbSysAbi = parseAbi(['function arbBlockNumber() view returns (uint256)'])
 
 const BLOCK_CALLS = [
@@ -124,14 +141,17 @@ const MOST_DIGITS = 1_200_000
 /** Into how many parts a call is cut that a contract makes fail: with one more for the block, what any node takes in a batch. */
 const PARTS = 9
 
+/** How often a block's header is asked for at most. */
+const HEADER_TRIES = 3
+
 /** How many reads a node that refuses state overrides is spared them. */
 const ASK_AGAIN_AFTER = 500
 
 /**
  * A reader of one chain. It remembers, while it lives, the code of the contracts whose storage it reads, and whether the
- * chain's nodes refuse state overrides.
+ * chain's nodes refuse state overrides. `nodes`: how many hosts the Rpc asks for everything.
  */
-export function chainReader(chain: EvmChain, rpc: Rpc) {
+export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly nodes?: number } = {}) {
   const blockCalls = chain.id === ARBITRUM ? ARBITRUM_BLOCK_CALLS : BLOCK_CALLS
   const codes = originalCodes()
   let reads = 0
@@ -144,19 +164,19 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
    * refuses state overrides. Throws AppError `upstream_*`.
    */
   async function read<T>(plans: readonly ReadPlan<T>[], options: ReadOptions = {}): Promise<Snapshot<T>> {
-    const { attempts, outcomes } = await readCalls(plans, options)
+    const { attempts, ...others } = await readCalls(plans, options)
     const parts = attempts.map(({ part }) => {
       if (!part) throw badAnswer('the node would not run a call, or not to its end')
       return part
     })
-    return joinParts(parts, outcomes)
+    return joinParts(parts, others)
   }
 
   /** Reads one contract; like `read`. */
   async function readOne<T>(plan: ReadPlan<T>, options?: ReadOptions) {
-    const { block, values, outcomes } = await read([plan], options)
+    const { values, ...others } = await read([plan], options)
     // One plan has one value.
-    return { block, value: values[0] as T, outcomes }
+    return { ...others, value: values[0] as T }
   }
 
   /**
@@ -168,9 +188,9 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
     plans: readonly ReadPlan<T>[],
     options: ReadOptions = {},
   ): Promise<Snapshot<T | undefined>> {
-    const { attempts, outcomes } = await readCalls(plans, options)
+    const { attempts, ...others } = await readCalls(plans, options)
     const parts = await Promise.all(attempts.map(({ part, plans }) => (part ? [part] : readInParts(plans, options.at))))
-    const snapshot = joinParts<T | undefined>(parts.flat(), outcomes)
+    const snapshot = joinParts<T | undefined>(parts.flat(), others)
     if (plans.length > 0 && snapshot.values.every((value) => value === undefined)) {
       throw badAnswer('none of the contracts can be read')
     }
@@ -178,10 +198,11 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
   }
 
   /** Reads plans with as few calls as take them, in one HTTP request; without state overrides where a call with them is refused. */
-  async function readCalls<T>(plans: readonly ReadPlan<T>[], { extraCalls = [], at }: ReadOptions) {
+  async function readCalls<T>(plans: readonly ReadPlan<T>[], { extraCalls = [], at, withHash = false }: ReadOptions) {
     reads += 1
     const groups = cutIntoCalls(choose(plans))
-    const { parts, outcomes } = await send(groups, at, extraCalls)
+    const headers = withHash ? [blockRequest(at ?? 'latest')] : []
+    const { parts, outcomes } = await send(groups, at, [...extraCalls, ...headers])
     const attempts = await Promise.all(
       groups.map(async (group, index) => {
         const plans = group.map(({ plan }) => plan)
@@ -189,7 +210,36 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
         return { plans, part }
       }),
     )
-    return { attempts, outcomes }
+    return { attempts, outcomes: outcomes.slice(0, extraCalls.length), header: outcomes[extraCalls.length] }
+  }
+
+  function joinParts<T>(
+    parts: readonly Part<T>[],
+    { outcomes, header }: { readonly outcomes: readonly RpcOutcome[]; readonly header: RpcOutcome | undefined },
+  ): Snapshot<T> {
+    const block = parts.map((part) => part.block).reduce(lower)
+    return {
+      block,
+      blocks: parts.flatMap((part) => part.values.map(() => part.block)),
+      values: parts.flatMap(({ values }) => values),
+      outcomes,
+      evidence: () => readEvidence(block, header),
+    }
+  }
+
+  /** The block as answers have it, with the hash that a header at or after it tells. */
+  async function readEvidence(block: BlockHeader, header: RpcOutcome | undefined): Promise<Evidence> {
+    const told = HashedHeader.safeParse(header && 'result' in header ? header.result : undefined).data
+    const blockHash = (told && hashTold(told, block)) ?? (await readHash(block))
+    return { chainId: chain.id, ...toStoredBlock(block), blockHash, nodes }
+  }
+
+  /** The hash of a block that was read; asked for again where a node behind the same URL does not know the block yet. */
+  async function readHash({ number }: Pick<BlockHeader, 'number'>, tries = HEADER_TRIES): Promise<Hash> {
+    const [outcome] = await rpc([blockRequest(number)])
+    const isTold = outcome && 'result' in outcome && outcome.result !== null
+    if (tries > 1 && !isTold) return readHash({ number }, tries - 1)
+    return parseResult(HashedHeader, outcome).hash
   }
 
   /** Reads plans of which one made their call fail in ever smaller parts. */
@@ -296,6 +346,8 @@ export function chainReader(chain: EvmChain, rpc: Rpc) {
 
   return {
     chain,
+    /** How many hosts tell everything that it reads. */
+    nodes,
     read,
     readEach,
     readOne,
@@ -389,13 +441,10 @@ function digitsOf(one: Planned<unknown>, codes: ReadonlySet<Hex>): number {
   return calls + program.length + (codes.has(code) ? 0 : code.length)
 }
 
-function joinParts<T>(parts: readonly Part<T>[], outcomes: readonly RpcOutcome[]): Snapshot<T> {
-  return {
-    block: parts.map(({ block }) => block).reduce(lower),
-    blocks: parts.flatMap(({ block, values }) => values.map(() => block)),
-    values: parts.flatMap(({ values }) => values),
-    outcomes,
-  }
+/** The hash of a block by its own header or that of the next block; undefined where the header is of another one. */
+function hashTold({ number, hash, parentHash }: HashedHeader, block: BlockHeader): Hash | undefined {
+  if (number === block.number) return hash
+  return number === block.number + 1n ? parentHash : undefined
 }
 
 /** The block of an aggregate of calls, and what each group of them returned. Throws `upstream_bad_answer`. */

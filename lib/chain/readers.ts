@@ -3,7 +3,7 @@ import { AppError } from '../errors.ts'
 import type { HttpEnvironment } from '../http.ts'
 import { createRpc } from './nodes.ts'
 import { type ChainReader, chainReader } from './reader.ts'
-import { evmChain } from './registry.ts'
+import { type EvmChain, evmChain } from './registry.ts'
 
 /** RPC URLs by chain id; a chain that is not named here is read at the registry's public URLs. URLs may hold keys: they are secrets. */
 export const RpcUrls = z.record(z.string(), z.tuple([z.url()], z.url()))
@@ -13,22 +13,50 @@ type Urls = readonly [string, ...string[]]
 
 /** The readers of all chains, each made on first use and kept. Asking for a chain that the registry lacks throws `internal`. */
 export function chainReaders(rpcUrls: RpcUrls, environment: HttpEnvironment): (chainId: number) => ChainReader {
+  return readersOf(rpcUrls, (chain, urls) => {
+    const readerAt = (at: Urls) => chainReader(chain, createRpc(at, environment, { chainId: chain.id }))
+    const [other, ...others] = urlsOfOtherHosts(urls)
+    return { ...readerAt(urls), witness: other === undefined ? undefined : readerAt([other, ...others]) }
+  })
+}
+
+/** Gives the reader of a chain, each created by `create` on first use and kept. Asking for a chain that the registry lacks throws `internal`. */
+export function readersOf(rpcUrls: RpcUrls, create: (chain: EvmChain, urls: Urls) => ChainReader) {
   const readers = new Map<number, ChainReader>()
-  return (chainId) => {
+  return (chainId: number) => {
     const known = readers.get(chainId)
     if (known) return known
     const chain = evmChain(chainId)
     if (!chain) throw new AppError('internal', { cause: new Error(`Chain ${chainId} is not in the registry.`) })
-    const readerAt = (urls: Urls) => chainReader(chain, createRpc(urls, environment, { chainId }))
-    const urls = rpcUrls[chainId] ?? chain.rpcUrls
-    const [other, ...others] = urlsOfOtherHosts(urls)
-    const reader = { ...readerAt(urls), witness: other === undefined ? undefined : readerAt([other, ...others]) }
+    const reader = create(chain, rpcUrls[chainId] ?? chain.rpcUrls)
     readers.set(chainId, reader)
     return reader
   }
 }
 
-/** The URLs whose host (name and port) is another than the first one's: a chain's second opinion; none where all are of one host. */
-export function urlsOfOtherHosts([first, ...others]: readonly string[]): string[] {
-  return others.filter((url) => first !== undefined && new URL(url).host !== new URL(first).host)
+/** The URLs of another host than the first one's: a chain's second opinion; none where all are of one host. */
+export function urlsOfOtherHosts(urls: readonly string[]): string[] {
+  return groupByHost(urls).slice(1).flat()
+}
+
+/** The URLs in groups of one host each, in the order of their first ones. */
+export function groupByHost(urls: readonly string[]): [string, ...string[]][] {
+  // A group has the URL that opened it.
+  return [...Map.groupBy(urls, hostOf).values()] as [string, ...string[]][]
+}
+
+/** Endings under which names are registered one level further down, as in `co.uk`. */
+const SECOND_LEVEL = /\.(ac|co|com|edu|gov|net|org)\.[a-z]{2}$/
+
+/**
+ * Who runs the node at a URL: the registered name, whose subdomains and paths are all one host. An address, or a name
+ * without a dot, is the operator's own machine, and each of its ports a node.
+ */
+function hostOf(url: string): string {
+  const { hostname, host } = new URL(url)
+  if (!hostname.includes('.') || /^[\d.]+$/.test(hostname)) return host
+  return hostname
+    .split('.')
+    .slice(SECOND_LEVEL.test(hostname) ? -3 : -2)
+    .join('.')
 }

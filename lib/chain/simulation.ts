@@ -38,7 +38,8 @@ const Number64 = Quantity.pipe(z.bigint().lt(2n ** 64n))
 const SimulatedLog = Log.pick({ address: true, topics: true, data: true })
 type SimulatedLog = z.output<typeof SimulatedLog>
 
-const SimulatedBlocks = z.tuple([
+/** What a node answers: one block with a result for each transaction. */
+export const SimulatedBlocks = z.tuple([
   z.object({
     calls: z.array(
       z.object({

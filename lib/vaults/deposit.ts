@@ -1,4 +1,5 @@
 import { approvalsNeeded, encodeApprovals, verifyApprovals } from '../chain/erc20.ts'
+import type { Evidence } from '../chain/evidence.ts'
 import { type ChainReader, mapReadPlan } from '../chain/reader.ts'
 import { parseSimulation, simulationRequest, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
 import type { SimulationResult } from '../chain/simulation-result.ts'
@@ -18,6 +19,7 @@ export type PreparedDeposit = {
   simulation: SimulationResult
   /** Whether the shares come only after a settlement. */
   isAsync: boolean
+  evidence: Evidence[]
 }
 
 /** A deposit into a vault of the client's. */
@@ -36,12 +38,12 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
   const variants = (['none', 'exact', 'reset'] as const).map((needed) => encodeApprovals(spending, needed))
   const extraCalls = variants.map((approval) => simulationRequest(account, [...approval, ...attempts]))
 
-  const { value, outcomes } = await reader.readOne(
+  const { value, outcomes, evidence } = await reader.readOne(
     mapReadPlan(getProtocol(vault).depositTerms(vault, account), ({ allowance, choose }) => ({
       allowance,
       name: choose(amount),
     })),
-    { extraCalls },
+    { extraCalls, withHash: true },
   )
   const { allowance, name } = value
   const operation = depositNamed(vault, name)
@@ -66,6 +68,7 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
     approval,
     operations,
     isAsync: operation.isAsync,
+    evidence: [await evidence()],
     ...summarise(
       chosen?.filter((call) => call !== undefined),
       upperEstimate,

@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import type { Evidence } from '../chain/evidence.ts'
 import type { BlockHeader } from '../chain/logs.ts'
 import { toStoredBlock } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
@@ -20,6 +21,7 @@ type LiveVault = {
   readonly hasCap: boolean | undefined
   readonly state: VaultState | undefined
   readonly asOf: StateAsOf | undefined
+  readonly evidence: Evidence | undefined
 }
 
 type Response = z.output<typeof VaultResponse>
@@ -36,8 +38,8 @@ type Dependencies = {
  */
 export function liveVaults({ getReader, states, getYield }: Dependencies) {
   async function readChain(chainId: number, vaults: readonly Vault[]): Promise<LiveVault[]> {
-    const [{ block, blocks, overviews }] = await Promise.all([
-      readOverviews(getReader(chainId), vaults),
+    const [{ block, blocks, overviews, evidence }] = await Promise.all([
+      readOverviews(getReader(chainId), vaults).then(async (read) => ({ ...read, evidence: await read.evidence() })),
       // What a yield compares with is looked up meanwhile, and remembered.
       ...vaults.map((vault) => getYield(vault, undefined, undefined)),
     ])
@@ -47,7 +49,7 @@ export function liveVaults({ getReader, states, getYield }: Dependencies) {
         if (!overview) return (await lastRecorded([vault]))[0] ?? unknownVault(vault)
         const { sharePrice, hasCap, state } = overview
         const asOf = stateAsOf(blocks[index] ?? block)
-        return { vault, apy: await getYield(vault, sharePrice, asOf.timestamp), hasCap, state, asOf }
+        return { vault, apy: await getYield(vault, sharePrice, asOf.timestamp), hasCap, state, asOf, evidence }
       }),
     )
   }
@@ -59,15 +61,16 @@ export function liveVaults({ getReader, states, getYield }: Dependencies) {
     })
     return Promise.all(
       vaults.map(async (vault, index) => {
-        const { state, asOf } = recorded[index] ?? {}
+        const { state, asOf, told } = recorded[index] ?? {}
         // Made of what was recorded alone: an old price and the time of now are not a yield.
         const apy = await getYield(vault, state?.sharePrice ?? undefined, asOf?.timestamp)
-        return { vault, apy, hasCap: undefined, state, asOf: asOf && { ...asOf, stale: true } }
+        const evidence = asOf && told && { chainId: vault.chainId, ...asOf, ...told }
+        return { vault, apy, hasCap: undefined, state, asOf: asOf && { ...asOf, stale: true }, evidence }
       }),
     )
   }
 
-  return async (vaults: readonly Vault[]): Promise<Response[]> => {
+  return async (vaults: readonly Vault[]): Promise<{ vaults: Response[]; evidence: Evidence[] }> => {
     const byChain = Map.groupBy(vaults, ({ chainId }) => chainId)
     const listed = await Promise.all(
       [...byChain].map(([chainId, ofChain]) =>
@@ -78,7 +81,11 @@ export function liveVaults({ getReader, states, getYield }: Dependencies) {
       ),
     )
     const byVault = new Map(listed.flat().map((entry) => [entry.vault, entry]))
-    return vaults.flatMap((vault) => byVault.get(vault) ?? []).map(toResponse)
+    const blocks = listed.flat().flatMap(({ evidence }) => evidence ?? [])
+    return {
+      vaults: vaults.flatMap((vault) => byVault.get(vault) ?? []).map(toResponse),
+      evidence: [...new Map(blocks.map((block) => [block.blockHash, block])).values()],
+    }
   }
 }
 
@@ -87,7 +94,7 @@ function stateAsOf(block: BlockHeader): StateAsOf {
 }
 
 function unknownVault(vault: Vault): LiveVault {
-  return { vault, apy: null, hasCap: undefined, state: undefined, asOf: undefined }
+  return { vault, apy: null, hasCap: undefined, state: undefined, asOf: undefined, evidence: undefined }
 }
 
 function toResponse({ vault, apy, hasCap, state, asOf }: LiveVault): Response {

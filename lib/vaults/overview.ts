@@ -1,8 +1,18 @@
+import type { Evidence } from '../chain/evidence.ts'
 import type { BlockHeader } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { Overview } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
+
+/** Overviews, each with its block, and the earliest of these. */
+type Overviews = {
+  readonly block: BlockHeader
+  readonly blocks: readonly BlockHeader[]
+  readonly overviews: readonly (Overview | undefined)[]
+  /** The earliest block as answers have it. Throws `upstream_*`. */
+  readonly evidence: () => Promise<Evidence>
+}
 
 /**
  * The overviews of vaults of one chain in one round trip, one RPC call for every 100 of them, each with the block that it
@@ -13,8 +23,8 @@ export async function readOverviews(
   reader: ChainReader,
   vaults: readonly VaultOnChain[],
   at?: bigint,
-): Promise<{ block: BlockHeader; blocks: readonly BlockHeader[]; overviews: readonly (Overview | undefined)[] }> {
+): Promise<Overviews> {
   const plans = vaults.map((vault) => getProtocol(vault).overview(vault))
-  const { block, blocks, values } = await reader.readEach(plans, { at })
-  return { block, blocks, overviews: values }
+  const { values, ...read } = await reader.readEach(plans, { at, withHash: true })
+  return { ...read, overviews: values }
 }

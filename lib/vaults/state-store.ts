@@ -2,17 +2,24 @@ import { createHash } from 'node:crypto'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
 import { getItems, putItems } from '../aws/dynamo.ts'
+import { Evidence } from '../chain/evidence.ts'
 import type { VaultKey } from './vault.ts'
 import { vaultPartition } from './vault.ts'
 import { StateAsOf, VaultState } from './vault-state.ts'
 
 /** A vault's state and the block that it is of. */
-export type RecordedState = { readonly state: VaultState; readonly asOf: Omit<StateAsOf, 'stale'> }
+export type RecordedState = {
+  readonly state: VaultState
+  readonly asOf: Omit<StateAsOf, 'stale'>
+  /** The hash of that block and how many hosts told it, where that is known. */
+  readonly told?: Pick<Evidence, 'blockHash' | 'nodes'> | undefined
+}
 
 const Item = z.object({
   pk: z.string(),
   state: VaultState,
   ...StateAsOf.omit({ stale: true }).shape,
+  told: Evidence.pick({ blockHash: true, nodes: true }).optional(),
 })
 const SORT_KEY = 'STATE'
 
@@ -23,7 +30,7 @@ export function stateStore(client: DynamoDBDocumentClient, tableName: string) {
     async get(vaults: readonly VaultKey[]): Promise<(RecordedState | undefined)[]> {
       const keys = vaults.map((vault) => ({ pk: vaultPartition(vault), sk: SORT_KEY }))
       const items = z.array(Item).parse(await getItems(client, tableName, keys))
-      const byKey = new Map(items.map(({ pk, state, ...asOf }) => [pk, { state, asOf }]))
+      const byKey = new Map(items.map(({ pk, state, told, ...asOf }) => [pk, { state, asOf, told }]))
       return vaults.map((vault) => byKey.get(vaultPartition(vault)))
     },
 
@@ -32,9 +39,9 @@ export function stateStore(client: DynamoDBDocumentClient, tableName: string) {
       await putItems(
         client,
         tableName,
-        states.map(([vault, { state, asOf }]) => {
+        states.map(([vault, { state, asOf, told }]) => {
           const pk = vaultPartition(vault)
-          return { ...z.encode(Item, { pk, state, ...asOf }), pk, sk: SORT_KEY }
+          return { ...z.encode(Item, { pk, state, ...asOf, told }), pk, sk: SORT_KEY }
         }),
       )
     },

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { EvidenceList } from '../chain/evidence.ts'
 import { ChainId } from '../chain/registry.ts'
 import { SimulationResult } from '../chain/simulation-result.ts'
 import { Transaction } from '../chain/transaction.ts'
@@ -18,4 +19,5 @@ export const TransactionsReply = z.object({
   estimatedGas: Amount.describe('Gas units of all transactions together'),
   isCrossChain: z.boolean().describe('Whether the last transaction is a transfer to another chain'),
   simulation: SimulationResult,
+  evidence: EvidenceList,
 })

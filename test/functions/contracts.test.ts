@@ -272,7 +272,7 @@ describe('The errors', () => {
   test('have one text for one meaning: a text stands for several codes only where the trouble is elsewhere', () => {
     const byText = Map.groupBy(Object.entries(ERRORS), ([, { error }]) => error)
     const shared = [...byText].filter(([, entries]) => entries.length > 1).map(([text]) => text)
-    expect(shared).toEqual(['Upstream unavailable'])
+    expect(shared).toEqual(['Upstream unavailable', 'Nodes disagree'])
   })
 
   test('are called by stable words in snake_case', () => {

@@ -15,7 +15,12 @@ import { type Synthesized, synthesizeApp } from './synthesize.ts'
 const ENDPOINTS: [string, EndpointContract][] = Object.entries(endpoints)
 const JOBS: [string, JobContract][] = Object.entries(jobs)
 const CONTRACTS: [string, EndpointContract | JobContract][] = [...ENDPOINTS, ...JOBS]
+/** Those that hand out transactions, and need two nodes. */
+const WITNESSED = ['deposit', 'withdraw', 'claim', 'cancel'].map((name) => `vaults/${name}`)
 const RUNS = JOBS.flatMap(([name, contract]) => contract.runs.map((run) => ({ name, contract, run })))
+
+/** The metric that a filter of logs adds to. */
+const nameOf = (transformations: unknown) => (transformations as readonly { MetricName: string }[])[0]?.MetricName
 
 type Target = { readonly Arn: string; readonly RoleArn: string }
 
@@ -87,8 +92,8 @@ describe.each(STAGES)('%s', (stage) => {
       'AWS::IAM::Policy': CONTRACTS.length + JOBS.length,
       'AWS::Scheduler::Schedule': RUNS.length,
       'AWS::Logs::LogGroup': CONTRACTS.length + 1,
-      'AWS::Logs::MetricFilter': ENDPOINTS.length,
-      'AWS::CloudWatch::Alarm': CONTRACTS.length + RUNS.length + 2,
+      'AWS::Logs::MetricFilter': ENDPOINTS.length + WITNESSED.length,
+      'AWS::CloudWatch::Alarm': CONTRACTS.length + RUNS.length + 3,
       'AWS::SQS::Queue': 1,
       'AWS::SQS::QueuePolicy': 1,
       'AWS::SNS::Topic': 1,
@@ -389,7 +394,8 @@ describe.each(STAGES)('%s', (stage) => {
 
   test.each(ENDPOINTS)('%s alarms on the failures of ours that it answered', (name) => {
     const [filter] = Object.values(ofType('AWS::Logs::MetricFilter')).filter(
-      ({ LogGroupName }) => LogGroupName === `${idOf(name)}Logs`,
+      ({ LogGroupName, MetricTransformations }) =>
+        LogGroupName === `${idOf(name)}Logs` && nameOf(MetricTransformations) === `${name} errors`,
     )
     const metric = { MetricName: `${name} errors`, MetricNamespace: `vaultline-${stage}-${dirname(name)}` }
     expect(filter).toMatchObject({
@@ -411,6 +417,34 @@ describe.each(STAGES)('%s', (stage) => {
       ]),
       Threshold: 1,
     })
+  })
+
+  test('alarms when nodes disagree, wherever transactions are handed out', () => {
+    const metric = { MetricName: 'disagreements of nodes', MetricNamespace: `vaultline-${stage}-vaults` }
+    const filters = Object.values(ofType('AWS::Logs::MetricFilter')).filter(
+      ({ MetricTransformations }) => nameOf(MetricTransformations) === metric.MetricName,
+    )
+    expect(filters.map(({ LogGroupName }) => LogGroupName).toSorted()).toEqual(
+      WITNESSED.map((name) => `${idOf(name)}Logs`).toSorted(),
+    )
+    for (const filter of filters) {
+      expect(filter).toMatchObject({
+        FilterPattern: '{ ($.message = "nodes disagree") || ($.message = "second node silent") }',
+        MetricTransformations: [{ ...metric, MetricValue: '1' }],
+      })
+    }
+    const alarms = Object.values(ofType('AWS::CloudWatch::Alarm')).filter(
+      ({ MetricName }) => MetricName === metric.MetricName,
+    )
+    expect(alarms).toMatchObject([
+      {
+        Namespace: metric.MetricNamespace,
+        Statistic: 'Sum',
+        Threshold: 1,
+        AlarmDescription: expect.stringContaining('Users get no transactions to sign'),
+        AlarmActions: ['shared/AlarmsTopic'],
+      },
+    ])
   })
 
   test.each(JOBS)('%s alarms when what it keeps falls behind, for each of its runs', (name, contract) => {

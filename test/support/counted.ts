@@ -90,7 +90,12 @@ export function countedChain(clock: VirtualClock, { mostCalls, mostBlocks, delay
   let logIndex = 0
   const state = { head: 0, totalAssets: 1n }
   const timeOf = (block: number) => 1_700_000_000 + Math.floor(block / 5)
-  const header = (block: number) => ({ number: numberToHex(block), timestamp: numberToHex(timeOf(block)) })
+  const header = (block: number) => ({
+    number: numberToHex(block),
+    timestamp: numberToHex(timeOf(block)),
+    hash: numberToHex(block, { size: 32 }),
+    parentHash: numberToHex(block - 1, { size: 32 }),
+  })
 
   function logs({ address, fromBlock, toBlock }: Filter) {
     const wanted = new Set(address.map((one) => one.toLowerCase()))

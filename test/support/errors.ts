@@ -105,6 +105,8 @@ export const PROMISED: Readonly<Record<ErrorCode, readonly [status: number, erro
   upstream_bad_answer: [502, 'Upstream unavailable'],
   upstream_unavailable: [503, 'Upstream unavailable'],
   upstream_timeout: [504, 'Upstream unavailable'],
+  nodes_disagree: [503, 'Nodes disagree'],
+  second_node_silent: [503, 'Nodes disagree'],
   timed_out: [504, 'Request timed out'],
   service_unavailable: [503, 'Service unavailable'],
   internal: [500, 'Internal server error'],

@@ -94,10 +94,13 @@ export async function expireLease(service: Service, chainId: number): Promise<vo
   )
 }
 
-/** What a client's key sees of users, over HTTP. */
+/** What a client's key sees of users, over HTTP, whichever block it rests on. */
 export function viewsFor(service: Pick<Service, 'call'>, key?: string) {
-  const get = (path: string): Promise<HttpReply> =>
-    service.call('GET', `/defi-vaults/v1/defi/user/${path}`, key === undefined ? {} : { key })
+  const get = async (path: string): Promise<HttpReply> => {
+    const reply = await service.call('GET', `/defi-vaults/v1/defi/user/${path}`, key === undefined ? {} : { key })
+    const { evidence: _, ...body } = reply.body
+    return { ...reply, body }
+  }
   return {
     positions: (user: string) => get(`${user}/positions`),
     position: (user: string, vault: Address | string, query = '') => get(`${user}/positions/${vault}${query}`),

@@ -5,6 +5,7 @@ import {
   DepositResponse,
   PositionResponse,
 } from '../../../lib/activity/responses.ts'
+import { EvidenceList } from '../../../lib/chain/evidence.ts'
 import { VaultChainIdText } from '../../../lib/chain/registry.ts'
 import { Amount, Timestamp, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
@@ -60,6 +61,7 @@ export const contract = {
     deposits: z.array(DepositResponse).describe('The latest 20'),
     hasMore: z.boolean().describe('Whether there are more deposits than these'),
     sharePriceHistory: z.array(z.object({ timestamp: Timestamp, sharePrice: Amount })).describe('The last year'),
+    evidence: EvidenceList,
   }),
   errors: ['ambiguous_vault_address', 'vault_not_found', 'position_not_found', ...UPSTREAM_ERRORS],
   cacheControl: 'no-store',

@@ -21,7 +21,7 @@ export function getPosition({ getYield, sources, ...dependencies }: Dependencies
     const { userAddress: account } = path
     const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
     const since = BigInt(Math.floor(dependencies.now() / 1000)) - YEAR_SECONDS
-    const [{ vaults, errors }, prices] = await Promise.all([
+    const [{ vaults, errors, evidence }, prices] = await Promise.all([
       readAccountVaults(dependencies, [vault], account),
       dependencies.records.listPrices(vault, since),
     ])
@@ -67,6 +67,7 @@ export function getPosition({ getYield, sources, ...dependencies }: Dependencies
         timestamp: toDate(timestamp),
         sharePrice: price,
       })),
+      evidence: [...evidence],
     }
   }
 }

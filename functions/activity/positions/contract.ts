@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ChainErrors, PositionResponse } from '../../../lib/activity/responses.ts'
+import { EvidenceList } from '../../../lib/chain/evidence.ts'
 import { Address, UserAddress } from '../../../lib/codecs.ts'
 import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
@@ -18,6 +19,7 @@ export const contract = {
     totalRecords: z.number().int().describe('How many there are'),
     positions: z.array(PositionResponse),
     errors: ChainErrors,
+    evidence: EvidenceList,
   }),
   errors: UPSTREAM_ERRORS,
   cacheControl: 'no-store',

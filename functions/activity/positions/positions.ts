@@ -13,7 +13,7 @@ export function listPositions({ getYield, ...dependencies }: Dependencies) {
     client,
     path: { userAddress: account },
   }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    const { vaults, errors } = await readAccountVaults(dependencies, client.vaults, account)
+    const { vaults, errors, evidence } = await readAccountVaults(dependencies, client.vaults, account)
     const found = await Promise.all(
       vaults.map(async (ofVault) => {
         const position = buildPosition(ofVault.entries, ofVault.live)
@@ -28,6 +28,7 @@ export function listPositions({ getYield, ...dependencies }: Dependencies) {
       totalRecords: positions.length,
       positions,
       errors,
+      evidence: [...evidence],
     }
   }
 }

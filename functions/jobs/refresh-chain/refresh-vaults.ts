@@ -412,8 +412,9 @@ async function deleteOldRecords(run: Run): Promise<void> {
 /** Records the states that have changed, and the states and prices of the vaults whose refresh is due. */
 async function recordOverviews(
   { vaultRuns, records, states, inTurn, done }: Run,
-  { block, blocks, overviews }: Awaited<ReturnType<typeof readOverviews>>,
+  { block, blocks, overviews, evidence }: Awaited<ReturnType<typeof readOverviews>>,
 ): Promise<void> {
+  const earliest = await toResult(evidence())
   const due = new Set(dueForRefresh(vaultRuns, block.timestamp))
   const newStates: [VaultKey, RecordedState][] = []
   const newPrices: VaultRecords[] = []
@@ -425,7 +426,9 @@ async function recordOverviews(
       const isChanged = digest !== progress.state && (inTurn.has(vaultRun) || progress.state === undefined)
       // A broken vault's state must not replace what is recorded of it.
       if (state && state.totalAssets !== null && digest && (due.has(vaultRun) || isChanged)) {
-        newStates.push([vault, { state, asOf: toStoredBlock(blocks[index] ?? block) }])
+        const asOf = toStoredBlock(blocks[index] ?? block)
+        const told = 'value' in earliest && earliest.value.blockNumber === asOf.blockNumber ? earliest.value : undefined
+        newStates.push([vault, { state, asOf, told }])
         vaultRun.progress = { ...vaultRun.progress, state: digest }
       }
       if (!due.has(vaultRun)) return

@@ -27,8 +27,9 @@ export function buildCancellation(dependencies: Services<'getReader' | 'records'
     const candidates = OPERATIONS[vault.protocol].cancels[kind]
     const request = { vault, account, amount: 0n }
     const transactions = candidates.map((operation) => encodeOperation({ operation, request }))
-    const { value, outcomes, block } = await reader.readOne(cancelTerms(vault, account, kind), {
+    const { value, outcomes, block, evidence } = await reader.readOne(cancelTerms(vault, account, kind), {
       extraCalls: transactions.map((transaction) => simulationRequest(account, [transaction])),
+      withHash: true,
     })
 
     const to = block.number
@@ -55,6 +56,7 @@ export function buildCancellation(dependencies: Services<'getReader' | 'records'
       chainId: vault.chainId,
       isCrossChain: false,
       isAsync: terms.isAsync,
+      evidence: [await evidence()],
     }
   }
 }

@@ -33,10 +33,11 @@ export function buildClaim({ getReader, bridge }: Services<'getReader' | 'bridge
     const {
       value: terms,
       block,
+      evidence,
       send,
     } = destination
       ? await readWithBridge({ getReader, ...bridge(client) }, { vault, account, destination }, plan)
-      : { ...(await reader.readOne(plan)), send: undefined }
+      : { ...(await reader.readOne(plan, { withHash: true })), send: undefined }
 
     const intents = terms.calls.map(({ name, amount }) => ({
       operation: operationNamed(OPERATIONS[vault.protocol].claims, name),
@@ -54,7 +55,12 @@ export function buildClaim({ getReader, bridge }: Services<'getReader' | 'bridge
     if (terms.refusal && call?.status !== 'success') throw terms.refusal
     const claimable = possible(claimed ?? (await terms.claimable(reader, block.number)))
     const calls = call && [call]
-    const from = { protocol: vault.protocol, chainId: vault.chainId, isAsync: true } as const
+    const from = {
+      protocol: vault.protocol,
+      chainId: vault.chainId,
+      isAsync: true,
+      evidence: [await evidence()].flat(),
+    } as const
     if (send) {
       const { paid = claimable.assets, ...sent } = await send({ intents: [intent], calls })
       const remainder = paid - sent.quote.inputAmount

@@ -3,7 +3,7 @@ import { DestinationToken } from '../../../lib/bridge/destination.ts'
 import { BridgeQuote } from '../../../lib/bridge/response.ts'
 import { DestinationChainId, VaultChainId } from '../../../lib/chain/registry.ts'
 import { Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
-import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
+import { WITNESS_ERRORS } from '../../../lib/errors.ts'
 import { bothOrNeither, problemBeside } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { RequestKind } from '../../../lib/protocols/request-kind.ts'
@@ -64,7 +64,7 @@ export const contract = {
     'withdrawal_refused',
     'depositor_not_allowed',
     'too_many_requests',
-    ...UPSTREAM_ERRORS,
+    ...WITNESS_ERRORS,
   ],
   cacheControl: 'no-store',
   impact: 'Users cannot claim what settled deposits and withdrawals give.',

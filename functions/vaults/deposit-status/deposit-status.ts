@@ -28,7 +28,9 @@ export function getDepositStatus(dependencies: Services<'getReader' | 'records' 
     const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
     if (vaultType(vault) === 'sync') throw new AppError('deposit_status_not_applicable')
     const reader = dependencies.getReader(vault.chainId)
-    const { value, block } = await reader.readOne(getProtocol(vault).account(vault, query.userAddress))
+    const { value, block, evidence } = await reader.readOne(getProtocol(vault).account(vault, query.userAddress), {
+      withHash: true,
+    })
     const at = { vault, account: query.userAddress, to: block.number }
     const deposits = possible(await value.deposits(reader, block.number, () => readAccountEntries(dependencies, at)))
     const shares = value.shares()
@@ -48,6 +50,7 @@ export function getDepositStatus(dependencies: Services<'getReader' | 'records' 
       // null: the vault runs a version that does not tell.
       vault: { depositEpochId: deposits.depositEpochId, isTotalAssetsValid: deposits.isTotalAssetsValid },
       nextPollAfterMs: deposits.pendingAssets > 0n ? SETTLEMENT_POLL_MS : null,
+      evidence: [await evidence()],
     }
   }
 }

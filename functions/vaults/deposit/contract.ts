@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { BridgeQuote } from '../../../lib/bridge/response.ts'
 import { SourceChainId, VaultChainId } from '../../../lib/chain/registry.ts'
 import { Address, PositiveAmount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
-import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
+import { WITNESS_ERRORS } from '../../../lib/errors.ts'
 import { bothOrNeither, field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { TransactionsReply } from '../../../lib/vaults/transactions-reply.ts'
@@ -47,7 +47,7 @@ export const contract = {
     'vault_cap_reached',
     'depositor_not_allowed',
     'too_many_requests',
-    ...UPSTREAM_ERRORS,
+    ...WITNESS_ERRORS,
   ],
   cacheControl: 'no-store',
   impact: 'Users cannot deposit into vaults.',

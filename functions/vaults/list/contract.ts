@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { EvidenceList } from '../../../lib/chain/evidence.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { VaultResponse } from '../../../lib/vaults/response.ts'
 
@@ -14,6 +15,7 @@ export const contract = {
   response: z.object({
     success: z.literal(true),
     data: z.array(VaultResponse),
+    evidence: EvidenceList,
   }),
   errors: ['no_vaults_configured'],
   cacheControl: 'no-store',

@@ -9,7 +9,8 @@ function listVaults(services: Services<'getReader' | 'states' | 'getYield'>) {
   const read = liveVaults(services)
   return async ({ client: { vaults } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     if (vaults.length === 0) throw new AppError('no_vaults_configured')
-    return { success: true, data: await read(vaults) }
+    const { vaults: data, evidence } = await read(vaults)
+    return { success: true, data, evidence }
   }
 }
 

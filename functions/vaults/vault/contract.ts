@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { EvidenceList } from '../../../lib/chain/evidence.ts'
 import { VaultChainIdText } from '../../../lib/chain/registry.ts'
 import { VaultAddress } from '../../../lib/codecs.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
@@ -18,7 +19,7 @@ export const contract = {
       chainId: VaultChainIdText,
     }),
   },
-  response: VaultResponse,
+  response: VaultResponse.extend({ evidence: EvidenceList }),
   errors: ['ambiguous_vault_address', 'vault_not_found'],
   cacheControl: 'no-store',
   impact: 'Wallets cannot show a single vault.',

@@ -9,9 +9,11 @@ import { contract } from './contract.ts'
 function getVault(services: Services<'getReader' | 'states' | 'getYield'>) {
   const read = liveVaults(services)
   return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    const [live] = await read([findVault(client.vaults, path.vaultAddress, query.chainId)])
+    const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
+    const { vaults, evidence } = await read([vault])
+    const [live] = vaults
     if (!live) throw new AppError('internal')
-    return live
+    return { ...live, evidence }
   }
 }
 

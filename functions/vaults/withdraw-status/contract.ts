@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { CancelledRedeemShares } from '../../../lib/activity/responses.ts'
+import { EvidenceList } from '../../../lib/chain/evidence.ts'
 import { ChainId, VaultChainIdText } from '../../../lib/chain/registry.ts'
 import { Address, Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
@@ -45,6 +46,7 @@ export const contract = {
       .object({ redeemEpochId: z.number().int().nullable().describe('The epoch that takes requests now') })
       .describe('The epoch that takes requests now; null where the vault does not tell'),
     nextPollAfterMs: z.number().int().nullable().describe('When to ask again; null when no settlement is awaited'),
+    evidence: EvidenceList,
   }),
   errors: ['ambiguous_vault_address', 'vault_not_found', 'withdraw_status_not_applicable', ...UPSTREAM_ERRORS],
   cacheControl: 'no-store',

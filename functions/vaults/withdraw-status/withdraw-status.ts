@@ -28,7 +28,9 @@ export function getWithdrawStatus(dependencies: Services<'getReader' | 'records'
     const { account, claimTerms } = getProtocol(vault)
     if (!claimTerms) throw new AppError('withdraw_status_not_applicable')
     const reader = dependencies.getReader(vault.chainId)
-    const { value, block } = await reader.readOne(account(vault, query.userAddress))
+    const { value, block, evidence } = await reader.readOne(account(vault, query.userAddress), {
+      withHash: true,
+    })
     const at = { vault, account: query.userAddress, to: block.number }
     const redemptions = possible(
       await value.redemptions(reader, block.number, () => readAccountEntries(dependencies, at)),
@@ -49,6 +51,7 @@ export function getWithdrawStatus(dependencies: Services<'getReader' | 'records'
       epochId: redemptions.lastRedeemRequestId || null,
       vault: { redeemEpochId: redemptions.redeemEpochId },
       nextPollAfterMs: redemptions.pendingRedeemShares > 0n ? SETTLEMENT_POLL_MS : null,
+      evidence: [await evidence()],
     }
   }
 }

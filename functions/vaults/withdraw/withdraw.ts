@@ -47,9 +47,9 @@ export function buildWithdrawal({ getReader, bridge }: Services<'getReader' | 'b
     const attempts = variants.map((variant) => simulationRequest(account, transactionsOf(variant)))
     const plan = getProtocol(vault).withdrawalTerms(vault, account, amount)
     const destination = findDestination(body, vault)
-    const { value, outcomes, block, send } = destination
+    const { value, outcomes, block, evidence, send } = destination
       ? await readWithBridge({ getReader, ...bridge(client) }, { vault, account, destination }, plan, attempts)
-      : { ...(await reader.readOne(plan, { extraCalls: attempts })), send: undefined }
+      : { ...(await reader.readOne(plan, { extraCalls: attempts, withHash: true })), send: undefined }
     const withdrawal = possible(await value(reader, block.number))
     withdrawal.steps.forEach(possible)
     const intents = withdrawal.steps.map(({ name, ...step }) => ({
@@ -69,7 +69,7 @@ export function buildWithdrawal({ getReader, bridge }: Services<'getReader' | 'b
     if (refusal) throw refusal
     if (proof && !isProven(proof, viewed)) throw proof.refusal
     const outcome = outcomeOf(withdrawal, intents.at(-1)?.operation.returns, calls?.at(-1))
-    const from = { protocol: vault.protocol, chainId: vault.chainId }
+    const from = { protocol: vault.protocol, chainId: vault.chainId, evidence: [await evidence()].flat() }
     if (!send) {
       const upperEstimate =
         UPPER_ESTIMATE.approve * BigInt(approval.length) + UPPER_ESTIMATE.withdrawal * BigInt(operations.length)

@@ -77,7 +77,7 @@ const test = base
   .extend('list', ({ service }) => async (key: string = service.apiKey): Promise<Listed[]> => {
     const { status, body } = await service.call('GET', LIST, { key })
     expect(status).toBe(200)
-    expect(Object.keys(body)).toEqual(['success', 'data'])
+    expect(Object.keys(body)).toEqual(['success', 'data', 'evidence'])
     expect(body.success).toBe(true)
     return body.data
   })
@@ -279,7 +279,10 @@ describe('One vault', () => {
     const changing = { stateAsOf: expect.anything(), vaultState: expect.anything(), apy: expect.anything() }
     for (const vault of await list()) {
       const { status, body } = await service.call('GET', `${pathOf(vault['poolAddress'])}?chainId=${vault['chainId']}`)
-      expect({ status, body: { ...body, ...changing } }).toEqual({ status: 200, body: { ...vault, ...changing } })
+      expect({ status, body: { ...body, ...changing } }).toEqual({
+        status: 200,
+        body: { ...vault, ...changing, evidence: [expect.objectContaining({ chainId: vault['chainId'], nodes: 1 })] },
+      })
     }
   })
 

@@ -5,7 +5,6 @@ import { test as base, type Service, USERS } from '../../support/service.ts'
 import { type Behaviour, startWire, type Wire } from '../../support/wire.ts'
 
 const LIST = '/defi-vaults/v1/vaults'
-const DEPOSIT = '/defi-vaults/v1/defi/vault/deposit'
 const [USER] = USERS
 
 const FAILURES: readonly Behaviour[] = [
@@ -45,9 +44,9 @@ async function listOnBase(service: Service): Promise<Listed[]> {
   return data.filter(({ chainId, type }) => chainId === 8453 && type === 'async')
 }
 
-function deposit(service: Service) {
+function askStatus(service: Service) {
   const vaultAddress = service.backends.chains[0]?.vaults[0]?.address as Address
-  return service.call('POST', DEPOSIT, { body: { vaultAddress, amount: '1000', userAddress: USER.address } })
+  return service.call('GET', `/defi-vaults/v1/defi/vault/${vaultAddress}/deposit-status?userAddress=${USER.address}`)
 }
 
 describe('When the first of two nodes is to', () => {
@@ -63,47 +62,47 @@ describe('When the first of two nodes is to', () => {
   )
 
   test.for([['never answer'], ['answer 500']])(
-    '%s, the second saves a deposit',
+    '%s, the second saves a status',
     async ([failure], { spared, first }) => {
       first.behaviour = failure as Behaviour
-      expect(await deposit(spared)).toMatchObject({ status: 200, body: { simulation: expect.anything() } })
+      expect(await askStatus(spared)).toMatchObject({ status: 200, body: { status: 'no_active_deposit' } })
       expect(first.bodies).toHaveLength(1)
     },
   )
 
   test('fail, the next requests go to the second at once', async ({ spared, first, spare }) => {
     first.behaviour = 'answer 500'
-    await deposit(spared)
+    await askStatus(spared)
     for (const wire of [first, spare]) wire.bodies.length = 0
 
-    expect(await deposit(spared)).toMatchObject({ status: 200 })
+    expect(await askStatus(spared)).toMatchObject({ status: 200 })
     expect([first.bodies.length, spare.bodies.length]).toEqual([0, 1])
   })
 
   test('fail and then the second, the first saves the request again', async ({ spared, first, spare }) => {
     first.behaviour = 'answer 500'
-    await deposit(spared)
+    await askStatus(spared)
     first.behaviour = 'pass'
     spare.behaviour = 'refuse connections'
-    expect(await deposit(spared)).toMatchObject({ status: 200 })
+    expect(await askStatus(spared)).toMatchObject({ status: 200 })
   })
 
   test('fail like the second, the request fails after one try on each', async ({ spared, first, spare }) => {
     first.behaviour = 'answer 429'
     spare.behaviour = 'answer HTML'
-    expectError(await deposit(spared), 'upstream_bad_answer')
+    expectError(await askStatus(spared), 'upstream_bad_answer')
     expect([first.bodies.length, spare.bodies.length]).toEqual([1, 1])
   })
 
   test('fail for many requests at once, the second saves them all', async ({ spared, first }) => {
     first.behaviour = 'answer 500'
-    const replies = await Promise.all(Array.from({ length: 6 }, () => deposit(spared)))
+    const replies = await Promise.all(Array.from({ length: 6 }, () => askStatus(spared)))
     expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
   })
 })
 
 test('While the first of two nodes answers, the second is left alone', async ({ spared, first, spare }) => {
-  await deposit(spared)
+  await askStatus(spared)
   await listOnBase(spared)
   expect(first.bodies).toHaveLength(2)
   expect(spare.bodies).toEqual([])

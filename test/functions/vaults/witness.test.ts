@@ -1,0 +1,420 @@
+import { numberToHex, stringify } from 'viem'
+import { describe, expect, onTestFinished } from 'vitest'
+import { NODE_PROFILES, type NodeProfileName } from '../../../sandbox/node-profiles.ts'
+import { startNode } from '../../../sandbox/nodes.ts'
+import { callRpc } from '../../../sandbox/rpc.ts'
+import { rewriteResults } from '../../support/chain-answers.ts'
+import { journeyTo } from '../../support/cross-chain.ts'
+import { expectError } from '../../support/errors.ts'
+import { type Lie, stateAfter, tell } from '../../support/lies.ts'
+import { captureLogs } from '../../support/logs.ts'
+import { refresh } from '../../support/records.ts'
+import { test as base, type HttpReply, type Service, startAnew, USERS } from '../../support/service.ts'
+import { openLagoonVault, openYieldVault, ROLES } from '../../support/vaults.ts'
+import { type Behaviour, startWire, type Wire } from '../../support/wire.ts'
+
+const [ALICE, BOB] = USERS
+const BASE = 8453
+const ARBITRUM = 42161
+
+/** Everything that hands out transactions. */
+const ENDPOINTS = [
+  'deposit',
+  'synchronous deposit',
+  'cross-chain deposit',
+  'withdrawal',
+  'withdrawal of everything',
+  'synchronous withdrawal',
+  'withdrawal to another chain',
+  'claim',
+  'claim of a withdrawal',
+  'claim to another chain',
+  'cancellation',
+] as const
+type Endpoint = (typeof ENDPOINTS)[number]
+type Replies = Readonly<Record<Endpoint, HttpReply>>
+
+/** What a node says that is not so, and the endpoints whose transactions that would change. */
+const LIES: readonly (readonly [lie: string, bites: readonly Endpoint[]])[] = [
+  ['the vault is paused', ['deposit', 'withdrawal', 'claim', 'claim of a withdrawal', 'cancellation']],
+  ['the vault is closing', ['deposit', 'withdrawal']],
+  ['the vault may take everything from the user', ['deposit']],
+  ['the user has claimed a part of the deposit', ['claim']],
+  ['the user has claimed a part of the withdrawal', ['claim of a withdrawal', 'claim to another chain']],
+  ['the user has sent the shares away', ['withdrawal', 'withdrawal of everything']],
+  ['the user has sent the savings away', ['synchronous withdrawal', 'withdrawal to another chain']],
+  ['the savings may take everything from the user', ['synchronous deposit']],
+  ['what is pending is settled', ['cancellation']],
+  ['the vault gains by a settlement', ['withdrawal', 'withdrawal of everything']],
+]
+
+async function prepare(service: Service) {
+  const vault = await openLagoonVault(service, { generation: '0.5' })
+  const units = (whole: string) => vault.units(whole)
+  await vault.request(ALICE.address, units('500'))
+  await vault.settle()
+  await vault.act(ALICE.address, 'deposit', units('300'), ALICE.address, ALICE.address)
+  await vault.act(ALICE.address, 'requestRedeem', 50n * 10n ** 18n, ALICE.address, ALICE.address)
+  await vault.settle()
+  await vault.request(BOB.address, units('5'))
+
+  const savings = await openYieldVault(service)
+  await savings.mint(ALICE.address, units('100'))
+  await savings.approve(ALICE.address, units('100'))
+  await savings.act(ALICE.address, 'deposit', units('100'), ALICE.address)
+  const vaults = [vault, savings].map(({ address }) => ({ chainId: BASE, address }))
+  const key = await service.createClient(vaults)
+
+  const { act } = vault
+  const acts: Readonly<Record<string, () => Promise<unknown>>> = {
+    'the vault is paused': () => act(ROLES.admin, 'pause'),
+    'the vault is closing': () => act(ROLES.admin, 'initiateClosing'),
+    'the vault may take everything from the user': () => vault.approve(ALICE.address, 2n ** 200n),
+    'the user has claimed a part of the deposit': () =>
+      act(ALICE.address, 'deposit', units('70'), ALICE.address, ALICE.address),
+    'the user has claimed a part of the withdrawal': () =>
+      act(ALICE.address, 'redeem', 10n ** 18n, ALICE.address, ALICE.address),
+    'the user has sent the shares away': () => act(ALICE.address, 'transfer', BOB.address, 249n * 10n ** 18n),
+    'the user has sent the savings away': () => savings.act(ALICE.address, 'transfer', BOB.address, units('90')),
+    'the savings may take everything from the user': () => savings.approve(ALICE.address, 2n ** 200n),
+    'what is pending is settled': () => vault.settle(),
+    'the vault gains by a settlement': () => vault.settle(units('9')),
+  }
+  const lies: Record<string, Lie> = {}
+  for (const [name, run] of Object.entries(acts)) lies[name] = await stateAfter(vault.chain, run)
+
+  const journey = journeyTo(vault, service)
+  const of = { vaultAddress: vault.address, userAddress: ALICE.address }
+  const ofSavings = { ...of, vaultAddress: savings.address }
+  const there = { dstChainId: ARBITRUM, dstToken: journey.token.address }
+  const path = (name: string) => `/defi-vaults/v1/defi/vault/${name}`
+  const requests: Readonly<Record<Endpoint, readonly [path: string, body: object]>> = {
+    deposit: [path('deposit'), { ...of, amount: '1000000' }],
+    'synchronous deposit': [path('deposit'), { ...ofSavings, amount: '1000000' }],
+    'cross-chain deposit': [
+      path('deposit'),
+      { ...of, amount: '50000000', srcChainId: ARBITRUM, srcToken: journey.token.address },
+    ],
+    withdrawal: [path('withdraw'), { ...of, shares: `${2n * 10n ** 18n}` }],
+    'withdrawal of everything': [path('withdraw'), { ...of, max: true }],
+    'synchronous withdrawal': [path('withdraw'), { ...ofSavings, amount: '20000000' }],
+    'withdrawal to another chain': [path('withdraw'), { ...ofSavings, amount: '20000000', ...there }],
+    claim: [path('claim'), of],
+    'claim of a withdrawal': [path('claim'), { ...of, kind: 'withdrawal' }],
+    'claim to another chain': [path('claim'), { ...of, kind: 'withdrawal', ...there }],
+    cancellation: [path('cancel'), { ...of, userAddress: BOB.address }],
+  }
+  return {
+    vault,
+    key,
+    lies,
+    /** One after the other, unless told: all at once are more than a busy machine does in the time that nodes have. */
+    async ask(by: Service, { atOnce = false } = {}): Promise<Replies> {
+      const replies: Partial<Record<Endpoint, Promise<HttpReply>>> = {}
+      for (const endpoint of ENDPOINTS) {
+        const [path, body] = requests[endpoint]
+        const asking = by.call('POST', path, { key, body })
+        replies[endpoint] = asking
+        if (!atOnce) await asking
+      }
+      const told = await Promise.all(ENDPOINTS.map(async (endpoint) => [endpoint, await replies[endpoint]]))
+      return Object.fromEntries(told)
+    },
+  }
+}
+
+/** What is handed out to sign, or why nothing is, without what differs from one moment to the next. */
+function handedOut({ status, body }: HttpReply): string {
+  if (status !== 200) return `${status} ${body.code}`
+  const { approval, operations, claimable, cancelled, withdrawal, isCrossChain } = body
+  // What goes over the bridge has times in it.
+  const data = isCrossChain ? operations.map(({ data }: { data: string }) => data.slice(0, 10)) : operations
+  return stringify({ approval, data, claimable, cancelled, withdrawal })
+}
+
+/** Where a node answers. */
+type At = { readonly url: string }
+
+const test = base
+  .extend('stage', { scope: 'file' }, ({ sharedService }) => prepare(sharedService))
+  .extend('honest', ({ service }) => service.rpc[BASE] as Wire)
+  .extend('other', async ({ service }, { onCleanup }) => {
+    const wire = await startWire(service.backends.chains[0]?.rpcUrl as string)
+    onCleanup(wire.stop)
+    return wire
+  })
+  .extend('third', async ({ service }, { onCleanup }) => {
+    const wire = await startWire(service.backends.chains[0]?.rpcUrl as string)
+    onCleanup(wire.stop)
+    return wire
+  })
+  /** The service in new containers that read Base at these nodes. */
+  .extend('reading', ({ service }, { onCleanup }) => {
+    const stops: (() => Promise<void>)[] = []
+    onCleanup(async () => {
+      for (const stop of stops) await stop()
+    })
+    return async (...nodes: [At, ...At[]]) => {
+      const [first, ...others] = nodes.map(({ url }) => url)
+      const arbitrum = service.rpc[ARBITRUM] as Wire
+      service.backends.setRpcUrls({ [BASE]: [first as string, ...others], [ARBITRUM]: [arbitrum.url] })
+      const cold = await startAnew(service)
+      stops.push(cold.stop)
+      return cold.service
+    }
+  })
+
+describe('A node that says that', () => {
+  test.for(LIES)('%s gets nothing handed out to sign', async ([name, bites], { stage, reading, honest, other }) => {
+    const truth = await stage.ask(await reading(honest))
+    tell(other, stage.lies[name] as Lie)
+    const believed = await stage.ask(await reading(other))
+    const bitten = ENDPOINTS.filter((endpoint) => handedOut(believed[endpoint]) !== handedOut(truth[endpoint]))
+    expect(bitten).toEqual(expect.arrayContaining([...bites]))
+
+    for (const hosts of [[honest, other] as const, [other, honest] as const]) {
+      const replies = await stage.ask(await reading(...hosts))
+      for (const endpoint of ENDPOINTS) {
+        if (bitten.includes(endpoint)) expectError(replies[endpoint], 'nodes_disagree')
+        else if (replies[endpoint].status === 200) {
+          expect([endpoint, handedOut(replies[endpoint])]).toEqual([endpoint, handedOut(truth[endpoint])])
+        }
+      }
+    }
+  })
+})
+
+/** The transactions of all replies, which must be those of the truth. */
+function expectTruth(replies: Replies, truth: Replies) {
+  for (const endpoint of ENDPOINTS) {
+    expect([endpoint, handedOut(replies[endpoint])]).toEqual([endpoint, handedOut(truth[endpoint])])
+  }
+}
+
+const SILENT: readonly Behaviour[] = [
+  'refuse connections',
+  'answer 429',
+  'answer 500',
+  'never answer',
+  'answer nonsense',
+]
+
+describe('While one of two nodes is to', () => {
+  test.for(SILENT.map((behaviour) => [behaviour]))(
+    '%s, nothing is handed out to sign, whatever the other one says',
+    async ([behaviour], { stage, reading, honest, other }) => {
+      tell(other, stage.lies['the vault may take everything from the user'] as Lie)
+      for (const hosts of [[honest, other] as const, [other, honest] as const]) {
+        const service = await reading(...hosts)
+        honest.behaviour = behaviour as Behaviour
+        const replies = await stage.ask(service, { atOnce: true })
+        honest.behaviour = 'pass'
+        for (const endpoint of ENDPOINTS) expectError(replies[endpoint], 'second_node_silent')
+      }
+    },
+  )
+})
+
+describe('Of three nodes', () => {
+  test('two that agree are enough while one is silent', async ({ stage, reading, honest, other, third }) => {
+    const truth = await stage.ask(await reading(honest))
+    const service = await reading(honest, other, third)
+    for (const silent of [honest, other, third]) {
+      silent.behaviour = 'answer 500'
+      expectTruth(await stage.ask(service), truth)
+      silent.behaviour = 'pass'
+    }
+  })
+
+  test('one that lies is not outvoted, and gets nothing handed out', async ({
+    stage,
+    reading,
+    honest,
+    other,
+    third,
+  }) => {
+    tell(other, stage.lies['the vault may take everything from the user'] as Lie)
+    third.behaviour = 'answer 500'
+    const { deposit } = await stage.ask(await reading(third, other, honest))
+    expectError(deposit, 'nodes_disagree')
+  })
+})
+
+describe('A node that is behind is no contradiction', () => {
+  test.for<[NodeProfileName]>([['behind'], ['optimism.io']])(
+    'as one like %s',
+    async ([name], { service, stage, reading, honest }) => {
+      const [chain] = service.backends.chains
+      if (!chain) throw new Error('There is a chain')
+      await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(10)] }])
+      const truth = await stage.ask(await reading(honest))
+      const node = await startNode(NODE_PROFILES[name], chain.rpcUrl)
+      onTestFinished(node.stop)
+      for (const hosts of [
+        [honest, node],
+        [node, honest],
+      ] as [At, At][]) {
+        expectTruth(await stage.ask(await reading(...hosts)), truth)
+      }
+    },
+  )
+
+  test('also where something of the vault has changed since its block', async ({ service, stage, reading, honest }) => {
+    const [chain] = service.backends.chains
+    if (!chain) throw new Error('There is a chain')
+    const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
+    onTestFinished(async () => {
+      await callRpc(chain, [{ method: 'evm_revert', params: [snapshot] }])
+    })
+    await stage.vault.settle(1n)
+    const node = await startNode(NODE_PROFILES.behind, chain.rpcUrl)
+    onTestFinished(node.stop)
+    const replies = await stage.ask(await reading(honest, node))
+    for (const endpoint of ENDPOINTS) expect([endpoint, replies[endpoint].body.code]).toEqual([endpoint, undefined])
+  })
+
+  test('but one that tells of a block of long ago as its latest is none to rely on', async ({
+    service,
+    stage,
+    reading,
+    honest,
+    other,
+  }) => {
+    const [chain] = service.backends.chains
+    if (!chain) throw new Error('There is a chain')
+    const [head] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
+    await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(100), numberToHex(2)] }])
+    other.rewriteRequest = (body) => body.replaceAll('"latest"', JSON.stringify(head))
+    for (const hosts of [[honest, other] as const, [other, honest] as const]) {
+      const replies = await stage.ask(await reading(...hosts))
+      for (const endpoint of ENDPOINTS) expectError(replies[endpoint], 'nodes_disagree')
+    }
+  })
+})
+
+test('Nodes on two forks disagree where these differ in what decides, and no longer when one has given way', async ({
+  stage,
+  reading,
+  honest,
+  other,
+}) => {
+  const truth = await stage.ask(await reading(honest))
+  const service = await reading(honest, other)
+  tell(other, stage.lies['the vault is paused'] as Lie)
+  const fork = `0x${'f0'.repeat(32)}`
+  rewriteResults(other, (result, { method }) =>
+    method === 'eth_getBlockByNumber' ? { ...(result as object), hash: fork } : result,
+  )
+  expectError((await stage.ask(service)).deposit, 'nodes_disagree')
+  other.reset()
+  expectTruth(await stage.ask(service), truth)
+})
+
+test('What two nodes tell takes no more round trips than what one tells', async ({ stage, reading, honest, other }) => {
+  const asked = (wire: Wire) => {
+    const count = wire.bodies.length
+    wire.bodies.length = 0
+    return count
+  }
+  const alone = await reading(honest)
+  await stage.ask(alone)
+  asked(honest)
+  await stage.ask(alone)
+  const byOne = asked(honest)
+  const both = await reading(honest, other)
+  await stage.ask(both)
+  for (const wire of [honest, other]) asked(wire)
+  await stage.ask(both)
+  const byTwo = [honest, other].map(asked)
+  expect(Math.max(...byTwo)).toBeLessThanOrEqual(byOne * 1.1)
+})
+
+describe('What is handed out says how many hosts told it:', () => {
+  const evidenceOf = (replies: Replies, endpoint: Endpoint) =>
+    replies[endpoint].body.evidence.map(({ chainId, nodes }: { chainId: number; nodes: number }) => [chainId, nodes])
+
+  test('two, with the block', async ({ service, stage, reading, honest, other }) => {
+    const replies = await stage.ask(await reading(honest, other))
+    const [chain] = service.backends.chains
+    for (const endpoint of ENDPOINTS) {
+      const isBoth = endpoint.includes('chain')
+      const expected = [[BASE, 2], ...(isBoth ? [[ARBITRUM, 1]] : [])]
+      expect([endpoint, evidenceOf(replies, endpoint)]).toEqual([endpoint, expected])
+      const [{ blockNumber, blockHash, timestamp }] = replies[endpoint].body.evidence
+      const [block] = await callRpc(chain as NonNullable<typeof chain>, [
+        { method: 'eth_getBlockByNumber', params: [numberToHex(blockNumber), false] },
+      ])
+      expect(block).toMatchObject({ hash: blockHash, timestamp: numberToHex(Date.parse(timestamp) / 1000) })
+    }
+  })
+
+  test('one where there is one, or two ways to one', async ({ stage, reading, honest }) => {
+    expect(evidenceOf(await stage.ask(await reading(honest)), 'deposit')).toEqual([[BASE, 1]])
+    const [one, another] = ['a', 'b'].map((path) => ({ url: `${honest.url}/?${path}` })) as [At, At]
+    expect(evidenceOf(await stage.ask(await reading(one, another)), 'deposit')).toEqual([[BASE, 1]])
+  })
+})
+
+test('A disagreement is logged by what stands for both values, and names no node', async ({
+  stage,
+  reading,
+  honest,
+  other,
+}) => {
+  const service = await reading(honest, other)
+  const logs = captureLogs()
+  tell(other, stage.lies['the vault may take everything from the user'] as Lie)
+  expectError((await stage.ask(service)).deposit, 'nodes_disagree')
+  const hash = expect.stringMatching(/^[0-9a-f]{16}$/)
+  expect(logs.lines).toContainEqual(
+    expect.objectContaining({ level: 'WARN', message: 'nodes disagree', chainId: BASE, hashes: [hash, hash] }),
+  )
+  for (const { url } of [honest, other]) expect(logs.text()).not.toContain(new URL(url).host)
+})
+
+describe('What is shown says which blocks it rests on:', () => {
+  const VAULTS = '/defi-vaults/v1/vaults'
+
+  test('every answer that was read from a chain', async ({ service, stage }) => {
+    const { vault, key } = stage
+    const of = `/defi-vaults/v1/defi/vault/${vault.address}`
+    const user = `/defi-vaults/v1/defi/user/${ALICE.address}`
+    for (const path of [
+      VAULTS,
+      `/defi-vaults/v1/vault/${vault.address}`,
+      `${of}/deposit-status?userAddress=${ALICE.address}`,
+      `${of}/withdraw-status?userAddress=${ALICE.address}`,
+      `${user}/positions`,
+      `${user}/positions/${vault.address}`,
+      `${user}/deposits`,
+      `${user}/withdrawals`,
+    ]) {
+      const { body } = await service.call('GET', path, { key })
+      expect([path, body.evidence]).toEqual([path, [expect.objectContaining({ chainId: BASE, nodes: 1 })]])
+      const [{ blockNumber, blockHash }] = body.evidence
+      const [block] = await callRpc(vault.chain, [
+        { method: 'eth_getBlockByNumber', params: [numberToHex(blockNumber), false] },
+      ])
+      expect(block).toMatchObject({ hash: blockHash })
+    }
+  })
+
+  test('of a chain that cannot be read, the block of the last known state', async ({ service, stage, honest }) => {
+    await refresh(BASE)
+    await callRpc(stage.vault.chain, [{ method: 'anvil_mine', params: ['0x3'] }])
+    const [before] = (await service.call('GET', VAULTS, { key: stage.key })).body.evidence
+    honest.behaviour = 'answer 500'
+    const { data, evidence } = (await service.call('GET', VAULTS, { key: stage.key })).body
+    const [{ stateAsOf }] = data
+    expect(stateAsOf.stale).toBe(true)
+    const { blockNumber, timestamp } = stateAsOf
+    expect(evidence).toEqual([{ chainId: BASE, blockNumber, timestamp, blockHash: expect.any(String), nodes: 1 }])
+    expect(blockNumber).toBeLessThan(before.blockNumber)
+  })
+
+  test('none where nothing was read', async ({ service }) => {
+    const key = await service.createClient([])
+    const { body } = await service.call('GET', `/defi-vaults/v1/defi/user/${ALICE.address}/positions`, { key })
+    expect(body.evidence).toEqual([])
+  })
+})
