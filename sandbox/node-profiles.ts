@@ -45,6 +45,7 @@ const BASE_TOO_MANY_CALLS = { code: -32014, message: 'maximum 10 calls in 1 batc
 
 /** Nodes by name, as facts and documents of 2026 describe them; providers change them without notice. */
 export const NODE_PROFILES = {
+  plain: { about: 'a node that refuses nothing' },
   'base.org': {
     about: 'mainnet.base.org: 10 calls a request, 500 blocks a call for events, single calls that fail',
     batch: {

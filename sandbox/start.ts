@@ -50,10 +50,11 @@ async function start(): Promise<void> {
   say(
     `Starting two chains ${withPast ? 'with some months of a past' : 'without a past'}, the tables and the providers …`,
   )
-  if (nodes.length === 0 && blockSeconds === 1) {
+  const isPlain = nodes.every((name) => name === 'plain')
+  if (isPlain && blockSeconds === 1) {
     say('Blocks come each second from nodes that refuse nothing; NODES and BLOCK_SECONDS choose others (README).')
   }
-  for (const name of nodes) say(`Reading the chains at ${name}: ${NODE_PROFILES[name].about}`)
+  for (const name of isPlain ? [] : nodes) say(`Reading the chains at ${name}: ${NODE_PROFILES[name].about}`)
   const [service, backends] = await Promise.all([
     loadService(),
     startBackends({ blockSeconds, withPast, withStates: withPast, realMarkets, nodes }),
