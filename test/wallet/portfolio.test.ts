@@ -101,7 +101,14 @@ test('A position whose asset has no price is shown without a value', () => {
 test('What can be claimed or taken back, and what waits, is in the asset, shares at their price', () => {
   const [valued] = valuePositions([position], [], [])
   if (!valued) throw new Error('One position has one value.')
-  const place = { vaultAddress: VAULT, userAddress: USER, chainId: 8453, statusDescription: '', nextPollAfterMs: null }
+  const place = {
+    vaultAddress: VAULT,
+    userAddress: USER,
+    chainId: 8453,
+    statusDescription: '',
+    nextPollAfterMs: null,
+    evidence: [],
+  }
   const requests = listRequests(
     valued,
     18,
