@@ -25,7 +25,10 @@ export const CURRENCIES = ['usd', 'eur', 'gbp', 'chf', 'jpy'] as const
 export type Currency = (typeof CURRENCIES)[number]
 
 /** In which values are shown. */
-export const currencyStore = createStoredStore<Currency>(localStorage, 'vaultline.currency', 'usd')
+export const currencyStore = createStoredStore<Currency>(localStorage, 'vaultline.currency', {
+  initial: 'usd',
+  isValue: (kept): kept is Currency => CURRENCIES.some((one) => one === kept),
+})
 
 export function useCurrency(): Currency {
   return useStore(currencyStore)

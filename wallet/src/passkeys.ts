@@ -1,3 +1,4 @@
+import { startRegistration as createPasskey, startAuthentication } from '@simplewebauthn/browser'
 import {
   type Client,
   completeLogin,
@@ -13,9 +14,7 @@ export async function signUp(service: Client, email: string): Promise<void> {
   const started = orThrow(await startRegistration(service, { platform: 'web', email }))
   const { publicKeyCredentialCreationOptions: options, temporaryAuthenticationToken } = started
   // A new user has no other passkey.
-  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON({ ...options, excludeCredentials: [] })
-  const { id, response } = toJson(await navigator.credentials.create({ publicKey }))
-  if (!('attestationObject' in response)) throw new Error('The browser made no passkey.')
+  const { id, response } = await createPasskey({ optionsJSON: { ...options, excludeCredentials: [] } })
   const { clientDataJSON: clientData, attestationObject: attestationData } = response
   const credentialInfo = { credId: id, clientData, attestationData }
   const firstFactorCredential = { credentialKind: 'Fido2', credentialInfo } as const
@@ -26,18 +25,11 @@ export async function signUp(service: Client, email: string): Promise<void> {
 /** Logs in with a passkey, which tells who it is. Throws a CallFailure, or the browser's own error. */
 export async function logIn(service: Client): Promise<void> {
   const { challengeIdentifier, challenge, rp, userVerification } = orThrow(await startLogin(service, {}))
-  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON({ challenge, rpId: rp.id, userVerification })
-  const { id, response } = toJson(await navigator.credentials.get({ publicKey }))
-  if (!('signature' in response)) throw new Error('The browser used no passkey.')
+  const optionsJSON = { challenge, rpId: rp.id, userVerification }
+  const { id, response } = await startAuthentication({ optionsJSON })
   const { clientDataJSON: clientData, authenticatorData, signature, userHandle } = response
   const credentialAssertion = { credId: id, clientData, authenticatorData, signature, userHandle }
   const firstFactor = { kind: 'Fido2', credentialAssertion } as const
   const login = orThrow(await completeLogin(service, { platform: 'web', challengeIdentifier, firstFactor }))
   session.set({ token: login.token, email: login.user.email })
-}
-
-/** A passkey's answer as JSON, its parts in base64url. */
-function toJson(credential: Credential | null) {
-  if (!(credential instanceof PublicKeyCredential)) throw new Error('The browser gave no passkey.')
-  return credential.toJSON()
 }

@@ -13,6 +13,7 @@ export function describeProblem(error: unknown): Problem {
   if (error instanceof CallFailure) return { text: messageForUser(error.error), requestId: error.error.requestId }
   const { name, message } = error instanceof Error ? error : { name: '', message: String(error) }
   if (name === 'NotAllowedError') return { text: 'The passkey was not used. Try again when you are ready.' }
+  if (isBusy(error)) return { text: 'Your wallet has a request open already. Answer it there first.' }
   if (isRejection(error)) return { text: 'You declined in your wallet. Nothing was sent.' }
   return { text: message.split('\n')[0] ?? message }
 }
@@ -22,4 +23,11 @@ export function isRejection(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false
   if ('code' in error && error.code === 4001) return true
   return 'cause' in error && isRejection(error.cause)
+}
+
+/** Whether the wallet shows another request already (MetaMask's -32002). */
+function isBusy(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null) return false
+  if ('code' in error && error.code === -32002) return true
+  return 'cause' in error && isBusy(error.cause)
 }

@@ -1,12 +1,15 @@
 import type { Client } from '@vaultline/client'
 import type { Config } from './config.ts'
-import { createStore, createStoredStore } from './store.ts'
+import { createStore, createStoredStore, hasFields } from './store.ts'
 
 /** Who is logged in. */
 export type Session = { readonly token: string; readonly email: string }
 
 /** The session of this tab: it survives a reload and ends with the tab. */
-export const session = createStoredStore<Session | undefined>(sessionStorage, 'vaultline.session', undefined)
+export const session = createStoredStore<Session | undefined>(sessionStorage, 'vaultline.session', {
+  initial: undefined,
+  isValue: (kept): kept is Session => hasFields(kept, 'token', 'email'),
+})
 
 /** A request of this page and what came of it, for the developer's drawer. */
 export type Exchange = {
@@ -43,7 +46,8 @@ async function fetchAndRecord(...[input, init]: Parameters<typeof fetch>): Promi
       status,
       durationMs: Math.round(performance.now() - startedAt),
       requestId: requestId ?? undefined,
-      answer,
+      // A session opens the account to whoever reads it over the shoulder.
+      answer: answer.replace(/("token":")[^"]+/, '$1…'),
     }
     exchanges.set([exchange, ...exchanges.get()].slice(0, KEPT_EXCHANGES))
   }
@@ -51,11 +55,16 @@ async function fetchAndRecord(...[input, init]: Parameters<typeof fetch>): Promi
     const response = await fetch(input, init)
     const text = await response.clone().text()
     record(response.status, text, response.headers.get('x-request-id'))
-    // Whatever asked: a session that is over is over for the whole page.
-    if (response.status === 401 && text.includes('"invalid_session"')) session.set(undefined)
+    if (response.status === 401 && text.includes('"invalid_session"')) forgetSession(init)
     return response
   } catch (error) {
     if (!init?.signal?.aborted) record(0, String(error))
     throw error
   }
+}
+
+/** Whatever asked: a session that is over is over for the whole page. A later one is not. */
+function forgetSession(init: RequestInit | undefined): void {
+  const asked = new Headers(init?.headers).get('authorization')
+  if (asked === `Bearer ${session.get()?.token}`) session.set(undefined)
 }

@@ -23,19 +23,35 @@ export function createStore<Value>(initial: Value): Store<Value> {
   }
 }
 
-/** A store that a reload does not empty: kept as JSON in the browser's storage under this name. */
-export function createStoredStore<Value>(storage: Storage, name: string, initial: Value): Store<Value> {
-  const store = createStore<Value>(parse(storage.getItem(name)) ?? initial)
-  // What another tab has written.
+/**
+ * A store that a reload does not empty: kept as JSON in the browser's storage under this name, and shared by the tabs that share
+ * the storage. What is kept there and is no value of it is left out.
+ */
+export function createStoredStore<Value>(
+  storage: Storage,
+  name: string,
+  { initial, isValue }: { readonly initial: Value; readonly isValue: (kept: unknown) => kept is Value },
+): Store<Value> {
+  const read = () => {
+    const kept = parseJson(storage.getItem(name))
+    return isValue(kept) ? kept : initial
+  }
+  const store = createStore(read())
   window.addEventListener('storage', ({ key, storageArea }) => {
-    if (key === name && storageArea === storage) store.set(parse(storage.getItem(name)) ?? initial)
+    if (key === name && storageArea === storage) store.set(read())
   })
-  store.subscribe(() => {
-    const value = store.get()
-    if (value === undefined) storage.removeItem(name)
-    else storage.setItem(name, JSON.stringify(value))
-  })
-  return store
+  return {
+    ...store,
+    set(value) {
+      store.set(value)
+      try {
+        if (value === undefined) storage.removeItem(name)
+        else storage.setItem(name, JSON.stringify(value))
+      } catch {
+        // A full storage keeps nothing more; the page goes on with what it has in memory.
+      }
+    },
+  }
 }
 
 /** The value of a store; the component renders again when it changes. */
@@ -43,7 +59,12 @@ export function useStore<Value>(store: Store<Value>): Value {
   return useSyncExternalStore(store.subscribe, store.get)
 }
 
-function parse(text: string | null) {
+/** Whether something that was kept has these fields. */
+export function hasFields(kept: unknown, ...names: readonly string[]): boolean {
+  return typeof kept === 'object' && kept !== null && names.every((name) => name in kept)
+}
+
+function parseJson(text: string | null): unknown {
   try {
     return text === null ? undefined : JSON.parse(text)
   } catch {

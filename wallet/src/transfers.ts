@@ -1,4 +1,4 @@
-import { createStoredStore } from './store.ts'
+import { createStoredStore, hasFields } from './store.ts'
 
 /** How amounts of a token are written. */
 type Unit = { readonly symbol: string; readonly decimals: number }
@@ -24,7 +24,11 @@ export type StartedTransfer = {
 const KEPT_TRANSFERS = 50
 
 /** The transfers that this browser has started, newest first. */
-export const transfers = createStoredStore<readonly StartedTransfer[]>(localStorage, 'vaultline.transfers', [])
+export const transfers = createStoredStore<readonly StartedTransfer[]>(localStorage, 'vaultline.transfers', {
+  initial: [],
+  isValue: (kept): kept is readonly StartedTransfer[] =>
+    Array.isArray(kept) && kept.every((one) => hasFields(one, 'hash', 'srcChainId', 'vault', 'from', 'to')),
+})
 
 /** Remembers a transfer, so that its page can say what it is for. */
 export function rememberTransfer(transfer: StartedTransfer): void {

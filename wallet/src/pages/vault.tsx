@@ -4,6 +4,7 @@ import { query } from '@vaultline/client/query'
 import { isAddress } from 'viem'
 import { useConnection } from 'wagmi'
 import { useService } from '../context.ts'
+import { BeingMined } from '../parts/being-mined.tsx'
 import { DepositBox } from '../parts/deposit-box.tsx'
 import { Amount, AsOf, Unknown, Yield } from '../parts/figures.tsx'
 import { Empty, ProblemNotice, Warning } from '../parts/notices.tsx'
@@ -37,7 +38,7 @@ function LoadedVault(place: { chainId: number; vaultAddress: `0x${string}` }) {
     // Sooner while its chain cannot be read, so that the page goes on as soon as it can.
     refetchInterval: ({ state }) => (state.data?.stateAsOf?.stale === false ? 15_000 : 5000),
   })
-  if (vault) return <VaultDetails vault={vault} />
+  if (vault) return <VaultDetails vault={vault} problem={error} />
   if (error instanceof CallFailure && error.error.code === 'vault_not_found') return <NoVault />
   if (!error) return <PageSkeleton />
   return (
@@ -47,13 +48,14 @@ function LoadedVault(place: { chainId: number; vaultAddress: `0x${string}` }) {
   )
 }
 
-function VaultDetails({ vault }: { vault: Vault }) {
+function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null }) {
   const { name, asset, chainId, logo_url, type, stateAsOf, totalAssets, vaultState } = vault
   const { address: account } = useConnection()
   const position = usePosition(vault, account)
   const { tone, text, why } = stateOf(vault)
   return (
     <div className="page">
+      <title>{`${name} · Vaultline`}</title>
       <header className="row">
         <TokenIcon symbol={asset.symbol} url={logo_url} />
         <h1>{name}</h1>
@@ -62,6 +64,7 @@ function VaultDetails({ vault }: { vault: Vault }) {
           {text}
         </span>
       </header>
+      {problem && <ProblemNotice error={problem} />}
       {stateAsOf?.stale && (
         <Warning>
           The chain of this vault cannot be read at the moment. What you see is <AsOf time={stateAsOf.timestamp} />.
@@ -75,6 +78,7 @@ function VaultDetails({ vault }: { vault: Vault }) {
           <dd>
             <Yield apy={vault.apy} />
           </dd>
+          {vault.apy && <dd className="note">over {vault.apy.days} days, after fees</dd>}
         </div>
         <div className="tile">
           <dt>In the vault</dt>
@@ -91,6 +95,7 @@ function VaultDetails({ vault }: { vault: Vault }) {
           <dd>{vault.riskProfile || <Unknown why="Nobody has rated it." />}</dd>
         </div>
       </dl>
+      {account && <BeingMined vault={vault} account={account} />}
       {account && type === 'async' && <Requests vault={vault} account={account} />}
       <div className="columns">
         <div className="stack">

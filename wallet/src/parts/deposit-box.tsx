@@ -87,6 +87,7 @@ function AmountForm({ vault, kind, account, held, onSent, onEdit }: AmountFormPr
   const [text, setText] = useState('')
   const [wantsAll, setWantsAll] = useState(false)
   const [isUnderWay, setUnderWay] = useState(false)
+  const [attempt, setAttempt] = useState(0)
   const [chosen, choose] = useState(home.chainId)
   const amountId = useId()
   const token = tokens.find(({ chainId }) => chainId === chosen) ?? home
@@ -129,7 +130,11 @@ function AmountForm({ vault, kind, account, held, onSent, onEdit }: AmountFormPr
     onSent()
   }
   const canAsk = amount !== undefined && amount > 0n && !isTooMuch
-  const panel = { vault, from, to, amount: amount ?? 0n, onUnderWay: setUnderWay, onSent: finish }
+  const restart = () => {
+    setUnderWay(false)
+    setAttempt(attempt + 1)
+  }
+  const panel = { vault, from, to, amount: amount ?? 0n, onUnderWay: setUnderWay, onRestart: restart, onSent: finish }
   return (
     <form onSubmit={(event) => event.preventDefault()}>
       {tokens.length > 1 && (
@@ -203,9 +208,11 @@ function AmountForm({ vault, kind, account, held, onSent, onEdit }: AmountFormPr
         </button>
       )}
       {canAsk && isTyping && <Preparing />}
-      {canAsk && !isTyping && kind === 'deposit' && <FlowPanel key={asked} kind="deposit" input={deposit} {...panel} />}
+      {canAsk && !isTyping && kind === 'deposit' && (
+        <FlowPanel key={`${attempt} ${asked}`} kind="deposit" input={deposit} {...panel} />
+      )}
       {canAsk && !isTyping && kind === 'withdraw' && (
-        <FlowPanel key={asked} kind="withdraw" input={withdrawal} {...panel} />
+        <FlowPanel key={`${attempt} ${asked}`} kind="withdraw" input={withdrawal} {...panel} />
       )}
     </form>
   )

@@ -8,6 +8,7 @@ import { useService } from '../context.ts'
 import { useSender } from '../sender.ts'
 import type { Token } from '../tokens.ts'
 import { rememberTransfer, transferPath } from '../transfers.ts'
+import { forgetUnderWay, rememberUnderWay } from '../under-way.ts'
 import { Amount } from './figures.tsx'
 import { actOf, FlowProblem, FlowSteps } from './flow-steps.tsx'
 import { Skeleton } from './skeletons.tsx'
@@ -26,6 +27,8 @@ type FlowPanelProps<K extends Kind> = {
   readonly amount: bigint
   /** Told while something is signed or on its way, so that nothing is edited meanwhile. */
   readonly onUnderWay: (isUnderWay: boolean) => void
+  /** Begins anew after a failure that is final. */
+  readonly onRestart: () => void
   /** Told when the vault has it. */
   readonly onSent: () => void
 }
@@ -36,7 +39,7 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
   const service = useService()
   const queries = useQueryClient()
   const [, navigate] = useLocation()
-  const sender = useSender()
+  const sender = useSender(input.userAddress)
   const { status, steps, current, prepared, error, next } = useFlow(service, kind, input)
   const hasBegun = steps.some((step) => step.status !== 'todo')
   const transfer = steps.find((step) => step.kind === 'transfer')
@@ -65,6 +68,17 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
     if (transfer?.hash) remember(transfer.hash)
   }, [transfer?.hash])
 
+  const operation = transfer ? undefined : steps.find((step) => step.kind === kind)
+  const keep = useEffectEvent((hash: `0x${string}`) => {
+    const { poolAddress: vaultAddress, chainId } = vault
+    rememberUnderWay({ hash, chainId, kind, vaultAddress, account: input.userAddress })
+  })
+  useEffect(() => {
+    if (!operation?.hash) return
+    if (operation.status === 'pending') keep(operation.hash)
+    else forgetUnderWay(operation.hash)
+  }, [operation?.hash, operation?.status])
+
   const leave = useEffectEvent(() => {
     void queries.invalidateQueries()
     if (transfer?.hash) navigate(transferPath({ srcChainId: from.chainId, hash: transfer.hash }))
@@ -80,6 +94,11 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
       {prepared && !hasBegun && <Terms {...{ prepared, kind, from, to, amount }} asset={vault.asset} />}
       {(hasBegun || steps.length > 1) && <FlowSteps steps={steps} />}
       {error && <FlowProblem error={error} />}
+      {status === 'failed' && (
+        <button type="button" className="button quiet" onClick={props.onRestart}>
+          Start again
+        </button>
+      )}
       <button
         type="button"
         className="button wide primary"

@@ -142,7 +142,7 @@ type RequestFlowProps = {
 
 function RequestFlow({ begins, input, onLeave }: RequestFlowProps) {
   const queries = useQueryClient()
-  const sender = useSender()
+  const sender = useSender(input.userAddress)
   const { status, steps, current, error, next } = useFlow(useService(), begins, input)
   const isSent = steps.some((step) => step.kind === begins && step.status === 'done')
   const leave = useEffectEvent(() => {
