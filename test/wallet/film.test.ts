@@ -151,7 +151,7 @@ describe('A newcomer', () => {
 })
 
 describe('A visitor', () => {
-  test('takes money out to the other chain, as far as the transfer', async ({ visitor: { page } }) => {
+  test('takes money out to the other chain, as far as the transfer', async ({ visitor: { page }, sandbox }) => {
     await openVault(page, 'Cove USDC Savings')
     await press(page, 'Withdraw')
     await page.getByRole('combobox').selectOption({ label: 'USDC on Arbitrum' })
@@ -160,6 +160,7 @@ describe('A visitor', () => {
     await press(page, /^Withdraw 20 USDC/)
     await press(page, /^Send 20 USDC/)
     await page.waitForURL(/\/transfers\/8453\/0x/)
+    await sandbox.control('transfers/fill')
     await page.getByRole('link', { name: 'Back to the vault' }).click()
     await expect.poll(() => page.getByRole('region', { name: 'Your position' }).textContent()).toMatch(/9\.86\d+ USDC/)
   })
