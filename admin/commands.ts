@@ -4,10 +4,12 @@ import { Email, KycStatus } from '../lib/accounts/user.ts'
 import { ChainIdText } from '../lib/chain/registry.ts'
 import { ApiKey, Client, keyStatus } from '../lib/clients/client.ts'
 import { Address, Timestamp, TransactionHash } from '../lib/codecs.ts'
+import { keyIdOf } from '../lib/signing/keys.ts'
 import type { Vault } from '../lib/vaults/vault.ts'
 import { checkNodes } from './check-nodes.ts'
 import {
   type Admin,
+  addSigningKey,
   addVault,
   createClient,
   decideUser,
@@ -17,9 +19,11 @@ import {
   getUser,
   issueKey,
   rebuildRecords,
+  removeSigningKey,
   removeUser,
   removeVault,
   revokeKey,
+  useSigningKey,
 } from './operations.ts'
 
 /** Decimals of a millionth of a dollar. */
@@ -60,6 +64,8 @@ const microDollars = z.codec(
     encode: (micro) => formatUnits(BigInt(micro), MICRO),
   },
 )
+
+const signingKey = z.string().register(optionHelp, { value: 'id', meaning: 'The key, as in list-signing-keys' })
 
 const userOptions = z.object({
   client: clientId,
@@ -182,6 +188,53 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
         `Client ${client} no longer has the vault ${address} on chain ${chain}, within a minute.`,
         ...(isForgotten ? ['No client has it: it is forgotten, and its past is read again when it is added.'] : []),
       ]
+    },
+  ),
+
+  'add-signing-key': command(
+    'Makes a key that signs answers: at once where there is none, else when use-signing-key says so.',
+    z.object({}),
+    async (admin) => {
+      const { keyId, x, signs } = await addSigningKey(admin)
+      return [
+        JSON.stringify({ kty: 'OKP', crv: 'Ed25519', x, kid: keyId }),
+        '',
+        signs
+          ? `Key ${keyId} signs answers within five minutes.`
+          : `Key ${keyId} is published. Next: give it to those who pin keys, and then use-signing-key.`,
+      ]
+    },
+  ),
+
+  'list-signing-keys': command('Lists the keys that sign answers.', z.object({}), async ({ signingKeys }) =>
+    columns(
+      ['KEY', 'CREATED', 'STATUS'],
+      (await signingKeys.read()).map((key, index) => [
+        keyIdOf(key),
+        Timestamp.encode(key.createdAt),
+        index === 0 ? 'signs' : 'published',
+      ]),
+    ),
+  ),
+
+  'use-signing-key': command(
+    'Signs answers with this key from now on; the one before stays published.',
+    z.object({ key: signingKey }),
+    async (admin, { key }) => {
+      await useSigningKey(admin, key)
+      return [
+        `Key ${key} signs answers within five minutes.`,
+        'Next: remove-signing-key, when nobody verifies answers of the other one any more.',
+      ]
+    },
+  ),
+
+  'remove-signing-key': command(
+    'Forgets a key that does not sign; who looks keys up refuses what it signed.',
+    z.object({ key: signingKey }),
+    async (admin, { key }) => {
+      await removeSigningKey(admin, key)
+      return [`Key ${key} is gone, within ten minutes.`]
     },
   ),
 

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import * as z from 'zod'
-import { configSecretName, type Stage } from '../infra/environments.ts'
+import { configSecretName, type Stage, signingSecretName } from '../infra/environments.ts'
 import { tableName } from '../infra/tables.ts'
 import { usersStore } from '../lib/accounts/store.ts'
 import { requestRebuild } from '../lib/activity/rebuild.ts'
@@ -17,11 +18,13 @@ import { describeVault } from '../lib/protocols/describe.ts'
 import { localConfig } from '../sandbox/dynamo.ts'
 import { clientsAdminStore } from './clients.ts'
 import { type Admin, AdminError } from './operations.ts'
+import { signingKeysSecret } from './signing-keys.ts'
 
 type Urls = readonly [string, ...string[]]
 
 const LocalState = z.object({
   dynamoEndpoint: z.url(),
+  providersUrl: z.url(),
   tables: z.object({ clients: z.string(), users: z.string(), deposits: z.string() }),
   chains: z.array(z.object({ chainId: z.number(), rpcUrl: z.url(), nodeUrls: z.tuple([z.url()], z.url()).optional() })),
 })
@@ -32,7 +35,7 @@ export async function connectLocal(stateFile: string): Promise<Admin> {
 }
 
 /** The local service whose parts are here. */
-export function localAdmin({ dynamoEndpoint, tables, chains }: z.output<typeof LocalState>): Admin {
+export function localAdmin({ dynamoEndpoint, providersUrl, tables, chains }: z.output<typeof LocalState>): Admin {
   const chainIds = chains.map(({ chainId }) => chainId)
   const client = documentClient(localConfig(dynamoEndpoint))
   return {
@@ -44,6 +47,7 @@ export function localAdmin({ dynamoEndpoint, tables, chains }: z.output<typeof L
     clients: clientsAdminStore(client, tables.clients),
     users: usersStore(client, tables.users),
     transfers: transfersStore(client, tables.deposits),
+    signingKeys: signingKeysSecret(signingSecretName('local'), new SecretsManagerClient(localConfig(providersUrl))),
     keyEnvironment: 'local',
   }
 }
@@ -61,6 +65,7 @@ export function connectStage(stage: Stage): Admin {
     clients: clientsAdminStore(dynamo(), tableName(stage, 'clients')),
     users: usersStore(dynamo(), tableName(stage, 'users')),
     transfers: transfersStore(dynamo(), tableName(stage, 'deposits')),
+    signingKeys: signingKeysSecret(signingSecretName(stage)),
     keyEnvironment: stage === 'prod' ? 'live' : 'test',
   }
 }

@@ -14,9 +14,11 @@ import {
 import type { ApiKey, Client, ClientRecord } from '../lib/clients/client.ts'
 import type { VaultDescription } from '../lib/protocols/describe.ts'
 import type { VaultOnChain } from '../lib/protocols/vault-on-chain.ts'
+import { createSigningKey, keyIdOf, type SigningKey } from '../lib/signing/keys.ts'
 import type { Vault, VaultKey } from '../lib/vaults/vault.ts'
 import type { Nodes } from './check-nodes.ts'
 import type { ClientsAdminStore } from './clients.ts'
+import type { SigningKeysSecret } from './signing-keys.ts'
 
 /** What an operator's work needs of one environment. */
 export type Admin = {
@@ -24,6 +26,7 @@ export type Admin = {
   readonly users: UsersStore
   readonly transfers: Pick<TransfersStore, 'get' | 'forget'>
   readonly records: Pick<RecordsStore, 'forget'>
+  readonly signingKeys: SigningKeysSecret
   readonly keyEnvironment: KeyEnvironment
   readonly randomBytes: RandomBytes
   /** Epoch milliseconds. */
@@ -233,4 +236,36 @@ export async function rebuildRecords(admin: Admin, { chainId, address }: VaultKe
   if (!vault) throw new AdminError(`No client has a vault ${address} on chain ${chainId}. See list-vaults.`)
   await admin.requestRebuild(vault)
   return `The job reads the past of ${address} on chain ${chainId} again. Until it has, what is recorded stays in force.`
+}
+
+/** Makes a key: the one that signs where there is none, else the next one, which is published alone. */
+export async function addSigningKey({ signingKeys, now }: Admin) {
+  const keys = await signingKeys.read()
+  if (keys.length > 1) throw new AdminError('There are two keys already. See remove-signing-key.')
+  const key = createSigningKey(new Date(now()))
+  await signingKeys.write([...keys, key])
+  return { keyId: keyIdOf(key), x: key.x, signs: keys.length === 0 }
+}
+
+/** Signs with this key from now on; the other one stays published. */
+export async function useSigningKey({ signingKeys }: Admin, keyId: string): Promise<void> {
+  const keys = await signingKeys.read()
+  const [first] = keys
+  const key = findKey(keys, keyId)
+  if (key === first) throw new AdminError(`Key ${keyId} is the one that signs already.`)
+  await signingKeys.write([key, ...keys.filter((other) => other !== key)])
+}
+
+/** Publishes this key no more; the one that signs cannot go. */
+export async function removeSigningKey({ signingKeys }: Admin, keyId: string): Promise<void> {
+  const keys = await signingKeys.read()
+  const key = findKey(keys, keyId)
+  if (key === keys[0]) throw new AdminError(`Key ${keyId} is the one that signs. See use-signing-key.`)
+  await signingKeys.write(keys.filter((other) => other !== key))
+}
+
+function findKey(keys: readonly SigningKey[], keyId: string): SigningKey {
+  const key = keys.find((candidate) => keyIdOf(candidate) === keyId)
+  if (!key) throw new AdminError(`There is no key ${keyId}. See list-signing-keys.`)
+  return key
 }

@@ -36,6 +36,7 @@ import { contract as tokenChartById } from './portfolio/token-chart-by-id/contra
 import { contract as appleAppSiteAssociation } from './system/apple-app-site-association/contract.ts'
 import { contract as assetlinks } from './system/assetlinks/contract.ts'
 import { contract as health } from './system/health/contract.ts'
+import { contract as jwks } from './system/jwks/contract.ts'
 import { contract as openapi } from './system/openapi/contract.ts'
 import { contract as unknownRoute } from './system/unknown-route/contract.ts'
 import { contract as cancel } from './vaults/cancel/contract.ts'
@@ -94,6 +95,7 @@ export const endpoints = {
   'system/openapi': openapi,
   'system/apple-app-site-association': appleAppSiteAssociation,
   'system/assetlinks': assetlinks,
+  'system/jwks': jwks,
   'system/unknown-route': unknownRoute,
 } as const satisfies Record<string, EndpointContract>
 

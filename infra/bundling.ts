@@ -110,9 +110,9 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   // The records and the bridge together; nobody waits for it.
   'jobs/refresh-chain': 560,
   // The frame alone: middy, the logger, zod and every error's text.
-  'system/health': 135,
-  'system/apple-app-site-association': 135,
-  'system/assetlinks': 135,
+  'system/health': 138,
+  'system/apple-app-site-association': 138,
+  'system/assetlinks': 138,
   // The frame and every contract, without any AWS client or chain reader, grow by 1 or 2 KiB with each endpoint; the
   // document has an example of each besides: 45 KiB.
   'system/openapi': 298,
@@ -121,5 +121,5 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
 
 /** How large a function's minified bundle may be, in KiB. */
 export function bundleBudget(name: FunctionName): number {
-  return OTHER_BUDGETS[name] ?? 504
+  return OTHER_BUDGETS[name] ?? 507
 }

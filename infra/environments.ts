@@ -95,8 +95,8 @@ export const ENVIRONMENTS = {
 
 /** What a browser may send and read, and for how many seconds it may remember the permission; the same everywhere. */
 export const CORS = {
-  allowHeaders: ['content-type', 'x-join-key', 'authorization', 'platform'],
-  exposeHeaders: ['x-request-id', 'retry-after', 'age', 'x-stale'],
+  allowHeaders: ['content-type', 'x-join-key', 'authorization', 'platform', 'content-digest'],
+  exposeHeaders: ['x-request-id', 'retry-after', 'age', 'x-stale', 'content-digest', 'signature', 'signature-input'],
   // Chromium forgets after two hours, whatever is allowed.
   maxAgeSeconds: 7200,
 } as const
@@ -112,6 +112,11 @@ export function accountSettings({ corsOrigins, relyingParty, rateLimits }: Envir
 /** The name of the secret with a stage's own key. */
 export function identitySecretName(stage: Stage): string {
   return `vaultline/${stage}/identity`
+}
+
+/** The name of the secret with the keys that sign a stage's answers; an operator's commands fill it (docs/deploy.md). */
+export function signingSecretName(stage: Stage | 'local'): string {
+  return `vaultline/${stage}/signing`
 }
 
 /** The name of the secret with a stage's RPC URLs; an operator fills it (docs/deploy.md). */

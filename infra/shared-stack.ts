@@ -14,6 +14,7 @@ import {
   identitySecretName,
   type Stage,
   type StageEnvironment,
+  signingSecretName,
 } from './environments.ts'
 import { ENDPOINTS } from './functions.ts'
 import { ServiceApi } from './http-api.ts'
@@ -42,7 +43,11 @@ export class SharedStack extends Stack {
       users: this.#table(stage, 'users'),
       cache: this.#table(stage, 'cache'),
     }
-    this.#secrets = { config: this.#configSecret(stage), identity: this.#identitySecret(stage) }
+    this.#secrets = {
+      config: this.#configSecret(stage),
+      identity: this.#identitySecret(stage),
+      signing: this.#signingSecret(stage),
+    }
     this.#values = {
       clients: this.#tables.clients.tableName,
       deposits: this.#tables.deposits.tableName,
@@ -50,6 +55,7 @@ export class SharedStack extends Stack {
       cache: this.#tables.cache.tableName,
       config: this.#secrets.config.secretArn,
       identity: this.#secrets.identity.secretArn,
+      signing: this.#secrets.signing.secretArn,
       ...accountSettings(environment),
       version,
     }
@@ -147,6 +153,19 @@ export class SharedStack extends Stack {
         passwordLength: 64,
         excludePunctuation: true,
       },
+      removalPolicy: this.removalPolicy,
+    })
+  }
+
+  /**
+   * The secret starts without a key: CloudFormation can make no Ed25519 key, and an operator's command does. Nothing here
+   * may change, for it would replace the keys.
+   */
+  #signingSecret(stage: Stage): Secret {
+    return new Secret(this, 'Signing', {
+      secretName: signingSecretName(stage),
+      description: 'The keys that sign answers; see docs/deploy.md',
+      generateSecretString: { secretStringTemplate: '{"keys":[]}', generateStringKey: 'unused' },
       removalPolicy: this.removalPolicy,
     })
   }

@@ -24,6 +24,16 @@ export const ERRORS = {
     error: 'Method not allowed',
     message: 'The route exists, but not with this method; see the Allow header.',
   },
+  invalid_content_digest: {
+    status: 400,
+    error: 'Invalid Content-Digest',
+    message: 'Send Content-Digest: sha-256=:<base64 of the SHA-256 of the body>:, or leave it out.',
+  },
+  invalid_path: {
+    status: 400,
+    error: 'Invalid path',
+    message: 'Send the path with letters, digits and / . _ ~ - alone, none of them percent-encoded.',
+  },
   payload_too_large: { status: 413, error: 'Payload too large', message: 'Send at most 16 KiB.' },
 
   // Who calls

@@ -21,3 +21,23 @@ export function oncePer<Key extends object, T>(build: (key: Key) => Promise<T>):
     return building
   }
 }
+
+/**
+ * Returns a function that reads on its first call, and anew when what it read is this old; where that fails, what was read
+ * before is good for as long again. `now` is in the unit of `lifetime`.
+ */
+export function refreshed<T>(read: () => Promise<T>, lifetime: number, now: () => number): () => Promise<T> {
+  let last: { readonly value: Promise<T>; readonly until: number } | undefined
+  return () => {
+    if (last && now() < last.until) return last.value
+    const before = last?.value
+    const until = now() + lifetime
+    const value = read().catch((error: unknown) => {
+      last = before && { value: before, until }
+      if (before) return before
+      throw error
+    })
+    last = { value, until }
+    return value
+  }
+}

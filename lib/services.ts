@@ -35,6 +35,7 @@ import type { PriceSources } from './markets/source.ts'
 import { oncePer } from './once.ts'
 import { createGoldRush } from './portfolio/goldrush.ts'
 import { createSolanaNfts } from './portfolio/solana-nfts.ts'
+import { signingKeysIn } from './signing/secret.ts'
 import { stateStore } from './vaults/state-store.ts'
 
 // What a function works with, each built once in a container of what the function uses. A bundle has those alone that
@@ -65,6 +66,9 @@ export const config = /* @__PURE__ */ oncePer((env: Env<'config'>) => readSecret
 /** The service's own key, from which the secrets of one-time codes and the ids of dummy keys follow. */
 export const identityKey = async (env: Env<'identity'>) =>
   (await readSecretJson(env.identity, z.object({ key: z.string().min(32) }))).key
+
+/** Reads the keys that sign answers, the one that signs first. */
+export const signingKeys = (env: Env<'signing'>) => signingKeysIn(env.signing)
 
 /** For whom credentials are. */
 export const relyingParty = (env: Env<'relyingParty'>) => RelyingParty.parse(JSON.parse(env.relyingParty))

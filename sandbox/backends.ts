@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { localAdmin } from '../admin/connect.ts'
 import type { Admin } from '../admin/operations.ts'
-import { accountSettings, ENVIRONMENTS } from '../infra/environments.ts'
+import { accountSettings, ENVIRONMENTS, signingSecretName } from '../infra/environments.ts'
 import type { RpcUrls } from '../lib/chain/readers.ts'
 import { CHAINS } from '../lib/chain/registry.ts'
 import { buildVariables } from '../lib/frame/resources.ts'
+import { createSigningKey, publicKeyOf, SigningKeys } from '../lib/signing/keys.ts'
+import type { PublicKey } from '../lib/signing/public-key.ts'
 import { deployBridge, deployBridgeTokens } from './bridge.ts'
 import { moveToNow, PAST_SECONDS, playHistory } from './chains/history.ts'
 import { playStates, type States } from './chains/states.ts'
@@ -30,6 +32,8 @@ export type Backends = {
   readonly states: States | undefined
   /** The environment in which the functions run; the same names as in AWS. */
   readonly environment: Readonly<Record<string, string>>
+  /** The public part of the key that signs answers, as key sets publish it. */
+  readonly signingKey: PublicKey
   readonly admin: Admin
   /** Sets the URLs of these chains for functions that start from now on; other chains have fake nodes. */
   setRpcUrls(rpcUrls: RpcUrls): void
@@ -47,6 +51,7 @@ const CHAIN_IDS = [8453, 42161]
 const MOST_QUESTIONS = 100_000
 const CONFIG_SECRET = 'vaultline/local/config'
 const IDENTITY_SECRET = 'vaultline/local/identity'
+const SIGNING_SECRET = signingSecretName('local')
 
 /** How to start the backends. */
 export type BackendsOptions = {
@@ -92,7 +97,12 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
   if (withPast && blockSeconds) await Promise.all(chains.map((chain) => chain.keepTime(blockSeconds)))
   const bridge = { url: '', questionsPerClient: MOST_QUESTIONS }
   const config: { rpcUrls: RpcUrls; bridge: typeof bridge } = { rpcUrls: {}, bridge }
-  const secrets = { [CONFIG_SECRET]: config, [IDENTITY_SECRET]: { key: randomBytes(32).toString('hex') } }
+  const signingKey = createSigningKey(new Date())
+  const secrets = {
+    [CONFIG_SECRET]: config,
+    [IDENTITY_SECRET]: { key: randomBytes(32).toString('hex') },
+    [SIGNING_SECRET]: SigningKeys.encode({ keys: [signingKey] }),
+  }
   const providers = await startProviders({ secrets, chains, relayer })
   bridge.url = `${providers.url}/api`
   Object.assign(config, {
@@ -143,9 +153,11 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
       CACHE_TABLE: tables.cache,
       CONFIG_SECRET,
       IDENTITY_SECRET,
+      SIGNING_SECRET,
       ...buildVariables(accountSettings(ENVIRONMENTS.local)),
     },
-    admin: localAdmin({ dynamoEndpoint, tables, chains: [...chains] }),
+    admin: localAdmin({ dynamoEndpoint, providersUrl: providers.url, tables, chains: [...chains] }),
+    signingKey: publicKeyOf(signingKey),
     setRpcUrls,
     configure: (changes) => Object.assign(config, changes),
     async stop() {

@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net'
 import {
   type AttributeDefinition,
   CreateTableCommand,
-  type DynamoDBClientConfig,
   type KeySchemaElement,
   ResourceInUseException,
   waitUntilTableExists,
@@ -49,8 +48,8 @@ export async function startDynamo({ path }: { path?: string } = {}): Promise<Loc
 /** The environment of an AWS client on this machine: made-up credentials, which nothing here checks. */
 export const localCredentials = { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' }
 
-/** What a client needs to talk to a local DynamoDB. */
-export function localConfig(endpoint: string): DynamoDBClientConfig {
+/** What a client of AWS needs to talk to what stands for it on this machine. */
+export function localConfig(endpoint: string) {
   const { AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = localCredentials
   return {
     endpoint,

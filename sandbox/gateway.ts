@@ -158,13 +158,15 @@ function toEvent(
   }: { requestId: string; route: Route; pathParameters: Record<string, string> | undefined },
 ): APIGatewayProxyEventV2 {
   const isText = body.length === 0 || TEXT_TYPES.test(headers['content-type'] ?? 'text/plain')
+  // The gateway hands on the path decoded, and without what a decoded `?` begins.
+  const [path = ''] = decodeOnce(url.pathname).split('?')
   const query = Object.fromEntries(
     [...new Set(url.searchParams.keys())].map((name) => [name, url.searchParams.getAll(name).join(',')]),
   )
   return {
     version: '2.0',
     routeKey: route.key,
-    rawPath: url.pathname,
+    rawPath: path,
     rawQueryString: url.search.slice(1),
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
     ...(url.search.length > 1 && { queryStringParameters: query }),
@@ -178,7 +180,7 @@ function toEvent(
       domainPrefix: 'localhost',
       http: {
         method,
-        path: url.pathname,
+        path,
         protocol: 'HTTP/1.1',
         sourceIp: socket.remoteAddress ?? '',
         userAgent: headers['user-agent'] ?? '',

@@ -37,7 +37,7 @@ const MAX_HEADER_BYTES = 64 * 1024
  * index of what is on them, and nodes of the chains that are not on this machine. `now` is in epoch milliseconds.
  */
 export async function startProviders(options: {
-  readonly secrets: Readonly<Record<string, unknown>>
+  readonly secrets: Record<string, unknown>
   readonly chains: readonly (BridgedChain & IndexedChain)[]
   readonly relayer: Relayer
   readonly now?: () => number

@@ -144,6 +144,7 @@ async function start(): Promise<void> {
     providersUrl: backends.providers.url,
     controlsUrl,
     ...(states && { states }),
+    signingKey: backends.signingKey,
     dynamoEndpoint: backends.dynamo.endpoint,
     tables: backends.dynamo.tableNames,
   }

@@ -1720,6 +1720,10 @@ export type Errors = {
   not_found: 404
   /** Method not allowed. The route exists, but not with this method; see the Allow header. */
   method_not_allowed: 405
+  /** Invalid Content-Digest. Send Content-Digest: sha-256=:<base64 of the SHA-256 of the body>:, or leave it out. */
+  invalid_content_digest: 400
+  /** Invalid path. Send the path with letters, digits and / . _ ~ - alone, none of them percent-encoded. */
+  invalid_path: 400
   /** Payload too large. Send at most 16 KiB. */
   payload_too_large: 413
   /** Missing API key. Send your API key in the x-join-key header. */
@@ -1933,14 +1937,14 @@ export const startRegistration = /* @__PURE__ */ operation<
   platform: 'web' | 'ios' | 'android'
 } & StartRegistrationRequest,
 StartRegistrationResponse,
-'missing_or_invalid_platform' | 'missing_or_invalid_email' | 'invalid_json' | 'unknown_field' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_platform' | 'missing_or_invalid_email' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/register/init', { headers: ['platform'] })
 
 /** Completes a registration with the credentials that were created for it. */
 export const completeRegistration = /* @__PURE__ */ operation<
 CompleteRegistrationRequest,
 undefined,
-'missing_or_invalid_temporary_authentication_token' | 'unknown_field' | 'missing_or_invalid_first_factor_credential' | 'missing_or_invalid_second_factor_credential' | 'missing_or_invalid_recovery_credential' | 'invalid_json' | 'invalid_credential' | 'missing_api_key' | 'invalid_api_key' | 'registration_expired_or_used' | 'user_already_registered' | 'credential_already_registered' | 'payload_too_large' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_temporary_authentication_token' | 'unknown_field' | 'missing_or_invalid_first_factor_credential' | 'missing_or_invalid_second_factor_credential' | 'missing_or_invalid_recovery_credential' | 'invalid_json' | 'invalid_content_digest' | 'invalid_credential' | 'missing_api_key' | 'invalid_api_key' | 'registration_expired_or_used' | 'user_already_registered' | 'credential_already_registered' | 'payload_too_large' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/register')
 
 /** Starts a recovery: returns the options for creating new credentials, and a temporary token. */
@@ -1950,21 +1954,21 @@ export const startRecovery = /* @__PURE__ */ operation<
   platform: 'web' | 'ios' | 'android'
 } & StartRecoveryRequest,
 StartRecoveryResponse,
-'missing_or_invalid_platform' | 'missing_or_invalid_email' | 'invalid_credential_id' | 'invalid_json' | 'unknown_field' | 'missing_api_key' | 'invalid_api_key' | 'payload_too_large' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_platform' | 'missing_or_invalid_email' | 'invalid_credential_id' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'payload_too_large' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/recover/init', { headers: ['platform'] })
 
 /** Completes a recovery: new credentials that the recovery key signed replace all others, and all sessions end. */
 export const completeRecovery = /* @__PURE__ */ operation<
 CompleteRecoveryRequest,
 undefined,
-'missing_or_invalid_temporary_authentication_token' | 'missing_or_invalid_recovery' | 'missing_or_invalid_first_factor_credential' | 'missing_or_invalid_second_factor_credential' | 'missing_or_invalid_recovery_credential' | 'invalid_json' | 'unknown_field' | 'invalid_credential' | 'missing_api_key' | 'invalid_api_key' | 'registration_expired_or_used' | 'recovery_failed' | 'credential_already_registered' | 'payload_too_large' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_temporary_authentication_token' | 'missing_or_invalid_recovery' | 'missing_or_invalid_first_factor_credential' | 'missing_or_invalid_second_factor_credential' | 'missing_or_invalid_recovery_credential' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'invalid_credential' | 'missing_api_key' | 'invalid_api_key' | 'registration_expired_or_used' | 'recovery_failed' | 'credential_already_registered' | 'payload_too_large' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/recover')
 
 /** Starts a login: returns a challenge for the user's credentials, or for any passkey when no user is named. */
 export const startLogin = /* @__PURE__ */ operation<
 StartLoginRequest,
 StartLoginResponse,
-'missing_or_invalid_email' | 'invalid_json' | 'unknown_field' | 'missing_api_key' | 'invalid_api_key' | 'payload_too_large' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_email' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'payload_too_large' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/login/init')
 
 /** Completes a login with the signed challenge and returns a session that lasts 30 days. */
@@ -1974,7 +1978,7 @@ export const completeLogin = /* @__PURE__ */ operation<
   platform?: 'web' | 'ios' | 'android' | undefined
 } & CompleteLoginRequest,
 CompleteLoginResponse,
-'missing_or_invalid_platform' | 'missing_or_invalid_challenge_identifier' | 'missing_or_invalid_first_factor' | 'missing_or_invalid_second_factor' | 'invalid_json' | 'unknown_field' | 'missing_api_key' | 'invalid_api_key' | 'login_failed' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_platform' | 'missing_or_invalid_challenge_identifier' | 'missing_or_invalid_first_factor' | 'missing_or_invalid_second_factor' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'login_failed' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/login', { headers: ['platform'] })
 
 /** Ends the session of the request. */
@@ -1995,7 +1999,7 @@ ListCredentialsResponse,
 export const addCredential = /* @__PURE__ */ operation<
 AddCredentialRequest,
 Credential,
-'missing_or_invalid_temporary_authentication_token' | 'missing_or_invalid_first_factor_credential' | 'missing_or_invalid_second_factor_credential' | 'missing_or_invalid_recovery_credential' | 'missing_or_invalid_first_factor' | 'missing_or_invalid_second_factor' | 'invalid_json' | 'unknown_field' | 'invalid_credential' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'challenge_expired_or_used' | 'confirmation_failed' | 'credential_already_registered' | 'too_many_credentials' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_temporary_authentication_token' | 'missing_or_invalid_first_factor_credential' | 'missing_or_invalid_second_factor_credential' | 'missing_or_invalid_recovery_credential' | 'missing_or_invalid_first_factor' | 'missing_or_invalid_second_factor' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'invalid_credential' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'challenge_expired_or_used' | 'confirmation_failed' | 'credential_already_registered' | 'too_many_credentials' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/credentials')
 
 /** Starts to add a credential: returns the options for creating it, and what an old one confirms it with. */
@@ -2015,7 +2019,7 @@ export const removeCredential = /* @__PURE__ */ operation<
   id: string
 },
 undefined,
-'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'fresh_login_required' | 'credential_not_found' | 'last_first_factor' | 'last_second_factor' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'fresh_login_required' | 'credential_not_found' | 'last_first_factor' | 'last_second_factor' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('DELETE', '/auth/credentials/{id}')
 
 /** Lists the user's sessions, newest login first. */
@@ -2039,7 +2043,7 @@ export const endSession = /* @__PURE__ */ operation<
   id: string
 },
 undefined,
-'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'session_not_found' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'session_not_found' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('DELETE', '/auth/sessions/{id}')
 
 /** Deletes the user with all credentials, sessions and wallet links; takes a login of the last ten minutes. */
@@ -2053,14 +2057,14 @@ undefined,
 export const startLinkingWallet = /* @__PURE__ */ operation<
 StartLinkingWalletRequest,
 StartLinkingWalletResponse,
-'missing_or_invalid_address' | 'missing_or_invalid_chain' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'payload_too_large' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_address' | 'missing_or_invalid_chain' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'payload_too_large' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/wallets/init')
 
 /** Links a wallet to the user; its signature proves that the user holds it. */
 export const linkWallet = /* @__PURE__ */ operation<
 LinkWalletRequest,
 Wallet,
-'missing_or_invalid_message' | 'invalid_signature' | 'invalid_json' | 'unknown_field' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'challenge_expired_or_used' | 'wallet_already_linked' | 'too_many_wallets' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_message' | 'invalid_signature' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'challenge_expired_or_used' | 'wallet_already_linked' | 'too_many_wallets' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/auth/wallets')
 
 /** Lists the user's linked wallets, oldest link first. */
@@ -2077,7 +2081,7 @@ export const unlinkWallet = /* @__PURE__ */ operation<
   address: string
 },
 undefined,
-'missing_or_invalid_address' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'wallet_not_found' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_address' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'wallet_not_found' | 'internal' | 'service_unavailable' | 'timed_out'
 >('DELETE', '/auth/wallets/{address}')
 
 /** Lists the vaults configured for the client, with their live yield and on-chain state. */
@@ -2096,35 +2100,35 @@ export const getVault = /* @__PURE__ */ operation<
   chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
 },
 GetVaultResponse,
-'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'vault_not_found' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'vault_not_found' | 'internal' | 'service_unavailable' | 'timed_out'
 >('GET', '/defi-vaults/v1/vault/{vaultAddress}', { query: ['chainId'] })
 
 /** Builds the transactions that deposit into a vault: approvals first, then the operations, in order. */
 export const prepareDeposit = /* @__PURE__ */ operation<
 PrepareDepositRequest,
 PrepareDepositResponse,
-'missing_or_invalid_vault_address' | 'missing_or_invalid_amount' | 'missing_or_invalid_user_address' | 'missing_or_invalid_src_chain_id' | 'unsupported_source_chain' | 'missing_or_invalid_src_token' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'unsupported_source_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'cross_chain_not_available' | 'vault_is_paused' | 'vault_is_closed' | 'deposits_are_not_open' | 'unsupported_vault_version' | 'previous_deposit_request_not_settled' | 'vault_cap_reached' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_vault_address' | 'missing_or_invalid_amount' | 'missing_or_invalid_user_address' | 'missing_or_invalid_src_chain_id' | 'unsupported_source_chain' | 'missing_or_invalid_src_token' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'unsupported_source_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'cross_chain_not_available' | 'vault_is_paused' | 'vault_is_closed' | 'deposits_are_not_open' | 'unsupported_vault_version' | 'previous_deposit_request_not_settled' | 'vault_cap_reached' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/defi-vaults/v1/defi/vault/deposit')
 
 /** Builds the transactions that withdraw from a vault: by assets, by shares, or everything. */
 export const prepareWithdrawal = /* @__PURE__ */ operation<
 PrepareWithdrawalRequest,
 PrepareWithdrawalResponse,
-'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_amount' | 'missing_or_invalid_chain_id' | 'missing_or_invalid_dst_chain_id' | 'unsupported_destination_chain' | 'missing_or_invalid_dst_token' | 'invalid_json' | 'unknown_field' | 'unsupported_destination_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'amount_exceeds_balance' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'cross_chain_not_available' | 'vault_is_paused' | 'vault_is_closing' | 'unsupported_vault_version' | 'previous_withdrawal_request_not_settled' | 'not_enough_liquidity' | 'withdrawal_refused' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_amount' | 'missing_or_invalid_chain_id' | 'missing_or_invalid_dst_chain_id' | 'unsupported_destination_chain' | 'missing_or_invalid_dst_token' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'unsupported_destination_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'amount_exceeds_balance' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'cross_chain_not_available' | 'vault_is_paused' | 'vault_is_closing' | 'unsupported_vault_version' | 'previous_withdrawal_request_not_settled' | 'not_enough_liquidity' | 'withdrawal_refused' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/defi-vaults/v1/defi/vault/withdraw')
 
 /** Builds the transactions that claim what is settled in an async vault: shares of a deposit, assets of a withdrawal. */
 export const prepareClaim = /* @__PURE__ */ operation<
 PrepareClaimRequest,
 PrepareClaimResponse,
-'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'invalid_kind' | 'missing_or_invalid_chain_id' | 'missing_or_invalid_dst_chain_id' | 'unsupported_destination_chain' | 'missing_or_invalid_dst_token' | 'invalid_json' | 'unknown_field' | 'unsupported_destination_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'claim_not_applicable' | 'no_claimable_deposit' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'no_claimable_withdrawal' | 'cross_chain_not_available' | 'vault_is_paused' | 'withdrawal_refused' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'invalid_kind' | 'missing_or_invalid_chain_id' | 'missing_or_invalid_dst_chain_id' | 'unsupported_destination_chain' | 'missing_or_invalid_dst_token' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'unsupported_destination_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'claim_not_applicable' | 'no_claimable_deposit' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'no_claimable_withdrawal' | 'cross_chain_not_available' | 'vault_is_paused' | 'withdrawal_refused' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/defi-vaults/v1/defi/vault/claim')
 
 /** Builds the transaction that takes a user's pending request back from an async vault. */
 export const prepareCancellation = /* @__PURE__ */ operation<
 PrepareCancellationRequest,
 PrepareCancellationResponse,
-'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'invalid_kind' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'ambiguous_vault_address' | 'cancel_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'no_pending_request' | 'vault_is_paused' | 'request_can_no_longer_be_cancelled' | 'payload_too_large' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'invalid_kind' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'ambiguous_vault_address' | 'cancel_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'no_pending_request' | 'vault_is_paused' | 'request_can_no_longer_be_cancelled' | 'payload_too_large' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/defi-vaults/v1/defi/vault/cancel')
 
 /** Returns the status of a user's deposit into an async vault: pending, claimable or deposited. */
@@ -2138,7 +2142,7 @@ export const getDepositStatus = /* @__PURE__ */ operation<
   chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
 },
 GetDepositStatusResponse,
-'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_chain_id' | 'ambiguous_vault_address' | 'deposit_status_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'vault_not_found' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'deposit_status_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'vault_not_found' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/vault/{vaultAddress}/deposit-status', { query: ['userAddress', 'chainId'] })
 
 /** Returns the status of a user's withdrawal from an async vault: pending, claimable or withdrawn. */
@@ -2152,7 +2156,7 @@ export const getWithdrawalStatus = /* @__PURE__ */ operation<
   chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
 },
 GetWithdrawalStatusResponse,
-'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_chain_id' | 'ambiguous_vault_address' | 'withdraw_status_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'vault_not_found' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'withdraw_status_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'vault_not_found' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/vault/{vaultAddress}/withdraw-status', { query: ['userAddress', 'chainId'] })
 
 /** Returns the status of a transfer between chains: of a deposit from another chain, from its source transaction to the shares or the deposit request, or of a withdrawal to one, to the tokens. */
@@ -2166,7 +2170,7 @@ export const getTransferStatus = /* @__PURE__ */ operation<
   index?: string | number | undefined
 },
 GetTransferStatusResponse,
-'missing_tx_hash' | 'invalid_tx_hash' | 'missing_src_chain_id' | 'invalid_src_chain_id' | 'unsupported_src_chain_id' | 'invalid_index' | 'missing_api_key' | 'invalid_api_key' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_tx_hash' | 'invalid_tx_hash' | 'missing_src_chain_id' | 'invalid_src_chain_id' | 'unsupported_src_chain_id' | 'invalid_index' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/cross-chain/{txHash}/status', { query: ['srcChainId', 'index'] })
 
 /** Lists a user's positions in the client's vaults: amounts put in, taken out, held and earned. */
@@ -2176,7 +2180,7 @@ export const listPositions = /* @__PURE__ */ operation<
   userAddress: Address
 },
 ListPositionsResponse,
-'missing_or_invalid_user_address' | 'missing_api_key' | 'invalid_api_key' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_user_address' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/user/{userAddress}/positions')
 
 /** Shows a user's position in one vault with its amounts, its latest deposits and a price history. */
@@ -2190,7 +2194,7 @@ export const getPosition = /* @__PURE__ */ operation<
   chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
 },
 GetPositionResponse,
-'missing_or_invalid_user_address' | 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'vault_not_found' | 'position_not_found' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_user_address' | 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'vault_not_found' | 'position_not_found' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/user/{userAddress}/positions/{vaultAddress}', { query: ['chainId'] })
 
 /** Lists a user's deposits into the client's vaults, newest first, page by page. */
@@ -2210,7 +2214,7 @@ export const listDeposits = /* @__PURE__ */ operation<
   status?: 'pending' | 'claimable' | 'completed' | 'cancelled' | undefined
 },
 ListDepositsResponse,
-'missing_or_invalid_user_address' | 'invalid_limit' | 'invalid_cursor' | 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_status' | 'missing_api_key' | 'invalid_api_key' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_user_address' | 'invalid_limit' | 'invalid_cursor' | 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_status' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/user/{userAddress}/deposits', { query: ['limit', 'cursor', 'vaultAddress', 'chainId', 'status'], items: 'deposits' })
 
 /** Lists a user's withdrawals from the client's vaults, redemption requests and those at once, newest first, page by page. */
@@ -2230,7 +2234,7 @@ export const listWithdrawals = /* @__PURE__ */ operation<
   status?: 'pending' | 'claimable' | 'completed' | 'cancelled' | undefined
 },
 ListWithdrawalsResponse,
-'missing_or_invalid_user_address' | 'invalid_limit' | 'invalid_cursor' | 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_status' | 'missing_api_key' | 'invalid_api_key' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_user_address' | 'invalid_limit' | 'invalid_cursor' | 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_status' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/user/{userAddress}/withdrawals', { query: ['limit', 'cursor', 'vaultAddress', 'chainId', 'status'], items: 'withdrawals' })
 
 /** Returns all balances of the user's wallets on all chains, with their values. */
@@ -2319,7 +2323,7 @@ export const searchCoins = /* @__PURE__ */ operation<
   currency?: string | undefined
 } & SearchCoinsRequest,
 SearchCoinsResponse,
-'unsupported_currency' | 'invalid_search' | 'search_too_long' | 'invalid_json' | 'unknown_field' | 'missing_api_key' | 'invalid_api_key' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'unsupported_currency' | 'invalid_search' | 'search_too_long' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/portfolio-indexor/markets/coins/search', { query: ['currency'] })
 
 /** Returns the service's status and version. */

@@ -7,9 +7,6 @@ import { clientsStore } from '../clients/store.ts'
 import type { EndpointContract } from './contract.ts'
 import type { Env } from './resources.ts'
 
-/** A contract whose caller must be known. */
-export type CallerContract = EndpointContract & { readonly caller: 'client' | 'user' }
-
 /** Finds out who calls from a request's headers, or throws. */
 export type Identify = (
   headers: Readonly<Record<string, string | undefined>>,
@@ -17,14 +14,16 @@ export type Identify = (
 
 /**
  * Returns a function that finds the client that x-join-key names and, where the contract asks for a user, the session
- * that Authorization carries. It throws `missing_api_key`, `invalid_api_key`, `missing_session` or `invalid_session`.
+ * that Authorization carries; neither where anyone may call. It throws `missing_api_key`, `invalid_api_key`, `missing_session` or `invalid_session`.
  */
-export function identifyCaller({ caller }: CallerContract, env: Env<'clients'> & Partial<Env<'users'>>): Identify {
-  const findClient = identifyClient({ get: clientsStore(dynamo(), env.clients).get, now: Date.now })
+export function identifyCaller({ caller }: EndpointContract, env: Partial<Env<'clients' | 'users'>>): Identify {
+  if (caller === 'anyone') return async () => ({})
+
+  // A contract whose callers are known has these tables (`listUses`).
+  const { clients, users: TableName } = env as Env<'clients' | 'users'>
+  const findClient = identifyClient({ get: clientsStore(dynamo(), clients).get, now: Date.now })
   if (caller === 'client') return async (headers) => ({ client: await findClient(headers['x-join-key']) })
 
-  // A contract whose callers are users has their table (`listUses`).
-  const { users: TableName } = env as Env<'users'>
   const sessions = { client: dynamo(), TableName, type: 'SESSION', schema: Session } as const
   const findSession = identifySession({ get: (hash) => getExpiring(sessions, hash), now: Date.now })
   return async (headers) => {

@@ -78,6 +78,14 @@ export function methodsOf<Method extends EndpointContract['method']>({ method }:
   return method === 'GET' ? [method, 'HEAD' as const] : [method]
 }
 
+/**
+ * Whether the answers of a contract are signed: all that nobody may store, for it is about a user, a chain or a transaction.
+ * What anybody may keep is the market's, and the service's own documents; a search of the market is not kept as it is POST.
+ */
+export function isSigned({ cacheControl, tag }: Pick<EndpointContract, 'cacheControl' | 'tag'>): boolean {
+  return cacheControl === 'no-store' && tag !== 'Markets' && tag !== 'System'
+}
+
 /** What it takes to know a caller: a query for the client, and an item for the session. */
 const CALLER_USES = {
   anyone: {},
@@ -93,14 +101,15 @@ type UsesOfCaller<C> = C extends EndpointContract ? (typeof CALLER_USES)[C['call
 /** What a contract's function finds in its environment: all that it uses, by name. */
 export type EnvOf<C extends Contract> = Env<Extract<keyof C['uses'] | keyof UsesOfCaller<C>, Resource>>
 
-/** All that a function uses: what its contract says, and for an endpoint what it takes to know its caller. */
+/** All that a function uses: what its contract says, and for an endpoint what it takes to know its caller and to sign. */
 export function listUses(contract: Contract): Uses {
   const ofCaller: CallerUses = 'caller' in contract ? CALLER_USES[contract.caller] : {}
+  const signing = 'caller' in contract && isSigned(contract) && { signing: true as const }
   const both = (table: keyof CallerUses) => {
     const accesses = new Set([...(ofCaller[table] ?? []), ...(contract.uses[table] ?? [])])
     return accesses.size > 0 && { [table]: [...accesses] }
   }
-  return { ...contract.uses, ...both('clients'), ...both('users') }
+  return { ...contract.uses, ...both('clients'), ...both('users'), ...signing }
 }
 
 /** The parsed request that a contract's work is given, with the route that was asked for and its caller. */

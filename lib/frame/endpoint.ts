@@ -4,17 +4,21 @@ import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context
 import { AppError } from '../errors.ts'
 import { logger } from '../logger.ts'
 import { once } from '../once.ts'
-import { type CallerContract, type Identify, identifyCaller } from './callers.ts'
+import { signerIn } from '../signing/secret.ts'
+import { type Identify, identifyCaller } from './callers.ts'
 import { type Built, container, type Providers, readEnv } from './container.ts'
-import type { EndpointContract, EnvOf, Reply, Request } from './contract.ts'
+import { type EndpointContract, type EnvOf, isSigned, type Reply, type Request } from './contract.ts'
 import {
   callerIdentification,
   errorReplies,
+  type FindSigner,
   headReplies,
   replyEncoding,
   requestLog,
   requestValidation,
+  signedReplies,
 } from './middlewares.ts'
+import type { Env } from './resources.ts'
 
 /** What an endpoint does with a request, by what it is given to work with. */
 type Work<C extends EndpointContract, P> = (services: Built<P>) => Respond<C>
@@ -24,41 +28,54 @@ type Respond<C extends EndpointContract> = (request: Request<C>) => Promise<Repl
 /** The context of a request whose container is being made ready. */
 type Ready<C extends EndpointContract> = Context & { readonly building: Promise<Respond<C>> }
 
-/** A contract that anyone may call. */
-type OpenContract = EndpointContract & { readonly caller: 'anyone' }
+/** The contract of something that the service says of itself, to anyone. */
+type OpenContract = EndpointContract & { readonly caller: 'anyone'; readonly tag: 'System' }
+
+/** Who calls and what signs, by what a function finds in its environment. */
+type Frame<C extends EndpointContract> = {
+  readonly identify: (env: EnvOf<C>) => Identify
+  readonly findSigner: (env: EnvOf<C>) => FindSigner
+}
 
 /**
- * Turns the contract of an endpoint whose caller must be known, and its work, into a Lambda handler for API Gateway's
- * HTTP API (payload version 2). The services are built once per container, beside the first look-up of a caller, so that
- * they may open nothing and ask no chain.
+ * Turns an endpoint's contract and its work into a Lambda handler for API Gateway's HTTP API (payload version 2). The
+ * services are built once per container, beside the first look-up of a caller, so that they may open nothing and ask no
+ * chain.
  */
-export function endpoint<const C extends CallerContract, P extends Providers<C>>(
+export function endpoint<const C extends EndpointContract, P extends Providers<C>>(
   contract: C,
   services: P,
   work: Work<C, P>,
 ) {
-  return createHandler(contract, services, work, (env) => identifyCaller(contract, env))
+  return createHandler(contract, services, work, {
+    identify: (env) => identifyCaller(contract, env),
+    // A contract whose answers are signed has the secret (`listUses`).
+    findSigner: (env) => (isSigned(contract) ? signerIn((env as Env<'signing'>).signing) : findNoSigner),
+  })
 }
 
-/** The same for an endpoint that anyone may call; its bundle knows neither clients nor sessions. */
+/** The same for what the service says of itself; its bundle knows neither clients nor sessions, and signs nothing. */
 export function openEndpoint<const C extends OpenContract, P extends Providers<C>>(
   contract: C,
   services: P,
   work: Work<C, P>,
 ) {
-  return createHandler(contract, services, work, () => async () => ({}))
+  return createHandler(contract, services, work, { identify: () => async () => ({}), findSigner: () => findNoSigner })
 }
+
+const findNoSigner: FindSigner = async () => undefined
 
 function createHandler<const C extends EndpointContract, P extends Providers<C>>(
   contract: C,
   services: P,
   work: Work<C, P>,
-  identify: (env: EnvOf<C>) => Identify,
+  frame: Frame<C>,
 ) {
   const env = once(() => readEnv(contract, process.env))
   const run = container(env, services, work)
+  const signer = once(async () => frame.findSigner(await env()))
   const answer = middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, Ready<C>>()
-    .use(callerIdentification(once(async () => identify(await env()))))
+    .use(callerIdentification(once(async () => frame.identify(await env()))))
     .use(requestValidation(contract))
     .use(replyEncoding(contract, Date.now))
     .handler(async (event, { building }) => {
@@ -78,6 +95,7 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
   })
     .use(injectLambdaContext(logger, { resetKeys: true }))
     .use(requestLog(Date.now))
+    .use(signedReplies(async () => await (await signer())(), Date.now))
     .use(headReplies())
     .use(errorReplies())
     .handler(async (event, context) => {

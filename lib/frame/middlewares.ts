@@ -3,10 +3,12 @@ import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context
 import type { Aged } from '../cache/cache.ts'
 import { AppError, codeOf } from '../errors.ts'
 import { logger } from '../logger.ts'
+import type { Signer } from '../signing/keys.ts'
 import type { Identify } from './callers.ts'
-import type { EndpointContract } from './contract.ts'
+import { type EndpointContract, isSigned } from './contract.ts'
 import { errorReply, jsonReply } from './replies.ts'
 import { parseRequest } from './request.ts'
+import { requireSignablePath, signatureHeaders, verifyContentDigest } from './signature.ts'
 
 type HttpMiddleware = MiddlewareObj<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, Context>
 
@@ -29,6 +31,29 @@ export function requestLog(now: () => number): HttpMiddleware {
     },
     after: finish,
     onError: finish,
+  }
+}
+
+/** Finds what signs; undefined where nothing does. */
+export type FindSigner = () => Promise<Signer | undefined>
+
+/**
+ * Signs the successes that have a body, over the bytes that leave: nothing that changes them may come after this. What signs
+ * is looked up while the work goes on. `now` is in epoch milliseconds.
+ */
+export function signedReplies(findSigner: FindSigner, now: () => number): HttpMiddleware {
+  return {
+    before: () => {
+      // A failure is told when there is something to sign.
+      findSigner().catch(() => {})
+    },
+    after: async ({ event, response }) => {
+      const { statusCode: status = 200, headers = {}, body } = response ?? {}
+      const signer = body === undefined ? undefined : await findSigner()
+      if (!response || body === undefined || !signer) return
+      const answer = { status, contentType: String(headers['content-type']), body }
+      response.headers = { ...headers, ...signatureHeaders(event, answer, signer, now()) }
+    },
   }
 }
 
@@ -63,11 +88,17 @@ export function callerIdentification(identify: () => Promise<Identify>): HttpMid
   }
 }
 
-/** Puts the parsed `headers`, `path`, `query` and `body` of the contract in the event's place. Throws on what does not fit. */
+/**
+ * Puts the parsed `headers`, `path`, `query` and `body` of the contract in the event's place. Throws on what does not fit,
+ * and on what an answer could not be signed for.
+ */
 export function requestValidation(contract: EndpointContract): HttpMiddleware {
   return {
     before: ({ event }) => {
-      Object.assign(event, parseRequest(contract, event))
+      verifyContentDigest(event)
+      const parsed = parseRequest(contract, event)
+      if (isSigned(contract)) requireSignablePath(event)
+      Object.assign(event, parsed)
     },
   }
 }

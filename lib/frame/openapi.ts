@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ERRORS, type ErrorCode, type ErrorDefinition } from '../errors.ts'
 import { fieldErrors } from '../field.ts'
-import { type EndpointContract, TAGS } from './contract.ts'
+import { type EndpointContract, isSigned, TAGS } from './contract.ts'
 import { INTRODUCTION } from './introduction.ts'
 
 const ErrorSchema = z
@@ -29,15 +29,22 @@ const CALLER_ERRORS: Record<EndpointContract['caller'], readonly ErrorCode[]> = 
   client: ['missing_api_key', 'invalid_api_key'],
   user: ['missing_api_key', 'invalid_api_key', 'missing_session', 'invalid_session'],
 }
-const BODY_ERRORS: readonly ErrorCode[] = ['invalid_json', 'unknown_field', 'payload_too_large']
+const BODY_ERRORS: readonly ErrorCode[] = [
+  'invalid_json',
+  'unknown_field',
+  'invalid_content_digest',
+  'payload_too_large',
+]
 const COMMON_ERRORS: readonly ErrorCode[] = ['timed_out', 'service_unavailable', 'internal']
 
 /** Every error that an endpoint can answer, in the order of their statuses. */
-export function listErrors({ caller, request, errors }: EndpointContract): ErrorCode[] {
+export function listErrors(contract: EndpointContract): ErrorCode[] {
+  const { caller, request, errors } = contract
   const codes = [
     ...CALLER_ERRORS[caller],
     ...[request.headers, request.path, request.query, request.body].flatMap((part) => (part ? errorsIn(part) : [])),
     ...(request.body ? BODY_ERRORS : []),
+    ...(request.path && isSigned(contract) ? (['invalid_path'] as const) : []),
     ...errors,
     ...COMMON_ERRORS,
   ]
@@ -119,13 +126,14 @@ type Components = {
 
 function operation(contract: EndpointContract, components: Components, example?: Example) {
   const { title, summary, tag, caller, request, response, status = 200, aged = false } = contract
+  const hasBody = !(response instanceof z.ZodUndefined)
   const id = operationId(contract)
   const name = id.charAt(0).toUpperCase() + id.slice(1)
   const responses: Readonly<Record<string, object>> = {
     [status]: {
       description: 'Success',
-      headers: { 'x-request-id': REQUEST_ID, ...(aged && AGED) },
-      ...(!(response instanceof z.ZodUndefined) && {
+      headers: { 'x-request-id': REQUEST_ID, ...(aged && AGED), ...(hasBody && isSigned(contract) && SIGNED) },
+      ...(hasBody && {
         content: json(nameSchema(jsonSchema(response), components, `${name}Response`), example?.response),
       }),
     },
@@ -176,6 +184,12 @@ const AGED = {
     description: 'Present when the answer is past its time, because its source cannot be reached.',
     schema: { const: 'true' },
   },
+}
+
+const SIGNED = {
+  'content-digest': { description: 'The SHA-256 of the body (RFC 9530).', schema: { type: 'string' } },
+  'signature-input': { description: 'What is signed, since when and by which key.', schema: { type: 'string' } },
+  signature: { description: 'The signature of it (RFC 9421), by Ed25519.', schema: { type: 'string' } },
 }
 
 const RETRY_AFTER = { description: 'Seconds to wait before the next try.', schema: { type: 'integer' } }

@@ -5,9 +5,10 @@ export const RESOURCES = {
   deposits: 'DEPOSITS_TABLE',
   users: 'USERS_TABLE',
   cache: 'CACHE_TABLE',
-  // Secrets, by their ARNs: the stage's configuration, and the service's own key.
+  // Secrets, by their ARNs: the stage's configuration, the service's own key, and the keys that sign its answers.
   config: 'CONFIG_SECRET',
   identity: 'IDENTITY_SECRET',
+  signing: 'SIGNING_SECRET',
   // Settings, as JSON: for whom credentials are, and how many challenges are given.
   relyingParty: 'RELYING_PARTY',
   rateLimits: 'RATE_LIMITS',
@@ -28,7 +29,7 @@ export function buildVariables(values: { readonly [Name in Resource]?: string })
 type TableResource = 'clients' | 'deposits' | 'users' | 'cache'
 
 /** The word for a secret that a function can use. */
-export type SecretResource = 'config' | 'identity'
+export type SecretResource = 'config' | 'identity' | 'signing'
 
 /** What a function does with a table: a DynamoDB action on the table itself, or a query of one of its indexes. */
 export type Access =

@@ -1,6 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Address, Hex } from 'viem'
+import type { PublicKey } from '../../lib/signing/public-key.ts'
 import type { LocalToken, LocalVault } from '../chains/world.ts'
 import type { TableNames } from '../dynamo.ts'
 import type { LocalStates } from './states.ts'
@@ -29,6 +30,8 @@ export type LocalState = {
   readonly controlsUrl: string
   /** Something in every state that the service can show (docs/sandbox.md); none without a past. */
   readonly states?: LocalStates
+  /** The public part of the key that signs answers, made at the start. */
+  readonly signingKey: PublicKey
   readonly dynamoEndpoint: string
   readonly tables: TableNames
 }

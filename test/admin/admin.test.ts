@@ -42,6 +42,7 @@ const test = base
       users,
       transfers,
       records,
+      signingKeys: secretInMemory(),
       keyEnvironment: 'test',
       randomBytes,
       now,
@@ -100,6 +101,17 @@ const test = base
     )
   })
 
+/** A secret of signing keys that nobody else sees. */
+function secretInMemory(): Admin['signingKeys'] {
+  let kept: Awaited<ReturnType<Admin['signingKeys']['read']>> = []
+  return {
+    read: async () => kept,
+    write: async (keys) => {
+      kept = keys
+    },
+  }
+}
+
 /** What the chain says of a vault. */
 function found(chainId: number, address: `0x${string}`): VaultDescription {
   const { poolId, description, logoUrl, riskProfile, riskProtocol, addedAt, ...facts } = someVault({ chainId, address })
@@ -132,6 +144,7 @@ async function writeState(
   await mkdir(join(directory, '.local'))
   const state = {
     dynamoEndpoint: endpoint,
+    providersUrl: endpoint,
     tables: { clients, users, deposits: 'unused' },
     chains: [{ chainId: 8453, rpcUrl }],
     more: 'is ignored',

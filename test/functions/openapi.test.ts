@@ -381,6 +381,13 @@ const LIVE: readonly (readonly [name: keyof typeof endpoints, ErrorCode | 'ok', 
   ],
   ['vaults/deposit', 'missing_or_invalid_vault_address', 'no address', deposit(() => 5)],
   ['vaults/deposit', 'vault_not_found', 'an unknown vault', deposit(() => NOBODYS_VAULT)],
+  [
+    'vaults/deposit',
+    'invalid_content_digest',
+    'another body',
+    ({ call }) =>
+      call('POST', '/defi-vaults/v1/defi/vault/deposit', { body: {}, headers: { 'content-digest': 'sha-256=::' } }),
+  ],
   ['vaults/deposit', 'payload_too_large', 'a large body', deposit(() => 'x'.repeat(20_000))],
   [
     'vaults/deposit',

@@ -26,7 +26,7 @@ type Target = { readonly Arn: string; readonly RoleArn: string }
 
 /** What a function may do with what its contract uses, besides writing its own log and traces. */
 function permissionsOf(contract: Contract): [action: string, resource: string][] {
-  const { clients = [], deposits = [], users = [], cache = [], config, identity } = listUses(contract)
+  const { clients = [], deposits = [], users = [], cache = [], ...uses } = listUses(contract)
   const tables = Object.entries({ clients, deposits, users, cache }).flatMap(([table, accesses]) =>
     accesses.map((access): [string, string] => {
       const [action, index] = access.split(' ')
@@ -35,8 +35,9 @@ function permissionsOf(contract: Contract): [action: string, resource: string][]
   )
   return [
     ...tables,
-    ...(config ? [['secretsmanager:GetSecretValue', 'shared/Config'] as [string, string]] : []),
-    ...(identity ? [['secretsmanager:GetSecretValue', 'shared/Identity'] as [string, string]] : []),
+    ...(['Config', 'Identity', 'Signing'] as const)
+      .filter((secret) => uses[secret.toLowerCase() as Lowercase<typeof secret>])
+      .map((secret): [string, string] => ['secretsmanager:GetSecretValue', `shared/${secret}`]),
     ...('runs' in contract ? [['sqs:SendMessage', 'jobs/DeadLetters'] as [string, string]] : []),
   ]
 }
@@ -49,6 +50,7 @@ const VALUES: Record<string, unknown> = {
   CACHE_TABLE: 'shared/cachetable',
   CONFIG_SECRET: 'shared/Config',
   IDENTITY_SECRET: 'shared/Identity',
+  SIGNING_SECRET: 'shared/Signing',
   RELYING_PARTY: expect.stringMatching(/^{"id":"/),
   RATE_LIMITS: expect.stringMatching(/^{"perNetwork":/),
   SERVICE_VERSION: packageJson.version,
@@ -98,7 +100,7 @@ describe.each(STAGES)('%s', (stage) => {
       'AWS::SQS::QueuePolicy': 1,
       'AWS::SNS::Topic': 1,
       'AWS::DynamoDB::Table': Object.keys(TABLES).length,
-      'AWS::SecretsManager::Secret': 2,
+      'AWS::SecretsManager::Secret': 3,
     })
   })
 
@@ -256,6 +258,20 @@ describe.each(STAGES)('%s', (stage) => {
     })
   })
 
+  test('the secret of signing keys starts without one, and no later deploy writes over it', () => {
+    expect(resources['shared/Signing']).toEqual({
+      Type: 'AWS::SecretsManager::Secret',
+      Properties: {
+        Name: `vaultline/${stage}/signing`,
+        Description: expect.any(String),
+        // Never change these two lines: CloudFormation would replace the keys.
+        GenerateSecretString: { SecretStringTemplate: '{"keys":[]}', GenerateStringKey: 'unused' },
+      },
+      DeletionPolicy: retained,
+      UpdateReplacePolicy: retained,
+    })
+  })
+
   test('the key that one-time codes depend on is made once, and no later deploy writes over it', () => {
     expect(resources['shared/Identity']).toEqual({
       Type: 'AWS::SecretsManager::Secret',
@@ -294,8 +310,11 @@ describe.each(STAGES)('%s', (stage) => {
     expect(ofType('AWS::ApiGatewayV2::Api')['shared/ApiHttpApi']).toHaveProperty('CorsConfiguration', {
       AllowOrigins: environment.corsOrigins,
       AllowMethods: [...methods],
-      AllowHeaders: ['content-type', 'x-join-key', 'authorization', 'platform'],
-      ExposeHeaders: ['x-request-id', 'retry-after', 'age', 'x-stale'],
+      AllowHeaders: ['content-type', 'x-join-key', 'authorization', 'platform', 'content-digest'],
+      ExposeHeaders: [
+        ...['x-request-id', 'retry-after', 'age', 'x-stale'],
+        ...['content-digest', 'signature', 'signature-input'],
+      ],
       AllowCredentials: false,
       MaxAge: 7200,
     })
@@ -483,7 +502,7 @@ describe.each(STAGES)('%s', (stage) => {
     expect(new Set(Object.values(published))).toEqual(
       new Set([
         ...Object.keys(TABLES).map((key) => `shared/${key}table`),
-        ...['shared/Config', 'shared/Identity', 'shared/ApiHttpApi', 'shared/AlarmsTopic'],
+        ...['shared/Config', 'shared/Identity', 'shared/Signing', 'shared/ApiHttpApi', 'shared/AlarmsTopic'],
       ]),
     )
   })

@@ -4,6 +4,7 @@ import type * as z from 'zod'
 import { localAdmin } from '../../admin/connect.ts'
 import { seedClient } from '../../admin/operations.ts'
 import type { BridgeApi } from '../../lib/bridge/apis.ts'
+import { createSigningKey, publicKeyOf, SigningKeys } from '../../lib/signing/keys.ts'
 import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
 import type { LocalChain } from '../../sandbox/chains.ts'
 import type { Fake, ProviderReply, ProviderRequest } from '../../sandbox/fake.ts'
@@ -220,7 +221,9 @@ export async function startConfigured(
 ): Promise<{ service: Service; bridge: Bridge; stop: () => Promise<void> }> {
   const { chains = service.backends.chains, relayer = service.backends.relayer } = options
   const config = { rpcUrls: {}, bridge: {} }
-  const secrets = { [service.backends.environment['CONFIG_SECRET'] ?? '']: config }
+  const key = createSigningKey(new Date())
+  const { CONFIG_SECRET = '', SIGNING_SECRET = '' } = service.backends.environment
+  const secrets = { [CONFIG_SECRET]: config, [SIGNING_SECRET]: SigningKeys.encode({ keys: [key] }) }
   const providers = await startProviders({ secrets, chains, relayer })
   config.rpcUrls = Object.fromEntries(
     chains.map(({ chainId, rpcUrl }) => [chainId, [service.rpc[chainId]?.url ?? rpcUrl]]),
@@ -228,7 +231,7 @@ export async function startConfigured(
   config.bridge = { url: `${providers.url}/api`, ...options.bridge }
 
   process.env['AWS_ENDPOINT_URL_SECRETS_MANAGER'] = providers.url
-  const anew = await startAnew(service)
+  const anew = await startAnew({ ...service, backends: { ...service.backends, signingKey: publicKeyOf(key) } })
   // A container reads its configuration with the first request that needs it.
   await anew.service.call('POST', '/defi-vaults/v1/defi/vault/deposit', {
     body: { vaultAddress: HANDLER, userAddress: HANDLER, amount: '1' },
@@ -236,11 +239,16 @@ export async function startConfigured(
   process.env['AWS_ENDPOINT_URL_SECRETS_MANAGER'] = service.backends.environment['AWS_ENDPOINT_URL_SECRETS_MANAGER']
 
   const { dynamo } = service.backends
-  const admin = localAdmin({ dynamoEndpoint: dynamo.endpoint, tables: dynamo.tableNames, chains: [...chains] })
+  const admin = localAdmin({
+    dynamoEndpoint: dynamo.endpoint,
+    providersUrl: providers.url,
+    tables: dynamo.tableNames,
+    chains: [...chains],
+  })
   return {
     service: {
       ...anew.service,
-      backends: { ...service.backends, chains, relayer, providers },
+      backends: { ...anew.service.backends, chains, relayer, providers },
       createClient: async (vaults) => (await seedClient(admin, { name: 'Some wallet', vaults })).apiKey,
       send: senderOn(chains),
     },

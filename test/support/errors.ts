@@ -6,6 +6,8 @@ import type { HttpReply } from './service.ts'
 export const PROMISED: Readonly<Record<ErrorCode, readonly [status: number, error: string]>> = {
   invalid_json: [400, 'Invalid JSON body'],
   unknown_field: [400, 'Unknown field'],
+  invalid_content_digest: [400, 'Invalid Content-Digest'],
+  invalid_path: [400, 'Invalid path'],
   not_found: [404, 'Not found'],
   method_not_allowed: [405, 'Method not allowed'],
   payload_too_large: [413, 'Payload too large'],

@@ -11,6 +11,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { test as base, vi } from 'vitest'
 import type { Admin } from '../../admin/operations.ts'
 import { documentClient } from '../../lib/aws/dynamo.ts'
+import { isSigned } from '../../lib/frame/contract.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
 import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
 import { type Backends, type BackendsOptions, startBackends } from '../../sandbox/backends.ts'
@@ -20,6 +21,8 @@ import { type Answer, exchange } from '../../sandbox/exchange.ts'
 import { startGateway } from '../../sandbox/gateway.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { someClient, someKey } from './clients.ts'
+import { findEndpoint } from './examples.ts'
+import { isSignedBy } from './http-signatures.ts'
 import { type Restore, rememberChain, restorer } from './restore.ts'
 import { rememberTable } from './tables.ts'
 import { startWire, type Wire } from './wire.ts'
@@ -104,7 +107,7 @@ export async function startAnew(service: Service): Promise<{ service: Service; s
   const { startGateway } = await import('../../sandbox/gateway.ts')
   const { port, stop } = await startGateway(GATEWAY)
   const baseUrl = `http://127.0.0.1:${port}`
-  return { service: { ...service, baseUrl, call: callerOf(baseUrl, service.apiKey) }, stop }
+  return { service: { ...service, baseUrl, call: callerOf({ ...service, baseUrl }) }, stop }
 }
 
 const GATEWAY = {
@@ -140,7 +143,7 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
     rpc,
     table,
     dynamo,
-    call: callerOf(baseUrl, apiKey),
+    call: callerOf({ baseUrl, apiKey, backends }),
     createClient,
     restore: restorer([
       ...backends.chains.map(rememberChain),
@@ -199,15 +202,24 @@ export function senderOn(chains: readonly LocalChain[]): Service['send'] {
   }
 }
 
-function callerOf(baseUrl: string, firstKey: string): Service['call'] {
-  return async (method, path, { key = firstKey, body, headers = {} } = {}) => {
-    const answer = await exchange(`${baseUrl}${path}`, {
+/** Calls the service, and verifies that an answer is signed where its contract says so, and nowhere else. */
+function callerOf({ baseUrl, apiKey, backends }: Pick<Service, 'baseUrl' | 'apiKey' | 'backends'>): Service['call'] {
+  return async (method, path, { key = apiKey, body, headers = {} } = {}) => {
+    const url = `${baseUrl}${path}`
+    const sent = { ...(key !== null && { 'x-join-key': key }), 'content-type': 'application/json', ...headers }
+    const answer = await exchange(url, {
       method,
-      headers: { ...(key !== null && { 'x-join-key': key }), 'content-type': 'application/json', ...headers },
+      headers: sent,
       ...(body !== undefined && { body: isRaw(body) ? body : JSON.stringify(body) }),
     })
     const { status, text } = answer
-    return { status, headers: headersOf(answer), body: text === '' ? undefined : JSON.parse(text) }
+    const received = headersOf(answer)
+    if (received.has('signature') || (status < 300 && text !== '' && isSigned(findEndpoint(method, path).contract))) {
+      const response = { status, headers: Object.fromEntries(received) }
+      const isRight = isSignedBy(backends.signingKey, { request: { method, url, headers: sent }, response }, text)
+      if (!isRight || status >= 300) throw new Error(`The answer to ${method} ${path} is not signed as it should be.`)
+    }
+    return { status, headers: received, body: text === '' ? undefined : JSON.parse(text) }
   }
 }
 

@@ -20,7 +20,7 @@ export async function playWallet(service: Service, stage: Stage): Promise<void> 
   for (const path of ['/health', '/openapi.json', '/.well-known/apple-app-site-association']) {
     await service.call('GET', path, { key: null })
   }
-  await service.call('GET', '/.well-known/assetlinks.json', { key: null })
+  for (const path of ['assetlinks', 'jwks']) await service.call('GET', `/.well-known/${path}.json`, { key: null })
   const { recoveryKey, headers } = await join(service)
   await lookAround(service, headers, stage)
   await invest(service, stage)

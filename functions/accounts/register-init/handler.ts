@@ -1,9 +1,9 @@
-import { openEndpoint } from '../../../lib/frame/endpoint.ts'
+import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { identityKey, limitTries, now, randomBytes, relyingParty, users } from '../../../lib/services.ts'
 import { beginRegistration } from './begin-registration.ts'
 import { contract } from './contract.ts'
 
-export const handler = openEndpoint(
+export const handler = endpoint(
   contract,
   { users, limitTries, relyingParty, identityKey, randomBytes, now },
   beginRegistration,

@@ -1,0 +1,41 @@
+import { createHash, createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import * as z from 'zod'
+import { Timestamp } from '../codecs.ts'
+import type { PublicKey } from './public-key.ts'
+
+/** An Ed25519 key in base64url (RFC 8037): `x` is its public part, `d` its private one. */
+const SigningKey = z.object({ x: z.string().length(43), d: z.string().length(43), createdAt: Timestamp })
+
+/** A key that signs answers, with its private part. */
+export type SigningKey = z.output<typeof SigningKey>
+
+/** The content of a stage's secret of signing keys: the first one signs, the other one is published alone. */
+export const SigningKeys = z.object({ keys: z.array(SigningKey).max(2) })
+
+/** What signs: a private key, and the name under which its public part is published. */
+export type Signer = { readonly keyId: string; readonly key: KeyObject }
+
+/** A new key of its own. */
+export function createSigningKey(createdAt: Date): SigningKey {
+  const { x = '', d = '' } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })
+  return { x, d, createdAt }
+}
+
+/** The name of a key: the RFC 7638 thumbprint of its public part. */
+export function keyIdOf({ x }: Pick<SigningKey, 'x'>): string {
+  // The members that RFC 8037 requires, in the order that RFC 7638 does.
+  return createHash('sha256')
+    .update(JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x }))
+    .digest('base64url')
+}
+
+/** The public part of a key. */
+export function publicKeyOf({ x }: Pick<SigningKey, 'x'>): PublicKey {
+  return { kty: 'OKP', crv: 'Ed25519', x, kid: keyIdOf({ x }), use: 'sig', alg: 'EdDSA' }
+}
+
+/** What signs with this key. */
+export function signerOf({ x, d }: Pick<SigningKey, 'x' | 'd'>): Signer {
+  const key = createPrivateKey({ key: { kty: 'OKP', crv: 'Ed25519', x, d }, format: 'jwk' })
+  return { keyId: keyIdOf({ x }), key }
+}

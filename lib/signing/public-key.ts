@@ -1,0 +1,12 @@
+import * as z from 'zod'
+
+/** A public key as key sets publish it (RFC 7517, RFC 8037); `kid` is its thumbprint. */
+export const PublicKey = z.object({
+  kty: z.literal('OKP'),
+  crv: z.literal('Ed25519'),
+  x: z.string().describe('The key itself, in base64url'),
+  kid: z.string().describe('Its name in `signature-input`: its RFC 7638 thumbprint'),
+  use: z.literal('sig'),
+  alg: z.literal('EdDSA'),
+})
+export type PublicKey = z.output<typeof PublicKey>

@@ -1,0 +1,155 @@
+import type { JsonWebKey } from 'node:crypto'
+import { describe, expect } from 'vitest'
+import { describeFailure, runCommandLine } from '../../admin/command-line.ts'
+import { contentDigest } from '../../lib/frame/signature.ts'
+import { exchange } from '../../sandbox/exchange.ts'
+import { someSession } from '../support/accounts.ts'
+import { expectError } from '../support/errors.ts'
+import { isSignedBy, parseSignatureInput } from '../support/http-signatures.ts'
+import { chainlessTest, startAnew, USERS } from '../support/service.ts'
+
+const POSITIONS = `/defi-vaults/v1/defi/user/${USERS[0].address}/positions`
+const LOGIN = '/auth/login/init'
+const HEADERS = ['content-digest', 'signature', 'signature-input']
+
+/** Runs an operator's command on the service's own stage; what it prints, or why it fails. */
+const test = chainlessTest.extend('run', ({ service }) => async (...args: string[]) => {
+  const lines = await runCommandLine(args, async () => service.backends.admin).catch((error: unknown) => [
+    describeFailure(error),
+  ])
+  return lines.join('\n')
+})
+
+/** The components that an answer's signature covers. */
+function coveredBy(headers: Headers): string[] {
+  const [[, input] = []] = parseSignatureInput(headers.get('signature-input') ?? '')
+  return (input?.components ?? []).map(({ name, parameters }) => [name, ...parameters.keys()].join(';'))
+}
+
+describe('An answer', () => {
+  test('to a request with a digest is signed together with it, and is bound to that body', async ({ service }) => {
+    const text = JSON.stringify({ email: 'alice@example.com' })
+    const headers = { 'content-digest': contentDigest(Buffer.from(text)) }
+    const bound = await service.call('POST', LOGIN, { body: text, headers })
+    expect(bound.status).toBe(200)
+    expect(coveredBy(bound.headers)).toContain('content-digest;req')
+    const unbound = await service.call('POST', LOGIN, { body: text })
+    expect(coveredBy(unbound.headers)).not.toContain('content-digest;req')
+  })
+
+  test('is refused where the digest is not that of the body, or has another form', async ({ service }) => {
+    const digest = contentDigest(Buffer.from('{}'))
+    for (const wrong of [digest.replace('sha-256', 'sha-512'), `${digest}, ${digest}`, '', 'sha-256=::']) {
+      const headers = { 'content-digest': wrong }
+      expectError(await service.call('POST', LOGIN, { body: {}, headers }), 'invalid_content_digest')
+    }
+    const headers = { 'content-digest': digest }
+    expectError(await service.call('POST', LOGIN, { body: '{ }', headers }), 'invalid_content_digest')
+    expect((await service.call('POST', LOGIN, { body: '{}', headers })).status).toBe(200)
+    // What is no text comes as base64 from the gateway.
+    const sent = { ...headers, 'content-type': 'application/octet-stream' }
+    expect((await service.call('POST', LOGIN, { body: '{}', headers: sent })).status).toBe(200)
+  })
+
+  test('to HEAD, an error, a market and a document are not signed', async ({ service }) => {
+    const replies = [
+      await service.call('HEAD', POSITIONS),
+      await service.call('GET', POSITIONS, { key: null }),
+      await service.call('GET', '/portfolio-indexor/markets'),
+      await service.call('POST', '/portfolio-indexor/markets/coins/search', { body: { search: 'usd' } }),
+      await service.call('GET', '/health'),
+      await service.call('GET', '/.well-known/jwks.json'),
+      await service.call('GET', '/nowhere'),
+    ]
+    expect(replies.map(({ status }) => status)).toEqual([200, 401, 200, 200, 200, 200, 404])
+    for (const { headers } of replies) for (const name of HEADERS) expect(headers.has(name)).toBe(false)
+  })
+
+  test('can be read and asked for by a browser with all that verifies it', async ({ service }) => {
+    const { headers } = await exchange(`${service.baseUrl}${POSITIONS}`, {
+      method: 'OPTIONS',
+      headers: { origin: 'http://localhost:3000' },
+    })
+    const listOf = (name: string) => String(headers[name]).split(',')
+    expect(listOf('access-control-expose-headers')).toEqual(expect.arrayContaining(HEADERS))
+    expect(listOf('access-control-allow-headers')).toContain('content-digest')
+  })
+})
+
+describe('A path', () => {
+  // API Gateway hands on what it has decoded, so that a caller who encodes what needs no encoding signs another path.
+  test('that is encoded where it need not be is signed as the gateway decodes it', async ({ service }) => {
+    const encoded = POSITIONS.replace('positions', 'p%6Fsitions').replace('0x', '%30x')
+    const asked = await exchange(`${service.baseUrl}${encoded}`, { method: 'GET' })
+    expect(asked.status).toBe(404)
+    const path = POSITIONS.replace('0x', '%30x')
+    await expect(service.call('GET', path)).rejects.toThrow('not signed as it should be')
+    const headers = { 'x-join-key': service.apiKey }
+    const answer = await exchange(`${service.baseUrl}${path}`, { method: 'GET', headers })
+    const response = { status: answer.status, headers: answer.headers as Record<string, string> }
+    const request = { method: 'GET', url: `${service.baseUrl}${POSITIONS}`, headers }
+    expect(isSignedBy(service.backends.signingKey, { request, response }, answer.text)).toBe(true)
+  })
+
+  test.for(['%20', '%3F', '%25', '%2F%2F%22', '%C3%BC'])(
+    'with %s, which the gateway may change, is refused where its parameter has no form of its own',
+    async (part, { service }) => {
+      const { headers } = await someSession(service)
+      expectError(await service.call('DELETE', `/auth/sessions/some${part}id`, { headers }), 'invalid_path')
+      expectError(
+        await service.call('GET', `/defi-vaults/v1/defi/user/0x${part}/positions`),
+        'missing_or_invalid_user_address',
+        ['userAddress'],
+      )
+    },
+  )
+})
+
+describe('The keys', () => {
+  test('are made, published, changed and forgotten by an operator, while every answer is signed', async ({
+    service,
+    run,
+  }) => {
+    const { signingKey } = service.backends
+    const askAnew = async () => {
+      const { service: anew, stop } = await startAnew(service)
+      const { keys } = (await anew.call('GET', '/.well-known/jwks.json', { key: null })).body
+      const headers = { 'x-join-key': service.apiKey }
+      const asked = { method: 'GET', url: `${anew.baseUrl}${POSITIONS}`, headers }
+      const { status, text, headers: received } = await exchange(asked.url, asked)
+      await stop()
+      const response = { status, headers: received as Record<string, string> }
+      const verifying = keys.filter((key: JsonWebKey) => isSignedBy(key, { request: asked, response }, text))
+      const idsOf = (some: readonly { kid: string }[]) => some.map(({ kid }) => kid)
+      return { published: idsOf(keys), signing: idsOf(verifying) }
+    }
+    const first = signingKey.kid
+    expect(await askAnew()).toEqual({ published: [first], signing: [first] })
+
+    const added = await run('add-signing-key')
+    const { kid: second, ...key } = JSON.parse(added.split('\n')[0] ?? '')
+    expect(Object.keys(key)).toEqual(['kty', 'crv', 'x'])
+    expect(added).toContain('is published')
+    expect(await askAnew()).toEqual({ published: [first, second], signing: [first] })
+    expect(await run('add-signing-key')).toContain('two keys already')
+    expect(await run('remove-signing-key', '--key', first)).toContain('is the one that signs')
+
+    expect(await run('use-signing-key', '--key', second)).toContain('within five minutes')
+    expect(await run('use-signing-key', '--key', second)).toContain('already')
+    expect(await askAnew()).toEqual({ published: [second, first], signing: [second] })
+    expect(await run('list-signing-keys')).toMatch(new RegExp(`${second} .* signs\\n${first} .* published$`))
+
+    expect(await run('remove-signing-key', '--key', 'another')).toContain('There is no key another')
+    expect(await run('remove-signing-key', '--key', first)).toContain('is gone')
+    expect(await askAnew()).toEqual({ published: [second], signing: [second] })
+  })
+
+  test('reach containers that run already within five minutes', async ({ clock, coldService, run }) => {
+    const keysNow = async () => (await coldService.call('GET', '/.well-known/jwks.json')).body.keys.length
+    expect(await keysNow()).toBe(1)
+    await run('add-signing-key')
+    expect(await keysNow()).toBe(1)
+    clock.pass(5 * 60)
+    expect(await keysNow()).toBe(2)
+  })
+})

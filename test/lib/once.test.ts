@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest'
+import { refreshed } from '../../lib/once.ts'
+
+describe('What is read anew', () => {
+  test('is read once in its time, and again after it', async () => {
+    let [time, reads] = [0, 0]
+    const read = refreshed(
+      async () => ++reads,
+      10,
+      () => time,
+    )
+    expect(await Promise.all([read(), read()])).toEqual([1, 1])
+    time = 9
+    expect(await read()).toBe(1)
+    time = 10
+    expect(await read()).toBe(2)
+  })
+
+  test('stays what it was while it cannot be read, and fails where it never was', async () => {
+    let [time, works] = [0, false]
+    const read = refreshed(
+      async () => {
+        if (!works) throw new Error('down')
+        return time
+      },
+      10,
+      () => time,
+    )
+    await expect(read()).rejects.toThrow('down')
+    works = true
+    expect(await read()).toBe(0)
+    works = false
+    time = 10
+    expect(await read()).toBe(0)
+    works = true
+    expect(await read()).toBe(0)
+    time = 20
+    expect(await read()).toBe(20)
+  })
+})
