@@ -428,9 +428,13 @@ test('docs/errors.md has every code once, with its status', () => {
   const rows = readFileSync('docs/errors.md', 'utf8').matchAll(/^\| `(\w+)` +\| (\d*|any) +\|/gm)
   const told = [...rows].map(([, code, status]) => [code, status])
   const ours = Object.entries(ERRORS).map(([code, { status }]) => [code, `${status}`])
-  const clients = { network: '', timeout: '', aborted: '', throttled: '429', unexpected: 'any' } satisfies Record<
-    CallError['code'],
-    string
-  >
+  const clients = {
+    network: '',
+    timeout: '',
+    aborted: '',
+    unverified: '',
+    throttled: '429',
+    unexpected: 'any',
+  } satisfies Record<CallError['code'], string>
   expect(told.toSorted()).toEqual([...ours, ...Object.entries(clients)].toSorted())
 })

@@ -51,10 +51,10 @@ export type ApiError<Code extends string> = Code extends Code
 
 /**
  * What stands between the caller and the API: `network` where nothing came back, `timeout` where nothing came in time,
- * `aborted` by the caller's own signal, `throttled` by the gateway, `unexpected` where the answer is none of the API's.
+ * `aborted` by the caller's own signal, `unverified` where a verifying `fetch` refuses the answer, `throttled` by the gateway, `unexpected` where the answer is none of the API's.
  */
 export type CallError = {
-  readonly code: 'network' | 'timeout' | 'aborted' | 'throttled' | 'unexpected'
+  readonly code: 'network' | 'timeout' | 'aborted' | 'unverified' | 'throttled' | 'unexpected'
   /** 0 where there was no answer. */
   readonly status: number
   readonly message: string
@@ -155,6 +155,7 @@ async function send<Data, Code extends string>(
   } catch (error) {
     if (signal?.aborted) return failed('aborted', 'The caller has given up.')
     if (controller.signal.aborted) return failed('timeout', `No answer within ${timeoutMs} ms.`)
+    if (error instanceof Error && error.name === 'UnverifiedAnswer') return failed('unverified', error.message)
     return failed('network', `The API cannot be reached: ${error instanceof Error ? error.message : error}`)
   } finally {
     clearTimeout(timer)

@@ -66,6 +66,7 @@ export const TEXTS: Readonly<Record<string, string>> = {
   internal: "Something went wrong on our side.",
   network: "You are offline, or we cannot be reached.",
   timeout: "That took too long. Please try again.",
+  unverified: "We could not make sure that this answer is genuine.",
   throttled: "Many people are here at the moment. Please try again.",
   unexpected: "Something between us does not let us through.",
 }

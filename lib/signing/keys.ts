@@ -18,7 +18,8 @@ export type Signer = { readonly keyId: string; readonly key: KeyObject }
 /** A new key of its own. */
 export function createSigningKey(createdAt: Date): SigningKey {
   const { x = '', d = '' } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })
-  return { x, d, createdAt }
+  // On a command line a name that begins with a dash is an option.
+  return keyIdOf({ x }).startsWith('-') ? createSigningKey(createdAt) : { x, d, createdAt }
 }
 
 /** The name of a key: the RFC 7638 thumbprint of its public part. */

@@ -91,7 +91,7 @@ describe('A path', () => {
     expect(isSignedBy(service.backends.signingKey, { request, response }, answer.text)).toBe(true)
   })
 
-  test.for(['%20', '%3F', '%25', '%2F%2F%22', '%C3%BC'])(
+  test.for(['%20', '%25', '%2F%2F%22', '%C3%BC'])(
     'with %s, which the gateway may change, is refused where its parameter has no form of its own',
     async (part, { service }) => {
       const { headers } = await someSession(service)

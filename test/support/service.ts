@@ -10,6 +10,8 @@ import {
 import { privateKeyToAccount } from 'viem/accounts'
 import { test as base, vi } from 'vitest'
 import type { Admin } from '../../admin/operations.ts'
+import type { Preparation } from '../../client/src/patterns.ts'
+import { verifyTransactions } from '../../client/src/verify.ts'
 import { documentClient } from '../../lib/aws/dynamo.ts'
 import { isSigned } from '../../lib/frame/contract.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
@@ -202,7 +204,10 @@ export function senderOn(chains: readonly LocalChain[]): Service['send'] {
   }
 }
 
-/** Calls the service, and verifies that an answer is signed where its contract says so, and nowhere else. */
+/**
+ * Calls the service, and verifies that an answer is signed where its contract says so and nowhere else, and that its
+ * transactions are what the client package knows of the request.
+ */
 function callerOf({ baseUrl, apiKey, backends }: Pick<Service, 'baseUrl' | 'apiKey' | 'backends'>): Service['call'] {
   return async (method, path, { key = apiKey, body, headers = {} } = {}) => {
     const url = `${baseUrl}${path}`
@@ -219,8 +224,19 @@ function callerOf({ baseUrl, apiKey, backends }: Pick<Service, 'baseUrl' | 'apiK
       const isRight = isSignedBy(backends.signingKey, { request: { method, url, headers: sent }, response }, text)
       if (!isRight || status >= 300) throw new Error(`The answer to ${method} ${path} is not signed as it should be.`)
     }
+    verifyPrepared(path, body, { status, text })
     return { status, headers: received, body: text === '' ? undefined : JSON.parse(text) }
   }
+}
+
+/** Throws where an answer has transactions that the client package does not know for the request. */
+function verifyPrepared(path: string, input: unknown, { status, text }: Pick<Answer, 'status' | 'text'>): void {
+  const [, name] = /\/vault\/(deposit|withdraw|claim|cancel)$/.exec(path) ?? []
+  if (status !== 200 || name === undefined) return
+  const asked = isRaw(input) ? JSON.parse(Buffer.from(input).toString()) : input
+  // The words that the expression takes.
+  const verdict = verifyTransactions(name as Preparation, asked, JSON.parse(text))
+  if (!verdict.ok) throw new Error(`The client package refuses the transactions: ${verdict.message}.`)
 }
 
 function headersOf({ headers }: Answer): Headers {

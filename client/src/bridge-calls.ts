@@ -1,0 +1,187 @@
+import { bytes, encodeCall, type FunctionName, isSame, type Transaction, word } from './calls.ts'
+import { demand } from './refusal.ts'
+
+// Transfers by Across' SpokePool and MulticallHandler, from their published ABI and addresses
+// (https://github.com/across-protocol/contracts, broadcast/deployed-addresses.json; npm @across-protocol/constants 3.1.127).
+
+/** The contract that takes tokens for another chain, by the id of the chain on which it stands. */
+const POOLS: Readonly<Record<number, string>> = {
+  1: '0x5c7bcd6e7de5423a257d81b442095a1a6ced35c5',
+  10: '0x6f26bf09b1c792e3228e5467807a900a503c0281',
+  56: '0x4e8e101924ede233c13e2d8622dc8aed2872d505',
+  137: '0x9295ee1d8c5b022be115a2ad3c30c72e34e7f096',
+  8453: '0x09aea4b2242abc8bb4bb78d537a67a245a7bec64',
+  42161: '0xe35e9842fceaca96570b734083f4a58e8f7c5f2a',
+}
+
+/** The contract that deposits what arrives, on each of these chains. */
+const HANDLER = '0x0f7ae28de1c8532170ad4ee566b5801485c13a0e'
+
+/** The same asset on each chain: its token, with how many decimals there. */
+const ASSETS: readonly Readonly<Record<number, readonly [token: string, decimals: number]>>[] = [
+  {
+    1: ['0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48', 6],
+    10: ['0x0b2c639c533813f4aa9d7837caf62653d097ff85', 6],
+    56: ['0x8ac76a51cc950d9822d68b83fe1ad97b32cd580d', 18],
+    137: ['0x3c499c542cef5e3811e1192ce70d8cc03d5c3359', 6],
+    8453: ['0x833589fcd6edb6e08f4c7c32d4f71b54bda02913', 6],
+    42161: ['0xaf88d065e77c8cc2239327c5edb3a432268e5831', 6],
+  },
+  {
+    1: ['0xdac17f958d2ee523a2206206994597c13d831ec7', 6],
+    10: ['0x94b008aa00579c1307b0ef2c499ad98a8ce58e58', 6],
+    56: ['0x55d398326f99059ff775485246999027b3197955', 18],
+    137: ['0xc2132d05d31c914a87c6611c10748aeb04b58e8f', 6],
+    8453: ['0xfde4c96c8593536e31f229ea8f37b2ada2699bb2', 6],
+    42161: ['0xfd086bc7cd5c481dcc9c85ebe478a1c0b69fcbb9', 6],
+  },
+  {
+    1: ['0x6b175474e89094c44da98b954eedeac495271d0f', 18],
+    10: ['0xda10009cbd5d07dd0cecc66161fc93d7c9000da1', 18],
+    137: ['0x8f3cf7ad23cd3cadbd9735aff958023239c6a063', 18],
+    8453: ['0x50c5725949a6f0c72e6c4a641f24049a917db0cb', 18],
+    42161: ['0xda10009cbd5d07dd0cecc66161fc93d7c9000da1', 18],
+  },
+  {
+    1: ['0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2', 18],
+    10: ['0x4200000000000000000000000000000000000006', 18],
+    56: ['0x2170ed0880ac9a755fd29b2688956bd959f933f8', 18],
+    137: ['0x7ceb23fd6bc0add59e62ac25578270cff1b9f619', 18],
+    8453: ['0x4200000000000000000000000000000000000006', 18],
+    42161: ['0x82af49447d8a07e3bd95bd0d56f35241523fbab1', 18],
+  },
+  {
+    1: ['0x2260fac5e5542a773aa44fbcfedf7c193bc2c599', 8],
+    10: ['0x68f180fcce6836688e9084f035309e29bf0a2095', 8],
+    137: ['0x1bfd67037b42cf73acf2047067bd4f2c47d9bfd6', 8],
+    42161: ['0x2f2a2543b76a4166549f7aab2e75bef0aefc5b0f', 8],
+  },
+]
+
+/** Of what is sent, at most a tenth may be lost on the way. */
+const HIGHEST_FEE_PERCENT = 10n
+const LONGEST_EXCLUSIVITY_SECONDS = 300n
+/** A number up to a year is a period that begins with the deposit; one above is a time since 1970. */
+const LONGEST_PERIOD_SECONDS = 31_536_000n
+const HOUR_SECONDS = 3600n
+
+/** A transfer as it was asked for. */
+export type Transfer = {
+  readonly user: string
+  readonly fromChain: number
+  readonly toChain: number
+  /** The token that is sent, on `fromChain`. */
+  readonly token: string
+  /** The token that must arrive, on `toChain`, where that is known beforehand. */
+  readonly arrives: string | undefined
+  readonly amount: bigint
+  /** What the answer says that arrives, in the smallest unit there. */
+  readonly outputAmount: bigint
+  /** The vault that takes it on `toChain`, by one of these functions; the user gets it where there is none. */
+  readonly into?: { readonly vault: string; readonly functions: readonly FunctionName[] }
+}
+
+/** The contract that takes tokens on this chain. Throws a Refusal where none is known. */
+export function poolOn(chainId: number): string {
+  const { [chainId]: pool } = POOLS
+  demand(pool !== undefined, `no bridge is known on chain ${chainId}`)
+  return pool
+}
+
+/**
+ * Verifies that a transaction sends exactly this. Returns the function by which the vault takes it. Throws a Refusal on any
+ * difference.
+ */
+export function verifyTransfer({ to, data }: Transaction, transfer: Transfer): FunctionName | undefined {
+  const { user, fromChain, toChain, token, arrives, amount, outputAmount, into } = transfer
+  demand(isSame(to, poolOn(fromChain)), 'the transfer is not to the bridge')
+  poolOn(toChain)
+  const asset = ASSETS.find(({ [fromChain]: known }) => known && isSame(known[0], token))
+  const { [fromChain]: sent, [toChain]: received } = asset ?? {}
+  demand(sent !== undefined && received !== undefined, 'the token is none that the bridge takes to that chain')
+  const [outputToken, decimals] = received
+  demand(arrives === undefined || isSame(arrives, outputToken), 'another token would arrive')
+  verifyFee(amount * 10n ** BigInt(decimals), outputAmount * 10n ** BigInt(sent[1]))
+
+  // Who fills it and when is the bridge's own: read, held within bounds, and written back.
+  const [relayer = 0n, quotedAt = 0n, deadline = 0n, exclusivity = 0n] = [7, 8, 9, 10].map((index) => {
+    const text = data.slice(8 + 64 * index, 72 + 64 * index)
+    return text.length < 64 ? 0n : BigInt(`0x${text}`)
+  })
+  verifyTimes({ relayer, quotedAt, deadline, exclusivity })
+  const fits = ([name, message]: readonly [FunctionName | undefined, string]) => {
+    const expected =
+      '7b939232' +
+      [user, into ? HANDLER : user, token, outputToken].map(word).join('') +
+      [amount, outputAmount, BigInt(toChain), relayer, quotedAt, deadline, exclusivity, 0x180n].map(word).join('') +
+      bytes(message)
+    // The bridge lets those who build on it sign with two bytes behind a mark.
+    const isRight = data.startsWith(expected) && /^(1dc0de[0-9a-f]{4})?$/.test(data.slice(expected.length))
+    return isRight ? [{ name }] : []
+  }
+  const messages = into
+    ? into.functions.map((name) => [name, depositMessage(user, { ...into, name, asset: outputToken })] as const)
+    : [[undefined, ''] as const]
+  const [found] = messages.flatMap(fits)
+  demand(found !== undefined, 'the transfer is not the one that was asked for')
+  return found.name
+}
+
+function verifyFee(input: bigint, output: bigint): void {
+  demand(output > 0n && output <= input, 'more would arrive than is sent, or nothing')
+  demand(output * 100n >= input * (100n - HIGHEST_FEE_PERCENT), 'more than a tenth would be lost on the way')
+}
+
+function verifyTimes(times: Readonly<Record<'relayer' | 'quotedAt' | 'deadline' | 'exclusivity', bigint>>): void {
+  const { relayer, quotedAt, deadline, exclusivity } = times
+  const least = exclusivity > LONGEST_PERIOD_SECONDS ? quotedAt + HOUR_SECONDS : 0n
+  const isBounded =
+    relayer < 2n ** 160n &&
+    [quotedAt, deadline, exclusivity].every((time) => time < 2n ** 32n) &&
+    deadline > quotedAt &&
+    deadline <= quotedAt + 7n * HOUR_SECONDS &&
+    (relayer === 0n ? exclusivity === 0n : exclusivity <= least + LONGEST_EXCLUSIVITY_SECONDS)
+  demand(isBounded, 'the times of the transfer are none that the bridge gives')
+}
+
+/**
+ * What the handler does with all that it is given: it lets the vault take it, and deposits it for the user, who gets the
+ * tokens where that fails. `abi.encode(Instructions { Call[] calls; address fallbackRecipient })`.
+ */
+function depositMessage(
+  user: string,
+  { vault, name, asset }: { readonly vault: string; readonly name: FunctionName; readonly asset: string },
+): string {
+  const approve = encodeCall('approve', { spender: vault, amount: 0n })
+  const deposit = encodeCall(name, { amount: 0n, user, payer: HANDLER })
+  const calls = [
+    call(asset, approve),
+    call(HANDLER, withBalance(asset, approve, { asset, offset: 36n })),
+    call(HANDLER, withBalance(vault, deposit, { asset, offset: 4n })),
+  ]
+  const starts = calls.map((_, index) => calls.slice(0, index).reduce((sum, before) => sum + before.length / 2, 96))
+  return (
+    word(0x20n) +
+    word(0x40n) +
+    word(user) +
+    word(3n) +
+    starts.map((start) => word(BigInt(start))).join('') +
+    calls.join('')
+  )
+}
+
+/** `Call { address target; bytes callData; uint256 value }` of no value. */
+function call(target: string, data: string): string {
+  return word(target) + word(0x60n) + word(0n) + bytes(data)
+}
+
+/** `makeCallWithBalance(target, callData, 0, [(asset, offset)])`: the handler's balance goes to this place of the data. */
+function withBalance(
+  target: string,
+  data: string,
+  { asset, offset }: { readonly asset: string; readonly offset: bigint },
+): string {
+  const inner = bytes(data)
+  const behind = BigInt(0x80 + inner.length / 2)
+  return `c41e8295${word(target)}${word(0x80n)}${word(0n)}${word(behind)}${inner}${word(1n)}${word(asset)}${word(offset)}`
+}

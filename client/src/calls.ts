@@ -1,0 +1,85 @@
+import { demand } from './refusal.ts'
+
+// Calls by the text of ERC-20, ERC-4626, ERC-7540, ERC-7887 and Lagoon's contracts, without anything of the service that
+// builds them: what is expected is written down as bytes, and compared.
+
+/** A 20-byte address or an amount as the 32-byte word of calldata, without 0x. */
+export function word(value: string | bigint): string {
+  const hex = typeof value === 'bigint' ? value.toString(16) : value.slice(2).toLowerCase()
+  return hex.padStart(64, '0')
+}
+
+/** Bytes as they stand in calldata behind their offset: their length, and themselves in whole words. */
+export function bytes(hex: string): string {
+  return word(BigInt(hex.length / 2)) + hex.padEnd(Math.ceil(hex.length / 64) * 64, '0')
+}
+
+/** A contract's functions: the selector, and what each argument is. `user` is who asks, `payer` whose tokens are taken. */
+const FUNCTIONS = {
+  approve: ['095ea7b3', 'spender', 'amount'],
+  deposit: ['6e553f65', 'amount', 'user'],
+  requestDeposit: ['85b77f45', 'amount', 'user', 'payer'],
+  syncDeposit: ['d01d073a', 'amount', 'user', 'nobody'],
+  claimDeposit: ['2e2d2984', 'amount', 'user', 'payer'],
+  mint: ['da39b3e7', 'amount', 'user', 'payer'],
+  withdraw: ['b460af94', 'amount', 'user', 'payer'],
+  redeem: ['ba087652', 'amount', 'user', 'payer'],
+  requestRedeem: ['7d41c86e', 'amount', 'user', 'payer'],
+  claimSharesAndRequestRedeem: ['5cfe2fe4', 'amount'],
+  syncRedeem: ['19815ab1', 'amount', 'user', 'minimum'],
+  cancelRequestDeposit: ['9c428921'],
+  cancelRequestRedeem: ['0953d841', 'user'],
+  cancelDepositRequest: ['b9cf0634', 'id', 'user'],
+  cancelRedeemRequest: ['2b9d9c1f', 'id', 'user'],
+  claimCancelDepositRequest: ['69d77a44', 'id', 'user', 'payer'],
+  claimCancelRedeemRequest: ['00a06d19', 'id', 'user', 'payer'],
+} as const satisfies Record<string, readonly [selector: string, ...arguments: Argument[]]>
+
+type Argument = 'amount' | 'minimum' | 'id' | 'user' | 'payer' | 'spender' | 'nobody'
+
+/** The name of a function; `claimDeposit` is ERC-7540's `deposit` with three arguments. */
+export type FunctionName = keyof typeof FUNCTIONS
+
+/** What a call's arguments are; what is left out is 0. */
+type Arguments = { readonly [Name in Exclude<Argument, 'nobody'>]?: string | bigint }
+
+/** The data of a call, without 0x. */
+export function encodeCall(name: FunctionName, given: Arguments): string {
+  const [selector, ...names]: readonly [string, ...Argument[]] = FUNCTIONS[name]
+  return selector + names.map((argument) => word(argument === 'nobody' ? 0n : (given[argument] ?? 0n))).join('')
+}
+
+/** A transaction of an answer that has the form of one: data in lower case and without 0x. */
+export type Transaction = { readonly to: string; readonly data: string }
+
+/** A call that was found: its function, and the numbers in it. */
+export type Found = {
+  readonly name: FunctionName
+  readonly amount: bigint
+  readonly minimum: bigint
+  readonly id: bigint
+}
+
+/** The one of these functions that the transaction calls, for this user alone. Throws a Refusal where it is none of them. */
+export function readCall(
+  { data }: Pick<Transaction, 'data'>,
+  names: readonly FunctionName[],
+  people: Pick<Arguments, 'user' | 'payer' | 'spender'>,
+): Found {
+  const name = names.find((candidate) => data.startsWith(FUNCTIONS[candidate][0]))
+  demand(name !== undefined, `the call 0x${data.slice(0, 8)} is none that fits the request`)
+  const [, ...places]: readonly [string, ...Argument[]] = FUNCTIONS[name]
+  const number = (argument: Argument) => {
+    const index = places.indexOf(argument)
+    const text = data.slice(8 + 64 * index, 72 + 64 * index)
+    return index < 0 || text.length < 64 ? 0n : BigInt(`0x${text}`)
+  }
+  const found = { name, amount: number('amount'), minimum: number('minimum'), id: number('id') }
+  demand(data === encodeCall(name, { ...people, ...found }), `the call of ${name} is not for the user alone`)
+  return found
+}
+
+/** Whether two addresses are the same. */
+export function isSame(left: string, right: string): boolean {
+  return left.toLowerCase() === right.toLowerCase()
+}

@@ -1,0 +1,382 @@
+import { poolOn, verifyTransfer } from './bridge-calls.ts'
+import { type Found, type FunctionName, isSame, readCall, type Transaction } from './calls.ts'
+import { demand, Refusal } from './refusal.ts'
+
+/** What a caller knows of a vault by other means than the answer. */
+export type PinnedVault = {
+  readonly chainId: number
+  readonly address: string
+  readonly protocol: 'erc4626' | 'erc7540' | 'lagoon'
+  /** The token that the vault takes and pays. */
+  readonly asset: string
+  /** The token of its shares, where that is another contract. */
+  readonly shareToken?: string | undefined
+}
+
+/** What one transaction does, and where it is to be sent. */
+export type Step = {
+  readonly chainId: number
+  readonly to: string
+  readonly call: FunctionName | 'transfer to another chain'
+  /** In the smallest unit of what the call takes; 0 where it takes none. */
+  readonly amount: bigint
+  /** The same in words. */
+  readonly does: string
+}
+
+/** Which of the operations that answer transactions was asked for. */
+export type Preparation = 'deposit' | 'withdraw' | 'claim' | 'cancel'
+
+type Protocol = PinnedVault['protocol']
+type Kind = 'deposit' | 'withdrawal'
+
+const DEPOSITS: Readonly<Record<Protocol, readonly FunctionName[]>> = {
+  erc4626: ['deposit'],
+  erc7540: ['requestDeposit', 'deposit'],
+  lagoon: ['requestDeposit', 'syncDeposit'],
+}
+
+/** The calls that pay, and those that may go before, which claim for the user what is settled. */
+const WITHDRAWALS: Readonly<
+  Record<Protocol, { readonly claims: readonly FunctionName[]; readonly pays: readonly FunctionName[] }>
+> = {
+  erc4626: { claims: [], pays: ['withdraw', 'redeem'] },
+  erc7540: { claims: ['mint'], pays: ['requestRedeem'] },
+  lagoon: {
+    claims: ['redeem', 'claimDeposit'],
+    pays: ['syncRedeem', 'requestRedeem', 'claimSharesAndRequestRedeem', 'redeem', 'withdraw'],
+  },
+}
+
+const CLAIMS: Readonly<Record<Protocol, Readonly<Record<Kind, readonly FunctionName[]>>>> = {
+  erc4626: { deposit: [], withdrawal: [] },
+  erc7540: { deposit: ['claimDeposit', 'mint'], withdrawal: ['redeem', 'withdraw'] },
+  lagoon: { deposit: ['claimDeposit'], withdrawal: ['redeem', 'withdraw'] },
+}
+
+const CANCELS: Readonly<Record<Protocol, Readonly<Record<Kind, readonly FunctionName[]>>>> = {
+  erc4626: { deposit: [], withdrawal: [] },
+  erc7540: {
+    deposit: ['cancelDepositRequest', 'claimCancelDepositRequest'],
+    withdrawal: ['cancelRedeemRequest', 'claimCancelRedeemRequest'],
+  },
+  lagoon: { deposit: ['cancelRequestDeposit'], withdrawal: ['cancelRequestRedeem'] },
+}
+
+/** Calls after which something is awaited. */
+const AWAITED: readonly FunctionName[] = [
+  'requestDeposit',
+  'requestRedeem',
+  'claimSharesAndRequestRedeem',
+  'cancelDepositRequest',
+  'cancelRedeemRequest',
+]
+/** Calls whose amount is of the asset; that of all others is of shares. */
+const OF_ASSETS: readonly FunctionName[] = ['deposit', 'requestDeposit', 'syncDeposit', 'claimDeposit', 'withdraw']
+
+/** JSON of which nothing is known. */
+type Json = Readonly<Record<string, unknown>>
+
+/** What is asked and answered, as far as all preparations share it. */
+type Context = {
+  readonly input: Json
+  readonly answer: Json
+  readonly user: string
+  readonly vault: string
+  readonly protocol: Protocol
+  readonly chainId: number
+  /** The vault's asset and the token of its shares, where they are pinned. */
+  readonly asset: string | undefined
+  readonly shareToken: string | undefined
+  readonly approval: readonly Transaction[]
+  readonly operations: readonly Transaction[]
+}
+
+/**
+ * Verifies that the transactions of an answer are exactly those of the one known pattern for what was asked for, and tells
+ * what each does. Throws a Refusal, or whatever comes of an input that is no object.
+ */
+export function verifyPattern(
+  preparation: Preparation,
+  input: unknown,
+  answer: unknown,
+  pins: readonly PinnedVault[] | undefined,
+): Step[] {
+  const context = buildContext(readObject(input), readObject(answer), pins)
+  return PREPARATIONS[preparation](context)
+}
+
+const PREPARATIONS: Readonly<Record<Preparation, (context: Context) => Step[]>> = {
+  deposit(context) {
+    const { input, chainId } = context
+    const from = input['srcChainId'] ?? chainId
+    return Number(from) === chainId ? depositHere(context) : depositFromAfar(context, Number(from))
+  },
+  withdraw: (context) => payments(context, verifyWithdrawal),
+  claim: (context) => payments(context, verifyClaim),
+  cancel(context) {
+    const { operations, user, protocol, input, answer } = context
+    demand(context.approval.length === 0 && operations.length === 1, 'a cancellation is one transaction')
+    const found = operations.map((operation) => readCall(operation, CANCELS[protocol][kindOf(input)], whose(user)))
+    verifyTargets(context, operations)
+    demand(answer['isCrossChain'] === false, 'a cancellation stays on its chain')
+    demand(
+      answer['isAsync'] === found.some(({ name }) => AWAITED.includes(name)),
+      'it is told otherwise when it is done',
+    )
+    return found.map((call) => step(context, call))
+  },
+}
+
+function depositHere(context: Context): Step[] {
+  const { input, answer, user, vault, protocol, operations } = context
+  const amount = readAmount(input['amount'])
+  const srcToken = input['srcToken'] ?? undefined
+  const { asset = srcToken } = context
+  demand(
+    srcToken === undefined || isSame(readAddress(srcToken), readAddress(asset)),
+    'the token is not that of the vault',
+  )
+  const approvals = verifyApprovals(context, { token: asset, spender: vault, amount, on: context.chainId })
+  const [operation, ...more] = operations
+  demand(operation !== undefined && more.length === 0, 'a deposit is one operation')
+  const found = readCall(operation, DEPOSITS[protocol], whose(user))
+  demand(found.amount === amount, 'the deposit is of another amount')
+  demand(answer['isCrossChain'] === false, 'the deposit is told to be from another chain')
+  demand(answer['isAsync'] === AWAITED.includes(found.name), 'it is told otherwise when the shares come')
+  verifyTargets(context, operations)
+  return [...approvals, step(context, found)]
+}
+
+function depositFromAfar(context: Context, fromChain: number): Step[] {
+  const { input, answer, user, vault, protocol, chainId, asset, operations } = context
+  const amount = readAmount(input['amount'])
+  const token = readAddress(input['srcToken'])
+  const approvals = verifyApprovals(context, { token, spender: poolOn(fromChain), amount, on: fromChain })
+  const [operation, ...more] = operations
+  demand(operation !== undefined && more.length === 0, 'a deposit from another chain is one operation')
+  const transfer = { user, fromChain, toChain: chainId, token, arrives: asset, amount, ...readQuote(answer, amount) }
+  const name = verifyTransfer(operation, { ...transfer, into: { vault, functions: DEPOSITS[protocol] } })
+  demand(answer['isCrossChain'] === true, 'the deposit is told to be on one chain')
+  demand(
+    answer['isAsync'] === (name !== undefined && AWAITED.includes(name)),
+    'it is told otherwise when the shares come',
+  )
+  const does = `sends ${amount} of the token ${token} to chain ${chainId}, where at least ${transfer.outputAmount} go into the vault ${vault} for ${user}`
+  return [...approvals, { chainId: fromChain, to: operation.to, call: 'transfer to another chain', amount, does }]
+}
+
+/** What a vault pays, and where the answer says so its transfer to another chain. */
+function payments(context: Context, verify: (context: Context, calls: readonly Transaction[]) => Found[]): Step[] {
+  const { input, answer, user, chainId, operations } = context
+  const toChain = Number(input['dstChainId'] ?? chainId)
+  if (toChain === chainId) {
+    const found = verify(context, operations)
+    verifyTargets(context, operations)
+    demand(answer['isCrossChain'] === false, 'it is told to go to another chain')
+    return [...verifyShareApprovals(context, found), ...found.map((call) => step(context, call))]
+  }
+  const last = operations.at(-1)
+  const before = operations.slice(0, -1)
+  demand(last !== undefined, 'there is no transfer')
+  const found = verify(context, before)
+  verifyTargets(context, before)
+  demand(answer['isCrossChain'] === true, 'it is told to stay on its chain')
+  demand(!found.some(({ name }) => AWAITED.includes(name)), 'the vault would pay later than the transfer needs it')
+  const quote = readObject(answer['quote'])
+  const amount = readAmount(quote['inputAmount'])
+  const approved = context.approval.at(-1)?.to
+  const token = context.asset ?? approved ?? `0x${last.data.slice(8 + 64 * 2 + 24, 8 + 64 * 3)}`
+  const arrives = readAddress(input['dstToken'])
+  const approvals = verifyApprovals(context, { token, spender: poolOn(chainId), amount, on: chainId })
+  const transfer = { user, fromChain: chainId, toChain, token, arrives, amount, ...readQuote(answer, amount) }
+  verifyTransfer(last, transfer)
+  // No more goes than was asked for, or than these calls say that they pay.
+  const most = input['amount'] === undefined || input['amount'] === null ? undefined : readAmount(input['amount'])
+  demand(most === undefined || amount <= most, 'more would go to the other chain than was asked for')
+  const does = `sends ${amount} of the token ${token} to ${user} on chain ${toChain}, where at least ${transfer.outputAmount} arrive`
+  return [
+    ...approvals,
+    ...found.map((call) => step(context, call)),
+    { chainId, to: last.to, call: 'transfer to another chain', amount, does },
+  ]
+}
+
+function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: readonly Transaction[]): Found[] {
+  const { claims, pays } = WITHDRAWALS[protocol]
+  const told = readObject(answer['withdrawal'])
+  const shares = readAmount(told['shares'])
+  const asked = (['amount', 'shares', 'max'] as const).filter((name) => (input[name] ?? undefined) !== undefined)
+  demand(asked.length === 1, 'a withdrawal is asked for in one way')
+  demand(calls.length > 0 && calls.length <= 1 + claims.length, 'there are more calls than a withdrawal has')
+  const found = calls.map((call, index) => readCall(call, index < calls.length - 1 ? claims : pays, whose(user)))
+  const last = found.at(-1)
+  demand(last !== undefined, 'there is no call')
+  const names = found.map(({ name }) => name)
+  demand(new Set(names.slice(0, -1)).size === names.length - 1, 'something is claimed twice')
+  demand(answer['isAsync'] === AWAITED.includes(last.name), 'it is told otherwise when the vault pays')
+  if (last.name === 'withdraw') {
+    demand(asked[0] === 'amount' && last.amount === readAmount(input['amount']), 'another amount would be withdrawn')
+    return found
+  }
+  if (asked[0] === 'shares') demand(shares === readAmount(input['shares']), 'other shares would be given up')
+  demand(!(protocol === 'erc4626' && asked[0] === 'amount'), 'an amount is withdrawn as it is, not in shares')
+  // What is settled alone: there are no other shares, and how much it is the vault alone knows.
+  const isSettledAlone = shares === 0n && last.name === 'redeem' && names.length === 1 && asked[0] === 'max'
+  demand(last.amount > 0n && (isSettledAlone || last.amount === shares), 'the shares are not those that are told')
+  if (last.name === 'syncRedeem') {
+    const isBound = asked[0] === 'amount' ? last.minimum === readAmount(input['amount']) : last.minimum > 0n
+    demand(isBound, 'the vault might pay less')
+  }
+  return found
+}
+
+function verifyClaim({ input, answer, user, protocol }: Context, calls: readonly Transaction[]): Found[] {
+  demand(calls.length === 1, 'a claim is one call')
+  const found = calls.map((call) => readCall(call, CLAIMS[protocol][kindOf(input)], whose(user)))
+  const claimable = readObject(answer['claimable'])
+  for (const { name, amount } of found) {
+    const told = readAmount(claimable[OF_ASSETS.includes(name) ? 'assets' : 'shares'])
+    demand(amount > 0n && amount === told, 'another amount would be claimed than is told')
+  }
+  demand(answer['isAsync'] === true, 'a claim is of an asynchronous vault')
+  return found
+}
+
+/** The approvals of a withdrawal: of a vault by the standard, which may take the shares by them. */
+function verifyShareApprovals(context: Context, found: readonly Found[]): Step[] {
+  const { protocol, vault, chainId, shareToken } = context
+  const pulled = protocol === 'erc7540' ? found.find(({ name }) => name === 'requestRedeem') : undefined
+  if (!pulled) {
+    demand(context.approval.length === 0, 'nothing needs an approval')
+    return []
+  }
+  return verifyApprovals(context, { token: shareToken, spender: vault, amount: pulled.amount, on: chainId })
+}
+
+/** None, one of exactly the amount, or one of 0 before it, as some tokens demand. */
+function verifyApprovals(
+  { approval, user }: Context,
+  { token, spender, amount, on }: { token: unknown; spender: string; amount: bigint; on: number },
+): Step[] {
+  demand(approval.length <= 2, 'there are more approvals than any token needs')
+  return approval.map((transaction, index) => {
+    const isReset = index < approval.length - 1
+    const { to } = transaction
+    demand(isSame(to, readAddress(token ?? approval[0]?.to)), 'the approval is of another token')
+    const found = readCall(transaction, ['approve'], { user, spender })
+    demand(found.amount === (isReset ? 0n : amount), 'the approval is not of exactly the amount')
+    const does = `lets ${spender} take ${isReset ? 'nothing' : `exactly ${amount}`} of the token ${to}`
+    return { chainId: on, to, call: 'approve', amount: found.amount, does }
+  })
+}
+
+function verifyTargets({ vault }: Context, operations: readonly Transaction[]): void {
+  demand(
+    operations.every(({ to }) => isSame(to, vault)),
+    'a call is not to the vault',
+  )
+}
+
+function step({ chainId, vault, user }: Context, { name, amount, minimum }: Found): Step {
+  const least = minimum > 0n ? `, at least ${minimum} of the asset` : ''
+  return { chainId, to: vault, call: name, amount, does: WORDS[name](amount, vault, user) + least }
+}
+
+const cancels = (_: bigint, vault: string, user: string) =>
+  `takes the pending request of ${user} back from the vault ${vault}`
+const collects = (_: bigint, vault: string, user: string) =>
+  `gives ${user} what the vault ${vault} gives back of a cancelled request`
+
+const WORDS: Readonly<Record<FunctionName, (amount: bigint, vault: string, user: string) => string>> = {
+  approve: (amount, token) => `approves ${amount} of ${token}`,
+  deposit: (amount, vault, user) => `deposits ${amount} of the asset into the vault ${vault} for ${user}`,
+  requestDeposit: (amount, vault, user) => `asks the vault ${vault} to take ${amount} of the asset of ${user}`,
+  syncDeposit: (amount, vault, user) => `deposits ${amount} of the asset into the vault ${vault} for ${user}`,
+  claimDeposit: (amount, vault, user) => `gives ${user} the shares of ${amount} settled assets of the vault ${vault}`,
+  mint: (amount, vault, user) => `gives ${user} ${amount} settled shares of the vault ${vault}`,
+  withdraw: (amount, vault, user) => `has the vault ${vault} pay ${amount} of the asset to ${user}`,
+  redeem: (amount, vault, user) => `gives ${amount} shares to the vault ${vault}, which pays ${user} for them`,
+  requestRedeem: (amount, vault, user) => `asks the vault ${vault} to pay ${user} for ${amount} shares later`,
+  claimSharesAndRequestRedeem: (amount, vault, user) =>
+    `asks the vault ${vault} to pay ${user} for ${amount} shares later, unclaimed ones among them`,
+  syncRedeem: (amount, vault, user) => `gives ${amount} shares to the vault ${vault}, which pays ${user} at once`,
+  cancelRequestDeposit: cancels,
+  cancelRequestRedeem: cancels,
+  cancelDepositRequest: cancels,
+  cancelRedeemRequest: cancels,
+  claimCancelDepositRequest: collects,
+  claimCancelRedeemRequest: collects,
+}
+
+function buildContext(input: Json, answer: Json, pins: readonly PinnedVault[] | undefined): Context {
+  const vault = readAddress(input['vaultAddress'])
+  const chainId = Number(answer['chainId'])
+  const pin = pins?.find((candidate) => isSame(candidate.address, vault) && candidate.chainId === chainId)
+  if (pins && !pin)
+    throw new Refusal('unknown_vault', `There is no vault ${vault} on chain ${chainId} among the pinned ones.`)
+  demand(
+    (input['chainId'] ?? undefined) === undefined || Number(input['chainId']) === chainId,
+    'it is of another chain',
+  )
+  const protocol = Object.keys(DEPOSITS).find((name) => name === answer['protocol']) as Protocol | undefined
+  demand(protocol !== undefined && (!pin || pin.protocol === protocol), 'the protocol is not that of the vault')
+  return {
+    input,
+    answer,
+    user: readAddress(input['userAddress']),
+    vault,
+    protocol,
+    chainId,
+    asset: pin?.asset,
+    shareToken: pin && (pin.shareToken ?? pin.address),
+    approval: readTransactions(answer['approval']),
+    operations: readTransactions(answer['operations']),
+  }
+}
+
+function whose(user: string) {
+  return { user, payer: user }
+}
+
+function kindOf(input: Json): Kind {
+  const kind = input['kind'] ?? 'deposit'
+  demand(kind === 'deposit' || kind === 'withdrawal', 'there is no such kind')
+  return kind
+}
+
+function readQuote(answer: Json, amount: bigint): { readonly outputAmount: bigint } {
+  const quote = readObject(answer['quote'])
+  demand(readAmount(quote['inputAmount']) === amount, 'the quote is of another amount')
+  return { outputAmount: readAmount(quote['outputAmount']) }
+}
+
+function readTransactions(list: unknown): Transaction[] {
+  demand(Array.isArray(list), 'there is no list of transactions')
+  return list.map((item) => {
+    const transaction = readObject(item)
+    const { to, data, value } = transaction
+    // A wallet might do something with any other field.
+    const isOne =
+      Object.keys(transaction).length === 3 && typeof data === 'string' && /^0x([0-9a-f]{2}){4,}$/i.test(data)
+    demand(isOne, 'what is no transaction stands among them')
+    demand(value === '0', 'a transaction sends coins')
+    return { to: readAddress(to), data: data.slice(2).toLowerCase() }
+  })
+}
+
+function readObject(value: unknown): Json {
+  demand(typeof value === 'object' && value !== null && !Array.isArray(value), 'a part of the answer is missing')
+  // What any object is.
+  return value as Json
+}
+
+function readAddress(value: unknown): string {
+  demand(typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value), 'an address is missing')
+  return value
+}
+
+function readAmount(value: unknown): bigint {
+  demand(typeof value === 'string' && /^\d{1,78}$/.test(value), 'an amount is missing')
+  return BigInt(value)
+}

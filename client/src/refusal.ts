@@ -1,0 +1,25 @@
+/** Why an answer is not to be trusted. */
+export type Reason =
+  | 'malformed'
+  | 'unsigned'
+  | 'request_not_covered'
+  | 'unknown_key'
+  | 'not_in_time'
+  | 'body_changed'
+  | 'wrong_signature'
+  | 'unknown_vault'
+  | 'wrong_transactions'
+
+/** What is thrown inside of the verifier, and is its answer outside. */
+export class Refusal extends Error {
+  readonly reason: Reason
+  constructor(reason: Reason, message: string) {
+    super(message)
+    this.reason = reason
+  }
+}
+
+/** Throws a Refusal of the transactions unless the condition holds; `message` completes "The answer is refused:". */
+export function demand(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new Refusal('wrong_transactions', message)
+}

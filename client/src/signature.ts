@@ -1,0 +1,88 @@
+import { Refusal } from './refusal.ts'
+
+/** A public key, as `GET /.well-known/jwks.json` and the operator's command tell it. */
+export type PublicKey = { readonly kty: 'OKP'; readonly crv: 'Ed25519'; readonly x: string; readonly kid: string }
+
+/** A request as it was sent, and its answer as it came. */
+export type Exchange = {
+  readonly request: { readonly method: string; readonly url: string; readonly body?: string | undefined }
+  readonly answer: {
+    readonly status: number
+    readonly headers: Headers | Readonly<Record<string, string>>
+    readonly body: string | Uint8Array<ArrayBuffer>
+  }
+}
+
+/** When an answer was signed, until when it is to be believed, and by which key. */
+export type Signed = { readonly signedAt: Date; readonly expiresAt: Date; readonly keyId: string }
+
+/** By how much the caller's clock may be wrong. */
+const CLOCK_TOLERANCE_MS = 120_000
+
+/** The one form of our signatures (RFC 9421): any other is refused, so that nothing has to be parsed. */
+const FORM =
+  /^sig=(\("@status" "content-digest" "content-type" "@method";req "@path";req "@query";req( "content-digest";req)?\);created=(\d{1,11});expires=(\d{1,11});keyid="([\w-]{43})";alg="ed25519";tag="vaultline")$/
+
+/** 64 bytes in base64, whose last character says two bits alone: so that no two texts are the same signature. */
+const SIGNATURE = /^sig=:([A-Za-z0-9+/]{85}[AQgw]==):$/
+
+/**
+ * Verifies that an answer is signed by one of these keys, as the answer to this very request and with this very body, and
+ * that `now` is in its time; null for an answer that was kept. Throws a Refusal.
+ */
+export async function verifySignature(
+  { request, answer }: Exchange,
+  keys: readonly PublicKey[],
+  now: Date | null,
+): Promise<Signed> {
+  const headers = new Headers(answer.headers)
+  const read = (name: string) => headers.get(name) ?? ''
+  const [, parameters = '', coversBody, created, expires, keyId = ''] = FORM.exec(read('signature-input')) ?? []
+  const [, signature] = SIGNATURE.exec(read('signature')) ?? []
+  if (signature === undefined || parameters === '')
+    throw new Refusal('unsigned', 'The answer is not signed as it must be.')
+  if (request.body !== undefined && coversBody === undefined) {
+    throw new Refusal(
+      'request_not_covered',
+      'The signature does not cover the request: send Content-Digest along with it.',
+    )
+  }
+  const key = keys.find(({ kid }) => kid === keyId)
+  if (!key) throw new Refusal('unknown_key', `The key ${keyId} is none of those that are trusted.`)
+  const [signedAt, expiresAt] = [created, expires].map((seconds) => new Date(Number(seconds) * 1000)) as [Date, Date]
+  const isEarly = now !== null && signedAt.getTime() > now.getTime() + CLOCK_TOLERANCE_MS
+  const isLate = now !== null && expiresAt.getTime() < now.getTime() - CLOCK_TOLERANCE_MS
+  if (isEarly || isLate) {
+    throw new Refusal('not_in_time', `The answer is good from ${signedAt.toISOString()} to ${expiresAt.toISOString()}.`)
+  }
+
+  const digest = read('content-digest')
+  if (digest !== (await contentDigest(answer.body))) {
+    throw new Refusal('body_changed', 'The body is not the one that was signed.')
+  }
+  const { pathname, search } = new URL(request.url)
+  const base = [
+    `"@status": ${answer.status}`,
+    `"content-digest": ${digest}`,
+    `"content-type": ${read('content-type')}`,
+    `"@method";req: ${request.method}`,
+    `"@path";req: ${pathname}`,
+    `"@query";req: ${search || '?'}`,
+    ...(coversBody === undefined ? [] : [`"content-digest";req: ${await contentDigest(request.body ?? '')}`]),
+    `"@signature-params": ${parameters}`,
+  ].join('\n')
+  const jwk = { kty: key.kty, crv: key.crv, x: key.x }
+  const imported = await crypto.subtle.importKey('jwk', jwk, 'Ed25519', false, ['verify'])
+  const bytes = Uint8Array.from(atob(signature), (character) => character.charCodeAt(0))
+  if (!(await crypto.subtle.verify('Ed25519', imported, bytes, new TextEncoder().encode(base)))) {
+    throw new Refusal('wrong_signature', 'The signature is not of this answer to this request.')
+  }
+  return { signedAt, expiresAt, keyId }
+}
+
+/** The `Content-Digest` of a body (RFC 9530): send it along, and the signature of the answer is bound to the body. */
+export async function contentDigest(body: string | Uint8Array<ArrayBuffer>): Promise<string> {
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+  return `sha-256=:${btoa(String.fromCharCode(...hash))}:`
+}

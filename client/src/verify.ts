@@ -1,0 +1,105 @@
+import { type PinnedVault, type Preparation, type Step, verifyPattern } from './patterns.ts'
+import { type Reason, Refusal } from './refusal.ts'
+import { contentDigest, type Exchange, type PublicKey, type Signed, verifySignature } from './signature.ts'
+
+/** What a caller trusts, whatever the service says. */
+export type Trust = {
+  /** The keys that may sign. Those that the service's own host tells prove no more than TLS does: pin them. */
+  readonly keys: readonly PublicKey[]
+  /** The vaults that may be used. Without them a vault's protocol, asset and chain are what the answer says. */
+  readonly vaults?: readonly PinnedVault[] | undefined
+}
+
+/** What an answer is: what its transactions do, in the order in which they are sent, or why it is refused. */
+export type Verdict<Extra = unknown> =
+  | ({ readonly ok: true; readonly steps: readonly Step[] } & Extra)
+  | { readonly ok: false; readonly reason: Reason; readonly message: string }
+
+/** The keys of the production host that this package pins: none, before there is one. */
+export const PINNED_KEYS: readonly PublicKey[] = []
+
+/** What anybody may keep is not signed: the markets, and what the service says of itself. */
+const UNSIGNED = /^\/(portfolio-indexor\/(markets|token)\b|health$|openapi\.json$|\.well-known\/)/
+const PREPARATION = /^\/defi-vaults\/v1\/defi\/vault\/(deposit|withdraw|claim|cancel)$/
+
+/**
+ * Verifies an answer by itself: its signature, and that its transactions are exactly those of the one known pattern for the
+ * request. `now` is the caller's clock, null for an answer that was kept. Never throws.
+ */
+export async function verifyAnswer(
+  exchange: Exchange,
+  { keys, vaults }: Trust,
+  now: Date | null = new Date(),
+): Promise<Verdict<Signed>> {
+  try {
+    const signed = await verifySignature(exchange, keys, now)
+    const preparation = preparationOf(exchange.request)
+    if (!preparation) return { ok: true, steps: [], ...signed }
+    const { body } = exchange.answer
+    const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
+    const input: unknown = JSON.parse(exchange.request.body ?? '')
+    return { ok: true, steps: verifyPattern(preparation, input, JSON.parse(text), vaults), ...signed }
+  } catch (error) {
+    return refusalOf(error)
+  }
+}
+
+/**
+ * Verifies the transactions alone, of an answer that came in another way: that they are exactly those of the one known
+ * pattern for the input. Never throws.
+ */
+export function verifyTransactions(
+  preparation: Preparation,
+  input: unknown,
+  answer: unknown,
+  vaults?: readonly PinnedVault[],
+): Verdict {
+  try {
+    return { ok: true, steps: verifyPattern(preparation, input, answer, vaults) }
+  } catch (error) {
+    return refusalOf(error)
+  }
+}
+
+/**
+ * A `fetch` for a client, whose answers are verified before anybody sees them. It throws an UnverifiedAnswer where one is
+ * refused. Errors of the service, and what anybody may keep, are not signed and come as they are.
+ */
+export function verifyingFetch(trust: Trust, fetch: typeof globalThis.fetch = globalThis.fetch): typeof fetch {
+  return async (input, init) => {
+    const request = new Request(input, init)
+    const { method, url } = request
+    const body = method === 'GET' || method === 'HEAD' ? '' : await request.clone().text()
+    if (body !== '') request.headers.set('content-digest', await contentDigest(body))
+    const response = await fetch(request)
+    const bytes = new Uint8Array(await response.clone().arrayBuffer())
+    const isEmpty = bytes.length === 0 && preparationOf(request) === undefined
+    if (!response.ok || isEmpty || UNSIGNED.test(new URL(url).pathname)) return response
+    const answer = { status: response.status, headers: response.headers, body: bytes }
+    const exchange = { request: { method, url, ...(body !== '' && { body }) }, answer }
+    const verdict = await verifyAnswer(exchange, trust)
+    if (!verdict.ok) throw new UnverifiedAnswer(verdict.reason, verdict.message)
+    return response
+  }
+}
+
+/** An answer that was refused: nothing of it must be signed or shown. */
+export class UnverifiedAnswer extends Error {
+  readonly reason: Reason
+  constructor(reason: Reason, message: string) {
+    super(message)
+    this.name = 'UnverifiedAnswer'
+    this.reason = reason
+  }
+}
+
+function preparationOf({ method, url }: { readonly method: string; readonly url: string }): Preparation | undefined {
+  const [, name] = PREPARATION.exec(new URL(url).pathname) ?? []
+  // The words that the expression takes.
+  return method === 'POST' ? (name as Preparation | undefined) : undefined
+}
+
+function refusalOf(error: unknown): { ok: false; reason: Reason; message: string } {
+  if (error instanceof Refusal) return { ok: false, reason: error.reason, message: error.message }
+  return { ok: false, reason: 'malformed', message: 'The request or the answer has not the form of one.' }
+}

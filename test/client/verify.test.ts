@@ -1,0 +1,573 @@
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import fc from 'fast-check'
+import { toFunctionSelector } from 'viem'
+import { describe, expect } from 'vitest'
+import { type Client, listCoins, listPositions, prepareDeposit } from '../../client/src/index.ts'
+import type { PinnedVault, Preparation } from '../../client/src/patterns.ts'
+import { contentDigest, type Exchange } from '../../client/src/signature.ts'
+import { type Trust, verifyAnswer, verifyingFetch, verifyTransactions } from '../../client/src/verify.ts'
+import { endpoints } from '../../functions/contracts.ts'
+import { encodeBridgeDeposit } from '../../lib/bridge/calldata.ts'
+import { findEnds } from '../../lib/bridge/route.ts'
+import { bridgeTokenBySymbol } from '../../lib/bridge/tokens.ts'
+import { encodeApprovals } from '../../lib/chain/erc20.ts'
+import { EVM_CHAINS } from '../../lib/chain/registry.ts'
+import { type EndpointContract, isSigned } from '../../lib/frame/contract.ts'
+import { encodeOperation } from '../../lib/protocols/calldata.ts'
+import { OPERATIONS } from '../../lib/protocols/operations.ts'
+import { createSigningKey, publicKeyOf } from '../../lib/signing/keys.ts'
+import { someVault } from '../support/clients.ts'
+import { journeyFrom, journeyTo } from '../support/cross-chain.ts'
+import { test as base, type Service, USERS } from '../support/service.ts'
+import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../support/vaults.ts'
+
+const [ALICE, BOB] = USERS
+const ONE = 10n ** 6n
+
+/** An answer of the service with transactions: what was asked, how it was signed, and what is known of the vault. */
+type Recorded = {
+  readonly preparation: Preparation
+  readonly input: Readonly<Record<string, unknown>>
+  readonly answer: Answer
+  readonly exchange: Exchange
+  readonly vault: PinnedVault
+}
+type Transaction = { readonly to: string; readonly data: string; readonly value: string }
+type Answer = {
+  readonly approval: readonly Transaction[]
+  readonly operations: readonly Transaction[]
+  readonly [field: string]: unknown
+}
+
+/** Lets a fixture ask the service, and remembers what it answered. */
+function recording(service: Service) {
+  const recorded: Recorded[] = []
+  const call: Service['call'] = async (method, path, options = {}) => {
+    const { key = service.apiKey, body } = options
+    const [, name] = /\/vault\/(deposit|withdraw|claim|cancel)$/.exec(path) ?? []
+    if (method !== 'POST' || name === undefined || key === null) return await service.call(method, path, options)
+    const url = `${service.baseUrl}${path}`
+    const text = JSON.stringify(body)
+    const headers = { 'x-join-key': key, 'content-digest': await contentDigest(text) }
+    const reply = await fetch(url, { method, headers: { ...headers, 'content-type': 'application/json' }, body: text })
+    const answered = await reply.text()
+    const answer = JSON.parse(answered)
+    if (reply.status === 200) {
+      const listed = (await service.call('GET', '/defi-vaults/v1/vaults', { key })).body.data
+      const { chainId, poolAddress, protocol, depositTokenAddress, yieldTokenAddress } = listed[0]
+      recorded.push({
+        preparation: name as Preparation,
+        input: JSON.parse(text),
+        answer,
+        exchange: {
+          request: { method, url, body: text },
+          answer: { status: reply.status, headers: Object.fromEntries(reply.headers), body: answered },
+        },
+        vault: {
+          ...{ chainId, address: poolAddress, asset: depositTokenAddress, shareToken: yieldTokenAddress },
+          protocol: protocol ?? 'erc4626',
+        },
+      })
+    }
+    return { status: reply.status, headers: reply.headers, body: answer }
+  }
+  return { recorded, service: { ...service, call } }
+}
+
+/** What Alice does in vaults of every protocol, on one chain and across, so that each kind of answer is there. */
+async function play(service: Service): Promise<void> {
+  const savings = await openYieldVault(service)
+  await savings.mint(ALICE.address, 500n * ONE)
+  await savings.send(ALICE, await savings.deposit(ALICE, 100n * ONE))
+  await savings.withdraw(ALICE, { amount: `${7n * ONE}` })
+  await savings.withdraw(ALICE, { shares: `${7n * ONE}` })
+  await savings.withdraw(ALICE, { max: true })
+  await journeyTo(savings, service).ask(ALICE, 200n * ONE)
+  await journeyFrom(savings, service).ask(ALICE, { amount: `${50n * ONE}` })
+  await journeyFrom(savings, service).ask(ALICE, { max: true })
+
+  const tether = await openYieldVault(service, { asset: 'USDT', chainId: 42161 })
+  await tether.mint(ALICE.address, 100n * ONE)
+  await tether.approve(ALICE.address, 5n)
+  await tether.deposit(ALICE, 100n * ONE)
+
+  const lagoon = await openLagoonVault(service, { generation: '0.6' })
+  await lagoon.request(BOB.address, 700n * ONE)
+  await lagoon.mint(ALICE.address, 300n * ONE)
+  await lagoon.send(ALICE, await lagoon.deposit(ALICE, 300n * ONE))
+  await lagoon.cancel(ALICE)
+  await lagoon.settle()
+  await lagoon.withdraw(ALICE, { max: true })
+  await lagoon.send(ALICE, await lagoon.claim(ALICE))
+  await lagoon.send(ALICE, await lagoon.withdraw(ALICE, { amount: `${20n * ONE}` }))
+  await lagoon.cancel(ALICE, 'withdrawal')
+  await lagoon.settleForADay()
+  await lagoon.claimWithdrawal(ALICE)
+  await journeyFrom(lagoon, service).askForClaim(ALICE)
+  await lagoon.withdraw(ALICE, { shares: `${10n ** 12n}` })
+  await lagoon.mint(ALICE.address, 10n * ONE)
+  await lagoon.deposit(ALICE, 10n * ONE)
+  await journeyTo(lagoon, service).ask(ALICE, 200n * ONE)
+  await lagoon.act(ROLES.valuationManager, 'updateNewTotalAssets', await lagoon.read('totalAssets')).catch(() => {})
+
+  const standard = await openAsyncVault(service, { make: 'aggregated' })
+  await standard.mint(ALICE.address, 200n * ONE)
+  await standard.send(ALICE, await standard.deposit(ALICE, 100n * ONE))
+  await journeyTo(standard as never, service).ask(ALICE, 200n * ONE)
+  await standard.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 60n * ONE, 60n * ONE)
+  await standard.withdraw(ALICE, { max: true })
+  await standard.send(ALICE, await standard.claim(ALICE))
+  await standard.send(ALICE, await standard.withdraw(ALICE, { shares: `${20n * ONE}` }))
+  await standard.cancel(ALICE)
+}
+
+const test = base.extend('recorded', { scope: 'file' }, async ({ sharedService }) => {
+  const { recorded, service } = recording(sharedService)
+  await play(service)
+  return recorded
+})
+
+/** The key of the service, and what is known of the vault. */
+const trustOf = (service: Service, vaults?: readonly PinnedVault[]): Trust => ({
+  keys: [service.backends.signingKey],
+  ...(vaults && { vaults }),
+})
+
+describe('An answer with transactions', () => {
+  test('is there of every kind', ({ recorded }) => {
+    const kinds = recorded.map(({ preparation, answer, vault }) => {
+      const functions = answer.operations.map(({ data }) => NAMES[data.slice(0, 10)])
+      return [preparation, vault.protocol, ...functions].join(' ')
+    })
+    expect(new Set(kinds)).toEqual(new Set(KINDS))
+  })
+
+  test('is accepted, and tells what each transaction does', async ({ service, recorded }) => {
+    for (const { preparation, input, answer, exchange, vault } of recorded) {
+      const what = `${preparation} ${vault.protocol}`
+      const verdict = await verifyAnswer(exchange, trustOf(service, [vault]))
+      expect(verdict, what).toMatchObject({ ok: true, keyId: service.backends.signingKey.kid })
+      expect(await verifyAnswer(exchange, trustOf(service)), what).toMatchObject({ ok: true })
+      if (!verdict.ok) continue
+      expect(verdict.steps.map(({ to }) => to.toLowerCase())).toEqual(
+        [...answer.approval, ...answer.operations].map(({ to }) => to.toLowerCase()),
+      )
+      const from = answer['isCrossChain'] && preparation === 'deposit' ? input['srcChainId'] : vault.chainId
+      for (const { chainId, does } of verdict.steps) {
+        expect(chainId).toBe(from)
+        expect(does).toMatch(/^[a-z]+ .*0x[0-9a-fA-F]{40}/)
+      }
+      expect(verifyTransactions(preparation, input, answer, [vault])).toEqual({ ok: true, steps: verdict.steps })
+    }
+  })
+
+  test('is refused for another user, vault, amount, kind or chain than was asked for', ({ recorded }) => {
+    const other = BOB.address
+    for (const { preparation, input, answer, vault } of recorded) {
+      const changes: Record<string, unknown>[] = [{ userAddress: other }, { vaultAddress: other }, { chainId: 1 }]
+      if (preparation === 'deposit') changes.push({ amount: `${BigInt(String(input['amount'])) + 1n}` })
+      if (input['shares'] !== undefined) changes.push({ shares: '1' })
+      if (input['amount'] !== undefined && answer.operations[0]?.data.startsWith('0xb460af94'))
+        changes.push({ amount: '1' })
+      if (preparation === 'cancel' || preparation === 'claim') {
+        changes.push({ kind: input['kind'] === 'withdrawal' ? 'deposit' : 'withdrawal' })
+      }
+      if (input['dstChainId'] !== undefined) changes.push({ dstChainId: 10 }, { dstToken: other })
+      if (input['srcChainId'] !== undefined) changes.push({ srcChainId: 10 }, { srcToken: other })
+      for (const change of changes) {
+        // A cancellation that names nobody is of whoever sends it, and so is what claims all of the sender's.
+        const isAnybodys =
+          'userAddress' in change && answer.operations.every(({ data }) => NOBODYS.includes(data.slice(0, 10)))
+        if (isAnybodys) continue
+        const verdict = verifyTransactions(preparation, { ...input, ...change }, answer)
+        expect(verdict.ok, `${preparation} ${vault.protocol} ${JSON.stringify(change)}`).toBe(false)
+      }
+    }
+  })
+
+  test('is refused where the pinned vault is another one, or has another asset, protocol or token of shares', ({
+    recorded,
+  }) => {
+    for (const { preparation, input, answer, vault } of recorded) {
+      const refused = (change: Partial<PinnedVault>) =>
+        verifyTransactions(preparation, input, answer, [{ ...vault, ...change }])
+      expect(refused({ address: BOB.address })).toMatchObject({ reason: 'unknown_vault' })
+      expect(refused({ chainId: 1 })).toMatchObject({ reason: 'unknown_vault' })
+      expect(refused({ protocol: vault.protocol === 'lagoon' ? 'erc7540' : 'lagoon' }).ok).toBe(false)
+      if (preparation === 'deposit' || answer['isCrossChain']) expect(refused({ asset: BOB.address }).ok).toBe(false)
+    }
+  })
+})
+
+/** The functions by their selectors, from their signatures alone. */
+const NAMES = Object.fromEntries(
+  [
+    ...['deposit(uint256,address)', 'withdraw(uint256,address,address)', 'redeem(uint256,address,address)'],
+    ...['requestDeposit(uint256,address,address)', 'requestRedeem(uint256,address,address)'],
+    ...['mint(uint256,address,address)', 'syncDeposit(uint256,address,address)', 'syncRedeem(uint256,address,uint256)'],
+    ...['claimSharesAndRequestRedeem(uint256)', 'cancelRequestDeposit()', 'cancelRequestRedeem(address)'],
+    ...['cancelDepositRequest(uint256,address)', 'claimCancelDepositRequest(uint256,address,address)'],
+    'depositV3(address,address,address,address,uint256,uint256,uint256,address,uint32,uint32,uint32,bytes)',
+    'deposit(uint256,address,address)',
+  ].map((signature) => [
+    toFunctionSelector(signature),
+    signature === 'deposit(uint256,address,address)' ? 'claimDeposit' : signature.split('(')[0],
+  ]),
+)
+const NOBODYS: readonly string[] = ['cancelRequestDeposit()', 'claimSharesAndRequestRedeem(uint256)'].map((name) =>
+  toFunctionSelector(name),
+)
+
+const KINDS = [
+  'deposit erc4626 deposit',
+  'deposit erc4626 depositV3',
+  'withdraw erc4626 withdraw',
+  'withdraw erc4626 redeem',
+  'withdraw erc4626 withdraw depositV3',
+  'withdraw erc4626 redeem depositV3',
+  'deposit lagoon requestDeposit',
+  'deposit lagoon syncDeposit',
+  'deposit lagoon depositV3',
+  'cancel lagoon cancelRequestDeposit',
+  'cancel lagoon cancelRequestRedeem',
+  'claim lagoon claimDeposit',
+  'claim lagoon redeem',
+  'claim lagoon redeem depositV3',
+  'withdraw lagoon claimSharesAndRequestRedeem',
+  'withdraw lagoon requestRedeem',
+  'withdraw lagoon syncRedeem',
+  'deposit erc7540 requestDeposit',
+  'deposit erc7540 depositV3',
+  'claim erc7540 claimDeposit',
+  'withdraw erc7540 mint requestRedeem',
+  'withdraw erc7540 requestRedeem',
+  'cancel erc7540 cancelDepositRequest',
+]
+
+/** Where in an operation's data nothing follows from the request: of a transfer, who fills it when; of a cancellation, which request. */
+function isFree({ data }: Transaction, position: number, isLast: boolean): boolean {
+  const word = Math.floor((position - 10) / 64)
+  const name = NAMES[data.slice(0, 10)]
+  if (name === 'depositV3') return word >= 7 && word <= 10
+  if (name === 'syncRedeem') return word === 2
+  return word === 0 && (name?.includes('Cancel') || name?.startsWith('cancel') || !isLast)
+}
+
+/** How an answer is tampered with: what of it, where, and by which other value. */
+type Tampering = { readonly what: number; readonly list: number; readonly at: number; readonly by: number }
+const tampering = fc.record<Tampering>({
+  what: fc.nat(999),
+  list: fc.nat(99),
+  at: fc.nat(1_000_000),
+  by: fc.integer({ min: 1, max: 15 }),
+})
+
+/** The answer with one thing changed that a wallet would act on; undefined where nothing there can be changed. */
+function tamper({ answer }: Recorded, { what, list, at, by }: Tampering): Answer | undefined {
+  const lists = (['operations', 'operations', 'approval'] as const).filter((name) => answer[name].length > 0)
+  const name = lists[list % lists.length] ?? 'operations'
+  const transactions = answer[name]
+  const index = at % transactions.length
+  const transaction = transactions[index] as Transaction
+  const replace = (changed: Partial<Transaction>) => ({
+    ...answer,
+    [name]: transactions.map((other, i) => (i === index ? { ...other, ...changed } : other)),
+  })
+  const flip = (text: string, position: number) =>
+    text.slice(0, position) + (parseInt(text[position] ?? '0', 16) ^ by).toString(16) + text.slice(position + 1)
+  const { data, to } = transaction
+  switch (what % 10) {
+    case 0:
+      return replace({ to: flip(to, 2 + (at % 40)) })
+    case 1:
+      return replace({ value: `${by}` })
+    case 2: {
+      const cut = data.length - 2 * by
+      return replace({ data: at % 2 === 0 ? data.slice(0, cut) : `${data}${data.slice(2, 2 + 2 * by)}` })
+    }
+    case 3:
+      return { ...answer, [name]: [...transactions, transaction] }
+    case 4:
+      // Approvals and claims may be left out where they are not needed: the signature alone tells that they were there.
+      return name === 'operations' ? { ...answer, operations: transactions.slice(0, -1) } : undefined
+    case 5: {
+      if (transactions.length < 2) return { ...answer, approval: [transaction, transaction, transaction] }
+      return { ...answer, [name]: transactions.toReversed() }
+    }
+    case 6: {
+      const fields = ['chainId', 'isCrossChain', 'isAsync', 'protocol'] as const
+      const field = fields[at % 4] ?? 'chainId'
+      const value = answer[field]
+      return { ...answer, [field]: typeof value === 'boolean' ? !value : typeof value === 'number' ? value + by : by }
+    }
+    default: {
+      const position = 2 + (at % (data.length - 2))
+      const isLast = index === transactions.length - 1
+      if (name === 'operations' && isFree(transaction, position, isLast)) return undefined
+      return replace({ data: flip(data, position) })
+    }
+  }
+}
+
+describe('A tampered answer', () => {
+  const kinds = (['deposit', 'withdraw', 'claim', 'cancel'] as const).flatMap((preparation) =>
+    [false, true].map((isCrossChain) => ({ preparation, isCrossChain })),
+  )
+  test.for(kinds.filter(({ preparation, isCrossChain }) => !(preparation === 'cancel' && isCrossChain)))(
+    'is refused for its transactions alone, 10,000 times: $preparation, to or from another chain: $isCrossChain',
+    ({ preparation, isCrossChain }, { recorded }) => {
+      const ofKind = recorded.filter(
+        (one) => one.preparation === preparation && one.answer['isCrossChain'] === isCrossChain,
+      )
+      expect(ofKind.length).toBeGreaterThan(0)
+      fc.assert(
+        fc.property(fc.nat(), tampering, (which, how) => {
+          const one = ofKind[which % ofKind.length] as Recorded
+          const tampered = tamper(one, how)
+          fc.pre(tampered !== undefined)
+          return !verifyTransactions(preparation, one.input, tampered, [one.vault]).ok
+        }),
+        { numRuns: 10_000 },
+      )
+    },
+  )
+
+  test('is refused for its signature, 10,000 times, whatever byte of its body or of a signed header is another', async ({
+    service,
+    recorded,
+  }) => {
+    const trust = trustOf(service)
+    const names = ['content-digest', 'content-type', 'signature', 'signature-input'] as const
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(),
+        fc.nat(5),
+        fc.nat(),
+        fc.integer({ min: 1, max: 127 }),
+        async (which, where, at, by) => {
+          const { exchange } = recorded[which % recorded.length] as Recorded
+          const { answer } = exchange
+          const name = names[where]
+          const text = name ? (answer.headers as Record<string, string>)[name] : answer.body
+          const bytes = Buffer.from(String(text))
+          const position = at % bytes.length
+          bytes[position] = (bytes[position] ?? 0) ^ by
+          // What is no character of a header never arrives, and white space around a value is no part of it.
+          fc.pre(name === undefined || /^[!-~]$/.test(String.fromCharCode(bytes[position] ?? 0)))
+          const changed = name ? { headers: { ...answer.headers, [name]: bytes.toString('latin1') } } : { body: bytes }
+          const verdict = await verifyAnswer({ ...exchange, answer: { ...answer, ...changed } }, trust)
+          expect(verdict.ok).toBe(false)
+        },
+      ),
+      { numRuns: 10_000 },
+    )
+  })
+
+  test('is never anything but refused: not thrown at, whatever it is', async ({ service, recorded }) => {
+    const [{ exchange, input }] = recorded as [Recorded]
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.constantFrom('deposit', 'withdraw', 'claim', 'cancel'), (value, preparation) => {
+        expect(verifyTransactions(preparation as Preparation, input, value).ok).toBe(false)
+        expect(verifyTransactions(preparation as Preparation, value, value).ok).toBe(false)
+      }),
+    )
+    const odd = { request: { method: 'POST', url: 'nowhere' }, answer: { status: 0, headers: {}, body: '' } }
+    for (const wrong of [undefined, null, 5, {}, odd, { ...exchange, request: null }]) {
+      expect(await verifyAnswer(wrong as Exchange, trustOf(service))).toMatchObject({ ok: false })
+    }
+  })
+})
+
+describe('A signature', () => {
+  const refusalOf = async (exchange: Exchange, trust: Trust, now?: Date | null) => {
+    const verdict = await verifyAnswer(exchange, trust, now)
+    return verdict.ok ? undefined : verdict.reason
+  }
+
+  test('is refused of another key, another answer, another request, without the body, and out of its time', async ({
+    service,
+    recorded,
+  }) => {
+    const trust = trustOf(service)
+    const [first, second] = recorded.map(({ exchange }) => exchange) as [Exchange, Exchange]
+    const { request, answer } = first
+    const other = publicKeyOf(createSigningKey(new Date()))
+    expect(await refusalOf(first, { keys: [other] })).toBe('unknown_key')
+    expect(await refusalOf(first, { keys: [{ ...other, kid: service.backends.signingKey.kid }] })).toBe(
+      'wrong_signature',
+    )
+    expect(await refusalOf(first, { keys: [] })).toBe('unknown_key')
+    expect(await refusalOf({ request, answer: { ...answer, headers: {} } }, trust)).toBe('unsigned')
+    expect(await refusalOf({ request, answer: { ...answer, status: 201 } }, trust)).toBe('wrong_signature')
+    expect(await refusalOf({ request, answer: second.answer }, trust)).toBe('wrong_signature')
+    expect(await refusalOf({ request, answer: { ...answer, body: second.answer.body } }, trust)).toBe('body_changed')
+    for (const change of [{ method: 'GET' }, { url: `${request.url}?` }, { body: `${request.body} ` }] as const) {
+      const isSameQuery = 'url' in change
+      expect(await refusalOf({ request: { ...request, ...change }, answer }, trust)).toBe(
+        isSameQuery ? undefined : 'wrong_signature',
+      )
+    }
+    const elsewhere = { ...request, url: `${new URL(request.url).origin}/health?a=b` }
+    expect(await refusalOf({ request: elsewhere, answer }, trust)).toBe('wrong_signature')
+
+    const verdict = await verifyAnswer(first, trust)
+    if (!verdict.ok) throw new Error(verdict.message)
+    const { signedAt, expiresAt } = verdict
+    expect(expiresAt.getTime() - signedAt.getTime()).toBe(300_000)
+    const at = (moment: Date, seconds: number) => new Date(moment.getTime() + seconds * 1000)
+    expect(await refusalOf(first, trust, at(signedAt, -120))).toBe(undefined)
+    expect(await refusalOf(first, trust, at(signedAt, -121))).toBe('not_in_time')
+    expect(await refusalOf(first, trust, at(expiresAt, 120))).toBe(undefined)
+    expect(await refusalOf(first, trust, at(expiresAt, 121))).toBe('not_in_time')
+    expect(await refusalOf(first, trust, null)).toBe(undefined)
+  })
+
+  test('that does not cover the body of the request is not enough', async ({ service }) => {
+    const url = `${service.baseUrl}/auth/login/init`
+    const headers = { 'x-join-key': service.apiKey, 'content-type': 'application/json' }
+    const reply = await fetch(url, { method: 'POST', headers, body: '{}' })
+    const answer = { status: reply.status, headers: reply.headers, body: await reply.text() }
+    const exchange = { request: { method: 'POST', url, body: '{}' }, answer }
+    expect(await refusalOf(exchange, trustOf(service))).toBe('request_not_covered')
+  })
+})
+
+describe('A client that verifies', () => {
+  test('gets what is signed and what need not be, and an error for what was changed on the way', async ({
+    service,
+    recorded,
+  }) => {
+    const [{ input }] = recorded.filter(({ preparation }) => preparation === 'cancel') as [Recorded]
+    const userAddress = ALICE.address
+    const { poolAddress } = (await service.call('GET', '/defi-vaults/v1/vaults')).body.data[0]
+    const deposit = { vaultAddress: poolAddress, userAddress, amount: '1000' } as const
+    let change = (text: string) => text
+    const onTheWay = async (...asked: Parameters<typeof fetch>) => {
+      const reply = await fetch(...asked)
+      return new Response(change(await reply.text()), reply)
+    }
+    const client: Client = {
+      url: service.baseUrl,
+      key: service.apiKey,
+      fetch: verifyingFetch(trustOf(service), onTheWay),
+    }
+    expect(await listPositions(client, { userAddress })).toMatchObject({ ok: true })
+    expect(await listCoins(client)).toMatchObject({ ok: true })
+    expect(await prepareDeposit(client, deposit)).toMatchObject({ ok: true })
+    expect(await prepareDeposit(client, { ...deposit, amount: '0' })).toMatchObject({
+      error: { code: 'missing_or_invalid_amount' },
+    })
+
+    change = (text) => text.replace(/"data":"0x(........)/, '"data":"0x$1')
+    expect(await prepareDeposit(client, deposit)).toMatchObject({ ok: true })
+    change = (text) => text.replace('"success"', '"reverted"')
+    expect(await prepareDeposit(client, deposit)).toMatchObject({
+      ok: false,
+      error: { code: 'unverified', message: 'The body is not the one that was signed.' },
+    })
+    change = () => ''
+    expect(await prepareDeposit(client, deposit)).toMatchObject({ error: { code: 'unverified' } })
+    expect(input['userAddress']).toBe(userAddress)
+  })
+})
+
+describe('What the service builds and what the verifier knows agree', () => {
+  const address = fc
+    .bigInt({ min: 1n, max: 2n ** 160n - 1n })
+    .map((number): `0x${string}` => `0x${number.toString(16).padStart(40, '0')}`)
+  const amount = fc.bigInt({ min: 1n, max: 2n ** 256n - 1n })
+
+  test('on every deposit into a vault of every protocol', () => {
+    const operations = Object.entries(OPERATIONS).flatMap(([protocol, { deposits }]) =>
+      deposits.map((operation) => ({ protocol: protocol as PinnedVault['protocol'], operation })),
+    )
+    fc.assert(
+      fc.property(
+        ...[fc.constantFrom(...operations), address, address, address, amount],
+        fc.constantFrom('none', 'exact', 'reset'),
+        ({ protocol, operation }, vault, asset, user, assets, needed) => {
+          const asText = ({ value, ...rest }: { value: bigint }) => ({ ...rest, value: `${value}` })
+          const answer = {
+            approval: encodeApprovals({ token: asset, spender: vault, amount: assets }, needed as 'exact').map(asText),
+            operations: [
+              encodeOperation({
+                operation,
+                request: { vault: { address: vault, asset }, account: user, amount: assets },
+              }),
+            ].map(asText),
+            ...{ protocol, chainId: 8453, isCrossChain: false, isAsync: operation.isAsync },
+          }
+          const pin = { chainId: 8453, address: vault, asset, protocol }
+          const input = { vaultAddress: vault, userAddress: user, amount: `${assets}` }
+          expect(verifyTransactions('deposit', input, answer, [pin])).toMatchObject({ ok: true })
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  test('on every token, chain and pool of the bridge', () => {
+    const chainIds = EVM_CHAINS.filter(({ bridge }) => bridge !== null).map(({ id }) => id)
+    const ways = chainIds.flatMap((from) => chainIds.filter((to) => to !== from).map((to) => ({ from, to })))
+    const [operation] = OPERATIONS.erc4626.deposits
+    let routes = 0
+    for (const { from, to } of ways) {
+      for (const symbol of ['USDC', 'USDT', 'DAI', 'WETH', 'WBTC']) {
+        const [source, destination] = [from, to].map((chainId) => bridgeTokenBySymbol(chainId, symbol))
+        if (!source || !destination) continue
+        routes += 1
+        const vault = { ...someVault({ chainId: to }), asset: destination.address }
+        const errors = { chain: 'internal', token: 'internal' } as const
+        const ends = findEnds(vault, { chainId: from, token: source.address, errors })
+        const inputAmount = 10n ** BigInt(source.decimals)
+        const outputAmount = (10n ** BigInt(destination.decimals) * 95n) / 100n
+        const route = { source: ends.other, destination: ends.vault }
+        const request = { account: ALICE.address, route, inputAmount, deposit: { vault, operation } }
+        const times = { quoteTimestamp: 1_800_000_000, fillDeadline: 1_800_007_200 }
+        const alone = { exclusiveRelayer: BOB.address, exclusivityParameter: 5 }
+        const sent = encodeBridgeDeposit(request, { outputAmount, ...times, ...alone }, '0x00ff')
+        const answer = {
+          approval: [],
+          operations: [{ ...sent, value: `${sent.value}` }],
+          ...{ protocol: 'erc4626', chainId: to, isCrossChain: true, isAsync: false },
+          quote: { inputAmount: `${inputAmount}`, outputAmount: `${outputAmount}` },
+        }
+        const input = {
+          ...{ vaultAddress: vault.address, userAddress: ALICE.address, amount: `${inputAmount}` },
+          ...{ srcChainId: from, srcToken: source.address },
+        }
+        const pin = { chainId: to, address: vault.address, asset: vault.asset, protocol: 'erc4626' } as const
+        expect(verifyTransactions('deposit', input, answer, [pin]), `${symbol} ${from} ${to}`).toMatchObject({
+          ok: true,
+        })
+      }
+    }
+    expect(routes).toBeGreaterThan(80)
+  })
+
+  test('on which answers are signed', async () => {
+    const contracts = Object.values<EndpointContract>(endpoints).filter(({ path }) => path !== '$default')
+    for (const contract of contracts) {
+      const path = contract.path.replaceAll(/{(\w+)}/g, 'some')
+      const told = async () => new Response('{}', { headers: { 'content-type': 'application/json' } })
+      const asked = verifyingFetch({ keys: [] }, told)(`https://api.example${path}`, {
+        method: contract.method,
+        ...(contract.method === 'POST' && { body: '{}' }),
+      })
+      if (isSigned(contract)) await expect(asked, path).rejects.toThrow('not signed')
+      else expect((await asked).status, path).toBe(200)
+    }
+  })
+})
+
+describe('The entry', () => {
+  test('is at most 8 kB, with nothing beside it', async () => {
+    const { outputFiles, metafile } = await build({
+      stdin: { contents: "export * from './verify.ts'", resolveDir: 'client/src', loader: 'ts' },
+      ...{ bundle: true, minify: true, format: 'esm', write: false, metafile: true },
+    })
+    expect(Object.keys(metafile.inputs).filter((file) => file.includes('node_modules'))).toEqual([])
+    expect(gzipSync(outputFiles[0]?.contents ?? '').length).toBeLessThan(8000)
+  })
+})
