@@ -2,6 +2,9 @@ import { type PinnedVault, type Preparation, type Step, verifyPattern } from './
 import { type Reason, Refusal } from './refusal.ts'
 import { contentDigest, type Exchange, type PublicKey, type Signed, verifySignature } from './signature.ts'
 
+export type { PinnedVault, Preparation, Step } from './patterns.ts'
+export type { Exchange, PublicKey, Signed } from './signature.ts'
+
 /** What a caller trusts, whatever the service says. */
 export type Trust = {
   /** The keys that may sign. Those that the service's own host tells prove no more than TLS does: pin them. */

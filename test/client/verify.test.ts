@@ -1,8 +1,10 @@
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import fc from 'fast-check'
 import { toFunctionSelector } from 'viem'
 import { describe, expect } from 'vitest'
+import { describeAnswer } from '../../client/src/command.ts'
 import { type Client, listCoins, listPositions, prepareDeposit } from '../../client/src/index.ts'
 import type { PinnedVault, Preparation } from '../../client/src/patterns.ts'
 import { contentDigest, type Exchange } from '../../client/src/signature.ts'
@@ -19,6 +21,7 @@ import { OPERATIONS } from '../../lib/protocols/operations.ts'
 import { createSigningKey, publicKeyOf } from '../../lib/signing/keys.ts'
 import { someVault } from '../support/clients.ts'
 import { journeyFrom, journeyTo } from '../support/cross-chain.ts'
+import { extractGuide } from '../support/guides.ts'
 import { test as base, type Service, USERS } from '../support/service.ts'
 import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../support/vaults.ts'
 
@@ -469,6 +472,49 @@ describe('A client that verifies', () => {
     change = () => ''
     expect(await prepareDeposit(client, deposit)).toMatchObject({ error: { code: 'unverified' } })
     expect(input['userAddress']).toBe(userAddress)
+  })
+})
+
+test('docs/verify.md verifies what it prepares, and nothing that another key has signed', async ({ service }) => {
+  const vault = await openLagoonVault(service, { generation: '0.5', asset: 'USDC', chainId: 8453 })
+  const { x, kid } = service.backends.signingKey
+  const own = { BASE_URL: service.baseUrl, API_KEY: vault.key, VAULT: vault.address, ASSET: vault.token }
+  const load = async (key: object) => {
+    const { folder } = await extractGuide('docs/verify.md', { ...own, ...key })
+    return await import(`${join(folder, 'verified.ts')}?${JSON.stringify(key)}`)
+  }
+  const { prepareVerified } = await load({ KEY: x, KEY_ID: kid })
+  expect(await prepareVerified(ALICE.address, '1000')).toMatchObject({ approval: [{}], operations: [{}] })
+  const other = publicKeyOf(createSigningKey(new Date()))
+  const { prepareVerified: mistrusting } = await load({ KEY: other.x, KEY_ID: kid })
+  await expect(mistrusting(ALICE.address, '1000')).rejects.toThrow('unverified: ')
+})
+
+describe('The command', () => {
+  test('says what the transactions of an answer do that curl -i printed', async ({ service, recorded }) => {
+    const { signingKey } = service.backends
+    for (const { exchange, vault } of recorded) {
+      const { request, answer } = exchange
+      const headers = Object.entries(answer.headers).map(([name, value]) => `${name}: ${value}`)
+      const printed = `${['HTTP/1.1 100 Continue', '', 'HTTP/1.1 200 OK', ...headers, '', answer.body].join('\r\n')}`
+      const { url, body: data } = request
+      const given = { keys: JSON.stringify({ keys: [signingKey] }), answer: printed, url, data }
+      const { code, lines } = await describeAnswer({ ...given, vaults: JSON.stringify([vault]) })
+      expect(code, lines.join()).toBe(0)
+      expect(lines[0]).toMatch(/^Signed by the key [\w-]{43} at .*Z, good until .*Z\.$/)
+      expect(lines[1]).toMatch(/^1\. On chain \d+: /)
+      expect(
+        await describeAnswer({ keys: JSON.stringify(signingKey), answer: JSON.stringify(exchange) }),
+      ).toMatchObject({
+        code: 0,
+        lines: [...lines, expect.stringContaining('--vaults')],
+      })
+      const other = printed.replace('"isAsync":', '"isAsync" :')
+      expect(await describeAnswer({ ...given, answer: other })).toEqual({
+        code: 1,
+        lines: ['REFUSED (body_changed): The body is not the one that was signed.', 'Sign nothing of it.'],
+      })
+    }
   })
 })
 

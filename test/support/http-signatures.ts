@@ -4,7 +4,7 @@ import { createHash, createPublicKey, type JsonWebKey, verify } from 'node:crypt
 // ours, and shares nothing with the code under test.
 
 /** A request, with its field names in lower case. */
-export type HttpRequest = {
+type HttpRequest = {
   readonly method: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>

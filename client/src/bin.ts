@@ -1,0 +1,40 @@
+#!/usr/bin/env node
+/// <reference types="node" />
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { describeAnswer } from './command.ts'
+
+const USAGE = `Usage: vaultline-verify --keys <file> [--vaults <file>] [--url <url> [--data <body>]] <answer>
+
+Says in plain words what the transactions of an answer do, after verifying that it is signed and that it is the answer to
+what was asked for; or why it is refused.
+
+  --keys     Public keys that may sign, as JSON: those that you were given, not those that the service tells
+  --vaults   What you know of vaults: a JSON list of { chainId, address, protocol, asset, shareToken? }
+  --url      What was asked: then <answer> is what curl -i printed
+  --data     The body that was sent, to the byte; a GET without it
+  <answer>   A file, - for the standard input; without --url an exchange as JSON, { request, answer }
+`
+
+try {
+  const { values, positionals } = parseArgs({
+    options: {
+      keys: { type: 'string' },
+      vaults: { type: 'string' },
+      url: { type: 'string' },
+      data: { type: 'string' },
+    },
+    allowPositionals: true,
+  })
+  const { keys, vaults, url, data } = values
+  const [file, ...more] = positionals
+  const read = (path: string) => readFileSync(path === '-' ? 0 : path, 'utf8')
+  if (keys === undefined || file === undefined || more.length > 0) throw new Error(USAGE)
+  const texts = { keys: read(keys), vaults: vaults === undefined ? undefined : read(vaults), answer: read(file) }
+  const { code, lines } = await describeAnswer({ ...texts, url, data })
+  process.stdout.write(`${lines.join('\n')}\n`)
+  process.exitCode = code
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : error}\n`)
+  process.exitCode = 2
+}
