@@ -220,7 +220,11 @@ describe('The routes', () => {
 
   test('ask who calls, but for those that everybody may ask', () => {
     const open = ENDPOINTS.filter(([, { caller }]) => caller === 'anyone').map(([, { path }]) => path)
-    const wellKnown = ['/.well-known/apple-app-site-association', '/.well-known/assetlinks.json', '/.well-known/jwks.json']
+    const wellKnown = [
+      '/.well-known/apple-app-site-association',
+      '/.well-known/assetlinks.json',
+      '/.well-known/jwks.json',
+    ]
     const allowed = ['/health', '/openapi.json', '$default', '/auth/register/init', ...wellKnown]
     expect(open.filter((path) => !allowed.includes(path))).toEqual([])
   })
