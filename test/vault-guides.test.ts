@@ -13,7 +13,7 @@ import { createConfig } from 'wagmi'
 import { connect } from 'wagmi/actions'
 import { mock } from 'wagmi/connectors'
 import { createFlow, type Sender } from '../client/src/flow.ts'
-import type { GetTransferStatusResponse } from '../client/src/index.ts'
+import { type GetTransferStatusResponse, prepareDeposit } from '../client/src/index.ts'
 import { buildReference } from '../reference/files.ts'
 import type { LocalChain } from '../sandbox/chains.ts'
 import { settle } from '../sandbox/curator.ts'
@@ -34,6 +34,8 @@ const test = serviceTest
       API_KEY: apiKey,
       RPC_URL: backends.chains.find(({ chainId }) => chainId === base.id)?.rpcUrl ?? '',
       PRIVATE_KEY: ALICE.privateKey,
+      KEY: backends.signingKey.x,
+      KEY_ID: backends.signingKey.kid,
     }),
   )
   /** What a snippet exports. */
@@ -121,6 +123,16 @@ test('The reference shows the guides, whose links lead to its headings, its file
   for (const link of links) expect([...headings, ...Object.keys(files)]).toContain(link)
   const linked = headings.filter((heading) => links.includes(heading))
   expect(linked).toEqual([...new Set(linked)])
+})
+
+test('A client believes what the service has signed, for the vaults that it knows', async ({ service, load }) => {
+  const { vault, vaultAddress } = placeOf(service, 'sync')
+  const { createVerifiedClient }: Snippet = await load('verified-client.ts')
+  const pin = { chainId: base.id, address: vaultAddress, protocol: 'erc4626', asset: vault.asset }
+  const asked = { vaultAddress, userAddress, amount: '1000' }
+  expect(await prepareDeposit(createVerifiedClient([pin]), asked)).toMatchObject({ ok: true })
+  const other = { ...pin, asset: userAddress }
+  expect(await prepareDeposit(createVerifiedClient([other]), asked)).toMatchObject({ error: { code: 'unverified' } })
 })
 
 test('The quick start leads to a deposit, by curl and by a program', async ({ service, guides }) => {

@@ -19,7 +19,7 @@ export const INTRODUCTION = `* JSON in, JSON out; header names in any case. Ever
   query parameter that is empty.
 * Every success that is about a user, a chain or a transaction and has a body is signed (RFC 9421, RFC 9530), by a key of
   \`GET /.well-known/jwks.json\`; what may be kept is not, and errors are not. Send \`Content-Digest\` along with a body, and the
-  signature tells that the answer is to it; docs/verify.md says how to verify an answer.
+  signature tells that the answer is to it; docs/guides/verify-answers.md says how to verify an answer.
 * Unknown is not zero: what could not be read is left out and named, never \`"0"\`.
 * Send the transactions of \`approval\` first and wait for their confirmation, then those of \`operations\`, in order.
 * \`estimatedGas\` is what a dry run of all transactions used, plus 15 %. Where \`simulation.status\` is not \`success\` it is

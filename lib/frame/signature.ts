@@ -36,7 +36,7 @@ export function requireSignablePath({ rawPath }: Pick<Asked, 'rawPath'>): void {
   if (!UNCHANGED_PATH.test(rawPath)) throw new AppError('invalid_path')
 }
 
-/** The headers that sign an answer to a request (RFC 9421), in the one form that docs/integrate.md gives. */
+/** The headers that sign an answer to a request (RFC 9421), in the one form that docs/guides/verify-answers.md gives. */
 export function signatureHeaders(
   { rawPath, rawQueryString, requestContext: { http }, headers }: Asked,
   { status, contentType, body }: Answer,

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import fc from 'fast-check'
@@ -21,7 +20,6 @@ import { OPERATIONS } from '../../lib/protocols/operations.ts'
 import { createSigningKey, publicKeyOf } from '../../lib/signing/keys.ts'
 import { someVault } from '../support/clients.ts'
 import { journeyFrom, journeyTo } from '../support/cross-chain.ts'
-import { extractGuide } from '../support/guides.ts'
 import { test as base, type Service, USERS } from '../support/service.ts'
 import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../support/vaults.ts'
 
@@ -473,21 +471,6 @@ describe('A client that verifies', () => {
     expect(await prepareDeposit(client, deposit)).toMatchObject({ error: { code: 'unverified' } })
     expect(input['userAddress']).toBe(userAddress)
   })
-})
-
-test('docs/verify.md verifies what it prepares, and nothing that another key has signed', async ({ service }) => {
-  const vault = await openLagoonVault(service, { generation: '0.5', asset: 'USDC', chainId: 8453 })
-  const { x, kid } = service.backends.signingKey
-  const own = { BASE_URL: service.baseUrl, API_KEY: vault.key, VAULT: vault.address, ASSET: vault.token }
-  const load = async (key: object) => {
-    const { folder } = await extractGuide('docs/verify.md', { ...own, ...key })
-    return await import(`${join(folder, 'verified.ts')}?${JSON.stringify(key)}`)
-  }
-  const { prepareVerified } = await load({ KEY: x, KEY_ID: kid })
-  expect(await prepareVerified(ALICE.address, '1000')).toMatchObject({ approval: [{}], operations: [{}] })
-  const other = publicKeyOf(createSigningKey(new Date()))
-  const { prepareVerified: mistrusting } = await load({ KEY: other.x, KEY_ID: kid })
-  await expect(mistrusting(ALICE.address, '1000')).rejects.toThrow('unverified: ')
 })
 
 describe('The command', () => {
