@@ -68,7 +68,10 @@ export function verifyTransactions(
  * A `fetch` for a client, whose answers are verified before anybody sees them. It throws an UnverifiedAnswer where one is
  * refused. Errors of the service, and what anybody may keep, are not signed and come as they are.
  */
-export function verifyingFetch(trust: Trust, fetch: typeof globalThis.fetch = globalThis.fetch): typeof fetch {
+export function verifyingFetch(
+  trust: Trust,
+  fetch: typeof globalThis.fetch = globalThis.fetch,
+): typeof globalThis.fetch {
   return async (input, init) => {
     const request = new Request(input, init)
     const { method, url } = request
