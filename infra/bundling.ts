@@ -101,12 +101,12 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'accounts/recover': 900,
   'accounts/credentials-add': 900,
   // The bridge's API, with its pause and its budgets in the table of answers, and what compares two hosts: 7 KiB.
-  'vaults/deposit': 523,
-  'vaults/withdraw': 523,
-  'vaults/claim': 523,
-  'vaults/cancel': 511,
+  'vaults/deposit': 527,
+  'vaults/withdraw': 527,
+  'vaults/claim': 527,
+  'vaults/cancel': 513,
   // The largest of those that have no more than the others.
-  'activity/position': 506,
+  'activity/position': 510,
   // The records and the bridge together; nobody waits for it.
   'jobs/refresh-chain': 560,
   // The frame alone: middy, the logger, zod and every error's text.
@@ -115,8 +115,8 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'system/assetlinks': 138,
   // The frame and every contract, without any AWS client or chain reader, grow by 1 or 2 KiB with each endpoint; the
   // document has an example of each besides: 45 KiB.
-  'system/openapi': 298,
-  'system/unknown-route': 244,
+  'system/openapi': 303,
+  'system/unknown-route': 248,
 }
 
 /** How large a function's minified bundle may be, in KiB. */
