@@ -2019,7 +2019,7 @@ export const removeCredential = /* @__PURE__ */ operation<
   id: string
 },
 undefined,
-'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'fresh_login_required' | 'credential_not_found' | 'last_first_factor' | 'last_second_factor' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'fresh_login_required' | 'credential_not_found' | 'last_first_factor' | 'last_second_factor' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('DELETE', '/auth/credentials/{id}')
 
 /** Lists the user's sessions, newest login first. */
@@ -2043,7 +2043,7 @@ export const endSession = /* @__PURE__ */ operation<
   id: string
 },
 undefined,
-'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'session_not_found' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'session_not_found' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('DELETE', '/auth/sessions/{id}')
 
 /** Deletes the user with all credentials, sessions and wallet links; takes a login of the last ten minutes. */
@@ -2081,7 +2081,7 @@ export const unlinkWallet = /* @__PURE__ */ operation<
   address: string
 },
 undefined,
-'missing_or_invalid_address' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'wallet_not_found' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_address' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'wallet_not_found' | 'internal' | 'service_unavailable' | 'timed_out'
 >('DELETE', '/auth/wallets/{address}')
 
 /** Lists the vaults configured for the client, with their live yield and on-chain state. */

@@ -79,11 +79,13 @@ export function methodsOf<Method extends EndpointContract['method']>({ method }:
 }
 
 /**
- * Whether the answers of a contract are signed: all that nobody may store, for it is about a user, a chain or a transaction.
- * What anybody may keep is the market's, and the service's own documents; a search of the market is not kept as it is POST.
+ * Whether the answers of a contract are signed: all that have a body and that nobody may store, for they are about a user, a
+ * chain or a transaction. What anybody may keep is the market's, and the service's own documents; a search of the market is
+ * not kept as it is POST.
  */
-export function isSigned({ cacheControl, tag }: Pick<EndpointContract, 'cacheControl' | 'tag'>): boolean {
-  return cacheControl === 'no-store' && tag !== 'Markets' && tag !== 'System'
+export function isSigned({ cacheControl, tag, response }: EndpointContract): boolean {
+  const isOfAll = cacheControl !== 'no-store' || tag === 'Markets' || tag === 'System'
+  return !isOfAll && response.def.type !== 'undefined'
 }
 
 /** What it takes to know a caller: a query for the client, and an item for the session. */

@@ -126,14 +126,13 @@ type Components = {
 
 function operation(contract: EndpointContract, components: Components, example?: Example) {
   const { title, summary, tag, caller, request, response, status = 200, aged = false } = contract
-  const hasBody = !(response instanceof z.ZodUndefined)
   const id = operationId(contract)
   const name = id.charAt(0).toUpperCase() + id.slice(1)
   const responses: Readonly<Record<string, object>> = {
     [status]: {
       description: 'Success',
-      headers: { 'x-request-id': REQUEST_ID, ...(aged && AGED), ...(hasBody && isSigned(contract) && SIGNED) },
-      ...(hasBody && {
+      headers: { 'x-request-id': REQUEST_ID, ...(aged && AGED), ...(isSigned(contract) && SIGNED) },
+      ...(!(response instanceof z.ZodUndefined) && {
         content: json(nameSchema(jsonSchema(response), components, `${name}Response`), example?.response),
       }),
     },

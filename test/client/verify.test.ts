@@ -3,6 +3,7 @@ import { build } from 'esbuild'
 import fc from 'fast-check'
 import { toFunctionSelector } from 'viem'
 import { describe, expect } from 'vitest'
+import * as z from 'zod'
 import { describeAnswer } from '../../client/src/command.ts'
 import { type Client, listCoins, listPositions, prepareDeposit } from '../../client/src/index.ts'
 import type { PinnedVault, Preparation } from '../../client/src/patterns.ts'
@@ -576,7 +577,9 @@ describe('What the service builds and what the verifier knows agree', () => {
   })
 
   test('on which answers are signed', async () => {
-    const contracts = Object.values<EndpointContract>(endpoints).filter(({ path }) => path !== '$default')
+    const contracts = Object.values<EndpointContract>(endpoints).filter(
+      ({ path, response }) => path !== '$default' && !(response instanceof z.ZodUndefined),
+    )
     for (const contract of contracts) {
       const path = contract.path.replaceAll(/{(\w+)}/g, 'some')
       const told = async () => new Response('{}', { headers: { 'content-type': 'application/json' } })

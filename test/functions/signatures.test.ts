@@ -3,7 +3,6 @@ import { describe, expect } from 'vitest'
 import { describeFailure, runCommandLine } from '../../admin/command-line.ts'
 import { contentDigest } from '../../lib/frame/signature.ts'
 import { exchange } from '../../sandbox/exchange.ts'
-import { someSession } from '../support/accounts.ts'
 import { expectError } from '../support/errors.ts'
 import { isSignedBy, parseSignatureInput } from '../support/http-signatures.ts'
 import { chainlessTest, startAnew, USERS } from '../support/service.ts'
@@ -90,19 +89,6 @@ describe('A path', () => {
     const request = { method: 'GET', url: `${service.baseUrl}${POSITIONS}`, headers }
     expect(isSignedBy(service.backends.signingKey, { request, response }, answer.text)).toBe(true)
   })
-
-  test.for(['%20', '%25', '%2F%2F%22', '%C3%BC'])(
-    'with %s, which the gateway may change, is refused where its parameter has no form of its own',
-    async (part, { service }) => {
-      const { headers } = await someSession(service)
-      expectError(await service.call('DELETE', `/auth/sessions/some${part}id`, { headers }), 'invalid_path')
-      expectError(
-        await service.call('GET', `/defi-vaults/v1/defi/user/0x${part}/positions`),
-        'missing_or_invalid_user_address',
-        ['userAddress'],
-      )
-    },
-  )
 })
 
 describe('The keys', () => {

@@ -9,11 +9,15 @@ import { identifyCaller } from '../../../lib/frame/callers.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { endpoint, openEndpoint } from '../../../lib/frame/endpoint.ts'
 import { type Services, version } from '../../../lib/services.ts'
+import { createSigningKey, publicKeyOf, signerOf } from '../../../lib/signing/keys.ts'
+import { signerIn } from '../../../lib/signing/secret.ts'
 import { expectError } from '../../support/errors.ts'
+import { isSignedBy } from '../../support/http-signatures.ts'
 import { someContext, someEvent } from '../../support/lambda.ts'
 import { captureLogs } from '../../support/logs.ts'
 
 vi.mock('../../../lib/frame/callers.ts')
+vi.mock('../../../lib/signing/secret.ts')
 
 const contract = {
   method: 'POST',
@@ -172,6 +176,51 @@ describe('A reply', () => {
     const handler = openEndpoint(contract, { version }, () => async () => reply as typeof REPLY)
     expectError(await invoke(handler), 'internal')
   })
+})
+
+describe('A reply that is about somebody', () => {
+  const key = createSigningKey(new Date())
+  const { body: _, ...request } = contract.request
+  const signed = {
+    ...contract,
+    tag: 'Vaults',
+    request: { ...request, path: z.object({ thing: field(z.string(), 'vault_not_found') }) },
+  } as const satisfies EndpointContract
+  const handle = (run: () => Promise<typeof REPLY>) => {
+    vi.stubEnv('SIGNING_SECRET', 'signing')
+    vi.mocked(identifyCaller).mockReturnValue(async () => ({}))
+    return endpoint(signed, {}, () => run)
+  }
+
+  test('is signed, the error that comes instead of it is not', async () => {
+    vi.mocked(signerIn).mockReturnValue(async () => signerOf(key))
+    const { headers, body } = await invoke(handle(async () => REPLY))
+    const asked = { method: 'POST', url: `https://api.example/things/${THING}`, headers: {} }
+    const response = { status: 200, headers: Object.fromEntries(headers) }
+    expect(isSignedBy(publicKeyOf(key), { request: asked, response }, JSON.stringify(body))).toBe(true)
+    const failed = await invoke(handle(async () => Promise.reject(new AppError('vault_is_paused'))))
+    expectError(failed, 'vault_is_paused')
+    expect(failed.headers.has('signature')).toBe(false)
+  })
+
+  test('is none where the keys cannot be read, and unsigned where there is none yet', async () => {
+    const unreachable = Object.assign(new Error('no such secret'), { $metadata: {} })
+    vi.mocked(signerIn).mockReturnValue(() => Promise.reject(unreachable))
+    expectError(await invoke(handle(async () => REPLY)), 'service_unavailable')
+    vi.mocked(signerIn).mockReturnValue(async () => undefined)
+    const { status, headers } = await invoke(handle(async () => REPLY))
+    expect([status, headers.has('signature')]).toEqual([200, false])
+  })
+
+  test.for(['/things/a thing', '/things/a%thing', '/things/a"thing', '/things/ä'])(
+    'is none to %s, a path that may be another one to the caller, and nothing is done',
+    async (rawPath) => {
+      vi.mocked(signerIn).mockReturnValue(async () => signerOf(key))
+      const run = vi.fn(async () => REPLY)
+      expectError(await invoke(handle(run), { rawPath }), 'invalid_path')
+      expect(run).not.toHaveBeenCalled()
+    },
+  )
 })
 
 describe('A failure', () => {
