@@ -216,10 +216,18 @@ describe('A deposit is sent', () => {
     const { chain } = placeOf(service, 'sync')
     // What is there by then reverts whatever it is called with.
     const refuse = () => callRpc(chain, [{ method: 'anvil_setCode', params: [to, '0x5f5ffd'] }])
-    const hash = await mineAfter(chain, async () => (await sender.send?.(call, base.id)) ?? '0x', refuse)
+    const hash = await mineAfter(chain, async () => (await sender.send?.(call, base.id, userAddress)) ?? '0x', refuse)
     await callRpc(chain, [{ method: 'anvil_setCode', params: [to, '0x'] }])
     expect(await sender.wait(hash, base.id)).toMatchObject({ status: 'reverted', transactionHash: hash })
   })
+
+  test.for(oneByOne)(
+    'with %s, from no account but the one that it was prepared for',
+    async ([, open], { service, load }) => {
+      const sender = await open(service, load)
+      await expect(sender.send?.(call, base.id, to)).rejects.toThrow()
+    },
+  )
 
   test.for(oneByOne)('with %s, which tells that its user has cancelled it', async ([, open], { service, load }) => {
     const sender = await open(service, load)
@@ -227,7 +235,7 @@ describe('A deposit is sent', () => {
     let waiting: Promise<unknown> | undefined
     await mineAfter(
       chain,
-      async () => (await sender.send?.(call, base.id)) ?? '0x',
+      async () => (await sender.send?.(call, base.id, userAddress)) ?? '0x',
       async (hash) => {
         waiting = sender.wait(hash, base.id)
         const [sent] = await callRpc(chain, [{ method: 'eth_getTransactionByHash', params: [hash] }])

@@ -1,4 +1,5 @@
 import {
+  type Address,
   type Errors,
   type GetDepositStatusResponse,
   type GetTransferStatusResponse,
@@ -90,17 +91,18 @@ export type Receipt =
 
 /**
  * What signs and sends for the user: one call at a time, or with `sendCalls` all at once, of which all or none are executed
- * (EIP-5792, atomic). `wait` gives the receipt, reverted or not; where it throws it is asked again, and nothing is sent twice.
+ * (EIP-5792, atomic). Sends from `account`, for which the calls were prepared, or throws: the wallet may have changed to
+ * another one. `wait` gives the receipt, reverted or not; where it throws it is asked again, and nothing is sent twice.
  */
 export type Sender =
   | {
       sendCalls?: undefined
-      send(call: Call, chainId: number): Promise<TransactionHash>
+      send(call: Call, chainId: number, account: Address): Promise<TransactionHash>
       wait(hash: TransactionHash, chainId: number): Promise<Receipt>
     }
   | {
       send?: undefined
-      sendCalls(calls: readonly Call[], chainId: number): Promise<string>
+      sendCalls(calls: readonly Call[], chainId: number, account: Address): Promise<string>
       wait(id: string, chainId: number): Promise<Receipt>
     }
 
@@ -272,15 +274,16 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     const [call] = calls
     if (!call || !prepared) return undefined
     const chainId = chainOf(of, prepared)
+    const { userAddress } = of.input
     const count = sender.sendCalls ? calls.length : 1
     set({ steps: changed({ status: 'confirming', hash: undefined }, count) })
     try {
       if (sender.sendCalls) {
-        const id = await sender.sendCalls(calls, chainId)
+        const id = await sender.sendCalls(calls, chainId, userAddress)
         set({ steps: changed({ status: 'pending' }, count) })
         return { count, wait: () => sender.wait(id, chainId) }
       }
-      const hash = await sender.send(call, chainId)
+      const hash = await sender.send(call, chainId, userAddress)
       set({ steps: changed({ status: 'pending', hash }) })
       return { count, wait: () => sender.wait(hash, chainId) }
     } catch (cause) {

@@ -1,4 +1,4 @@
-import type { Hash } from 'viem'
+import type { Address, Hash } from 'viem'
 import { describe, expect, onTestFinished, vi } from 'vitest'
 import { createFlow, type Flow, type FlowInputs, type FlowState, type Receipt } from '../../client/src/flow.ts'
 import type { Call, Client } from '../../client/src/index.ts'
@@ -24,12 +24,12 @@ function clientOf(service: Service, { key }: TestVault, onAnswer?: (text: string
 
 /** A wallet of Alice's, with what it was asked to sign. */
 function walletOn(service: Service) {
-  const asked: { call: Call; chainId: number }[] = []
+  const asked: { call: Call; chainId: number; account: Address }[] = []
   const receipts = new Map<Hash, Receipt>()
   return {
     asked,
-    async send(call: Call, chainId: number): Promise<Hash> {
-      asked.push({ call, chainId })
+    async send(call: Call, chainId: number, account: Address): Promise<Hash> {
+      asked.push({ call, chainId, account })
       const [receipt] = await service.send(chainId, ALICE, [{ ...call, value: `${call.value}` }])
       if (!receipt) throw new Error('The chain gave no receipt')
       receipts.set(receipt.transactionHash, receipt)
@@ -93,6 +93,7 @@ describe('A deposit', () => {
     expect(flow.getState().steps[1]).toMatchObject({ chainId: 8453, hash: expect.stringMatching(/^0x.{64}$/) })
     const statuses = flow.states.map(({ current }) => current?.status)
     expect(statuses).toEqual(expect.arrayContaining(['confirming', 'pending']))
+    expect(wallet.asked.map(({ account }) => account)).toEqual([ALICE.address, ALICE.address])
     expect(await vault.read('balanceOf', ALICE.address)).toBeGreaterThan(0n)
   })
 
@@ -249,9 +250,9 @@ describe('What goes wrong', () => {
     // The allowance is gone between the simulation and the block.
     const late: typeof wallet = {
       ...wallet,
-      async send(call, chainId) {
+      async send(call, chainId, account) {
         await vault.approve(ALICE.address, 0n)
-        return wallet.send(call, chainId)
+        return wallet.send(call, chainId, account)
       },
     }
     await flow.next(late)
@@ -396,10 +397,10 @@ describe('A wallet that takes all calls at once', () => {
     const wallet = walletOn(service)
     const batches: number[] = []
     await flow.next({
-      async sendCalls(calls, chainId) {
+      async sendCalls(calls, chainId, account) {
         batches.push(calls.length)
         let last = ''
-        for (const call of calls) last = await wallet.send(call, chainId)
+        for (const call of calls) last = await wallet.send(call, chainId, account)
         return `batch-${last}`
       },
       wait: (id) => wallet.wait(`0x${id.slice('batch-0x'.length)}`),
