@@ -8,13 +8,9 @@ import {
   getTransferStatus,
   getWithdrawalStatus,
   type PrepareCancellationRequest,
-  type PrepareCancellationResponse,
   type PrepareClaimRequest,
-  type PrepareClaimResponse,
   type PrepareDepositRequest,
-  type PrepareDepositResponse,
   type PrepareWithdrawalRequest,
-  type PrepareWithdrawalResponse,
   prepareCancellation,
   prepareClaim,
   prepareDeposit,
@@ -22,8 +18,11 @@ import {
   type TransactionHash,
 } from './api.ts'
 import { poll } from './follow.ts'
-import { type CallOptions, type Client, type Failure, type Operation, type Result, sleep } from './operation.ts'
+import { type CallOptions, type Client, type Failure, failed, type Operation, type Result, sleep } from './operation.ts'
+import { areWorse, type Prepared } from './terms.ts'
 import { type Call, toCalls } from './transactions.ts'
+
+export type { Prepared }
 
 /** Where a flow can begin, and what it is told: at transactions, or at what is awaited since an earlier visit. */
 export type FlowInputs = {
@@ -48,13 +47,6 @@ export type Step = {
   readonly hash: TransactionHash | undefined
 }
 
-/** Transactions to sign, with the terms that they were prepared for. */
-export type Prepared =
-  | PrepareDepositResponse
-  | PrepareWithdrawalResponse
-  | PrepareClaimResponse
-  | PrepareCancellationResponse
-
 /** An answer about what is awaited. */
 export type Progress = GetDepositStatusResponse | GetWithdrawalStatusResponse | GetTransferStatusResponse
 
@@ -62,7 +54,13 @@ export type Progress = GetDepositStatusResponse | GetWithdrawalStatusResponse | 
 export type FlowError =
   | Failure<keyof Errors>['error']
   | {
-      readonly code: 'simulation_reverted' | 'transaction_reverted' | 'quote_expired' | 'transfer_failed' | 'wallet'
+      readonly code:
+        | 'simulation_reverted'
+        | 'transaction_reverted'
+        | 'quote_expired'
+        | 'terms_changed'
+        | 'transfer_failed'
+        | 'wallet'
       readonly message: string
       /** Of `wallet`: what the sender threw. */
       readonly cause?: unknown
@@ -113,8 +111,8 @@ export type Flow = {
   readonly subscribe: (listener: () => void) => () => void
   /**
    * Takes the current step: has its transaction signed and waits for the receipt, or tries again what failed. Prepares again
-   * before the wallet is asked, unless a quote still holds, and stops where that gives other steps than were shown. Does
-   * nothing unless the flow is `ready`.
+   * before the wallet is asked, unless a quote still holds, and stops where that gives other steps or worse terms than were
+   * shown. Does nothing unless the flow is `ready`.
    */
   readonly next: (sender: Sender) => Promise<void>
 }
@@ -137,6 +135,15 @@ const REVERTED = {
   message: 'The transaction failed: nothing was done but for its fee.',
 } as const
 const EXPIRED = { code: 'quote_expired', message: 'The quote has expired before it was used.' } as const
+const EXPIRED_MIDWAY = {
+  code: 'quote_expired',
+  message:
+    'The quote has expired before the transfer: nothing was sent to the other chain. What was withdrawn is in the wallet.',
+} as const
+const TERMS_CHANGED = {
+  code: 'terms_changed',
+  message: 'The terms have changed since they were shown: nothing was sent. Please look at them again.',
+} as const
 
 // The service's nodes may be some blocks behind the node that gave a receipt.
 const LAG_MS = 1000
@@ -182,6 +189,16 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     return state.steps.map((step, index) => (index >= first && index < first + count ? { ...step, ...change } : step))
   }
 
+  /** Has the flow stand still where an answer cannot be used, rather than stay busy. */
+  async function orStand(work: Promise<unknown>): Promise<void> {
+    try {
+      await work
+    } catch (cause) {
+      const message = `The service's answer cannot be used: ${messageOf(cause)}`
+      set({ status: 'ready', error: failed('unexpected', message, { status: 200 }).error })
+    }
+  }
+
   /** Goes on as far as no signature is needed. */
   async function proceed(): Promise<void> {
     const { signal } = listening
@@ -207,6 +224,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     if (signal.aborted || !last) return
     if (!last.ok) return set({ status: 'ready' })
     const { status, statusDescription: message } = last.data
+    if (typeof status !== 'string') throw new Error('it has no status')
     if (status === 'failed') {
       return set({ status, steps: changed({ status }), error: { code: 'transfer_failed', message } })
     }
@@ -231,12 +249,16 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
       set({ error: result.error })
       return false
     }
-    const { simulation } = result.data
+    const { simulation, operations, chainId } = result.data
     const isRefused = simulation.status === 'reverted'
+    const steps = [...done(), ...stepsOf(of, result.data)]
+    const prepares = toCalls(result.data)
+    if (operations.length === 0) throw new Error('nothing is to be sent')
+    if (of.input.chainId && of.input.chainId !== chainId) throw new Error(`it is about chain ${chainId}`)
     prepared = isRefused ? undefined : result.data
-    calls = toCalls(result.data)
+    calls = prepares
     set({
-      steps: [...done(), ...stepsOf(of, result.data)],
+      steps,
       prepared: result.data,
       error: isRefused ? { code: 'simulation_reverted', message: simulation.reason } : undefined,
     })
@@ -251,19 +273,24 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     }
     const { operations } = prepared
     const quote = 'quote' in prepared ? prepared.quote : undefined
-    const hasExpired = quote !== undefined && Date.parse(quote.expiresAt) <= Date.now()
+    const hasExpired = Boolean(quote && !(Date.parse(quote.expiresAt) > Date.now()))
     // After its first operation what is left belongs to it: preparing again would do the first one twice.
     if (calls.length < operations.length) {
-      if (hasExpired) set({ status: 'failed', steps: changed({ status: 'failed' }), error: EXPIRED })
+      if (hasExpired) set({ status: 'failed', steps: changed({ status: 'failed' }), error: EXPIRED_MIDWAY })
       return !hasExpired
     }
     if (quote && !hasExpired) return true
-    const shown = kindsOf(state.steps)
+    const shown = { prepared, calls }
+    const shownKinds = kindsOf(state.steps)
     const hasApproved = done().some(({ kind }) => kind === 'approve')
     for (let look = 1; await prepare(of); look += 1) {
-      if (hasExpired) set({ error: EXPIRED })
-      else if (shown === kindsOf(state.steps)) return true
-      if (hasExpired || !hasApproved || look === LOOKS) return false
+      const isSame = shownKinds === kindsOf(state.steps)
+      if (isSame || !hasApproved || look === LOOKS) {
+        if (hasExpired) set({ error: EXPIRED })
+        else if (areWorse({ prepared, calls }, shown)) set({ error: TERMS_CHANGED })
+        else return isSame
+        return false
+      }
       await sleep(LAG_MS, listening.signal)
     }
     return false
@@ -281,11 +308,11 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
       if (sender.sendCalls) {
         const id = await sender.sendCalls(calls, chainId, userAddress)
         set({ steps: changed({ status: 'pending' }, count) })
-        return { count, wait: () => sender.wait(id, chainId) }
+        return { count, wait: async () => sender.wait(id, chainId) }
       }
       const hash = await sender.send(call, chainId, userAddress)
       set({ steps: changed({ status: 'pending', hash }) })
-      return { count, wait: () => sender.wait(hash, chainId) }
+      return { count, wait: async () => sender.wait(hash, chainId) }
     } catch (cause) {
       set({ steps: changed({ status: 'todo' }, count), error: isRejection(cause) ? undefined : walletError(cause) })
       return undefined
@@ -318,8 +345,8 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     looks = 0
     if (isCrossChain) {
       afterArrival = settle
-      void enter({ kind: 'arrive', input: { txHash: hash, srcChainId: chainOf(of, { chainId }) } })
-    } else if (settle) void enter(settle)
+      void orStand(enter({ kind: 'arrive', input: { txHash: hash, srcChainId: chainOf(of, { chainId }) } }))
+    } else if (settle) void orStand(enter(settle))
     else set({ status: 'done' })
   }
 
@@ -329,7 +356,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
       listeners.add(listener)
       if (listeners.size === 1) {
         listening = new AbortController()
-        if (state.status === 'busy' && !isActing) void proceed()
+        if (state.status === 'busy' && !isActing) void orStand(proceed())
       }
       return () => {
         listeners.delete(listener)
@@ -340,11 +367,10 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
       if (state.status !== 'ready') return
       set({ status: 'busy', error: undefined })
       const of = leg
-      if (of.kind === 'settle' || of.kind === 'arrive') return follow(of)
+      if (of.kind === 'settle' || of.kind === 'arrive') return orStand(follow(of))
       isActing = true
-      await act(sender, of).finally(() => {
-        isActing = false
-      })
+      await orStand(act(sender, of))
+      isActing = false
       if (leg === of && getState().status === 'busy') set({ status: 'ready' })
     },
   }
@@ -414,14 +440,28 @@ function kindsOf(steps: readonly Step[]): string {
 }
 
 function walletError(cause: unknown): FlowError {
-  return { code: 'wallet', message: cause instanceof Error ? cause.message : String(cause), cause }
+  return { code: 'wallet', message: messageOf(cause), cause }
 }
 
-/** What says that a user declined: of EIP-1193, of EIP-5792 (the upgrade that a batch needs), and of ethers. */
-const REJECTIONS: readonly unknown[] = [4001, 5750, 'ACTION_REJECTED']
+function messageOf(thrown: unknown): string {
+  if (typeof thrown === 'string') return thrown
+  const hasMessage = typeof thrown === 'object' && thrown !== null && 'message' in thrown
+  return hasMessage && typeof thrown.message === 'string' ? thrown.message : 'It gave no reason.'
+}
 
-function isRejection(thrown: unknown): boolean {
-  if (typeof thrown !== 'object' || thrown === null) return false
-  if ('code' in thrown && REJECTIONS.includes(thrown.code)) return true
-  return 'cause' in thrown && isRejection(thrown.cause)
+/** What says that a user declined: EIP-1193, WalletConnect, EIP-5792 (the upgrade that a batch needs), and ethers. */
+const REJECTIONS: readonly unknown[] = [4001, 5000, 5750, 'ACTION_REJECTED']
+
+/** Whether what a wallet threw says, itself or inside, that its user declined. */
+export function isRejection(thrown: unknown): boolean {
+  const errors = new Set([thrown])
+  // A set gives what is added on the way too, and each once: a circle ends.
+  for (const error of errors) {
+    if (typeof error !== 'object' || error === null) continue
+    if ('code' in error && REJECTIONS.includes(error.code)) return true
+    if ('cause' in error) errors.add(error.cause)
+    if ('data' in error) errors.add(error.data)
+    if ('originalError' in error) errors.add(error.originalError)
+  }
+  return false
 }

@@ -207,7 +207,8 @@ function parseJson(text: string): ErrorBody | undefined {
   }
 }
 
-function failed(
+/** A failure between the caller and the API. */
+export function failed(
   code: CallError['code'],
   message: string,
   { status = 0, requestId, retryAfterMs }: Partial<CallError> = {},

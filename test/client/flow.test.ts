@@ -69,6 +69,42 @@ async function settled({ getState, subscribe }: Flow): Promise<FlowState> {
 
 const stepsOf = ({ steps }: FlowState) => steps.map(({ kind, status }) => `${kind} ${status}`)
 
+/** A service that gives these answers to what it is asked, one after the other, and a wallet of its client. */
+function answering(...answers: unknown[]) {
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  onTestFinished(() => {
+    vi.useRealTimers()
+  })
+  const client: Client = {
+    url: 'https://api.example',
+    key: 'jk',
+    async fetch() {
+      const answer = answers.shift()
+      return answer === undefined ? new Response('') : Response.json(answer)
+    },
+  }
+  const asked: Call[] = []
+  const receipt: Receipt = { status: 'success', transactionHash: '0x12' }
+  const send = async (call: Call) => {
+    asked.push(call)
+    return receipt.transactionHash
+  }
+  return { client, asked, sender: { send, wait: async () => receipt } }
+}
+
+const input = { vaultAddress: '0x1', userAddress: '0x2', amount: '5' } as const
+const call = (to: string, data = '0x', value = '0') => ({ to, data, value })
+/** What a service answers that has prepared a deposit. */
+const prepared = {
+  approval: [],
+  operations: [call('0xb')],
+  chainId: 8453,
+  isCrossChain: false,
+  isAsync: false,
+  simulation: { status: 'success' },
+}
+const unapproved = { ...prepared, approval: [call('0xa')] }
+
 describe('A deposit', () => {
   test('approves, then deposits, one signature at a time', async ({ service }) => {
     const vault = await openYieldVault(service)
@@ -382,6 +418,7 @@ describe('A quote that has expired', () => {
     Date.now = () => now() + 61_000
     await flow.next(wallet)
     expect(flow.getState()).toMatchObject({ status: 'failed', error: { code: 'quote_expired' } })
+    expect(flow.getState().error?.message).toMatch(/nothing was sent to the other chain.*in the wallet/)
     expect(stepsOf(flow.getState())).toEqual(['withdraw done', 'transfer failed', 'arrive todo'])
     expect(wallet.asked).toHaveLength(1)
   })
@@ -412,26 +449,6 @@ describe('A wallet that takes all calls at once', () => {
 })
 
 describe('A service that is some blocks behind the wallet', () => {
-  /** A service that gives these answers to what it is asked, one after the other, and a wallet of its client. */
-  const answering = (...answers: object[]) => {
-    vi.useFakeTimers({ toFake: ['setTimeout'] })
-    onTestFinished(() => {
-      vi.useRealTimers()
-    })
-    const client: Client = { url: 'https://api.example', key: 'jk', fetch: async () => Response.json(answers.shift()) }
-    const asked: Call[] = []
-    const receipt: Receipt = { status: 'success', transactionHash: '0x12' }
-    const send = async (call: Call) => {
-      asked.push(call)
-      return receipt.transactionHash
-    }
-    return { client, asked, sender: { send, wait: async () => receipt } }
-  }
-  const input = { vaultAddress: '0x1', userAddress: '0x2', amount: '5' } as const
-  const call = (to: string) => ({ to, data: '0x', value: '0' })
-  const prepared = { approval: [], operations: [call('0xb')], chainId: 8453, simulation: { status: 'success' } }
-  const unapproved = { ...prepared, approval: [call('0xa')] }
-
   test('does not have its user approve twice', async () => {
     const { client, asked, sender } = answering(unapproved, unapproved, unapproved, prepared)
     const flow = open(client, 'deposit', input)
@@ -442,6 +459,29 @@ describe('A service that is some blocks behind the wallet', () => {
     await depositing
     expect(asked.map(({ to }) => to)).toEqual(['0xa', '0xb'])
     expect(flow.getState().status).toBe('done')
+  })
+
+  test('does not have its user approve twice where the quote expires meanwhile', async () => {
+    const ending = (text: string) => ({ expiresAt: text, inputAmount: '5', outputAmount: '5', feeTotal: '0' })
+    const later = ending('2100-01-01T00:00:00.000Z')
+    const { client, asked, sender } = answering(
+      { ...unapproved, quote: later },
+      { ...unapproved, quote: later },
+      { ...prepared, quote: later },
+    )
+    const flow = open(client, 'deposit', input)
+    await settled(flow)
+    await flow.next(sender)
+    onTestFinished(() => {
+      vi.restoreAllMocks()
+    })
+    vi.spyOn(Date, 'now').mockReturnValueOnce(Date.parse('2200-01-01T00:00:00.000Z'))
+    const depositing = flow.next(sender)
+    await vi.advanceTimersByTimeAsync(1000)
+    await depositing
+    expect(flow.getState()).toMatchObject({ status: 'ready', error: { code: 'quote_expired' } })
+    expect(stepsOf(flow.getState())).toEqual(['approve done', 'deposit todo'])
+    expect(asked.map(({ to }) => to)).toEqual(['0xa'])
   })
 
   test('is not believed that there is no request', async () => {
@@ -479,5 +519,163 @@ describe('A flow that nobody watches', () => {
     expect(asked).toBe(before)
     onTestFinished(flow.subscribe(() => {}))
     expect(stepsOf(await settled(flow))).toEqual(['settle done', 'claim todo'])
+  })
+})
+
+describe('Terms that became worse since they were shown', () => {
+  const withdrawal = { shares: '1000', assets: '100000', fee: '1000', claimedAssets: '0' }
+  const quote = { inputAmount: '1000', outputAmount: '1000', feeTotal: '10', expiresAt: '2000-01-01T00:00:00.000Z' }
+  const ordered = { ...prepared, withdrawal }
+  const approving = { ...ordered, approval: [call('0xa', `0x095ea7b3${'1'.repeat(64)}${'5'.repeat(64)}`)] }
+  const worse: [string, object, object][] = [
+    ['less is paid', ordered, { withdrawal: { ...withdrawal, assets: '99898' } }],
+    ['what is paid is no longer known', ordered, { withdrawal: { ...withdrawal, assets: null } }],
+    [
+      'less of earlier withdrawals is paid along',
+      { ...ordered, withdrawal: { ...withdrawal, claimedAssets: '7' } },
+      ordered,
+    ],
+    ['more shares leave', ordered, { withdrawal: { ...withdrawal, shares: '1003' } }],
+    ['the fee is higher', ordered, { withdrawal: { ...withdrawal, fee: '1003' } }],
+    [
+      'a fee is new',
+      { ...ordered, withdrawal: { ...withdrawal, fee: '0' } },
+      { withdrawal: { ...withdrawal, fee: '99' } },
+    ],
+    [
+      'less can be claimed',
+      { ...prepared, claimable: { assets: '900', shares: '900' } },
+      { claimable: { assets: '900', shares: '890' } },
+    ],
+    ['less comes back', { ...prepared, cancelled: { assets: '900' } }, { cancelled: { assets: '890' } }],
+    ['the chain is another one', ordered, { chainId: 1 }],
+    ['the contract is another one', ordered, { operations: [call('0xc')] }],
+    ['the coin that is sent along is more', ordered, { operations: [call('0xb', '0x', '1')] }],
+    ['another one may spend', approving, { approval: [call('0xa', `0x095ea7b3${'2'.repeat(64)}${'5'.repeat(64)}`)] }],
+    ['it can no longer be tried out', ordered, { simulation: { status: 'unavailable' } }],
+    ['a settlement is awaited', ordered, { isAsync: true }],
+  ]
+
+  test.for(worse)('are shown before they are signed: %s', async ([, shown, change]) => {
+    const later = { ...shown, ...change }
+    const { client, asked, sender } = answering(shown, later, later)
+    const flow = open(client, 'withdraw', input)
+    await settled(flow)
+    await flow.next(sender)
+    expect(flow.getState()).toMatchObject({ status: 'ready', error: { code: 'terms_changed' }, prepared: later })
+    expect(asked).toEqual([])
+    await flow.next(sender)
+    expect(asked).toHaveLength(1)
+  })
+
+  test('are not those that move with each block, nor better ones', async () => {
+    const moved = { ...withdrawal, assets: '99900', fee: '1001' }
+    const better = { ...withdrawal, assets: '200000', fee: '0' }
+    for (const next of [moved, better]) {
+      const { client, sender } = answering(ordered, { ...prepared, withdrawal: next })
+      const flow = open(client, 'withdraw', input)
+      await settled(flow)
+      await flow.next(sender)
+      expect(flow.getState()).toMatchObject({ status: 'done', error: undefined })
+    }
+  })
+
+  test('of an expired quote are shown as all of a new quote are', async () => {
+    const { client, asked, sender } = answering({ ...prepared, quote }, { ...prepared, quote })
+    const flow = open(client, 'deposit', input)
+    await settled(flow)
+    await flow.next(sender)
+    expect(flow.getState()).toMatchObject({ status: 'ready', error: { code: 'quote_expired' } })
+    expect(asked).toEqual([])
+  })
+
+  test('are not signed for another chain than was asked for', async () => {
+    const { client, asked, sender } = answering(prepared, prepared)
+    const flow = open(client, 'deposit', { ...input, chainId: 1 })
+    expect(await settled(flow)).toMatchObject({ status: 'ready', error: { code: 'unexpected' } })
+    await flow.next(sender)
+    expect(asked).toEqual([])
+  })
+})
+
+describe('An answer that is none of the service', () => {
+  const broken: [string, unknown][] = [
+    ['an empty object', {}],
+    ['null', null],
+    ['nothing', undefined],
+    ['a broken value', { ...prepared, operations: [call('0xb', '0x', '1.5')] }],
+    ['nothing to send', { ...prepared, operations: [] }],
+    ['no simulation', { ...prepared, simulation: null }],
+  ]
+
+  test.for(broken)('is an error, after which it is tried again: %s', async ([, answer]) => {
+    const { client, asked, sender } = answering(answer, answer, prepared, prepared)
+    const flow = open(client, 'deposit', input)
+    expect(await settled(flow)).toMatchObject({ status: 'ready', error: { code: 'unexpected', status: 200 } })
+    await flow.next(sender)
+    expect(flow.getState()).toMatchObject({ status: 'ready', error: { code: 'unexpected' } })
+    await flow.next(sender)
+    expect(flow.getState()).toMatchObject({ status: 'ready', error: undefined })
+    await flow.next(sender)
+    expect(asked).toHaveLength(1)
+    expect(flow.getState().status).toBe('done')
+  })
+
+  test('is an error where it comes before the signature', async () => {
+    for (const [, answer] of broken) {
+      const { client, asked, sender } = answering(prepared, answer, prepared)
+      const flow = open(client, 'deposit', input)
+      await settled(flow)
+      await flow.next(sender)
+      expect(flow.getState()).toMatchObject({ status: 'ready', error: { code: 'unexpected' } })
+      await flow.next(sender)
+      expect(asked).toHaveLength(1)
+    }
+  })
+
+  test('is an error where something is awaited', async () => {
+    for (const answer of [{}, null, undefined, { status: 1, nextPollAfterMs: null }]) {
+      const { client, sender } = answering(answer, answer, { status: 'deposited', nextPollAfterMs: null })
+      const flow = open(client, 'settle', input)
+      expect(await settled(flow)).toMatchObject({ status: 'ready', error: { code: 'unexpected' } })
+      await flow.next(sender)
+      expect(flow.getState()).toMatchObject({ status: 'ready', error: { code: 'unexpected' } })
+      await flow.next(sender)
+      expect(flow.getState()).toMatchObject({ status: 'done', error: undefined })
+    }
+  })
+
+  test('is not a quote of null, which is none', async () => {
+    const { client, sender } = answering({ ...prepared, quote: null }, { ...prepared, quote: null })
+    const flow = open(client, 'deposit', input)
+    await settled(flow)
+    await flow.next(sender)
+    expect(flow.getState().status).toBe('done')
+  })
+})
+
+describe('A wallet that throws', () => {
+  const circle: { cause?: unknown } = {}
+  circle.cause = circle
+  const cases: [string, unknown, unknown][] = [
+    ['that its user declined, as EIP-1193 says it', { code: 4001 }, undefined],
+    ['that its user declined, as WalletConnect says it', { code: 5000 }, undefined],
+    ['that its user declined, in another error', { code: -32603, data: { originalError: { code: 4001 } } }, undefined],
+    ['an error that is its own cause', circle, { code: 'wallet' }],
+    ['nothing', undefined, { code: 'wallet' }],
+    ['what has no text', Object.create(null), { code: 'wallet' }],
+  ]
+
+  test.for(cases)('can be asked again: %s', async ([, thrown, error]) => {
+    const { client, asked, sender } = answering(prepared, prepared, prepared)
+    const flow = open(client, 'deposit', input)
+    await settled(flow)
+    await flow.next({ ...sender, send: () => Promise.reject(thrown) })
+    const state = flow.getState()
+    expect(state.status).toBe('ready')
+    expect(state.error).toEqual(error === undefined ? undefined : expect.objectContaining(error))
+    expect(stepsOf(state)).toEqual(['deposit todo'])
+    await flow.next(sender)
+    expect(asked).toHaveLength(1)
   })
 })

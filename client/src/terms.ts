@@ -1,0 +1,77 @@
+import type {
+  PrepareCancellationResponse,
+  PrepareClaimResponse,
+  PrepareDepositResponse,
+  PrepareWithdrawalResponse,
+} from './api.ts'
+import type { Call } from './transactions.ts'
+
+/** Transactions to sign, with the terms that they were prepared for. */
+export type Prepared =
+  | PrepareDepositResponse
+  | PrepareWithdrawalResponse
+  | PrepareClaimResponse
+  | PrepareCancellationResponse
+
+/** What is left to sign, with what is known of it. */
+export type Terms = { readonly prepared: Prepared; readonly calls: readonly Call[] }
+
+type Amounts = readonly (string | null | undefined)[]
+
+/**
+ * Whether a user who agreed to the terms that were shown has to be asked again: something else would be signed, less would
+ * arrive, or more be paid. Amounts may be worse by 0.1 % and one unit, for prices move with each block.
+ */
+export function areWorse(now: Terms, shown: Terms): boolean {
+  const [after, before] = [now.prepared, shown.prepared]
+  return (
+    after.chainId !== before.chainId ||
+    after.isAsync !== before.isAsync ||
+    after.isCrossChain !== before.isCrossChain ||
+    (before.simulation.status === 'success' && after.simulation.status !== 'success') ||
+    (now.calls.length === shown.calls.length &&
+      now.calls.some((call, index) => identify(call) !== identify(shown.calls[index]))) ||
+    isAnyWorse(gainsOf(after), gainsOf(before), (amount, agreed) => agreed - amount) ||
+    isAnyWorse(costsOf(after), costsOf(before), (amount, agreed) => amount - agreed)
+  )
+}
+
+/** Whom a call calls with how much of the coin, and whom an approval lets spend. */
+function identify(call: Call | undefined): string | undefined {
+  const isApproval = call?.data.startsWith('0x095ea7b3')
+  return call && `${call.to} ${call.value} ${isApproval && call.data.slice(0, '0x095ea7b3'.length + 64)}`
+}
+
+function gainsOf(prepared: Prepared): Amounts {
+  const { assets, claimedAssets } = ('withdrawal' in prepared && prepared.withdrawal) || {}
+  const claimable = 'claimable' in prepared ? prepared.claimable : undefined
+  const cancelled = 'cancelled' in prepared ? prepared.cancelled : undefined
+  const quote = 'quote' in prepared ? prepared.quote : undefined
+  return [
+    assets,
+    claimedAssets,
+    claimable?.assets,
+    claimable?.shares,
+    cancelled && Object.values(cancelled)[0],
+    quote?.outputAmount,
+  ]
+}
+
+function costsOf(prepared: Prepared): Amounts {
+  const { shares, fee } = ('withdrawal' in prepared && prepared.withdrawal) || {}
+  const quote = 'quote' in prepared ? prepared.quote : undefined
+  return [shares, fee, quote?.inputAmount, quote?.feeTotal]
+}
+
+/** An amount that was known and no longer is has become worse. */
+function isAnyWorse(now: Amounts, shown: Amounts, lossOf: (amount: bigint, agreed: bigint) => bigint): boolean {
+  return shown.some((text, index) => {
+    const [agreed, amount] = [parseAmount(text), parseAmount(now[index])]
+    if (agreed === undefined) return false
+    return amount === undefined || lossOf(amount, agreed) > agreed / 1000n + 1n
+  })
+}
+
+function parseAmount(text: unknown): bigint | undefined {
+  return typeof text === 'string' && /^\d+$/.test(text) ? BigInt(text) : undefined
+}
