@@ -97,7 +97,7 @@ function settleAtOnce(chain: LocalChain, vault: Address) {
     const response = await fetch(...request)
     const text = await response.text()
     if (text.includes('"status":"pending"') && text.includes('nextPollAfterMs')) await settle(chain, vault)
-    return new Response(text.replace(/("nextPollAfterMs":)\d+/, '$10'), response)
+    return new Response(text.replace(/("nextPollAfterMs":)\d+/, '$11'), response)
   }
 }
 
@@ -364,7 +364,7 @@ describe('Between chains', () => {
       if (transactionHash && text.includes('"bridging"')) {
         for (const { deposit } of await relayer.look({ transactionHash })) await relayer.fill(deposit)
       }
-      return new Response(text.replace(/("nextPollAfterMs":)\d+/, '$10'), response)
+      return new Response(text.replace(/("nextPollAfterMs":)\d+/, '$11'), response)
     }
   }
 

@@ -1,5 +1,5 @@
 import { getDepositStatus, getTransferStatus, getWithdrawalStatus } from './api.ts'
-import { type CallOptions, type Client, type Operation, orThrow, type Result, sleep } from './operation.ts'
+import { type CallOptions, type Client, type Operation, orThrow, pauseFor, type Result, sleep } from './operation.ts'
 
 /** What an answer says that is to be asked for again. */
 type Polled = { readonly nextPollAfterMs: number | null }
@@ -19,7 +19,7 @@ export async function* poll<Input, Data extends Polled, Code extends string>(
     yield result
     const pauseMs = result.ok ? result.data.nextPollAfterMs : result.error.retryAfterMs
     if (pauseMs === null || pauseMs === undefined) return
-    await sleep(pauseMs, signal)
+    await sleep(pauseFor(pauseMs), signal)
   }
 }
 

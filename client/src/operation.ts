@@ -82,6 +82,10 @@ type Places = {
 /** A failed GET is tried again after half a second, a second and two, or when the answer says. */
 const PAUSES_MS = [500, 1000, 2000]
 const WORTH_ANOTHER_TRY = [429, 502, 503, 504]
+/** A timer that is set to more fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+/** Between two polls, whatever an answer says. */
+const SHORTEST_PAUSE_MS = 250
 /** A longer pause is the caller's to make. */
 const LONGEST_PAUSE_MS = 10_000
 
@@ -146,7 +150,7 @@ async function send<Data, Code extends string>(
 ): Promise<Result<Data, Code>> {
   const controller = new AbortController()
   const abort = () => controller.abort()
-  const timer = setTimeout(abort, timeoutMs)
+  const timer = setTimeout(abort, Math.min(timeoutMs, LONGEST_TIMER_MS))
   signal?.addEventListener('abort', abort)
   if (signal?.aborted) abort()
   try {
@@ -216,6 +220,11 @@ export function failed(
   return { ok: false, error: { code, status, message, details: [], requestId, retryAfterMs } }
 }
 
+/** How long to wait between two polls, in ms, where an answer says so long: a while, and no more than a timer takes. */
+export function pauseFor(ms: number): number {
+  return ms > 0 ? Math.min(ms, LONGEST_TIMER_MS) : SHORTEST_PAUSE_MS
+}
+
 /** Waits, or until the signal says to wait no longer. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
@@ -224,7 +233,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
       signal?.removeEventListener('abort', done)
       resolve()
     }
-    const timer = setTimeout(done, signal?.aborted ? 0 : ms)
+    const timer = setTimeout(done, signal?.aborted ? 0 : Math.min(ms, LONGEST_TIMER_MS))
     signal?.addEventListener('abort', done)
   })
 }

@@ -1,4 +1,4 @@
-import { CallFailure, type Client, type Operation, type Success } from './operation.ts'
+import { CallFailure, type Client, type Operation, pauseFor, type Success } from './operation.ts'
 
 type Asked = { readonly signal?: AbortSignal }
 /** What TanStack Query tells of a query: its data so far. */
@@ -60,5 +60,5 @@ function fingerprintOf(session: string | undefined): number | undefined {
 /** How long to wait before what is awaited is asked for again, in ms; false where nothing is. */
 function pauseAfter(data: unknown): number | false {
   const isPolled = typeof data === 'object' && data !== null && 'nextPollAfterMs' in data
-  return isPolled && typeof data.nextPollAfterMs === 'number' ? data.nextPollAfterMs : false
+  return isPolled && typeof data.nextPollAfterMs === 'number' ? pauseFor(data.nextPollAfterMs) : false
 }

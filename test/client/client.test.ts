@@ -1,10 +1,11 @@
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { createClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { base } from 'viem/chains'
-import { describe, expect } from 'vitest'
+import { describe, expect, onTestFinished, vi } from 'vitest'
 import {
   type Client,
   getCoin,
@@ -72,7 +73,7 @@ describe('A program', () => {
       const response = await fetch(...request)
       const text = await response.text()
       if (text.includes('"status":"pending"')) await vault.settle()
-      return new Response(text.replace(/("nextPollAfterMs":)\d+/, '$10'), response)
+      return new Response(text.replace(/("nextPollAfterMs":)\d+/, '$11'), response)
     }
     const account = privateKeyToAccount(ALICE.privateKey)
     await deposit(
@@ -165,7 +166,7 @@ describe('A call', () => {
 
   test('is polled until nothing is awaited, an error stays, or nobody waits any more', async () => {
     const of = { vaultAddress: '0x1', userAddress: '0x2' } as const
-    const pending = ok({ status: 'pending', nextPollAfterMs: 0 })
+    const pending = ok({ status: 'pending', nextPollAfterMs: 1 })
     const later = refuse(503, 'upstream_unavailable', { 'retry-after': '0' })
     const until = async (...answers: Parameters<typeof answering>) => {
       const { client } = answering(...answers)
@@ -190,6 +191,37 @@ describe('A call', () => {
   })
 })
 
+describe('A pause between polls', () => {
+  test.for([0, -5, 2 ** 31, 1e300])('is never none, also where the answer says %d ms', async (nextPollAfterMs) => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
+    const { client, asked } = answering(ok({ status: 'pending', nextPollAfterMs }))
+    const controller = new AbortController()
+    const place = { vaultAddress: '0x1', userAddress: '0x2' } as const
+    const waiting = waitForDeposit(client, place, { signal: controller.signal })
+    await vi.advanceTimersByTimeAsync(249)
+    expect(asked).toHaveLength(1)
+    controller.abort()
+    await waiting
+  })
+
+  test('does not make a long timeout none', async () => {
+    const { client } = answering(ok({ status: 'pending', nextPollAfterMs: null }))
+    const slow: Client = {
+      ...client,
+      timeoutMs: Number.POSITIVE_INFINITY,
+      fetch: async (url, init) => {
+        await setTimeout(20)
+        if (init?.signal?.aborted) throw init.signal.reason
+        return (client.fetch ?? fetch)(url, init)
+      },
+    }
+    expect(await getDepositStatus(slow, { vaultAddress: '0x1', userAddress: '0x2' })).toMatchObject({ ok: true })
+  })
+})
+
 describe('A query', () => {
   test('is of one user and one input, and is asked for again as its answer says', async () => {
     const of = { vaultAddress: '0x1', userAddress: '0x2' } as const
@@ -202,6 +234,13 @@ describe('A query', () => {
     expect(refetchInterval({ state: { data } })).toBe(5)
     expect(refetchInterval({ state: { data: { ...data, nextPollAfterMs: null } } })).toBe(false)
     expect(refetchInterval({ state: {} })).toBe(false)
+    for (const [told, pause] of [
+      [0, 250],
+      [-1, 250],
+      [1e12, 2 ** 31 - 1],
+    ]) {
+      expect(refetchInterval({ state: { data: { ...data, nextPollAfterMs: told ?? 0 } } })).toBe(pause)
+    }
     await expect(queryFn()).rejects.toMatchObject({ name: 'CallFailure', error: { code: 'vault_not_found' } })
   })
 
@@ -253,11 +292,11 @@ describe('The package', () => {
     expect(await gzipped("export { listVaults } from './index.ts'")).toBeLessThan(1500)
   })
 
-  test('has its flows and their hooks in at most 2.1 kB beside the calls that they make', async () => {
+  test('has its flows and their hooks in at most 3 kB beside the calls that they make', async () => {
     const calls = await gzipped(
       "export { prepareDeposit, prepareWithdrawal, prepareClaim, prepareCancellation, getDepositStatus, getWithdrawalStatus, getTransferStatus, toCalls, poll } from './index.ts'",
     )
     const all = await gzipped("export * from './react.ts'")
-    expect(all - calls).toBeLessThan(2100)
+    expect(all - calls).toBeLessThan(3000)
   })
 })

@@ -17,7 +17,7 @@ function clientOf(service: Service, { key }: TestVault, onAnswer?: (text: string
       const response = await fetch(...request)
       const text = await response.text()
       await onAnswer?.(text)
-      return new Response(text.replace(/("nextPollAfterMs":)\d+/, '$10'), response)
+      return new Response(text.replace(/("nextPollAfterMs":)\d+/, '$11'), response)
     },
   }
 }
