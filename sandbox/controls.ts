@@ -23,6 +23,14 @@ export type Controlled = {
   readonly throttle: (seconds: number) => void
 }
 
+/** For whom, and under which URL. */
+export type ControlsOptions = {
+  /** Whose pages may use them. */
+  readonly origins: readonly string[]
+  /** Where they are reached; at the server itself unless given. */
+  readonly shownUrl?: string
+}
+
 /** The controls as a server on this machine. */
 export type Controls = { readonly url: string; stop(): Promise<void> }
 
@@ -31,12 +39,13 @@ const MINTER = ACCOUNTS.feeReceiver.address
 const BASE = 8453
 
 /**
- * Serves the controls on a free port: `POST /sandbox/<what>/<do>`, listed at `GET /sandbox` with a command for each at
- * `shownUrl`, or at this server itself. `stop` resumes the chains too.
+ * Serves the controls on a free port: `POST /sandbox/<what>/<do>`, listed at `GET /sandbox` with a command for each.
+ * Pages of other origins are refused with 403. `stop` resumes the chains too.
  */
-export async function startControls(controlled: Controlled, shownUrl?: string): Promise<Controls> {
+export async function startControls(controlled: Controlled, { origins, shownUrl }: ControlsOptions): Promise<Controls> {
   const controls = controlsOf(controlled)
   const server = createServer((request, response) => {
+    if (!isAllowed(request, origins)) return void response.writeHead(403).end()
     serve(request, response, controls, shownUrl ?? url).catch(() => response.writeHead(500).end())
   })
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve))
@@ -160,6 +169,12 @@ function controlsOf({ chains, relayer, curator, sources, throttle }: Controlled)
 function resume({ nodes, hold }: RunningChain): void {
   nodes.turn('on')
   hold(false)
+}
+
+/** Browsers let any page send such a request, to any name that leads to this machine. What is no page names no origin. */
+function isAllowed({ headers: { origin, host } }: IncomingMessage, origins: readonly string[]): boolean {
+  const isLocal = /^(localhost|127\.0\.0\.1)(:\d+)?$/.test(host ?? '')
+  return isLocal && (origin === undefined || origins.includes(origin))
 }
 
 async function serve(

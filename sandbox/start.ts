@@ -85,6 +85,7 @@ async function start(): Promise<void> {
   const baseUrl = `http://localhost:${port}`
   const walletUrl = `http://localhost:${walletPort}`
   const controlsUrl = `${baseUrl}/sandbox`
+  const origins = [...new Set([walletUrl, baseUrl, ...ENVIRONMENTS.local.corsOrigins, ...settings.origins])]
   const { acrossApi, coinGecko, defiLlama, liFi, goldRush, solana } = backends.providers
   const controls = await startControls(
     {
@@ -99,10 +100,9 @@ async function start(): Promise<void> {
       },
       throttle: (throttleSeconds) => service.postMessage({ throttleSeconds } satisfies Throttling),
     },
-    controlsUrl,
+    { origins, shownUrl: controlsUrl },
   )
   stops.push(controls.stop)
-  const origins = [...new Set([walletUrl, baseUrl, ...ENVIRONMENTS.local.corsOrigins, ...settings.origins])]
   // Who may call may also register credentials.
   const variables = buildVariables(accountSettings({ ...ENVIRONMENTS.local, corsOrigins: origins }))
   await startService(service, {

@@ -34,7 +34,9 @@ export function serveReference({ apiKey, folder, env }: ReferenceSettings) {
 
   const send = async (name: string, response: ServerResponse) => {
     const content = name === VIEWER_FILE ? await readFile(await fetchOnce()) : (await build())[name]
-    response.writeHead(200, { 'content-type': TYPES[name] }).end(content)
+    response
+      .writeHead(200, { 'content-type': TYPES[name], 'content-security-policy': "frame-ancestors 'none'" })
+      .end(content)
   }
 
   return ({ method = '', url = '' }: IncomingMessage, response: ServerResponse): boolean => {

@@ -110,6 +110,8 @@ test('The root of the local service leads to a reference that has the key, and r
   const site = await startSite({ apiKey: await createClient([]) })
   await page.goto(site)
   expect(page.url()).toBe(`${site}/docs/`)
+  const { headers } = await fetch(page.url())
+  expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
   await page.getByText('List vaults: no_vaults_configured').waitFor()
   expect(elsewhere.asked).toEqual([])
 })

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { encodeFunctionData, type Hash } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -7,6 +9,9 @@ import { createRelayer } from '../../../sandbox/relayer.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { ALICE, approval, BOB, callOf, messageOf, openBridge, RELAYER, transferOf } from './harness.ts'
 
+/** Whose pages may use the controls. */
+const PAGE = 'http://localhost:5173'
+
 let bridge: Awaited<ReturnType<typeof openBridge>>
 let controls: Controls
 beforeAll(async () => {
@@ -14,7 +19,7 @@ beforeAll(async () => {
   const { origin, destination, relayer } = bridge
   const chains = [origin.chain, destination.chain]
   const curator = { settle: async () => [] }
-  controls = await startControls({ chains, relayer, curator, sources: {}, throttle: () => {} })
+  controls = await startControls({ chains, relayer, curator, sources: {}, throttle: () => {} }, { origins: [PAGE] })
 })
 afterAll(async () => {
   await controls.stop()
@@ -45,6 +50,33 @@ const refused = async (command: string, body: unknown = {}) => (await post(comma
 const stateOf = async ({ originChainId, depositId }: { originChainId: number; depositId: bigint }) =>
   (await bridge.relayer.look({ originChainId, depositId })).map(({ state }) => state)[0]
 const naming = ({ depositId }: { depositId: bigint }) => ({ depositId: depositId.toString(), originChainId: 8453 })
+
+describe('the controls', () => {
+  const statusFor = async (headers: Record<string, string>) => {
+    const asked = request(`${controls.url}/chains/resume`, { method: 'POST', headers }).end('{}')
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+    answer.resume()
+    return answer.statusCode
+  }
+
+  test('do what a terminal and the pages of allowed origins ask for', async () => {
+    expect(await statusFor({})).toBe(200)
+    expect(await statusFor({ origin: PAGE })).toBe(200)
+    expect(await statusFor({ host: 'localhost:4000' })).toBe(200)
+  })
+
+  test.for(['https://evil.example', 'null', `${PAGE}.evil.example`])('do nothing for pages of %s', async (origin) => {
+    expect(await statusFor({ origin })).toBe(403)
+  })
+
+  test.for(['evil.example', 'evil.example:4000', 'localhost.evil.example', '127.0.0.1.evil.example', '::'])(
+    'do nothing under the name of another host: %s',
+    async (host) => {
+      expect(await statusFor({ host })).toBe(403)
+      expect(await statusFor({ host, origin: PAGE })).toBe(403)
+    },
+  )
+})
 
 describe('filling', () => {
   test('fills every deposit with exactly its parameters, in order, in both directions', async () => {
