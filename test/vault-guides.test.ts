@@ -147,6 +147,8 @@ test('The quick start leads to a deposit, by curl and by a program', async ({ se
   expect(JSON.parse(vaults).data).toContainEqual(expect.objectContaining({ poolAddress: vaultAddress }))
   expect(JSON.parse(prepared)).toMatchObject({ simulation: { status: 'success' }, operations: [{ to: vaultAddress }] })
 
+  const [, set = ''] = /`(npm init [^`]*?) && npm i /.exec(page.replaceAll('\n', ' ')) ?? []
+  await run('bash', ['-ec', set], { cwd: guides.folder })
   const before = await balanceOf(chain, vaultAddress)
   const program = await run('node', ['first-deposit.ts'], { cwd: guides.folder })
   expect(program.stdout).toMatch(/^success 0x.{64}\nsuccess 0x.{64}\n$/)
