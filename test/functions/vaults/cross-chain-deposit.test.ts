@@ -130,13 +130,13 @@ describe('a deposit from another chain', () => {
   const cases = ways.flatMap(({ to, from }, turn) =>
     KINDS.map((kind, index) => {
       const asset = ASSETS[(index + turn) % ASSETS.length] ?? 'USDC'
-      return { ...kind, asset, to, way: `${NAMES[from]} to ${NAMES[to]}` }
+      return { ...kind, asset, to, from, way: `${NAMES[from]} to ${NAMES[to]}` }
     }),
   )
 
   test.for(cases)(
     "$asset from $way into $kind arrive as promised, to the unit, and are the user's",
-    async ({ asset, to, ...kind }, { service, bridge }) => {
+    async ({ asset, to, from, ...kind }, { service, bridge }) => {
       const vault = await kind.open(service, { asset, chainId: to })
       const journey = journeyTo(vault, service)
       const amount = journey.units('1234.567891')
@@ -156,6 +156,7 @@ describe('a deposit from another chain', () => {
         isCrossChain: true,
         isAsync: kind.isAsync,
         simulation: { status: 'success' },
+        evidence: [to, from].map((chainId) => expect.objectContaining({ chainId, nodes: 1 })),
         quote: {
           inputAmount: `${amount}`,
           outputAmount: `${output}`,

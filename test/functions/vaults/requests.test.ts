@@ -419,7 +419,7 @@ describe('the status of a withdrawal', () => {
       const before = await statusOf(vault)
       expect(before.status).toBe('claimable')
       await vault.act(ROLES.admin, 'pause')
-      expect(await statusOf(vault)).toEqual(before)
+      expect(await statusOf(vault)).toEqual({ ...before, evidence: expect.anything() })
     },
   )
 
