@@ -1,13 +1,22 @@
 import { expect, test } from 'vitest'
-import type { Balance, ListBalancesResponse, Position } from '../../client/src/index.ts'
+import type {
+  Balance,
+  GetTransferStatusResponse,
+  ListBalancesResponse,
+  ListCoinsResponse,
+  Position,
+  Vault,
+} from '../../client/src/index.ts'
 import {
   addUp,
+  isBetweenChains,
   keyOfToken,
   listHoldings,
   listRequests,
   sharesOf,
   sumHistories,
   valuePositions,
+  valueTransfers,
 } from '../../wallet/src/portfolio.ts'
 
 const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
@@ -62,11 +71,71 @@ const position: Position = {
   statusBreakdown: { pending: 0, claimable: 0, completed: 1 },
 }
 
+const vault: Vault = {
+  ...{ poolId: '', chainId: 8453, name: 'Harbor USDC', logo_url: '', riskProfile: '', riskProtocol: '' },
+  ...{ poolAddress: VAULT, depositTokenAddress: USDC, yieldTokenAddress: VAULT, type: 'async', MaxCap: false },
+  ...{ description: '', APY: '', apy: null, asset: { symbol: 'USDC', decimals: 6 }, shareDecimals: 18 },
+  ...{ totalAssets: null, stateAsOf: null },
+}
+
+function coin(told: Partial<ListCoinsResponse[number]>): ListCoinsResponse[number] {
+  return {
+    contract_address: USDC,
+    chainId: 8453,
+    contract_ticker_symbol: 'USDC',
+    contract_decimals: 6,
+    contract_name: 'USD Coin',
+    coinKey: '',
+    logo_url: '',
+    id: 'usd-coin',
+    current_price: 2,
+    market_cap: null,
+    total_volume: null,
+    price_change_percentage_24h: 25,
+    ...told,
+  }
+}
+
+const transfer: GetTransferStatusResponse = {
+  depositId: '0xaa',
+  status: 'bridging',
+  statusDescription: '',
+  reason: null,
+  action: 'deposit',
+  terminal: false,
+  final: false,
+  nextPollAfterMs: 3000,
+  srcChain: { id: 42161, name: 'Arbitrum' },
+  dstChain: { id: 8453, name: 'Base' },
+  inputAmount: '30000000',
+  outputAmount: null,
+  timestamps: { initiated: '2026-11-01T00:00:00.000Z', bridged: null, completed: null },
+  transactions: { source: '0xaa', fill: null },
+  protocol: null,
+}
+
 test('Shares of a vault count as a position or as a balance, never as both', () => {
   const shares = balance({ contract_address: VAULT.toLowerCase(), defi: true, quote: 105 })
   const answer = balancesOf(balance({}), shares)
   expect(listHoldings(answer, sharesOf([position], [])).map(({ value }) => value)).toEqual([25])
   expect(listHoldings(answer, new Set()).map(({ value }) => value)).toEqual([105, 25])
+})
+
+test('Shares with a token of their own are known by it', () => {
+  const token = '0x1111111111111111111111111111111111111111'
+  expect(sharesOf([position], [{ ...vault, yieldTokenAddress: token }])).toEqual(new Set([keyOfToken(8453, token)]))
+})
+
+test('A holding says of which moment it is where its chain cannot be read now', () => {
+  const updated_at = { 'base-mainnet': '2026-11-01T00:00:00.000Z' }
+  const answer = { ...balancesOf(balance({})), updated_at }
+  expect(listHoldings(answer, new Set()).map(({ asOf }) => asOf)).toEqual([undefined])
+  const errors = { 'base-mainnet': 'Upstream unavailable' }
+  expect(listHoldings({ ...answer, errors }, new Set()).map(({ asOf }) => asOf)).toEqual(['2026-11-01T00:00:00.000Z'])
+})
+
+test('A holding is worth what the service says, now and a day ago', () => {
+  expect(listHoldings(balancesOf(balance({})), new Set())).toMatchObject([{ value: 25, valueBefore: 24 }])
 })
 
 test('A holding without a price is worth nothing known, and one without yesterday’s price has no change', () => {
@@ -96,6 +165,46 @@ test('A position whose asset has no price is shown without a value', () => {
   expect(valuePositions([position], [], [])).toEqual([
     { ...position, asset: undefined, value: null, valueBefore: null },
   ])
+})
+
+test('A position is worth its amount at the price of the asset, now and a day ago', () => {
+  expect(valuePositions([position], [vault], [coin({})])).toMatchObject([{ asset: USDC, value: 210, valueBefore: 168 }])
+})
+
+test('What has lost all its worth has no worth before, and the change of the rest stays', () => {
+  const lost = valuePositions([position], [vault], [coin({ current_price: 0, price_change_percentage_24h: -100 })])
+  expect(lost).toMatchObject([{ value: 0, valueBefore: null }])
+  const { value, change } = addUp([...lost, { value: 110, valueBefore: 100 }])
+  expect([value, change?.value]).toEqual([110, 10])
+})
+
+test('A transfer is worth its amount at the price of the asset of its vault', () => {
+  const started = {
+    hash: '0xaa',
+    srcChainId: 42161,
+    kind: 'deposit',
+    vault: { chainId: 8453, address: VAULT, name: 'Harbor USDC' },
+    account: USER,
+    amount: '30000000000000000000',
+    from: { symbol: 'USDC', decimals: 18 },
+    to: { symbol: 'USDC', decimals: 6 },
+    startedAt: 0,
+    expectedFillSeconds: 3,
+  } as const
+  const moved = [{ started, progress: transfer }]
+  expect(valueTransfers(moved, [vault], [coin({})])).toMatchObject([{ value: 60, valueBefore: 48 }])
+  expect(valueTransfers(moved, [vault], [])).toMatchObject([{ value: null, valueBefore: null }])
+})
+
+test('Money is between chains from the bridge’s taking it until it arrives or is paid back', () => {
+  const arrived = { ...transfer.timestamps, bridged: '2026-11-01T00:00:03.000Z' }
+  expect(isBetweenChains(transfer)).toBe(true)
+  expect(isBetweenChains({ ...transfer, status: 'failed', reason: 'expired' })).toBe(true)
+  // Not mined, it is still in the wallet.
+  expect(isBetweenChains({ ...transfer, status: 'pending' })).toBe(false)
+  expect(isBetweenChains({ ...transfer, timestamps: arrived })).toBe(false)
+  expect(isBetweenChains({ ...transfer, status: 'completed', terminal: true })).toBe(false)
+  expect(isBetweenChains({ ...transfer, status: 'failed', reason: 'refunded', terminal: true })).toBe(false)
 })
 
 test('What can be claimed or taken back, and what waits, is in the asset, shares at their price', () => {

@@ -1,6 +1,7 @@
 import type {
   ChainKey,
   GetDepositStatusResponse,
+  GetTransferStatusResponse,
   GetWithdrawalStatusResponse,
   ListBalancesResponse,
   ListCoinsResponse,
@@ -49,6 +50,32 @@ export type Holding = Worth & {
 
 /** A position with its worth and, where the vault's asset is known, the token that it is in. */
 export type ValuedPosition = Position & Worth & { readonly asset: string | undefined }
+
+/** How amounts of a token are written. */
+type Unit = { readonly symbol: string; readonly decimals: number }
+
+/** A transfer between chains that this browser has started. */
+export type StartedTransfer = {
+  readonly hash: `0x${string}`
+  readonly srcChainId: number
+  /** What it is for. */
+  readonly kind: 'deposit' | 'withdrawal'
+  readonly vault: { readonly chainId: number; readonly address: `0x${string}`; readonly name: string }
+  readonly account: `0x${string}`
+  /** In the smallest unit of what is sent. */
+  readonly amount: string
+  /** What is sent, and what arrives; on another chain it can have other decimals. */
+  readonly from: Unit
+  readonly to: Unit
+  readonly startedAt: number
+  /** How long the bridge said that it would take. */
+  readonly expectedFillSeconds: number
+  /** Whether it has arrived, or its owner has seen how it ended: nobody needs to be told of it. */
+  readonly isClosed?: boolean
+}
+
+/** A transfer between chains with how far it is and its worth. */
+export type ValuedTransfer = Worth & { readonly started: StartedTransfer; readonly progress: GetTransferStatusResponse }
 
 /** A sum, of what has a price. */
 export type Total = {
@@ -113,14 +140,38 @@ export function valuePositions(
   return positions
     .map((position) => {
       const asset = findVault(vaults, position)?.depositTokenAddress
-      const coin = asset && findCoin(coins, position.chainId, asset)
-      const { current_price: price = null, price_change_percentage_24h: percent = null } = coin || {}
-      const amount = toNumber(position.currentValue, position.assetDecimals)
-      const value = price === null ? null : amount * price
-      const valueBefore = value === null || percent === null ? null : value / (1 + percent / 100)
-      return { ...position, asset, value, valueBefore }
+      const coin = asset ? findCoin(coins, position.chainId, asset) : undefined
+      return { ...position, asset, ...worthOf(position.currentValue, position.assetDecimals, coin) }
     })
     .toSorted((left, right) => (right.value ?? -1) - (left.value ?? -1))
+}
+
+/** Transfers by the prices of their vaults' assets, which are the same coin on both chains. */
+export function valueTransfers(
+  transfers: readonly Pick<ValuedTransfer, 'started' | 'progress'>[],
+  vaults: readonly Vault[],
+  coins: ListCoinsResponse,
+): readonly ValuedTransfer[] {
+  return transfers.map((transfer) => {
+    const { vault, amount, from } = transfer.started
+    const asset = findVault(vaults, { chainId: vault.chainId, vaultAddress: vault.address })?.depositTokenAddress
+    const coin = asset ? findCoin(coins, vault.chainId, asset) : undefined
+    return { ...transfer, ...worthOf(amount, from.decimals, coin) }
+  })
+}
+
+/** Whether the money of a transfer is in no wallet and in no vault; also while its refund is awaited. */
+export function isBetweenChains({ status, reason, terminal, timestamps }: GetTransferStatusResponse): boolean {
+  if (terminal || timestamps.bridged !== null) return false
+  return status === 'bridging' || reason === 'expired'
+}
+
+function worthOf(units: string, decimals: number, coin: ListCoinsResponse[number] | undefined): Worth {
+  const { current_price: price = null, price_change_percentage_24h: percent = null } = coin ?? {}
+  const value = price === null ? null : toNumber(units, decimals) * price
+  // What is worth nothing now does not say what it was worth.
+  const valueBefore = value === null || percent === null || percent <= -100 ? null : value / (1 + percent / 100)
+  return { value, valueBefore }
 }
 
 /** The vault of a position; undefined where the list does not have it. */
@@ -169,14 +220,14 @@ export function listRequests(
   withdrawal: GetWithdrawalStatusResponse | undefined,
 ): readonly VaultRequest[] {
   const price = BigInt(position.sharePrice)
-  const worthOf = (shares = '0') => (BigInt(shares) * price) / 10n ** BigInt(shareDecimals)
+  const assetsOf = (shares = '0') => (BigInt(shares) * price) / 10n ** BigInt(shareDecimals)
   const [into, out] = [deposit?.amounts, withdrawal?.amounts]
-  const waiting = BigInt(into?.pendingDeposit ?? 0) + worthOf(out?.pendingRedeemShares)
+  const waiting = BigInt(into?.pendingDeposit ?? 0) + assetsOf(out?.pendingRedeemShares)
   const requests = [
-    { kind: 'claim deposit', units: worthOf(into?.claimableShares) },
+    { kind: 'claim deposit', units: assetsOf(into?.claimableShares) },
     { kind: 'claim withdrawal', units: BigInt(out?.claimableAssets ?? 0) },
     { kind: 'take back deposit', units: BigInt(into?.cancelledDeposit ?? 0) },
-    { kind: 'take back withdrawal', units: worthOf(out?.cancelledRedeemShares) },
+    { kind: 'take back withdrawal', units: assetsOf(out?.cancelledRedeemShares) },
     { kind: 'wait', units: waiting },
   ] as const
   return requests.filter(({ units }) => units > 0n).map((request) => ({ position, ...request }))

@@ -1,25 +1,5 @@
+import type { StartedTransfer } from './portfolio.ts'
 import { createStoredStore, hasFields } from './store.ts'
-
-/** How amounts of a token are written. */
-type Unit = { readonly symbol: string; readonly decimals: number }
-
-/** A transfer between chains that this browser has started. */
-export type StartedTransfer = {
-  readonly hash: `0x${string}`
-  readonly srcChainId: number
-  /** What it is for. */
-  readonly kind: 'deposit' | 'withdrawal'
-  readonly vault: { readonly chainId: number; readonly address: `0x${string}`; readonly name: string }
-  readonly account: `0x${string}`
-  /** In the smallest unit of what is sent. */
-  readonly amount: string
-  /** What is sent, and what arrives; on another chain it can have other decimals. */
-  readonly from: Unit
-  readonly to: Unit
-  readonly startedAt: number
-  /** How long the bridge said that it would take. */
-  readonly expectedFillSeconds: number
-}
 
 const KEPT_TRANSFERS = 50
 
@@ -34,6 +14,13 @@ export const transfers = createStoredStore<readonly StartedTransfer[]>(localStor
 export function rememberTransfer(transfer: StartedTransfer): void {
   const others = transfers.get().filter(({ hash }) => hash !== transfer.hash)
   transfers.set([transfer, ...others].slice(0, KEPT_TRANSFERS))
+}
+
+/** Says that nobody needs to be told of a transfer any more. */
+export function closeTransfer(hash: string): void {
+  const all = transfers.get()
+  if (!all.some((transfer) => transfer.hash === hash && !transfer.isClosed)) return
+  transfers.set(all.map((transfer) => (transfer.hash === hash ? { ...transfer, isClosed: true } : transfer)))
 }
 
 /** The page that follows a transfer. */

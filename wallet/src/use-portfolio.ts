@@ -1,6 +1,7 @@
-import { useQueries, useQuery } from '@tanstack/react-query'
+import { useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
 import {
   getDepositStatus,
+  getTransferStatus,
   getWithdrawalStatus,
   listBalances,
   listPositions,
@@ -8,18 +9,28 @@ import {
   listWallets,
 } from '@vaultline/client'
 import { query, queryAnswer } from '@vaultline/client/query'
+import { useEffect } from 'react'
 import { useConnection } from 'wagmi'
 import { useCurrency, useService } from './context.ts'
-import { findVault, listHoldings, listRequests, sharesOf, valuePositions } from './portfolio.ts'
+import {
+  findVault,
+  isBetweenChains,
+  listHoldings,
+  listRequests,
+  sharesOf,
+  valuePositions,
+  valueTransfers,
+} from './portfolio.ts'
 import { useCoins } from './prices.ts'
 import { session } from './service.ts'
 import { useStore } from './store.ts'
+import { closeTransfer, transfers } from './transfers.ts'
 
 const REFRESH_MS = 20_000
 
 /**
- * What the user has: the tokens of the wallets that are linked to the account, and the positions in vaults of these wallets
- * and of the one that is connected. Each of its queries fails alone.
+ * What the user has: the tokens of the wallets that are linked to the account, and of these wallets and of the one that is
+ * connected the positions in vaults and the transfers between chains. Each of its queries fails alone.
  */
 export function usePortfolio() {
   const service = useService()
@@ -64,6 +75,9 @@ export function usePortfolio() {
     return listRequests(position, shareDecimals, deposits[index]?.data, withdrawals[index]?.data)
   })
 
+  const { answered, unknown, isLoading: areTransfersLoading } = useTransfers(accounts)
+  const moved = valueTransfers(answered, vaults.data?.data ?? [], coins.data?.data ?? [])
+
   const positionErrors: Record<string, string> = {}
   for (const { data } of positionQueries) Object.assign(positionErrors, data?.errors)
   return {
@@ -85,11 +99,44 @@ export function usePortfolio() {
     },
     requests,
     requestProblem: [...deposits, ...withdrawals].find(({ error }) => error)?.error,
+    /** Between chains, in no wallet and in no vault. */
+    underWay: moved.filter(({ progress }) => isBetweenChains(progress)),
+    /** Transfers that have failed, until their owner has looked at them. */
+    failedTransfers: moved.filter(({ progress }) => progress.status === 'failed'),
+    /** Of how many transfers it is not known where they are. */
+    unknownTransfers: unknown,
     /** Whether something of the total is asked for the first time. */
     isLoading:
+      areTransfersLoading ||
       (isLoggedIn && (balances.isLoading || wallets.isLoading)) ||
       positionQueries.some(({ isLoading }) => isLoading) ||
       (positionQueries.length > 0 && (vaults.isLoading || coins.isLoading)),
+  }
+}
+
+/** The transfers that these accounts have started in this browser and that are not closed, each with how far it is. */
+function useTransfers(accounts: ReadonlySet<string>) {
+  const service = useService()
+  const queries = useQueryClient()
+  const open = useStore(transfers).filter(({ account, isClosed }) => accounts.has(account) && !isClosed)
+  const statuses = useQueries({
+    queries: open.map(({ hash, srcChainId }) => query(getTransferStatus, service, { txHash: hash, srcChainId })),
+  })
+  const answered = open.flatMap((started, index) => {
+    const progress = statuses[index]?.data
+    return progress ? [{ started, progress }] : []
+  })
+  const arrived = answered.filter(({ progress }) => progress.status === 'completed').map(({ started }) => started.hash)
+  useEffect(() => {
+    if (arrived.length === 0) return
+    for (const hash of arrived) closeTransfer(hash)
+    // From now on it is a balance or a position.
+    void queries.invalidateQueries()
+  }, [arrived.join()])
+  return {
+    answered,
+    unknown: statuses.filter(({ data, error }) => error && !data).length,
+    isLoading: statuses.some(({ isLoading }) => isLoading),
   }
 }
 

@@ -18,9 +18,10 @@ import { Amount, Unknown } from '../parts/figures.tsx'
 import { Empty, Missing, ProblemNotice } from '../parts/notices.tsx'
 import { SkeletonRows } from '../parts/skeletons.tsx'
 import { Address, ChainBadge } from '../parts/tokens.tsx'
+import type { StartedTransfer } from '../portfolio.ts'
 import { STATUSES } from '../statuses.ts'
 import { useStore } from '../store.ts'
-import { type StartedTransfer, transferPath, transfers } from '../transfers.ts'
+import { transferPath, transfers } from '../transfers.ts'
 
 const PAGE_SIZE = 20
 /** What waits is looked at again after this time. */

@@ -1,7 +1,7 @@
 import { useConnection } from 'wagmi'
 import { Link } from 'wouter'
 import { chainName } from '../chains.ts'
-import { Change, Money } from '../parts/figures.tsx'
+import { Amount, Change, Money } from '../parts/figures.tsx'
 import { Holdings } from '../parts/holdings.tsx'
 import { HoldingsChart } from '../parts/holdings-chart.tsx'
 import { NeedsYou } from '../parts/needs-you.tsx'
@@ -13,6 +13,7 @@ import { Welcome } from '../parts/welcome.tsx'
 import { addUp, CHAIN_OF_KEY, toNumber } from '../portfolio.ts'
 import { session } from '../service.ts'
 import { useStore } from '../store.ts'
+import { transferPath } from '../transfers.ts'
 import { type Portfolio, usePortfolio } from '../use-portfolio.ts'
 
 /** What the user has and what awaits them; for newcomers, what there is. */
@@ -43,23 +44,31 @@ function PortfolioView() {
 }
 
 function Summary({ portfolio }: { portfolio: Portfolio }) {
-  const { holdings, positions, requests, balances, isLoading } = portfolio
-  const { value, change } = addUp([...holdings, ...positions])
+  const { holdings, positions, underWay, requests, balances, isLoggedIn, isLoading } = portfolio
+  const parts = [...holdings, ...positions, ...underWay]
+  const { value, change } = addUp(parts)
   const gaps = listGaps(portfolio)
-  const isUnknown = gaps.length > 0 && ![...holdings, ...positions].some((one) => one.value !== null)
+  const invitation = inviteToLink(portfolio)
+  const isUnknown = (gaps.length > 0 || invitation !== undefined) && !parts.some((one) => one.value !== null)
   const waiting = addUp(
     requests
       .filter(({ kind }) => kind === 'wait')
       .map(({ units, position }) => {
-        const part = toNumber(units, position.assetDecimals) / toNumber(position.currentValue, position.assetDecimals)
-        return { value: position.value === null ? null : position.value * part, valueBefore: null }
+        const whole = toNumber(position.currentValue, position.assetDecimals)
+        const part = toNumber(units, position.assetDecimals) / whole
+        return { value: position.value === null || whole === 0 ? null : position.value * part, valueBefore: null }
       }),
   )
+  const title = isLoggedIn && !invitation ? 'Total value' : 'In vaults'
   return (
-    <section className={balances.data?.isStale ? 'summary stale' : 'summary'} aria-label="Total value">
-      <p className="fine">Total value</p>
+    <section className={balances.data?.isStale ? 'summary stale' : 'summary'} aria-label={title}>
+      <p className="fine">{title}</p>
       <p className="big">
-        {isLoading ? <Skeleton width="5em" /> : <Money value={isUnknown ? null : value} why="It could not be read." />}
+        {isLoading ? (
+          <Skeleton width="5em" />
+        ) : (
+          <Money value={isUnknown ? null : value} why={invitation ?? 'It could not be read.'} />
+        )}
       </p>
       <p className="row">
         {isLoading ? (
@@ -83,6 +92,16 @@ function Summary({ portfolio }: { portfolio: Portfolio }) {
               <Money value={waiting.value} /> of it awaits settlement
             </span>
           )}
+          {underWay.map(({ started, progress }) => (
+            <Link key={started.hash} className="chip" href={transferPath(started)}>
+              <Amount units={started.amount} {...started.from} /> on its way{progress.reason === 'expired' && ' back'}
+            </Link>
+          ))}
+          {invitation && (
+            <Link className="chip warn" href="/account">
+              {invitation}
+            </Link>
+          )}
           {gaps.map((gap) => (
             <span key={gap} className="chip warn">
               {gap}
@@ -96,23 +115,33 @@ function Summary({ portfolio }: { portfolio: Portfolio }) {
 }
 
 /** What the total lacks, or has of an earlier moment. */
-function listGaps({ balances, holdings, positions, positionErrors, positionProblem }: Portfolio): string[] {
+function listGaps(portfolio: Portfolio): string[] {
+  const { balances, holdings, positions, positionErrors, positionProblem, underWay, unknownTransfers } = portfolio
   const old = new Set(holdings.flatMap(({ chainId, asOf }) => (asOf ? [chainId] : [])))
   const unread = Object.keys(balances.data?.data.errors ?? {})
     // The service calls its chains by these keys alone.
     .map((key) => CHAIN_OF_KEY[key as keyof typeof CHAIN_OF_KEY])
   const lost = unread.filter((chainId) => !old.has(chainId))
   const lostVaults = Object.keys(positionErrors).map(Number)
-  const unpriced = [...holdings.filter(({ isSpam }) => !isSpam), ...positions].filter(({ value }) => value === null)
+  const unpriced = [...holdings.filter(({ isSpam }) => !isSpam), ...positions, ...underWay].filter(
+    ({ value }) => value === null,
+  )
   return [
     ...[...old].map((chainId) => `tokens on ${chainName(chainId)} as of earlier`),
     ...lost.map((chainId) => `without tokens on ${chainName(chainId)}`),
     ...lostVaults.map((chainId) => `vaults only in part on ${chainName(chainId)}`),
     ...(balances.error && !balances.data ? ['without your tokens'] : []),
     ...(positionProblem ? ['without some of your positions'] : []),
+    ...(unknownTransfers > 0 ? ['without what is between chains'] : []),
     ...(unpriced.length === 1 ? ['without 1 unpriced token'] : []),
     ...(unpriced.length > 1 ? [`without ${unpriced.length} unpriced tokens`] : []),
   ]
+}
+
+/** How to have tokens count where no wallet's do; undefined where some wallet's do. */
+function inviteToLink({ isLoggedIn, wallets, linked }: Portfolio): string | undefined {
+  if (!isLoggedIn) return 'Log in to see what your wallets hold'
+  return wallets.data && linked.length === 0 ? 'Link a wallet to see what it holds' : undefined
 }
 
 /** The step that is left where the connected wallet's tokens do not count. */

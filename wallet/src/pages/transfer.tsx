@@ -9,9 +9,10 @@ import { Amount } from '../parts/figures.tsx'
 import { FlowProblem } from '../parts/flow-steps.tsx'
 import { Empty } from '../parts/notices.tsx'
 import { Address } from '../parts/tokens.tsx'
+import type { StartedTransfer } from '../portfolio.ts'
 import { useSender } from '../sender.ts'
 import { useStore } from '../store.ts'
-import { type StartedTransfer, transfers } from '../transfers.ts'
+import { closeTransfer, transfers } from '../transfers.ts'
 
 /** A transfer between chains, followed to its end; by its hash, so that a reload loses nothing. */
 export function TransferPage({ chainId, hash }: { chainId: number; hash: string }) {
@@ -34,6 +35,10 @@ function FollowedTransfer({ srcChainId, txHash }: { srcChainId: number; txHash: 
   const sender = useSender()
   const started = useStore(transfers).find(({ hash }) => hash === txHash)
   const transfer = progress && 'depositId' in progress ? progress : undefined
+  const isOver = transfer?.terminal === true
+  useEffect(() => {
+    if (isOver) closeTransfer(txHash)
+  }, [isOver, txHash])
   return (
     <div className="page narrow">
       <h1>
@@ -79,39 +84,35 @@ type TimelineProps = {
 
 type Stage = {
   readonly name: string
-  readonly at: string | null | undefined
+  readonly state: 'done' | 'now' | 'failed' | 'todo'
+  readonly at?: string | null | undefined
   readonly hash?: `0x${string}` | null | undefined
 }
 
+/** After so many times of what is usual, what is usual says nothing. */
+const STILL_USUAL = 3
+
 function Timeline({ transfer, started, srcChainId, txHash }: TimelineProps) {
   const now = useNow(transfer?.terminal !== true)
-  const dstName = transfer?.dstChain ? chainName(transfer.dstChain.id) : 'the other chain'
   const times = transfer?.timestamps
-  const isDelivery = transfer?.action === 'none' || started?.kind === 'withdrawal'
-  const stages: Stage[] = [
-    { name: `Sent on ${chainName(srcChainId)}`, at: times?.initiated, hash: txHash },
-    { name: `Arrived on ${dstName}`, at: times?.bridged, hash: transfer?.transactions.fill },
-    ...(isDelivery ? [] : [{ name: 'Deposited into the vault', at: times?.completed }]),
-  ]
-  const reached = stages.findLastIndex(({ at }) => at)
-  const hasFailed = transfer?.status === 'failed'
   const beganAt = times?.initiated ? Date.parse(times.initiated) : started?.startedAt
+  const usualMs = (started?.expectedFillSeconds ?? 0) * 1000
   return (
     <ol className="timeline">
-      {stages.map(({ name, at, hash }, index) => {
-        const isNext = index === reached + 1 && transfer?.terminal !== true
-        const state = at ? 'done' : isNext ? 'now' : hasFailed && index === reached + 1 ? 'failed' : 'todo'
+      {listStages({ transfer, started, srcChainId, txHash }).map(({ name, state, at, hash }, index, stages) => {
         const before = stages[index - 1]?.at
+        const since = before ? Date.parse(before) : beganAt
         return (
-          <li key={name} className={state} aria-current={isNext ? 'step' : undefined}>
-            <span>{name}</span>
+          <li key={name} className={state} aria-current={state === 'now' ? 'step' : undefined}>
+            <span>
+              {name}
+              {state === 'failed' && <span className="hidden">: failed</span>}
+            </span>
             {at && before && <span className="fine">after {formatDuration(Date.parse(at) - Date.parse(before))}</span>}
-            {isNext && beganAt !== undefined && (
+            {state === 'now' && since !== undefined && (
               <span className="fine">
-                {formatDuration(now - (before ? Date.parse(before) : beganAt))} so far
-                {index === 1 && started && started.expectedFillSeconds > 0 && (
-                  <>, usually {formatDuration(started.expectedFillSeconds * 1000)}</>
-                )}
+                {formatDuration(now - since)} so far
+                {index === 1 && now - since < STILL_USUAL * usualMs && <>, usually {formatDuration(usualMs)}</>}
               </span>
             )}
             {hash && <Address value={hash} what="the transaction's hash" />}
@@ -120,6 +121,34 @@ function Timeline({ transfer, started, srcChainId, txHash }: TimelineProps) {
       })}
     </ol>
   )
+}
+
+/** What a transfer goes through: to the other chain, or back to where it began. */
+function listStages({ transfer, started, srcChainId, txHash }: TimelineProps): readonly Stage[] {
+  const { timestamps: times, transactions, reason, status, terminal = false } = transfer ?? {}
+  const source = chainName(srcChainId)
+  const sent = { name: `Sent on ${source}`, at: times?.initiated, hash: txHash }
+  const arrived = {
+    name: `Arrived on ${transfer?.dstChain ? chainName(transfer.dstChain.id) : 'the other chain'}`,
+    at: times?.bridged,
+    hash: transactions?.fill,
+  }
+  if (reason === 'expired' || reason === 'refunded' || reason === 'refund_not_found') {
+    const refund = reason === 'refunded' ? 'done' : terminal ? 'failed' : 'now'
+    return [
+      { ...sent, state: 'done' },
+      { ...arrived, state: 'failed' },
+      { name: `Refund on ${source}`, state: refund },
+    ]
+  }
+  const isDelivery = transfer?.action === 'none' || started?.kind === 'withdrawal'
+  const stages = [sent, arrived, ...(isDelivery ? [] : [{ name: 'Deposited into the vault', at: times?.completed }])]
+  const next = stages.findLastIndex(({ at }) => at) + 1
+  return stages.map((stage, index) => {
+    if (stage.at) return { ...stage, state: 'done' }
+    if (index !== next) return { ...stage, state: 'todo' }
+    return { ...stage, state: status === 'failed' ? 'failed' : terminal ? 'todo' : 'now' }
+  })
 }
 
 /** Where the money is after a failure, and the next act. */

@@ -54,24 +54,18 @@ export function FlowSteps({ steps }: Pick<FlowState, 'steps'>) {
   )
 }
 
-const TEXTS = {
-  simulation_reverted: 'This would fail now, so it is not sent:',
-  transaction_reverted: 'The transaction failed on the chain. Only its fee was paid.',
-  quote_expired: 'The offer has expired. Have a look at the new one.',
-  transfer_failed: 'The transfer failed.',
-} as const
-
 /** Why a flow stands still. */
 export function FlowProblem({ error }: { error: FlowError }) {
   switch (error.code) {
     case 'wallet':
       return <ProblemNotice error={error.cause ?? new Error(error.message)} />
     case 'simulation_reverted':
-      return <ProblemNotice error={new Error(`${TEXTS[error.code]} ${error.message}`)} />
+      return <ProblemNotice error={new Error(`This would fail now, so it is not sent: ${error.message}`)} />
     case 'transaction_reverted':
     case 'quote_expired':
+    case 'terms_changed':
     case 'transfer_failed':
-      return <ProblemNotice error={new Error(TEXTS[error.code])} />
+      return <ProblemNotice error={new Error(error.message)} />
     default:
       return <ProblemNotice error={new CallFailure(error)} />
   }

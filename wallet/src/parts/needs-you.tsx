@@ -1,6 +1,8 @@
 import { Link } from 'wouter'
+import { chainName } from '../chains.ts'
 import { shorten } from '../format.ts'
-import type { VaultRequest } from '../portfolio.ts'
+import type { ValuedTransfer, VaultRequest } from '../portfolio.ts'
+import { transferPath } from '../transfers.ts'
 import type { Portfolio } from '../use-portfolio.ts'
 import { Amount } from './figures.tsx'
 import { ChainBadge } from './tokens.tsx'
@@ -12,17 +14,20 @@ const TEXTS = {
   'take back withdrawal': { text: 'Cancelled: your shares can come back', act: 'Take them back' },
 } as const
 
-/** What only the user can do next, each with the way to its vault; nothing where nothing awaits them. */
-export function NeedsYou({ portfolio: { requests, address } }: { portfolio: Portfolio }) {
+/** What only the user can do next or should look at, each with the way there; nothing where nothing awaits them. */
+export function NeedsYou({ portfolio: { requests, failedTransfers, address } }: { portfolio: Portfolio }) {
   const needs = requests.flatMap(({ kind, ...request }) => (kind === 'wait' ? [] : [{ kind, ...request }]))
   return (
     <div aria-live="polite">
-      {needs.length > 0 && (
+      {needs.length + failedTransfers.length > 0 && (
         <section className="needs" aria-labelledby="needs">
           <h2 id="needs">Needs you</h2>
           <ul className="stack">
             {needs.map((need) => (
               <Need key={keyOf(need)} need={need} address={address} />
+            ))}
+            {failedTransfers.map((transfer) => (
+              <FailedTransfer key={transfer.started.hash} transfer={transfer} />
             ))}
           </ul>
         </section>
@@ -36,6 +41,7 @@ type NeedOf = VaultRequest & { readonly kind: keyof typeof TEXTS }
 function Need({ need: { kind, units, position }, address }: { need: NeedOf; address: string | undefined }) {
   const { text, act } = TEXTS[kind]
   const { chainId, vaultAddress, vaultName, userAddress, assetDecimals, assetSymbol } = position
+  const isOwn = userAddress === address
   return (
     <li className="need">
       <p>
@@ -46,14 +52,55 @@ function Need({ need: { kind, units, position }, address }: { need: NeedOf; addr
         <br />
         <span className="fine">
           {text}
-          {userAddress !== address && `, of ${shorten(userAddress)}`}
+          {!isOwn && `. ${address ? 'Switch to' : 'Connect'} ${shorten(userAddress)} in your wallet for it`}
         </span>
       </p>
-      <Link className="button" href={`/vaults/${chainId}/${vaultAddress}`} aria-label={`${act}: ${vaultName}`}>
-        {act}
+      {isOwn && (
+        <Link className="button" href={`/vaults/${chainId}/${vaultAddress}`} aria-label={`${act}: ${vaultName}`}>
+          {act}
+        </Link>
+      )}
+      {!address && (
+        <Link className="button" href="/account" aria-label={`Connect ${shorten(userAddress)}: ${vaultName}`}>
+          Connect
+        </Link>
+      )}
+    </li>
+  )
+}
+
+function FailedTransfer({ transfer: { started, progress } }: { transfer: ValuedTransfer }) {
+  const { kind, vault, amount, from } = started
+  return (
+    <li className="need">
+      <p>
+        <strong>
+          <Amount units={amount} {...from} />
+        </strong>{' '}
+        {kind === 'deposit' ? 'for' : 'from'} {vault.name} <ChainBadge chainId={vault.chainId} />
+        <br />
+        <span className="fine">{describeFailure(progress)}</span>
+      </p>
+      <Link className="button" href={transferPath(started)} aria-label={`See what happened: ${vault.name}`}>
+        See what happened
       </Link>
     </li>
   )
+}
+
+function describeFailure({ reason, srcChain, dstChain }: ValuedTransfer['progress']): string {
+  switch (reason) {
+    case 'expired':
+      return `Nobody took it over in time; the bridge pays it back on ${chainName(srcChain.id)}`
+    case 'refunded':
+      return `It did not arrive, and is back in your wallet on ${chainName(srcChain.id)}`
+    case 'refund_not_found':
+      return 'It did not arrive, and its refund was not found'
+    case 'destination_action_failed':
+      return `It is in your wallet on ${dstChain ? chainName(dstChain.id) : 'the other chain'}, not in the vault`
+    default:
+      return `It was not sent, and is still in your wallet on ${chainName(srcChain.id)}`
+  }
 }
 
 function keyOf({ kind, position }: VaultRequest): string {
