@@ -1,4 +1,4 @@
-import { lazy, Suspense } from 'react'
+import { lazy, Suspense, useEffect, useRef } from 'react'
 import { Link, Route, Switch, useLocation } from 'wouter'
 import { AccountMenu } from './parts/account-menu.tsx'
 import { DeveloperDrawer } from './parts/developer-drawer.tsx'
@@ -25,6 +25,13 @@ const PLACES = [
 /** The wallet: its frame, and the page of the address. */
 export function App() {
   const [location] = useLocation()
+  const main = useRef<HTMLElement>(null)
+  const shown = useRef(location)
+  useEffect(() => {
+    if (shown.current === location) return
+    shown.current = location
+    main.current?.focus()
+  }, [location])
   return (
     <>
       <a className="skip" href="#main">
@@ -49,17 +56,21 @@ export function App() {
         </nav>
         <AccountMenu />
       </header>
-      <main id="main" tabIndex={-1}>
+      <main id="main" ref={main} tabIndex={-1}>
         <ErrorBoundary key={location}>
           <Suspense fallback={<PageSkeleton />}>
             <Switch>
               <Route path="/" component={HomePage} />
               <Route path="/vaults" component={VaultsPage} />
               <Route path="/vaults/:chainId/:address">
-                {({ chainId, address }) => <VaultPage key={address} chainId={Number(chainId)} address={address} />}
+                {({ chainId, address }) => (
+                  <VaultPage key={`${chainId} ${address}`} chainId={Number(chainId)} address={address} />
+                )}
               </Route>
               <Route path="/transfers/:chainId/:hash">
-                {({ chainId, hash }) => <TransferPage key={hash} chainId={Number(chainId)} hash={hash} />}
+                {({ chainId, hash }) => (
+                  <TransferPage key={`${chainId} ${hash}`} chainId={Number(chainId)} hash={hash} />
+                )}
               </Route>
               <Route path="/activity" component={ActivityPage} />
               <Route path="/markets" component={MarketsPage} />

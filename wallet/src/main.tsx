@@ -1,4 +1,4 @@
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { WagmiProvider } from 'wagmi'
@@ -6,6 +6,8 @@ import { App } from './app.tsx'
 import { createWagmi } from './chains.ts'
 import { loadConfig } from './config.ts'
 import { SurroundingsContext } from './context.ts'
+import { mayPass } from './problems.ts'
+import { createQueries } from './queries.ts'
 import { createService } from './service.ts'
 import './styles.css'
 
@@ -18,14 +20,11 @@ if (import.meta.env.MODE === 'sandbox') {
   announceLocalAccounts(config)
 }
 
-// What is on the page is asked for again when somebody comes back to it, and not each time a part of it is shown.
-const queries = new QueryClient({ defaultOptions: { queries: { staleTime: 10_000 } } })
-
 createRoot(root).render(
   <StrictMode>
     <SurroundingsContext value={{ config, service: createService(config) }}>
       <WagmiProvider config={createWagmi(config)}>
-        <QueryClientProvider client={queries}>
+        <QueryClientProvider client={createQueries(mayPass)}>
           <App />
         </QueryClientProvider>
       </WagmiProvider>

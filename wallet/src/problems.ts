@@ -18,6 +18,13 @@ export function describeProblem(error: unknown): Problem {
   return { text: message.split('\n')[0] ?? message }
 }
 
+/** Whether the same call can succeed a little later. */
+export function mayPass(error: unknown): boolean {
+  if (!(error instanceof CallFailure)) return false
+  const { status, code } = error.error
+  return code === 'network' || status === 429 || status >= 500
+}
+
 /** Whether somebody has said no in their wallet (EIP-1193: 4001). */
 export function isRejection(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false

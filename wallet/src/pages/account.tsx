@@ -10,6 +10,7 @@ import { Address } from '../parts/tokens.tsx'
 import { logIn, signUp } from '../passkeys.ts'
 import { session } from '../service.ts'
 import { useStore } from '../store.ts'
+import { useFocusKept } from '../use-focus-kept.ts'
 
 /** The way in, in three steps, and what can be changed afterwards. */
 export function AccountPage() {
@@ -17,6 +18,7 @@ export function AccountPage() {
   const { address } = useConnection()
   return (
     <div className="page narrow">
+      <title>Your account · Vaultline</title>
       <h1>Your account</h1>
       <ol className="stairs">
         <Stair title={user ? `Logged in as ${user.email}` : 'Create an account, or log in'} isDone={Boolean(user)}>
@@ -39,9 +41,12 @@ export function AccountPage() {
 }
 
 function Stair({ title, isDone, children }: { title: string; isDone: boolean; children: ReactNode }) {
+  const heading = useFocusKept<HTMLHeadingElement>(isDone)
   return (
     <li className={isDone ? 'card done' : 'card'}>
-      <h2>{title}</h2>
+      <h2 ref={heading} tabIndex={-1}>
+        {title}
+      </h2>
       {children}
     </li>
   )
@@ -172,14 +177,16 @@ function LinkedWallets({ address }: { address: string }) {
     mutationFn: async (linked: string) => orThrow(await unlinkWallet(service, { address: linked })),
     onSuccess: () => queries.invalidateQueries(),
   })
-  if (wallets.error) return <ProblemNotice error={wallets.error} onRetry={() => void wallets.refetch()} />
+  const list = useFocusKept<HTMLUListElement>(wallets.data?.wallets.length)
+  if (wallets.error && !wallets.data)
+    return <ProblemNotice error={wallets.error} onRetry={() => void wallets.refetch()} />
   if (!wallets.data) return <Skeleton width="12em" />
   const linked = wallets.data.wallets
   const isLinked = linked.some((wallet) => wallet.address === address)
   const error = link.error ?? unlink.error
   return (
     <>
-      <ul className="plain">
+      <ul className="plain" ref={list} tabIndex={-1} aria-label="Linked wallets">
         {linked.map((wallet) => (
           <li key={wallet.address} className="row">
             <Address value={wallet.address} what="the linked wallet's address" />

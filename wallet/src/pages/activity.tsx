@@ -40,6 +40,7 @@ export function ActivityPage() {
   const { address } = useConnection()
   return (
     <div className="page">
+      <title>Activity · Vaultline</title>
       <h1>Activity</h1>
       {address ? (
         <>

@@ -39,6 +39,7 @@ export function CoinPage({ id }: { id: string }) {
   }
   return (
     <div className="page">
+      <title>{`${coin.data?.data.name ?? id} · Vaultline`}</title>
       <p className="fine">
         <Link href="/markets">Markets</Link>
       </p>

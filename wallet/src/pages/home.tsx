@@ -27,6 +27,7 @@ function PortfolioView() {
   const portfolio = usePortfolio()
   return (
     <div className="page">
+      <title>Home · Vaultline</title>
       <h1 className="hidden">Your portfolio</h1>
       <Summary portfolio={portfolio} />
       <Invitation portfolio={portfolio} />

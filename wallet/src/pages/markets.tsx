@@ -26,6 +26,7 @@ export function MarketsPage() {
   const asked = useRested(search.trim(), PAUSE_MS)
   return (
     <div className="page">
+      <title>Markets · Vaultline</title>
       <h1>Markets</h1>
       <search className="filters">
         <input
@@ -37,9 +38,11 @@ export function MarketsPage() {
           onChange={({ target }) => setSearch(target.value)}
         />
       </search>
-      <div aria-live="polite">
+      <div>
         {asked && asked.length < LEAST_SEARCH && (
-          <p className="fine">Type at least {LEAST_SEARCH} letters of a name or a symbol.</p>
+          <p className="fine" role="status">
+            Type at least {LEAST_SEARCH} letters of a name or a symbol.
+          </p>
         )}
         {asked.length >= LEAST_SEARCH && <Found search={asked} />}
       </div>
@@ -58,7 +61,7 @@ function Found({ search }: { search: string }) {
     ...queryAnswer(searchCoins, useService(), { search, currency: useCurrency() }),
     placeholderData: keepPreviousData,
   })
-  if (coins.error) return <ProblemNotice error={coins.error} onRetry={() => void coins.refetch()} />
+  if (coins.error && !coins.data) return <ProblemNotice error={coins.error} onRetry={() => void coins.refetch()} />
   if (!coins.data) return <SkeletonRows count={4} />
   if (coins.data.data.length === 0) return <Empty title={`No coin is called “${search}”`} />
   return (
@@ -66,6 +69,9 @@ function Found({ search }: { search: string }) {
       className={coins.data.isStale || coins.isPlaceholderData ? 'card stale' : 'card'}
       aria-label={`Coins found for ${search}`}
     >
+      <p className="hidden" role="status">
+        {coins.data.data.length} found
+      </p>
       <StaleSince query={coins} />
       <ul className="lines">
         {coins.data.data.map(({ id, name, symbol, thumb, market_cap_rank, current_price, ...coin }) => (
@@ -160,7 +166,7 @@ function SupportedCoins() {
           </thead>
           <tbody>
             {shown.map((coin) => (
-              <CoinRow key={coin.id ?? coin.contract_address} coin={coin} />
+              <CoinRow key={coin.id ?? `${coin.chainId} ${coin.contract_address}`} coin={coin} />
             ))}
           </tbody>
         </table>
@@ -200,7 +206,7 @@ function CoinRow({ coin }: { coin: MarketCoin }) {
       <TokenIcon symbol={symbol} url={logo_url} />
       <span>
         <strong>
-          {name} <span className="unit">{symbol}</span>
+          {name} {name !== symbol && <span className="unit">{symbol}</span>}
         </strong>
         <span className="badges">
           {chainIds.map((chainId) => (

@@ -35,17 +35,17 @@ function FollowedTransfer({ srcChainId, txHash }: { srcChainId: number; txHash: 
   const sender = useSender()
   const started = useStore(transfers).find(({ hash }) => hash === txHash)
   const transfer = progress && 'depositId' in progress ? progress : undefined
+  const title = started
+    ? `${started.kind === 'deposit' ? 'Deposit into' : 'Withdrawal from'} ${started.vault.name}`
+    : 'Transfer'
   const isOver = transfer?.terminal === true
   useEffect(() => {
     if (isOver) closeTransfer(txHash)
   }, [isOver, txHash])
   return (
     <div className="page narrow">
-      <h1>
-        {started
-          ? `${started.kind === 'deposit' ? 'Deposit into' : 'Withdrawal from'} ${started.vault.name}`
-          : 'Transfer'}
-      </h1>
+      <title>{`${title} · Vaultline`}</title>
+      <h1>{title}</h1>
       <section className="card" aria-label="Where it is">
         {started && (
           <p className="big">

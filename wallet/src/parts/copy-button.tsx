@@ -11,13 +11,18 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
     return () => clearTimeout(timer)
   }, [isCopied])
   return (
-    <button
-      type="button"
-      className="copy"
-      aria-label={`Copy ${what}`}
-      onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
-    >
-      <span aria-live="polite">{isCopied ? 'Copied' : 'Copy'}</span>
-    </button>
+    <>
+      <button
+        type="button"
+        className="copy"
+        aria-label={`Copy ${what}`}
+        onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
+      >
+        {isCopied ? 'Copied' : 'Copy'}
+      </button>
+      <span className="hidden" role="status">
+        {isCopied && 'Copied'}
+      </span>
+    </>
   )
 }

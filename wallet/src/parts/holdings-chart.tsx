@@ -34,7 +34,8 @@ export function HoldingsChart({ portfolio }: { portfolio: Portfolio }) {
     return prices?.length ? [{ amount, prices }] : []
   })
   const isLoading = portfolio.isLoading || histories.some((history) => history.isLoading)
-  const changed = `${isLoading} ${histories.map(({ dataUpdatedAt }) => dataUpdatedAt)} ${held.map(({ amount }) => amount)}`
+  const tokens = held.map(({ token }) => keyOfToken(token.chainId, token.address))
+  const changed = `${isLoading} ${range} ${currency} ${tokens} ${histories.map(({ dataUpdatedAt }) => dataUpdatedAt)} ${held.map(({ amount }) => amount)}`
   // The parts are new in each render; what they are made of is not, and a new line would be drawn anew.
   const points = useMemo(() => (isLoading ? undefined : sumHistories(parts)), [changed])
 

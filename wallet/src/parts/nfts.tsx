@@ -12,11 +12,12 @@ const SHOWN = 8
 /** The collectibles of the linked wallets, small; nothing where there are none. */
 export function Nfts() {
   const nfts = useQuery(queryAnswer(listNFTs, useService(), undefined))
-  if (nfts.error) return <ProblemNotice error={nfts.error} onRetry={() => void nfts.refetch()} />
-  const all = Object.values(nfts.data?.data.nfts ?? {})
-    .flat()
-    .filter(({ is_spam }) => !is_spam)
-    .flatMap((collection) => collection.nft_data.map((nft) => ({ collection, nft })))
+  if (nfts.error && !nfts.data) return <ProblemNotice error={nfts.error} onRetry={() => void nfts.refetch()} />
+  const all = Object.entries(nfts.data?.data.nfts ?? {}).flatMap(([chain, collections]) =>
+    collections
+      .filter(({ is_spam }) => !is_spam)
+      .flatMap((collection) => collection.nft_data.map((nft) => ({ chain, collection, nft }))),
+  )
   if (all.length === 0) return null
   return (
     <section className="card" aria-labelledby="nfts">
@@ -25,8 +26,8 @@ export function Nfts() {
         <StaleSince query={nfts} />
       </div>
       <ul className="pictures">
-        {all.slice(0, SHOWN).map(({ collection, nft }) => (
-          <li key={`${collection.contract_address} ${nft.token_id}`}>
+        {all.slice(0, SHOWN).map(({ chain, collection, nft }) => (
+          <li key={`${chain} ${collection.contract_address} ${nft.token_id}`}>
             <Picture collection={collection} nft={nft} />
           </li>
         ))}

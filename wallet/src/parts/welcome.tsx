@@ -22,6 +22,7 @@ const STEPS = [
 export function Welcome() {
   return (
     <div className="page">
+      <title>Vaultline</title>
       <section className="hero">
         <div className="stack">
           <h1>Put your tokens to work. Keep your keys.</h1>

@@ -1,0 +1,36 @@
+import { QueryObserver } from '@tanstack/react-query'
+import { expect, test, vi } from 'vitest'
+import { createQueries } from '../../wallet/src/queries.ts'
+
+class Outage extends Error {}
+
+function observe(queryFn: () => Promise<string>) {
+  const queries = createQueries((error) => error instanceof Outage, 10)
+  const observer = new QueryObserver(queries, { queryKey: ['asked'], queryFn, retry: false })
+  const statuses: string[] = []
+  const stop = observer.subscribe(({ status }) => statuses.push(status))
+  return { observer, statuses, stop }
+}
+
+test('What could not be read is tried again while it is on the page, its notice standing until there is an answer', async () => {
+  let isDown = true
+  const ask = vi.fn(async () => {
+    if (isDown) throw new Outage()
+    return 'answer'
+  })
+  const { observer, statuses, stop } = observe(ask)
+  await vi.waitFor(() => expect(ask.mock.calls.length).toBeGreaterThan(3))
+  expect(statuses.filter((status) => status === 'error')).toHaveLength(1)
+  isDown = false
+  await vi.waitFor(() => expect(observer.getCurrentResult().data).toBe('answer'))
+  stop()
+})
+
+test('What fails for good is not tried again', async () => {
+  const ask = vi.fn(async () => Promise.reject(new Error('There is no such vault.')))
+  const { observer, stop } = observe(ask)
+  await vi.waitFor(() => expect(observer.getCurrentResult().status).toBe('error'))
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(ask).toHaveBeenCalledTimes(1)
+  stop()
+})
