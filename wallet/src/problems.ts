@@ -1,4 +1,5 @@
 import { CallFailure } from '@vaultline/client'
+import { isRejection } from '@vaultline/client/flow'
 import { messageForUser } from '@vaultline/client/messages'
 
 /** What went wrong, for the user. */
@@ -25,16 +26,14 @@ export function mayPass(error: unknown): boolean {
   return code === 'network' || status === 429 || status >= 500
 }
 
-/** Whether somebody has said no in their wallet (EIP-1193: 4001). */
-export function isRejection(error: unknown): boolean {
-  if (typeof error !== 'object' || error === null) return false
-  if ('code' in error && error.code === 4001) return true
-  return 'cause' in error && isRejection(error.cause)
+/** Whether the wallet shows another request already (MetaMask's -32002), itself or in what caused it. */
+function isBusy(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return ('code' in error && error.code === -32002) || isBusy(error.cause)
 }
 
-/** Whether the wallet shows another request already (MetaMask's -32002). */
-function isBusy(error: unknown): boolean {
-  if (typeof error !== 'object' || error === null) return false
-  if ('code' in error && error.code === -32002) return true
-  return 'cause' in error && isBusy(error.cause)
+/** Why a part of an answer is missing, as the service says it, in words for the user. */
+export function describeReason(why: string): string {
+  const text = why === 'Upstream unavailable' ? 'It cannot be read at the moment' : why
+  return text.endsWith('.') ? text : `${text}.`
 }

@@ -19,6 +19,7 @@ import { Empty, Missing, ProblemNotice } from '../parts/notices.tsx'
 import { SkeletonRows } from '../parts/skeletons.tsx'
 import { Address, ChainBadge } from '../parts/tokens.tsx'
 import type { StartedTransfer } from '../portfolio.ts'
+import { describeReason } from '../problems.ts'
 import { STATUSES } from '../statuses.ts'
 import { useStore } from '../store.ts'
 import { transferPath, transfers } from '../transfers.ts'
@@ -95,7 +96,7 @@ function History({ account }: { account: `0x${string}` }) {
   const errors: Record<string, string> = {}
   for (const { data } of asked) {
     for (const [chainId, why] of Object.entries(data?.pages.at(-1)?.data.errors ?? {})) {
-      errors[chainId] = `what happened there is missing (${why})`
+      errors[chainId] = `What happened there is missing. ${describeReason(why)}`
     }
   }
   return (

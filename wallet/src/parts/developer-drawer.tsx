@@ -9,7 +9,7 @@ export function DeveloperDrawer() {
   const [isOpen, setOpen] = useState(false)
   const all = useStore(exchanges)
   return (
-    <aside className={isOpen ? 'drawer open' : 'drawer'} aria-label="Requests of this page">
+    <aside className="drawer" aria-label="Requests of this page">
       <button type="button" className="drawer-handle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         {isOpen ? 'Close' : `Requests (${all.length})`}
       </button>

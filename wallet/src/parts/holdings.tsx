@@ -6,6 +6,7 @@ import { useCurrency, useService } from '../context.ts'
 import { formatClock } from '../format.ts'
 import { historyQuery, type PricedToken } from '../histories.ts'
 import { CHAIN_OF_KEY, findCoin, type Holding } from '../portfolio.ts'
+import { describeReason } from '../problems.ts'
 import type { Portfolio } from '../use-portfolio.ts'
 import { Amount, AsOf, Change, Money } from './figures.tsx'
 import { Empty, Missing, ProblemNotice } from './notices.tsx'
@@ -153,8 +154,8 @@ function withTimes(
   return Object.fromEntries(
     Object.entries(errors).map(([key, why]) => {
       const time = updated_at[key]
-      const shown = time && tokens[key]?.length ? `shown as of ${formatClock(time)}` : 'what you hold there is missing'
-      return [key, `${shown} (${why})`]
+      const shown = time && tokens[key]?.length ? `Shown as of ${formatClock(time)}` : 'What you hold there is missing'
+      return [key, `${shown}. ${describeReason(why)}`]
     }),
   )
 }

@@ -1,7 +1,9 @@
+import { useState } from 'react'
 import { Link } from 'wouter'
 import { chainName } from '../chains.ts'
 import { shorten } from '../format.ts'
 import { findVault, type ValuedPosition } from '../portfolio.ts'
+import { describeReason } from '../problems.ts'
 import type { Portfolio } from '../use-portfolio.ts'
 import { Amount, Earned, Money, Yield } from './figures.tsx'
 import { Empty, Missing, ProblemNotice } from './notices.tsx'
@@ -11,6 +13,9 @@ import { ChainBadge } from './tokens.tsx'
 /** What is in vaults: its value in the asset and in the currency, its yield, what it earned and what waits. */
 export function Positions({ portfolio }: { portfolio: Portfolio }) {
   const { positions, positionErrors, positionProblem, retryPositions, requestProblem, isLoading } = portfolio
+  const [isPastShown, setPastShown] = useState(false)
+  const past = positions.filter((position) => isPast(position, portfolio))
+  const shown = positions.filter((position) => isPastShown || !past.includes(position))
   const isEmpty = positions.length === 0 && !positionProblem && Object.keys(positionErrors).length === 0
   return (
     <section className="card" aria-labelledby="positions">
@@ -22,7 +27,10 @@ export function Positions({ portfolio }: { portfolio: Portfolio }) {
       </div>
       <Missing
         errors={Object.fromEntries(
-          Object.entries(positionErrors).map(([chainId, why]) => [chainId, `what you have there is missing (${why})`]),
+          Object.entries(positionErrors).map(([chainId, why]) => [
+            chainId,
+            `What you have there is missing. ${describeReason(why)}`,
+          ]),
         )}
         nameOf={(chainId) => chainName(Number(chainId))}
       />
@@ -38,12 +46,17 @@ export function Positions({ portfolio }: { portfolio: Portfolio }) {
         </Empty>
       ) : (
         <ul className="lines">
-          {positions.map((position) => (
+          {shown.map((position) => (
             <li key={`${position.userAddress} ${position.chainId} ${position.vaultAddress}`}>
               <PositionLine position={position} portfolio={portfolio} />
             </li>
           ))}
         </ul>
+      )}
+      {past.length > 0 && (
+        <button type="button" className="link" aria-pressed={isPastShown} onClick={() => setPastShown(!isPastShown)}>
+          {isPastShown ? 'Hide past positions' : `Show past positions (${past.length})`}
+        </button>
       )}
     </section>
   )
@@ -89,6 +102,11 @@ function PositionLine({ position, portfolio }: { position: ValuedPosition; portf
       </span>
     </Link>
   )
+}
+
+/** Whether all of it was taken out, and nothing waits. */
+function isPast(position: ValuedPosition, { requests }: Portfolio): boolean {
+  return position.currentValue === '0' && !requests.some((request) => isSame(request.position, position))
 }
 
 function isSame(left: ValuedPosition, right: ValuedPosition): boolean {
