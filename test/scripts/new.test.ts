@@ -5,7 +5,15 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 
 const COPIED = [
-  ...['functions', 'lib', 'scripts', 'docs/api.md', 'client/src/api.ts', 'test/functions/openapi.test.ts'],
+  ...[
+    'functions',
+    'lib',
+    'scripts',
+    'docs/api.md',
+    'docs/errors.md',
+    'client/src/api.ts',
+    'test/functions/openapi.test.ts',
+  ],
   ...['package.json', 'biome.json', '.gitignore'],
 ]
 

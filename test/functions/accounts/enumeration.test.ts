@@ -69,8 +69,10 @@ function shapeOf({ status, headers, body }: HttpReply, email: string): unknown {
     if (typeof value !== 'object' || value === null) return value
     return Object.entries(value).map(([name, part]) => [name, shape(part)])
   }
-  const names = [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name))
-  return { status, names, body: shape(body) }
+  // A signature is of the body and of the second in which it was made.
+  const changing = ['date', 'x-request-id', 'content-digest', 'signature', 'signature-input']
+  const seen = [...headers].map(([name, value]) => (changing.includes(name) ? name : [name, value]))
+  return { status, seen, body: shape(body) }
 }
 
 /** The requests to the users' table, by what they do; that of the clients is asked once a minute, whoever the user is. */
