@@ -214,6 +214,22 @@ describe('While something is down', () => {
     await page.getByRole('button', { name: /^(Approve|Send) 31 USDC/ }).waitFor()
   })
 
+  test.for(['coingecko', 'defillama', 'lifi', 'goldrush', 'solana'])(
+    'the portfolio and the markets show what is known without %s',
+    async (source, { visitor: { page }, sandbox }) => {
+      await sandbox.control('sources/fail', { source })
+      for (const [path, known] of [
+        ['/', 'Cove USDC Savings'],
+        ['/markets', 'Ether'],
+      ] as const) {
+        await page.goto(path)
+        await page.getByRole('link', { name: known }).first().waitFor()
+        expect(await page.getByText('This page has broken').count()).toBe(0)
+      }
+      await sandbox.control('sources/resume')
+    },
+  )
+
   test('a page says that the service cannot be reached, and goes on', async ({ visitor: { page }, sandbox }) => {
     const service = `${sandbox.apiUrl}/**`
     await page.route(service, (route) => route.abort())

@@ -155,6 +155,9 @@ function Position({ vault, position, isConnected }: { vault: Vault; position: Po
   return <SkeletonRows count={3} />
 }
 
+/** What people call a protocol. */
+const PROTOCOLS = { lagoon: 'Lagoon', erc7540: 'ERC-7540' } as const
+
 function About({ vault }: { vault: Vault }) {
   const { description, protocol, poolAddress, curatorAddress, valuationManager, depositTokenAddress, asset } = vault
   return (
@@ -164,7 +167,7 @@ function About({ vault }: { vault: Vault }) {
       <dl className="facts">
         <div>
           <dt>Protocol</dt>
-          <dd>{protocol ?? 'ERC-4626'}</dd>
+          <dd>{protocol ? PROTOCOLS[protocol] : 'ERC-4626'}</dd>
         </div>
         <div>
           <dt>Vault</dt>
@@ -188,7 +191,7 @@ function About({ vault }: { vault: Vault }) {
         )}
         {valuationManager && (
           <div>
-            <dt>Values it</dt>
+            <dt>Valuation manager</dt>
             <dd>
               <Address value={valuationManager} what="the valuation manager's address" />
             </dd>
