@@ -23,17 +23,21 @@ try {
       vaults: { type: 'string' },
       url: { type: 'string' },
       data: { type: 'string' },
+      help: { type: 'boolean' },
     },
     allowPositionals: true,
   })
-  const { keys, vaults, url, data } = values
+  const { keys, vaults, url, data, help } = values
   const [file, ...more] = positionals
   const read = (path: string) => readFileSync(path === '-' ? 0 : path, 'utf8')
-  if (keys === undefined || file === undefined || more.length > 0) throw new Error(USAGE)
-  const texts = { keys: read(keys), vaults: vaults === undefined ? undefined : read(vaults), answer: read(file) }
-  const { code, lines } = await describeAnswer({ ...texts, url, data })
-  process.stdout.write(`${lines.join('\n')}\n`)
-  process.exitCode = code
+  if (help) process.stdout.write(USAGE)
+  else {
+    if (keys === undefined || file === undefined || more.length > 0) throw new Error(USAGE)
+    const texts = { keys: read(keys), vaults: vaults === undefined ? undefined : read(vaults), answer: read(file) }
+    const { code, lines } = await describeAnswer({ ...texts, url, data })
+    process.stdout.write(`${lines.join('\n')}\n`)
+    process.exitCode = code
+  }
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`)
   process.exitCode = 2
