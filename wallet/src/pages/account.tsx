@@ -27,7 +27,7 @@ export function AccountPage() {
         <Stair title={address ? 'Wallet connected' : 'Connect a wallet'} isDone={Boolean(address)}>
           {address ? <ConnectedWallet address={address} /> : <WalletList />}
         </Stair>
-        <Stair title="Link it to your account" isDone={false}>
+        <Stair title="Link wallets to your account" isDone={false}>
           {user && address ? (
             <LinkedWallets address={address} />
           ) : (
