@@ -1,11 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { listNFTs, type NftCollection } from '@vaultline/client'
 import { queryAnswer } from '@vaultline/client/query'
-import { useState } from 'react'
 import { useService } from '../context.ts'
 import { ProblemNotice } from './notices.tsx'
 import { StaleSince } from './stale.tsx'
-import { isOwnPicture } from './tokens.tsx'
+import { Picture } from './tokens.tsx'
 
 const SHOWN = 8
 
@@ -28,7 +27,7 @@ export function Nfts() {
       <ul className="pictures">
         {all.slice(0, SHOWN).map(({ chain, collection, nft }) => (
           <li key={`${chain} ${collection.contract_address} ${nft.token_id}`}>
-            <Picture collection={collection} nft={nft} />
+            <Collectible collection={collection} nft={nft} />
           </li>
         ))}
       </ul>
@@ -37,28 +36,14 @@ export function Nfts() {
   )
 }
 
-type PictureProps = { readonly collection: NftCollection; readonly nft: NftCollection['nft_data'][number] }
+type CollectibleProps = { readonly collection: NftCollection; readonly nft: NftCollection['nft_data'][number] }
 
-function Picture({ collection: { contract_name }, nft: { token_id, external_data } }: PictureProps) {
-  const [isBroken, setBroken] = useState(false)
-  const name = external_data?.name ?? `${contract_name} #${token_id}`
+function Collectible({ collection: { contract_name }, nft: { token_id, external_data } }: CollectibleProps) {
   const url = external_data?.image_256 ?? external_data?.image
   return (
     <figure>
-      {isOwnPicture(url) && !isBroken ? (
-        <img
-          className="picture"
-          src={url}
-          alt=""
-          width={72}
-          height={72}
-          loading="lazy"
-          onError={() => setBroken(true)}
-        />
-      ) : (
-        <span className="picture" aria-hidden="true" />
-      )}
-      <figcaption className="fine">{name}</figcaption>
+      <Picture url={url} className="picture" size={72} otherwise={<span className="picture" aria-hidden="true" />} />
+      <figcaption className="fine">{external_data?.name ?? `${contract_name} #${token_id}`}</figcaption>
     </figure>
   )
 }

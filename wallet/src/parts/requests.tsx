@@ -24,52 +24,23 @@ export function Requests({ vault, account }: { vault: Vault; account: `0x${strin
   const deposit = useQuery({ ...query(getDepositStatus, service, place), ...again })
   const withdrawal = useQuery({ ...query(getWithdrawalStatus, service, place), ...again })
   const { asset, shareDecimals } = vault
+  const shares = { decimals: shareDecimals, symbol: 'shares' }
   return (
     <>
       {deposit.error && <ProblemNotice error={deposit.error} onRetry={() => void deposit.refetch()} />}
       {deposit.data && isOpen(deposit.data.status) && (
         <Request kind="deposit" status={deposit.data.status} place={place}>
-          <Part
-            name="In the vault’s queue"
-            units={deposit.data.amounts.pendingDeposit}
-            decimals={asset.decimals}
-            symbol={asset.symbol}
-          />
-          <Part
-            name="Shares ready to claim"
-            units={deposit.data.amounts.claimableShares}
-            decimals={shareDecimals}
-            symbol="shares"
-          />
-          <Part
-            name="To take back"
-            units={deposit.data.amounts.cancelledDeposit}
-            decimals={asset.decimals}
-            symbol={asset.symbol}
-          />
+          <Part name="In the vault’s queue" units={deposit.data.amounts.pendingDeposit} {...asset} />
+          <Part name="Shares ready to claim" units={deposit.data.amounts.claimableShares} {...shares} />
+          <Part name="To take back" units={deposit.data.amounts.cancelledDeposit} {...asset} />
         </Request>
       )}
       {withdrawal.error && <ProblemNotice error={withdrawal.error} onRetry={() => void withdrawal.refetch()} />}
       {withdrawal.data && isOpen(withdrawal.data.status) && (
         <Request kind="withdrawal" status={withdrawal.data.status} place={place}>
-          <Part
-            name="Shares in the vault’s queue"
-            units={withdrawal.data.amounts.pendingRedeemShares}
-            decimals={shareDecimals}
-            symbol="shares"
-          />
-          <Part
-            name="Ready to claim"
-            units={withdrawal.data.amounts.claimableAssets}
-            decimals={asset.decimals}
-            symbol={asset.symbol}
-          />
-          <Part
-            name="Shares to take back"
-            units={withdrawal.data.amounts.cancelledRedeemShares}
-            decimals={shareDecimals}
-            symbol="shares"
-          />
+          <Part name="Shares in the vault’s queue" units={withdrawal.data.amounts.pendingRedeemShares} {...shares} />
+          <Part name="Ready to claim" units={withdrawal.data.amounts.claimableAssets} {...asset} />
+          <Part name="Shares to take back" units={withdrawal.data.amounts.cancelledRedeemShares} {...shares} />
         </Request>
       )}
     </>
