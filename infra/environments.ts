@@ -55,8 +55,8 @@ const EXAMPLE_APPS = {
   ],
 }
 
-/** Failures in ten minutes; whole mobile networks can share one address. */
-const RATE_LIMITS = { perNetwork: 100, perUser: 10 }
+/** Failures; whole mobile networks can share one address. NIST SP 800-63B-4, 3.2.2, wants at most 100 for an authenticator. */
+const RATE_LIMITS = { perNetwork: 100, perUser: 10, perSeed: 100 }
 
 /** All environments: the local one, and each stage on AWS. */
 export const ENVIRONMENTS = {
@@ -64,7 +64,7 @@ export const ENVIRONMENTS = {
     corsOrigins: LOCALHOST,
     relyingParty: { id: 'localhost', name: 'Vaultline', ...EXAMPLE_APPS },
     // All that happens on one machine comes from one address.
-    rateLimits: { perNetwork: 5000, perUser: 500 },
+    rateLimits: { perNetwork: 5000, perUser: 500, perSeed: 5000 },
   },
   dev: {
     corsOrigins: LOCALHOST,

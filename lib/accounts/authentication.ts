@@ -111,9 +111,12 @@ export function authenticator({ identityKey, limitTries, now }: Dependencies) {
     const isGuess = firstFactor.kind === 'Password'
     const takeBack = isGuess ? await limitTries('password', { clientId, user: email, sourceIp }) : undefined
     const results = [await toResult(verify(firstFactor, first ?? [], expected))]
-    const isCodeGuess =
-      !isGuess && user && secondFactor?.kind === 'Totp' && results.every((result) => 'value' in result)
-    const takeCodeBack = isCodeGuess ? await limitTries('code', { clientId, user: user.email }) : undefined
+    const isRight = results.every((result) => 'value' in result)
+    // After a password the same work, whether it is right or not; after a wrong signature nobody's codes are guessed.
+    const isCodeGuess = secondFactor?.kind === 'Totp' && (isGuess || (user && isRight))
+    const seed = (isRight && second?.find((one) => one.kind === 'Totp')?.seed) || null
+    const ofUser = isGuess ? {} : { user: user?.email }
+    const takeCodeBack = isCodeGuess ? await limitTries('code', { clientId, ...ofUser, seed }) : undefined
     if (secondFactor) results.push(await toResult(verify(secondFactor, second ?? [], expected)))
     const used = results.map(unwrap)
     assert(secondFactor !== undefined || second?.length === 0, 'second factor')

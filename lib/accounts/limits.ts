@@ -5,7 +5,8 @@ import type { RateLimits } from './rate-limits.ts'
 import type { UsersStore } from './store.ts'
 import { hashToken } from './token.ts'
 
-const WINDOW_MS = 10 * 60 * 1000
+const TEN_MINUTES_MS = 10 * 60 * 1000
+const THIRTY_DAYS_MS = 30 * 24 * 60 * 60 * 1000
 
 type Dependencies = {
   readonly users: Pick<UsersStore, 'countTry' | 'takeTryBack'>
@@ -18,28 +19,41 @@ type Dependencies = {
 /** What somebody tries: to begin a registration, or what can be guessed or asks a chain. */
 type Tried = 'registration' | 'password' | 'code' | 'wallet signature'
 
-/** At whom a try counts: at a user of a client, and at the network that it comes from, each where it is given. */
-type Counted = { readonly clientId?: string; readonly user?: string | undefined; readonly sourceIp?: string }
+/**
+ * At whom a try counts, each where it is given: within ten minutes at a user of a client and at the network that it comes
+ * from, within thirty days at the seed of a generator of codes. A seed that is null stands for none, with the same work.
+ */
+type Counted = {
+  readonly clientId?: string
+  readonly user?: string | undefined
+  readonly sourceIp?: string
+  readonly seed?: string | null
+}
 
 /**
- * Limits tries in windows of ten minutes. They are counted before it is known what comes of them, so that many at once are
+ * Limits tries in fixed windows. They are counted before it is known what comes of them, so that many at once are
  * not more; gives a function that takes one back, which did not fail. No client's tries count at another client's users.
  * Throws `too_many_requests`.
  */
 export function limiter({ users, limits, randomBytes, now }: Dependencies) {
-  return async (tried: Tried, { clientId, user, sourceIp }: Counted): Promise<() => Promise<void>> => {
-    const endsAt = (Math.floor(now() / WINDOW_MS) + 1) * WINDOW_MS
-    const key = (kind: string, of: string) => hashToken(JSON.stringify([tried, clientId, kind, of, endsAt]))
-    const counters = [
-      ...(user === undefined ? [] : [{ key: key('user', user), max: limits.perUser }]),
-      ...(sourceIp === undefined ? [] : [{ key: key('network', networkOf(sourceIp)), max: limits.perNetwork }]),
-    ]
+  return async (tried: Tried, { clientId, user, sourceIp, seed }: Counted): Promise<() => Promise<void>> => {
     const tryId = Buffer.from(randomBytes(6)).toString('base64url')
+    const counter = (kind: string, of: string, max: number, windowMs = TEN_MINUTES_MS) => {
+      const endsAt = (Math.floor(now() / windowMs) + 1) * windowMs
+      return { key: hashToken(JSON.stringify([tried, clientId, kind, of, endsAt])), max, endsAt }
+    }
+    const counters = [
+      ...(user === undefined ? [] : [counter('user', user, limits.perUser)]),
+      ...(sourceIp === undefined ? [] : [counter('network', networkOf(sourceIp), limits.perNetwork)]),
+      ...(seed === undefined
+        ? []
+        : [seed === null ? counter('no seed', tryId, 1) : counter('seed', seed, limits.perSeed, THIRTY_DAYS_MS)]),
+    ]
     const counted: string[] = []
     const takeBack = async () => {
       await Promise.all(counted.map((key) => users.takeTryBack(key, tryId)))
     }
-    for (const { key, max } of counters) {
+    for (const { key, max, endsAt } of counters) {
       if (await users.countTry(key, tryId, { max, until: new Date(endsAt) })) {
         counted.push(key)
         continue
@@ -48,7 +62,9 @@ export function limiter({ users, limits, randomBytes, now }: Dependencies) {
       const seconds = Math.max(1, Math.ceil((endsAt - now()) / 1000))
       throw new AppError('too_many_requests', {
         headers: { 'retry-after': seconds.toString() },
-        cause: new Error(`${max} tries of a ${tried} in ten minutes at client ${clientId ?? 'any'}`),
+        cause: new Error(
+          `${max} tries of a ${tried} before ${new Date(endsAt).toISOString()} at client ${clientId ?? 'any'}`,
+        ),
       })
     }
     return takeBack

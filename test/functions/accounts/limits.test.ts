@@ -16,7 +16,8 @@ import { type CreationOptions, someKeyPair, somePasskey } from '../../support/cr
 import { expectError } from '../../support/errors.ts'
 import { chainlessTest as base, type HttpReply, type Service, startAnew } from '../../support/service.ts'
 
-const LIMITS = { perNetwork: 5, perUser: 2 }
+const LIMITS = { perNetwork: 5, perUser: 2, perSeed: 3 }
+const THIRTY_DAYS = 30 * 24 * 3600
 const PASSWORD = 'correct horse battery staple'
 
 /** Two containers with low limits and a clock of their own. */
@@ -254,6 +255,78 @@ describe('Wrong codes', () => {
     for (let i = 0; i < 5; i += 1) expectError(await loginWith(somePasskey(passkey.id), wrong), 'login_failed')
     for (let i = 0; i < LIMITS.perUser; i += 1) expectError(await loginWith(passkey, wrong), 'login_failed')
     expectError(await loginWith(passkey, oneTimeCode(begun.otpUrl)), 'too_many_requests')
+  })
+})
+
+describe('Wrong codes of one generator', () => {
+  const TEN_MINUTES = 600
+  const TEN_DAYS = 10 * 24 * 3600
+  const FIRST_FACTORS: [string, () => Promise<FirstFactor>][] = [
+    [
+      'password',
+      async () => ({
+        attest: () => ({ credentialKind: 'Password', credentialInfo: { password: PASSWORD } }),
+        assert: () => ({ kind: 'Password', password: PASSWORD }),
+      }),
+    ],
+    [
+      'passkey',
+      async () => {
+        const passkey = somePasskey()
+        return { attest: passkey.create, assert: passkey.get }
+      },
+    ],
+  ]
+  type FirstFactor = { attest: (begun: CreationOptions) => object; assert: (begun: { challenge: string }) => object }
+
+  test.for(FIRST_FACTORS)(
+    'after a right %s are limited in thirty days, and the right one is not',
+    async ([, make], { service, strict: [container], pass }) => {
+      const { attest, assert } = await make()
+      const { email, begun } = await registerUser(service, (options) => ({
+        firstFactorCredential: attest(options),
+        secondFactorCredential: {
+          credentialKind: 'Totp',
+          credentialInfo: { otpCode: oneTimeCode(options.otpUrl, -1) },
+        },
+      }))
+      const loginWith = (steps: number) =>
+        tryLogin(container, { email }, (started) => ({
+          firstFactor: assert(started),
+          secondFactor: { kind: 'Totp', otpCode: oneTimeCode(begun.otpUrl, steps) },
+        }))
+      pass(THIRTY_DAYS - ((Date.now() / 1000) % THIRTY_DAYS))
+      for (let i = 0; i < LIMITS.perSeed; i += 1) {
+        expect(await loginWith(0)).toMatchObject({ status: 200 })
+        expectError(await loginWith(100), 'login_failed')
+        pass(TEN_MINUTES)
+      }
+      const refused = await loginWith(0)
+      expectError(refused, 'too_many_requests')
+      pass(TEN_DAYS)
+      expectError(await loginWith(0), 'too_many_requests')
+      pass(Number(refused.headers.get('retry-after')) - TEN_DAYS)
+      expect(await loginWith(0)).toMatchObject({ status: 200 })
+    },
+  )
+
+  test('are looked at with the same work after a wrong password', async ({ service, strict: [container] }) => {
+    const { email, begun } = await registerUser(service, (options) => ({
+      firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: PASSWORD } },
+      secondFactorCredential: { credentialKind: 'Totp', credentialInfo: { otpCode: oneTimeCode(options.otpUrl, -1) } },
+    }))
+    const actionsOf = async (password: string) => {
+      const started = await beginLogin(container, email)
+      service.table.reset()
+      const factors = {
+        firstFactor: { kind: 'Password', password },
+        secondFactor: { kind: 'Totp', otpCode: oneTimeCode(begun.otpUrl, 100) },
+      }
+      expectError(await completeLogin(container, started, factors), 'login_failed')
+      return service.table.actions.map(({ action }) => action)
+    }
+    await tryLogin(container, { email }, (started) => ({ firstFactor: someKeyPair().get(started) }))
+    expect(await actionsOf('wrong password')).toEqual(await actionsOf(PASSWORD))
   })
 })
 

@@ -6,7 +6,7 @@ import { limiter } from '../../../lib/accounts/limits.ts'
 async function keysFor(sourceIp: string): Promise<string[]> {
   const keys: string[] = []
   const users = { countTry: async (key: string) => keys.push(key) > 0, takeTryBack: async () => {} }
-  const limitTries = limiter({ users, limits: { perNetwork: 1, perUser: 1 }, randomBytes, now: () => 0 })
+  const limitTries = limiter({ users, limits: { perNetwork: 1, perUser: 1, perSeed: 1 }, randomBytes, now: () => 0 })
   await limitTries('registration', { sourceIp })
   return keys
 }
