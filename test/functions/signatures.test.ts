@@ -4,11 +4,12 @@ import { describeFailure, runCommandLine } from '../../admin/command-line.ts'
 import { contentDigest } from '../../lib/frame/signature.ts'
 import { exchange } from '../../sandbox/exchange.ts'
 import { expectError } from '../support/errors.ts'
-import { isSignedBy, parseSignatureInput } from '../support/http-signatures.ts'
+import { isSignedBy } from '../support/http-signatures.ts'
 import { chainlessTest, startAnew, USERS } from '../support/service.ts'
 
 const POSITIONS = `/defi-vaults/v1/defi/user/${USERS[0].address}/positions`
 const LOGIN = '/auth/login/init'
+const OF_REQUEST_BODY = ' "content-digest";req'
 const HEADERS = ['content-digest', 'signature', 'signature-input']
 
 /** Runs an operator's command on the service's own stage; what it prints, or why it fails. */
@@ -19,21 +20,15 @@ const test = chainlessTest.extend('run', ({ service }) => async (...args: string
   return lines.join('\n')
 })
 
-/** The components that an answer's signature covers. */
-function coveredBy(headers: Headers): string[] {
-  const [[, input] = []] = parseSignatureInput(headers.get('signature-input') ?? '')
-  return (input?.components ?? []).map(({ name, parameters }) => [name, ...parameters.keys()].join(';'))
-}
-
 describe('An answer', () => {
   test('to a request with a digest is signed together with it, and is bound to that body', async ({ service }) => {
     const text = JSON.stringify({ email: 'alice@example.com' })
     const headers = { 'content-digest': contentDigest(Buffer.from(text)) }
     const bound = await service.call('POST', LOGIN, { body: text, headers })
     expect(bound.status).toBe(200)
-    expect(coveredBy(bound.headers)).toContain('content-digest;req')
+    expect(bound.headers.get('signature-input')).toContain(OF_REQUEST_BODY)
     const unbound = await service.call('POST', LOGIN, { body: text })
-    expect(coveredBy(unbound.headers)).not.toContain('content-digest;req')
+    expect(unbound.headers.get('signature-input')).not.toContain(OF_REQUEST_BODY)
   })
 
   test('is refused where the digest is not that of the body, or has another form', async ({ service }) => {
@@ -87,7 +82,7 @@ describe('A path', () => {
     const answer = await exchange(`${service.baseUrl}${path}`, { method: 'GET', headers })
     const response = { status: answer.status, headers: answer.headers as Record<string, string> }
     const request = { method: 'GET', url: `${service.baseUrl}${POSITIONS}`, headers }
-    expect(isSignedBy(service.backends.signingKey, { request, response }, answer.text)).toBe(true)
+    expect(await isSignedBy(service.backends.signingKey, { request, response }, answer.text)).toBe(true)
   })
 })
 
@@ -105,9 +100,10 @@ describe('The keys', () => {
       const { status, text, headers: received } = await exchange(asked.url, asked)
       await stop()
       const response = { status, headers: received as Record<string, string> }
-      const verifying = keys.filter((key: JsonWebKey) => isSignedBy(key, { request: asked, response }, text))
-      const idsOf = (some: readonly { kid: string }[]) => some.map(({ kid }) => kid)
-      return { published: idsOf(keys), signing: idsOf(verifying) }
+      const exchanged = { request: asked, response }
+      const verdicts: boolean[] = await Promise.all(keys.map((key: JsonWebKey) => isSignedBy(key, exchanged, text)))
+      const ids: string[] = keys.map(({ kid }: { kid: string }) => kid)
+      return { published: ids, signing: ids.filter((_, index) => verdicts[index]) }
     }
     const first = signingKey.kid
     expect(await askAnew()).toEqual({ published: [first], signing: [first] })

@@ -221,7 +221,8 @@ function callerOf({ baseUrl, apiKey, backends }: Pick<Service, 'baseUrl' | 'apiK
     const received = headersOf(answer)
     if (received.has('signature') || (status < 300 && text !== '' && isSigned(findEndpoint(method, path).contract))) {
       const response = { status, headers: Object.fromEntries(received) }
-      const isRight = isSignedBy(backends.signingKey, { request: { method, url, headers: sent }, response }, text)
+      const asked = { method, url, headers: sent }
+      const isRight = await isSignedBy(backends.signingKey, { request: asked, response }, text)
       if (!isRight || status >= 300) throw new Error(`The answer to ${method} ${path} is not signed as it should be.`)
     }
     verifyPrepared(path, body, { status, text })

@@ -197,7 +197,7 @@ describe('A reply that is about somebody', () => {
     const { headers, body } = await invoke(handle(async () => REPLY))
     const asked = { method: 'POST', url: `https://api.example/things/${THING}`, headers: {} }
     const response = { status: 200, headers: Object.fromEntries(headers) }
-    expect(isSignedBy(publicKeyOf(key), { request: asked, response }, JSON.stringify(body))).toBe(true)
+    expect(await isSignedBy(publicKeyOf(key), { request: asked, response }, JSON.stringify(body))).toBe(true)
     const failed = await invoke(handle(async () => Promise.reject(new AppError('vault_is_paused'))))
     expectError(failed, 'vault_is_paused')
     expect(failed.headers.has('signature')).toBe(false)
