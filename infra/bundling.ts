@@ -100,10 +100,10 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'accounts/login': 900,
   'accounts/recover': 900,
   'accounts/credentials-add': 900,
-  // The bridge's API, with its pause and its budgets in the table of answers, and what compares two hosts: 7 KiB.
-  'vaults/deposit': 527,
-  'vaults/withdraw': 527,
-  'vaults/claim': 527,
+  // The bridge's API, with its pause and its budgets in the table of answers, what compares two hosts, and links: 8 KiB.
+  'vaults/deposit': 528,
+  'vaults/withdraw': 528,
+  'vaults/claim': 528,
   'vaults/cancel': 513,
   // The largest of those that have no more than the others.
   'activity/position': 510,
@@ -115,7 +115,7 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'system/assetlinks': 138,
   // The frame and every contract, without any AWS client or chain reader, grow by 1 or 2 KiB with each endpoint; the
   // document has an example of each besides: 45 KiB.
-  'system/openapi': 303,
+  'system/openapi': 304,
   'system/unknown-route': 248,
 }
 

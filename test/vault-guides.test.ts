@@ -6,14 +6,14 @@ import { promisify } from 'node:util'
 import { JsonRpcProvider, Wallet } from 'ethers'
 import { type Address, createClient, custom, erc20Abi, type Hash, type Hex, http, numberToHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { readContract } from 'viem/actions'
+import { readContract, waitForCallsStatus } from 'viem/actions'
 import { arbitrum, base } from 'viem/chains'
 import { describe, expect, onTestFinished } from 'vitest'
 import { createConfig } from 'wagmi'
 import { connect } from 'wagmi/actions'
 import { mock } from 'wagmi/connectors'
 import { createFlow, type Sender } from '../client/src/flow.ts'
-import { type GetTransferStatusResponse, prepareDeposit } from '../client/src/index.ts'
+import { type GetTransferStatusResponse, orThrow, prepareDeposit } from '../client/src/index.ts'
 import { buildReference } from '../reference/files.ts'
 import type { LocalChain } from '../sandbox/chains.ts'
 import { settle } from '../sandbox/curator.ts'
@@ -133,6 +133,7 @@ test('A client believes what the service has signed, for the vaults that it know
   expect(await prepareDeposit(createVerifiedClient([pin]), asked)).toMatchObject({ ok: true })
   const other = { ...pin, asset: userAddress }
   expect(await prepareDeposit(createVerifiedClient([other]), asked)).toMatchObject({ error: { code: 'unverified' } })
+})
 })
 
 test('The quick start leads to a deposit, by curl and by a program', async ({ service, guides }) => {
@@ -280,6 +281,20 @@ describe('A wallet that takes several calls at once', () => {
       expect(await deposit()).toBe(false)
       expect(sendings(asked)).toEqual(['eth_sendTransaction', 'eth_sendTransaction'])
     }
+  })
+
+  test('takes the list of calls as it stands', async ({ service, load }) => {
+    const { chain, vaultAddress } = placeOf(service, 'sync')
+    const { sendCalls } = await load('send-calls.ts')
+    const { client } = await load('client.ts')
+    const { provider } = batchWallet(chain, userAddress)
+    const prepared = orThrow(await prepareDeposit(client, { vaultAddress, userAddress, amount: '3000000' }))
+    expect(prepared.calls).toMatchObject({ atomicRequired: true, calls: [{}, {}] })
+    const before = await balanceOf(chain, vaultAddress)
+    const id = await sendCalls(provider, prepared)
+    const wallet = createClient({ account: userAddress, chain: base, transport: custom(provider), pollingInterval: 5 })
+    expect(await waitForCallsStatus(wallet, { id })).toMatchObject({ statusCode: 200, atomic: true })
+    expect(await balanceOf(chain, vaultAddress)).toBeGreaterThan(before)
   })
 
   test('tells of a batch that was not executed, and of one that was in part', async ({ service, load }) => {

@@ -1034,6 +1034,10 @@ export type PrepareCancellationResponse = {
   approval: Transaction[]
   /** Send these after the approvals are confirmed, in order; between chains, the last one is the transfer, whose hash has the status */
   operations: Transaction[]
+  /** All of these, in order, as one parameter of `wallet_sendCalls` (EIP-5792) */
+  calls: WalletCalls
+  /** The one transaction as an EIP-681 link; null where there are several, or no link can say it */
+  link: string | null
   /** `lagoon` or `erc7540` or `erc4626` */
   protocol: string
   /** The vault's */
@@ -1075,6 +1079,10 @@ export type PrepareClaimResponse = {
   approval: Transaction[]
   /** Send these after the approvals are confirmed, in order; between chains, the last one is the transfer, whose hash has the status */
   operations: Transaction[]
+  /** All of these, in order, as one parameter of `wallet_sendCalls` (EIP-5792) */
+  calls: WalletCalls
+  /** The one transaction as an EIP-681 link; null where there are several, or no link can say it */
+  link: string | null
   /** `lagoon` or `erc7540` or `erc4626` */
   protocol: string
   /** The vault's */
@@ -1118,6 +1126,10 @@ export type PrepareDepositResponse = {
   approval: Transaction[]
   /** Send these after the approvals are confirmed, in order; between chains, the last one is the transfer, whose hash has the status */
   operations: Transaction[]
+  /** All of these, in order, as one parameter of `wallet_sendCalls` (EIP-5792) */
+  calls: WalletCalls
+  /** The one transaction as an EIP-681 link; null where there are several, or no link can say it */
+  link: string | null
   /** `lagoon` or `erc7540` or `erc4626` */
   protocol: string
   /** The vault's */
@@ -1159,6 +1171,10 @@ export type PrepareWithdrawalResponse = {
   approval: Transaction[]
   /** Send these after the approvals are confirmed, in order; between chains, the last one is the transfer, whose hash has the status */
   operations: Transaction[]
+  /** All of these, in order, as one parameter of `wallet_sendCalls` (EIP-5792) */
+  calls: WalletCalls
+  /** The one transaction as an EIP-681 link; null where there are several, or no link can say it */
+  link: string | null
   /** `lagoon` or `erc7540` or `erc4626` */
   protocol: string
   /** The vault's */
@@ -1535,6 +1551,8 @@ export type Timestamp = string
 
 /** A transaction to sign */
 export type Transaction = {
+  /** Chain to send it on */
+  chainId: ChainId
   /** Contract to call */
   to: Address
   /** Encoded calldata */
@@ -1658,6 +1676,26 @@ export type Wallet = {
   /** Of which kind of chains */
   chain: 'evm' | 'solana'
   linkedAt: Timestamp
+}
+
+/** What a wallet takes as the parameter of `wallet_sendCalls` (EIP-5792) */
+export type WalletCalls = {
+  version: '2.0.0'
+  /** Chain to send them on */
+  chainId: `0x${string}`
+  /** The account that sends them */
+  from: Address
+  /** True where there are several: all of them are executed, or none */
+  atomicRequired: boolean
+  /** Approvals first, in the order in which they are executed */
+  calls: {
+    /** Contract to call */
+    to: Address
+    /** Encoded calldata */
+    data: `0x${string}`
+    /** Native coin to send, in its smallest unit */
+    value: `0x${string}`
+  }[]
 }
 
 /** A withdrawal and what became of its parts */

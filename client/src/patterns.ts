@@ -1,5 +1,5 @@
 import { poolOn, verifyTransfer } from './bridge-calls.ts'
-import { type Found, type FunctionName, isSame, readCall, type Transaction } from './calls.ts'
+import { encodeLink, type Found, type FunctionName, isSame, readCall, type Transaction } from './calls.ts'
 import { demand, Refusal } from './refusal.ts'
 
 /** What a caller knows of a vault by other means than the answer. */
@@ -85,6 +85,8 @@ type Context = {
   readonly vault: string
   readonly protocol: Protocol
   readonly chainId: number
+  /** The chain on which the transactions are sent. */
+  readonly from: number
   /** The vault's asset and the token of its shares, where they are pinned. */
   readonly asset: string | undefined
   readonly shareToken: string | undefined
@@ -102,15 +104,15 @@ export function verifyPattern(
   answer: unknown,
   pins: readonly PinnedVault[] | undefined,
 ): Step[] {
-  const context = buildContext(readObject(input), readObject(answer), pins)
+  const context = buildContext(preparation, readObject(input), readObject(answer), pins)
+  verifyForms(context)
   return PREPARATIONS[preparation](context)
 }
 
 const PREPARATIONS: Readonly<Record<Preparation, (context: Context) => Step[]>> = {
   deposit(context) {
-    const { input, chainId } = context
-    const from = input['srcChainId'] ?? chainId
-    return Number(from) === chainId ? depositHere(context) : depositFromAfar(context, Number(from))
+    const { chainId, from } = context
+    return from === chainId ? depositHere(context) : depositFromAfar(context, from)
   },
   withdraw: (context) => payments(context, verifyWithdrawal),
   claim: (context) => payments(context, verifyClaim),
@@ -309,7 +311,44 @@ const WORDS: Readonly<Record<FunctionName, (amount: bigint, vault: string, user:
   claimCancelRedeemRequest: collects,
 }
 
-function buildContext(input: Json, answer: Json, pins: readonly PinnedVault[] | undefined): Context {
+/** The same transactions in the other forms in which wallets take them: EIP-5792's list of calls, and EIP-681's link. */
+function verifyForms({ answer, user, from, approval, operations }: Context): void {
+  const transactions = [...approval, ...operations]
+  const { version, chainId, from: sender, atomicRequired, calls, ...others } = readObject(answer['calls'])
+  const isRight =
+    version === '2.0.0' &&
+    chainId === `0x${from.toString(16)}` &&
+    isSame(readAddress(sender), user) &&
+    atomicRequired === transactions.length > 1 &&
+    Object.keys(others).length === 0 &&
+    Array.isArray(calls) &&
+    calls.length === transactions.length
+  demand(isRight, 'the list of calls is not for the user on this chain')
+  for (const [index, item] of calls.entries()) {
+    const { to, data, value, ...more } = readObject(item)
+    const { [index]: transaction } = transactions
+    const isSameCall =
+      transaction !== undefined &&
+      isSame(readAddress(to), transaction.to) &&
+      typeof data === 'string' &&
+      data.toLowerCase() === `0x${transaction.data}` &&
+      value === '0x0' &&
+      Object.keys(more).length === 0
+    demand(isSameCall, 'the calls are other ones than the transactions')
+  }
+  const { link } = answer
+  const [only, ...more] = transactions
+  const expected = only && more.length === 0 ? encodeLink(only, from) : null
+  const told = typeof link === 'string' ? link.replace(/0x[0-9a-f]{40}/gi, (address) => address.toLowerCase()) : link
+  demand(told === expected, 'the link is not of the one transaction')
+}
+
+function buildContext(
+  preparation: Preparation,
+  input: Json,
+  answer: Json,
+  pins: readonly PinnedVault[] | undefined,
+): Context {
   const vault = readAddress(input['vaultAddress'])
   const chainId = Number(answer['chainId'])
   const pin = pins?.find((candidate) => isSame(candidate.address, vault) && candidate.chainId === chainId)
@@ -321,6 +360,7 @@ function buildContext(input: Json, answer: Json, pins: readonly PinnedVault[] | 
   )
   const protocol = Object.keys(DEPOSITS).find((name) => name === answer['protocol']) as Protocol | undefined
   demand(protocol !== undefined && (!pin || pin.protocol === protocol), 'the protocol is not that of the vault')
+  const from = preparation === 'deposit' ? Number(input['srcChainId'] ?? chainId) : chainId
   return {
     input,
     answer,
@@ -328,10 +368,11 @@ function buildContext(input: Json, answer: Json, pins: readonly PinnedVault[] | 
     vault,
     protocol,
     chainId,
+    from,
     asset: pin?.asset,
     shareToken: pin && (pin.shareToken ?? pin.address),
-    approval: readTransactions(answer['approval']),
-    operations: readTransactions(answer['operations']),
+    approval: readTransactions(answer['approval'], from),
+    operations: readTransactions(answer['operations'], from),
   }
 }
 
@@ -351,15 +392,16 @@ function readQuote(answer: Json, amount: bigint): { readonly outputAmount: bigin
   return { outputAmount: readAmount(quote['outputAmount']) }
 }
 
-function readTransactions(list: unknown): Transaction[] {
+function readTransactions(list: unknown, from: number): Transaction[] {
   demand(Array.isArray(list), 'there is no list of transactions')
   return list.map((item) => {
     const transaction = readObject(item)
-    const { to, data, value } = transaction
+    const { chainId, to, data, value } = transaction
     // A wallet might do something with any other field.
     const isOne =
-      Object.keys(transaction).length === 3 && typeof data === 'string' && /^0x([0-9a-f]{2}){4,}$/i.test(data)
+      Object.keys(transaction).length === 4 && typeof data === 'string' && /^0x([0-9a-f]{2}){4,}$/i.test(data)
     demand(isOne, 'what is no transaction stands among them')
+    demand(chainId === from, 'a transaction is for another chain')
     demand(value === '0', 'a transaction sends coins')
     return { to: readAddress(to), data: data.slice(2).toLowerCase() }
   })

@@ -1,17 +1,53 @@
-import { type Hex, isHex } from 'viem'
+import { type Hex, isHex, numberToHex } from 'viem'
 import * as z from 'zod'
 import { Address, Amount } from '../codecs.ts'
+import { ChainId } from './registry.ts'
+
+const CallData = z
+  .string()
+  .meta({ pattern: '^0x([0-9a-f]{2})*$' })
+  .refine((text): text is Hex => isHex(text))
+  .describe('Encoded calldata')
 
 /** A transaction for the caller to sign: `value` is in the native coin's smallest unit. */
-export const Transaction = z
+export const ChainTransaction = z
   .object({
+    chainId: ChainId.describe('Chain to send it on'),
     to: Address.describe('Contract to call'),
-    data: z
-      .string()
-      .meta({ pattern: '^0x([0-9a-f]{2})*$' })
-      .refine((text): text is Hex => isHex(text))
-      .describe('Encoded calldata'),
+    data: CallData,
     value: Amount.describe('Native coin to send, in its smallest unit'),
   })
   .meta({ id: 'Transaction', description: 'A transaction to sign' })
-export type Transaction = z.output<typeof Transaction>
+
+/** A transaction on a chain that is known: `value` is in the native coin's smallest unit. */
+export type Transaction = Omit<z.output<typeof ChainTransaction>, 'chainId'>
+
+/** A number as wallets take it: hexadecimal digits without leading zeros on the wire, a bigint in memory. */
+const Quantity = z.codec(z.string().meta({ pattern: '^0x(0|[1-9a-f][0-9a-f]*)$' }), z.bigint().nonnegative(), {
+  decode: (text, context) => {
+    if (/^0x(0|[1-9a-f][0-9a-f]*)$/.test(text)) return BigInt(text)
+    context.issues.push({ code: 'custom', message: 'must be a hexadecimal number', input: text })
+    return z.NEVER
+  },
+  encode: (value) => numberToHex(value),
+})
+
+/** Transactions as the one parameter of `wallet_sendCalls` (https://eips.ethereum.org/EIPS/eip-5792). */
+export const WalletCalls = z
+  .object({
+    version: z.literal('2.0.0'),
+    chainId: Quantity.describe('Chain to send them on'),
+    from: Address.describe('The account that sends them'),
+    atomicRequired: z.boolean().describe('True where there are several: all of them are executed, or none'),
+    calls: z
+      .array(
+        z.object({
+          to: Address.describe('Contract to call'),
+          data: CallData,
+          value: Quantity.describe('Native coin to send, in its smallest unit'),
+        }),
+      )
+      .describe('Approvals first, in the order in which they are executed'),
+  })
+  .meta({ id: 'WalletCalls', description: 'What a wallet takes as the parameter of `wallet_sendCalls` (EIP-5792)' })
+export type WalletCalls = z.output<typeof WalletCalls>

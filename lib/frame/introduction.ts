@@ -21,7 +21,9 @@ export const INTRODUCTION = `* JSON in, JSON out; header names in any case. Ever
   \`GET /.well-known/jwks.json\`; what may be kept is not, and errors are not. Send \`Content-Digest\` along with a body, and the
   signature tells that the answer is to it; docs/guides/verify-answers.md says how to verify an answer.
 * Unknown is not zero: what could not be read is left out and named, never \`"0"\`.
-* Send the transactions of \`approval\` first and wait for their confirmation, then those of \`operations\`, in order.
+* Send the transactions of \`approval\` first and wait for their confirmation, then those of \`operations\`, in order,
+  each on its \`chainId\`. \`calls\` is all of them as the parameter of \`wallet_sendCalls\` (EIP-5792), and \`link\` the only one
+  as an EIP-681 link.
 * \`estimatedGas\` is what a dry run of all transactions used, plus 15 %. Where \`simulation.status\` is not \`success\` it is
   an upper estimate: 70,000 for each approval, 500,000 for a deposit, 400,000 for a claim and for each call of a
   withdrawal, 200,000 for a cancellation. On rollups the fee for publishing data comes on top.

@@ -1,4 +1,4 @@
-import { type Address, type Hex, isAddressEqual } from 'viem'
+import { type Abi, type Address, type Hex, isAddressEqual } from 'viem'
 import type { Log } from '../chain/logs.ts'
 import type { Transaction } from '../chain/transaction.ts'
 import type { RequestKind } from './request-kind.ts'
@@ -63,6 +63,8 @@ export type ClaimOperation = WithdrawalOperation & { readonly returns: 'assets' 
 
 /** The functions of one protocol's vaults that move an account's assets and shares. */
 export type Operations = {
+  /** In which these functions are written down, with their arguments. */
+  readonly abi: Abi
   /** Those that may take a deposit, the usual one first. */
   readonly deposits: readonly [DepositOperation, ...(readonly DepositOperation[])]
   /** Those that may take a withdrawal, in the order in which one is preferred to the next. */

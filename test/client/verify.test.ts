@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import fc from 'fast-check'
-import { toFunctionSelector } from 'viem'
+import { numberToHex, toFunctionSelector } from 'viem'
 import { describe, expect } from 'vitest'
 import * as z from 'zod'
 import { describeAnswer } from '../../client/src/command.ts'
@@ -14,11 +14,14 @@ import { encodeBridgeDeposit } from '../../lib/bridge/calldata.ts'
 import { findEnds } from '../../lib/bridge/route.ts'
 import { bridgeTokenBySymbol } from '../../lib/bridge/tokens.ts'
 import { encodeApprovals } from '../../lib/chain/erc20.ts'
+import { encodeLink } from '../../lib/chain/link.ts'
 import { EVM_CHAINS } from '../../lib/chain/registry.ts'
 import { type EndpointContract, isSigned } from '../../lib/frame/contract.ts'
 import { encodeOperation } from '../../lib/protocols/calldata.ts'
 import { OPERATIONS } from '../../lib/protocols/operations.ts'
 import { createSigningKey, publicKeyOf } from '../../lib/signing/keys.ts'
+import { readyToSend } from '../../lib/vaults/ready.ts'
+import { TransactionsReply } from '../../lib/vaults/transactions-reply.ts'
 import { someVault } from '../support/clients.ts'
 import { journeyFrom, journeyTo } from '../support/cross-chain.ts'
 import { test as base, type Service, USERS } from '../support/service.ts'
@@ -35,10 +38,13 @@ type Recorded = {
   readonly exchange: Exchange
   readonly vault: PinnedVault
 }
-type Transaction = { readonly to: string; readonly data: string; readonly value: string }
+type Call = { readonly to: string; readonly data: string; readonly value: string }
+type Transaction = Call & { readonly chainId: number }
 type Answer = {
   readonly approval: readonly Transaction[]
   readonly operations: readonly Transaction[]
+  readonly calls: { readonly calls: readonly Call[]; readonly [field: string]: unknown }
+  readonly link: string | null
   readonly [field: string]: unknown
 }
 
@@ -182,7 +188,7 @@ describe('An answer with transactions', () => {
         const isAnybodys =
           'userAddress' in change && answer.operations.every(({ data }) => NOBODYS.includes(data.slice(0, 10)))
         if (isAnybodys) continue
-        const verdict = verifyTransactions(preparation, { ...input, ...change }, answer)
+        const verdict = verifyTransactions(preparation, { ...input, ...change }, retold(answer, change))
         expect(verdict.ok, `${preparation} ${vault.protocol} ${JSON.stringify(change)}`).toBe(false)
       }
     }
@@ -256,6 +262,38 @@ function isFree({ data }: Transaction, position: number, isLast: boolean): boole
   return word === 0 && (name?.includes('Cancel') || name?.startsWith('cancel') || !isLast)
 }
 
+/** The answer whose list of calls and chain are those of another request, and its transactions are not. */
+function retold(answer: Answer, { userAddress, srcChainId }: Readonly<Record<string, unknown>>): Answer {
+  const on = (transaction: Transaction) => (srcChainId ? { ...transaction, chainId: Number(srcChainId) } : transaction)
+  const { from, chainId } = answer.calls
+  return {
+    ...answer,
+    approval: answer.approval.map(on),
+    operations: answer.operations.map(on),
+    calls: {
+      ...answer.calls,
+      from: userAddress ?? from,
+      chainId: srcChainId ? numberToHex(Number(srcChainId)) : chainId,
+    },
+  }
+}
+
+/** The answer whose list of calls and link say what its transactions are, as who tampers with these would have it. */
+function restated(answer: Answer, { protocol }: PinnedVault): Answer {
+  const transactions = [...answer.approval, ...answer.operations]
+  const [only, ...more] = transactions
+  return {
+    ...answer,
+    calls: {
+      ...answer.calls,
+      atomicRequired: more.length > 0,
+      calls: transactions.map(({ to, data, value }) => ({ to, data, value: numberToHex(BigInt(value)) })),
+    },
+    // Flipped digits make no checksum.
+    link: only && more.length === 0 ? encodeLink(OPERATIONS[protocol].abi, only.chainId, only as never) : null,
+  }
+}
+
 /** How an answer is tampered with: what of it, where, and by which other value. */
 type Tampering = { readonly what: number; readonly list: number; readonly at: number; readonly by: number }
 const tampering = fc.record<Tampering>({
@@ -266,7 +304,63 @@ const tampering = fc.record<Tampering>({
 })
 
 /** The answer with one thing changed that a wallet would act on; undefined where nothing there can be changed. */
-function tamper({ answer }: Recorded, { what, list, at, by }: Tampering): Answer | undefined {
+function tamper({ answer, vault }: Recorded, tampering: Tampering): Answer | undefined {
+  if (tampering.what % 4 === 0) return tamperForms(answer, tampering)
+  const tampered = tamperTransactions(answer, tampering)
+  // Forms that do not fit the transactions are refused for that already.
+  return tampered && restated(tampered, vault)
+}
+
+/** The answer whose list of calls, link or chain is not that of its transactions. */
+function tamperForms(answer: Answer, { list, at, by }: Tampering): Answer | undefined {
+  const { calls, link } = answer
+  const index = at % calls.calls.length
+  const call = calls.calls[index] as Call
+  const replace = (changed: object) => ({ ...answer, calls: { ...calls, ...changed } })
+  const replaceCall = (changed: object) => replace({ calls: calls.calls.with(index, { ...call, ...changed }) })
+  switch (list % 13) {
+    case 0:
+      return replaceCall({ to: flip(call.to, 2 + (at % 40), by) })
+    case 1:
+      return replaceCall({ data: flip(call.data, 2 + (at % (call.data.length - 2)), by) })
+    case 2:
+      return replaceCall({ value: numberToHex(by) })
+    case 3:
+      return replaceCall({ gas: numberToHex(by) })
+    case 4:
+      return replace({ calls: calls.calls.toSpliced(index, at % 2, call, call) })
+    case 5:
+      return replace({ calls: calls.calls.toSpliced(index, 1) })
+    case 6:
+      return calls.calls.length > 1 ? replace({ calls: calls.calls.toReversed() }) : undefined
+    case 7:
+      return replace({ chainId: [numberToHex(by), by, String(calls['chainId']).replace('0x', '0x0')][at % 3] })
+    case 8:
+      return replace({ from: flip(String(calls['from']), 2 + (at % 40), by) })
+    case 9:
+      return replace(
+        [{ version: '1.0' }, { atomicRequired: !calls['atomicRequired'] }, { capabilities: {} }][at % 3] ?? {},
+      )
+    case 10:
+      return { ...answer, operations: answer.operations.map((one) => ({ ...one, chainId: one.chainId + by })) }
+    case 11: {
+      const { calls: _, ...others } = answer
+      // An answer without it has not the form of one.
+      return others as Answer
+    }
+    default: {
+      if (link === null) return { ...answer, link: `ethereum:${call.to}` }
+      const digit = [...link.matchAll(/[0-9]/g)][at % 9]?.index ?? 0
+      return { ...answer, link: [null, `${link}&value=${by}`, flip(link, digit, by)][at % 3] ?? null }
+    }
+  }
+}
+
+function flip(text: string, position: number, by: number): string {
+  return text.slice(0, position) + (parseInt(text[position] ?? '0', 16) ^ by).toString(16) + text.slice(position + 1)
+}
+
+function tamperTransactions(answer: Answer, { what, list, at, by }: Tampering): Answer | undefined {
   const lists = (['operations', 'operations', 'approval'] as const).filter((name) => answer[name].length > 0)
   const name = lists[list % lists.length] ?? 'operations'
   const transactions = answer[name]
@@ -276,12 +370,10 @@ function tamper({ answer }: Recorded, { what, list, at, by }: Tampering): Answer
     ...answer,
     [name]: transactions.map((other, i) => (i === index ? { ...other, ...changed } : other)),
   })
-  const flip = (text: string, position: number) =>
-    text.slice(0, position) + (parseInt(text[position] ?? '0', 16) ^ by).toString(16) + text.slice(position + 1)
   const { data, to } = transaction
   switch (what % 10) {
     case 0:
-      return replace({ to: flip(to, 2 + (at % 40)) })
+      return replace({ to: flip(to, 2 + (at % 40), by) })
     case 1:
       return replace({ value: `${by}` })
     case 2: {
@@ -307,7 +399,7 @@ function tamper({ answer }: Recorded, { what, list, at, by }: Tampering): Answer
       const position = 2 + (at % (data.length - 2))
       const isLast = index === transactions.length - 1
       if (name === 'operations' && isFree(transaction, position, isLast)) return undefined
-      return replace({ data: flip(data, position) })
+      return replace({ data: flip(data, position, by) })
     }
   }
 }
@@ -507,6 +599,7 @@ describe('What the service builds and what the verifier knows agree', () => {
     .bigInt({ min: 1n, max: 2n ** 160n - 1n })
     .map((number): `0x${string}` => `0x${number.toString(16).padStart(40, '0')}`)
   const amount = fc.bigInt({ min: 1n, max: 2n ** 256n - 1n })
+  const Transactions = TransactionsReply.pick({ approval: true, operations: true, calls: true, link: true })
 
   test('on every deposit into a vault of every protocol', () => {
     const operations = Object.entries(OPERATIONS).flatMap(([protocol, { deposits }]) =>
@@ -517,15 +610,13 @@ describe('What the service builds and what the verifier knows agree', () => {
         ...[fc.constantFrom(...operations), address, address, address, amount],
         fc.constantFrom('none', 'exact', 'reset'),
         ({ protocol, operation }, vault, asset, user, assets, needed) => {
-          const asText = ({ value, ...rest }: { value: bigint }) => ({ ...rest, value: `${value}` })
+          const request = { vault: { address: vault, asset }, account: user, amount: assets }
+          const prepared = {
+            approval: encodeApprovals({ token: asset, spender: vault, amount: assets }, needed as 'exact'),
+            operations: [encodeOperation({ operation, request })],
+          }
           const answer = {
-            approval: encodeApprovals({ token: asset, spender: vault, amount: assets }, needed as 'exact').map(asText),
-            operations: [
-              encodeOperation({
-                operation,
-                request: { vault: { address: vault, asset }, account: user, amount: assets },
-              }),
-            ].map(asText),
+            ...Transactions.encode(readyToSend({ protocol }, user, 8453, prepared)),
             ...{ protocol, chainId: 8453, isCrossChain: false, isAsync: operation.isAsync },
           }
           const pin = { chainId: 8453, address: vault, asset, protocol }
@@ -558,8 +649,7 @@ describe('What the service builds and what the verifier knows agree', () => {
         const alone = { exclusiveRelayer: BOB.address, exclusivityParameter: 5 }
         const sent = encodeBridgeDeposit(request, { outputAmount, ...times, ...alone }, '0x00ff')
         const answer = {
-          approval: [],
-          operations: [{ ...sent, value: `${sent.value}` }],
+          ...Transactions.encode(readyToSend(vault, ALICE.address, from, { approval: [], operations: [sent] })),
           ...{ protocol: 'erc4626', chainId: to, isCrossChain: true, isAsync: false },
           quote: { inputAmount: `${inputAmount}`, outputAmount: `${outputAmount}` },
         }

@@ -97,6 +97,7 @@ export const bond: Protocol<BondVault> = {
 
 /** How it takes deposits. */
 export const bondOperations: Operations = {
+  abi: bondAbi,
   withdrawals: [],
   claims: [],
   cancels: NO_CANCELS,

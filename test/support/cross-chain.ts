@@ -124,6 +124,7 @@ export function journeyTo(vault: TestVault, service: Service, from?: number) {
     },
     /** What the only approval of exactly this amount looks like. */
     approving: (amount: bigint) => ({
+      chainId: source.chainId,
       to: token.address,
       // approve(address,uint256)
       data: `0x095ea7b3${pool.slice(2).toLowerCase().padStart(64, '0')}${amount.toString(16).padStart(64, '0')}`,

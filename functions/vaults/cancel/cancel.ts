@@ -9,6 +9,7 @@ import { getProtocol } from '../../../lib/protocols/protocols.ts'
 import { refusedByVault } from '../../../lib/protocols/refusals.ts'
 import { REVERT_ERRORS } from '../../../lib/protocols/revert-errors.ts'
 import type { Services } from '../../../lib/services.ts'
+import { readyToSend } from '../../../lib/vaults/ready.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
@@ -48,8 +49,7 @@ export function buildCancellation(dependencies: Services<'getReader' | 'records'
     if (terms.refusal && call?.status !== 'success') throw terms.refusal
     if (call?.status === 'reverted') throw refusedByVault('request_can_no_longer_be_cancelled', call.reason)
     return {
-      approval: [],
-      operations,
+      ...readyToSend(vault, account, vault.chainId, { approval: [], operations }),
       ...summarise(calls ?? undefined, UPPER_ESTIMATE.cancel),
       cancelled: possible(terms.cancelled),
       protocol: vault.protocol,

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { VaultChainId } from '../../../lib/chain/registry.ts'
-import { Transaction } from '../../../lib/chain/transaction.ts'
+import { ChainTransaction } from '../../../lib/chain/transaction.ts'
 import { Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { WITNESS_ERRORS } from '../../../lib/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
@@ -24,7 +24,7 @@ export const contract = {
     }),
   },
   response: TransactionsReply.extend({
-    approval: z.array(Transaction).describe('Always empty'),
+    approval: z.array(ChainTransaction).describe('Always empty'),
     isCrossChain: z.literal(false).describe('Requests are where their vault is'),
     isAsync: z.boolean().describe('True when what comes back has to be taken by another cancellation, later'),
     cancelled: z

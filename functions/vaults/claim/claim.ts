@@ -11,6 +11,7 @@ import type { Claimable } from '../../../lib/protocols/protocol.ts'
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
 import { REVERT_ERRORS } from '../../../lib/protocols/revert-errors.ts'
 import type { Services } from '../../../lib/services.ts'
+import { readyToSend } from '../../../lib/vaults/ready.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
@@ -64,13 +65,13 @@ export function buildClaim({ getReader, bridge }: Services<'getReader' | 'bridge
     if (send) {
       const { paid = claimable.assets, ...sent } = await send({ intents: [intent], calls })
       const remainder = paid - sent.quote.inputAmount
-      return { ...sent, claimable: possible({ ...claimable, remainder }), ...from, isCrossChain: true }
+      const ready = readyToSend(vault, account, vault.chainId, sent)
+      return { ...ready, claimable: possible({ ...claimable, remainder }), ...from, isCrossChain: true }
     }
     const operations = [encodeOperation(intent)]
     verifyOperations([intent], operations)
     return {
-      approval: [],
-      operations,
+      ...readyToSend(vault, account, vault.chainId, { approval: [], operations }),
       ...summarise(calls, UPPER_ESTIMATE.claim),
       claimable,
       ...from,

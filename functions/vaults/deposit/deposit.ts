@@ -3,6 +3,7 @@ import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
 import { prepareDeposit } from '../../../lib/vaults/deposit.ts'
+import { readyToSend } from '../../../lib/vaults/ready.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
@@ -17,12 +18,12 @@ export function buildDeposit({ getReader, bridge }: Dependencies) {
     if (srcChainId === undefined || srcToken === undefined || srcChainId === vault.chainId) {
       if (srcToken !== undefined && srcToken !== vault.asset) throw new AppError('unsupported_source_token')
       const prepared = await prepareDeposit(getReader(vault.chainId), { vault, account, amount })
-      return { ...prepared, ...to, isCrossChain: false }
+      return { ...readyToSend(vault, account, vault.chainId, prepared), ...to, isCrossChain: false }
     }
     const prepared = await prepareCrossChainDeposit(
       { getReader, ...bridge(client) },
       { vault, account, inputAmount: amount, sourceChainId: srcChainId, sourceToken: srcToken },
     )
-    return { ...prepared, ...to, isCrossChain: true }
+    return { ...readyToSend(vault, account, srcChainId, prepared), ...to, isCrossChain: true }
   }
 }

@@ -18,6 +18,7 @@ import type { WithdrawalAmount, WithdrawalTerms } from '../../../lib/protocols/p
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
 import { refusedByVault } from '../../../lib/protocols/refusals.ts'
 import type { Services } from '../../../lib/services.ts'
+import { readyToSend } from '../../../lib/vaults/ready.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 import {
@@ -74,13 +75,14 @@ export function buildWithdrawal({ getReader, bridge }: Services<'getReader' | 'b
       const upperEstimate =
         UPPER_ESTIMATE.approve * BigInt(approval.length) + UPPER_ESTIMATE.withdrawal * BigInt(operations.length)
       const gas = summarise(calls, upperEstimate)
-      return { approval, operations, ...gas, ...outcome, ...from, isCrossChain: false }
+      const ready = readyToSend(vault, account, vault.chainId, { approval, operations })
+      return { ...ready, ...gas, ...outcome, ...from, isCrossChain: false }
     }
     const { paid, ...sent } = await send({ intents, calls: calls?.slice(approval.length), amount: body.amount })
     const { assets, claimedAssets } = outcome.withdrawal
     const remainder = (paid ?? required(assets) + claimedAssets) - sent.quote.inputAmount
     return {
-      ...sent,
+      ...readyToSend(vault, account, vault.chainId, sent),
       ...outcome,
       withdrawal: possible({ ...outcome.withdrawal, remainder }),
       ...from,

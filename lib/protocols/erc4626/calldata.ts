@@ -48,6 +48,7 @@ export const redeem: ClaimOperation = { ...callOfAccount('redeem'), takes: 'shar
 
 /** The operations of synchronous vaults. */
 export const erc4626Operations: Operations = {
+  abi: vaultAbi,
   deposits: [deposit],
   withdrawals: [withdraw, redeem],
   claims: [],

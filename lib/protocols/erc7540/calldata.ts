@@ -57,6 +57,7 @@ export const requestRedeem: WithdrawalOperation = {
 
 /** The operations of asynchronous vaults by the standard, some of which take deposits at once. */
 export const erc7540Operations: Operations = {
+  abi: erc7540Abi,
   deposits: [requestDeposit, deposit],
   withdrawals: [requestRedeem],
   claims: [claimDeposit, mint, redeem, withdraw],

@@ -92,6 +92,7 @@ const cancelRequestRedeem: Operation = {
 
 /** The operations of Lagoon vaults. A closed vault pays at once, by the calls that claim in an open one. */
 export const lagoonOperations: Operations = {
+  abi: lagoonAbi,
   deposits: [requestDeposit, syncDeposit],
   withdrawals: [syncRedeem, requestRedeem, claimSharesAndRequestRedeem, redeem, withdraw],
   claims: [claimDeposit, redeem, withdraw],

@@ -1,4 +1,4 @@
-import { getAddress, parseUnits, type TransactionReceipt } from 'viem'
+import { getAddress, numberToHex, parseUnits, type TransactionReceipt } from 'viem'
 import { describe, expect, vi } from 'vitest'
 import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
@@ -149,7 +149,9 @@ describe('a deposit from another chain', () => {
       const output = BigInt(offer.outputAmount)
       expect(reply.body).toEqual({
         approval: [journey.approving(amount)],
-        operations: [{ to: journey.pool, data: expect.any(String), value: '0' }],
+        operations: [{ chainId: from, to: journey.pool, data: expect.any(String), value: '0' }],
+        calls: expect.objectContaining({ chainId: numberToHex(from), from: ALICE.address, atomicRequired: true }),
+        link: null,
         protocol: kind.protocol,
         chainId: to,
         estimatedGas: expect.any(String),

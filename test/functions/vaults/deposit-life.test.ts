@@ -352,6 +352,7 @@ describe('the life of a deposit', () => {
 describe('approvals', () => {
   const AMOUNT = 5_000_000n
   const approving = (vault: TestVault, amount: bigint) => ({
+    chainId: vault.chain.chainId,
     to: vault.token,
     // approve(address,uint256)
     data: `0x095ea7b3${vault.address.slice(2).toLowerCase().padStart(64, '0')}${amount.toString(16).padStart(64, '0')}`,
