@@ -1,5 +1,6 @@
 import type { RateLimits } from '../lib/accounts/rate-limits.ts'
 import type { RelyingParty } from '../lib/accounts/relying-party.ts'
+import type { SigningKey } from './wallet-config.ts'
 
 /** The stages that run on AWS. */
 export const STAGES = ['dev', 'staging', 'prod'] as const
@@ -23,8 +24,15 @@ export type SiteDomain = { readonly name: string; readonly certificateArn: strin
 export type Sites = {
   /** The API's reference. */
   readonly reference?: { readonly domain?: SiteDomain }
-  /** The demo wallet, and the API key that it calls with: everybody can read it there. */
-  readonly wallet?: { readonly domain?: SiteDomain; readonly apiKey: string }
+  /**
+   * The demo wallet, the API key that it calls with (everybody can read it there), and the keys that the stage's answers are
+   * signed with, both of them while they change.
+   */
+  readonly wallet?: {
+    readonly domain?: SiteDomain
+    readonly apiKey: string
+    readonly signingKeys: readonly SigningKey[]
+  }
 }
 
 /** What a stage on AWS decides besides. */

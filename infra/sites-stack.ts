@@ -60,11 +60,12 @@ export class SitesStack extends Stack {
     )
   }
 
-  #addWallet({ domain, apiKey }: NonNullable<Sites['wallet']>, copying: Copying): void {
+  #addWallet({ domain, apiKey, signingKeys }: NonNullable<Sites['wallet']>, copying: Copying): void {
     const { shared, built } = this.#settings
     const config: WalletConfig = {
       apiUrl: shared.api.url,
       apiKey,
+      signingKeys,
       chains: EVM_CHAINS.map(({ id, rpcUrls: [rpcUrl] }) => ({ chainId: id, rpcUrl })),
     }
     this.#show(
@@ -107,6 +108,9 @@ function* findProblems({ sites, corsOrigins, relyingParty, built }: Settings): I
     yield `The wallet at ${wallet.domain.name} could use no passkey: they are for ${relyingParty.id} (relyingParty.id).`
   }
   if (wallet && !parseApiKey(wallet.apiKey)) yield "The wallet's apiKey is no API key."
+  if (wallet?.signingKeys.length === 0) {
+    yield 'The wallet could send nothing: give it the signingKeys of its stage, as list-signing-keys tells them.'
+  }
   if (reference && !existsSync(join(built.viewer, VIEWER_FILE))) {
     yield `The reference's viewer is not in ${built.viewer}: fetch it with npm run reference.`
   }

@@ -1,9 +1,15 @@
 import type { Address } from 'viem'
+import type { PublicKey } from '../lib/signing/public-key.ts'
+
+/** A public key as `add-signing-key` prints it and `/.well-known/jwks.json` publishes it. */
+export type SigningKey = Pick<PublicKey, 'kty' | 'crv' | 'x' | 'kid'>
 
 /** What the demo wallet reads at `/config.json`; a deployed one has no `sandbox`. */
 export type WalletConfig = {
   readonly apiUrl: string
   readonly apiKey: string
+  /** The public keys of the stage's signatures: the wallet sends nothing that they have not signed. */
+  readonly signingKeys: readonly SigningKey[]
   readonly chains: readonly { readonly chainId: number; readonly rpcUrl: string }[]
   readonly sandbox?: { readonly accounts: readonly Address[]; readonly controlsUrl: string }
 }

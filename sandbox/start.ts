@@ -117,6 +117,7 @@ async function start(): Promise<void> {
     config: {
       apiUrl: baseUrl,
       apiKey,
+      signingKeys: [backends.signingKey],
       chains: backends.chains.map(({ chainId, nodes: { url } }) => ({ chainId, rpcUrl: url })),
       sandbox: { accounts: ACCOUNTS.users.map(({ address }) => address), controlsUrl },
     },

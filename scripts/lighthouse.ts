@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import * as z from 'zod'
 import { walletPolicy } from '../infra/wallet-config.ts'
+import { PublicKey } from '../lib/signing/public-key.ts'
 import { unpackChromium } from '../test/support/chromium.ts'
 
 // Says how Lighthouse rates the deployed wallet's pages, on a phone and on a desktop. It is installed in a folder of its own:
@@ -29,6 +30,7 @@ const State = z.object({
 const Config = z.object({
   apiUrl: z.string(),
   apiKey: z.string(),
+  signingKeys: z.array(PublicKey),
   chains: z.array(z.object({ chainId: z.number(), rpcUrl: z.string() })),
 })
 const Report = z.object({

@@ -133,7 +133,12 @@ test('A client believes what the service has signed, for the vaults that it know
   expect(await prepareDeposit(createVerifiedClient([pin]), asked)).toMatchObject({ ok: true })
   const other = { ...pin, asset: userAddress }
   expect(await prepareDeposit(createVerifiedClient([other]), asked)).toMatchObject({ error: { code: 'unverified' } })
-})
+
+  const { createWalletClient }: Snippet = await load('lazy-client.ts')
+  const { signingKey } = service.backends
+  const prepare = (keys: readonly unknown[]) => prepareDeposit(createWalletClient(keys), asked)
+  expect(await prepare([signingKey])).toMatchObject({ ok: true })
+  expect(await prepare([])).toMatchObject({ error: { code: 'unverified' } })
 })
 
 test('The quick start leads to a deposit, by curl and by a program', async ({ service, guides }) => {

@@ -15,6 +15,7 @@ import { readStage } from './synthesize.ts'
 
 const STAGE = 'vaultline-dev'
 const API_URL = 'shared/ApiHttpApi.ApiEndpoint'
+const signingKeys = [{ kty: 'OKP', crv: 'Ed25519', x: 'x'.repeat(43), kid: 'k'.repeat(43) }] as const
 const apiKey = createApiKey('test', 'client0001', (size) => Buffer.alloc(size, 7))
 const certificateArn = 'arn:aws:acm:us-east-1:123456789012:certificate/12345678-1234-1234-1234-123456789012'
 const OWN_NAMES: StageEnvironment = {
@@ -88,7 +89,10 @@ test('A stage without sites has no stack of them', async () => {
 })
 
 describe('A stage with both sites', async () => {
-  const { stacks, outputs, ofType, problems, copied } = await synthesize({ reference: {}, wallet: { apiKey } })
+  const { stacks, outputs, ofType, problems, copied } = await synthesize({
+    reference: {},
+    wallet: { apiKey, signingKeys },
+  })
 
   test('has a stack of their own, deployed after what all share, at names that CloudFront makes up', () => {
     expect(problems).toEqual([])
@@ -209,10 +213,11 @@ describe('A stage with both sites', async () => {
     })
   })
 
-  test('tells the wallet where the API is, its key, and public nodes of each chain', () => {
+  test('tells the wallet where the API is, its key, who signs there, and public nodes of each chain', () => {
     expect(JSON.parse(copied['sites/WalletFiles/config.json']?.[0] ?? '')).toEqual({
       apiUrl: API_URL,
       apiKey,
+      signingKeys,
       chains: EVM_CHAINS.map(({ id, rpcUrls }) => ({ chainId: id, rpcUrl: rpcUrls[0] })),
     })
   })
@@ -262,7 +267,7 @@ test('Sites with names of their own have their certificates, and say where these
   const { ofType, outputs, problems } = await synthesize(
     {
       reference: { domain: { name: 'reference.vaultline.test', certificateArn } },
-      wallet: { domain: { name: 'wallet.vaultline.test', certificateArn }, apiKey },
+      wallet: { domain: { name: 'wallet.vaultline.test', certificateArn }, apiKey, signingKeys },
     },
     OWN_NAMES,
   )
@@ -288,7 +293,7 @@ test('Sites that cannot work are refused with each reason, and no other stack is
   const { stacks, problems, ofType } = await synthesize(
     {
       reference: { domain: { name: 'docs.vaultline.test', certificateArn: elsewhere } },
-      wallet: { domain: { name: 'wallet.vaultline.test', certificateArn }, apiKey: 'jk_test_' },
+      wallet: { domain: { name: 'wallet.vaultline.test', certificateArn }, apiKey: 'jk_test_', signingKeys: [] },
     },
     { ...OWN_NAMES, relyingParty: { ...OWN_NAMES.relyingParty, id: 'let.vaultline.test' } },
     { viewer: 'no/viewer', wallet: 'no/wallet' },
@@ -298,6 +303,7 @@ test('Sites that cannot work are refused with each reason, and no other stack is
     'The certificate of docs.vaultline.test is not in us-east-1, where CloudFront looks for it.',
     'The wallet at wallet.vaultline.test could use no passkey: they are for let.vaultline.test (relyingParty.id).',
     "The wallet's apiKey is no API key.",
+    'The wallet could send nothing: give it the signingKeys of its stage, as list-signing-keys tells them.',
     "The reference's viewer is not in no/viewer: fetch it with npm run reference.",
     'The wallet is not built in no/wallet: build it with npm run build --workspace wallet.',
   ])

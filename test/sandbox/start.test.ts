@@ -40,6 +40,7 @@ const State = z.object({
   baseUrl: Url,
   apiKey: Key,
   otherClient: z.object({ apiKey: Key }),
+  signingKey: z.looseObject({ kid: z.string() }),
   chains: z
     .array(z.object({ chainId: ChainId, rpcUrl: Url, nodeUrls: z.array(Url).min(1) }))
     .min(2)
@@ -254,6 +255,7 @@ describe('The demo wallet', () => {
     expect(await answer.json()).toEqual({
       apiUrl: state.baseUrl,
       apiKey: state.apiKey,
+      signingKeys: [state.signingKey],
       chains: state.chains.map(({ chainId }) => ({
         chainId,
         rpcUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:/),

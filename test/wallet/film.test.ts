@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
+import type { Page, Request } from 'playwright-core'
 import { describe, expect } from 'vitest'
 import * as z from 'zod'
 import { addAuthenticator, test as base } from '../support/browser.ts'
@@ -179,6 +179,37 @@ describe('A visitor', () => {
     await sandbox.control('chains/resume')
     await card.waitFor({ state: 'detached' })
     await expect.poll(() => page.getByRole('region', { name: 'Your position' }).textContent()).toMatch(/16\.86\d+ USDC/)
+  })
+})
+
+describe('An answer that was changed on its way', () => {
+  test('is refused in words, and the account is asked for nothing', async ({ visitor: { page }, sandbox }) => {
+    const prepares = `${sandbox.apiUrl}/**/defi/vault/deposit`
+    await page.route(prepares, async (route) => {
+      const response = await route.fetch()
+      const { userAddress } = route.request().postDataJSON()
+      // The calldata with another receiver, of the same length.
+      const word = userAddress.slice(2).toLowerCase()
+      await route.fulfill({ response, body: (await response.text()).replaceAll(word, word.replaceAll(/./g, 'a')) })
+    })
+    const asked: string[] = []
+    const note = (request: Request) => {
+      if (/eth_sendTransaction|wallet_sendCalls/.test(request.postData() ?? '')) asked.push(request.url())
+    }
+    page.on('request', note)
+    await openVault(page, 'Cove USDC Savings')
+    await page.getByLabel('Amount').fill('3')
+    const alert = page.getByRole('alert')
+    await alert.waitFor()
+    expect(await alert.textContent()).toContain('is not what you asked for, so nothing was sent')
+    expect(await page.getByRole('button', { name: /^(Approve|Deposit) 3 USDC/ }).count()).toBe(0)
+    await press(page, 'Try again')
+    await alert.waitFor()
+    expect(asked).toEqual([])
+    page.off('request', note)
+    await page.unroute(prepares)
+    await press(page, 'Try again')
+    await page.getByRole('button', { name: /^(Approve|Deposit) 3 USDC/ }).waitFor()
   })
 })
 

@@ -30,12 +30,22 @@ const KEPT_EXCHANGES = 40
 /** The latest requests, newest first. */
 export const exchanges = createStore<readonly Exchange[]>([])
 
-/** The service, for whoever is logged in. */
-export function createService({ apiUrl, apiKey }: Config): Client {
-  return { url: apiUrl, key: apiKey, session: () => session.get()?.token, fetch: fetchAndRecord }
+/** The service, for whoever is logged in. What it prepares is verified before any page sees it. */
+export function createService({ apiUrl, apiKey, signingKeys: keys }: Config): Client {
+  const fetchVerified: typeof fetch = async (input, init) => {
+    // Only who sends something needs the verifier.
+    const { verifyingFetch } = await import('@vaultline/client/verify')
+    return verifyingFetch({ keys })(input, init)
+  }
+  const ask: typeof fetch = (input, init) =>
+    fetchAndRecord(PREPARES.test(String(input)) ? fetchVerified : fetch, input, init)
+  return { url: apiUrl, key: apiKey, session: () => session.get()?.token, fetch: ask }
 }
 
-async function fetchAndRecord(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
+/** What answers transactions to sign. */
+const PREPARES = /\/defi\/vault\/(deposit|withdraw|claim|cancel)$/
+
+async function fetchAndRecord(ask: typeof fetch, ...[input, init]: Parameters<typeof fetch>): Promise<Response> {
   const startedAt = performance.now()
   const record = (status: number, answer: string, requestId?: string | null) => {
     const exchange: Exchange = {
@@ -52,7 +62,7 @@ async function fetchAndRecord(...[input, init]: Parameters<typeof fetch>): Promi
     exchanges.set([exchange, ...exchanges.get()].slice(0, KEPT_EXCHANGES))
   }
   try {
-    const response = await fetch(input, init)
+    const response = await ask(input, init)
     const text = await response.clone().text()
     record(response.status, text, response.headers.get('x-request-id'))
     if (response.status === 401 && text.includes('"invalid_session"')) forgetSession(init)

@@ -61,6 +61,12 @@ export function FlowProblem({ error }: { error: FlowError }) {
       return <ProblemNotice error={error.cause ?? new Error(error.message)} />
     case 'simulation_reverted':
       return <ProblemNotice error={new Error(`This would fail now, so it is not sent: ${error.message}`)} />
+    case 'unverified':
+      return (
+        <ProblemNotice
+          error={new Error(`The service’s answer is not what you asked for, so nothing was sent. ${error.message}`)}
+        />
+      )
     case 'transaction_reverted':
     case 'quote_expired':
     case 'terms_changed':
