@@ -3,7 +3,7 @@ import { numberToHex } from 'viem'
 import * as z from 'zod'
 import { BlockHeader } from '../lib/chain/logs.ts'
 import { MULTICALL3 } from '../lib/chain/multicall.ts'
-import { urlsOfOtherHosts } from '../lib/chain/readers.ts'
+import { groupByHost } from '../lib/chain/readers.ts'
 import { EVM_CHAINS, type EvmChain } from '../lib/chain/registry.ts'
 import { FailedTry, sendOnce } from '../lib/http.ts'
 
@@ -91,7 +91,7 @@ async function checkChain(nodes: Nodes, chain: EvmChain): Promise<string[]> {
     const told = typeof found === 'string' ? [found] : describe(chain, found)
     lines.push(`  ${index + 1}. ${host}`, ...told.map((line) => `     ${line}`))
   }
-  if (urlsOfOtherHosts(urls).length === 0) {
+  if (groupByHost(urls).length === 1) {
     lines.push('  All of it is one host: when it fails the chain cannot be read, and what it says wrong is believed.')
   }
   return [...lines, '']

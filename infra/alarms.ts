@@ -55,9 +55,13 @@ export class Alarms extends Construct {
     this.#alarm(deployed, 'Alarm', impact, { metric, threshold: 1 })
   }
 
-  /** Alarms when nodes contradicted each other, or a second one was silent, in the endpoints of a stack that need two. */
-  onDisagreement(stack: Stack, endpoints: readonly ServiceFunction[]): void {
-    const filters = endpoints.map(({ logGroup }) =>
+  /** Alarms when nodes contradicted each other, or a second one was silent, so many times in these functions of a stack. */
+  onDisagreement(
+    stack: Stack,
+    functions: readonly ServiceFunction[],
+    { impact, times }: { readonly impact: string; readonly times: number },
+  ): void {
+    const filters = functions.map(({ logGroup }) =>
       logGroup.addMetricFilter('Disagreements', {
         filterPattern: FilterPattern.any(
           ...['nodes disagree', 'second node silent'].map((text) => FilterPattern.stringValue('$.message', '=', text)),
@@ -70,8 +74,8 @@ export class Alarms extends Construct {
     if (!first) return
     // All of them add to one metric.
     const metric = first.metric({ statistic: 'Sum', period: Duration.minutes(5) })
-    const impact = 'Users get no transactions to sign: two nodes of a chain contradict each other, or one is silent.'
-    this.#alarm(stack, 'Disagreements', `${impact} The log names the chain.`, { metric, threshold: 1 })
+    const told = `${impact}: two nodes of a chain contradict each other, or one is silent. The log names the chain.`
+    this.#alarm(stack, 'Disagreements', told, { metric, threshold: times })
   }
 
   /** Alarms when three runs of a job failed within five minutes, or one where it runs less often: the next run makes good one failure. */

@@ -26,6 +26,6 @@ export class EndpointsStack extends Stack {
       const errors: readonly ErrorCode[] = contract.errors ?? []
       if (errors.includes('nodes_disagree')) witnessed.push(deployed)
     }
-    shared.alarms.onDisagreement(this, witnessed)
+    shared.alarms.onDisagreement(this, witnessed, { impact: 'Users get no transactions to sign', times: 1 })
   }
 }

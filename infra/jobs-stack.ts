@@ -19,6 +19,7 @@ export class JobsStack extends Stack {
       retentionPeriod: Duration.days(14),
       removalPolicy: shared.removalPolicy,
     })
+    const witnessed: ServiceFunction[] = []
     for (const [name, contract] of JOBS) {
       const deployed = new ServiceFunction(this, name, {
         ...work(contract),
@@ -28,7 +29,10 @@ export class JobsStack extends Stack {
       schedule(deployed, contract, deadLetters)
       shared.alarms.onJob(deployed, contract)
       shared.alarms.onLag(deployed, contract)
+      if (contract.isWitnessed) witnessed.push(deployed)
     }
+    // The next run makes good what one could not record.
+    shared.alarms.onDisagreement(this, witnessed, { impact: 'Nothing more is recorded of a chain', times: 3 })
     shared.alarms.onDeadLetters(deadLetters)
   }
 }

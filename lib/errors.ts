@@ -574,9 +574,8 @@ export const UPSTREAM_ERRORS = [
 ] as const satisfies readonly ErrorCode[]
 export type UpstreamError = (typeof UPSTREAM_ERRORS)[number]
 
-/** The same where two nodes must agree. */
-export const WITNESS_ERRORS = [
-  'nodes_disagree',
-  'second_node_silent',
-  ...UPSTREAM_ERRORS,
-] as const satisfies readonly ErrorCode[]
+/** Why two hosts tell nothing together, where one may still tell something. */
+export const UNWITNESSED = ['nodes_disagree', 'second_node_silent'] as const satisfies readonly ErrorCode[]
+
+/** What may go wrong where two nodes must agree. */
+export const WITNESS_ERRORS = [...UNWITNESSED, ...UPSTREAM_ERRORS] as const satisfies readonly ErrorCode[]

@@ -510,6 +510,8 @@ export type GetTransferStatusResponse = {
   }
   /** Target protocol, if known */
   protocol: string | null
+  /** What the answer rests on: for each chain that was read, the block, and how many hosts told it */
+  evidence: Evidence[]
 }
 
 export type GetVaultResponse = {

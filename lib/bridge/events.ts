@@ -16,7 +16,7 @@ import {
 } from 'viem'
 import { decodeCall, decodeLog } from '../chain/decode.ts'
 import { erc20Abi } from '../chain/erc20.ts'
-import type { Log, LogFilter } from '../chain/logs.ts'
+import type { Log } from '../chain/logs.ts'
 import { OPERATIONS } from '../protocols/operations.ts'
 import { handlerAbi, instructionsParameters, poolAbi, relayDataParameters } from './abi.ts'
 import type { BridgeDeposit } from './transfer.ts'
@@ -208,15 +208,6 @@ export function deferringTransactions(logs: readonly Log[], pool: Address, depos
     return isDeferring && amounts.length > 0 ? [log.transactionHash] : []
   })
   return [...new Set(hashes)]
-}
-
-/** The token's Transfer events of what the pool sends to the depositor of this deposit. */
-export function refundTransfers(pool: Address, deposit: BridgeDeposit): LogFilter {
-  const { depositor, token } = getPayee(deposit)
-  return {
-    address: token,
-    topics: encodeEventTopics({ abi: erc20Abi, eventName: 'Transfer', args: { from: pool, to: depositor } }),
-  }
 }
 
 /** What a leaf owes to the depositor of this deposit in its token, and whether it defers payments, to anybody. */

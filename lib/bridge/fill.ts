@@ -16,15 +16,22 @@ const LATE_SECONDS = 60n
 /** The newest blocks that are searched first: the most that any node gives in one call. */
 const NEWEST_BLOCKS = 10_000n
 
-/** A fill, what it led to, and the time of its block. */
-export type Filled = { readonly fill: Fill; readonly outcome: FillOutcome; readonly at: Date }
+/** A fill, what it led to, and its block's hash and time. */
+export type Filled = {
+  readonly fill: Fill
+  readonly outcome: FillOutcome
+  readonly blockHash: Hash
+  readonly at: Date
+}
 
 /** The deposit's fill in the receipt of this transaction, with all its logs; undefined where it holds none. */
 export function parseFilled(reader: ChainReader, deposit: BridgeDeposit, outcome: RpcOutcome | undefined, hash: Hash) {
   const { pool, multicallHandler: handler } = getBridge(reader)
-  const logs = parseReceipt(outcome, hash)?.logs ?? []
+  const receipt = parseReceipt(outcome, hash)
+  if (!receipt) return undefined
+  const { logs, blockHash } = receipt
   const fill = findFill(logs, pool, deposit)
-  return fill && { fill, logs, outcome: parseFillOutcome(logs, { pool, handler, fill, deposit }) }
+  return fill && { fill, logs, blockHash, outcome: parseFillOutcome(logs, { pool, handler, fill, deposit }) }
 }
 
 type SearchedFill = {

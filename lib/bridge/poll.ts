@@ -1,11 +1,18 @@
 import type { Hash, Hex } from 'viem'
 import { call } from '../chain/call.ts'
-import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
-import { BlockHeader, blockRequest, type Log, parseResult, Receipt } from '../chain/logs.ts'
+import type { Evidence } from '../chain/evidence.ts'
+import {
+  BlockHeader,
+  blockRequest,
+  HashedHeader,
+  type Log,
+  parseResult,
+  Receipt,
+  toStoredBlock,
+} from '../chain/logs.ts'
 import { type ChainReader, readPlan } from '../chain/reader.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { AppError, badAnswer } from '../errors.ts'
-import { toResult } from '../result.ts'
 import { toDate } from '../time.ts'
 import { poolAbi } from './abi.ts'
 import { OUTCOMES, type TransferFacts } from './outcomes.ts'
@@ -17,6 +24,10 @@ export type Poll = {
   readonly key: TransferKey
   readonly recorded: Transfer
   readonly budget: Budget
+  /** The blocks at which the chains were read so far, by chain id. */
+  readonly evidence: Map<number, Evidence>
+  /** Whether what is seen is recorded: what a search has not found is told as its end then alone. */
+  readonly isRecorded: boolean
 }
 
 /** What one poll of a transfer finds. */
@@ -73,24 +84,10 @@ export function createBudget(most: number = MOST_CALLS) {
   }
 }
 
-/**
- * Whether the chain's node of another host, where one is configured, says the same. One that cannot be asked now, or
- * is beyond the budget, confirms nothing.
- */
-export async function isConfirmed(
-  { budget }: Poll,
-  { chain, witness }: ChainReader,
-  requests: readonly RpcRequest[],
-  agrees: (outcomes: readonly RpcOutcome[], finality: Finality) => boolean,
-): Promise<boolean> {
-  if (!witness) return true
-  const count = requests.length
-  if (!budget.reaches(count + 2)) return false
-  const answer = budget.ask(witness, [...requests, ...finalityRequests(chain)])
-  const agreement = await toResult(
-    answer.then((outcomes) => agrees(outcomes.slice(0, count), parseFinality(chain, outcomes.slice(count)))),
-  )
-  return 'value' in agreement && agreement.value
+/** Notes the head at which a chain is read, as the outcome of the call for it tells it. Throws `upstream_bad_answer`. */
+export function noteHead({ evidence }: Poll, { chain, nodes }: ChainReader, latest: RpcOutcome | undefined): void {
+  const head = parseResult(HashedHeader, latest)
+  evidence.set(chain.id, { chainId: chain.id, ...toStoredBlock(head), blockHash: head.hash, nodes })
 }
 
 /** The status of a transfer, and what to record of it: the status too when it is final. */
@@ -111,15 +108,15 @@ export const FILLED = 2n
 
 /**
  * What the destination's pool says of deposits by their relay hashes, as one call of one block: 0 for one that is not
- * filled, undefined where it says nothing. Throws `upstream_*`.
+ * filled, undefined where it says nothing; with the block's hash it is two calls. Throws `upstream_*`.
  */
-export function readFillStatuses(destination: ChainReader, relayHashes: readonly Hex[]) {
+export function readFillStatuses(destination: ChainReader, relayHashes: readonly Hex[], { withHash = false } = {}) {
   const { pool: address } = getBridge(destination)
   const plans = relayHashes.map((relayHash) => {
     const calls = { status: call(address, poolAbi, 'fillStatuses', [relayHash]) }
     return readPlan({ address, slots: {}, calls }, ({ answers }) => answers.status)
   })
-  return destination.read(plans)
+  return destination.read(plans, { withHash })
 }
 
 /** The receipt of this transaction, null where the node has none; throws `upstream_bad_answer` when it is of another. */

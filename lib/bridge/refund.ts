@@ -1,44 +1,33 @@
 import type { Hash } from 'viem'
-import * as z from 'zod'
 import { required } from '../chain/call.ts'
 import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
 import {
   BlockHeader,
   blockRequest,
-  Log,
+  type Log,
   type LogFilter,
-  logsRequest,
   parseResult,
   rangesOf,
   receiptRequest,
 } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
-import { toResult } from '../result.ts'
 import { toSeconds } from '../time.ts'
-import {
-  deferringTransactions,
-  findRepayment,
-  POOL_TOPICS,
-  parseDeposits,
-  parsePayments,
-  refundTransfers,
-  relayHash,
-} from './events.ts'
+import { deferringTransactions, findRepayment, POOL_TOPICS, parseDeposits, parsePayments, relayHash } from './events.ts'
 import type { OUTCOMES, TransferFacts } from './outcomes.ts'
 import {
   conclude,
   FILLED,
   getBridge,
-  isConfirmed,
   MOST_CALLS,
+  noteHead,
   type Poll,
   parseReceipt,
   readFillStatuses,
   type Seen,
 } from './poll.ts'
 import { findFirstBlock, readRanges, startLogSearch } from './search.ts'
-import type { BridgeDeposit, RefundSearch, Source, Transfer } from './transfer.ts'
+import type { BridgeDeposit, RefundSearch, Source } from './transfer.ts'
 
 type TimedPayment = RefundSearch['payments'][number]
 
@@ -54,30 +43,20 @@ const MOST_RIVALS = 20
 const MOST_PAYMENTS = 50
 
 /**
- * The status of a transfer that nobody filled and nobody can fill any more. A search that ends without a refund is final
- * when another search at another host, where one is configured, has ended in the same way. Throws `upstream_*`.
+ * The status of a transfer that nobody filled and nobody can fill any more. The pool's payments are searched forward from
+ * a day before the deposit, over final blocks only, so that nothing that is found goes away again; and with them the
+ * other deposits of the same depositor and token that it may owe, for nothing on the chain says which deposit a payment
+ * is for. Throws `upstream_*`.
  */
 export async function readRefund(poll: Poll, source: Source, facts: TransferFacts): Promise<Seen> {
   const { getReader, key, recorded, budget } = poll
-  const searching = conclude(facts, 'expired_searching', recorded)
   // A search that ends without a refund is final: it starts only where the budget lasts to its end.
-  if (!budget.reaches(MOST_CALLS)) return searching
+  if (!budget.reaches(MOST_CALLS)) return conclude(facts, 'expired_searching', recorded)
   const reader = getReader(key.sourceChainId)
-  const { witness } = reader
-  if (!recorded.refundEnd || !witness) return searchRefund(poll, reader, source, facts)
-  const second = await toResult(searchRefund(poll, { ...witness, witness: reader }, source, facts))
-  return 'value' in second ? second.value : searching
-}
-
-/**
- * The same as one host tells it. The pool's payments are searched forward from a day before the deposit, over final
- * blocks only, so that nothing that is found goes away again; and with them the other deposits of the same depositor and
- * token that it may owe, for nothing on the chain says which deposit a payment is for.
- */
-async function searchRefund(poll: Poll, reader: ChainReader, source: Source, facts: TransferFacts): Promise<Seen> {
-  const { recorded, budget } = poll
   const { deposit, initiated } = source
-  const finality = parseFinality(reader.chain, await budget.ask(reader, finalityRequests(reader.chain)))
+  const outcomes = await budget.ask(reader, finalityRequests(reader.chain))
+  noteHead(poll, reader, outcomes[1])
+  const finality = parseFinality(reader.chain, outcomes)
   const { head, tagged: last = head } = finality
   const since = toSeconds(initiated) - RIVAL_SECONDS
   const begun = recorded.refundSearch ?? { ...startLogSearch(reader, head), rivals: [], payments: [], isCrowded: false }
@@ -95,17 +74,12 @@ async function searchRefund(poll: Poll, reader: ChainReader, source: Source, fac
   }
   const tell = (outcome: keyof typeof OUTCOMES, isFinal = false) =>
     conclude(facts, outcome, { ...recorded, refundSearch: part.search }, isFinal)
-  /** At its end the search is over, or begins anew at another host; where two end differently, at the first one. */
-  const tellEnd = (refundEnd: NonNullable<Transfer['refundEnd']>) => {
-    if (!reader.witness || recorded.refundEnd === refundEnd) return tell(refundEnd, true)
-    const anew = { ...recorded, refundSearch: undefined, refundEnd: recorded.refundEnd ? undefined : refundEnd }
-    return conclude(facts, 'expired_searching', anew)
-  }
+  const tellEnd = (outcome: 'expired_undecided' | 'refund_not_found') =>
+    poll.isRecorded ? tell(outcome, true) : tell('expired_searching')
   const { isCrowded, isPastDeadline, debts, next, payments } = part.search
   const isOver = finality.isPast(deadline + SEARCH_SECONDS)
   if (isCrowded) return isOver ? tellEnd('expired_undecided') : tell('expired_crowded')
-  const payment = repayment()
-  if (payment) return tell('refunded', await isPaymentConfirmed(poll, reader, deposit, payment))
+  if (repayment()) return tell('refunded', true)
   const isComplete = part.progress === 'complete' || (next !== undefined && next > last.number)
   if (!isComplete || (isPastDeadline && !debts)) return tell('expired_searching')
   if (!isOver) return tell('expired')
@@ -170,8 +144,8 @@ async function readPart(
 
 /**
  * The search with what the pool owes the depositor, once all blocks up to the deadline are read: those of the rivals that
- * are not filled, and this deposit, last of its deadline. On a chain that is not followed, or on which two nodes differ, a
- * rival counts as owed. Rivals that are beyond the budget count as owed too, or all is left for the next poll.
+ * are not filled, and this deposit, last of its deadline. On a chain that is not followed a rival counts as owed. Rivals
+ * that are beyond the budget count as owed too, or all is left for the next poll.
  */
 async function withDebts(
   { getReader, budget }: Poll,
@@ -183,17 +157,15 @@ async function withDebts(
   const filled = new Set<string>()
   for (const [chainId, group] of Map.groupBy(search.rivals, ({ destinationChainId }) => destinationChainId)) {
     if (!evmChain(chainId)?.bridge) continue
-    const destination = getReader(chainId)
-    const nodes = destination.witness ? [destination, destination.witness] : [destination]
-    if (!budget.reaches(1, nodes.length - 1)) {
+    if (!budget.reaches(1)) {
       if (beyond === 'later') return search
       continue
     }
-    for (const _ of nodes) budget.spend(1)
+    budget.spend(1)
     const hashes = group.map((rival) => rival.relayHash)
-    const told = await Promise.all(nodes.map((node) => readFillStatuses(node, hashes)))
+    const { values } = await readFillStatuses(getReader(chainId), hashes)
     for (const [index, hash] of hashes.entries()) {
-      if (told.every(({ values }) => values[index] === FILLED)) filled.add(hash)
+      if (values[index] === FILLED) filled.add(hash)
     }
   }
   const owed = search.rivals
@@ -273,16 +245,4 @@ async function readPayments(
     timestamp: required(blockTimestamp ?? times.get(blockNumber)),
   }))
   return { payments, unread }
-}
-
-function isPaymentConfirmed(poll: Poll, reader: ChainReader, deposit: BridgeDeposit, payment: TimedPayment) {
-  const { pool } = getBridge(reader)
-  const { amount, blockNumber, timestamp } = payment
-  const filters = [{ address: pool, topics: [POOL_TOPICS.refunded] }, refundTransfers(pool, deposit)]
-  const requests = filters.map((filter) => logsRequest(filter, [blockNumber, blockNumber]))
-  return isConfirmed(poll, reader, requests, (outcomes, theirs) => {
-    const logs = outcomes.flatMap((outcome) => parseResult(z.array(Log), outcome))
-    const isSame = parsePayments(logs, pool, deposit).some((told) => told.amount === amount)
-    return isSame && theirs.isFinal({ number: blockNumber, timestamp })
-  })
 }

@@ -3,6 +3,7 @@ import { type Hash, isAddressEqual } from 'viem'
 import * as z from 'zod'
 import type { DepositLocation, DepositSource } from '../activity/ledger-entry.ts'
 import { call, required } from '../chain/call.ts'
+import type { Evidence } from '../chain/evidence.ts'
 import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
 import { Quantity } from '../chain/hex.ts'
 import { BlockHeader, blockRequest, parseResult, type Receipt, receiptRequest } from '../chain/logs.ts'
@@ -22,7 +23,7 @@ import {
   createBudget,
   FILLED,
   getBridge,
-  isConfirmed,
+  noteHead,
   type Poll,
   parseReceipt,
   readFillStatuses,
@@ -40,35 +41,67 @@ type Dependencies = {
   readonly sources: { record(deposit: DepositLocation, source: DepositSource): Promise<void> }
 }
 
+/** What was read of a transfer: its status, where its deposit is to go, and the blocks that this rests on. */
+type ReadTransfer = {
+  readonly status: TransferStatus
+  readonly target: Target | undefined
+  readonly evidence: readonly Evidence[]
+}
+
 /** The contract on the destination that a transfer's deposit is meant for. */
 export type Target = { readonly chainId: number; readonly address: z.output<typeof Address> }
 
 /**
- * The status of a transfer and its target, from the chains alone, and records what is seen. It sends the chains at most
- * 8 calls in 6 requests, and nothing once the status is final; a search that takes more goes on at the next poll.
- * `lookAt` says when the job is to poll it next, if at all, by what is recorded now. Throws `upstream_*`, and `internal`
- * where the budget is not a whole one and does not reach for what is always asked.
+ * The status of a transfer and its target, from the chains alone, and records what is seen. It sends each host of the
+ * chains at most 8 calls in 6 requests, and nothing once the status is final; a search that takes more goes on at the next
+ * poll. `lookAt` says when the job is to poll it next, if at all, by what is recorded now. Throws `upstream_*`, where the
+ * readers ask two hosts `nodes_disagree` and `second_node_silent`, and `internal` where the budget is not a whole one and
+ * does not reach for what is always asked.
  */
 export async function readTransfer(
   { getReader, transfers, sources }: Dependencies,
   { key, recorded }: RecordedTransfer,
   lookAt: (keep: Transfer, target: Target | undefined) => Date | undefined | Promise<Date | undefined>,
   budget = createBudget(),
-): Promise<{ readonly status: TransferStatus; readonly target: Target | undefined }> {
-  if (recorded.final) return { status: recorded.final, target: getTarget(recorded) }
+): Promise<ReadTransfer> {
+  if (recorded.final) return { status: recorded.final, target: getTarget(recorded), evidence: recorded.evidence ?? [] }
 
-  const read = await toResult(readNow({ getReader, key, recorded, budget }))
+  const poll = { getReader, key, recorded, budget, evidence: new Map<number, Evidence>(), isRecorded: true }
+  const read = await toResult(readNow(poll))
   // The next poll is set also where this one failed, so that one transfer holds up no other.
   const { keep: seen, arrival } = 'value' in read ? read.value : { keep: recorded }
   const target = getTarget(seen)
-  const keep = compact({ ...seen, lookAt: seen.final ? undefined : await lookAt(seen, target) })
+  const evidence = [...poll.evidence.values()]
+  const keep = compact({
+    ...seen,
+    evidence: seen.final && evidence,
+    lookAt: seen.final ? undefined : await lookAt(seen, target),
+  })
   // Before the final status, after which nothing is read again.
   if (arrival) await sources.record(arrival, { chainId: key.sourceChainId, transactionHash: key.transactionHash })
   // Of unknown transactions nothing is recorded, or every hash asked for would leave an item.
   const isKnown = keep.source !== undefined || keep.sender !== undefined
   if (isKnown && !isDeepStrictEqual(keep, recorded)) await transfers.record(key, keep)
-  return { status: unwrap(read).status, target }
+  return { status: unwrap(read).status, target, evidence }
 }
+
+/** The same as these readers tell it, of which nothing is recorded: never final, for they may ask one host. */
+export async function readTransferUnrecorded(
+  { getReader }: Pick<Dependencies, 'getReader'>,
+  { key, recorded }: RecordedTransfer,
+): Promise<ReadTransfer> {
+  const evidence = new Map<number, Evidence>()
+  const { status, keep } = await readNow({
+    ...{ getReader, key, recorded, evidence },
+    budget: createBudget(),
+    isRecorded: false,
+  })
+  return { status: { ...status, final: false }, target: getTarget(keep), evidence: [...evidence.values()] }
+}
+
+/** What the pool is asked of a deposit, and what finding its fill takes: its event, its receipt, the time of its block. */
+const CALLS_FOR_STATUS = 1
+const CALLS_FOR_FILL = 3
 
 function getTarget({ source }: Transfer): Target | undefined {
   const deposit = source && parseMessage(source.deposit)?.deposit
@@ -76,14 +109,18 @@ function getTarget({ source }: Transfer): Target | undefined {
 }
 
 /** Without the fields that are undefined, as it is stored. */
-function compact(transfer: Transfer): Transfer {
+function compact(transfer: { readonly [Field in keyof Transfer]: Transfer[Field] | undefined }): Transfer {
   // Only optional fields can be undefined.
   return Object.fromEntries(Object.entries(transfer).filter(([, value]) => value !== undefined)) as Transfer
 }
 
 async function readNow(poll: Poll): Promise<Seen> {
   const { getReader, key, recorded, budget } = poll
-  if (recorded.source?.isFinal) return readBridged(poll, recorded.source)
+  if (recorded.source?.isFinal) {
+    const { evidence } = recorded.source
+    if (evidence) poll.evidence.set(key.sourceChainId, evidence)
+    return readBridged(poll, recorded.source)
+  }
 
   const source = getReader(key.sourceChainId)
   // What is seen for the first time is not called final yet, which leaves more of the budget for its fill.
@@ -91,8 +128,9 @@ async function readNow(poll: Poll): Promise<Seen> {
   const outcomes = await budget.ask(source, [
     receiptRequest(key.transactionHash),
     ...(recorded.sender ? [] : [transactionRequest(key.transactionHash)]),
-    ...(isFirst ? [] : finalityRequests(source.chain)),
+    ...(isFirst ? [blockRequest('latest')] : finalityRequests(source.chain)),
   ])
+  noteHead(poll, source, outcomes.at(-1))
   const receipt = parseReceipt(outcomes[0], key.transactionHash)
   const transaction = recorded.sender ? undefined : parseTransaction(outcomes[1], key.transactionHash)
   const finality = isFirst ? undefined : parseFinality(source.chain, outcomes.slice(-2))
@@ -104,17 +142,12 @@ async function readNow(poll: Poll): Promise<Seen> {
   const sameBlock = recorded.source?.blockNumber === blockNumber ? recorded.source : undefined
   const initiated = sameBlock?.initiated ?? (await readTime(poll, source, receipt.logs, blockNumber))
   const isDeep = finality?.isFinal({ number: blockNumber, timestamp: toSeconds(initiated) }) === true
-  const seen = { deposit, initiated, blockNumber, isFinal: isDeep && !source.witness }
+  const seen: Source = {
+    ...{ deposit, initiated, blockNumber, isFinal: isDeep },
+    ...(isDeep && { evidence: poll.evidence.get(key.sourceChainId) }),
+  }
   const keep = { ...recorded, sender: recorded.sender ?? transaction?.sender, droppedAt: undefined, source: seen }
-  const bridged = await readBridged({ ...poll, recorded: keep }, seen)
-  if (!isDeep || seen.isFinal) return bridged
-  // After what the caller asks for: where two nodes differ for long, the fill is found all the same.
-  const isFinal = await isConfirmed(poll, source, [receiptRequest(key.transactionHash)], ([outcome], theirs) => {
-    const told = parseReceipt(outcome, key.transactionHash)
-    if (!told || !isDeepStrictEqual(findDeposit(source, told, key), deposit)) return false
-    return theirs.isFinal({ number: told.blockNumber, timestamp: toSeconds(initiated) })
-  })
-  return { ...bridged, keep: { ...bridged.keep, source: { ...seen, isFinal } } }
+  return readBridged({ ...poll, recorded: keep }, seen)
 }
 
 /**
@@ -150,12 +183,8 @@ async function readUnmined(
   // A node can lag behind the one that saw it, so it must stay away until the head of this time is final.
   const droppedAt = recorded.droppedAt ?? finality.head
   const keep = { ...seen.keep, droppedAt }
-  const isStillReplaced = ([receipt, ...outcomes]: readonly RpcOutcome[]) =>
-    !parseReceipt(receipt, transactionHash) && isReplaced(outcomes)
-  const isFinal =
-    finality.isFinal(droppedAt) &&
-    (await isConfirmed(poll, source, [receiptRequest(transactionHash), ...requests], isStillReplaced))
-  return isFinal ? conclude(describeTransfer(key), 'source_dropped', keep, true) : { ...seen, keep }
+  if (!finality.isFinal(droppedAt)) return { ...seen, keep }
+  return conclude(describeTransfer(key), 'source_dropped', keep, true)
 }
 
 /** The status for a source transaction that sent nothing. It is recorded only where a deposit was seen in it before. */
@@ -165,13 +194,7 @@ async function readFailed(poll: Poll, { status, blockNumber }: Receipt): Promise
   const outcomes = await budget.ask(source, [blockRequest(blockNumber), ...finalityRequests(source.chain)])
   const finality = parseFinality(source.chain, outcomes.slice(1))
   const { timestamp } = parseResult(BlockHeader, outcomes[0])
-  const isFinal =
-    finality.isFinal({ number: blockNumber, timestamp }) &&
-    (await isConfirmed(poll, source, [receiptRequest(key.transactionHash)], ([outcome], theirs) => {
-      const told = parseReceipt(outcome, key.transactionHash)
-      if (told?.status !== status || findDeposit(source, told, key)) return false
-      return theirs.isFinal({ number: told.blockNumber, timestamp })
-    }))
+  const isFinal = finality.isFinal({ number: blockNumber, timestamp })
   const reason = status === 'success' ? 'no_deposit_in_transaction' : 'source_reverted'
   return conclude(describeTransfer(key), reason, recorded.source ? recorded : {}, isFinal)
 }
@@ -199,16 +222,21 @@ async function readBridged(poll: Poll, source: Source): Promise<Seen> {
       return readFilled(poll, deposit, facts, { ...found, at, finality })
     }
   }
-  budget.spend(1)
-  const { values, block: head } = await readFillStatuses(destination, [relayHash(deposit)])
+  // Where the block's hash would leave too little for a fill, it is asked for after it.
+  const withHash = budget.left() > CALLS_FOR_STATUS + CALLS_FOR_FILL
+  budget.spend(withHash ? CALLS_FOR_STATUS + 1 : CALLS_FOR_STATUS)
+  const read = await readFillStatuses(destination, [relayHash(deposit)], { withHash })
+  const { values, block: head } = read
   const fillStatus = required(values[0])
-  if (fillStatus === FILLED) {
-    const { found, search } = await searchFill(poll, destination, source, head)
-    const keep = { ...recorded, fillTransaction: undefined, fillSearch: search }
-    // The pool knows of a fill that its logs do not show yet, or no longer: a later poll finds it.
-    if (!found) return conclude(facts, 'locating', keep)
-    return readFilled({ ...poll, recorded: keep }, deposit, facts, found)
+  const filled = fillStatus === FILLED ? await searchFill(poll, destination, source, head) : undefined
+  const keep = { ...recorded, ...(filled && { fillTransaction: undefined, fillSearch: filled.search }) }
+  if (filled?.found) return readFilled({ ...poll, recorded: keep }, deposit, facts, filled.found)
+  if (withHash || budget.left() > 0) {
+    if (!withHash) budget.spend(1)
+    poll.evidence.set(deposit.destinationChainId, await read.evidence())
   }
+  // The pool knows of a fill that its logs do not show yet, or no longer: a later poll finds it.
+  if (filled) return conclude(facts, 'locating', keep)
   if (head.timestamp <= BigInt(deposit.relayData.fillDeadline)) {
     return conclude(facts, fillStatus === SLOW_FILL_REQUESTED ? 'bridging_slowly' : 'bridging', recorded)
   }
@@ -220,19 +248,14 @@ async function readFilled(
   poll: Poll,
   deposit: BridgeDeposit,
   facts: TransferFacts,
-  { fill, outcome, at, finality }: Filled & { readonly finality?: Finality | undefined },
+  { fill, outcome, blockHash, at, finality }: Filled & { readonly finality?: Finality | undefined },
 ): Promise<Seen> {
-  const destination = poll.getReader(deposit.destinationChainId)
   const { transactionHash, blockNumber } = fill
-  const block = { number: blockNumber, timestamp: toSeconds(at) }
+  const chainId = deposit.destinationChainId
+  const { nodes } = poll.getReader(chainId)
+  poll.evidence.set(chainId, { chainId, blockNumber: Number(blockNumber), blockHash, timestamp: at, nodes })
   const { result } = outcome
-  const isFinal =
-    result !== 'unproven' &&
-    finality?.isFinal(block) === true &&
-    (await isConfirmed(poll, destination, [receiptRequest(transactionHash)], ([receipt], theirs) => {
-      const told = parseFilled(destination, deposit, receipt, transactionHash)
-      return isDeepStrictEqual(told?.outcome, outcome) && theirs.isFinal(block)
-    }))
+  const isFinal = result !== 'unproven' && finality?.isFinal({ number: blockNumber, timestamp: toSeconds(at) }) === true
   const isCompleted = result === 'deposited' || result === 'delivered'
   const filled: TransferFacts = {
     ...facts,
@@ -252,12 +275,10 @@ async function isUnfilledForEver(poll: Poll, destination: ChainReader, deposit: 
   if (!poll.budget.reaches(3)) return false
   const { to, data } = call(getBridge(destination).pool, poolAbi, 'fillStatuses', [relayHash(deposit)])
   const status: RpcRequest = { method: 'eth_call', params: [{ to, data }, 'latest'] }
-  // A fill is in a block that is not after the deadline.
-  const holds = ([outcome]: readonly RpcOutcome[], { isPast }: Finality) =>
-    isPast(BigInt(deposit.relayData.fillDeadline)) && parseResult(Quantity, outcome) !== FILLED
   const outcomes = await poll.budget.ask(destination, [status, ...finalityRequests(destination.chain)])
-  const isHere = holds(outcomes, parseFinality(destination.chain, outcomes.slice(1)))
-  return isHere && (await isConfirmed(poll, destination, [status], holds))
+  // A fill is in a block that is not after the deadline.
+  const { isPast } = parseFinality(destination.chain, outcomes.slice(1))
+  return isPast(BigInt(deposit.relayData.fillDeadline)) && parseResult(Quantity, outcomes[0]) !== FILLED
 }
 
 /** The deposit of the key in its source transaction, undefined where that holds none or has reverted. */

@@ -1,6 +1,7 @@
 import { type Hash, isHash } from 'viem'
 import * as z from 'zod'
 import { BlockSearch, StoredBlock } from '../chain/blocks.ts'
+import { Evidence, EvidenceList } from '../chain/evidence.ts'
 import { HexText } from '../chain/hex.ts'
 import { Address, Amount, Timestamp, TransactionHash } from '../codecs.ts'
 
@@ -102,6 +103,8 @@ const Source = z.object({
   initiated: Timestamp,
   blockNumber: Amount.optional(),
   isFinal: z.boolean(),
+  /** The block at which it was found to be final. */
+  evidence: Evidence.optional(),
 })
 export type Source = z.output<typeof Source>
 
@@ -151,12 +154,11 @@ export const Transfer = z.object({
   /** Whether it is final that nobody filled it in time. */
   isUnfilled: z.boolean().optional(),
   refundSearch: RefundSearch.optional(),
-  /** How the search for the refund ended at one host; another host is searched next, and may end otherwise. */
-  refundEnd: z.enum(['refund_not_found', 'expired_undecided']).optional(),
   /** When the job polls it next; none for one that ends or began in no client's vault, and for one that has ended. */
   lookAt: Timestamp.optional(),
-  /** The status that will never change. */
+  /** The status that will never change, and the blocks that it rests on. */
   final: TransferStatus.optional(),
+  evidence: EvidenceList.optional(),
 })
 export type Transfer = z.output<typeof Transfer>
 

@@ -1,7 +1,5 @@
-import { logger } from '../logger.ts'
-import { toResult } from '../result.ts'
 import { narrowBlockSearch, nextLook, startBlockSearch } from './blocks.ts'
-import { BlockHeader, blockRequest, lower, parseResult } from './logs.ts'
+import { BlockHeader, blockRequest, parseResult } from './logs.ts'
 import type { ChainReader } from './reader.ts'
 import type { EvmChain } from './registry.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
@@ -43,24 +41,16 @@ export function parseFinality({ finality }: EvmChain, [tag, latest]: readonly (R
 
 /**
  * The chain's head and its newest final block, found to a sixteenth of the time that the registry asks for: one round
- * trip where the chain's tag is old enough, at most 16 more where it is not. Where the reader has a witness, it is asked
- * at the same time, and nothing is final that is not so for both; one that does not answer is left out. Throws `upstream_*`.
+ * trip where the chain's tag is old enough, at most 16 more where it is not. Throws `upstream_*`.
  */
-export async function readFinalBlock(
-  reader: ChainReader,
-): Promise<{ readonly head: BlockHeader; readonly final: BlockHeader }> {
-  const { chain, request, witness } = reader
-  const [own, other] = await Promise.all([readFinality(reader), witness && toResult(readFinality(witness))])
-  if (other && 'error' in other) {
-    logger.warn('final block not confirmed by a second host', { chainId: chain.id, code: other.error.code })
-  }
-  const { head } = own
-  const seen = other && 'value' in other ? [own, other.value] : [own]
-  const tagged = seen.map((finality) => finality.tagged ?? finality.head).reduce(lower)
-  if (seen.every(({ isFinal }) => isFinal(tagged))) return { head, final: tagged }
+export async function readFinalBlock({
+  chain,
+  request,
+}: ChainReader): Promise<{ readonly head: BlockHeader; readonly final: BlockHeader }> {
+  const { head, tagged = head, isFinal } = parseFinality(chain, await request(finalityRequests(chain)))
+  if (isFinal(tagged)) return { head, final: tagged }
 
-  const oldest = seen.map((finality) => finality.head.timestamp).reduce((least, time) => (time < least ? time : least))
-  const young = oldest - BigInt(chain.finality.seconds) + 1n
+  const young = head.timestamp - BigInt(chain.finality.seconds) + 1n
   let search = startBlockSearch(tagged, chain.blockSeconds)
   for (let look = 0; look < MOST_LOOKS; look += 1) {
     const number = nextLook(search, young, BigInt(chain.finality.seconds) / 16n)
@@ -70,8 +60,4 @@ export async function readFinalBlock(
     search = narrowBlockSearch(search, young, { number, timestamp })
   }
   return { head, final: search.low ?? { number: 0n, timestamp: 0n } }
-}
-
-async function readFinality({ chain, request }: ChainReader): Promise<Finality> {
-  return parseFinality(chain, await request(finalityRequests(chain)))
 }

@@ -25,6 +25,7 @@ export type Log = z.output<typeof Log>
 export const Receipt = z.object({
   status: Quantity.transform((status) => (status === 1n ? ('success' as const) : ('reverted' as const))),
   blockNumber: Quantity,
+  blockHash: HashText,
   transactionHash: HashText,
   logs: z.array(Log),
 })

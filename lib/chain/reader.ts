@@ -113,10 +113,7 @@ type ReadOptions = {
 }
 
 /** Reads contracts of one chain, each read in one HTTP request. */
-export type ChainReader = ReturnType<typeof chainReader> & {
-  /** The same chain as other hosts see it, where more than one is configured. */
-  readonly witness?: ChainReader | undefined
-}
+export type ChainReader = ReturnType<typeof chainReader>
 
 const ARBITRUM = 42161
 const arbSysAbi = parseAbi(['function arbBlockNumber() view returns (uint256)'])

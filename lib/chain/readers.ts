@@ -13,11 +13,7 @@ type Urls = readonly [string, ...string[]]
 
 /** The readers of all chains, each made on first use and kept. Asking for a chain that the registry lacks throws `internal`. */
 export function chainReaders(rpcUrls: RpcUrls, environment: HttpEnvironment): (chainId: number) => ChainReader {
-  return readersOf(rpcUrls, (chain, urls) => {
-    const readerAt = (at: Urls) => chainReader(chain, createRpc(at, environment, { chainId: chain.id }))
-    const [other, ...others] = urlsOfOtherHosts(urls)
-    return { ...readerAt(urls), witness: other === undefined ? undefined : readerAt([other, ...others]) }
-  })
+  return readersOf(rpcUrls, (chain, urls) => chainReader(chain, createRpc(urls, environment, { chainId: chain.id })))
 }
 
 /** Gives the reader of a chain, each created by `create` on first use and kept. Asking for a chain that the registry lacks throws `internal`. */
@@ -32,11 +28,6 @@ export function readersOf(rpcUrls: RpcUrls, create: (chain: EvmChain, urls: Urls
     readers.set(chainId, reader)
     return reader
   }
-}
-
-/** The URLs of another host than the first one's: a chain's second opinion; none where all are of one host. */
-export function urlsOfOtherHosts(urls: readonly string[]): string[] {
-  return groupByHost(urls).slice(1).flat()
 }
 
 /** The URLs in groups of one host each, in the order of their first ones. */

@@ -70,6 +70,8 @@ export type JobContract = {
   readonly everyMinutes: number
   /** One run is scheduled for each of these inputs, whose fields are dimensions of the metrics. */
   readonly runs: readonly Readonly<Record<string, string | number>>[]
+  /** Whether what it records is told by two hosts, of which an alarm says when they differ. */
+  readonly isWitnessed?: boolean
   readonly impact: string
 }
 

@@ -13,7 +13,7 @@ export type Settings = {
   readonly realMarkets: boolean
   /** Whether the chains have some months of a past; PAST=none leaves it out. */
   readonly withPast: boolean
-  /** The kinds of nodes at which the chains are read, in their order: NODES. */
+  /** The kinds of nodes at which the chains are read, in their order: NODES, or two that refuse nothing. */
   readonly nodes: readonly NodeProfileName[]
   /** BLOCK_SECONDS, or 1. */
   readonly blockSeconds: number
@@ -34,7 +34,7 @@ export async function readSettings(env: NodeJS.ProcessEnv): Promise<Settings> {
     origins: listOf(env['ORIGINS']).map(parseOrigin),
     realMarkets: env['MARKETS'] === 'real',
     withPast: env['PAST'] !== 'none',
-    nodes: listOf(env['NODES']).map(parseNodeProfile),
+    nodes: listOf(env['NODES'] || 'plain,plain').map(parseNodeProfile),
     blockSeconds: parseBlockSeconds(env['BLOCK_SECONDS']),
   }
 }

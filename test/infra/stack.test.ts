@@ -94,8 +94,8 @@ describe.each(STAGES)('%s', (stage) => {
       'AWS::IAM::Policy': CONTRACTS.length + JOBS.length,
       'AWS::Scheduler::Schedule': RUNS.length,
       'AWS::Logs::LogGroup': CONTRACTS.length + 1,
-      'AWS::Logs::MetricFilter': ENDPOINTS.length + WITNESSED.length,
-      'AWS::CloudWatch::Alarm': CONTRACTS.length + RUNS.length + 3,
+      'AWS::Logs::MetricFilter': ENDPOINTS.length + WITNESSED.length + 1,
+      'AWS::CloudWatch::Alarm': CONTRACTS.length + RUNS.length + 4,
       'AWS::SQS::Queue': 1,
       'AWS::SQS::QueuePolicy': 1,
       'AWS::SNS::Topic': 1,
@@ -438,13 +438,18 @@ describe.each(STAGES)('%s', (stage) => {
     })
   })
 
-  test('alarms when nodes disagree, wherever transactions are handed out', () => {
-    const metric = { MetricName: 'disagreements of nodes', MetricNamespace: `vaultline-${stage}-vaults` }
+  test.for([
+    ['vaults', WITNESSED, 'Users get no transactions to sign', 1],
+    ['jobs', ['jobs/refresh-chain'], 'Nothing more is recorded', 3],
+  ] as const)('alarms when nodes disagree, in %s', ([area, names, impact, times]) => {
+    const metric = { MetricName: 'disagreements of nodes', MetricNamespace: `vaultline-${stage}-${area}` }
     const filters = Object.values(ofType('AWS::Logs::MetricFilter')).filter(
-      ({ MetricTransformations }) => nameOf(MetricTransformations) === metric.MetricName,
+      ({ MetricTransformations }) =>
+        nameOf(MetricTransformations) === metric.MetricName &&
+        JSON.stringify(MetricTransformations).includes(JSON.stringify(metric.MetricNamespace)),
     )
     expect(filters.map(({ LogGroupName }) => LogGroupName).toSorted()).toEqual(
-      WITNESSED.map((name) => `${idOf(name)}Logs`).toSorted(),
+      names.map((name) => `${idOf(name)}Logs`).toSorted(),
     )
     for (const filter of filters) {
       expect(filter).toMatchObject({
@@ -453,14 +458,14 @@ describe.each(STAGES)('%s', (stage) => {
       })
     }
     const alarms = Object.values(ofType('AWS::CloudWatch::Alarm')).filter(
-      ({ MetricName }) => MetricName === metric.MetricName,
+      ({ MetricName, Namespace }) => MetricName === metric.MetricName && Namespace === metric.MetricNamespace,
     )
     expect(alarms).toMatchObject([
       {
         Namespace: metric.MetricNamespace,
         Statistic: 'Sum',
-        Threshold: 1,
-        AlarmDescription: expect.stringContaining('Users get no transactions to sign'),
+        Threshold: times,
+        AlarmDescription: expect.stringContaining(impact),
         AlarmActions: ['shared/AlarmsTopic'],
       },
     ])

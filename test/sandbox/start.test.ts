@@ -535,6 +535,14 @@ test('Without PORT and WALLET_PORT the API and the wallet take the first free po
   expect((await fetch(`${stateOf(other).walletUrl}/config.json`)).status).toBe(200)
 })
 
+test('Without NODES the chains are read at two hosts each, and answers say so', async ({ state }) => {
+  for (const { rpcUrl, nodeUrls } of state.chains) expect(new Set([...nodeUrls, rpcUrl]).size).toBe(3)
+  const hash = `0x${'5c'.repeat(32)}`
+  const path = `/defi-vaults/v1/defi/cross-chain/${hash}/status?srcChainId=42161`
+  const response = await fetch(`${state.baseUrl}${path}`, { headers: { 'x-join-key': state.apiKey } })
+  expect(await response.json()).toMatchObject({ status: 'pending', evidence: [{ chainId: 42161, nodes: 2 }] })
+})
+
 test('With NODES the chains are read at such nodes', ({ other }) => {
   expect(other.printed()).toMatch(/base\.org: .*10 calls.*publicnode: .*100 calls/s)
   for (const { rpcUrl, nodeUrls } of stateOf(other).chains) {

@@ -136,8 +136,10 @@ export function expectStatus({ status, headers, body }: HttpReply, state: StateN
       outputAmount: outputAmount === undefined ? null : `${outputAmount}`,
       timestamps: { initiated, bridged, completed: state === 'completed' ? bridged : null },
       transactions: { source: hash, fill },
+      evidence: expect.arrayContaining([expect.objectContaining({ chainId: from, nodes: expect.any(Number) })]),
     },
   })
+  for (const { chainId } of to === undefined ? [] : body.evidence) expect([from, to]).toContain(chainId)
   if (!terminal) expect(body.nextPollAfterMs).toBeGreaterThanOrEqual(1000)
   expect(headers.get('cache-control')).toBe('no-store')
   expect(JSON.stringify([body, [...headers]])).not.toMatch(/across|spoke|relay|multicall|handler|\buma\b/i)

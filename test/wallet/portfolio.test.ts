@@ -112,6 +112,7 @@ const transfer: GetTransferStatusResponse = {
   timestamps: { initiated: '2026-11-01T00:00:00.000Z', bridged: null, completed: null },
   transactions: { source: '0xaa', fill: null },
   protocol: null,
+  evidence: [],
 }
 
 test('Shares of a vault count as a position or as a balance, never as both', () => {

@@ -45,6 +45,7 @@ export const contract = {
   metrics: { lagSeconds: 'Seconds', behind: 'Count', entries: 'Count', openTransfers: 'Count' },
   everyMinutes: 1,
   runs: EVM_CHAINS.map(({ id }) => ({ chainId: id })),
+  isWitnessed: true,
   impact:
     'Positions and histories take longer, and yields and the states of unreachable chains grow old; after two days without records vaults are left out.',
 } as const satisfies JobContract

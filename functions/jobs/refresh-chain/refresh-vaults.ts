@@ -15,7 +15,7 @@ import { readFinalBlock } from '../../../lib/chain/finality.ts'
 import type { BlockHeader } from '../../../lib/chain/logs.ts'
 import { toStoredBlock } from '../../../lib/chain/logs.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
-import type { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../lib/errors.ts'
 import { logger } from '../../../lib/logger.ts'
 import type { VaultEvent } from '../../../lib/protocols/books.ts'
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
@@ -118,14 +118,19 @@ const MOST_REFRESHED = 25
 export async function refreshVaults(dependencies: Dependencies, vaults: readonly VaultOnChain[], limits: Limits) {
   const { reader, records } = dependencies
   const chainId = reader.chain.id
+  const finding = readFinalBlock(reader)
+  // Two hosts are asked at a block that both know, for what each says of its own latest block is not compared.
+  const reading = reader.nodes > 1 ? finding.then(({ head }) => head.number) : Promise.resolve(undefined)
   const [recorded, { head, final }, overviews] = await Promise.all([
     records.getProgress(vaults),
-    readFinalBlock(reader),
+    finding,
     // Nothing that a vault answers may keep what happened in the others from being recorded.
-    readOverviews(reader, vaults).catch((error: unknown) => {
-      logger.warn('states not read', { chainId, reason: String(error) })
-      return undefined
-    }),
+    reading
+      .then((at) => readOverviews(reader, vaults, at))
+      .catch((error: unknown) => {
+        logger.warn('states not read', { chainId, reason: String(error) })
+        return undefined
+      }),
   ])
   const vaultRuns = vaults.map((vault, index) => {
     const { rebuild: _, ...saved } = recorded[index] ?? initialProgress(vault)
@@ -269,9 +274,11 @@ async function advance(run: Run, part: Part): Promise<void> {
   }
   const { error } = slice
   run.failures.push(error)
-  if (error.code === 'upstream_unavailable' || (pack.length === 1 && to === from)) {
+  // Of two hosts one may be silent because it was asked for too much.
+  const { code } = error.code === 'second_node_silent' && error.cause instanceof AppError ? error.cause : error
+  if (code === 'upstream_unavailable' || (pack.length === 1 && to === from)) {
     refuse(run, pack, String(error.cause))
-  } else if (error.code === 'upstream_timeout' && to > from) {
+  } else if (code === 'upstream_timeout' && to > from) {
     const span = Math.ceil(Math.min(to - from, LONGEST_SLOW) / SLOW_PARTS)
     for (const vaultRun of pack) Object.assign(vaultRun, { isSlow: true, span })
   } else if (pack.length > 1) {

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { TransferStatus } from '../../../lib/bridge/transfer.ts'
+import { EvidenceList } from '../../../lib/chain/evidence.ts'
 import { BridgedChainIdText } from '../../../lib/chain/registry.ts'
 import { numberText, TransactionHash } from '../../../lib/codecs.ts'
 import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
@@ -29,7 +30,10 @@ export const contract = {
         .describe('Which of several transfers in the transaction, counting from 0; at most 49'),
     }),
   },
-  response: TransferStatus.extend({ protocol: z.string().nullable().describe('Target protocol, if known') }),
+  response: TransferStatus.extend({
+    protocol: z.string().nullable().describe('Target protocol, if known'),
+    evidence: EvidenceList,
+  }),
   errors: UPSTREAM_ERRORS,
   cacheControl: 'no-store',
   impact: 'Users cannot see where their deposits from other chains, and their withdrawals to them, stand.',

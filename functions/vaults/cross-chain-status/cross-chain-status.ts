@@ -1,14 +1,17 @@
 import { parseOwnTransfer } from '../../../lib/bridge/events.ts'
-import { readTransfer, type Target } from '../../../lib/bridge/status.ts'
+import { readTransfer, readTransferUnrecorded, type Target } from '../../../lib/bridge/status.ts'
 import type { Transfer } from '../../../lib/bridge/transfer.ts'
+import { type ErrorCode, UNWITNESSED } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import { toResult, unwrap } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
-type Dependencies = Services<'getReader' | 'transfers' | 'sources' | 'accountRecords' | 'now'>
+type Dependencies = Services<'getReader' | 'getWitnessedReader' | 'transfers' | 'sources' | 'accountRecords' | 'now'>
 
-export function getCrossChainStatus({ getReader, transfers, sources, accountRecords, now }: Dependencies) {
+export function getCrossChainStatus(services: Dependencies) {
+  const { getReader, getWitnessedReader, transfers, sources, accountRecords, now } = services
   return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const key = { sourceChainId: query.srcChainId, transactionHash: path.txHash, index: query.index }
     const recorded = (await transfers.get(key)) ?? {}
@@ -21,14 +24,18 @@ export function getCrossChainStatus({ getReader, transfers, sources, accountReco
       return sent !== undefined && accountRecords.has(sent.account, client.vaults.filter(isPaying))
     }
     // A transfer into one of the client's vaults, or out of one, is followed by the job from now on.
-    const { status, target } = await readTransfer(
-      { getReader, transfers, sources },
-      { key, recorded },
-      async (keep, into) => {
+    const read = await toResult(
+      readTransfer({ getReader: getWitnessedReader, transfers, sources }, { key, recorded }, async (keep, into) => {
         if (keep.lookAt) return keep.lookAt
         return findVault(into) || (await mayBeWithdrawal(keep)) ? new Date(now()) : undefined
-      },
+      }),
     )
-    return { ...status, protocol: findVault(target)?.protocol ?? null }
+    // What is recorded waits for two hosts; what is shown does not.
+    const codes: readonly ErrorCode[] = UNWITNESSED
+    const isUnwitnessed = 'error' in read && codes.includes(read.error.code)
+    const { status, target, evidence } = isUnwitnessed
+      ? await readTransferUnrecorded({ getReader }, { key, recorded })
+      : unwrap(read)
+    return { ...status, protocol: findVault(target)?.protocol ?? null, evidence: [...evidence] }
   }
 }

@@ -16,6 +16,7 @@ import { VaultProgress, type VaultRecords } from '../../../lib/activity/store.ts
 import { chainReader } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc, RpcRequest } from '../../../lib/chain/rpc.ts'
+import { witnessedReader } from '../../../lib/chain/witness.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
 import { USERS } from '../../support/service.ts'
@@ -24,6 +25,13 @@ const BASE = evmChain(8453) as EvmChain
 const [ALICE, BOB] = USERS.map(({ address }) => address) as [Address, Address]
 const FINAL = 1_000_000
 const timeOf = (block: number) => 1_700_000_000 + block * 2
+const BLOCK_NAMES = ['latest', BASE.finality.tag]
+const headerOf = (block: number) => ({
+  number: numberToHex(block),
+  timestamp: numberToHex(timeOf(block)),
+  hash: pad(toHex(block)),
+  parentHash: pad(toHex(block - 1)),
+})
 const addressOf = (index: number) => getAddress(pad(toHex(index), { size: 20 }))
 
 const vault = (index: number): VaultOnChain => ({
@@ -62,7 +70,7 @@ function nodeWith(
   const answer = ({ method, params: [first] }: RpcRequest) => {
     if (method === 'eth_getBlockByNumber') {
       const block = first === 'latest' ? FINAL + 1_000 : first === BASE.finality.tag ? FINAL : Number(first)
-      return { result: { number: numberToHex(block), timestamp: numberToHex(timeOf(block)) } }
+      return { result: headerOf(block) }
     }
     if (method !== 'eth_getLogs') return { error: { code: 3 } }
     const { address, fromBlock, toBlock } = first as Filter
@@ -262,12 +270,15 @@ describe('A head that is far too high, of one answer', () => {
   test('moves no records where an honest second host is configured', async () => {
     const one = vault(1)
     const honest = nodeWith([])
-    const lie = { number: numberToHex(10 ** 9), timestamp: numberToHex(timeOf(10 ** 9)) }
-    const lying = chainReader(BASE, async (calls) =>
-      calls.map(({ method }) => (method === 'eth_getBlockByNumber' ? { result: lie } : { result: [] })),
-    )
+    const far = 10 ** 9
+    const lying: Rpc = async (calls) =>
+      calls.map(({ method, params: [block] }) =>
+        method === 'eth_getBlockByNumber' && BLOCK_NAMES.includes(String(block))
+          ? { result: headerOf(far) }
+          : { result: method === 'eth_getLogs' ? [] : headerOf(Number(block)) },
+      )
     const { records, throughOf } = memory(FINAL - 10)
-    const reader = { ...lying, witness: honest }
+    const reader = witnessedReader(BASE, [lying, honest.request])
     await refreshVaults({ reader, records, states, now: Date.now }, [one], { until: Date.now() + 60_000, holdsLease })
     expect(throughOf(one) ?? 0).toBeLessThanOrEqual(FINAL)
   })

@@ -2,11 +2,12 @@ import { ScanCommand } from '@aws-sdk/lib-dynamodb'
 import type { Hash } from 'viem'
 import { describe, expect, vi } from 'vitest'
 import { sendTransactions } from '../../../sandbox/transactions.ts'
+import { captureLogs } from '../../support/logs.ts'
 import { ARBITRUM, BASE } from '../../support/oracles.ts'
-import { USERS } from '../../support/service.ts'
+import { startAnew, USERS } from '../../support/service.ts'
 import { test as base, call, expectStatus, type Transfer, type Transfers } from '../../support/transfers.ts'
 import { openLagoonVault, openYieldVault, ROLES } from '../../support/vaults.ts'
-import { callsIn, type Wire } from '../../support/wire.ts'
+import { callsIn, startWire, type Wire } from '../../support/wire.ts'
 
 const [ALICE, BOB, CAROL] = USERS
 const NO_HASH: Hash = `0x${'5c'.repeat(32)}`
@@ -35,6 +36,26 @@ const test = base
     const asked = (chainId: number) => service.rpc[chainId]?.bodies.length ?? 0
     const writes = service.table.bodies.filter((body) => body.includes('"Item"')).length
     return { source: asked(from), destination: asked(from === BASE ? ARBITRUM : BASE), writes }
+  })
+  /** The service in new containers that know two hosts of each chain, and the wires to these: two of Arbitrum, two of Base. */
+  .extend('twoHosts', async ({ service }, { onCleanup }) => {
+    const { chains, rpcUrls, setRpcUrls } = service.backends
+    const pairs = await Promise.all(
+      [ARBITRUM, BASE].map(async (id) => {
+        const target = chains.find(({ chainId }) => chainId === id)?.rpcUrl ?? ''
+        return [id, [service.rpc[id] as Wire, await startWire(target)]] as const
+      }),
+    )
+    setRpcUrls(
+      Object.fromEntries(pairs.map(([id, [one, other]]): [number, [string, string]] => [id, [one.url, other.url]])),
+    )
+    const cold = await startAnew(service)
+    onCleanup(async () => {
+      setRpcUrls(rpcUrls)
+      await cold.stop()
+      for (const [, [, other]] of pairs) await other.stop()
+    })
+    return { as: cold.service, wires: pairs.flatMap(([, wires]) => wires) }
   })
 
 const NOTHING: Cost = { source: 0, destination: 0, writes: 0 }
@@ -391,6 +412,27 @@ describe('A source transaction that was seen and can no longer be mined', () => 
     expectStatus(await lost.ask(), 'source_dropped', { hash, from: ARBITRUM, final: true })
   })
 
+  test('has failed where two hosts are asked too, by 8 calls to each in a question', async ({
+    transfers,
+    twoHosts: { as, wires },
+  }) => {
+    const signed = await transfers.sign(ARBITRUM, BOB, await transfers.depositCall({ user: BOB }))
+    const forget = await transfers.remember(ARBITRUM)
+    const hash = await transfers.sendSigned(ARBITRUM, signed)
+    const [lost] = (await transfers.transfersIn(ARBITRUM, hash)) as [Transfer]
+    await lost.shows('bridging', { as })
+    await forget()
+    await transfers.open({ user: BOB })
+    expect((await lost.ask({ as })).body.status).toBe('bridging')
+    await transfers.finalise()
+    for (const wire of wires) wire.bodies.length = 0
+    expectStatus(await lost.ask({ as }), 'source_dropped', { hash, from: ARBITRUM, final: true })
+    for (const side of [0, 1]) {
+      const asked = wires.filter((_, index) => index % 2 === side).flatMap(callsIn)
+      expect(asked.flat().length).toBeLessThanOrEqual(8)
+    }
+  })
+
   test('has not failed while a node knows it', async ({ service, transfers }) => {
     const transfer = await transfers.open({ user: BOB })
     await transfer.shows('bridging')
@@ -410,21 +452,21 @@ describe('A question costs at most 8 calls in 6 requests:', () => {
     return { requests: asked.length, calls: asked.flat().length }
   }
 
-  test('about an unfinished transfer 4 calls, and fewer once its source is final', async ({ service, transfers }) => {
+  test('about an unfinished transfer 5 calls, and fewer once its source is final', async ({ service, transfers }) => {
     const transfer = await transfers.open({ from: BASE, to: ARBITRUM, user: BOB, seconds: 3_000 })
     const bridging = () => transfer.shows('bridging')
-    expect(await costs(service, bridging)).toEqual({ requests: 2, calls: 3 })
-    expect(await costs(service, bridging)).toEqual({ requests: 2, calls: 4 })
+    expect(await costs(service, bridging)).toEqual({ requests: 2, calls: 5 })
+    expect(await costs(service, bridging)).toEqual({ requests: 2, calls: 5 })
     await transfers.finalise()
-    expect(await costs(service, bridging)).toEqual({ requests: 2, calls: 4 })
-    expect(await costs(service, bridging)).toEqual({ requests: 1, calls: 1 })
+    expect(await costs(service, bridging)).toEqual({ requests: 2, calls: 5 })
+    expect(await costs(service, bridging)).toEqual({ requests: 1, calls: 2 })
   })
 
   test('about a fill that is just made, and about one that is not final yet', async ({ service, transfers }) => {
     const transfer = await transfers.open()
     const fill = await transfers.relayer.fill(transfer.deposit)
     const completed = () => transfer.shows('completed', { fill })
-    expect(await costs(service, completed)).toEqual({ requests: 4, calls: 5 })
+    expect(await costs(service, completed)).toEqual({ requests: 4, calls: 7 })
     expect(await costs(service, completed)).toEqual({ requests: 2, calls: 4 })
   })
 
@@ -463,5 +505,52 @@ describe('A question costs at most 8 calls in 6 requests:', () => {
       }
       await transfer.shows(state, { ...shown, as: coldService })
     }
+  })
+})
+
+describe('Of two hosts one alone', () => {
+  const isReverted = (receipt: unknown) => receipt && { ...receipt, status: '0x0', logs: [] }
+
+  test('gets nothing recorded by a lie, also while the other one is knocked out', async ({
+    transfers,
+    recordsOf,
+    twoHosts: { as, wires },
+  }) => {
+    for (const liar of [0, 1]) {
+      const transfer = await transfers.open()
+      await transfers.finalise()
+      const [lying, honest] = liar === 0 ? [wires[0], wires[1]] : [wires[1], wires[0]]
+      rewriteResults(lying as Wire, 'eth_getTransactionReceipt', isReverted)
+      for (const behaviour of ['refuse connections', 'answer 500', 'pass'] as const) {
+        Object.assign(honest as Wire, { behaviour })
+        for (let question = 0; question < 3; question += 1) {
+          const { body } = await transfer.ask({ as })
+          expect(body.final).toBe(false)
+          for (const { nodes } of body.evidence) expect(nodes).toBe(1)
+        }
+        expect(await recordsOf(transfer.hash)).toEqual([])
+      }
+      for (const wire of wires) wire.reset()
+      const fill = await transfers.relayer.fill(transfer.deposit)
+      await transfers.finalise()
+      await transfer.becomes('completed', { fill, as, final: true })
+      expect((await transfer.ask({ as })).body.evidence).toMatchObject([
+        { chainId: ARBITRUM, nodes: 2 },
+        { chainId: BASE, nodes: 2 },
+      ])
+    }
+  })
+
+  test('that is behind tells of a transfer a little later, and contradicts nothing', async ({
+    transfers,
+    twoHosts: { as, wires },
+  }) => {
+    const logs = captureLogs()
+    const transfer = await transfers.open()
+    rewriteResults(wires[1] as Wire, 'eth_getTransactionReceipt', () => null)
+    expect((await transfer.ask({ as })).body.status).toBe('pending')
+    for (const wire of wires) wire.reset()
+    await transfer.shows('bridging', { as })
+    expect(logs.lines.filter(({ message }) => message === 'nodes disagree')).toEqual([])
   })
 })

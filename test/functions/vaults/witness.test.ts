@@ -399,7 +399,13 @@ describe('What is shown says which blocks it rests on:', () => {
     }
   })
 
-  test('of a chain that cannot be read, the block of the last known state', async ({ service, stage, honest }) => {
+  test('of a chain that cannot be read, the block of the last known state', async ({
+    service,
+    stage,
+    reading,
+    honest,
+  }) => {
+    await reading(honest)
     await refresh(BASE)
     await callRpc(stage.vault.chain, [{ method: 'anvil_mine', params: ['0x3'] }])
     const [before] = (await service.call('GET', VAULTS, { key: stage.key })).body.evidence

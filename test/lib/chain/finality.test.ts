@@ -1,9 +1,9 @@
-import { numberToHex } from 'viem'
+import { numberToHex, pad } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { parseFinality, readFinalBlock } from '../../../lib/chain/finality.ts'
-import { chainReader } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc } from '../../../lib/chain/rpc.ts'
+import { witnessedReader } from '../../../lib/chain/witness.ts'
 import { AppError } from '../../../lib/errors.ts'
 
 const BASE = evmChain(8453) as EvmChain
@@ -16,10 +16,11 @@ function host(head: number) {
     requests.push(calls.length)
     return calls.map(({ params: [block] }) => {
       const number = block === 'latest' ? head : block === BASE.finality.tag ? head - 500 : Number(block)
-      return { result: { number: numberToHex(number), timestamp: numberToHex(timeOf(number)) } }
+      const [hash, parentHash] = [number, number - 1].map((of) => pad(numberToHex(of)))
+      return { result: { number: numberToHex(number), timestamp: numberToHex(timeOf(number)), hash, parentHash } }
     })
   }
-  return { reader: chainReader(BASE, rpc), requests }
+  return { rpc, requests }
 }
 
 describe('The newest final block, where a second host is configured,', () => {
@@ -29,18 +30,27 @@ describe('The newest final block, where a second host is configured,', () => {
       [90_000, 1_000_000_000],
     ] as const) {
       const [own, other] = [host(first), host(second)]
-      const { final } = await readFinalBlock({ ...own.reader, witness: other.reader })
-      expect(final).toEqual({ number: 89_500n, timestamp: BigInt(timeOf(89_500)) })
-      expect([own.requests, other.requests]).toEqual([[2], [2]])
+      const { final } = await readFinalBlock(witnessedReader(BASE, [own.rpc, other.rpc]))
+      expect(final).toMatchObject({ number: 89_500n, timestamp: BigInt(timeOf(89_500)) })
+      expect([own.requests, other.requests]).toEqual([
+        [2, 2],
+        [2, 2],
+      ])
     }
   })
 
-  test('is what the first one says while the second one does not answer', async () => {
+  test('costs no more than with one where both say the same', async () => {
+    const [own, other] = [host(90_000), host(90_000)]
+    await readFinalBlock(witnessedReader(BASE, [own.rpc, other.rpc]))
+    expect([own.requests, other.requests]).toEqual([[2], [2]])
+  })
+
+  test('is not told while the second one does not answer', async () => {
     const down: Rpc = async () => {
       throw new AppError('upstream_timeout')
     }
-    const { final } = await readFinalBlock({ ...host(90_000).reader, witness: chainReader(BASE, down) })
-    expect(final.number).toBe(89_500n)
+    const reading = readFinalBlock(witnessedReader(BASE, [host(90_000).rpc, down]))
+    await expect(reading).rejects.toMatchObject({ code: 'second_node_silent' })
   })
 })
 

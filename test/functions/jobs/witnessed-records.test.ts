@@ -1,0 +1,284 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Hex, numberToHex, toEventSelector } from 'viem'
+import { describe, expect } from 'vitest'
+import { refreshChain } from '../../../functions/jobs/refresh-chain/refresh-chain.ts'
+import { depositSourceStore } from '../../../lib/activity/deposit-source-store.ts'
+import { recordsStore } from '../../../lib/activity/store.ts'
+import { transfersStore } from '../../../lib/bridge/store.ts'
+import type { RpcUrls } from '../../../lib/chain/readers.ts'
+import { witnessedReaders } from '../../../lib/chain/witness.ts'
+import { clientsStore } from '../../../lib/clients/store.ts'
+import { toResult } from '../../../lib/result.ts'
+import { stateStore } from '../../../lib/vaults/state-store.ts'
+import { type Call, rewriteResults } from '../../support/chain-answers.ts'
+import { type Lie, stateAfter, tell } from '../../support/lies.ts'
+import { captureLogs } from '../../support/logs.ts'
+import { finalize, refresh, restoreRecords, scanRecords } from '../../support/records.ts'
+import { test as base, type Service, USERS } from '../../support/service.ts'
+import { openLagoonVault, openYieldVault } from '../../support/vaults.ts'
+import { type Behaviour, callsIn, startWire, type Wire } from '../../support/wire.ts'
+
+const [ALICE, BOB] = USERS
+const BASE = 8453
+
+type Log = { readonly topics: readonly Hex[]; readonly data: Hex; readonly blockTimestamp: Hex; readonly logIndex: Hex }
+
+/** Changes the events that a node tells. */
+const events = (change: (logs: readonly Log[]) => readonly unknown[]) => (wire: Wire) =>
+  rewriteResults(wire, (result, { method }) => (method === 'eth_getLogs' ? change(result as Log[]) : result))
+
+/** Changes the headers that a node tells for blocks that are asked for by their names. */
+const named = (change: (header: { number: Hex; timestamp: Hex; hash: Hex }) => object) => (wire: Wire) =>
+  rewriteResults(wire, (result, { method, params }: Call) =>
+    method === 'eth_getBlockByNumber' && !String(params[0]).startsWith('0x')
+      ? { ...(result as object), ...change(result as { number: Hex; timestamp: Hex; hash: Hex }) }
+      : result,
+  )
+
+const SETTLED = toEventSelector('SettleDeposit(uint40,uint40,uint256,uint256,uint256,uint256)')
+const DEPOSITED = toEventSelector('Deposit(address,address,uint256,uint256)')
+const later = (time: Hex, seconds: number) => numberToHex(Number(time) + seconds)
+/** The same event with another first amount. */
+const withMore = (log: Log) => ({ ...log, data: `${log.data.slice(0, 58)}0badf00d${log.data.slice(66)}` })
+
+/** What a node says that is not so, of which something would be recorded. */
+const LIES: readonly (readonly [lie: string, tells: (wire: Wire, state: Lie) => void])[] = [
+  [
+    'an event that never was',
+    events((logs) => [...logs, ...logs.slice(-1).map((log) => ({ ...log, logIndex: '0xfff' }))]),
+  ],
+  ['all events but the deposits', events((logs) => logs.filter(({ topics }) => topics[0] !== DEPOSITED))],
+  ['no events', events(() => [])],
+  [
+    'another amount of an event',
+    events((logs) => logs.map((log) => (log.topics[0] === DEPOSITED ? withMore(log) : log))),
+  ],
+  ['another settlement', events((logs) => logs.map((log) => (log.topics[0] === SETTLED ? withMore(log) : log)))],
+  [
+    'another account of an event',
+    events((logs) =>
+      logs.map((log) => ({
+        ...log,
+        topics: log.topics.map((topic) =>
+          topic.endsWith(ALICE.address.slice(2).toLowerCase())
+            ? `0x${BOB.address.slice(2).toLowerCase().padStart(64, '0')}`
+            : topic,
+        ),
+      })),
+    ),
+  ],
+  [
+    'other times of events',
+    events((logs) => logs.map((log) => ({ ...log, blockTimestamp: later(log.blockTimestamp, -90_000) }))),
+  ],
+  ['a final block that is not there yet', named(({ number }) => ({ number: later(number, 1_000_000) }))],
+  ['another time of the final block', named(({ timestamp }) => ({ timestamp: later(timestamp, -9_000) }))],
+  ['another hash of the block of a state', named(() => ({ hash: `0x${'f0'.repeat(32)}` }))],
+  ['another state and another price', (wire, state) => tell(wire, state)],
+]
+
+async function prepare(service: Service) {
+  const vault = await openLagoonVault(service, { generation: '0.5' })
+  await vault.request(ALICE.address, vault.units('500'))
+  await vault.settle()
+  await vault.act(ALICE.address, 'deposit', vault.units('300'), ALICE.address, ALICE.address)
+  await vault.act(ALICE.address, 'requestRedeem', 50n * 10n ** 18n, ALICE.address, ALICE.address)
+  await vault.settle(vault.units('9'))
+  const savings = await openYieldVault(service)
+  for (const user of [ALICE, BOB]) {
+    await savings.mint(user.address, savings.units('100'))
+    await savings.approve(user.address, savings.units('100'))
+    await savings.act(user.address, 'deposit', savings.units('100'), user.address)
+  }
+  await finalize(vault.chain)
+  const state = await stateAfter(vault.chain, async () => {
+    await vault.settle(vault.units('7'))
+    await savings.mint(savings.address, savings.units('33'))
+  })
+  await service.createClient([vault, savings].map(({ address }) => ({ chainId: BASE, address })))
+  const truths: Truths | undefined = undefined
+  return { before: await scanRecords(service), state, chain: vault.chain, truths: truths as Truths | undefined }
+}
+
+const test = base
+  .extend('stage', { scope: 'file' }, ({ sharedService }) => prepare(sharedService))
+  .extend('honest', ({ service }) => service.rpc[BASE] as Wire)
+  .extend('other', async ({ service }, { onCleanup }) => {
+    const wire = await startWire(service.backends.chains[0]?.rpcUrl as string)
+    onCleanup(wire.stop)
+    return wire
+  })
+  /** The job that reads Base at these nodes: what one run reports, undefined for one that fails. */
+  .extend('jobAt', ({ service: { dynamo, backends } }) => {
+    const { clients, deposits } = backends.dynamo.tableNames
+    const stores = {
+      clients: clientsStore(dynamo, clients),
+      records: recordsStore(dynamo, deposits),
+      states: stateStore(dynamo, deposits),
+      transfers: transfersStore(dynamo, deposits),
+      sources: depositSourceStore(dynamo, deposits),
+    }
+    return (...nodes: [Wire, ...Wire[]]) => {
+      const [first, ...others] = nodes.map(({ url }) => url)
+      const rpcUrls: RpcUrls = { [BASE]: [first as string, ...others] }
+      const getReader = witnessedReaders(rpcUrls, { fetch, random: () => 0, now: () => performance.now() })
+      const run = refreshChain({ ...stores, getReader, now: Date.now })
+      return async () => {
+        const result = await toResult(run({ chainId: BASE }, { remainingMs: () => 30_000 }))
+        return 'value' in result ? result.value : undefined
+      }
+    }
+  })
+  /** What is recorded now, but for how many hosts told it. */
+  .extend('recorded', ({ service }) => async () => {
+    const records = await scanRecords(service)
+    return new Map(
+      [...records]
+        .filter(([key]) => !key.startsWith('LEASE#'))
+        .map(([key, item]) => [key, JSON.stringify(item).replace(/"nodes":\d/, '"nodes":0')]),
+    )
+  })
+
+  /** Forgets what was recorded since the chain is as it is. */
+  .extend(
+    'renew',
+    ({ service, stage }) =>
+      () =>
+        restoreRecords(service, stage.before),
+  )
+  /** What an honest node gets recorded, and what one that gives events alone. */
+  .extend('truths', async ({ stage, renew, jobAt, honest, recorded }) => {
+    if (stage.truths) return stage.truths
+    await renew()
+    rewriteResults(honest, (result, { method }) => (method === 'eth_call' ? null : result))
+    await jobAt(honest)()
+    const withoutStates = await recorded()
+    honest.reset()
+    await renew()
+    await jobAt(honest)()
+    stage.truths = { whole: await recorded(), withoutStates }
+    return stage.truths
+  })
+
+type Records = ReadonlyMap<string, string>
+type Truths = { readonly whole: Records; readonly withoutStates: Records }
+
+/** What is recorded that is not so: other items than by a truth; how far a vault is recorded may be less far. */
+function untrue(recorded: Records, ...truths: readonly Records[]): string[] {
+  const isTrue = (key: string, item: string) =>
+    truths.some((truth) => truth.get(key) === item || isProgressTo(item, truth.get(key)))
+  return [...recorded].filter(([key, item]) => !isTrue(key, item)).map(([key, item]) => `${key} ${item}`)
+}
+
+/** Whether these are a vault's books on the way to those, or the same, whatever is known of its state. */
+function isProgressTo(item: string, truth = '{}'): boolean {
+  const [{ through, ...progress }, whole] = [JSON.parse(item), JSON.parse(truth)]
+  if (through === undefined || through < whole.through) return through !== undefined
+  return isDeepStrictEqual([progress.ledger, progress.timestamp], [whole.ledger, whole.timestamp])
+}
+
+describe('One of two nodes that tells', () => {
+  test.for(LIES.map(([name, lie], index) => [name, lie, index % 2] as const))(
+    '%s gets nothing of it recorded, also while the other one is knocked out, and hides nothing',
+    async ([, lie, place], { stage, renew, truths, honest, other, jobAt, recorded }) => {
+      const { whole, withoutStates } = truths
+      await renew()
+      lie(other, stage.state)
+      await jobAt(other)()
+      const believed = await recorded()
+      expect([untrue(believed, whole, withoutStates), reachOf(believed)]).not.toEqual([[], reachOf(whole)])
+
+      await renew()
+      const run = place === 0 ? jobAt(honest, other) : jobAt(other, honest)
+      for (const behaviour of ['answer 500', 'pass'] as Behaviour[]) {
+        honest.behaviour = behaviour
+        await run()
+        expect(untrue(await recorded(), whole, withoutStates)).toEqual([])
+      }
+      other.reset()
+      expect(await run()).toMatchObject({ outcome: 'refreshed', behind: 0 })
+      const told = await recorded()
+      expect(untrue(told, whole, withoutStates)).toEqual([])
+      expect(reachOf(told)).toEqual(reachOf(whole))
+    },
+  )
+})
+
+/** What there are records of, and how far each vault is recorded. */
+function reachOf(records: Records) {
+  return new Map([...records].map(([key, item]) => [key, JSON.parse(item).through]))
+}
+
+describe('A second node that is silent', () => {
+  test('lets records wait, which are all there once it speaks again', async ({
+    renew,
+    truths: { whole },
+    honest,
+    other,
+    jobAt,
+    recorded,
+  }) => {
+    await renew()
+    const before = await recorded()
+    const logs = captureLogs()
+    const run = jobAt(honest, other)
+    other.behaviour = 'answer 500'
+    expect(await run()).toBeUndefined()
+    expect(await recorded()).toEqual(before)
+    expect(logs.lines).toContainEqual(expect.objectContaining({ message: 'second node silent', chainId: BASE }))
+    other.reset()
+    expect(await run()).toMatchObject({ outcome: 'refreshed', behind: 0 })
+    expect(await recorded()).toEqual(whole)
+  })
+
+  test('about events as old as a vault is replaced by a third one', async ({
+    stage,
+    renew,
+    truths: { whole, withoutStates },
+    honest,
+    other,
+    jobAt,
+    recorded,
+  }) => {
+    await renew()
+    const third = await startWire(stage.chain.rpcUrl)
+    other.rewrite = (answer, request) => {
+      const calls: Call[] = JSON.parse(request)
+      const items: { id: number }[] = JSON.parse(answer)
+      const isOld = (id: number) => calls.find((call) => call.id === id)?.method === 'eth_getLogs'
+      const error = { code: -32_602, message: 'Archive requests require a personal token' }
+      return JSON.stringify(items.map((item) => (isOld(item.id) ? { jsonrpc: '2.0', id: item.id, error } : item)))
+    }
+    await jobAt(honest, other)()
+    const told = await recorded()
+    expect(untrue(told, whole, withoutStates)).toEqual([])
+    expect(reachOf(told)).not.toEqual(reachOf(whole))
+    await jobAt(honest, other, third)()
+    expect(reachOf(await recorded())).toEqual(reachOf(whole))
+    await third.stop()
+  })
+
+  test('is what the job itself waits for', async ({ service, honest, other }) => {
+    service.backends.setRpcUrls({ [BASE]: [honest.url, other.url] })
+    other.behaviour = 'answer 500'
+    await expect(refresh(BASE)).rejects.toMatchObject({ code: 'second_node_silent' })
+  })
+})
+
+test('A run of two hosts asks each of them as often as one alone, and for two headers more', async ({
+  renew,
+  honest,
+  other,
+  jobAt,
+}) => {
+  const cost = async (...nodes: [Wire, ...Wire[]]) => {
+    await renew()
+    const run = jobAt(...nodes)
+    for (const wire of nodes) wire.bodies.length = 0
+    await run()
+    return nodes.map((wire) => ({ requests: wire.bodies.length, calls: callsIn(wire).flat().length }))
+  }
+  const [alone = { requests: 0, calls: 0 }] = await cost(honest)
+  const each = { requests: alone.requests, calls: alone.calls + 2 }
+  expect(await cost(honest, other)).toEqual([each, each])
+})
