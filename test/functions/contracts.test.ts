@@ -1,8 +1,9 @@
-import { existsSync, globSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { build } from 'esbuild'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import type { CallError } from '../../client/src/index.ts'
 import { endpoints, jobs } from '../../functions/contracts.ts'
 import { type AppError, ERRORS } from '../../lib/errors.ts'
 import { fieldErrors } from '../../lib/field.ts'
@@ -293,5 +294,20 @@ describe('The errors', () => {
   test('can each be answered by some endpoint', () => {
     const declared = new Set<string>(ENDPOINTS.flatMap(([, contract]) => listErrors(contract)))
     expect(Object.keys(ERRORS).filter((code) => !declared.has(code))).toEqual([])
+  })
+
+  test('stand in docs/errors.md once each, with their statuses and those of the client', () => {
+    const rows = readFileSync('docs/errors.md', 'utf8').matchAll(/^\| `(\w+)` +\| (\d*|any) +\|/gm)
+    const told = [...rows].map(([, code, status]) => [code, status])
+    const ours = Object.entries(ERRORS).map(([code, { status }]) => [code, `${status}`])
+    const clients = {
+      network: '',
+      timeout: '',
+      aborted: '',
+      unverified: '',
+      throttled: '429',
+      unexpected: 'any',
+    } satisfies Record<CallError['code'], string>
+    expect(told.toSorted()).toEqual([...ours, ...Object.entries(clients)].toSorted())
   })
 })

@@ -7,7 +7,6 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, expect } from 'vitest'
 import * as z from 'zod'
 import {
-  type CallError,
   type Client,
   completeLogin,
   type FirstFactor,
@@ -20,7 +19,6 @@ import {
   startRecovery,
   unlinkWallet,
 } from '../client/src/index.ts'
-import { ERRORS } from '../lib/errors.ts'
 import { oneTimeCode, someEmail } from './support/accounts.ts'
 import { test as base } from './support/browser.ts'
 import { bundleForPages, checkSnippets, execute, extractGuide, listUncalled, modules } from './support/guides.ts'
@@ -422,19 +420,4 @@ test('What goes wrong is told to the user, where there is something to tell', as
 
 test('Each function of the guides is run by a test, or by another snippet', ({ integrate: { snippets } }) => {
   expect(listUncalled(snippets, readFileSync(import.meta.filename, 'utf8'))).toEqual([])
-})
-
-test('docs/errors.md has every code once, with its status', () => {
-  const rows = readFileSync('docs/errors.md', 'utf8').matchAll(/^\| `(\w+)` +\| (\d*|any) +\|/gm)
-  const told = [...rows].map(([, code, status]) => [code, status])
-  const ours = Object.entries(ERRORS).map(([code, { status }]) => [code, `${status}`])
-  const clients = {
-    network: '',
-    timeout: '',
-    aborted: '',
-    unverified: '',
-    throttled: '429',
-    unexpected: 'any',
-  } satisfies Record<CallError['code'], string>
-  expect(told.toSorted()).toEqual([...ours, ...Object.entries(clients)].toSorted())
 })

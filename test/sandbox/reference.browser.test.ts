@@ -15,7 +15,7 @@ import { startGateway } from '../../sandbox/gateway.ts'
 import { serveReference } from '../../sandbox/start/reference.ts'
 import { test as base } from '../support/browser.ts'
 
-/** Whether to look at the real viewer, from the npm registry, too: `VIEWER=real npx vitest run test/sandbox/reference.test.ts`. */
+/** Whether to look at the real viewer, from the npm registry, too: `VIEWER=real npx vitest run test/sandbox/reference.browser.test.ts`. */
 const REAL_VIEWER = process.env['VIEWER'] === 'real'
 /** An origin that the service allows. */
 const WEB = 'http://localhost:3000'
