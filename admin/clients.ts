@@ -2,6 +2,7 @@ import { DeleteCommand, type DynamoDBDocumentClient, paginateScan } from '@aws-s
 import * as z from 'zod'
 import { listItems, putNew, updateItem } from '../lib/aws/dynamo.ts'
 import { ApiKey } from '../lib/clients/client.ts'
+import { KeyLimits } from '../lib/clients/key-limits.ts'
 import { apiKeyKey, clientsStore, Profile, profileKey, vaultKey } from '../lib/clients/store.ts'
 import { Timestamp } from '../lib/codecs.ts'
 import { Vault } from '../lib/vaults/vault.ts'
@@ -36,6 +37,16 @@ export function clientsAdminStore(documentClient: DynamoDBDocumentClient, tableN
     /** Adds a key to a client; false when the client has a key with this id. */
     putKey(clientId: string, key: ApiKey): Promise<boolean> {
       return put({ ...apiKeyKey(clientId, key.keyId), ...ApiKey.encode(key) })
+    },
+
+    /** Replaces what a key may do; nothing happens where there is no such key. */
+    async putLimits(clientId: string, keyId: string, limits: KeyLimits): Promise<void> {
+      await updateItem(documentClient, tableName, {
+        key: apiKeyKey(clientId, keyId),
+        set: ['limits = :limits'],
+        condition: 'attribute_exists(pk)',
+        ExpressionAttributeValues: { ':limits': KeyLimits.encode(limits) },
+      })
     },
 
     /** Marks a key as revoked at this moment; false when there is no such key or it is revoked already. */

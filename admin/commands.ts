@@ -3,7 +3,8 @@ import * as z from 'zod'
 import { Email, KycStatus } from '../lib/accounts/user.ts'
 import { ChainIdText } from '../lib/chain/registry.ts'
 import { ApiKey, Client, keyStatus } from '../lib/clients/client.ts'
-import { Address, Timestamp, TransactionHash } from '../lib/codecs.ts'
+import { type KeyLimits, Rate, Scope } from '../lib/clients/key-limits.ts'
+import { Address, Amount, Timestamp, TransactionHash } from '../lib/codecs.ts'
 import { keyIdOf } from '../lib/signing/keys.ts'
 import type { Vault } from '../lib/vaults/vault.ts'
 import { checkNodes } from './check-nodes.ts'
@@ -18,6 +19,7 @@ import {
   getClient,
   getUser,
   issueKey,
+  limitKey,
   rebuildRecords,
   removeSigningKey,
   removeUser,
@@ -44,6 +46,7 @@ export const optionHelp = z.registry<{ value?: string; meaning: string }>()
 const text = (longest: number) => z.string().trim().min(1, 'must not be empty').max(longest)
 
 const clientId = Client.shape.clientId.register(optionHelp, { value: 'id', meaning: 'The client, as in list-clients' })
+const apiKey = ApiKey.shape.keyId.register(optionHelp, { value: 'id', meaning: 'The key, as in list-keys' })
 const chain = z
   .string()
   .regex(/^\d+$/, 'must be a chain id such as 8453')
@@ -64,6 +67,54 @@ const microDollars = z.codec(
     encode: (micro) => formatUnits(BigInt(micro), MICRO),
   },
 )
+
+const parts = (text: string) => text.split(',').map((part) => part.trim())
+
+/** A list with commas that bounds a key, or `any`, which bounds it no more. */
+const bound = <Part>(part: z.ZodType<Part, string>) =>
+  z
+    .string()
+    .transform((text) => (text === 'any' ? null : parts(text)))
+    .pipe(z.array(part).max(100).nullable())
+    .optional()
+
+const listedVault = z
+  .string()
+  .regex(/^\d+:0x\w+$/, 'must be a chain and an address such as 8453:0x…')
+  .transform((text) => text.split(':'))
+  .pipe(z.tuple([chain, Address]))
+  .transform(([chainId, address]) => ({ chainId, address }))
+
+const listedDeposit = z
+  .string()
+  .regex(/^\d+:0x\w+=\d+$/, 'must be a chain, an asset and an amount such as 8453:0x…=1000')
+  .transform((text) => text.split(/[:=]/))
+  .pipe(z.tuple([chain, Address, Amount]))
+  .transform(([chainId, asset, amount]) => ({ chainId, asset, amount }))
+
+/** What a key may do, as an operator writes it. */
+const limitOptions = z.object({
+  scopes: z
+    .string()
+    .transform(parts)
+    .pipe(z.array(Scope))
+    .optional()
+    .register(optionHelp, { value: 'words', meaning: `What it opens, of ${Scope.options}` }),
+  rate: z
+    .string()
+    .regex(/^\d+\/\d+$/, 'must be requests and seconds such as 600/60')
+    .transform((text) => text.split('/').map(Number))
+    .transform(([requests = 0, seconds = 0]) => ({ requests, seconds }))
+    .pipe(Rate)
+    .optional()
+    .register(optionHelp, { value: 'n/s', meaning: 'Requests in each window of so many seconds, such as 600/60' }),
+  chains: bound(chain).register(optionHelp, { value: 'ids', meaning: 'Its chains, such as 8453,42161; or any' }),
+  vaults: bound(listedVault).register(optionHelp, { value: 'list', meaning: 'Its vaults, such as 8453:0x…; or any' }),
+  largestDeposits: bound(listedDeposit).register(optionHelp, {
+    value: 'list',
+    meaning: 'Its assets with the most of each in one deposit, such as 8453:0x…=1000; or any',
+  }),
+})
 
 const signingKey = z.string().register(optionHelp, { value: 'id', meaning: 'The key, as in list-signing-keys' })
 
@@ -100,13 +151,15 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       expires: lastDay
         .optional()
         .register(optionHelp, { value: 'date', meaning: 'The last day (UTC) on which it works, such as 2027-01-31' }),
+      ...limitOptions.shape,
     }),
-    async (admin, { client, name, expires }) => {
-      const issued = await issueKey(admin, { clientId: client, name, expiresAt: expires })
+    async (admin, { client, name, expires, ...limits }) => {
+      const issued = await issueKey(admin, { clientId: client, name, expiresAt: expires, limits })
       return [
         issued.text,
         '',
         `Key ${issued.key.keyId} (${name}) of client ${client}; ${expires ? `expires ${expires.toISOString()}` : 'does not expire'}.`,
+        ...describeLimits(issued.key.limits),
         'Hand it over now: it will not be shown again.',
       ]
     },
@@ -122,15 +175,24 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       key.expiresAt?.toISOString() ?? 'never',
       keyStatus(key, admin.now()),
     ])
-    return columns(['KEY', 'NAME', 'ENDS WITH', 'CREATED', 'EXPIRES', 'STATUS'], rows)
+    return [
+      ...columns(['KEY', 'NAME', 'ENDS WITH', 'CREATED', 'EXPIRES', 'STATUS'], rows),
+      ...keys.flatMap(({ keyId, limits }) => ['', `Key ${keyId}:`, ...describeLimits(limits)]),
+    ]
   }),
+
+  'limit-key': command(
+    'Changes what an API key may do, within a minute; what is not named stays as it is.',
+    z.object({ client: clientId, key: apiKey, ...limitOptions.shape }),
+    async (admin, { client, key, ...changes }) => {
+      const { limits } = await limitKey(admin, { clientId: client, keyId: key, changes })
+      return [`Key ${key} of client ${client}, within a minute:`, ...describeLimits(limits)]
+    },
+  ),
 
   'revoke-key': command(
     'Revokes an API key for ever; it stops working within a minute.',
-    z.object({
-      client: clientId,
-      key: ApiKey.shape.keyId.register(optionHelp, { value: 'id', meaning: 'The key, as in list-keys' }),
-    }),
+    z.object({ client: clientId, key: apiKey }),
     async (admin, { client, key }) => {
       const { name, lastFour } = await revokeKey(admin, client, key)
       return [`Revoked key ${key} (${name}, …${lastFour}). It stops working within a minute.`]
@@ -348,6 +410,19 @@ function command<Options extends z.ZodObject>(
       return (admin) => run(admin, parsed)
     },
   }
+}
+
+/** A key's limits, a line for each. */
+function describeLimits({ scopes, rate, chains, vaults, largestDeposits }: KeyLimits): string[] {
+  const listed = vaults?.map(({ chainId, address }) => `${chainId}:${address}`)
+  const largest = largestDeposits?.map(({ chainId, asset, amount }) => `${chainId}:${asset}=${amount}`)
+  return [
+    `  scopes: ${scopes}`,
+    `  rate: ${rate.requests}/${rate.seconds}`,
+    `  chains: ${chains ?? 'any'}`,
+    `  vaults: ${listed ?? 'any'}`,
+    `  largest deposits: ${largest ?? 'any'}`,
+  ]
 }
 
 function vaultColumns(vaults: readonly Vault[]): string[] {

@@ -104,7 +104,17 @@ export const ENVIRONMENTS = {
 /** What a browser may send and read, and for how many seconds it may remember the permission; the same everywhere. */
 export const CORS = {
   allowHeaders: ['content-type', 'x-join-key', 'authorization', 'platform', 'content-digest'],
-  exposeHeaders: ['x-request-id', 'retry-after', 'age', 'x-stale', 'content-digest', 'signature', 'signature-input'],
+  exposeHeaders: [
+    'x-request-id',
+    'retry-after',
+    'age',
+    'x-stale',
+    'content-digest',
+    'signature',
+    'signature-input',
+    'ratelimit',
+    'ratelimit-policy',
+  ],
   // Chromium forgets after two hours, whatever is allowed.
   maxAgeSeconds: 7200,
 } as const

@@ -54,6 +54,33 @@ export const ERRORS = {
     error: 'Invalid session',
     message: 'The session has expired, was logged out or is of another client. Log in again.',
   },
+  insufficient_scope: {
+    status: 403,
+    error: 'Insufficient scope',
+    message: 'Your API key does not open this area. Ask your operator for its scope.',
+  },
+  chain_not_allowed: {
+    status: 403,
+    error: 'Chain not allowed',
+    message: 'Your API key is for other chains. Give one of them, or ask your operator for this one.',
+  },
+  vault_not_allowed: {
+    status: 403,
+    error: 'Vault not allowed',
+    message: 'Your API key is for certain vaults, and this is none of them. GET /defi-vaults/v1/vaults lists them.',
+  },
+  deposit_limit_exceeded: {
+    status: 403,
+    error: 'Deposit limit exceeded',
+    message: 'Your API key does not deposit so much of this asset at once; details tell how much it does.',
+  },
+  rate_limit_exceeded: {
+    status: 429,
+    error: 'Rate limit exceeded',
+    message: 'Your API key has made all requests of this window. Wait as long as Retry-After says.',
+    // The usual window; the reply says what is left of it.
+    retryAfterSeconds: 60,
+  },
   too_many_requests: {
     status: 429,
     error: 'Too many requests',

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { endpoints } from '../functions/contracts.ts'
 import recorded from '../functions/system/openapi/examples.json' with { type: 'json' }
 import { ERRORS } from '../lib/errors.ts'
-import type { EndpointContract } from '../lib/frame/contract.ts'
+import { type EndpointContract, scopeOf } from '../lib/frame/contract.ts'
 import { INTRODUCTION } from '../lib/frame/introduction.ts'
 import { type Example, type JsonSchema, jsonSchema, listErrors, operationId } from '../lib/frame/openapi.ts'
 
@@ -43,10 +43,11 @@ function reference(): string {
 
 function route(contract: EndpointContract): string {
   const { method, path, summary, caller, request, response, status = 200 } = contract
+  const scope = scopeOf(contract)
   return [
     `## ${method} ${path}`,
     summary,
-    CALLERS[caller],
+    [CALLERS[caller], ...(scope ? [`The key has the scope \`${scope}\`.`] : [])].join(' '),
     ...fieldTable('Header', request.headers),
     ...fieldTable('Path', request.path),
     ...fieldTable('Query', request.query),

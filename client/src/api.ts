@@ -1774,6 +1774,16 @@ export type Errors = {
   missing_session: 401
   /** Invalid session. The session has expired, was logged out or is of another client. Log in again. */
   invalid_session: 401
+  /** Insufficient scope. Your API key does not open this area. Ask your operator for its scope. */
+  insufficient_scope: 403
+  /** Chain not allowed. Your API key is for other chains. Give one of them, or ask your operator for this one. */
+  chain_not_allowed: 403
+  /** Vault not allowed. Your API key is for certain vaults, and this is none of them. GET /defi-vaults/v1/vaults lists them. */
+  vault_not_allowed: 403
+  /** Deposit limit exceeded. Your API key does not deposit so much of this asset at once; details tell how much it does. */
+  deposit_limit_exceeded: 403
+  /** Rate limit exceeded. Your API key has made all requests of this window. Wait as long as Retry-After says. */
+  rate_limit_exceeded: 429
   /** Too many requests. Wait as long as Retry-After says. */
   too_many_requests: 429
   /** Missing or invalid platform. Send web, ios or android in the platform header. */
@@ -1984,7 +1994,7 @@ StartRegistrationResponse,
 export const completeRegistration = /* @__PURE__ */ operation<
 CompleteRegistrationRequest,
 undefined,
-'missing_or_invalid_temporary_authentication_token' | 'unknown_field' | 'missing_or_invalid_first_factor_credential' | 'missing_or_invalid_second_factor_credential' | 'missing_or_invalid_recovery_credential' | 'invalid_json' | 'invalid_content_digest' | 'invalid_credential' | 'missing_api_key' | 'invalid_api_key' | 'registration_expired_or_used' | 'user_already_registered' | 'credential_already_registered' | 'payload_too_large' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_temporary_authentication_token' | 'unknown_field' | 'missing_or_invalid_first_factor_credential' | 'missing_or_invalid_second_factor_credential' | 'missing_or_invalid_recovery_credential' | 'invalid_json' | 'invalid_content_digest' | 'invalid_credential' | 'missing_api_key' | 'invalid_api_key' | 'registration_expired_or_used' | 'insufficient_scope' | 'user_already_registered' | 'credential_already_registered' | 'payload_too_large' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/register')
 
 /** Starts a recovery: returns the options for creating new credentials, and a temporary token. */
@@ -1994,21 +2004,21 @@ export const startRecovery = /* @__PURE__ */ operation<
   platform: 'web' | 'ios' | 'android'
 } & StartRecoveryRequest,
 StartRecoveryResponse,
-'missing_or_invalid_platform' | 'missing_or_invalid_email' | 'invalid_credential_id' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'payload_too_large' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_platform' | 'missing_or_invalid_email' | 'invalid_credential_id' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'payload_too_large' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/recover/init', { headers: ['platform'] })
 
 /** Completes a recovery: new credentials that the recovery key signed replace all others, and all sessions end. */
 export const completeRecovery = /* @__PURE__ */ operation<
 CompleteRecoveryRequest,
 undefined,
-'missing_or_invalid_temporary_authentication_token' | 'missing_or_invalid_recovery' | 'missing_or_invalid_first_factor_credential' | 'missing_or_invalid_second_factor_credential' | 'missing_or_invalid_recovery_credential' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'invalid_credential' | 'missing_api_key' | 'invalid_api_key' | 'registration_expired_or_used' | 'recovery_failed' | 'credential_already_registered' | 'payload_too_large' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_temporary_authentication_token' | 'missing_or_invalid_recovery' | 'missing_or_invalid_first_factor_credential' | 'missing_or_invalid_second_factor_credential' | 'missing_or_invalid_recovery_credential' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'invalid_credential' | 'missing_api_key' | 'invalid_api_key' | 'registration_expired_or_used' | 'recovery_failed' | 'insufficient_scope' | 'credential_already_registered' | 'payload_too_large' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/recover')
 
 /** Starts a login: returns a challenge for the user's credentials, or for any passkey when no user is named. */
 export const startLogin = /* @__PURE__ */ operation<
 StartLoginRequest,
 StartLoginResponse,
-'missing_or_invalid_email' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'payload_too_large' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_email' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'payload_too_large' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/login/init')
 
 /** Completes a login with the signed challenge and returns a session that lasts 30 days. */
@@ -2018,28 +2028,28 @@ export const completeLogin = /* @__PURE__ */ operation<
   platform?: 'web' | 'ios' | 'android' | undefined
 } & CompleteLoginRequest,
 CompleteLoginResponse,
-'missing_or_invalid_platform' | 'missing_or_invalid_challenge_identifier' | 'missing_or_invalid_first_factor' | 'missing_or_invalid_second_factor' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'login_failed' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_platform' | 'missing_or_invalid_challenge_identifier' | 'missing_or_invalid_first_factor' | 'missing_or_invalid_second_factor' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'login_failed' | 'insufficient_scope' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/login', { headers: ['platform'] })
 
 /** Ends the session of the request. */
 export const logOut = /* @__PURE__ */ operation<
 void,
 undefined,
-'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/logout')
 
 /** Lists the user's credentials, the oldest first. */
 export const listCredentials = /* @__PURE__ */ operation<
 void,
 ListCredentialsResponse,
-'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
 >('GET', '/auth/credentials')
 
 /** Adds a credential, confirmed by those that the user has; a password, a code or a recovery key replaces the old one. */
 export const addCredential = /* @__PURE__ */ operation<
 AddCredentialRequest,
 Credential,
-'missing_or_invalid_temporary_authentication_token' | 'missing_or_invalid_first_factor_credential' | 'missing_or_invalid_second_factor_credential' | 'missing_or_invalid_recovery_credential' | 'missing_or_invalid_first_factor' | 'missing_or_invalid_second_factor' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'invalid_credential' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'challenge_expired_or_used' | 'confirmation_failed' | 'credential_already_registered' | 'too_many_credentials' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_temporary_authentication_token' | 'missing_or_invalid_first_factor_credential' | 'missing_or_invalid_second_factor_credential' | 'missing_or_invalid_recovery_credential' | 'missing_or_invalid_first_factor' | 'missing_or_invalid_second_factor' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'invalid_credential' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'challenge_expired_or_used' | 'confirmation_failed' | 'insufficient_scope' | 'credential_already_registered' | 'too_many_credentials' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/credentials')
 
 /** Starts to add a credential: returns the options for creating it, and what an old one confirms it with. */
@@ -2049,7 +2059,7 @@ export const startAddingCredential = /* @__PURE__ */ operation<
   platform: 'web' | 'ios' | 'android'
 },
 StartAddingCredentialResponse,
-'missing_or_invalid_platform' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_platform' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/credentials/init', { headers: ['platform'] })
 
 /** Removes a credential; takes a login of the last ten minutes. */
@@ -2059,21 +2069,21 @@ export const removeCredential = /* @__PURE__ */ operation<
   id: string
 },
 undefined,
-'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'fresh_login_required' | 'credential_not_found' | 'last_first_factor' | 'last_second_factor' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'fresh_login_required' | 'credential_not_found' | 'last_first_factor' | 'last_second_factor' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('DELETE', '/auth/credentials/{id}')
 
 /** Lists the user's sessions, newest login first. */
 export const listSessions = /* @__PURE__ */ operation<
 void,
 ListSessionsResponse,
-'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
 >('GET', '/auth/sessions')
 
 /** Ends all of the user's sessions but that of the request: to be offered where credentials have changed. */
 export const endOtherSessions = /* @__PURE__ */ operation<
 void,
 undefined,
-'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('DELETE', '/auth/sessions')
 
 /** Ends one of the user's sessions. */
@@ -2083,35 +2093,35 @@ export const endSession = /* @__PURE__ */ operation<
   id: string
 },
 undefined,
-'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'session_not_found' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'session_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('DELETE', '/auth/sessions/{id}')
 
 /** Deletes the user with all credentials, sessions and wallet links; takes a login of the last ten minutes. */
 export const deleteUser = /* @__PURE__ */ operation<
 void,
 undefined,
-'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'fresh_login_required' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'fresh_login_required' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('DELETE', '/auth/user')
 
 /** Returns the message that a wallet signs to be linked to the user. */
 export const startLinkingWallet = /* @__PURE__ */ operation<
 StartLinkingWalletRequest,
 StartLinkingWalletResponse,
-'missing_or_invalid_address' | 'missing_or_invalid_chain' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'payload_too_large' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_address' | 'missing_or_invalid_chain' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'payload_too_large' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/wallets/init')
 
 /** Links a wallet to the user; its signature proves that the user holds it. */
 export const linkWallet = /* @__PURE__ */ operation<
 LinkWalletRequest,
 Wallet,
-'missing_or_invalid_message' | 'invalid_signature' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'challenge_expired_or_used' | 'wallet_already_linked' | 'too_many_wallets' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_message' | 'invalid_signature' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'challenge_expired_or_used' | 'insufficient_scope' | 'wallet_already_linked' | 'too_many_wallets' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/auth/wallets')
 
 /** Lists the user's linked wallets, oldest link first. */
 export const listWallets = /* @__PURE__ */ operation<
 void,
 ListWalletsResponse,
-'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
 >('GET', '/auth/wallets')
 
 /** Unlinks a wallet. */
@@ -2121,14 +2131,14 @@ export const unlinkWallet = /* @__PURE__ */ operation<
   address: string
 },
 undefined,
-'missing_or_invalid_address' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'wallet_not_found' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_address' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'wallet_not_found' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
 >('DELETE', '/auth/wallets/{address}')
 
-/** Lists the vaults configured for the client, with their live yield and on-chain state. */
+/** Lists the vaults that the key sees of those configured for the client, with their live yield and on-chain state. */
 export const listVaults = /* @__PURE__ */ operation<
 void,
 ListVaultsResponse,
-'missing_api_key' | 'invalid_api_key' | 'no_vaults_configured' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'no_vaults_configured' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
 >('GET', '/defi-vaults/v1/vaults')
 
 /** Shows one of the client's vaults as the list does, with its live yield and on-chain state. */
@@ -2140,35 +2150,35 @@ export const getVault = /* @__PURE__ */ operation<
   chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
 },
 GetVaultResponse,
-'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'vault_not_found' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'chain_not_allowed' | 'vault_not_allowed' | 'vault_not_found' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
 >('GET', '/defi-vaults/v1/vault/{vaultAddress}', { query: ['chainId'] })
 
 /** Builds the transactions that deposit into a vault: approvals first, then the operations, in order. */
 export const prepareDeposit = /* @__PURE__ */ operation<
 PrepareDepositRequest,
 PrepareDepositResponse,
-'missing_or_invalid_vault_address' | 'missing_or_invalid_amount' | 'missing_or_invalid_user_address' | 'missing_or_invalid_src_chain_id' | 'unsupported_source_chain' | 'missing_or_invalid_src_token' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'unsupported_source_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'cross_chain_not_available' | 'vault_is_paused' | 'vault_is_closed' | 'deposits_are_not_open' | 'unsupported_vault_version' | 'previous_deposit_request_not_settled' | 'vault_cap_reached' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_vault_address' | 'missing_or_invalid_amount' | 'missing_or_invalid_user_address' | 'missing_or_invalid_src_chain_id' | 'unsupported_source_chain' | 'missing_or_invalid_src_token' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'unsupported_source_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'chain_not_allowed' | 'vault_not_allowed' | 'deposit_limit_exceeded' | 'depositor_not_allowed' | 'vault_not_found' | 'cross_chain_not_available' | 'vault_is_paused' | 'vault_is_closed' | 'deposits_are_not_open' | 'unsupported_vault_version' | 'previous_deposit_request_not_settled' | 'vault_cap_reached' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/defi-vaults/v1/defi/vault/deposit')
 
 /** Builds the transactions that withdraw from a vault: by assets, by shares, or everything. */
 export const prepareWithdrawal = /* @__PURE__ */ operation<
 PrepareWithdrawalRequest,
 PrepareWithdrawalResponse,
-'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_amount' | 'missing_or_invalid_chain_id' | 'missing_or_invalid_dst_chain_id' | 'unsupported_destination_chain' | 'missing_or_invalid_dst_token' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'unsupported_destination_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'amount_exceeds_balance' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'cross_chain_not_available' | 'vault_is_paused' | 'vault_is_closing' | 'unsupported_vault_version' | 'previous_withdrawal_request_not_settled' | 'not_enough_liquidity' | 'withdrawal_refused' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_amount' | 'missing_or_invalid_chain_id' | 'missing_or_invalid_dst_chain_id' | 'unsupported_destination_chain' | 'missing_or_invalid_dst_token' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'unsupported_destination_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'amount_exceeds_balance' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'depositor_not_allowed' | 'vault_not_found' | 'cross_chain_not_available' | 'vault_is_paused' | 'vault_is_closing' | 'unsupported_vault_version' | 'previous_withdrawal_request_not_settled' | 'not_enough_liquidity' | 'withdrawal_refused' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/defi-vaults/v1/defi/vault/withdraw')
 
 /** Builds the transactions that claim what is settled in an async vault: shares of a deposit, assets of a withdrawal. */
 export const prepareClaim = /* @__PURE__ */ operation<
 PrepareClaimRequest,
 PrepareClaimResponse,
-'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'invalid_kind' | 'missing_or_invalid_chain_id' | 'missing_or_invalid_dst_chain_id' | 'unsupported_destination_chain' | 'missing_or_invalid_dst_token' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'unsupported_destination_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'claim_not_applicable' | 'no_claimable_deposit' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'no_claimable_withdrawal' | 'cross_chain_not_available' | 'vault_is_paused' | 'withdrawal_refused' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'invalid_kind' | 'missing_or_invalid_chain_id' | 'missing_or_invalid_dst_chain_id' | 'unsupported_destination_chain' | 'missing_or_invalid_dst_token' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'unsupported_destination_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'claim_not_applicable' | 'no_claimable_deposit' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'depositor_not_allowed' | 'vault_not_found' | 'no_claimable_withdrawal' | 'cross_chain_not_available' | 'vault_is_paused' | 'withdrawal_refused' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/defi-vaults/v1/defi/vault/claim')
 
 /** Builds the transaction that takes a user's pending request back from an async vault. */
 export const prepareCancellation = /* @__PURE__ */ operation<
 PrepareCancellationRequest,
 PrepareCancellationResponse,
-'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'invalid_kind' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'ambiguous_vault_address' | 'cancel_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'depositor_not_allowed' | 'vault_not_found' | 'no_pending_request' | 'vault_is_paused' | 'request_can_no_longer_be_cancelled' | 'payload_too_large' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'invalid_kind' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'ambiguous_vault_address' | 'cancel_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'depositor_not_allowed' | 'vault_not_found' | 'no_pending_request' | 'vault_is_paused' | 'request_can_no_longer_be_cancelled' | 'payload_too_large' | 'rate_limit_exceeded' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/defi-vaults/v1/defi/vault/cancel')
 
 /** Returns the status of a user's deposit into an async vault: pending, claimable or deposited. */
@@ -2182,7 +2192,7 @@ export const getDepositStatus = /* @__PURE__ */ operation<
   chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
 },
 GetDepositStatusResponse,
-'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'deposit_status_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'vault_not_found' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'deposit_status_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'vault_not_found' | 'rate_limit_exceeded' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/vault/{vaultAddress}/deposit-status', { query: ['userAddress', 'chainId'] })
 
 /** Returns the status of a user's withdrawal from an async vault: pending, claimable or withdrawn. */
@@ -2196,7 +2206,7 @@ export const getWithdrawalStatus = /* @__PURE__ */ operation<
   chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
 },
 GetWithdrawalStatusResponse,
-'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'withdraw_status_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'vault_not_found' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'withdraw_status_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'vault_not_found' | 'rate_limit_exceeded' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/vault/{vaultAddress}/withdraw-status', { query: ['userAddress', 'chainId'] })
 
 /** Returns the status of a transfer between chains: of a deposit from another chain, from its source transaction to the shares or the deposit request, or of a withdrawal to one, to the tokens. */
@@ -2210,7 +2220,7 @@ export const getTransferStatus = /* @__PURE__ */ operation<
   index?: string | number | undefined
 },
 GetTransferStatusResponse,
-'missing_tx_hash' | 'invalid_tx_hash' | 'missing_src_chain_id' | 'invalid_src_chain_id' | 'unsupported_src_chain_id' | 'invalid_index' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_tx_hash' | 'invalid_tx_hash' | 'missing_src_chain_id' | 'invalid_src_chain_id' | 'unsupported_src_chain_id' | 'invalid_index' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/cross-chain/{txHash}/status', { query: ['srcChainId', 'index'] })
 
 /** Lists a user's positions in the client's vaults: amounts put in, taken out, held and earned. */
@@ -2220,7 +2230,7 @@ export const listPositions = /* @__PURE__ */ operation<
   userAddress: Address
 },
 ListPositionsResponse,
-'missing_or_invalid_user_address' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_user_address' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/user/{userAddress}/positions')
 
 /** Shows a user's position in one vault with its amounts, its latest deposits and a price history. */
@@ -2234,7 +2244,7 @@ export const getPosition = /* @__PURE__ */ operation<
   chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
 },
 GetPositionResponse,
-'missing_or_invalid_user_address' | 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'vault_not_found' | 'position_not_found' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_user_address' | 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'vault_not_found' | 'position_not_found' | 'rate_limit_exceeded' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/user/{userAddress}/positions/{vaultAddress}', { query: ['chainId'] })
 
 /** Lists a user's deposits into the client's vaults, newest first, page by page. */
@@ -2254,7 +2264,7 @@ export const listDeposits = /* @__PURE__ */ operation<
   status?: 'pending' | 'claimable' | 'completed' | 'cancelled' | undefined
 },
 ListDepositsResponse,
-'missing_or_invalid_user_address' | 'invalid_limit' | 'invalid_cursor' | 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_status' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_user_address' | 'invalid_limit' | 'invalid_cursor' | 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_status' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/user/{userAddress}/deposits', { query: ['limit', 'cursor', 'vaultAddress', 'chainId', 'status'], items: 'deposits' })
 
 /** Lists a user's withdrawals from the client's vaults, redemption requests and those at once, newest first, page by page. */
@@ -2274,7 +2284,7 @@ export const listWithdrawals = /* @__PURE__ */ operation<
   status?: 'pending' | 'claimable' | 'completed' | 'cancelled' | undefined
 },
 ListWithdrawalsResponse,
-'missing_or_invalid_user_address' | 'invalid_limit' | 'invalid_cursor' | 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_status' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_user_address' | 'invalid_limit' | 'invalid_cursor' | 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_status' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/user/{userAddress}/withdrawals', { query: ['limit', 'cursor', 'vaultAddress', 'chainId', 'status'], items: 'withdrawals' })
 
 /** Returns all balances of the user's wallets on all chains, with their values. */
@@ -2284,14 +2294,14 @@ export const listBalances = /* @__PURE__ */ operation<
   currency?: string | undefined
 } | void,
 ListBalancesResponse,
-'unsupported_currency' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'unsupported_currency' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/portfolio-indexor/allBalances', { query: ['currency'] })
 
 /** Lists the NFTs in the user's wallets on all chains, by collection. */
 export const listNFTs = /* @__PURE__ */ operation<
 void,
 ListNFTsResponse,
-'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/portfolio-indexor/nft')
 
 /** Returns a coin's price history, by CoinGecko id. */
@@ -2305,7 +2315,7 @@ export const getCoinChart = /* @__PURE__ */ operation<
   days?: string | number | undefined
 },
 GetCoinChartResponse,
-'unsupported_currency' | 'invalid_days' | 'missing_api_key' | 'invalid_api_key' | 'token_not_found' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'unsupported_currency' | 'invalid_days' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'token_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/portfolio-indexor/token/id/{id}', { query: ['currency', 'days'] })
 
 /** Returns a token's price history, by network and token address. */
@@ -2321,7 +2331,7 @@ export const getTokenChart = /* @__PURE__ */ operation<
   days?: string | number | undefined
 },
 GetTokenChartResponse,
-'unsupported_network' | 'unsupported_currency' | 'invalid_days' | 'missing_api_key' | 'invalid_api_key' | 'token_not_found' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'unsupported_network' | 'unsupported_currency' | 'invalid_days' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'token_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/portfolio-indexor/token/address/{network}/{address}', { query: ['currency', 'days'] })
 
 /** Lists the supported coins on all chains, with price, market cap, volume and market data. */
@@ -2331,7 +2341,7 @@ export const listCoins = /* @__PURE__ */ operation<
   currency?: string | undefined
 } | void,
 ListCoinsResponse,
-'unsupported_currency' | 'missing_api_key' | 'invalid_api_key' | 'internal' | 'upstream_unavailable' | 'service_unavailable' | 'timed_out'
+'unsupported_currency' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'upstream_unavailable' | 'service_unavailable' | 'timed_out'
 >('GET', '/portfolio-indexor/markets', { query: ['currency'] })
 
 /** Lists the largest gainers and losers of the last 24 hours among the 1,000 largest coins. */
@@ -2341,7 +2351,7 @@ export const listGainersAndLosers = /* @__PURE__ */ operation<
   currency?: string | undefined
 } | void,
 ListGainersAndLosersResponse,
-'unsupported_currency' | 'missing_api_key' | 'invalid_api_key' | 'internal' | 'upstream_unavailable' | 'service_unavailable' | 'timed_out'
+'unsupported_currency' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'upstream_unavailable' | 'service_unavailable' | 'timed_out'
 >('GET', '/portfolio-indexor/markets/top_gainers_losers', { query: ['currency'] })
 
 /** Returns a coin's price, market cap, volume and other market data. */
@@ -2353,7 +2363,7 @@ export const getCoin = /* @__PURE__ */ operation<
   currency?: string | undefined
 },
 GetCoinResponse,
-'unsupported_currency' | 'missing_api_key' | 'invalid_api_key' | 'coin_not_found' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'unsupported_currency' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'coin_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/portfolio-indexor/markets/coins/{id}', { query: ['currency'] })
 
 /** Finds coins by name or symbol, largest first, with their prices. */
@@ -2363,7 +2373,7 @@ export const searchCoins = /* @__PURE__ */ operation<
   currency?: string | undefined
 } & SearchCoinsRequest,
 SearchCoinsResponse,
-'unsupported_currency' | 'invalid_search' | 'search_too_long' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'payload_too_large' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'unsupported_currency' | 'invalid_search' | 'search_too_long' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/portfolio-indexor/markets/coins/search', { query: ['currency'] })
 
 /** Returns the service's status and version. */

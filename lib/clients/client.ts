@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { Timestamp } from '../codecs.ts'
 import { Vault } from '../vaults/vault.ts'
+import { DEFAULT_LIMITS, KeyLimits } from './key-limits.ts'
 
 const id = () => z.string().regex(/^[0-9A-Za-z]{10}$/, 'must be 10 letters and digits')
 
@@ -23,6 +24,8 @@ export const ApiKey = z.object({
   /** From this moment on the key is refused; a key without it does not expire. */
   expiresAt: Timestamp.optional(),
   revokedAt: Timestamp.optional(),
+  /** Keys that were issued before there were limits have none stored. */
+  limits: KeyLimits.default(DEFAULT_LIMITS),
 })
 export type ApiKey = z.output<typeof ApiKey>
 

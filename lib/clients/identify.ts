@@ -1,6 +1,6 @@
 import { AppError } from '../errors.ts'
 import { equalHashes, hashApiKey, parseApiKey } from './api-key.ts'
-import { type Client, type ClientRecord, keyStatus } from './client.ts'
+import { type ApiKey, type Client, type ClientRecord, keyStatus } from './client.ts'
 
 const CACHE_MS = 60_000
 const UNKNOWN_KEY_MS = 10_000
@@ -12,8 +12,8 @@ type Dependencies = {
 }
 
 /**
- * Returns a function that finds the client that an API key belongs to, and throws `missing_api_key` or `invalid_api_key`.
- * A client's record is remembered for 60 s: for that long a revoked key can still work. A key that the remembered record
+ * Returns a function that finds an API key with its client, and throws `missing_api_key` or `invalid_api_key`.
+ * A client's record is remembered for 60 s: for that long a revoked key can still work, and limits that were changed hold. A key that the remembered record
  * lacks is looked up afresh, so a new key works at once; where none was found, no other of the client is for 10 s.
  */
 export function identifyClient({ get, now }: Dependencies) {
@@ -51,7 +51,7 @@ export function identifyClient({ get, now }: Dependencies) {
     return owner
   }
 
-  return async (apiKey: string | undefined): Promise<Client> => {
+  return async (apiKey: string | undefined): Promise<{ client: Client; key: ApiKey }> => {
     if (!apiKey) throw new AppError('missing_api_key')
     const parsed = parseApiKey(apiKey)
     if (!parsed) throw new AppError('invalid_api_key')
@@ -60,7 +60,7 @@ export function identifyClient({ get, now }: Dependencies) {
     const { clientId } = parsed
     const owner = await find(clientId, sha256)
     if (!owner || keyStatus(owner.key, now()) !== 'active') throw new AppError('invalid_api_key')
-    return owner.client
+    return owner
   }
 }
 

@@ -2,8 +2,9 @@ import type * as z from 'zod'
 import type { Session } from '../accounts/session.ts'
 import type { Aged } from '../cache/cache.ts'
 import type { Client } from '../clients/client.ts'
+import type { KeyLimits, Scope } from '../clients/key-limits.ts'
 import type { ErrorCode } from '../errors.ts'
-import type { Env, Resource, Uses } from './resources.ts'
+import type { Access, Env, Resource, Uses } from './resources.ts'
 
 /** The areas of the API, as its reference names them: each by its folder in `functions/`, with what it is about. */
 export const TAGS = {
@@ -14,6 +15,16 @@ export const TAGS = {
   Markets: 'Coins, their prices and market data',
   System: 'The service itself',
 } as const
+
+/** What opens each area to a key; what the service says of itself needs nothing. */
+const SCOPES: Readonly<Record<keyof typeof TAGS, Scope | undefined>> = {
+  Vaults: 'vaults',
+  Activity: 'vaults',
+  Accounts: 'accounts',
+  Portfolio: 'portfolio',
+  Markets: 'markets',
+  System: undefined,
+}
 
 /** What an HTTP function promises, as data: read by the function, the stack, the local gateway, the tests and the API reference. */
 export type EndpointContract = {
@@ -90,13 +101,27 @@ export function isSigned({ cacheControl, tag, response }: EndpointContract): boo
   return !isOfAll && response.def.type !== 'undefined'
 }
 
-/** What it takes to know a caller: a query for the client, and an item for the session. */
+/** The scope that a key needs for this endpoint; undefined where it needs none, or no key is asked for. */
+export function scopeOf({ tag, caller }: Pick<EndpointContract, 'tag' | 'caller'>): Scope | undefined {
+  return caller === 'anyone' ? undefined : SCOPES[tag]
+}
+
+/**
+ * Whether nothing is lost when the work of a request was done for nothing: it reads, or it prepares an answer and writes no
+ * more than what can be had again.
+ */
+export function isSafe({ method, uses: { clients = [], deposits = [], users = [] } }: EndpointContract): boolean {
+  const isRead = (access: Access) => /^(Query|GetItem|BatchGetItem)/.test(access)
+  return method === 'GET' || [...clients, ...deposits, ...users].every(isRead)
+}
+
+/** What it takes to know a caller: a query for the client, an item for the session, and a lease of the key's requests. */
 const CALLER_USES = {
   anyone: {},
-  client: { clients: ['Query'] },
-  user: { clients: ['Query'], users: ['GetItem'] },
+  client: { clients: ['Query'], cache: ['UpdateItem'] },
+  user: { clients: ['Query'], users: ['GetItem'], cache: ['UpdateItem'] },
 } as const satisfies Record<EndpointContract['caller'], CallerUses>
-type CallerUses = Pick<Uses, 'clients' | 'users'>
+type CallerUses = Pick<Uses, 'clients' | 'users' | 'cache'>
 
 /** What a function promises. */
 export type Contract = EndpointContract | JobContract
@@ -113,7 +138,7 @@ export function listUses(contract: Contract): Uses {
     const accesses = new Set([...(ofCaller[table] ?? []), ...(contract.uses[table] ?? [])])
     return accesses.size > 0 && { [table]: [...accesses] }
   }
-  return { ...contract.uses, ...both('clients'), ...both('users'), ...signing }
+  return { ...contract.uses, ...both('clients'), ...both('users'), ...both('cache'), ...signing }
 }
 
 /** The parsed request that a contract's work is given, with the route that was asked for and its caller. */
@@ -124,11 +149,11 @@ export type Request<C extends EndpointContract> = {
 /** The route that was asked for, and the IP address that asks. */
 type Http = { readonly method: string; readonly path: string; readonly sourceIp: string }
 
-/** Who calls: the client, and the session of its user, where the contract asks for them. */
+/** Who calls: the client with what its key may do, and the session of its user, where the contract asks for them. */
 type Caller<C extends EndpointContract> = {
   readonly anyone: unknown
-  readonly client: { readonly client: Client }
-  readonly user: { readonly client: Client; readonly session: Session }
+  readonly client: { readonly client: Client; readonly limits: KeyLimits }
+  readonly user: { readonly client: Client; readonly limits: KeyLimits; readonly session: Session }
 }[C['caller']]
 
 /** The reply that a contract's work owes, before it is encoded; one that can be old with its age. */

@@ -9,10 +9,12 @@ import { type Identify, identifyCaller } from './callers.ts'
 import { type Built, container, type Providers, readEnv } from './container.ts'
 import { type EndpointContract, type EnvOf, isSigned, type Reply, type Request } from './contract.ts'
 import {
+  admittedReplies,
   callerIdentification,
   errorReplies,
   type FindSigner,
   headReplies,
+  rateLimitHeaders,
   replyEncoding,
   requestLog,
   requestValidation,
@@ -75,7 +77,12 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
   const run = container(env, services, work)
   const signer = once(async () => frame.findSigner(await env()))
   const answer = middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, Ready<C>>()
-    .use(callerIdentification(once(async () => frame.identify(await env()))))
+    .use(
+      callerIdentification(
+        contract,
+        once(async () => frame.identify(await env())),
+      ),
+    )
     .use(requestValidation(contract))
     .use(replyEncoding(contract, Date.now))
     .handler(async (event, { building }) => {
@@ -95,9 +102,11 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
   })
     .use(injectLambdaContext(logger, { resetKeys: true }))
     .use(requestLog(Date.now))
+    .use(rateLimitHeaders())
     .use(signedReplies(async () => await (await signer())(), Date.now))
     .use(headReplies())
     .use(errorReplies())
+    .use(admittedReplies())
     .handler(async (event, context) => {
       // Built in parallel with the caller's look-up; a failure is told only to an identified caller.
       const building = run()

@@ -1,7 +1,11 @@
 /** What is true of every operation, as Markdown: the beginning of each reference. */
 export const INTRODUCTION = `* JSON in, JSON out; header names in any case. Every answer carries \`x-request-id\`.
 * \`HEAD\` answers as \`GET\` does, without a body.
-* \`x-join-key\` is your API key. You see your own vaults only.
+* \`x-join-key\` is your API key. You see your own vaults only. A key has scopes, and may be for certain chains, vaults and
+  amounts of one deposit: the rest answers 403. Chains, vaults and amounts bound deposits and what is offered; claims,
+  withdrawals, cancellations and what a user has are open in all vaults of yours.
+* Every answer to a key tells its rate, as \`RateLimit-Policy: "key";q=6000;w=60\`, and where it stands, as
+  \`RateLimit: "key";r=5990;t=23\`: about 5,990 requests are left for 23 seconds, as far as the server that answers knows.
 * A user registers in two calls, and logs in in two. The first gives a challenge, the second takes what credentials made
   of it, in the formats of Dfns' delegated registration and login, so that its signers fit; what a key signs, byte by byte, is
   in docs/integrate.md. The challenge counts as it was sent or as base64url of its text. Challenges are good for ten minutes

@@ -4,8 +4,8 @@ import type { Aged } from '../cache/cache.ts'
 import { AppError, codeOf } from '../errors.ts'
 import { logger } from '../logger.ts'
 import type { Signer } from '../signing/keys.ts'
-import type { Identify } from './callers.ts'
-import { type EndpointContract, isSigned } from './contract.ts'
+import type { Identified, Identify } from './callers.ts'
+import { type EndpointContract, isSafe, isSigned, scopeOf } from './contract.ts'
 import { errorReply, jsonReply } from './replies.ts'
 import { parseRequest } from './request.ts'
 import { requireSignablePath, signatureHeaders, verifyContentDigest } from './signature.ts'
@@ -79,13 +79,50 @@ export function errorReplies(): HttpMiddleware {
   }
 }
 
-/** Adds to the event who calls: `client`, and `session` where a user does. Throws when that cannot be known. */
-export function callerIdentification(identify: () => Promise<Identify>): HttpMiddleware {
+/**
+ * Adds to the event who calls: `client` with its key's `limits`, and `session` where a user does. Throws when that cannot be
+ * known, and `insufficient_scope`. Work that is not safe waits until its key may make the request; all else goes on meanwhile.
+ */
+export function callerIdentification(contract: EndpointContract, identify: () => Promise<Identify>): HttpMiddleware {
+  const scope = scopeOf(contract)
   return {
     before: async ({ event }) => {
-      Object.assign(event, await (await identify())(event.headers))
+      const { findSession, ...caller } = await (await identify())(event.headers)
+      Object.assign(event, caller)
+      if (scope && !caller.limits?.scopes.includes(scope)) throw new AppError('insufficient_scope')
+      const [session] = await Promise.all([findSession?.(), isSafe(contract) ? undefined : caller.admission])
+      Object.assign(event, { session })
     },
   }
+}
+
+/** Has nothing leave that the key may not ask for now, an error neither: throws `rate_limit_exceeded` in its place. */
+export function admittedReplies(): HttpMiddleware {
+  return {
+    after: async ({ event }) => {
+      await admissionIn(event)
+    },
+    onError: async (request) => {
+      await admissionIn(request.event)?.catch((refusal: Error) => {
+        request.error = refusal
+      })
+    },
+  }
+}
+
+/** Tells on every reply to a key where it stands: no signature is about that. */
+export function rateLimitHeaders(): HttpMiddleware {
+  const finish: HttpMiddleware['after'] = async ({ event, response }) => {
+    // A refusal has them already.
+    const standing = await admissionIn(event)?.catch(() => undefined)
+    if (response && standing) response.headers = { ...response.headers, ...standing }
+  }
+  return { after: finish, onError: finish }
+}
+
+/** What `callerIdentification` has put there; nothing where no key is known. */
+function admissionIn(event: APIGatewayProxyEventV2 & Pick<Identified, 'admission'>): Identified['admission'] {
+  return event.admission
 }
 
 /**

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ERRORS, type ErrorCode, type ErrorDefinition } from '../errors.ts'
 import { fieldErrors } from '../field.ts'
-import { type EndpointContract, isSigned, TAGS } from './contract.ts'
+import { type EndpointContract, isSigned, scopeOf, TAGS } from './contract.ts'
 import { INTRODUCTION } from './introduction.ts'
 
 const ErrorSchema = z
@@ -26,8 +26,8 @@ const ErrorSchema = z
 
 const CALLER_ERRORS: Record<EndpointContract['caller'], readonly ErrorCode[]> = {
   anyone: [],
-  client: ['missing_api_key', 'invalid_api_key'],
-  user: ['missing_api_key', 'invalid_api_key', 'missing_session', 'invalid_session'],
+  client: ['missing_api_key', 'invalid_api_key', 'rate_limit_exceeded'],
+  user: ['missing_api_key', 'invalid_api_key', 'missing_session', 'invalid_session', 'rate_limit_exceeded'],
 }
 const BODY_ERRORS: readonly ErrorCode[] = [
   'invalid_json',
@@ -42,6 +42,7 @@ export function listErrors(contract: EndpointContract): ErrorCode[] {
   const { caller, request, errors } = contract
   const codes = [
     ...CALLER_ERRORS[caller],
+    ...(scopeOf(contract) ? (['insufficient_scope'] as const) : []),
     ...[request.headers, request.path, request.query, request.body].flatMap((part) => (part ? errorsIn(part) : [])),
     ...(request.body ? BODY_ERRORS : []),
     ...(request.path && isSigned(contract) ? (['invalid_path'] as const) : []),
@@ -89,7 +90,7 @@ export function buildOpenApi(
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/', description: 'Where this document is from' }],
-    security: SECURITY.client,
+    security: [{ apiKey: [] }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths: Object.fromEntries(
       [...byPath].map(([path, group]) => [
@@ -131,7 +132,12 @@ function operation(contract: EndpointContract, components: Components, example?:
   const responses: Readonly<Record<string, object>> = {
     [status]: {
       description: 'Success',
-      headers: { 'x-request-id': REQUEST_ID, ...(aged && AGED), ...(isSigned(contract) && SIGNED) },
+      headers: {
+        'x-request-id': REQUEST_ID,
+        ...(caller !== 'anyone' && RATE_LIMITED),
+        ...(aged && AGED),
+        ...(isSigned(contract) && SIGNED),
+      },
       ...(!(response instanceof z.ZodUndefined) && {
         content: json(nameSchema(jsonSchema(response), components, `${name}Response`), example?.response),
       }),
@@ -143,7 +149,7 @@ function operation(contract: EndpointContract, components: Components, example?:
     summary: title,
     description: summary,
     tags: [tag],
-    security: SECURITY[caller],
+    security: security(contract),
     parameters: [
       ...parameters('header', request.headers, components, example),
       ...parameters('path', request.path, components, example),
@@ -165,10 +171,12 @@ export function operationId({ title }: EndpointContract): string {
   return [first.toLowerCase(), ...rest.map((word) => word.charAt(0).toUpperCase() + word.slice(1))].join('')
 }
 
-const SECURITY: Record<EndpointContract['caller'], readonly Record<string, readonly string[]>[]> = {
-  anyone: [],
-  client: [{ apiKey: [] }],
-  user: [{ apiKey: [], session: [] }],
+/** Who may call; the scope that the key needs stands where OpenAPI 3.1 has the roles of a scheme that is not OAuth's. */
+function security(contract: EndpointContract): readonly Record<string, readonly string[]>[] {
+  const { caller } = contract
+  const scope = scopeOf(contract)
+  if (caller === 'anyone') return []
+  return [{ apiKey: scope ? [scope] : [], ...(caller === 'user' && { session: [] }) }]
 }
 
 const REQUEST_ID = { description: 'Quote it when you report a problem.', schema: { type: 'string' } }
@@ -189,6 +197,17 @@ const SIGNED = {
   'content-digest': { description: 'The SHA-256 of the body (RFC 9530).', schema: { type: 'string' } },
   'signature-input': { description: 'What is signed, since when and by which key.', schema: { type: 'string' } },
   signature: { description: 'The signature of it (RFC 9421), by Ed25519.', schema: { type: 'string' } },
+}
+
+const RATE_LIMITED = {
+  'ratelimit-policy': {
+    description: 'How many requests (q) the key may make in a window of so many seconds (w).',
+    schema: { type: 'string' },
+  },
+  ratelimit: {
+    description: 'How many are left (r) until the window ends, in so many seconds (t); left out where nobody counts.',
+    schema: { type: 'string' },
+  },
 }
 
 const RETRY_AFTER = { description: 'Seconds to wait before the next try.', schema: { type: 'integer' } }
@@ -215,7 +234,10 @@ function errorResponses(codes: readonly ErrorCode[], { responses }: Components):
 
 function errorResponse(codes: readonly ErrorCode[]) {
   return {
-    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].error}. ${ERRORS[code].message}`).join('\n\n'),
+    description: [
+      ...codes.map((code) => `\`${code}\`: ${ERRORS[code].error}. ${ERRORS[code].message}`),
+      ...(codes.some((code) => ERRORS[code].status === 429) ? [THROTTLED.description] : []),
+    ].join('\n\n'),
     headers: { 'x-request-id': REQUEST_ID, ...(codes.some(canRetry) && { 'retry-after': RETRY_AFTER }) },
     content: json({
       allOf: [
@@ -235,7 +257,8 @@ function errorResponse(codes: readonly ErrorCode[]) {
 
 /** What the gateway answers when all callers together ask too often. */
 const THROTTLED = {
-  description: 'All callers together ask too often: the gateway answers in its own form. Try again.',
+  description:
+    'All callers together ask too often: the gateway answers in its own form, `{ "message": "Too Many Requests" }`. Try again.',
   content: json({ type: 'object', required: ['message'], properties: { message: { const: 'Too Many Requests' } } }),
 }
 

@@ -193,7 +193,7 @@ describe('The admin command', () => {
     const apiKey = issued.stdout.split('\n')[0] ?? ''
     expect(apiKey).toMatch(/^jk_local_/)
     expect(issued.stdout).toContain('will not be shown again')
-    expect(await identify()(apiKey)).toMatchObject({ clientId, name: 'Some wallet' })
+    expect(await identify()(apiKey)).toMatchObject({ client: { clientId, name: 'Some wallet' } })
 
     const listed = await operate('list-keys', '--client', clientId)
     const [, keyId = '', ...row] = /^(\w{10}) {2}(.*)$/m.exec(listed.stdout.split('\n').slice(1).join('\n')) ?? []
@@ -208,6 +208,58 @@ describe('The admin command', () => {
       code: 1,
       stderr: `Key ${keyId} is revoked already.\n`,
     })
+  })
+
+  test('issues a key with limits, changes them one by one, and lists what holds', async ({ run, admin, clients }) => {
+    const { clientId } = await createClient(admin, 'Some wallet')
+    const of = ['--client', clientId]
+    const bounds = ['--vaults', `8453:${VAULT}`, '--largest-deposits', `8453:${SECOND}=10000`]
+    const issued = await run(
+      'issue-key',
+      ...of,
+      '--name',
+      'x',
+      '--scopes',
+      'vaults,markets',
+      '--chains',
+      '8453',
+      ...bounds,
+    )
+    expect(issued).toContain('scopes: vaults,markets')
+    const { keys } = (await clients.get(clientId)) ?? {}
+    expect(keys?.[0]?.limits).toEqual({
+      scopes: ['vaults', 'markets'],
+      rate: { requests: 6000, seconds: 60 },
+      chains: [8453],
+      vaults: [{ chainId: 8453, address: VAULT }],
+      largestDeposits: [{ chainId: 8453, asset: SECOND, amount: 10_000n }],
+    })
+    const key = ['--key', keys?.[0]?.keyId ?? '']
+    await run('limit-key', ...of, ...key, '--rate', '600/60', '--chains', '8453,42161', '--vaults', 'any')
+    const lines = [
+      'scopes: vaults,markets',
+      'rate: 600/60',
+      'chains: 8453,42161',
+      'vaults: any',
+      `largest deposits: 8453:${SECOND}=10000`,
+    ]
+    const listed = await run('list-keys', ...of)
+    for (const line of lines) expect(listed).toContain(`  ${line}`)
+    expect(await run('limit-key', ...of, '--key', '0000000000')).toContain('has no key 0000000000')
+  })
+
+  test.for<[string, string, string]>([
+    ['--scopes', 'vaults,everything', '--scopes.1: '],
+    ['--rate', '600', '--rate: must be requests and seconds such as 600/60'],
+    ['--rate', '0/60', '--rate.requests: '],
+    ['--rate', '600/1', '--rate.seconds: '],
+    ['--chains', 'base', '--chains.0: must be a chain id such as 8453'],
+    ['--vaults', VAULT, '--vaults.0: must be a chain and an address such as 8453:0x…'],
+    ['--largest-deposits', `8453:${VAULT}`, '--largest-deposits.0: must be a chain, an asset and an amount'],
+  ])('refuses %s %s', async ([option, value, problem], { run, admin, clients }) => {
+    const { clientId } = await createClient(admin, 'Some wallet')
+    expect(await run('issue-key', '--client', clientId, '--name', 'x', option, value)).toContain(problem)
+    expect((await clients.get(clientId))?.keys).toEqual([])
   })
 
   test.for([
@@ -514,7 +566,7 @@ describe('A seeded client', () => {
       name: 'Seeded',
       vaults: [{ chainId: 8453, address: VAULT, poolId: 'usdc' }],
     })
-    const client = await identifyClient({ get: clients.get, now: () => clock.now })(seeded.apiKey)
+    const { client } = await identifyClient({ get: clients.get, now: () => clock.now })(seeded.apiKey)
     expect(client).toMatchObject({
       clientId: seeded.clientId,
       name: 'Seeded',

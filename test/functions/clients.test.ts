@@ -4,6 +4,7 @@ import { describe, expect } from 'vitest'
 import { revokeKey } from '../../admin/operations.ts'
 import { parseApiKey } from '../../lib/clients/api-key.ts'
 import type { ApiKey } from '../../lib/clients/client.ts'
+import { DEFAULT_LIMITS, type KeyLimits } from '../../lib/clients/key-limits.ts'
 import { someClient, someKey } from '../support/clients.ts'
 import { expectError } from '../support/errors.ts'
 import { test as base, type HttpReply, type Service, USERS } from '../support/service.ts'
@@ -11,6 +12,7 @@ import { test as base, type HttpReply, type Service, USERS } from '../support/se
 const LIST = '/defi-vaults/v1/vaults'
 const DEPOSIT = '/defi-vaults/v1/defi/vault/deposit'
 const CLAIM = '/defi-vaults/v1/defi/vault/claim'
+const OUT = ['withdraw', 'claim', 'cancel'] as const
 const [{ address: USER }] = USERS
 const NOBODYS_VAULT = '0x00000000000000000000000000000000000000A1'
 
@@ -37,6 +39,14 @@ const ABOUT_A_VAULT: [string, (service: Service, key: string, vault: string) => 
   ],
 ]
 
+/** One endpoint of each area that a key is asked for. */
+const OF_SCOPE: Readonly<Record<string, string>> = {
+  vaults: LIST,
+  accounts: '/auth/wallets',
+  portfolio: '/portfolio-indexor/token/id/bitcoin',
+  markets: '/portfolio-indexor/markets',
+}
+
 const test = base
   .extend('vaults', ({ service }) => service.backends.chains.flatMap(({ vaults }) => vaults))
   /** The one vault that the second client has, and those that it has not. */
@@ -50,11 +60,24 @@ const test = base
     await service.backends.admin.clients.putKey(clientId, key)
     return { text, clientId, keyId: key.keyId }
   })
+  /** Gives a client with all vaults a key of these limits. */
+  .extend('limit', ({ service, vaults }) => async (limits: Partial<KeyLimits>) => {
+    const places = vaults.map(({ chainId, address }) => ({ chainId, address }))
+    const clientId = parseApiKey(await service.createClient(places))?.clientId as string
+    const { text, key } = someKey(clientId, { limits: { ...DEFAULT_LIMITS, ...limits } })
+    await service.backends.admin.clients.putKey(clientId, key)
+    return text
+  })
+  .extend('chains', ({ service }) => {
+    const [base, arbitrum] = service.backends.chains.map(({ chainId, vaults }) => ({ chainId, vaults }))
+    if (!base || !arbitrum) throw new Error('There are two local chains.')
+    return { base, arbitrum }
+  })
 
 /** All that a caller can see of a reply, but for the request's own id and the moment. */
 function visible({ status, headers, body }: HttpReply) {
   const { requestId: _, ...rest } = body
-  const names = [...headers].filter(([name]) => !['date', 'x-request-id', 'content-length'].includes(name))
+  const names = [...headers].filter(([name]) => !['date', 'x-request-id', 'content-length', 'ratelimit'].includes(name))
   return { status, headers: names, body: rest }
 }
 
@@ -167,4 +190,128 @@ describe('A key', () => {
       expectError(await service.call('GET', LIST, { key }), 'invalid_api_key')
     }
   })
+})
+
+describe('A key with limits', () => {
+  test.for(Object.keys(OF_SCOPE))('for %s opens nothing else', async (scope, { service, limit }) => {
+    const key = await limit({ scopes: [scope as KeyLimits['scopes'][number]] })
+    for (const [area, path] of Object.entries(OF_SCOPE)) {
+      const reply = await service.call('GET', path, { key })
+      if (area === scope) expect(reply.body.code).not.toBe('insufficient_scope')
+      else expectError(reply, 'insufficient_scope')
+    }
+    for (const path of ['/health', '/openapi.json', '/.well-known/jwks.json']) {
+      expect((await service.call('GET', path, { key })).status).toBe(200)
+    }
+  })
+
+  test('opens an area only with its scope before anything else is looked at', async ({ service, limit }) => {
+    const key = await limit({ scopes: ['markets'] })
+    expectError(await service.call('POST', DEPOSIT, { key, body: 'not JSON' }), 'insufficient_scope')
+    expectError(await service.call('GET', '/auth/sessions', { key }), 'insufficient_scope')
+  })
+
+  test('for a chain sees the vaults there alone, and takes deposits from there alone', async ({
+    service,
+    limit,
+    chains: { base, arbitrum },
+  }) => {
+    const key = await limit({ chains: [base.chainId] })
+    const { body: list } = await service.call('GET', LIST, { key })
+    expect(list.data.map(({ chainId }: { chainId: number }) => chainId)).toEqual(base.vaults.map(() => base.chainId))
+    const [near] = base.vaults
+    const far = arbitrum.vaults.find(({ address }) => base.vaults.every((vault) => vault.address !== address))
+    const deposit = { vaultAddress: near?.address, amount: '1000', userAddress: USER }
+    const source = { srcChainId: arbitrum.chainId, srcToken: arbitrum.vaults[0]?.asset }
+    expectError(await service.call('POST', DEPOSIT, { key, body: { ...deposit, ...source } }), 'chain_not_allowed')
+    expect((await service.call('POST', DEPOSIT, { key, body: deposit })).status).toBe(200)
+    for (const vaultAddress of [far?.address, NOBODYS_VAULT]) {
+      const there = { ...deposit, vaultAddress, chainId: arbitrum.chainId }
+      expectError(await service.call('POST', DEPOSIT, { key, body: there }), 'chain_not_allowed')
+      expectError(await service.call('POST', DEPOSIT, { key, body: { ...deposit, vaultAddress } }), 'vault_not_found')
+      const one = `/defi-vaults/v1/vault/${vaultAddress}`
+      expectError(await service.call('GET', `${one}?chainId=${arbitrum.chainId}`, { key }), 'chain_not_allowed')
+      expectError(await service.call('GET', one, { key }), 'vault_not_found')
+    }
+  })
+
+  test('for a vault is refused each other one, whether the client has it or there is none', async ({
+    service,
+    limit,
+    chains: { base },
+  }) => {
+    const [near, other] = base.vaults
+    const key = await limit({ vaults: [{ chainId: base.chainId, address: near?.address as Address }] })
+    const { body: list } = await service.call('GET', LIST, { key })
+    expect(list.data).toMatchObject([{ poolAddress: near?.address, chainId: base.chainId }])
+    for (const vaultAddress of [other?.address, NOBODYS_VAULT]) {
+      const body = { vaultAddress, amount: '1000', userAddress: USER }
+      expectError(await service.call('POST', DEPOSIT, { key, body }), 'vault_not_allowed')
+      expectError(await service.call('GET', `/defi-vaults/v1/vault/${vaultAddress}`, { key }), 'vault_not_allowed')
+    }
+    const body = { vaultAddress: near?.address, amount: '1000', userAddress: USER }
+    expect((await service.call('POST', DEPOSIT, { key, body })).status).toBe(200)
+  })
+
+  test('for a vault that its client no longer has finds none', async ({ service, limit }) => {
+    const key = await limit({ vaults: [{ chainId: 8453, address: NOBODYS_VAULT }] })
+    expectError(await service.call('GET', LIST, { key }), 'no_vaults_configured')
+    const body = { vaultAddress: NOBODYS_VAULT, amount: '1000', userAddress: USER }
+    expectError(await service.call('POST', DEPOSIT, { key, body }), 'vault_not_found')
+  })
+
+  test('on amounts deposits no more of an asset at once, from whichever chain, and no other asset', async ({
+    service,
+    limit,
+    chains: { base, arbitrum },
+  }) => {
+    const [near] = base.vaults
+    const [source] = arbitrum.vaults
+    const other = base.vaults.find(({ asset }) => asset !== near?.asset)
+    const key = await limit({
+      largestDeposits: [
+        { chainId: base.chainId, asset: near?.asset as Address, amount: 1000n },
+        { chainId: arbitrum.chainId, asset: source?.asset as Address, amount: 50_000_000n },
+      ],
+    })
+    const ask = (body: object) =>
+      service.call('POST', DEPOSIT, { key, body: { vaultAddress: near?.address, userAddress: USER, ...body } })
+    const across = { srcChainId: arbitrum.chainId, srcToken: source?.asset }
+    expect((await ask({ amount: '1000' })).status).toBe(200)
+    const { body } = await ask({ amount: '1001' })
+    expect(body).toMatchObject({
+      code: 'deposit_limit_exceeded',
+      details: [{ field: 'amount', issue: 'must be at most 1000' }],
+    })
+    expect((await ask({ amount: '50000000', ...across })).status).toBe(200)
+    expect((await ask({ amount: '50000001', ...across })).body.code).toBe('deposit_limit_exceeded')
+    const unlisted = await ask({ vaultAddress: other?.address, amount: '1' })
+    expect(unlisted.body).toMatchObject({
+      code: 'deposit_limit_exceeded',
+      details: [{ field: 'amount', issue: expect.stringContaining(`${other?.asset}`) }],
+    })
+  })
+
+  test.for(OUT)(
+    'is let through to %s from every vault of its client, and sees what users have',
+    async (name, { service, limit, chains: { base, arbitrum } }) => {
+      const key = await limit({
+        chains: [base.chainId],
+        vaults: [{ chainId: base.chainId, address: base.vaults[0]?.address as Address }],
+        largestDeposits: [{ chainId: base.chainId, asset: NOBODYS_VAULT, amount: 1n }],
+      })
+      for (const { vaults, chainId } of [base, arbitrum]) {
+        for (const { address: vaultAddress } of vaults.slice(0, 2)) {
+          const body = { vaultAddress, chainId, userAddress: USER, ...(name === 'withdraw' && { max: true }) }
+          const ask = (by: string) => service.call('POST', `/defi-vaults/v1/defi/vault/${name}`, { key: by, body })
+          const [limited, free] = [await ask(key), await ask(service.apiKey)]
+          expect([limited.status, limited.body.code]).toEqual([free.status, free.body.code])
+          expect(limited.status).not.toBe(403)
+        }
+      }
+      const positions = `/defi-vaults/v1/defi/user/${USER}/positions`
+      const views = await Promise.all([key, service.apiKey].map((by) => service.call('GET', positions, { key: by })))
+      expect(views[0]?.body.positions).toEqual(views[1]?.body.positions)
+    },
+  )
 })

@@ -196,7 +196,9 @@ describe('The document', () => {
     const documented = requestBody?.content['application/json'].schema
     expect(Object.keys((documented?.['properties'] ?? {}) as object)).toEqual(Object.keys(body?.shape ?? {}))
     expect(requestBody === undefined || documented?.['additionalProperties'] === false).toBe(true)
-    const keys = { anyone: [], client: [{ apiKey: [] }], user: [{ apiKey: [], session: [] }] }
+    const scopes = { Activity: ['vaults'], System: [] }
+    const { [contract.tag as keyof typeof scopes]: apiKey = [contract.tag.toLowerCase()] } = scopes
+    const keys = { anyone: [], client: [{ apiKey }], user: [{ apiKey, session: [] }] }
     expect(security).toEqual(keys[contract.caller])
     expect([summary, description]).toEqual([contract.title, contract.summary])
   })

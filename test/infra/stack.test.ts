@@ -314,6 +314,7 @@ describe.each(STAGES)('%s', (stage) => {
       ExposeHeaders: [
         ...['x-request-id', 'retry-after', 'age', 'x-stale'],
         ...['content-digest', 'signature', 'signature-input'],
+        ...['ratelimit', 'ratelimit-policy'],
       ],
       AllowCredentials: false,
       MaxAge: 7200,

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createApiKey, hashApiKey, randomBase62 } from '../../lib/clients/api-key.ts'
 import type { ApiKey, Client } from '../../lib/clients/client.ts'
+import { DEFAULT_LIMITS } from '../../lib/clients/key-limits.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
 
 /** A client without vaults; what a test does not name has no meaning for it. */
@@ -14,6 +15,9 @@ export function someClient(overrides: Partial<Client> = {}): Client {
   }
 }
 
+/** What a key may do that no test can use up. */
+export const NO_RATE = { ...DEFAULT_LIMITS, rate: { requests: 1_000_000, seconds: 3600 } }
+
 /** A key of this client and what the table keeps of it. */
 export function someKey(clientId: string, overrides: Partial<ApiKey> = {}): { text: string; key: ApiKey } {
   const text = createApiKey('test', clientId, randomBytes)
@@ -23,6 +27,7 @@ export function someKey(clientId: string, overrides: Partial<ApiKey> = {}): { te
     sha256: hashApiKey(text),
     lastFour: text.slice(-4),
     createdAt: new Date('2026-01-01T00:00:00.000Z'),
+    limits: NO_RATE,
     ...overrides,
   }
   return { text, key }

@@ -12,6 +12,7 @@ import type { PriceSource } from '../../lib/markets/source.ts'
 import type { Fake, ProviderReply } from '../../sandbox/fake.ts'
 import { type Providers, startProviders } from '../../sandbox/providers.ts'
 import { createRelayer } from '../../sandbox/relayer.ts'
+import { NO_RATE } from './clients.ts'
 import { test as base } from './dynamo.ts'
 import { UNLIMITED } from './upstream.ts'
 
@@ -109,6 +110,7 @@ export const test = base
 /** What works are given of a request besides what they read of it. */
 export const CALL = {
   client: { clientId: 'tests00000', name: 'Tests', createdAt: new Date(START), vaults: [] },
+  limits: NO_RATE,
   requestContext: { http: { method: 'GET', path: '/', sourceIp: '127.0.0.1' } },
 }
 

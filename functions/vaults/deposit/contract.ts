@@ -32,6 +32,9 @@ export const contract = {
     quote: BridgeQuote.optional().describe('Cross-chain only'),
   }),
   errors: [
+    'chain_not_allowed',
+    'vault_not_allowed',
+    'deposit_limit_exceeded',
     'unsupported_source_chain',
     'unsupported_source_token',
     'amount_too_low_for_bridge',

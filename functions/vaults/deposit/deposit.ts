@@ -1,18 +1,19 @@
 import { prepareCrossChainDeposit } from '../../../lib/bridge/deposit.ts'
+import { findVisibleVault, requireAllowedDeposit } from '../../../lib/clients/key-limits.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
 import { prepareDeposit } from '../../../lib/vaults/deposit.ts'
 import { readyToSend } from '../../../lib/vaults/ready.ts'
-import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
 type Dependencies = Services<'getReader' | 'bridge'>
 
 export function buildDeposit({ getReader, bridge }: Dependencies) {
-  return async ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+  return async ({ client, limits, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { vaultAddress, chainId, srcChainId, srcToken, userAddress: account, amount } = body
-    const vault = findVault(client.vaults, vaultAddress, chainId)
+    const vault = findVisibleVault({ client, limits }, vaultAddress, chainId)
+    requireAllowedDeposit(limits, { chainId: srcChainId ?? vault.chainId, asset: srcToken ?? vault.asset, amount })
     const to = { protocol: vault.protocol, chainId: vault.chainId }
     // The contract has both of them or none.
     if (srcChainId === undefined || srcToken === undefined || srcChainId === vault.chainId) {

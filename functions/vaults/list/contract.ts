@@ -7,7 +7,8 @@ export const contract = {
   method: 'GET',
   path: '/defi-vaults/v1/vaults',
   title: 'List vaults',
-  summary: 'Lists the vaults configured for the client, with their live yield and on-chain state.',
+  summary:
+    'Lists the vaults that the key sees of those configured for the client, with their live yield and on-chain state.',
   tag: 'Vaults',
   caller: 'client',
   uses: { deposits: ['BatchGetItem'], config: true },

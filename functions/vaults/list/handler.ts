@@ -1,3 +1,4 @@
+import { listVisibleVaults } from '../../../lib/clients/key-limits.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
@@ -7,7 +8,8 @@ import { contract } from './contract.ts'
 
 function listVaults(services: Services<'getReader' | 'states' | 'getYield'>) {
   const read = liveVaults(services)
-  return async ({ client: { vaults } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+  return async ({ client, limits }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const vaults = listVisibleVaults({ client, limits })
     if (vaults.length === 0) throw new AppError('no_vaults_configured')
     const { vaults: data, evidence } = await read(vaults)
     return { success: true, data, evidence }

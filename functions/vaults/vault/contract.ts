@@ -20,7 +20,7 @@ export const contract = {
     }),
   },
   response: VaultResponse.extend({ evidence: EvidenceList }),
-  errors: ['ambiguous_vault_address', 'vault_not_found'],
+  errors: ['chain_not_allowed', 'vault_not_allowed', 'ambiguous_vault_address', 'vault_not_found'],
   cacheControl: 'no-store',
   impact: 'Wallets cannot show a single vault.',
 } as const satisfies EndpointContract

@@ -1,15 +1,15 @@
+import { findVisibleVault } from '../../../lib/clients/key-limits.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { getReader, getYield, type Services, states } from '../../../lib/services.ts'
 import { liveVaults } from '../../../lib/vaults/live.ts'
-import { findVault } from '../../../lib/vaults/vault.ts'
 import { contract } from './contract.ts'
 
 function getVault(services: Services<'getReader' | 'states' | 'getYield'>) {
   const read = liveVaults(services)
-  return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
+  return async ({ client, limits, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const vault = findVisibleVault({ client, limits }, path.vaultAddress, query.chainId)
     const { vaults, evidence } = await read([vault])
     const [live] = vaults
     if (!live) throw new AppError('internal')

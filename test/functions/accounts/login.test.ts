@@ -454,14 +454,14 @@ describe('A session', () => {
     expectError(await service.call('GET', WALLETS, { headers }), code)
   })
 
-  test('is found in one request to the table beside the one for the key, which is remembered', async ({
+  test('is found in one request to the table beside those for the key, which are remembered', async ({
     coldService: service,
   }) => {
     const { headers } = await someSession(service)
     service.table.reset()
     await service.call('GET', '/auth/wallets', { headers })
-    // The key, the session, and its user.
-    expect(service.table.bodies).toHaveLength(3)
+    // The key, a lease of its requests beside the session, and the user.
+    expect(service.table.bodies).toHaveLength(4)
     expect(service.table.bodies.join()).not.toContain(headers.authorization.split(' ')[1])
   })
 })

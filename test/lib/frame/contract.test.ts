@@ -21,7 +21,7 @@ test('A function uses of each table what it takes to know its caller, and what i
   expect(listUses(CONTRACT)).toEqual({
     clients: ['Query', 'PutItem'],
     users: ['GetItem', 'UpdateItem'],
-    cache: ['GetItem'],
+    cache: ['UpdateItem', 'GetItem'],
     config: true,
   })
 })

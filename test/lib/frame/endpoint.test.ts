@@ -59,6 +59,7 @@ async function invoke(handler: Handler, event: Partial<APIGatewayProxyEventV2> =
 
 beforeEach(() => {
   vi.stubEnv('CLIENTS_TABLE', 'clients')
+  vi.stubEnv('CACHE_TABLE', 'unused')
   vi.stubEnv('SERVICE_VERSION', '1.2.3')
   onTestFinished(() => {
     vi.unstubAllEnvs()

@@ -1,0 +1,182 @@
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb'
+import { describe, expect } from 'vitest'
+import { DEFAULT_LIMITS, type KeyLimits } from '../../lib/clients/key-limits.ts'
+import { someClient, someKey } from '../support/clients.ts'
+import { expectError } from '../support/errors.ts'
+import { chainlessTest, type HttpReply, type Service, startAnew } from '../support/service.ts'
+
+const COINS = '/portfolio-indexor/markets'
+const SEARCH = '/portfolio-indexor/markets/coins/search'
+const LOGIN = '/auth/login/init'
+const WALLETS = '/auth/wallets'
+
+/** The seconds that the headers of a reply say are left of a window, of so many requests, and how many of these are left. */
+const standing = ({ headers }: HttpReply) => ({
+  policy: headers.get('ratelimit-policy'),
+  ...(/^"key";r=(?<left>\d+);t=(?<seconds>\d+)$/.exec(headers.get('ratelimit') ?? '')?.groups ?? {}),
+})
+
+/** The leases that were asked for at the table since the wire was reset. */
+const leases = ({ table }: Service) => table.actions.filter(({ body }) => body.includes('"LEASES"'))
+
+const test = chainlessTest
+  /** Makes a client with a key of these limits. */
+  .extend('issue', ({ service }) => async (limits: Partial<KeyLimits>) => {
+    const { clients } = service.backends.admin
+    const client = someClient()
+    const { text, key } = someKey(client.clientId, { limits: { ...DEFAULT_LIMITS, ...limits } })
+    await clients.create(client)
+    await clients.putKey(client.clientId, key)
+    return { text, clientId: client.clientId, keyId: key.keyId }
+  })
+  /** Two containers of each function, in the middle of a window. */
+  .extend('containers', async ({ service, clock }, { onCleanup }) => {
+    clock.pass(60 - ((Date.now() / 1000) % 60))
+    const both = [await startAnew(service), await startAnew(service)] as const
+    onCleanup(async () => {
+      await Promise.all(both.map(({ stop }) => stop()))
+    })
+    return [both[0].service, both[1].service] as const
+  })
+
+describe('A key', () => {
+  test('is told where it stands on every answer: a success, an error of its own, and HEAD', async ({
+    containers: [service],
+    issue,
+  }) => {
+    const { text: key } = await issue({ rate: { requests: 100, seconds: 60 } })
+    const replies = [
+      await service.call('POST', LOGIN, { key, body: {} }),
+      await service.call('POST', LOGIN, { key, body: { email: 1 } }),
+      await service.call('POST', LOGIN, { key, body: 'not JSON' }),
+      await service.call('GET', WALLETS, { key }),
+    ]
+    expect(replies.map(({ status }) => status)).toEqual([200, 400, 400, 401])
+    expect(replies.map(standing)).toEqual(
+      ['99', '98', '97', '96'].map((left) => ({
+        policy: '"key";q=100;w=60',
+        left,
+        seconds: expect.stringMatching(/^(5\d|60)$/),
+      })),
+    )
+    const { headers } = await service.call('HEAD', COINS, { key })
+    expect(headers.get('ratelimit')).toMatch(/^"key";r=95;t=\d+$/)
+  })
+
+  test('of two containers is let through no more often than its limit, and refused with the time to wait', async ({
+    containers,
+    issue,
+    clock,
+  }) => {
+    const { text: key } = await issue({ rate: { requests: 30, seconds: 60 } })
+    const asks = Array.from({ length: 50 }, (_, index) => containers[index % 2]?.call('POST', LOGIN, { key, body: {} }))
+    const replies = (await Promise.all(asks)).flatMap((reply) => reply ?? [])
+    const refused = replies.filter(({ status }) => status !== 200)
+    expect(replies.length - refused.length).toBe(30)
+    for (const reply of refused) {
+      expectError(reply, 'rate_limit_exceeded')
+      const { seconds, left, policy } = standing(reply) as Record<string, string>
+      expect([policy, left]).toEqual(['"key";q=30;w=60', '0'])
+      expect(reply.headers.get('retry-after')).toBe(seconds)
+    }
+    clock.pass(Number(refused[0]?.headers.get('retry-after')))
+    expect((await containers[0].call('POST', LOGIN, { key, body: {} })).status).toBe(200)
+  })
+
+  test('that asks too often is refused without the table, and slows no other key down', async ({
+    containers: [service],
+    issue,
+  }) => {
+    const [loud, quiet] = [await issue({ rate: { requests: 1, seconds: 60 } }), await issue({})]
+    await service.call('POST', LOGIN, { key: loud.text, body: {} })
+    await service.call('POST', LOGIN, { key: quiet.text, body: {} })
+    service.table.reset()
+    const flood = Array.from({ length: 200 }, () => service.call('POST', LOGIN, { key: loud.text, body: {} }))
+    const answer = await service.call('POST', LOGIN, { key: quiet.text, body: {} })
+    expect(answer.status).toBe(200)
+    for (const reply of await Promise.all(flood)) expectError(reply, 'rate_limit_exceeded')
+    expect(leases(service)).toEqual([])
+  })
+
+  test('that is not known, or has a wrong check, is counted nowhere', async ({ containers: [service], issue }) => {
+    const { clientId, text } = await issue({})
+    service.table.reset()
+    for (const key of [someKey(clientId).text, someKey('AbCdE01234').text, `${text}x`, null]) {
+      const reply = await service.call('POST', LOGIN, { key, body: {} })
+      expect(reply.status).toBe(401)
+      expect(standing(reply)).toEqual({ policy: null })
+    }
+    expect(leases(service)).toEqual([])
+  })
+
+  test('has another limit within a minute after an operator changed it', async ({
+    containers: [service],
+    issue,
+    clock,
+  }) => {
+    const { text: key, clientId, keyId } = await issue({ rate: { requests: 1000, seconds: 60 } })
+    expect(standing(await service.call('POST', LOGIN, { key, body: {} })).policy).toBe('"key";q=1000;w=60')
+    const limits = { ...DEFAULT_LIMITS, rate: { requests: 2, seconds: 120 } }
+    await service.backends.admin.clients.putLimits(clientId, keyId, limits)
+    clock.pass(61)
+    const statuses = []
+    for (let ask = 0; ask < 3; ask += 1) {
+      statuses.push((await service.call('POST', LOGIN, { key, body: {} })).status)
+    }
+    expect(statuses).toEqual([200, 200, 429])
+  })
+
+  test('that was issued before there were limits has 6,000 requests a minute', async ({ service, issue }) => {
+    const { text, clientId, keyId } = await issue({})
+    const command = new UpdateCommand({
+      TableName: service.backends.dynamo.tableNames.clients,
+      Key: { pk: `CLIENT#${clientId}`, sk: `KEY#${keyId}` },
+      UpdateExpression: 'REMOVE limits',
+    })
+    await service.dynamo.send(command)
+    const reply = await service.call('POST', LOGIN, { key: text, body: {} })
+    expect([reply.status, standing(reply).policy]).toEqual([200, '"key";q=6000;w=60'])
+  })
+
+  test('is let through, with its policy alone, while the table of leases cannot be reached', async ({
+    containers: [service],
+    issue,
+  }) => {
+    const { text: key } = await issue({ rate: { requests: 1, seconds: 60 } })
+    service.table.throttles = (_, body) => body.includes('"LEASES"')
+    for (let ask = 0; ask < 3; ask += 1) {
+      const reply = await service.call('POST', LOGIN, { key, body: {} })
+      expect([reply.status, standing(reply)]).toEqual([200, { policy: '"key";q=1;w=60' }])
+    }
+  })
+})
+
+describe('A lease', () => {
+  test('is waited for by what cannot be taken back, and goes beside all other work', async ({
+    containers: [service],
+    issue,
+  }) => {
+    const { text: key } = await issue({ rate: { requests: 1, seconds: 60 } })
+    const { promise, resolve } = Promise.withResolvers<void>()
+    service.table.hold = ({ body }) => (body.includes('"LEASES"') ? promise : undefined)
+    const login = service.call('POST', LOGIN, { key, body: {} })
+    const search = service.call('POST', SEARCH, { key, body: { search: 'bitcoin' } })
+    const others = () => service.table.actions.filter((asked) => !leases(service).includes(asked))
+    await expect.poll(() => leases(service).length).toBe(2)
+    // Each has looked for its client, and the search for coins.
+    await expect.poll(() => others().map(({ action }) => action)).toContain('GetItem')
+    expect(others().map(({ action }) => action)).not.toContain('PutItem')
+    resolve()
+    // The one request of the window went to the one or to the other.
+    const statuses = (await Promise.all([login, search])).map(({ status }) => status)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(1)
+  })
+
+  test('is one write for a hundredth of the requests', async ({ containers: [service], issue }) => {
+    const { text: key } = await issue({ rate: { requests: 1000, seconds: 60 } })
+    await service.call('POST', LOGIN, { key, body: {} })
+    service.table.reset()
+    for (let ask = 0; ask < 30; ask += 1) await service.call('POST', LOGIN, { key, body: {} })
+    expect(leases(service)).toHaveLength(3)
+  })
+})
