@@ -6,11 +6,11 @@ import type { LocalState } from '../start/state.ts'
  */
 export async function playStates({ baseUrl, states }: LocalState, say: (text: string) => void, only?: string) {
   if (!states) throw new Error('The service runs without a past, and so without states.')
-  const { apiKey, questions } = states
+  const { questions } = states
   const chosen = Object.entries(questions).filter(([name]) => only === undefined || name === only)
   if (chosen.length === 0) throw new Error(`There is no state ${only}; there is ${Object.keys(questions).join(', ')}.`)
 
-  for (const [name, { path, body }] of chosen) {
+  for (const [name, { path, body, apiKey = states.apiKey }] of chosen) {
     const answer = await fetch(`${baseUrl}${path}`, {
       headers: { 'x-join-key': apiKey, 'content-type': 'application/json' },
       ...(body && { method: 'POST', body: JSON.stringify(body) }),
