@@ -101,25 +101,25 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'accounts/recover': 900,
   'accounts/credentials-add': 900,
   // The bridge's API, with its pause and its budgets in the table of answers, what compares two hosts, and links: 8 KiB.
-  'vaults/deposit': 528,
-  'vaults/withdraw': 528,
-  'vaults/claim': 528,
-  'vaults/cancel': 513,
+  'vaults/deposit': 535,
+  'vaults/withdraw': 535,
+  'vaults/claim': 535,
+  'vaults/cancel': 519,
   // The largest of those that have no more than the others.
-  'activity/position': 510,
+  'activity/position': 513,
   // The records and the bridge together; nobody waits for it.
   'jobs/refresh-chain': 560,
   // The frame alone: middy, the logger, zod and every error's text.
-  'system/health': 138,
-  'system/apple-app-site-association': 138,
-  'system/assetlinks': 138,
+  'system/health': 140,
+  'system/apple-app-site-association': 140,
+  'system/assetlinks': 140,
   // The frame and every contract, without any AWS client or chain reader, grow by 1 or 2 KiB with each endpoint; the
   // document has an example of each besides: 45 KiB.
-  'system/openapi': 304,
-  'system/unknown-route': 248,
+  'system/openapi': 308,
+  'system/unknown-route': 250,
 }
 
 /** How large a function's minified bundle may be, in KiB. */
 export function bundleBudget(name: FunctionName): number {
-  return OTHER_BUDGETS[name] ?? 507
+  return OTHER_BUDGETS[name] ?? 511
 }
