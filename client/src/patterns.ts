@@ -86,7 +86,7 @@ type Context = {
   readonly protocol: Protocol
   readonly chainId: number
   /** The chain on which the transactions are sent. */
-  readonly from: number
+  readonly sentOn: number
   /** The vault's asset and the token of its shares, where they are pinned. */
   readonly asset: string | undefined
   readonly shareToken: string | undefined
@@ -111,8 +111,8 @@ export function verifyPattern(
 
 const PREPARATIONS: Readonly<Record<Preparation, (context: Context) => Step[]>> = {
   deposit(context) {
-    const { chainId, from } = context
-    return from === chainId ? depositHere(context) : depositFromAfar(context, from)
+    const { chainId, sentOn } = context
+    return sentOn === chainId ? depositHere(context) : depositFromAfar(context, sentOn)
   },
   withdraw: (context) => payments(context, verifyWithdrawal),
   claim: (context) => payments(context, verifyClaim),
@@ -312,13 +312,13 @@ const WORDS: Readonly<Record<FunctionName, (amount: bigint, vault: string, user:
 }
 
 /** The same transactions in the other forms in which wallets take them: EIP-5792's list of calls, and EIP-681's link. */
-function verifyForms({ answer, user, from, approval, operations }: Context): void {
+function verifyForms({ answer, user, sentOn, approval, operations }: Context): void {
   const transactions = [...approval, ...operations]
-  const { version, chainId, from: sender, atomicRequired, calls, ...others } = readObject(answer['calls'])
+  const { version, chainId, from, atomicRequired, calls, ...others } = readObject(answer['calls'])
   const isRight =
     version === '2.0.0' &&
-    chainId === `0x${from.toString(16)}` &&
-    isSame(readAddress(sender), user) &&
+    chainId === `0x${sentOn.toString(16)}` &&
+    isSame(readAddress(from), user) &&
     atomicRequired === transactions.length > 1 &&
     Object.keys(others).length === 0 &&
     Array.isArray(calls) &&
@@ -338,7 +338,7 @@ function verifyForms({ answer, user, from, approval, operations }: Context): voi
   }
   const { link } = answer
   const [only, ...more] = transactions
-  const expected = only && more.length === 0 ? encodeLink(only, from) : null
+  const expected = only && more.length === 0 ? encodeLink(only, sentOn) : null
   const told = typeof link === 'string' ? link.replace(/0x[0-9a-f]{40}/gi, (address) => address.toLowerCase()) : link
   demand(told === expected, 'the link is not of the one transaction')
 }
@@ -360,7 +360,7 @@ function buildContext(
   )
   const protocol = Object.keys(DEPOSITS).find((name) => name === answer['protocol']) as Protocol | undefined
   demand(protocol !== undefined && (!pin || pin.protocol === protocol), 'the protocol is not that of the vault')
-  const from = preparation === 'deposit' ? Number(input['srcChainId'] ?? chainId) : chainId
+  const sentOn = preparation === 'deposit' ? Number(input['srcChainId'] ?? chainId) : chainId
   return {
     input,
     answer,
@@ -368,11 +368,11 @@ function buildContext(
     vault,
     protocol,
     chainId,
-    from,
+    sentOn,
     asset: pin?.asset,
     shareToken: pin && (pin.shareToken ?? pin.address),
-    approval: readTransactions(answer['approval'], from),
-    operations: readTransactions(answer['operations'], from),
+    approval: readTransactions(answer['approval'], sentOn),
+    operations: readTransactions(answer['operations'], sentOn),
   }
 }
 
@@ -392,7 +392,7 @@ function readQuote(answer: Json, amount: bigint): { readonly outputAmount: bigin
   return { outputAmount: readAmount(quote['outputAmount']) }
 }
 
-function readTransactions(list: unknown, from: number): Transaction[] {
+function readTransactions(list: unknown, sentOn: number): Transaction[] {
   demand(Array.isArray(list), 'there is no list of transactions')
   return list.map((item) => {
     const transaction = readObject(item)
@@ -401,7 +401,7 @@ function readTransactions(list: unknown, from: number): Transaction[] {
     const isOne =
       Object.keys(transaction).length === 4 && typeof data === 'string' && /^0x([0-9a-f]{2}){4,}$/i.test(data)
     demand(isOne, 'what is no transaction stands among them')
-    demand(chainId === from, 'a transaction is for another chain')
+    demand(chainId === sentOn, 'a transaction is for another chain')
     demand(value === '0', 'a transaction sends coins')
     return { to: readAddress(to), data: data.slice(2).toLowerCase() }
   })

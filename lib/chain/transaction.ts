@@ -23,7 +23,7 @@ export const ChainTransaction = z
 export type Transaction = Omit<z.output<typeof ChainTransaction>, 'chainId'>
 
 /** A number as wallets take it: hexadecimal digits without leading zeros on the wire, a bigint in memory. */
-const Quantity = z.codec(z.string().meta({ pattern: '^0x(0|[1-9a-f][0-9a-f]*)$' }), z.bigint().nonnegative(), {
+const HexNumber = z.codec(z.string().meta({ pattern: '^0x(0|[1-9a-f][0-9a-f]*)$' }), z.bigint().nonnegative(), {
   decode: (text, context) => {
     if (/^0x(0|[1-9a-f][0-9a-f]*)$/.test(text)) return BigInt(text)
     context.issues.push({ code: 'custom', message: 'must be a hexadecimal number', input: text })
@@ -36,7 +36,7 @@ const Quantity = z.codec(z.string().meta({ pattern: '^0x(0|[1-9a-f][0-9a-f]*)$' 
 export const WalletCalls = z
   .object({
     version: z.literal('2.0.0'),
-    chainId: Quantity.describe('Chain to send them on'),
+    chainId: HexNumber.describe('Chain to send them on'),
     from: Address.describe('The account that sends them'),
     atomicRequired: z.boolean().describe('True where there are several: all of them are executed, or none'),
     calls: z
@@ -44,7 +44,7 @@ export const WalletCalls = z
         z.object({
           to: Address.describe('Contract to call'),
           data: CallData,
-          value: Quantity.describe('Native coin to send, in its smallest unit'),
+          value: HexNumber.describe('Native coin to send, in its smallest unit'),
         }),
       )
       .describe('Approvals first, in the order in which they are executed'),

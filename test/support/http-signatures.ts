@@ -25,12 +25,12 @@ const REQUIRED = {
   maxAge: 300,
 }
 
-/** Whether the one signature of a response is by this Ed25519 key and good now, and its body the one that was signed. */
+/** Whether the one signature of a response is by this Ed25519 key and good now (epoch ms), and its body the one that was signed. */
 export async function isSignedBy(
   key: JsonWebKey,
   exchange: HttpExchange,
   body: string,
-  now: Date = new Date(),
+  now = Date.now(),
 ): Promise<boolean> {
   const digest = `sha-256=:${createHash('sha256').update(body).digest('base64')}:`
   if (exchange.response.headers['content-digest'] !== digest) return false
@@ -39,7 +39,7 @@ export async function isSignedBy(
     algorithm: 'ed25519',
     verify: (data: Uint8Array, signature: Uint8Array) => verify(null, data, publicKey, signature),
   }
-  const policy = { ...REQUIRED, now: Math.floor(now.getTime() / 1000) }
+  const policy = { ...REQUIRED, now: Math.floor(now / 1000) }
   try {
     await verifySignature(describeExchange(exchange), { policy, resolveVerifier: () => verifier })
     return true
