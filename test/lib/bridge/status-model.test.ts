@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { type Hash, keccak256 } from 'viem'
+import { encodeAbiParameters, encodeEventTopics, type Hash, keccak256, numberToHex, pad, parseAbi, slice } from 'viem'
 import { describe, expect } from 'vitest'
 import { depositSourceStore } from '../../../lib/activity/deposit-source-store.ts'
 import { readTransfer, readTransferUnrecorded } from '../../../lib/bridge/status.ts'
@@ -17,6 +17,9 @@ import { test as base, type StateName, type Transfer, type Transfers } from '../
 import { openLagoonVault, ROLES, type TestVault } from '../../support/vaults.ts'
 
 const [ALICE] = USERS
+const REFUND_ABI = parseAbi([
+  'event ClaimedRelayerRefund(bytes32 indexed l2TokenAddress, bytes32 indexed refundAddress, uint256 amount, address indexed caller)',
+])
 const SOURCE = ARBITRUM
 const DESTINATION = BASE
 /** Blocks become final soon here, so that this too happens at any time: this old, and two behind the head. */
@@ -427,6 +430,39 @@ describe('That a transfer was not refunded in two weeks', () => {
       told = [stateOf(status), status.final]
     }
     expect(told).toEqual(['refunded', true])
+  })
+
+  test('is told though one host tells of a payment that never was, which is never final', async ({ world }) => {
+    const { hash, transfer } = await openLong(world)
+    const { transfers } = world
+    if (!transfer) throw new Error('The deposit was not made')
+    const { inputToken, depositor, inputAmount } = transfer.deposit
+    const block = (await transfers.chainHead(SOURCE)) - 4n
+    const paid = {
+      address: transfers.poolOf(SOURCE),
+      topics: encodeEventTopics({
+        abi: REFUND_ABI,
+        eventName: 'ClaimedRelayerRefund',
+        args: { l2TokenAddress: pad(inputToken), refundAddress: pad(depositor), caller: slice(depositor, -20) },
+      }),
+      data: encodeAbiParameters([{ type: 'uint256' }], [inputAmount]),
+      ...{ logIndex: '0x0', blockNumber: numberToHex(block), transactionHash: hash },
+      blockTimestamp: numberToHex(await transfers.clockOf(SOURCE, block)),
+    }
+    const lies = { eth_getLogs: (logs: unknown) => [...(logs as object[]), paid] }
+    const told = new Set<StateName>()
+    for (let question = 0; question < 12; question += 1) {
+      const { status } = await world.ask(hash, lies)
+      expect(status.final).toBe(false)
+      told.add(stateOf(status))
+    }
+    expect([...told]).toContain('refunded')
+    let last: readonly [StateName, boolean] | undefined
+    for (let question = 0; question < 12 && !last?.[1]; question += 1) {
+      const { status } = await world.ask(hash, NO_LIES)
+      last = [stateOf(status), status.final]
+    }
+    expect(last).toEqual(['refund_not_found', true])
   })
 
   test('is not told while the second host gives no events', async ({ world }) => {
