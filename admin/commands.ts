@@ -6,12 +6,14 @@ import { ApiKey, Client, keyStatus } from '../lib/clients/client.ts'
 import { type KeyLimits, Rate, Scope } from '../lib/clients/key-limits.ts'
 import { Address, Amount, Timestamp, TransactionHash } from '../lib/codecs.ts'
 import { keyIdOf } from '../lib/signing/keys.ts'
+import type { Pin } from '../lib/vaults/pin.ts'
 import type { Vault } from '../lib/vaults/vault.ts'
 import { checkNodes } from './check-nodes.ts'
 import {
   type Admin,
   addSigningKey,
   addVault,
+  confirmVault,
   createClient,
   decideUser,
   endUserSessions,
@@ -200,7 +202,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   ),
 
   'add-vault': command(
-    'Reads a vault from its chain and shows it to a client.',
+    'Reads a vault from its chain, pins its code and price, and shows it to a client.',
     z.object({
       client: clientId,
       chain,
@@ -227,18 +229,45 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
         .register(optionHelp, { value: 'number', meaning: 'Where its past starts, if its node does not tell' }),
     }),
     async (admin, { client, chain, ...rest }) => {
-      const { vault, version } = await addVault(admin, { clientId: client, chainId: chain, ...rest })
+      const { vault, version, pin } = await addVault(admin, { clientId: client, chainId: chain, ...rest })
       return [
-        ...vaultColumns([vault]),
+        ...vaultColumns([vault], [pin]),
         '',
-        ...(version ? [`Its version is ${version}.`] : []),
+        ...(version ? [`Its version is ${version}.`, ''] : []),
+        `Pinned ${pinnedSince(pin)}:`,
+        ...pinColumns(pin),
+        '',
+        ...(pin.code.length > 1 ? [] : ['It is no proxy of a known kind: its own code alone is pinned.', '']),
         `Client ${client} sees it within a minute.`,
       ]
     },
   ),
 
-  'list-vaults': command('Lists the vaults of a client.', z.object({ client: clientId }), async (admin, { client }) =>
-    vaultColumns((await getClient(admin, client)).client.vaults),
+  'list-vaults': command('Lists the vaults of a client.', z.object({ client: clientId }), async (admin, { client }) => {
+    const { vaults } = (await getClient(admin, client)).client
+    return vaultColumns(vaults, await admin.pins.get(vaults))
+  }),
+
+  'confirm-vault': command(
+    'Shows what of a vault has changed since it was pinned, and pins it anew, so that deposits go on; for all clients.',
+    z.object({
+      chain,
+      address,
+      yes: z.boolean().default(false).register(optionHelp, { meaning: 'Pin it; without it, what would be is shown' }),
+    }),
+    async (admin, { chain, address, yes }) => {
+      const { before, pin } = await confirmVault(admin, { chainId: chain, address }, { isConfirmed: yes })
+      return [
+        ...(before
+          ? [`Pinned ${pinnedSince(before)}:`, ...pinColumns(before)]
+          : ['Nothing of it is pinned: deposits go on whatever becomes of it.']),
+        '',
+        'Now:',
+        ...pinColumns(pin, before),
+        '',
+        yes ? 'Pinned as it is now: deposits go on.' : 'Nothing is done. Add --yes to pin it as it is now.',
+      ]
+    },
   ),
 
   'remove-vault': command(
@@ -425,17 +454,41 @@ function describeLimits({ scopes, rate, chains, vaults, largestDeposits }: KeyLi
   ]
 }
 
-function vaultColumns(vaults: readonly Vault[]): string[] {
+/** Vaults with their pins, in the same order. */
+function vaultColumns(vaults: readonly Vault[], pins: readonly (Pin | undefined)[]): string[] {
   return columns(
-    ['CHAIN', 'ADDRESS', 'PROTOCOL', 'ASSET', 'NAME', 'POOL ID'],
-    vaults.map(({ chainId, address, protocol, assetSymbol, name, poolId }) => [
+    ['CHAIN', 'ADDRESS', 'PROTOCOL', 'ASSET', 'NAME', 'POOL ID', 'PINNED'],
+    vaults.map(({ chainId, address, protocol, assetSymbol, name, poolId }, index) => [
       String(chainId),
       address,
       protocol,
       assetSymbol,
       name,
       poolId,
+      pinnedSince(pins[index]),
     ]),
+  )
+}
+
+function pinnedSince(pin: Pin | undefined): string {
+  if (!pin) return 'no'
+  const since = `since ${Timestamp.encode(pin.pinnedAt)}`
+  return pin.changedAt ? `${since}, changed ${Timestamp.encode(pin.changedAt)}` : since
+}
+
+/** What is pinned, each with whether it was so before. */
+function pinColumns({ code, price }: Pick<Pin, 'code' | 'price'>, before?: Pin): string[] {
+  const isPinned = (one: Pin['code'][number]) =>
+    before?.code.some(
+      ({ role, address, codeHash }) => role === one.role && address === one.address && codeHash === one.codeHash,
+    )
+  const comparison = (isSame: boolean | undefined) => (before && !isSame ? 'changed' : '')
+  return columns(
+    ['PART', 'WHAT', 'HASH OF CODE', ''],
+    [
+      ...code.map((one) => [one.role, one.address, one.codeHash, comparison(isPinned(one))]),
+      ['price of one share', price?.toString() ?? 'not told', '', comparison(price === before?.price)],
+    ],
   )
 }
 

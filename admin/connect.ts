@@ -12,9 +12,12 @@ import { documentClient, dynamo } from '../lib/aws/dynamo.ts'
 import { readSecretJson } from '../lib/aws/secrets.ts'
 import { transfersStore } from '../lib/bridge/store.ts'
 import { createRpc } from '../lib/chain/nodes.ts'
+import { chainReader } from '../lib/chain/reader.ts'
 import { EVM_CHAINS, evmChain } from '../lib/chain/registry.ts'
 import { Config } from '../lib/config.ts'
 import { describeVault } from '../lib/protocols/describe.ts'
+import { readPin } from '../lib/vaults/pin.ts'
+import { pinStore } from '../lib/vaults/pin-store.ts'
 import { localConfig } from '../sandbox/dynamo.ts'
 import { clientsAdminStore } from './clients.ts'
 import { type Admin, AdminError } from './operations.ts'
@@ -47,6 +50,7 @@ export function localAdmin({ dynamoEndpoint, providersUrl, tables, chains }: z.o
     clients: clientsAdminStore(client, tables.clients),
     users: usersStore(client, tables.users),
     transfers: transfersStore(client, tables.deposits),
+    pins: pinStore(client, tables.deposits),
     signingKeys: signingKeysSecret(signingSecretName('local'), new SecretsManagerClient(localConfig(providersUrl))),
     keyEnvironment: 'local',
   }
@@ -65,6 +69,7 @@ export function connectStage(stage: Stage): Admin {
     clients: clientsAdminStore(dynamo(), tableName(stage, 'clients')),
     users: usersStore(dynamo(), tableName(stage, 'users')),
     transfers: transfersStore(dynamo(), tableName(stage, 'deposits')),
+    pins: pinStore(dynamo(), tableName(stage, 'deposits')),
     signingKeys: signingKeysSecret(signingSecretName(stage)),
     keyEnvironment: stage === 'prod' ? 'live' : 'test',
   }
@@ -74,7 +79,7 @@ function surroundings(
   chainIds: readonly number[],
   records: RecordsStore,
   urlsOf: (chainId: number) => Urls | Promise<Urls>,
-): Pick<Admin, 'records' | 'randomBytes' | 'now' | 'describeVault' | 'nodes' | 'requestRebuild'> {
+): Pick<Admin, 'records' | 'randomBytes' | 'now' | 'describeVault' | 'readPin' | 'nodes' | 'requestRebuild'> {
   const environment = { fetch, random: Math.random, now: Date.now }
   // Beside what a command prints in the end, which may be redirected.
   const say = (line: string) => process.stderr.write(`${line}\n`)
@@ -84,6 +89,11 @@ function surroundings(
     randomBytes,
     now: Date.now,
     describeVault: async (chainId, address) => await describeVault(await rpcOf(chainId), chainId, address),
+    readPin: async (vault) => {
+      const chain = evmChain(vault.chainId)
+      if (!chain) throw new AdminError(`Chain ${vault.chainId} is not supported.`)
+      return await readPin(chainReader(chain, await rpcOf(vault.chainId)), vault)
+    },
     requestRebuild: (vault) => requestRebuild({ records, now: Date.now, sleep }, vault),
     nodes: {
       chainIds,

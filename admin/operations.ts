@@ -16,6 +16,8 @@ import { DEFAULT_LIMITS, type KeyLimits } from '../lib/clients/key-limits.ts'
 import type { VaultDescription } from '../lib/protocols/describe.ts'
 import type { VaultOnChain } from '../lib/protocols/vault-on-chain.ts'
 import { createSigningKey, keyIdOf, type SigningKey } from '../lib/signing/keys.ts'
+import type { Pin } from '../lib/vaults/pin.ts'
+import type { PinStore } from '../lib/vaults/pin-store.ts'
 import type { Vault, VaultKey } from '../lib/vaults/vault.ts'
 import type { Nodes } from './check-nodes.ts'
 import type { ClientsAdminStore } from './clients.ts'
@@ -27,6 +29,7 @@ export type Admin = {
   readonly users: UsersStore
   readonly transfers: Pick<TransfersStore, 'get' | 'forget'>
   readonly records: Pick<RecordsStore, 'forget'>
+  readonly pins: Pick<PinStore, 'get' | 'add' | 'replace' | 'forget'>
   readonly signingKeys: SigningKeysSecret
   readonly keyEnvironment: KeyEnvironment
   readonly randomBytes: RandomBytes
@@ -34,6 +37,8 @@ export type Admin = {
   readonly now: () => number
   /** Reads from the chain what a vault is. */
   readonly describeVault: (chainId: number, address: Vault['address']) => Promise<VaultDescription>
+  /** Reads from the chain what of a vault is pinned. */
+  readonly readPin: (vault: Omit<VaultOnChain, 'firstBlock'>) => Promise<Pick<Pin, 'code' | 'price'>>
   readonly nodes: Nodes
   /** Has the job read a vault's past again and put it in the place of its records. */
   readonly requestRebuild: (vault: VaultOnChain) => Promise<void>
@@ -142,11 +147,14 @@ export async function revokeKey(admin: Admin, clientId: string, keyId: string): 
   return { ...key, revokedAt }
 }
 
-/** Reads a vault from its chain and adds it to a client; `version` is null where its protocol has none. */
+/**
+ * Reads a vault from its chain, pins it unless it is pinned already, and adds it to a client; `version` is null where its
+ * protocol has none.
+ */
 export async function addVault(
   admin: Admin,
   { clientId, chainId, address, firstBlock, ...presentation }: NewVault,
-): Promise<{ vault: Vault; version: string | null }> {
+): Promise<{ vault: Vault; version: string | null; pin: Pin }> {
   const { client } = await getClient(admin, clientId)
   const poolId = presentation.poolId ?? `${chainId}-${address}`
   const rival = client.vaults.find(
@@ -178,9 +186,12 @@ export async function addVault(
     riskProtocol: presentation.riskProtocol ?? '',
     addedAt: new Date(admin.now()),
   }
+  const pin = { ...(await admin.readPin(vault)), pinnedAt: new Date(admin.now()) }
+  const isNew = await admin.pins.add(vault, pin)
   const added = await admin.clients.putVault(clientId, vault)
   if (!added) throw new AdminError(`Client ${clientId} has the vault ${address} on chain ${chainId} already.`)
-  return { vault, version }
+  const [earlier] = isNew ? [] : await admin.pins.get([vault])
+  return { vault, version, pin: earlier ?? pin }
 }
 
 /**
@@ -196,7 +207,7 @@ export async function removeVault(
   if (!isThere) throw new AdminError(`Client ${clientId} does not have the vault ${address} on chain ${chainId}.`)
   await admin.clients.removeVault(clientId, chainId, address)
   if (await admin.clients.isVaultOfAnother(clientId, chainId, address)) return false
-  await admin.records.forget({ chainId, address })
+  await Promise.all([admin.records.forget({ chainId, address }), admin.pins.forget({ chainId, address })])
   return true
 }
 
@@ -270,11 +281,31 @@ export async function seedClient(
   return { clientId, apiKey: text, vaults: added.map(({ vault }) => vault) }
 }
 
-/** Has the job read a vault's past again and put it in the place of its records; the line to print. */
-export async function rebuildRecords(admin: Admin, { chainId, address }: VaultKey): Promise<string> {
+/**
+ * What of a vault was pinned, undefined where nothing was, and what is now: pinned in its place once the operator has
+ * confirmed it, for all clients that have the vault. Throws AdminError when none has.
+ */
+export async function confirmVault(
+  admin: Admin,
+  key: VaultKey,
+  { isConfirmed }: { isConfirmed: boolean },
+): Promise<{ before: Pin | undefined; pin: Pin }> {
+  const vault = await findVaultOfAny(admin, key)
+  const [before] = await admin.pins.get([vault])
+  const pin = { ...(await admin.readPin(vault)), pinnedAt: new Date(admin.now()) }
+  if (isConfirmed) await admin.pins.replace(vault, pin)
+  return { before, pin }
+}
+
+async function findVaultOfAny(admin: Admin, { chainId, address }: VaultKey): Promise<VaultOnChain> {
   const vault = (await admin.clients.listVaultsOnChain(chainId)).find((candidate) => candidate.address === address)
   if (!vault) throw new AdminError(`No client has a vault ${address} on chain ${chainId}. See list-vaults.`)
-  await admin.requestRebuild(vault)
+  return vault
+}
+
+/** Has the job read a vault's past again and put it in the place of its records; the line to print. */
+export async function rebuildRecords(admin: Admin, { chainId, address }: VaultKey): Promise<string> {
+  await admin.requestRebuild(await findVaultOfAny(admin, { chainId, address }))
   return `The job reads the past of ${address} on chain ${chainId} again. Until it has, what is recorded stays in force.`
 }
 

@@ -89,21 +89,19 @@ export class Alarms extends Construct {
    * Alarms when what a job keeps falls behind: by 30 minutes, or by three runs of one that runs less often. Each
    * run's input has its own alarm: one chain's lag is not hidden by the others.
    */
-  onLag(deployed: ServiceFunction, { impact, runs, metrics, everyMinutes }: JobContract): void {
-    if (!metrics['lagSeconds']) return
-    for (const run of runs) {
-      const input = Object.fromEntries(Object.entries(run).map(([field, value]) => [field, String(value)]))
-      const metric = new Metric({
-        namespace: METRICS_NAMESPACE,
-        metricName: 'lagSeconds',
-        dimensionsMap: { service: deployed.lambda.functionName, ...input },
-        statistic: 'Maximum',
-        // In so much time there is a run, however its schedule falls.
-        period: Duration.minutes(Math.max(5, 2 * everyMinutes)),
-      })
-      const id = [...Object.values(input), 'Lag'].join(' ')
-      const threshold = Math.max(LONGEST_LAG_SECONDS, 3 * everyMinutes * 60)
-      this.#alarm(deployed, id, impact, { metric, threshold, periods: 3 })
+  onLag(deployed: ServiceFunction, contract: JobContract): void {
+    const threshold = Math.max(LONGEST_LAG_SECONDS, 3 * contract.everyMinutes * 60)
+    for (const { input, metric } of metricsOf(deployed, contract, 'lagSeconds')) {
+      this.#alarm(deployed, `${input} Lag`, contract.impact, { metric, threshold, periods: 3 })
+    }
+  }
+
+  /** Alarms while vaults are not what an operator confirmed; each run's input has its own alarm. */
+  onChangedVaults(deployed: ServiceFunction, contract: JobContract): void {
+    const impact = 'Users cannot deposit into vaults whose code, or price at once, has changed. The log names them'
+    const remedy = 'admin confirm-vault shows what is new, and lets deposits go on'
+    for (const { input, metric } of metricsOf(deployed, contract, 'changedVaults')) {
+      this.#alarm(deployed, `${input} Changed vaults`, `${impact}; ${remedy}.`, { metric, threshold: 1 })
     }
   }
 
@@ -143,4 +141,25 @@ export class Alarms extends Construct {
     })
     alarm.addAlarmAction(new SnsAction(this.#topic))
   }
+}
+
+/** A metric of a job's report for each input of its runs; none of a job that does not have it. */
+function metricsOf(
+  { lambda }: ServiceFunction,
+  { runs, metrics, everyMinutes }: JobContract,
+  metricName: string,
+): { readonly input: string; readonly metric: Metric }[] {
+  if (!metrics[metricName]) return []
+  return runs.map((run) => {
+    const input = Object.fromEntries(Object.entries(run).map(([field, value]) => [field, String(value)]))
+    const metric = new Metric({
+      namespace: METRICS_NAMESPACE,
+      metricName,
+      dimensionsMap: { service: lambda.functionName, ...input },
+      statistic: 'Maximum',
+      // In so much time there is a run, however its schedule falls.
+      period: Duration.minutes(Math.max(5, 2 * everyMinutes)),
+    })
+    return { input: Object.values(input).join(' '), metric }
+  })
 }

@@ -29,6 +29,7 @@ export class JobsStack extends Stack {
       schedule(deployed, contract, deadLetters)
       shared.alarms.onJob(deployed, contract)
       shared.alarms.onLag(deployed, contract)
+      shared.alarms.onChangedVaults(deployed, contract)
       if (contract.isWitnessed) witnessed.push(deployed)
     }
     // The next run makes good what one could not record.

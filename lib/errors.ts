@@ -339,6 +339,12 @@ export const ERRORS = {
     error: 'Depositor not allowed',
     message: "The vault's access list does not admit this wallet.",
   },
+  vault_has_changed: {
+    status: 409,
+    error: 'Vault has changed',
+    message:
+      "The vault's code is not the one that an operator confirmed, or its price jumped. Try again once it is confirmed; claims and withdrawals go on.",
+  },
   vault_is_paused: { status: 409, error: 'Vault is paused', message: 'Try again when the vault is no longer paused.' },
   vault_is_closed: {
     status: 409,

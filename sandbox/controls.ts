@@ -7,6 +7,7 @@ import type { RunningChain } from './chains.ts'
 import { AnyAddress, type Control, control, Digits } from './controls/control.ts'
 import { transferControls } from './controls/transfers.ts'
 import type { Curator } from './curator.ts'
+import { upgradeToCopy } from './deploy.ts'
 import type { Fake } from './fake.ts'
 import type { Relayer } from './relayer.ts'
 import { callRpc } from './rpc.ts'
@@ -80,6 +81,12 @@ function controlsOf({ chains, relayer, curator, sources, throttle }: Controlled)
         async (which) => ({
           settled: (await curator.settle(which)).map((done) => ({ ...done, totalAssets: `${done.totalAssets}` })),
         }),
+      ),
+      upgrade: control(
+        'upgrades a Lagoon vault, which stops its deposits until npm run admin -- confirm-vault',
+        z.strictObject({ chainId: Chain, vaultAddress: AnyAddress }),
+        { chainId: BASE, vaultAddress: '0x…' },
+        async ({ chainId, vaultAddress }) => ({ implementation: await upgradeToCopy(chainOf(chainId), vaultAddress) }),
       ),
     },
     accounts: {

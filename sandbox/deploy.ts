@@ -1,7 +1,9 @@
-import { type Address, maxUint256 } from 'viem'
+import { type Address, keccak256, maxUint256, numberToHex, slice, toHex } from 'viem'
 import { ACCOUNTS } from './accounts.ts'
 import { openPlan, type Plan } from './chains/plan.ts'
 import type { LocalChain } from './chains.ts'
+import { copyContract } from './copies.ts'
+import { callRpc } from './rpc.ts'
 
 /** A generation of Lagoon vault; `unknown` calls itself v0.7.0 and behaves as 0.6. */
 export type LagoonGeneration = '0.1' | '0.2' | '0.4' | '0.5' | '0.5.1' | '0.6' | 'unknown'
@@ -54,6 +56,8 @@ export type LagoonVaultOptions = {
   readonly feeReceiver?: Address
   /** Whether only whitelisted accounts may deposit. */
   readonly whitelisted?: boolean
+  /** Whether its proxy asks a beacon for its code, as Lagoon's first vaults do, or knows it itself. */
+  readonly hasBeacon?: boolean
 } & Partial<LagoonRates>
 
 /** A Lagoon-like vault's fees in basis points; those on entry and exit and the haircut are taken from 0.6 on. */
@@ -120,16 +124,38 @@ export function deployLagoonVault(chain: LocalChain, options: LagoonVaultOptions
   return deployed(chain, (plan) => planLagoonVault(plan, options))
 }
 
-/** Puts another generation's code behind a vault's address; its storage stays as it is. */
+/** ERC-1967's slots. */
+const [IMPLEMENTATION_SLOT, BEACON_SLOT] = (['implementation', 'beacon'] as const).map((name) =>
+  numberToHex(BigInt(keccak256(toHex(`eip1967.proxy.${name}`))) - 1n, { size: 32 }),
+)
+
+/** Puts another generation's code behind a vault's address, and all others of its beacon; its storage stays as it is. */
 export async function upgradeLagoonVault(
   chain: LocalChain,
   vault: Address,
   generation: LagoonGeneration,
 ): Promise<void> {
+  const [word] = await callRpc(chain, [{ method: 'eth_getStorageAt', params: [vault, BEACON_SLOT, 'latest'] }])
+  const beacon = BigInt(String(word))
   await deployed(chain, (plan) => {
     const implementation = planLagoonImplementation(plan, generation)
-    plan.call(ACCOUNTS.admin.address, vault, 'Proxy', 'upgradeTo', [implementation])
+    const [to, name] = beacon === 0n ? [vault, 'Proxy'] : [numberToHex(beacon, { size: 20 }), 'Beacon']
+    plan.call(ACCOUNTS.admin.address, to, name, 'upgradeTo', [implementation])
     return implementation
+  })
+}
+
+/** Puts a copy of the code behind a vault's address in its place, which changes the code's address and nothing else; that address. */
+export async function upgradeToCopy(chain: LocalChain, vault: Address): Promise<Address> {
+  const [word] = await callRpc(chain, [{ method: 'eth_getStorageAt', params: [vault, IMPLEMENTATION_SLOT, 'latest'] }])
+  if (BigInt(String(word)) === 0n)
+    throw new Error(`${vault} on chain ${chain.chainId} is no proxy that can be upgraded`)
+  const implementation = numberToHex(BigInt(String(word)), { size: 20 })
+  const copy = slice(keccak256(implementation), 12)
+  await copyContract(chain, implementation, copy)
+  return deployed(chain, (plan) => {
+    plan.call(ACCOUNTS.admin.address, vault, 'Proxy', 'upgradeTo', [copy])
+    return copy
   })
 }
 
@@ -204,7 +230,9 @@ export function planLagoonVault(
     rates: { ...NO_FEES, ...options },
   }
   const initialize = plan.encode(IMPLEMENTATIONS[options.generation], 'initialize', [initialValues])
-  const vault = plan.deploy('Proxy', [implementation, ACCOUNTS.admin.address, initialize])
+  const vault = options.hasBeacon
+    ? plan.deploy('ProxyWithBeacon', [plan.deploy('Beacon', [implementation, ACCOUNTS.admin.address]), initialize])
+    : plan.deploy('Proxy', [implementation, ACCOUNTS.admin.address, initialize])
   // Redemptions are settled by the vault taking the assets out of the safe.
   plan.call(safe, options.asset, 'Token', 'approve', [vault, maxUint256])
   return vault

@@ -568,6 +568,8 @@ export type GetVaultResponse = {
   totalAssets: Amount | null
   /** Async vaults only; left out when never read */
   vaultState?: VaultState | undefined
+  /** Whether its code, or its price by more than a tenth in a block, has changed since an operator confirmed it: deposits then answer `vault_has_changed` until one does so again. Looked at every minute; null where it is not */
+  hasChanged: boolean | null
   /** Which block the state is of; null when the vault was never read */
   stateAsOf: StateAsOf | null
   /** What the answer rests on: for each chain that was read, the block, and how many hosts told it */
@@ -1621,6 +1623,8 @@ export type Vault = {
   totalAssets: Amount | null
   /** Async vaults only; left out when never read */
   vaultState?: VaultState | undefined
+  /** Whether its code, or its price by more than a tenth in a block, has changed since an operator confirmed it: deposits then answer `vault_has_changed` until one does so again. Looked at every minute; null where it is not */
+  hasChanged: boolean | null
   /** Which block the state is of; null when the vault was never read */
   stateAsOf: StateAsOf | null
 }
@@ -1890,6 +1894,8 @@ export type Errors = {
   no_vaults_configured: 404
   /** Depositor not allowed. The vault's access list does not admit this wallet. */
   depositor_not_allowed: 403
+  /** Vault has changed. The vault's code is not the one that an operator confirmed, or its price jumped. Try again once it is confirmed; claims and withdrawals go on. */
+  vault_has_changed: 409
   /** Vault is paused. Try again when the vault is no longer paused. */
   vault_is_paused: 409
   /** Vault is closed. The vault is closing or closed and takes no more deposits. */

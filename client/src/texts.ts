@@ -39,6 +39,7 @@ export const TEXTS: Readonly<Record<string, string>> = {
   depositor_not_allowed: "This vault is open to approved wallets only.",
   deposits_are_not_open: "This vault takes no deposits at the moment.",
   vault_cap_reached: "This vault is nearly full. Try a smaller amount.",
+  vault_has_changed: "This vault has changed and is being checked. You can withdraw.",
   vault_is_paused: "This vault is paused by its manager. Your money stays where it is.",
   vault_is_closed: "This vault is closed. You can withdraw.",
   vault_is_closing: "This vault is closing. You can withdraw once it is closed.",

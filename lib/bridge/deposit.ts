@@ -3,6 +3,7 @@ import type { DepositOperation } from '../protocols/calldata.ts'
 import { depositNamed, OPERATIONS } from '../protocols/operations.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import { toResult, unwrap } from '../result.ts'
+import { type Pin, whilePinned } from '../vaults/pin.ts'
 import type { Vault } from '../vaults/vault.ts'
 import type { BridgeRequest } from './calldata.ts'
 import { findEnds } from './route.ts'
@@ -20,6 +21,7 @@ import { agreeTerms } from './terms.ts'
 /** A deposit into `vault` by and for `account`, paid with `inputAmount` of `sourceToken` on another chain. */
 export type CrossChainDeposit = {
   readonly vault: Vault
+  readonly pin: Pin | undefined
   readonly account: Address
   readonly inputAmount: bigint
   readonly sourceChainId: number
@@ -36,7 +38,7 @@ const SYNC_MARGIN_SECONDS = 15n * 60n
  */
 export async function prepareCrossChainDeposit(
   services: BridgeServices,
-  { vault, account, inputAmount, sourceChainId: chainId, sourceToken: token }: CrossChainDeposit,
+  { vault, pin, account, inputAmount, sourceChainId: chainId, sourceToken: token }: CrossChainDeposit,
 ) {
   const { getReader, fetchQuote } = services
   const errors = { chain: 'unsupported_source_chain', token: 'unsupported_source_token' } as const
@@ -54,11 +56,14 @@ export async function prepareCrossChainDeposit(
   const quoted = toResult(fetchQuote(requestBy(usual)))
   // Awaited below, unless what is read meanwhile fails first.
   quoted.catch(() => {})
+  const vaultReader = getReader(vault.chainId)
   const vaultTerms = getProtocol(vault).depositTerms(vault, account, route.destination.handler)
-  const [{ source, ...atSource }, { value, destination, block, ...atVault }] = await Promise.all([
+  const { plan, codeRequests } = whilePinned(vaultReader, { vault, pin }, vaultTerms)
+  const [{ source, ...atSource }, { value: finish, outcomes, destination, block, ...atVault }] = await Promise.all([
     readSource(getReader(chainId), account, route.source, planNothing(route.source.pool)),
-    readDestination(getReader(vault.chainId), account, route.destination, vaultTerms),
+    readDestination(vaultReader, account, route.destination, plan, codeRequests),
   ])
+  const value = await finish(outcomes)
   requireOpen(source, destination)
 
   const until = block.timestamp + SYNC_MARGIN_SECONDS

@@ -87,17 +87,23 @@ export async function readSource<T>(
 }
 
 /** What of the destination is read, in one request with a plan of the contract at `address`. Throws `upstream_*`. */
-export async function readDestination<T>(reader: ChainReader, account: Address, { pool }: RouteEnd, plan: ReadPlan<T>) {
+export async function readDestination<T>(
+  reader: ChainReader,
+  account: Address,
+  { pool }: RouteEnd,
+  plan: ReadPlan<T>,
+  extraCalls: readonly RpcRequest[] = [],
+) {
   const calls = { paused: call(pool, poolAbi, 'pausedFills', []) }
   const state = readPlan({ address: plan.address, slots: {}, calls }, ({ answers }) => required(answers.paused))
   const { block, value, outcomes, evidence } = await reader.readOne(joinReadPlans(plan, state), {
-    extraCalls: [codeRequest(account)],
+    extraCalls: [...extraCalls, codeRequest(account)],
     withHash: true,
   })
   const [ofPlan, paused] = value
-  const accountHasCode = parseCode(outcomes[0]) !== '0x'
+  const accountHasCode = parseCode(outcomes.at(-1)) !== '0x'
   const destination: DestinationState = { paused, time: Number(block.timestamp), accountHasCode }
-  return { value: ofPlan, destination, block, evidence }
+  return { value: ofPlan, outcomes: outcomes.slice(0, -1), destination, block, evidence }
 }
 
 /**

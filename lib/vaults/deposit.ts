@@ -1,6 +1,6 @@
 import { approvalsNeeded, encodeApprovals, verifyApprovals } from '../chain/erc20.ts'
 import type { Evidence } from '../chain/evidence.ts'
-import { type ChainReader, mapReadPlan } from '../chain/reader.ts'
+import type { ChainReader } from '../chain/reader.ts'
 import { parseSimulation, simulationRequest, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
 import type { SimulationResult } from '../chain/simulation-result.ts'
 import type { Transaction } from '../chain/transaction.ts'
@@ -8,6 +8,7 @@ import { encodeOperation, type OperationRequest, verifyOperations } from '../pro
 import { depositNamed, OPERATIONS } from '../protocols/operations.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import { REVERT_ERRORS } from '../protocols/revert-errors.ts'
+import { type Pin, whilePinned } from './pin.ts'
 import type { Vault } from './vault.ts'
 
 /** The transactions of a deposit, to be sent in order: approvals first. */
@@ -22,12 +23,13 @@ export type PreparedDeposit = {
   evidence: Evidence[]
 }
 
-/** A deposit into a vault of the client's. */
-type VaultDeposit = OperationRequest & { readonly vault: Vault }
+/** A deposit into a vault of the client's, and what of the vault is pinned. */
+type VaultDeposit = OperationRequest & { readonly vault: Vault; readonly pin: Pin | undefined }
 
 /**
  * The transactions that deposit into the vault now, in one round trip: the state that decides between them and the
- * simulation of every candidate go out together. Throws the AppError that says why there are none, or `upstream_*`.
+ * simulation of every candidate go out together. Throws the AppError that says why there are none, `vault_has_changed`
+ * before any other, or `upstream_*`.
  */
 export async function prepareDeposit(reader: ChainReader, request: VaultDeposit): Promise<PreparedDeposit> {
   const { vault, account, amount } = request
@@ -38,15 +40,13 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
   const variants = (['none', 'exact', 'reset'] as const).map((needed) => encodeApprovals(spending, needed))
   const extraCalls = variants.map((approval) => simulationRequest(account, [...approval, ...attempts]))
 
-  const { value, outcomes, evidence } = await reader.readOne(
-    mapReadPlan(getProtocol(vault).depositTerms(vault, account), ({ allowance, choose }) => ({
-      allowance,
-      name: choose(amount),
-    })),
-    { extraCalls, withHash: true },
-  )
-  const { allowance, name } = value
-  const operation = depositNamed(vault, name)
+  const { plan, codeRequests } = whilePinned(reader, request, getProtocol(vault).depositTerms(vault, account))
+  const { value, outcomes, evidence } = await reader.readOne(plan, {
+    extraCalls: [...extraCalls, ...codeRequests],
+    withHash: true,
+  })
+  const { allowance, choose } = await value(outcomes.slice(extraCalls.length))
+  const operation = depositNamed(vault, choose(amount))
   const [none, exact, reset] = variants.map((approval, index) =>
     parseSimulation(outcomes[index], approval.length + attempts.length, REVERT_ERRORS),
   )

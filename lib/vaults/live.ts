@@ -8,6 +8,8 @@ import { getProtocol } from '../protocols/protocols.ts'
 import { vaultType } from '../protocols/vault-on-chain.ts'
 import { type Yield, yieldText } from './apy.ts'
 import { readOverviews } from './overview.ts'
+import type { Pin } from './pin.ts'
+import type { Pins } from './pins.ts'
 import type { VaultResponse } from './response.ts'
 import type { StateStore } from './state-store.ts'
 import type { Vault, VaultKey } from './vault.ts'
@@ -29,6 +31,7 @@ type Response = z.output<typeof VaultResponse>
 type Dependencies = {
   readonly getReader: (chainId: number) => ChainReader
   readonly states: Pick<StateStore, 'get'>
+  readonly pins: Pick<Pins, 'list'>
   readonly getYield: (vault: VaultKey, price: bigint | undefined, at?: Date) => Promise<Yield | null>
 }
 
@@ -36,7 +39,7 @@ type Dependencies = {
  * Returns the function that reads vaults with their live yield and state, chains side by side, one round trip each. A chain that
  * cannot be read gives its vaults' last recorded states and yields, with their own time, and never holds up the others.
  */
-export function liveVaults({ getReader, states, getYield }: Dependencies) {
+export function liveVaults({ getReader, states, pins, getYield }: Dependencies) {
   async function readChain(chainId: number, vaults: readonly Vault[]): Promise<LiveVault[]> {
     const [{ block, blocks, overviews, evidence }] = await Promise.all([
       readOverviews(getReader(chainId), vaults).then(async (read) => ({ ...read, evidence: await read.evidence() })),
@@ -72,6 +75,10 @@ export function liveVaults({ getReader, states, getYield }: Dependencies) {
 
   return async (vaults: readonly Vault[]): Promise<{ vaults: Response[]; evidence: Evidence[] }> => {
     const byChain = Map.groupBy(vaults, ({ chainId }) => chainId)
+    const pinned = pins.list(vaults).catch((error: unknown) => {
+      logger.error('pins not read', { error })
+      return []
+    })
     const listed = await Promise.all(
       [...byChain].map(([chainId, ofChain]) =>
         readChain(chainId, ofChain).catch((error: unknown) => {
@@ -81,9 +88,13 @@ export function liveVaults({ getReader, states, getYield }: Dependencies) {
       ),
     )
     const byVault = new Map(listed.flat().map((entry) => [entry.vault, entry]))
+    const pinOf = await pinned
     const blocks = listed.flat().flatMap(({ evidence }) => evidence ?? [])
     return {
-      vaults: vaults.flatMap((vault) => byVault.get(vault) ?? []).map(toResponse),
+      vaults: vaults.flatMap((vault, index) => {
+        const live = byVault.get(vault)
+        return live ? [toResponse(live, pinOf[index])] : []
+      }),
       evidence: [...new Map(blocks.map((block) => [block.blockHash, block])).values()],
     }
   }
@@ -97,7 +108,7 @@ function unknownVault(vault: Vault): LiveVault {
   return { vault, apy: null, hasCap: undefined, state: undefined, asOf: undefined, evidence: undefined }
 }
 
-function toResponse({ vault, apy, hasCap, state, asOf }: LiveVault): Response {
+function toResponse({ vault, apy, hasCap, state, asOf }: LiveVault, pin: Pin | undefined): Response {
   const type = vaultType(vault)
   const roles = getProtocol(vault).roles?.(vault)
   return {
@@ -118,6 +129,7 @@ function toResponse({ vault, apy, hasCap, state, asOf }: LiveVault): Response {
     asset: { symbol: vault.assetSymbol, decimals: vault.assetDecimals },
     shareDecimals: vault.shareDecimals,
     totalAssets: state?.totalAssets ?? null,
+    hasChanged: pin ? pin.changedAt !== undefined : null,
     stateAsOf: asOf ?? null,
     ...(type === 'async' && {
       protocol: vault.protocol,

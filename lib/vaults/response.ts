@@ -43,6 +43,12 @@ export const VaultResponse = z
       "Assets under management, in the asset's smallest unit, as of stateAsOf; null where it is not known",
     ),
     vaultState: VaultState.optional().describe('Async vaults only; left out when never read'),
+    hasChanged: z
+      .boolean()
+      .nullable()
+      .describe(
+        'Whether its code, or its price by more than a tenth in a block, has changed since an operator confirmed it: deposits then answer `vault_has_changed` until one does so again. Looked at every minute; null where it is not',
+      ),
     stateAsOf: StateAsOf.nullable().describe('Which block the state is of; null when the vault was never read'),
   })
   .meta({ id: 'Vault', description: 'A vault with its live yield and state' })

@@ -19,6 +19,7 @@ import { transfersStore } from '../../lib/bridge/store.ts'
 import { hashApiKey, parseApiKey } from '../../lib/clients/api-key.ts'
 import { identifyClient } from '../../lib/clients/identify.ts'
 import type { VaultDescription } from '../../lib/protocols/describe.ts'
+import { pinStore } from '../../lib/vaults/pin-store.ts'
 import { createTables } from '../../sandbox/dynamo.ts'
 import { someClient, someVault } from '../support/clients.ts'
 import { test as base } from '../support/dynamo.ts'
@@ -27,6 +28,10 @@ const LOCAL_AWS = { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'any', AWS_SECRE
 const SCRIPT = resolve('admin/main.ts')
 const VAULT = '0x00000000000000000000000000000000000000A1'
 const SECOND = '0x00000000000000000000000000000000000000b2'
+const PINNED: Awaited<ReturnType<Admin['readPin']>> = {
+  code: [{ role: 'contract', address: VAULT, codeHash: `0x${'c0'.repeat(32)}` }],
+  price: 1_000_000n,
+}
 const OTHER_VAULT = '0x00000000000000000000000000000000000000B2'
 
 const test = base
@@ -34,19 +39,22 @@ const test = base
   .extend('users', ({ dynamo, tableNames }) => usersStore(dynamo, tableNames.users))
   .extend('transfers', ({ dynamo, tableNames }) => transfersStore(dynamo, tableNames.deposits))
   .extend('records', ({ dynamo, tableNames }) => recordsStore(dynamo, tableNames.deposits))
+  .extend('pins', ({ dynamo, tableNames }) => pinStore(dynamo, tableNames.deposits))
   .extend('clock', () => ({ now: Date.parse('2026-06-01T00:00:00.000Z') }))
-  .extend('admin', ({ clients, users, transfers, records, clock }): Admin => {
+  .extend('admin', ({ clients, users, transfers, records, pins, clock }): Admin => {
     const now = () => clock.now
     return {
       clients,
       users,
       transfers,
       records,
+      pins,
       signingKeys: secretInMemory(),
       keyEnvironment: 'test',
       randomBytes,
       now,
       describeVault: async (chainId, address) => found(chainId, address),
+      readPin: async () => PINNED,
       nodes: { chainIds: [], urlsOf: async () => [], fetch, now, say: () => {} },
       requestRebuild: (vault) => requestRebuild({ records, now, sleep: async () => {} }, vault),
     }
@@ -612,7 +620,7 @@ test('What was done is told, also where the answer of the table was lost', async
   expect(await records.releaseLease(8453, 'this run')).toBe(true)
   // Each write was made twice.
   const writes = requests.filter((request) => /^(Put|Update|Delete)Item$/.test(request))
-  expect(writes).toHaveLength(2 * 8 + 2)
+  expect(writes).toHaveLength(2 * 9 + 2)
 })
 
 test('rebuild has the job read again the past of a recorded vault that a client has', async ({

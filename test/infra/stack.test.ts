@@ -95,7 +95,7 @@ describe.each(STAGES)('%s', (stage) => {
       'AWS::Scheduler::Schedule': RUNS.length,
       'AWS::Logs::LogGroup': CONTRACTS.length + 1,
       'AWS::Logs::MetricFilter': ENDPOINTS.length + WITNESSED.length + 1,
-      'AWS::CloudWatch::Alarm': CONTRACTS.length + RUNS.length + 4,
+      'AWS::CloudWatch::Alarm': CONTRACTS.length + RUNS.length + EVM_CHAINS.length + 4,
       'AWS::SQS::Queue': 1,
       'AWS::SQS::QueuePolicy': 1,
       'AWS::SNS::Topic': 1,
@@ -116,7 +116,9 @@ describe.each(STAGES)('%s', (stage) => {
     for (const { name, template } of stacks) {
       const ids = Object.keys(template.Resources)
       const ofBase = ids.filter((id) => /^RefreshChain(chainId)?8453/.test(id))
-      expect(ofBase.length, 'the schedule of its run and the alarm on its lag').toBe(name === 'jobs' ? 2 : 0)
+      expect(ofBase.length, 'the schedule of its run, the alarms on its lag and on changed vaults').toBe(
+        name === 'jobs' ? 3 : 0,
+      )
       // Each stack in proportion to its endpoints, and as much for each further chain as for Base.
       const grown = (ids.length * 60) / ENDPOINTS.length + (50 - EVM_CHAINS.length) * ofBase.length
       expect(grown, name).toBeLessThanOrEqual(300)
@@ -490,6 +492,20 @@ describe.each(STAGES)('%s', (stage) => {
       ([id, { MetricName }]) => MetricName === 'lagSeconds' && id.startsWith(idOf(name)),
     )
     expect(alarms.map(([, alarm]) => alarm)).toMatchObject(watched)
+  })
+
+  test('alarms while a vault is not what an operator confirmed, for each chain', () => {
+    const alarms = Object.values(ofType('AWS::CloudWatch::Alarm')).filter(
+      ({ MetricName }) => MetricName === 'changedVaults',
+    )
+    expect(alarms).toHaveLength(EVM_CHAINS.length)
+    for (const alarm of alarms) {
+      expect(alarm).toMatchObject({
+        ...{ Namespace: 'Vaultline', Statistic: 'Maximum', Threshold: 1, EvaluationPeriods: 1 },
+        AlarmDescription: expect.stringContaining('Users cannot deposit into vaults'),
+        AlarmActions: ['shared/AlarmsTopic'],
+      })
+    }
   })
 
   test('keeps the inputs of runs that failed for good, and alarms', () => {

@@ -410,6 +410,7 @@ describe('The controls', () => {
       'no token',
     ],
     ['vaults/settle', { vaultAddress: `0x${'34'.repeat(20)}` }, 'no vault'],
+    ['vaults/upgrade', { chainId: 8453, vaultAddress: `0x${'34'.repeat(20)}` }, 'no proxy'],
     ['transfers/fill', { transactionHash: `0x${'56'.repeat(32)}` }, 'no such transfer'],
   ] as const)('refuse %s where what %o names is not there', async ([name, body, why], { state }) => {
     const answer = await control(state, name, body)
@@ -477,6 +478,22 @@ describe('The controls', () => {
     await vi.waitFor(async () => expect(await status()).toMatch(/pending|claimable/), { timeout: 10_000 })
     await done(state, 'vaults/settle', { chainId: 8453, vaultAddress: vault?.address })
     expect(await status()).toBe('claimable')
+  })
+
+  test('upgrade a vault, whose deposits then stop', async ({ state }) => {
+    const vault = state.vaults.findLast(({ protocol, chainId }) => protocol === 'lagoon' && chainId === 42161)
+    const [{ address: userAddress } = {}] = state.accounts
+    const codeOfDeposit = async () => {
+      const answer = await fetch(`${state.baseUrl}/defi-vaults/v1/defi/vault/deposit`, {
+        method: 'POST',
+        headers: { 'x-join-key': state.apiKey, 'content-type': 'application/json' },
+        body: JSON.stringify({ vaultAddress: vault?.address, amount: '1000000', userAddress }),
+      })
+      return ((await answer.json()) as { code?: string }).code
+    }
+    expect(await codeOfDeposit()).toBeUndefined()
+    await done(state, 'vaults/upgrade', { chainId: 42161, vaultAddress: vault?.address })
+    expect(await codeOfDeposit()).toBe('vault_has_changed')
   })
 
   test('have a service outside fail, and answer again', async ({ state }) => {

@@ -72,6 +72,7 @@ export const PROMISED: Readonly<Record<ErrorCode, readonly [status: number, erro
   vault_not_found: [404, 'Vault not found'],
   no_vaults_configured: [404, 'No vaults configured'],
   depositor_not_allowed: [403, 'Depositor not allowed'],
+  vault_has_changed: [409, 'Vault has changed'],
   vault_is_paused: [409, 'Vault is paused'],
   vault_is_closed: [409, 'Vault is closed'],
   deposits_are_not_open: [409, 'Deposits are not open'],

@@ -50,7 +50,7 @@ export const ROLES = {
 export type TestVault = ReturnType<typeof testVault>
 
 type Place = { readonly chainId?: number; readonly asset?: Asset }
-type LagoonOptions = Place & Pick<LagoonVaultOptions, 'generation' | 'whitelisted'> & Partial<LagoonRates>
+type LagoonOptions = Place & Pick<LagoonVaultOptions, 'generation' | 'whitelisted' | 'hasBeacon'> & Partial<LagoonRates>
 
 /** A fresh Lagoon-like vault, on Base and of USDC unless told. */
 export async function openLagoonVault(service: Service, options: LagoonOptions): Promise<TestVault> {

@@ -75,7 +75,7 @@ const vault: Vault = {
   ...{ poolId: '', chainId: 8453, name: 'Harbor USDC', logo_url: '', riskProfile: '', riskProtocol: '' },
   ...{ poolAddress: VAULT, depositTokenAddress: USDC, yieldTokenAddress: VAULT, type: 'async', MaxCap: false },
   ...{ description: '', APY: '', apy: null, asset: { symbol: 'USDC', decimals: 6 }, shareDecimals: 18 },
-  ...{ totalAssets: null, stateAsOf: null },
+  ...{ totalAssets: null, hasChanged: null, stateAsOf: null },
 }
 
 function coin(told: Partial<ListCoinsResponse[number]>): ListCoinsResponse[number] {

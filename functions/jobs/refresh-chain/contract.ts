@@ -39,10 +39,14 @@ export const contract = {
       entries: z.number().int(),
       prices: z.number().int(),
       states: z.number().int(),
+      changedVaults: z
+        .number()
+        .int()
+        .describe('Vaults whose deposits are stopped, because they are not what an operator confirmed'),
     }),
   ]),
   // Each costs $0.30 a month for each chain: what one would draw, and the rest is in the log.
-  metrics: { lagSeconds: 'Seconds', behind: 'Count', entries: 'Count', openTransfers: 'Count' },
+  metrics: { lagSeconds: 'Seconds', behind: 'Count', entries: 'Count', openTransfers: 'Count', changedVaults: 'Count' },
   everyMinutes: 1,
   runs: EVM_CHAINS.map(({ id }) => ({ chainId: id })),
   isWitnessed: true,

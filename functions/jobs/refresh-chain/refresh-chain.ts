@@ -2,8 +2,11 @@ import { randomUUID } from 'node:crypto'
 import type { Services } from '../../../lib/services.ts'
 import { followTransfers } from './follow-transfers.ts'
 import { refreshVaults } from './refresh-vaults.ts'
+import { watchPins } from './watch-pins.ts'
 
-type Dependencies = Services<'clients' | 'records' | 'states' | 'transfers' | 'sources' | 'getReader' | 'now'>
+type Dependencies = Services<
+  'clients' | 'records' | 'states' | 'pinned' | 'transfers' | 'sources' | 'getReader' | 'now'
+>
 
 /** Longer than any step of a run between two renewals of its lease, and short, so that a killed run does not hold up the next ones. */
 const LEASE_MS = 90_000
@@ -11,7 +14,7 @@ const LEASE_MS = 90_000
 const LAST_WRITES_MS = 8_000
 const TRANSFERS_SHARE = 1 / 3
 
-export function refreshChain({ clients, records, states, transfers, sources, getReader, now }: Dependencies) {
+export function refreshChain({ clients, records, states, pinned, transfers, sources, getReader, now }: Dependencies) {
   return async ({ chainId }: { chainId: number }, { remainingMs }: { remainingMs: () => number }) => {
     const begun = now()
     const usable = Math.max(0, remainingMs() - LAST_WRITES_MS)
@@ -28,12 +31,16 @@ export function refreshChain({ clients, records, states, transfers, sources, get
     const taken = await records.takeLease(chainId, owner, { now: now(), until: now() + LEASE_MS })
     if (!taken) return { chainId, outcome: 'another run is at work' as const, ...followed }
     try {
+      const reader = getReader(chainId)
+      // A failure is told after what happened is recorded.
+      const watching = watchPins({ reader, pinned, now }, vaults)
+      watching.catch(() => {})
       const holdsLease = () => records.keepLease(chainId, owner, now() + LEASE_MS)
-      const report = await refreshVaults({ reader: getReader(chainId), records, states, now }, vaults, {
+      const report = await refreshVaults({ reader, records, states, now }, vaults, {
         until,
         holdsLease,
       })
-      return { ...report, outcome: 'refreshed' as const, ...followed }
+      return { ...report, outcome: 'refreshed' as const, changedVaults: await watching, ...followed }
     } finally {
       await records.releaseLease(chainId, owner)
     }

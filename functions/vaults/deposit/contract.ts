@@ -14,7 +14,7 @@ export const contract = {
   summary: 'Builds the transactions that deposit into a vault: approvals first, then the operations, in order.',
   tag: 'Vaults',
   caller: 'client',
-  uses: { cache: ['BatchGetItem', 'PutItem', 'UpdateItem'], config: true },
+  uses: { deposits: ['BatchGetItem'], cache: ['BatchGetItem', 'PutItem', 'UpdateItem'], config: true },
   request: {
     body: z
       .strictObject({
@@ -42,6 +42,7 @@ export const contract = {
     'cross_chain_not_available',
     'ambiguous_vault_address',
     'vault_not_found',
+    'vault_has_changed',
     'vault_is_paused',
     'vault_is_closed',
     'deposits_are_not_open',

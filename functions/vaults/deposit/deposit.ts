@@ -7,9 +7,9 @@ import { prepareDeposit } from '../../../lib/vaults/deposit.ts'
 import { readyToSend } from '../../../lib/vaults/ready.ts'
 import type { contract } from './contract.ts'
 
-type Dependencies = Services<'getReader' | 'bridge'>
+type Dependencies = Services<'getReader' | 'bridge' | 'pins'>
 
-export function buildDeposit({ getReader, bridge }: Dependencies) {
+export function buildDeposit({ getReader, bridge, pins }: Dependencies) {
   return async ({ client, limits, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { vaultAddress, chainId, srcChainId, srcToken, userAddress: account, amount } = body
     const vault = findVisibleVault({ client, limits }, vaultAddress, chainId)
@@ -18,12 +18,16 @@ export function buildDeposit({ getReader, bridge }: Dependencies) {
     // The contract has both of them or none.
     if (srcChainId === undefined || srcToken === undefined || srcChainId === vault.chainId) {
       if (srcToken !== undefined && srcToken !== vault.asset) throw new AppError('unsupported_source_token')
-      const prepared = await prepareDeposit(getReader(vault.chainId), { vault, account, amount })
+      const prepared = await pins.prepare(vault, (pin) =>
+        prepareDeposit(getReader(vault.chainId), { vault, pin, account, amount }),
+      )
       return { ...readyToSend(vault, account, vault.chainId, prepared), ...to, isCrossChain: false }
     }
-    const prepared = await prepareCrossChainDeposit(
-      { getReader, ...bridge(client) },
-      { vault, account, inputAmount: amount, sourceChainId: srcChainId, sourceToken: srcToken },
+    const prepared = await pins.prepare(vault, (pin) =>
+      prepareCrossChainDeposit(
+        { getReader, ...bridge(client) },
+        { vault, pin, account, inputAmount: amount, sourceChainId: srcChainId, sourceToken: srcToken },
+      ),
     )
     return { ...readyToSend(vault, account, srcChainId, prepared), ...to, isCrossChain: true }
   }

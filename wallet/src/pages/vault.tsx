@@ -72,6 +72,9 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
         </Warning>
       )}
       {vaultState?.paused && <Warning>This vault is paused by its manager. Money in it stays where it is.</Warning>}
+      {vault.hasChanged && (
+        <Warning>This vault has changed and is being checked. Deposits wait; you can withdraw.</Warning>
+      )}
       <dl className={stateAsOf?.stale ? 'tiles stale' : 'tiles'}>
         <div className="tile">
           <dt>Yield</dt>

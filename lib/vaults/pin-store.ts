@@ -1,0 +1,59 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import * as z from 'zod'
+import { deleteItems, getItems, putItems, putNew, updateItem } from '../aws/dynamo.ts'
+import { Amount, Timestamp } from '../codecs.ts'
+import { Pin } from './pin.ts'
+import { type VaultKey, vaultPartition } from './vault.ts'
+
+const Item = Pin.extend({ pk: z.string() })
+
+/** What of each vault is pinned: one item a vault, whichever clients have it. */
+export function pinStore(client: DynamoDBDocumentClient, tableName: string) {
+  return {
+    /** The pins of these vaults, in order; undefined for a vault of which nothing is pinned. */
+    async get(vaults: readonly VaultKey[]): Promise<(Pin | undefined)[]> {
+      const items = z.array(Item).parse(await getItems(client, tableName, vaults.map(pinKey)))
+      const byKey = new Map(items.map(({ pk, ...pin }) => [pk, pin]))
+      return vaults.map((vault) => byKey.get(vaultPartition(vault)))
+    },
+
+    /** Pins a vault; false where it is pinned already. */
+    add: (vault: VaultKey, pin: Pin): Promise<boolean> =>
+      putNew(client, tableName, { ...pinKey(vault), ...Pin.encode(pin) }),
+
+    /** Pins a vault anew. */
+    replace: (vault: VaultKey, pin: Pin): Promise<void> =>
+      putItems(client, tableName, [{ ...pinKey(vault), ...Pin.encode(pin) }]),
+
+    /** Moves a price along, unless the vault was pinned anew meanwhile or has changed. */
+    async movePrice(vault: VaultKey, { pinnedAt }: Pin, price: bigint): Promise<void> {
+      await updateItem(client, tableName, {
+        key: pinKey(vault),
+        set: ['price = :price'],
+        condition: 'pinnedAt = :pinnedAt AND attribute_not_exists(changedAt)',
+        ExpressionAttributeValues: { ':price': Amount.encode(price), ':pinnedAt': Timestamp.encode(pinnedAt) },
+      })
+    },
+
+    /** Says that a vault has changed, unless it was pinned anew meanwhile. */
+    async markChanged(vault: VaultKey, { pinnedAt }: Pin, changedAt: Date): Promise<void> {
+      await updateItem(client, tableName, {
+        key: pinKey(vault),
+        set: ['changedAt = :changedAt'],
+        condition: 'pinnedAt = :pinnedAt',
+        ExpressionAttributeValues: {
+          ':changedAt': Timestamp.encode(changedAt),
+          ':pinnedAt': Timestamp.encode(pinnedAt),
+        },
+      })
+    },
+
+    /** Forgets what of a vault is pinned. */
+    forget: (vault: VaultKey): Promise<void> => deleteItems(client, tableName, [pinKey(vault)]),
+  }
+}
+export type PinStore = ReturnType<typeof pinStore>
+
+function pinKey(vault: VaultKey) {
+  return { pk: vaultPartition(vault), sk: 'PIN' }
+}

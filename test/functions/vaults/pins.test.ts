@@ -1,0 +1,385 @@
+import { type Address, type Hex, keccak256, numberToHex, pad, toHex } from 'viem'
+import { describe, expect } from 'vitest'
+import { describeFailure, runCommandLine } from '../../../admin/command-line.ts'
+import { deployYieldVault } from '../../../sandbox/deploy.ts'
+import { callRpc } from '../../../sandbox/rpc.ts'
+import { rewriteResults } from '../../support/chain-answers.ts'
+import { journeyTo } from '../../support/cross-chain.ts'
+import { expectError } from '../../support/errors.ts'
+import { tell } from '../../support/lies.ts'
+import { refresh } from '../../support/records.ts'
+import { test as base, type Service, startAnew, USERS } from '../../support/service.ts'
+import { expectSuccess, openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
+import { startWire, type Wire } from '../../support/wire.ts'
+
+const [ALICE, BOB] = USERS
+const BASE = 8453
+const AMOUNT = 1_000_000n
+
+const slotOf = (name: string): Hex => numberToHex(BigInt(keccak256(toHex(name))) - 1n, { size: 32 })
+const IMPLEMENTATION = slotOf('eip1967.proxy.implementation')
+
+/** An operator's command; what it prints, or why it fails. */
+async function operate({ backends }: Service, ...args: string[]): Promise<string> {
+  const lines = await runCommandLine(args, async () => backends.admin).catch((error: unknown) => [
+    describeFailure(error),
+  ])
+  return lines.join('\n')
+}
+const placeOf = ({ chain, address }: TestVault) => ['--chain', `${chain.chainId}`, '--address', address]
+const confirm = (service: Service, vault: TestVault) => operate(service, 'confirm-vault', ...placeOf(vault), '--yes')
+
+/** The job over the vault's chain; its report. */
+const watch = async ({ chain }: TestVault) => (await refresh(chain.chainId)) as { changedVaults?: number }
+
+/** A vault that an operator has pinned. */
+async function pinned<V extends TestVault>(service: Service, opening: Promise<V>): Promise<V> {
+  const vault = await opening
+  expect(await confirm(service, vault)).toContain('Pinned as it is now')
+  return vault
+}
+
+const rpc = (vault: TestVault, method: string, ...params: unknown[]) => callRpc(vault.chain, [{ method, params }])
+const codeAt = async (vault: TestVault, address: Address) =>
+  String((await rpc(vault, 'eth_getCode', address, 'latest'))[0]) as Hex
+const setCode = (vault: TestVault, address: Address, code: Hex) => rpc(vault, 'anvil_setCode', address, code)
+const store = (vault: TestVault, slot: Hex, address: Address) =>
+  rpc(vault, 'anvil_setStorageAt', vault.address, slot, pad(address))
+
+/** Code that hands all calls to the contract that a storage slot names. */
+const proxyOf = (slot: Hex): Hex => `0x365f5f375f5f365f7f${slot.slice(2)}545af43d5f5f3e6036573d5ffd5b3d5ff3`
+const cloneOf = (target: Address): Hex => `0x363d3d373d3d3d363d73${target.slice(2)}5af43d82803e903d91602b57fd5bf3`
+
+/** Another synchronous vault of the same asset, for its code. */
+const anotherOf = ({ chain, token }: TestVault) =>
+  deployYieldVault(chain, { asset: token, name: 'Another', symbol: 'AN' })
+
+/** A synchronous vault that is what `disguise` makes of it, and pinned so. */
+async function disguised(service: Service, disguise: (vault: TestVault, target: Address) => Promise<unknown>) {
+  const vault = await openYieldVault(service)
+  await disguise(vault, await anotherOf(vault))
+  return pinned(service, Promise.resolve(vault))
+}
+
+/** Each way in which a vault leads to code, and how that changes. */
+const KINDS: Readonly<
+  Record<string, (service: Service) => Promise<{ vault: TestVault; change: () => Promise<unknown> }>>
+> = {
+  'a proxy by ERC-1967': async (service) => {
+    const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
+    return { vault, change: () => vault.upgrade('0.5.1') }
+  },
+  'a proxy with a beacon': async (service) => {
+    const vault = await pinned(service, openLagoonVault(service, { generation: '0.5', hasBeacon: true }))
+    return { vault, change: () => vault.upgrade('0.5.1') }
+  },
+  'a proxy by ERC-1822': async (service) => {
+    const slot = keccak256(toHex('PROXIABLE'))
+    const vault = await disguised(service, async (vault, target) => {
+      await setCode(vault, vault.address, proxyOf(slot))
+      await store(vault, slot, target)
+    })
+    return { vault, change: async () => store(vault, slot, await anotherOf(vault)) }
+  },
+  'a proxy of the time before these': async (service) => {
+    const slot = keccak256(toHex('org.zeppelinos.proxy.implementation'))
+    const vault = await disguised(service, async (vault, target) => {
+      await setCode(vault, vault.address, proxyOf(slot))
+      await store(vault, slot, target)
+    })
+    return { vault, change: async () => store(vault, slot, await anotherOf(vault)) }
+  },
+  'a clone': async (service) => {
+    const vault = await disguised(service, (vault, target) => setCode(vault, vault.address, cloneOf(target)))
+    return { vault, change: async () => setCode(vault, vault.address, cloneOf(await anotherOf(vault))) }
+  },
+  'a clone whose original changes': async (service) => {
+    let original: Address | undefined
+    const vault = await disguised(service, async (vault, target) => {
+      original = target
+      await setCode(vault, vault.address, cloneOf(target))
+    })
+    const change = async () => setCode(vault, original as Address, `${await codeAt(vault, original as Address)}00`)
+    return { vault, change }
+  },
+  'an account that delegates': async (service) => {
+    const vault = await disguised(service, (vault, target) =>
+      setCode(vault, vault.address, `0xef0100${target.slice(2)}`),
+    )
+    return { vault, change: async () => setCode(vault, vault.address, `0xef0100${(await anotherOf(vault)).slice(2)}`) }
+  },
+  'no proxy': async (service) => {
+    const vault = await pinned(service, openYieldVault(service))
+    return { vault, change: async () => setCode(vault, vault.address, `${await codeAt(vault, vault.address)}00`) }
+  },
+  'a proxy of a kind that nobody knows, by its own code': async (service) => {
+    const slot = keccak256(toHex('somewhere'))
+    const vault = await disguised(service, async (vault, target) => {
+      await setCode(vault, vault.address, proxyOf(slot))
+      await store(vault, slot, target)
+    })
+    return { vault, change: async () => setCode(vault, vault.address, cloneOf(await anotherOf(vault))) }
+  },
+}
+
+const test = base.extend('other', async ({ service }, { onCleanup }) => {
+  const wire = await startWire(service.backends.chains[0]?.rpcUrl as string)
+  onCleanup(wire.stop)
+  return wire
+})
+
+describe('A deposit into a vault whose code has changed is refused at once, until an operator confirms it:', () => {
+  test.for(Object.keys(KINDS))('%s', async (kind, { service }) => {
+    const { vault, change } = await (KINDS[kind] as (typeof KINDS)[string])(service)
+    expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
+    await change()
+    expectError(await vault.deposit(ALICE, AMOUNT), 'vault_has_changed')
+    await confirm(service, vault)
+    expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
+  })
+})
+
+test('A beacon that no longer tells what its vaults run has changed', async ({ service }) => {
+  const vault = await pinned(service, openLagoonVault(service, { generation: '0.5', hasBeacon: true }))
+  const shown = await operate(service, 'confirm-vault', ...placeOf(vault))
+  const [, beacon] = /ERC-1967 beacon +(0x\w{40})/.exec(shown) ?? []
+  await setCode(vault, beacon as Address, '0x5f5ffd')
+  expectError(await vault.deposit(ALICE, AMOUNT), 'vault_has_changed')
+})
+
+test('What is said of a vault that has changed comes before all else that is wrong with it', async ({ service }) => {
+  const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
+  await vault.act(ROLES.admin, 'pause')
+  expectError(await vault.deposit(ALICE, AMOUNT), 'vault_is_paused')
+  await vault.upgrade('unknown')
+  expectError(await vault.deposit(ALICE, AMOUNT), 'vault_has_changed')
+  const destroyed = await pinned(service, openYieldVault(service))
+  await destroyed.destroy()
+  expectError(await destroyed.deposit(ALICE, AMOUNT), 'vault_has_changed')
+})
+
+test('Claims, withdrawals and cancellations of a vault that has changed go on', async ({ service }) => {
+  const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
+  await vault.request(ALICE.address, AMOUNT)
+  await vault.settle()
+  await vault.request(BOB.address, AMOUNT)
+  await vault.upgrade('0.5.1')
+  await watch(vault)
+  expectError(await vault.deposit(ALICE, AMOUNT), 'vault_has_changed')
+  expectSuccess(await vault.send(ALICE, await vault.claim(ALICE)))
+  expectSuccess(await vault.send(ALICE, await vault.withdraw(ALICE, { max: true })))
+  expectSuccess(await vault.send(BOB, await vault.cancel(BOB)))
+})
+
+test('A deposit from another chain into a vault that has changed is refused', async ({ service }) => {
+  const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
+  const journey = journeyTo(vault, service)
+  expect((await journey.ask(ALICE, 50n * AMOUNT)).status).toBe(200)
+  await vault.upgrade('0.5.1')
+  expectError(await journey.ask(ALICE, 50n * AMOUNT), 'vault_has_changed')
+  await confirm(service, vault)
+  expect((await journey.ask(ALICE, 50n * AMOUNT)).status).toBe(200)
+})
+
+describe('Once the job has seen that a vault has changed,', () => {
+  const hasChanged = async (service: Service, vault: TestVault, key = vault.key) =>
+    (await (await startAnew(service)).service.call('GET', '/defi-vaults/v1/vaults', { key })).body.data[0].hasChanged
+
+  test('its report counts it, and every client that has the vault sees it, until it is confirmed', async ({
+    service,
+  }) => {
+    const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
+    const second = await service.createClient([{ chainId: BASE, address: vault.address }])
+    const before = (await watch(vault)).changedVaults ?? 0
+    expect(await hasChanged(service, vault)).toBe(false)
+    await vault.upgrade('0.5.1')
+    expect((await watch(vault)).changedVaults).toBe(before + 1)
+    expect((await watch(vault)).changedVaults).toBe(before + 1)
+    expect(await hasChanged(service, vault)).toBe(true)
+    expect(await hasChanged(service, vault, second)).toBe(true)
+    await confirm(service, vault)
+    expect((await watch(vault)).changedVaults).toBe(before)
+    expect(await hasChanged(service, vault, second)).toBe(false)
+  })
+
+  test('deposits stay refused though it is as before again', async ({ service }) => {
+    const vault = await pinned(service, openYieldVault(service))
+    const code = await codeAt(vault, vault.address)
+    await setCode(vault, vault.address, `${code}00`)
+    await watch(vault)
+    await setCode(vault, vault.address, code)
+    const cold = await startAnew(service)
+    expectError(
+      await cold.service.call('POST', '/defi-vaults/v1/defi/vault/deposit', {
+        key: vault.key,
+        body: { vaultAddress: vault.address, amount: `${AMOUNT}`, userAddress: ALICE.address },
+      }),
+      'vault_has_changed',
+    )
+    await cold.stop()
+  })
+})
+
+test('A vault of which nothing is pinned takes deposits whatever becomes of it, and says so', async ({ service }) => {
+  const vault = await openLagoonVault(service, { generation: '0.5' })
+  await vault.upgrade('0.5.1')
+  await watch(vault)
+  expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
+  expect((await vault.list()).body.data[0].hasChanged).toBeNull()
+  expect(await operate(service, 'confirm-vault', ...placeOf(vault))).toContain('Nothing of it is pinned')
+})
+
+describe('A share price', () => {
+  /** A synchronous vault with so much in it. */
+  async function filled(service: Service, amount: bigint): Promise<TestVault> {
+    const vault = await openYieldVault(service)
+    await vault.mint(BOB.address, amount)
+    await vault.approve(BOB.address, amount)
+    await vault.act(BOB.address, 'deposit', amount, BOB.address)
+    return pinned(service, Promise.resolve(vault))
+  }
+  const donate = (vault: TestVault, amount: bigint) => vault.mint(vault.address, amount)
+
+  test.for([
+    ['more', 11n],
+    ['less', -11n],
+  ] as const)(
+    'that is a tenth %s in one block stops deposits until it is confirmed',
+    async ([, percent], { service }) => {
+      const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
+      await vault.request(BOB.address, 100n * AMOUNT)
+      await vault.settle()
+      expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
+      const valuation = (100n + percent) * AMOUNT
+      await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', valuation)
+      await vault.act(ROLES.safe, 'settleDeposit', valuation)
+      expectError(await vault.deposit(ALICE, AMOUNT), 'vault_has_changed')
+      expect((await watch(vault)).changedVaults).toBeGreaterThan(0)
+      await confirm(service, vault)
+      expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
+    },
+  )
+
+  test('that somebody lifts by a gift in one block stops deposits', async ({ service }) => {
+    const vault = await filled(service, 100n * AMOUNT)
+    await donate(vault, 9n * AMOUNT)
+    expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
+    await donate(vault, 2n * AMOUNT)
+    expectError(await vault.deposit(ALICE, AMOUNT), 'vault_has_changed')
+  })
+
+  test('that grows by much more than a tenth over many blocks goes on', async ({ service }) => {
+    const vault = await filled(service, 100n * AMOUNT)
+    for (let day = 0; day < 5; day += 1) {
+      await donate(vault, 9n * AMOUNT)
+      await watch(vault)
+    }
+    expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
+  })
+
+  test('that was first stolen into an empty vault stops deposits, as the theft of the next deposit begins', async ({
+    service,
+  }) => {
+    const vault = await filled(service, 1n)
+    await donate(vault, 10_000n * AMOUNT)
+    expectError(await vault.deposit(ALICE, AMOUNT), 'vault_has_changed')
+  })
+
+  test('that rounding makes in a vault of three units stops nothing', async ({ service }) => {
+    const vault = await filled(service, 3n)
+    await donate(vault, 2n)
+    expect(await vault.read('convertToAssets', 10n ** 6n)).not.toBe(10n ** 6n)
+    expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
+    await watch(vault)
+    expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
+  })
+
+  test('of an empty vault is no obstacle to its first deposit and the next', async ({ service }) => {
+    const vault = await pinned(service, openYieldVault(service))
+    for (const user of [ALICE, BOB]) {
+      await vault.mint(user.address, AMOUNT)
+      expectSuccess(await vault.send(user, await vault.deposit(user, AMOUNT)))
+      await watch(vault)
+    }
+    await vault.act(ALICE.address, 'redeem', AMOUNT, ALICE.address, ALICE.address)
+    await vault.act(BOB.address, 'redeem', AMOUNT, BOB.address, BOB.address)
+    await watch(vault)
+    await vault.mint(ALICE.address, AMOUNT)
+    expectSuccess(await vault.send(ALICE, await vault.deposit(ALICE, AMOUNT)))
+  })
+})
+
+describe('That a vault has not changed', () => {
+  const readingAt = async (service: Service, ...wires: Wire[]) => {
+    const [first, ...others] = wires.map(({ url }) => url)
+    service.backends.setRpcUrls({ [BASE]: [first as string, ...others] })
+    const { service: cold } = await startAnew(service)
+    return (vault: TestVault) =>
+      cold.call('POST', '/defi-vaults/v1/defi/vault/deposit', {
+        key: vault.key,
+        body: { vaultAddress: vault.address, amount: `${AMOUNT}`, userAddress: ALICE.address },
+      })
+  }
+
+  test('is not believed of one node alone', async ({ service, other }) => {
+    const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
+    const [before] = await rpc(vault, 'eth_getStorageAt', vault.address, IMPLEMENTATION, 'latest')
+    await vault.upgrade('0.5.1')
+    tell(other, { [vault.address.toLowerCase()]: { [IMPLEMENTATION]: before as Hex } })
+    const honest = service.rpc[BASE] as Wire
+    expect((await (await readingAt(service, other))(vault)).status).toBe(200)
+    for (const wires of [
+      [honest, other],
+      [other, honest],
+    ]) {
+      expectError(await (await readingAt(service, ...wires))(vault), 'nodes_disagree')
+    }
+  })
+
+  test('is told by the whole code where a node does not tell its hash, and by nothing else', async ({ service }) => {
+    const wire = service.rpc[BASE] as Wire
+    const vault = await pinned(service, openYieldVault(service))
+    rewriteResults(wire, (result, { method, params }) =>
+      method === 'eth_call' && !('to' in (params[0] as object)) ? '0x' : result,
+    )
+    expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
+    await setCode(vault, vault.address, `${await codeAt(vault, vault.address)}00`)
+    expectError(await vault.deposit(ALICE, AMOUNT), 'vault_has_changed')
+    rewriteResults(wire, (result, { method, params }) =>
+      (method === 'eth_call' && !('to' in (params[0] as object))) || method === 'eth_getCode' ? null : result,
+    )
+    expectError(await vault.deposit(ALICE, AMOUNT), 'upstream_bad_answer')
+  })
+
+  test('takes no round trip of its own, neither to the chain nor to the table', async ({ service }) => {
+    const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
+    await vault.deposit(ALICE, AMOUNT)
+    const wire = service.rpc[BASE] as Wire
+    wire.bodies.length = 0
+    service.table.bodies.length = 0
+    expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
+    expect(wire.bodies).toHaveLength(1)
+    expect(service.table.bodies).toHaveLength(0)
+    // The call, three dry runs, the header, and the hashes.
+    expect(JSON.parse(wire.bodies[0] as string)).toHaveLength(6)
+  })
+})
+
+test('confirm-vault shows what has changed, and does nothing more until it is told to', async ({ service }) => {
+  const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
+  const implementation = async () =>
+    `0x${String((await rpc(vault, 'eth_getStorageAt', vault.address, IMPLEMENTATION, 'latest'))[0]).slice(26)}`
+  const hashAt = async (address: string) => keccak256(await codeAt(vault, address as Address))
+  const before = await implementation()
+  await vault.upgrade('0.5.1')
+  const after = await implementation()
+  const shown = await operate(service, 'confirm-vault', ...placeOf(vault))
+  for (const address of [before, after]) {
+    expect(shown.toLowerCase()).toContain(`${address}  ${await hashAt(address)}`)
+  }
+  expect(shown.split('\n').filter((line) => line.endsWith('changed'))).toHaveLength(1)
+  expectError(await vault.deposit(ALICE, AMOUNT), 'vault_has_changed')
+  expect(await operate(service, 'confirm-vault', ...placeOf(vault), '--yes')).toContain('deposits go on')
+  const nobodys = ['--chain', `${BASE}`, '--address', ROLES.admin]
+  expect(await operate(service, 'confirm-vault', ...nobodys)).toContain('No client has a vault')
+})
