@@ -27,8 +27,11 @@ type Watched = {
   readonly isSameCode: boolean
 }
 
-/** So many pins a run writes at most: prices move seldom, and one that waits for a run is a minute behind. */
-const MOST_WRITTEN = 50
+/**
+ * So many pins a run marks at most, and so many prices it moves: of 2,000 vaults one or two prices move in a minute, and deposits
+ * into a vault that is not marked yet are refused by what they see.
+ */
+const MOST_WRITTEN = 10
 
 /**
  * Looks whether vaults still are as they are pinned, in one HTTP request: marks those that are not, which stops their
