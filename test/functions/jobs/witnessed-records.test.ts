@@ -9,6 +9,7 @@ import type { RpcUrls } from '../../../lib/chain/readers.ts'
 import { witnessedReaders } from '../../../lib/chain/witness.ts'
 import { clientsStore } from '../../../lib/clients/store.ts'
 import { toResult } from '../../../lib/result.ts'
+import { pinStore } from '../../../lib/vaults/pin-store.ts'
 import { stateStore } from '../../../lib/vaults/state-store.ts'
 import { type Call, rewriteResults } from '../../support/chain-answers.ts'
 import { type Lie, stateAfter, tell } from '../../support/lies.ts'
@@ -115,6 +116,7 @@ const test = base
       clients: clientsStore(dynamo, clients),
       records: recordsStore(dynamo, deposits),
       states: stateStore(dynamo, deposits),
+      pinned: pinStore(dynamo, deposits),
       transfers: transfersStore(dynamo, deposits),
       sources: depositSourceStore(dynamo, deposits),
     }
