@@ -13,8 +13,9 @@ type Dependencies = {
 
 /**
  * Returns a function that finds an API key with its client, and throws `missing_api_key` or `invalid_api_key`.
- * A client's record is remembered for 60 s: for that long a revoked key can still work, and limits that were changed hold. A key that the remembered record
- * lacks is looked up afresh, so a new key works at once; where none was found, no other of the client is for 10 s.
+ * A client's record is remembered for 60 s: for that long a revoked key can still work, and changed limits do not hold. A key
+ * that the remembered record lacks is looked up afresh, so a new key works at once; where none was found, no other of the
+ * client is for 10 s.
  */
 export function identifyClient({ get, now }: Dependencies) {
   // Only clients that exist are remembered, so made-up ids cannot fill the memory.
