@@ -2120,7 +2120,7 @@ StartLinkingWalletResponse,
 export const linkWallet = /* @__PURE__ */ operation<
 LinkWalletRequest,
 Wallet,
-'missing_or_invalid_message' | 'invalid_signature' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'challenge_expired_or_used' | 'insufficient_scope' | 'wallet_already_linked' | 'too_many_wallets' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_message' | 'invalid_signature' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'challenge_expired_or_used' | 'insufficient_scope' | 'wallet_already_linked' | 'too_many_wallets' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/auth/wallets')
 
 /** Lists the user's linked wallets, oldest link first. */

@@ -13,7 +13,7 @@ const MAX_WALLETS = 20
 /**
  * Links the wallet that signed a text of ours to the user who asked for it. Throws `challenge_expired_or_used`,
  * `invalid_signature`, `wallet_already_linked`, `too_many_wallets`, `invalid_session` where the session has ended meanwhile,
- * or `upstream_*`, after which the same text is still good; and `too_many_requests`: each wrong signature can be a call of
+ * or why two hosts do not tell that it is signed, after which the same text is still good; and `too_many_requests`: each wrong signature can be a call of
  * code that its user chose.
  */
 export function completeLink({

@@ -30,7 +30,7 @@ const ERC1271_YES = padHex('0x1626ba7e', { dir: 'right', size: 32 })
 /**
  * Whether this signature of the message is the wallet's own: of a plain EVM account, or of a contract account that is
  * deployed (ERC-1271) or not yet (ERC-6492), as its own chain sees it; or of a Solana account, in base58.
- * One call to a chain, for what is no plain account's signature alone. Throws AppError `upstream_*`.
+ * One call to a chain, for what is no plain account's signature alone. Throws what the reader does.
  */
 export async function isSignedBy(
   { address, chain, chainId }: Pick<WalletChallenge, 'address' | 'chain' | 'chainId'>,

@@ -10,15 +10,16 @@ import {
 } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { parseSiweMessage } from 'viem/siwe'
-import { describe, expect, vi } from 'vitest'
+import { describe, expect, onTestFinished, vi } from 'vitest'
 import { compiledContract } from '../../../sandbox/contracts.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { encodeBase58 } from '../../../sandbox/solana-wallet.ts'
 import { openSession, recover, registerUser, someSession } from '../../support/accounts.ts'
+import { rewriteResults } from '../../support/chain-answers.ts'
 import { someKeyPair } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
-import { test as base, type HttpReply, type Service, USERS } from '../../support/service.ts'
-import { callsIn } from '../../support/wire.ts'
+import { test as base, type HttpReply, type Service, startAnew, USERS } from '../../support/service.ts'
+import { callsIn, startWire } from '../../support/wire.ts'
 
 const INIT = '/auth/wallets/init'
 const WALLETS = '/auth/wallets'
@@ -304,6 +305,23 @@ describe('A wallet is not linked', () => {
     const calls = Object.values(service.rpc).flatMap(callsIn).flat()
     expect(calls.length).toBeGreaterThanOrEqual(3)
     for (const { params } of calls) expect(Number((params[0] as { gas: string }).gas)).toBeLessThanOrEqual(5_000_000)
+  })
+
+  test('where one of two hosts alone says that the contract takes the signature', async ({ service, session }) => {
+    const [chain] = service.backends.chains
+    const [honest, liar] = [service.rpc[CHAIN], await startWire(chain?.rpcUrl ?? '')]
+    onTestFinished(liar.stop)
+    service.backends.setRpcUrls({ [CHAIN]: [liar.url, honest?.url ?? ''] })
+    onTestFinished(() => service.backends.setRpcUrls({ [CHAIN]: [honest?.url ?? ''] }))
+    const cold = await startAnew(service)
+    onTestFinished(cold.stop)
+    const yes = `0x1626ba7e${'0'.repeat(56)}`
+    rewriteResults(liar, (result, { method }) => (method === 'eth_call' ? yes : result))
+    const address = await deployCode(service, '00')
+    const { message } = await begin(cold.service, session, { address, chainId: CHAIN })
+    expectError(await link(cold.service, session, message, '0x01'), 'nodes_disagree')
+    if (honest) honest.behaviour = 'answer 500'
+    expectError(await link(cold.service, session, message, '0x01'), 'second_node_silent')
   })
 
   const alterations: [string, (message: string) => string][] = [
