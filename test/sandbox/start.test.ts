@@ -81,13 +81,6 @@ const STATES = [...GUIDE.matchAll(/^\| `([^`]+)` +\| `(GET|POST) ([\w-]+)` +\| (
     ({ name, method, what, status: Number(status), answer: JSON.parse(answer) }) as const,
 )
 
-/** Passes once the states of a chain's vaults are recorded. */
-async function expectRecorded({ folder }: Sandbox, chainId: number): Promise<void> {
-  const log = () => readFileSync(join(folder, '.local/service.log'), 'utf8')
-  const recorded = new RegExp(`"report":{"outcome":"refreshed","chainId":${chainId},.*"states":[1-9]`)
-  await vi.waitFor(() => expect(log()).toMatch(recorded), { timeout: 10_000 })
-}
-
 const stateOf = (running: Sandbox): State => State.parse(readStateFile(running))
 
 type Process = { readonly pid: number; readonly parent: number; readonly state: string }
@@ -140,24 +133,16 @@ async function play(folder: string, demo: string) {
 const test = base
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('running', { scope: 'file' }, async ({}, { onCleanup }) => {
-    const [PORT, WALLET_PORT] = [`${await freePort()}`, `${await freePort()}`]
-    const running = await startSandbox({ NODE_COMPILE_CACHE, PORT, WALLET_PORT, ORIGINS: ORIGINS.join() })
+    const PORT = `${await freePort()}`
+    const running = await startSandbox({
+      NODE_COMPILE_CACHE,
+      PORT,
+      ORIGINS: ORIGINS.join(),
+    })
     onCleanup(() => clearSandbox(running))
     return { ...running, port: PORT }
   })
   .extend('state', ({ running }) => stateOf(running))
-  /** One at nodes that refuse, on whatever port, without a past: it takes most of the time. */
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
-  .extend('other', { scope: 'file' }, async ({}, { onCleanup }) => {
-    const running = await startSandbox({
-      NODE_COMPILE_CACHE,
-      PAST: 'none',
-      NODES: 'base.org,publicnode',
-      BLOCK_SECONDS: '0.2',
-    })
-    onCleanup(() => clearSandbox(running))
-    return running
-  })
 
 describe('`npm start`', () => {
   test('prints where the wallet is, then the API, its reference, a key, who may call and commands to try', ({
@@ -235,8 +220,10 @@ describe('`npm start`', () => {
     expect(all).toContain(other[0])
   })
 
-  test('records the states of the vaults by itself', async ({ running }) => {
-    await expectRecorded(running, 8453)
+  test('records the states of the vaults by itself', async ({ running: { folder } }) => {
+    const log = () => readFileSync(join(folder, '.local/service.log'), 'utf8')
+    const recorded = /"report":{"outcome":"refreshed","chainId":8453,.*"states":[1-9]/
+    await vi.waitFor(() => expect(log()).toMatch(recorded), { timeout: 10_000 })
   })
 
   test('logs into a file, and neither keys nor URLs of nodes', ({ running, state }) => {
@@ -250,10 +237,8 @@ describe('`npm start`', () => {
 })
 
 describe('The demo wallet', () => {
-  const open = (state: State, path: string, options?: RequestInit) => fetch(`${state.walletUrl}${path}`, options)
-
   test('is told where the API and the chains are, and which accounts of the sandbox to use', async ({ state }) => {
-    const answer = await open(state, '/config.json')
+    const answer = await fetch(`${state.walletUrl}/config.json`)
     expect(answer.headers.get('cache-control')).toBe('no-store')
     expect(await answer.json()).toEqual({
       apiUrl: state.baseUrl,
@@ -266,41 +251,6 @@ describe('The demo wallet', () => {
       sandbox: { accounts: state.accounts.map(({ address }) => address), controlsUrl: `${state.baseUrl}/sandbox` },
     })
   })
-
-  test('is built when it is opened, and every path of its own is the same page', async ({ state }) => {
-    const page = await (await open(state, '/')).text()
-    expect(page).toMatch(/<title>Vaultline<\/title>/)
-    const answer = await open(state, '/vaults/8453/0x00')
-    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8')
-    expect(answer.headers.get('cache-control')).toBe('no-cache')
-    expect(await answer.text()).toBe(page)
-    const [, script = ''] = /<script type="module"[^>]* src="([^"]+)"/.exec(page) ?? []
-    const asset = await open(state, script)
-    expect(asset.headers.get('content-type')).toMatch(/^text\/javascript/)
-    expect(asset.headers.get('cache-control')).toContain('immutable')
-  })
-
-  test('lets its pages talk to nobody but itself, the API and the chains', async ({ state }) => {
-    const policy = (await open(state, '/')).headers.get('content-security-policy') ?? ''
-    const { chains } = (await (await open(state, '/config.json')).json()) as { chains: { rpcUrl: string }[] }
-    const origins = chains.map(({ rpcUrl }) => new URL(rpcUrl).origin)
-    expect(policy.split('; ')).toEqual(
-      expect.arrayContaining(["default-src 'self'", `connect-src ${["'self'", state.baseUrl, ...origins].join(' ')}`]),
-    )
-    expect(policy).not.toMatch(/unsafe|\*/)
-  })
-
-  test('is at localhost alone, where passkeys are made', async ({ state }) => {
-    const answer = await fetch(state.walletUrl.replace('localhost', '127.0.0.1'), { redirect: 'manual' })
-    expect(answer.headers.get('location')).toBe(`${state.walletUrl}/`)
-  })
-
-  test.for([['/nothing.js'], ['/..%2fstate.json'], ['/assets/../../state.json']])(
-    'has no file %s',
-    async ([path], { state }) => {
-      expect((await open(state, path as string)).status).toBe(404)
-    },
-  )
 })
 
 describe('A page in a browser', () => {
@@ -362,14 +312,11 @@ describe('The controls', () => {
     expect(answer.status, await answer.clone().text()).toBe(200)
     return (await answer.json()) as Record<string, unknown>
   }
-  const ask = (state: State, path: string) =>
-    fetch(`${state.baseUrl}/defi-vaults/v1${path}`, { headers: { 'x-join-key': state.apiKey } })
   const rpc = async ({ rpcUrl }: { rpcUrl: string }, method: string, ...params: unknown[]) => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
     const answer = await fetch(rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
     return ((await answer.json()) as { result: string }).result
   }
-  const blockOf = async (state: State) => Number(await rpc(state.chains[0] as Chain, 'eth_blockNumber'))
   type Chain = State['chains'][number]
 
   test('are listed with what each does and a command that is understood', async ({ state }) => {
@@ -434,52 +381,6 @@ describe('The controls', () => {
     expect((await balances()).map(Number)).toEqual([7, 7])
   })
 
-  test('stop a chain, whose vaults then show their last state, and resume it', async ({ running, state }) => {
-    const [{ chainId }] = state.chains as [Chain]
-    await expectRecorded(running, chainId)
-    const stale = async () => {
-      const { data } = (await (await ask(state, '/vaults')).json()) as {
-        data: { chainId: number; vaultState: { stateAsOf?: { stale: boolean } } }[]
-      }
-      return data.map((vault) => [vault.chainId, JSON.stringify(vault).includes('"stale":true')] as const)
-    }
-    await done(state, 'chains/stop', { chainId })
-    expect((await stale()).every(([of, isStale]) => isStale === (of === chainId))).toBe(true)
-    await done(state, 'chains/resume')
-    await vi.waitFor(async () => expect((await stale()).some(([, isStale]) => isStale)).toBe(false), {
-      timeout: 20_000,
-    })
-  })
-
-  test('hold the blocks of a chain, and let them go on', async ({ state }) => {
-    const [{ chainId }] = state.chains as [Chain]
-    await done(state, 'chains/hold', { chainId })
-    const held = await blockOf(state)
-    await new Promise((resolve) => setTimeout(resolve, 1200))
-    expect(await blockOf(state)).toBeLessThanOrEqual(held + 1)
-    await done(state, 'chains/resume', { chainId })
-    await vi.waitFor(async () => expect(await blockOf(state)).toBeGreaterThan(held + 1), { timeout: 5000 })
-  })
-
-  test('settle at once what waits', async ({ state }) => {
-    const vault = state.vaults.find(({ protocol, chainId }) => protocol === 'lagoon' && chainId === 8453)
-    const [chain] = state.chains as [Chain]
-    const [, , { address: user }] = state.accounts as unknown as [unknown, unknown, { address: string }]
-    const word = (value: string | number) => String(value).replace(/^0x/, '').padStart(64, '0')
-    const send = (to: string | undefined, data: string) =>
-      rpc(chain, 'eth_sendTransaction', { from: user, to, data, gas: '0x4c4b40' })
-    // approve(address,uint256), then requestDeposit(uint256,address,address)
-    await send(vault?.asset, `0x095ea7b3${word(vault?.address ?? '')}${word('f4240')}`)
-    await send(vault?.address, `0x85b77f45${word('f4240')}${word(user)}${word(user)}`)
-    const status = async () => {
-      const answer = await ask(state, `/defi/vault/${vault?.address}/deposit-status?userAddress=${user}`)
-      return ((await answer.json()) as { status: string }).status
-    }
-    await vi.waitFor(async () => expect(await status()).toMatch(/pending|claimable/), { timeout: 10_000 })
-    await done(state, 'vaults/settle', { chainId: 8453, vaultAddress: vault?.address })
-    expect(await status()).toBe('claimable')
-  })
-
   test('upgrade a vault, whose deposits then stop', async ({ state }) => {
     const vault = state.vaults.findLast(({ protocol, chainId }) => protocol === 'lagoon' && chainId === 42161)
     const [{ address: userAddress } = {}] = state.accounts
@@ -495,34 +396,11 @@ describe('The controls', () => {
     await done(state, 'vaults/upgrade', { chainId: 42161, vaultAddress: vault?.address })
     expect(await codeOfDeposit()).toBe('vault_has_changed')
   })
-
-  test('have a service outside fail, and answer again', async ({ state }) => {
-    const price = () => fetch(`${state.providersUrl}/coingecko/ping`)
-    const { status } = await price()
-    await done(state, 'sources/fail', { source: 'coingecko' })
-    expect((await price()).status).toBe(503)
-    await done(state, 'sources/resume')
-    expect((await price()).status).toBe(status)
-  })
-
-  test('hold transfers and tell of them', async ({ state }) => {
-    expect(await done(state, 'transfers/hold')).toMatchObject({ running: false, transfers: expect.any(Array) })
-    expect(await done(state, 'transfers/resume')).toMatchObject({ running: true })
-  })
-
-  test('have the API answer 429 as its gateway does, the controls themselves not', async ({ state }) => {
-    await done(state, 'api/throttle', { seconds: 1 })
-    const answer = await ask(state, '/vaults')
-    expect([answer.status, await answer.text()]).toEqual([429, '{"message":"Too Many Requests"}'])
-    expect((await fetch(state.controlsUrl)).status).toBe(200)
-    await vi.waitFor(async () => expect((await ask(state, '/vaults')).status).toBe(200), { timeout: 5000 })
-  })
 })
 
 describe('The states', () => {
-  test('of the guide are those of the service, without a past none', ({ state, other }) => {
+  test('of the guide are those of the service', ({ state }) => {
     expect(Object.keys(state.states?.questions ?? {}).sort()).toEqual(STATES.map(({ name }) => name).sort())
-    expect(stateOf(other).states).toBeUndefined()
   })
 
   test.for(STATES)('$name is answered as the guide says', async ({ name, method, what, status, answer }, { state }) => {
@@ -541,18 +419,11 @@ describe('The states', () => {
   })
 })
 
-test('Without PORT and WALLET_PORT the API and the wallet take the first free ports from 4000 and 3000 up', async ({
-  other,
-}) => {
-  for (const [url, first] of [
-    [stateOf(other).baseUrl, 4000],
-    [stateOf(other).walletUrl, 3000],
-  ] as const) {
-    expect(Number(new URL(url).port)).toBeGreaterThanOrEqual(first)
-    expect(Number(new URL(url).port)).toBeLessThan(first + 100)
-  }
-  expect((await fetch(`${stateOf(other).baseUrl}/health`)).status).toBe(200)
-  expect((await fetch(`${stateOf(other).walletUrl}/config.json`)).status).toBe(200)
+test('Without WALLET_PORT the wallet takes the first free port from 3000 up', async ({ state }) => {
+  const port = Number(new URL(state.walletUrl).port)
+  expect(port).toBeGreaterThanOrEqual(3000)
+  expect(port).toBeLessThan(3100)
+  expect((await fetch(`${state.walletUrl}/config.json`)).status).toBe(200)
 })
 
 test('Without NODES the chains are read at two hosts each, and answers say so', async ({ state }) => {
@@ -563,36 +434,18 @@ test('Without NODES the chains are read at two hosts each, and answers say so', 
   expect(await response.json()).toMatchObject({ status: 'pending', evidence: [{ chainId: 42161, nodes: 2 }] })
 })
 
-test('With NODES the chains are read at such nodes', ({ other }) => {
-  expect(other.printed()).toMatch(/base\.org: .*10 calls.*publicnode: .*100 calls/s)
-  for (const { rpcUrl, nodeUrls } of stateOf(other).chains) {
-    expect(nodeUrls).toHaveLength(2)
-    expect(nodeUrls).not.toContain(rpcUrl)
-  }
-})
-
-// These end the services of the tests above, and so are the last that ask for them.
-describe('The end', () => {
-  /** Sends the signals to a service that is ready, and expects an end in order. */
-  async function end(running: Sandbox, ...signals: NodeJS.Signals[]): Promise<void> {
-    const { child } = running
-    const family = familyOf(child.pid as number)
-    // Two chains at least, besides the service itself.
-    expect(family.length).toBeGreaterThan(2)
-    for (const signal of signals) child.kill(signal)
-    expect(await once(child, 'exit')).toEqual([0, null])
-    await expectAllGone(family)
-    expect(existsSync(stateFileOf(running))).toBe(false)
-  }
-
-  // An open port needs a process; one of the first free ports may be another service's as soon as it is closed.
-  test('by SIGTERM is in order: code 0, no process, so no open port, and no state file', async ({ other }) => {
-    await end(other, 'SIGTERM')
-  })
-
-  test('by Ctrl-C, also by Ctrl-C twice, is the same end', async ({ running }) => {
-    await end(running, 'SIGINT', 'SIGINT')
-  })
+// It ends the service of the tests above, and so is the last that asks for it.
+test('Ctrl-C, also twice, is an end in order: code 0, no process, so no open port, and no state file', async ({
+  running,
+}) => {
+  const { child } = running
+  const family = familyOf(child.pid as number)
+  // Two chains at least, besides the service itself.
+  expect(family.length).toBeGreaterThan(2)
+  for (const signal of ['SIGINT', 'SIGINT'] as const) child.kill(signal)
+  expect(await once(child, 'exit')).toEqual([0, null])
+  await expectAllGone(family)
+  expect(existsSync(stateFileOf(running))).toBe(false)
 })
 
 describe('A start that cannot be', () => {
@@ -614,7 +467,7 @@ describe('A start that cannot be', () => {
     },
   )
 
-  test('because it is ended before it is ready leaves nothing behind', async ({ onTestFinished }) => {
+  test('because SIGTERM ends it before it is ready leaves nothing behind', async ({ onTestFinished }) => {
     const running = runSandbox({ NODE_COMPILE_CACHE, PORT: `${await freePort()}` })
     onTestFinished(() => clearSandbox(running))
     const { child } = running
@@ -626,7 +479,7 @@ describe('A start that cannot be', () => {
       },
       { timeout: 10_000, interval: 50 },
     )
-    child.kill('SIGINT')
+    child.kill('SIGTERM')
     await once(child, 'exit')
     await expectAllGone(family)
     expect(existsSync(stateFileOf(running))).toBe(false)

@@ -7,7 +7,8 @@ import * as z from 'zod'
 import { addAuthenticator, test as base } from '../support/browser.ts'
 import { clearSandbox, freePort, readStateFile, startSandbox } from '../support/sandbox.ts'
 
-// The demo wallet as a newcomer meets it: `npm start`, a real Chromium, a passkey, and money that moves on two chains.
+// The demo wallet as a newcomer meets it: `npm start` with nodes that refuse what public ones do, a real Chromium, a passkey,
+// and money that moves on two chains.
 // FILM=<folder> keeps a picture of each page, at two widths, light and dark, for somebody to look at.
 
 const PICTURES = process.env['FILM']
@@ -20,7 +21,12 @@ const VIEWS = [
 ] as const
 
 /** What these tests read of the state file. */
-const State = z.object({ walletUrl: z.url(), baseUrl: z.url(), controlsUrl: z.url() })
+const State = z.object({
+  walletUrl: z.url(),
+  baseUrl: z.url(),
+  controlsUrl: z.url(),
+  chains: z.array(z.object({ chainId: z.int(), rpcUrl: z.url(), nodeUrls: z.array(z.url()) })),
+})
 
 /** What the tests leave for each other to look at, by the name of the page. */
 const paths = new Map<string, string>()
@@ -29,12 +35,13 @@ const test = base
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('sandbox', { scope: 'file' }, async ({}, { onCleanup }) => {
     const [PORT, WALLET_PORT] = [`${await freePort()}`, `${await freePort()}`]
-    const sandbox = await startSandbox({ PAST: 'none', PORT, WALLET_PORT })
+    const sandbox = await startSandbox({ PAST: 'none', NODES: 'base.org,publicnode', PORT, WALLET_PORT })
     onCleanup(() => clearSandbox(sandbox))
-    const { walletUrl, baseUrl, controlsUrl } = State.parse(readStateFile(sandbox))
+    const { walletUrl, baseUrl, controlsUrl, chains } = State.parse(readStateFile(sandbox))
     return {
       walletUrl,
       apiUrl: baseUrl,
+      chains,
       /** Tells it to do something: `POST /sandbox/<name>`. */
       async control(name: string, body: object = {}) {
         const reply = await fetch(`${controlsUrl}/${name}`, { method: 'POST', body: JSON.stringify(body) })
@@ -279,6 +286,53 @@ describe('While something is down', () => {
     expect((await throttled).status()).toBe(429)
     await page.getByRole('link', { name: 'Harbor USDC' }).waitFor()
   })
+})
+
+describe('The server of the pages', () => {
+  test('answers every path of the wallet with one page, and has its code under names that last', async ({
+    sandbox,
+  }) => {
+    const page = await (await fetch(sandbox.walletUrl)).text()
+    const answer = await fetch(`${sandbox.walletUrl}/vaults/8453/0x00`)
+    expect(answer.headers.get('cache-control')).toBe('no-cache')
+    expect(await answer.text()).toBe(page)
+    const [, script = ''] = /<script type="module"[^>]* src="([^"]+)"/.exec(page) ?? []
+    const asset = await fetch(`${sandbox.walletUrl}${script}`)
+    expect(asset.headers.get('content-type')).toMatch(/^text\/javascript/)
+    expect(asset.headers.get('cache-control')).toContain('immutable')
+  })
+
+  test('lets them talk to nobody but itself, the API and the chains', async ({ sandbox }) => {
+    const { walletUrl, apiUrl, chains } = sandbox
+    const policy = (await fetch(walletUrl)).headers.get('content-security-policy') ?? ''
+    const config = await (await fetch(`${walletUrl}/config.json`)).json()
+    const Config = z.object({ chains: z.array(z.object({ chainId: z.int(), rpcUrl: z.url() })) })
+    const rpc = Config.parse(config).chains.map(({ rpcUrl }) => new URL(rpcUrl).origin)
+    expect(rpc).toHaveLength(chains.length)
+    expect(policy.split('; ')).toEqual(
+      expect.arrayContaining(["default-src 'self'", `connect-src ${["'self'", apiUrl, ...rpc].join(' ')}`]),
+    )
+    expect(policy).not.toMatch(/unsafe|\*/)
+  })
+
+  test('is at localhost alone, where passkeys are made', async ({ sandbox: { walletUrl } }) => {
+    const answer = await fetch(walletUrl.replace('localhost', '127.0.0.1'), { redirect: 'manual' })
+    expect(answer.headers.get('location')).toBe(`${walletUrl}/`)
+  })
+
+  test.for(['/nothing.js', '/..%2fstate.json', '/assets/../../state.json'])(
+    'has no file %s',
+    async (path, { sandbox }) => {
+      expect((await fetch(`${sandbox.walletUrl}${path}`)).status).toBe(404)
+    },
+  )
+})
+
+test('With NODES the chains are read at such nodes', ({ sandbox: { chains } }) => {
+  for (const { rpcUrl, nodeUrls } of chains) {
+    expect(nodeUrls).toHaveLength(2)
+    expect(nodeUrls).not.toContain(rpcUrl)
+  }
 })
 
 describe('Every page', () => {
