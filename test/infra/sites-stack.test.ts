@@ -2,11 +2,13 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { runInNewContext } from 'node:vm'
-import { App } from 'aws-cdk-lib/core'
+import { App, Stage } from 'aws-cdk-lib/core'
 import { DEFAULT_CROSS_STACK_REFERENCES, VALIDATE_AGAINST_DEFAULT_RULES } from 'aws-cdk-lib/cx-api'
 import { afterAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { ENVIRONMENTS, type Sites, type StageEnvironment } from '../../infra/environments.ts'
+import { SharedStack } from '../../infra/shared-stack.ts'
+import { SitesStack } from '../../infra/sites-stack.ts'
 import { ServiceStage } from '../../infra/stage.ts'
 import { EVM_CHAINS } from '../../lib/chain/registry.ts'
 import { createApiKey } from '../../lib/clients/api-key.ts'
@@ -40,8 +42,28 @@ const built = {
   wallet: build('wallet', { 'index.html': '<!doctype html>', 'assets/index-1a2b.js': 'run()', 'icon.svg': '<svg/>' }),
 }
 
-/** The stage with these sites, what was said of them, and the files that are copied into each bucket. */
-async function synthesize(sites: Sites, environment: StageEnvironment = ENVIRONMENTS.dev, folders = built) {
+/** A stage with both sites, whole as it is deployed. */
+async function synthesizeWhole() {
+  return await synthesize(async (app) => {
+    const stage = new ServiceStage(app, 'dev', '0.0.0')
+    await stage.addSites({ ...ENVIRONMENTS.dev, sites: {} }, built)
+    expect(stage.node.tryFindChild('sites'), 'an environment without sites').toBeUndefined()
+    await stage.addSites({ ...ENVIRONMENTS.dev, sites: { reference: {}, wallet: { apiKey, signingKeys } } }, built)
+  })
+}
+
+/** The stack of these sites, with nothing of its stage but what all share. */
+async function synthesizeSites(sites: Sites, { corsOrigins, relyingParty }: StageEnvironment, folders = built) {
+  return await synthesize((app) => {
+    const stage = new Stage(app, STAGE)
+    const props = { tags: { stage: 'dev' }, terminationProtection: false }
+    const shared = new SharedStack(stage, { ...props, stage: 'dev', version: '0.0.0' })
+    new SitesStack(stage, { ...props, shared, sites, corsOrigins, relyingParty, reference: {}, built: folders })
+  })
+}
+
+/** What is added to an app, what was said of its sites, and the files that are copied into each bucket. */
+async function synthesize(add: (app: App) => void | Promise<void>) {
   const outdir = mkdtempSync(join(folder, 'app-'))
   const context = {
     'aws:cdk:bundling-stacks': [],
@@ -49,7 +71,7 @@ async function synthesize(sites: Sites, environment: StageEnvironment = ENVIRONM
     [DEFAULT_CROSS_STACK_REFERENCES]: 'weak',
   }
   const app = new App({ outdir, context })
-  await new ServiceStage(app, 'dev', '0.0.0').addSites({ ...environment, sites }, folders)
+  await add(app)
   const assembly = app.synth().getNestedAssembly(`assembly-${STAGE}`)
   const stage = await readStage(assembly.directory, STAGE)
   const stack = assembly.stacks.find(({ stackName }) => stackName === `${STAGE}-sites`)
@@ -83,16 +105,8 @@ function build(name: string, files: Readonly<Record<string, string>>): string {
   return join(folder, name)
 }
 
-test('A stage without sites has no stack of them', async () => {
-  const { stacks } = await synthesize({})
-  expect(stacks.map(({ name }) => name)).not.toContain('sites')
-})
-
 describe('A stage with both sites', async () => {
-  const { stacks, outputs, ofType, problems, copied } = await synthesize({
-    reference: {},
-    wallet: { apiKey, signingKeys },
-  })
+  const { stacks, outputs, ofType, problems, copied } = await synthesizeWhole()
 
   test('has a stack of their own, deployed after what all share, at names that CloudFront makes up', () => {
     expect(problems).toEqual([])
@@ -257,40 +271,32 @@ describe('A stage with both sites', async () => {
   })
 })
 
-test('A stage has the one site that it names alone', async () => {
-  const { ofType, outputs } = await synthesize({ reference: {} })
-  expect(Object.keys(ofType('AWS::CloudFront::Distribution'))).toEqual(['sites/ReferenceDistribution'])
-  expect(outputs).not.toHaveProperty([`${STAGE}-sites.WalletOrigin`])
-})
-
-test('Sites with names of their own have their certificates, and say where these names must lead', async () => {
-  const { ofType, outputs, problems } = await synthesize(
-    {
-      reference: { domain: { name: 'reference.vaultline.test', certificateArn } },
-      wallet: { domain: { name: 'wallet.vaultline.test', certificateArn }, apiKey, signingKeys },
-    },
-    OWN_NAMES,
-  )
+test('A stage has the one site that it names, with its certificate, and says where its name must lead', async () => {
+  const wallet = { domain: { name: 'wallet.vaultline.test', certificateArn }, apiKey, signingKeys }
+  const { ofType, outputs, problems } = await synthesizeSites({ wallet }, OWN_NAMES)
   expect(problems).toEqual([])
-  expect(ofType('AWS::CloudFront::Distribution')['sites/WalletDistribution']).toMatchObject({
-    DistributionConfig: {
-      Aliases: ['wallet.vaultline.test'],
-      ViewerCertificate: {
-        AcmCertificateArn: certificateArn,
-        MinimumProtocolVersion: 'TLSv1.2_2021',
-        SslSupportMethod: 'sni-only',
-      },
+  expect(ofType('AWS::CloudFront::Distribution')).toEqual({
+    'sites/WalletDistribution': {
+      DistributionConfig: expect.objectContaining({
+        Aliases: ['wallet.vaultline.test'],
+        ViewerCertificate: {
+          AcmCertificateArn: certificateArn,
+          MinimumProtocolVersion: 'TLSv1.2_2021',
+          SslSupportMethod: 'sni-only',
+        },
+      }),
     },
   })
   expect(outputs).toMatchObject({
     [`${STAGE}-sites.WalletOrigin`]: 'https://wallet.vaultline.test',
     [`${STAGE}-sites.WalletDnsTarget`]: 'sites/WalletDistribution.DomainName',
   })
+  expect(outputs).not.toHaveProperty([`${STAGE}-sites.ReferenceOrigin`])
 })
 
-test('Sites that cannot work are refused with each reason, and no other stack is', async () => {
+test('Sites that cannot work are refused with each reason, and nothing else of their stage is', async () => {
   const elsewhere = certificateArn.replace('us-east-1', 'eu-west-1')
-  const { stacks, problems, ofType } = await synthesize(
+  const { stacks, problems, ofType } = await synthesizeSites(
     {
       reference: { domain: { name: 'docs.vaultline.test', certificateArn: elsewhere } },
       wallet: { domain: { name: 'wallet.vaultline.test', certificateArn }, apiKey: 'jk_test_', signingKeys: [] },
@@ -308,5 +314,5 @@ test('Sites that cannot work are refused with each reason, and no other stack is
     'The wallet is not built in no/wallet: build it with npm run build --workspace wallet.',
   ])
   expect(ofType('AWS::CloudFront::Distribution')).toEqual({})
-  expect(stacks.map(({ name }) => name)).toContain('vaults')
+  expect(stacks.map(({ name }) => name)).toContain('shared')
 })
