@@ -27,31 +27,27 @@ function copySources() {
   return { folder, run, create: (place: string) => run('node', 'scripts/new.ts', 'endpoint', place) }
 }
 
-test('An area of its own begins with its tag', () => {
+test('A job is told from an endpoint, and an area of its own begins with its tag', () => {
+  const { create } = copySources()
+  const job = 'A job is no endpoint: functions/jobs/refresh-tokens is a short one to copy.\n'
+  expect(create('jobs/refresh-rewards')).toMatchObject({ status: 1, stderr: job })
+  const area = 'There is no area user-rewards: enter UserRewards in TAGS of lib/frame/contract.ts first.\n'
+  expect(create('user-rewards/list')).toMatchObject({ status: 1, stderr: area })
+})
+
+test('A new endpoint, the first of its area, runs, is as the linter wants it, and is there once', () => {
   const { folder, run, create } = copySources()
-  const missing = 'There is no area user-rewards: enter UserRewards in TAGS of lib/frame/contract.ts first.\n'
-  expect(create('user-rewards/list')).toMatchObject({ status: 1, stderr: missing })
   const frame = join(folder, 'lib/frame/contract.ts')
   writeFileSync(frame, readFileSync(frame, 'utf8').replace("System: '", "UserRewards: 'Something new',\n  System: '"))
   expect(create('user-rewards/list')).toMatchObject({ status: 0, stderr: '' })
   expect(run('node', 'functions/user-rewards/list/handler.ts')).toMatchObject({ status: 0, stderr: '' })
+  expect(run('biome', 'check', '--vcs-enabled=false', 'functions/contracts.ts', 'functions/user-rewards').status).toBe(
+    0,
+  )
+  expect(readFileSync(join(folder, 'functions/contracts.ts'), 'utf8')).toContain("'user-rewards/list':")
   expect(readFileSync(join(folder, 'docs/api.md'), 'utf8')).toContain('/user-rewards/list')
-})
-
-test('A job is told from an endpoint', () => {
-  const { create } = copySources()
-  const stderr = 'A job is no endpoint: functions/jobs/refresh-tokens is a short one to copy.\n'
-  expect(create('jobs/refresh-rewards')).toMatchObject({ status: 1, stderr })
-})
-
-test('A new endpoint runs, is as the linter wants it, and is there once', () => {
-  const { folder, run, create: createIn } = copySources()
-  const create = () => createIn('system/some-example')
-
-  expect(create()).toMatchObject({ status: 0, stderr: '' })
-  expect(run('node', 'functions/system/some-example/handler.ts')).toMatchObject({ status: 0, stderr: '' })
-  expect(run('biome', 'check', '--vcs-enabled=false', 'functions/contracts.ts', 'functions/system').status).toBe(0)
-  expect(readFileSync(join(folder, 'functions/contracts.ts'), 'utf8')).toContain("'system/some-example':")
-  expect(readFileSync(join(folder, 'docs/api.md'), 'utf8')).toContain('/system/some-example')
-  expect(create()).toMatchObject({ status: 1, stderr: 'functions/system/some-example is there already.\n' })
+  expect(create('user-rewards/list')).toMatchObject({
+    status: 1,
+    stderr: 'functions/user-rewards/list is there already.\n',
+  })
 })

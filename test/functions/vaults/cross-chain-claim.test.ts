@@ -23,7 +23,6 @@ import type { Wire } from '../../support/wire.ts'
 const [ALICE, BOB] = USERS
 const BLACKLIST = parseAbi(['function blacklist(address account)', 'function unBlacklist(address account)'])
 const BASE_USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
-const GENERATIONS = ['0.1', '0.4', '0.5', '0.6'] as const
 
 type Options = {
   readonly generation?: LagoonGeneration
@@ -58,13 +57,12 @@ const test = base
   .extend('journey', ({ service: _, sharedJourney }) => sharedJourney)
 
 describe('What is settled of a withdrawal is claimed to another chain', () => {
-  const cases = GENERATIONS.flatMap((generation, index) =>
-    (['USDC', 'DAI'] as const).map((asset, turn) => ({
-      generation,
-      asset,
-      chainId: (index + turn) % 2 === 0 ? 8453 : 42161,
-    })),
-  )
+  const cases = [
+    { generation: '0.1', asset: 'USDC', chainId: 8453 },
+    { generation: '0.4', asset: 'DAI', chainId: 42161 },
+    { generation: '0.5', asset: 'DAI', chainId: 8453 },
+    { generation: '0.6', asset: 'USDC', chainId: 42161 },
+  ] as const
 
   test.for(cases)(
     'Lagoon $generation of $asset on $chainId: all that it pays arrives as promised, to the unit, and its status tells so',

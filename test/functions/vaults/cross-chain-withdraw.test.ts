@@ -115,9 +115,9 @@ const test = base
   .extend('journey', ({ service, sharedVault }) => journeyFrom(sharedVault, service))
 
 describe('What a vault pays at once arrives on another chain as promised, to the unit', () => {
-  const cases = KINDS.flatMap((kind, index) =>
-    ASSETS.map((asset, turn) => ({ ...kind, asset, chainId: (index + turn) % 2 === 0 ? 8453 : 42161 })),
-  )
+  // Every kind, and every token from every chain.
+  const PLACES = [8453, 42161].flatMap((chainId) => ASSETS.map((asset) => ({ chainId, asset })))
+  const cases = KINDS.map((kind, index) => ({ ...kind, ...PLACES[index % PLACES.length] }))
 
   test.for(cases)('$asset from $kind on $chainId', async ({ open, asset, chainId }, { service, bridge }) => {
     const vault = await open(service, { asset, chainId })
