@@ -14,7 +14,7 @@ vi.hoisted(() => {
   process.env['POWERTOOLS_LOG_LEVEL'] = 'SILENT'
 })
 
-const RUNS = { numRuns: 300 }
+const RUNS = { numRuns: 200 }
 const [{ address: USER }] = USERS
 const NOBODYS_VAULT = '0x00000000000000000000000000000000000000A1'
 

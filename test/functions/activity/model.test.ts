@@ -522,7 +522,7 @@ test('Over random histories, positions, deposits and withdrawals are what the va
       await record()
       await check()
     }),
-    { numRuns: 5, endOnFailure: true },
+    { numRuns: 3, endOnFailure: true },
   )
 })
 

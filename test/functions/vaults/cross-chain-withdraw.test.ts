@@ -116,8 +116,11 @@ const test = base
 
 describe('What a vault pays at once arrives on another chain as promised, to the unit', () => {
   // Every kind, and every token from every chain.
-  const PLACES = [8453, 42161].flatMap((chainId) => ASSETS.map((asset) => ({ chainId, asset })))
-  const cases = KINDS.map((kind, index) => ({ ...kind, ...PLACES[index % PLACES.length] }))
+  const cases = KINDS.map((kind, index) => ({
+    ...kind,
+    asset: ASSETS[index % 2] ?? 'USDC',
+    chainId: index % 4 < 2 ? 8453 : 42161,
+  }))
 
   test.for(cases)('$asset from $kind on $chainId', async ({ open, asset, chainId }, { service, bridge }) => {
     const vault = await open(service, { asset, chainId })

@@ -33,7 +33,7 @@ vi.hoisted(() => {
 const [ALICE, BOB] = USERS
 const BASE = 8453
 const ONE = 10n ** 6n
-const RUNS = 150
+const RUNS = 100
 
 /** What a vault, its share token and its asset are asked; the last one is what its storage is read with. */
 const VIEWS = [

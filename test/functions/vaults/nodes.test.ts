@@ -308,7 +308,7 @@ test('After a day without records, at a node that gives events of 10 blocks, not
 }) => {
   const [base, arbitrum] = service.backends.chains
   if (!base || !arbitrum) throw new Error('There are two chains')
-  await callRpc(base, [{ method: 'anvil_mine', params: [numberToHex(720), numberToHex(120)] }])
+  await callRpc(base, [{ method: 'anvil_mine', params: [numberToHex(360), numberToHex(240)] }])
   await callRpc(arbitrum, [{ method: 'evm_increaseTime', params: [DAY] }])
   await mine(arbitrum, 1)
   const truth = await stage.ask(service)
@@ -319,6 +319,6 @@ test('After a day without records, at a node that gives events of 10 blocks, not
 
   // The job of those containers, which reads the chain where they do.
   const { refresh } = await import('../../support/records.ts')
-  for (let run = 0; run < 5; run += 1) await refresh(BASE)
+  for (let run = 0; run < 3; run += 1) await refresh(BASE)
   expect(verdicts(await stage.ask(cold), await stage.ask(service))).toEqual(allRight)
 })
