@@ -17,8 +17,12 @@ type Window = {
   readonly rate: Rate
   /** Epoch milliseconds. */
   readonly end: number
-  /** What is left of this container's lease. */
+  /** How many this container has let through. */
+  admitted: number
+  /** What is left of its lease. */
   leased: number
+  /** How many it takes at a time at most: fewer where so many were not left. */
+  most: number
   /** What nobody had taken when the table was last asked; undefined before. */
   untaken?: number
   taking?: Promise<void>
@@ -35,9 +39,9 @@ const UNCOUNTED_MS = 5000
 
 /**
  * Returns a function that counts the requests of keys, in windows that begin at the same moment everywhere. A container takes
- * a hundredth of a window's requests at a time out of the table, and spends it by itself: all containers together never let
- * more through than the limit, and at most the rest of each one's lease is lost. Requests go through uncounted while the
- * table cannot be reached.
+ * as many at a time out of the table as it has let through, a hundredth of a window's at most, and spends them by itself: all
+ * containers together never let more through than the limit, and at most the rest of each one's lease is lost. Requests go
+ * through uncounted while the table cannot be reached.
  */
 export function rateLimiter({ take, now }: Dependencies): Admit {
   /** The present window of each key that was used here: keys that an operator has issued, so that nobody can fill this. */
@@ -49,18 +53,23 @@ export function rateLimiter({ take, now }: Dependencies): Admit {
     const end = (Math.floor(now() / length) + 1) * length
     const known = windows.get(name)
     if (known?.end === end && known.rate.requests === rate.requests) return known
-    const window = { rate, end, leased: 0 }
+    const most = Math.max(1, Math.floor(rate.requests / 100))
+    const window = { rate, end, admitted: 0, leased: 0, most }
     windows.set(name, window)
     return window
   }
 
   async function lease(name: string, window: Window): Promise<void> {
     const { rate, end } = window
-    const size = leaseSize(rate)
+    const size = Math.min(Math.max(1, window.admitted), window.most)
     try {
       // Kept for one window more: clocks differ.
       const until = new Date(end + rate.seconds * 1000)
       const taken = await take(`${name}#${end}`, { size, limit: rate.requests, until })
+      if (taken === null && size > 1) {
+        window.most = Math.floor(size / 2)
+        return
+      }
       window.untaken = taken === null ? 0 : rate.requests - taken
       if (taken !== null) window.leased += size
     } catch (error) {
@@ -76,6 +85,7 @@ export function rateLimiter({ take, now }: Dependencies): Admit {
       const seconds = Math.max(1, Math.ceil((window.end - now()) / 1000))
       if (window.leased > 0) {
         window.leased -= 1
+        window.admitted += 1
         return headersFor(rate, { remaining: window.leased + (window.untaken ?? 0), seconds })
       }
       if (window.untaken === 0) {
@@ -87,13 +97,6 @@ export function rateLimiter({ take, now }: Dependencies): Admit {
       await window.taking
     }
   }
-}
-
-/** A hundredth of a window's requests, or the next smaller number by which they can be divided. */
-function leaseSize({ requests }: Rate): number {
-  let size = Math.max(1, Math.floor(requests / 100))
-  while (requests % size !== 0) size -= 1
-  return size
 }
 
 function headersFor(
