@@ -123,17 +123,17 @@ async function readNow(poll: Poll): Promise<Seen> {
   }
 
   const source = getReader(key.sourceChainId)
-  // What is seen for the first time is not called final yet, which leaves more of the budget for its fill.
-  const isFirst = !recorded.source && !recorded.sender
+  // What is seen for the first time, or while its fill is searched for, is not called final: that leaves more for the search.
+  const isFillFirst = (!recorded.source && !recorded.sender) || recorded.fillSearch !== undefined
   const outcomes = await budget.ask(source, [
     receiptRequest(key.transactionHash),
     ...(recorded.sender ? [] : [transactionRequest(key.transactionHash)]),
-    ...(isFirst ? [blockRequest('latest')] : finalityRequests(source.chain)),
+    ...(isFillFirst ? [blockRequest('latest')] : finalityRequests(source.chain)),
   ])
   noteHead(poll, source, outcomes.at(-1))
   const receipt = parseReceipt(outcomes[0], key.transactionHash)
   const transaction = recorded.sender ? undefined : parseTransaction(outcomes[1], key.transactionHash)
-  const finality = isFirst ? undefined : parseFinality(source.chain, outcomes.slice(-2))
+  const finality = isFillFirst ? undefined : parseFinality(source.chain, outcomes.slice(-2))
   if (!receipt) return readUnmined(poll, finality, transaction)
 
   const deposit = findDeposit(source, receipt, key)

@@ -308,7 +308,7 @@ describe('Reading the events of a range of blocks', () => {
 })
 
 const HASH = pad('0xabcdef')
-const RECEIPT = { status: '0x1', blockNumber: '0x10', transactionHash: HASH, logs: [someLog(16n)] }
+const RECEIPT = { status: '0x1', blockNumber: '0x10', blockHash: HASH, transactionHash: HASH, logs: [someLog(16n)] }
 
 describe('What a node says of a transaction and of a block', () => {
   test('is asked for by hash and by number', () => {
