@@ -35,6 +35,8 @@ export type NodeProfile = {
   readonly rate?: { readonly requests: number; readonly retryAfterSeconds: number }
   /** Whether every request gets a 307 to the chain's own URL. */
   readonly redirects?: boolean
+  /** What its events tell as the time of their block, in turn; undefined for none. */
+  readonly eventTimes?: readonly unknown[]
   /** Added to the chain id in its replies. */
   readonly chainIdOffset?: number
   /** Whether it replies with wrong amounts, wrong blocks, failed transactions and no events. */
@@ -201,6 +203,10 @@ export const NODE_PROFILES = {
     rate: { requests: 4, retryAfterSeconds: 2 },
   },
   behind: { about: 'a node whose head is 5 blocks old', behind: [5] },
+  'untold-times': {
+    about: 'a node whose events have 0, a number or nothing for the time of their block',
+    eventTimes: ['0x0', 1_700_000_000, undefined],
+  },
   slow: { about: 'a node whose answers take 2.2 s', delayMs: 2_200 },
   redirecting: { about: 'a node that sends every request elsewhere', redirects: true },
   'wrong-chain': { about: "a node of another chain, by what it says of its chain's id", chainIdOffset: 1 },

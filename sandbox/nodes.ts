@@ -185,13 +185,26 @@ function withGasCap(call: Call): Call {
 }
 
 /** How a node of this profile, with this head, changes the chain's `outcome`. */
-function told({ chainIdOffset = 0, lies = false }: NodeProfile, call: Call, outcome: Outcome, head: number): Outcome {
+function told(
+  { chainIdOffset = 0, eventTimes, lies = false }: NodeProfile,
+  call: Call,
+  outcome: Outcome,
+  head: number,
+): Outcome {
   if ('error' in outcome) return outcome
   const { result } = outcome
   if (call.method === 'eth_blockNumber') return { result: numberToHex(lies ? head + LIE : head) }
   if (call.method === 'eth_chainId') return { result: numberToHex(Number(result) + chainIdOffset) }
   if (isNewerThan(result, head)) return { result: null }
+  if (eventTimes) return { result: withTimes(result, eventTimes) }
   return { result: lies ? lieOf(call, result) : result }
+}
+
+/** The same with these in turn as the times of its events. */
+function withTimes(result: unknown, times: readonly unknown[]): unknown {
+  let events = 0
+  const timeOf = () => times[events++ % times.length]
+  return JSON.parse(JSON.stringify(result), (key, value) => (key === 'blockTimestamp' ? timeOf() : value))
 }
 
 const LIE = 100_000

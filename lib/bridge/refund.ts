@@ -216,11 +216,14 @@ async function readPayments(
   const { pool } = getBridge(reader)
   const blocks: bigint[] = []
   const hashes: Hash[] = []
+  const times = new Map([[last.number, last.timestamp]])
   let unread: bigint | undefined
   for (const [block, ofBlock] of Map.groupBy(events, ({ blockNumber }) => blockNumber)) {
     const deferring = deferringTransactions(ofBlock, pool, deposit)
-    const isTold = block === last.number || ofBlock.every(({ blockTimestamp }) => blockTimestamp !== undefined)
-    const isTimeNeeded = !isTold && (deferring.length > 0 || parsePayments(ofBlock, pool, deposit).length > 0)
+    const told = ofBlock.every(({ blockTimestamp }) => blockTimestamp !== undefined) && ofBlock[0]?.blockTimestamp
+    // A receipt need not tell the time of its events.
+    if (told) times.set(block, told)
+    const isTimeNeeded = !times.has(block) && (deferring.length > 0 || parsePayments(ofBlock, pool, deposit).length > 0)
     const more = deferring.length + (isTimeNeeded ? 1 : 0)
     if (more > 0 && !budget.reaches(blocks.length + hashes.length + more)) {
       unread = block
@@ -231,8 +234,7 @@ async function readPayments(
   }
   const requests = [...blocks.map(blockRequest), ...hashes.map(receiptRequest)]
   const outcomes = requests.length > 0 ? await budget.ask(reader, requests) : []
-  const times = new Map(blocks.map((block, index) => [block, parseResult(BlockHeader, outcomes[index]).timestamp]))
-  times.set(last.number, last.timestamp)
+  for (const [index, block] of blocks.entries()) times.set(block, parseResult(BlockHeader, outcomes[index]).timestamp)
   const receipts = hashes.map((hash, index) => required(parseReceipt(outcomes[blocks.length + index], hash)))
   const receiptLogs = new Map(receipts.map(({ transactionHash, logs }) => [transactionHash, logs]))
   const read = events.filter(({ blockNumber }) => unread === undefined || blockNumber < unread)

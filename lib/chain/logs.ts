@@ -16,8 +16,10 @@ export const Log = z.object({
   logIndex: Quantity.transform(Number),
   blockNumber: Quantity,
   transactionHash: HashText,
-  /** Seconds since 1970, from nodes that tell it with the event. */
-  blockTimestamp: Quantity.optional(),
+  /** Seconds since 1970, from nodes that tell it with the event; what some write in its place (0x0, a number) is untold. */
+  blockTimestamp: Quantity.refine((time) => time > 0n)
+    .optional()
+    .catch(undefined),
 })
 export type Log = z.output<typeof Log>
 

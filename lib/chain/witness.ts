@@ -345,24 +345,20 @@ function isNear(receipt: RpcOutcome, head: HashedHeader | undefined): boolean {
 }
 
 /**
- * The outcome of which both tell the same, with the times of blocks beside events where both tell them alike; undefined
- * where they contradict each other in these, which are no part of its text, for some nodes leave them out.
+ * The outcome of which both tell the same events, with the times of their blocks where both tell each; undefined where
+ * they contradict each other in one, which is no part of its text, for some nodes tell all, some or none.
  */
 function withCommonTimes(older: RpcOutcome, newer: RpcOutcome): RpcOutcome | undefined {
-  const [told, others] = [timesIn(older), timesIn(newer)]
-  if (told.length === 0) return older
-  if (told.length !== others.length) return { result: withoutTimes(older) }
-  return told.every((time, index) => time === others[index]) ? older : undefined
+  const others = timesIn(newer)
+  const pairs = timesIn(older).map((time, index) => [time, others[index]] as const)
+  if (pairs.some(([time, other]) => time !== undefined && other !== undefined && time !== other)) return undefined
+  return pairs.some((pair) => pair.includes(undefined)) ? { result: withoutTimes(older) } : older
 }
 
-function timesIn(outcome: RpcOutcome): bigint[] {
-  const times: bigint[] = []
-  JSON.stringify(outcome, (key, value: unknown) => {
-    const time = key === TIME ? Quantity.safeParse(value).data : undefined
-    if (time !== undefined) times.push(time)
-    return value
-  })
-  return times
+/** The time of the block of each event in an outcome, undefined where it is not told. */
+function timesIn(outcome: RpcOutcome): (bigint | undefined)[] {
+  const { data = [] } = TimedEvents.safeParse('result' in outcome ? outcome.result : undefined)
+  return data.map((event) => event[TIME])
 }
 
 function withoutTimes(outcome: RpcOutcome): unknown {
@@ -404,6 +400,13 @@ function textOf(request: RpcRequest, outcome: RpcOutcome): string | undefined {
 const Logs = z.array(Log.omit({ [TIME]: true }))
 const MinedReceipt = Receipt.extend({ logs: Logs }).nullable()
 const BlockReceipts = z.array(z.object({ logs: Logs }))
+const TimedLogs = z.array(Log.pick({ [TIME]: true }))
+/** The events of a call for them, of a receipt, or of all receipts of a block. */
+const TimedEvents = z.union([
+  z.array(z.object({ logs: TimedLogs })).transform((receipts) => receipts.flatMap(({ logs }) => logs)),
+  z.object({ logs: TimedLogs }).transform(({ logs }) => logs),
+  TimedLogs,
+])
 const SentTransaction = z
   .object({ hash: TransactionHash, from: Address, to: Address.nullish(), nonce: Quantity })
   .nullable()

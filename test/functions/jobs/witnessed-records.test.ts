@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Hex, numberToHex, toEventSelector } from 'viem'
-import { describe, expect } from 'vitest'
+import { describe, expect, onTestFinished } from 'vitest'
 import { refreshChain } from '../../../functions/jobs/refresh-chain/refresh-chain.ts'
 import { depositSourceStore } from '../../../lib/activity/deposit-source-store.ts'
 import { recordsStore } from '../../../lib/activity/store.ts'
@@ -11,6 +11,8 @@ import { clientsStore } from '../../../lib/clients/store.ts'
 import { toResult } from '../../../lib/result.ts'
 import { pinStore } from '../../../lib/vaults/pin-store.ts'
 import { stateStore } from '../../../lib/vaults/state-store.ts'
+import { NODE_PROFILES } from '../../../sandbox/node-profiles.ts'
+import { startNode } from '../../../sandbox/nodes.ts'
 import { type Call, rewriteResults } from '../../support/chain-answers.ts'
 import { type Lie, stateAfter, tell } from '../../support/lies.ts'
 import { captureLogs } from '../../support/logs.ts'
@@ -21,6 +23,9 @@ import { type Behaviour, callsIn, startWire, type Wire } from '../../support/wir
 
 const [ALICE, BOB] = USERS
 const BASE = 8453
+
+/** Where a node answers. */
+type At = { readonly url: string }
 
 type Log = { readonly topics: readonly Hex[]; readonly data: Hex; readonly blockTimestamp: Hex; readonly logIndex: Hex }
 
@@ -120,7 +125,7 @@ const test = base
       transfers: transfersStore(dynamo, deposits),
       sources: depositSourceStore(dynamo, deposits),
     }
-    return (...nodes: [Wire, ...Wire[]]) => {
+    return (...nodes: [At, ...At[]]) => {
       const [first, ...others] = nodes.map(({ url }) => url)
       const rpcUrls: RpcUrls = { [BASE]: [first as string, ...others] }
       const getReader = witnessedReaders(rpcUrls, { fetch, random: () => 0, now: () => performance.now() })
@@ -204,6 +209,23 @@ describe('One of two nodes that tells', () => {
       expect(reachOf(told)).toEqual(reachOf(whole))
     },
   )
+})
+
+test('What is no time beside an event is none: one node that tells such, and two of which one does, get all recorded', async ({
+  stage,
+  renew,
+  truths: { whole },
+  honest,
+  jobAt,
+  recorded,
+}) => {
+  const node = await startNode(NODE_PROFILES['untold-times'], stage.chain.rpcUrl)
+  onTestFinished(node.stop)
+  for (const nodes of [[node], [honest, node], [node, honest]] as [At, ...At[]][]) {
+    await renew()
+    expect(await jobAt(...nodes)()).toMatchObject({ outcome: 'refreshed', behind: 0 })
+    expect(await recorded()).toEqual(whole)
+  }
 })
 
 /** What there are records of, and how far each vault is recorded. */

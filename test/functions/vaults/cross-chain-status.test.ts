@@ -749,6 +749,25 @@ describe('A transfer that nobody fills', () => {
     await transfer.becomes('refunded', { final: true })
   })
 
+  test('has the same times where nodes tell what is none beside events', async ({ service, transfers }) => {
+    const [expired] = await openExpired(transfers, {})
+    await refundAll(transfers, expired)
+    const filled = await transfers.open({})
+    const fill = await transfers.relayer.fill(filled.deposit)
+    await transfers.finalise()
+    let events = 0
+    for (const wire of Object.values(service.rpc)) {
+      wire.rewrite = (answer) =>
+        answer.replaceAll(/"blockTimestamp":"0x[0-9a-f]+"/g, () => {
+          events += 1
+          return `"blockTimestamp":${events % 2 === 0 ? '"0x0"' : 1_700_000_000}`
+        })
+    }
+    await filled.becomes('completed', { fill })
+    await expired.becomes('refunded', { final: true })
+    expect(events).toBeGreaterThan(1)
+  })
+
   test('is never said to have had no refund where its depositor was paid, for whichever transfer', async ({
     transfers,
   }) => {
