@@ -26,6 +26,7 @@ export class EndpointsStack extends Stack {
       const errors: readonly ErrorCode[] = contract.errors ?? []
       if (errors.includes('nodes_disagree')) witnessed.push(deployed)
     }
-    shared.alarms.onDisagreement(this, witnessed, { impact: 'Users get no transactions to sign', times: 1 })
+    const impact = 'Users get no transactions to sign, and link no contract accounts'
+    shared.alarms.onDisagreement(this, witnessed, { impact, times: 1 })
   }
 }

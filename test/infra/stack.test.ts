@@ -94,8 +94,8 @@ describe.each(STAGES)('%s', (stage) => {
       'AWS::IAM::Policy': CONTRACTS.length + JOBS.length,
       'AWS::Scheduler::Schedule': RUNS.length,
       'AWS::Logs::LogGroup': CONTRACTS.length + 1,
-      'AWS::Logs::MetricFilter': ENDPOINTS.length + WITNESSED.length + 1,
-      'AWS::CloudWatch::Alarm': CONTRACTS.length + RUNS.length + EVM_CHAINS.length + 4,
+      'AWS::Logs::MetricFilter': ENDPOINTS.length + WITNESSED.length + 2,
+      'AWS::CloudWatch::Alarm': CONTRACTS.length + RUNS.length + EVM_CHAINS.length + 5,
       'AWS::SQS::Queue': 1,
       'AWS::SQS::QueuePolicy': 1,
       'AWS::SNS::Topic': 1,
@@ -443,6 +443,7 @@ describe.each(STAGES)('%s', (stage) => {
 
   test.for([
     ['vaults', WITNESSED, 'Users get no transactions to sign', 1],
+    ['accounts', ['accounts/wallets-link'], 'link no contract accounts', 1],
     ['jobs', ['jobs/refresh-chain'], 'Nothing more is recorded', 3],
   ] as const)('alarms when nodes disagree, in %s', ([area, names, impact, times]) => {
     const metric = { MetricName: 'disagreements of nodes', MetricNamespace: `vaultline-${stage}-${area}` }
