@@ -659,7 +659,8 @@ describe('Over ten vaults on two chains', () => {
       // The balances, and apart, so that a refused range of blocks does not cost them, what happened.
       expect(Object.values(service.rpc).map(({ bodies }) => bodies.length)).toEqual([2, 2])
       for (const batch of Object.values(service.rpc).flatMap(callsIn)) expect(batch.length).toBeLessThanOrEqual(4)
-      const requests = service.table.bodies.map((body) => JSON.parse(body))
+      // Now and then a lease of the key's rate besides.
+      const requests = service.table.bodies.filter((body) => !body.includes('rate#')).map((body) => JSON.parse(body))
       const queries = requests.filter(({ KeyConditionExpression }) => KeyConditionExpression !== undefined)
       expect(queries.map((query) => JSON.stringify(query))).toEqual([expect.stringContaining(`ACCOUNT#${user}`)])
       expect(requests).toHaveLength(2)
