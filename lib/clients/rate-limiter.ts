@@ -39,9 +39,9 @@ const UNCOUNTED_MS = 5000
 
 /**
  * Returns a function that counts the requests of keys, in windows that begin at the same moment everywhere. A container takes
- * as many at a time out of the table as it has let through, a hundredth of a window's at most, and spends them by itself: all
- * containers together never let more through than the limit, and at most the rest of each one's lease is lost. Requests go
- * through uncounted while the table cannot be reached.
+ * as many at a time out of the table as it has let through, a thousandth of a window's at least and a hundredth at most, and
+ * spends them by itself: all containers together never let more through than the limit, and at most the rest of each one's
+ * lease is lost. Requests go through uncounted while the table cannot be reached.
  */
 export function rateLimiter({ take, now }: Dependencies): Admit {
   /** The present window of each key that was used here: keys that an operator has issued, so that nobody can fill this. */
@@ -61,7 +61,8 @@ export function rateLimiter({ take, now }: Dependencies): Admit {
 
   async function lease(name: string, window: Window): Promise<void> {
     const { rate, end } = window
-    const size = Math.min(Math.max(1, window.admitted), window.most)
+    const first = Math.max(1, Math.floor(rate.requests / 1000))
+    const size = Math.min(Math.max(first, window.admitted), window.most)
     try {
       // Kept for one window more: clocks differ.
       const until = new Date(end + rate.seconds * 1000)
