@@ -245,7 +245,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
 
   'list-vaults': command('Lists the vaults of a client.', z.object({ client: clientId }), async (admin, { client }) => {
     const { vaults } = (await getClient(admin, client)).client
-    return vaultColumns(vaults, await admin.pins.get(vaults))
+    return vaultColumns(vaults, await admin.pinStore.get(vaults))
   }),
 
   'confirm-vault': command(

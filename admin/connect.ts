@@ -50,7 +50,7 @@ export function localAdmin({ dynamoEndpoint, providersUrl, tables, chains }: z.o
     clients: clientsAdminStore(client, tables.clients),
     users: usersStore(client, tables.users),
     transfers: transfersStore(client, tables.deposits),
-    pins: pinStore(client, tables.deposits),
+    pinStore: pinStore(client, tables.deposits),
     signingKeys: signingKeysSecret(signingSecretName('local'), new SecretsManagerClient(localConfig(providersUrl))),
     keyEnvironment: 'local',
   }
@@ -69,7 +69,7 @@ export function connectStage(stage: Stage): Admin {
     clients: clientsAdminStore(dynamo(), tableName(stage, 'clients')),
     users: usersStore(dynamo(), tableName(stage, 'users')),
     transfers: transfersStore(dynamo(), tableName(stage, 'deposits')),
-    pins: pinStore(dynamo(), tableName(stage, 'deposits')),
+    pinStore: pinStore(dynamo(), tableName(stage, 'deposits')),
     signingKeys: signingKeysSecret(signingSecretName(stage)),
     keyEnvironment: stage === 'prod' ? 'live' : 'test',
   }

@@ -29,7 +29,7 @@ export type Admin = {
   readonly users: UsersStore
   readonly transfers: Pick<TransfersStore, 'get' | 'forget'>
   readonly records: Pick<RecordsStore, 'forget'>
-  readonly pins: Pick<PinStore, 'get' | 'add' | 'replace' | 'forget'>
+  readonly pinStore: Pick<PinStore, 'get' | 'add' | 'replace' | 'forget'>
   readonly signingKeys: SigningKeysSecret
   readonly keyEnvironment: KeyEnvironment
   readonly randomBytes: RandomBytes
@@ -187,10 +187,10 @@ export async function addVault(
     addedAt: new Date(admin.now()),
   }
   const pin = { ...(await admin.readPin(vault)), pinnedAt: new Date(admin.now()) }
-  const isNew = await admin.pins.add(vault, pin)
+  const isNew = await admin.pinStore.add(vault, pin)
   const added = await admin.clients.putVault(clientId, vault)
   if (!added) throw new AdminError(`Client ${clientId} has the vault ${address} on chain ${chainId} already.`)
-  const [earlier] = isNew ? [] : await admin.pins.get([vault])
+  const [earlier] = isNew ? [] : await admin.pinStore.get([vault])
   return { vault, version, pin: earlier ?? pin }
 }
 
@@ -207,7 +207,7 @@ export async function removeVault(
   if (!isThere) throw new AdminError(`Client ${clientId} does not have the vault ${address} on chain ${chainId}.`)
   await admin.clients.removeVault(clientId, chainId, address)
   if (await admin.clients.isVaultOfAnother(clientId, chainId, address)) return false
-  await Promise.all([admin.records.forget({ chainId, address }), admin.pins.forget({ chainId, address })])
+  await Promise.all([admin.records.forget({ chainId, address }), admin.pinStore.forget({ chainId, address })])
   return true
 }
 
@@ -291,9 +291,9 @@ export async function confirmVault(
   { isConfirmed }: { isConfirmed: boolean },
 ): Promise<{ before: Pin | undefined; pin: Pin }> {
   const vault = await findVaultOfAny(admin, key)
-  const [before] = await admin.pins.get([vault])
+  const [before] = await admin.pinStore.get([vault])
   const pin = { ...(await admin.readPin(vault)), pinnedAt: new Date(admin.now()) }
-  if (isConfirmed) await admin.pins.replace(vault, pin)
+  if (isConfirmed) await admin.pinStore.replace(vault, pin)
   return { before, pin }
 }
 

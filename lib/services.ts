@@ -36,7 +36,7 @@ import { oncePer } from './once.ts'
 import { createGoldRush } from './portfolio/goldrush.ts'
 import { createSolanaNfts } from './portfolio/solana-nfts.ts'
 import { signingKeysIn } from './signing/secret.ts'
-import { pinStore } from './vaults/pin-store.ts'
+import { pinStore as createPinStore } from './vaults/pin-store.ts'
 import { cachedPins } from './vaults/pins.ts'
 import { stateStore } from './vaults/state-store.ts'
 
@@ -98,10 +98,10 @@ export const accountRecords = (env: Env<'deposits'>) => accountRecordsStore(dyna
 export const states = (env: Env<'deposits'>) => stateStore(dynamo(), env.deposits)
 
 /** What of each vault is pinned, as the container knows it. */
-export const pins = (env: Env<'deposits'>) => cachedPins({ pins: pinStore(dynamo(), env.deposits), now: Date.now })
+export const pins = (env: Env<'deposits'>) => cachedPins({ pinStore: pinStore(env), now: Date.now })
 
 /** The same, as the table has it. */
-export const pinned = (env: Env<'deposits'>) => pinStore(dynamo(), env.deposits)
+export const pinStore = (env: Env<'deposits'>) => createPinStore(dynamo(), env.deposits)
 
 /** The transactions on other chains with which deposits began. */
 export const sources = (env: Env<'deposits'>) => depositSourceStore(dynamo(), env.deposits)

@@ -9,6 +9,9 @@ const MOST_ADDRESSES = 500
 /** Of so many addresses the whole code is asked for at most: each has up to 24 KB. */
 const MOST_CODES = 20
 
+/** What stands for the hash where there is no code, whether anybody has used the address or not. */
+export const NO_CODE: Hash = numberToHex(0, { size: 32 })
+
 /** The length of the word in front of the hashes. Code must not start with 0xef (EIP-3541), as a hash may. */
 const WORD = 32
 
@@ -25,10 +28,22 @@ export function codeHashRequests(addresses: readonly Address[]): RpcRequest[] {
 }
 
 /**
- * The hashes that the outcomes of `codeHashRequests` tell, in order; one more round trip, with all of the code, where a
- * node does not run such a call and they are at most 20. Where there is no code, it is no hash of any. Throws `upstream_*`.
+ * The hashes that the outcomes of `codeHashRequests` tell, in order, `NO_CODE` where there is none; one more round trip,
+ * with all of the code, where a node does not run such a call and they are at most 20. Throws `upstream_*`.
  */
 export async function finishCodeHashes(
+  reader: ChainReader,
+  addresses: readonly Address[],
+  outcomes: readonly RpcOutcome[],
+): Promise<Hash[]> {
+  const hashes = await readHashes(reader, addresses, outcomes)
+  return hashes.map((hash) => (hash === EMPTY ? NO_CODE : hash))
+}
+
+/** The hash of an account that has no code, but something else. */
+const EMPTY = keccak256('0x')
+
+async function readHashes(
   reader: ChainReader,
   addresses: readonly Address[],
   outcomes: readonly RpcOutcome[],

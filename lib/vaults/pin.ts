@@ -3,7 +3,14 @@ import * as z from 'zod'
 import { call } from '../chain/call.ts'
 import { codeHashRequests, finishCodeHashes } from '../chain/code.ts'
 import { erc20Abi } from '../chain/erc20.ts'
-import { CODE_ROLES, leadsToPlan, type RunningCode, readRunningCode } from '../chain/proxy.ts'
+import {
+  beaconRequests,
+  CODE_ROLES,
+  namesPlan,
+  parseBeacons,
+  type RunningCode,
+  readRunningCode,
+} from '../chain/proxy.ts'
 import { type ChainReader, joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../chain/reader.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { Address as AddressText, Amount, Timestamp } from '../codecs.ts'
@@ -18,6 +25,7 @@ export const Pin = z.object({
     .array(
       z.object({
         role: z.literal(CODE_ROLES),
+        of: AddressText.optional(),
         address: AddressText,
         codeHash: z.custom<Hash>((value) => typeof value === 'string' && isHash(value)),
       }),
@@ -42,35 +50,65 @@ type Price = { readonly price: bigint | undefined; readonly supply: bigint | und
 
 /** A vault as it is, beside its pin. */
 export type Seen = Price & {
-  /** Whether it leads to the pinned code, whatever that is by now; undefined where it does not tell. */
-  readonly leadsToPinned: boolean | undefined
+  /** Whether its storage still names the pinned code and no other, whatever code that is by now. */
+  readonly namesPinned: boolean
 }
+
+/** The pinned code as it is by now. */
+export type SeenCode = {
+  /** Whether it is the same at all addresses. */
+  readonly isSame: boolean
+  /** Whether beacons still lead to it and to no other; undefined where one does not tell. */
+  readonly isBehindBeacons: boolean | undefined
+}
+
+/** A vault and its pin. */
+type Pinned = { readonly vault: Pinnable; readonly pin: Pick<Pin, 'code'> }
 
 /** The plan that reads what of a vault must be as it is pinned; its parsing never throws. */
-export function seenPlan(vault: Pinnable, pin: Pick<Pin, 'code'>): ReadPlan<Seen> {
-  const plan = joinReadPlans(pricePlan(vault), leadsToPlan(vault.address, pin.code))
-  return mapReadPlan(plan, ([price, leadsToPinned]) => ({ ...price, leadsToPinned }))
+export function seenPlan({ vault, pin }: Pinned): ReadPlan<Seen> {
+  const plan = joinReadPlans(pricePlan(vault), namesPlan(vault.address, pin.code))
+  return mapReadPlan(plan, ([price, namesPinned]) => ({ ...price, namesPinned }))
 }
 
-/** The calls that go beside the plan, whose outcomes tell what the pinned code is by now. */
-export function pinnedCodeRequests(pins: readonly Pick<Pin, 'code'>[]): RpcRequest[] {
-  return codeHashRequests(addressesOf(pins))
+/** The calls that go beside the plans, whose outcomes tell what the pinned code is by now. */
+export function seenCodeRequests(vaults: readonly Pinned[]): RpcRequest[] {
+  return [...codeHashRequests(addressesOf(vaults)), ...distinctBeaconRequests(vaults).values()]
 }
 
-/** Of each of these pins, in order, whether its code is the same by now. Throws `upstream_*`. */
-export async function finishPinnedCode(
+/** Of each of these vaults, in order, what its pinned code is by now. Throws `upstream_*`. */
+export async function finishSeenCode(
   reader: ChainReader,
-  pins: readonly Pick<Pin, 'code'>[],
+  vaults: readonly Pinned[],
   outcomes: readonly RpcOutcome[],
-): Promise<boolean[]> {
-  const addresses = addressesOf(pins)
-  const hashes = await finishCodeHashes(reader, addresses, outcomes)
+): Promise<SeenCode[]> {
+  const addresses = addressesOf(vaults)
+  const ofBeacons = [...distinctBeaconRequests(vaults).keys()]
+  const first = outcomes.length - ofBeacons.length
+  const hashes = await finishCodeHashes(reader, addresses, outcomes.slice(0, first))
   const hashOf = new Map(addresses.map((address, index) => [address, hashes[index]]))
-  return pins.map(({ code }) => code.every(({ address, codeHash }) => hashOf.get(address) === codeHash))
+  const outcomeOf = new Map(ofBeacons.map((request, index) => [request, outcomes[first + index]]))
+  return vaults.map(({ vault, pin: { code } }) => ({
+    isSame: code.every(({ address, codeHash }) => hashOf.get(address) === codeHash),
+    isBehindBeacons: parseBeacons(
+      code,
+      beaconRequests(vault.address, code).map((request) => outcomeOf.get(textOf(request))),
+    ),
+  }))
 }
 
-function addressesOf(pins: readonly Pick<Pin, 'code'>[]): Address[] {
-  return [...new Set(pins.flatMap(({ code }) => code.map(({ address }) => address)))]
+function addressesOf(vaults: readonly Pinned[]): Address[] {
+  return [...new Set(vaults.flatMap(({ pin }) => pin.code.map(({ address }) => address)))]
+}
+
+/** What is asked of beacons, which vaults share, by its text. */
+function distinctBeaconRequests(vaults: readonly Pinned[]): Map<string, RpcRequest> {
+  const requests = vaults.flatMap(({ vault, pin }) => beaconRequests(vault.address, pin.code))
+  return new Map(requests.map((request) => [textOf(request), request]))
+}
+
+function textOf(request: RpcRequest): string {
+  return JSON.stringify(request)
 }
 
 /** A plan whose value is to be given the outcomes of these calls, which are sent along. */
@@ -90,19 +128,19 @@ export function whilePinned<T>(
 ): PinnedRead<T> {
   const unparsed: ReadPlan<() => T> = { ...plan, parse: (read) => () => plan.parse(read) }
   if (!pin) return { plan: mapReadPlan(unparsed, (parse) => async () => parse()), codeRequests: [] }
-  const joined = joinReadPlans(unparsed, seenPlan(vault, pin))
+  const pinned = { vault, pin }
   return {
-    plan: mapReadPlan(joined, ([parse, seen]) => async (outcomes) => {
-      const [isSameCode = false] = await finishPinnedCode(reader, [pin], outcomes)
-      assertPinned(vault, pin, seen, isSameCode)
+    plan: mapReadPlan(joinReadPlans(unparsed, seenPlan(pinned)), ([parse, seen]) => async (outcomes) => {
+      const [code] = await finishSeenCode(reader, [pinned], outcomes)
+      assertPinned(vault, pin, seen, code)
       return parse()
     }),
-    codeRequests: pinnedCodeRequests([pin]),
+    codeRequests: seenCodeRequests([pinned]),
   }
 }
 
-function assertPinned(vault: Pinnable, pin: Pin, seen: Seen, isSameCode: boolean): void {
-  const verdict = pin.changedAt ? 'changed' : compareWithPin(vault, pin, seen, isSameCode)
+function assertPinned(vault: Pinnable, pin: Pin, seen: Seen, code: SeenCode | undefined): void {
+  const verdict = pin.changedAt ? 'changed' : compareWithPin(vault, pin, seen, code)
   if (verdict === 'changed') throw new AppError('vault_has_changed')
   if (verdict === 'unknown') throw badAnswer('the vault does not tell whether it has changed')
 }
@@ -112,10 +150,10 @@ export function compareWithPin(
   { shareDecimals }: Pinnable,
   pin: Pin,
   seen: Seen | undefined,
-  isSameCode: boolean,
+  code: SeenCode | undefined,
 ): 'same' | 'changed' | 'unknown' {
-  if (!isSameCode || seen?.leadsToPinned === false) return 'changed'
-  if (!seen?.leadsToPinned) return 'unknown'
+  if (code?.isSame === false || code?.isBehindBeacons === false || seen?.namesPinned === false) return 'changed'
+  if (!code?.isBehindBeacons || !seen) return 'unknown'
   if (pin.price === null) return 'same'
   const { price, supply } = seen
   if (price === undefined || supply === undefined) return 'unknown'
@@ -140,17 +178,13 @@ function hasJumped(
   return distance * PART > from + PART && distance * supply > ROUNDING * 10n ** BigInt(shareDecimals)
 }
 
-/** A price that moved by less than this part is not written. */
-const STEP = 1_000n
-
-/** Whether a price is so far from the pinned one that the pin is to move along. */
-export function hasMoved({ price: pinned }: Pick<Pin, 'price'>, price: bigint): boolean {
-  if (pinned === null) return price > 0n
-  const distance = price > pinned ? price - pinned : pinned - price
-  return distance * STEP > pinned
+/** By which part of itself the pinned price is to move to this one; 1 where none is pinned and the vault tells one by now. */
+export function movedBy({ price: pinned }: Pick<Pin, 'price'>, price: bigint): number {
+  if (pinned === null) return price > 0n ? 1 : 0
+  return Math.abs(Number(price) / Number(pinned) - 1)
 }
 
-/** What of a vault is pinned, as it is now; several round trips. Throws an Error where it runs no code, and `upstream_*`. */
+/** What of a vault is pinned, as it is now; several round trips. Throws an Error that says why it cannot be pinned, and `upstream_*`. */
 export async function readPin(
   reader: ChainReader,
   vault: Pinnable,

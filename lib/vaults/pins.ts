@@ -11,14 +11,20 @@ export type Pins = ReturnType<typeof cachedPins>
 type Found = Pin | undefined
 
 /** The pins of vaults, each read once in 60 s; a vault that seems to have changed is looked up afresh. */
-export function cachedPins({ pins, now }: { readonly pins: Pick<PinStore, 'get'>; readonly now: () => number }) {
+export function cachedPins({
+  pinStore,
+  now,
+}: {
+  readonly pinStore: Pick<PinStore, 'get'>
+  readonly now: () => number
+}) {
   // Bounded by the vaults of all clients.
   const cached = new Map<string, { readonly pin: Promise<Found>; readonly until: number }>()
 
   /** Begins to read these pins; until they are there, all who ask wait for the same answer. */
   function read(vaults: readonly VaultKey[]): void {
     if (vaults.length === 0) return
-    const reading = pins.get(vaults)
+    const reading = pinStore.get(vaults)
     const until = now() + CACHED_MS
     for (const [index, vault] of vaults.entries()) {
       const pin = reading.then((found) => found[index])

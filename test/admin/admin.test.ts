@@ -39,16 +39,16 @@ const test = base
   .extend('users', ({ dynamo, tableNames }) => usersStore(dynamo, tableNames.users))
   .extend('transfers', ({ dynamo, tableNames }) => transfersStore(dynamo, tableNames.deposits))
   .extend('records', ({ dynamo, tableNames }) => recordsStore(dynamo, tableNames.deposits))
-  .extend('pins', ({ dynamo, tableNames }) => pinStore(dynamo, tableNames.deposits))
+  .extend('pinStore', ({ dynamo, tableNames }) => pinStore(dynamo, tableNames.deposits))
   .extend('clock', () => ({ now: Date.parse('2026-06-01T00:00:00.000Z') }))
-  .extend('admin', ({ clients, users, transfers, records, pins, clock }): Admin => {
+  .extend('admin', ({ clients, users, transfers, records, pinStore, clock }): Admin => {
     const now = () => clock.now
     return {
       clients,
       users,
       transfers,
       records,
-      pins,
+      pinStore,
       signingKeys: secretInMemory(),
       keyEnvironment: 'test',
       randomBytes,

@@ -253,7 +253,7 @@ export async function startConfigured(
       createClient: async (vaults) => {
         const { apiKey } = await seedClient(admin, { name: 'Some wallet', vaults })
         // Vaults of tests are pinned by those that are about it: the others settle what gains they like.
-        await Promise.all(vaults.map((vault) => admin.pins.forget(vault)))
+        await Promise.all(vaults.map((vault) => admin.pinStore.forget(vault)))
         return apiKey
       },
       send: senderOn(chains),

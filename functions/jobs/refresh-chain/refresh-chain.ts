@@ -5,7 +5,7 @@ import { refreshVaults } from './refresh-vaults.ts'
 import { watchPins } from './watch-pins.ts'
 
 type Dependencies = Services<
-  'clients' | 'records' | 'states' | 'pinned' | 'transfers' | 'sources' | 'getReader' | 'now'
+  'clients' | 'records' | 'states' | 'pinStore' | 'transfers' | 'sources' | 'getReader' | 'now'
 >
 
 /** Longer than any step of a run between two renewals of its lease, and short, so that a killed run does not hold up the next ones. */
@@ -14,7 +14,7 @@ const LEASE_MS = 90_000
 const LAST_WRITES_MS = 8_000
 const TRANSFERS_SHARE = 1 / 3
 
-export function refreshChain({ clients, records, states, pinned, transfers, sources, getReader, now }: Dependencies) {
+export function refreshChain({ clients, records, states, pinStore, transfers, sources, getReader, now }: Dependencies) {
   return async ({ chainId }: { chainId: number }, { remainingMs }: { remainingMs: () => number }) => {
     const begun = now()
     const usable = Math.max(0, remainingMs() - LAST_WRITES_MS)
@@ -33,7 +33,7 @@ export function refreshChain({ clients, records, states, pinned, transfers, sour
     try {
       const reader = getReader(chainId)
       // A failure is told after what happened is recorded.
-      const watching = watchPins({ reader, pinned, now }, vaults)
+      const watching = watchPins({ reader, pinStore, now }, vaults)
       watching.catch(() => {})
       const holdsLease = () => records.keepLease(chainId, owner, now() + LEASE_MS)
       const report = await refreshVaults({ reader, records, states, now }, vaults, {

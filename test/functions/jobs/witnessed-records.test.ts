@@ -121,7 +121,7 @@ const test = base
       clients: clientsStore(dynamo, clients),
       records: recordsStore(dynamo, deposits),
       states: stateStore(dynamo, deposits),
-      pinned: pinStore(dynamo, deposits),
+      pinStore: pinStore(dynamo, deposits),
       transfers: transfersStore(dynamo, deposits),
       sources: depositSourceStore(dynamo, deposits),
     }

@@ -1,4 +1,4 @@
-import { type Address, type Hex, keccak256, numberToHex, pad, toHex } from 'viem'
+import { type Address, type Hex, keccak256, numberToHex, pad, toFunctionSelector, toHex } from 'viem'
 import { describe, expect } from 'vitest'
 import { describeFailure, runCommandLine } from '../../../admin/command-line.ts'
 import { deployYieldVault } from '../../../sandbox/deploy.ts'
@@ -43,8 +43,33 @@ const rpc = (vault: TestVault, method: string, ...params: unknown[]) => callRpc(
 const codeAt = async (vault: TestVault, address: Address) =>
   String((await rpc(vault, 'eth_getCode', address, 'latest'))[0]) as Hex
 const setCode = (vault: TestVault, address: Address, code: Hex) => rpc(vault, 'anvil_setCode', address, code)
-const store = (vault: TestVault, slot: Hex, address: Address) =>
-  rpc(vault, 'anvil_setStorageAt', vault.address, slot, pad(address))
+const store = (vault: TestVault, slot: Hex, address: Address, of = vault.address) =>
+  rpc(vault, 'anvil_setStorageAt', of, slot, pad(address))
+const addressIn = (word: unknown): Address => `0x${String(word).slice(26)}`
+
+let deployed = 0xc0de
+/** A contract with this code. */
+async function deploy(vault: TestVault, code: Hex): Promise<Address> {
+  deployed += 1
+  const address = numberToHex(deployed, { size: 20 })
+  await setCode(vault, address, code)
+  return address
+}
+
+/** Code that answers every call with this address. */
+const telling = (address: Address): Hex => `0x73${address.slice(2)}5f5260205ff3`
+
+/** A vault with a beacon, and two implementations for it. */
+async function beaconOf(service: Service) {
+  const vault = await openLagoonVault(service, { generation: '0.5', hasBeacon: true })
+  const [word] = await rpc(vault, 'eth_getStorageAt', vault.address, slotOf('eip1967.proxy.beacon'), 'latest')
+  const beacon = addressIn(word)
+  const told = async () =>
+    addressIn((await rpc(vault, 'eth_call', { to: beacon, data: toFunctionSelector('implementation()') }, 'latest'))[0])
+  const good = await told()
+  await vault.upgrade('0.5.1')
+  return { vault, beacon, good, evil: await told() }
+}
 
 /** Code that hands all calls to the contract that a storage slot names. */
 const proxyOf = (slot: Hex): Hex => `0x365f5f375f5f365f7f${slot.slice(2)}545af43d5f5f3e6036573d5ffd5b3d5ff3`
@@ -112,6 +137,39 @@ const KINDS: Readonly<
     const vault = await pinned(service, openYieldVault(service))
     return { vault, change: async () => setCode(vault, vault.address, `${await codeAt(vault, vault.address)}00`) }
   },
+  'code that hands its calls to a slot of ERC-1967 only when it is set': async (service) => {
+    const vault = await disguised(service, (vault, target) =>
+      setCode(
+        vault,
+        vault.address,
+        `0x365f5f375f5f365f7f${IMPLEMENTATION.slice(2)}54806044575073${target.slice(2)}5b5af43d5f5f3e6051573d5ffd5b3d5ff3`,
+      ),
+    )
+    return { vault, change: async () => store(vault, IMPLEMENTATION, await anotherOf(vault)) }
+  },
+  'a proxy with a beacon that is a proxy': async (service) => {
+    const { vault, beacon, good } = await beaconOf(service)
+    const [first, second] = [await deploy(vault, telling(good)), await deploy(vault, telling(good))]
+    await setCode(vault, beacon, proxyOf(IMPLEMENTATION))
+    await store(vault, IMPLEMENTATION, first, beacon)
+    await pinned(service, Promise.resolve(vault))
+    return { vault, change: () => store(vault, IMPLEMENTATION, second, beacon) }
+  },
+  'a proxy with a beacon that comes to tell it alone of other code': async (service) => {
+    const { vault, beacon, good, evil } = await beaconOf(service)
+    const [first, second] = [
+      await deploy(vault, telling(good)),
+      await deploy(
+        vault,
+        `0x73${vault.address.slice(2)}3314603557${telling(good).slice(2)}5b${telling(evil).slice(2)}`,
+      ),
+    ]
+    const slot = keccak256(toHex('beacon.logic'))
+    await setCode(vault, beacon, proxyOf(slot))
+    await store(vault, slot, first, beacon)
+    await pinned(service, Promise.resolve(vault))
+    return { vault, change: () => store(vault, slot, second, beacon) }
+  },
   'a proxy of a kind that nobody knows, by its own code': async (service) => {
     const slot = keccak256(toHex('somewhere'))
     const vault = await disguised(service, async (vault, target) => {
@@ -145,6 +203,15 @@ test('A beacon that no longer tells what its vaults run has changed', async ({ s
   const [, beacon] = /ERC-1967 beacon +(0x\w{40})/.exec(shown) ?? []
   await setCode(vault, beacon as Address, '0x5f5ffd')
   expectError(await vault.deposit(ALICE, AMOUNT), 'vault_has_changed')
+})
+
+test('A vault whose beacon does not tell its implementation cannot be pinned, and the operator learns why', async ({
+  service,
+}) => {
+  const vault = await openYieldVault(service)
+  await store(vault, slotOf('eip1967.proxy.beacon'), vault.token)
+  expect(await confirm(service, vault)).toContain('does not tell its implementation')
+  expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
 })
 
 test('What is said of a vault that has changed comes before all else that is wrong with it', async ({ service }) => {
@@ -275,6 +342,17 @@ describe('A share price', () => {
       await watch(vault)
     }
     expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
+  })
+
+  test('that is one of eleven that grow alike goes on, and so do the others', async ({ service }) => {
+    const vaults: TestVault[] = []
+    while (vaults.length < 11) vaults.push(await filled(service, 100n * AMOUNT))
+    for (let minute = 0; minute < 2; minute += 1) {
+      for (const vault of vaults) await donate(vault, 6n * AMOUNT)
+      await watch(vaults[0] as TestVault)
+    }
+    const answers = await Promise.all(vaults.map((vault) => vault.deposit(ALICE, AMOUNT)))
+    expect(answers.map(({ status }) => status)).toEqual(vaults.map(() => 200))
   })
 
   test('that was first stolen into an empty vault stops deposits, as the theft of the next deposit begins', async ({
