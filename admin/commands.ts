@@ -229,7 +229,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
         .register(optionHelp, { value: 'number', meaning: 'Where its past starts, if its node does not tell' }),
     }),
     async (admin, { client, chain, ...rest }) => {
-      const { vault, version, pin } = await addVault(admin, { clientId: client, chainId: chain, ...rest })
+      const { vault, version, pin, nodes } = await addVault(admin, { clientId: client, chainId: chain, ...rest })
       return [
         ...vaultColumns([vault], [pin]),
         '',
@@ -237,7 +237,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
         `Pinned ${pinnedSince(pin)}:`,
         ...pinColumns(pin),
         '',
-        ...(pin.code.length > 1 ? [] : ['It is no proxy of a known kind: its own code alone is pinned.', '']),
+        ...describeReading(pin, nodes),
         `Client ${client} sees it within a minute.`,
       ]
     },
@@ -253,10 +253,13 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     z.object({
       chain,
       address,
-      yes: z.boolean().default(false).register(optionHelp, { meaning: 'Pin it; without it, what would be is shown' }),
+      confirm: text(100).optional().register(optionHelp, {
+        value: 'digest',
+        meaning: 'Pin what was shown with this digest, if it is there still; without it, what would be pinned is shown',
+      }),
     }),
-    async (admin, { chain, address, yes }) => {
-      const { before, pin } = await confirmVault(admin, { chainId: chain, address }, { isConfirmed: yes })
+    async (admin, { chain, address, confirm: shown }) => {
+      const { before, pin, nodes, digest } = await confirmVault(admin, { chainId: chain, address }, { shown })
       return [
         ...(before
           ? [`Pinned ${pinnedSince(before)}:`, ...pinColumns(before)]
@@ -265,7 +268,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
         'Now:',
         ...pinColumns(pin, before),
         '',
-        yes ? 'Pinned as it is now: deposits go on.' : 'Nothing is done. Add --yes to pin it as it is now.',
+        ...describeReading(pin, nodes),
+        shown ? 'Pinned as it is now: deposits go on.' : `Nothing is done. Add --confirm ${digest} to pin this.`,
       ]
     },
   ),
@@ -476,17 +480,31 @@ function pinnedSince(pin: Pin | undefined): string {
   return pin.changedAt ? `${since}, changed ${Timestamp.encode(pin.changedAt)}` : since
 }
 
+/** What an operator must know of how a vault was read. */
+function describeReading({ code }: Pick<Pin, 'code'>, nodes: number): string[] {
+  return [
+    ...(code.length > 1 ? [] : ['It is no proxy of a known kind: its own code alone is pinned.', '']),
+    ...(nodes > 1 ? [] : ['One node alone told all this: no node of another host is configured.', '']),
+  ]
+}
+
 /** What is pinned, each with whether it was so before. */
 function pinColumns({ code, price }: Pick<Pin, 'code' | 'price'>, before?: Pin): string[] {
   const isPinned = (one: Pin['code'][number]) =>
     before?.code.some(
-      ({ role, address, codeHash }) => role === one.role && address === one.address && codeHash === one.codeHash,
+      ({ role, of, address, codeHash }) =>
+        role === one.role && of === one.of && address === one.address && codeHash === one.codeHash,
     )
   const comparison = (isSame: boolean | undefined) => (before && !isSame ? 'changed' : '')
   return columns(
     ['PART', 'WHAT', 'HASH OF CODE', ''],
     [
-      ...code.map((one) => [one.role, one.address, one.codeHash, comparison(isPinned(one))]),
+      ...code.map((one) => [
+        one.of ? `${one.role} (by ${one.of})` : one.role,
+        one.address,
+        one.codeHash,
+        comparison(isPinned(one)),
+      ]),
       ['price of one share', price?.toString() ?? 'not told', '', comparison(price === before?.price)],
     ],
   )

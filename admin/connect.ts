@@ -12,8 +12,8 @@ import { documentClient, dynamo } from '../lib/aws/dynamo.ts'
 import { readSecretJson } from '../lib/aws/secrets.ts'
 import { transfersStore } from '../lib/bridge/store.ts'
 import { createRpc } from '../lib/chain/nodes.ts'
-import { chainReader } from '../lib/chain/reader.ts'
 import { EVM_CHAINS, evmChain } from '../lib/chain/registry.ts'
+import { witnessedReaders } from '../lib/chain/witness.ts'
 import { Config } from '../lib/config.ts'
 import { describeVault } from '../lib/protocols/describe.ts'
 import { readPin } from '../lib/vaults/pin.ts'
@@ -83,17 +83,19 @@ function surroundings(
   const environment = { fetch, random: Math.random, now: Date.now }
   // Beside what a command prints in the end, which may be redirected.
   const say = (line: string) => process.stderr.write(`${line}\n`)
-  const rpcOf = async (chainId: number) => createRpc(await urlsOf(chainId), environment, { chainId })
+  const readerOf = async (chainId: number) => {
+    const [first, ...others] = await urlsOf(chainId)
+    return witnessedReaders({ [chainId]: [first, ...others] }, environment)(chainId)
+  }
   return {
     records,
     randomBytes,
     now: Date.now,
-    describeVault: async (chainId, address) => await describeVault(await rpcOf(chainId), chainId, address),
-    readPin: async (vault) => {
-      const chain = evmChain(vault.chainId)
-      if (!chain) throw new AdminError(`Chain ${vault.chainId} is not supported.`)
-      return await readPin(chainReader(chain, await rpcOf(vault.chainId)), vault)
+    describeVault: async (chainId, address) => {
+      const archive = createRpc(await urlsOf(chainId), environment, { chainId })
+      return await describeVault({ reader: await readerOf(chainId), archive }, address)
     },
+    readPin: async (vault) => await readPin(await readerOf(vault.chainId), vault),
     requestRebuild: (vault) => requestRebuild({ records, now: Date.now, sleep }, vault),
     nodes: {
       chainIds,

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { deleteUser, endSessions } from '../lib/accounts/access.ts'
 import type { UsersStore } from '../lib/accounts/store.ts'
 import type { User } from '../lib/accounts/user.ts'
@@ -37,8 +38,10 @@ export type Admin = {
   readonly now: () => number
   /** Reads from the chain what a vault is. */
   readonly describeVault: (chainId: number, address: Vault['address']) => Promise<VaultDescription>
-  /** Reads from the chain what of a vault is pinned. */
-  readonly readPin: (vault: Omit<VaultOnChain, 'firstBlock'>) => Promise<Pick<Pin, 'code' | 'price'>>
+  /** Reads from the chain what of a vault is pinned, and how many hosts told it. */
+  readonly readPin: (
+    vault: Omit<VaultOnChain, 'firstBlock'>,
+  ) => Promise<Pick<Pin, 'code' | 'price'> & { readonly nodes: number }>
   readonly nodes: Nodes
   /** Has the job read a vault's past again and put it in the place of its records. */
   readonly requestRebuild: (vault: VaultOnChain) => Promise<void>
@@ -154,7 +157,7 @@ export async function revokeKey(admin: Admin, clientId: string, keyId: string): 
 export async function addVault(
   admin: Admin,
   { clientId, chainId, address, firstBlock, ...presentation }: NewVault,
-): Promise<{ vault: Vault; version: string | null; pin: Pin }> {
+): Promise<{ vault: Vault; version: string | null; pin: Pin; nodes: number }> {
   const { client } = await getClient(admin, clientId)
   const poolId = presentation.poolId ?? `${chainId}-${address}`
   const rival = client.vaults.find(
@@ -186,12 +189,12 @@ export async function addVault(
     riskProtocol: presentation.riskProtocol ?? '',
     addedAt: new Date(admin.now()),
   }
-  const pin = { ...(await admin.readPin(vault)), pinnedAt: new Date(admin.now()) }
+  const { pin, nodes } = await readPinNow(admin, vault)
   const isNew = await admin.pinStore.add(vault, pin)
   const added = await admin.clients.putVault(clientId, vault)
   if (!added) throw new AdminError(`Client ${clientId} has the vault ${address} on chain ${chainId} already.`)
   const [earlier] = isNew ? [] : await admin.pinStore.get([vault])
-  return { vault, version, pin: earlier ?? pin }
+  return { vault, version, pin: earlier ?? pin, nodes }
 }
 
 /**
@@ -282,19 +285,44 @@ export async function seedClient(
 }
 
 /**
- * What of a vault was pinned, undefined where nothing was, and what is now: pinned in its place once the operator has
- * confirmed it, for all clients that have the vault. Throws AdminError when none has.
+ * What of a vault was pinned, undefined where nothing was, and what is now, with a digest of it: pinned in its place, for all
+ * clients that have the vault, once the operator gives the digest of what was shown. Throws AdminError when no client has the
+ * vault, or when what is there now is not what was shown.
  */
 export async function confirmVault(
   admin: Admin,
   key: VaultKey,
-  { isConfirmed }: { isConfirmed: boolean },
-): Promise<{ before: Pin | undefined; pin: Pin }> {
+  { shown }: { shown: string | undefined },
+): Promise<{ before: Pin | undefined; pin: Pin; nodes: number; digest: string }> {
   const vault = await findVaultOfAny(admin, key)
   const [before] = await admin.pinStore.get([vault])
-  const pin = { ...(await admin.readPin(vault)), pinnedAt: new Date(admin.now()) }
-  if (isConfirmed) await admin.pinStore.replace(vault, pin)
-  return { before, pin }
+  const { pin, nodes } = await readPinNow(admin, vault)
+  const digest = digestOf(pin)
+  if (shown !== undefined && shown !== digest) {
+    throw new AdminError(
+      'What is there now is not what was shown. Nothing is done: look at it again, without --confirm.',
+    )
+  }
+  if (shown !== undefined) await admin.pinStore.replace(vault, pin)
+  return { before, pin, nodes, digest }
+}
+
+async function readPinNow(admin: Admin, vault: Omit<VaultOnChain, 'firstBlock'>): Promise<{ pin: Pin; nodes: number }> {
+  const { nodes, ...found } = await admin.readPin(vault)
+  return { pin: { ...found, pinnedAt: new Date(admin.now()) }, nodes }
+}
+
+/**
+ * Stands for what was shown: the code, and of the price the first two digits, for prices grow while an operator looks. So long
+ * that nobody can make two kinds of code of which both have it.
+ */
+function digestOf({ code, price }: Pin): string {
+  const text = price?.toString()
+  const roughly = text && `${text.slice(0, 2)} of ${text.length} digits`
+  return createHash('sha256')
+    .update(JSON.stringify([code, roughly]))
+    .digest('hex')
+    .slice(0, 32)
 }
 
 async function findVaultOfAny(admin: Admin, { chainId, address }: VaultKey): Promise<VaultOnChain> {

@@ -1,8 +1,7 @@
 import { type Address, isHex, numberToHex } from 'viem'
 import { call } from '../chain/call.ts'
 import { erc20Abi } from '../chain/erc20.ts'
-import { type ChainReader, chainReader, readPlan } from '../chain/reader.ts'
-import { evmChain } from '../chain/registry.ts'
+import { type ChainReader, readPlan } from '../chain/reader.ts'
 import type { Rpc } from '../chain/rpc.ts'
 import { vaultAbi } from './abi.ts'
 import type { ProtocolDescription, VaultCandidate } from './protocol.ts'
@@ -20,14 +19,15 @@ export type VaultDescription = Omit<VaultCandidate, 'isAsync'> &
   }
 
 /**
- * Reads what a vault is: its tokens and, by the first protocol that knows it, what else this wants to know.
- * Throws an Error that says, for an operator, why it is no vault of ours; AppError `upstream_*` when the chain cannot be read.
+ * Reads what a vault is: its tokens and, by the first protocol that knows it, what else this wants to know. Its first block
+ * is asked of `archive`, for few nodes keep old states. Throws an Error that says, for an operator, why it is no vault of
+ * ours; AppError `upstream_*` when the chain cannot be read.
  */
-export async function describeVault(rpc: Rpc, chainId: number, address: Address): Promise<VaultDescription> {
-  const chain = evmChain(chainId)
-  if (!chain) throw new Error(`There is no chain ${chainId} in the registry.`)
-  const reader = chainReader(chain, rpc)
-
+export async function describeVault(
+  { reader, archive }: { readonly reader: ChainReader; readonly archive: Rpc },
+  address: Address,
+): Promise<VaultDescription> {
+  const chainId = reader.chain.id
   const { value: own, block } = await reader.readOne(identity(address))
   const { asset, shareToken = address, isAsync } = own
   if (asset === undefined) {
@@ -49,7 +49,7 @@ export async function describeVault(rpc: Rpc, chainId: number, address: Address)
     shareToken,
     shareDecimals: share.decimals,
   }
-  const firstBlock = await findFirstBlock(reader, address, Number(block.number))
+  const firstBlock = await findFirstBlock(archive, address, Number(block.number))
   const refusals: string[] = []
   for (const { describe } of Object.values(PROTOCOLS)) {
     const { value } = await reader.readOne<ProtocolDescription | string>(describe({ ...candidate, isAsync }))
@@ -87,9 +87,9 @@ const PROBES = 24
  * The first block at whose end the contract has code, by narrowing down; null where a block's state is not kept. Looks
  * back from the last block at first, so that nodes that keep recent states alone tell of recent contracts.
  */
-async function findFirstBlock(reader: ChainReader, address: Address, last: number): Promise<number | null> {
+async function findFirstBlock(rpc: Rpc, address: Address, last: number): Promise<number | null> {
   const hasCode = async (blocks: readonly number[]): Promise<(boolean | null)[]> => {
-    const outcomes = await reader.request(
+    const outcomes = await rpc(
       blocks.map((block) => ({ method: 'eth_getCode', params: [address, numberToHex(block)] })),
     )
     return outcomes.map((outcome) => ('result' in outcome && isHex(outcome.result) ? outcome.result !== '0x' : null))

@@ -184,16 +184,16 @@ export function movedBy({ price: pinned }: Pick<Pin, 'price'>, price: bigint): n
   return Math.abs(Number(price) / Number(pinned) - 1)
 }
 
-/** What of a vault is pinned, as it is now; several round trips. Throws an Error that says why it cannot be pinned, and `upstream_*`. */
+/** What of a vault is pinned, as it is now, and how many hosts told it; several round trips. Throws an Error that says why it cannot be pinned, and `upstream_*`. */
 export async function readPin(
   reader: ChainReader,
   vault: Pinnable,
-): Promise<{ readonly code: RunningCode[]; readonly price: bigint | null }> {
+): Promise<{ readonly code: RunningCode[]; readonly price: bigint | null; readonly nodes: number }> {
   const [code, { value }] = await Promise.all([
     readRunningCode(reader, vault.address),
     reader.readOne(pricePlan(vault)),
   ])
-  return { code, price: value.price || null }
+  return { code, price: value.price || null, nodes: reader.nodes }
 }
 
 function pricePlan({ address, shareToken, shareDecimals }: Pinnable): ReadPlan<Price> {

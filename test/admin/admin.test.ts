@@ -29,6 +29,7 @@ const SCRIPT = resolve('admin/main.ts')
 const VAULT = '0x00000000000000000000000000000000000000A1'
 const SECOND = '0x00000000000000000000000000000000000000b2'
 const PINNED: Awaited<ReturnType<Admin['readPin']>> = {
+  nodes: 2,
   code: [{ role: 'contract', address: VAULT, codeHash: `0x${'c0'.repeat(32)}` }],
   price: 1_000_000n,
 }

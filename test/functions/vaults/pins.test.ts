@@ -1,6 +1,8 @@
 import { type Address, type Hex, keccak256, numberToHex, pad, toFunctionSelector, toHex } from 'viem'
 import { describe, expect } from 'vitest'
 import { describeFailure, runCommandLine } from '../../../admin/command-line.ts'
+import { localAdmin } from '../../../admin/connect.ts'
+import type { Backends } from '../../../sandbox/backends.ts'
 import { deployYieldVault } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { rewriteResults } from '../../support/chain-answers.ts'
@@ -20,14 +22,19 @@ const slotOf = (name: string): Hex => numberToHex(BigInt(keccak256(toHex(name)))
 const IMPLEMENTATION = slotOf('eip1967.proxy.implementation')
 
 /** An operator's command; what it prints, or why it fails. */
-async function operate({ backends }: Service, ...args: string[]): Promise<string> {
+async function operate({ backends }: { backends: Pick<Backends, 'admin'> }, ...args: string[]): Promise<string> {
   const lines = await runCommandLine(args, async () => backends.admin).catch((error: unknown) => [
     describeFailure(error),
   ])
   return lines.join('\n')
 }
 const placeOf = ({ chain, address }: TestVault) => ['--chain', `${chain.chainId}`, '--address', address]
-const confirm = (service: Service, vault: TestVault) => operate(service, 'confirm-vault', ...placeOf(vault), '--yes')
+/** Has what is there now pinned, as an operator does who has looked at it. */
+async function confirm(service: Parameters<typeof operate>[0], vault: TestVault): Promise<string> {
+  const shown = await operate(service, 'confirm-vault', ...placeOf(vault))
+  const [, digest] = /--confirm (\w+)/.exec(shown) ?? []
+  return digest ? operate(service, 'confirm-vault', ...placeOf(vault), '--confirm', digest) : shown
+}
 
 /** The job over the vault's chain; its report. */
 const watch = async ({ chain }: TestVault) => (await refresh(chain.chainId)) as { changedVaults?: number }
@@ -287,6 +294,51 @@ describe('Once the job has seen that a vault has changed,', () => {
   })
 })
 
+test('What is pinned is not believed of one node alone either, and the operator learns where there is no other', async ({
+  service,
+  other,
+}) => {
+  const vault = await openLagoonVault(service, { generation: '0.5' })
+  tell(other, { [vault.address.toLowerCase()]: { [IMPLEMENTATION]: pad('0x') } })
+  const { dynamo, providers } = service.backends
+  const adminAt = (...[url, ...others]: [string, ...string[]]) => ({
+    backends: {
+      admin: localAdmin({
+        dynamoEndpoint: dynamo.endpoint,
+        providersUrl: providers.url,
+        tables: dynamo.tableNames,
+        chains: [{ chainId: BASE, rpcUrl: url, nodeUrls: [url, ...others] }],
+      }),
+    },
+  })
+  const two = adminAt(other.url, vault.chain.rpcUrl)
+  const [, client = ''] = /client (\w+)/.exec(await operate(two, 'create-client', '--name', 'Two')) ?? []
+  for (const command of [['confirm-vault'], ['add-vault', '--client', client]]) {
+    expect(await operate(two, ...command, ...placeOf(vault))).toContain('Nodes disagree')
+    expect(await operate(adminAt(vault.chain.rpcUrl), ...command, ...placeOf(vault))).toContain('One node alone')
+  }
+  other.reset()
+  expect(await operate(two, 'confirm-vault', ...placeOf(vault))).not.toContain('One node alone')
+})
+
+test('What is confirmed is what was shown, its price to a tenth, and it says what is not a proxy of a known kind', async ({
+  service,
+}) => {
+  const vault = await openYieldVault(service)
+  await vault.mint(BOB.address, 100n * AMOUNT)
+  await vault.approve(BOB.address, 100n * AMOUNT)
+  await vault.act(BOB.address, 'deposit', 100n * AMOUNT, BOB.address)
+  const shown = await operate(service, 'confirm-vault', ...placeOf(vault))
+  expect(shown).toContain('no proxy of a known kind')
+  const [, digest = ''] = /--confirm (\w+)/.exec(shown) ?? []
+  await vault.mint(vault.address, AMOUNT / 10n)
+  expect(await operate(service, 'confirm-vault', ...placeOf(vault), '--confirm', digest)).toContain('deposits go on')
+  await vault.mint(vault.address, 20n * AMOUNT)
+  expect(await operate(service, 'confirm-vault', ...placeOf(vault), '--confirm', digest)).toContain(
+    'not what was shown',
+  )
+})
+
 test('A vault of which nothing is pinned takes deposits whatever becomes of it, and says so', async ({ service }) => {
   const vault = await openLagoonVault(service, { generation: '0.5' })
   await vault.upgrade('0.5.1')
@@ -437,7 +489,7 @@ describe('That a vault has not changed', () => {
     service.table.bodies.length = 0
     expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
     expect(wire.bodies).toHaveLength(1)
-    expect(service.table.bodies).toHaveLength(0)
+    expect(service.table.bodies.filter((body) => body.includes('PIN'))).toEqual([])
     // The call, three dry runs, the header, and the hashes.
     expect(JSON.parse(wire.bodies[0] as string)).toHaveLength(6)
   })
@@ -457,7 +509,13 @@ test('confirm-vault shows what has changed, and does nothing more until it is to
   }
   expect(shown.split('\n').filter((line) => line.endsWith('changed'))).toHaveLength(1)
   expectError(await vault.deposit(ALICE, AMOUNT), 'vault_has_changed')
-  expect(await operate(service, 'confirm-vault', ...placeOf(vault), '--yes')).toContain('deposits go on')
+  const [, digest = ''] = /--confirm (\w+)/.exec(shown) ?? []
+  await vault.upgrade('unknown')
+  expect(await operate(service, 'confirm-vault', ...placeOf(vault), '--confirm', digest)).toContain(
+    'not what was shown',
+  )
+  expectError(await vault.deposit(ALICE, AMOUNT), 'vault_has_changed')
+  expect(await confirm(service, vault)).toContain('deposits go on')
   const nobodys = ['--chain', `${BASE}`, '--address', ROLES.admin]
   expect(await operate(service, 'confirm-vault', ...nobodys)).toContain('No client has a vault')
 })
