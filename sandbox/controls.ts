@@ -83,7 +83,7 @@ function controlsOf({ chains, relayer, curator, sources, throttle }: Controlled)
         }),
       ),
       upgrade: control(
-        'upgrades a Lagoon vault, which stops its deposits until npm run admin -- confirm-vault',
+        'upgrades a vault that is a proxy, as those of the protocol lagoon are, which stops its deposits until npm run admin -- confirm-vault',
         z.strictObject({ chainId: Chain, vaultAddress: AnyAddress }),
         { chainId: BASE, vaultAddress: '0x…' },
         async ({ chainId, vaultAddress }) => ({ implementation: await upgradeToCopy(chainOf(chainId), vaultAddress) }),

@@ -220,6 +220,19 @@ describe('An answer that was changed on its way', () => {
   })
 })
 
+test('A vault that has changed says so as soon as a deposit is refused, and asks for no other try', async ({
+  visitor: { page },
+  sandbox,
+}) => {
+  await openVault(page, 'Harbor USDC')
+  const [, , chainId, vaultAddress] = new URL(page.url()).pathname.split('/')
+  await sandbox.control('vaults/upgrade', { chainId: Number(chainId), vaultAddress })
+  await page.getByLabel('Amount').fill('3')
+  await page.getByText('Being checked', { exact: true }).waitFor()
+  await page.getByText('has changed and is being checked').first().waitFor()
+  expect(await page.locator('.button.primary').count()).toBe(0)
+})
+
 describe('While something is down', () => {
   test('a vault shows its last known state and says that nothing can be sent, then goes on', async ({
     visitor: { page },

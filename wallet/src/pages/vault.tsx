@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { CallFailure, getPosition, getVault, type Vault } from '@vaultline/client'
 import { query } from '@vaultline/client/query'
+import { useState } from 'react'
 import { isAddress } from 'viem'
 import { useConnection } from 'wagmi'
 import { useService } from '../context.ts'
@@ -52,7 +53,10 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
   const { name, asset, chainId, logo_url, type, stateAsOf, totalAssets, vaultState } = vault
   const { address: account } = useConnection()
   const position = usePosition(vault, account)
-  const { tone, text, why } = stateOf(vault)
+  // A deposit sees at once what the service tells of a vault within two minutes.
+  const [isRefused, setRefused] = useState(false)
+  const hasChanged = vault.hasChanged || isRefused
+  const { tone, text, why } = stateOf({ ...vault, hasChanged })
   return (
     <div className="page">
       <title>{`${name} · Vaultline`}</title>
@@ -72,9 +76,7 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
         </Warning>
       )}
       {vaultState?.paused && <Warning>This vault is paused by its manager. Money in it stays where it is.</Warning>}
-      {vault.hasChanged && (
-        <Warning>This vault has changed and is being checked. Deposits wait; you can withdraw.</Warning>
-      )}
+      {hasChanged && <Warning>This vault has changed and is being checked. Deposits wait; you can withdraw.</Warning>}
       <dl className={stateAsOf?.stale ? 'tiles stale' : 'tiles'}>
         <div className="tile">
           <dt>Yield</dt>
@@ -105,7 +107,7 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
           <Position vault={vault} position={position} isConnected={Boolean(account)} />
           <About vault={vault} />
         </div>
-        <DepositBox vault={vault} held={heldIn(vault, position)} />
+        <DepositBox vault={vault} held={heldIn(vault, position)} onRefused={setRefused} />
       </div>
     </div>
   )

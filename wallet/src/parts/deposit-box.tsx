@@ -21,10 +21,12 @@ type DepositBoxProps = {
   readonly vault: Vault
   /** What the account's shares are worth, in the asset's smallest unit; undefined while it is not known. */
   readonly held: bigint | undefined
+  /** Told whether a deposit is refused because the vault has changed. */
+  readonly onRefused: (isRefused: boolean) => void
 }
 
 /** Puts money into a vault, or takes it out: here, or from and to another chain. */
-export function DepositBox({ vault, held }: DepositBoxProps) {
+export function DepositBox({ vault, held, onRefused }: DepositBoxProps) {
   const { address: account } = useConnection()
   const [kind, setKind] = useState<Kind>('deposit')
   const [sent, setSent] = useState<Kind>()
@@ -48,7 +50,7 @@ export function DepositBox({ vault, held }: DepositBoxProps) {
       {account ? (
         <AmountForm
           key={`${kind} ${account}`}
-          {...{ vault, kind, account, held }}
+          {...{ vault, kind, account, held, onRefused }}
           onSent={() => setSent(kind)}
           onEdit={() => setSent(undefined)}
         />
@@ -81,7 +83,7 @@ type AmountFormProps = DepositBoxProps & {
   readonly onEdit: () => void
 }
 
-function AmountForm({ vault, kind, account, held, onSent, onEdit }: AmountFormProps) {
+function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: AmountFormProps) {
   const home = assetOf(vault)
   const tokens = useSameCoin(home)
   const [text, setText] = useState('')
@@ -134,7 +136,11 @@ function AmountForm({ vault, kind, account, held, onSent, onEdit }: AmountFormPr
     setUnderWay(false)
     setAttempt(attempt + 1)
   }
-  const panel = { vault, from, to, amount: amount ?? 0n, onUnderWay: setUnderWay, onRestart: restart, onSent: finish }
+  const mustWait = kind === 'deposit' && vault.hasChanged === true && !isUnderWay
+  const panel = {
+    ...{ vault, from, to, onRefused },
+    ...{ amount: amount ?? 0n, onUnderWay: setUnderWay, onRestart: restart, onSent: finish },
+  }
   return (
     <form onSubmit={(event) => event.preventDefault()}>
       {tokens.length > 1 && (
@@ -202,13 +208,18 @@ function AmountForm({ vault, kind, account, held, onSent, onEdit }: AmountFormPr
           That is more than your wallet holds.
         </p>
       )}
-      {!canAsk && (
+      {mustWait && (
+        <button type="button" className="button wide" disabled>
+          Deposits wait
+        </button>
+      )}
+      {!mustWait && !canAsk && (
         <button type="button" className="button wide" disabled>
           {kind === 'deposit' ? 'Enter an amount to deposit' : 'Enter an amount to withdraw'}
         </button>
       )}
-      {canAsk && isTyping && <Preparing />}
-      {canAsk && !isTyping && kind === 'deposit' && (
+      {!mustWait && canAsk && isTyping && <Preparing />}
+      {!mustWait && canAsk && !isTyping && kind === 'deposit' && (
         <FlowPanel key={`${attempt} ${asked}`} kind="deposit" input={deposit} {...panel} />
       )}
       {canAsk && !isTyping && kind === 'withdraw' && (

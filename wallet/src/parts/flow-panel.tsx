@@ -27,6 +27,8 @@ type FlowPanelProps<K extends Kind> = {
   readonly amount: bigint
   /** Told while something is signed or on its way, so that nothing is edited meanwhile. */
   readonly onUnderWay: (isUnderWay: boolean) => void
+  /** Told whether it is refused because the vault has changed. */
+  readonly onRefused: (isRefused: boolean) => void
   /** Begins anew after a failure that is final. */
   readonly onRestart: () => void
   /** Told when the vault has it. */
@@ -49,6 +51,12 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
 
   const onUnderWay = useEffectEvent(props.onUnderWay)
   useEffect(() => onUnderWay(hasBegun), [hasBegun])
+
+  const isRefused = error?.code === 'vault_has_changed'
+  const onRefused = useEffectEvent(props.onRefused)
+  useEffect(() => {
+    if (kind === 'deposit' && (prepared || error)) onRefused(isRefused)
+  }, [kind, prepared, error, isRefused])
 
   // As soon as it has a hash: it may be mined after a reload.
   const remember = useEffectEvent((hash: `0x${string}`) =>
@@ -101,7 +109,7 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
       )}
       <button
         type="button"
-        className="button wide primary"
+        className={isRefused ? 'button wide quiet' : 'button wide primary'}
         disabled={status !== 'ready' || error?.code === 'simulation_reverted'}
         onClick={() => void next(sender)}
       >
