@@ -56,8 +56,8 @@ export async function watchPins(
     logger.warn('vault has changed', {
       chainId: vault.chainId,
       vault: vault.address,
-      ...code,
-      namesPinned: seen?.namesPinned,
+      leadsToPinned: seen?.namesPinned && code?.isBehindBeacons,
+      isPinnedCodeSame: code?.isSame,
       pinnedPrice: pin.price,
       price: seen?.price,
     })

@@ -9,6 +9,7 @@ import { rewriteResults } from '../../support/chain-answers.ts'
 import { journeyTo } from '../../support/cross-chain.ts'
 import { expectError } from '../../support/errors.ts'
 import { tell } from '../../support/lies.ts'
+import { captureLogs } from '../../support/logs.ts'
 import { refresh } from '../../support/records.ts'
 import { test as base, type Service, startAnew, USERS } from '../../support/service.ts'
 import { expectSuccess, openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
@@ -267,7 +268,10 @@ describe('Once the job has seen that a vault has changed,', () => {
     const before = (await watch(vault)).changedVaults ?? 0
     expect(await hasChanged(service, vault)).toBe(false)
     await vault.upgrade('0.5.1')
+    const { lines } = captureLogs()
     expect((await watch(vault)).changedVaults).toBe(before + 1)
+    const differences = { leadsToPinned: false, isPinnedCodeSame: true, pinnedPrice: '1000000', price: '1000000' }
+    expect(lines).toContainEqual(expect.objectContaining({ vault: vault.address, ...differences }))
     expect((await watch(vault)).changedVaults).toBe(before + 1)
     expect(await hasChanged(service, vault)).toBe(true)
     expect(await hasChanged(service, vault, second)).toBe(true)
