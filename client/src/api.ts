@@ -568,7 +568,7 @@ export type GetVaultResponse = {
   totalAssets: Amount | null
   /** Async vaults only; left out when never read */
   vaultState?: VaultState | undefined
-  /** Whether its code, or its price by more than a tenth in a block, has changed since an operator confirmed it: deposits then answer `vault_has_changed` until one does so again. Looked at every minute; null where it is not */
+  /** Whether its code, or its price by more than a tenth between two looks, has changed since an operator confirmed it: deposits then answer `vault_has_changed` until one does so again. Looked at every minute; null where it is not */
   hasChanged: boolean | null
   /** Which block the state is of; null when the vault was never read */
   stateAsOf: StateAsOf | null
@@ -1623,7 +1623,7 @@ export type Vault = {
   totalAssets: Amount | null
   /** Async vaults only; left out when never read */
   vaultState?: VaultState | undefined
-  /** Whether its code, or its price by more than a tenth in a block, has changed since an operator confirmed it: deposits then answer `vault_has_changed` until one does so again. Looked at every minute; null where it is not */
+  /** Whether its code, or its price by more than a tenth between two looks, has changed since an operator confirmed it: deposits then answer `vault_has_changed` until one does so again. Looked at every minute; null where it is not */
   hasChanged: boolean | null
   /** Which block the state is of; null when the vault was never read */
   stateAsOf: StateAsOf | null

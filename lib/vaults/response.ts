@@ -47,7 +47,7 @@ export const VaultResponse = z
       .boolean()
       .nullable()
       .describe(
-        'Whether its code, or its price by more than a tenth in a block, has changed since an operator confirmed it: deposits then answer `vault_has_changed` until one does so again. Looked at every minute; null where it is not',
+        'Whether its code, or its price by more than a tenth between two looks, has changed since an operator confirmed it: deposits then answer `vault_has_changed` until one does so again. Looked at every minute; null where it is not',
       ),
     stateAsOf: StateAsOf.nullable().describe('Which block the state is of; null when the vault was never read'),
   })
