@@ -14,6 +14,7 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Duration, Stack } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
+import { EVM_CHAINS } from '../lib/chain/registry.ts'
 import { type JobContract, METRICS_NAMESPACE } from '../lib/frame/contract.ts'
 import type { FunctionName } from './functions.ts'
 import type { ServiceFunction } from './service-function.ts'
@@ -55,7 +56,7 @@ export class Alarms extends Construct {
     this.#alarm(deployed, 'Alarm', impact, { metric, threshold: 1 })
   }
 
-  /** Alarms when nodes contradicted each other, or a second one was silent, so many times in these functions of a stack. */
+  /** Alarms for each chain of which nodes contradicted each other, or a second one was silent, so many times in these functions of a stack. */
   onDisagreement(
     stack: Stack,
     functions: readonly ServiceFunction[],
@@ -68,14 +69,18 @@ export class Alarms extends Construct {
         ),
         metricNamespace: stack.stackName,
         metricName: 'disagreements of nodes',
+        dimensions: { chainId: '$.chainId' },
       }),
     )
     const [first] = filters
     if (!first) return
-    // All of them add to one metric.
-    const metric = first.metric({ statistic: 'Sum', period: Duration.minutes(5) })
-    const told = `${impact}: two nodes of a chain contradict each other, or one is silent. The log names the chain.`
-    this.#alarm(stack, 'Disagreements', told, { metric, threshold: times })
+    for (const { id, name } of EVM_CHAINS) {
+      // All functions add to one metric of the chain.
+      const dimensionsMap = { chainId: String(id) }
+      const metric = first.metric({ statistic: 'Sum', period: Duration.minutes(5), dimensionsMap })
+      const told = `${impact}: two nodes of ${name} contradict each other, or one is silent. The log has their places.`
+      this.#alarm(stack, `Disagreements ${id}`, told, { metric, threshold: times })
+    }
   }
 
   /** Alarms when three runs of a job failed within five minutes, or one where it runs less often: the next run makes good one failure. */

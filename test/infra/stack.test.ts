@@ -95,7 +95,7 @@ describe.each(STAGES)('%s', (stage) => {
       'AWS::Scheduler::Schedule': RUNS.length,
       'AWS::Logs::LogGroup': CONTRACTS.length + 1,
       'AWS::Logs::MetricFilter': ENDPOINTS.length + WITNESSED.length + 2,
-      'AWS::CloudWatch::Alarm': CONTRACTS.length + RUNS.length + EVM_CHAINS.length + 5,
+      'AWS::CloudWatch::Alarm': CONTRACTS.length + RUNS.length + 4 * EVM_CHAINS.length + 2,
       'AWS::SQS::Queue': 1,
       'AWS::SQS::QueuePolicy': 1,
       'AWS::SNS::Topic': 1,
@@ -115,9 +115,9 @@ describe.each(STAGES)('%s', (stage) => {
   test('holds 60 endpoints and 50 chains, with no stack near the 500 resources that CloudFormation takes', () => {
     for (const { name, template } of stacks) {
       const ids = Object.keys(template.Resources)
-      const ofBase = ids.filter((id) => /^RefreshChain(chainId)?8453/.test(id))
-      expect(ofBase.length, 'the schedule of its run, the alarms on its lag and on changed vaults').toBe(
-        name === 'jobs' ? 3 : 0,
+      const ofBase = ids.filter((id) => /^(RefreshChain(chainId)?|Disagreements)8453/.test(id))
+      expect(ofBase.length, 'the schedule of its run, the alarms on its lag, on changed vaults, on disagreements').toBe(
+        name === 'jobs' ? 4 : ['vaults', 'accounts'].includes(name) ? 1 : 0,
       )
       // Each stack in proportion to its endpoints, and as much for each further chain as for Base.
       const grown = (ids.length * 60) / ENDPOINTS.length + (50 - EVM_CHAINS.length) * ofBase.length
@@ -445,7 +445,7 @@ describe.each(STAGES)('%s', (stage) => {
     ['vaults', WITNESSED, 'Users get no transactions to sign', 1],
     ['accounts', ['accounts/wallets-link'], 'link no contract accounts', 1],
     ['jobs', ['jobs/refresh-chain'], 'Nothing more is recorded', 3],
-  ] as const)('alarms when nodes disagree, in %s', ([area, names, impact, times]) => {
+  ] as const)('alarms when nodes of a chain disagree, in %s', ([area, names, impact, times]) => {
     const metric = { MetricName: 'disagreements of nodes', MetricNamespace: `vaultline-${stage}-${area}` }
     const filters = Object.values(ofType('AWS::Logs::MetricFilter')).filter(
       ({ MetricTransformations }) =>
@@ -458,21 +458,21 @@ describe.each(STAGES)('%s', (stage) => {
     for (const filter of filters) {
       expect(filter).toMatchObject({
         FilterPattern: '{ ($.message = "nodes disagree") || ($.message = "second node silent") }',
-        MetricTransformations: [{ ...metric, MetricValue: '1' }],
+        MetricTransformations: [{ ...metric, MetricValue: '1', Dimensions: [{ Key: 'chainId', Value: '$.chainId' }] }],
       })
     }
     const alarms = Object.values(ofType('AWS::CloudWatch::Alarm')).filter(
       ({ MetricName, Namespace }) => MetricName === metric.MetricName && Namespace === metric.MetricNamespace,
     )
-    expect(alarms).toMatchObject([
-      {
-        Namespace: metric.MetricNamespace,
+    expect(alarms).toMatchObject(
+      EVM_CHAINS.map(({ id }) => ({
+        Dimensions: [{ Name: 'chainId', Value: String(id) }],
         Statistic: 'Sum',
         Threshold: times,
         AlarmDescription: expect.stringContaining(impact),
         AlarmActions: ['shared/AlarmsTopic'],
-      },
-    ])
+      })),
+    )
   })
 
   test.each(JOBS)('%s alarms when what it keeps falls behind, for each of its runs', (name, contract) => {
