@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { Amount } from '../codecs.ts'
 import type { BlockHeader } from './logs.ts'
+import type { EvmChain } from './registry.ts'
 
 /** A block's number and its time in seconds since 1970, as they are stored. */
 export const StoredBlock = z.object({ number: Amount, timestamp: Amount })
@@ -27,6 +28,14 @@ export type BlockSearch = z.output<typeof BlockSearch>
 const NEAR_SECONDS = 60n
 /** Below this, blocks share a timestamp and tell no pace. */
 const LEAST_PACE = 0.05
+
+/** By how many seconds, and at least how many blocks, nodes behind one URL are apart. */
+const APART = { seconds: 2, blocks: 3 }
+
+/** How many blocks before one that some nodes know all nodes behind their URL know one. */
+export function blocksApart({ blockSeconds }: EvmChain): bigint {
+  return BigInt(Math.max(APART.blocks, Math.ceil(APART.seconds / blockSeconds)))
+}
 
 /** A search for the block of a time that `head` is not before. `pace`: the seconds between blocks where to look first. */
 export function startBlockSearch(head: BlockHeader, pace: number): BlockSearch {

@@ -6,6 +6,7 @@ import { AppError, badAnswer } from '../errors.ts'
 import type { HttpEnvironment } from '../http.ts'
 import { logger } from '../logger.ts'
 import { toResult } from '../result.ts'
+import { blocksApart } from './blocks.ts'
 import { HexText, Quantity } from './hex.ts'
 import { type BlockHeader, blockRequest, HashedHeader, Log, lower, parseResult, Receipt } from './logs.ts'
 import { ARB_SYS, decodeAggregate, decodeTargets, MULTICALL3 } from './multicall.ts'
@@ -16,15 +17,15 @@ import type { EvmChain } from './registry.ts'
 import type { Rpc, RpcOptions, RpcOutcome, RpcRequest } from './rpc.ts'
 import { SimulatedBlocks } from './simulation.ts'
 
-/** What a node says is of now: one whose block is this much older than the other's is no witness. */
-const LONGEST_LAG_SECONDS = 60n
+/** A block that was asked for by its number and is this much older than what a host knows is nobody's present. */
+const OLDEST_STATE_SECONDS = 60n
+/** What an answer may take, and by how much nodes behind one URL are apart. */
+const SHORTEST_LAG_SECONDS = 5
+const LAG_BLOCKS = 2
 
 /** An aggregate says of its block what these contracts tell, before all else. */
 const BLOCK_TELLERS = [MULTICALL3, ARB_SYS].map((address) => address.toLowerCase())
 const MOST_BLOCK_CALLS = 3
-
-/** By how many blocks nodes behind one URL are apart. */
-const BEHIND_OTHERS = 3n
 
 /** The methods that read the state of a block, and the index of the block in their parameters. */
 const STATE_METHODS: Readonly<Record<string, number>> = {
@@ -58,17 +59,19 @@ export function witnessedReader(chain: EvmChain, hosts: readonly Rpc[]): ChainRe
   const [only, ...others] = hosts
   return only && others.length === 0
     ? chainReader(chain, only)
-    : chainReader(chain, witnessedRpc(chain.id, hosts), { nodes: 2 })
+    : chainReader(chain, witnessedRpc(chain, hosts), { nodes: 2 })
 }
 
 /**
  * An Rpc that asks two of these hosts at the same time and gives what both say; what one of them refuses is refused. Each
  * answers at its latest block. Where that makes a difference both are asked once more, at the older of their blocks. A
- * host that is silent, or refuses a call, is replaced by the next one; one that contradicts is not. Throws `nodes_disagree`,
- * `second_node_silent` where one host alone can be asked, and `upstream_*` where none can.
+ * host that is silent, behind, or refuses a call, is replaced by the next one; one that contradicts is not. Throws
+ * `nodes_disagree`, `second_node_silent` where one host alone can be asked, and `upstream_*` where none can.
  */
-function witnessedRpc(chainId: number, hosts: readonly Rpc[]): Rpc {
-  // One that was silent, or refused, is asked after the others.
+function witnessedRpc(chain: EvmChain, hosts: readonly Rpc[]): Rpc {
+  const longestLag = BigInt(Math.ceil(Math.max(LAG_BLOCKS * chain.blockSeconds, SHORTEST_LAG_SECONDS)))
+  const apart = blocksApart(chain)
+  // One that was silent, behind, or refused, is asked after the others.
   let order = hosts
   const putLast = (last: Rpc) => {
     order = [...order.filter((host) => host !== last), last]
@@ -76,78 +79,134 @@ function witnessedRpc(chainId: number, hosts: readonly Rpc[]): Rpc {
 
   async function askTwo(requests: readonly RpcRequest[], options: RpcOptions | undefined): Promise<Pair> {
     const waiting = [...order]
-    const failures: AppError[] = []
+    const failures = new Map<Rpc, AppError>()
     const askNext = async (): Promise<Answer | undefined> => {
       let refused: Answer | undefined
       for (let host = waiting.shift(); host; host = waiting.shift()) {
         const result = await toResult(ask(host, requests, options))
         if ('value' in result && !isRefused(result.value)) return result.value
         if ('value' in result) refused ??= result.value
-        else failures.push(result.error)
+        else failures.set(host, result.error)
         putLast(host)
       }
       return refused
     }
-    const answers = await Promise.all([askNext(), askNext()])
-    const [first, second] = answers
-    if (first && second) {
-      // About what is too old for one of them, that one is silent.
-      if (isTooOld(first) !== isTooOld(second)) throw silence(badAnswer('too old for a second node'))
-      return [first, second]
+    let [first, second] = await Promise.all([askNext(), askNext()])
+    while (first && second) {
+      const late = lateOf([first, second], longestLag)
+      if (!late) {
+        // About what is too old for one of them, that one is silent.
+        if (isTooOld(first) === isTooOld(second)) return [first, second]
+        failures.set((isTooOld(first) ? first : second).host, badAnswer('too old for a second node'))
+        break
+      }
+      putLast(late.host)
+      failures.set(late.host, badAnswer('a node that is behind'))
+      first = late === first ? second : first
+      second = await askNext()
     }
-    const [failure] = failures
+    const [failure] = failures.values()
     if (!first && !second && failure) throw failure
-    throw silence(failure)
+    throw silence(failures)
   }
 
   return async (requests, options) => {
     if (requests.length === 0) return []
     const latest = await askTwo(requests, options)
-    const atLatest = compare(requests, latest)
-    if ('outcomes' in atLatest) return atLatest.outcomes
+    const atLatest = compare(requests, latest, apart)
+    if ('outcomes' in atLatest && (await isHeadCommon(requests, latest))) return atLatest.outcomes
 
     const blocks = oldestBlocks(requests, latest)
     // What is the same at every block is not asked for again.
-    if (blocks.size === 0) throw disagreement(atLatest.contradiction)
-    const pinned = await toResult(askAt(requests, latest, blocks, options))
+    if ('contradiction' in atLatest && blocks.size === 0) throw disagreement(atLatest.contradiction, latest)
+    const pinned = await toResult(askAt(requests, latest, { blocks, before: 0n }, options))
     if ('error' in pinned && pinned.error.code === 'nodes_disagree') throw pinned.error
     // Behind one URL there can be nodes of which some do not know that block yet.
     const isLost = (outcome: RpcOutcome, index: number) =>
       'error' in outcome && latest.every(({ outcomes }) => tells(requests[index], outcomes[index]))
     if ('value' in pinned && !pinned.value.some(isLost)) return pinned.value
-    const earlier = new Map(blocks)
-    for (const [tag, block] of blocks) earlier.set(tag, { ...block, number: block.number - BEHIND_OTHERS })
-    return askAt(requests, latest, earlier, options)
+    return askAt(requests, latest, { blocks, before: apart }, options)
   }
 
-  /** What both hosts tell at the blocks that stand for tags. */
+  /** What both hosts tell at the blocks that stand for tags, or so many blocks before each. */
   async function askAt(
     requests: readonly RpcRequest[],
     hosts: Pair,
-    blocks: TaggedBlocks,
+    { blocks, before }: { readonly blocks: TaggedBlocks; readonly before: bigint },
     options: RpcOptions | undefined,
   ): Promise<RpcOutcome[]> {
-    const pinned = requests.map((request) => pin(request, blocks))
-    const [first, second] = await Promise.all([
-      toResult(ask(hosts[0].host, pinned, options)),
-      toResult(ask(hosts[1].host, pinned, options)),
-    ])
-    if ('error' in first) throw silence(first.error)
-    if ('error' in second) throw silence(second.error)
-    const agreement = compare(pinned, [first.value, second.value])
-    if ('outcomes' in agreement) return agreement.outcomes
-    throw disagreement(agreement.contradiction)
+    const at = new Map([...blocks].map(([tag, block]) => [tag, { ...block, number: block.number - before }]))
+    const pinned = requests.map((request) => pin(request, at))
+    const failures = new Map<Rpc, AppError>()
+    const askPinned = async ({ host }: Answer) => {
+      const result = await toResult(ask(host, pinned, options))
+      if ('value' in result) return result.value
+      failures.set(host, result.error)
+      return undefined
+    }
+    const [first, second] = await Promise.all([askPinned(hosts[0]), askPinned(hosts[1])])
+    // One that told another time of its block is behind, and may now say that it does not know it.
+    const latest = blocks.get('latest')
+    const states = [first, second].flatMap((answer) => answer?.states ?? [])
+    const told = states.find((state) => state !== undefined && state.number === latest?.number)
+    if (latest && told && latest.timestamp !== told.timestamp) {
+      const hashes = [latest, told].map(({ timestamp }) => digest(String(timestamp)))
+      throw disagreement({ method: BLOCK, hashes }, hosts)
+    }
+    if (!first || !second) throw silence(failures)
+    const agreement = compare(pinned, [first, second], apart)
+    if ('contradiction' in agreement) throw disagreement(agreement.contradiction, hosts)
+    return agreement.outcomes
   }
 
-  function disagreement(contradiction: Contradiction): AppError {
-    logger.warn('nodes disagree', { chainId, ...contradiction })
+  /**
+   * Whether the older head, where it is asked for, is a block of both: the same as the other one, or what the host of
+   * that one tells of it, which is not asked for the block right before its head.
+   */
+  async function isHeadCommon(requests: readonly RpcRequest[], answers: Pair): Promise<boolean> {
+    const [older, newer] = byHead(answers)
+    if (!older.head || !newer.head || !requests.some((request) => taggedBlock(request) === 'latest')) return true
+    if (newer.head.number === older.head.number + 1n) return newer.head.parentHash === older.head.hash
+    if (newer.head.number === older.head.number) return textOfHeader(newer.head) === textOfHeader(older.head)
+    const told = await toResult(newer.host([blockRequest(older.head.number)]))
+    const header = 'value' in told ? headerIn(told.value[0]) : undefined
+    return header !== undefined && textOfHeader(header) === textOfHeader(older.head)
+  }
+
+  /** The places of hosts among those of the chain, for logs: their URLs are secrets. */
+  function placesOf(some: Iterable<Rpc>): number[] {
+    return [...some].map((host) => hosts.indexOf(host)).toSorted((left, right) => left - right)
+  }
+
+  function disagreement(contradiction: Contradiction, answers: Pair): AppError {
+    const places = placesOf(answers.map(({ host }) => host))
+    logger.warn('nodes disagree', { chainId: chain.id, hosts: places, ...contradiction })
     return new AppError('nodes_disagree', { cause: new Error(contradiction.method) })
   }
 
-  function silence(cause: AppError | undefined): AppError {
-    logger.warn('second node silent', { chainId, hosts: hosts.length, code: cause?.code })
+  function silence(failures: ReadonlyMap<Rpc, AppError>): AppError {
+    const [cause] = failures.values()
+    const hosts = placesOf(failures.keys())
+    logger.warn('second node silent', { chainId: chain.id, hosts, code: cause?.code, reason: String(cause?.cause) })
     return new AppError('second_node_silent', { cause })
   }
+}
+
+/** The one of both that is behind the newest block that they know by more than so many seconds, and further than the other. */
+function lateOf(answers: Pair, longest: bigint): Answer | undefined {
+  const blocks = answers.flatMap(blocksOf)
+  const newest = blocks.reduce((most, { timestamp }) => (timestamp > most ? timestamp : most), 0n)
+  const lags = answers.map((answer) =>
+    blocksOf(answer).reduce((most, { timestamp }) => (newest - timestamp > most ? newest - timestamp : most), 0n),
+  )
+  const [ofFirst = 0n, ofSecond = 0n] = lags
+  if (ofFirst <= longest && ofSecond <= longest) return undefined
+  return ofFirst > ofSecond ? answers[0] : answers[1]
+}
+
+/** The blocks that a host says are its latest. */
+function blocksOf({ head, told }: Answer): readonly BlockHeader[] {
+  return [...(head ? [head] : []), ...told]
 }
 
 function tells(request: RpcRequest | undefined, outcome: RpcOutcome | undefined): boolean {
@@ -160,7 +219,8 @@ type Answer = {
   readonly outcomes: readonly RpcOutcome[]
   /** Undefined where all that is asked is the same at whichever block a host stands. */
   readonly head: HashedHeader | undefined
-  readonly states: readonly HashedHeader[]
+  /** Undefined for a block that the host does not know. */
+  readonly states: readonly (HashedHeader | undefined)[]
   /** The blocks that aggregates at the latest block say they are of. */
   readonly told: readonly BlockHeader[]
 }
@@ -169,19 +229,29 @@ type Pair = readonly [Answer, Answer]
 /** The blocks that stand for tags, in a form in which both hosts know them. */
 type TaggedBlocks = ReadonlyMap<unknown, BlockHeader>
 
+const UNKNOWN_BLOCK: RpcOutcome = { error: { code: -32_001 } }
+
 async function ask(host: Rpc, requests: readonly RpcRequest[], options: RpcOptions | undefined): Promise<Answer> {
-  const numbers = new Set(requests.map(stateBlock).filter((block) => isHex(block)))
+  const numbers = [...new Set(requests.map(stateBlock).filter((block) => isHex(block)))]
   const own = requests.findIndex((request) => taggedBlock(request) === 'latest')
   const needsHead = own < 0 && requests.some(dependsOnHead)
-  const headers = [...numbers].map((number) => blockRequest(BigInt(number)))
+  const headers = numbers.map((number) => blockRequest(BigInt(number)))
   const outcomes = await host([...requests, ...headers, ...(needsHead ? [blockRequest('latest')] : [])], options)
   const latest = needsHead ? outcomes.at(-1) : outcomes[own]
   const head = latest && parseResult(HashedHeader, latest)
-  const states = headers.map((_, index) => parseResult(HashedHeader, outcomes[requests.length + index]))
+  const states = headers.map(
+    (_, index) => parseResult(HashedHeader.nullable(), outcomes[requests.length + index]) ?? undefined,
+  )
+  const unknown: readonly unknown[] = numbers.filter((_, index) => !states[index])
   const told = requests.flatMap((request, index) =>
     stateBlock(request) === 'latest' ? (splitAggregate(request, outcomes[index])?.block ?? []) : [],
   )
-  return { host, outcomes: outcomes.slice(0, requests.length), head, states, told }
+  const answers = outcomes
+    .slice(0, requests.length)
+    .map((outcome, index) =>
+      unknown.includes(requests[index] && stateBlock(requests[index])) ? UNKNOWN_BLOCK : outcome,
+    )
+  return { host, outcomes: answers, head, states, told }
 }
 
 /** Whether a host does not serve some of what it was asked for. */
@@ -199,7 +269,7 @@ function refusalIn(outcome: RpcOutcome) {
 
 /** The tag that a call for a header names, undefined for one with a number and for other calls. */
 function taggedBlock({ method, params }: RpcRequest): unknown {
-  return method === 'eth_getBlockByNumber' && TAGS.includes(params[0]) ? params[0] : undefined
+  return method === BLOCK && TAGS.includes(params[0]) ? params[0] : undefined
 }
 
 /** Whether hosts answer a call by how far each is. */
@@ -208,6 +278,7 @@ function dependsOnHead(request: RpcRequest): boolean {
   return stateBlock(request) !== undefined || taggedBlock(request) !== undefined || method === RECEIPT
 }
 
+const BLOCK = 'eth_getBlockByNumber'
 const RECEIPT = 'eth_getTransactionReceipt'
 /** The methods that tell events, beside which some nodes tell the times of blocks. */
 const EVENT_METHODS = ['eth_getLogs', 'eth_getBlockReceipts', RECEIPT]
@@ -233,8 +304,12 @@ function oldestBlocks(requests: readonly RpcRequest[], answers: Pair): TaggedBlo
   return blocks
 }
 
-function headerIn(outcome: RpcOutcome | undefined): BlockHeader | undefined {
+function headerIn(outcome: RpcOutcome | undefined): HashedHeader | undefined {
   return HashedHeader.safeParse(outcome && 'result' in outcome ? outcome.result : undefined).data
+}
+
+function textOfHeader({ number, timestamp, hash, parentHash }: HashedHeader): string {
+  return [number, timestamp, hash, parentHash].join().toLowerCase()
 }
 
 /** The same call at these blocks, where it names a tag. */
@@ -259,24 +334,31 @@ type Contradiction = { readonly method: string; readonly hashes?: readonly strin
 type Agreement = { readonly outcomes: RpcOutcome[] } | { readonly contradiction: Contradiction }
 
 /** The outcomes that both hosts tell, as the one tells them whose block is older, or in what they contradict each other. */
-function compare(requests: readonly RpcRequest[], [first, second]: Pair): Agreement {
-  const method = 'eth_getBlockByNumber'
-  const lagSeconds = lagOf(requests, [first, second])
-  if (lagSeconds > LONGEST_LAG_SECONDS) return { contradiction: { method, lagSeconds: Number(lagSeconds) } }
-  const [own, others] = [first, second].map(({ states }) => states.map(({ hash }) => hash).join())
-  if (own !== others) return { contradiction: { method, hashes: [own, others].map(digest) } }
+function compare(requests: readonly RpcRequest[], [first, second]: Pair, apart: bigint): Agreement {
+  const lagSeconds = lagOf([first, second])
+  if (lagSeconds > OLDEST_STATE_SECONDS) return { contradiction: { method: BLOCK, lagSeconds: Number(lagSeconds) } }
+  for (const [index, own] of first.states.entries()) {
+    const other = second.states[index]
+    if (own && other && own.hash !== other.hash) {
+      return { contradiction: { method: BLOCK, hashes: [own, other].map(({ hash }) => digest(hash)) } }
+    }
+  }
 
   const [older, newer] = byHead([first, second])
   // No block is younger than one after it.
   if (older.head && newer.head && older.head.timestamp > newer.head.timestamp) {
-    return { contradiction: { method, hashes: [older.head, newer.head].map(({ hash }) => digest(hash)) } }
+    return {
+      contradiction: { method: BLOCK, hashes: [older.head, newer.head].map((head) => digest(textOfHeader(head))) },
+    }
   }
   const outcomes: RpcOutcome[] = []
   for (const [index, request] of requests.entries()) {
     const pair = [older.outcomes[index], newer.outcomes[index]] as const
-    const agreed = agree(request, pair, [older.head, newer.head])
+    const agreed = agree(request, pair, [older.head, newer.head], apart)
     if (!agreed) {
-      const hashes = pair.map((outcome) => digest(outcome && textOf(request, outcome)))
+      const texts = pair.map((outcome) => outcome && textOf(request, outcome))
+      const isTime = texts[0] === texts[1]
+      const hashes = pair.map((outcome, index) => digest(isTime ? outcome && timesIn(outcome).join() : texts[index]))
       return { contradiction: { method: request.method, hashes } }
     }
     outcomes.push(agreed)
@@ -290,12 +372,10 @@ function byHead([first, second]: Pair): Pair {
   return isFirstOlder ? [first, second] : [second, first]
 }
 
-/** How much older the oldest block is whose state was read than the newest that either of them knows, in seconds. */
-function lagOf(requests: readonly RpcRequest[], answers: Pair): bigint {
-  const isOfLatest = requests.some((request) => stateBlock(request) === 'latest')
-  const known = answers.flatMap(({ head, told }) => [...(head ? [head] : []), ...told])
-  const read = answers.flatMap(({ head, states, told }) => [...states, ...told, ...(isOfLatest && head ? [head] : [])])
-  const newest = known.reduce((most, { timestamp }) => (timestamp > most ? timestamp : most), 0n)
+/** How much older the oldest block that was named is than the newest that either of them knows, in seconds. */
+function lagOf(answers: Pair): bigint {
+  const newest = answers.flatMap(blocksOf).reduce((most, { timestamp }) => (timestamp > most ? timestamp : most), 0n)
+  const read = answers.flatMap(({ states }) => states.filter((state) => state !== undefined))
   return read.reduce((most, { timestamp }) => (newest - timestamp > most ? newest - timestamp : most), 0n)
 }
 
@@ -304,6 +384,7 @@ function agree(
   request: RpcRequest,
   [older, newer]: readonly [RpcOutcome | undefined, RpcOutcome | undefined],
   heads: readonly (HashedHeader | undefined)[],
+  apart: bigint,
 ): RpcOutcome | undefined {
   const [ofOlder, ofNewer] = [older, newer].map((outcome) => outcome && textOf(request, outcome))
   const tag = taggedBlock(request)
@@ -325,8 +406,8 @@ function agree(
     }
     case RECEIPT:
       // One that is behind has not seen it yet.
-      if (isNull(older)) return isNear(newer, heads[0]) ? older : undefined
-      return isNull(newer) && isNear(older, heads[1]) ? newer : undefined
+      if (isNull(older)) return isNear(newer, heads[0], apart) ? older : undefined
+      return isNull(newer) && isNear(older, heads[1], apart) ? newer : undefined
     case 'eth_getTransactionByHash':
       // One that waits to be mined need not have come to every node.
       return [older, newer].find(isNull)
@@ -340,8 +421,8 @@ function isNull(outcome: RpcOutcome): boolean {
 }
 
 /** Whether a receipt is of a block that a node at this head need not know yet. */
-function isNear(receipt: RpcOutcome, head: HashedHeader | undefined): boolean {
-  return head !== undefined && parseResult(Receipt, receipt).blockNumber > head.number - BEHIND_OTHERS
+function isNear(receipt: RpcOutcome, head: HashedHeader | undefined, apart: bigint): boolean {
+  return head !== undefined && parseResult(Receipt, receipt).blockNumber > head.number - apart
 }
 
 /**
@@ -390,7 +471,7 @@ function textOf(request: RpcRequest, outcome: RpcOutcome): string | undefined {
       return textIn(MinedReceipt, result)
     case 'eth_getTransactionByHash':
       return textIn(SentTransaction, result)
-    case 'eth_getBlockByNumber':
+    case BLOCK:
       return request.params[0] === 'latest' ? '' : textIn(HashedHeader, result)
     default:
       return JSON.stringify(result)

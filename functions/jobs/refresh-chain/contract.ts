@@ -35,7 +35,9 @@ export const contract = {
         .number()
         .int()
         .describe('Vaults that are recorded less far, as those whose past is still being read, or read again'),
-      lagSeconds: z.number().describe("How much older that block is than the chain's last one"),
+      lagSeconds: z
+        .number()
+        .describe("How much older that block is than the chain's last one, or than now less what finality takes"),
       entries: z.number().int(),
       prices: z.number().int(),
       states: z.number().int(),

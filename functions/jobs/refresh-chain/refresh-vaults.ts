@@ -11,6 +11,7 @@ import {
   type VaultRecords,
 } from '../../../lib/activity/store.ts'
 import { YIELD_SECONDS } from '../../../lib/activity/yields.ts'
+import { blocksApart } from '../../../lib/chain/blocks.ts'
 import { readFinalBlock } from '../../../lib/chain/finality.ts'
 import type { BlockHeader } from '../../../lib/chain/logs.ts'
 import { toStoredBlock } from '../../../lib/chain/logs.ts'
@@ -120,17 +121,16 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
   const chainId = reader.chain.id
   const finding = readFinalBlock(reader)
   // Two hosts are asked at a block that both know, for what each says of its own latest block is not compared.
-  const reading = reader.nodes > 1 ? finding.then(({ head }) => head.number) : Promise.resolve(undefined)
+  const reading =
+    reader.nodes > 1 ? finding.then(({ head }) => readOverviewsAt(reader, vaults, head)) : readOverviews(reader, vaults)
   const [recorded, { head, final }, overviews] = await Promise.all([
     records.getProgress(vaults),
     finding,
     // Nothing that a vault answers may keep what happened in the others from being recorded.
-    reading
-      .then((at) => readOverviews(reader, vaults, at))
-      .catch((error: unknown) => {
-        logger.warn('states not read', { chainId, reason: String(error) })
-        return undefined
-      }),
+    reading.catch((error: unknown) => {
+      logger.warn('states not read', { chainId, reason: String(error) })
+      return undefined
+    }),
   ])
   const vaultRuns = vaults.map((vault, index) => {
     const { rebuild: _, ...saved } = recorded[index] ?? initialProgress(vault)
@@ -170,11 +170,26 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     vaults: vaults.length,
     through: front?.through ?? null,
     behind: vaultRuns.filter((vaultRun) => vaultRun.progress.through < reached || run.rebuilds.has(vaultRun)).length,
-    lagSeconds: Math.max(0, Number(head.timestamp - (front?.timestamp ?? head.timestamp))),
+    lagSeconds: lagOf(run, head, front?.timestamp ?? head.timestamp),
     entries,
     prices,
     states,
   }
+}
+
+/**
+ * How many seconds records are behind: as the chain's head has it, or the clock, less what finality takes, where that is
+ * more, as at nodes of which none goes on.
+ */
+function lagOf({ reader, now }: Run, head: BlockHeader, recorded: bigint): number {
+  const byClock = Math.floor(now() / 1000) - reader.chain.finality.seconds - Number(recorded)
+  return Math.max(0, Number(head.timestamp - recorded), byClock)
+}
+
+/** The overviews at a head, or earlier where nodes behind one URL do not all know it yet. Throws `upstream_*`. */
+async function readOverviewsAt(reader: ChainReader, vaults: readonly VaultOnChain[], { number }: BlockHeader) {
+  const atHead = await toResult(readOverviews(reader, vaults, number))
+  return 'value' in atHead ? atHead.value : readOverviews(reader, vaults, number - blocksApart(reader.chain))
 }
 
 function startVaultRun(

@@ -266,6 +266,15 @@ describe('Vaults that an older version of their books recorded', () => {
   })
 })
 
+test('Nodes that all stand still are behind by the clock, less what finality takes', async () => {
+  const { records } = memory(FINAL)
+  const hour = 3_600
+  const now = () => (timeOf(FINAL + 1_000) + hour) * 1000
+  const run = { until: now() + 60_000, holdsLease }
+  const { lagSeconds } = await refreshVaults({ reader: nodeWith([]), records, states, now }, [vault(1)], run)
+  expect(lagSeconds).toBe(timeOf(FINAL + 1_000) - timeOf(FINAL) + hour - BASE.finality.seconds)
+})
+
 describe('A head that is far too high, of one answer', () => {
   test('moves no records where an honest second host is configured', async () => {
     const one = vault(1)
@@ -279,7 +288,11 @@ describe('A head that is far too high, of one answer', () => {
       )
     const { records, throughOf } = memory(FINAL - 10)
     const reader = witnessedReader(BASE, [lying, honest.request])
-    await refreshVaults({ reader, records, states, now: Date.now }, [one], { until: Date.now() + 60_000, holdsLease })
+    const run = refreshVaults({ reader, records, states, now: Date.now }, [one], {
+      until: Date.now() + 60_000,
+      holdsLease,
+    })
+    await expect(run).rejects.toMatchObject({ code: 'second_node_silent' })
     expect(throughOf(one) ?? 0).toBeLessThanOrEqual(FINAL)
   })
 })

@@ -13,6 +13,7 @@ import { pinStore } from '../../../lib/vaults/pin-store.ts'
 import { stateStore } from '../../../lib/vaults/state-store.ts'
 import { NODE_PROFILES } from '../../../sandbox/node-profiles.ts'
 import { startNode } from '../../../sandbox/nodes.ts'
+import { callRpc } from '../../../sandbox/rpc.ts'
 import { type Call, rewriteResults } from '../../support/chain-answers.ts'
 import { type Lie, stateAfter, tell } from '../../support/lies.ts'
 import { captureLogs } from '../../support/logs.ts'
@@ -226,6 +227,27 @@ test('What is no time beside an event is none: one node that tells such, and two
     expect(await jobAt(...nodes)()).toMatchObject({ outcome: 'refreshed', behind: 0 })
     expect(await recorded()).toEqual(whole)
   }
+})
+
+test('States are read a little earlier where one behind the same URL does not know the head that another told', async ({
+  stage,
+  renew,
+  honest,
+  other,
+  jobAt,
+}) => {
+  await renew()
+  const [snapshot] = await callRpc(stage.chain, [{ method: 'evm_snapshot', params: [] }])
+  await callRpc(stage.chain, [{ method: 'anvil_mine', params: [numberToHex(12)] }])
+  const [head] = await callRpc(stage.chain, [{ method: 'eth_blockNumber', params: [] }])
+  rewriteResults(other, (result, { method, params }) =>
+    method === 'eth_getBlockByNumber' && params[0] === head ? null : result,
+  )
+  const logs = captureLogs()
+  const report = await jobAt(honest, other)()
+  await callRpc(stage.chain, [{ method: 'evm_revert', params: [snapshot] }])
+  expect(report).toMatchObject({ outcome: 'refreshed', states: 8 })
+  expect(logs.lines.filter(({ level }) => level === 'WARN')).toEqual([])
 })
 
 /** What there are records of, and how far each vault is recorded. */

@@ -1,9 +1,10 @@
-import { numberToHex, stringify } from 'viem'
+import { type Hex, numberToHex, pad, stringify } from 'viem'
 import { describe, expect, onTestFinished } from 'vitest'
+import type { LocalChain } from '../../../sandbox/chains.ts'
 import { NODE_PROFILES, type NodeProfileName } from '../../../sandbox/node-profiles.ts'
 import { startNode } from '../../../sandbox/nodes.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { rewriteResults } from '../../support/chain-answers.ts'
+import { BLOCK_NUMBER, BLOCK_TIME, type Change, changeAggregate, rewriteResults } from '../../support/chain-answers.ts'
 import { journeyTo } from '../../support/cross-chain.ts'
 import { expectError } from '../../support/errors.ts'
 import { type Lie, stateAfter, tell } from '../../support/lies.ts'
@@ -104,20 +105,22 @@ async function prepare(service: Service) {
     'claim to another chain': [path('claim'), { ...of, kind: 'withdrawal', ...there }],
     cancellation: [path('cancel'), { ...of, userAddress: BOB.address }],
   }
+  const truth: Replies | undefined = undefined
   return {
     vault,
     key,
     lies,
+    truth: truth as Replies | undefined,
     /** One after the other, unless told: all at once are more than a busy machine does in the time that nodes have. */
-    async ask(by: Service, { atOnce = false } = {}): Promise<Replies> {
+    async ask(by: Service, { atOnce = false, only = ENDPOINTS as readonly Endpoint[] } = {}): Promise<Replies> {
       const replies: Partial<Record<Endpoint, Promise<HttpReply>>> = {}
-      for (const endpoint of ENDPOINTS) {
+      for (const endpoint of only) {
         const [path, body] = requests[endpoint]
         const asking = by.call('POST', path, { key, body })
         replies[endpoint] = asking
         if (!atOnce) await asking
       }
-      const told = await Promise.all(ENDPOINTS.map(async (endpoint) => [endpoint, await replies[endpoint]]))
+      const told = await Promise.all(only.map(async (endpoint) => [endpoint, await replies[endpoint]]))
       return Object.fromEntries(told)
     },
   }
@@ -163,30 +166,35 @@ const test = base
       return cold.service
     }
   })
+  /** What one honest node gets handed out. */
+  .extend('truth', async ({ stage, reading, honest }) => {
+    stage.truth ??= await stage.ask(await reading(honest))
+    return stage.truth
+  })
 
 describe('A node that says that', () => {
-  test.for(LIES)('%s gets nothing handed out to sign', async ([name, bites], { stage, reading, honest, other }) => {
-    const truth = await stage.ask(await reading(honest))
-    tell(other, stage.lies[name] as Lie)
-    const believed = await stage.ask(await reading(other))
-    const bitten = ENDPOINTS.filter((endpoint) => handedOut(believed[endpoint]) !== handedOut(truth[endpoint]))
-    expect(bitten).toEqual(expect.arrayContaining([...bites]))
+  test.for(LIES.map(([name, bites], index) => [name, bites, index % 2] as const))(
+    '%s gets nothing handed out to sign',
+    async ([name, bites, place], { stage, truth, reading, honest, other }) => {
+      tell(other, stage.lies[name] as Lie)
+      const believed = await stage.ask(await reading(other), { only: bites })
+      for (const endpoint of bites) expect(handedOut(believed[endpoint])).not.toBe(handedOut(truth[endpoint]))
 
-    for (const hosts of [[honest, other] as const, [other, honest] as const]) {
+      const hosts: [At, At] = place === 0 ? [honest, other] : [other, honest]
       const replies = await stage.ask(await reading(...hosts))
       for (const endpoint of ENDPOINTS) {
-        if (bitten.includes(endpoint)) expectError(replies[endpoint], 'nodes_disagree')
-        else if (replies[endpoint].status === 200) {
+        if (replies[endpoint].status === 200 && !bites.includes(endpoint)) {
           expect([endpoint, handedOut(replies[endpoint])]).toEqual([endpoint, handedOut(truth[endpoint])])
-        }
+        } else expectError(replies[endpoint], 'nodes_disagree')
       }
-    }
-  })
+    },
+  )
 })
 
 /** The transactions of all replies, which must be those of the truth. */
 function expectTruth(replies: Replies, truth: Replies) {
-  for (const endpoint of ENDPOINTS) {
+  // Those that were asked.
+  for (const endpoint of Object.keys(replies) as Endpoint[]) {
     expect([endpoint, handedOut(replies[endpoint])]).toEqual([endpoint, handedOut(truth[endpoint])])
   }
 }
@@ -200,28 +208,28 @@ const SILENT: readonly Behaviour[] = [
 ]
 
 describe('While one of two nodes is to', () => {
-  test.for(SILENT.map((behaviour) => [behaviour]))(
+  test.for(SILENT.map((behaviour, index) => [behaviour, index % 2] as const))(
     '%s, nothing is handed out to sign, whatever the other one says',
-    async ([behaviour], { stage, reading, honest, other }) => {
+    async ([behaviour, place], { stage, reading, honest, other }) => {
       tell(other, stage.lies['the vault may take everything from the user'] as Lie)
-      for (const hosts of [[honest, other] as const, [other, honest] as const]) {
-        const service = await reading(...hosts)
-        honest.behaviour = behaviour as Behaviour
-        const replies = await stage.ask(service, { atOnce: true })
-        honest.behaviour = 'pass'
-        for (const endpoint of ENDPOINTS) expectError(replies[endpoint], 'second_node_silent')
-      }
+      const hosts: [At, At] = place === 0 ? [honest, other] : [other, honest]
+      const service = await reading(...hosts)
+      honest.behaviour = behaviour
+      const replies = await stage.ask(service, { atOnce: true })
+      for (const endpoint of ENDPOINTS) expectError(replies[endpoint], 'second_node_silent')
     },
   )
 })
 
+/** Those with the most questions. */
+const SOME = ['cross-chain deposit', 'withdrawal of everything', 'claim'] as const
+
 describe('Of three nodes', () => {
-  test('two that agree are enough while one is silent', async ({ stage, reading, honest, other, third }) => {
-    const truth = await stage.ask(await reading(honest))
+  test('two that agree are enough while one is silent', async ({ stage, truth, reading, honest, other, third }) => {
     const service = await reading(honest, other, third)
     for (const silent of [honest, other, third]) {
       silent.behaviour = 'answer 500'
-      expectTruth(await stage.ask(service), truth)
+      expectTruth(await stage.ask(service, { only: SOME }), truth)
       silent.behaviour = 'pass'
     }
   })
@@ -235,79 +243,148 @@ describe('Of three nodes', () => {
   }) => {
     tell(other, stage.lies['the vault may take everything from the user'] as Lie)
     third.behaviour = 'answer 500'
-    const { deposit } = await stage.ask(await reading(third, other, honest))
+    const { deposit } = await stage.ask(await reading(third, other, honest), { only: ['deposit'] })
     expectError(deposit, 'nodes_disagree')
   })
 })
 
-describe('A node that is behind is no contradiction', () => {
-  test.for<[NodeProfileName]>([['behind'], ['optimism.io']])(
-    'as one like %s',
-    async ([name], { service, stage, reading, honest }) => {
-      const [chain] = service.backends.chains
-      if (!chain) throw new Error('There is a chain')
-      await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(10)] }])
-      const truth = await stage.ask(await reading(honest))
-      const node = await startNode(NODE_PROFILES[name], chain.rpcUrl)
-      onTestFinished(node.stop)
-      for (const hosts of [
-        [honest, node],
-        [node, honest],
-      ] as [At, At][]) {
-        expectTruth(await stage.ask(await reading(...hosts)), truth)
-      }
-    },
-  )
+/** The chain as it is now once the test is over. */
+async function takeBack(chain: LocalChain) {
+  const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
+  onTestFinished(async () => {
+    await callRpc(chain, [{ method: 'evm_revert', params: [snapshot] }])
+  })
+}
 
-  test('also where something of the vault has changed since its block', async ({ service, stage, reading, honest }) => {
-    const [chain] = service.backends.chains
-    if (!chain) throw new Error('There is a chain')
-    const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
-    onTestFinished(async () => {
-      await callRpc(chain, [{ method: 'evm_revert', params: [snapshot] }])
-    })
-    await stage.vault.settle(1n)
+describe('A node that is a little behind is no contradiction', () => {
+  test.for<[NodeProfileName, number]>([
+    ['behind', 0],
+    ['optimism.io', 1],
+  ])('as one like %s', async ([name, place], { stage, reading, honest }) => {
+    const { chain } = stage.vault
+    await takeBack(chain)
+    await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(10)] }])
+    const truth = await stage.ask(await reading(honest))
+    const node = await startNode(NODE_PROFILES[name], chain.rpcUrl)
+    onTestFinished(node.stop)
+    const hosts: [At, At] = place === 0 ? [honest, node] : [node, honest]
+    expectTruth(await stage.ask(await reading(...hosts)), truth)
+  })
+
+  test('also where something of the vault has changed since its block', async ({ stage, reading, honest }) => {
+    const { chain } = stage.vault
+    await takeBack(chain)
+    await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(10)] }])
+    await stage.vault.approve(ALICE.address, 2n ** 200n)
     const node = await startNode(NODE_PROFILES.behind, chain.rpcUrl)
     onTestFinished(node.stop)
     const replies = await stage.ask(await reading(honest, node))
     for (const endpoint of ENDPOINTS) expect([endpoint, replies[endpoint].body.code]).toEqual([endpoint, undefined])
   })
+})
 
-  test('but one that tells of a block of long ago as its latest is none to rely on', async ({
-    service,
-    stage,
-    reading,
-    honest,
-    other,
-  }) => {
-    const [chain] = service.backends.chains
-    if (!chain) throw new Error('There is a chain')
+/** Makes a node tell of this block as its latest. */
+function stop(wire: Wire, head: unknown) {
+  wire.rewriteRequest = (body) => body.replaceAll('"latest"', JSON.stringify(head))
+}
+
+describe('A node that is more than some seconds behind is as one that is silent', () => {
+  test.for([
+    [7, 0],
+    [59, 1],
+    [200, 0],
+  ] as const)('by %i s', async ([seconds, place], { stage, reading, honest, other, third }) => {
+    const { chain } = stage.vault
+    await takeBack(chain)
     const [head] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
-    await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(100), numberToHex(2)] }])
-    other.rewriteRequest = (body) => body.replaceAll('"latest"', JSON.stringify(head))
-    for (const hosts of [[honest, other] as const, [other, honest] as const]) {
-      const replies = await stage.ask(await reading(...hosts))
-      for (const endpoint of ENDPOINTS) expectError(replies[endpoint], 'nodes_disagree')
-    }
+    await callRpc(chain, [{ method: 'evm_increaseTime', params: [seconds] }])
+    await stage.vault.act(ROLES.admin, 'pause')
+    stop(other, head)
+    const hosts: [Wire, Wire] = place === 0 ? [honest, other] : [other, honest]
+    expectError((await stage.ask(await reading(...hosts), { only: ['deposit'] })).deposit, 'second_node_silent')
+    expectError((await stage.ask(await reading(...hosts, third), { only: ['deposit'] })).deposit, 'vault_is_paused')
   })
+
+  test.for([
+    ['says that its block is new', false],
+    ['says so, and then that it does not know it', true],
+  ] as const)('also one that %s', async ([, isForgetful], { stage, reading, honest, other }) => {
+    const { chain } = stage.vault
+    await takeBack(chain)
+    const [head] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
+    await callRpc(chain, [{ method: 'evm_increaseTime', params: [59] }])
+    await stage.vault.act(ROLES.admin, 'pause')
+    const [{ timestamp }] = (await callRpc(chain, [{ method: 'eth_getBlockByNumber', params: ['latest', false] }])) as [
+      { timestamp: Hex },
+    ]
+    stop(other, head)
+    const told = withTime(timestamp)
+    rewriteResults(other, (result, call) => (isForgetful && call.params[0] === head ? null : told(result, call)))
+    const { deposit } = await stage.ask(await reading(other, honest), { only: ['deposit'] })
+    expectError(deposit, 'nodes_disagree')
+  })
+})
+
+/** Tells this time for the latest block, by its header and by contracts. */
+function withTime(timestamp: Hex): Change {
+  const changeTime = changeAggregate((data, selector, { params }) =>
+    selector === BLOCK_TIME && params[1] === 'latest' ? pad(timestamp) : data,
+  )
+  return (result, call) =>
+    call.method === 'eth_getBlockByNumber' && call.params[0] === 'latest'
+      ? { ...(result as object), timestamp }
+      : changeTime(result, call)
+}
+
+describe('Of a block that a node made up', () => {
+  test.for([
+    [0, 0],
+    [0, 1],
+    [1, 0],
+    [3, 0],
+  ] as const)(
+    '%i blocks before the head nothing is signed',
+    async ([back, place], { stage, reading, honest, other }) => {
+      const { chain } = stage.vault
+      await takeBack(chain)
+      await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(3)] }])
+      const earlier = (number: Hex) => BigInt(number) - BigInt(back)
+      const changeNumber = changeAggregate((data, selector, { params }) =>
+        selector === BLOCK_NUMBER && params[1] === 'latest' ? numberToHex(earlier(data), { size: 32 }) : data,
+      )
+      rewriteResults(other, (result, call) => {
+        if (call.method !== 'eth_getBlockByNumber' || call.params[0] !== 'latest') return changeNumber(result, call)
+        const header = result as { number: Hex }
+        return { ...header, number: numberToHex(earlier(header.number)), hash: `0x${'66'.repeat(32)}` }
+      })
+      const hosts: [Wire, Wire] = place === 0 ? [other, honest] : [honest, other]
+      const { deposit } = await stage.ask(await reading(...hosts), { only: ['deposit'] })
+      expect(deposit.status).toBe(200)
+      const [{ blockNumber, blockHash }] = deposit.body.evidence
+      const [block] = await callRpc(chain, [
+        { method: 'eth_getBlockByNumber', params: [numberToHex(blockNumber), false] },
+      ])
+      expect(block).toMatchObject({ hash: blockHash })
+    },
+  )
 })
 
 test('Nodes on two forks disagree where these differ in what decides, and no longer when one has given way', async ({
   stage,
+  truth,
   reading,
   honest,
   other,
 }) => {
-  const truth = await stage.ask(await reading(honest))
   const service = await reading(honest, other)
   tell(other, stage.lies['the vault is paused'] as Lie)
   const fork = `0x${'f0'.repeat(32)}`
   rewriteResults(other, (result, { method }) =>
     method === 'eth_getBlockByNumber' ? { ...(result as object), hash: fork } : result,
   )
-  expectError((await stage.ask(service)).deposit, 'nodes_disagree')
+  expectError((await stage.ask(service, { only: ['deposit'] })).deposit, 'nodes_disagree')
   other.reset()
-  expectTruth(await stage.ask(service), truth)
+  expectTruth(await stage.ask(service, { only: SOME }), truth)
 })
 
 test('What two nodes tell takes no more round trips than what one tells', async ({ stage, reading, honest, other }) => {
@@ -355,20 +432,37 @@ describe('What is handed out says how many hosts told it:', () => {
   })
 })
 
-test('A disagreement is logged by what stands for both values, and names no node', async ({
+test('A disagreement is logged by what stands for both values and the places of both nodes, and names none', async ({
   stage,
   reading,
   honest,
   other,
+  third,
 }) => {
-  const service = await reading(honest, other)
+  third.behaviour = 'answer 500'
+  const service = await reading(honest, third, other)
   const logs = captureLogs()
   tell(other, stage.lies['the vault may take everything from the user'] as Lie)
-  expectError((await stage.ask(service)).deposit, 'nodes_disagree')
+  expectError((await stage.ask(service, { only: ['deposit'] })).deposit, 'nodes_disagree')
   const hash = expect.stringMatching(/^[0-9a-f]{16}$/)
   expect(logs.lines).toContainEqual(
-    expect.objectContaining({ level: 'WARN', message: 'nodes disagree', chainId: BASE, hashes: [hash, hash] }),
+    expect.objectContaining({
+      level: 'WARN',
+      message: 'nodes disagree',
+      chainId: BASE,
+      hosts: [0, 2],
+      hashes: [hash, hash],
+    }),
   )
+  other.behaviour = 'answer 500'
+  expectError((await stage.ask(service, { only: ['deposit'] })).deposit, 'second_node_silent')
+  expect(logs.lines).toContainEqual(
+    expect.objectContaining({ level: 'WARN', message: 'second node silent', chainId: BASE, hosts: [1, 2] }),
+  )
+  const disagreement = logs.lines.find(({ message }) => message === 'nodes disagree') as
+    | { hashes: string[] }
+    | undefined
+  expect(new Set(disagreement?.hashes).size).toBe(2)
   for (const { url } of [honest, other]) expect(logs.text()).not.toContain(new URL(url).host)
 })
 

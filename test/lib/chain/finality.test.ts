@@ -26,8 +26,8 @@ function host(head: number) {
 describe('The newest final block, where a second host is configured,', () => {
   test('is no newer than both say, whichever of them is wrong', async () => {
     for (const [first, second] of [
-      [1_000_000_000, 90_000],
-      [90_000, 1_000_000_000],
+      [90_002, 90_000],
+      [90_000, 90_002],
     ] as const) {
       const [own, other] = [host(first), host(second)]
       const { final } = await readFinalBlock(witnessedReader(BASE, [own.rpc, other.rpc]))
@@ -43,6 +43,20 @@ describe('The newest final block, where a second host is configured,', () => {
     const [own, other] = [host(90_000), host(90_000)]
     await readFinalBlock(witnessedReader(BASE, [own.rpc, other.rpc]))
     expect([own.requests, other.requests]).toEqual([[2], [2]])
+  })
+
+  test.for([
+    ['a day behind', 90_000 - 43_200],
+    ['six seconds behind', 90_000 - 3],
+  ] as const)('is told by two in step while a third is %s', async ([, stuck]) => {
+    const late = host(stuck)
+    const reader = witnessedReader(BASE, [late.rpc, host(90_000).rpc, host(90_000).rpc])
+    for (let question = 0; question < 2; question += 1) {
+      expect((await readFinalBlock(reader)).head).toMatchObject({ number: 90_000n })
+    }
+    expect(late.requests).toHaveLength(1)
+    const alone = readFinalBlock(witnessedReader(BASE, [host(90_000).rpc, host(stuck).rpc]))
+    await expect(alone).rejects.toMatchObject({ code: 'second_node_silent' })
   })
 
   test('is not told while the second one does not answer', async () => {
