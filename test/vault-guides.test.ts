@@ -139,6 +139,9 @@ test('A client believes what the service has signed, for the vaults that it know
   const prepare = (keys: readonly unknown[]) => prepareDeposit(createWalletClient(keys), asked)
   expect(await prepare([signingKey])).toMatchObject({ ok: true })
   expect(await prepare([])).toMatchObject({ error: { code: 'unverified' } })
+
+  const { createBoundedClient }: Snippet = await load('bounded-client.ts')
+  expect(await prepareDeposit(createBoundedClient({ keys: [signingKey] }, 1n), asked)).toMatchObject({ ok: true })
 })
 
 test('The quick start leads to a deposit, by curl and by a program', async ({ service, guides }) => {

@@ -7,6 +7,8 @@ export type Given = {
   readonly keys: string
   /** A list of pinned vaults. */
   readonly vaults?: string | undefined
+  /** The most that may go to another chain, in the smallest unit of the vault's asset. */
+  readonly mostSent?: string | undefined
   /** The answer as `curl -i` prints it, or an exchange as JSON. */
   readonly answer: string
   readonly url?: string | undefined
@@ -14,21 +16,24 @@ export type Given = {
   readonly data?: string | undefined
 }
 
-/** What to print, and with which code to end: 0 where the answer is what it must be, 1 where it is not. */
-export type Outcome = { readonly code: 0 | 1; readonly lines: readonly string[] }
+/** What to print, and with which code to end: 0 where it is good now, 1 where it is refused, 3 where its time is over. */
+export type Outcome = { readonly code: 0 | 1 | 3; readonly lines: readonly string[] }
 
 /** Says in plain words what an answer that was kept does, or why it is refused. Throws where a file has another form. */
-export async function describeAnswer({ keys, vaults, answer, url, data }: Given): Promise<Outcome> {
-  const exchange = url === undefined ? parseJson<Exchange>(answer) : parseCurl(answer, url, data)
-  const trust = { keys: parseKeys(keys), vaults: vaults === undefined ? undefined : parseJson<PinnedVault[]>(vaults) }
+export async function describeAnswer(
+  { keys, vaults, mostSent, answer, url, data }: Given,
+  now: Date,
+): Promise<Outcome> {
+  const exchange = url === undefined ? parseJson<Exchange>(answer, 'the answer') : parseCurl(answer, url, data)
+  const trust = { keys: parseKeys(keys), vaults: parseVaults(vaults), mostSent: parseAmount(mostSent) }
   const verdict = await verifyAnswer(exchange, trust, null)
   if (!verdict.ok) return { code: 1, lines: [`REFUSED (${verdict.reason}): ${verdict.message}`, 'Sign nothing of it.'] }
   const { signedAt, expiresAt, keyId, steps } = verdict
-  const isOver = expiresAt.getTime() < Date.now()
+  const isOver = expiresAt.getTime() < now.getTime()
   return {
-    code: 0,
+    code: isOver ? 3 : 0,
     lines: [
-      `Signed by the key ${keyId} at ${signedAt.toISOString()}, good until ${expiresAt.toISOString()}${isOver ? ', which is over' : ''}.`,
+      `Signed by the key ${keyId} at ${signedAt.toISOString()}, good until ${expiresAt.toISOString()}.`,
       ...steps.map(({ chainId, does }, index) => `${index + 1}. On chain ${chainId}: ${does}.`),
       ...(steps.length === 0
         ? ['It has no transactions.']
@@ -36,6 +41,7 @@ export async function describeAnswer({ keys, vaults, answer, url, data }: Given)
       ...(steps.length > 0 && !vaults
         ? ['The asset, the protocol and the chain of the vault are what the answer says: pin them with --vaults.']
         : []),
+      ...(isOver ? ['Its time is over: send nothing of it, and ask again.'] : []),
     ],
   }
 }
@@ -57,12 +63,43 @@ function parseCurl(text: string, url: string, data: string | undefined): Exchang
 }
 
 function parseKeys(text: string): PublicKey[] {
-  const parsed = parseJson<PublicKey | PublicKey[] | { keys: PublicKey[] }>(text)
-  if (Array.isArray(parsed)) return parsed
-  return 'keys' in parsed ? parsed.keys : [parsed]
+  const parsed = parseJson<PublicKey | PublicKey[] | { keys: PublicKey[] }>(text, 'the file of --keys')
+  const keys: readonly unknown[] = [parsed].flatMap((one) => (hasFields(one, 'keys') ? one.keys : one)).flat()
+  const isKey = (key: unknown): key is PublicKey =>
+    hasFields(key, 'kty', 'crv', 'x', 'kid') && key.kty === 'OKP' && key.crv === 'Ed25519'
+  if (keys.length === 0 || !keys.every(isKey)) {
+    throw new Error(
+      'The file of --keys has not the form { "kty": "OKP", "crv": "Ed25519", "x", "kid" }, or a list of them.',
+    )
+  }
+  return [...keys]
 }
 
-/** What the reader of a file says that it is; the verifier throws at nothing that it is not. */
-function parseJson<Form>(text: string): Form {
-  return JSON.parse(text)
+function parseVaults(text: string | undefined): PinnedVault[] | undefined {
+  if (text === undefined) return undefined
+  const vaults: unknown = parseJson(text, 'the file of --vaults')
+  const isVault = (vault: unknown): vault is PinnedVault => hasFields(vault, 'chainId', 'address', 'protocol', 'asset')
+  if (!Array.isArray(vaults) || !vaults.every(isVault)) {
+    throw new Error('The file of --vaults is no list of { "chainId", "address", "protocol", "asset", "shareToken"? }.')
+  }
+  return vaults
+}
+
+function parseAmount(text: string | undefined): bigint | undefined {
+  if (text === undefined) return undefined
+  if (!/^\d{1,78}$/.test(text)) throw new Error('--most-sent must be an amount in the smallest unit such as 1000000.')
+  return BigInt(text)
+}
+
+function hasFields<Name extends string>(value: unknown, ...names: readonly Name[]): value is Record<Name, unknown> {
+  return typeof value === 'object' && value !== null && names.every((name) => Object.hasOwn(value, name))
+}
+
+/** What the reader of a file says that it is; throws where it is no JSON. */
+function parseJson<Form>(text: string, what: string): Form {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Error(`There is no JSON in ${what}.`)
+  }
 }

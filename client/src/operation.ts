@@ -159,7 +159,10 @@ async function send<Data, Code extends string>(
   } catch (error) {
     if (signal?.aborted) return failed('aborted', 'The caller has given up.')
     if (controller.signal.aborted) return failed('timeout', `No answer within ${timeoutMs} ms.`)
-    if (error instanceof Error && error.name === 'UnverifiedAnswer') return failed('unverified', error.message)
+    if (error instanceof Error && error.name === 'UnverifiedAnswer') {
+      const requestId = 'requestId' in error && typeof error.requestId === 'string' ? error.requestId : undefined
+      return failed('unverified', error.message, { requestId })
+    }
     return failed('network', `The API cannot be reached: ${error instanceof Error ? error.message : error}`)
   } finally {
     clearTimeout(timer)

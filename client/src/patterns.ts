@@ -13,6 +13,17 @@ export type PinnedVault = {
   readonly shareToken?: string | undefined
 }
 
+/** What a caller knows by other means than the answer. */
+export type Known = {
+  /** The vaults that may be used. Without them a vault's protocol, asset and chain are what the answer says. */
+  readonly vaults?: readonly PinnedVault[] | undefined
+  /**
+   * The most that may go to another chain, in the smallest unit of the vault's asset. Needed where neither the request nor
+   * the vault's calls say how much the vault pays: a withdrawal by `shares` or `max`, or a claim, that redeems shares.
+   */
+  readonly mostSent?: bigint | undefined
+}
+
 /** What one transaction does, and where it is to be sent. */
 export type Step = {
   readonly chainId: number
@@ -74,6 +85,11 @@ const AWAITED: readonly FunctionName[] = [
 /** Calls whose amount is of the asset; that of all others is of shares. */
 const OF_ASSETS: readonly FunctionName[] = ['deposit', 'requestDeposit', 'syncDeposit', 'claimDeposit', 'withdraw']
 
+/** Calls before a withdrawal that give shares alone. */
+const PAYS_NOTHING: readonly FunctionName[] = ['claimDeposit', 'mint']
+/** By how much the least that a vault pays at once may be below what is told. */
+const LARGEST_SLIPPAGE_PERCENT = 1n
+
 /** JSON of which nothing is known. */
 type Json = Readonly<Record<string, unknown>>
 
@@ -92,19 +108,15 @@ type Context = {
   readonly shareToken: string | undefined
   readonly approval: readonly Transaction[]
   readonly operations: readonly Transaction[]
+  readonly mostSent: bigint | undefined
 }
 
 /**
  * Verifies that the transactions of an answer are exactly those of the one known pattern for what was asked for, and tells
  * what each does. Throws a Refusal, or whatever comes of an input that is no object.
  */
-export function verifyPattern(
-  preparation: Preparation,
-  input: unknown,
-  answer: unknown,
-  pins: readonly PinnedVault[] | undefined,
-): Step[] {
-  const context = buildContext(preparation, readObject(input), readObject(answer), pins)
+export function verifyPattern(preparation: Preparation, input: unknown, answer: unknown, known: Known): Step[] {
+  const context = buildContext(preparation, readObject(input), readObject(answer), known)
   verifyForms(context)
   return PREPARATIONS[preparation](context)
 }
@@ -193,15 +205,32 @@ function payments(context: Context, verify: (context: Context, calls: readonly T
   const approvals = verifyApprovals(context, { token, spender: poolOn(chainId), amount, on: chainId })
   const transfer = { user, fromChain: chainId, toChain, token, arrives, amount, ...readQuote(answer, amount) }
   verifyTransfer(last, transfer)
-  // No more goes than was asked for, or than these calls say that they pay.
-  const most = input['amount'] === undefined || input['amount'] === null ? undefined : readAmount(input['amount'])
-  demand(most === undefined || amount <= most, 'more would go to the other chain than was asked for')
+  const asked = (input['amount'] ?? undefined) === undefined ? undefined : readAmount(input['amount'])
+  const bounds = [asked, readPaid(found), context.mostSent].filter((bound) => bound !== undefined)
+  if (bounds.length === 0) {
+    const what = `${amount} of the token ${token} to chain ${toChain}, and nothing tells that the vault pays so much`
+    throw new Refusal('unbounded', `It would send ${what}: say the most that may go as mostSent.`)
+  }
+  demand(
+    bounds.every((bound) => amount <= bound),
+    `${amount} would go to the other chain, which is more than was asked for, than the vault pays, or than may go`,
+  )
   const does = `sends ${amount} of the token ${token} to ${user} on chain ${toChain}, where at least ${transfer.outputAmount} arrive`
   return [
     ...approvals,
     ...found.map((call) => step(context, call)),
     { chainId, to: last.to, call: 'transfer to another chain', amount, does },
   ]
+}
+
+/** What calls pay or revert, in the smallest unit of the asset; undefined where one of them pays what the vault decides. */
+function readPaid(found: readonly Found[]): bigint | undefined {
+  const parts = found.map(({ name, amount, minimum }) => {
+    if (name === 'withdraw') return amount
+    if (name === 'syncRedeem') return minimum
+    return PAYS_NOTHING.includes(name) ? 0n : undefined
+  })
+  return parts.reduce((sum, part) => (sum === undefined || part === undefined ? undefined : sum + part), 0n)
 }
 
 function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: readonly Transaction[]): Found[] {
@@ -227,7 +256,10 @@ function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: rea
   const isSettledAlone = shares === 0n && last.name === 'redeem' && names.length === 1 && asked[0] === 'max'
   demand(last.amount > 0n && (isSettledAlone || last.amount === shares), 'the shares are not those that are told')
   if (last.name === 'syncRedeem') {
-    const isBound = asked[0] === 'amount' ? last.minimum === readAmount(input['amount']) : last.minimum > 0n
+    const isBound =
+      asked[0] === 'amount'
+        ? last.minimum === readAmount(input['amount'])
+        : last.minimum > 0n && last.minimum * 100n >= readAmount(told['assets']) * (100n - LARGEST_SLIPPAGE_PERCENT)
     demand(isBound, 'the vault might pay less')
   }
   return found
@@ -343,12 +375,7 @@ function verifyForms({ answer, user, sentOn, approval, operations }: Context): v
   demand(told === expected, 'the link is not of the one transaction')
 }
 
-function buildContext(
-  preparation: Preparation,
-  input: Json,
-  answer: Json,
-  pins: readonly PinnedVault[] | undefined,
-): Context {
+function buildContext(preparation: Preparation, input: Json, answer: Json, { vaults: pins, mostSent }: Known): Context {
   const vault = readAddress(input['vaultAddress'])
   const chainId = Number(answer['chainId'])
   const pin = pins?.find((candidate) => isSame(candidate.address, vault) && candidate.chainId === chainId)
@@ -373,6 +400,7 @@ function buildContext(
     shareToken: pin && (pin.shareToken ?? pin.address),
     approval: readTransactions(answer['approval'], sentOn),
     operations: readTransactions(answer['operations'], sentOn),
+    mostSent,
   }
 }
 

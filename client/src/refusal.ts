@@ -9,6 +9,7 @@ export type Reason =
   | 'wrong_signature'
   | 'unknown_vault'
   | 'wrong_transactions'
+  | 'unbounded'
 
 /** What is thrown inside of the verifier, and is its answer outside. */
 export class Refusal extends Error {

@@ -1,16 +1,14 @@
-import { type PinnedVault, type Preparation, type Step, verifyPattern } from './patterns.ts'
-import { type Reason, Refusal } from './refusal.ts'
+import { type Known, type PinnedVault, type Preparation, type Step, verifyPattern } from './patterns.ts'
+import { demand, type Reason, Refusal } from './refusal.ts'
 import { contentDigest, type Exchange, type PublicKey, type Signed, verifySignature } from './signature.ts'
 
-export type { PinnedVault, Preparation, Step } from './patterns.ts'
+export type { Known, PinnedVault, Preparation, Step } from './patterns.ts'
 export type { Exchange, PublicKey, Signed } from './signature.ts'
 
 /** What a caller trusts, whatever the service says. */
-export type Trust = {
+export type Trust = Known & {
   /** The keys that may sign. Those that the service's own host tells prove no more than TLS does: pin them. */
   readonly keys: readonly PublicKey[]
-  /** The vaults that may be used. Without them a vault's protocol, asset and chain are what the answer says. */
-  readonly vaults?: readonly PinnedVault[] | undefined
 }
 
 /** What an answer is: what its transactions do, in the order in which they are sent, or why it is refused. */
@@ -22,8 +20,9 @@ export type Verdict<Extra = unknown> =
 export const PINNED_KEYS: readonly PublicKey[] = []
 
 /** What anybody may keep is not signed: the markets, and what the service says of itself. */
-const UNSIGNED = /^\/(portfolio-indexor\/(markets|token)\b|health$|openapi\.json$|\.well-known\/)/
-const PREPARATION = /^\/defi-vaults\/v1\/defi\/vault\/(deposit|withdraw|claim|cancel)$/
+const UNSIGNED = /\/(portfolio-indexor\/(markets|token)\b|health$|openapi\.json$|\.well-known\/)/
+/** The one list of what answers transactions, by the end of its path: a service may be behind another path. */
+const PREPARATION = /\/defi-vaults\/v1\/defi\/vault\/(deposit|withdraw|claim|cancel)$/
 
 /**
  * Verifies an answer by itself: its signature, and that its transactions are exactly those of the one known pattern for the
@@ -31,17 +30,20 @@ const PREPARATION = /^\/defi-vaults\/v1\/defi\/vault\/(deposit|withdraw|claim|ca
  */
 export async function verifyAnswer(
   exchange: Exchange,
-  { keys, vaults }: Trust,
+  { keys, ...known }: Trust,
   now: Date | null = new Date(),
 ): Promise<Verdict<Signed>> {
   try {
     const signed = await verifySignature(exchange, keys, now)
     const preparation = preparationOf(exchange.request)
-    if (!preparation) return { ok: true, steps: [], ...signed }
     const { body } = exchange.answer
     const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
+    if (!preparation) {
+      demand(!hasTransactions(text), 'there are transactions where none were asked for')
+      return { ok: true, steps: [], ...signed }
+    }
     const input: unknown = JSON.parse(exchange.request.body ?? '')
-    return { ok: true, steps: verifyPattern(preparation, input, JSON.parse(text), vaults), ...signed }
+    return { ok: true, steps: verifyPattern(preparation, input, JSON.parse(text), known), ...signed }
   } catch (error) {
     return refusalOf(error)
   }
@@ -56,9 +58,10 @@ export function verifyTransactions(
   input: unknown,
   answer: unknown,
   vaults?: readonly PinnedVault[],
+  mostSent?: bigint,
 ): Verdict {
   try {
-    return { ok: true, steps: verifyPattern(preparation, input, answer, vaults) }
+    return { ok: true, steps: verifyPattern(preparation, input, answer, { vaults, mostSent }) }
   } catch (error) {
     return refusalOf(error)
   }
@@ -84,7 +87,9 @@ export function verifyingFetch(
     const answer = { status: response.status, headers: response.headers, body: bytes }
     const exchange = { request: { method, url, ...(body !== '' && { body }) }, answer }
     const verdict = await verifyAnswer(exchange, trust)
-    if (!verdict.ok) throw new UnverifiedAnswer(verdict.reason, verdict.message)
+    if (!verdict.ok) {
+      throw new UnverifiedAnswer(verdict.reason, verdict.message, response.headers.get('x-request-id') ?? undefined)
+    }
     return response
   }
 }
@@ -92,17 +97,35 @@ export function verifyingFetch(
 /** An answer that was refused: nothing of it must be signed or shown. */
 export class UnverifiedAnswer extends Error {
   readonly reason: Reason
-  constructor(reason: Reason, message: string) {
+  /** Names the request to whoever runs the service; what came tells it, and nothing proves it. */
+  readonly requestId: string | undefined
+  constructor(reason: Reason, message: string, requestId?: string) {
     super(message)
     this.name = 'UnverifiedAnswer'
     this.reason = reason
+    this.requestId = requestId
   }
 }
 
-function preparationOf({ method, url }: { readonly method: string; readonly url: string }): Preparation | undefined {
+/** Which of the operations that answer transactions a request asks for; undefined where it asks for none. */
+export function preparationOf({
+  method,
+  url,
+}: {
+  readonly method: string
+  readonly url: string
+}): Preparation | undefined {
   const [, name] = PREPARATION.exec(new URL(url).pathname) ?? []
   // The words that the expression takes.
   return method === 'POST' ? (name as Preparation | undefined) : undefined
+}
+
+/** Whether an answer has what a wallet would send, by its outermost names. */
+function hasTransactions(text: string): boolean {
+  const answer: unknown = /^\s*[{[]/.test(text) ? JSON.parse(text) : null
+  return (
+    typeof answer === 'object' && answer !== null && ['operations', 'approval', 'calls'].some((name) => name in answer)
+  )
 }
 
 function refusalOf(error: unknown): { ok: false; reason: Reason; message: string } {

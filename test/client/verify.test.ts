@@ -1,3 +1,7 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import fc from 'fast-check'
@@ -8,7 +12,7 @@ import { describeAnswer } from '../../client/src/command.ts'
 import { type Client, listCoins, listPositions, prepareDeposit } from '../../client/src/index.ts'
 import type { PinnedVault, Preparation } from '../../client/src/patterns.ts'
 import { contentDigest, type Exchange } from '../../client/src/signature.ts'
-import { type Trust, verifyAnswer, verifyingFetch, verifyTransactions } from '../../client/src/verify.ts'
+import { preparationOf, type Trust, verifyAnswer, verifyingFetch, verifyTransactions } from '../../client/src/verify.ts'
 import { endpoints } from '../../functions/contracts.ts'
 import { encodeBridgeDeposit } from '../../lib/bridge/calldata.ts'
 import { findEnds } from '../../lib/bridge/route.ts'
@@ -17,9 +21,10 @@ import { encodeApprovals } from '../../lib/chain/erc20.ts'
 import { encodeLink } from '../../lib/chain/link.ts'
 import { EVM_CHAINS } from '../../lib/chain/registry.ts'
 import { type EndpointContract, isSigned } from '../../lib/frame/contract.ts'
+import { signatureHeaders } from '../../lib/frame/signature.ts'
 import { encodeOperation } from '../../lib/protocols/calldata.ts'
 import { OPERATIONS } from '../../lib/protocols/operations.ts'
-import { createSigningKey, publicKeyOf } from '../../lib/signing/keys.ts'
+import { createSigningKey, publicKeyOf, signerOf } from '../../lib/signing/keys.ts'
 import { readyToSend } from '../../lib/vaults/ready.ts'
 import { TransactionsReply } from '../../lib/vaults/transactions-reply.ts'
 import { someVault } from '../support/clients.ts'
@@ -53,9 +58,9 @@ function recording(service: Service) {
   const recorded: Recorded[] = []
   const call: Service['call'] = async (method, path, options = {}) => {
     const { key = service.apiKey, body } = options
-    const [, name] = /\/vault\/(deposit|withdraw|claim|cancel)$/.exec(path) ?? []
-    if (method !== 'POST' || name === undefined || key === null) return await service.call(method, path, options)
     const url = `${service.baseUrl}${path}`
+    const preparation = preparationOf({ method, url })
+    if (preparation === undefined || key === null) return await service.call(method, path, options)
     const text = JSON.stringify(body)
     const headers = { 'x-join-key': key, 'content-digest': await contentDigest(text) }
     const reply = await fetch(url, { method, headers: { ...headers, 'content-type': 'application/json' }, body: text })
@@ -65,7 +70,7 @@ function recording(service: Service) {
       const listed = (await service.call('GET', '/defi-vaults/v1/vaults', { key })).body.data
       const { chainId, poolAddress, protocol, depositTokenAddress, yieldTokenAddress } = listed[0]
       recorded.push({
-        preparation: name as Preparation,
+        preparation,
         input: JSON.parse(text),
         answer,
         exchange: {
@@ -113,7 +118,7 @@ async function play(service: Service): Promise<void> {
   await lagoon.settleForADay()
   await lagoon.claimWithdrawal(ALICE)
   await journeyFrom(lagoon, service).askForClaim(ALICE)
-  await lagoon.withdraw(ALICE, { shares: `${10n ** 12n}` })
+  await lagoon.withdraw(ALICE, { shares: `${10n ** 18n}` })
   await lagoon.mint(ALICE.address, 10n * ONE)
   await lagoon.deposit(ALICE, 10n * ONE)
   await journeyTo(lagoon, service).ask(ALICE, 200n * ONE)
@@ -137,10 +142,19 @@ const test = base.extend('recorded', { scope: 'file' }, async ({ sharedService }
 })
 
 /** The key of the service, and what is known of the vault. */
-const trustOf = (service: Service, vaults?: readonly PinnedVault[]): Trust => ({
+const trustOf = (service: Service, vaults?: readonly PinnedVault[], mostSent?: bigint): Trust => ({
   keys: [service.backends.signingKey],
-  ...(vaults && { vaults }),
+  ...{ vaults, mostSent },
 })
+
+/** What its quote says that leaves, as a user who has seen it would bound it. */
+const sentBy = ({ answer }: Recorded) => {
+  const { inputAmount } = z
+    .object({ inputAmount: z.string() })
+    .partial()
+    .parse(answer['quote'] ?? {})
+  return inputAmount === undefined ? undefined : BigInt(inputAmount)
+}
 
 describe('An answer with transactions', () => {
   test('is there of every kind', ({ recorded }) => {
@@ -152,11 +166,12 @@ describe('An answer with transactions', () => {
   })
 
   test('is accepted, and tells what each transaction does', async ({ service, recorded }) => {
-    for (const { preparation, input, answer, exchange, vault } of recorded) {
+    for (const one of recorded) {
+      const { preparation, input, answer, exchange, vault } = one
       const what = `${preparation} ${vault.protocol}`
-      const verdict = await verifyAnswer(exchange, trustOf(service, [vault]))
+      const verdict = await verifyAnswer(exchange, trustOf(service, [vault], sentBy(one)))
       expect(verdict, what).toMatchObject({ ok: true, keyId: service.backends.signingKey.kid })
-      expect(await verifyAnswer(exchange, trustOf(service)), what).toMatchObject({ ok: true })
+      expect(await verifyAnswer(exchange, trustOf(service, undefined, sentBy(one))), what).toMatchObject({ ok: true })
       if (!verdict.ok) continue
       expect(verdict.steps.map(({ to }) => to.toLowerCase())).toEqual(
         [...answer.approval, ...answer.operations].map(({ to }) => to.toLowerCase()),
@@ -166,8 +181,60 @@ describe('An answer with transactions', () => {
         expect(chainId).toBe(from)
         expect(does).toMatch(/^[a-z]+ .*0x[0-9a-fA-F]{40}/)
       }
-      expect(verifyTransactions(preparation, input, answer, [vault])).toEqual({ ok: true, steps: verdict.steps })
+      const alone = verifyTransactions(preparation, input, answer, [vault], sentBy(one))
+      expect(alone).toEqual({ ok: true, steps: verdict.steps })
     }
+  })
+
+  test('that sends what a vault pays to another chain sends no more than was asked for, is paid for sure, or may go', ({
+    recorded,
+  }) => {
+    const ways = recorded.filter(
+      ({ preparation, answer }) => preparation !== 'deposit' && answer['isCrossChain'] === true,
+    )
+    const told: Record<string, unknown> = {}
+    for (const one of ways) {
+      const { preparation, input, answer, vault } = one
+      const sent = sentBy(one) as bigint
+      const verify = (changed: Answer, mostSent?: bigint) =>
+        verifyTransactions(preparation, input, changed, [vault], mostSent)
+      const alone = verify(answer)
+      told[`${vault.protocol} ${NAMES[answer.operations[0]?.data.slice(0, 10) ?? '']}`] = alone.ok || alone.reason
+      expect(verify(answer, sent)).toMatchObject({ ok: true })
+      expect(verify(answer, sent - 1n)).toMatchObject({ reason: 'wrong_transactions' })
+      expect(verify(sendingTwice(one)).ok).toBe(false)
+      expect(verify(sendingTwice(one), sent)).toMatchObject({ reason: 'wrong_transactions' })
+    }
+    expect(told).toEqual({
+      'erc4626 withdraw': true,
+      'erc4626 redeem': 'unbounded',
+      'lagoon redeem': 'unbounded',
+    })
+
+    const [claim] = ways.filter(({ preparation }) => preparation === 'claim') as [Recorded]
+    const byAssets = (assets: bigint, { answer } = claim) => {
+      const [redeem, transfer] = answer.operations as [Transaction, Transaction]
+      const data = `0xb460af94${word(assets)}${redeem.data.slice(74)}`
+      const claimable = { ...z.looseObject({}).parse(answer['claimable']), assets: `${assets}` }
+      return restated({ ...answer, claimable, operations: [{ ...redeem, data }, transfer] }, claim.vault)
+    }
+    const verifyClaim = (answer: Answer) => verifyTransactions('claim', claim.input, answer, [claim.vault])
+    expect(verifyClaim(byAssets(sentBy(claim) as bigint))).toMatchObject({ ok: true })
+    expect(verifyClaim(byAssets((sentBy(claim) as bigint) - 1n))).toMatchObject({ reason: 'wrong_transactions' })
+  })
+
+  test('of a vault that pays at once is refused where the vault may pay less than it tells', ({ recorded }) => {
+    const [one] = recorded.filter(
+      ({ input, answer }) => input['shares'] && NAMES[answer.operations[0]?.data.slice(0, 10) ?? ''] === 'syncRedeem',
+    ) as [Recorded]
+    const [redeem] = one.answer.operations as [Transaction]
+    const least = (minimum: bigint) => {
+      const data = redeem.data.slice(0, 138) + word(minimum)
+      return restated({ ...one.answer, operations: [{ ...redeem, data }] }, one.vault)
+    }
+    const { assets } = z.object({ assets: z.string() }).parse(one.answer['withdrawal'])
+    const verify = (minimum: bigint) => verifyTransactions('withdraw', one.input, least(minimum), [one.vault]).ok
+    expect([1n, (BigInt(assets) * 98n) / 100n, BigInt(assets)].map(verify)).toEqual([false, false, true])
   })
 
   test('is refused for another user, vault, amount, kind or chain than was asked for', ({ recorded }) => {
@@ -276,6 +343,29 @@ function retold(answer: Answer, { userAddress, srcChainId }: Readonly<Record<str
       chainId: srcChainId ? numberToHex(Number(srcChainId)) : chainId,
     },
   }
+}
+
+const word = (value: bigint) => value.toString(16).padStart(64, '0')
+
+/** The answer by which twice as much goes to the other chain, as who is given a tenth of it would have it. */
+function sendingTwice({ answer, vault }: Recorded): Answer {
+  const transfer = answer.operations.at(-1) as Transaction
+  const twice = (text: string, index: number) => {
+    const start = 10 + 64 * index
+    return text.slice(0, start) + word(2n * BigInt(`0x${text.slice(start, start + 64)}`)) + text.slice(start + 64)
+  }
+  const { inputAmount, outputAmount } = z
+    .object({ inputAmount: z.string(), outputAmount: z.string() })
+    .parse(answer['quote'])
+  return restated(
+    {
+      ...answer,
+      approval: answer.approval.map((one) => ({ ...one, data: twice(one.data, 1) })),
+      operations: answer.operations.with(-1, { ...transfer, data: twice(twice(transfer.data, 4), 5) }),
+      quote: { inputAmount: `${2n * BigInt(inputAmount)}`, outputAmount: `${2n * BigInt(outputAmount)}` },
+    },
+    vault,
+  )
 }
 
 /** The answer whose list of calls and link say what its transactions are, as who tampers with these would have it. */
@@ -420,7 +510,7 @@ describe('A tampered answer', () => {
           const one = ofKind[which % ofKind.length] as Recorded
           const tampered = tamper(one, how)
           fc.pre(tampered !== undefined)
-          return !verifyTransactions(preparation, one.input, tampered, [one.vault]).ok
+          return !verifyTransactions(preparation, one.input, tampered, [one.vault], sentBy(one)).ok
         }),
         { numRuns: 10_000 },
       )
@@ -558,7 +648,10 @@ describe('A client that verifies', () => {
     change = (text) => text.replace('"success"', '"reverted"')
     expect(await prepareDeposit(client, deposit)).toMatchObject({
       ok: false,
-      error: { code: 'unverified', message: 'The body is not the one that was signed.' },
+      error: {
+        ...{ code: 'unverified', message: 'The body is not the one that was signed.' },
+        requestId: expect.stringMatching(/^[\w-]{8,}$/),
+      },
     })
     change = () => ''
     expect(await prepareDeposit(client, deposit)).toMatchObject({ error: { code: 'unverified' } })
@@ -569,28 +662,64 @@ describe('A client that verifies', () => {
 describe('The command', () => {
   test('says what the transactions of an answer do that curl -i printed', async ({ service, recorded }) => {
     const { signingKey } = service.backends
-    for (const { exchange, vault } of recorded) {
+    const now = new Date()
+    const anHourLater = new Date(now.getTime() + 3_600_000)
+    for (const one of recorded) {
+      const { exchange, vault } = one
       const { request, answer } = exchange
       const headers = Object.entries(answer.headers).map(([name, value]) => `${name}: ${value}`)
       const printed = `${['HTTP/1.1 100 Continue', '', 'HTTP/1.1 200 OK', ...headers, '', answer.body].join('\r\n')}`
       const { url, body: data } = request
-      const given = { keys: JSON.stringify({ keys: [signingKey] }), answer: printed, url, data }
-      const { code, lines } = await describeAnswer({ ...given, vaults: JSON.stringify([vault]) })
+      const mostSent = sentBy(one)?.toString()
+      const given = { keys: JSON.stringify({ keys: [signingKey] }), mostSent, answer: printed, url, data }
+      const pinned = { ...given, vaults: JSON.stringify([vault]) }
+      const { code, lines } = await describeAnswer(pinned, now)
       expect(code, lines.join()).toBe(0)
       expect(lines[0]).toMatch(/^Signed by the key [\w-]{43} at .*Z, good until .*Z\.$/)
       expect(lines[1]).toMatch(/^1\. On chain \d+: /)
-      expect(
-        await describeAnswer({ keys: JSON.stringify(signingKey), answer: JSON.stringify(exchange) }),
-      ).toMatchObject({
+      const over = [...lines, 'Its time is over: send nothing of it, and ask again.']
+      expect(await describeAnswer(pinned, anHourLater)).toEqual({ code: 3, lines: over })
+      const asJson = { keys: JSON.stringify(signingKey), mostSent, answer: JSON.stringify(exchange) }
+      expect(await describeAnswer(asJson, now)).toMatchObject({
         code: 0,
         lines: [...lines, expect.stringContaining('--vaults')],
       })
       const other = printed.replace('"isAsync":', '"isAsync" :')
-      expect(await describeAnswer({ ...given, answer: other })).toEqual({
+      expect(await describeAnswer({ ...given, answer: other }, now)).toEqual({
         code: 1,
         lines: ['REFUSED (body_changed): The body is not the one that was signed.', 'Sign nothing of it.'],
       })
     }
+  })
+
+  test('ends with 2 where a file has not the form of what it is to be', ({ recorded }) => {
+    const [{ exchange }] = recorded as [Recorded]
+    const folder = mkdtempSync(join(tmpdir(), 'verify-'))
+    const file = (name: string, text: string) => {
+      writeFileSync(join(folder, name), text)
+      return join(folder, name)
+    }
+    const answer = file('answer', JSON.stringify(exchange))
+    const key = JSON.stringify(publicKeyOf(createSigningKey(new Date())))
+    const end = (keys: string, ...options: readonly string[]) => {
+      const { status, stderr } = spawnSync(
+        process.execPath,
+        ['client/src/bin.ts', '--keys', file('keys', keys), ...options, answer],
+        { encoding: 'utf8' },
+      )
+      return { status, said: stderr.split('\n')[0] }
+    }
+    const keys = 'The file of --keys has not the form'
+    expect(end('nothing')).toEqual({ status: 2, said: 'There is no JSON in the file of --keys.' })
+    for (const wrong of ['null', '[]', '5', '{"keys":null}', '[{"kid":"a"}]']) {
+      expect(end(wrong), wrong).toEqual({ status: 2, said: expect.stringContaining(keys) })
+    }
+    const vaults = file('vaults', '[{"chainId":8453}]')
+    expect(end(key, '--vaults', vaults)).toMatchObject({ status: 2, said: expect.stringContaining('--vaults') })
+    expect(end(key, '--most-sent', '1.5')).toMatchObject({ status: 2, said: expect.stringContaining('--most-sent') })
+    // It looks, and knows another key.
+    expect(end(`[${key}]`).status).toBe(1)
+    rmSync(folder, { recursive: true })
   })
 })
 
@@ -666,6 +795,38 @@ describe('What the service builds and what the verifier knows agree', () => {
     expect(routes).toBeGreaterThan(80)
   })
 
+  test('on which answers have transactions, wherever the service is, and it refuses any that others have', async () => {
+    const signingKey = createSigningKey(new Date())
+    const { keyId, key } = signerOf(signingKey)
+    const contracts = Object.values<EndpointContract>(endpoints).filter((contract) => isSigned(contract))
+    const body = JSON.stringify({ operations: [], approval: [] })
+    for (const { path, method, response } of contracts) {
+      for (const base of ['', '/prod', '/']) {
+        const url = `https://api.example${base}${path.replaceAll(/{(\w+)}/g, 'some')}`
+        const request = { method, url, ...(method === 'POST' && { body: '{}' }) }
+        const event = {
+          ...{ rawPath: new URL(url).pathname, rawQueryString: '', requestContext: { http: { method } } },
+          headers: method === 'POST' ? { 'content-digest': await contentDigest('{}') } : {},
+        }
+        const told = { status: 200, contentType: 'application/json', body }
+        const headers = {
+          'content-type': 'application/json',
+          ...signatureHeaders(event as never, told, { keyId, key }, Date.now()),
+        }
+        const verdict = await verifyAnswer(
+          { request, answer: { status: 200, headers, body } },
+          { keys: [publicKeyOf(signingKey)] },
+        )
+        const hasTransactions = response instanceof z.ZodObject && 'operations' in response.shape
+        expect(verdict, url).toMatchObject(
+          hasTransactions
+            ? { message: 'an address is missing' }
+            : { message: 'there are transactions where none were asked for' },
+        )
+      }
+    }
+  })
+
   test('on which answers are signed', async () => {
     const contracts = Object.values<EndpointContract>(endpoints).filter(
       ({ path, response }) => path !== '$default' && !(response instanceof z.ZodUndefined),
@@ -684,12 +845,12 @@ describe('What the service builds and what the verifier knows agree', () => {
 })
 
 describe('The entry', () => {
-  test('is at most 8 kB, with nothing beside it', async () => {
+  test('is at most 9 kB, with nothing beside it', async () => {
     const { outputFiles, metafile } = await build({
       stdin: { contents: "export * from './verify.ts'", resolveDir: 'client/src', loader: 'ts' },
       ...{ bundle: true, minify: true, format: 'esm', write: false, metafile: true },
     })
     expect(Object.keys(metafile.inputs).filter((file) => file.includes('node_modules'))).toEqual([])
-    expect(gzipSync(outputFiles[0]?.contents ?? '').length).toBeLessThan(8000)
+    expect(gzipSync(outputFiles[0]?.contents ?? '').length).toBeLessThan(9000)
   })
 })

@@ -10,8 +10,7 @@ import {
 import { privateKeyToAccount } from 'viem/accounts'
 import { test as base, vi } from 'vitest'
 import type { Admin } from '../../admin/operations.ts'
-import type { Preparation } from '../../client/src/patterns.ts'
-import { verifyTransactions } from '../../client/src/verify.ts'
+import { type Preparation, preparationOf, verifyTransactions } from '../../client/src/verify.ts'
 import { documentClient } from '../../lib/aws/dynamo.ts'
 import { isSigned } from '../../lib/frame/contract.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
@@ -227,21 +226,25 @@ function callerOf({ baseUrl, apiKey, backends }: Pick<Service, 'baseUrl' | 'apiK
       const isRight = await isSignedBy(backends.signingKey, { request: asked, response }, text, Number(created) * 1000)
       if (!isRight || status >= 300) throw new Error(`The answer to ${method} ${path} is not signed as it should be.`)
     }
-    verifyPrepared(path, body, { status, text })
+    verifyPrepared(preparationOf({ method, url }), body, { status, text })
     return { status, headers: received, body: text === '' ? undefined : JSON.parse(text) }
   }
 }
 
 /** Throws where an answer has transactions that the client package does not know for the request. */
-function verifyPrepared(path: string, input: unknown, { status, text }: Pick<Answer, 'status' | 'text'>): void {
-  const [, name] = /\/vault\/(deposit|withdraw|claim|cancel)$/.exec(path) ?? []
-  if (status !== 200 || name === undefined) return
+function verifyPrepared(
+  preparation: Preparation | undefined,
+  input: unknown,
+  { status, text }: Pick<Answer, 'status' | 'text'>,
+): void {
+  if (status !== 200 || preparation === undefined) return
   const asked = isRaw(input) ? JSON.parse(Buffer.from(input).toString()) : input
   const answer = JSON.parse(text)
   // A protocol that a test has made up, which the client package cannot know.
   if (answer.protocol === 'bond') return
-  // The words that the expression takes.
-  const verdict = verifyTransactions(name as Preparation, asked, answer)
+  // Who asks has seen the quote.
+  const mostSent = BigInt(answer.quote?.inputAmount ?? 0)
+  const verdict = verifyTransactions(preparation, asked, answer, undefined, mostSent)
   if (!verdict.ok) throw new Error(`The client package refuses the transactions: ${verdict.message}.`)
 }
 
