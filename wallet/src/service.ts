@@ -30,20 +30,23 @@ const KEPT_EXCHANGES = 40
 /** The latest requests, newest first. */
 export const exchanges = createStore<readonly Exchange[]>([])
 
-/** The service, for whoever is logged in. What it prepares is verified before any page sees it. */
-export function createService({ apiUrl, apiKey, signingKeys: keys }: Config): Client {
+/**
+ * The service, for whoever is logged in, whose answers are verified before any page sees them. `mostSent` is what the user has
+ * seen that may go to another chain, in the smallest unit of the vault's asset.
+ */
+export function createService({ apiUrl, apiKey, signingKeys: keys }: Config, mostSent?: bigint): Client {
   const fetchVerified: typeof fetch = async (input, init) => {
-    // Only who sends something needs the verifier.
+    // The first page is there before the first answer needs it.
     const { verifyingFetch } = await import('@vaultline/client/verify')
-    return verifyingFetch({ keys })(input, init)
+    return verifyingFetch({ keys, mostSent })(input, init)
   }
-  const ask: typeof fetch = (input, init) =>
-    fetchAndRecord(PREPARES.test(String(input)) ? fetchVerified : fetch, input, init)
-  return { url: apiUrl, key: apiKey, session: () => session.get()?.token, fetch: ask }
+  return {
+    url: apiUrl,
+    key: apiKey,
+    session: () => session.get()?.token,
+    fetch: (input, init) => fetchAndRecord(fetchVerified, input, init),
+  }
 }
-
-/** What answers transactions to sign. */
-const PREPARES = /\/defi\/vault\/(deposit|withdraw|claim|cancel)$/
 
 async function fetchAndRecord(ask: typeof fetch, ...[input, init]: Parameters<typeof fetch>): Promise<Response> {
   const startedAt = performance.now()
@@ -68,7 +71,8 @@ async function fetchAndRecord(ask: typeof fetch, ...[input, init]: Parameters<ty
     if (response.status === 401 && text.includes('"invalid_session"')) forgetSession(init)
     return response
   } catch (error) {
-    if (!init?.signal?.aborted) record(0, String(error))
+    const requestId = error instanceof Error && 'requestId' in error ? String(error.requestId) : undefined
+    if (!init?.signal?.aborted) record(0, String(error), requestId)
     throw error
   }
 }

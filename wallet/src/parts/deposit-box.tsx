@@ -118,6 +118,8 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
     ...(wantsAll ? { max: true as const } : { amount: `${amount ?? 0n}` }),
     ...(to !== home && { dstChainId: to.chainId, dstToken: to.address }),
   }
+  // Everything is what the shares are worth when they are paid, a little more than was shown.
+  const mostSent = wantsAll && to !== home && held !== undefined ? held + held / 100n : undefined
   const asked = JSON.stringify(kind === 'deposit' ? deposit : withdrawal)
   const isTyping = useRested(asked, REST_MS) !== asked
 
@@ -138,7 +140,7 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
   }
   const mustWait = kind === 'deposit' && vault.hasChanged === true && !isUnderWay
   const panel = {
-    ...{ vault, from, to, onRefused },
+    ...{ vault, from, to, mostSent, onRefused },
     ...{ amount: amount ?? 0n, onUnderWay: setUnderWay, onRestart: restart, onSent: finish },
   }
   return (

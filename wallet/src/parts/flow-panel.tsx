@@ -4,8 +4,9 @@ import type { FlowInputs, FlowState } from '@vaultline/client/flow'
 import { useFlow } from '@vaultline/client/react'
 import { type ReactNode, useEffect, useEffectEvent } from 'react'
 import { useLocation } from 'wouter'
-import { useService } from '../context.ts'
+import { useSurroundings } from '../context.ts'
 import { useSender } from '../sender.ts'
+import { createService } from '../service.ts'
 import type { Token } from '../tokens.ts'
 import { rememberTransfer, transferPath } from '../transfers.ts'
 import { forgetUnderWay, rememberUnderWay } from '../under-way.ts'
@@ -25,6 +26,8 @@ type FlowPanelProps<K extends Kind> = {
   readonly to: Token
   /** In the smallest unit of what is sent. */
   readonly amount: bigint
+  /** The most that may go to another chain, where neither the input nor the vault says it. */
+  readonly mostSent: bigint | undefined
   /** Told while something is signed or on its way, so that nothing is edited meanwhile. */
   readonly onUnderWay: (isUnderWay: boolean) => void
   /** Told whether it is refused because the vault has changed. */
@@ -37,12 +40,16 @@ type FlowPanelProps<K extends Kind> = {
 
 /** What will happen, in words, then the steps, and one button that names the next one. */
 export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
-  const { kind, input, vault, from, to, amount } = props
-  const service = useService()
+  const { kind, input, vault, from, to, amount, mostSent } = props
+  const { config, service } = useSurroundings()
   const queries = useQueryClient()
   const [, navigate] = useLocation()
   const sender = useSender(input.userAddress)
-  const { status, steps, current, prepared, error, next } = useFlow(service, kind, input)
+  const { status, steps, current, prepared, error, next } = useFlow(
+    mostSent === undefined ? service : createService(config, mostSent),
+    kind,
+    input,
+  )
   const hasBegun = steps.some((step) => step.status !== 'todo')
   const transfer = steps.find((step) => step.kind === 'transfer')
   const isSent = transfer?.status === 'done'

@@ -65,6 +65,7 @@ export function FlowProblem({ error }: { error: FlowError }) {
       return (
         <ProblemNotice
           error={new Error(`The service’s answer is not what you asked for, so nothing was sent. ${error.message}`)}
+          requestId={error.requestId}
         />
       )
     case 'transaction_reverted':

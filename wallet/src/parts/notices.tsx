@@ -31,9 +31,16 @@ function ActionButton(action: Action) {
   )
 }
 
+type ProblemNoticeProps = {
+  readonly error: unknown
+  /** Of the request that came of it, where the error itself does not tell. */
+  readonly requestId?: string | undefined
+  readonly onRetry?: () => void
+}
+
 /** What went wrong, in the user's words, and another try. */
-export function ProblemNotice({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
-  const { text, requestId } = describeProblem(error)
+export function ProblemNotice({ error, requestId: asked, onRetry }: ProblemNoticeProps) {
+  const { text, requestId = asked } = describeProblem(error)
   return (
     <div className="notice bad" role="alert">
       <p>{text}</p>
