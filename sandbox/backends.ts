@@ -34,6 +34,8 @@ export type Backends = {
   readonly environment: Readonly<Record<string, string>>
   /** The public part of the key that signs answers, as key sets publish it. */
   readonly signingKey: PublicKey
+  /** All that are published now, the one that signs first: an operator may change them. */
+  readonly listSigningKeys: () => readonly PublicKey[]
   readonly admin: Admin
   /** Sets the URLs of these chains for functions that start from now on; other chains have fake nodes. */
   setRpcUrls(rpcUrls: RpcUrls): void
@@ -158,6 +160,7 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
     },
     admin: localAdmin({ dynamoEndpoint, providersUrl: providers.url, tables, chains: [...chains] }),
     signingKey: publicKeyOf(signingKey),
+    listSigningKeys: () => SigningKeys.parse(secrets[SIGNING_SECRET]).keys.map(publicKeyOf),
     setRpcUrls,
     configure: (changes) => Object.assign(config, changes),
     async stop() {

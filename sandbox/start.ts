@@ -115,13 +115,13 @@ async function start(): Promise<void> {
   const wallet = await startWallet({
     port: walletPort,
     folder: WALLET_FOLDER,
-    config: {
+    config: () => ({
       apiUrl: baseUrl,
       apiKey,
-      signingKeys: [backends.signingKey],
+      signingKeys: backends.listSigningKeys(),
       chains: backends.chains.map(({ chainId, nodes: { url } }) => ({ chainId, rpcUrl: url })),
       sandbox: { accounts: ACCOUNTS.users.map(({ address }) => address), controlsUrl },
-    },
+    }),
   })
   stops.push(wallet.stop)
 

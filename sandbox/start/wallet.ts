@@ -8,8 +8,8 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { type WalletConfig, walletPolicy } from '../../infra/wallet-config.ts'
 
-/** How to serve the demo wallet: where, where its build is kept, and what it is told. */
-type WalletOptions = { readonly port: number; readonly folder: string; readonly config: WalletConfig }
+/** How to serve the demo wallet: where, where its build is kept, and what it is told now. */
+type WalletOptions = { readonly port: number; readonly folder: string; readonly config: () => WalletConfig }
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const WALLET = join(ROOT, 'wallet')
@@ -42,7 +42,7 @@ const TYPES: Readonly<Record<string, string>> = {
 export async function startWallet({ port, folder, config }: WalletOptions): Promise<{ stop(): Promise<void> }> {
   const { keepBuilt, stop } = walletBuilder(folder)
   const securityHeaders = {
-    'content-security-policy': walletPolicy(config),
+    'content-security-policy': walletPolicy(config()),
     'referrer-policy': 'no-referrer',
     'x-content-type-options': 'nosniff',
   }
@@ -56,7 +56,7 @@ export async function startWallet({ port, folder, config }: WalletOptions): Prom
     const { pathname } = new URL(`http://localhost${url}`)
     if (pathname === '/config.json') {
       const noStore = { 'content-type': 'application/json', 'cache-control': 'no-store' }
-      return response.writeHead(200, noStore).end(JSON.stringify(config))
+      return response.writeHead(200, noStore).end(JSON.stringify(config()))
     }
     const files = await keepBuilt()
     // A path that names no file is a page of the wallet's own.

@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, test as base, describe, expect, vi } from 'vitest'
 import * as z from 'zod'
+import { connectLocal } from '../../admin/connect.ts'
+import { addSigningKey, removeSigningKey } from '../../admin/operations.ts'
 import { Address } from '../../lib/codecs.ts'
 import {
   clearSandbox,
@@ -250,6 +252,19 @@ describe('The demo wallet', () => {
       })),
       sandbox: { accounts: state.accounts.map(({ address }) => address), controlsUrl: `${state.baseUrl}/sandbox` },
     })
+  })
+
+  test('is told the keys that sign now, after an operator has changed them', async ({ running, state }) => {
+    const admin = await connectLocal(stateFileOf(running))
+    const told = async () =>
+      z
+        .object({ signingKeys: z.array(z.object({ kid: z.string() })) })
+        .parse(await (await fetch(`${state.walletUrl}/config.json`)).json())
+        .signingKeys.map(({ kid }) => kid)
+    const { keyId } = await addSigningKey(admin)
+    expect(await told()).toEqual([state.signingKey.kid, keyId])
+    await removeSigningKey(admin, keyId)
+    expect(await told()).toEqual([state.signingKey.kid])
   })
 })
 
