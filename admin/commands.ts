@@ -107,6 +107,7 @@ const limitOptions = z.object({
     .regex(/^\d+\/\d+$/, 'must be requests and seconds such as 600/60')
     .transform((text) => text.split('/').map(Number))
     .transform(([requests = 0, seconds = 0]) => ({ requests, seconds }))
+    .refine((rate) => Rate.safeParse(rate).success, 'must be 1 to 1000000 requests in 10 to 3600 seconds')
     .pipe(Rate)
     .optional()
     .register(optionHelp, { value: 'n/s', meaning: 'Requests in each window of so many seconds, such as 600/60' }),
@@ -114,7 +115,7 @@ const limitOptions = z.object({
   vaults: bound(listedVault).register(optionHelp, { value: 'list', meaning: 'Its vaults, such as 8453:0x…; or any' }),
   largestDeposits: bound(listedDeposit).register(optionHelp, {
     value: 'list',
-    meaning: 'Its assets with the most of each in one deposit, such as 8453:0x…=1000; or any',
+    meaning: 'Its assets with the most of each in one deposit, in the smallest unit, such as 8453:0x…=1000000; or any',
   }),
 })
 
@@ -157,18 +158,23 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     }),
     async (admin, { client, name, expires, ...limits }) => {
       const issued = await issueKey(admin, { clientId: client, name, expiresAt: expires, limits })
+      const { vaults } = (await getClient(admin, client)).client
       return [
         issued.text,
         '',
         `Key ${issued.key.keyId} (${name}) of client ${client}; ${expires ? `expires ${expires.toISOString()}` : 'does not expire'}.`,
-        ...describeLimits(issued.key.limits),
+        ...describeLimits(issued.key.limits, vaults),
+        ...warnOfLimits(issued.key.limits, vaults),
         'Hand it over now: it will not be shown again.',
       ]
     },
   ),
 
   'list-keys': command('Lists the API keys of a client.', z.object({ client: clientId }), async (admin, { client }) => {
-    const { keys } = await getClient(admin, client)
+    const {
+      keys,
+      client: { vaults },
+    } = await getClient(admin, client)
     const rows = keys.map((key) => [
       key.keyId,
       key.name,
@@ -179,7 +185,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     ])
     return [
       ...columns(['KEY', 'NAME', 'ENDS WITH', 'CREATED', 'EXPIRES', 'STATUS'], rows),
-      ...keys.flatMap(({ keyId, limits }) => ['', `Key ${keyId}:`, ...describeLimits(limits)]),
+      ...keys.flatMap(({ keyId, limits }) => ['', `Key ${keyId}:`, ...describeLimits(limits, vaults)]),
     ]
   }),
 
@@ -187,8 +193,13 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     'Changes what an API key may do, within a minute; what is not named stays as it is.',
     z.object({ client: clientId, key: apiKey, ...limitOptions.shape }),
     async (admin, { client, key, ...changes }) => {
+      const { vaults } = (await getClient(admin, client)).client
       const { limits } = await limitKey(admin, { clientId: client, keyId: key, changes })
-      return [`Key ${key} of client ${client}, within a minute:`, ...describeLimits(limits)]
+      return [
+        `Key ${key} of client ${client}, within a minute:`,
+        ...describeLimits(limits, vaults),
+        ...warnOfLimits(limits, vaults),
+      ]
     },
   ),
 
@@ -446,15 +457,39 @@ function command<Options extends z.ZodObject>(
 }
 
 /** A key's limits, a line for each. */
-function describeLimits({ scopes, rate, chains, vaults, largestDeposits }: KeyLimits): string[] {
+function describeLimits(
+  { scopes, rate, chains, vaults, largestDeposits }: KeyLimits,
+  ofClient: readonly Vault[],
+): string[] {
   const listed = vaults?.map(({ chainId, address }) => `${chainId}:${address}`)
-  const largest = largestDeposits?.map(({ chainId, asset, amount }) => `${chainId}:${asset}=${amount}`)
+  const largest = largestDeposits?.map(({ chainId, asset, amount }) => {
+    const known = ofClient.find((vault) => vault.chainId === chainId && vault.asset === asset)
+    const inWords = known ? `${formatUnits(amount, known.assetDecimals)} ${known.assetSymbol}` : 'smallest unit'
+    return `${chainId}:${asset}=${amount} (${inWords})`
+  })
   return [
     `  scopes: ${scopes}`,
     `  rate: ${rate.requests}/${rate.seconds}`,
     `  chains: ${chains ?? 'any'}`,
     `  vaults: ${listed ?? 'any'}`,
     `  largest deposits: ${largest ?? 'any'}`,
+  ]
+}
+
+/** What of a key's limits opens nothing, as long as the client has no other vaults. */
+function warnOfLimits(limits: KeyLimits, ofClient: readonly Vault[]): string[] {
+  const missing = limits.vaults?.filter(
+    ({ chainId, address }) => !ofClient.some((vault) => vault.chainId === chainId && vault.address === address),
+  )
+  const empty = limits.chains?.filter((chainId) => !ofClient.some((vault) => vault.chainId === chainId))
+  return [
+    ...(missing ?? []).map(
+      ({ chainId, address }) =>
+        `Warning: the client has no vault ${chainId}:${address}. See list-vaults and add-vault.`,
+    ),
+    ...(empty ?? []).map(
+      (chainId) => `Warning: the client has no vault on chain ${chainId}: deposits come from there alone.`,
+    ),
   ]
 }
 

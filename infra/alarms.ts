@@ -8,7 +8,7 @@ import {
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch'
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
-import { FilterPattern } from 'aws-cdk-lib/aws-logs'
+import { FilterPattern, type MetricFilter } from 'aws-cdk-lib/aws-logs'
 import { Topic } from 'aws-cdk-lib/aws-sns'
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
@@ -23,6 +23,13 @@ import type { ServiceFunction } from './service-function.ts'
 const LONGEST_LAG_SECONDS = 30 * 60
 
 type Condition = { readonly metric: IMetric; readonly threshold: number; readonly periods?: number }
+
+type Messages = {
+  readonly id: string
+  readonly messages: readonly string[]
+  readonly metricName: string
+  readonly dimensions?: Readonly<Record<string, string>>
+}
 
 /** Alarms are told to one topic of the stage, and stand beside what they watch. Each says what users notice. */
 export class Alarms extends Construct {
@@ -62,25 +69,33 @@ export class Alarms extends Construct {
     functions: readonly ServiceFunction[],
     { impact, times }: { readonly impact: string; readonly times: number },
   ): void {
-    const filters = functions.map(({ logGroup }) =>
-      logGroup.addMetricFilter('Disagreements', {
-        filterPattern: FilterPattern.any(
-          ...['nodes disagree', 'second node silent'].map((text) => FilterPattern.stringValue('$.message', '=', text)),
-        ),
-        metricNamespace: stack.stackName,
-        metricName: 'disagreements of nodes',
-        dimensions: { chainId: '$.chainId' },
-      }),
-    )
-    const [first] = filters
-    if (!first) return
+    const [filter] = addFilters(stack, functions, {
+      id: 'Disagreements',
+      messages: ['nodes disagree', 'second node silent'],
+      metricName: 'disagreements of nodes',
+      dimensions: { chainId: '$.chainId' },
+    })
+    if (!filter) return
     for (const { id, name } of EVM_CHAINS) {
-      // All functions add to one metric of the chain.
       const dimensionsMap = { chainId: String(id) }
-      const metric = first.metric({ statistic: 'Sum', period: Duration.minutes(5), dimensionsMap })
+      const metric = filter.metric({ statistic: 'Sum', period: Duration.minutes(5), dimensionsMap })
       const told = `${impact}: two nodes of ${name} contradict each other, or one is silent. The log has their places.`
       this.#alarm(stack, `Disagreements ${id}`, told, { metric, threshold: times })
     }
+  }
+
+  /** Alarms when these functions of a stack let requests through uncounted so often that it is no single failure. */
+  onUncounted(stack: Stack, functions: readonly ServiceFunction[]): void {
+    const [filter] = addFilters(stack, functions, {
+      id: 'Uncounted',
+      messages: ['requests are not counted'],
+      metricName: 'requests not counted',
+    })
+    if (!filter) return
+    const metric = filter.metric({ statistic: 'Sum', period: Duration.minutes(5) })
+    const why = 'the table `cache` does not answer within a second'
+    const told = `Users notice nothing, and keys may ask more often than their rate: ${why}.`
+    this.#alarm(stack, 'Uncounted', told, { metric, threshold: 10 })
   }
 
   /** Alarms when three runs of a job failed within five minutes, or one where it runs less often: the next run makes good one failure. */
@@ -167,4 +182,16 @@ function metricsOf(
     })
     return { input: Object.values(input).join(' '), metric }
   })
+}
+
+/** Counts these messages in the logs of a stack's functions: all filters add to one metric, of each value of the dimensions. */
+function addFilters(
+  stack: Stack,
+  functions: readonly ServiceFunction[],
+  { id, messages, ...metric }: Messages,
+): MetricFilter[] {
+  const filterPattern = FilterPattern.any(...messages.map((text) => FilterPattern.stringValue('$.message', '=', text)))
+  return functions.map(({ logGroup }) =>
+    logGroup.addMetricFilter(id, { filterPattern, metricNamespace: stack.stackName, ...metric }),
+  )
 }

@@ -19,14 +19,17 @@ export class EndpointsStack extends Stack {
   constructor(scope: Construct, area: string, { shared, endpoints, ...props }: Settings) {
     super(scope, area, props)
     const witnessed: ServiceFunction[] = []
+    const counted: ServiceFunction[] = []
     for (const [name, contract] of endpoints) {
       const deployed = new ServiceFunction(this, name, { ...WORK, ...shared.settingsFor(contract) })
       shared.api.route(deployed, contract)
       shared.alarms.onEndpoint(name, deployed, contract.impact)
+      if (contract.caller !== 'anyone') counted.push(deployed)
       const errors: readonly ErrorCode[] = contract.errors ?? []
       if (errors.includes('nodes_disagree')) witnessed.push(deployed)
     }
     const impact = 'Users get no transactions to sign, and link no contract accounts'
     shared.alarms.onDisagreement(this, witnessed, { impact, times: 1 })
+    shared.alarms.onUncounted(this, counted)
   }
 }

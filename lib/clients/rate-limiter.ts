@@ -75,7 +75,7 @@ export function rateLimiter({ take, now }: Dependencies): Admit {
       if (taken !== null) window.leased += size
     } catch (error) {
       countedFrom = now() + UNCOUNTED_MS
-      logger.error('requests are not counted', { error })
+      logger.warn('requests are not counted', { error })
     }
   }
 

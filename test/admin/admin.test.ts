@@ -250,18 +250,39 @@ describe('The admin command', () => {
       'rate: 600/60',
       'chains: 8453,42161',
       'vaults: any',
-      `largest deposits: 8453:${SECOND}=10000`,
+      `largest deposits: 8453:${SECOND}=10000 (smallest unit)`,
     ]
     const listed = await run('list-keys', ...of)
     for (const line of lines) expect(listed).toContain(`  ${line}`)
     expect(await run('limit-key', ...of, '--key', '0000000000')).toContain('has no key 0000000000')
   })
 
+  test("says amounts in the asset's own unit, and warns of vaults and chains that the client lacks", async ({
+    run,
+    admin,
+    clients,
+  }) => {
+    const { clientId } = await createClient(admin, 'Some wallet')
+    const vault = someVault({ chainId: 8453, address: VAULT })
+    await clients.putVault(clientId, vault)
+    const { asset, assetSymbol } = vault
+    const issued = await run(
+      ...['issue-key', '--client', clientId, '--name', 'x', '--chains', '8453,1'],
+      ...['--vaults', `8453:${VAULT},8453:${SECOND}`, '--largest-deposits', `8453:${asset}=1500000`],
+    )
+    expect(issued).toContain(`largest deposits: 8453:${asset}=1500000 (1.5 ${assetSymbol})`)
+    expect(issued.match(/Warning: .*/g)).toEqual([
+      `Warning: the client has no vault 8453:${SECOND}. See list-vaults and add-vault.`,
+      'Warning: the client has no vault on chain 1: deposits come from there alone.',
+    ])
+  })
+
   test.for<[string, string, string]>([
     ['--scopes', 'vaults,everything', '--scopes.1: '],
     ['--rate', '600', '--rate: must be requests and seconds such as 600/60'],
-    ['--rate', '0/60', '--rate.requests: '],
-    ['--rate', '600/1', '--rate.seconds: '],
+    ['--rate', '0/60', '--rate: must be 1 to 1000000 requests in 10 to 3600 seconds'],
+    ['--rate', '600/1', '--rate: must be 1 to 1000000 requests in 10 to 3600 seconds'],
+    ['--rate', `${'9'.repeat(40)}/60`, '--rate: must be 1 to 1000000 requests'],
     ['--chains', 'base', '--chains.0: must be a chain id such as 8453'],
     ['--vaults', VAULT, '--vaults.0: must be a chain and an address such as 8453:0x…'],
     ['--largest-deposits', `8453:${VAULT}`, '--largest-deposits.0: must be a chain, an asset and an amount'],

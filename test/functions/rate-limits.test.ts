@@ -137,18 +137,6 @@ describe('A key', () => {
     const reply = await service.call('POST', LOGIN, { key: text, body: {} })
     expect([reply.status, standing(reply).policy]).toEqual([200, '"key";q=6000;w=60'])
   })
-
-  test('is let through, with its policy alone, while the table of leases cannot be reached', async ({
-    containers: [service],
-    issue,
-  }) => {
-    const { text: key } = await issue({ rate: { requests: 1, seconds: 60 } })
-    service.table.throttles = (_, body) => body.includes('"LEASES"')
-    for (let ask = 0; ask < 3; ask += 1) {
-      const reply = await service.call('POST', LOGIN, { key, body: {} })
-      expect([reply.status, standing(reply)]).toEqual([200, { policy: '"key";q=1;w=60' }])
-    }
-  })
 })
 
 describe('A lease', () => {

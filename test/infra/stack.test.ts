@@ -17,6 +17,8 @@ const JOBS: [string, JobContract][] = Object.entries(jobs)
 const CONTRACTS: [string, EndpointContract | JobContract][] = [...ENDPOINTS, ...JOBS]
 /** Those that hand out transactions, and need two nodes. */
 const WITNESSED = ['deposit', 'withdraw', 'claim', 'cancel'].map((name) => `vaults/${name}`)
+/** Those that count the requests of keys. */
+const COUNTED = ENDPOINTS.filter(([, { caller }]) => caller !== 'anyone').map(([name]) => name)
 const RUNS = JOBS.flatMap(([name, contract]) => contract.runs.map((run) => ({ name, contract, run })))
 
 /** The metric that a filter of logs adds to. */
@@ -94,8 +96,9 @@ describe.each(STAGES)('%s', (stage) => {
       'AWS::IAM::Policy': CONTRACTS.length + JOBS.length,
       'AWS::Scheduler::Schedule': RUNS.length,
       'AWS::Logs::LogGroup': CONTRACTS.length + 1,
-      'AWS::Logs::MetricFilter': ENDPOINTS.length + WITNESSED.length + 2,
-      'AWS::CloudWatch::Alarm': CONTRACTS.length + RUNS.length + 4 * EVM_CHAINS.length + 2,
+      'AWS::Logs::MetricFilter': ENDPOINTS.length + COUNTED.length + WITNESSED.length + 2,
+      'AWS::CloudWatch::Alarm':
+        CONTRACTS.length + RUNS.length + 4 * EVM_CHAINS.length + new Set(COUNTED.map((name) => dirname(name))).size + 2,
       'AWS::SQS::Queue': 1,
       'AWS::SQS::QueuePolicy': 1,
       'AWS::SNS::Topic': 1,
@@ -121,7 +124,7 @@ describe.each(STAGES)('%s', (stage) => {
       )
       // Each stack in proportion to its endpoints, and as much for each further chain as for Base.
       const grown = (ids.length * 60) / ENDPOINTS.length + (50 - EVM_CHAINS.length) * ofBase.length
-      expect(grown, name).toBeLessThanOrEqual(300)
+      expect(grown, name).toBeLessThanOrEqual(320)
     }
   })
 
@@ -440,6 +443,30 @@ describe.each(STAGES)('%s', (stage) => {
       Threshold: 1,
     })
   })
+
+  test.for([...new Set(COUNTED.map((name) => dirname(name)))])(
+    'alarms when requests are let through uncounted, in %s',
+    (area) => {
+      const metric = { MetricName: 'requests not counted', MetricNamespace: `vaultline-${stage}-${area}` }
+      const filters = Object.values(ofType('AWS::Logs::MetricFilter')).filter(
+        ({ MetricTransformations }) =>
+          nameOf(MetricTransformations) === metric.MetricName &&
+          JSON.stringify(MetricTransformations).includes(JSON.stringify(metric.MetricNamespace)),
+      )
+      expect(filters.map(({ LogGroupName }) => LogGroupName).toSorted()).toEqual(
+        COUNTED.filter((name) => dirname(name) === area)
+          .map((name) => `${idOf(name)}Logs`)
+          .toSorted(),
+      )
+      for (const { FilterPattern } of filters) expect(FilterPattern).toBe('{ $.message = "requests are not counted" }')
+      const alarms = Object.values(ofType('AWS::CloudWatch::Alarm')).filter(
+        ({ MetricName, Namespace }) => MetricName === metric.MetricName && Namespace === metric.MetricNamespace,
+      )
+      expect(alarms).toMatchObject([
+        { Threshold: 10, AlarmDescription: expect.stringContaining('more often than their rate') },
+      ])
+    },
+  )
 
   test.for([
     ['vaults', WITNESSED, 'Users get no transactions to sign', 1],
