@@ -42,8 +42,11 @@ export type FindSigner = () => Promise<Signer | undefined>
  * is looked up while the work goes on. `now` is in epoch milliseconds.
  */
 export function signedReplies(findSigner: FindSigner, now: () => number): HttpMiddleware {
+  /** As they came: those of the contract take their place. */
+  const asked = new WeakMap<object, APIGatewayProxyEventV2['headers']>()
   return {
-    before: () => {
+    before: ({ event }) => {
+      asked.set(event, event.headers)
       // A failure is told when there is something to sign.
       findSigner().catch(() => {})
     },
@@ -52,7 +55,8 @@ export function signedReplies(findSigner: FindSigner, now: () => number): HttpMi
       const signer = body === undefined ? undefined : await findSigner()
       if (!response || body === undefined || !signer) return
       const answer = { status, contentType: String(headers['content-type']), body }
-      response.headers = { ...headers, ...signatureHeaders(event, answer, signer, now()) }
+      const request = { ...event, headers: asked.get(event) ?? event.headers }
+      response.headers = { ...headers, ...signatureHeaders(request, answer, signer, now()) }
     },
   }
 }

@@ -31,6 +31,13 @@ describe('An answer', () => {
     expect(unbound.headers.get('signature-input')).not.toContain(OF_REQUEST_BODY)
   })
 
+  test('to a request whose contract has headers of its own is signed together with its digest', async ({ service }) => {
+    const body = '{"email":"signed@example.com"}'
+    const headers = { platform: 'web', 'content-digest': contentDigest(Buffer.from(body)) }
+    const reply = await service.call('POST', '/auth/register/init', { body, headers })
+    expect(reply.headers.get('signature-input')).toContain(OF_REQUEST_BODY)
+  })
+
   test('is refused where the digest is not that of the body, or has another form', async ({ service }) => {
     const digest = contentDigest(Buffer.from('{}'))
     for (const wrong of [digest.replace('sha-256', 'sha-512'), `${digest}, ${digest}`, '', 'sha-256=::']) {
