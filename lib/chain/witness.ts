@@ -114,7 +114,7 @@ function witnessedRpc(chain: EvmChain, hosts: readonly Rpc[]): Rpc {
     if (requests.length === 0) return []
     const latest = await askTwo(requests, options)
     const atLatest = compare(requests, latest, apart)
-    if ('outcomes' in atLatest && (await isHeadCommon(requests, latest))) return atLatest.outcomes
+    if ('outcomes' in atLatest && areHeadsOfOneChain(requests, latest)) return atLatest.outcomes
 
     const blocks = oldestBlocks(requests, latest)
     // What is the same at every block is not asked for again.
@@ -159,20 +159,6 @@ function witnessedRpc(chain: EvmChain, hosts: readonly Rpc[]): Rpc {
     return agreement.outcomes
   }
 
-  /**
-   * Whether the older head, where it is asked for, is a block of both: the same as the other one, or what the host of
-   * that one tells of it, which is not asked for the block right before its head.
-   */
-  async function isHeadCommon(requests: readonly RpcRequest[], answers: Pair): Promise<boolean> {
-    const [older, newer] = byHead(answers)
-    if (!older.head || !newer.head || !requests.some((request) => taggedBlock(request) === 'latest')) return true
-    if (newer.head.number === older.head.number + 1n) return newer.head.parentHash === older.head.hash
-    if (newer.head.number === older.head.number) return textOfHeader(newer.head) === textOfHeader(older.head)
-    const told = await toResult(newer.host([blockRequest(older.head.number)]))
-    const header = 'value' in told ? headerIn(told.value[0]) : undefined
-    return header !== undefined && textOfHeader(header) === textOfHeader(older.head)
-  }
-
   /** The places of hosts among those of the chain, for logs: their URLs are secrets. */
   function placesOf(some: Iterable<Rpc>): number[] {
     return [...some].map((host) => hosts.indexOf(host)).toSorted((left, right) => left - right)
@@ -190,6 +176,17 @@ function witnessedRpc(chain: EvmChain, hosts: readonly Rpc[]): Rpc {
     logger.warn('second node silent', { chainId: chain.id, hosts, code: cause?.code, reason: String(cause?.cause) })
     return new AppError('second_node_silent', { cause })
   }
+}
+
+/**
+ * Whether the heads are of one chain, where one is asked for: the same block, or one after the other. Of heads further apart
+ * the older one's hash is its host's word: to ask the other host for it would take a round trip more.
+ */
+function areHeadsOfOneChain(requests: readonly RpcRequest[], answers: Pair): boolean {
+  const [older, newer] = byHead(answers)
+  if (!older.head || !newer.head || !requests.some((request) => taggedBlock(request) === 'latest')) return true
+  if (newer.head.number === older.head.number + 1n) return newer.head.parentHash === older.head.hash
+  return newer.head.number > older.head.number || textOfHeader(newer.head) === textOfHeader(older.head)
 }
 
 /** The one of both that is behind the newest block that they know by more than so many seconds, and further than the other. */
