@@ -386,7 +386,7 @@ test('Nodes on two forks disagree where these differ in what decides, and no lon
   expectTruth(await stage.ask(service, { only: SOME }), truth)
 })
 
-test.for([[0], [3]])(
+test.for<[number]>([[0], [3]])(
   'What two nodes tell %i blocks apart takes no more round trips than what one tells',
   async ([apart], { stage, reading, honest, other }) => {
     const { chain } = stage.vault
