@@ -444,24 +444,29 @@ describe.each(STAGES)('%s', (stage) => {
     })
   })
 
+  /** What counts a metric in logs, and the alarms on it. */
+  const watching = (metric: { readonly MetricName: string; readonly MetricNamespace: string }) => ({
+    filters: Object.values(ofType('AWS::Logs::MetricFilter')).filter(
+      ({ MetricTransformations }) =>
+        nameOf(MetricTransformations) === metric.MetricName &&
+        JSON.stringify(MetricTransformations).includes(JSON.stringify(metric.MetricNamespace)),
+    ),
+    alarms: Object.values(ofType('AWS::CloudWatch::Alarm')).filter(
+      ({ MetricName, Namespace }) => MetricName === metric.MetricName && Namespace === metric.MetricNamespace,
+    ),
+  })
+
   test.for([...new Set(COUNTED.map((name) => dirname(name)))])(
     'alarms when requests are let through uncounted, in %s',
     (area) => {
       const metric = { MetricName: 'requests not counted', MetricNamespace: `vaultline-${stage}-${area}` }
-      const filters = Object.values(ofType('AWS::Logs::MetricFilter')).filter(
-        ({ MetricTransformations }) =>
-          nameOf(MetricTransformations) === metric.MetricName &&
-          JSON.stringify(MetricTransformations).includes(JSON.stringify(metric.MetricNamespace)),
-      )
+      const { filters, alarms } = watching(metric)
       expect(filters.map(({ LogGroupName }) => LogGroupName).toSorted()).toEqual(
         COUNTED.filter((name) => dirname(name) === area)
           .map((name) => `${idOf(name)}Logs`)
           .toSorted(),
       )
       for (const { FilterPattern } of filters) expect(FilterPattern).toBe('{ $.message = "requests are not counted" }')
-      const alarms = Object.values(ofType('AWS::CloudWatch::Alarm')).filter(
-        ({ MetricName, Namespace }) => MetricName === metric.MetricName && Namespace === metric.MetricNamespace,
-      )
       expect(alarms).toMatchObject([
         { Threshold: 10, AlarmDescription: expect.stringContaining('more often than their rate') },
       ])
@@ -474,11 +479,7 @@ describe.each(STAGES)('%s', (stage) => {
     ['jobs', ['jobs/refresh-chain'], 'Nothing more is recorded', 3],
   ] as const)('alarms when nodes of a chain disagree, in %s', ([area, names, impact, times]) => {
     const metric = { MetricName: 'disagreements of nodes', MetricNamespace: `vaultline-${stage}-${area}` }
-    const filters = Object.values(ofType('AWS::Logs::MetricFilter')).filter(
-      ({ MetricTransformations }) =>
-        nameOf(MetricTransformations) === metric.MetricName &&
-        JSON.stringify(MetricTransformations).includes(JSON.stringify(metric.MetricNamespace)),
-    )
+    const { filters, alarms } = watching(metric)
     expect(filters.map(({ LogGroupName }) => LogGroupName).toSorted()).toEqual(
       names.map((name) => `${idOf(name)}Logs`).toSorted(),
     )
@@ -488,9 +489,6 @@ describe.each(STAGES)('%s', (stage) => {
         MetricTransformations: [{ ...metric, MetricValue: '1', Dimensions: [{ Key: 'chainId', Value: '$.chainId' }] }],
       })
     }
-    const alarms = Object.values(ofType('AWS::CloudWatch::Alarm')).filter(
-      ({ MetricName, Namespace }) => MetricName === metric.MetricName && Namespace === metric.MetricNamespace,
-    )
     expect(alarms).toMatchObject(
       EVM_CHAINS.map(({ id }) => ({
         Dimensions: [{ Name: 'chainId', Value: String(id) }],
