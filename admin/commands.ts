@@ -488,7 +488,8 @@ function warnOfLimits(limits: KeyLimits, ofClient: readonly Vault[]): string[] {
         `Warning: the client has no vault ${chainId}:${address}. See list-vaults and add-vault.`,
     ),
     ...(empty ?? []).map(
-      (chainId) => `Warning: the client has no vault on chain ${chainId}: deposits come from there alone.`,
+      (chainId) =>
+        `Warning: the client has no vault on chain ${chainId}: it is good only for deposits from there to other chains.`,
     ),
   ]
 }

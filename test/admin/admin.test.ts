@@ -273,7 +273,7 @@ describe('The admin command', () => {
     expect(issued).toContain(`largest deposits: 8453:${asset}=1500000 (1.5 ${assetSymbol})`)
     expect(issued.match(/Warning: .*/g)).toEqual([
       `Warning: the client has no vault 8453:${SECOND}. See list-vaults and add-vault.`,
-      'Warning: the client has no vault on chain 1: deposits come from there alone.',
+      'Warning: the client has no vault on chain 1: it is good only for deposits from there to other chains.',
     ])
   })
 
