@@ -317,7 +317,12 @@ describe('a vault that answers anything', { timeout: 900_000 }, () => {
       const endpoints = endpointsOf(vault.address, of.address)
       const { contract, method, path, body } = endpoints[endpoint % endpoints.length] as Endpoint
       tell(service, lies)
-      const reply = await service.call(method, path, { key: vault.key, ...(body && { body }) })
+      const asking = service.call(method, path, { key: vault.key, ...(body && { body }) })
+      // A vault that says two things of what it pays: whoever verifies the answer signs nothing.
+      const reply = await asking.catch((error: Error) => {
+        if (!error.message.endsWith('the vault might pay less.')) throw error
+      })
+      if (!reply) return
       if (reply.status !== 200) {
         expect(reply.body.code).not.toBe('internal')
         expect(listErrors(contract)).toContain(reply.body.code)
