@@ -1,8 +1,8 @@
 import { App } from 'aws-cdk-lib/core'
 import { DEFAULT_CROSS_STACK_REFERENCES, VALIDATE_AGAINST_DEFAULT_RULES } from 'aws-cdk-lib/cx-api'
 import manifest from '../package.json' with { type: 'json' }
-import { ENVIRONMENTS, STAGES } from './environments.ts'
 import { ServiceStage } from './stage.ts'
+import { readStages } from './stages.ts'
 
 // Account and region are those of the deployer's credentials.
 const app = new App({
@@ -15,6 +15,10 @@ const app = new App({
 })
 // `npm run reference` and `npm run build --workspace wallet` write into these.
 const built = { viewer: 'dist/reference', wallet: 'wallet/dist' }
-for (const stage of STAGES) {
-  await new ServiceStage(app, stage, manifest.version).addSites(ENVIRONMENTS[stage], built)
+const stages = await readStages(app.node.tryGetContext('stages')).catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.exit(1)
+})
+for (const [stage, environment] of stages) {
+  await new ServiceStage(app, stage, environment, manifest.version).addSites(environment.sites, built)
 }

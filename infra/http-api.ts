@@ -13,8 +13,9 @@ import type { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Duration } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import { type EndpointContract, methodsOf } from '../lib/frame/contract.ts'
-import { CORS, type StageEnvironment } from './environments.ts'
+import { CORS } from './environments.ts'
 import type { ServiceFunction } from './service-function.ts'
+import type { StageEnvironment } from './stages.ts'
 
 type Settings = Pick<StageEnvironment, 'corsOrigins' | 'throttling'> & {
   readonly name: string

@@ -7,21 +7,18 @@ import type { Construct } from 'constructs'
 import { type Contract, listUses } from '../lib/frame/contract.ts'
 import { buildVariables, type Resource, type SecretResource, type Uses } from '../lib/frame/resources.ts'
 import { Alarms } from './alarms.ts'
-import {
-  accountSettings,
-  configSecretName,
-  ENVIRONMENTS,
-  identitySecretName,
-  type Stage,
-  type StageEnvironment,
-  signingSecretName,
-} from './environments.ts'
+import { accountSettings, configSecretName, identitySecretName, type Stage, signingSecretName } from './environments.ts'
 import { ENDPOINTS } from './functions.ts'
 import { ServiceApi } from './http-api.ts'
 import type { FunctionSettings } from './service-function.ts'
+import type { StageEnvironment } from './stages.ts'
 import { TABLE_KEYS, TABLES, type TableDefinition, type TableKey, tableName } from './tables.ts'
 
-type Settings = StackProps & { readonly stage: Stage; readonly version: string }
+type Settings = StackProps & {
+  readonly stage: Stage
+  readonly environment: StageEnvironment
+  readonly version: string
+}
 
 /** What the functions of a stage share: its tables and secrets, its API, and who is told of its alarms. */
 export class SharedStack extends Stack {
@@ -33,9 +30,8 @@ export class SharedStack extends Stack {
   /** What a function's environment tells of each resource. */
   readonly #values: Readonly<Record<Resource, string>>
 
-  constructor(scope: Construct, { stage, version, ...props }: Settings) {
+  constructor(scope: Construct, { stage, environment, version, ...props }: Settings) {
     super(scope, 'shared', props)
-    const environment: StageEnvironment = ENVIRONMENTS[stage]
     this.#environment = environment
     this.#tables = {
       clients: this.#table(stage, 'clients'),

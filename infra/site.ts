@@ -18,7 +18,7 @@ import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket } from 'aws-c
 import { BucketDeployment, CacheControl, type ISource } from 'aws-cdk-lib/aws-s3-deployment'
 import { Duration, RemovalPolicy } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
-import type { SiteDomain } from './environments.ts'
+import type { SiteDomain } from './stages.ts'
 
 /** Who copies a site's files at a deploy, and where that is logged. */
 export type Copying = { readonly role: IRole; readonly logGroup: ILogGroup }

@@ -8,9 +8,9 @@ import type { Construct } from 'constructs'
 import { EVM_CHAINS } from '../lib/chain/registry.ts'
 import { parseApiKey } from '../lib/clients/api-key.ts'
 import { VIEWER_FILE } from '../reference/viewer.ts'
-import type { SiteDomain, Sites, StageEnvironment } from './environments.ts'
 import type { SharedStack } from './shared-stack.ts'
 import { type Copying, Site } from './site.ts'
+import type { SiteDomain, Sites, StageEnvironment } from './stages.ts'
 import { type WalletConfig, walletPolicy } from './wallet-config.ts'
 
 /** The folders of what is built before a deploy: the viewer of the reference, and the wallet. */
@@ -93,7 +93,7 @@ export class SitesStack extends Stack {
 /** Why these sites cannot be, or could not be used. */
 function* findProblems({ sites, corsOrigins, relyingParty, built }: Settings): Iterable<string> {
   for (const [name, site] of Object.entries(sites)) {
-    const { domain }: { readonly domain?: SiteDomain } = site
+    const domain = site?.domain
     if (!domain) continue
     const origin = `https://${domain.name}`
     if (!corsOrigins.includes(origin)) {

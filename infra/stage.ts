@@ -3,11 +3,12 @@ import { Stage as CdkStage, type StackProps } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import { buildReference } from '../reference/files.ts'
 import { EndpointsStack } from './endpoints-stack.ts'
-import { ENVIRONMENTS, type Stage, type StageEnvironment } from './environments.ts'
+import type { Stage } from './environments.ts'
 import { ENDPOINTS } from './functions.ts'
 import { JobsStack } from './jobs-stack.ts'
 import { SharedStack } from './shared-stack.ts'
 import { type BuiltFolders, SitesStack } from './sites-stack.ts'
+import type { Sites, StageEnvironment } from './stages.ts'
 
 /**
  * One stage of the service on AWS, what the contracts ask for and nothing else: a stack for each folder of `functions/`,
@@ -16,25 +17,28 @@ import { type BuiltFolders, SitesStack } from './sites-stack.ts'
 export class ServiceStage extends CdkStage {
   readonly #shared: SharedStack
   readonly #props: StackProps
+  readonly #environment: StageEnvironment
 
-  constructor(scope: Construct, stage: Stage, version: string) {
+  constructor(scope: Construct, stage: Stage, environment: StageEnvironment, version: string) {
     super(scope, `vaultline-${stage}`)
+    this.#environment = environment
     this.#props = {
       description: `The Vaultline wallet service, ${stage}`,
       tags: { service: 'vaultline', stage },
-      terminationProtection: ENVIRONMENTS[stage].retain,
+      terminationProtection: environment.retain,
     }
-    this.#shared = new SharedStack(this, { ...this.#props, stage, version })
+    this.#shared = new SharedStack(this, { ...this.#props, stage, environment, version })
     for (const [area, endpoints] of Map.groupBy(ENDPOINTS, ([name]) => dirname(name))) {
       new EndpointsStack(this, area, { ...this.#props, shared: this.#shared, endpoints })
     }
     new JobsStack(this, { ...this.#props, shared: this.#shared })
   }
 
-  /** Adds the stack of the sites that this environment names, from what was built in these folders; none where it names none. */
-  async addSites({ sites = {}, corsOrigins, relyingParty }: StageEnvironment, built: BuiltFolders): Promise<void> {
+  /** Adds the stack of these sites, from what was built in these folders; none where there are none. */
+  async addSites(sites: Sites = {}, built: BuiltFolders): Promise<void> {
     if (Object.keys(sites).length === 0) return
     const shared = this.#shared
+    const { corsOrigins, relyingParty } = this.#environment
     const reference = await buildReference({ apiOrigin: shared.api.url })
     new SitesStack(this, { ...this.#props, shared, sites, corsOrigins, relyingParty, reference, built })
   }

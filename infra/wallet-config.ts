@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import type { PublicKey } from '../lib/signing/public-key.ts'
 
 /** A public key as `add-signing-key` prints it and `/.well-known/jwks.json` publishes it. */
-export type SigningKey = Pick<PublicKey, 'kty' | 'crv' | 'x' | 'kid'>
+type SigningKey = Pick<PublicKey, 'kty' | 'crv' | 'x' | 'kid'>
 
 /** What the demo wallet reads at `/config.json`; a deployed one has no `sandbox`. */
 export type WalletConfig = {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { localAdmin } from '../admin/connect.ts'
 import type { Admin } from '../admin/operations.ts'
-import { accountSettings, ENVIRONMENTS, signingSecretName } from '../infra/environments.ts'
+import { accountSettings, LOCAL, signingSecretName } from '../infra/environments.ts'
 import type { RpcUrls } from '../lib/chain/readers.ts'
 import { CHAINS } from '../lib/chain/registry.ts'
 import { buildVariables } from '../lib/frame/resources.ts'
@@ -156,7 +156,7 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
       CONFIG_SECRET,
       IDENTITY_SECRET,
       SIGNING_SECRET,
-      ...buildVariables(accountSettings(ENVIRONMENTS.local)),
+      ...buildVariables(accountSettings(LOCAL)),
     },
     admin: localAdmin({ dynamoEndpoint, providersUrl: providers.url, tables, chains: [...chains] }),
     signingKey: publicKeyOf(signingKey),

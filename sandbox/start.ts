@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 import { seedClient } from '../admin/operations.ts'
-import { accountSettings, ENVIRONMENTS } from '../infra/environments.ts'
+import { accountSettings, LOCAL } from '../infra/environments.ts'
 import { buildVariables } from '../lib/frame/resources.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { ACCOUNTS } from './accounts.ts'
@@ -86,7 +86,7 @@ async function start(): Promise<void> {
   const baseUrl = `http://localhost:${port}`
   const walletUrl = `http://localhost:${walletPort}`
   const controlsUrl = `${baseUrl}/sandbox`
-  const origins = [...new Set([walletUrl, baseUrl, ...ENVIRONMENTS.local.corsOrigins, ...settings.origins])]
+  const origins = [...new Set([walletUrl, baseUrl, ...LOCAL.corsOrigins, ...settings.origins])]
   const { acrossApi, coinGecko, defiLlama, liFi, goldRush, solana } = backends.providers
   const controls = await startControls(
     {
@@ -105,7 +105,7 @@ async function start(): Promise<void> {
   )
   stops.push(controls.stop)
   // Who may call may also register credentials.
-  const variables = buildVariables(accountSettings({ ...ENVIRONMENTS.local, corsOrigins: origins }))
+  const variables = buildVariables(accountSettings({ ...LOCAL, corsOrigins: origins }))
   await startService(service, {
     environment: { ...backends.environment, ...variables, SERVICE_VERSION: packageJson.version },
     gateway: { port, cors: { allowOrigins: origins }, schedule: true },

@@ -6,10 +6,10 @@ import { App, Stage } from 'aws-cdk-lib/core'
 import { DEFAULT_CROSS_STACK_REFERENCES, VALIDATE_AGAINST_DEFAULT_RULES } from 'aws-cdk-lib/cx-api'
 import { afterAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { ENVIRONMENTS, type Sites, type StageEnvironment } from '../../infra/environments.ts'
 import { SharedStack } from '../../infra/shared-stack.ts'
 import { SitesStack } from '../../infra/sites-stack.ts'
 import { ServiceStage } from '../../infra/stage.ts'
+import { parseStages, type Sites, type StageEnvironment } from '../../infra/stages.ts'
 import { EVM_CHAINS } from '../../lib/chain/registry.ts'
 import { createApiKey } from '../../lib/clients/api-key.ts'
 import { VIEWER_FILE } from '../../reference/viewer.ts'
@@ -20,10 +20,11 @@ const API_URL = 'shared/ApiHttpApi.ApiEndpoint'
 const signingKeys = [{ kty: 'OKP', crv: 'Ed25519', x: 'x'.repeat(43), kid: 'k'.repeat(43) }] as const
 const apiKey = createApiKey('test', 'client0001', (size) => Buffer.alloc(size, 7))
 const certificateArn = 'arn:aws:acm:us-east-1:123456789012:certificate/12345678-1234-1234-1234-123456789012'
+const DEV = parseStages('{}').get('dev') as StageEnvironment
 const OWN_NAMES: StageEnvironment = {
-  ...ENVIRONMENTS.dev,
+  ...DEV,
   corsOrigins: ['https://wallet.vaultline.test', 'https://reference.vaultline.test'],
-  relyingParty: { ...ENVIRONMENTS.dev.relyingParty, id: 'vaultline.test' },
+  relyingParty: { ...DEV.relyingParty, id: 'vaultline.test' },
 }
 
 const Copy = z.object({
@@ -45,10 +46,10 @@ const built = {
 /** A stage with both sites, whole as it is deployed. */
 async function synthesizeWhole() {
   return await synthesize(async (app) => {
-    const stage = new ServiceStage(app, 'dev', '0.0.0')
-    await stage.addSites({ ...ENVIRONMENTS.dev, sites: {} }, built)
+    const stage = new ServiceStage(app, 'dev', DEV, '0.0.0')
+    await stage.addSites({}, built)
     expect(stage.node.tryFindChild('sites'), 'an environment without sites').toBeUndefined()
-    await stage.addSites({ ...ENVIRONMENTS.dev, sites: { reference: {}, wallet: { apiKey, signingKeys } } }, built)
+    await stage.addSites({ reference: {}, wallet: { apiKey, signingKeys } }, built)
   })
 }
 
@@ -57,7 +58,7 @@ async function synthesizeSites(sites: Sites, { corsOrigins, relyingParty }: Stag
   return await synthesize((app) => {
     const stage = new Stage(app, STAGE)
     const props = { tags: { stage: 'dev' }, terminationProtection: false }
-    const shared = new SharedStack(stage, { ...props, stage: 'dev', version: '0.0.0' })
+    const shared = new SharedStack(stage, { ...props, stage: 'dev', environment: DEV, version: '0.0.0' })
     new SitesStack(stage, { ...props, shared, sites, corsOrigins, relyingParty, reference: {}, built: folders })
   })
 }

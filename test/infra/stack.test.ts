@@ -2,7 +2,8 @@ import { globSync } from 'node:fs'
 import { basename, dirname } from 'node:path/posix'
 import { describe, expect, test } from 'vitest'
 import { endpoints, jobs } from '../../functions/contracts.ts'
-import { ENVIRONMENTS, STAGES, type StageEnvironment } from '../../infra/environments.ts'
+import { STAGES } from '../../infra/environments.ts'
+import { readStages, type StageEnvironment } from '../../infra/stages.ts'
 import { TABLES, type TableDefinition } from '../../infra/tables.ts'
 import { RateLimits } from '../../lib/accounts/rate-limits.ts'
 import { RelyingParty } from '../../lib/accounts/relying-party.ts'
@@ -10,7 +11,7 @@ import { EVM_CHAINS } from '../../lib/chain/registry.ts'
 import { type Contract, type EndpointContract, type JobContract, listUses } from '../../lib/frame/contract.ts'
 import { RESOURCES, type Resource } from '../../lib/frame/resources.ts'
 import packageJson from '../../package.json' with { type: 'json' }
-import { type Synthesized, synthesizeApp } from './synthesize.ts'
+import { STAGES_FILE, type Synthesized, synthesizeApp } from './synthesize.ts'
 
 const ENDPOINTS: [string, EndpointContract][] = Object.entries(endpoints)
 const JOBS: [string, JobContract][] = Object.entries(jobs)
@@ -75,9 +76,10 @@ const LOGGED = [
 ]
 
 const stages = await synthesizeApp()
+const environments = await readStages(STAGES_FILE)
 
 describe.each(STAGES)('%s', (stage) => {
-  const environment: StageEnvironment = ENVIRONMENTS[stage]
+  const environment = environments.get(stage) as StageEnvironment
   const isProduction = stage === 'prod'
   const retained = isProduction ? 'Retain' : 'Delete'
   const { stacks, resources, outputs, ofType } = stages[`vaultline-${stage}`] as Synthesized
@@ -102,6 +104,7 @@ describe.each(STAGES)('%s', (stage) => {
       'AWS::SQS::Queue': 1,
       'AWS::SQS::QueuePolicy': 1,
       'AWS::SNS::Topic': 1,
+      ...(environment.alarmEmail && { 'AWS::SNS::Subscription': 1 }),
       'AWS::DynamoDB::Table': Object.keys(TABLES).length,
       'AWS::SecretsManager::Secret': 3,
     })

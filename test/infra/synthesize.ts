@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import * as z from 'zod'
 
@@ -37,6 +38,9 @@ const PSEUDO: Record<string, string> = {
   'AWS::AccountId': 'account',
 }
 
+/** A file of stages as an operator has it: all three, with names that somebody could own. */
+export const STAGES_FILE = fileURLToPath(new URL('stages.json', import.meta.url))
+
 /** A stage as it is synthesized. */
 export type Synthesized = Awaited<ReturnType<typeof readStage>>
 
@@ -49,7 +53,7 @@ export type Synthesized = Awaited<ReturnType<typeof readStage>>
 export async function synthesizeApp(): Promise<Readonly<Record<string, Synthesized>>> {
   const outdir = await mkdtemp(join(tmpdir(), 'vaultline-app-'))
   try {
-    const CDK_CONTEXT_JSON = JSON.stringify({ 'aws:cdk:bundling-stacks': [] })
+    const CDK_CONTEXT_JSON = JSON.stringify({ 'aws:cdk:bundling-stacks': [], stages: STAGES_FILE })
     const env = { CDK_OUTDIR: outdir, CDK_CONTEXT_JSON, HOME: outdir }
     await promisify(execFile)(process.execPath, ['infra/app.ts'], { env })
     const stages = await readArtifacts(outdir, StageArtifact)

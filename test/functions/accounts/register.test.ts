@@ -2,7 +2,7 @@ import { createPublicKey, generateKeyPairSync, type JsonWebKey, randomBytes, scr
 import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect } from 'vitest'
 import { endpoints } from '../../../functions/contracts.ts'
-import { ENVIRONMENTS } from '../../../infra/environments.ts'
+import { LOCAL } from '../../../infra/environments.ts'
 import {
   type Begun,
   beginRegistration,
@@ -720,7 +720,7 @@ describe('What is kept', () => {
 })
 
 describe('The associated domains', () => {
-  const { iosApps, androidApps } = ENVIRONMENTS.local.relyingParty
+  const { iosApps, androidApps } = LOCAL.relyingParty
 
   test('name the applications of Apple', async ({ service }) => {
     const { status, headers, body } = await service.call('GET', '/.well-known/apple-app-site-association', {

@@ -1,0 +1,140 @@
+import { readFile } from 'node:fs/promises'
+import * as z from 'zod'
+import { RateLimits } from '../lib/accounts/rate-limits.ts'
+import { RelyingParty } from '../lib/accounts/relying-party.ts'
+import { PublicKey } from '../lib/signing/public-key.ts'
+import { type Environment, LOCALHOST, STAGES, type Stage } from './environments.ts'
+
+/** An origin as browsers send it: without a path, a slash at its end, or upper case. */
+const Origin = z
+  .url()
+  .refine((text) => URL.parse(text)?.origin === text, 'must be an origin, as https://wallet.example')
+
+const SiteDomain = z
+  .strictObject({ name: z.string(), certificateArn: z.string() })
+  .describe("A site's own name, and the ARN of its certificate, which CloudFront takes from us-east-1 alone")
+export type SiteDomain = z.output<typeof SiteDomain>
+
+const Sites = z
+  .strictObject({
+    reference: z.strictObject({ domain: SiteDomain.optional() }).optional().describe("The API's reference"),
+    wallet: z
+      .strictObject({
+        domain: SiteDomain.optional(),
+        apiKey: z.string().describe('The key that it calls with: everybody can read it there'),
+        signingKeys: z
+          .array(PublicKey.pick({ kty: true, crv: true, x: true, kid: true }))
+          .readonly()
+          .describe("The keys that the stage's answers are signed with, both of them while they change"),
+      })
+      .optional()
+      .describe('The demo wallet'),
+  })
+  .describe('Pages that a stage serves beside its API, each at a name that CloudFront makes up unless it has its own')
+export type Sites = z.output<typeof Sites>
+
+/** What a stage on AWS decides for itself. */
+const StageEnvironment = z.strictObject({
+  corsOrigins: z.array(Origin).describe("The web pages' origins that a browser may call from"),
+  relyingParty: z.strictObject(RelyingParty.omit({ webOrigins: true }).shape),
+  rateLimits: RateLimits,
+  logRetentionDays: z.literal([7, 30, 90]),
+  throttling: z
+    .strictObject({ requestsPerSecond: z.int().positive(), burst: z.int().positive() })
+    .describe('The gateway answers 429 to what exceeds this, over all clients together'),
+  retain: z
+    .boolean()
+    .describe('Whether data, secrets and logs outlive the stack, and stack and tables refuse to be deleted'),
+  alarmEmail: z.email().optional().describe('Who is told of alarms; AWS asks the address for a confirmation first'),
+  sites: Sites.optional(),
+})
+export type StageEnvironment = z.output<typeof StageEnvironment>
+
+/** Failures; whole mobile networks can share one address. NIST SP 800-63B-4, 3.2.2, wants at most 100 for an authenticator. */
+const RATE_LIMITS: Environment['rateLimits'] = { perNetwork: 100, perUser: 10, perSeed: 100 }
+
+/** What a stage is that does not say otherwise. */
+const DEFAULTS = {
+  dev: {
+    corsOrigins: LOCALHOST,
+    relyingParty: { id: 'localhost', name: 'Vaultline (dev)', iosApps: [], androidApps: [] },
+    rateLimits: RATE_LIMITS,
+    logRetentionDays: 7,
+    throttling: { requestsPerSecond: 20, burst: 40 },
+    retain: false,
+  },
+  staging: {
+    rateLimits: RATE_LIMITS,
+    logRetentionDays: 30,
+    throttling: { requestsPerSecond: 50, burst: 100 },
+    retain: false,
+  },
+  prod: {
+    rateLimits: RATE_LIMITS,
+    logRetentionDays: 90,
+    throttling: { requestsPerSecond: 200, burst: 400 },
+    retain: true,
+  },
+} as const satisfies Record<Stage, Partial<StageEnvironment>>
+
+const StagesFile = z.strictObject(
+  // As many as there are stages, each with its own name.
+  Object.fromEntries(STAGES.map((stage) => [stage, z.record(z.string(), z.unknown()).optional()])) as Record<
+    Stage,
+    z.ZodOptional<z.ZodRecord<z.ZodString, z.ZodUnknown>>
+  >,
+)
+
+/**
+ * The stages that this text of an operator's file names, and `dev` in any case. Throws an Error that says what is wrong: what
+ * does not fit, for `staging` and `prod` names that nobody can own, and a `prod` whose alarms reach nobody.
+ */
+export function parseStages(text: string): ReadonlyMap<Stage, StageEnvironment> {
+  const file = parse(StagesFile, JSON.parse(text), 'The file')
+  const named = STAGES.filter((stage) => stage === 'dev' || file[stage])
+  return new Map(
+    named.map((stage) => {
+      const environment = parse(StageEnvironment, { ...DEFAULTS[stage], ...file[stage] }, `Stage ${stage}`)
+      const problems = stage === 'dev' ? [] : [...listExamples(environment)]
+      if (stage === 'prod' && !environment.alarmEmail) problems.push('alarmEmail: its alarms would reach nobody')
+      if (problems.length > 0) throw new Error(`Stage ${stage} cannot be deployed:\n${problems.join('\n')}`)
+      return [stage, environment]
+    }),
+  )
+}
+
+/** The stages of this file; where it is the one that is looked for unasked and is not there, `dev` alone. */
+export async function readStages(path: string | undefined): Promise<ReadonlyMap<Stage, StageEnvironment>> {
+  try {
+    return parseStages(await readFile(path ?? STAGES_FILE, 'utf8'))
+  } catch (error) {
+    const isAbsent = path === undefined && error instanceof Error && 'code' in error && error.code === 'ENOENT'
+    if (isAbsent) return parseStages('{}')
+    throw error
+  }
+}
+
+const STAGES_FILE = 'stages.json'
+
+/** What is not the operator's own: names that nobody can have (RFC 2606, RFC 6761), and the applications of the example. */
+function* listExamples({ corsOrigins, relyingParty }: StageEnvironment): Iterable<string> {
+  const RESERVED = /(^|\.)(localhost|test|invalid|example|example\.(com|net|org))$/
+  if (RESERVED.test(relyingParty.id)) yield `relyingParty.id: nobody can own ${relyingParty.id}`
+  for (const origin of corsOrigins) {
+    const { protocol, hostname } = new URL(origin)
+    if (protocol !== 'https:') yield `corsOrigins: ${origin} is not of https`
+    if (RESERVED.test(hostname)) yield `corsOrigins: nobody can own ${hostname}`
+  }
+  for (const app of relyingParty.iosApps) {
+    if (/^ABCDE12345\.|\.example\./.test(app)) yield `relyingParty.iosApps: ${app} is an example`
+  }
+  for (const { packageName } of relyingParty.androidApps) {
+    if (/(^|\.)example\./.test(packageName)) yield `relyingParty.androidApps: ${packageName} is an example`
+  }
+}
+
+function parse<T extends z.ZodType>(schema: T, value: unknown, what: string): z.output<T> {
+  const { success, data, error } = schema.safeParse(value)
+  if (!success) throw new Error(`${what} does not fit:\n${z.prettifyError(error)}`)
+  return data
+}

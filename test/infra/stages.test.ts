@@ -1,0 +1,60 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { parseStages, readStages } from '../../infra/stages.ts'
+import { STAGES_FILE } from './synthesize.ts'
+
+const EXAMPLE = readFileSync('stages.example.json', 'utf8')
+const OWN = JSON.parse(readFileSync(STAGES_FILE, 'utf8'))
+
+/** What is said of a file whose stage has these instead. */
+const problemOf = (stage: 'dev' | 'staging' | 'prod', changes: object) => {
+  try {
+    parseStages(JSON.stringify({ ...OWN, [stage]: { ...OWN[stage], ...changes } }))
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+describe("The operator's file of stages", () => {
+  test('names what differs; the rest of each stage, and dev, are there without it', async () => {
+    const stages = parseStages(JSON.stringify(OWN))
+    expect([...stages.keys()]).toEqual(['dev', 'staging', 'prod'])
+    expect(stages.get('prod')).toMatchObject({ ...OWN.prod, logRetentionDays: 90, retain: true })
+    expect([...(await readStages(undefined)).keys()]).toEqual(['dev'])
+    await expect(readStages('no-such-file.json')).rejects.toThrow('ENOENT')
+  })
+
+  test('is refused as the example is: with names that nobody can own, and its applications', () => {
+    expect(() => parseStages(EXAMPLE)).toThrow(/relyingParty\.id: nobody can own staging\.wallet\.example/)
+    const { prod } = JSON.parse(EXAMPLE)
+    expect(problemOf('prod', prod)).toContain('corsOrigins: nobody can own wallet.example')
+    expect(problemOf('prod', prod)).toContain('ABCDE12345.example.wallet is an example')
+    expect(problemOf('prod', prod)).toContain('example.wallet is an example')
+  })
+
+  test.each([
+    [
+      'no alarms to anybody in production',
+      'prod',
+      { alarmEmail: undefined },
+      'alarmEmail: its alarms would reach nobody',
+    ],
+    ['a page on this machine', 'staging', { corsOrigins: ['http://localhost:3000'] }, 'nobody can own localhost'],
+    ['an origin without TLS', 'prod', { corsOrigins: ['http://wallet.vaultline.app'] }, 'is not of https'],
+    ['a slash after an origin', 'prod', { corsOrigins: ['https://wallet.vaultline.app/'] }, 'must be an origin'],
+    ['a domain of a test', 'prod', { relyingParty: { ...OWN.prod.relyingParty, id: 'wallet.test' } }, 'wallet.test'],
+    ['an unknown field', 'dev', { alarmMail: 'me@vaultline.app' }, 'alarmMail'],
+    ['a field of the relying party that is not there', 'prod', { relyingParty: { id: 'vaultline.app' } }, 'name'],
+  ] as const)('is refused with %s', (_, stage, changes, told) => {
+    expect(problemOf(stage, changes)).toContain(told)
+  })
+
+  test('keeps a wrong stage from being synthesized at all', () => {
+    const env = { ...process.env, CDK_CONTEXT_JSON: JSON.stringify({ stages: 'stages.example.json' }) }
+    expect(() => execFileSync(process.execPath, ['infra/app.ts'], { env, stdio: 'pipe' })).toThrow(
+      'Stage staging cannot be deployed',
+    )
+  })
+})
