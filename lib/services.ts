@@ -9,7 +9,7 @@ import { depositSourceStore } from './activity/deposit-source-store.ts'
 import { recordsStore } from './activity/store.ts'
 import { yieldLookup } from './activity/yields.ts'
 import { dynamo } from './aws/dynamo.ts'
-import { readSecretJson } from './aws/secrets.ts'
+import { readLatestSecretJson, readSecretJson } from './aws/secrets.ts'
 import { createAcross } from './bridge/across.ts'
 import type { BridgeServices } from './bridge/send.ts'
 import { transfersStore } from './bridge/store.ts'
@@ -62,8 +62,11 @@ export const randomBytes = () => crypto.randomBytes
 /** What runs. */
 export const version = (env: Env<'version'>) => env.version
 
-/** The stage's configuration, read once. Throws when the secret cannot be read or has another form. */
-export const config = /* @__PURE__ */ oncePer((env: Env<'config'>) => readSecretJson(env.config, Config))
+/**
+ * The stage's configuration, read once for these services: the frame builds them anew once it was changed. Throws when the
+ * secret cannot be read or has another form.
+ */
+export const config = /* @__PURE__ */ oncePer((env: Env<'config'>) => readLatestSecretJson(env.config, Config))
 
 /** The service's own key, from which the secrets of one-time codes and the ids of dummy keys follow. */
 export const identityKey = async (env: Env<'identity'>) =>

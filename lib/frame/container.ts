@@ -1,4 +1,5 @@
-import { once } from '../once.ts'
+import { readSecretVersion } from '../aws/secrets.ts'
+import { logger } from '../logger.ts'
 import { type Contract, type EnvOf, listUses } from './contract.ts'
 import { RESOURCES, type Resource } from './resources.ts'
 
@@ -23,18 +24,42 @@ export function readEnv<C extends Contract>(contract: C, variables: NodeJS.Proce
   return Object.fromEntries(read) as EnvOf<C>
 }
 
-/** A contract's work with its services, which are built at the first call and once; one that cannot be built is tried again. */
+/**
+ * A contract's work with its services, which are built at the first call, and again once the version of what configures
+ * them differs. One that cannot be built is tried again at the next call; those built before do the work until then.
+ */
 export function container<C extends Contract, P extends Providers<C>, Run>(
   env: () => Promise<EnvOf<C>>,
   providers: P,
   work: (services: Built<P>) => Run,
+  readVersion: (env: EnvOf<C>) => Promise<unknown> = async () => undefined,
 ): () => Promise<Run> {
-  return once(async () => {
-    const of = await env()
+  let last: { readonly version: unknown; readonly run: Promise<Run> } | undefined
+  const build = async (of: EnvOf<C>): Promise<Run> => {
     const services = await Promise.all(
       Object.entries(providers).map(async ([name, provide]) => [name, await provide(of)] as const),
     )
     // Entries that are put together lose their names.
     return work(Object.fromEntries(services) as Built<P>)
-  })
+  }
+  return async () => {
+    const of = await env()
+    const version = await readVersion(of)
+    if (last?.version === version && last) return last.run
+    const before = last
+    // Services are built once for each object that tells the environment.
+    const run = build({ ...of }).catch((error: unknown) => {
+      last = before
+      if (!before) throw error
+      logger.error('the changed configuration cannot be used', { error })
+      return before.run
+    })
+    last = { version, run }
+    return run
+  }
+}
+
+/** What differs once the configuration was changed that a function uses, known after five minutes at the latest. */
+export function readConfigVersion(env: object): Promise<string | undefined> {
+  return 'config' in env ? readSecretVersion(String(env.config)) : Promise.resolve(undefined)
 }

@@ -6,7 +6,7 @@ import { logger } from '../logger.ts'
 import { once } from '../once.ts'
 import { signerIn } from '../signing/secret.ts'
 import { type Identify, identifyCaller } from './callers.ts'
-import { type Built, container, type Providers, readEnv } from './container.ts'
+import { type Built, container, type Providers, readConfigVersion, readEnv } from './container.ts'
 import { type EndpointContract, type EnvOf, isSigned, type Reply, type Request } from './contract.ts'
 import {
   admittedReplies,
@@ -37,6 +37,7 @@ type OpenContract = EndpointContract & { readonly caller: 'anyone'; readonly tag
 type Frame<C extends EndpointContract> = {
   readonly identify: (env: EnvOf<C>) => Identify
   readonly findSigner: (env: EnvOf<C>) => FindSigner
+  readonly readVersion: (env: EnvOf<C>) => Promise<unknown>
 }
 
 /**
@@ -53,6 +54,7 @@ export function endpoint<const C extends EndpointContract, P extends Providers<C
     identify: (env) => identifyCaller(contract, env),
     // A contract whose answers are signed has the secret (`listUses`).
     findSigner: (env) => (isSigned(contract) ? signerIn((env as Env<'signing'>).signing) : findNoSigner),
+    readVersion: readConfigVersion,
   })
 }
 
@@ -62,7 +64,11 @@ export function openEndpoint<const C extends OpenContract, P extends Providers<C
   services: P,
   work: Work<C, P>,
 ) {
-  return createHandler(contract, services, work, { identify: () => async () => ({}), findSigner: () => findNoSigner })
+  return createHandler(contract, services, work, {
+    identify: () => async () => ({}),
+    findSigner: () => findNoSigner,
+    readVersion: async () => undefined,
+  })
 }
 
 const findNoSigner: FindSigner = async () => undefined
@@ -74,7 +80,7 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
   frame: Frame<C>,
 ) {
   const env = once(() => readEnv(contract, process.env))
-  const run = container(env, services, work)
+  const run = container(env, services, work, frame.readVersion)
   const signer = once(async () => frame.findSigner(await env()))
   const answer = middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, Ready<C>>()
     .use(

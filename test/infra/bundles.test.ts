@@ -87,7 +87,7 @@ test('the stack of an error names our own functions, without a source map', asyn
     DEPOSITS_TABLE: 'deposits',
     CONFIG_SECRET: 'config',
   }).finally(close)
-  expect(printed).toMatch(/at readSecretJson \(file/)
+  expect(printed).toMatch(/at parseSecret \(file/)
 })
 
 /** AWS as far as a chain's job asks it: a secret with this text, and empty tables. */

@@ -4,7 +4,10 @@ import { Amount } from '../../../lib/codecs.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { JobContract } from '../../../lib/frame/contract.ts'
 import { job } from '../../../lib/frame/job.ts'
-import { version } from '../../../lib/services.ts'
+import { config, version } from '../../../lib/services.ts'
+import { localCredentials } from '../../../sandbox/dynamo.ts'
+import { startProviders } from '../../../sandbox/providers.ts'
+import { createRelayer } from '../../../sandbox/relayer.ts'
 import { someContext } from '../../support/lambda.ts'
 import { captureLogs } from '../../support/logs.ts'
 
@@ -93,5 +96,48 @@ describe('A run', () => {
     expect(await handler({ from: '5' }, someContext())).toEqual({ done: '1' })
     await handler({ from: '5' }, someContext())
     expect(build).toHaveBeenCalledOnce()
+  })
+})
+
+describe('The configuration', () => {
+  const configured = { ...contract, uses: { config: true } } as const satisfies JobContract
+
+  test('is taken anew within five minutes of a change; one that cannot be used leaves what was there at work', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
+    const secrets: Record<string, unknown> = { stage: { rpcUrls: { '8453': ['https://one.example'] } } }
+    const { url, stop } = await startProviders({ secrets, chains: [], relayer: createRelayer({ chains: [] }) })
+    onTestFinished(stop)
+    for (const [name, value] of Object.entries(localCredentials)) vi.stubEnv(name, value)
+    vi.stubEnv('CONFIG_SECRET', 'stage')
+    vi.stubEnv('AWS_ENDPOINT_URL_SECRETS_MANAGER', url)
+    const handler = job(configured, { config }, (services) => async () => {
+      told.push(services.config.rpcUrls[8453])
+      return { done: 1n }
+    })
+    const told: unknown[] = []
+    const run = () => handler({ from: '1' }, someContext())
+
+    await run()
+    secrets['stage'] = { rpcUrls: { '8453': ['https://two.example'] } }
+    await run()
+    vi.setSystemTime(Date.now() + 5 * 60_000)
+    await run()
+    expect(told).toEqual([['https://one.example'], ['https://one.example'], ['https://two.example']])
+
+    const { lines } = captureLogs()
+    secrets['stage'] = { rpcUrls: 'hunter2' }
+    vi.setSystemTime(Date.now() + 5 * 60_000)
+    await run()
+    expect(told.at(-1)).toEqual(['https://two.example'])
+    expect(lines).toContainEqual(expect.objectContaining({ message: 'the changed configuration cannot be used' }))
+    expect(JSON.stringify(lines)).not.toContain('hunter2')
+
+    secrets['stage'] = { rpcUrls: { '8453': ['https://three.example'] } }
+    vi.setSystemTime(Date.now() + 5 * 60_000)
+    await run()
+    expect(told.at(-1)).toEqual(['https://three.example'])
   })
 })
