@@ -22,6 +22,7 @@ import {
 } from '../support/sandbox.ts'
 
 const DEMO = join(import.meta.dirname, '../../sandbox/demo.ts')
+const SMOKE = join(import.meta.dirname, '../../scripts/smoke.ts')
 /** Where the processes of this file keep the code that they compile, each for the next. */
 const NODE_COMPILE_CACHE = mkdtempSync(join(tmpdir(), 'start-compiled-'))
 afterAll(() => rmSync(NODE_COMPILE_CACHE, { recursive: true }))
@@ -235,6 +236,32 @@ describe('`npm start`', () => {
       expect(log).not.toContain(secret)
     }
     expect(running.printed()).not.toContain('"message"')
+  })
+})
+
+describe('The smoke test', () => {
+  const smoke = (url: string, key: string) =>
+    spawnSync(process.execPath, [SMOKE, '--url', url, '--origin', ALLOWED], {
+      env: { ...process.env, API_KEY: key, NODE_COMPILE_CACHE },
+      encoding: 'utf8',
+    })
+
+  test('passes at a service that runs', ({ state }) => {
+    const { status, stdout } = smoke(state.baseUrl, state.apiKey)
+    expect(stdout).not.toContain('FAIL')
+    expect(stdout).toMatch(/vaults .*\d+ on 2 chains, signed\n/)
+    expect(stdout).toMatch(/All 10 passed\.\n$/)
+    expect(status).toBe(0)
+  })
+
+  test('fails at what is not there, and with a key that is not known', async ({ state }) => {
+    const absent = smoke(`http://localhost:${await freePort()}`, state.apiKey)
+    expect(absent.stdout).toMatch(/10 of 10 failed\.\n$/)
+    expect(absent.status).toBe(1)
+    const unknown = smoke(state.baseUrl, `${state.apiKey.slice(0, -1)}${state.apiKey.endsWith('a') ? 'b' : 'a'}`)
+    expect(unknown.stdout).toMatch(/FAIL {2}vaults .*invalid_api_key/)
+    expect(unknown.stdout).toMatch(/4 of 10 failed\.\n$/)
+    expect(unknown.status).toBe(1)
   })
 })
 

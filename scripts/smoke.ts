@@ -1,0 +1,145 @@
+import { parseArgs } from 'node:util'
+import {
+  type Client,
+  getHealth,
+  listCoins,
+  listPositions,
+  listVaults,
+  orThrow,
+  prepareDeposit,
+} from '../client/src/index.ts'
+import { type PublicKey, verifyingFetch } from '../client/src/verify.ts'
+
+const USAGE = `Usage: API_KEY=jk_… npm run smoke -- --url https://… [--origin https://…]
+
+Asks a running service a few questions as a client does, changes nothing, and ends with 0 where each is answered rightly.
+
+  API_KEY    A client's key; without it what needs none is asked alone
+  --url      The API's base URL
+  --origin   A page that browsers may call from
+`
+
+/** An account without anything, of which nobody has the key. */
+const NOBODY = '0x000000000000000000000000000000000000dEaD'
+/** Older than three of the market's runs. */
+const OLDEST_MARKET_MS = 30 * 60_000
+
+/** Asks one thing, and gives what to tell of the answer; throws where it is not right. */
+type Check = readonly [name: string, ask: () => Promise<string>]
+
+const { url, origin } = parseArgs({ options: { url: { type: 'string' }, origin: { type: 'string' } } }).values
+if (url === undefined || !URL.canParse(url)) {
+  process.stderr.write(USAGE)
+  process.exitCode = 2
+} else {
+  const failures = await runAll([...openChecks(url), ...clientChecks(url, process.env['API_KEY'])])
+  process.exitCode = failures > 0 ? 1 : 0
+}
+
+async function runAll(checks: readonly Check[]): Promise<number> {
+  let failures = 0
+  for (const [name, ask] of checks) {
+    const begun = performance.now()
+    const told = await ask().then(
+      (text) => ({ mark: 'ok  ', text }),
+      (error: unknown) => ({ mark: 'FAIL', text: error instanceof Error ? error.message : String(error) }),
+    )
+    if (told.mark === 'FAIL') failures += 1
+    const took = `${Math.round(performance.now() - begun)} ms`
+    process.stdout.write(`${told.mark}  ${name.padEnd(22)} ${took.padStart(8)}  ${told.text}\n`)
+  }
+  process.stdout.write(failures > 0 ? `${failures} of ${checks.length} failed.\n` : `All ${checks.length} passed.\n`)
+  return failures
+}
+
+/** What anybody may ask. */
+function openChecks(url: string): Check[] {
+  return [
+    ['health', async () => `version ${orThrow(await getHealth({ url, key: '' })).version}`],
+    ['document', async () => `${Object.keys((await readJson(url, '/openapi.json'))['paths'] as object).length} paths`],
+    ['signing keys', async () => `${(await listKeys(url)).length} published`],
+    ['unknown route', async () => expectError(await fetch(`${url}/nowhere`), 404, 'not_found')],
+    ['no key', async () => expectError(await fetch(`${url}/defi-vaults/v1/vaults`), 401, 'missing_api_key')],
+    ...(origin === undefined ? [] : [['preflight', () => expectPreflight(url, origin)] as const]),
+  ]
+}
+
+/** What a client may ask: every answer that is to be signed is verified with the keys that the service publishes. */
+function clientChecks(url: string, key: string | undefined): Check[] {
+  if (!key) return []
+  const clientOf = async (): Promise<Client> => ({ url, key, fetch: verifyingFetch({ keys: await listKeys(url) }) })
+  return [
+    [
+      'vaults',
+      async () => {
+        const { data } = orThrow(await listVaults(await clientOf()))
+        const stale = data.filter(({ stateAsOf }) => stateAsOf?.stale !== false)
+        if (data.length === 0) throw new Error('there is none')
+        if (stale.length > 0) throw new Error(`${stale.length} of ${data.length} are not of now`)
+        return `${data.length} on ${new Set(data.map(({ chainId }) => chainId)).size} chains, signed`
+      },
+    ],
+    [
+      'a deposit',
+      async () => {
+        const client = await clientOf()
+        const [vault] = orThrow(await listVaults(client)).data
+        if (!vault) throw new Error('there is no vault')
+        const prepared = await prepareDeposit(client, {
+          ...{ vaultAddress: vault.poolAddress, userAddress: NOBODY, amount: '1' },
+        })
+        if (prepared.ok) return `${prepared.data.operations.length} operation, signed`
+        const { code, status, message } = prepared.error
+        if (status >= 500 || status === 0) throw new Error(`${code}: ${message}`)
+        return `refused rightly: ${code}`
+      },
+    ],
+    [
+      'positions',
+      async () =>
+        `${orThrow(await listPositions(await clientOf(), { userAddress: NOBODY })).positions.length} of nobody`,
+    ],
+    [
+      'coins',
+      async () => {
+        const coins = await listCoins(await clientOf())
+        const { length } = orThrow(coins)
+        if (coins.ok && coins.ageMs > OLDEST_MARKET_MS) throw new Error(`they are ${coins.ageMs / 60_000} minutes old`)
+        return `${length} coins`
+      },
+    ],
+  ]
+}
+
+async function readJson(url: string, path: string): Promise<Record<string, unknown>> {
+  const answer = await fetch(`${url}${path}`)
+  if (answer.status !== 200) throw new Error(`${path} answers ${answer.status}`)
+  const body: unknown = await answer.json()
+  if (typeof body !== 'object' || body === null) throw new Error(`${path} is no object`)
+  return { ...body }
+}
+
+async function listKeys(url: string): Promise<readonly PublicKey[]> {
+  const { keys } = await readJson(url, '/.well-known/jwks.json')
+  if (!Array.isArray(keys) || keys.length === 0) throw new Error('there is none: npm run admin -- add-signing-key')
+  // What does not verify with them is refused, whatever they are.
+  return keys as PublicKey[]
+}
+
+async function expectError(answer: Response, status: number, code: string): Promise<string> {
+  const body: unknown = await answer.json().catch(() => undefined)
+  const told = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
+  if (answer.status !== status || told !== code) throw new Error(`answers ${answer.status} ${told ?? ''}`)
+  return `${status} ${code}`
+}
+
+async function expectPreflight(url: string, page: string): Promise<string> {
+  const headers = {
+    origin: page,
+    'access-control-request-method': 'GET',
+    'access-control-request-headers': 'x-join-key',
+  }
+  const answer = await fetch(`${url}/defi-vaults/v1/vaults`, { method: 'OPTIONS', headers })
+  if (answer.headers.get('access-control-allow-origin') !== page) throw new Error(`${page} may not call`)
+  return `${page} may call`
+}
