@@ -8,6 +8,7 @@ import {
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch'
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { FilterPattern, type MetricFilter } from 'aws-cdk-lib/aws-logs'
 import { Topic } from 'aws-cdk-lib/aws-sns'
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions'
@@ -38,7 +39,16 @@ export class Alarms extends Construct {
   constructor(scope: Construct, email: string | undefined) {
     super(scope, 'Alarms')
     // Not encrypted with the account's SNS key: alarms may not use that key, and they tell no secret.
-    this.#topic = new Topic(this, 'Topic')
+    this.#topic = new Topic(this, 'Topic', { enforceSSL: true })
+    // A policy takes the place of the one that a topic has by itself, which lets the account's alarms publish.
+    this.#topic.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
+        actions: ['sns:Publish'],
+        resources: [this.#topic.topicArn],
+        conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
+      }),
+    )
     if (email) this.#topic.addSubscription(new EmailSubscription(email))
   }
 

@@ -1,5 +1,6 @@
-import { App } from 'aws-cdk-lib/core'
+import { App, Validations } from 'aws-cdk-lib/core'
 import { DEFAULT_CROSS_STACK_REFERENCES, VALIDATE_AGAINST_DEFAULT_RULES } from 'aws-cdk-lib/cx-api'
+import { AwsSolutionsChecks } from 'cdk-nag'
 import manifest from '../package.json' with { type: 'json' }
 import { ServiceStage } from './stage.ts'
 import { readStages } from './stages.ts'
@@ -15,6 +16,8 @@ const app = new App({
 })
 // `npm run reference` and `npm run build --workspace wallet` write into these.
 const built = { viewer: 'dist/reference', wallet: 'wallet/dist' }
+// Whatever these rules find, and nobody has acknowledged with a reason, keeps the app from being synthesized.
+Validations.of(app).addPlugins(new AwsSolutionsChecks(app))
 const stages = await readStages(app.node.tryGetContext('stages')).catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
   process.exit(1)

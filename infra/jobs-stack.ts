@@ -1,3 +1,4 @@
+import { type IRole, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler'
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
@@ -53,6 +54,7 @@ function work({ everyMinutes }: JobContract): Pick<FunctionSettings, 'memoryMiB'
 // ten functions at a time, has none to reserve. One input's runs do not overlap, by their time-out.
 function schedule(deployed: ServiceFunction, contract: JobContract, deadLetterQueue: Queue): void {
   const { summary, runs, everyMinutes } = contract
+  const role = schedulerRole(deployed, deadLetterQueue)
   for (const run of runs) {
     // A role invokes the job. EventBridge's rules would add a statement for each run to the policies of function and
     // queue, which have room for about 45 and for 19 (docs/decisions/0026-a-stack-for-each-area.md).
@@ -60,6 +62,7 @@ function schedule(deployed: ServiceFunction, contract: JobContract, deadLetterQu
       description: summary,
       schedule: ScheduleExpression.rate(Duration.minutes(everyMinutes)),
       target: new LambdaInvoke(deployed.lambda, {
+        role,
         input: ScheduleTargetInput.fromObject(run),
         deadLetterQueue,
         retryAttempts: 1,
@@ -67,4 +70,24 @@ function schedule(deployed: ServiceFunction, contract: JobContract, deadLetterQu
       }),
     })
   }
+}
+
+/** What the schedules of a job act as: it may invoke the function and keep what failed. By itself the target would add all versions. */
+function schedulerRole(deployed: ServiceFunction, deadLetterQueue: Queue): IRole {
+  const { account, partition, region } = Stack.of(deployed)
+  const role = new Role(deployed, 'SchedulerRole', {
+    assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
+      conditions: {
+        StringEquals: {
+          'aws:SourceAccount': account,
+          'aws:SourceArn': `arn:${partition}:scheduler:${region}:${account}:schedule-group/default`,
+        },
+      },
+    }),
+  })
+  role.addToPolicy(
+    new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [deployed.lambda.functionArn] }),
+  )
+  role.addToPolicy(new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [deadLetterQueue.queueArn] }))
+  return role.withoutPolicyUpdates()
 }

@@ -2,7 +2,7 @@ import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
-import { CfnOutput, RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib/core'
+import { CfnOutput, RemovalPolicy, Stack, type StackProps, Validations } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import { type Contract, listUses } from '../lib/frame/contract.ts'
 import { buildVariables, type Resource, type SecretResource, type Uses } from '../lib/frame/resources.ts'
@@ -43,6 +43,13 @@ export class SharedStack extends Stack {
       config: this.#configSecret(stage),
       identity: this.#identitySecret(stage),
       signing: this.#signingSecret(stage),
+    }
+    for (const secret of Object.values(this.#secrets)) {
+      Validations.of(secret).acknowledge({
+        id: 'AwsSolutions::AwsSolutions-SMG4',
+        reason:
+          'AWS can rotate none: URLs of others, the keys that signatures need two of, and keys on which what users hold rests.',
+      })
     }
     this.#values = {
       clients: this.#tables.clients.tableName,

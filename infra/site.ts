@@ -16,7 +16,7 @@ import type { IRole } from 'aws-cdk-lib/aws-iam'
 import type { ILogGroup } from 'aws-cdk-lib/aws-logs'
 import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket } from 'aws-cdk-lib/aws-s3'
 import { BucketDeployment, CacheControl, type ISource } from 'aws-cdk-lib/aws-s3-deployment'
-import { Duration, RemovalPolicy } from 'aws-cdk-lib/core'
+import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import type { SiteDomain } from './stages.ts'
 
@@ -79,6 +79,19 @@ export class Site extends Construct {
       },
     })
     this.origin = `https://${domain?.name ?? this.distribution.domainName}`
+    const files = 'Nobody but CloudFront reads it, and it holds what is in the repository.'
+    Validations.of(bucket).acknowledge({ id: 'AwsSolutions::AwsSolutions-S1', reason: files })
+    Validations.of(this.distribution).acknowledge(
+      { id: 'AwsSolutions::AwsSolutions-CFR1', reason: 'Everybody may read it, wherever they are.' },
+      {
+        id: 'AwsSolutions::AwsSolutions-CFR2',
+        reason: 'It serves files, which a firewall would not keep from anybody.',
+      },
+      { id: 'AwsSolutions::AwsSolutions-CFR3', reason: 'Its logs would tell who reads, and nothing that we need.' },
+      ...(domain
+        ? []
+        : [{ id: 'AwsSolutions::AwsSolutions-CFR4', reason: "CloudFront's own certificate leaves no choice of TLS." }]),
+    )
     this.#copy(bucket, settings)
   }
 

@@ -5,9 +5,10 @@ import * as z from 'zod'
 // `npm ci` then refuses the file. This adds them. Run it after every change of a dependency: npm run lock
 
 const FILE = 'package-lock.json'
-const Lock = z.looseObject({
-  packages: z.record(z.string(), z.looseObject({ optionalDependencies: z.record(z.string(), z.string()).optional() })),
-})
+// Records keep the order of their keys, which would be changed with each run otherwise.
+const Lock = z.record(z.string(), z.unknown())
+const Packages = z.record(z.string(), z.record(z.string(), z.unknown()))
+const OptionalDependencies = z.record(z.string(), z.string()).default({})
 
 const PLATFORMS = [
   'android',
@@ -26,12 +27,13 @@ const PROCESSORS: Readonly<Record<string, string>> = {
 }
 
 const lock = Lock.parse(JSON.parse(await readFile(FILE, 'utf8')))
-const added = Object.values(lock.packages)
-  .flatMap(({ optionalDependencies = {} }) => Object.entries(optionalDependencies))
-  .filter(([name]) => !Object.keys(lock.packages).some((path) => path.endsWith(`node_modules/${name}`)))
-for (const [name, version] of added) lock.packages[`node_modules/${name}`] = entryOf(name, version)
+const found = Packages.parse(lock['packages'])
+const added = Object.values(found)
+  .flatMap(({ optionalDependencies }) => Object.entries(OptionalDependencies.parse(optionalDependencies)))
+  .filter(([name]) => !Object.keys(found).some((path) => path.endsWith(`node_modules/${name}`)))
+for (const [name, version] of added) found[`node_modules/${name}`] = entryOf(name, version)
 
-const [root, ...packages] = Object.entries(lock.packages)
+const [root, ...packages] = Object.entries(found)
 if (!root) throw new Error(`${FILE} is empty.`)
 const sorted = packages.toSorted(([left], [right]) => left.localeCompare(right, 'en'))
 await writeFile(FILE, `${JSON.stringify({ ...lock, packages: Object.fromEntries([root, ...sorted]) }, null, 2)}\n`)

@@ -2,8 +2,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { runInNewContext } from 'node:vm'
-import { App, Stage } from 'aws-cdk-lib/core'
+import { App, Stage, Validations } from 'aws-cdk-lib/core'
 import { DEFAULT_CROSS_STACK_REFERENCES, VALIDATE_AGAINST_DEFAULT_RULES } from 'aws-cdk-lib/cx-api'
+import { AwsSolutionsChecks } from 'cdk-nag'
 import { afterAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { SharedStack } from '../../infra/shared-stack.ts'
@@ -72,6 +73,7 @@ async function synthesize(add: (app: App) => void | Promise<void>) {
     [DEFAULT_CROSS_STACK_REFERENCES]: 'weak',
   }
   const app = new App({ outdir, context })
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app))
   await add(app)
   const assembly = app.synth().getNestedAssembly(`assembly-${STAGE}`)
   const stage = await readStage(assembly.directory, STAGE)

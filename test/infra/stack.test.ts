@@ -75,7 +75,7 @@ const LOGGED = [
   ['functionError', 'integrationErrorMessage'],
 ]
 
-const stages = await synthesizeApp()
+const { stages, pluginReports } = await synthesizeApp()
 const environments = await readStages(STAGES_FILE)
 
 describe.each(STAGES)('%s', (stage) => {
@@ -104,6 +104,7 @@ describe.each(STAGES)('%s', (stage) => {
       'AWS::SQS::Queue': 1,
       'AWS::SQS::QueuePolicy': 1,
       'AWS::SNS::Topic': 1,
+      'AWS::SNS::TopicPolicy': 1,
       ...(environment.alarmEmail && { 'AWS::SNS::Subscription': 1 }),
       'AWS::DynamoDB::Table': Object.keys(TABLES).length,
       'AWS::SecretsManager::Secret': 3,
@@ -184,7 +185,6 @@ describe.each(STAGES)('%s', (stage) => {
       Role: `${id}Role`,
       Runtime: 'nodejs24.x',
       Timeout: isJob ? Math.min(contract.everyMinutes * 60 - 10, 900) : 10,
-      TracingConfig: { Mode: 'Active' },
     })
     expect(resources[`${id}Logs`]).toEqual({
       Type: 'AWS::Logs::LogGroup',
@@ -214,8 +214,6 @@ describe.each(STAGES)('%s', (stage) => {
         Statement: [
           { Action: ['logs:CreateLogStream', 'logs:PutLogEvents'], Effect: 'Allow', Resource: `${id}Logs` },
           ...permissionsOf(contract).map(([Action, Resource]) => ({ Action, Effect: 'Allow', Resource })),
-          // Traces belong to no resource: AWS knows no narrower form of this one.
-          { Action: ['xray:PutTraceSegments', 'xray:PutTelemetryRecords'], Effect: 'Allow', Resource: '*' },
         ],
         Version: '2012-10-17',
       },
@@ -366,7 +364,7 @@ describe.each(STAGES)('%s', (stage) => {
               DeadLetterConfig: { Arn: 'jobs/DeadLetters' },
               Input: JSON.stringify(run),
               RetryPolicy: { MaximumEventAgeInSeconds: everyMinutes * 60, MaximumRetryAttempts: 1 },
-              RoleArn: expect.stringMatching(/^jobs.SchedulerRoleForTarget/),
+              RoleArn: `${idOf(name)}SchedulerRole`,
             },
           },
         ]),
@@ -402,7 +400,7 @@ describe.each(STAGES)('%s', (stage) => {
     expect(policies.map(({ PolicyDocument }) => PolicyDocument)).toEqual([
       {
         Statement: [
-          { Action: 'lambda:InvokeFunction', Effect: 'Allow', Resource: [target, `${target}:*`] },
+          { Action: 'lambda:InvokeFunction', Effect: 'Allow', Resource: target },
           { Action: 'sqs:SendMessage', Effect: 'Allow', Resource: 'jobs/DeadLetters' },
         ],
         Version: '2012-10-17',
@@ -558,6 +556,24 @@ describe.each(STAGES)('%s', (stage) => {
     )
   })
 
+  test('lets alarms tell whom they reach, over TLS alone', () => {
+    const topic = 'shared/AlarmsTopic'
+    expect(Object.values(ofType('AWS::SNS::TopicPolicy')).map(({ PolicyDocument }) => PolicyDocument)).toEqual([
+      expect.objectContaining({
+        Statement: [
+          expect.objectContaining({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
+          expect.objectContaining({
+            Action: 'sns:Publish',
+            Condition: { StringEquals: { 'aws:SourceAccount': 'account' } },
+            Effect: 'Allow',
+            Principal: { Service: 'cloudwatch.amazonaws.com' },
+            Resource: topic,
+          }),
+        ],
+      }),
+    ])
+  })
+
   test('is tagged, and protected in production', () => {
     for (const { tags, terminationProtection } of stacks) {
       expect(tags).toEqual({ service: 'vaultline', stage })
@@ -573,6 +589,14 @@ test('every contract in functions/ is deployed', () => {
 
 test('all stages are synthesized without AWS credentials', () => {
   expect(Object.keys(stages).toSorted()).toEqual(STAGES.map((stage) => `vaultline-${stage}`).toSorted())
+})
+
+test("AWS's rules have nothing against it but what is acknowledged with a reason", () => {
+  const [report, ...others] = pluginReports
+  expect(others).toEqual([])
+  expect(report).toMatchObject({ pluginName: 'AwsSolutions', violations: [] })
+  const acknowledged = new Set(report?.suppressedViolations.map(({ ruleName }) => ruleName))
+  expect([...acknowledged].toSorted()).toEqual(['AwsSolutions-APIG4', 'AwsSolutions-SMG4'])
 })
 
 /** Each route with the folder of its function. What takes unknown routes must not take the browsers' OPTIONS. */

@@ -31,6 +31,15 @@ const StackArtifact = z.object({
   }),
   dependencies: z.array(z.string()),
 })
+const Report = z.object({
+  pluginReports: z.array(
+    z.object({
+      pluginName: z.string(),
+      violations: z.array(z.unknown()),
+      suppressedViolations: z.array(z.object({ ruleName: z.string() })),
+    }),
+  ),
+})
 const StackOutput = z.object({ StackName: z.string(), OutputName: z.string() })
 const PSEUDO: Record<string, string> = {
   'AWS::Partition': 'aws',
@@ -48,24 +57,24 @@ export type Synthesized = Awaited<ReturnType<typeof readStage>>
  * What the app synthesizes, by the stages' names, without bundling, in a process that has no AWS credentials, and without
  * the stacks of sites, which rest on what was built. Each resource is named by its stack and its place there alone
  * (`vaults/ListRole`), without the hash, and what refers to a resource is that name, whether by `Ref`, by ARN or as the
- * output of another stack. Throws when CloudFormation would refuse a template.
+ * output of another stack. Besides, what was reported of rules. Throws when CloudFormation would refuse a template.
  */
-export async function synthesizeApp(): Promise<Readonly<Record<string, Synthesized>>> {
+export async function synthesizeApp() {
   const outdir = await mkdtemp(join(tmpdir(), 'vaultline-app-'))
   try {
     const CDK_CONTEXT_JSON = JSON.stringify({ 'aws:cdk:bundling-stacks': [], stages: STAGES_FILE })
     const env = { CDK_OUTDIR: outdir, CDK_CONTEXT_JSON, HOME: outdir }
     await promisify(execFile)(process.execPath, ['infra/app.ts'], { env })
     const stages = await readArtifacts(outdir, StageArtifact)
-    return Object.fromEntries(
-      await Promise.all(
-        [...stages.values()].map(async ({ properties: { directoryName } }) => {
-          const stage = directoryName.replace('assembly-', '')
-          const isRead = (stack: string) => stack !== `${stage}-sites`
-          return [stage, await readStage(join(outdir, directoryName), stage, isRead)] as const
-        }),
-      ),
+    const read = await Promise.all(
+      [...stages.values()].map(async ({ properties: { directoryName } }) => {
+        const stage = directoryName.replace('assembly-', '')
+        const isRead = (stack: string) => stack !== `${stage}-sites`
+        return [stage, await readStage(join(outdir, directoryName), stage, isRead)] as const
+      }),
     )
+    const { pluginReports } = Report.parse(await readJson(join(outdir, 'validation-report.json')))
+    return { stages: Object.fromEntries(read), pluginReports }
   } finally {
     await rm(outdir, { recursive: true })
   }
