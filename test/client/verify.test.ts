@@ -147,12 +147,11 @@ const trustOf = (service: Service, vaults?: readonly PinnedVault[], mostSent?: b
   ...{ vaults, mostSent },
 })
 
+const Quote = z.object({ inputAmount: z.string().optional() })
+
 /** What its quote says that leaves, as a user who has seen it would bound it. */
 const sentBy = ({ answer }: Recorded) => {
-  const { inputAmount } = z
-    .object({ inputAmount: z.string() })
-    .partial()
-    .parse(answer['quote'] ?? {})
+  const { inputAmount } = Quote.parse(answer['quote'] ?? {})
   return inputAmount === undefined ? undefined : BigInt(inputAmount)
 }
 
@@ -692,31 +691,29 @@ describe('The command', () => {
     }
   })
 
-  test('ends with 2 where a file has not the form of what it is to be', ({ recorded }) => {
+  test('ends with 2 where a file has not the form of what it is to be', async ({ recorded }) => {
     const [{ exchange }] = recorded as [Recorded]
-    const folder = mkdtempSync(join(tmpdir(), 'verify-'))
-    const file = (name: string, text: string) => {
-      writeFileSync(join(folder, name), text)
-      return join(folder, name)
-    }
-    const answer = file('answer', JSON.stringify(exchange))
     const key = JSON.stringify(publicKeyOf(createSigningKey(new Date())))
-    const end = (keys: string, ...options: readonly string[]) => {
-      const { status, stderr } = spawnSync(
-        process.execPath,
-        ['client/src/bin.ts', '--keys', file('keys', keys), ...options, answer],
-        { encoding: 'utf8' },
-      )
-      return { status, said: stderr.split('\n')[0] }
+    const answer = JSON.stringify(exchange)
+    for (const [given, message] of [
+      [{ keys: 'nothing' }, 'There is no JSON in the file of --keys.'],
+      ...['null', '[]', '5', '{"keys":null}', '[{"kid":"a"}]'].map(
+        (keys) => [{ keys }, 'The file of --keys has not the form'] as const,
+      ),
+      [{ vaults: '[{"chainId":8453}]' }, '--vaults'],
+      [{ mostSent: '1.5' }, '--most-sent'],
+    ] as const) {
+      await expect(describeAnswer({ keys: key, answer, ...given }, new Date())).rejects.toThrow(message)
     }
-    const keys = 'The file of --keys has not the form'
-    expect(end('nothing')).toEqual({ status: 2, said: 'There is no JSON in the file of --keys.' })
-    for (const wrong of ['null', '[]', '5', '{"keys":null}', '[{"kid":"a"}]']) {
-      expect(end(wrong), wrong).toEqual({ status: 2, said: expect.stringContaining(keys) })
+
+    const folder = mkdtempSync(join(tmpdir(), 'verify-'))
+    const end = (keys: string) => {
+      const [keysFile, answerFile] = [join(folder, 'keys'), join(folder, 'answer')]
+      writeFileSync(keysFile, keys)
+      writeFileSync(answerFile, answer)
+      return spawnSync(process.execPath, ['client/src/bin.ts', '--keys', keysFile, answerFile], { encoding: 'utf8' })
     }
-    const vaults = file('vaults', '[{"chainId":8453}]')
-    expect(end(key, '--vaults', vaults)).toMatchObject({ status: 2, said: expect.stringContaining('--vaults') })
-    expect(end(key, '--most-sent', '1.5')).toMatchObject({ status: 2, said: expect.stringContaining('--most-sent') })
+    expect(end('nothing')).toMatchObject({ status: 2, stderr: 'There is no JSON in the file of --keys.\n' })
     // It looks, and knows another key.
     expect(end(`[${key}]`).status).toBe(1)
     rmSync(folder, { recursive: true })
