@@ -119,6 +119,15 @@ test('No cast stands without its reason', () => {
   expect(found).toEqual([])
 })
 
+test('No test spies on a whole module: of one of Node, that is on all streams and events until the process ends', () => {
+  const spiesOnAll = (text: string) => /vi\.mock\(.*\{ spy: true \}/.test(text)
+  expect(spiesOnAll("vi.mock('node:crypto', { spy: true })")).toBe(true)
+  const tests = readdirSync('test', { recursive: true, encoding: 'utf8' }).filter(
+    (path) => path.endsWith('.ts') && path !== 'gates.test.ts',
+  )
+  expect(tests.filter((path) => spiesOnAll(readFileSync(join('test', path), 'utf8')))).toEqual([])
+})
+
 /** Words that were retired for the field's own, and what is said instead. */
 const RETIRED: readonly (readonly [RegExp, string])[] = [
   [/[Mm]ovements?\b/, 'ledger entry'],

@@ -27,7 +27,10 @@ vi.hoisted(() => {
 })
 
 // To count signatures that are verified; the real ones still are.
-vi.mock('node:crypto', { spy: true })
+vi.mock('node:crypto', async (original) => {
+  const crypto = await original<typeof import('node:crypto')>()
+  return { ...crypto, verify: vi.fn(crypto.verify) }
+})
 
 const [KEY, OTHER_KEY, PASSKEY] = [someKeyPair(), someKeyPair(), somePasskey()]
 const PASSWORD = 'correct horse battery staple'

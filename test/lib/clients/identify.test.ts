@@ -7,7 +7,10 @@ import { someClient, someKey } from '../../support/clients.ts'
 import { test as base } from '../../support/dynamo.ts'
 
 // Watched, not replaced: that a comparison takes constant time cannot be seen from outside.
-vi.mock('node:crypto', { spy: true })
+vi.mock('node:crypto', async (original) => {
+  const crypto = await original<typeof import('node:crypto')>()
+  return { ...crypto, timingSafeEqual: vi.fn(crypto.timingSafeEqual) }
+})
 
 const INVALID = { code: 'invalid_api_key' }
 
