@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import {
   type AttributeDefinition,
@@ -11,6 +11,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import dynalite from 'dynalite'
 import { TABLES, type TableDefinition, type TableKey, tableName } from '../infra/tables.ts'
 import { documentClient } from '../lib/aws/dynamo.ts'
+import type { Answer, Asked } from './exchange.ts'
 
 /** The physical name of each table. */
 export type TableNames = Readonly<Record<TableKey, string>>
@@ -19,6 +20,8 @@ export type TableNames = Readonly<Record<TableKey, string>>
 export type LocalDynamo = {
   readonly endpoint: string
   readonly tableNames: TableNames
+  /** What the server answers to a POST, without a connection to it. */
+  readonly answer: (asked: Pick<Asked, 'headers' | 'body'>) => Promise<Answer>
   /** Ends the server once its requests under way have ended. */
   readonly stop: () => Promise<void>
 }
@@ -34,15 +37,42 @@ export async function startDynamo({ path }: { path?: string } = {}): Promise<Loc
   const tableNames = await createTables(client, 'local')
   client.destroy()
 
+  const underWay = new Set<Promise<Answer>>()
   return {
     endpoint,
     tableNames,
-    stop: () =>
-      new Promise((resolve, reject) => {
-        // Requests that are under way end first: a write into a closed database ends the process.
+    async answer(asked) {
+      if (!server.listening) throw new Error('DynamoDB has been stopped.')
+      const answer = handTo(server, asked)
+      underWay.add(answer)
+      return await answer.finally(() => underWay.delete(answer))
+    },
+    async stop() {
+      // Requests that are under way end first: a write into a closed database ends the process.
+      const closed = new Promise<void>((resolve, reject) => {
         server.close((error) => (error ? reject(error) : resolve()))
-      }),
+      })
+      await Promise.all([...underWay, closed])
+    },
   }
+}
+
+/** Hands a server a request as if it had arrived, with as much of it, and of its response, as dynalite looks at. */
+function handTo(server: EventEmitter, { headers = {}, body = '' }: Asked): Promise<Answer> {
+  return new Promise((resolve) => {
+    const request = Object.assign(new EventEmitter(), { method: 'POST', url: '/', headers })
+    const told: Record<string, string> = {}
+    const response = {
+      statusCode: 200,
+      setHeader(name: string, value: string | number) {
+        told[name.toLowerCase()] = String(value)
+      },
+      end: (text: string) => resolve({ status: response.statusCode, headers: told, text }),
+    }
+    server.emit('request', request, response)
+    request.emit('data', Buffer.from(body))
+    request.emit('end')
+  })
 }
 
 /** The environment of an AWS client on this machine: made-up credentials, which nothing here checks. */

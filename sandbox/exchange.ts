@@ -3,7 +3,12 @@ import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'nod
 /** A complete HTTP response. */
 export type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string }
 
-type Asked = { readonly method?: string; readonly headers?: OutgoingHttpHeaders; readonly body?: string | Uint8Array }
+/** What is asked of a server. */
+export type Asked = {
+  readonly method?: string
+  readonly headers?: OutgoingHttpHeaders
+  readonly body?: string | Uint8Array
+}
 
 /** One HTTP request to a server on this machine, in a third of the CPU time of `fetch`; throws on connection errors. */
 export function exchange(url: string, { method = 'POST', headers = {}, body = '' }: Asked): Promise<Answer> {

@@ -119,7 +119,7 @@ const GATEWAY = {
 
 async function startService(options: BackendsOptions): Promise<{ service: Service; stop: () => Promise<void> }> {
   const backends = await startBackends(options)
-  const table = await startWire(backends.dynamo.endpoint)
+  const table = await startWire(backends.dynamo)
   const wires = await Promise.all(
     backends.chains.map(async ({ chainId, rpcUrl }) => [chainId, await startWire(rpcUrl)] as const),
   )

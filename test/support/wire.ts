@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorCode } from '../../lib/errors.ts'
-import { exchange } from '../../sandbox/exchange.ts'
+import type { LocalDynamo } from '../../sandbox/dynamo.ts'
+import { type Answer, type Asked, exchange } from '../../sandbox/exchange.ts'
 
 /** How the wire behaves: faithfully, or in one of the ways in which services fail. */
 export type Behaviour =
@@ -86,10 +87,10 @@ const THROTTLED = {
   }),
 }
 
-type Answer = { readonly jsonrpc: '2.0'; readonly id: number; readonly result?: unknown }
+type Result = { readonly jsonrpc: '2.0'; readonly id: number; readonly result?: unknown }
 
 /** What becomes of a faithful batch of answers before it is passed on. */
-const SPOILED: Partial<Record<Behaviour, (answer: Answer, index: number) => unknown>> = {
+const SPOILED: Partial<Record<Behaviour, (answer: Result, index: number) => unknown>> = {
   'answer other calls': ({ id, ...answer }) => ({ ...answer, id: id + 1000 }),
   'answer results of the wrong type': ({ id }, index) => ({
     jsonrpc: '2.0',
@@ -104,8 +105,10 @@ const SPOILED: Partial<Record<Behaviour, (answer: Answer, index: number) => unkn
   }),
 }
 
-/** Starts a wire in front of `target`; it behaves until it is told otherwise. */
-export async function startWire(target: string): Promise<Wire> {
+/** Starts a wire in front of a URL, or of DynamoDB in this process; it behaves until it is told otherwise. */
+export async function startWire(target: string | LocalDynamo): Promise<Wire> {
+  const ask = (asked: Asked, path = '/') =>
+    typeof target === 'string' ? exchange(`${target}${path}`, asked) : target.answer(asked)
   const pass = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
@@ -132,14 +135,14 @@ export async function startWire(target: string): Promise<Wire> {
       const calls: { id: number }[] = JSON.parse(body.toString())
       const error = { code: -32005, message: 'daily request count exceeded, request rate limited' }
       const text = JSON.stringify(calls.map(({ id }) => ({ jsonrpc: '2.0', id, error })))
-      response.end(isChecked ? await withChainCheck(text, target) : text)
+      response.end(isChecked ? await withChainCheck(text, ask) : text)
       return
     }
 
     const { host: _, connection: __, 'content-length': ___, 'transfer-encoding': ____, ...headers } = request.headers
     const { method = 'POST', url = '/' } = request
     const asked = body.length > 0 && { body: wire.rewriteRequest?.(body.toString()) ?? body }
-    const answer = await exchange(`${target}${url}`, { method, headers, ...asked })
+    const answer = await ask({ method, headers, ...asked }, url)
     if (wire.losesAnswer?.(action)) {
       request.socket.destroy()
       return
@@ -153,9 +156,7 @@ export async function startWire(target: string): Promise<Wire> {
       return
     }
     const told = wire.rewrite?.(text, body.toString()) ?? text
-    response
-      .writeHead(answer.status, { 'content-type': type })
-      .end(isChecked ? await withChainCheck(told, target) : told)
+    response.writeHead(answer.status, { 'content-type': type }).end(isChecked ? await withChainCheck(told, ask) : told)
   }
   // What is asked while the target is being stopped finds nobody there.
   const server = createServer((request, response) => pass(request, response).catch(() => request.socket.destroy()))
@@ -209,9 +210,9 @@ function withoutChainCheck(body: string): string {
 }
 
 /** The answers to a batch, with the true one to the check before them. */
-async function withChainCheck(text: string, target: string): Promise<string> {
+async function withChainCheck(text: string, ask: (asked: Asked) => Promise<Answer>): Promise<string> {
   if (!text.startsWith('[')) return text
-  const answer = await exchange(target, { headers: { 'content-type': 'application/json' }, body: CHAIN_CHECK })
+  const answer = await ask({ headers: { 'content-type': 'application/json' }, body: CHAIN_CHECK })
   return `[${answer.text}${text === '[]' ? '' : ','}${renumbered(text, 1).slice(1)}`
 }
 

@@ -112,7 +112,7 @@ const test = base.extend('slow', { scope: 'file' }, async ({ sharedService }, { 
   const ask = (service: Service) => service.call('POST', '/auth/login/init', { body: {} })
   // Containers find the table when they are first asked.
   await ask(sharedService)
-  const table = await startWire(sharedService.backends.dynamo.endpoint)
+  const table = await startWire(sharedService.backends.dynamo)
   vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', table.url)
   const { service, stop } = await startAnew(sharedService)
   await ask(service)
