@@ -56,7 +56,7 @@ export type Service = {
   call(method: string, path: string, options?: CallOptions): Promise<HttpReply>
   /** A new client of its own with these vaults, and its key. */
   createClient(vaults: readonly Pick<Vault, 'chainId' | 'address'>[]): Promise<string>
-  /** Takes the chains, the clients with their vaults, and the records back to what was built under a name. */
+  /** Takes the chains, the clients with their vaults, the records and the users back to what was built under a name. */
   readonly restore: Restore
   /** Signs and sends transactions in order as a plain wallet does; the receipts, reverted or not. */
   send(chainId: number, user: LocalAccount, transactions: readonly HandedOut[]): Promise<TransactionReceipt[]>
@@ -148,7 +148,7 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
     createClient,
     restore: restorer([
       ...backends.chains.map(rememberChain),
-      ...[tableNames.clients, tableNames.deposits].map((name) => rememberTable(dynamo, name)),
+      ...[tableNames.clients, tableNames.deposits, tableNames.users].map((name) => rememberTable(dynamo, name)),
     ]),
     send: senderOn(backends.chains),
   }

@@ -24,7 +24,7 @@ type Passkey = ReturnType<typeof somePasskey>
 /** A user with two passkeys and a recovery key, and two sessions of the first passkey. */
 async function someAccount(service: Service) {
   const [first, second, recoveryKey] = [somePasskey(), somePasskey(), someKeyPair()]
-  const { email } = await registerUser(service, (begun) => ({
+  const { email, begun: registration } = await registerUser(service, (begun) => ({
     firstFactorCredential: first.create(begun),
     recoveryCredential: recoveryKey.create(begun, {}, { kind: 'RecoveryKey' }),
   }))
@@ -36,7 +36,17 @@ async function someAccount(service: Service) {
   const added = await completeAddition(service, headers, begun, credential, factorsOf(begun.confirmation))
   expect(added.status).toBe(201)
   const { body } = await service.call('GET', '/auth/credentials', { headers })
-  return { email, first, second, recoveryKey, factorsOf, headers, other, firstId: String(body.credentials[0].id) }
+  return {
+    email,
+    first,
+    second,
+    recoveryKey,
+    factorsOf,
+    headers,
+    other,
+    user: registration.user,
+    firstId: String(body.credentials[0].id),
+  }
 }
 type Account = Awaited<ReturnType<typeof someAccount>>
 
@@ -108,21 +118,29 @@ const REFUSED: Record<Change, Partial<Record<Change, ErrorCode>>> = {
 const ALL = Object.keys(CHANGES) as Change[]
 const PAIRS = ALL.flatMap((late) => ALL.map((between) => [late, between] as const))
 
-const test = base.extend('slow', { scope: 'file' }, async ({ sharedService }, { onCleanup }): Promise<Service> => {
-  const ask = (service: Service) => service.call('POST', '/auth/login/init', { body: {} })
-  // Containers find the table when they are first asked.
-  await ask(sharedService)
-  const table = await startWire(sharedService.backends.dynamo)
-  vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', table.url)
-  const { service, stop } = await startAnew(sharedService)
-  await ask(service)
-  vi.unstubAllEnvs()
-  onCleanup(async () => {
-    await stop()
-    await table.stop()
+const test = base
+  /** One account for all tests, as it was made. */
+  .extend('account', async ({ service }) => {
+    const account = await service.restore('account', () => someAccount(service))
+    // Others may have registered its passkeys since.
+    for (const passkey of [account.first, account.second]) passkey.create({ challenge: '', user: account.user })
+    return account
   })
-  return { ...service, table }
-})
+  .extend('slow', { scope: 'file' }, async ({ sharedService }, { onCleanup }): Promise<Service> => {
+    const ask = (service: Service) => service.call('POST', '/auth/login/init', { body: {} })
+    // Containers find the table when they are first asked.
+    await ask(sharedService)
+    const table = await startWire(sharedService.backends.dynamo)
+    vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', table.url)
+    const { service, stop } = await startAnew(sharedService)
+    await ask(service)
+    vi.unstubAllEnvs()
+    onCleanup(async () => {
+      await stop()
+      await table.stop()
+    })
+    return { ...service, table }
+  })
 
 /** Has a slow container change an account, and lets something come before the first of these writes. */
 async function changeLate({ table }: Service, held: RegExp, { ask }: Prepared, between: () => Promise<void>) {
@@ -151,8 +169,7 @@ async function expectOpenedBy(service: Service, { email }: Account, passkeys: Pa
 
 describe('Of two changes of one account at the same time', () => {
   const WRITE = /^(Update|Delete)Item .*"(USER|SESSION)#/
-  test.for(PAIRS)('%s that has read the user finds %s', async ([late, between], { service, slow }) => {
-    const account = await someAccount(service)
+  test.for(PAIRS)('%s that has read the user finds %s', async ([late, between], { service, account, slow }) => {
     const [after, before] = [await CHANGES[late](slow, account), await CHANGES[between](service, account)]
     const reply = await changeLate(slow, WRITE, after, async () => {
       expect((await before.ask()).status).toBeLessThan(300)
@@ -172,8 +189,7 @@ describe('Of two changes of one account at the same time', () => {
   const LAST_WRITE = /^(Update|Delete)Item .*"USER#/
   test.for(ENDING)(
     '%s that has ended sessions leaves what it or %s says',
-    async ([late, between], { service, slow }) => {
-      const account = await someAccount(service)
+    async ([late, between], { service, account, slow }) => {
       const [after, before] = [await CHANGES[late](slow, account), await CHANGES[between](service, account)]
       let told: HttpReply | undefined
       const reply = await changeLate(slow, LAST_WRITE, after, async () => {
@@ -194,8 +210,7 @@ describe('Whoever has a session keeps nobody out', () => {
   const USER_WRITE = /^UpdateItem .*"USER#/
   test.for(['a login with the passkey', 'an addition', 'a removal of the passkey'] as const)(
     'who asks, before each write of %s, to end sessions that there are none of',
-    async (change, { service, slow }) => {
-      const account = await someAccount(service)
+    async (change, { service, account, slow }) => {
       const end = () => service.call('DELETE', '/auth/sessions', { headers: account.headers })
       expect((await end()).status).toBe(204)
       const { ask } = await CHANGES[change](slow, account)

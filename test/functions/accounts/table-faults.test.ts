@@ -386,9 +386,9 @@ function beginLoginOf(service: Service): Promise<HttpReply> {
 const WRITE = /^(Put|Update|Delete)Item$/
 
 describe('An answer of the table that is lost after the write changes nothing for', () => {
-  test.for(REQUESTS)('%s: %s whichever write it is', async ([, , status, prepare], { service }) => {
+  test.for(REQUESTS)('%s: %s whichever write it is', async ([, name, status, prepare], { service }) => {
     for (let lost = 0, isOver = false; !isOver; lost += 1) {
-      const { act, after } = await prepare(service)
+      const { act, after } = await service.restore(name, () => prepare(service))
       service.table.reset()
       let writes = 0
       service.table.losesAnswer = (action) => {
@@ -415,10 +415,10 @@ describe('An answer of the table that is lost after the write changes nothing fo
 
 describe('A table that takes no more requests', () => {
   test.for(REQUESTS)('is said to be the trouble at %s: %s whichever request is the first', async (row, { service }) => {
-    const [, , status, prepare] = row
+    const [, name, status, prepare] = row
     withoutPauses()
     for (let served = 0, isOver = false; !isOver; served += 1) {
-      const { act } = await prepare(service)
+      const { act } = await service.restore(name, () => prepare(service))
       service.table.reset()
       let requests = 0
       let isWritten = false
