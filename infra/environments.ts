@@ -75,6 +75,11 @@ export function signingSecretName(stage: Stage | 'local'): string {
   return `vaultline/${stage}/signing`
 }
 
+/** The name of the secret with the key from which the secrets of a stage's webhooks follow. */
+export function webhookKeySecretName(stage: Stage): string {
+  return `vaultline/${stage}/webhook-key`
+}
+
 /** The name of the secret with a stage's RPC URLs; an operator fills it (docs/deploy.md). */
 export function configSecretName(stage: Stage): string {
   return `vaultline/${stage}/config`

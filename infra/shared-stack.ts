@@ -7,7 +7,14 @@ import type { Construct } from 'constructs'
 import { type Contract, listUses } from '../lib/frame/contract.ts'
 import { buildVariables, type Resource, type SecretResource, type Uses } from '../lib/frame/resources.ts'
 import { Alarms } from './alarms.ts'
-import { accountSettings, configSecretName, identitySecretName, type Stage, signingSecretName } from './environments.ts'
+import {
+  accountSettings,
+  configSecretName,
+  identitySecretName,
+  type Stage,
+  signingSecretName,
+  webhookKeySecretName,
+} from './environments.ts'
 import { ENDPOINTS } from './functions.ts'
 import { ServiceApi } from './http-api.ts'
 import type { FunctionSettings } from './service-function.ts'
@@ -37,12 +44,14 @@ export class SharedStack extends Stack {
       clients: this.#table(stage, 'clients'),
       deposits: this.#table(stage, 'deposits'),
       users: this.#table(stage, 'users'),
+      webhooks: this.#table(stage, 'webhooks'),
       cache: this.#table(stage, 'cache'),
     }
     this.#secrets = {
       config: this.#configSecret(stage),
       identity: this.#identitySecret(stage),
       signing: this.#signingSecret(stage),
+      webhookKey: this.#webhookKeySecret(stage),
     }
     for (const secret of Object.values(this.#secrets)) {
       Validations.of(secret).acknowledge({
@@ -55,10 +64,12 @@ export class SharedStack extends Stack {
       clients: this.#tables.clients.tableName,
       deposits: this.#tables.deposits.tableName,
       users: this.#tables.users.tableName,
+      webhooks: this.#tables.webhooks.tableName,
       cache: this.#tables.cache.tableName,
       config: this.#secrets.config.secretArn,
       identity: this.#secrets.identity.secretArn,
       signing: this.#secrets.signing.secretArn,
+      webhookKey: this.#secrets.webhookKey.secretArn,
       ...accountSettings(environment),
       version,
     }
@@ -169,6 +180,24 @@ export class SharedStack extends Stack {
       secretName: signingSecretName(stage),
       description: 'The keys that sign answers; see docs/deploy.md',
       generateSecretString: { secretStringTemplate: '{"keys":[]}', generateStringKey: 'unused' },
+      removalPolicy: this.removalPolicy,
+    })
+  }
+
+  /**
+   * The key from which the secrets of webhooks follow. Nobody needs to know it, and nothing here may change: with another key
+   * every client would have to fetch new secrets.
+   */
+  #webhookKeySecret(stage: Stage): Secret {
+    return new Secret(this, 'WebhookKey', {
+      secretName: webhookKeySecretName(stage),
+      description: 'The key of the secrets of webhooks; see docs/deploy.md',
+      generateSecretString: {
+        secretStringTemplate: '{}',
+        generateStringKey: 'key',
+        passwordLength: 64,
+        excludePunctuation: true,
+      },
       removalPolicy: this.removalPolicy,
     })
   }

@@ -42,6 +42,8 @@ export const TABLES = {
     indexes: [],
     timeToLive: 'expiresAt',
   },
+  // What is told to clients, and whom: docs/decisions/0038-events.md.
+  webhooks: { partitionKey: PK, sortKey: SK, indexes: [], timeToLive: 'expiresAt' },
   // Answers of upstreams: each can be had again.
   cache: { partitionKey: PK, sortKey: SK, indexes: [], timeToLive: 'expiresAt' },
 } as const satisfies Record<string, TableDefinition>

@@ -52,6 +52,7 @@ const CHAIN_IDS = [8453, 42161]
 /** What is asked on one machine uses up nobody's limits. */
 const MOST_QUESTIONS = 100_000
 const CONFIG_SECRET = 'vaultline/local/config'
+const WEBHOOK_KEY_SECRET = 'vaultline/local/webhook-key'
 const IDENTITY_SECRET = 'vaultline/local/identity'
 const SIGNING_SECRET = signingSecretName('local')
 
@@ -103,6 +104,7 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
   const secrets = {
     [CONFIG_SECRET]: config,
     [IDENTITY_SECRET]: { key: randomBytes(32).toString('hex') },
+    [WEBHOOK_KEY_SECRET]: { key: randomBytes(32).toString('hex') },
     [SIGNING_SECRET]: SigningKeys.encode({ keys: [signingKey] }),
   }
   const providers = await startProviders({ secrets, chains, relayer })
@@ -152,10 +154,12 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
       CLIENTS_TABLE: tables.clients,
       DEPOSITS_TABLE: tables.deposits,
       USERS_TABLE: tables.users,
+      WEBHOOKS_TABLE: tables.webhooks,
       CACHE_TABLE: tables.cache,
       CONFIG_SECRET,
       IDENTITY_SECRET,
       SIGNING_SECRET,
+      WEBHOOK_KEY_SECRET,
       ...buildVariables(accountSettings(LOCAL)),
     },
     admin: localAdmin({ dynamoEndpoint, providersUrl: providers.url, tables, chains: [...chains] }),

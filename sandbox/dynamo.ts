@@ -100,6 +100,7 @@ export async function createTables(client: DynamoDBDocumentClient, stage: string
     clients: await create('clients'),
     deposits: await create('deposits'),
     users: await create('users'),
+    webhooks: await create('webhooks'),
     cache: await create('cache'),
   }
 }

@@ -110,9 +110,12 @@ export function scopeOf({ tag, caller }: Pick<EndpointContract, 'tag' | 'caller'
  * Whether nothing is lost when the work of a request was done for nothing: it reads, or it prepares an answer and writes no
  * more than what can be had again.
  */
-export function isSafe({ method, uses: { clients = [], deposits = [], users = [] } }: EndpointContract): boolean {
+export function isSafe({
+  method,
+  uses: { clients = [], deposits = [], users = [], webhooks = [] },
+}: EndpointContract): boolean {
   const isRead = (access: Access) => /^(Query|GetItem|BatchGetItem)/.test(access)
-  return method === 'GET' || [...clients, ...deposits, ...users].every(isRead)
+  return method === 'GET' || [...clients, ...deposits, ...users, ...webhooks].every(isRead)
 }
 
 /** What it takes to know a caller: a query for the client, an item for the session, and a lease of the key's requests. */

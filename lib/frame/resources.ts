@@ -4,11 +4,14 @@ export const RESOURCES = {
   clients: 'CLIENTS_TABLE',
   deposits: 'DEPOSITS_TABLE',
   users: 'USERS_TABLE',
+  webhooks: 'WEBHOOKS_TABLE',
   cache: 'CACHE_TABLE',
-  // Secrets, by their ARNs: the stage's configuration, the service's own key, and the keys that sign its answers.
+  // Secrets, by their ARNs: the stage's configuration, the service's own key, the keys that sign its answers, and the key
+  // from which the secrets of webhooks follow.
   config: 'CONFIG_SECRET',
   identity: 'IDENTITY_SECRET',
   signing: 'SIGNING_SECRET',
+  webhookKey: 'WEBHOOK_KEY_SECRET',
   // Settings, as JSON: for whom credentials are, and how many challenges are given.
   relyingParty: 'RELYING_PARTY',
   rateLimits: 'RATE_LIMITS',
@@ -26,10 +29,10 @@ export function buildVariables(values: { readonly [Name in Resource]?: string })
 }
 
 /** The word for a table that a function can use. */
-type TableResource = 'clients' | 'deposits' | 'users' | 'cache'
+type TableResource = 'clients' | 'deposits' | 'users' | 'webhooks' | 'cache'
 
 /** The word for a secret that a function can use. */
-export type SecretResource = 'config' | 'identity' | 'signing'
+export type SecretResource = 'config' | 'identity' | 'signing' | 'webhookKey'
 
 /** What a function does with a table: a DynamoDB action on the table itself, or a query of one of its indexes. */
 export type Access =

@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto'
+import * as z from 'zod'
+import { TransferStatus } from '../bridge/transfer.ts'
+import { ChainId } from '../chain/registry.ts'
+import { Address, Amount, Timestamp, TransactionHash } from '../codecs.ts'
+
+/** How long requests of a vault wait for their settlement, by the vault's own last ones. */
+export const EstimatedSettlement = z
+  .object({
+    p50: z.number().int().describe('Half of its last settlements took no longer'),
+    p90: z.number().int().describe('Nine in ten took no longer'),
+  })
+  .meta({
+    id: 'EstimatedSettlement',
+    description: "Seconds from a request to its settlement, by the vault's own last settlements",
+  })
+export type EstimatedSettlement = z.output<typeof EstimatedSettlement>
+
+const vault = { chainId: ChainId, vaultAddress: Address }
+
+const movement = {
+  ...vault,
+  userAddress: Address.describe('Whose it is'),
+  transactionHash: TransactionHash.describe('The one that did it'),
+  blockNumber: z.number().int(),
+}
+
+const Assets = Amount.nullable().describe("In the asset's smallest unit; null where it is not known")
+const Shares = Amount.nullable().describe('In smallest units; null where it is not known')
+
+const Deposit = z.object({
+  ...movement,
+  depositIds: z.array(z.string()).describe('The deposits that it is of, as `GET …/deposits` names them'),
+  assets: Assets,
+  shares: Shares,
+})
+
+const Withdrawal = z.object({
+  ...movement,
+  withdrawalIds: z.array(z.string()).describe('The withdrawals that it is of, as `GET …/withdrawals` names them'),
+  assets: Assets,
+  shares: Shares,
+})
+
+const estimated = {
+  estimatedSettlement: EstimatedSettlement.nullable().describe('Null while there are fewer than five'),
+}
+
+const Transfer = z.object({ ...vault, ...TransferStatus.shape })
+
+const VaultSeen = z.object({ ...vault, blockNumber: z.number().int().describe('Where it was seen first') })
+
+const Reverted = z.object({ ...vault, eventId: z.string().describe('The event that is not so') })
+
+/** One type of event, with what it says and what it means. */
+const event = <const Type extends string, Data extends z.ZodObject>(type: Type, data: Data, meaning: string) =>
+  z
+    .object({
+      id: z.string().describe('The same for ever, whenever and however often it is told'),
+      type: z.literal(type),
+      timestamp: Timestamp.describe("When it happened: its block's time"),
+      sequence: z
+        .number()
+        .int()
+        .describe('Its place among all events of the client, which have the numbers 1, 2, 3 and so on'),
+      final: z.boolean().describe('Whether no reorganisation of the chain can change it'),
+      data,
+    })
+    .describe(meaning)
+
+/** What a client is told: something that happened in a vault that it has. The body of a delivery, and an entry of the log. */
+export const WebhookEvent = z
+  .discriminatedUnion('type', [
+    event('deposit.pending', Deposit.extend(estimated), 'A deposit was requested'),
+    event('deposit.claimable', Deposit, 'A requested deposit was settled: its shares can be claimed'),
+    event('deposit.completed', Deposit, 'Shares were received, at once or by a claim'),
+    event('deposit.cancelled', Deposit, 'Requested deposits were taken back'),
+    event('deposit.reverted', Reverted, 'An event of a deposit that was not final is not so'),
+    event('withdrawal.pending', Withdrawal.extend(estimated), 'A redemption was requested'),
+    event('withdrawal.claimable', Withdrawal, 'A requested redemption was settled: its assets can be claimed'),
+    event('withdrawal.completed', Withdrawal, 'Assets were paid, at once or by a claim'),
+    event('withdrawal.cancelled', Withdrawal, 'Requested redemptions were taken back'),
+    event('withdrawal.reverted', Reverted, 'An event of a withdrawal that was not final is not so'),
+    event('transfer.completed', Transfer, 'A transfer between chains has arrived, and did what it was sent for'),
+    event('transfer.failed', Transfer, 'A transfer between chains has failed'),
+    event('transfer.refunded', Transfer, 'A transfer between chains was paid back where it began'),
+    event('transfer.reverted', Reverted, 'An event of a transfer that was not final is not so'),
+    event('vault.paused', VaultSeen, 'A vault takes nothing and pays nothing now'),
+    event('vault.changed', VaultSeen, 'A vault is not what it was checked as: deposits into it are stopped'),
+    event('vault.reverted', Reverted, 'An event of a vault that was not final is not so'),
+  ])
+  .meta({ id: 'WebhookEvent' })
+export type WebhookEvent = z.output<typeof WebhookEvent>
+
+/** The types of events. */
+export const EventType = z.enum(WebhookEvent.options.map(({ shape }) => shape.type.value))
+export type EventType = z.output<typeof EventType>
+
+/**
+ * Something that happened in a vault, before each client that has the vault is told of it: an event without its place in a
+ * client's log. Its key names what happened and is the same whenever it is found again: each client is told once by it.
+ */
+export type Notice = WebhookEvent extends infer Event
+  ? Event extends WebhookEvent
+    ? Omit<Event, 'id' | 'sequence'> & { readonly key: string }
+    : never
+  : never
+
+/**
+ * The id of the event by which a client is told of what has this key: nobody can tell from it what others are told.
+ * `webhook-id` and the log have it.
+ */
+export function buildEventId(clientId: string, key: string): string {
+  return `evt_${createHash('sha256').update(`${clientId} ${key}`).digest('hex').slice(0, 32)}`
+}
