@@ -39,6 +39,8 @@ import { signingKeysIn } from './signing/secret.ts'
 import { pinStore as createPinStore } from './vaults/pin-store.ts'
 import { cachedPins } from './vaults/pins.ts'
 import { stateStore } from './vaults/state-store.ts'
+import { eventLogStore } from './webhooks/log-store.ts'
+import { webhooksStore } from './webhooks/store.ts'
 
 // What a function works with, each built once in a container of what the function uses. A bundle has those alone that
 // its handler names.
@@ -74,6 +76,10 @@ export const identityKey = async (env: Env<'identity'>) =>
 
 /** Reads the keys that sign answers, the one that signs first. */
 export const signingKeys = (env: Env<'signing'>) => signingKeysIn(env.signing)
+
+/** The key from which the secrets of webhooks follow. */
+export const webhookKey = async (env: Env<'webhookKey'>) =>
+  (await readSecretJson(env.webhookKey, z.object({ key: z.string().min(32) }))).key
 
 /** For whom credentials are. */
 export const relyingParty = (env: Env<'relyingParty'>) => RelyingParty.parse(JSON.parse(env.relyingParty))
@@ -144,6 +150,12 @@ export const budgets = async (env: Env<'config' | 'cache'>) => {
   }
   return clientBudgets({ count: cacheStore(dynamo(), env.cache).count, limits, now: Date.now })
 }
+
+/** The webhooks of clients. */
+export const webhooks = (env: Env<'webhooks'>) => webhooksStore(dynamo(), env.webhooks)
+
+/** What each client is told, in order. */
+export const eventLog = (env: Env<'webhooks'>) => eventLogStore(dynamo(), env.webhooks)
 
 /** The answers of upstreams, which all functions share. */
 export const cache = (env: Env<'cache'>) => sharedCache({ table: cacheStore(dynamo(), env.cache), now: Date.now })

@@ -1,0 +1,180 @@
+import { type DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
+import * as z from 'zod'
+import { deleteItems, getItems, putItems, putNew, updateItem } from '../aws/dynamo.ts'
+import { EpochSeconds } from '../codecs.ts'
+import { WebhookEvent } from './event.ts'
+import { clientPartition } from './store.ts'
+
+/** The most events that one item of the log has. */
+export const PAGE_EVENTS = 50
+
+/** An event that a client is to be told, and that has no place in its log yet. */
+export type Unlogged = {
+  readonly clientId: string
+  /** Of one moment, in the order of these. */
+  readonly key: string
+  /** Its sequence means nothing yet. */
+  readonly event: WebhookEvent
+}
+
+const Pending = z.object({ sk: z.string(), event: z.looseObject({ id: z.string() }), expiresAt: EpochSeconds })
+/** An event that waits for its place in a client's log, as it is stored: all of it but its sequence. */
+export type Pending = z.output<typeof Pending>
+
+const Page = z.object({ events: z.tuple([WebhookEvent], WebhookEvent), expiresAt: EpochSeconds })
+type Page = z.output<typeof Page>
+
+const Logged = z.object({ sk: z.string() })
+const Head = z.object({ next: z.number().int() })
+
+/**
+ * The log of each client: what waits for its place (`PENDING#`), the pages with what has one (`LOG#` and the sequence of its
+ * first event), what says of an event that it has (`EVENT#`), and through where all that is so (`HEAD`). What is read is read
+ * consistently. Every method throws when the table cannot be reached or an item does not parse.
+ */
+export function eventLogStore(client: DynamoDBDocumentClient, tableName: string) {
+  /** The pages that begin at this sequence or after it, in order: two at first, and twice as many with each request. */
+  async function* pages(clientId: string, from: number): AsyncGenerator<Page> {
+    let ExclusiveStartKey: Record<string, unknown> | undefined
+    let Limit = 2
+    do {
+      const query: QueryCommand = new QueryCommand({
+        TableName: tableName,
+        KeyConditionExpression: 'pk = :client AND sk BETWEEN :from AND :to',
+        ExpressionAttributeValues: {
+          ':client': clientPartition(clientId),
+          ':from': pageKey(clientId, from).sk,
+          ':to': pageKey(clientId, LAST_SEQUENCE).sk,
+        },
+        ConsistentRead: true,
+        Limit,
+        ...(ExclusiveStartKey && { ExclusiveStartKey }),
+      })
+      const found = await client.send(query)
+      yield* z.array(Page).parse(found.Items)
+      ExclusiveStartKey = found.LastEvaluatedKey
+      Limit *= 2
+    } while (ExclusiveStartKey)
+  }
+
+  return {
+    /** Which of these events have their place in the log, by their ids. */
+    async listLogged(events: readonly { readonly clientId: string; readonly id: string }[]): Promise<Set<string>> {
+      const keys = events.map(({ clientId, id }) => loggedKey(clientId, id))
+      const items = z.array(Logged).parse(await getItems(client, tableName, keys))
+      return new Set(items.map(({ sk }) => sk.slice(LOGGED.length)))
+    },
+
+    /** Has events wait for their places, until `until`; one that waits already is written again as it is. */
+    addPending(events: readonly Unlogged[], until: Date): Promise<void> {
+      const expiresAt = EpochSeconds.encode(until)
+      const items = events.map(({ clientId, key, event }) => {
+        const { sequence: _, ...encoded } = WebhookEvent.encode(event)
+        const sk = `PENDING#${encoded.timestamp}#${key}`
+        return { pk: clientPartition(clientId), sk, event: encoded, expiresAt }
+      })
+      return putItems(client, tableName, items)
+    },
+
+    /** The first events that wait for their places, `PAGE_EVENTS` of them or fewer; none where none waits. */
+    async listPending(clientId: string): Promise<Pending[]> {
+      const query = new QueryCommand({
+        TableName: tableName,
+        KeyConditionExpression: 'pk = :client AND begins_with(sk, :pending)',
+        ExpressionAttributeValues: { ':client': clientPartition(clientId), ':pending': 'PENDING#' },
+        ConsistentRead: true,
+        Limit: PAGE_EVENTS,
+      })
+      return z.array(Pending).parse((await client.send(query)).Items)
+    },
+
+    /** Has events wait no more. */
+    deletePending(clientId: string, pending: readonly Pick<Pending, 'sk'>[]): Promise<void> {
+      return deleteItems(
+        client,
+        tableName,
+        pending.map(({ sk }) => ({ pk: clientPartition(clientId), sk })),
+      )
+    },
+
+    /** The sequence before which all is done that comes after an event has its place; 1 for a client without any. */
+    async getHead(clientId: string): Promise<number> {
+      const command = new GetCommand({ TableName: tableName, Key: headKey(clientId), ConsistentRead: true })
+      const { Item } = await client.send(command)
+      return Item ? Head.parse(Item).next : 1
+    },
+
+    /** Moves that on, where nobody has moved it as far. */
+    async moveHead(clientId: string, next: number): Promise<void> {
+      await updateItem(client, tableName, {
+        key: headKey(clientId),
+        set: ['#next = :next'],
+        condition: 'attribute_not_exists(pk) OR #next < :next',
+        ExpressionAttributeNames: { '#next': 'next' },
+        ExpressionAttributeValues: { ':next': next },
+      })
+    },
+
+    /** The pages from this sequence on, at which one begins or the log ends, as far as they join. */
+    async listPages(clientId: string, from: number): Promise<(readonly WebhookEvent[])[]> {
+      const joined: WebhookEvent[][] = []
+      let next = from
+      for await (const { events } of pages(clientId, from)) {
+        // While the table was read through, this place and the one after were taken.
+        if (events[0].sequence !== next) break
+        joined.push(events)
+        next += events.length
+      }
+      return joined
+    },
+
+    /** Puts a page at the place of its first event, until `until`; false where another is there. */
+    putPage(clientId: string, events: Page['events'], until: Date): Promise<boolean> {
+      const page = Page.encode({ events, expiresAt: until })
+      return putNew(client, tableName, { ...pageKey(clientId, events[0].sequence), ...page })
+    },
+
+    /** Says of events that they have their places, until `until`. */
+    markLogged(clientId: string, events: readonly WebhookEvent[], until: Date): Promise<void> {
+      const expiresAt = EpochSeconds.encode(until)
+      return putItems(
+        client,
+        tableName,
+        events.map(({ id }) => ({ ...loggedKey(clientId, id), expiresAt })),
+      )
+    },
+
+    /** The first `limit` events after a sequence that the log still has at a moment, in order; `after` is 0 for the first. */
+    async list(
+      clientId: string,
+      { after, limit, now }: { readonly after: number; readonly limit: number; readonly now: number },
+    ): Promise<WebhookEvent[]> {
+      const found: WebhookEvent[] = []
+      // The page with the next one begins no earlier.
+      for await (const { events, expiresAt } of pages(clientId, Math.max(1, after + 2 - PAGE_EVENTS))) {
+        // What has ended is deleted some time after, and not in order.
+        if (expiresAt.getTime() > now) found.push(...events.filter(({ sequence }) => sequence > after))
+        if (found.length >= limit) break
+      }
+      return found.slice(0, limit)
+    },
+  }
+}
+export type EventLogStore = ReturnType<typeof eventLogStore>
+
+const LOGGED = 'EVENT#'
+/** Sequences have at most so many digits: a client that is told 10,000 a second has 3 years of them. */
+const SEQUENCE_DIGITS = 12
+const LAST_SEQUENCE = 10 ** SEQUENCE_DIGITS - 1
+
+function loggedKey(clientId: string, id: string) {
+  return { pk: clientPartition(clientId), sk: `${LOGGED}${id}` }
+}
+
+function headKey(clientId: string) {
+  return { pk: clientPartition(clientId), sk: 'HEAD' }
+}
+
+function pageKey(clientId: string, sequence: number) {
+  return { pk: clientPartition(clientId), sk: `LOG#${`${sequence}`.padStart(SEQUENCE_DIGITS, '0')}` }
+}

@@ -1,0 +1,46 @@
+import { buildEventId, type Notice, type WebhookEvent } from './event.ts'
+import type { EventLogStore, Unlogged } from './log-store.ts'
+import { LOG_MS, type WakeRelays } from './relay.ts'
+import type { WebhooksStore } from './store.ts'
+
+type Dependencies = {
+  readonly eventLog: Pick<EventLogStore, 'listLogged' | 'addPending'>
+  readonly webhooks: Pick<WebhooksStore, 'listOf'>
+  readonly wakeRelays: WakeRelays
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}
+
+/**
+ * Tells clients of what happened, each once by the notice's key, and gives how many events wait for their places in logs
+ * since. Notices of one moment are told in the order of their keys, which have at most 900 bytes. What is not final is told
+ * to clients alone that have a webhook for it. When this throws, some are told and some are not: told again, nobody is told
+ * twice.
+ */
+export async function publish(
+  { eventLog, webhooks, wakeRelays, now }: Dependencies,
+  notices: readonly Notice[],
+  clientsOf: (notice: Notice) => readonly string[],
+): Promise<number> {
+  const told = notices.flatMap((notice) => clientsOf(notice).map((clientId) => build(clientId, notice)))
+  const wanted = await withoutUnwanted(webhooks, told)
+  const logged = await eventLog.listLogged(wanted.map(({ clientId, event: { id } }) => ({ clientId, id })))
+  const unlogged = wanted.filter(({ event }) => !logged.has(event.id))
+  await eventLog.addPending(unlogged, new Date(now() + LOG_MS))
+  await wakeRelays([...new Set(unlogged.map(({ clientId }) => clientId))].map((clientId) => ({ clientId })))
+  return unlogged.length
+}
+
+function build(clientId: string, { key, ...notice }: Notice): Unlogged {
+  const event: WebhookEvent = { ...notice, id: buildEventId(clientId, key), sequence: 0 }
+  return { clientId, key, event }
+}
+
+/** The events without those that are not final, where the client has no webhook for them. */
+async function withoutUnwanted(webhooks: Dependencies['webhooks'], told: readonly Unlogged[]): Promise<Unlogged[]> {
+  const clientIds = new Set(told.flatMap(({ clientId, event }) => (event.final ? [] : [clientId])))
+  if (clientIds.size === 0) return [...told]
+  const registered = await webhooks.listOf([...clientIds])
+  const isAskedFor = (clientId: string) => registered.get(clientId)?.some(({ finality }) => finality === 'latest')
+  return told.filter(({ clientId, event }) => event.final || isAskedFor(clientId))
+}

@@ -1,0 +1,41 @@
+import { hkdfSync } from 'node:crypto'
+import type { RandomBytes } from '../clients/api-key.ts'
+import type { SecretVersions, Webhook } from './webhook.ts'
+
+/** For how long the secret before signs beside a new one. */
+const OVERLAP_MS = 86_400_000
+
+/** The first secret of a webhook. Its version was never anybody's: a URL that is registered again has another secret. */
+export function createSecretVersions(randomBytes: RandomBytes): SecretVersions {
+  return { version: Buffer.from(randomBytes(16)).toString('base64url') }
+}
+
+/**
+ * The versions with a new one. Receivers know the one that they had before the first of several rotations within a day, and
+ * perhaps none of those between: it is kept, and they are not.
+ */
+export function rotateSecret(
+  { version, before }: SecretVersions,
+  { randomBytes, now }: { readonly randomBytes: RandomBytes; readonly now: number },
+): SecretVersions {
+  const known = before && now < before.until.getTime() ? before.version : version
+  return { ...createSecretVersions(randomBytes), before: { version: known, until: new Date(now + OVERLAP_MS) } }
+}
+
+/** The secrets that sign at a moment, in epoch milliseconds: the newest first. */
+export function listSecrets(
+  webhookKey: string,
+  clientId: string,
+  { id, secret: { version, before } }: Pick<Webhook, 'id' | 'secret'>,
+  now: number,
+): [string, ...string[]] {
+  const isKept = before && now < before.until.getTime()
+  const derive = (version: string) => deriveSecret(webhookKey, clientId, id, version)
+  return [derive(version), ...(isKept ? [derive(before.version)] : [])]
+}
+
+/** `whsec_` and 32 bytes in base64 (Standard Webhooks 1.0.0), which follow from the key by RFC 5869: nothing of them is stored. */
+function deriveSecret(webhookKey: string, clientId: string, webhookId: string, version: string): string {
+  const info = `webhook ${clientId} ${webhookId} ${version}`
+  return `whsec_${Buffer.from(hkdfSync('sha256', webhookKey, '', info, 32)).toString('base64')}`
+}

@@ -1,0 +1,112 @@
+import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb'
+import * as z from 'zod'
+import { getItems, putNew, updateItem } from '../aws/dynamo.ts'
+import { Timestamp } from '../codecs.ts'
+import { type DisabledReason, MOST_WEBHOOKS, SecretVersions, Webhook } from './webhook.ts'
+
+const Item = z.object({ pk: z.string(), webhooks: z.record(z.string(), Webhook) })
+
+/**
+ * The webhooks of clients: one item a client, with all of its webhooks. What is read is read consistently. Every method
+ * throws when the table cannot be reached or an item does not parse.
+ */
+export function webhooksStore(client: DynamoDBDocumentClient, tableName: string) {
+  const update = async (change: Parameters<typeof updateItem>[2]) =>
+    (await updateItem(client, tableName, change)) !== null
+
+  return {
+    /** A client's webhooks, oldest first. */
+    async list(clientId: string): Promise<Webhook[]> {
+      const command = new GetCommand({ TableName: tableName, Key: webhooksKey(clientId), ConsistentRead: true })
+      const { Item: item } = await client.send(command)
+      return item ? sorted(Item.parse(item)) : []
+    },
+
+    /** The webhooks of each of these clients that has any, by client. */
+    async listOf(clientIds: readonly string[]): Promise<Map<string, Webhook[]>> {
+      const items = z.array(Item).parse(await getItems(client, tableName, clientIds.map(webhooksKey)))
+      return new Map(items.map((item) => [item.pk.slice(CLIENT.length), sorted(item)]))
+    },
+
+    /** Adds a webhook; false where the client has one with its id, or as many as there can be. */
+    async add(clientId: string, webhook: Webhook): Promise<boolean> {
+      const key = webhooksKey(clientId)
+      const encoded = Webhook.encode(webhook)
+      if (await putNew(client, tableName, { ...key, webhooks: { [webhook.id]: encoded } })) return true
+      return update({
+        key,
+        set: ['webhooks.#id = :webhook'],
+        condition: 'attribute_not_exists(webhooks.#id) AND size(webhooks) < :most',
+        ExpressionAttributeNames: { '#id': webhook.id },
+        ExpressionAttributeValues: { ':webhook': encoded, ':most': MOST_WEBHOOKS },
+      })
+    },
+
+    /** Takes a webhook from a client; false where there is none with this id. */
+    remove(clientId: string, id: string): Promise<boolean> {
+      return update({
+        key: webhooksKey(clientId),
+        remove: ['webhooks.#id'],
+        condition: 'attribute_exists(webhooks.#id)',
+        ExpressionAttributeNames: { '#id': id },
+      })
+    },
+
+    /** Replaces which secrets sign; false where somebody else has replaced them since they were read, or removed the webhook. */
+    replaceSecret(clientId: string, { id, secret }: Webhook, next: SecretVersions): Promise<boolean> {
+      return update({
+        key: webhooksKey(clientId),
+        set: ['webhooks.#id.secret = :next'],
+        condition: 'webhooks.#id.secret.version = :version',
+        ExpressionAttributeNames: { '#id': id },
+        ExpressionAttributeValues: { ':next': SecretVersions.encode(next), ':version': secret.version },
+      })
+    },
+
+    /** Has nothing sent to a webhook any more; false where that is so already, or it is removed or registered again. */
+    disable(
+      clientId: string,
+      { id, createdAt }: Pick<Webhook, 'id' | 'createdAt'>,
+      { at, reason }: { readonly at: Date; readonly reason: DisabledReason },
+    ): Promise<boolean> {
+      return update({
+        key: webhooksKey(clientId),
+        set: ['webhooks.#id.disabledAt = :at', 'webhooks.#id.disabledReason = :reason'],
+        condition: 'webhooks.#id.createdAt = :createdAt AND attribute_not_exists(webhooks.#id.disabledAt)',
+        ExpressionAttributeNames: { '#id': id },
+        ExpressionAttributeValues: {
+          ':at': Timestamp.encode(at),
+          ':reason': reason,
+          ':createdAt': Timestamp.encode(createdAt),
+        },
+      })
+    },
+
+    /** Has events sent to a webhook again; false where they are, or it is removed or registered again. */
+    enable(clientId: string, { id, createdAt }: Pick<Webhook, 'id' | 'createdAt'>): Promise<boolean> {
+      return update({
+        key: webhooksKey(clientId),
+        remove: ['webhooks.#id.disabledAt', 'webhooks.#id.disabledReason'],
+        condition: 'webhooks.#id.createdAt = :createdAt AND attribute_exists(webhooks.#id.disabledAt)',
+        ExpressionAttributeNames: { '#id': id },
+        ExpressionAttributeValues: { ':createdAt': Timestamp.encode(createdAt) },
+      })
+    },
+  }
+}
+export type WebhooksStore = ReturnType<typeof webhooksStore>
+
+const CLIENT = 'CLIENT#'
+
+/** The partition of what is told to a client. */
+export function clientPartition(clientId: string): string {
+  return `${CLIENT}${clientId}`
+}
+
+function webhooksKey(clientId: string) {
+  return { pk: clientPartition(clientId), sk: 'WEBHOOKS' }
+}
+
+function sorted({ webhooks }: z.output<typeof Item>): Webhook[] {
+  return Object.values(webhooks).sort((left, right) => left.createdAt.getTime() - right.createdAt.getTime())
+}
