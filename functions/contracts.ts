@@ -1,4 +1,4 @@
-import type { EndpointContract, JobContract } from '../lib/frame/contract.ts'
+import type { EndpointContract, JobContract, QueueContract } from '../lib/frame/contract.ts'
 import { contract as credentialsAdd } from './accounts/credentials-add/contract.ts'
 import { contract as credentialsInit } from './accounts/credentials-init/contract.ts'
 import { contract as credentialsList } from './accounts/credentials-list/contract.ts'
@@ -105,3 +105,6 @@ export const jobs = {
   'jobs/refresh-tokens': refreshTokens,
   'jobs/refresh-market': refreshMarket,
 } as const satisfies Record<string, JobContract>
+
+/** Every function of the service that takes the messages of a queue, by its folder in `functions/`. */
+export const consumers = {} as const satisfies Record<string, QueueContract>

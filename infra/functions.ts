@@ -1,10 +1,10 @@
-import { endpoints, jobs } from '../functions/contracts.ts'
+import { type consumers, endpoints, jobs } from '../functions/contracts.ts'
 import type { EndpointContract, JobContract } from '../lib/frame/contract.ts'
 import type { Access } from '../lib/frame/resources.ts'
 import type { TABLES, TableKey } from './tables.ts'
 
 /** The folder of one function in `functions/`. */
-export type FunctionName = keyof typeof endpoints | keyof typeof jobs
+export type FunctionName = keyof typeof endpoints | keyof typeof jobs | keyof typeof consumers
 
 type IndexOf<Table extends TableKey> = (typeof TABLES)[Table]['indexes'][number]['name']
 

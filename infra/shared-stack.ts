@@ -2,10 +2,17 @@ import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
-import { CfnOutput, RemovalPolicy, Stack, type StackProps, Validations } from 'aws-cdk-lib/core'
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
+import { CfnOutput, Duration, RemovalPolicy, Stack, type StackProps, Validations } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import { type Contract, listUses } from '../lib/frame/contract.ts'
-import { buildVariables, type Resource, type SecretResource, type Uses } from '../lib/frame/resources.ts'
+import {
+  buildVariables,
+  type QueueResource,
+  type Resource,
+  type SecretResource,
+  type Uses,
+} from '../lib/frame/resources.ts'
 import { Alarms } from './alarms.ts'
 import {
   accountSettings,
@@ -17,6 +24,7 @@ import {
 } from './environments.ts'
 import { ENDPOINTS } from './functions.ts'
 import { ServiceApi } from './http-api.ts'
+import { deadLettersName, MOST_RECEIVES, QUEUES, type QueueKey, queueName } from './queues.ts'
 import type { FunctionSettings } from './service-function.ts'
 import type { StageEnvironment } from './stages.ts'
 import { TABLE_KEYS, TABLES, type TableDefinition, type TableKey, tableName } from './tables.ts'
@@ -27,12 +35,18 @@ type Settings = StackProps & {
   readonly version: string
 }
 
-/** What the functions of a stage share: its tables and secrets, its API, and who is told of its alarms. */
+/** A queue, and where its messages go that were handed out too often. */
+export type QueueWithDeadLetters = { readonly queue: Queue; readonly deadLetters: Queue }
+
+/** What the functions of a stage share: its tables, queues and secrets, its API, and who is told of its alarms. */
 export class SharedStack extends Stack {
   readonly api: ServiceApi
   readonly alarms: Alarms
+  /** Each queue that functions take messages of, with what could not be done. */
+  readonly queues: Readonly<Record<QueueKey, QueueWithDeadLetters>>
   readonly #environment: StageEnvironment
   readonly #tables: Readonly<Record<TableKey, Table>>
+  readonly #queues: Readonly<Record<QueueResource, Queue>>
   readonly #secrets: Readonly<Record<SecretResource, Secret>>
   /** What a function's environment tells of each resource. */
   readonly #values: Readonly<Record<Resource, string>>
@@ -46,6 +60,14 @@ export class SharedStack extends Stack {
       users: this.#table(stage, 'users'),
       webhooks: this.#table(stage, 'webhooks'),
       cache: this.#table(stage, 'cache'),
+    }
+    const events = this.#queue(stage, 'eventQueue')
+    const deliveries = this.#queue(stage, 'deliveryQueue')
+    this.queues = { eventQueue: events, deliveryQueue: deliveries }
+    this.#queues = {
+      eventQueue: events.queue,
+      deliveryQueue: deliveries.queue,
+      deliveryDeadLetters: deliveries.deadLetters,
     }
     this.#secrets = {
       config: this.#configSecret(stage),
@@ -66,6 +88,9 @@ export class SharedStack extends Stack {
       users: this.#tables.users.tableName,
       webhooks: this.#tables.webhooks.tableName,
       cache: this.#tables.cache.tableName,
+      eventQueue: this.#queues.eventQueue.queueUrl,
+      deliveryQueue: this.#queues.deliveryQueue.queueUrl,
+      deliveryDeadLetters: this.#queues.deliveryDeadLetters.queueUrl,
       config: this.#secrets.config.secretArn,
       identity: this.#secrets.identity.secretArn,
       signing: this.#secrets.signing.secretArn,
@@ -98,7 +123,11 @@ export class SharedStack extends Stack {
     return {
       description: contract.summary,
       variables: buildVariables(Object.fromEntries(resources.map((resource) => [resource, this.#values[resource]]))),
-      permissions: [...this.#tablePermissions(uses), ...this.#secretPermissions(resources)],
+      permissions: [
+        ...this.#tablePermissions(uses),
+        ...this.#queuePermissions(resources),
+        ...this.#secretPermissions(resources),
+      ],
       logs: this.logs,
     }
   }
@@ -137,6 +166,27 @@ export class SharedStack extends Stack {
       })
     }
     return table
+  }
+
+  /**
+   * SQS's own key encrypts what waits: it costs nothing, and no function needs a permission for it. Messages carry the ids of
+   * clients and webhooks, and no more.
+   */
+  #queue(stage: Stage, key: QueueKey): QueueWithDeadLetters {
+    const safe = { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true, removalPolicy: this.removalPolicy }
+    const deadLetters = new Queue(this, `${key}-dead-letters`, {
+      ...safe,
+      // Given, not generated: the operators' command addresses the queues by stage.
+      queueName: deadLettersName(stage, key),
+      retentionPeriod: Duration.days(14),
+    })
+    const queue = new Queue(this, key, {
+      ...safe,
+      queueName: queueName(stage, key),
+      visibilityTimeout: Duration.seconds(QUEUES[key].visibilitySeconds),
+      deadLetterQueue: { queue: deadLetters, maxReceiveCount: MOST_RECEIVES },
+    })
+    return { queue, deadLetters }
   }
 
   /**
@@ -213,6 +263,12 @@ export class SharedStack extends Stack {
         })
       }),
     )
+  }
+
+  #queuePermissions(resources: readonly Resource[]): PolicyStatement[] {
+    return Object.entries(this.#queues)
+      .filter(([name]) => resources.some((resource) => resource === name))
+      .map(([, { queueArn }]) => new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [queueArn] }))
   }
 
   #secretPermissions(resources: readonly Resource[]): PolicyStatement[] {

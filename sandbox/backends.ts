@@ -17,6 +17,7 @@ import { NODE_PROFILES, type NodeProfileName } from './node-profiles.ts'
 import { type Node, startNode } from './nodes.ts'
 import { GOLDRUSH_KEY } from './providers/goldrush.ts'
 import { type Providers, startProviders } from './providers.ts'
+import { type LocalQueues, startQueues } from './queues.ts'
 import { createRelayer, type Relayer } from './relayer.ts'
 
 /** Everything that the functions talk to, on this machine. */
@@ -25,6 +26,7 @@ export type Backends = {
   /** The URLs at which the functions read these chains by default. */
   readonly rpcUrls: RpcUrls
   readonly dynamo: LocalDynamo
+  readonly queues: LocalQueues
   readonly providers: Providers
   /** Fills transfers between the chains, when it is told to or once it is started. */
   readonly relayer: Relayer
@@ -73,12 +75,13 @@ export type BackendsOptions = {
   readonly nodes?: readonly NodeProfileName[]
 }
 
-/** Starts both chains with their contracts, DynamoDB with its tables, and the providers, side by side. */
+/** Starts both chains with their contracts, DynamoDB with its tables, SQS with its queues, and the providers. */
 export async function startBackends(options: BackendsOptions = {}): Promise<Backends> {
   const { blockSeconds, chainIds = CHAIN_IDS, bridgedChainIds = [], withPast = false, realMarkets = false } = options
   const { nodes: profiles = [], withStates = false } = options
-  const [dynamo, ...chains] = await Promise.all([
+  const [dynamo, queues, ...chains] = await Promise.all([
     startDynamo(),
+    startQueues(),
     ...[...chainIds, ...bridgedChainIds].map(async (chainId) => {
       const chain = await startChain({
         chainId,
@@ -144,6 +147,7 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
     chains,
     rpcUrls,
     dynamo,
+    queues,
     providers,
     relayer,
     states,
@@ -160,6 +164,7 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
       IDENTITY_SECRET,
       SIGNING_SECRET,
       WEBHOOK_KEY_SECRET,
+      ...queues.variables,
       ...buildVariables(accountSettings(LOCAL)),
     },
     admin: localAdmin({ dynamoEndpoint, providersUrl: providers.url, tables, chains: [...chains] }),
@@ -169,7 +174,7 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
     configure: (changes) => Object.assign(config, changes),
     async stop() {
       await relayer.stop()
-      await Promise.all([...nodes, ...chains, dynamo, providers].map((backend) => backend.stop()))
+      await Promise.all([...nodes, ...chains, dynamo, queues, providers].map((backend) => backend.stop()))
     },
   }
 }

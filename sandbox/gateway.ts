@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda'
-import { endpoints, jobs } from '../functions/contracts.ts'
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context, SQSBatchResponse } from 'aws-lambda'
+import { consumers, endpoints, jobs } from '../functions/contracts.ts'
 import { CORS } from '../infra/environments.ts'
 import { AppError, type ErrorCode } from '../lib/errors.ts'
 import { type EndpointContract, methodsOf } from '../lib/frame/contract.ts'
 import { errorReply } from '../lib/frame/replies.ts'
+import { createConsumers } from './consumers.ts'
 
 /** Allowed origins, as the stack configures the HTTP API. */
 type Cors = { readonly allowOrigins: readonly string[] }
@@ -17,15 +18,20 @@ export type GatewayOptions = {
   /** 0 for any free one. */
   readonly port: number
   readonly cors: Cors
-  /** Whether scheduled jobs run by themselves. */
+  /** Whether scheduled jobs run, and messages of queues are worked on, by themselves. */
   readonly schedule: boolean
 }
 
 /** What is answered beside the API: true for a request that it has taken. */
 type Beside = (request: IncomingMessage, response: ServerResponse) => boolean
 
-/** The HTTP API on this machine; `stop` ends it and its scheduled jobs. */
-export type Gateway = { readonly port: number; stop(): Promise<void> }
+/** The HTTP API on this machine; `stop` ends it and all that it does by itself. */
+export type Gateway = {
+  readonly port: number
+  /** Has the functions of queues work on what can be had there now; how many messages that were. */
+  consume(): Promise<number>
+  stop(): Promise<void>
+}
 
 type Handler = (event: unknown, context: Context) => Promise<APIGatewayProxyStructuredResultV2>
 type Route = {
@@ -57,7 +63,7 @@ const ROUTES: readonly Route[] = Object.entries<EndpointContract>(endpoints)
 
 /**
  * Serves every contract's route by its handler on localhost, with the events of an API Gateway HTTP API
- * (payload version 2), and runs the scheduled jobs if asked to. The handlers read their environment from this process's.
+ * (payload version 2), and runs the scheduled jobs and takes messages if asked to. The handlers read their environment from this process's.
  */
 export async function startGateway(options: GatewayOptions, beside: Beside = () => false): Promise<Gateway> {
   const { port, cors, schedule } = options
@@ -78,11 +84,17 @@ export async function startGateway(options: GatewayOptions, beside: Beside = () 
       .then((reply) => send(response, reply))
   })
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve))
-  const stopJobs = schedule ? scheduleJobs(handlerOf) : () => {}
+  const { consume, poll } = createConsumers(async (name, event, timeoutSeconds) => {
+    const answer: unknown = await handlerOf(name)(event, lambdaContext(name, randomUUID(), timeoutSeconds * 1000))
+    // What the frame answers for a batch of messages.
+    return answer as SQSBatchResponse
+  })
+  const stops = schedule ? [scheduleJobs(handlerOf), poll()] : []
   return {
     port: (server.address() as AddressInfo).port,
+    consume,
     async stop() {
-      stopJobs()
+      for (const stop of stops) stop()
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeAllConnections()
       await closed
@@ -96,7 +108,7 @@ export async function loadHandlers(): Promise<ReadonlyMap<string, Handler>> {
     const module = await import(new URL(`${name}/handler.ts`, FUNCTIONS).href)
     return [name, module.handler]
   }
-  return new Map(await Promise.all(Object.keys({ ...endpoints, ...jobs }).map(load)))
+  return new Map(await Promise.all(Object.keys({ ...endpoints, ...jobs, ...consumers }).map(load)))
 }
 
 async function serve(
@@ -194,8 +206,8 @@ function toEvent(
   }
 }
 
-function lambdaContext(name: string, requestId: string): Context {
-  const endsAt = Date.now() + FUNCTION_TIMEOUT_MS
+function lambdaContext(name: string, requestId: string, timeoutMs = FUNCTION_TIMEOUT_MS): Context {
+  const endsAt = Date.now() + timeoutMs
   return {
     awsRequestId: requestId,
     callbackWaitsForEmptyEventLoop: false,

@@ -4,7 +4,7 @@ import type { Aged } from '../cache/cache.ts'
 import type { Client } from '../clients/client.ts'
 import type { KeyLimits, Scope } from '../clients/key-limits.ts'
 import type { ErrorCode } from '../errors.ts'
-import type { Access, Env, Resource, Uses } from './resources.ts'
+import type { Access, Env, QueueResource, Resource, Uses } from './resources.ts'
 
 /** The areas of the API, as its reference names them: each by its folder in `functions/`, with what it is about. */
 export const TAGS = {
@@ -86,6 +86,23 @@ export type JobContract = {
   readonly impact: string
 }
 
+/** What a function promises that takes the messages of a queue, as data. */
+export type QueueContract = {
+  readonly summary: string
+  readonly uses: Uses
+  /** The queue that it takes from. */
+  readonly queue: Exclude<QueueResource, `${string}DeadLetters`>
+  /** One message, which is sent as JSON. */
+  readonly message: z.ZodType
+  /** What the work of one message reports. */
+  readonly report: z.ZodType
+  /** After so long the function is ended; a message that it has not done is taken again after six times as long. */
+  readonly timeoutSeconds: number
+  /** How many batches of ten messages are worked on at a time, at most. */
+  readonly mostAtATime: number
+  readonly impact: string
+}
+
 /** The methods that a contract's route takes: HEAD, where there is GET, answers the same without a body. */
 export function methodsOf<Method extends EndpointContract['method']>({ method }: { readonly method: Method }) {
   return method === 'GET' ? [method, 'HEAD' as const] : [method]
@@ -127,7 +144,7 @@ const CALLER_USES = {
 type CallerUses = Pick<Uses, 'clients' | 'users' | 'cache'>
 
 /** What a function promises. */
-export type Contract = EndpointContract | JobContract
+export type Contract = EndpointContract | JobContract | QueueContract
 type UsesOfCaller<C> = C extends EndpointContract ? (typeof CALLER_USES)[C['caller']] : unknown
 
 /** What a contract's function finds in its environment: all that it uses, by name. */

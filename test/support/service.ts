@@ -56,6 +56,8 @@ export type Service = {
   call(method: string, path: string, options?: CallOptions): Promise<HttpReply>
   /** A new client of its own with these vaults, and its key. */
   createClient(vaults: readonly Pick<Vault, 'chainId' | 'address'>[]): Promise<string>
+  /** Has the functions of queues work on all that can be had there now, and what comes of it; how many messages that were. */
+  consume(): Promise<number>
   /** Takes the chains, the clients with their vaults, the records and the users back to what was built under a name. */
   readonly restore: Restore
   /** Signs and sends transactions in order as a plain wallet does; the receipts, reverted or not. */
@@ -106,9 +108,9 @@ export const test = base
 export async function startAnew(service: Service): Promise<{ service: Service; stop: () => Promise<void> }> {
   vi.resetModules()
   const { startGateway } = await import('../../sandbox/gateway.ts')
-  const { port, stop } = await startGateway(GATEWAY)
+  const { port, consume, stop } = await startGateway(GATEWAY)
   const baseUrl = `http://127.0.0.1:${port}`
-  return { service: { ...service, baseUrl, call: callerOf({ ...service, baseUrl }) }, stop }
+  return { service: { ...service, baseUrl, consume, call: callerOf({ ...service, baseUrl }) }, stop }
 }
 
 const GATEWAY = {
@@ -146,6 +148,7 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
     dynamo,
     call: callerOf({ baseUrl, apiKey, backends }),
     createClient,
+    consume: () => gateway.consume(),
     restore: restorer([
       ...backends.chains.map(rememberChain),
       ...[tableNames.clients, tableNames.deposits, tableNames.users].map((name) => rememberTable(dynamo, name)),

@@ -1,0 +1,52 @@
+import { SendMessageBatchCommand, SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs'
+import { CLIENT_DEFAULTS } from './client-defaults.ts'
+import { sideBySide } from './dynamo.ts'
+
+let shared: SQSClient | undefined
+
+function sqs(): SQSClient {
+  shared ??= sqsClient()
+  return shared
+}
+
+/** A new SQS client with our time-outs. */
+export function sqsClient(config: SQSClientConfig = {}): SQSClient {
+  return new SQSClient({ ...CLIENT_DEFAULTS, ...config })
+}
+
+/** What SQS takes in one batch. */
+const BATCH = 10
+/** How often what SQS refused of a batch is sent again. */
+const TRIES = 3
+
+type Options = {
+  /** For so long nobody is given them: whole seconds, 900 at most. */
+  readonly delaySeconds?: number
+  readonly client?: SQSClient
+}
+
+/**
+ * Sends each message, as JSON, to the queue with this URL: one request for ten, eight at a time. Each is handed out at least
+ * once, in any order. Throws when one could not be sent; others may have been.
+ */
+export function sendMessages(
+  queueUrl: string,
+  messages: readonly object[],
+  { delaySeconds: DelaySeconds = 0, client = sqs() }: Options = {},
+): Promise<void> {
+  const entries = messages.map((message, index) => ({
+    Id: String(index),
+    MessageBody: JSON.stringify(message),
+    DelaySeconds,
+  }))
+  const batches = Map.groupBy(entries, (_, index) => Math.floor(index / BATCH)).values()
+  return sideBySide(batches, async (batch) => {
+    let unsent = batch
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      const { Failed = [] } = await client.send(new SendMessageBatchCommand({ QueueUrl: queueUrl, Entries: unsent }))
+      unsent = unsent.filter(({ Id }) => Failed.some((failed) => failed.Id === Id))
+      if (unsent.length === 0) return
+    }
+    throw new Error(`SQS refuses ${unsent.length} of ${batch.length} messages.`)
+  })
+}

@@ -1,0 +1,403 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as z from 'zod'
+import { deadLettersName, MOST_RECEIVES, QUEUE_KEYS, QUEUES, type QueueKey, queueName } from '../infra/queues.ts'
+import { buildVariables, type QueueResource } from '../lib/frame/resources.ts'
+
+/** How the queues differ from what one would wish of them: SQS does each of these at times. */
+type QueueLies = {
+  /** The share of messages that are handed out once more, by a server that missed that they were done. */
+  twice: number
+  /** Whether messages come in any order; otherwise the one that waits longest comes first. */
+  disorder: boolean
+  /** For so many milliseconds a new message is not seen yet. */
+  heldBackMs: number
+  /** The share of the messages of a batch that are refused. */
+  refused: number
+  /** Whether nothing is answered but that SQS is not there. */
+  down: boolean
+}
+
+/** How many messages of a queue can be had, are to be had later, or are being worked on. */
+type QueueCounts = { readonly visible: number; readonly delayed: number; readonly hidden: number }
+
+/** SQS on this machine, with the service's queues. */
+export type LocalQueues = {
+  readonly endpoint: string
+  /** What tells functions where the queues are. */
+  readonly variables: Readonly<Record<string, string>>
+  readonly lies: QueueLies
+  /** The requests by their actions, since the start. */
+  readonly requests: Readonly<Record<string, number>>
+  count(queue: QueueKey): QueueCounts
+  /** What messages of a queue say, those included that nobody can see now. */
+  list(queue: QueueKey): unknown[]
+  listDeadLetters(queue: QueueKey): unknown[]
+  /** Takes every message away. */
+  clear(): void
+  stop(): Promise<void>
+}
+
+type Message = {
+  readonly id: string
+  readonly body: string
+  readonly sentAt: number
+  visibleAt: number
+  receives: number
+  firstReceivedAt: number | undefined
+  /** Only the last one takes the message away. */
+  receipt: string | undefined
+}
+
+type Queue = {
+  readonly url: string
+  readonly arn: string
+  readonly visibilitySeconds: number
+  readonly deadLetters: Queue | undefined
+  messages: Message[]
+}
+
+/** An error of SQS, by its name on the wire, and as its older interface called it. */
+class SqsError extends Error {
+  readonly code: string
+  readonly queryCode: string
+  readonly status: number
+
+  constructor(code: string, queryCode = code, status = 400) {
+    super(code)
+    this.code = code
+    this.queryCode = queryCode
+    this.status = status
+  }
+}
+
+const ACCOUNT = '000000000000'
+const REGION = 'eu-west-1'
+/** What SQS takes: messages in a batch, bytes of them together, seconds of delay, of waiting and of invisibility. */
+const MOST_IN_BATCH = 10
+const MOST_BYTES = 1024 * 1024
+const LONGEST_DELAY = 900
+const LONGEST_WAIT = 20
+const LONGEST_INVISIBILITY = 43_200
+const RETENTION_MS = 4 * 86_400_000
+const DEAD_RETENTION_MS = 14 * 86_400_000
+const POLL_MS = 50
+
+const Id = z.string().regex(/^[\w-]{1,80}$/)
+const Body = z.string().min(1)
+const Delay = z.number().int().min(0).max(LONGEST_DELAY).default(0)
+const Invisibility = z.number().int().min(0).max(LONGEST_INVISIBILITY)
+const OfQueue = z.object({ QueueUrl: z.string() })
+const Deleted = z.object({ Id, ReceiptHandle: z.string() })
+
+/** Starts SQS on a free port. `now` is in epoch milliseconds; by `random` it lies. */
+export async function startQueues({ now = () => Date.now(), random = Math.random } = {}): Promise<LocalQueues> {
+  const lies: QueueLies = { twice: 0, disorder: false, heldBackMs: 0, refused: 0, down: false }
+  const requests: Record<string, number> = {}
+  const queues = new Map<string, Queue>()
+  const tasks: { handle: string; source: string; destination: string; moved: number; startedAt: number }[] = []
+
+  const server = createServer((request, response) => {
+    void answer(request)
+      .then(
+        (body) => ({ status: 200, headers: {}, body }),
+        (error: unknown) => {
+          const { code, queryCode, status } =
+            error instanceof SqsError ? error : new SqsError('InternalError', undefined, 500)
+          return {
+            status,
+            headers: { 'x-amzn-query-error': `${queryCode};${status < 500 ? 'Sender' : 'Receiver'}` },
+            body: { __type: `com.amazonaws.sqs#${code}`, message: code },
+          }
+        },
+      )
+      .then(({ status, headers, body }) =>
+        response
+          .writeHead(status, { ...headers, 'content-type': 'application/x-amz-json-1.0' })
+          .end(JSON.stringify(body)),
+      )
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  let stopped = false
+
+  const create = (name: string, visibilitySeconds: number, deadLetters?: Queue): Queue => {
+    const url = `${endpoint}/${ACCOUNT}/${name}`
+    const queue = { url, arn: `arn:aws:sqs:${REGION}:${ACCOUNT}:${name}`, visibilitySeconds, deadLetters, messages: [] }
+    queues.set(url, queue)
+    return queue
+  }
+  const all = new Map(
+    QUEUE_KEYS.map((key) => {
+      const { visibilitySeconds } = QUEUES[key]
+      const deadLetters = create(deadLettersName('local', key), visibilitySeconds)
+      return [key, create(queueName('local', key), visibilitySeconds, deadLetters)]
+    }),
+  )
+  const queueOf = (key: QueueKey): Queue => {
+    const queue = all.get(key)
+    if (!queue) throw new Error(`There is no queue ${key}.`)
+    return queue
+  }
+
+  async function answer(request: IncomingMessage): Promise<object> {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const action = String(request.headers['x-amz-target']).replace('AmazonSQS.', '')
+    requests[action] = (requests[action] ?? 0) + 1
+    if (lies.down) throw new SqsError('ServiceUnavailable', undefined, 503)
+    const act = ACTIONS[action]
+    if (!act) throw new SqsError('UnsupportedOperation', 'AWS.SimpleQueueService.UnsupportedOperation')
+    return await act(JSON.parse(Buffer.concat(chunks).toString()))
+  }
+
+  function find(url: string): Queue {
+    const queue = queues.get(url)
+    if (!queue) throw new SqsError('QueueDoesNotExist', 'AWS.SimpleQueueService.NonExistentQueue')
+    forgetOld(queue)
+    return queue
+  }
+
+  function forgetOld(queue: Queue): void {
+    const keptFrom = now() - (queue.deadLetters ? RETENTION_MS : DEAD_RETENTION_MS)
+    queue.messages = queue.messages.filter(({ sentAt }) => sentAt >= keptFrom)
+  }
+
+  function add(queue: Queue, body: string, delaySeconds: number): Message {
+    const sentAt = now()
+    const visibleAt = sentAt + delaySeconds * 1000 + lies.heldBackMs
+    const message = {
+      id: randomUUID(),
+      body,
+      sentAt,
+      visibleAt,
+      receives: 0,
+      firstReceivedAt: undefined,
+      receipt: undefined,
+    }
+    queue.messages.push(message)
+    return message
+  }
+
+  /** Hides what it gives, and moves to the dead letters what was handed out too often. */
+  function receive(queue: Queue, most: number, hiddenSeconds: number): Message[] {
+    const visible = queue.messages.filter(({ visibleAt }) => visibleAt <= now())
+    const rank = new Map(visible.map((message) => [message, lies.disorder ? random() : message.visibleAt]))
+    const chosen = visible.sort((a, b) => (rank.get(a) ?? 0) - (rank.get(b) ?? 0)).slice(0, most)
+    return chosen.filter((message) => {
+      if (queue.deadLetters && message.receives >= MOST_RECEIVES) {
+        queue.messages = queue.messages.filter((other) => other !== message)
+        queue.deadLetters.messages.push({ ...message, visibleAt: now(), receipt: undefined })
+        return false
+      }
+      message.receives += 1
+      message.firstReceivedAt ??= now()
+      message.receipt = randomUUID()
+      message.visibleAt = now() + hiddenSeconds * 1000
+      if (random() < lies.twice) queue.messages.push({ ...message, visibleAt: now(), receipt: undefined })
+      return true
+    })
+  }
+
+  function remove(queue: Queue, receipt: string): void {
+    queue.messages = queue.messages.filter((message) => message.receipt !== receipt)
+  }
+
+  function parse<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
+    const parsed = schema.safeParse(input)
+    if (!parsed.success) throw new SqsError('InvalidParameterValue')
+    return parsed.data
+  }
+
+  function parseEntries<Schema extends z.ZodType<{ Id: string }>>(schema: Schema, input: unknown): z.output<Schema>[] {
+    const { Entries } = parse(z.object({ Entries: z.array(schema) }), input)
+    if (Entries.length === 0) throw new SqsError('EmptyBatchRequest', 'AWS.SimpleQueueService.EmptyBatchRequest')
+    if (Entries.length > MOST_IN_BATCH)
+      throw new SqsError('TooManyEntriesInBatchRequest', 'AWS.SimpleQueueService.TooManyEntriesInBatchRequest')
+    if (new Set(Entries.map((entry) => entry.Id)).size < Entries.length)
+      throw new SqsError('BatchEntryIdsNotDistinct', 'AWS.SimpleQueueService.BatchEntryIdsNotDistinct')
+    return Entries
+  }
+
+  const ACTIONS: Readonly<Record<string, (input: unknown) => object | Promise<object>>> = {
+    SendMessage(input) {
+      const { QueueUrl, MessageBody, DelaySeconds } = parse(
+        OfQueue.extend({ MessageBody: Body, DelaySeconds: Delay }),
+        input,
+      )
+      const { id } = add(find(QueueUrl), MessageBody, DelaySeconds)
+      return { MessageId: id, MD5OfMessageBody: md5(MessageBody) }
+    },
+    SendMessageBatch(input) {
+      const queue = find(parse(OfQueue, input).QueueUrl)
+      const entries = parseEntries(z.object({ Id, MessageBody: Body, DelaySeconds: Delay }), input)
+      const bytes = entries.reduce((sum, { MessageBody }) => sum + Buffer.byteLength(MessageBody), 0)
+      if (bytes > MOST_BYTES) throw new SqsError('BatchRequestTooLong', 'AWS.SimpleQueueService.BatchRequestTooLong')
+      const [taken, refused] = split(entries, () => random() >= lies.refused)
+      return {
+        Successful: taken.map((entry) => ({
+          Id: entry.Id,
+          MessageId: add(queue, entry.MessageBody, entry.DelaySeconds).id,
+          MD5OfMessageBody: md5(entry.MessageBody),
+        })),
+        Failed: refused.map((entry) => ({ Id: entry.Id, Code: 'InternalError', SenderFault: false })),
+      }
+    },
+    async ReceiveMessage(input) {
+      const wait = z.number().int().min(0).max(LONGEST_WAIT).default(0)
+      const { QueueUrl, MaxNumberOfMessages, VisibilityTimeout, WaitTimeSeconds } = parse(
+        OfQueue.extend({
+          MaxNumberOfMessages: z.number().int().min(1).max(MOST_IN_BATCH).default(1),
+          VisibilityTimeout: Invisibility.optional(),
+          WaitTimeSeconds: wait,
+        }),
+        input,
+      )
+      const queue = find(QueueUrl)
+      const { visibilitySeconds } = queue
+      const poll = () => receive(queue, MaxNumberOfMessages, VisibilityTimeout ?? visibilitySeconds)
+      let received = poll()
+      for (
+        const until = Date.now() + WaitTimeSeconds * 1000;
+        received.length === 0 && Date.now() < until && !stopped;
+      ) {
+        await sleep(POLL_MS)
+        received = poll()
+      }
+      return {
+        Messages: received.map(({ id, body, sentAt, receives, firstReceivedAt, receipt }) => ({
+          MessageId: id,
+          ReceiptHandle: receipt,
+          Body: body,
+          MD5OfBody: md5(body),
+          Attributes: {
+            SenderId: 'local',
+            SentTimestamp: String(sentAt),
+            ApproximateReceiveCount: String(receives),
+            ApproximateFirstReceiveTimestamp: String(firstReceivedAt),
+          },
+        })),
+      }
+    },
+    DeleteMessage(input) {
+      const { QueueUrl, ReceiptHandle } = parse(OfQueue.extend({ ReceiptHandle: z.string() }), input)
+      remove(find(QueueUrl), ReceiptHandle)
+      return {}
+    },
+    DeleteMessageBatch(input) {
+      const queue = find(parse(OfQueue, input).QueueUrl)
+      const entries = parseEntries(Deleted, input)
+      for (const { ReceiptHandle } of entries) remove(queue, ReceiptHandle)
+      return { Successful: entries.map((entry) => ({ Id: entry.Id })), Failed: [] }
+    },
+    ChangeMessageVisibility(input) {
+      const { QueueUrl, ReceiptHandle, VisibilityTimeout } = parse(
+        OfQueue.extend({ ReceiptHandle: z.string(), VisibilityTimeout: Invisibility }),
+        input,
+      )
+      const message = find(QueueUrl).messages.find(({ receipt }) => receipt === ReceiptHandle)
+      if (!message || message.visibleAt <= now())
+        throw new SqsError('MessageNotInflight', 'AWS.SimpleQueueService.MessageNotInflight')
+      message.visibleAt = now() + VisibilityTimeout * 1000
+      return {}
+    },
+    GetQueueUrl(input) {
+      const { QueueName } = parse(z.object({ QueueName: z.string() }), input)
+      return { QueueUrl: find(`${endpoint}/${ACCOUNT}/${QueueName}`).url }
+    },
+    GetQueueAttributes(input) {
+      const queue = find(parse(OfQueue, input).QueueUrl)
+      const { visible, delayed, hidden } = countOf(queue, now())
+      return {
+        Attributes: {
+          QueueArn: queue.arn,
+          ApproximateNumberOfMessages: String(visible),
+          ApproximateNumberOfMessagesDelayed: String(delayed),
+          ApproximateNumberOfMessagesNotVisible: String(hidden),
+          VisibilityTimeout: String(queue.visibilitySeconds),
+        },
+      }
+    },
+    StartMessageMoveTask(input) {
+      const { SourceArn, DestinationArn } = parse(
+        z.object({ SourceArn: z.string(), DestinationArn: z.string().optional() }),
+        input,
+      )
+      const byArn = (arn: string | undefined) => [...queues.values()].find((queue) => queue.arn === arn)
+      const source = byArn(SourceArn)
+      const origin = [...queues.values()].find(({ deadLetters }) => deadLetters === source)
+      // Only what is the dead-letter queue of another can be the source.
+      if (!source || !origin) throw new SqsError('ResourceNotFoundException', undefined, 404)
+      // Without a destination the task fails at what was sent here and never was in another queue.
+      const destination = byArn(DestinationArn)
+      if (!destination) throw new SqsError('InvalidParameterValue')
+      const handle = Buffer.from(randomUUID()).toString('base64')
+      for (const { body } of source.messages) add(destination, body, 0)
+      tasks.unshift({
+        ...{ handle, source: source.arn, destination: destination.arn },
+        ...{ moved: source.messages.length, startedAt: now() },
+      })
+      source.messages = []
+      return { TaskHandle: handle }
+    },
+    ListMessageMoveTasks(input) {
+      const { SourceArn } = parse(z.object({ SourceArn: z.string() }), input)
+      const results = tasks.filter(({ source }) => source === SourceArn).slice(0, MOST_IN_BATCH)
+      return {
+        Results: results.map(({ source, destination, moved, startedAt }) => ({
+          Status: 'COMPLETED',
+          SourceArn: source,
+          DestinationArn: destination,
+          ApproximateNumberOfMessagesMoved: moved,
+          StartedTimestamp: startedAt,
+        })),
+      }
+    },
+  }
+
+  const deadLettersOf = (key: QueueKey): Queue => {
+    const { deadLetters } = queueOf(key)
+    if (!deadLetters) throw new Error(`The queue ${key} has no dead letters.`)
+    return deadLetters
+  }
+  const urls: Record<QueueResource, string> = {
+    eventQueue: queueOf('eventQueue').url,
+    deliveryQueue: queueOf('deliveryQueue').url,
+    deliveryDeadLetters: deadLettersOf('deliveryQueue').url,
+  }
+  return {
+    endpoint,
+    variables: { AWS_ENDPOINT_URL_SQS: endpoint, ...buildVariables(urls) },
+    lies,
+    requests,
+    count: (key) => countOf(queueOf(key), now()),
+    list: (key) => queueOf(key).messages.map(({ body }) => JSON.parse(body)),
+    listDeadLetters: (key) => deadLettersOf(key).messages.map(({ body }) => JSON.parse(body)),
+    clear() {
+      for (const queue of queues.values()) queue.messages = []
+    },
+    async stop() {
+      stopped = true
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+function countOf({ messages }: Queue, time: number): QueueCounts {
+  const [visible, later] = split(messages, ({ visibleAt }) => visibleAt <= time)
+  const [delayed, hidden] = split(later, ({ receipt }) => receipt === undefined)
+  return { visible: visible.length, delayed: delayed.length, hidden: hidden.length }
+}
+
+function split<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
+  const { first = [], second = [] } = Object.groupBy(all, (one) => (isFirst(one) ? 'first' : 'second'))
+  return [first, second]
+}
+
+function md5(text: string): string {
+  return createHash('md5').update(text).digest('hex')
+}
