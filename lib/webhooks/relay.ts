@@ -29,11 +29,11 @@ const LOGGED_MS = 40 * DAY_MS
 /** Bytes of events as JSON in one page, of the 400 KB that DynamoDB takes; an event that is larger has a page of its own. */
 const PAGE_BYTES = 200 * 1024
 /** Pages that are put at one call. */
-const MOST_PAGES = 100
+const MOST_PAGES = 20
 
 /**
  * Moves a client's pending events into its log, in order and each once, whoever else is at it and wherever it was killed
- * before; those that are left after 100 pages with another call. Throws when the table or a queue cannot be reached: it is
+ * before; those that are left after 20 pages with another call. Throws when the table or a queue cannot be reached: it is
  * then to be called again.
  */
 export async function relayEvents(dependencies: Dependencies, clientId: string): Promise<void> {

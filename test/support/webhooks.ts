@@ -1,0 +1,82 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import type { Notice } from '../../lib/webhooks/event.ts'
+
+/** A notice of a completed deposit; what a test does not name has no meaning for it. */
+export function someNotice(
+  key: string,
+  overrides: Partial<Extract<Notice, { type: 'deposit.completed' }>> = {},
+): Notice {
+  return {
+    key,
+    type: 'deposit.completed',
+    timestamp: new Date('2026-11-01T00:00:00.000Z'),
+    final: true,
+    data: {
+      chainId: 8453,
+      vaultAddress: '0x00000000000000000000000000000000000000A1',
+      userAddress: '0x00000000000000000000000000000000000000b2',
+      transactionHash: `0x${'1'.repeat(64)}`,
+      blockNumber: 1,
+      depositIds: [],
+      assets: 1n,
+      shares: 1n,
+    },
+    ...overrides,
+  }
+}
+
+/** Passes a request on when its turn has come, or throws, before it or after it, when whoever makes it is killed. */
+export type Gate = <T>(request: () => Promise<T>) => Promise<T>
+
+/** The client, whose requests wait at a gate. */
+export function gated(dynamo: DynamoDBDocumentClient, gate: Gate): DynamoDBDocumentClient {
+  // Of the client only `send` is used, whose overloads tell the kinds of requests apart.
+  const send = (command: Parameters<DynamoDBDocumentClient['send']>[0]) => gate(() => dynamo.send(command))
+  return { send } as unknown as DynamoDBDocumentClient
+}
+
+/**
+ * Lets the first `passed` requests through, and kills whoever makes the next one, before it is made. To be killed after a
+ * request is the same as before the one that follows.
+ */
+export function killedAfter(passed: number): { readonly gate: Gate; readonly count: () => number } {
+  let asked = 0
+  return {
+    count: () => asked,
+    gate: async (request) => {
+      asked += 1
+      if (asked > passed) throw new Error('killed')
+      return await request()
+    },
+  }
+}
+
+/**
+ * Runs some at the same time, one request of one of them after the other, in the order that `choose` says: it is given how
+ * many wait, and gives whose turn it is. Throws nothing that they throw.
+ */
+export async function interleave(
+  runs: readonly ((gate: Gate) => Promise<unknown>)[],
+  choose: (waiting: number) => number,
+): Promise<void> {
+  const waiting: { readonly run: number; readonly pass: () => Promise<void> }[] = []
+  const live = new Set(runs.keys())
+  const started = runs.map((run, index) =>
+    run(
+      (request) =>
+        new Promise((resolve, reject) => {
+          waiting.push({ run: index, pass: async () => await request().then(resolve, reject) })
+        }),
+    )
+      .catch(() => {})
+      .finally(() => live.delete(index)),
+  )
+  const isReady = () => [...live].every((index) => waiting.some(({ run }) => run === index))
+  while (live.size > 0) {
+    // What has its answer goes on to its next request, or to its end.
+    do await new Promise((resolve) => setImmediate(resolve))
+    while (!isReady())
+    await waiting.splice(choose(waiting.length), 1)[0]?.pass()
+  }
+  await Promise.all(started)
+}
