@@ -96,6 +96,7 @@ export class SharedStack extends Stack {
       signing: this.#secrets.signing.secretArn,
       webhookKey: this.#secrets.webhookKey.secretArn,
       ...accountSettings(environment),
+      webhookReach: 'public',
       version,
     }
 

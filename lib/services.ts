@@ -9,6 +9,7 @@ import { depositSourceStore } from './activity/deposit-source-store.ts'
 import { recordsStore } from './activity/store.ts'
 import { yieldLookup } from './activity/yields.ts'
 import { dynamo } from './aws/dynamo.ts'
+import { sendMessages } from './aws/queue.ts'
 import { readLatestSecretJson, readSecretJson } from './aws/secrets.ts'
 import { createAcross } from './bridge/across.ts'
 import type { BridgeServices } from './bridge/send.ts'
@@ -40,6 +41,8 @@ import { pinStore as createPinStore } from './vaults/pin-store.ts'
 import { cachedPins } from './vaults/pins.ts'
 import { stateStore } from './vaults/state-store.ts'
 import { eventLogStore } from './webhooks/log-store.ts'
+import { WebhookReach } from './webhooks/reach.ts'
+import type { WakeDeliveries, WakeRelays } from './webhooks/relay.ts'
 import { webhooksStore } from './webhooks/store.ts'
 
 // What a function works with, each built once in a container of what the function uses. A bundle has those alone that
@@ -80,6 +83,9 @@ export const signingKeys = (env: Env<'signing'>) => signingKeysIn(env.signing)
 /** The key from which the secrets of webhooks follow. */
 export const webhookKey = async (env: Env<'webhookKey'>) =>
   (await readSecretJson(env.webhookKey, z.object({ key: z.string().min(32) }))).key
+
+/** Where events are sent. */
+export const webhookReach = (env: Env<'webhookReach'>) => WebhookReach.parse(env.webhookReach)
 
 /** For whom credentials are. */
 export const relyingParty = (env: Env<'relyingParty'>) => RelyingParty.parse(JSON.parse(env.relyingParty))
@@ -156,6 +162,18 @@ export const webhooks = (env: Env<'webhooks'>) => webhooksStore(dynamo(), env.we
 
 /** What each client is told, in order. */
 export const eventLog = (env: Env<'webhooks'>) => eventLogStore(dynamo(), env.webhooks)
+
+/** Has the pending events of clients moved into their logs. */
+export const wakeRelays =
+  (env: Env<'eventQueue'>): WakeRelays =>
+  (messages) =>
+    sendMessages(env.eventQueue, messages)
+
+/** Has webhooks told what they were not told yet. */
+export const wakeDeliveries =
+  (env: Env<'deliveryQueue'>): WakeDeliveries =>
+  (messages) =>
+    sendMessages(env.deliveryQueue, messages)
 
 /** The answers of upstreams, which all functions share. */
 export const cache = (env: Env<'cache'>) => sharedCache({ table: cacheStore(dynamo(), env.cache), now: Date.now })

@@ -165,6 +165,7 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
       SIGNING_SECRET,
       WEBHOOK_KEY_SECRET,
       ...queues.variables,
+      WEBHOOK_REACH: 'loopback',
       ...buildVariables(accountSettings(LOCAL)),
     },
     admin: localAdmin({ dynamoEndpoint, providersUrl: providers.url, tables, chains: [...chains] }),

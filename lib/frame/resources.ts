@@ -20,6 +20,8 @@ export const RESOURCES = {
   // Settings, as JSON: for whom credentials are, and how many challenges are given.
   relyingParty: 'RELYING_PARTY',
   rateLimits: 'RATE_LIMITS',
+  // Where events are sent, in one word.
+  webhookReach: 'WEBHOOK_REACH',
   version: 'SERVICE_VERSION',
 } as const
 

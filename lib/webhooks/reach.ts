@@ -1,0 +1,69 @@
+import { BlockList, isIP } from 'node:net'
+import * as z from 'zod'
+
+/** Where events are sent: to public addresses, or, on one machine, to that machine alone. */
+export const WebhookReach = z.enum(['public', 'loopback'])
+export type WebhookReach = z.output<typeof WebhookReach>
+
+/**
+ * What of the addresses is not public: IPv4 by IANA's special-purpose registry and multicast, and of the IPv6 addresses that
+ * are given out, those that stand for others or for nobody.
+ */
+const NOT_PUBLIC = subnets([
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/3',
+  '2001::/23',
+  '2001:db8::/32',
+  '2002::/16',
+  '3fff::/20',
+])
+/** The IPv6 addresses that are given out. */
+const GIVEN_OUT = subnets(['2000::/3'])
+const LOOPBACK = subnets(['127.0.0.0/8', '::1/128'])
+
+/** Whether something may be sent to this IP address. */
+export function isReachable(address: string, reach: WebhookReach): boolean {
+  const family = isIP(address)
+  if (family === 0) return false
+  const type = family === 4 ? 'ipv4' : 'ipv6'
+  if (reach === 'loopback') return LOOPBACK.check(address, type)
+  return !NOT_PUBLIC.check(address, type) && (family === 4 || GIVEN_OUT.check(address, type))
+}
+
+/**
+ * Why nothing may be sent to this URL, whatever its name stands for; undefined where something may, if its name stands for
+ * an address that is reachable.
+ */
+export function whyUnreachable({ protocol, port, hostname }: URL, reach: WebhookReach): string | undefined {
+  // Brackets are part of a host and not of an address. A URL has its IPv4 address in decimals, however it was written.
+  const address = hostname.replace(/^\[(.*)\]$/, '$1')
+  const isAddress = isIP(address) !== 0
+  if (reach === 'loopback') {
+    const isHere = hostname === 'localhost' || (isAddress && isReachable(address, reach))
+    return isHere ? undefined : 'must be on this machine, as all that the local service sends to'
+  }
+  if (protocol !== 'https:') return 'must be an https URL'
+  if (port !== '') return 'must be on port 443'
+  return isAddress && !isReachable(address, reach) ? 'must have a public address' : undefined
+}
+
+function subnets(texts: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const text of texts) {
+    const [network = '', bits] = text.split('/')
+    list.addSubnet(network, Number(bits), isIP(network) === 4 ? 'ipv4' : 'ipv6')
+  }
+  return list
+}
