@@ -33,6 +33,7 @@ import { contract as allBalances } from './portfolio/all-balances/contract.ts'
 import { contract as nfts } from './portfolio/nfts/contract.ts'
 import { contract as tokenChartByAddress } from './portfolio/token-chart-by-address/contract.ts'
 import { contract as tokenChartById } from './portfolio/token-chart-by-id/contract.ts'
+import { contract as relayEvents } from './queues/relay-events/contract.ts'
 import { contract as appleAppSiteAssociation } from './system/apple-app-site-association/contract.ts'
 import { contract as assetlinks } from './system/assetlinks/contract.ts'
 import { contract as health } from './system/health/contract.ts'
@@ -48,6 +49,11 @@ import { contract as list } from './vaults/list/contract.ts'
 import { contract as vaultsVault } from './vaults/vault/contract.ts'
 import { contract as withdraw } from './vaults/withdraw/contract.ts'
 import { contract as withdrawStatus } from './vaults/withdraw-status/contract.ts'
+import { contract as webhooksEvents } from './webhooks/events/contract.ts'
+import { contract as webhooksList } from './webhooks/list/contract.ts'
+import { contract as webhooksRegister } from './webhooks/register/contract.ts'
+import { contract as webhooksRemove } from './webhooks/remove/contract.ts'
+import { contract as webhooksSecret } from './webhooks/secret/contract.ts'
 
 /** Every endpoint of the service, by its folder in `functions/`. */
 export const endpoints = {
@@ -91,6 +97,11 @@ export const endpoints = {
   'markets/top-gainers-losers': topGainersLosers,
   'markets/coin': marketCoin,
   'markets/search': marketSearch,
+  'webhooks/register': webhooksRegister,
+  'webhooks/list': webhooksList,
+  'webhooks/secret': webhooksSecret,
+  'webhooks/remove': webhooksRemove,
+  'webhooks/events': webhooksEvents,
   'system/health': health,
   'system/openapi': openapi,
   'system/apple-app-site-association': appleAppSiteAssociation,
@@ -107,4 +118,6 @@ export const jobs = {
 } as const satisfies Record<string, JobContract>
 
 /** Every function of the service that takes the messages of a queue, by its folder in `functions/`. */
-export const consumers = {} as const satisfies Record<string, QueueContract>
+export const consumers = {
+  'queues/relay-events': relayEvents,
+} as const satisfies Record<string, QueueContract>

@@ -483,6 +483,31 @@ export const ERRORS = {
   },
   invalid_status: { status: 400, error: 'Invalid status', message: 'Give pending, claimable, completed or cancelled.' },
 
+  // Webhooks
+  missing_or_invalid_url: {
+    status: 400,
+    error: 'Missing or invalid url',
+    message: 'Give an https URL with a public name, on port 443; details tell what is wrong with it.',
+  },
+  invalid_types: { status: 400, error: 'Invalid types', message: 'Give types of events, or leave them out for all.' },
+  invalid_finality: { status: 400, error: 'Invalid finality', message: 'Give final or latest, or leave it out.' },
+  invalid_after: {
+    status: 400,
+    error: 'Invalid after',
+    message: 'Give the sequence of the last event that you have, or leave it out.',
+  },
+  webhook_not_found: {
+    status: 404,
+    error: 'Webhook not found',
+    message: 'There is no webhook with this id; it may have been removed.',
+  },
+  webhook_already_registered: {
+    status: 409,
+    error: 'Webhook already registered',
+    message: 'There is a webhook at this URL. Ask for a new secret of it, or remove it first.',
+  },
+  too_many_webhooks: { status: 409, error: 'Too many webhooks', message: 'There can be 10 webhooks; remove one.' },
+
   // Portfolio and markets
   unsupported_currency: {
     status: 400,

@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts'
 import { findVault, type Vault, type VaultKey } from '../vaults/vault.ts'
 
 /** What a key can open: an area of the API, or two that belong together. */
-export const Scope = z.enum(['vaults', 'accounts', 'portfolio', 'markets'])
+export const Scope = z.enum(['vaults', 'accounts', 'portfolio', 'markets', 'webhooks'])
 export type Scope = z.output<typeof Scope>
 
 /** How many requests a key may make in each window of so many seconds. */
@@ -38,7 +38,10 @@ export const KeyLimits = z.object({
 })
 export type KeyLimits = z.output<typeof KeyLimits>
 
-/** What a key may do that was given no limits: half of what the gateway lets through in production. */
+/**
+ * What a key may do that was given no limits: half of what the gateway lets through in production. Webhooks tell what all
+ * users do: they are for keys on servers, which say so, and not for those that are in wallets for everybody to read.
+ */
 export const DEFAULT_LIMITS: KeyLimits = {
   scopes: ['vaults', 'accounts', 'portfolio', 'markets'],
   rate: { requests: 6000, seconds: 60 },

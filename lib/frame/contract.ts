@@ -13,6 +13,7 @@ export const TAGS = {
   Accounts: 'Users, their credentials, sessions and linked wallets',
   Portfolio: 'What linked wallets hold, and the prices of tokens',
   Markets: 'Coins, their prices and market data',
+  Webhooks: 'Endpoints of yours that are told what happens in your vaults, and the log of it',
   System: 'The service itself',
 } as const
 
@@ -23,6 +24,7 @@ const SCOPES: Readonly<Record<keyof typeof TAGS, Scope | undefined>> = {
   Accounts: 'accounts',
   Portfolio: 'portfolio',
   Markets: 'markets',
+  Webhooks: 'webhooks',
   System: undefined,
 }
 

@@ -33,17 +33,18 @@ const MOST_PAGES = 20
 
 /**
  * Moves a client's pending events into its log, in order and each once, whoever else is at it and wherever it was killed
- * before; those that are left after 20 pages with another call. Throws when the table or a queue cannot be reached: it is
- * then to be called again.
+ * before; those that are left after 20 pages with another call. Gives how many it moved. Throws when the table or a queue
+ * cannot be reached: it is then to be called again.
  */
-export async function relayEvents(dependencies: Dependencies, clientId: string): Promise<void> {
+export async function relayEvents(dependencies: Dependencies, clientId: string): Promise<number> {
   const { eventLog, wakeRelays, now } = dependencies
   // Before what is pending and what is logged is read: an event of a page that is put after this is in the page's own place,
   // which only one relay gets, and one of a page before is known to be logged.
   let next = await finishLog(dependencies, clientId)
+  let moved = 0
   for (let pages = 0; pages < MOST_PAGES; pages += 1) {
     const pending = await eventLog.listPending(clientId)
-    if (pending.length === 0) return
+    if (pending.length === 0) return moved
     const logged = await eventLog.listLogged(pending.map(({ event: { id } }) => ({ clientId, id })))
     const { events, done } = buildPage(pending, logged, next, now())
     const [first, ...others] = events
@@ -54,8 +55,10 @@ export async function relayEvents(dependencies: Dependencies, clientId: string):
     if (first) await finishPage(dependencies, clientId, events)
     await eventLog.deletePending(clientId, done)
     next += events.length
+    moved += events.length
   }
   await wakeRelays([{ clientId }])
+  return moved
 }
 
 /** Finishes the pages that another relay has put and not finished, and gives the sequence at which the log ends. */

@@ -17,9 +17,10 @@ export function createSecretVersions(randomBytes: RandomBytes): SecretVersions {
 export function rotateSecret(
   { version, before }: SecretVersions,
   { randomBytes, now }: { readonly randomBytes: RandomBytes; readonly now: number },
-): SecretVersions {
+) {
   const known = before && now < before.until.getTime() ? before.version : version
-  return { ...createSecretVersions(randomBytes), before: { version: known, until: new Date(now + OVERLAP_MS) } }
+  const kept = { version: known, until: new Date(now + OVERLAP_MS) }
+  return { ...createSecretVersions(randomBytes), before: kept } satisfies SecretVersions
 }
 
 /** The secrets that sign at a moment, in epoch milliseconds: the newest first. */

@@ -1,10 +1,12 @@
-import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb'
+import { type DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { getItems, putNew, updateItem } from '../aws/dynamo.ts'
+import { deleteItems, getItems, putNew, updateItem } from '../aws/dynamo.ts'
 import { Timestamp } from '../codecs.ts'
 import { type DisabledReason, MOST_WEBHOOKS, SecretVersions, Webhook } from './webhook.ts'
 
 const Item = z.object({ pk: z.string(), webhooks: z.record(z.string(), Webhook) })
+const Key = z.object({ pk: z.string(), sk: z.string() })
+const Failing = z.object({ sk: z.string(), failingSince: Timestamp.optional() })
 
 /**
  * The webhooks of clients: one item a client, with all of its webhooks. What is read is read consistently. Every method
@@ -42,14 +44,40 @@ export function webhooksStore(client: DynamoDBDocumentClient, tableName: string)
       })
     },
 
-    /** Takes a webhook from a client; false where there is none with this id. */
-    remove(clientId: string, id: string): Promise<boolean> {
-      return update({
+    /**
+     * Takes a webhook from a client, with how far its deliveries are and the first 1,000 that were to be tried again; false
+     * where there is none with this id. What is left then ends by itself, and means nothing to a webhook that is registered
+     * at the same URL later, which is told what comes after.
+     */
+    async remove(clientId: string, id: string): Promise<boolean> {
+      const isRemoved = await update({
         key: webhooksKey(clientId),
         remove: ['webhooks.#id'],
         condition: 'attribute_exists(webhooks.#id)',
         ExpressionAttributeNames: { '#id': id },
       })
+      if (!isRemoved) return false
+      const query = new QueryCommand({
+        TableName: tableName,
+        KeyConditionExpression: 'pk = :client AND begins_with(sk, :retries)',
+        ExpressionAttributeValues: { ':client': clientPartition(clientId), ':retries': retryPrefix(id) },
+        ProjectionExpression: 'pk, sk',
+        Limit: 1000,
+      })
+      const retries = z.array(Key).parse((await client.send(query)).Items)
+      await deleteItems(client, tableName, [deliveryKey(clientId, id), ...retries])
+      return true
+    },
+
+    /** Since when each of these webhooks has taken nothing of what was sent; those that take something are left out. */
+    async listFailing(clientId: string, ids: readonly string[]): Promise<Map<string, Date>> {
+      const keys = ids.map((id) => deliveryKey(clientId, id))
+      const items = z.array(Failing).parse(await getItems(client, tableName, keys))
+      return new Map(
+        items.flatMap(({ sk, failingSince }) =>
+          failingSince ? [[sk.slice(deliveryKey(clientId, '').sk.length), failingSince] as const] : [],
+        ),
+      )
     },
 
     /** Replaces which secrets sign; false where somebody else has replaced them since they were read, or removed the webhook. */
@@ -101,6 +129,16 @@ const CLIENT = 'CLIENT#'
 /** The partition of what is told to a client. */
 export function clientPartition(clientId: string): string {
   return `${CLIENT}${clientId}`
+}
+
+/** The key of the item that says how far the deliveries to a webhook are. */
+export function deliveryKey(clientId: string, webhookId: string) {
+  return { pk: clientPartition(clientId), sk: `DELIVERY#${webhookId}` }
+}
+
+/** How the sort keys begin of the deliveries to a webhook that are to be tried again. */
+export function retryPrefix(webhookId: string): string {
+  return `RETRY#${webhookId}#`
 }
 
 function webhooksKey(clientId: string) {

@@ -3,6 +3,8 @@ import * as z from 'zod'
 import { Timestamp } from '../codecs.ts'
 import { EventType, type WebhookEvent } from './event.ts'
 
+const MOST_CHARACTERS = 2048
+
 /** Which events a webhook is told: those alone that are final, or besides, and first, those that a reorganisation can undo. */
 export const Finality = z.enum(['final', 'latest'])
 export type Finality = z.output<typeof Finality>
@@ -10,6 +12,23 @@ export type Finality = z.output<typeof Finality>
 /** Why nothing is sent to a webhook any more: it said that it is gone, or has taken nothing for three days. */
 export const DisabledReason = z.enum(['gone', 'failing'])
 export type DisabledReason = z.output<typeof DisabledReason>
+
+/** A URL as it is called: https, or http on one machine; without a name, a password and a fragment. */
+export const WebhookUrl = z.codec(
+  z.string().meta({ format: 'uri', maxLength: MOST_CHARACTERS }),
+  z.string().max(MOST_CHARACTERS),
+  {
+    decode: (text, context) => {
+      const url = URL.parse(text)
+      const isClean = url?.username === '' && url.password === '' && !text.includes('#')
+      if (isClean && /^https?:$/.test(url.protocol)) return url.href
+      const message = 'must be an https URL without a name, a password and a fragment'
+      context.issues.push({ code: 'custom', message, input: text })
+      return z.NEVER
+    },
+    encode: (url) => url,
+  },
+)
 
 /**
  * Which secrets sign: each is made of a version (lib/webhooks/secret.ts). After a rotation the one before signs beside the

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createApiKey, hashApiKey, randomBase62 } from '../../lib/clients/api-key.ts'
 import type { ApiKey, Client } from '../../lib/clients/client.ts'
-import { DEFAULT_LIMITS } from '../../lib/clients/key-limits.ts'
+import { type KeyLimits, Scope } from '../../lib/clients/key-limits.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
 
 /** A client without vaults; what a test does not name has no meaning for it. */
@@ -15,8 +15,8 @@ export function someClient(overrides: Partial<Client> = {}): Client {
   }
 }
 
-/** What a key may do that no test can use up. */
-export const NO_RATE = { ...DEFAULT_LIMITS, rate: { requests: 1_000_000, seconds: 3600 } }
+/** What a key may do that opens everything and that no test can use up. */
+export const NO_RATE: KeyLimits = { scopes: Scope.options, rate: { requests: 1_000_000, seconds: 3600 } }
 
 /** A key of this client and what the table keeps of it. */
 export function someKey(clientId: string, overrides: Partial<ApiKey> = {}): { text: string; key: ApiKey } {

@@ -1,7 +1,7 @@
 import { afterAll, afterEach } from 'vitest'
 
-/** What no line of any log may have: e-mail addresses, API keys, sessions, secrets of one-time codes, keys. */
-const SECRET = /[\w.+-]@[\w-]+\.[a-z]{2,}|jk_(?:live|test|local)_\w{20,}|Bearer \S{20,}|otpauth:|-----BEGIN/i
+/** What no line of any log may have: e-mail addresses, API keys, sessions, secrets of one-time codes and webhooks, keys. */
+const SECRET = /[\w.+-]@[\w-]+\.[a-z]{2,}|jk_(?:live|test|local)_\w{20,}|Bearer \S{20,}|otpauth:|whsec_|-----BEGIN/i
 
 /** What has been logged since the last test, and how each line is shown. */
 const logged: { readonly line: string; readonly show: () => void }[] = []

@@ -1,0 +1,17 @@
+import * as z from 'zod'
+import type { QueueContract } from '../../../lib/frame/contract.ts'
+
+export const contract = {
+  summary: 'Gives what happened its place in the log of a client, and wakes the webhooks that want to be told of it.',
+  uses: {
+    webhooks: ['Query', 'GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'BatchWriteItem'],
+    eventQueue: true,
+    deliveryQueue: true,
+  },
+  queue: 'eventQueue',
+  message: z.object({ clientId: z.string() }),
+  report: z.object({ clientId: z.string(), events: z.number().int() }),
+  timeoutSeconds: 30,
+  mostAtATime: 5,
+  impact: 'Clients are told late of what happens in their vaults, and their logs end before it.',
+} as const satisfies QueueContract

@@ -1,0 +1,11 @@
+import { consumer } from '../../../lib/frame/consumer.ts'
+import { eventLog, now, wakeDeliveries, wakeRelays, webhooks } from '../../../lib/services.ts'
+import { relayEvents } from '../../../lib/webhooks/relay.ts'
+import { contract } from './contract.ts'
+
+export const handler = consumer(
+  contract,
+  { eventLog, webhooks, wakeRelays, wakeDeliveries, now },
+  (services) =>
+    async ({ clientId }) => ({ clientId, events: await relayEvents(services, clientId) }),
+)

@@ -1,0 +1,9 @@
+import { AppError } from '../../../lib/errors.ts'
+import { endpoint } from '../../../lib/frame/endpoint.ts'
+import { webhooks } from '../../../lib/services.ts'
+import { contract } from './contract.ts'
+
+export const handler = endpoint(contract, { webhooks }, ({ webhooks }) => async ({ client: { clientId }, path }) => {
+  if (!(await webhooks.remove(clientId, path.id))) throw new AppError('webhook_not_found')
+  return undefined
+})

@@ -1,0 +1,49 @@
+import type { RandomBytes } from '../clients/api-key.ts'
+import { AppError } from '../errors.ts'
+import type { EventLogStore } from './log-store.ts'
+import { type WebhookReach, whyUnreachable } from './reach.ts'
+import type { WakeDeliveries } from './relay.ts'
+import type { NewWebhook } from './responses.ts'
+import { createSecretVersions, listSecrets } from './secret.ts'
+import type { WebhooksStore } from './store.ts'
+import { buildWebhookId, type Webhook } from './webhook.ts'
+
+type Dependencies = {
+  readonly webhooks: Pick<WebhooksStore, 'add' | 'list'>
+  readonly eventLog: Pick<EventLogStore, 'getHead'>
+  readonly webhookKey: string
+  readonly webhookReach: WebhookReach
+  readonly wakeDeliveries: WakeDeliveries
+  readonly randomBytes: RandomBytes
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}
+
+/**
+ * Registers a webhook, which is told what comes after in its client's log, and gives it with its secret. Throws
+ * `missing_or_invalid_url` where nothing may be sent to the URL, `webhook_already_registered` and `too_many_webhooks`.
+ */
+export async function registerWebhook(
+  { webhooks, eventLog, webhookKey, webhookReach, wakeDeliveries, randomBytes, now }: Dependencies,
+  clientId: string,
+  { url, types, finality }: NewWebhook,
+): Promise<{ readonly webhook: Webhook; readonly secret: string }> {
+  const issue = whyUnreachable(new URL(url), webhookReach)
+  if (issue) throw new AppError('missing_or_invalid_url', { details: [{ field: 'url', issue }] })
+  const webhook: Webhook = {
+    id: buildWebhookId(clientId, url),
+    url,
+    types: types ? [...new Set(types)] : null,
+    finality,
+    secret: createSecretVersions(randomBytes),
+    createdAt: new Date(now()),
+    after: (await eventLog.getHead(clientId)) - 1,
+  }
+  if (!(await webhooks.add(clientId, webhook))) {
+    const isRegistered = (await webhooks.list(clientId)).some(({ id }) => id === webhook.id)
+    throw new AppError(isRegistered ? 'webhook_already_registered' : 'too_many_webhooks')
+  }
+  // A relay that is at work may have looked for webhooks just before.
+  await wakeDeliveries([{ clientId, webhookId: webhook.id }])
+  return { webhook, secret: listSecrets(webhookKey, clientId, webhook, now())[0] }
+}

@@ -1,0 +1,318 @@
+import { describe, expect, onTestFinished, vi } from 'vitest'
+import { putItems } from '../../../lib/aws/dynamo.ts'
+import { parseApiKey } from '../../../lib/clients/api-key.ts'
+import { DEFAULT_LIMITS } from '../../../lib/clients/key-limits.ts'
+import type { ErrorCode } from '../../../lib/errors.ts'
+import { eventLog, wakeRelays, webhooks } from '../../../lib/services.ts'
+import { buildEventId } from '../../../lib/webhooks/event.ts'
+import { publish } from '../../../lib/webhooks/publish.ts'
+import { deliveryKey, retryPrefix } from '../../../lib/webhooks/store.ts'
+import { someKey } from '../../support/clients.ts'
+import { expectError } from '../../support/errors.ts'
+import { chainlessTest, type Service, startAnew } from '../../support/service.ts'
+import { scanTable } from '../../support/tables.ts'
+import { someNotice } from '../../support/webhooks.ts'
+
+const URL_OF = (name: string) => `http://localhost:8080/${name}`
+const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/
+const HOUR = 3600
+
+const test = chainlessTest
+  /** A client of its own. */
+  .extend('own', async ({ service }) => {
+    const key = await service.createClient([])
+    return { key, clientId: parseApiKey(key)?.clientId as string }
+  })
+  /** Asks as that client. */
+  .extend('ask', ({ service, own: { key } }) => askerOf(service, key))
+  /** Tells that client of what has these keys. */
+  .extend(
+    'tell',
+    ({ service, own }) =>
+      (keys: readonly string[]) =>
+        tell(service, own.clientId, keys),
+  )
+
+function askerOf(service: Service, key: string) {
+  return (method: string, path: string, body?: unknown) => service.call(method, path, { key, body })
+}
+
+/** Has notices of these keys moved into a client's log. */
+async function tell(service: Service, clientId: string, keys: readonly string[]): Promise<void> {
+  const { EVENT_QUEUE_URL: eventQueue = '', WEBHOOKS_TABLE: table = '' } = service.backends.environment
+  const store = { eventLog: eventLog({ webhooks: table }), webhooks: webhooks({ webhooks: table }) }
+  const dependencies = { ...store, wakeRelays: wakeRelays({ eventQueue }), now: Date.now }
+  await publish(
+    dependencies,
+    keys.map((key) => someNotice(key)),
+    () => [clientId],
+  )
+  await service.consume()
+}
+
+describe('A webhook', () => {
+  test('is registered with a secret that is told this once', async ({ ask }) => {
+    const { status, headers, body } = await ask('POST', '/webhooks', { url: URL_OF('a') })
+    expect(status).toBe(201)
+    expect(headers.get('cache-control')).toBe('no-store')
+    const { secret, ...rest } = body
+    expect(secret).toMatch(SECRET)
+    expect(rest).toEqual({
+      id: expect.stringMatching(/^wh_[0-9a-f]{24}$/),
+      url: URL_OF('a'),
+      types: null,
+      finality: 'final',
+      createdAt: expect.stringMatching(/Z$/),
+    })
+    const list = await ask('GET', '/webhooks')
+    expect(list.body.webhooks).toEqual([
+      { ...rest, status: 'active', disabledAt: null, disabledReason: null, failingSince: null },
+    ])
+    expect(JSON.stringify(list.body)).not.toContain('whsec_')
+  })
+
+  test('is for the types and the finality that it was registered for', async ({ ask }) => {
+    const asked = { url: URL_OF('a'), types: ['deposit.completed', 'vault.paused', 'vault.paused'], finality: 'latest' }
+    const { body } = await ask('POST', '/webhooks', asked)
+    expect(body).toMatchObject({ types: ['deposit.completed', 'vault.paused'], finality: 'latest' })
+    expect((await ask('GET', '/webhooks')).body.webhooks).toMatchObject([{ types: body.types, finality: 'latest' }])
+  })
+
+  test('is one for each URL of a client, however the URL is written', async ({ service, ask }) => {
+    const first = await ask('POST', '/webhooks', { url: URL_OF('a') })
+    for (const url of [URL_OF('a'), 'HTTP://LOCALHOST:8080/b/../a']) {
+      expectError(await ask('POST', '/webhooks', { url }), 'webhook_already_registered')
+    }
+    const other = await service.call('POST', '/webhooks', {
+      key: await service.createClient([]),
+      body: { url: URL_OF('a') },
+    })
+    expect(other.status).toBe(201)
+    expect(other.body.id).not.toBe(first.body.id)
+    expect(other.body.secret).not.toBe(first.body.secret)
+  })
+
+  test('is one of ten at most', async ({ ask }) => {
+    const urls = Array.from({ length: 11 }, (_, index) => URL_OF(`${index}`))
+    const replies = await Promise.all(urls.map((url) => ask('POST', '/webhooks', { url })))
+    expect(replies.filter(({ status }) => status === 201)).toHaveLength(10)
+    for (const reply of replies.filter(({ status }) => status !== 201)) expectError(reply, 'too_many_webhooks')
+    expect((await ask('GET', '/webhooks')).body.webhooks).toHaveLength(10)
+  })
+
+  test.for<[ErrorCode, string, string, object]>([
+    ['missing_or_invalid_url', 'url', 'is missing', {}],
+    ['missing_or_invalid_url', 'url', 'is none', { url: 'localhost' }],
+    ['missing_or_invalid_url', 'url', 'is of another kind', { url: 'ftp://localhost/' }],
+    ['missing_or_invalid_url', 'url', 'has a name', { url: 'http://user@localhost/' }],
+    ['missing_or_invalid_url', 'url', 'has a password', { url: 'http://:password@localhost/' }],
+    ['missing_or_invalid_url', 'url', 'has a fragment', { url: 'http://localhost/#fragment' }],
+    ['missing_or_invalid_url', 'url', 'has an empty fragment', { url: 'http://localhost/#' }],
+    ['missing_or_invalid_url', 'url', 'is too long', { url: `http://localhost/${'x'.repeat(2032)}` }],
+    ['missing_or_invalid_url', 'url', 'is too long as it is sent', { url: `http://localhost/${'ü'.repeat(500)}` }],
+    ['missing_or_invalid_url', 'url', 'leads from the local service elsewhere', { url: 'https://wallet.example/' }],
+    ['missing_or_invalid_url', 'url', 'leads to a neighbour of it', { url: 'http://192.168.0.1/' }],
+    ['invalid_types', 'types', 'are none', { url: URL_OF('a'), types: [] }],
+    ['invalid_types', 'types.0', 'is unknown', { url: URL_OF('a'), types: ['deposit.lost'] }],
+    ['invalid_finality', 'finality', 'is unknown', { url: URL_OF('a'), finality: 'safe' }],
+    ['unknown_field', 'secret', 'is not for callers to choose', { url: URL_OF('a'), secret: 'mine' }],
+  ])('is refused with %s where %s %s', async ([code, field, , body], { ask }) => {
+    expectError(await ask('POST', '/webhooks', body), code, [field])
+    expect((await ask('GET', '/webhooks')).body.webhooks).toEqual([])
+  })
+
+  test('that is removed is gone with what was to be sent to it, and only it', async ({ service, own, ask }) => {
+    const [kept, gone] = [
+      (await ask('POST', '/webhooks', { url: URL_OF('kept') })).body,
+      (await ask('POST', '/webhooks', { url: URL_OF('gone') })).body,
+    ]
+    const table = service.backends.dynamo.tableNames.webhooks
+    const owedTo = ({ id }: { id: string }) => [
+      deliveryKey(own.clientId, id),
+      ...['000000000001', '000000000002'].map((sequence) => ({
+        pk: `CLIENT#${own.clientId}`,
+        sk: `${retryPrefix(id)}${sequence}`,
+      })),
+    ]
+    await putItems(service.dynamo, table, [...owedTo(kept), ...owedTo(gone)])
+    expect((await ask('DELETE', `/webhooks/${gone.id}`)).status).toBe(204)
+    const items = await scanTable(service.dynamo, table)
+    const left = (webhook: { id: string }) => owedTo(webhook).filter(({ pk, sk }) => items.has(`${pk} ${sk}`))
+    expect([left(kept).length, left(gone).length]).toEqual([3, 0])
+    expect((await ask('GET', '/webhooks')).body.webhooks).toMatchObject([{ id: kept.id }])
+    expectError(await ask('DELETE', `/webhooks/${gone.id}`), 'webhook_not_found')
+    const again = await ask('POST', '/webhooks', { url: URL_OF('gone') })
+    expect(again.body.id).toBe(gone.id)
+    expect(again.body.secret).not.toBe(gone.secret)
+  })
+
+  test('of another client does not exist', async ({ service, ask }) => {
+    const { body } = await ask('POST', '/webhooks', { url: URL_OF('a') })
+    const other = askerOf(service, await service.createClient([]))
+    for (const [method, path] of [
+      ['DELETE', `/webhooks/${body.id}`],
+      ['POST', `/webhooks/${body.id}/secret`],
+    ] as const)
+      expectError(await other(method, path), 'webhook_not_found')
+    expect((await other('GET', '/webhooks')).body.webhooks).toEqual([])
+    expect((await ask('GET', '/webhooks')).body.webhooks).toHaveLength(1)
+  })
+
+  test('is told what comes after it was registered', async ({ own, ask, tell, service }) => {
+    await tell(['one', 'two'])
+    await ask('POST', '/webhooks', { url: URL_OF('a') })
+    const [webhook] = await webhooks({ webhooks: service.backends.dynamo.tableNames.webhooks }).list(own.clientId)
+    expect(webhook?.after).toBe(2)
+  })
+})
+
+describe('A secret', () => {
+  test('that is rotated is another one, and the one in use before signs for a day more', async ({
+    clock,
+    service: _,
+    coldService,
+    own,
+  }) => {
+    const ask = askerOf(coldService, own.key)
+    const { body: registered } = await ask('POST', '/webhooks', { url: URL_OF('a') })
+    const rotate = async () => (await ask('POST', `/webhooks/${registered.id}/secret`)).body
+    const inUse = async () => {
+      const [webhook] = await webhooks({ webhooks: coldService.backends.dynamo.tableNames.webhooks }).list(own.clientId)
+      return webhook?.secret
+    }
+    const before = await inUse()
+    const first = await rotate()
+    expect(first).toEqual({
+      id: registered.id,
+      secret: expect.stringMatching(SECRET),
+      previousUntil: expect.stringMatching(/Z$/),
+    })
+    // Nobody may have seen that one, and receivers still have the one before.
+    clock.pass(12 * HOUR)
+    const second = await rotate()
+    expect((await inUse())?.before?.version).toBe(before?.version)
+    expect(Date.parse(second.previousUntil) - Date.parse(first.previousUntil)).toBeGreaterThanOrEqual(12 * HOUR * 1000)
+    clock.pass(24 * HOUR)
+    const known = await inUse()
+    const third = await rotate()
+    expect((await inUse())?.before?.version).toBe(known?.version)
+    expect(new Set([registered.secret, first.secret, second.secret, third.secret]).size).toBe(4)
+  })
+
+  test('is rotated by each of several who do so at once', async ({ ask }) => {
+    const { body } = await ask('POST', '/webhooks', { url: URL_OF('a') })
+    const replies = await Promise.all([1, 2, 3].map(() => ask('POST', `/webhooks/${body.id}/secret`)))
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200])
+    expect(new Set(replies.map((reply) => reply.body.secret)).size).toBe(3)
+  })
+
+  test('of no webhook is not found', async ({ ask }) => {
+    expectError(await ask('POST', '/webhooks/wh_none/secret'), 'webhook_not_found')
+  })
+})
+
+describe('The list of events', () => {
+  test('gives each after the one that is known, page by page', async ({ own, ask, tell }) => {
+    const keys = Array.from({ length: 7 }, (_, index) => `key-${index}`)
+    await tell(keys.slice(0, 3))
+    await tell(keys.slice(3))
+    const seen: { id: string; sequence: number }[] = []
+    for (let isOver = false; !isOver; ) {
+      const { body } = await ask('GET', `/webhooks/events?limit=2&after=${seen.at(-1)?.sequence ?? 0}`)
+      seen.push(...body.events)
+      isOver = body.events.length === 0
+    }
+    expect(seen.map(({ id, sequence }) => [id, sequence])).toEqual(
+      keys.map((key, index) => [buildEventId(own.clientId, key), index + 1]),
+    )
+    expect((await ask('GET', '/webhooks/events')).body.events).toEqual(seen)
+    expect((await ask('GET', '/webhooks/events?after=5')).body.events).toEqual(seen.slice(5))
+    expect((await ask('GET', '/webhooks/events?after=999999999999')).body.events).toEqual([])
+  })
+
+  test('tells a client nothing of another', async ({ service, tell }) => {
+    await tell(['one'])
+    const other = askerOf(service, await service.createClient([]))
+    expect((await other('GET', '/webhooks/events')).body.events).toEqual([])
+  })
+
+  test('is over after 30 days', async ({ clock, own, tell, service }) => {
+    await tell(['one'])
+    clock.pass(30 * 24 * HOUR)
+    const anew = await startAnew(service)
+    onTestFinished(anew.stop)
+    expect((await askerOf(anew.service, own.key)('GET', '/webhooks/events')).body.events).toEqual([])
+  })
+
+  test.for([
+    ['invalid_after', 'after', '-1'],
+    ['invalid_after', 'after', '1000000000000'],
+    ['invalid_limit', 'limit', '101'],
+    ['invalid_limit', 'limit', '0'],
+  ] as const)('is refused with %s for %s=%s', async ([code, field, value], { ask }) => {
+    expectError(await ask('GET', `/webhooks/events?${field}=${value}`), code, [field])
+  })
+})
+
+describe('A key', () => {
+  test('that was given no scopes does not open webhooks', async ({ service, own }) => {
+    const { text, key } = someKey(own.clientId, { limits: DEFAULT_LIMITS })
+    await service.backends.admin.clients.putKey(own.clientId, key)
+    const ask = askerOf(service, text)
+    expectError(await ask('GET', '/webhooks/events'), 'insufficient_scope')
+    expectError(await ask('POST', '/webhooks', { url: URL_OF('a') }), 'insufficient_scope')
+  })
+})
+
+describe('A stage', () => {
+  const URLS: [string, string | undefined][] = [
+    ['https://wallet.example/hooks?of=vaults', undefined],
+    ['https://wallet.example:443/', undefined],
+    ['https://8.8.8.8/', undefined],
+    ['https://[2606:4700::1111]/', undefined],
+    ['http://wallet.example/', 'must be an https URL'],
+    ['https://wallet.example:8443/', 'must be on port 443'],
+    ...[
+      '127.0.0.1',
+      '127.1',
+      '0x7f000001',
+      '2130706433',
+      '0.0.0.0',
+      '10.1.2.3',
+      '100.64.0.1',
+      '169.254.169.254',
+      '172.31.255.255',
+      '192.168.1.1',
+      '198.18.0.1',
+      '224.0.0.1',
+      '255.255.255.255',
+      '[::1]',
+      '[::]',
+      '[::ffff:127.0.0.1]',
+      '[::ffff:8.8.8.8]',
+      '[64:ff9b::7f00:1]',
+      '[fe80::1]',
+      '[fd00::1]',
+      '[2001:db8::1]',
+      '[2002:7f00:1::]',
+    ].map((host): [string, string] => [`https://${host}/`, 'must have a public address']),
+  ]
+
+  test('takes webhooks at public names and addresses alone', async ({ service, own }) => {
+    vi.stubEnv('WEBHOOK_REACH', 'public')
+    const anew = await startAnew(service)
+    onTestFinished(async () => {
+      vi.unstubAllEnvs()
+      await anew.stop()
+    })
+    const ask = askerOf(anew.service, own.key)
+    for (const [url, issue] of URLS) {
+      const reply = await ask('POST', '/webhooks', { url })
+      if (issue === undefined) expect(reply.status).toBe(201)
+      else {
+        expectError(reply, 'missing_or_invalid_url', ['url'])
+        expect(reply.body.details).toEqual([{ field: 'url', issue }])
+      }
+    }
+  })
+})
