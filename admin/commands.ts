@@ -8,11 +8,14 @@ import { Address, Amount, Timestamp, TransactionHash } from '../lib/codecs.ts'
 import { keyIdOf } from '../lib/signing/keys.ts'
 import type { Pin } from '../lib/vaults/pin.ts'
 import type { Vault } from '../lib/vaults/vault.ts'
+import { EventType } from '../lib/webhooks/event.ts'
+import { NewWebhook, type WebhookResponse } from '../lib/webhooks/responses.ts'
 import { checkNodes } from './check-nodes.ts'
 import {
   type Admin,
   addSigningKey,
   addVault,
+  addWebhook,
   confirmVault,
   createClient,
   decideUser,
@@ -26,6 +29,7 @@ import {
   removeSigningKey,
   removeUser,
   removeVault,
+  removeWebhook,
   revokeKey,
   useSigningKey,
 } from './operations.ts'
@@ -118,6 +122,8 @@ const limitOptions = z.object({
     meaning: 'Its assets with the most of each in one deposit, in the smallest unit, such as 8453:0x…=1000000; or any',
   }),
 })
+
+const webhook = z.string().register(optionHelp, { value: 'id', meaning: 'The webhook, as in list-webhooks' })
 
 const signingKey = z.string().register(optionHelp, { value: 'id', meaning: 'The key, as in list-signing-keys' })
 
@@ -294,6 +300,59 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
         `Client ${client} no longer has the vault ${address} on chain ${chain}, within a minute.`,
         ...(isForgotten ? ['No client has it: it is forgotten, and its past is read again when it is added.'] : []),
       ]
+    },
+  ),
+
+  'add-webhook': command(
+    'Registers an endpoint that a client is told at what happens in its vaults. Its secret is printed this once.',
+    z.object({
+      client: clientId,
+      url: NewWebhook.shape.url.register(optionHelp, { value: 'url', meaning: 'Where: https, on port 443' }),
+      types: z
+        .string()
+        .transform(parts)
+        .pipe(z.array(EventType))
+        .optional()
+        .register(optionHelp, { value: 'words', meaning: 'Of what; of everything unless given' }),
+      finality: NewWebhook.shape.finality.register(optionHelp, {
+        value: 'word',
+        meaning: 'final, or latest to be told before too; final unless given',
+      }),
+    }),
+    async (admin, { client, ...rest }) => {
+      const { webhook, secret } = await addWebhook(admin, client, rest)
+      return [
+        secret,
+        '',
+        `Webhook ${webhook.id} of client ${client}, which is told ${webhook.types ?? 'everything'} at ${webhook.url}.`,
+        'Hand the secret over now: it will not be shown again.',
+      ]
+    },
+  ),
+
+  'list-webhooks': command(
+    'Lists the webhooks of a client, and how they take what is sent.',
+    z.object({ client: clientId }),
+    async ({ webhooks }, { client }) =>
+      columns(
+        ['WEBHOOK', 'URL', 'TYPES', 'FINALITY', 'CREATED', 'STATUS'],
+        (await webhooks.list(client)).map(({ id, url, types, finality, createdAt, ...rest }) => [
+          id,
+          url,
+          types?.join() ?? 'all',
+          finality,
+          Timestamp.encode(createdAt),
+          webhookStatus(rest),
+        ]),
+      ),
+  ),
+
+  'remove-webhook': command(
+    'Removes a webhook of a client, with all that it was not told yet.',
+    z.object({ client: clientId, webhook }),
+    async (admin, { client, webhook }) => {
+      await removeWebhook(admin, client, webhook)
+      return [`Client ${client} has the webhook ${webhook} no longer.`]
     },
   ),
 
@@ -492,6 +551,16 @@ function warnOfLimits(limits: KeyLimits, ofClient: readonly Vault[]): string[] {
         `Warning: the client has no vault on chain ${chainId}: it is good only for deposits from there to other chains.`,
     ),
   ]
+}
+
+/** How a webhook takes what is sent, in words. */
+function webhookStatus({
+  disabledAt,
+  disabledReason,
+  failingSince,
+}: Pick<WebhookResponse, 'disabledAt' | 'disabledReason' | 'failingSince'>): string {
+  if (disabledAt) return `disabled since ${Timestamp.encode(disabledAt)}: ${disabledReason}`
+  return failingSince ? `failing since ${Timestamp.encode(failingSince)}` : 'active'
 }
 
 /** Vaults with their pins, in the same order. */

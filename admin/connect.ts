@@ -2,13 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { configSecretName, type Stage, signingSecretName } from '../infra/environments.ts'
+import { configSecretName, type Stage, signingSecretName, webhookKeySecretName } from '../infra/environments.ts'
+import { queueName } from '../infra/queues.ts'
 import { tableName } from '../infra/tables.ts'
 import { usersStore } from '../lib/accounts/store.ts'
 import { requestRebuild } from '../lib/activity/rebuild.ts'
 import { type RecordsStore, recordsStore } from '../lib/activity/store.ts'
 import { documentClient, dynamo } from '../lib/aws/dynamo.ts'
+import { findQueueUrl, sendMessages, sqsClient } from '../lib/aws/queue.ts'
 import { readSecretJson } from '../lib/aws/secrets.ts'
 import { transfersStore } from '../lib/bridge/store.ts'
 import { createRpc } from '../lib/chain/nodes.ts'
@@ -18,17 +21,22 @@ import { Config } from '../lib/config.ts'
 import { describeVault } from '../lib/protocols/describe.ts'
 import { readPin } from '../lib/vaults/pin.ts'
 import { pinStore } from '../lib/vaults/pin-store.ts'
+import { eventLogStore } from '../lib/webhooks/log-store.ts'
+import { readWebhookKey } from '../lib/webhooks/secret.ts'
+import { webhooksStore } from '../lib/webhooks/store.ts'
 import { localConfig } from '../sandbox/dynamo.ts'
 import { clientsAdminStore } from './clients.ts'
 import { type Admin, AdminError } from './operations.ts'
 import { signingKeysSecret } from './signing-keys.ts'
+import { webhooksAdmin } from './webhooks.ts'
 
 type Urls = readonly [string, ...string[]]
 
 const LocalState = z.object({
   dynamoEndpoint: z.url(),
   providersUrl: z.url(),
-  tables: z.object({ clients: z.string(), users: z.string(), deposits: z.string() }),
+  deliveryQueueUrl: z.url(),
+  tables: z.object({ clients: z.string(), users: z.string(), deposits: z.string(), webhooks: z.string() }),
   chains: z.array(z.object({ chainId: z.number(), rpcUrl: z.url(), nodeUrls: z.tuple([z.url()], z.url()).optional() })),
 })
 
@@ -38,9 +46,17 @@ export async function connectLocal(stateFile: string): Promise<Admin> {
 }
 
 /** The local service whose parts are here. */
-export function localAdmin({ dynamoEndpoint, providersUrl, tables, chains }: z.output<typeof LocalState>): Admin {
+export function localAdmin({
+  dynamoEndpoint,
+  providersUrl,
+  deliveryQueueUrl,
+  tables,
+  chains,
+}: z.output<typeof LocalState>): Admin {
   const chainIds = chains.map(({ chainId }) => chainId)
   const client = documentClient(localConfig(dynamoEndpoint))
+  const secrets = new SecretsManagerClient(localConfig(providersUrl))
+  const queues = sqsClient(localConfig(new URL(deliveryQueueUrl).origin))
   return {
     ...surroundings(chainIds, recordsStore(client, tables.deposits), (chainId) => {
       const chain = chains.find((candidate) => candidate.chainId === chainId)
@@ -51,7 +67,13 @@ export function localAdmin({ dynamoEndpoint, providersUrl, tables, chains }: z.o
     users: usersStore(client, tables.users),
     transfers: transfersStore(client, tables.deposits),
     pinStore: pinStore(client, tables.deposits),
-    signingKeys: signingKeysSecret(signingSecretName('local'), new SecretsManagerClient(localConfig(providersUrl))),
+    webhooks: webhooksAdmin({
+      ...webhookStores(client, tables.webhooks),
+      readWebhookKey: () => readWebhookKey(webhookKeySecretName('local'), secrets),
+      webhookReach: 'loopback',
+      wakeDeliveries: (messages) => sendMessages(deliveryQueueUrl, messages, { client: queues }),
+    }),
+    signingKeys: signingKeysSecret(signingSecretName('local'), secrets),
     keyEnvironment: 'local',
   }
 }
@@ -70,8 +92,24 @@ export function connectStage(stage: Stage): Admin {
     users: usersStore(dynamo(), tableName(stage, 'users')),
     transfers: transfersStore(dynamo(), tableName(stage, 'deposits')),
     pinStore: pinStore(dynamo(), tableName(stage, 'deposits')),
+    webhooks: webhooksAdmin({
+      ...webhookStores(dynamo(), tableName(stage, 'webhooks')),
+      readWebhookKey: () => readWebhookKey(webhookKeySecretName(stage)),
+      webhookReach: 'public',
+      wakeDeliveries: async (messages) =>
+        await sendMessages(await findQueueUrl(queueName(stage, 'deliveryQueue')), messages),
+    }),
     signingKeys: signingKeysSecret(signingSecretName(stage)),
     keyEnvironment: stage === 'prod' ? 'live' : 'test',
+  }
+}
+
+function webhookStores(client: DynamoDBDocumentClient, table: string) {
+  return {
+    webhooks: webhooksStore(client, table),
+    eventLog: eventLogStore(client, table),
+    randomBytes,
+    now: Date.now,
   }
 }
 

@@ -20,9 +20,11 @@ import { createSigningKey, keyIdOf, type SigningKey } from '../lib/signing/keys.
 import type { Pin } from '../lib/vaults/pin.ts'
 import type { PinStore } from '../lib/vaults/pin-store.ts'
 import type { Vault, VaultKey } from '../lib/vaults/vault.ts'
+import type { NewWebhook } from '../lib/webhooks/responses.ts'
 import type { Nodes } from './check-nodes.ts'
 import type { ClientsAdminStore } from './clients.ts'
 import type { SigningKeysSecret } from './signing-keys.ts'
+import type { WebhooksAdmin } from './webhooks.ts'
 
 /** What an operator's work needs of one environment. */
 export type Admin = {
@@ -31,6 +33,7 @@ export type Admin = {
   readonly transfers: Pick<TransfersStore, 'get' | 'forget'>
   readonly records: Pick<RecordsStore, 'forget'>
   readonly pinStore: Pick<PinStore, 'get' | 'add' | 'replace' | 'forget'>
+  readonly webhooks: WebhooksAdmin
   readonly signingKeys: SigningKeysSecret
   readonly keyEnvironment: KeyEnvironment
   readonly randomBytes: RandomBytes
@@ -121,17 +124,24 @@ export async function limitKey(
   return { ...key, limits }
 }
 
-/** These limits with the changes; a list that is bounded no more is left out. */
+/** These limits with the changes; a list that is bounded no more is left out. Throws AdminError where they contradict each other. */
 function changeLimits(limits: KeyLimits, { scopes, rate, ...lists }: LimitChanges): KeyLimits {
   const change = <T>(before: T | undefined, after: T | null | undefined) =>
     after === undefined ? before : (after ?? undefined)
-  return {
+  const changed = {
     scopes: scopes ?? limits.scopes,
     rate: rate ?? limits.rate,
     chains: change(limits.chains, lists.chains),
     vaults: change(limits.vaults, lists.vaults),
     largestDeposits: change(limits.largestDeposits, lists.largestDeposits),
   }
+  // Its client has one log for all of its vaults.
+  if (changed.scopes.includes('webhooks') && (changed.chains || changed.vaults)) {
+    throw new AdminError(
+      'A key that opens webhooks is told of all vaults of its client: it cannot be for certain chains or vaults.',
+    )
+  }
+  return changed
 }
 
 async function getKey(admin: Admin, clientId: string, keyId: string): Promise<ApiKey> {
@@ -367,4 +377,16 @@ function findKey(keys: readonly SigningKey[], keyId: string): SigningKey {
   const key = keys.find((candidate) => keyIdOf(candidate) === keyId)
   if (!key) throw new AdminError(`There is no key ${keyId}. See list-signing-keys.`)
   return key
+}
+
+/** Registers a webhook of a client, and gives it with its secret, which is kept nowhere. */
+export async function addWebhook(admin: Admin, clientId: string, webhook: NewWebhook) {
+  await getClient(admin, clientId)
+  return await admin.webhooks.add(clientId, webhook)
+}
+
+/** Removes a webhook of a client. */
+export async function removeWebhook(admin: Admin, clientId: string, id: string): Promise<void> {
+  if (await admin.webhooks.remove(clientId, id)) return
+  throw new AdminError(`Client ${clientId} has no webhook ${id}. See list-webhooks.`)
 }

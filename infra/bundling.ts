@@ -102,22 +102,22 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'accounts/credentials-add': 900,
   // The bridge's API, with its pause and its budgets in the table of answers, what compares two hosts, and links: 10 KiB; and
   // for deposits what is pinned of vaults.
-  'vaults/deposit': 542,
-  'vaults/withdraw': 538,
-  'vaults/claim': 537,
-  'vaults/cancel': 521,
+  'vaults/deposit': 543,
+  'vaults/withdraw': 539,
+  'vaults/claim': 538,
+  'vaults/cancel': 522,
   // The largest of those that have no more than the others.
-  'activity/position': 513,
+  'activity/position': 514,
   // The records and the bridge together; nobody waits for it.
   'jobs/refresh-chain': 565,
   // The frame alone: middy, the logger, zod and every error's text.
-  'system/health': 140,
-  'system/apple-app-site-association': 140,
-  'system/assetlinks': 140,
+  'system/health': 141,
+  'system/apple-app-site-association': 141,
+  'system/assetlinks': 141,
   // The frame and every contract, without any AWS client or chain reader, grow by 1 or 2 KiB with each endpoint; the
   // document has an example of each besides: 45 KiB.
-  'system/openapi': 309,
-  'system/unknown-route': 250,
+  'system/openapi': 325,
+  'system/unknown-route': 258,
 }
 
 /** How large a function's minified bundle may be, in KiB. */

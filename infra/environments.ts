@@ -76,7 +76,7 @@ export function signingSecretName(stage: Stage | 'local'): string {
 }
 
 /** The name of the secret with the key from which the secrets of a stage's webhooks follow. */
-export function webhookKeySecretName(stage: Stage): string {
+export function webhookKeySecretName(stage: Stage | 'local'): string {
   return `vaultline/${stage}/webhook-key`
 }
 

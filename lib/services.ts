@@ -43,6 +43,7 @@ import { stateStore } from './vaults/state-store.ts'
 import { eventLogStore } from './webhooks/log-store.ts'
 import { WebhookReach } from './webhooks/reach.ts'
 import type { WakeDeliveries, WakeRelays } from './webhooks/relay.ts'
+import { readWebhookKey } from './webhooks/secret.ts'
 import { webhooksStore } from './webhooks/store.ts'
 
 // What a function works with, each built once in a container of what the function uses. A bundle has those alone that
@@ -81,8 +82,7 @@ export const identityKey = async (env: Env<'identity'>) =>
 export const signingKeys = (env: Env<'signing'>) => signingKeysIn(env.signing)
 
 /** The key from which the secrets of webhooks follow. */
-export const webhookKey = async (env: Env<'webhookKey'>) =>
-  (await readSecretJson(env.webhookKey, z.object({ key: z.string().min(32) }))).key
+export const webhookKey = (env: Env<'webhookKey'>) => readWebhookKey(env.webhookKey)
 
 /** Where events are sent. */
 export const webhookReach = (env: Env<'webhookReach'>) => WebhookReach.parse(env.webhookReach)

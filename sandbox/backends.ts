@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { localAdmin } from '../admin/connect.ts'
 import type { Admin } from '../admin/operations.ts'
-import { accountSettings, LOCAL, signingSecretName } from '../infra/environments.ts'
+import { accountSettings, LOCAL, signingSecretName, webhookKeySecretName } from '../infra/environments.ts'
 import type { RpcUrls } from '../lib/chain/readers.ts'
 import { CHAINS } from '../lib/chain/registry.ts'
 import { buildVariables } from '../lib/frame/resources.ts'
@@ -54,7 +54,7 @@ const CHAIN_IDS = [8453, 42161]
 /** What is asked on one machine uses up nobody's limits. */
 const MOST_QUESTIONS = 100_000
 const CONFIG_SECRET = 'vaultline/local/config'
-const WEBHOOK_KEY_SECRET = 'vaultline/local/webhook-key'
+const WEBHOOK_KEY_SECRET = webhookKeySecretName('local')
 const IDENTITY_SECRET = 'vaultline/local/identity'
 const SIGNING_SECRET = signingSecretName('local')
 
@@ -168,7 +168,13 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
       WEBHOOK_REACH: 'loopback',
       ...buildVariables(accountSettings(LOCAL)),
     },
-    admin: localAdmin({ dynamoEndpoint, providersUrl: providers.url, tables, chains: [...chains] }),
+    admin: localAdmin({
+      dynamoEndpoint,
+      providersUrl: providers.url,
+      deliveryQueueUrl: queues.urls.deliveryQueue,
+      tables,
+      chains: [...chains],
+    }),
     signingKey: publicKeyOf(signingKey),
     listSigningKeys: () => SigningKeys.parse(secrets[SIGNING_SECRET]).keys.map(publicKeyOf),
     setRpcUrls,

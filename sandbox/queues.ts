@@ -26,6 +26,7 @@ type QueueCounts = { readonly visible: number; readonly delayed: number; readonl
 /** SQS on this machine, with the service's queues. */
 export type LocalQueues = {
   readonly endpoint: string
+  readonly urls: Readonly<Record<QueueResource, string>>
   /** What tells functions where the queues are. */
   readonly variables: Readonly<Record<string, string>>
   readonly lies: QueueLies
@@ -369,6 +370,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
   }
   return {
     endpoint,
+    urls,
     variables: { AWS_ENDPOINT_URL_SQS: endpoint, ...buildVariables(urls) },
     lies,
     requests,

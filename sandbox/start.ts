@@ -150,6 +150,7 @@ async function start(): Promise<void> {
     ...(states && { states }),
     signingKey: backends.signingKey,
     dynamoEndpoint: backends.dynamo.endpoint,
+    deliveryQueueUrl: backends.queues.urls.deliveryQueue,
     tables: backends.dynamo.tableNames,
   }
   await writeState(state)

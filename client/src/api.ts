@@ -223,6 +223,14 @@ export type DepositSource = {
   transactionHash: TransactionHash
 }
 
+/** Seconds from a request to its settlement, by the vault's own last settlements */
+export type EstimatedSettlement = {
+  /** Half of its last settlements took no longer */
+  p50: number
+  /** Nine in ten took no longer */
+  p90: number
+}
+
 /** Which block of a chain an answer rests on, and how many hosts told it */
 export type Evidence = {
   chainId: ChainId
@@ -687,6 +695,11 @@ export type ListDepositsResponse = {
   deposits: Deposit[]
 }
 
+export type ListEventsResponse = {
+  /** None where there are no more for now */
+  events: WebhookEvent[]
+}
+
 export type ListGainersAndLosersResponse = {
   /** At most 30, the largest gain first */
   top_gainers: ({
@@ -775,6 +788,11 @@ export type ListVaultsResponse = {
 
 export type ListWalletsResponse = {
   wallets: Wallet[]
+}
+
+export type ListWebhooksResponse = {
+  /** Oldest first; ten at most */
+  webhooks: Webhook[]
 }
 
 export type ListWithdrawalsResponse = {
@@ -1229,12 +1247,45 @@ export type Recovery = {
   }
 }
 
+export type RegisterWebhookRequest = {
+  /** An https URL on port 443, at most 2,048 characters long */
+  url: string
+  /** The types of events that it is told; all of them, also those that are added later, unless given */
+  types?: ('deposit.pending' | 'deposit.claimable' | 'deposit.completed' | 'deposit.cancelled' | 'deposit.reverted' | 'withdrawal.pending' | 'withdrawal.claimable' | 'withdrawal.completed' | 'withdrawal.cancelled' | 'withdrawal.reverted' | 'transfer.completed' | 'transfer.failed' | 'transfer.refunded' | 'transfer.reverted' | 'vault.paused' | 'vault.changed' | 'vault.reverted')[] | null | undefined
+  /** final: events are told once no reorganisation can change them. latest: they are told before too, and what a reorganisation undoes is told as reverted */
+  finality?: 'final' | 'latest' | null | undefined
+}
+
+/** A webhook that was registered just now, with its secret */
+export type RegisteredWebhook = {
+  /** The same whenever it is registered */
+  id: string
+  /** Where events are sent */
+  url: string
+  /** Null for all, also those that are added later */
+  types: ('deposit.pending' | 'deposit.claimable' | 'deposit.completed' | 'deposit.cancelled' | 'deposit.reverted' | 'withdrawal.pending' | 'withdrawal.claimable' | 'withdrawal.completed' | 'withdrawal.cancelled' | 'withdrawal.reverted' | 'transfer.completed' | 'transfer.failed' | 'transfer.refunded' | 'transfer.reverted' | 'vault.paused' | 'vault.changed' | 'vault.reverted')[] | null
+  /** latest: it is told before an event is final too */
+  finality: 'final' | 'latest'
+  createdAt: Timestamp
+  /** `whsec_` and base64, as Standard Webhooks has it: deliveries are signed with it. Nobody can ask for it again */
+  secret: string
+}
+
 /** For whom passkeys are */
 export type RelyingPartyEntity = {
   /** A domain */
   id: string
   /** What people call it */
   name: string
+}
+
+export type RotateWebhookSecretResponse = {
+  /** Of the webhook */
+  id: string
+  /** `whsec_` and base64, as Standard Webhooks has it: deliveries are signed with it. Nobody can ask for it again */
+  secret: string
+  /** Until then the secret before signs too: accept both */
+  previousUntil: Timestamp
 }
 
 export type SearchCoinsRequest = {
@@ -1704,6 +1755,497 @@ export type WalletCalls = {
   }[]
 }
 
+/** An endpoint of yours, and how it takes what is sent */
+export type Webhook = {
+  /** The same whenever it is registered */
+  id: string
+  /** Where events are sent */
+  url: string
+  /** Null for all, also those that are added later */
+  types: ('deposit.pending' | 'deposit.claimable' | 'deposit.completed' | 'deposit.cancelled' | 'deposit.reverted' | 'withdrawal.pending' | 'withdrawal.claimable' | 'withdrawal.completed' | 'withdrawal.cancelled' | 'withdrawal.reverted' | 'transfer.completed' | 'transfer.failed' | 'transfer.refunded' | 'transfer.reverted' | 'vault.paused' | 'vault.changed' | 'vault.reverted')[] | null
+  /** latest: it is told before an event is final too */
+  finality: 'final' | 'latest'
+  createdAt: Timestamp
+  /** disabled: nothing is sent until a test of it succeeds */
+  status: 'active' | 'disabled'
+  disabledAt: Timestamp | null
+  /** gone: it answered 410. failing: it took nothing for three days. Null while it is active */
+  disabledReason: 'gone' | 'failing' | null
+  /** Since when it has taken nothing of what was sent; null while it takes something */
+  failingSince: Timestamp | null
+}
+
+export type WebhookEvent = {
+  /** The same for ever, whenever and however often it is told */
+  id: string
+  type: 'deposit.pending'
+  /** When it happened: its block's time */
+  timestamp: Timestamp
+  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
+  sequence: number
+  /** Whether no reorganisation of the chain can change it */
+  final: boolean
+  /** What happened, where and whose it is */
+  data: {
+    chainId: ChainId
+    vaultAddress: Address
+    /** Whose it is */
+    userAddress: Address
+    /** The one that did it */
+    transactionHash: TransactionHash
+    /** Where that is */
+    blockNumber: number
+    /** The deposits that it is of, as `GET …/deposits` names them */
+    depositIds: string[]
+    /** In the asset's smallest unit; null where it is not known */
+    assets: Amount | null
+    /** In smallest units; null where it is not known */
+    shares: Amount | null
+    /** Null while there are fewer than five */
+    estimatedSettlement: EstimatedSettlement | null
+  }
+} | {
+  /** The same for ever, whenever and however often it is told */
+  id: string
+  type: 'deposit.claimable'
+  /** When it happened: its block's time */
+  timestamp: Timestamp
+  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
+  sequence: number
+  /** Whether no reorganisation of the chain can change it */
+  final: boolean
+  /** What happened, where and whose it is */
+  data: {
+    chainId: ChainId
+    vaultAddress: Address
+    /** Whose it is */
+    userAddress: Address
+    /** The one that did it */
+    transactionHash: TransactionHash
+    /** Where that is */
+    blockNumber: number
+    /** The deposits that it is of, as `GET …/deposits` names them */
+    depositIds: string[]
+    /** In the asset's smallest unit; null where it is not known */
+    assets: Amount | null
+    /** In smallest units; null where it is not known */
+    shares: Amount | null
+  }
+} | {
+  /** The same for ever, whenever and however often it is told */
+  id: string
+  type: 'deposit.completed'
+  /** When it happened: its block's time */
+  timestamp: Timestamp
+  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
+  sequence: number
+  /** Whether no reorganisation of the chain can change it */
+  final: boolean
+  /** What happened, where and whose it is */
+  data: {
+    chainId: ChainId
+    vaultAddress: Address
+    /** Whose it is */
+    userAddress: Address
+    /** The one that did it */
+    transactionHash: TransactionHash
+    /** Where that is */
+    blockNumber: number
+    /** The deposits that it is of, as `GET …/deposits` names them */
+    depositIds: string[]
+    /** In the asset's smallest unit; null where it is not known */
+    assets: Amount | null
+    /** In smallest units; null where it is not known */
+    shares: Amount | null
+  }
+} | {
+  /** The same for ever, whenever and however often it is told */
+  id: string
+  type: 'deposit.cancelled'
+  /** When it happened: its block's time */
+  timestamp: Timestamp
+  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
+  sequence: number
+  /** Whether no reorganisation of the chain can change it */
+  final: boolean
+  /** What happened, where and whose it is */
+  data: {
+    chainId: ChainId
+    vaultAddress: Address
+    /** Whose it is */
+    userAddress: Address
+    /** The one that did it */
+    transactionHash: TransactionHash
+    /** Where that is */
+    blockNumber: number
+    /** The deposits that it is of, as `GET …/deposits` names them */
+    depositIds: string[]
+    /** In the asset's smallest unit; null where it is not known */
+    assets: Amount | null
+    /** In smallest units; null where it is not known */
+    shares: Amount | null
+  }
+} | {
+  /** The same for ever, whenever and however often it is told */
+  id: string
+  type: 'deposit.reverted'
+  /** When it happened: its block's time */
+  timestamp: Timestamp
+  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
+  sequence: number
+  /** Whether no reorganisation of the chain can change it */
+  final: boolean
+  /** What happened, where and whose it is */
+  data: {
+    chainId: ChainId
+    vaultAddress: Address
+    /** The event that is not so */
+    eventId: string
+  }
+} | {
+  /** The same for ever, whenever and however often it is told */
+  id: string
+  type: 'withdrawal.pending'
+  /** When it happened: its block's time */
+  timestamp: Timestamp
+  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
+  sequence: number
+  /** Whether no reorganisation of the chain can change it */
+  final: boolean
+  /** What happened, where and whose it is */
+  data: {
+    chainId: ChainId
+    vaultAddress: Address
+    /** Whose it is */
+    userAddress: Address
+    /** The one that did it */
+    transactionHash: TransactionHash
+    /** Where that is */
+    blockNumber: number
+    /** The withdrawals that it is of, as `GET …/withdrawals` names them */
+    withdrawalIds: string[]
+    /** In the asset's smallest unit; null where it is not known */
+    assets: Amount | null
+    /** In smallest units; null where it is not known */
+    shares: Amount | null
+    /** Null while there are fewer than five */
+    estimatedSettlement: EstimatedSettlement | null
+  }
+} | {
+  /** The same for ever, whenever and however often it is told */
+  id: string
+  type: 'withdrawal.claimable'
+  /** When it happened: its block's time */
+  timestamp: Timestamp
+  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
+  sequence: number
+  /** Whether no reorganisation of the chain can change it */
+  final: boolean
+  /** What happened, where and whose it is */
+  data: {
+    chainId: ChainId
+    vaultAddress: Address
+    /** Whose it is */
+    userAddress: Address
+    /** The one that did it */
+    transactionHash: TransactionHash
+    /** Where that is */
+    blockNumber: number
+    /** The withdrawals that it is of, as `GET …/withdrawals` names them */
+    withdrawalIds: string[]
+    /** In the asset's smallest unit; null where it is not known */
+    assets: Amount | null
+    /** In smallest units; null where it is not known */
+    shares: Amount | null
+  }
+} | {
+  /** The same for ever, whenever and however often it is told */
+  id: string
+  type: 'withdrawal.completed'
+  /** When it happened: its block's time */
+  timestamp: Timestamp
+  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
+  sequence: number
+  /** Whether no reorganisation of the chain can change it */
+  final: boolean
+  /** What happened, where and whose it is */
+  data: {
+    chainId: ChainId
+    vaultAddress: Address
+    /** Whose it is */
+    userAddress: Address
+    /** The one that did it */
+    transactionHash: TransactionHash
+    /** Where that is */
+    blockNumber: number
+    /** The withdrawals that it is of, as `GET …/withdrawals` names them */
+    withdrawalIds: string[]
+    /** In the asset's smallest unit; null where it is not known */
+    assets: Amount | null
+    /** In smallest units; null where it is not known */
+    shares: Amount | null
+  }
+} | {
+  /** The same for ever, whenever and however often it is told */
+  id: string
+  type: 'withdrawal.cancelled'
+  /** When it happened: its block's time */
+  timestamp: Timestamp
+  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
+  sequence: number
+  /** Whether no reorganisation of the chain can change it */
+  final: boolean
+  /** What happened, where and whose it is */
+  data: {
+    chainId: ChainId
+    vaultAddress: Address
+    /** Whose it is */
+    userAddress: Address
+    /** The one that did it */
+    transactionHash: TransactionHash
+    /** Where that is */
+    blockNumber: number
+    /** The withdrawals that it is of, as `GET …/withdrawals` names them */
+    withdrawalIds: string[]
+    /** In the asset's smallest unit; null where it is not known */
+    assets: Amount | null
+    /** In smallest units; null where it is not known */
+    shares: Amount | null
+  }
+} | {
+  /** The same for ever, whenever and however often it is told */
+  id: string
+  type: 'withdrawal.reverted'
+  /** When it happened: its block's time */
+  timestamp: Timestamp
+  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
+  sequence: number
+  /** Whether no reorganisation of the chain can change it */
+  final: boolean
+  /** What happened, where and whose it is */
+  data: {
+    chainId: ChainId
+    vaultAddress: Address
+    /** The event that is not so */
+    eventId: string
+  }
+} | {
+  /** The same for ever, whenever and however often it is told */
+  id: string
+  type: 'transfer.completed'
+  /** When it happened: its block's time */
+  timestamp: Timestamp
+  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
+  sequence: number
+  /** Whether no reorganisation of the chain can change it */
+  final: boolean
+  /** What happened, where and whose it is */
+  data: {
+    chainId: ChainId
+    vaultAddress: Address
+    /** The source transaction hash */
+    depositId: TransactionHash
+    /** pending: not mined yet. bridging: the deposit into the bridge is there; not terminal, but with destination_not_followed. completed: terminal. failed: terminal, but with expired */
+    status: 'pending' | 'bridging' | 'completed' | 'failed'
+    /** The status for people */
+    statusDescription: string
+    /** Why it failed, or why nothing more will be told of it; null for all else. source_reverted: the source transaction reverted, nothing was sent. no_deposit_in_transaction: it holds no deposit into the bridge with this index. source_dropped: it can no longer be mined, for another one took its nonce; nothing was sent. expired: nobody filled it in time, and its refund on the source chain is awaited or searched for; goes on to refunded or refund_not_found. refunded: the bridge paid it back on the source chain. refund_not_found: two weeks after its deadline no refund was found that is surely its own. destination_action_failed: it arrived, the deposit into the vault did not succeed, and the tokens were sent to the account that the transfer names for this case. destination_not_followed: its status stays bridging, for it goes to a chain that this service does not read */
+    reason: 'source_reverted' | 'no_deposit_in_transaction' | 'source_dropped' | 'expired' | 'refunded' | 'refund_not_found' | 'destination_action_failed' | 'destination_not_followed' | null
+    /** What happens on the destination: a deposit into a vault, or none, when the funds are only delivered; null until the deposit into the bridge is seen */
+    action: 'deposit' | 'none' | null
+    /** Whether nothing more is expected: stop polling */
+    terminal: boolean
+    /** Whether a reorganisation of a chain can no longer change it, so that it is the same for ever; only where terminal, mostly some minutes later */
+    final: boolean
+    /** When to ask again; null when terminal */
+    nextPollAfterMs: number | null
+    srcChain: ChainName
+    /** Null until the deposit into the bridge is seen */
+    dstChain: ChainName | null
+    /** In the source token's smallest unit */
+    inputAmount: Amount | null
+    /** What arrived; when the deposit on the destination failed, what the user received as tokens */
+    outputAmount: Amount | null
+    /** When it was sent, when it arrived, and when its action was done; null before */
+    timestamps: {
+      initiated: Timestamp | null
+      bridged: Timestamp | null
+      completed: Timestamp | null
+    }
+    /** The one that sent, and the one that filled it on the other chain; null before */
+    transactions: {
+      source: TransactionHash
+      fill: TransactionHash | null
+    }
+  }
+} | {
+  /** The same for ever, whenever and however often it is told */
+  id: string
+  type: 'transfer.failed'
+  /** When it happened: its block's time */
+  timestamp: Timestamp
+  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
+  sequence: number
+  /** Whether no reorganisation of the chain can change it */
+  final: boolean
+  /** What happened, where and whose it is */
+  data: {
+    chainId: ChainId
+    vaultAddress: Address
+    /** The source transaction hash */
+    depositId: TransactionHash
+    /** pending: not mined yet. bridging: the deposit into the bridge is there; not terminal, but with destination_not_followed. completed: terminal. failed: terminal, but with expired */
+    status: 'pending' | 'bridging' | 'completed' | 'failed'
+    /** The status for people */
+    statusDescription: string
+    /** Why it failed, or why nothing more will be told of it; null for all else. source_reverted: the source transaction reverted, nothing was sent. no_deposit_in_transaction: it holds no deposit into the bridge with this index. source_dropped: it can no longer be mined, for another one took its nonce; nothing was sent. expired: nobody filled it in time, and its refund on the source chain is awaited or searched for; goes on to refunded or refund_not_found. refunded: the bridge paid it back on the source chain. refund_not_found: two weeks after its deadline no refund was found that is surely its own. destination_action_failed: it arrived, the deposit into the vault did not succeed, and the tokens were sent to the account that the transfer names for this case. destination_not_followed: its status stays bridging, for it goes to a chain that this service does not read */
+    reason: 'source_reverted' | 'no_deposit_in_transaction' | 'source_dropped' | 'expired' | 'refunded' | 'refund_not_found' | 'destination_action_failed' | 'destination_not_followed' | null
+    /** What happens on the destination: a deposit into a vault, or none, when the funds are only delivered; null until the deposit into the bridge is seen */
+    action: 'deposit' | 'none' | null
+    /** Whether nothing more is expected: stop polling */
+    terminal: boolean
+    /** Whether a reorganisation of a chain can no longer change it, so that it is the same for ever; only where terminal, mostly some minutes later */
+    final: boolean
+    /** When to ask again; null when terminal */
+    nextPollAfterMs: number | null
+    srcChain: ChainName
+    /** Null until the deposit into the bridge is seen */
+    dstChain: ChainName | null
+    /** In the source token's smallest unit */
+    inputAmount: Amount | null
+    /** What arrived; when the deposit on the destination failed, what the user received as tokens */
+    outputAmount: Amount | null
+    /** When it was sent, when it arrived, and when its action was done; null before */
+    timestamps: {
+      initiated: Timestamp | null
+      bridged: Timestamp | null
+      completed: Timestamp | null
+    }
+    /** The one that sent, and the one that filled it on the other chain; null before */
+    transactions: {
+      source: TransactionHash
+      fill: TransactionHash | null
+    }
+  }
+} | {
+  /** The same for ever, whenever and however often it is told */
+  id: string
+  type: 'transfer.refunded'
+  /** When it happened: its block's time */
+  timestamp: Timestamp
+  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
+  sequence: number
+  /** Whether no reorganisation of the chain can change it */
+  final: boolean
+  /** What happened, where and whose it is */
+  data: {
+    chainId: ChainId
+    vaultAddress: Address
+    /** The source transaction hash */
+    depositId: TransactionHash
+    /** pending: not mined yet. bridging: the deposit into the bridge is there; not terminal, but with destination_not_followed. completed: terminal. failed: terminal, but with expired */
+    status: 'pending' | 'bridging' | 'completed' | 'failed'
+    /** The status for people */
+    statusDescription: string
+    /** Why it failed, or why nothing more will be told of it; null for all else. source_reverted: the source transaction reverted, nothing was sent. no_deposit_in_transaction: it holds no deposit into the bridge with this index. source_dropped: it can no longer be mined, for another one took its nonce; nothing was sent. expired: nobody filled it in time, and its refund on the source chain is awaited or searched for; goes on to refunded or refund_not_found. refunded: the bridge paid it back on the source chain. refund_not_found: two weeks after its deadline no refund was found that is surely its own. destination_action_failed: it arrived, the deposit into the vault did not succeed, and the tokens were sent to the account that the transfer names for this case. destination_not_followed: its status stays bridging, for it goes to a chain that this service does not read */
+    reason: 'source_reverted' | 'no_deposit_in_transaction' | 'source_dropped' | 'expired' | 'refunded' | 'refund_not_found' | 'destination_action_failed' | 'destination_not_followed' | null
+    /** What happens on the destination: a deposit into a vault, or none, when the funds are only delivered; null until the deposit into the bridge is seen */
+    action: 'deposit' | 'none' | null
+    /** Whether nothing more is expected: stop polling */
+    terminal: boolean
+    /** Whether a reorganisation of a chain can no longer change it, so that it is the same for ever; only where terminal, mostly some minutes later */
+    final: boolean
+    /** When to ask again; null when terminal */
+    nextPollAfterMs: number | null
+    srcChain: ChainName
+    /** Null until the deposit into the bridge is seen */
+    dstChain: ChainName | null
+    /** In the source token's smallest unit */
+    inputAmount: Amount | null
+    /** What arrived; when the deposit on the destination failed, what the user received as tokens */
+    outputAmount: Amount | null
+    /** When it was sent, when it arrived, and when its action was done; null before */
+    timestamps: {
+      initiated: Timestamp | null
+      bridged: Timestamp | null
+      completed: Timestamp | null
+    }
+    /** The one that sent, and the one that filled it on the other chain; null before */
+    transactions: {
+      source: TransactionHash
+      fill: TransactionHash | null
+    }
+  }
+} | {
+  /** The same for ever, whenever and however often it is told */
+  id: string
+  type: 'transfer.reverted'
+  /** When it happened: its block's time */
+  timestamp: Timestamp
+  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
+  sequence: number
+  /** Whether no reorganisation of the chain can change it */
+  final: boolean
+  /** What happened, where and whose it is */
+  data: {
+    chainId: ChainId
+    vaultAddress: Address
+    /** The event that is not so */
+    eventId: string
+  }
+} | {
+  /** The same for ever, whenever and however often it is told */
+  id: string
+  type: 'vault.paused'
+  /** When it happened: its block's time */
+  timestamp: Timestamp
+  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
+  sequence: number
+  /** Whether no reorganisation of the chain can change it */
+  final: boolean
+  /** What happened, where and whose it is */
+  data: {
+    chainId: ChainId
+    vaultAddress: Address
+    /** Where it was seen first */
+    blockNumber: number
+  }
+} | {
+  /** The same for ever, whenever and however often it is told */
+  id: string
+  type: 'vault.changed'
+  /** When it happened: its block's time */
+  timestamp: Timestamp
+  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
+  sequence: number
+  /** Whether no reorganisation of the chain can change it */
+  final: boolean
+  /** What happened, where and whose it is */
+  data: {
+    chainId: ChainId
+    vaultAddress: Address
+    /** Where it was seen first */
+    blockNumber: number
+  }
+} | {
+  /** The same for ever, whenever and however often it is told */
+  id: string
+  type: 'vault.reverted'
+  /** When it happened: its block's time */
+  timestamp: Timestamp
+  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
+  sequence: number
+  /** Whether no reorganisation of the chain can change it */
+  final: boolean
+  /** What happened, where and whose it is */
+  data: {
+    chainId: ChainId
+    vaultAddress: Address
+    /** The event that is not so */
+    eventId: string
+  }
+}
+
 /** A withdrawal and what became of its parts */
 export type Withdrawal = {
   /** <chainId>-<transactionHash>-<logIndex> */
@@ -1954,6 +2496,20 @@ export type Errors = {
   invalid_cursor: 400
   /** Invalid status. Give pending, claimable, completed or cancelled. */
   invalid_status: 400
+  /** Missing or invalid url. Give an https URL with a public name, on port 443; details tell what is wrong with it. */
+  missing_or_invalid_url: 400
+  /** Invalid types. Give types of events, or leave them out for all. */
+  invalid_types: 400
+  /** Invalid finality. Give final or latest, or leave it out. */
+  invalid_finality: 400
+  /** Invalid after. Give the sequence of the last event that you have, or leave it out. */
+  invalid_after: 400
+  /** Webhook not found. There is no webhook with this id; it may have been removed. */
+  webhook_not_found: 404
+  /** Webhook already registered. There is a webhook at this URL. Ask for a new secret of it, or remove it first. */
+  webhook_already_registered: 409
+  /** Too many webhooks. There can be 10 webhooks; remove one. */
+  too_many_webhooks: 409
   /** Unsupported currency. Give a currency such as USD, EUR, GBP, CHF or JPY, or leave it out. */
   unsupported_currency: 400
   /** Invalid days. Give a whole number of days from 1 up, or max. */
@@ -2381,6 +2937,52 @@ export const searchCoins = /* @__PURE__ */ operation<
 SearchCoinsResponse,
 'unsupported_currency' | 'invalid_search' | 'search_too_long' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/portfolio-indexor/markets/coins/search', { query: ['currency'] })
+
+/** Registers an endpoint of yours, which is told from now on what happens in your vaults. */
+export const registerWebhook = /* @__PURE__ */ operation<
+RegisterWebhookRequest,
+RegisteredWebhook,
+'missing_or_invalid_url' | 'invalid_types' | 'invalid_finality' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'webhook_already_registered' | 'too_many_webhooks' | 'payload_too_large' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+>('POST', '/webhooks')
+
+/** Lists your webhooks and how they are, oldest first; their secrets are not told again. */
+export const listWebhooks = /* @__PURE__ */ operation<
+void,
+ListWebhooksResponse,
+'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+>('GET', '/webhooks')
+
+/** Gives a webhook a new secret, which signs at once; the one before signs beside it for 24 hours. */
+export const rotateWebhookSecret = /* @__PURE__ */ operation<
+{
+  /** As the list names it */
+  id: string
+},
+RotateWebhookSecretResponse,
+'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'webhook_not_found' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+>('POST', '/webhooks/{id}/secret')
+
+/** Removes a webhook: it is told nothing more, nor what it was not told yet. */
+export const removeWebhook = /* @__PURE__ */ operation<
+{
+  /** As the list names it */
+  id: string
+},
+undefined,
+'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'webhook_not_found' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+>('DELETE', '/webhooks/{id}')
+
+/** Lists what happened in your vaults in the last 30 days, in the order of its sequence. */
+export const listEvents = /* @__PURE__ */ operation<
+{
+  /** The sequence of the last event that you have; from the first that is kept, unless given */
+  after?: string | number | undefined
+  /** 1 to 100 */
+  limit?: string | number | undefined
+} | void,
+ListEventsResponse,
+'invalid_after' | 'invalid_limit' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+>('GET', '/webhooks/events', { query: ['after', 'limit'] })
 
 /** Returns the service's status and version. */
 export const getHealth = /* @__PURE__ */ operation<

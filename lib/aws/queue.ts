@@ -1,4 +1,4 @@
-import { SendMessageBatchCommand, SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs'
+import { GetQueueUrlCommand, SendMessageBatchCommand, SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs'
 import { CLIENT_DEFAULTS } from './client-defaults.ts'
 import { sideBySide } from './dynamo.ts'
 
@@ -49,4 +49,11 @@ export function sendMessages(
     }
     throw new Error(`SQS refuses ${unsent.length} of ${batch.length} messages.`)
   })
+}
+
+/** The URL of the queue with this name. Throws when there is none. */
+export async function findQueueUrl(name: string, client = sqs()): Promise<string> {
+  const { QueueUrl } = await client.send(new GetQueueUrlCommand({ QueueName: name }))
+  if (QueueUrl === undefined) throw new Error(`SQS does not tell where the queue ${name} is.`)
+  return QueueUrl
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import { TransferStatus } from '../bridge/transfer.ts'
 import { ChainId } from '../chain/registry.ts'
@@ -18,25 +17,25 @@ export type EstimatedSettlement = z.output<typeof EstimatedSettlement>
 
 const vault = { chainId: ChainId, vaultAddress: Address }
 
-const movement = {
+const ofAccount = {
   ...vault,
   userAddress: Address.describe('Whose it is'),
   transactionHash: TransactionHash.describe('The one that did it'),
-  blockNumber: z.number().int(),
+  blockNumber: z.number().int().describe('Where that is'),
 }
 
 const Assets = Amount.nullable().describe("In the asset's smallest unit; null where it is not known")
 const Shares = Amount.nullable().describe('In smallest units; null where it is not known')
 
 const Deposit = z.object({
-  ...movement,
+  ...ofAccount,
   depositIds: z.array(z.string()).describe('The deposits that it is of, as `GET …/deposits` names them'),
   assets: Assets,
   shares: Shares,
 })
 
 const Withdrawal = z.object({
-  ...movement,
+  ...ofAccount,
   withdrawalIds: z.array(z.string()).describe('The withdrawals that it is of, as `GET …/withdrawals` names them'),
   assets: Assets,
   shares: Shares,
@@ -64,7 +63,7 @@ const event = <const Type extends string, Data extends z.ZodObject>(type: Type, 
         .int()
         .describe('Its place among all events of the client, which have the numbers 1, 2, 3 and so on'),
       final: z.boolean().describe('Whether no reorganisation of the chain can change it'),
-      data,
+      data: data.describe('What happened, where and whose it is'),
     })
     .describe(meaning)
 
@@ -105,11 +104,3 @@ export type Notice = WebhookEvent extends infer Event
     ? Omit<Event, 'id' | 'sequence'> & { readonly key: string }
     : never
   : never
-
-/**
- * The id of the event by which a client is told of what has this key: nobody can tell from it what others are told.
- * `webhook-id` and the log have it.
- */
-export function buildEventId(clientId: string, key: string): string {
-  return `evt_${createHash('sha256').update(`${clientId} ${key}`).digest('hex').slice(0, 32)}`
-}

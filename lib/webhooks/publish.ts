@@ -1,4 +1,5 @@
-import { buildEventId, type Notice, type WebhookEvent } from './event.ts'
+import type { Notice, WebhookEvent } from './event.ts'
+import { buildEventId } from './ids.ts'
 import type { EventLogStore, Unlogged } from './log-store.ts'
 import { LOG_MS, type WakeRelays } from './relay.ts'
 import type { WebhooksStore } from './store.ts'

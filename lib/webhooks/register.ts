@@ -1,12 +1,13 @@
 import type { RandomBytes } from '../clients/api-key.ts'
 import { AppError } from '../errors.ts'
+import { buildWebhookId } from './ids.ts'
 import type { EventLogStore } from './log-store.ts'
 import { type WebhookReach, whyUnreachable } from './reach.ts'
 import type { WakeDeliveries } from './relay.ts'
 import type { NewWebhook } from './responses.ts'
 import { createSecretVersions, listSecrets } from './secret.ts'
 import type { WebhooksStore } from './store.ts'
-import { buildWebhookId, type Webhook } from './webhook.ts'
+import type { Webhook } from './webhook.ts'
 
 type Dependencies = {
   readonly webhooks: Pick<WebhooksStore, 'add' | 'list'>

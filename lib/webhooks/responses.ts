@@ -28,10 +28,10 @@ export const WebhookPath = z.object({
 })
 
 const registered = {
-  id: z.string(),
-  url: z.string(),
+  id: z.string().describe('The same whenever it is registered'),
+  url: z.string().describe('Where events are sent'),
   types: z.array(EventType).nullable().describe('Null for all, also those that are added later'),
-  finality: Finality,
+  finality: Finality.describe('latest: it is told before an event is final too'),
   createdAt: Timestamp,
 }
 
@@ -42,7 +42,9 @@ const Secret = z
   )
 
 /** A webhook that was registered just now, with its secret. */
-export const RegisteredWebhook = z.object({ ...registered, secret: Secret }).meta({ id: 'RegisteredWebhook' })
+export const RegisteredWebhook = z
+  .object({ ...registered, secret: Secret })
+  .meta({ id: 'RegisteredWebhook', description: 'A webhook that was registered just now, with its secret' })
 
 /** A webhook as callers see it. */
 export const WebhookResponse = z
@@ -57,11 +59,13 @@ export const WebhookResponse = z
       'Since when it has taken nothing of what was sent; null while it takes something',
     ),
   })
-  .meta({ id: 'Webhook' })
+  .meta({ id: 'Webhook', description: 'An endpoint of yours, and how it takes what is sent' })
+
+export type WebhookResponse = z.output<typeof WebhookResponse>
 
 /** A new secret of a webhook. */
 export const RotatedSecret = z.object({
-  id: z.string(),
+  id: z.string().describe('Of the webhook'),
   secret: Secret,
   previousUntil: Timestamp.describe('Until then the secret before signs too: accept both'),
 })
@@ -70,7 +74,7 @@ export const RotatedSecret = z.object({
 export async function listStatuses(
   webhooks: Pick<WebhooksStore, 'list' | 'listFailing'>,
   clientId: string,
-): Promise<z.output<typeof WebhookResponse>[]> {
+): Promise<WebhookResponse[]> {
   const registered = await webhooks.list(clientId)
   const failing = await webhooks.listFailing(
     clientId,

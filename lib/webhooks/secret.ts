@@ -1,6 +1,14 @@
 import { hkdfSync } from 'node:crypto'
+import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
+import * as z from 'zod'
+import { readSecretJson } from '../aws/secrets.ts'
 import type { RandomBytes } from '../clients/api-key.ts'
 import type { SecretVersions, Webhook } from './webhook.ts'
+
+/** The key from which the secrets of webhooks follow, as a stage's secret has it. Throws when that cannot be read. */
+export async function readWebhookKey(secretId: string, client?: SecretsManagerClient): Promise<string> {
+  return (await readSecretJson(secretId, z.object({ key: z.string().min(32) }), client)).key
+}
 
 /** For how long the secret before signs beside a new one. */
 const OVERLAP_MS = 86_400_000

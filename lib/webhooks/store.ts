@@ -1,12 +1,12 @@
-import { type DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
+import { DeleteCommand, type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { deleteItems, getItems, putNew, updateItem } from '../aws/dynamo.ts'
+import { getItems, putNew, updateItem } from '../aws/dynamo.ts'
 import { Timestamp } from '../codecs.ts'
 import { type DisabledReason, MOST_WEBHOOKS, SecretVersions, Webhook } from './webhook.ts'
 
 const Item = z.object({ pk: z.string(), webhooks: z.record(z.string(), Webhook) })
-const Key = z.object({ pk: z.string(), sk: z.string() })
-const Failing = z.object({ sk: z.string(), failingSince: Timestamp.optional() })
+/** Of how far a webhook is told, since when it takes nothing: epoch milliseconds. */
+const Delivery = z.object({ sk: z.string(), state: z.object({ failingSince: z.number().int().optional() }).optional() })
 
 /**
  * The webhooks of clients: one item a client, with all of its webhooks. What is read is read consistently. Every method
@@ -44,11 +44,7 @@ export function webhooksStore(client: DynamoDBDocumentClient, tableName: string)
       })
     },
 
-    /**
-     * Takes a webhook from a client, with how far its deliveries are and the first 1,000 that were to be tried again; false
-     * where there is none with this id. What is left then ends by itself, and means nothing to a webhook that is registered
-     * at the same URL later, which is told what comes after.
-     */
+    /** Takes a webhook from a client, with how far it was told; false where there is none with this id. */
     async remove(clientId: string, id: string): Promise<boolean> {
       const isRemoved = await update({
         key: webhooksKey(clientId),
@@ -56,26 +52,17 @@ export function webhooksStore(client: DynamoDBDocumentClient, tableName: string)
         condition: 'attribute_exists(webhooks.#id)',
         ExpressionAttributeNames: { '#id': id },
       })
-      if (!isRemoved) return false
-      const query = new QueryCommand({
-        TableName: tableName,
-        KeyConditionExpression: 'pk = :client AND begins_with(sk, :retries)',
-        ExpressionAttributeValues: { ':client': clientPartition(clientId), ':retries': retryPrefix(id) },
-        ProjectionExpression: 'pk, sk',
-        Limit: 1000,
-      })
-      const retries = z.array(Key).parse((await client.send(query)).Items)
-      await deleteItems(client, tableName, [deliveryKey(clientId, id), ...retries])
-      return true
+      if (isRemoved) await client.send(new DeleteCommand({ TableName: tableName, Key: deliveryKey(clientId, id) }))
+      return isRemoved
     },
 
     /** Since when each of these webhooks has taken nothing of what was sent; those that take something are left out. */
     async listFailing(clientId: string, ids: readonly string[]): Promise<Map<string, Date>> {
       const keys = ids.map((id) => deliveryKey(clientId, id))
-      const items = z.array(Failing).parse(await getItems(client, tableName, keys))
+      const items = z.array(Delivery).parse(await getItems(client, tableName, keys))
       return new Map(
-        items.flatMap(({ sk, failingSince }) =>
-          failingSince ? [[sk.slice(deliveryKey(clientId, '').sk.length), failingSince] as const] : [],
+        items.flatMap(({ sk, state: { failingSince } = {} }) =>
+          failingSince === undefined ? [] : [[sk.slice(DELIVERY.length), new Date(failingSince)] as const],
         ),
       )
     },
@@ -125,20 +112,16 @@ export function webhooksStore(client: DynamoDBDocumentClient, tableName: string)
 export type WebhooksStore = ReturnType<typeof webhooksStore>
 
 const CLIENT = 'CLIENT#'
+const DELIVERY = 'DELIVERY#'
 
 /** The partition of what is told to a client. */
 export function clientPartition(clientId: string): string {
   return `${CLIENT}${clientId}`
 }
 
-/** The key of the item that says how far the deliveries to a webhook are. */
+/** The key of the item that says how far a webhook is told. */
 export function deliveryKey(clientId: string, webhookId: string) {
-  return { pk: clientPartition(clientId), sk: `DELIVERY#${webhookId}` }
-}
-
-/** How the sort keys begin of the deliveries to a webhook that are to be tried again. */
-export function retryPrefix(webhookId: string): string {
-  return `RETRY#${webhookId}#`
+  return { pk: clientPartition(clientId), sk: `${DELIVERY}${webhookId}` }
 }
 
 function webhooksKey(clientId: string) {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import { Timestamp } from '../codecs.ts'
 import { EventType, type WebhookEvent } from './event.ts'
@@ -58,11 +57,6 @@ export type Webhook = z.output<typeof Webhook>
 
 /** How many webhooks a client can have. */
 export const MOST_WEBHOOKS = 10
-
-/** The id of a client's webhook at this URL: the same whenever it is registered, and for one client alone. */
-export function buildWebhookId(clientId: string, url: string): string {
-  return `wh_${createHash('sha256').update(`${clientId} ${url}`).digest('hex').slice(0, 24)}`
-}
 
 /** Whether a webhook is told of an event. */
 export function wants({ types, finality }: Pick<Webhook, 'types' | 'finality'>, event: WebhookEvent): boolean {

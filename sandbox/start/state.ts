@@ -33,6 +33,7 @@ export type LocalState = {
   /** The public part of the key that signs answers, made at the start. */
   readonly signingKey: PublicKey
   readonly dynamoEndpoint: string
+  readonly deliveryQueueUrl: string
   readonly tables: TableNames
 }
 

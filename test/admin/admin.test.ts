@@ -11,15 +11,19 @@ import { clientsAdminStore } from '../../admin/clients.ts'
 import { describeFailure, runCommandLine } from '../../admin/command-line.ts'
 import { connectLocal, connectStage } from '../../admin/connect.ts'
 import { type Admin, AdminError, addVault, createClient, issueKey, seedClient } from '../../admin/operations.ts'
+import { webhooksAdmin } from '../../admin/webhooks.ts'
 import { usersStore } from '../../lib/accounts/store.ts'
 import type { User } from '../../lib/accounts/user.ts'
 import { requestRebuild } from '../../lib/activity/rebuild.ts'
 import { recordsStore } from '../../lib/activity/store.ts'
+import { putItems } from '../../lib/aws/dynamo.ts'
 import { transfersStore } from '../../lib/bridge/store.ts'
 import { hashApiKey, parseApiKey } from '../../lib/clients/api-key.ts'
 import { identifyClient } from '../../lib/clients/identify.ts'
 import type { VaultDescription } from '../../lib/protocols/describe.ts'
 import { pinStore } from '../../lib/vaults/pin-store.ts'
+import { eventLogStore } from '../../lib/webhooks/log-store.ts'
+import { deliveryKey, webhooksStore } from '../../lib/webhooks/store.ts'
 import { createTables } from '../../sandbox/dynamo.ts'
 import { someClient, someVault } from '../support/clients.ts'
 import { test as base } from '../support/dynamo.ts'
@@ -42,7 +46,7 @@ const test = base
   .extend('records', ({ dynamo, tableNames }) => recordsStore(dynamo, tableNames.deposits))
   .extend('pinStore', ({ dynamo, tableNames }) => pinStore(dynamo, tableNames.deposits))
   .extend('clock', () => ({ now: Date.parse('2026-06-01T00:00:00.000Z') }))
-  .extend('admin', ({ clients, users, transfers, records, pinStore, clock }): Admin => {
+  .extend('admin', ({ dynamo, tableNames, clients, users, transfers, records, pinStore, clock }): Admin => {
     const now = () => clock.now
     return {
       clients,
@@ -50,6 +54,15 @@ const test = base
       transfers,
       records,
       pinStore,
+      webhooks: webhooksAdmin({
+        webhooks: webhooksStore(dynamo, tableNames.webhooks),
+        eventLog: eventLogStore(dynamo, tableNames.webhooks),
+        readWebhookKey: async () => 'k'.repeat(64),
+        webhookReach: 'public',
+        wakeDeliveries: async () => {},
+        randomBytes,
+        now,
+      }),
       signingKeys: secretInMemory(),
       keyEnvironment: 'test',
       randomBytes,
@@ -154,7 +167,8 @@ async function writeState(
   const state = {
     dynamoEndpoint: endpoint,
     providersUrl: endpoint,
-    tables: { clients, users, deposits: 'unused' },
+    deliveryQueueUrl: endpoint,
+    tables: { clients, users, deposits: 'unused', webhooks: 'unused' },
     chains: [{ chainId: 8453, rpcUrl }],
     more: 'is ignored',
   }
@@ -493,6 +507,63 @@ describe('Keys', () => {
   test('of an unknown client are not issued', async ({ admin, requests }) => {
     await expect(issueKey(admin, { clientId: '0000000000', name: 'key' })).rejects.toThrow(AdminError)
     expect(requests).not.toContain('PutItem')
+  })
+})
+
+describe('Webhooks', () => {
+  const URL = 'https://wallet.example/hooks'
+
+  test('are registered with a secret that is printed once, listed and removed', async ({ admin, run }) => {
+    const { clientId } = await createClient(admin, 'Some wallet')
+    const of = ['--client', clientId]
+    const added = await run('add-webhook', ...of, '--url', URL, '--types', 'deposit.completed, vault.paused')
+    const [, secret = '', id = ''] = /^(whsec_\S{44})\n\nWebhook (wh_[0-9a-f]{24}) of client/.exec(added) ?? []
+    expect(added).toContain(`is told deposit.completed,vault.paused at ${URL}.`)
+    const list = await run('list-webhooks', ...of)
+    expect(list).toMatch(new RegExp(`^${id}  ${URL}  deposit.completed,vault.paused  final  .*  active$`, 'm'))
+    expect(list).not.toContain(secret)
+    expect(await run('add-webhook', ...of, '--url', URL)).toContain('Webhook already registered')
+    expect(await run('remove-webhook', ...of, '--webhook', id)).toContain(`has the webhook ${id} no longer`)
+    expect(await run('remove-webhook', ...of, '--webhook', id)).toContain(`has no webhook ${id}`)
+    expect(await run('list-webhooks', ...of)).toBe('None.')
+  })
+
+  test('that takes nothing are told so', async ({ admin, run, dynamo, tableNames }) => {
+    const { clientId } = await createClient(admin, 'Some wallet')
+    const store = webhooksStore(dynamo, tableNames.webhooks)
+    const { webhook: gone } = await admin.webhooks.add(clientId, { url: `${URL}/gone`, finality: 'final' })
+    const { webhook: late } = await admin.webhooks.add(clientId, { url: `${URL}/late`, finality: 'latest' })
+    await store.disable(clientId, gone, { at: new Date('2026-05-30T00:00:00.000Z'), reason: 'gone' })
+    const failingSince = Date.parse('2026-05-31T00:00:00.000Z')
+    await putItems(dynamo, tableNames.webhooks, [{ ...deliveryKey(clientId, late.id), state: { failingSince } }])
+    const list = await run('list-webhooks', '--client', clientId)
+    expect(list).toMatch(/\/gone {2}all {2}final {2}.* {2}disabled since 2026-05-30T00:00:00.000Z: gone$/m)
+    expect(list).toMatch(/\/late {2}all {2}latest {2}.* {2}failing since 2026-05-31T00:00:00.000Z$/m)
+    expect(await store.enable(clientId, gone)).toBe(true)
+    expect(await run('list-webhooks', '--client', clientId)).toMatch(/\/gone {2}all {2}final {2}.* {2}active$/m)
+  })
+
+  test.for([
+    [['--url', 'https://10.0.0.1/'], 'Missing or invalid url'],
+    [['--url', 'nowhere'], '--url: must be an https URL'],
+    [['--url', URL, '--types', 'vault.sold'], '--types'],
+    [['--url', URL, '--client', '0000000000'], 'There is no client 0000000000'],
+  ] as const)('are not registered with %j', async ([args, problem], { admin, run }) => {
+    const { clientId } = await createClient(admin, 'Some wallet')
+    expect(await run('add-webhook', '--client', clientId, ...args)).toContain(problem)
+    expect(await run('list-webhooks', '--client', clientId)).toBe('None.')
+  })
+
+  test('are opened by no key that is for certain chains or vaults', async ({ admin, run }) => {
+    const { clientId } = await createClient(admin, 'Some wallet')
+    const { key } = await issueKey(admin, { clientId, name: 'x', limits: { chains: [8453] } })
+    const change = (...args: string[]) => run('limit-key', '--client', clientId, '--key', key.keyId, ...args)
+    const refusal = 'cannot be for certain chains or vaults'
+    expect(await change('--scopes', 'vaults,webhooks')).toContain(refusal)
+    expect(await change('--scopes', 'vaults,webhooks', '--chains', 'any')).toContain('scopes: vaults,webhooks')
+    expect(await change('--vaults', `8453:${VAULT}`)).toContain(refusal)
+    const limits = (await admin.clients.get(clientId))?.keys[0]?.limits
+    expect(limits).toEqual({ scopes: ['vaults', 'webhooks'], rate: key.limits.rate })
   })
 })
 

@@ -4,16 +4,17 @@ import { build } from 'esbuild'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import type { CallError } from '../../client/src/index.ts'
-import { endpoints, jobs } from '../../functions/contracts.ts'
+import { consumers, endpoints, jobs } from '../../functions/contracts.ts'
 import { type AppError, ERRORS } from '../../lib/errors.ts'
 import { fieldErrors } from '../../lib/field.ts'
-import type { EndpointContract, JobContract } from '../../lib/frame/contract.ts'
+import type { Contract, EndpointContract, JobContract } from '../../lib/frame/contract.ts'
 import { buildOpenApi, listErrors } from '../../lib/frame/openapi.ts'
 import { parseRequest } from '../../lib/frame/request.ts'
 import { PROMISED } from '../support/errors.ts'
 
 const ENDPOINTS = Object.entries<EndpointContract>(endpoints)
-const CONTRACTS = Object.entries<EndpointContract | JobContract>({ ...endpoints, ...jobs })
+const ALL = { ...endpoints, ...jobs, ...consumers }
+const CONTRACTS = Object.entries<Contract>(ALL)
 /** As a schema's values are on the wire. */
 const AS_SENT = { io: 'input', unrepresentable: 'any' } as const
 const FILES = globSync('functions/**/contract.ts')
@@ -26,7 +27,7 @@ test('Every contract in functions/ is listed, under the name of its folder, and 
       return [file.replace(/^functions\/(.*)\/contract\.ts$/, '$1'), contract] as const
     }),
   )
-  expect(Object.keys({ ...endpoints, ...jobs }).sort()).toEqual(found.map(([name]) => name).sort())
+  expect(Object.keys(ALL).sort()).toEqual(found.map(([name]) => name).sort())
   for (const [name, contract] of found) expect(Object.fromEntries(CONTRACTS)[name]).toBe(contract)
 })
 

@@ -243,6 +243,7 @@ export async function startConfigured(
   const admin = localAdmin({
     dynamoEndpoint: dynamo.endpoint,
     providersUrl: providers.url,
+    deliveryQueueUrl: service.backends.queues.urls.deliveryQueue,
     tables: dynamo.tableNames,
     chains: [...chains],
   })

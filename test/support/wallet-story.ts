@@ -1,9 +1,11 @@
 import type { Address } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
+import { parseApiKey } from '../../lib/clients/api-key.ts'
 import { settle } from '../../sandbox/curator.ts'
 import { addCredential, beginRecovery, completeRecovery, openSession, registerUser, signRecovery } from './accounts.ts'
 import { someKeyPair, somePasskey } from './credentials.ts'
 import { type HttpReply, type Service, USERS } from './service.ts'
+import { someNotice, tell } from './webhooks.ts'
 
 const [ALICE] = USERS
 const EMAIL = 'alice@example.com'
@@ -24,6 +26,7 @@ export async function playWallet(service: Service, stage: Stage): Promise<void> 
   const { recoveryKey, headers } = await join(service)
   await lookAround(service, headers, stage)
   await invest(service, stage)
+  await beTold(service, stage)
   await leave(service, recoveryKey)
 }
 
@@ -111,6 +114,18 @@ async function invest(service: Service, { asyncVault, otherUsdc }: Stage): Promi
   await service.call('GET', `${user}/positions/${asyncVault}`)
   await service.call('GET', `${user}/deposits?limit=2`)
   await service.call('GET', `${user}/withdrawals?limit=2`)
+}
+
+/** What happened in the vaults reaches her wallet's own server, which asks for a new secret once, and is moved in the end. */
+async function beTold(service: Service, { asyncVault }: Stage): Promise<void> {
+  const clientId = parseApiKey(service.apiKey)?.clientId ?? ''
+  const { body } = await service.call('POST', '/webhooks', { body: { url: 'http://localhost:8080/vaultline' } })
+  const data = { vaultAddress: asyncVault, userAddress: ALICE.address, assets: BigInt(AMOUNT), shares: BigInt(AMOUNT) }
+  await tell(service, clientId, [someNotice('claim', { data })])
+  await service.call('GET', '/webhooks/events')
+  await service.call('GET', '/webhooks')
+  await service.call('POST', `/webhooks/${body.id}/secret`)
+  await service.call('DELETE', `/webhooks/${body.id}`)
 }
 
 /** Her passkey is lost: she recovers with another, and deletes what is left. */

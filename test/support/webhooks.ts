@@ -1,16 +1,22 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { eventLog, wakeRelays, webhooks } from '../../lib/services.ts'
 import type { Notice } from '../../lib/webhooks/event.ts'
+import { publish } from '../../lib/webhooks/publish.ts'
+import type { Service } from './service.ts'
+
+type Completed = Extract<Notice, { type: 'deposit.completed' }>
 
 /** A notice of a completed deposit; what a test does not name has no meaning for it. */
 export function someNotice(
   key: string,
-  overrides: Partial<Extract<Notice, { type: 'deposit.completed' }>> = {},
-): Notice {
+  { data, ...overrides }: Partial<Omit<Completed, 'data'>> & { data?: Partial<Completed['data']> } = {},
+): Completed {
   return {
     key,
     type: 'deposit.completed',
     timestamp: new Date('2026-11-01T00:00:00.000Z'),
     final: true,
+    ...overrides,
     data: {
       chainId: 8453,
       vaultAddress: '0x00000000000000000000000000000000000000A1',
@@ -20,9 +26,18 @@ export function someNotice(
       depositIds: [],
       assets: 1n,
       shares: 1n,
+      ...data,
     },
-    ...overrides,
   }
+}
+
+/** Tells a client of what happened, as the jobs do, and has the log of it written. */
+export async function tell(service: Service, clientId: string, notices: readonly Notice[]): Promise<void> {
+  const { EVENT_QUEUE_URL: eventQueue = '', WEBHOOKS_TABLE: table = '' } = service.backends.environment
+  const env = { eventQueue, webhooks: table }
+  const services = { eventLog: eventLog(env), webhooks: webhooks(env), wakeRelays: wakeRelays(env), now: Date.now }
+  await publish(services, notices, () => [clientId])
+  await service.consume()
 }
 
 /** Passes a request on when its turn has come, or throws, before it or after it, when whoever makes it is killed. */

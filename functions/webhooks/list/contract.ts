@@ -11,7 +11,7 @@ export const contract = {
   caller: 'client',
   uses: { webhooks: ['GetItem', 'BatchGetItem'] },
   request: {},
-  response: z.object({ webhooks: z.array(WebhookResponse) }),
+  response: z.object({ webhooks: z.array(WebhookResponse).describe('Oldest first; ten at most') }),
   errors: [],
   cacheControl: 'no-store',
   impact: 'Clients cannot see their webhooks, and whether these take what is sent.',

@@ -9,7 +9,7 @@ export const contract = {
   summary: 'Removes a webhook: it is told nothing more, nor what it was not told yet.',
   tag: 'Webhooks',
   caller: 'client',
-  uses: { webhooks: ['UpdateItem', 'Query', 'BatchWriteItem'] },
+  uses: { webhooks: ['UpdateItem', 'DeleteItem'] },
   request: { path: WebhookPath },
   response: z.undefined(),
   status: 204,

@@ -304,12 +304,13 @@ test('What is pinned is not believed of one node alone either, and the operator 
 }) => {
   const vault = await openLagoonVault(service, { generation: '0.5' })
   tell(other, { [vault.address.toLowerCase()]: { [IMPLEMENTATION]: pad('0x') } })
-  const { dynamo, providers } = service.backends
+  const { dynamo, providers, queues } = service.backends
   const adminAt = (...[url, ...others]: [string, ...string[]]) => ({
     backends: {
       admin: localAdmin({
         dynamoEndpoint: dynamo.endpoint,
         providersUrl: providers.url,
+        deliveryQueueUrl: queues.urls.deliveryQueue,
         tables: dynamo.tableNames,
         chains: [{ chainId: BASE, rpcUrl: url, nodeUrls: [url, ...others] }],
       }),

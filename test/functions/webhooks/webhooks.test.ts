@@ -3,15 +3,14 @@ import { putItems } from '../../../lib/aws/dynamo.ts'
 import { parseApiKey } from '../../../lib/clients/api-key.ts'
 import { DEFAULT_LIMITS } from '../../../lib/clients/key-limits.ts'
 import type { ErrorCode } from '../../../lib/errors.ts'
-import { eventLog, wakeRelays, webhooks } from '../../../lib/services.ts'
-import { buildEventId } from '../../../lib/webhooks/event.ts'
-import { publish } from '../../../lib/webhooks/publish.ts'
-import { deliveryKey, retryPrefix } from '../../../lib/webhooks/store.ts'
+import { webhooks } from '../../../lib/services.ts'
+import { buildEventId } from '../../../lib/webhooks/ids.ts'
+import { deliveryKey } from '../../../lib/webhooks/store.ts'
 import { someKey } from '../../support/clients.ts'
 import { expectError } from '../../support/errors.ts'
 import { chainlessTest, type Service, startAnew } from '../../support/service.ts'
 import { scanTable } from '../../support/tables.ts'
-import { someNotice } from '../../support/webhooks.ts'
+import { someNotice, tell } from '../../support/webhooks.ts'
 
 const URL_OF = (name: string) => `http://localhost:8080/${name}`
 const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/
@@ -26,28 +25,13 @@ const test = chainlessTest
   /** Asks as that client. */
   .extend('ask', ({ service, own: { key } }) => askerOf(service, key))
   /** Tells that client of what has these keys. */
-  .extend(
-    'tell',
-    ({ service, own }) =>
-      (keys: readonly string[]) =>
-        tell(service, own.clientId, keys),
-  )
+  .extend('tell', ({ service, own }) => async (keys: readonly string[]) => {
+    const notices = keys.map((key) => someNotice(key))
+    await tell(service, own.clientId, notices)
+  })
 
 function askerOf(service: Service, key: string) {
   return (method: string, path: string, body?: unknown) => service.call(method, path, { key, body })
-}
-
-/** Has notices of these keys moved into a client's log. */
-async function tell(service: Service, clientId: string, keys: readonly string[]): Promise<void> {
-  const { EVENT_QUEUE_URL: eventQueue = '', WEBHOOKS_TABLE: table = '' } = service.backends.environment
-  const store = { eventLog: eventLog({ webhooks: table }), webhooks: webhooks({ webhooks: table }) }
-  const dependencies = { ...store, wakeRelays: wakeRelays({ eventQueue }), now: Date.now }
-  await publish(
-    dependencies,
-    keys.map((key) => someNotice(key)),
-    () => [clientId],
-  )
-  await service.consume()
 }
 
 describe('A webhook', () => {
@@ -121,24 +105,25 @@ describe('A webhook', () => {
     expect((await ask('GET', '/webhooks')).body.webhooks).toEqual([])
   })
 
-  test('that is removed is gone with what was to be sent to it, and only it', async ({ service, own, ask }) => {
+  test('that is removed is gone with how far it was told, and only it', async ({ service, own, ask }) => {
     const [kept, gone] = [
       (await ask('POST', '/webhooks', { url: URL_OF('kept') })).body,
       (await ask('POST', '/webhooks', { url: URL_OF('gone') })).body,
     ]
     const table = service.backends.dynamo.tableNames.webhooks
-    const owedTo = ({ id }: { id: string }) => [
-      deliveryKey(own.clientId, id),
-      ...['000000000001', '000000000002'].map((sequence) => ({
-        pk: `CLIENT#${own.clientId}`,
-        sk: `${retryPrefix(id)}${sequence}`,
-      })),
-    ]
-    await putItems(service.dynamo, table, [...owedTo(kept), ...owedTo(gone)])
+    const deliveries = [kept, gone].map(({ id }) => deliveryKey(own.clientId, id))
+    const failingSince = Date.parse('2026-11-01T00:00:00.000Z')
+    await putItems(
+      service.dynamo,
+      table,
+      deliveries.map((key) => ({ ...key, state: { failingSince } })),
+    )
+    expect((await ask('GET', '/webhooks')).body.webhooks).toMatchObject(
+      [kept, gone].map(({ id }) => ({ id, failingSince: '2026-11-01T00:00:00.000Z' })),
+    )
     expect((await ask('DELETE', `/webhooks/${gone.id}`)).status).toBe(204)
     const items = await scanTable(service.dynamo, table)
-    const left = (webhook: { id: string }) => owedTo(webhook).filter(({ pk, sk }) => items.has(`${pk} ${sk}`))
-    expect([left(kept).length, left(gone).length]).toEqual([3, 0])
+    expect(deliveries.map(({ pk, sk }) => items.has(`${pk} ${sk}`))).toEqual([true, false])
     expect((await ask('GET', '/webhooks')).body.webhooks).toMatchObject([{ id: kept.id }])
     expectError(await ask('DELETE', `/webhooks/${gone.id}`), 'webhook_not_found')
     const again = await ask('POST', '/webhooks', { url: URL_OF('gone') })

@@ -1,12 +1,13 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
-import { buildEventId, type Notice } from '../../../lib/webhooks/event.ts'
+import type { Notice } from '../../../lib/webhooks/event.ts'
+import { buildEventId, buildWebhookId } from '../../../lib/webhooks/ids.ts'
 import { eventLogStore } from '../../../lib/webhooks/log-store.ts'
 import { publish } from '../../../lib/webhooks/publish.ts'
 import { relayEvents } from '../../../lib/webhooks/relay.ts'
 import { webhooksStore } from '../../../lib/webhooks/store.ts'
-import { buildWebhookId, type Webhook } from '../../../lib/webhooks/webhook.ts'
+import type { Webhook } from '../../../lib/webhooks/webhook.ts'
 import { test as base } from '../../support/dynamo.ts'
 import { scanTable } from '../../support/tables.ts'
 import { type Gate, gated, interleave, killedAfter, someNotice } from '../../support/webhooks.ts'
@@ -75,11 +76,9 @@ const keysOf = (count: number, prefix = 'key') =>
 const idsOf = (clientId: string, keys: readonly string[]) => keys.map((key) => buildEventId(clientId, key))
 
 /** Three notices that fill two pages: as they are too large for one. */
-const LARGE = keysOf(3).map((key, index) => {
-  const notice = someNotice(key, { timestamp: new Date(NOW - 1000 + index) })
-  if (notice.type !== 'deposit.completed') throw new Error('some notice is of a completed deposit')
-  return { ...notice, data: { ...notice.data, depositIds: ['x'.repeat(90_000)] } }
-})
+const LARGE = keysOf(3).map((key, index) =>
+  someNotice(key, { timestamp: new Date(NOW - 1000 + index), data: { depositIds: ['x'.repeat(90_000)] } }),
+)
 const LARGE_KEYS = LARGE.map(({ key }) => key)
 
 /** A new log for each try, in one table. */
@@ -179,9 +178,7 @@ describe('A relay', () => {
   })
 
   test('leaves what is more than 20 pages to another call', async ({ events }) => {
-    const [notice] = LARGE
-    if (!notice) throw new Error('no notice')
-    const wide = { ...notice, data: { ...notice.data, depositIds: ['x'.repeat(201 * 1024)] } }
+    const wide = someNotice('', { data: { depositIds: ['x'.repeat(201 * 1024)] } })
     await events.publish(keysOf(21).map((key) => ({ ...wide, key })))
     events.relays.length = 0
     await events.relay()
