@@ -1768,6 +1768,7 @@ export type Webhook = {
   createdAt: Timestamp
   /** disabled: nothing is sent until a test of it succeeds */
   status: 'active' | 'disabled'
+  /** Null while it is active */
   disabledAt: Timestamp | null
   /** gone: it answered 410. failing: it took nothing for three days. Null while it is active */
   disabledReason: 'gone' | 'failing' | null

@@ -51,7 +51,7 @@ export const WebhookResponse = z
   .object({
     ...registered,
     status: z.enum(['active', 'disabled']).describe('disabled: nothing is sent until a test of it succeeds'),
-    disabledAt: Timestamp.nullable(),
+    disabledAt: Timestamp.nullable().describe('Null while it is active'),
     disabledReason: DisabledReason.nullable().describe(
       'gone: it answered 410. failing: it took nothing for three days. Null while it is active',
     ),

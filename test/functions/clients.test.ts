@@ -45,6 +45,7 @@ const OF_SCOPE: Readonly<Record<string, string>> = {
   accounts: '/auth/wallets',
   portfolio: '/portfolio-indexor/token/id/bitcoin',
   markets: '/portfolio-indexor/markets',
+  webhooks: '/webhooks',
 }
 
 const test = base
