@@ -6,7 +6,7 @@ import { WebhookEvent } from './event.ts'
 import { clientPartition } from './store.ts'
 
 /** The most events that one item of the log has. */
-export const PAGE_EVENTS = 50
+const PAGE_EVENTS = 50
 
 /** An event that a client is to be told, and that has no place in its log yet. */
 export type Unlogged = {

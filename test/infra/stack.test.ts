@@ -3,6 +3,7 @@ import { basename, dirname } from 'node:path/posix'
 import { describe, expect, test } from 'vitest'
 import { endpoints, jobs } from '../../functions/contracts.ts'
 import { STAGES } from '../../infra/environments.ts'
+import { QUEUE_KEYS } from '../../infra/queues.ts'
 import { readStages, type StageEnvironment } from '../../infra/stages.ts'
 import { TABLES, type TableDefinition } from '../../infra/tables.ts'
 import { RateLimits } from '../../lib/accounts/rate-limits.ts'
@@ -29,8 +30,8 @@ type Target = { readonly Arn: string; readonly RoleArn: string }
 
 /** What a function may do with what its contract uses, besides writing its own log and traces. */
 function permissionsOf(contract: Contract): [action: string, resource: string][] {
-  const { clients = [], deposits = [], users = [], cache = [], ...uses } = listUses(contract)
-  const tables = Object.entries({ clients, deposits, users, cache }).flatMap(([table, accesses]) =>
+  const { clients = [], deposits = [], users = [], webhooks = [], cache = [], ...uses } = listUses(contract)
+  const tables = Object.entries({ clients, deposits, users, webhooks, cache }).flatMap(([table, accesses]) =>
     accesses.map((access): [string, string] => {
       const [action, index] = access.split(' ')
       return [`dynamodb:${action}`, `shared/${table}table${index ? `/index/${index}` : ''}`]
@@ -38,8 +39,11 @@ function permissionsOf(contract: Contract): [action: string, resource: string][]
   )
   return [
     ...tables,
-    ...(['Config', 'Identity', 'Signing'] as const)
-      .filter((secret) => uses[secret.toLowerCase() as Lowercase<typeof secret>])
+    ...(['eventQueue', 'deliveryQueue'] as const)
+      .filter((queue) => uses[queue])
+      .map((queue): [string, string] => ['sqs:SendMessage', `shared/${queue}`]),
+    ...(['Config', 'Identity', 'Signing', 'WebhookKey'] as const)
+      .filter((secret) => uses[`${secret.charAt(0).toLowerCase()}${secret.slice(1)}` as Uncapitalize<typeof secret>])
       .map((secret): [string, string] => ['secretsmanager:GetSecretValue', `shared/${secret}`]),
     ...('runs' in contract ? [['sqs:SendMessage', 'jobs/DeadLetters'] as [string, string]] : []),
   ]
@@ -50,7 +54,12 @@ const VALUES: Record<string, unknown> = {
   CLIENTS_TABLE: 'shared/clientstable',
   DEPOSITS_TABLE: 'shared/depositstable',
   USERS_TABLE: 'shared/userstable',
+  WEBHOOKS_TABLE: 'shared/webhookstable',
   CACHE_TABLE: 'shared/cachetable',
+  EVENT_QUEUE_URL: 'shared/eventQueue',
+  DELIVERY_QUEUE_URL: 'shared/deliveryQueue',
+  WEBHOOK_KEY_SECRET: 'shared/WebhookKey',
+  WEBHOOK_REACH: 'public',
   CONFIG_SECRET: 'shared/Config',
   IDENTITY_SECRET: 'shared/Identity',
   SIGNING_SECRET: 'shared/Signing',
@@ -101,13 +110,13 @@ describe.each(STAGES)('%s', (stage) => {
       'AWS::Logs::MetricFilter': ENDPOINTS.length + COUNTED.length + WITNESSED.length + 2,
       'AWS::CloudWatch::Alarm':
         CONTRACTS.length + RUNS.length + 4 * EVM_CHAINS.length + new Set(COUNTED.map((name) => dirname(name))).size + 2,
-      'AWS::SQS::Queue': 1,
-      'AWS::SQS::QueuePolicy': 1,
+      'AWS::SQS::Queue': 2 * QUEUE_KEYS.length + 1,
+      'AWS::SQS::QueuePolicy': 2 * QUEUE_KEYS.length + 1,
       'AWS::SNS::Topic': 1,
       'AWS::SNS::TopicPolicy': 1,
       ...(environment.alarmEmail && { 'AWS::SNS::Subscription': 1 }),
       'AWS::DynamoDB::Table': Object.keys(TABLES).length,
-      'AWS::SecretsManager::Secret': 3,
+      'AWS::SecretsManager::Secret': 4,
     })
   })
 
@@ -551,7 +560,8 @@ describe.each(STAGES)('%s', (stage) => {
     expect(new Set(Object.values(published))).toEqual(
       new Set([
         ...Object.keys(TABLES).map((key) => `shared/${key}table`),
-        ...['shared/Config', 'shared/Identity', 'shared/Signing', 'shared/ApiHttpApi', 'shared/AlarmsTopic'],
+        ...['shared/Config', 'shared/Identity', 'shared/Signing', 'shared/WebhookKey', 'shared/deliveryQueue'],
+        ...['shared/ApiHttpApi', 'shared/AlarmsTopic'],
       ]),
     )
   })

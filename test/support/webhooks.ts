@@ -33,11 +33,16 @@ export function someNotice(
 
 /** Tells a client of what happened, as the jobs do, and has the log of it written. */
 export async function tell(service: Service, clientId: string, notices: readonly Notice[]): Promise<void> {
+  await publishTo(service, clientId, notices)
+  await service.consume()
+}
+
+/** Has a client told of what happened, as soon as the functions of queues are at work. */
+export async function publishTo(service: Service, clientId: string, notices: readonly Notice[]): Promise<void> {
   const { EVENT_QUEUE_URL: eventQueue = '', WEBHOOKS_TABLE: table = '' } = service.backends.environment
   const env = { eventQueue, webhooks: table }
   const services = { eventLog: eventLog(env), webhooks: webhooks(env), wakeRelays: wakeRelays(env), now: Date.now }
   await publish(services, notices, () => [clientId])
-  await service.consume()
 }
 
 /** Passes a request on when its turn has come, or throws, before it or after it, when whoever makes it is killed. */

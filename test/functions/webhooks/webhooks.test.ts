@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, vi } from 'vitest'
+import { consumers } from '../../../functions/contracts.ts'
 import { putItems } from '../../../lib/aws/dynamo.ts'
 import { parseApiKey } from '../../../lib/clients/api-key.ts'
 import { DEFAULT_LIMITS } from '../../../lib/clients/key-limits.ts'
@@ -10,7 +11,8 @@ import { someKey } from '../../support/clients.ts'
 import { expectError } from '../../support/errors.ts'
 import { chainlessTest, type Service, startAnew } from '../../support/service.ts'
 import { scanTable } from '../../support/tables.ts'
-import { someNotice, tell } from '../../support/webhooks.ts'
+import { refusedByIam } from '../../support/uses.ts'
+import { publishTo, someNotice, tell } from '../../support/webhooks.ts'
 
 const URL_OF = (name: string) => `http://localhost:8080/${name}`
 const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/
@@ -213,6 +215,18 @@ describe('The list of events', () => {
     expect((await ask('GET', '/webhooks/events')).body.events).toEqual(seen)
     expect((await ask('GET', '/webhooks/events?after=5')).body.events).toEqual(seen.slice(5))
     expect((await ask('GET', '/webhooks/events?after=999999999999')).body.events).toEqual([])
+  })
+
+  test('is written by a function that does to the table what its contract says', async ({ service, own, ask }) => {
+    await ask('POST', '/webhooks', { url: URL_OF('a') })
+    await service.consume()
+    await publishTo(service, own.clientId, [someNotice('one')])
+    service.table.reset()
+    await service.consume()
+    const ofLog = service.table.actions.filter(({ body }) => !body.includes('DELIVERY#'))
+    expect(ofLog.length).toBeGreaterThan(0)
+    expect(refusedByIam(consumers['queues/relay-events'], { ...service.table, actions: ofLog })).toEqual([])
+    expect((await ask('GET', '/webhooks/events')).body.events).toHaveLength(1)
   })
 
   test('tells a client nothing of another', async ({ service, tell }) => {
