@@ -696,7 +696,7 @@ export type ListDepositsResponse = {
 }
 
 export type ListEventsResponse = {
-  /** None where there are no more for now */
+  /** None where there are no more for now; fewer than `limit` say nothing */
   events: WebhookEvent[]
 }
 

@@ -7,6 +7,8 @@ import { clientPartition } from './store.ts'
 
 /** The most events that one item of the log has. */
 const PAGE_EVENTS = 50
+/** Bytes of events as JSON in one list; an event that is larger is a list of its own. Lambda answers 6 MB at most. */
+const LIST_BYTES = 2 ** 20
 
 /** An event that a client is to be told, and that has no place in its log yet. */
 export type Unlogged = {
@@ -144,19 +146,30 @@ export function eventLogStore(client: DynamoDBDocumentClient, tableName: string)
       )
     },
 
-    /** The first `limit` events after a sequence that the log still has at a moment, in order; `after` is 0 for the first. */
+    /**
+     * The events after a sequence that the log still has at a moment, in order: `limit` of them, fewer where they are more
+     * than 1 MB or the log ends. `after` is 0 for the first.
+     */
     async list(
       clientId: string,
       { after, limit, now }: { readonly after: number; readonly limit: number; readonly now: number },
     ): Promise<WebhookEvent[]> {
       const found: WebhookEvent[] = []
+      let bytes = 0
       // The page with the next one begins no earlier.
       for await (const { events, expiresAt } of pages(clientId, Math.max(1, after + 2 - PAGE_EVENTS))) {
         // What has ended is deleted some time after, and not in order.
-        if (expiresAt.getTime() > now) found.push(...events.filter(({ sequence }) => sequence > after))
-        if (found.length >= limit) break
+        if (expiresAt.getTime() <= now) continue
+        for (const event of events.filter(({ sequence }) => sequence > after)) {
+          bytes += Buffer.byteLength(JSON.stringify(WebhookEvent.encode(event)))
+          const last = found.at(-1)
+          // While the table was read through, this place and the one after were taken.
+          const isApart = last && event.sequence !== last.sequence + 1
+          if (isApart || (last && bytes > LIST_BYTES) || found.length === limit) return found
+          found.push(event)
+        }
       }
-      return found.slice(0, limit)
+      return found
     },
   }
 }

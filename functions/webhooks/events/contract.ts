@@ -20,7 +20,9 @@ export const contract = {
       limit: field(numberText(1, 100), 'invalid_limit').default(50).describe('1 to 100'),
     }),
   },
-  response: z.object({ events: z.array(WebhookEvent).describe('None where there are no more for now') }),
+  response: z.object({
+    events: z.array(WebhookEvent).describe('None where there are no more for now; fewer than `limit` say nothing'),
+  }),
   errors: [],
   cacheControl: 'no-store',
   impact: 'Clients cannot get events again that they missed.',
