@@ -133,6 +133,25 @@ describe('A webhook', () => {
     expect(again.body.secret).not.toBe(gone.secret)
   })
 
+  test('is registered, changed and removed though the answer to each write is lost at first', async ({
+    service,
+    ask,
+  }) => {
+    let writes = 0
+    service.table.losesAnswer = (action) => {
+      if (!/^(Put|Update|Delete)Item$/.test(action)) return false
+      writes += 1
+      return writes % 2 === 1
+    }
+    const replies = [await ask('POST', '/webhooks', { url: URL_OF('a') })]
+    replies.push(await ask('POST', '/webhooks', { url: URL_OF('b') }))
+    replies.push(await ask('POST', `/webhooks/${replies[0]?.body.id}/secret`))
+    replies.push(await ask('DELETE', `/webhooks/${replies[0]?.body.id}`))
+    service.table.losesAnswer = undefined
+    expect(replies.map(({ status }) => status)).toEqual([201, 201, 200, 204])
+    expect((await ask('GET', '/webhooks')).body.webhooks).toMatchObject([{ url: URL_OF('b') }])
+  })
+
   test('of another client does not exist', async ({ service, ask }) => {
     const { body } = await ask('POST', '/webhooks', { url: URL_OF('a') })
     const other = askerOf(service, await service.createClient([]))
