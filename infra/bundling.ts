@@ -109,7 +109,7 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   // The largest of those that have no more than the others.
   'activity/position': 514,
   // The records and the bridge together; nobody waits for it.
-  'jobs/refresh-chain': 565,
+  'jobs/refresh-chain': 566,
   // The frame alone: middy, the logger, zod and every error's text.
   'system/health': 141,
   'system/apple-app-site-association': 141,
@@ -117,10 +117,10 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   // The frame and every contract, without any AWS client or chain reader, grow by 1 or 2 KiB with each endpoint; the
   // document has an example of each besides: 45 KiB.
   'system/openapi': 325,
-  'system/unknown-route': 258,
+  'system/unknown-route': 259,
 }
 
 /** How large a function's minified bundle may be, in KiB. */
 export function bundleBudget(name: FunctionName): number {
-  return OTHER_BUDGETS[name] ?? 511
+  return OTHER_BUDGETS[name] ?? 512
 }
