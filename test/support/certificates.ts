@@ -24,6 +24,13 @@ export function androidCertificates(
   return [certificate(publicKey, root, description), certificate(root.publicKey, root, lists)]
 }
 
+/** A certificate of a server with this name, which nobody has signed but itself: in PEM. */
+export function serverCertificate(key: KeyPair, name: string): string {
+  const names = extension('2.5.29.17', tlv(0x30, tlv(0x82, Buffer.from(name))))
+  const base64 = certificate(key.publicKey, key, names).toString('base64')
+  return `-----BEGIN CERTIFICATE-----\n${base64.replaceAll(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`
+}
+
 function certificate(publicKey: KeyObject, issuer: KeyPair, ...extensions: Buffer[]): Buffer {
   const toBeSigned = tlv(
     0x30,

@@ -1,0 +1,168 @@
+import { Resolver } from 'node:dns/promises'
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
+import { type RequestOptions, request as requestHttps } from 'node:https'
+import type { LookupFunction } from 'node:net'
+import { isReachable, type WebhookReach, whyUnreachable } from './reach.ts'
+import type { SendFailure, Sent } from './sent.ts'
+
+/** Sends a body to a URL; never throws. */
+export type Send = (
+  url: string,
+  delivery: { readonly headers: Readonly<Record<string, string>>; readonly body: string },
+) => Promise<Sent>
+
+/** An address that a name has. */
+type ResolvedAddress = { readonly address: string; readonly family: 4 | 6 }
+
+/** All addresses of a name; none where it has none, or they are not told soon. */
+type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>
+
+type Options = {
+  readonly reach: WebhookReach
+  /** How names are looked up; by DNS unless told. */
+  readonly resolve?: Resolve
+  /** Epoch milliseconds. */
+  readonly now: () => number
+  readonly request?: (url: URL, options: RequestOptions) => ClientRequest
+  /** How long a delivery may take in all: the name, the connection, the headers and the body of the answer. */
+  readonly timeoutMs?: number
+}
+
+const TIMEOUT_MS = 5_000
+const MOST_HEADER_BYTES = 16 * 1024
+const MOST_BODY_BYTES = 64 * 1024
+const USER_AGENT = 'Vaultline-Webhooks/1'
+
+/**
+ * Creates what sends deliveries: by POST, over a connection of their own, to servers within reach and nowhere else, whatever
+ * their names and answers say. A success is an answer of 2xx; no redirect is followed.
+ */
+export function createSender({
+  reach,
+  now,
+  resolve = reach === 'loopback' ? resolveLocally : resolveByDns,
+  request = requestHttps,
+  timeoutMs = TIMEOUT_MS,
+}: Options): Send {
+  const lookup = lookupWithin(reach, resolve)
+  return (address, { headers, body }) => {
+    const url = URL.parse(address)
+    if (!url || whyUnreachable(url, reach) !== undefined)
+      return Promise.resolve({ delivered: false, reason: 'not_allowed' })
+    const ask = url.protocol === 'http:' ? requestHttp : request
+    const { promise, resolve: tell } = Promise.withResolvers<Sent>()
+    const sent = ask(url, {
+      method: 'POST',
+      // No connection is kept, nor one taken that was made when the name led elsewhere.
+      agent: false,
+      lookup,
+      maxHeaderSize: MOST_HEADER_BYTES,
+      headers: {
+        'content-type': 'application/json',
+        'content-length': String(Buffer.byteLength(body)),
+        'user-agent': USER_AGENT,
+        ...headers,
+      },
+    })
+    const end = (result: Sent) => {
+      clearTimeout(timer)
+      tell(result)
+      sent.destroy()
+    }
+    // Not by `timeout`, which begins anew with each byte.
+    const timer = setTimeout(() => end({ delivered: false, reason: 'timeout' }), timeoutMs)
+    sent.on('error', (error) => end({ delivered: false, reason: reasonOf(error) }))
+    sent.on('response', (answer) => {
+      readToEnd(answer).then(
+        () => end(judge(answer, now())),
+        () => end({ delivered: false, reason: 'connection' }),
+      )
+    })
+    sent.end(body)
+    return promise
+  }
+}
+
+/** DNS: how long a server may take, in milliseconds, and how often it is asked. */
+const DNS = { timeout: 1_500, tries: 2 }
+
+/**
+ * All addresses of a name, by DNS. Not by the system's look-up, whose four threads would all wait for names whose servers are
+ * silent.
+ */
+const resolveByDns: Resolve = async (hostname) => {
+  const resolver = new Resolver(DNS)
+  const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
+  return [
+    ...(ipv4.status === 'fulfilled' ? ipv4.value.map((address) => ({ address, family: 4 as const })) : []),
+    ...(ipv6.status === 'fulfilled' ? ipv6.value.map((address) => ({ address, family: 6 as const })) : []),
+  ]
+}
+
+/** The address of the one name that a machine's own service sends to, `localhost`, by RFC 6761, 6.3. */
+const resolveLocally: Resolve = async () => [{ address: '127.0.0.1', family: 4 }]
+
+/** What is thrown for a name that leads where nothing is sent, and for one without an address. */
+class UnreachableError extends Error {
+  readonly reason: SendFailure
+
+  constructor(reason: SendFailure) {
+    super(reason)
+    this.reason = reason
+  }
+}
+
+/**
+ * The look-up for a socket, which connects to what it is given and to nothing else: a name of which any address is not
+ * reachable has none. Sockets do not look up hosts that are addresses.
+ */
+function lookupWithin(reach: WebhookReach, resolve: Resolve): LookupFunction {
+  const lookUp = async (hostname: string) => {
+    const addresses = await resolve(hostname)
+    const [first] = addresses
+    if (!first) throw new UnreachableError('unresolved')
+    if (!addresses.every(({ address }) => isReachable(address, reach))) throw new UnreachableError('not_allowed')
+    return { first, addresses: [...addresses] }
+  }
+  return (hostname, { all }, callback) => {
+    lookUp(hostname).then(
+      ({ first, addresses }) => (all ? callback(null, addresses) : callback(null, first.address, first.family)),
+      (error: Error) => callback(error, ''),
+    )
+  }
+}
+
+/** Reads an answer as far as it is read at all; nobody needs what it says. */
+async function readToEnd(answer: IncomingMessage): Promise<void> {
+  let bytes = 0
+  for await (const chunk of answer) {
+    bytes += chunk.length
+    if (bytes >= MOST_BODY_BYTES) return
+  }
+}
+
+function judge({ statusCode: status = 0, headers }: IncomingMessage, now: number): Sent {
+  if (status >= 200 && status < 300) return { delivered: true, status }
+  const retryAfterMs = parseRetryAfter(headers['retry-after'], now)
+  return {
+    delivered: false,
+    reason: status >= 300 && status < 400 ? 'redirect' : 'status',
+    status,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  }
+}
+
+/** Milliseconds, of seconds or of a moment (RFC 9110, 10.2.3). */
+function parseRetryAfter(text: string | undefined, now: number): number | undefined {
+  if (text === undefined) return undefined
+  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
+  return ms >= 0 ? ms : undefined
+}
+
+function reasonOf(error: Error & { readonly code?: string }): SendFailure {
+  if (error instanceof UnreachableError) return error.reason
+  const { code = '' } = error
+  if (code.startsWith('HPE_')) return 'bad_answer'
+  if (/^(ERR_TLS|ERR_SSL|CERT|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED|EPROTO)/.test(code)) return 'tls'
+  return 'connection'
+}

@@ -1,0 +1,28 @@
+import { createHmac } from 'node:crypto'
+
+/** What a delivery is signed over. */
+type Delivery = {
+  /** The event's id. */
+  readonly id: string
+  /** When it is sent, in epoch milliseconds. */
+  readonly now: number
+  readonly body: string
+}
+
+/**
+ * The headers of a delivery by Standard Webhooks 1.0.0: a signature by each of these secrets, `whsec_` and the key in base64.
+ */
+export function signatureHeaders({ id, now, body }: Delivery, secrets: readonly string[]): Record<string, string> {
+  const timestamp = Math.floor(now / 1000)
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice(PREFIX.length), 'base64')
+    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`
+  })
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': signatures.join(' '),
+  }
+}
+
+const PREFIX = 'whsec_'

@@ -1,0 +1,312 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import { createServer as createTlsServer, request } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { createSender } from '../../../lib/webhooks/send.ts'
+import { serverCertificate } from '../../support/certificates.ts'
+
+const NOW = Date.parse('2026-11-20T12:00:00.000Z')
+const DELIVERY = { headers: { 'webhook-id': 'evt_1' }, body: '{"type":"vault.paused","text":"für alle"}' }
+
+type Options = Partial<Parameters<typeof createSender>[0]>
+
+function sender(options: Options = {}) {
+  const send = createSender({ reach: 'loopback', now: () => NOW, ...options })
+  return (url: string) => send(url, DELIVERY)
+}
+
+/** A server at this address of this machine; where it is. */
+async function serve(listener: RequestListener, host = '127.0.0.1'): Promise<string> {
+  const server = createServer(listener).listen(0, host)
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://${host}:${(server.address() as AddressInfo).port}`
+}
+
+/** The addresses that connections were tried to, from now on; a socket asks for those of a name first. */
+function watchConnections(): string[] {
+  const dialled: string[] = []
+  const watch = ({ socket }: { socket: Socket }) => {
+    socket.on('connectionAttempt', (address: string) => dialled.push(address))
+    socket.on('connect', () => dialled.push(`${socket.remoteAddress}`))
+  }
+  const listener = (message: unknown) => watch(message as { socket: Socket })
+  subscribe('net.client.socket', listener)
+  onTestFinished(() => void unsubscribe('net.client.socket', listener))
+  return dialled
+}
+
+/** How hosts that are not public are written: of standards for IPv4 and IPv6, and as who means ill writes them. */
+const HOSTILE = [
+  ...['127.0.0.1', '127.1', '2130706433', '0x7f000001', '0177.0.0.1', '0.0.0.0', '0', '127.0.0.1.', '１２７.0.0.1'],
+  ...['10.1.2.3', '172.16.0.1', '172.31.255.255', '192.168.0.1', '169.254.169.254', '100.64.0.1', '198.18.0.1'],
+  ...['192.0.0.8', '192.0.2.1', '198.51.100.7', '203.0.113.9', '224.0.0.1', '240.0.0.1', '255.255.255.255'],
+  ...['[::]', '[::1]', '[fe80::1]', '[fc00::1]', '[fd12::1]', '[ff02::1]', '[2001:db8::1]', '[3fff::1]', '[100::1]'],
+  ...['[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::127.0.0.1]', '[::ffff:0:127.0.0.1]'],
+  ...['[64:ff9b::7f00:1]', '[64:ff9b:1::1]', '[2002:7f00:1::]', '[2001:0:7f00:1::]', '[5f00::1]'],
+]
+
+describe('Nothing is connected to', () => {
+  test.for(HOSTILE)('for an address that is not public: %s', async (host) => {
+    const dialled = watchConnections()
+    const resolve = vi.fn(async () => [])
+    expect(await sender({ reach: 'public', resolve })(`https://${host}/`)).toEqual({
+      delivered: false,
+      reason: 'not_allowed',
+    })
+    expect(dialled).toEqual([])
+    expect(resolve).not.toHaveBeenCalled()
+  })
+
+  test.for(HOSTILE.filter((host) => /^[\d.]{7,}$|^\[/.test(host)))(
+    'for a name that has an address that is not public, besides one that is: %s',
+    async (host) => {
+      const dialled = watchConnections()
+      const address = host.replace(/^\[|\]$|\.$/g, '')
+      const hostile = { address, family: host.startsWith('[') ? (6 as const) : (4 as const) }
+      const other = { address: '93.184.216.34', family: 4 as const }
+      for (const addresses of [[hostile], [hostile, other], [other, hostile]]) {
+        const send = sender({ reach: 'public', resolve: async () => addresses })
+        expect(await send('https://receiver.example/')).toEqual({ delivered: false, reason: 'not_allowed' })
+      }
+      expect(dialled).toEqual([])
+    },
+  )
+
+  test.for([
+    'http://receiver.example/',
+    'https://receiver.example:8443/',
+    'https://receiver.example:22/',
+    'ftp://receiver.example/',
+    'file:///etc/passwd',
+    'no url',
+    '',
+  ])('for anything but HTTPS at its own port: %s', async (url) => {
+    const dialled = watchConnections()
+    const resolve = vi.fn(async () => [{ address: '93.184.216.34', family: 4 as const }])
+    expect(await sender({ reach: 'public', resolve })(url)).toEqual({ delivered: false, reason: 'not_allowed' })
+    expect(dialled).toEqual([])
+    expect(resolve).not.toHaveBeenCalled()
+  })
+
+  test.for(['http://10.0.0.1:8080/', 'http://receiver.example/', 'https://93.184.216.34/', 'http://0.0.0.0:80/'])(
+    'outside of a machine whose service reaches itself alone: %s',
+    async (url) => {
+      const dialled = watchConnections()
+      const reason = 'not_allowed'
+      expect(await sender()(url)).toEqual({ delivered: false, reason })
+      expect(dialled).toEqual([])
+    },
+  )
+})
+
+const LOCAL = { address: '127.0.0.1', family: 4 } as const
+
+describe('A name', () => {
+  test('is looked up once a delivery, when it is connected to, and what it says after that has no meaning', async () => {
+    let reached = 0
+    const { port } = new URL(
+      await serve((_, response) => {
+        reached += 1
+        response.end()
+      }),
+    )
+    const dialled = watchConnections()
+    const answers = [LOCAL, { address: '10.0.0.1', family: 4 as const }]
+    const send = sender({ resolve: async () => answers.splice(0, 1) })
+    expect(await send(`http://localhost:${port}/`)).toEqual({ delivered: true, status: 200 })
+    expect(answers).toHaveLength(1)
+    expect(await send(`http://localhost:${port}/`)).toEqual({ delivered: false, reason: 'not_allowed' })
+    expect(new Set(dialled)).toEqual(new Set(['127.0.0.1']))
+    expect(reached).toBe(1)
+  })
+
+  test('without an address is not reached', async () => {
+    const send = sender({ resolve: async () => [] })
+    expect(await send('http://localhost:1/')).toEqual({ delivered: false, reason: 'unresolved' })
+  })
+
+  test('has all of its addresses tried', async () => {
+    const { port } = new URL(await serve((_, response) => response.end(), '127.0.0.2'))
+    const send = sender({ resolve: async () => [LOCAL, { address: '127.0.0.2', family: 4 }] })
+    expect(await send(`http://localhost:${port}/`)).toEqual({ delivered: true, status: 200 })
+  })
+})
+
+describe('A delivery', () => {
+  test('is a POST of the very bytes, over a connection that is not kept', async () => {
+    const seen: object[] = []
+    const url = await serve((request, response) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk) => chunks.push(chunk))
+      request.on('end', () => {
+        const { method, url, headers } = request
+        seen.push({ method, url, headers, body: Buffer.concat(chunks).toString() })
+        response.end('{"ok":true}')
+      })
+    })
+    expect(await sender()(`${url}/hook?a=b`)).toEqual({ delivered: true, status: 200 })
+    expect(seen).toEqual([
+      {
+        ...{ method: 'POST', url: '/hook?a=b', body: DELIVERY.body },
+        headers: {
+          ...{ 'content-type': 'application/json', 'content-length': `${Buffer.byteLength(DELIVERY.body)}` },
+          ...{ 'user-agent': 'Vaultline-Webhooks/1', 'webhook-id': 'evt_1' },
+          ...{ host: new URL(url).host, connection: 'close' },
+        },
+      },
+    ])
+  })
+
+  test.for([200, 201, 202, 204, 299])('that is answered with %i has arrived', async (status) => {
+    const url = await serve((_, response) => response.writeHead(status).end())
+    expect(await sender()(url)).toEqual({ delivered: true, status })
+  })
+
+  test.for([400, 401, 404, 410, 429, 500, 502, 503, 504])('that is answered with %i has not', async (status) => {
+    const url = await serve((_, response) => response.writeHead(status).end('no'))
+    expect(await sender()(url)).toEqual({ delivered: false, reason: 'status', status })
+  })
+
+  test.for([301, 302, 303, 307, 308])('that is sent elsewhere by %i is not sent there', async (status) => {
+    let reached = 0
+    const elsewhere = await serve((_, response) => {
+      reached += 1
+      response.end()
+    })
+    const url = await serve((_, response) => response.writeHead(status, { location: elsewhere }).end())
+    expect(await sender()(url)).toEqual({ delivered: false, reason: 'redirect', status })
+    expect(reached).toBe(0)
+  })
+
+  test.for([
+    ['120', 120_000],
+    ['Fri, 20 Nov 2026 12:05:00 GMT', 300_000],
+    ['Fri, 20 Nov 2026 11:00:00 GMT', undefined],
+    ['soon', undefined],
+    ['-5', undefined],
+  ] as const)('is told the Retry-After %s as milliseconds', async ([text, retryAfterMs]) => {
+    const url = await serve((_, response) => response.writeHead(503, { 'retry-after': text }).end())
+    const told = retryAfterMs === undefined ? {} : { retryAfterMs }
+    expect(await sender()(url)).toEqual({ delivered: false, reason: 'status', status: 503, ...told })
+  })
+})
+
+/** For those who never end; all others have their five seconds. */
+const SHORT = { timeoutMs: 150 }
+
+describe('A server', () => {
+  test('that is not there, or hangs up, is told from one that is slow', async () => {
+    const url = await serve((request) => request.socket.destroy())
+    expect(await sender()(url)).toEqual({ delivered: false, reason: 'connection' })
+    expect(await sender()('http://127.0.0.1:1/')).toEqual({ delivered: false, reason: 'connection' })
+    const cut = await serve((_, response) => {
+      response.writeHead(200, { 'content-length': '100' }).write('a')
+      setImmediate(() => response.destroy())
+    })
+    expect(await sender()(cut)).toEqual({ delivered: false, reason: 'connection' })
+  })
+
+  test.for<[string, RequestListener]>([
+    ['nothing', () => {}],
+    ['one byte of the headers after the other', ({ socket }) => drip(socket, 'HTTP/1.1 200 OK\r\n', 'x')],
+    ['that it goes on, for ever', ({ socket }) => drip(socket, '', 'HTTP/1.1 102 Processing\r\n\r\n')],
+    [
+      'one byte of the body after the other',
+      ({ socket }) => drip(socket, 'HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n', 'x'),
+    ],
+  ])('that says %s is given up when the time of the whole delivery is over', async ([, listener]) => {
+    const closed = Promise.withResolvers<void>()
+    const url = await serve((request, response) => {
+      request.socket.on('close', () => closed.resolve())
+      listener(request, response)
+    })
+    expect(await sender(SHORT)(url)).toEqual({ delivered: false, reason: 'timeout' })
+    await closed.promise
+  })
+
+  test('whose name is never told is given up in the same time', async () => {
+    const send = sender({ ...SHORT, resolve: () => new Promise(() => {}) })
+    expect(await send('http://localhost:1/')).toEqual({ delivered: false, reason: 'timeout' })
+  })
+
+  test('that answers without an end is heard for 64 KiB', async () => {
+    let written = 0
+    const url = await serve((_, response) => {
+      const chunk = Buffer.alloc(16 * 1024)
+      const write = () => {
+        do written += chunk.length
+        while (!response.destroyed && response.write(chunk))
+      }
+      response
+        .writeHead(200)
+        .on('drain', write)
+        .on('error', () => {})
+      write()
+    })
+    expect(await sender()(url)).toEqual({ delivered: true, status: 200 })
+    // Besides what was read, what the sockets of both sides hold.
+    expect(written).toBeLessThan(16 * 1024 * 1024)
+  })
+
+  test.for([
+    ['headers without an end', `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(64 * 1024)}\r\n\r\n`],
+    ['no HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
+  ] as const)('that answers %s has not taken it', async ([, text]) => {
+    const url = await serve(({ socket }) => void socket.on('error', () => {}).write(text))
+    expect(await sender()(url)).toEqual({ delivered: false, reason: 'bad_answer' })
+  })
+})
+
+/** Says something, and then something again and again. */
+function drip(socket: Socket, first: string, then: string): void {
+  socket.on('error', () => {}).write(first)
+  const timer = setInterval(() => socket.write(then), 10)
+  socket.on('close', () => clearInterval(timer))
+}
+
+describe('Over TLS', () => {
+  /** A server with a certificate of this name, and requests that trust it. */
+  async function serveTls(name: string) {
+    const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const cert = serverCertificate(keys, name)
+    const key = keys.privateKey.export({ type: 'pkcs8', format: 'pem' })
+    let reached = 0
+    const server = createTlsServer({ key, cert }, (_, response) => {
+      reached += 1
+      response.end()
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    const ask: Options['request'] = (url, options) => request(url, { ...options, ca: cert })
+    return { url: `https://localhost:${(server.address() as AddressInfo).port}/`, ask, count: () => reached }
+  }
+
+  test('a server is told that has a certificate of its name, by who is trusted', async () => {
+    const { url, ask, count } = await serveTls('localhost')
+    expect(await sender({ request: ask })(url)).toEqual({ delivered: true, status: 200 })
+    expect(count()).toBe(1)
+  })
+
+  test('a server is not told that has a certificate of another name, or by nobody who is trusted', async () => {
+    const other = await serveTls('receiver.example')
+    expect(await sender({ request: other.ask })(other.url)).toEqual({ delivered: false, reason: 'tls' })
+    const own = await serveTls('localhost')
+    expect(await sender()(own.url)).toEqual({ delivered: false, reason: 'tls' })
+    expect(other.count() + own.count()).toBe(0)
+  })
+
+  test('a server that speaks no TLS is not told', async () => {
+    const url = await serve((_, response) => response.end())
+    expect(await sender()(url.replace('http:', 'https:'))).toEqual({ delivered: false, reason: 'tls' })
+  })
+})

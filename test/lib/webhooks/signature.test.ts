@@ -1,0 +1,22 @@
+import { Webhook } from 'standardwebhooks'
+import { expect, test } from 'vitest'
+import { signatureHeaders } from '../../../lib/webhooks/signature.ts'
+
+test("A delivery's headers are those of Standard Webhooks", () => {
+  const delivery = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', now: 1614265330_999, body: '{"test": 2432232314}' }
+  expect(signatureHeaders(delivery, ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'])).toEqual({
+    'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+    'webhook-timestamp': '1614265330',
+    'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+  })
+})
+
+test('A delivery is verified by the library of the standard, with each of the secrets that sign, and with no other', () => {
+  const [first, second, other] = ['a', 'b', 'c'].map((letter) => `whsec_${Buffer.alloc(32, letter).toString('base64')}`)
+  const body = '{"type":"vault.paused","text":"für alle"}'
+  const headers = signatureHeaders({ id: 'evt_1', now: Date.now(), body }, [first ?? '', second ?? ''])
+  for (const secret of [first, second])
+    expect(new Webhook(secret ?? '').verify(body, headers)).toEqual(JSON.parse(body))
+  expect(() => new Webhook(other ?? '').verify(body, headers)).toThrow()
+  expect(() => new Webhook(first ?? '').verify(`${body} `, headers)).toThrow()
+})
