@@ -33,6 +33,7 @@ import { contract as allBalances } from './portfolio/all-balances/contract.ts'
 import { contract as nfts } from './portfolio/nfts/contract.ts'
 import { contract as tokenChartByAddress } from './portfolio/token-chart-by-address/contract.ts'
 import { contract as tokenChartById } from './portfolio/token-chart-by-id/contract.ts'
+import { contract as deliverEvents } from './queues/deliver-events/contract.ts'
 import { contract as relayEvents } from './queues/relay-events/contract.ts'
 import { contract as appleAppSiteAssociation } from './system/apple-app-site-association/contract.ts'
 import { contract as assetlinks } from './system/assetlinks/contract.ts'
@@ -54,6 +55,7 @@ import { contract as webhooksList } from './webhooks/list/contract.ts'
 import { contract as webhooksRegister } from './webhooks/register/contract.ts'
 import { contract as webhooksRemove } from './webhooks/remove/contract.ts'
 import { contract as webhooksSecret } from './webhooks/secret/contract.ts'
+import { contract as webhookTest } from './webhooks/test/contract.ts'
 
 /** Every endpoint of the service, by its folder in `functions/`. */
 export const endpoints = {
@@ -100,6 +102,7 @@ export const endpoints = {
   'webhooks/register': webhooksRegister,
   'webhooks/list': webhooksList,
   'webhooks/secret': webhooksSecret,
+  'webhooks/test': webhookTest,
   'webhooks/remove': webhooksRemove,
   'webhooks/events': webhooksEvents,
   'system/health': health,
@@ -119,5 +122,6 @@ export const jobs = {
 
 /** Every function of the service that takes the messages of a queue, by its folder in `functions/`. */
 export const consumers = {
+  'queues/deliver-events': deliverEvents,
   'queues/relay-events': relayEvents,
 } as const satisfies Record<string, QueueContract>

@@ -40,10 +40,13 @@ import { signingKeysIn } from './signing/secret.ts'
 import { pinStore as createPinStore } from './vaults/pin-store.ts'
 import { cachedPins } from './vaults/pins.ts'
 import { stateStore } from './vaults/state-store.ts'
+import type { SendWakes, Wake } from './webhooks/delivery.ts'
+import { deliveryStore } from './webhooks/delivery-store.ts'
 import { eventLogStore } from './webhooks/log-store.ts'
 import { WebhookReach } from './webhooks/reach.ts'
-import type { WakeDeliveries, WakeRelays } from './webhooks/relay.ts'
+import type { WakeRelays } from './webhooks/relay.ts'
 import { readWebhookKey } from './webhooks/secret.ts'
+import { createSender } from './webhooks/send.ts'
 import { webhooksStore } from './webhooks/store.ts'
 
 // What a function works with, each built once in a container of what the function uses. A bundle has those alone that
@@ -169,11 +172,27 @@ export const wakeRelays =
   (messages) =>
     sendMessages(env.eventQueue, messages)
 
-/** Has webhooks told what they were not told yet. */
+/** Has webhooks told what they were not told yet, at once or later. */
 export const wakeDeliveries =
-  (env: Env<'deliveryQueue'>): WakeDeliveries =>
-  (messages) =>
-    sendMessages(env.deliveryQueue, messages)
+  (env: Env<'deliveryQueue'>): SendWakes =>
+  (messages, options) =>
+    sendMessages(env.deliveryQueue, messages, options)
+
+/** Keeps for an operator what could not be delivered. */
+export const sendDeadLetters = (env: Env<'deliveryDeadLetters'>) => (messages: readonly Wake[]) =>
+  sendMessages(env.deliveryDeadLetters, messages)
+
+/** How far webhooks have been told. */
+export const deliveries = (env: Env<'webhooks'>) => deliveryStore(dynamo(), env.webhooks)
+
+/** Sends deliveries. */
+export const sendDelivery = (env: Env<'webhookReach'>) => createSender({ reach: webhookReach(env), now: Date.now })
+
+/** Uniform in [0, 1). */
+export const random = () => Math.random
+
+/** Words of which no two are the same. */
+export const randomUUID = () => crypto.randomUUID
 
 /** The answers of upstreams, which all functions share. */
 export const cache = (env: Env<'cache'>) => sharedCache({ table: cacheStore(dynamo(), env.cache), now: Date.now })

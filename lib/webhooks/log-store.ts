@@ -10,6 +10,16 @@ const PAGE_EVENTS = 50
 /** Bytes of events as JSON in one list; an event that is larger is a list of its own. Lambda answers 6 MB at most. */
 const LIST_BYTES = 2 ** 20
 
+/** Pages that are read ahead. */
+export const NEXT_PAGES = 4
+
+/** Where an event is in its client's log. */
+export type EventLocation = {
+  readonly sequence: number
+  /** The sequence of the first event of its page. */
+  readonly page: number
+}
+
 /** An event that a client is to be told, and that has no place in its log yet. */
 export type Unlogged = {
   readonly clientId: string
@@ -144,6 +154,24 @@ export function eventLogStore(client: DynamoDBDocumentClient, tableName: string)
         tableName,
         events.map(({ id }) => ({ ...loggedKey(clientId, id), expiresAt })),
       )
+    },
+
+    /** The next pages from this sequence, at which one begins or the log ends: four of them, fewer where the log ends. */
+    async listNext(clientId: string, from: number): Promise<(readonly WebhookEvent[])[]> {
+      const found: WebhookEvent[][] = []
+      for await (const { events } of pages(clientId, from)) {
+        found.push(events)
+        if (found.length === NEXT_PAGES) break
+      }
+      return found
+    },
+
+    /** Those of these events that the log has, each with the sequence at which its page begins. */
+    async getEvents(clientId: string, wanted: readonly EventLocation[]): Promise<WebhookEvent[]> {
+      const keys = new Map(wanted.map(({ page }) => [page, pageKey(clientId, page)]))
+      const found = z.array(Page).parse(await getItems(client, tableName, [...keys.values()]))
+      const sequences = new Set(wanted.map(({ sequence }) => sequence))
+      return found.flatMap(({ events }) => events.filter(({ sequence }) => sequences.has(sequence)))
     },
 
     /**

@@ -1,0 +1,24 @@
+import { consumer } from '../../../lib/frame/consumer.ts'
+import {
+  deliveries,
+  eventLog,
+  now,
+  random,
+  randomUUID,
+  sendDeadLetters,
+  sendDelivery,
+  wakeDeliveries,
+  webhookKey,
+  webhooks,
+} from '../../../lib/services.ts'
+import { deliverEvents } from '../../../lib/webhooks/delivery.ts'
+import { contract } from './contract.ts'
+
+export const handler = consumer(
+  contract,
+  {
+    ...{ webhooks, eventLog, deliveries, webhookKey, sendDelivery, wakeDeliveries, sendDeadLetters },
+    ...{ randomUUID, now, random },
+  },
+  (services) => (wake) => deliverEvents(services, wake),
+)

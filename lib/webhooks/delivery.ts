@@ -1,0 +1,275 @@
+import { logger } from '../logger.ts'
+import {
+  batchSize,
+  beginDelivery,
+  type DeliveryState,
+  type Due,
+  forget,
+  isResting,
+  judge,
+  listDue,
+  nextDueAt,
+} from './delivery-state.ts'
+import type { DeliveryStore, WebhookKey } from './delivery-store.ts'
+import { WebhookEvent } from './event.ts'
+import { type EventLocation, type EventLogStore, NEXT_PAGES } from './log-store.ts'
+import { listSecrets } from './secret.ts'
+import type { Send } from './send.ts'
+import type { Sent } from './sent.ts'
+import { signatureHeaders } from './signature.ts'
+import type { WebhooksStore } from './store.ts'
+import { type Webhook, wants } from './webhook.ts'
+
+/** A message of the queue of deliveries: this webhook may have something to be sent. */
+export type Wake = WebhookKey & {
+  /** Of a message that is held back, for longer than the queue does at once: the moment at which it is meant. */
+  readonly timerAt?: number | undefined
+  /** An event that was given up, which is to be sent again. */
+  readonly event?: EventLocation | undefined
+}
+
+/** Sends messages to the queue of deliveries, held back for whole seconds, 900 at most; throws when that is not certain. */
+export type SendWakes = (messages: readonly Wake[], options?: { readonly delaySeconds?: number }) => Promise<void>
+
+type Dependencies = {
+  readonly webhooks: Pick<WebhooksStore, 'list' | 'disable'>
+  readonly eventLog: Pick<EventLogStore, 'listNext' | 'getEvents'>
+  readonly deliveries: Omit<DeliveryStore, 'recover'>
+  readonly webhookKey: string
+  readonly sendDelivery: Send
+  readonly wakeDeliveries: SendWakes
+  /** Puts events that are given up where an operator finds them. */
+  readonly sendDeadLetters: (messages: readonly Wake[]) => Promise<void>
+  readonly randomUUID: () => string
+  /** Epoch milliseconds. */
+  readonly now: () => number
+  /** Uniform in [0, 1). */
+  readonly random: () => number
+}
+
+/** What came of a message: how many events arrived, did not, and are given up. */
+export type DeliveryReport = { readonly delivered: number; readonly failed: number; readonly dead: number }
+
+/** How long one webhook is sent to before others have their turn; a batch that has begun by then is ended. */
+const TURN_MS = 10_000
+/** Longer than a function runs: a lease that is not let go is of one that was killed. */
+const LEASE_MS = 40_000
+const LONGEST_DELAY_SECONDS = 900
+/** When a message is looked at again that has come while the webhook was being sent to. */
+const BUSY_SECONDS = 10
+
+const NOTHING: DeliveryReport = { delivered: 0, failed: 0, dead: 0 }
+
+/**
+ * Sends a webhook what its client's log has for it and it was not told yet, ten events at a time side by side, until nothing
+ * is left, the webhook rests or its turn is over; what is left then comes with another message. At least once each, and by
+ * one function at a time. Throws when the table or a queue cannot be reached: the message is then to come again.
+ */
+export async function deliverEvents(dependencies: Dependencies, wake: Wake): Promise<DeliveryReport> {
+  const { webhooks, deliveries, wakeDeliveries, randomUUID, now } = dependencies
+  const { clientId, webhookId } = wake
+  if (wake.timerAt !== undefined && wake.timerAt > now()) {
+    const state = await deliveries.get(wake)
+    if (state?.timerAt === wake.timerAt) await holdBack(wakeDeliveries, wake, wake.timerAt - now())
+    return NOTHING
+  }
+  const [registered, seen] = await Promise.all([webhooks.list(clientId), deliveries.get(wake)])
+  const webhook = registered.find(({ id }) => id === webhookId)
+  if (!webhook || (webhook.disabledAt && !wake.event)) return NOTHING
+  const known = stateOf(webhook, seen)
+  if (!wake.event && isResting(known, now()) && hasTimer(known, wake, now())) return NOTHING
+
+  const lease = { id: randomUUID(), now: now(), until: now() + LEASE_MS }
+  const taken = await deliveries.take(wake, lease)
+  if (!taken) {
+    if (wake.event) await wakeDeliveries([wake], { delaySeconds: BUSY_SECONDS })
+    return NOTHING
+  }
+  const state = withEvent(stateOf(webhook, taken.state), wake, now())
+  if (webhook.disabledAt) {
+    await deliveries.release(wake, state, { ...lease, anyway: true })
+    return NOTHING
+  }
+  const turn = createTurn(dependencies, webhook, wake, { leaseId: lease.id, endsAt: lease.now + TURN_MS })
+  return await turn(state)
+}
+
+/** Sends to a webhook whose lease is ours, from a state on; gives what came of it when the lease is let go. */
+function createTurn(
+  {
+    webhooks,
+    eventLog,
+    deliveries,
+    webhookKey,
+    sendDelivery,
+    wakeDeliveries,
+    sendDeadLetters,
+    now,
+    random,
+  }: Dependencies,
+  webhook: Webhook,
+  wake: Wake,
+  { leaseId, endsAt }: { readonly leaseId: string; readonly endsAt: number },
+) {
+  const { clientId, webhookId } = wake
+  const key = { clientId, webhookId }
+  const isOver = () => now() >= endsAt
+  const log = createLogReader(eventLog, clientId)
+  const secrets = listSecrets(webhookKey, clientId, webhook, now())
+
+  async function sendOne({ due, event }: { due: Due; event: WebhookEvent }): Promise<{ due: Due; sent: Sent }> {
+    const body = JSON.stringify(WebhookEvent.encode(event))
+    const headers = signatureHeaders({ id: event.id, now: now(), body }, secrets)
+    return { due, sent: await sendDelivery(webhook.url, { headers, body }) }
+  }
+
+  /** What is sent next, and the state in which it is on its way. */
+  async function take(state: DeliveryState) {
+    const most = batchSize(state)
+    const due = listDue(state, now()).slice(0, most)
+    const again = due.length > 0 ? await eventLog.getEvents(clientId, due) : []
+    const found = new Map(again.map((event) => [event.sequence, event]))
+    const old = due.flatMap((one) => {
+      const event = found.get(one.sequence)
+      return event ? [{ due: one, event }] : []
+    })
+    const kept = forget(
+      state,
+      due.filter(({ sequence }) => !found.has(sequence)),
+    )
+    // An event that is refused for what it says must not be all that is tried.
+    const isProbe = state.failures > 0
+    const { fresh, ...position } = await log.take(kept, isProbe ? most : most - old.length, { webhook, isOver })
+    const batch = isProbe ? [...fresh, ...old] : [...old, ...fresh]
+    return { batch: batch.slice(0, most), state: { ...kept, ...position } }
+  }
+
+  /** The state with the moment at which a message comes for what is due later; it is sent first. */
+  async function withTimer(state: DeliveryState): Promise<DeliveryState> {
+    const dueAt = nextDueAt(state, now())
+    if (dueAt === undefined || hasTimer(state, wake, now(), dueAt)) return state
+    await holdBack(wakeDeliveries, { ...key, timerAt: dueAt }, dueAt - now())
+    return { ...state, timerAt: dueAt }
+  }
+
+  return async (from: DeliveryState): Promise<DeliveryReport> => {
+    let state = from
+    let report = NOTHING
+    for (;;) {
+      const isAwake = !isResting(state, now())
+      const taken = isAwake ? await take(state) : { batch: [], state }
+      state = taken.state
+      if (taken.batch.length > 0) {
+        const results = await Promise.all(taken.batch.map(sendOne))
+        const { state: next, dead, disabled } = judge(state, results, { now: now(), random })
+        state = next
+        const delivered = results.filter(({ sent }) => sent.delivered).length
+        report = {
+          delivered: report.delivered + delivered,
+          failed: report.failed + results.length - delivered,
+          dead: report.dead + dead.length,
+        }
+        if (dead.length > 0) await sendDeadLetters(dead.map((event) => ({ ...key, event })))
+        if (disabled) {
+          const isNew = await webhooks.disable(clientId, webhook, { at: new Date(now()), reason: disabled })
+          if (isNew) logger.warn('webhook switched off', { clientId, webhookId, reason: disabled })
+          await deliveries.release(key, state, { id: leaseId, now: now(), anyway: true })
+          return report
+        }
+        const isMore = !isResting(state, now()) && (!log.isAtEnd() || listDue(state, now()).length > 0)
+        if (isMore && !isOver()) {
+          if (await deliveries.save(key, state, { id: leaseId, now: now() })) continue
+          return report
+        }
+        if (isMore) return await giveWay(state, report)
+      } else if (isAwake && !log.isAtEnd()) {
+        return await giveWay(state, report)
+      }
+      state = await withTimer(state)
+      const anyway = isResting(state, now())
+      if (await deliveries.release(key, state, { id: leaseId, now: now(), anyway })) return report
+      // There is something new, unless the lease is another's.
+      if (!(await deliveries.saveAndLookAgain(key, state, { id: leaseId, now: now() }))) return report
+      log.lookAgain()
+    }
+  }
+
+  /** Lets others have their turn. Killed between, this message comes again. */
+  async function giveWay(state: DeliveryState, report: DeliveryReport): Promise<DeliveryReport> {
+    await deliveries.release(key, state, { id: leaseId, now: now(), anyway: true })
+    await wakeDeliveries([key])
+    return report
+  }
+}
+
+/** Sends a message that is to come after so long, or as late as can be. */
+function holdBack(wakeDeliveries: SendWakes, wake: Wake, ms: number): Promise<void> {
+  return wakeDeliveries([wake], { delaySeconds: Math.min(LONGEST_DELAY_SECONDS, Math.ceil(ms / 1000)) })
+}
+
+/** Reads a client's log ahead, some pages at a time. */
+function createLogReader(eventLog: Pick<EventLogStore, 'listNext'>, clientId: string) {
+  let ahead: { readonly event: WebhookEvent; readonly page: number; readonly isLast: boolean }[] = []
+  let isEnd = false
+
+  return {
+    isAtEnd: () => isEnd && ahead.length === 0,
+    /** Looks for what was added since, at the next call. */
+    lookAgain() {
+      isEnd = false
+    },
+    /** The next events that a webhook wants, and the state's place in the log after them. */
+    async take(
+      { next, page }: Pick<DeliveryState, 'next' | 'page'>,
+      most: number,
+      { webhook, isOver }: { readonly webhook: Webhook; readonly isOver: () => boolean },
+    ): Promise<Pick<DeliveryState, 'next' | 'page'> & { fresh: { due: Due; event: WebhookEvent }[] }> {
+      const fresh: { due: Due; event: WebhookEvent }[] = []
+      let place = { next, page }
+      while (fresh.length < most) {
+        const one = ahead.shift()
+        if (!one) {
+          if (isEnd || isOver()) break
+          const pages = await eventLog.listNext(clientId, place.page)
+          isEnd = pages.length < NEXT_PAGES
+          ahead = pages
+            .flatMap((events) =>
+              events.map((event, index) => ({
+                event,
+                page: events[0]?.sequence ?? event.sequence,
+                isLast: index === events.length - 1,
+              })),
+            )
+            .filter(({ event }) => event.sequence >= place.next)
+          continue
+        }
+        const { event, isLast } = one
+        const after = event.sequence + 1
+        place = { next: after, page: isLast ? after : one.page }
+        if (wants(webhook, event)) {
+          fresh.push({ due: { sequence: event.sequence, page: one.page, attempts: 0 }, event })
+        }
+      }
+      return { fresh, ...place }
+    },
+  }
+}
+
+function stateOf(webhook: Webhook, stored: DeliveryState | undefined): DeliveryState {
+  return stored?.createdAt.getTime() === webhook.createdAt.getTime() ? stored : beginDelivery(webhook)
+}
+
+/** The state in which an event that was given up is to be sent at once. */
+function withEvent(state: DeliveryState, { event }: Wake, now: number): DeliveryState {
+  if (!event) return state
+  const { sequence, page } = event
+  return { ...state, retries: { ...state.retries, [sequence]: { page, attempts: 0, dueAt: now } } }
+}
+
+/** Whether a message is on its way that comes by a moment; the one that has come is not. */
+function hasTimer({ timerAt = 0 }: DeliveryState, wake: Wake, now: number, by = Number.POSITIVE_INFINITY): boolean {
+  return timerAt > now + SLACK_MS && timerAt !== wake.timerAt && timerAt <= by + SLACK_MS
+}
+
+/** So much later than what is due a message may come, and so much do the clocks of two functions differ at most. */
+const SLACK_MS = 1_000

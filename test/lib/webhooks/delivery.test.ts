@@ -1,0 +1,525 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import fc from 'fast-check'
+import { Webhook as Verifier } from 'standardwebhooks'
+import { describe, expect } from 'vitest'
+import { deliverEvents, type Wake } from '../../../lib/webhooks/delivery.ts'
+import { deliveryStore } from '../../../lib/webhooks/delivery-store.ts'
+import { WebhookEvent } from '../../../lib/webhooks/event.ts'
+import { buildEventId, buildWebhookId } from '../../../lib/webhooks/ids.ts'
+import { eventLogStore } from '../../../lib/webhooks/log-store.ts'
+import { listSecrets } from '../../../lib/webhooks/secret.ts'
+import type { Sent } from '../../../lib/webhooks/sent.ts'
+import { webhooksStore } from '../../../lib/webhooks/store.ts'
+import type { Webhook } from '../../../lib/webhooks/webhook.ts'
+import { test as base } from '../../support/dynamo.ts'
+import { captureLogs } from '../../support/logs.ts'
+import { type Gate, gated, killedAfter, someNotice } from '../../support/webhooks.ts'
+
+const CLIENT = 'clientAAAA'
+const START = Date.parse('2026-11-02T00:00:00.000Z')
+const KEY = 'k'.repeat(64)
+const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000]
+const OK: Sent = { delivered: true, status: 200 }
+const NO: Sent = { delivered: false, reason: 'status', status: 500 }
+
+const passing: Gate = (request) => request()
+
+/** A client's webhook, registered when its log was empty. */
+function someWebhook(overrides: Partial<Webhook> = {}): Webhook {
+  const url = overrides.url ?? 'https://receiver.example/'
+  return {
+    ...{ id: buildWebhookId(CLIENT, url), url, types: null, finality: 'final', secret: { version: 'one' } },
+    ...{ createdAt: new Date(START), after: 0, ...overrides },
+  }
+}
+
+/** What is sent, as a receiver gets it. */
+type Received = { readonly id: string; readonly at: number; readonly headers: Record<string, string>; body: string }
+
+/** What delivers with a table and a queue, by a clock of its own, to a receiver that answers as it is told. */
+function system(dynamo: DynamoDBDocumentClient, tableName: string) {
+  let time = START
+  let queue: { readonly message: Wake; readonly at: number }[] = []
+  const log = eventLogStore(dynamo, tableName)
+  const webhooks = webhooksStore(dynamo, tableName)
+  let leases = 0
+  const world = {
+    log,
+    webhooks,
+    deliveries: deliveryStore(dynamo, tableName),
+    /** What arrived or not, in the order that it was sent in. */
+    received: [] as Received[],
+    dead: [] as Wake[],
+    answer: (_: Received): Sent | Promise<Sent> => OK,
+    webhook: someWebhook(),
+    now: () => time,
+    pass: (ms: number) => {
+      time += ms
+    },
+    queue: () => queue,
+    register: async (webhook: Webhook) => {
+      world.webhook = webhook
+      expect(await webhooks.add(CLIENT, webhook)).toBe(true)
+    },
+    /** Puts so many events into the log, from a sequence on, in a page of their own. */
+    add: async (first: number, count: number, overrides: Partial<WebhookEvent> = {}) => {
+      const [event, ...others] = Array.from({ length: count }, (_, index) => someEvent(first + index, overrides))
+      if (event) expect(await log.putPage(CLIENT, [event, ...others], new Date(START + 30 * 24 * HOUR))).toBe(true)
+    },
+    deliver: (message: Partial<Wake> = {}, gate = passing) =>
+      deliverEvents(
+        {
+          ...{ webhooks: webhooksStore(gated(dynamo, gate), tableName), webhookKey: KEY, random: () => 0 },
+          ...{ eventLog: eventLogStore(gated(dynamo, gate), tableName), now: () => time },
+          deliveries: deliveryStore(gated(dynamo, gate), tableName),
+          sendDelivery: (_, { headers, body }) =>
+            gate(async () => {
+              const received = { id: headers['webhook-id'] ?? '', at: time, headers, body }
+              world.received.push(received)
+              return await world.answer(received)
+            }),
+          wakeDeliveries: (messages, { delaySeconds = 0 } = {}) =>
+            gate(async () => {
+              expect(delaySeconds).toBeLessThanOrEqual(900)
+              queue.push(...messages.map((message) => ({ message, at: time + delaySeconds * SECOND })))
+            }),
+          sendDeadLetters: (messages) =>
+            gate(async () => {
+              world.dead.push(...messages)
+            }),
+          randomUUID: () => {
+            leases += 1
+            return `lease ${leases}`
+          },
+        },
+        { clientId: CLIENT, webhookId: world.webhook.id, ...message },
+      ),
+    /** Works on what is in the queue until nothing is, or for so long; time passes until each message comes. */
+    drain: async (ms = Number.POSITIVE_INFINITY) => {
+      const until = time + ms
+      for (;;) {
+        const [next] = queue.toSorted((left, right) => left.at - right.at)
+        if (!next || next.at > until) break
+        queue = queue.filter((other) => other !== next)
+        time = Math.max(time, next.at)
+        await world.deliver(next.message)
+      }
+    },
+    /** The sequences of what was received, each once, in order. */
+    sequences: () => [...new Set(world.received.map(({ body }) => sequenceOf(body)))].sort((a, b) => a - b),
+  }
+  return world
+}
+
+const test = base.extend('world', ({ dynamo, tableNames }) => system(dynamo, tableNames.webhooks))
+
+function someEvent(sequence: number, overrides: Partial<WebhookEvent>): WebhookEvent {
+  const { key, ...notice } = someNotice(`key-${sequence}`)
+  // A notice's data, whatever its type.
+  return { ...notice, ...overrides, id: buildEventId(CLIENT, key), sequence } as WebhookEvent
+}
+
+function sequenceOf(body: string): number {
+  return JSON.parse(body).sequence
+}
+
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
+
+describe('A webhook', () => {
+  test('is sent an event of the log, in its very bytes, signed by each of its secrets', async ({ world }) => {
+    const secret = { version: 'two', before: { version: 'one', until: new Date(START + HOUR) } }
+    await world.register(someWebhook({ secret }))
+    await world.add(1, 1)
+    expect(await world.deliver()).toEqual({ delivered: 1, failed: 0, dead: 0 })
+    const [received] = world.received
+    if (!received) throw new Error('nothing was received')
+    const { headers, body } = received
+    const [event] = await world.log.list(CLIENT, { after: 0, limit: 1, now: START })
+    expect(body).toBe(JSON.stringify(event && WebhookEvent.encode(event)))
+    expect(headers['webhook-id']).toBe(event?.id)
+    const secrets = listSecrets(KEY, CLIENT, world.webhook, START)
+    expect(secrets).toHaveLength(2)
+    // The library holds the moment to its own clock.
+    const { now } = Date
+    Date.now = () => START
+    for (const one of secrets) expect(new Verifier(one).verify(body, headers)).toEqual(JSON.parse(body))
+    Date.now = now
+  })
+
+  test('is sent an event with five requests to the table, two of which write', async ({ world, requests }) => {
+    await world.register(someWebhook())
+    await world.add(1, 1)
+    requests.length = 0
+    await world.deliver()
+    expect(requests).toEqual(['GetItem', 'GetItem', 'UpdateItem', 'Query', 'UpdateItem'])
+    requests.length = 0
+    expect(await world.deliver()).toEqual({ delivered: 0, failed: 0, dead: 0 })
+    expect(requests).toEqual(['GetItem', 'GetItem', 'UpdateItem', 'Query', 'UpdateItem'])
+  })
+
+  test('is sent ten events side by side, with one write for them', async ({ world, requests }) => {
+    await world.register(someWebhook())
+    await world.add(1, 50)
+    let [under, most] = [0, 0]
+    world.answer = async () => {
+      under += 1
+      most = Math.max(most, under)
+      await new Promise((resolve) => setImmediate(resolve))
+      under -= 1
+      return OK
+    }
+    requests.length = 0
+    expect(await world.deliver()).toEqual({ delivered: 50, failed: 0, dead: 0 })
+    expect(most).toBe(10)
+    expect(world.sequences()).toEqual(upTo(50))
+    expect(world.received).toHaveLength(50)
+    expect(requests.filter((request) => request === 'UpdateItem')).toHaveLength(1 + 5)
+    expect(world.queue()).toEqual([])
+  })
+
+  test('is sent what it wants alone, from where it was registered', async ({ world, requests }) => {
+    await world.register(someWebhook({ types: ['deposit.claimable'], after: 2 }))
+    await world.add(1, 2, { type: 'deposit.claimable' })
+    await world.add(3, 40)
+    await world.add(43, 2, { type: 'deposit.claimable', final: false })
+    await world.add(45, 1, { type: 'deposit.claimable' })
+    expect(await world.deliver()).toEqual({ delivered: 1, failed: 0, dead: 0 })
+    expect(world.sequences()).toEqual([45])
+    // What it does not want is not read again.
+    requests.length = 0
+    await world.add(46, 1)
+    await world.deliver()
+    expect(requests.filter((request) => request === 'Query')).toHaveLength(1)
+  })
+
+  test('that was removed, or switched off, is sent nothing', async ({ world }) => {
+    await world.register(someWebhook())
+    await world.add(1, 1)
+    await world.webhooks.disable(CLIENT, world.webhook, { at: new Date(START), reason: 'failing' })
+    expect(await world.deliver()).toEqual({ delivered: 0, failed: 0, dead: 0 })
+    await world.webhooks.remove(CLIENT, world.webhook.id)
+    expect(await world.deliver()).toEqual({ delivered: 0, failed: 0, dead: 0 })
+    expect(world.received).toEqual([])
+  })
+
+  test('that is registered again at the same URL begins anew', async ({ world }) => {
+    await world.register(someWebhook())
+    await world.add(1, 3)
+    world.answer = () => NO
+    await world.deliver()
+    await world.webhooks.remove(CLIENT, world.webhook.id)
+    await world.register(someWebhook({ createdAt: new Date(START + SECOND), after: 3 }))
+    await world.add(4, 1)
+    world.answer = () => OK
+    await world.deliver()
+    expect(world.received.slice(3).map(({ body }) => sequenceOf(body))).toEqual([4])
+  })
+})
+
+describe('A webhook that takes nothing', () => {
+  test('is left alone for the pauses of the standard, and switched off after three days of them', async ({ world }) => {
+    const { lines, text } = captureLogs()
+    await world.register(someWebhook())
+    await world.add(1, 30)
+    world.answer = () => NO
+    await world.deliver()
+    await world.drain()
+    const moments = [...new Set(world.received.map(({ at }) => at - START))]
+    const pauses = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR)]
+    expect(moments.map((at, index) => at - (moments[index - 1] ?? at))).toEqual([0, ...pauses])
+    // After the first batch one event at a time finds out whether it takes anything.
+    expect(world.received).toHaveLength(10 + 9)
+    const [webhook] = await world.webhooks.list(CLIENT)
+    expect(webhook).toMatchObject({ disabledReason: 'failing', disabledAt: new Date(world.now()) })
+    expect(lines.filter(({ message }) => message === 'webhook switched off')).toMatchObject([
+      { level: 'WARN', clientId: CLIENT, webhookId: world.webhook.id, reason: 'failing' },
+    ])
+    expect(text()).not.toContain('receiver.example')
+    expect(world.dead).toEqual([])
+
+    // Switched on again it is told everything, nothing of which is lost.
+    world.answer = () => OK
+    expect(webhook && (await world.webhooks.enable(CLIENT, webhook))).toBe(true)
+    await world.deliveries.recover({ clientId: CLIENT, webhookId: world.webhook.id })
+    world.received.length = 0
+    await world.deliver()
+    await world.drain()
+    expect(world.sequences()).toEqual(upTo(30))
+  })
+
+  test('costs a message each quarter of an hour while it rests, and no more when events come', async ({
+    world,
+    requests,
+  }) => {
+    await world.register(someWebhook())
+    await world.add(1, 1)
+    world.answer = () => NO
+    await world.deliver()
+    await world.drain(3 * HOUR)
+    // The pause of two hours began after 35 minutes; that of five is under way.
+    expect(world.received).toHaveLength(5)
+    for (let index = 0; index < 10; index += 1) await world.deliver()
+    expect(world.queue()).toHaveLength(1)
+    expect(world.received).toHaveLength(5)
+    requests.length = 0
+    await world.drain(HOUR)
+    expect(requests).toEqual(['GetItem', 'GetItem', 'GetItem', 'GetItem'])
+  })
+
+  test('is sent everything as soon as it takes something again', async ({ world }) => {
+    await world.register(someWebhook())
+    await world.add(1, 25)
+    world.answer = () => NO
+    await world.deliver()
+    world.answer = () => OK
+    await world.drain(5 * MINUTE)
+    expect(world.sequences()).toEqual(upTo(25))
+    expect(await world.deliveries.get({ clientId: CLIENT, webhookId: world.webhook.id })).toMatchObject({
+      ...{ failures: 0, retries: {} },
+    })
+  })
+
+  test('and says that it is gone is switched off at once', async ({ world }) => {
+    captureLogs()
+    await world.register(someWebhook())
+    await world.add(1, 3)
+    world.answer = () => ({ delivered: false, reason: 'status', status: 410 })
+    await world.deliver()
+    expect(await world.webhooks.list(CLIENT)).toMatchObject([{ disabledReason: 'gone' }])
+    expect(world.queue()).toEqual([])
+  })
+
+  test.for<[string, Sent, number]>([
+    ['for as long as it asks for', { delivered: false, reason: 'status', status: 503, retryAfterMs: HOUR }, HOUR],
+    ['for a day at most', { delivered: false, reason: 'status', status: 503, retryAfterMs: 90 * HOUR }, 24 * HOUR],
+    ['for a minute where it does not say', { delivered: false, reason: 'status', status: 429 }, MINUTE],
+  ])('because it has too much to do is left alone %s', async ([, sent, pause], { world }) => {
+    await world.register(someWebhook())
+    await world.add(1, 12)
+    // Some of it arrives: the webhook has not failed, and rests all the same.
+    world.answer = ({ body }) => (sequenceOf(body) === 3 ? sent : OK)
+    await world.deliver()
+    world.answer = () => OK
+    await world.drain()
+    const later = world.received.slice(10).map(({ at, body }) => [sequenceOf(body), at - START])
+    expect(later).toEqual([3, 11, 12].map((sequence) => [sequence, pause]))
+  })
+})
+
+describe('An event that a webhook does not take, while it takes others,', () => {
+  test('is sent ten times, holds up nothing, and can be sent again by an operator', async ({ world }) => {
+    await world.register(someWebhook())
+    await world.add(1, 12)
+    world.answer = ({ body }) => (sequenceOf(body) === 4 ? NO : OK)
+    await world.deliver()
+    expect(world.sequences()).toEqual(upTo(12))
+    await world.drain()
+    expect(world.received.filter(({ body }) => sequenceOf(body) !== 4)).toHaveLength(11)
+    expect(world.received.filter(({ body }) => sequenceOf(body) === 4)).toHaveLength(10)
+    const letter = { clientId: CLIENT, webhookId: world.webhook.id, event: { sequence: 4, page: 1 } }
+    expect(world.dead).toEqual([letter])
+    expect(await world.webhooks.list(CLIENT)).not.toHaveProperty('0.disabledAt')
+
+    world.answer = () => OK
+    expect(await world.deliver(letter)).toEqual({ delivered: 1, failed: 0, dead: 0 })
+    expect(world.queue()).toEqual([])
+  })
+
+  test('is the first of all is not all that is tried', async ({ world }) => {
+    await world.register(someWebhook())
+    await world.add(1, 1)
+    world.answer = ({ body }) => (sequenceOf(body) === 1 ? NO : OK)
+    await world.deliver()
+    await world.add(2, 20)
+    await world.drain(6 * SECOND)
+    expect(world.received.map(({ body }) => sequenceOf(body)).slice(0, 2)).toEqual([1, 2])
+    expect(world.sequences()).toEqual(upTo(21))
+  })
+
+  test('is one of very many lets the webhook go on, and is given up earlier', async ({ world }) => {
+    await world.register(someWebhook())
+    for (let page = 0; page < 4; page += 1) await world.add(page * 50 + 1, 50)
+    const isGood = (sequence: number) => sequence % 2 === 0
+    world.answer = ({ body }) => (isGood(sequenceOf(body)) ? OK : NO)
+    await world.deliver()
+    await world.drain(3 * HOUR)
+    expect(world.sequences()).toEqual(upTo(200))
+    const given = world.dead.map(({ event }) => event?.sequence ?? 0)
+    expect(given.length).toBeGreaterThanOrEqual(100 - 90)
+    expect(given.filter(isGood)).toEqual([])
+    for (const sequence of given) {
+      const sent = world.received.filter(({ body }) => sequenceOf(body) === sequence)
+      expect(sent.length).toBeGreaterThanOrEqual(4)
+    }
+  })
+
+  test('is kept for a webhook that is switched off meanwhile', async ({ world }) => {
+    await world.register(someWebhook())
+    await world.add(1, 1)
+    await world.deliver()
+    await world.webhooks.disable(CLIENT, world.webhook, { at: new Date(START), reason: 'failing' })
+    await world.deliver({ event: { sequence: 1, page: 1 } })
+    expect(world.received).toHaveLength(1)
+    await world.webhooks.enable(CLIENT, world.webhook)
+    await world.deliver()
+    expect(world.received).toHaveLength(2)
+  })
+})
+
+describe('Two messages of one webhook', () => {
+  test('are not worked on at a time, and what comes meanwhile is not lost', async ({ world }) => {
+    await world.register(someWebhook())
+    await world.add(1, 1)
+    const [begun, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<Sent>()]
+    world.answer = () => {
+      begun.resolve()
+      return answered.promise
+    }
+    const first = world.deliver()
+    await begun.promise
+    await world.add(2, 1)
+    expect(await world.deliver()).toEqual({ delivered: 0, failed: 0, dead: 0 })
+    world.answer = () => OK
+    answered.resolve(OK)
+    expect(await first).toEqual({ delivered: 2, failed: 0, dead: 0 })
+    expect(world.received).toHaveLength(2)
+  })
+
+  test('that come after one was killed find the lease ended', async ({ world }) => {
+    await world.register(someWebhook())
+    await world.add(1, 1)
+    const { gate } = killedAfter(3)
+    await expect(world.deliver({}, gate)).rejects.toThrow('killed')
+    expect(await world.deliver()).toEqual({ delivered: 0, failed: 0, dead: 0 })
+    world.pass(41 * SECOND)
+    expect(await world.deliver()).toEqual({ delivered: 1, failed: 0, dead: 0 })
+  })
+
+  test('with an event that was given up is looked at again when it comes while the other is worked on', async ({
+    world,
+  }) => {
+    await world.register(someWebhook())
+    await world.add(1, 1)
+    const { gate } = killedAfter(3)
+    await expect(world.deliver({}, gate)).rejects.toThrow('killed')
+    await world.deliver({ event: { sequence: 1, page: 1 } })
+    expect(world.queue()).toMatchObject([{ at: START + 10 * SECOND, message: { event: { sequence: 1, page: 1 } } }])
+  })
+})
+
+describe('A turn', () => {
+  test('ends after ten seconds, and the rest comes with another message', async ({ world }) => {
+    await world.register(someWebhook())
+    await world.add(1, 50)
+    let sent = 0
+    world.answer = () => {
+      sent += 1
+      if (sent % 10 === 0) world.pass(5 * SECOND)
+      return OK
+    }
+    expect(await world.deliver()).toEqual({ delivered: 20, failed: 0, dead: 0 })
+    expect(world.queue()).toMatchObject([{ at: world.now(), message: { clientId: CLIENT } }])
+    await world.drain()
+    expect(world.sequences()).toEqual(upTo(50))
+    expect(world.received).toHaveLength(50)
+  })
+})
+
+describe('Wherever it is killed,', () => {
+  test('each event arrives, and what waits for later comes', async ({ world }) => {
+    const whole = killedAfter(Number.POSITIVE_INFINITY)
+    await world.register(someWebhook())
+    await world.add(1, 12)
+    const answer = () => {
+      const failed = new Set<string>()
+      return ({ id, body }: Received) => {
+        if (sequenceOf(body) % 5 !== 0 || failed.has(id)) return OK
+        failed.add(id)
+        return NO
+      }
+    }
+    world.answer = answer()
+    await world.deliver({}, whole.gate)
+    await world.drain()
+    expect(world.sequences()).toEqual(upTo(12))
+    const requests = whole.count()
+    expect(requests).toBeGreaterThan(15)
+    for (let passed = 0; passed < requests; passed += 1) {
+      await world.webhooks.remove(CLIENT, world.webhook.id)
+      await world.register(someWebhook({ createdAt: new Date(START + passed + 1) }))
+      world.received.length = 0
+      const arrived = new Set<number>()
+      const say = answer()
+      world.answer = (received) => {
+        const sent = say(received)
+        if (sent.delivered) arrived.add(sequenceOf(received.body))
+        return sent
+      }
+      const { gate } = killedAfter(passed)
+      await world.deliver({}, gate).catch(() => {})
+      // The message was not done, and is handed out again.
+      world.pass(180 * SECOND)
+      await world.deliver()
+      await world.drain()
+      expect(
+        [...arrived].sort((a, b) => a - b),
+        `killed after ${passed} requests`,
+      ).toEqual(upTo(12))
+    }
+  })
+
+  test('whatever is answered, repeated, killed and late: nothing that is kept is lost', async ({ world }) => {
+    let round = 0
+    const step = fc.oneof(
+      fc.record({ do: fc.constant('add' as const), count: fc.integer({ min: 1, max: 12 }) }),
+      fc.record({ do: fc.constant('deliver' as const), killedAfter: fc.option(fc.integer({ min: 0, max: 12 })) }),
+      fc.record({ do: fc.constant('pass' as const), seconds: fc.integer({ min: 1, max: 1000 }) }),
+      fc.record({ do: fc.constant('answer' as const), failing: fc.integer({ min: 0, max: 3 }) }),
+    )
+    let last = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 14 }), async (steps) => {
+        round += 1
+        await world.webhooks.remove(CLIENT, world.webhook.id)
+        const after = last
+        await world.register(someWebhook({ createdAt: new Date(START + round), after }))
+        const arrived = new Set<number>()
+        let failing = 0
+        world.answer = ({ body }) => {
+          const isBad = failing === 3 || (failing > 0 && sequenceOf(body) % failing === 0)
+          if (!isBad) arrived.add(sequenceOf(body))
+          return isBad ? NO : OK
+        }
+        for (const one of steps) {
+          if (one.do === 'answer') failing = one.failing
+          if (one.do === 'pass') {
+            await world.drain(one.seconds * SECOND)
+            world.pass(one.seconds * SECOND)
+          }
+          if (one.do === 'add') {
+            await world.add(last + 1, one.count)
+            last += one.count
+            await world.deliver()
+          }
+          if (one.do === 'deliver') {
+            const { gate } = killedAfter(one.killedAfter ?? Number.POSITIVE_INFINITY)
+            const isDone = await world.deliver({}, gate).then(
+              () => true,
+              () => false,
+            )
+            if (!isDone) {
+              world.pass(180 * SECOND)
+              await world.deliver()
+            }
+          }
+        }
+        failing = 0
+        await world.drain()
+        const expected = Array.from({ length: last - after }, (_, index) => after + 1 + index)
+        expect([...arrived].sort((a, b) => a - b)).toEqual(expected)
+        expect(world.dead).toEqual([])
+      }),
+      { numRuns: 15 },
+    )
+  })
+})
