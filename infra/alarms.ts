@@ -22,6 +22,8 @@ import type { ServiceFunction } from './service-function.ts'
 
 /** After so long behind, records are no longer what users take for the present. */
 const LONGEST_LAG_SECONDS = 30 * 60
+/** So long after it was sent a message is late: it may be held back for a quarter of an hour, and fail four times in another. */
+const LONGEST_WAIT_SECONDS = 30 * 60
 
 type Condition = { readonly metric: IMetric; readonly threshold: number; readonly periods?: number }
 
@@ -52,10 +54,57 @@ export class Alarms extends Construct {
     if (email) this.#topic.addSubscription(new EmailSubscription(email))
   }
 
+  /**
+   * Alarms when messages could not be worked on three times in a quarter of an hour: they come again, which makes good one
+   * failure.
+   */
+  onConsumer(name: FunctionName, deployed: ServiceFunction, impact: string): void {
+    this.#onErrors(name, deployed, impact, { period: Duration.minutes(15), threshold: 3 })
+  }
+
+  /** Alarms when a message waits for longer than it takes to notice: its function fails, or cannot keep up. */
+  onBacklog(stack: Stack, name: FunctionName, queue: Queue): void {
+    const metric = queue.metricApproximateAgeOfOldestMessage({ period: Duration.minutes(5), statistic: 'Maximum' })
+    const told = `Clients are told late of what happens: the messages for ${name} have waited for half an hour.`
+    this.#alarm(stack, `Backlog ${name}`, told, { metric, threshold: LONGEST_WAIT_SECONDS })
+  }
+
+  /** Alarms while a dead-letter queue holds what a function could not do. */
+  onUndone(stack: Stack, name: FunctionName, deadLetters: Queue): void {
+    const metric = deadLetters.metricApproximateNumberOfMessagesVisible({
+      period: Duration.minutes(5),
+      statistic: 'Maximum',
+    })
+    const told = `Some events reach nobody: ${name} has given up messages. Mend what its log says, then admin redrive-webhooks.`
+    this.#alarm(stack, `Undone ${name}`, told, { metric, threshold: 1 })
+  }
+
+  /** Alarms when nothing is sent to a webhook any more, as it has taken nothing for three days or says that it is gone. */
+  onSwitchedOff(stack: Stack, functions: readonly ServiceFunction[]): void {
+    const [filter] = addFilters(stack, functions, {
+      id: 'SwitchedOff',
+      messages: ['webhook switched off'],
+      metricName: 'webhooks switched off',
+    })
+    if (!filter) return
+    const metric = filter.metric({ statistic: 'Sum', period: Duration.minutes(5) })
+    const told =
+      'A client is told nothing any more at one of its webhooks: the log has its id, and the client should know.'
+    this.#alarm(stack, 'Switched off', told, { metric, threshold: 1 })
+  }
+
   /** Alarms when an endpoint crashed or answered that something went wrong on our side. */
   onEndpoint(name: FunctionName, deployed: ServiceFunction, impact: string): void {
+    this.#onErrors(name, deployed, impact, { period: Duration.minutes(5), threshold: 1 })
+  }
+
+  #onErrors(
+    name: FunctionName,
+    deployed: ServiceFunction,
+    impact: string,
+    { period, threshold }: { readonly period: Duration; readonly threshold: number },
+  ): void {
     const { lambda, logGroup } = deployed
-    const period = Duration.minutes(5)
     // The frame answers a failure of ours with 500 and logs it as an error: to Lambda that is a success.
     const logged = logGroup.addMetricFilter('Errors', {
       filterPattern: FilterPattern.stringValue('$.level', '=', 'ERROR'),
@@ -70,7 +119,7 @@ export class Alarms extends Construct {
       },
       period,
     })
-    this.#alarm(deployed, 'Alarm', impact, { metric, threshold: 1 })
+    this.#alarm(deployed, 'Alarm', impact, { metric, threshold })
   }
 
   /** Alarms for each chain of which nodes contradicted each other, or a second one was silent, so many times in these functions of a stack. */

@@ -1,5 +1,5 @@
-import { type consumers, endpoints, jobs } from '../functions/contracts.ts'
-import type { EndpointContract, JobContract } from '../lib/frame/contract.ts'
+import { consumers, endpoints, jobs } from '../functions/contracts.ts'
+import type { EndpointContract, JobContract, QueueContract } from '../lib/frame/contract.ts'
 import type { Access } from '../lib/frame/resources.ts'
 import type { TABLES, TableKey } from './tables.ts'
 
@@ -14,6 +14,7 @@ type Possible = { readonly uses: { readonly [Table in TableKey]?: readonly Acces
 
 const endpointsByName: Readonly<Record<keyof typeof endpoints, EndpointContract & Possible>> = endpoints
 const jobsByName: Readonly<Record<keyof typeof jobs, JobContract & Possible>> = jobs
+const consumersByName: Readonly<Record<keyof typeof consumers, QueueContract & Possible>> = consumers
 
 /** Every endpoint's contract, with its folder. */
 export const ENDPOINTS = Object.entries(endpointsByName) as readonly (readonly [
@@ -23,3 +24,9 @@ export const ENDPOINTS = Object.entries(endpointsByName) as readonly (readonly [
 
 /** Every job's contract, with its folder. */
 export const JOBS = Object.entries(jobsByName) as readonly (readonly [keyof typeof jobs, JobContract])[]
+
+/** The contract of every function that takes the messages of a queue, with its folder. */
+export const CONSUMERS = Object.entries(consumersByName) as readonly (readonly [
+  keyof typeof consumers,
+  QueueContract,
+])[]

@@ -6,6 +6,7 @@ import { EndpointsStack } from './endpoints-stack.ts'
 import type { Stage } from './environments.ts'
 import { ENDPOINTS } from './functions.ts'
 import { JobsStack } from './jobs-stack.ts'
+import { QueuesStack } from './queues-stack.ts'
 import { SharedStack } from './shared-stack.ts'
 import { type BuiltFolders, SitesStack } from './sites-stack.ts'
 import type { Sites, StageEnvironment } from './stages.ts'
@@ -32,6 +33,7 @@ export class ServiceStage extends CdkStage {
       new EndpointsStack(this, area, { ...this.#props, shared: this.#shared, endpoints })
     }
     new JobsStack(this, { ...this.#props, shared: this.#shared })
+    new QueuesStack(this, { ...this.#props, shared: this.#shared })
   }
 
   /** Adds the stack of these sites, from what was built in these folders; none where there are none. */

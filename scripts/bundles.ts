@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { type Bundle, bundle, bundleBudget } from '../infra/bundling.ts'
-import { ENDPOINTS, type FunctionName, JOBS } from '../infra/functions.ts'
+import { CONSUMERS, ENDPOINTS, type FunctionName, JOBS } from '../infra/functions.ts'
 
 /** One function's line: its name, minified and gzip sizes and budget in KiB, and what takes most of the room. */
 function describe(name: FunctionName, { code, bytesByFile }: Bundle): string[] {
@@ -30,7 +30,7 @@ function table(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => line(row).trimEnd()).join('\n')
 }
 
-const bundles = bundle([...ENDPOINTS, ...JOBS].map(([name]) => name))
+const bundles = bundle([...ENDPOINTS, ...JOBS, ...CONSUMERS].map(([name]) => name))
 const headings = ['function', 'KiB', 'gzip', 'budget', 'largest (KiB)']
 process.stdout.write(`${table([headings, ...[...bundles].map(([name, made]) => describe(name, made))])}\n`)
 

@@ -7,12 +7,12 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
 import { bundle, bundleBudget, verifyInputs, writeBundle } from '../../infra/bundling.ts'
-import { ENDPOINTS, JOBS } from '../../infra/functions.ts'
+import { CONSUMERS, ENDPOINTS, JOBS } from '../../infra/functions.ts'
 
 // To collect garbage would take esbuild a quarter of its time.
 process.env['GOGC'] = 'off'
 
-const NAMES = [...ENDPOINTS, ...JOBS].map(([name]) => name)
+const NAMES = [...ENDPOINTS, ...JOBS, ...CONSUMERS].map(([name]) => name)
 
 const directory = mkdtempSync(join(tmpdir(), 'vaultline-bundles-'))
 afterAll(() => rmSync(directory, { recursive: true }))

@@ -1,22 +1,29 @@
 import { globSync } from 'node:fs'
 import { basename, dirname } from 'node:path/posix'
 import { describe, expect, test } from 'vitest'
-import { endpoints, jobs } from '../../functions/contracts.ts'
+import { consumers, endpoints, jobs } from '../../functions/contracts.ts'
 import { STAGES } from '../../infra/environments.ts'
-import { QUEUE_KEYS } from '../../infra/queues.ts'
+import { MOST_RECEIVES, QUEUE_KEYS, QUEUES } from '../../infra/queues.ts'
 import { readStages, type StageEnvironment } from '../../infra/stages.ts'
 import { TABLES, type TableDefinition } from '../../infra/tables.ts'
 import { RateLimits } from '../../lib/accounts/rate-limits.ts'
 import { RelyingParty } from '../../lib/accounts/relying-party.ts'
 import { EVM_CHAINS } from '../../lib/chain/registry.ts'
-import { type Contract, type EndpointContract, type JobContract, listUses } from '../../lib/frame/contract.ts'
+import {
+  type Contract,
+  type EndpointContract,
+  type JobContract,
+  listUses,
+  type QueueContract,
+} from '../../lib/frame/contract.ts'
 import { RESOURCES, type Resource } from '../../lib/frame/resources.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { STAGES_FILE, type Synthesized, synthesizeApp } from './synthesize.ts'
 
 const ENDPOINTS: [string, EndpointContract][] = Object.entries(endpoints)
 const JOBS: [string, JobContract][] = Object.entries(jobs)
-const CONTRACTS: [string, EndpointContract | JobContract][] = [...ENDPOINTS, ...JOBS]
+const CONSUMERS: [string, QueueContract][] = Object.entries(consumers)
+const CONTRACTS: [string, Contract][] = [...ENDPOINTS, ...JOBS, ...CONSUMERS]
 /** Those that hand out transactions, and need two nodes. */
 const WITNESSED = ['deposit', 'withdraw', 'claim', 'cancel'].map((name) => `vaults/${name}`)
 /** Those that count the requests of keys. */
@@ -27,6 +34,13 @@ const RUNS = JOBS.flatMap(([name, contract]) => contract.runs.map((run) => ({ na
 const nameOf = (transformations: unknown) => (transformations as readonly { MetricName: string }[])[0]?.MetricName
 
 type Target = { readonly Arn: string; readonly RoleArn: string }
+
+/** Where the stack has the queues that functions send to. */
+const QUEUE_PLACES = [
+  ['eventQueue', 'shared/eventQueue'],
+  ['deliveryQueue', 'shared/deliveryQueue'],
+  ['deliveryDeadLetters', 'shared/deliveryQueuedeadletters'],
+] as const
 
 /** What a function may do with what its contract uses, besides writing its own log and traces. */
 function permissionsOf(contract: Contract): [action: string, resource: string][] {
@@ -39,9 +53,10 @@ function permissionsOf(contract: Contract): [action: string, resource: string][]
   )
   return [
     ...tables,
-    ...(['eventQueue', 'deliveryQueue'] as const)
-      .filter((queue) => uses[queue])
-      .map((queue): [string, string] => ['sqs:SendMessage', `shared/${queue}`]),
+    ...QUEUE_PLACES.filter(([resource]) => uses[resource]).map(([, place]): [string, string] => [
+      'sqs:SendMessage',
+      place,
+    ]),
     ...(['Config', 'Identity', 'Signing', 'WebhookKey'] as const)
       .filter((secret) => uses[`${secret.charAt(0).toLowerCase()}${secret.slice(1)}` as Uncapitalize<typeof secret>])
       .map((secret): [string, string] => ['secretsmanager:GetSecretValue', `shared/${secret}`]),
@@ -58,6 +73,7 @@ const VALUES: Record<string, unknown> = {
   CACHE_TABLE: 'shared/cachetable',
   EVENT_QUEUE_URL: 'shared/eventQueue',
   DELIVERY_QUEUE_URL: 'shared/deliveryQueue',
+  DELIVERY_DEAD_LETTERS_URL: 'shared/deliveryQueuedeadletters',
   WEBHOOK_KEY_SECRET: 'shared/WebhookKey',
   WEBHOOK_REACH: 'public',
   CONFIG_SECRET: 'shared/Config',
@@ -102,16 +118,22 @@ describe.each(STAGES)('%s', (stage) => {
       'AWS::ApiGatewayV2::Integration': ENDPOINTS.length,
       'AWS::Lambda::Function': CONTRACTS.length,
       'AWS::Lambda::EventInvokeConfig': JOBS.length,
+      'AWS::Lambda::EventSourceMapping': CONSUMERS.length,
       'AWS::Lambda::Permission': ENDPOINTS.length,
       'AWS::IAM::Role': CONTRACTS.length + JOBS.length,
       'AWS::IAM::Policy': CONTRACTS.length + JOBS.length,
       'AWS::Scheduler::Schedule': RUNS.length,
       'AWS::Logs::LogGroup': CONTRACTS.length + 1,
-      'AWS::Logs::MetricFilter': ENDPOINTS.length + COUNTED.length + WITNESSED.length + 2,
+      'AWS::Logs::MetricFilter': ENDPOINTS.length + COUNTED.length + WITNESSED.length + 2 + 2 * CONSUMERS.length,
       'AWS::CloudWatch::Alarm':
-        CONTRACTS.length + RUNS.length + 4 * EVM_CHAINS.length + new Set(COUNTED.map((name) => dirname(name))).size + 2,
-      'AWS::SQS::Queue': 2 * QUEUE_KEYS.length + 1,
-      'AWS::SQS::QueuePolicy': 2 * QUEUE_KEYS.length + 1,
+        CONTRACTS.length +
+        RUNS.length +
+        4 * EVM_CHAINS.length +
+        new Set(COUNTED.map((name) => dirname(name))).size +
+        3 +
+        2 * CONSUMERS.length,
+      'AWS::SQS::Queue': 1 + 2 * QUEUE_KEYS.length,
+      'AWS::SQS::QueuePolicy': 1 + 2 * QUEUE_KEYS.length,
       'AWS::SNS::Topic': 1,
       'AWS::SNS::TopicPolicy': 1,
       ...(environment.alarmEmail && { 'AWS::SNS::Subscription': 1 }),
@@ -181,6 +203,7 @@ describe.each(STAGES)('%s', (stage) => {
   test.each(CONTRACTS)('%s runs on ARM and Node 24, with a role and a log of its own', (name, contract) => {
     const id = idOf(name)
     const isJob = 'runs' in contract
+    const timeout = 'timeoutSeconds' in contract ? contract.timeoutSeconds : 10
     expect(contract.summary.length, 'what Lambda takes as a description').toBeLessThanOrEqual(256)
     expect(ofType('AWS::Lambda::Function')[`${id}Function`]).toEqual({
       Architectures: ['arm64'],
@@ -190,10 +213,10 @@ describe.each(STAGES)('%s', (stage) => {
       ...(Object.keys(listUses(contract)).length > 0 && { Environment: expect.anything() }),
       Handler: 'index.handler',
       LoggingConfig: { LogFormat: 'JSON', LogGroup: `${id}Logs` },
-      MemorySize: isJob ? 512 : 1769,
+      MemorySize: 'caller' in contract ? 1769 : 512,
       Role: `${id}Role`,
       Runtime: 'nodejs24.x',
-      Timeout: isJob ? Math.min(contract.everyMinutes * 60 - 10, 900) : 10,
+      Timeout: isJob ? Math.min(contract.everyMinutes * 60 - 10, 900) : timeout,
     })
     expect(resources[`${id}Logs`]).toEqual({
       Type: 'AWS::Logs::LogGroup',
@@ -223,6 +246,7 @@ describe.each(STAGES)('%s', (stage) => {
         Statement: [
           { Action: ['logs:CreateLogStream', 'logs:PutLogEvents'], Effect: 'Allow', Resource: `${id}Logs` },
           ...permissionsOf(contract).map(([Action, Resource]) => ({ Action, Effect: 'Allow', Resource })),
+          ...('queue' in contract ? [takesFrom(contract)] : []),
         ],
         Version: '2012-10-17',
       },
@@ -544,12 +568,94 @@ describe.each(STAGES)('%s', (stage) => {
     }
   })
 
+  test.each(QUEUE_KEYS)('the queue %s is safe, and keeps for two weeks what could not be done', (key) => {
+    const { name, visibilitySeconds } = QUEUES[key]
+    const deadLetters = `shared/${key}deadletters`
+    expect(resources[`shared/${key}`]).toEqual({
+      Type: 'AWS::SQS::Queue',
+      Properties: {
+        QueueName: `vaultline-${stage}-${name}`,
+        RedrivePolicy: { deadLetterTargetArn: deadLetters, maxReceiveCount: MOST_RECEIVES },
+        SqsManagedSseEnabled: true,
+        VisibilityTimeout: visibilitySeconds,
+      },
+      DeletionPolicy: retained,
+      UpdateReplacePolicy: retained,
+    })
+    expect(resources[deadLetters]).toMatchObject({
+      Properties: {
+        QueueName: `vaultline-${stage}-${name}-dead`,
+        MessageRetentionPeriod: 14 * 86_400,
+        SqsManagedSseEnabled: true,
+      },
+      DeletionPolicy: retained,
+    })
+    for (const queue of [`shared/${key}`, deadLetters]) {
+      const policies = Object.values(ofType('AWS::SQS::QueuePolicy')).filter(({ Queues }) => `${Queues}` === queue)
+      expect(policies).toMatchObject([
+        {
+          PolicyDocument: {
+            Statement: [{ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } }, Resource: queue }],
+          },
+        },
+      ])
+    }
+  })
+
+  test.each(CONSUMERS)('%s takes ten messages at a time, and answers for each', (name, contract) => {
+    const mappings = Object.values(ofType('AWS::Lambda::EventSourceMapping'))
+    expect(mappings.filter(({ FunctionName }) => FunctionName === `${idOf(name)}Function`)).toEqual([
+      {
+        BatchSize: 10,
+        EventSourceArn: `shared/${contract.queue}`,
+        FunctionName: `${idOf(name)}Function`,
+        FunctionResponseTypes: ['ReportBatchItemFailures'],
+        ScalingConfig: { MaximumConcurrency: contract.mostAtATime },
+      },
+    ])
+    // As AWS advises: a throttled function is tried again for so long.
+    expect(QUEUES[contract.queue].visibilitySeconds).toBeGreaterThanOrEqual(6 * contract.timeoutSeconds)
+  })
+
+  test.each(CONSUMERS)('%s alarms when messages wait, and when they are given up', (_, { queue }) => {
+    const of = (place: string) =>
+      Object.values(ofType('AWS::CloudWatch::Alarm')).filter(
+        ({ Namespace, Dimensions }) =>
+          Namespace === 'AWS/SQS' && JSON.stringify(Dimensions).includes(`"${place}.QueueName"`),
+      )
+    expect(of(`shared/${queue}`)).toMatchObject([
+      {
+        ...{ MetricName: 'ApproximateAgeOfOldestMessage', Threshold: 1800, AlarmActions: ['shared/AlarmsTopic'] },
+        AlarmDescription: expect.stringContaining('told late'),
+      },
+    ])
+    expect(of(`shared/${queue}deadletters`)).toMatchObject([
+      {
+        ...{ MetricName: 'ApproximateNumberOfMessagesVisible', Threshold: 1, AlarmActions: ['shared/AlarmsTopic'] },
+        AlarmDescription: expect.stringContaining('admin redrive-webhooks'),
+      },
+    ])
+  })
+
+  test('alarms when a webhook is switched off', () => {
+    const metric = { MetricName: 'webhooks switched off', MetricNamespace: `vaultline-${stage}-queues` }
+    const { filters, alarms } = watching(metric)
+    expect(filters.map(({ LogGroupName }) => LogGroupName)).toContain('queues/DeliverEventsLogs')
+    for (const { FilterPattern } of filters) expect(FilterPattern).toBe('{ $.message = "webhook switched off" }')
+    expect(alarms).toMatchObject([{ Threshold: 1, AlarmDescription: expect.stringContaining('told nothing any more') }])
+  })
+
   test('keeps the inputs of runs that failed for good, and alarms', () => {
     expect(ofType('AWS::SQS::Queue')).toMatchObject({ 'jobs/DeadLetters': { MessageRetentionPeriod: 14 * 86_400 } })
-    const [policy] = Object.values(ofType('AWS::SQS::QueuePolicy'))
+    const [policy] = Object.values(ofType('AWS::SQS::QueuePolicy')).filter(
+      ({ Queues }) => `${Queues}` === 'jobs/DeadLetters',
+    )
     expect(policy, 'the queue takes 20 statements').toHaveProperty('PolicyDocument.Statement.length', 1)
     const alarms = Object.values(ofType('AWS::CloudWatch::Alarm'))
-    expect(alarms.filter(({ Namespace }) => Namespace === 'AWS/SQS')).toMatchObject([
+    const ofJobs = alarms.filter(
+      ({ Namespace, Dimensions }) => Namespace === 'AWS/SQS' && JSON.stringify(Dimensions).includes('jobs/DeadLetters'),
+    )
+    expect(ofJobs).toMatchObject([
       { MetricName: 'ApproximateNumberOfMessagesVisible', Threshold: 1, AlarmActions: ['shared/AlarmsTopic'] },
     ])
   })
@@ -560,8 +666,10 @@ describe.each(STAGES)('%s', (stage) => {
     expect(new Set(Object.values(published))).toEqual(
       new Set([
         ...Object.keys(TABLES).map((key) => `shared/${key}table`),
-        ...['shared/Config', 'shared/Identity', 'shared/Signing', 'shared/WebhookKey', 'shared/deliveryQueue'],
+        ...['shared/Config', 'shared/Identity', 'shared/Signing', 'shared/WebhookKey'],
         ...['shared/ApiHttpApi', 'shared/AlarmsTopic'],
+        ...QUEUE_PLACES.map(([, place]) => place),
+        ...QUEUE_KEYS.flatMap((key) => [`shared/${key}.QueueName`, `shared/${key}deadletters.QueueName`]),
       ]),
     )
   })
@@ -629,6 +737,12 @@ function keySchema({ partitionKey, sortKey }: Pick<TableDefinition, 'partitionKe
     { AttributeName: partitionKey.name, KeyType: 'HASH' },
     { AttributeName: sortKey.name, KeyType: 'RANGE' },
   ]
+}
+
+/** What Lambda does for a function with the queue that it takes from. */
+function takesFrom({ queue }: QueueContract) {
+  const Action = ['ReceiveMessage', 'ChangeMessageVisibility', 'GetQueueUrl', 'DeleteMessage', 'GetQueueAttributes']
+  return { Action: Action.map((action) => `sqs:${action}`), Effect: 'Allow', Resource: `shared/${queue}` }
 }
 
 /** How the stack of an area names what belongs to a function. */

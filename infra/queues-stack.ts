@@ -1,0 +1,43 @@
+import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
+import { Duration, Stack, type StackProps } from 'aws-cdk-lib/core'
+import type { Construct } from 'constructs'
+import { CONSUMERS } from './functions.ts'
+import { ServiceFunction } from './service-function.ts'
+import type { SharedStack } from './shared-stack.ts'
+
+type Settings = StackProps & { readonly shared: SharedStack }
+
+/** What SQS hands out at a time without waiting for more. */
+const BATCH = 10
+
+/** The functions that take the messages of queues, and what is alarmed of these. */
+export class QueuesStack extends Stack {
+  constructor(scope: Construct, { shared, ...props }: Settings) {
+    super(scope, 'queues', props)
+    const deployed = CONSUMERS.map(([name, contract]) => {
+      const { queue, timeoutSeconds, mostAtATime, impact } = contract
+      const consumer = new ServiceFunction(this, name, {
+        ...shared.settingsFor(contract),
+        // It waits for tables and for others' servers, and nobody waits for it.
+        memoryMiB: 512,
+        timeout: Duration.seconds(timeoutSeconds),
+      })
+      const { queue: source, deadLetters } = shared.queues[queue]
+      consumer.lambda.addEventSource(
+        new SqsEventSource(source, {
+          batchSize: BATCH,
+          // Else one failure has the whole batch come again.
+          reportBatchItemFailures: true,
+          // Less than a new account may run at a time, all functions together; reserved concurrency would have messages that
+          // are throttled count as handed out, and end in the dead letters.
+          maxConcurrency: mostAtATime,
+        }),
+      )
+      shared.alarms.onConsumer(name, consumer, impact)
+      shared.alarms.onBacklog(this, name, source)
+      shared.alarms.onUndone(this, name, deadLetters)
+      return consumer
+    })
+    shared.alarms.onSwitchedOff(this, deployed)
+  }
+}
