@@ -347,6 +347,16 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       ),
   ),
 
+  'redrive-webhooks': command(
+    'Has everything tried again that was given up of what webhooks are to be told.',
+    z.object({}),
+    async ({ deadLetters }) =>
+      columns(
+        ['QUEUE', 'TRIED AGAIN'],
+        (await deadLetters.redrive()).map(({ queue, count }) => [queue, `about ${count}`]),
+      ),
+  ),
+
   'remove-webhook': command(
     'Removes a webhook of a client, with all that it was not told yet.',
     z.object({ client: clientId, webhook }),

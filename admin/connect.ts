@@ -26,6 +26,7 @@ import { readWebhookKey } from '../lib/webhooks/secret.ts'
 import { webhooksStore } from '../lib/webhooks/store.ts'
 import { localConfig } from '../sandbox/dynamo.ts'
 import { clientsAdminStore } from './clients.ts'
+import { deadLettersOf } from './dead-letters.ts'
 import { type Admin, AdminError } from './operations.ts'
 import { signingKeysSecret } from './signing-keys.ts'
 import { webhooksAdmin } from './webhooks.ts'
@@ -67,6 +68,7 @@ export function localAdmin({
     users: usersStore(client, tables.users),
     transfers: transfersStore(client, tables.deposits),
     pinStore: pinStore(client, tables.deposits),
+    deadLetters: deadLettersOf(queues, 'local'),
     webhooks: webhooksAdmin({
       ...webhookStores(client, tables.webhooks),
       readWebhookKey: () => readWebhookKey(webhookKeySecretName('local'), secrets),
@@ -92,6 +94,7 @@ export function connectStage(stage: Stage): Admin {
     users: usersStore(dynamo(), tableName(stage, 'users')),
     transfers: transfersStore(dynamo(), tableName(stage, 'deposits')),
     pinStore: pinStore(dynamo(), tableName(stage, 'deposits')),
+    deadLetters: deadLettersOf(sqsClient(), stage),
     webhooks: webhooksAdmin({
       ...webhookStores(dynamo(), tableName(stage, 'webhooks')),
       readWebhookKey: () => readWebhookKey(webhookKeySecretName(stage)),

@@ -23,6 +23,7 @@ import type { Vault, VaultKey } from '../lib/vaults/vault.ts'
 import type { NewWebhook } from '../lib/webhooks/responses.ts'
 import type { Nodes } from './check-nodes.ts'
 import type { ClientsAdminStore } from './clients.ts'
+import type { deadLettersOf } from './dead-letters.ts'
 import type { SigningKeysSecret } from './signing-keys.ts'
 import type { WebhooksAdmin } from './webhooks.ts'
 
@@ -34,6 +35,7 @@ export type Admin = {
   readonly records: Pick<RecordsStore, 'forget'>
   readonly pinStore: Pick<PinStore, 'get' | 'add' | 'replace' | 'forget'>
   readonly webhooks: WebhooksAdmin
+  readonly deadLetters: ReturnType<typeof deadLettersOf>
   readonly signingKeys: SigningKeysSecret
   readonly keyEnvironment: KeyEnvironment
   readonly randomBytes: RandomBytes

@@ -63,6 +63,7 @@ const test = base
         randomBytes,
         now,
       }),
+      deadLetters: { redrive: async () => [] },
       signingKeys: secretInMemory(),
       keyEnvironment: 'test',
       randomBytes,

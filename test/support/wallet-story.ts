@@ -125,6 +125,7 @@ async function beTold(service: Service, { asyncVault }: Stage): Promise<void> {
   await service.call('GET', '/webhooks/events')
   await service.call('GET', '/webhooks')
   await service.call('POST', `/webhooks/${body.id}/secret`)
+  await service.call('POST', `/webhooks/${body.id}/test`)
   await service.call('DELETE', `/webhooks/${body.id}`)
 }
 

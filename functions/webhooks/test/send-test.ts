@@ -1,0 +1,36 @@
+import { AppError } from '../../../lib/errors.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import type { Services } from '../../../lib/services.ts'
+import { listSecrets } from '../../../lib/webhooks/secret.ts'
+import { signatureHeaders } from '../../../lib/webhooks/signature.ts'
+import type { contract } from './contract.ts'
+
+type Needs = Services<
+  'webhooks' | 'deliveries' | 'webhookKey' | 'sendDelivery' | 'wakeDeliveries' | 'randomUUID' | 'now'
+>
+
+/**
+ * Sends a webhook an event that is in no log, and has one that takes it sent to again. Throws `webhook_not_found`, and when
+ * the table or the queue cannot be reached.
+ */
+export function sendTest({ webhooks, deliveries, webhookKey, sendDelivery, wakeDeliveries, randomUUID, now }: Needs) {
+  return async ({ client: { clientId }, path }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const webhook = (await webhooks.list(clientId)).find(({ id }) => id === path.id)
+    if (!webhook) throw new AppError('webhook_not_found')
+    const sentAt = now()
+    const id = `evt_${randomUUID().replaceAll('-', '')}`
+    const data = { webhookId: webhook.id }
+    const body = JSON.stringify({ id, type: 'webhook.test', timestamp: new Date(sentAt).toISOString(), data })
+    const secrets = listSecrets(webhookKey, clientId, webhook, sentAt)
+    const sent = await sendDelivery(webhook.url, {
+      headers: signatureHeaders({ id, now: sentAt, body }, secrets),
+      body,
+    })
+    if (!sent.delivered) return { delivered: false, status: sent.status ?? null, reason: sent.reason }
+    const key = { clientId, webhookId: webhook.id }
+    await deliveries.recover(key)
+    await webhooks.enable(clientId, webhook)
+    await wakeDeliveries([key])
+    return { delivered: true, status: sent.status, reason: null }
+  }
+}
