@@ -2247,6 +2247,15 @@ export type WebhookEvent = {
   }
 }
 
+export type WebhookTest = {
+  /** Whether it answered with 2xx within 5 seconds */
+  delivered: boolean
+  /** The HTTP status of its answer; null where there was none */
+  status: number | null
+  /** Why it was not delivered: not_allowed, its name leads to an address that is not public; unresolved, its name has no address; connection, it was not there or hung up; tls, its certificate is not good; timeout, it took longer than 5 seconds; redirect, no redirect is followed; status, its answer was not 2xx; bad_answer, that was no HTTP. Null where it was */
+  reason: 'not_allowed' | 'unresolved' | 'connection' | 'tls' | 'timeout' | 'redirect' | 'status' | 'bad_answer' | null
+}
+
 /** A withdrawal and what became of its parts */
 export type Withdrawal = {
   /** <chainId>-<transactionHash>-<logIndex> */
@@ -2962,6 +2971,16 @@ export const rotateWebhookSecret = /* @__PURE__ */ operation<
 RotateWebhookSecretResponse,
 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'webhook_not_found' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/webhooks/{id}/secret')
+
+/** Sends a webhook an event of the type `webhook.test` at once and says what came of it; one that takes it is switched on again, and told what it was not told yet. */
+export const testWebhook = /* @__PURE__ */ operation<
+{
+  /** As the list names it */
+  id: string
+},
+WebhookTest,
+'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'webhook_not_found' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+>('POST', '/webhooks/{id}/test')
 
 /** Removes a webhook: it is told nothing more, nor what it was not told yet. */
 export const removeWebhook = /* @__PURE__ */ operation<
