@@ -166,7 +166,7 @@ export function eventLogStore(client: DynamoDBDocumentClient, tableName: string)
       return found
     },
 
-    /** Those of these events that the log has, each with the sequence at which its page begins. */
+    /** Those of these events that the log has. */
     async getEvents(clientId: string, wanted: readonly EventLocation[]): Promise<WebhookEvent[]> {
       const keys = new Map(wanted.map(({ page }) => [page, pageKey(clientId, page)]))
       const found = z.array(Page).parse(await getItems(client, tableName, [...keys.values()]))

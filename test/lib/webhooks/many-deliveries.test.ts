@@ -34,10 +34,9 @@ async function serve(listener: RequestListener, host = '127.0.0.1'): Promise<str
   return `http://${host}:${(server.address() as AddressInfo).port}`
 }
 
-test('Of 10,000 events for 100 webhooks, of which ten hang, ten refuse and ten lead into private space, the others have all within a minute, and nothing is lost', async ({
-  dynamo,
-  tableNames,
-}) => {
+test('Of 10,000 events for 100 webhooks, of which ten hang, ten refuse and ten lead into private space, the others have all within a minute, and nothing is lost', {
+  timeout: 90_000,
+}, async ({ dynamo, tableNames }) => {
   const hanging = await serve(() => {})
   let reachedInside = 0
   const inside = await serve((_, response) => {
