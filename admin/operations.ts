@@ -338,7 +338,9 @@ function digestOf({ code, price }: Pin): string {
 }
 
 async function findVaultOfAny(admin: Admin, { chainId, address }: VaultKey): Promise<VaultOnChain> {
-  const vault = (await admin.clients.listVaultsOnChain(chainId)).find((candidate) => candidate.address === address)
+  const vault = (await admin.clients.listVaultsOnChain(chainId)).vaults.find(
+    (candidate) => candidate.address === address,
+  )
   if (!vault) throw new AdminError(`No client has a vault ${address} on chain ${chainId}. See list-vaults.`)
   return vault
 }

@@ -6,6 +6,7 @@ import { RelyingParty } from './accounts/relying-party.ts'
 import { usersStore } from './accounts/store.ts'
 import { accountRecordsStore } from './activity/account-records.ts'
 import { depositSourceStore } from './activity/deposit-source-store.ts'
+import { openRequestsStore } from './activity/open-requests-store.ts'
 import { recordsStore } from './activity/store.ts'
 import { yieldLookup } from './activity/yields.ts'
 import { dynamo } from './aws/dynamo.ts'
@@ -108,6 +109,9 @@ export const clients = (env: Env<'clients'>) => clientsStore(dynamo(), env.clien
 
 /** What happened in vaults, and how far that is recorded. */
 export const records = (env: Env<'deposits'>) => recordsStore(dynamo(), env.deposits)
+
+/** The requests that wait for their settlement. */
+export const openRequests = (env: Env<'deposits'>) => openRequestsStore(dynamo(), env.deposits)
 
 /** Whether accounts have used vaults. */
 export const accountRecords = (env: Env<'deposits'>) => accountRecordsStore(dynamo(), env.deposits)

@@ -365,6 +365,8 @@ export type GetDepositStatusResponse = {
     /** Whether the valuation is valid, so that deposits give shares at once */
     isTotalAssetsValid: boolean | null
   }
+  /** How long requests wait here; null while fewer than five settlements were seen, and where none can be */
+  estimatedSettlement: EstimatedSettlement | null
   /** When to ask again; null when no settlement is awaited */
   nextPollAfterMs: number | null
   /** What the answer rests on: for each chain that was read, the block, and how many hosts told it */
@@ -610,6 +612,8 @@ export type GetWithdrawalStatusResponse = {
     /** The epoch that takes requests now */
     redeemEpochId: number | null
   }
+  /** How long requests wait here; null while fewer than five settlements were seen, and where none can be */
+  estimatedSettlement: EstimatedSettlement | null
   /** When to ask again; null when no settlement is awaited */
   nextPollAfterMs: number | null
   /** What the answer rests on: for each chain that was read, the block, and how many hosts told it */
@@ -1784,7 +1788,7 @@ export type WebhookEvent = {
   timestamp: Timestamp
   /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
   sequence: number
-  /** Whether no reorganisation of the chain can change it */
+  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
   final: boolean
   /** What happened, where and whose it is */
   data: {
@@ -1792,9 +1796,9 @@ export type WebhookEvent = {
     vaultAddress: Address
     /** Whose it is */
     userAddress: Address
-    /** The one that did it */
-    transactionHash: TransactionHash
-    /** Where that is */
+    /** The one that did it; null for a settlement in a vault that tells none, and that was asked */
+    transactionHash: TransactionHash | null
+    /** The block of that transaction, or at which the vault was asked */
     blockNumber: number
     /** The deposits that it is of, as `GET …/deposits` names them */
     depositIds: string[]
@@ -1813,7 +1817,7 @@ export type WebhookEvent = {
   timestamp: Timestamp
   /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
   sequence: number
-  /** Whether no reorganisation of the chain can change it */
+  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
   final: boolean
   /** What happened, where and whose it is */
   data: {
@@ -1821,9 +1825,9 @@ export type WebhookEvent = {
     vaultAddress: Address
     /** Whose it is */
     userAddress: Address
-    /** The one that did it */
-    transactionHash: TransactionHash
-    /** Where that is */
+    /** The one that did it; null for a settlement in a vault that tells none, and that was asked */
+    transactionHash: TransactionHash | null
+    /** The block of that transaction, or at which the vault was asked */
     blockNumber: number
     /** The deposits that it is of, as `GET …/deposits` names them */
     depositIds: string[]
@@ -1840,7 +1844,7 @@ export type WebhookEvent = {
   timestamp: Timestamp
   /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
   sequence: number
-  /** Whether no reorganisation of the chain can change it */
+  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
   final: boolean
   /** What happened, where and whose it is */
   data: {
@@ -1848,9 +1852,9 @@ export type WebhookEvent = {
     vaultAddress: Address
     /** Whose it is */
     userAddress: Address
-    /** The one that did it */
-    transactionHash: TransactionHash
-    /** Where that is */
+    /** The one that did it; null for a settlement in a vault that tells none, and that was asked */
+    transactionHash: TransactionHash | null
+    /** The block of that transaction, or at which the vault was asked */
     blockNumber: number
     /** The deposits that it is of, as `GET …/deposits` names them */
     depositIds: string[]
@@ -1867,7 +1871,7 @@ export type WebhookEvent = {
   timestamp: Timestamp
   /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
   sequence: number
-  /** Whether no reorganisation of the chain can change it */
+  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
   final: boolean
   /** What happened, where and whose it is */
   data: {
@@ -1875,9 +1879,9 @@ export type WebhookEvent = {
     vaultAddress: Address
     /** Whose it is */
     userAddress: Address
-    /** The one that did it */
-    transactionHash: TransactionHash
-    /** Where that is */
+    /** The one that did it; null for a settlement in a vault that tells none, and that was asked */
+    transactionHash: TransactionHash | null
+    /** The block of that transaction, or at which the vault was asked */
     blockNumber: number
     /** The deposits that it is of, as `GET …/deposits` names them */
     depositIds: string[]
@@ -1894,7 +1898,7 @@ export type WebhookEvent = {
   timestamp: Timestamp
   /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
   sequence: number
-  /** Whether no reorganisation of the chain can change it */
+  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
   final: boolean
   /** What happened, where and whose it is */
   data: {
@@ -1911,7 +1915,7 @@ export type WebhookEvent = {
   timestamp: Timestamp
   /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
   sequence: number
-  /** Whether no reorganisation of the chain can change it */
+  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
   final: boolean
   /** What happened, where and whose it is */
   data: {
@@ -1919,9 +1923,9 @@ export type WebhookEvent = {
     vaultAddress: Address
     /** Whose it is */
     userAddress: Address
-    /** The one that did it */
-    transactionHash: TransactionHash
-    /** Where that is */
+    /** The one that did it; null for a settlement in a vault that tells none, and that was asked */
+    transactionHash: TransactionHash | null
+    /** The block of that transaction, or at which the vault was asked */
     blockNumber: number
     /** The withdrawals that it is of, as `GET …/withdrawals` names them */
     withdrawalIds: string[]
@@ -1940,7 +1944,7 @@ export type WebhookEvent = {
   timestamp: Timestamp
   /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
   sequence: number
-  /** Whether no reorganisation of the chain can change it */
+  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
   final: boolean
   /** What happened, where and whose it is */
   data: {
@@ -1948,9 +1952,9 @@ export type WebhookEvent = {
     vaultAddress: Address
     /** Whose it is */
     userAddress: Address
-    /** The one that did it */
-    transactionHash: TransactionHash
-    /** Where that is */
+    /** The one that did it; null for a settlement in a vault that tells none, and that was asked */
+    transactionHash: TransactionHash | null
+    /** The block of that transaction, or at which the vault was asked */
     blockNumber: number
     /** The withdrawals that it is of, as `GET …/withdrawals` names them */
     withdrawalIds: string[]
@@ -1967,7 +1971,7 @@ export type WebhookEvent = {
   timestamp: Timestamp
   /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
   sequence: number
-  /** Whether no reorganisation of the chain can change it */
+  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
   final: boolean
   /** What happened, where and whose it is */
   data: {
@@ -1975,9 +1979,9 @@ export type WebhookEvent = {
     vaultAddress: Address
     /** Whose it is */
     userAddress: Address
-    /** The one that did it */
-    transactionHash: TransactionHash
-    /** Where that is */
+    /** The one that did it; null for a settlement in a vault that tells none, and that was asked */
+    transactionHash: TransactionHash | null
+    /** The block of that transaction, or at which the vault was asked */
     blockNumber: number
     /** The withdrawals that it is of, as `GET …/withdrawals` names them */
     withdrawalIds: string[]
@@ -1994,7 +1998,7 @@ export type WebhookEvent = {
   timestamp: Timestamp
   /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
   sequence: number
-  /** Whether no reorganisation of the chain can change it */
+  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
   final: boolean
   /** What happened, where and whose it is */
   data: {
@@ -2002,9 +2006,9 @@ export type WebhookEvent = {
     vaultAddress: Address
     /** Whose it is */
     userAddress: Address
-    /** The one that did it */
-    transactionHash: TransactionHash
-    /** Where that is */
+    /** The one that did it; null for a settlement in a vault that tells none, and that was asked */
+    transactionHash: TransactionHash | null
+    /** The block of that transaction, or at which the vault was asked */
     blockNumber: number
     /** The withdrawals that it is of, as `GET …/withdrawals` names them */
     withdrawalIds: string[]
@@ -2021,7 +2025,7 @@ export type WebhookEvent = {
   timestamp: Timestamp
   /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
   sequence: number
-  /** Whether no reorganisation of the chain can change it */
+  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
   final: boolean
   /** What happened, where and whose it is */
   data: {
@@ -2038,7 +2042,7 @@ export type WebhookEvent = {
   timestamp: Timestamp
   /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
   sequence: number
-  /** Whether no reorganisation of the chain can change it */
+  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
   final: boolean
   /** What happened, where and whose it is */
   data: {
@@ -2087,7 +2091,7 @@ export type WebhookEvent = {
   timestamp: Timestamp
   /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
   sequence: number
-  /** Whether no reorganisation of the chain can change it */
+  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
   final: boolean
   /** What happened, where and whose it is */
   data: {
@@ -2136,7 +2140,7 @@ export type WebhookEvent = {
   timestamp: Timestamp
   /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
   sequence: number
-  /** Whether no reorganisation of the chain can change it */
+  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
   final: boolean
   /** What happened, where and whose it is */
   data: {
@@ -2185,7 +2189,7 @@ export type WebhookEvent = {
   timestamp: Timestamp
   /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
   sequence: number
-  /** Whether no reorganisation of the chain can change it */
+  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
   final: boolean
   /** What happened, where and whose it is */
   data: {
@@ -2202,7 +2206,7 @@ export type WebhookEvent = {
   timestamp: Timestamp
   /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
   sequence: number
-  /** Whether no reorganisation of the chain can change it */
+  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
   final: boolean
   /** What happened, where and whose it is */
   data: {
@@ -2219,7 +2223,7 @@ export type WebhookEvent = {
   timestamp: Timestamp
   /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
   sequence: number
-  /** Whether no reorganisation of the chain can change it */
+  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
   final: boolean
   /** What happened, where and whose it is */
   data: {
@@ -2236,7 +2240,7 @@ export type WebhookEvent = {
   timestamp: Timestamp
   /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
   sequence: number
-  /** Whether no reorganisation of the chain can change it */
+  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
   final: boolean
   /** What happened, where and whose it is */
   data: {

@@ -52,10 +52,10 @@ export function parseVaultEvents(
     // The same first topic with other indexed parameters is none of ours.
     const decoded = decodeLog(EVENT_ABI, log)
     if (!decoded) return []
-    const { blockNumber, logIndex, transactionHash } = log
+    const { blockNumber, logIndex, transactionHash, blockHash } = log
     const told = (log.topics[0] === TRANSFER_TOPIC ? ofShares : ofVaults).get(getAddress(log.address)) ?? []
     return told.map(({ chainId, address }) => {
-      const location = { chainId, blockNumber, logIndex, transactionHash, timestamp: timestampOf(log) }
+      const location = { chainId, blockNumber, logIndex, transactionHash, blockHash, timestamp: timestampOf(log) }
       return { ...decoded, vault: address, location }
     })
   })

@@ -22,7 +22,7 @@ export type Deposit = {
  * to the whole.
  */
 export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount): Deposit[] {
-  const line = lineOf(entries, live.cancelledDeposits)
+  const line = depositLine(entries, live.cancelledDeposits)
   const requests = line.map(({ entry }) => entry)
   const { pendingParts, claimableParts } = divideOpen(line, {
     pending: live.pendingAssets,
@@ -57,11 +57,11 @@ export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount
 
 /** The assets that later cancellations took back of each deposit. */
 export function cancelledAssets(entries: readonly LedgerEntry[]): ReadonlyMap<LedgerEntry, bigint> {
-  return new Map(lineOf(entries, []).map(({ entry, cancelled }) => [entry, cancelled]))
+  return new Map(depositLine(entries).map(({ entry, cancelled }) => [entry, cancelled]))
 }
 
-/** The deposits by request: assets wait, and shares come. */
-function lineOf(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[]) {
+/** The deposits by request, with what became of them by these entries and granted cancellations: assets wait, and shares come. */
+export function depositLine(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[] = []) {
   return buildLine([
     ...entries.flatMap((entry): LineEvent<DepositEntry>[] => {
       switch (entry.kind) {

@@ -82,10 +82,16 @@ export function isNothing(entry: LedgerEntry): boolean {
 }
 
 /** A ledger entry's sort key in its vault: as text it sorts in the order in which things happened. */
-export function buildSortKey({ timestamp, chainId, blockNumber, logIndex, kind }: LedgerEntry): string {
-  const seconds = Math.floor(timestamp.getTime() / 1000)
-  return [digits(seconds, 12), digits(chainId, 12), digits(blockNumber, 12), digits(logIndex, 6), kind].join('#')
+export function buildSortKey(entry: LedgerEntry): string {
+  return `${buildPlaceKey(entry)}#${entry.kind}`
 }
+
+/** What the sort keys begin with of what an event did. */
+export function buildPlaceKey({ timestamp, chainId, blockNumber, logIndex }: EntryLocation): string {
+  const seconds = Math.floor(timestamp.getTime() / 1000)
+  return [digits(seconds, 12), digits(chainId, 12), digits(blockNumber, 12), digits(logIndex, 6)].join('#')
+}
+type EntryLocation = Pick<LedgerEntry, 'timestamp' | 'chainId' | 'blockNumber' | 'logIndex'>
 
 /** Which event on which chain: what names a deposit. */
 export type DepositLocation = Pick<LedgerEntry, 'chainId' | 'transactionHash' | 'logIndex'>

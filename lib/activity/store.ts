@@ -2,14 +2,19 @@ import { type DynamoDBDocumentClient, QueryCommand, type QueryCommandInput } fro
 import type { Address } from 'viem'
 import * as z from 'zod'
 import { deleteItems, getItems, listItems, putItems, queryPages, sideBySide, updateItem } from '../aws/dynamo.ts'
+import { StoredBlock } from '../chain/blocks.ts'
 import { Address as AddressText, Amount } from '../codecs.ts'
 import { Ledger } from '../protocols/books.ts'
 import { getProtocol } from '../protocols/protocols.ts'
+import { RequestKind } from '../protocols/request-kind.ts'
 import type { PricePoint } from '../vaults/apy.ts'
 import type { Vault, VaultKey } from '../vaults/vault.ts'
 import { vaultPartition } from '../vaults/vault.ts'
+import { EarlyNotice, MOST_EARLY } from './early-notices.ts'
 import type { Posted } from './ledger.ts'
 import { buildSortKey, entryPrefix, LedgerEntry } from './ledger-entry.ts'
+import { OpenRequest } from './open-requests.ts'
+import { LastWaits } from './settlement-waits.ts'
 
 const Price = z.object({ price: Amount, timestamp: Amount })
 
@@ -27,6 +32,12 @@ const VaultReading = z.object({
   ledger: Ledger,
   /** What one share was worth a week ago, or at first where the vault's prices are younger; absent before the first. */
   weekAgo: Price.optional(),
+  /** The last request of each kind that is settled, where the vault's events tell; absent before the first. */
+  settledIds: z.partialRecord(RequestKind, Amount).optional(),
+  /** How long requests of each kind have waited for their settlement lately. */
+  waits: z.partialRecord(RequestKind, LastWaits).optional(),
+  /** Whether requests may wait of which no event will tell that they are settled. */
+  hasUntold: z.boolean().optional(),
 })
 
 /**
@@ -43,6 +54,17 @@ export const VaultProgress = VaultReading.extend({
     /** Up to when prices that no event tells are taken over from the one in force; seconds since 1970. */
     pricesThrough: Amount.optional(),
   }).optional(),
+  /** The last block of whose events clients are not told: the last final one when the job first saw the vault. */
+  eventsAfter: z.number().int().optional(),
+  /** Up to which of these requests the vault was asked last, where they are too many to be asked for at once. */
+  askedUpTo: z.partialRecord(RequestKind, OpenRequest).optional(),
+  /** What clients were told, or are being told, of blocks that were not final: so much at most, in the order in which it was seen. */
+  early: z.array(EarlyNotice).max(MOST_EARLY).optional(),
+  /** Since when the vault is paused, as far as the job saw, and whether clients were told; null while it is not. */
+  paused: z
+    .object({ since: StoredBlock, told: z.enum(['latest', 'final']).optional() })
+    .nullable()
+    .optional(),
   /** When this reading took the place of another, in epoch milliseconds; absent once the records of earlier ones are deleted. */
   replacedAt: z.number().int().optional(),
 })

@@ -31,7 +31,7 @@ export type Withdrawal = {
  * paid, of what is claimable between those that have a part of it. The parts add up to the whole.
  */
 export function buildWithdrawals(entries: readonly LedgerEntry[], live: LiveAccount): Withdrawal[] {
-  const line = lineOf(entries, live.cancelledRedemptions)
+  const line = redemptionLine(entries, live.cancelledRedemptions)
   const { pendingParts, claimableParts } = divideOpen(line, {
     pending: live.pendingRedeemShares,
     claimable: live.claimableRedeemShares,
@@ -59,8 +59,8 @@ export function buildWithdrawals(entries: readonly LedgerEntry[], live: LiveAcco
   })
 }
 
-/** The redemption requests: shares wait, and assets come. */
-function lineOf(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[]) {
+/** The redemption requests, with what became of them by these entries and granted cancellations: shares wait, and assets come. */
+export function redemptionLine(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[] = []) {
   return buildLine([
     ...entries.flatMap((entry): LineEvent<RequestEntry>[] => {
       switch (entry.kind) {

@@ -54,7 +54,7 @@ export type Target = { readonly chainId: number; readonly address: z.output<type
 /**
  * The status of a transfer and its target, from the chains alone, and records what is seen. It sends each host of the
  * chains at most 8 calls in 6 requests, and nothing once the status is final; a search that takes more goes on at the next
- * poll. `lookAt` says when the job is to poll it next, if at all, by what is recorded now. Throws `upstream_*`, where the
+ * poll. `lookAt` says when the job is to look at it next, if at all, by what is recorded now: once it is final, to tell clients. Throws `upstream_*`, where the
  * readers ask two hosts `nodes_disagree` and `second_node_silent`, and `internal` where the budget is not a whole one and
  * does not reach for what is always asked.
  */
@@ -75,7 +75,7 @@ export async function readTransfer(
   const keep = compact({
     ...seen,
     evidence: seen.final && evidence,
-    lookAt: seen.final ? undefined : await lookAt(seen, target),
+    lookAt: await lookAt(seen, target),
   })
   // Before the final status, after which nothing is read again.
   if (arrival) await sources.record(arrival, { chainId: key.sourceChainId, transactionHash: key.transactionHash })
@@ -103,7 +103,8 @@ export async function readTransferUnrecorded(
 const CALLS_FOR_STATUS = 1
 const CALLS_FOR_FILL = 3
 
-function getTarget({ source }: Transfer): Target | undefined {
+/** The contract that a transfer's deposit is meant for, undefined where it has none. */
+export function getTarget({ source }: Transfer): Target | undefined {
   const deposit = source && parseMessage(source.deposit)?.deposit
   return deposit && { chainId: source.deposit.destinationChainId, address: deposit.vault }
 }

@@ -31,7 +31,7 @@ export function transfersStore(client: DynamoDBDocumentClient, tableName: string
     },
 
     /**
-     * The transfers that started on this chain and are to be polled by now (epoch milliseconds), those that have waited
+     * The transfers that started on this chain and are to be looked at by now (epoch milliseconds), those that have waited
      * longest first, with what is recorded of them; at most so many, read as one page.
      */
     async listDue(sourceChainId: number, now: number, most: number): Promise<RecordedTransfer[]> {
@@ -63,7 +63,7 @@ export function transfersStore(client: DynamoDBDocumentClient, tableName: string
       )
     },
 
-    /** Sets when a transfer is polled next, undefined for never; false for one that has ended meanwhile, which stays. */
+    /** Sets when a transfer is looked at next, undefined for never; false for one at which nobody looks any more, which stays. */
     postpone(key: TransferKey, lookAt: Date | undefined): Promise<boolean> {
       return conditionHeld(
         client.send(

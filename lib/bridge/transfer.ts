@@ -154,7 +154,7 @@ export const Transfer = z.object({
   /** Whether it is final that nobody filled it in time. */
   isUnfilled: z.boolean().optional(),
   refundSearch: RefundSearch.optional(),
-  /** When the job polls it next; none for one that ends or began in no client's vault, and for one that has ended. */
+  /** When the job looks at it next: none for one that ends or began in no client's vault, and once clients are told how it has ended. */
   lookAt: Timestamp.optional(),
   /** The status that will never change, and the blocks that it rests on. */
   final: TransferStatus.optional(),

@@ -16,6 +16,8 @@ export const Log = z.object({
   logIndex: Quantity.transform(Number),
   blockNumber: Quantity,
   transactionHash: HashText,
+  /** Of its block: all nodes tell it. */
+  blockHash: HashText.optional(),
   /** Seconds since 1970, from nodes that tell it with the event; what some write in its place (0x0, a number) is untold. */
   blockTimestamp: Quantity.refine((time) => time > 0n)
     .optional()

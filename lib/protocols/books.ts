@@ -4,6 +4,7 @@ import type { LedgerEntry } from '../activity/ledger-entry.ts'
 import type { erc20Abi } from '../chain/erc20.ts'
 import type { LogLocation } from '../chain/logs.ts'
 import { Amount } from '../codecs.ts'
+import type { RequestKind } from './request-kind.ts'
 import type { TokenizedVault } from './tokenized-vault.ts'
 import type { VaultOnChain } from './vault-on-chain.ts'
 
@@ -18,6 +19,7 @@ export type Ledger = z.output<typeof Ledger>
 type EventLocation = Readonly<LogLocation> & {
   readonly chainId: number
   readonly transactionHash: Hash
+  readonly blockHash?: Hash | undefined
   readonly timestamp: bigint
 }
 
@@ -53,9 +55,14 @@ export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEv
   entries(vault: V, events: readonly Event[]): readonly (readonly OwnEntry[])[]
   /** The shares that an event moves from one owner to another, though no transfer tells so. */
   handedOver(vault: V, event: Event): ShareTransfer | undefined
+  /** What an event settles; absent where no event tells, so that the vault is asked of each open request. */
+  settlement?(event: Event): Settlement | undefined
   /** Whether shares with this account are somebody's: neither the vault's own nor on their way through it. */
   isOwner(vault: V, account: Address): boolean
 }
+
+/** All requests of one kind with ids up to this one. */
+export type Settlement = { readonly kind: RequestKind; readonly lastId: bigint }
 
 /** A ledger entry without where it stands. */
 type OwnEntry = LedgerEntry extends infer M

@@ -1,6 +1,8 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
 import { deleteItems, getItems, putItems, putNew, updateItem } from '../aws/dynamo.ts'
+import { StoredBlock } from '../chain/blocks.ts'
+import type { BlockHeader } from '../chain/logs.ts'
 import { Amount, Timestamp } from '../codecs.ts'
 import { Pin } from './pin.ts'
 import { type VaultKey, vaultPartition } from './vault.ts'
@@ -35,16 +37,31 @@ export function pinStore(client: DynamoDBDocumentClient, tableName: string) {
       })
     },
 
-    /** Says that a vault has changed, unless it was pinned anew meanwhile. */
-    async markChanged(vault: VaultKey, { pinnedAt }: Pin, changedAt: Date): Promise<void> {
-      await updateItem(client, tableName, {
+    /**
+     * Says that a vault has changed, as was seen at a block, of which clients are not told yet; false where it was pinned
+     * anew meanwhile.
+     */
+    async markChanged(vault: VaultKey, { pinnedAt }: Pin, changedAt: Date, seenAt: BlockHeader): Promise<boolean> {
+      const updated = await updateItem(client, tableName, {
         key: pinKey(vault),
-        set: ['changedAt = :changedAt'],
+        set: ['changedAt = :changedAt', 'untoldChange = :seenAt'],
         condition: 'pinnedAt = :pinnedAt',
         ExpressionAttributeValues: {
           ':changedAt': Timestamp.encode(changedAt),
+          ':seenAt': StoredBlock.encode(seenAt),
           ':pinnedAt': Timestamp.encode(pinnedAt),
         },
+      })
+      return updated !== null
+    },
+
+    /** Says that clients are told that a vault has changed. */
+    async markTold(vault: VaultKey, { pinnedAt }: Pin): Promise<void> {
+      await updateItem(client, tableName, {
+        key: pinKey(vault),
+        remove: ['untoldChange'],
+        condition: 'pinnedAt = :pinnedAt',
+        ExpressionAttributeValues: { ':pinnedAt': Timestamp.encode(pinnedAt) },
       })
     },
 

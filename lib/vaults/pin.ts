@@ -1,5 +1,6 @@
 import { type Address, type Hash, isHash } from 'viem'
 import * as z from 'zod'
+import { StoredBlock } from '../chain/blocks.ts'
 import { call } from '../chain/call.ts'
 import { codeHashRequests, finishCodeHashes } from '../chain/code.ts'
 import { erc20Abi } from '../chain/erc20.ts'
@@ -39,6 +40,8 @@ export const Pin = z.object({
   pinnedAt: Timestamp,
   /** When the job saw that the vault is not what is pinned; absent while it is. */
   changedAt: Timestamp.optional(),
+  /** The block at which it saw that, until clients are told. */
+  untoldChange: StoredBlock.optional(),
 })
 export type Pin = z.output<typeof Pin>
 

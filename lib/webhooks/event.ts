@@ -1,27 +1,18 @@
 import * as z from 'zod'
+import { EstimatedSettlement } from '../activity/settlement-waits.ts'
 import { TransferStatus } from '../bridge/transfer.ts'
 import { ChainId } from '../chain/registry.ts'
 import { Address, Amount, Timestamp, TransactionHash } from '../codecs.ts'
-
-/** How long requests of a vault wait for their settlement, by the vault's own last ones. */
-export const EstimatedSettlement = z
-  .object({
-    p50: z.number().int().describe('Half of its last settlements took no longer'),
-    p90: z.number().int().describe('Nine in ten took no longer'),
-  })
-  .meta({
-    id: 'EstimatedSettlement',
-    description: "Seconds from a request to its settlement, by the vault's own last settlements",
-  })
-export type EstimatedSettlement = z.output<typeof EstimatedSettlement>
 
 const vault = { chainId: ChainId, vaultAddress: Address }
 
 const ofAccount = {
   ...vault,
   userAddress: Address.describe('Whose it is'),
-  transactionHash: TransactionHash.describe('The one that did it'),
-  blockNumber: z.number().int().describe('Where that is'),
+  transactionHash: TransactionHash.nullable().describe(
+    'The one that did it; null for a settlement in a vault that tells none, and that was asked',
+  ),
+  blockNumber: z.number().int().describe('The block of that transaction, or at which the vault was asked'),
 }
 
 const Assets = Amount.nullable().describe("In the asset's smallest unit; null where it is not known")
@@ -62,7 +53,11 @@ const event = <const Type extends string, Data extends z.ZodObject>(type: Type, 
         .number()
         .int()
         .describe('Its place among all events of the client, which have the numbers 1, 2, 3 and so on'),
-      final: z.boolean().describe('Whether no reorganisation of the chain can change it'),
+      final: z
+        .boolean()
+        .describe(
+          'Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so',
+        ),
       data: data.describe('What happened, where and whose it is'),
     })
     .describe(meaning)
@@ -98,6 +93,8 @@ export type EventType = z.output<typeof EventType>
 /**
  * Something that happened in a vault, before each client that has the vault is told of it: an event without its place in a
  * client's log. Its key names what happened and is the same whenever it is found again: each client is told once by it.
+ * One that takes another back has that one's key in the place of its id, and goes to those whom that one went to: it is not
+ * final either.
  */
 export type Notice = WebhookEvent extends infer Event
   ? Event extends WebhookEvent

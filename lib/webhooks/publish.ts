@@ -34,6 +34,8 @@ export async function publish(
 
 function build(clientId: string, { key, ...notice }: Notice): Unlogged {
   const event: WebhookEvent = { ...notice, id: buildEventId(clientId, key), sequence: 0 }
+  // What it takes back is another event for each client.
+  if ('eventId' in event.data) event.data = { ...event.data, eventId: buildEventId(clientId, event.data.eventId) }
   return { clientId, key, event }
 }
 

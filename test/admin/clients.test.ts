@@ -163,9 +163,9 @@ describe('A vault', () => {
     await table.putVault('0000000002', single)
     await table.putVault('0000000002', elsewhere)
 
-    const addresses = (await table.listVaultsOnChain(8453)).map(({ address }) => address)
+    const addresses = (await table.listVaultsOnChain(8453)).vaults.map(({ address }) => address)
     expect(addresses).toEqual([shared.address, single.address])
-    expect(await table.listVaultsOnChain(1)).toEqual([])
+    expect((await table.listVaultsOnChain(1)).vaults).toEqual([])
   })
 
   test('is found by its chain also when the vaults fill more than one page', async ({ table, requests }) => {
@@ -179,7 +179,7 @@ describe('A vault', () => {
     requests.length = 0
     // What the chain told of them, and nothing that is the clients' own.
     const vaults = [someVault(), last].map((vault) => VaultOnChain.parse(Vault.encode(vault)))
-    expect(await table.listVaultsOnChain(8453)).toEqual(vaults)
+    expect((await table.listVaultsOnChain(8453)).vaults).toEqual(vaults)
     expect(requests).toEqual(['Query', 'Query'])
   })
 })

@@ -60,6 +60,8 @@ test('a bundle signs its requests to AWS with the credentials that Lambda gives 
     AWS_SESSION_TOKEN: 'the-session',
     CLIENTS_TABLE: 'clients',
     DEPOSITS_TABLE: 'deposits',
+    WEBHOOKS_TABLE: 'webhooks',
+    EVENT_QUEUE_URL: 'http://127.0.0.1:9/events',
     CONFIG_SECRET: 'config',
   }).finally(close)
 
@@ -85,6 +87,8 @@ test('the stack of an error names our own functions, without a source map', asyn
     AWS_SECRET_ACCESS_KEY: 'secret',
     CLIENTS_TABLE: 'clients',
     DEPOSITS_TABLE: 'deposits',
+    WEBHOOKS_TABLE: 'webhooks',
+    EVENT_QUEUE_URL: 'http://127.0.0.1:9/events',
     CONFIG_SECRET: 'config',
   }).finally(close)
   expect(printed).toMatch(/at parseSecret \(file/)

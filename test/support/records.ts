@@ -1,8 +1,9 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import { type Address, numberToHex } from 'viem'
 import { handler } from '../../functions/jobs/refresh-chain/handler.ts'
-import { recordsStore } from '../../lib/activity/store.ts'
+import { recordsStore, VaultProgress } from '../../lib/activity/store.ts'
 import { evmChain } from '../../lib/chain/registry.ts'
+import type { RequestKind } from '../../lib/protocols/request-kind.ts'
 import type { VaultKey } from '../../lib/vaults/vault.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { someContext } from './lambda.ts'
@@ -71,10 +72,22 @@ export async function recordPrices(
   await recordsOf(service).record([{ vault: { ...vault, protocol }, entries: [], prices: at }])
 }
 
-/** Every record of the service, by its key; leases left out. */
+/**
+ * Every record of the service, by its key; leases left out, and requests that a killed run left open though they are
+ * settled, at which nobody looks.
+ */
 export async function scanRecords({ dynamo, backends }: Service): Promise<Map<string, Item>> {
   const records = await scanTable(dynamo, backends.dynamo.tableNames.deposits)
-  return new Map([...records].map(([key, { leaseOwner: _, leaseUntil: __, writeId: ___, ...record }]) => [key, record]))
+  const isLeft = ({ pk, sk, kind, requestId }: Item) => {
+    const { settledIds } = VaultProgress.partial().parse(records.get(`${pk} PROGRESS`) ?? {})
+    const lastId = settledIds?.[kind as RequestKind] ?? -1n
+    return sk.startsWith('OPEN@') && BigInt(String(requestId)) <= lastId
+  }
+  return new Map(
+    [...records]
+      .filter(([, item]) => !isLeft(item))
+      .map(([key, { leaseOwner: _, leaseUntil: __, writeId: ___, ...record }]) => [key, record]),
+  )
 }
 
 /** Makes the records those of an earlier scan again; leases are left out. */

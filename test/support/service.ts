@@ -151,7 +151,9 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
     consume: () => gateway.consume(),
     restore: restorer([
       ...backends.chains.map(rememberChain),
-      ...[tableNames.clients, tableNames.deposits, tableNames.users].map((name) => rememberTable(dynamo, name)),
+      ...[tableNames.clients, tableNames.deposits, tableNames.users, tableNames.webhooks].map((name) =>
+        rememberTable(dynamo, name),
+      ),
     ]),
     send: senderOn(backends.chains),
   }

@@ -216,6 +216,7 @@ test('What can be claimed or taken back, and what waits, is in the asset, shares
     userAddress: USER,
     chainId: 8453,
     statusDescription: '',
+    estimatedSettlement: null,
     nextPollAfterMs: null,
     evidence: [],
   }

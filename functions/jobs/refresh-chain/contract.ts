@@ -17,6 +17,8 @@ export const contract = {
   uses: {
     clients: ['Query byChain'],
     deposits: ['Query', 'Query followedTransfers', 'BatchGetItem', 'PutItem', 'BatchWriteItem', 'UpdateItem'],
+    webhooks: ['BatchGetItem', 'BatchWriteItem'],
+    eventQueue: true,
     config: true,
   },
   event: z.object({ chainId: ChainId }),
@@ -45,6 +47,7 @@ export const contract = {
         .number()
         .int()
         .describe('Vaults whose deposits are stopped, because they are not what an operator confirmed'),
+      untoldVaults: z.number().int().describe('Vaults in which something happened that clients could not be told'),
     }),
   ]),
   // Each costs $0.30 a month for each chain: what one would draw, and the rest is in the log.

@@ -32,14 +32,18 @@ const FOLLOWED_MS = 1_814_400_000
  * have waited longest, until `until` (epoch milliseconds). What the pools say of them all is one call for each of at most
  * 4 destinations; those of which there is more to know are polled one by one, as far as 12 calls go. The one for which
  * they did not suffice is the first in the next run; the rest are due again after all others, in the same order. One that
- * cannot be read stops no other.
+ * cannot be read stops no other. `ended` are those of which clients are to be told how they have ended.
  */
 export async function followTransfers(
   { getReader, transfers, sources, now }: Dependencies,
   chainId: number,
   until: number = Number.POSITIVE_INFINITY,
 ) {
-  const due = await transfers.listDue(chainId, now(), MOST_DUE)
+  const listed = await transfers.listDue(chainId, now(), MOST_DUE)
+  const [due, ended] = [
+    listed.filter(({ recorded }) => !recorded.final),
+    listed.filter(({ recorded }) => recorded.final),
+  ]
   const { moved, unasked, pools } = await readMoved(getReader, due, chainId)
   let callsLeft = MOST_CALLS_OF_RUN - pools
   let endedTransfers = 0
@@ -54,7 +58,11 @@ export async function followTransfers(
       postponed.push({ key, lookAt: isUneventful ? getNextPoll(recorded, now()) : new Date(now() + postponed.length) })
       continue
     }
-    const lookAt = (keep: Transfer) => (budget.isShort() ? recorded.lookAt : getNextPoll(keep, now()))
+    const lookAt = (keep: Transfer) => {
+      // Clients are told of what has ended by the next run.
+      if (keep.final) return new Date(now())
+      return budget.isShort() ? recorded.lookAt : getNextPoll(keep, now())
+    }
     try {
       const { status } = await readTransfer({ getReader, transfers, sources }, { key, recorded }, lookAt, budget)
       if (status.terminal) endedTransfers += 1
@@ -69,7 +77,7 @@ export async function followTransfers(
     isSpent = budget.isShort()
   }
   await Promise.all(postponed.map(({ key, lookAt }) => transfers.postpone(key, lookAt)))
-  return { openTransfers: due.length, endedTransfers }
+  return { openTransfers: due.length, endedTransfers, ended }
 }
 
 /**

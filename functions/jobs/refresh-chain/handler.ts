@@ -1,19 +1,36 @@
 import { job } from '../../../lib/frame/job.ts'
 import {
   clients,
+  eventLog,
   getWitnessedReader,
   now,
+  openRequests,
   pinStore,
   records,
   sources,
   states,
   transfers,
+  wakeRelays,
+  webhooks,
 } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 import { refreshChain } from './refresh-chain.ts'
 
 export const handler = job(
   contract,
-  { clients, records, states, pinStore, transfers, sources, getReader: getWitnessedReader, now },
+  {
+    clients,
+    records,
+    openRequests,
+    states,
+    pinStore,
+    transfers,
+    sources,
+    getReader: getWitnessedReader,
+    eventLog,
+    webhooks,
+    wakeRelays,
+    now,
+  },
   refreshChain,
 )

@@ -1,11 +1,26 @@
 import { randomUUID } from 'node:crypto'
+import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
 import type { Services } from '../../../lib/services.ts'
+import type { Notice } from '../../../lib/webhooks/event.ts'
+import { publish } from '../../../lib/webhooks/publish.ts'
 import { followTransfers } from './follow-transfers.ts'
 import { refreshVaults } from './refresh-vaults.ts'
+import { tellTransfers } from './tell-transfers.ts'
 import { watchPins } from './watch-pins.ts'
 
 type Dependencies = Services<
-  'clients' | 'records' | 'states' | 'pinStore' | 'transfers' | 'sources' | 'getReader' | 'now'
+  | 'clients'
+  | 'records'
+  | 'openRequests'
+  | 'states'
+  | 'pinStore'
+  | 'transfers'
+  | 'sources'
+  | 'getReader'
+  | 'eventLog'
+  | 'webhooks'
+  | 'wakeRelays'
+  | 'now'
 >
 
 /** Longer than any step of a run between two renewals of its lease, and short, so that a killed run does not hold up the next ones. */
@@ -14,17 +29,25 @@ const LEASE_MS = 90_000
 const LAST_WRITES_MS = 8_000
 const TRANSFERS_SHARE = 1 / 3
 
-export function refreshChain({ clients, records, states, pinStore, transfers, sources, getReader, now }: Dependencies) {
+export function refreshChain(dependencies: Dependencies) {
+  const { clients, records, openRequests, states, pinStore, transfers, sources, getReader, now } = dependencies
   return async ({ chainId }: { chainId: number }, { remainingMs }: { remainingMs: () => number }) => {
     const begun = now()
     const usable = Math.max(0, remainingMs() - LAST_WRITES_MS)
     const until = begun + usable
-    const followed = await followTransfers(
+    const { ended, ...followed } = await followTransfers(
       { getReader, transfers, sources, now },
       chainId,
       begun + usable * TRANSFERS_SHARE,
     )
-    const vaults = await clients.listVaultsOnChain(chainId)
+    const ofChain = await clients.listVaultsOnChain(chainId)
+    const { vaults, clientsOf } = ofChain
+    const tellClients = async (notices: readonly Notice[], of: (notice: Notice) => readonly string[]) => {
+      await publish(dependencies, notices, of)
+    }
+    if (ended.length > 0) {
+      await tellTransfers({ clients, records, transfers, publish: tellClients, now }, { chainId, ofChain, ended })
+    }
     if (vaults.length === 0) return { chainId, outcome: 'no vaults' as const, ...followed }
 
     const owner = randomUUID()
@@ -32,11 +55,19 @@ export function refreshChain({ clients, records, states, pinStore, transfers, so
     if (!taken) return { chainId, outcome: 'another run is at work' as const, ...followed }
     try {
       const reader = getReader(chainId)
+      const tell = (notices: readonly Notice[]) => tellClients(notices, ({ data }) => clientsOf(data.vaultAddress))
+      const findEarly = async () => {
+        const registered = await dependencies.webhooks.listOf([
+          ...new Set(vaults.flatMap(({ address }) => clientsOf(address))),
+        ])
+        const isEarly = (id: string) => registered.get(id)?.some(({ finality }) => finality === 'latest') === true
+        return (address: VaultOnChain['address']) => clientsOf(address).some(isEarly)
+      }
       // A failure is told after what happened is recorded.
-      const watching = watchPins({ reader, pinStore, now }, vaults)
+      const watching = watchPins({ reader, pinStore, tell, now }, vaults)
       watching.catch(() => {})
       const holdsLease = () => records.keepLease(chainId, owner, now() + LEASE_MS)
-      const report = await refreshVaults({ reader, records, states, now }, vaults, {
+      const report = await refreshVaults({ reader, records, openRequests, states, tell, findEarly, now }, vaults, {
         until,
         holdsLease,
       })

@@ -1,9 +1,13 @@
-import { type Address, isAddress } from 'viem'
+import { type Address, type Hash, isAddress } from 'viem'
+import { buildRevertedNotice, MOST_EARLY, rememberNotice } from '../../../lib/activity/early-notices.ts'
 import { BATCH_DISTANCE_BLOCKS } from '../../../lib/activity/events.ts'
-
 import { isPossible, type Posted, postEvents } from '../../../lib/activity/ledger.ts'
+import type { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
+import { buildEarlyKey } from '../../../lib/activity/notices.ts'
+import { findOpenRequests } from '../../../lib/activity/open-requests.ts'
+import type { OpenRequestsStore } from '../../../lib/activity/open-requests-store.ts'
 import { beginRebuild } from '../../../lib/activity/rebuild.ts'
-import { readSlice, SLICE_EVENTS } from '../../../lib/activity/slice.ts'
+import { readSlice, SLICE_EVENTS, type Slice } from '../../../lib/activity/slice.ts'
 import {
   initialProgress,
   type RecordsStore,
@@ -11,6 +15,7 @@ import {
   type VaultRecords,
 } from '../../../lib/activity/store.ts'
 import { YIELD_SECONDS } from '../../../lib/activity/yields.ts'
+import { sideBySide } from '../../../lib/aws/dynamo.ts'
 import { blocksApart } from '../../../lib/chain/blocks.ts'
 import { readFinalBlock } from '../../../lib/chain/finality.ts'
 import type { BlockHeader } from '../../../lib/chain/logs.ts'
@@ -26,15 +31,31 @@ import type { PricePoint } from '../../../lib/vaults/apy.ts'
 import { readOverviews } from '../../../lib/vaults/overview.ts'
 import { type RecordedState, type StateStore, stateDigest } from '../../../lib/vaults/state-store.ts'
 import type { VaultKey } from '../../../lib/vaults/vault.ts'
+import type { Notice } from '../../../lib/webhooks/event.ts'
+import { askRequests, settleAsked } from './ask-requests.ts'
+import { followPause } from './follow-pause.ts'
 import { deleteReplaced, putInForce, takeOverPrices } from './replace-records.ts'
+import { accountEntries, closeSettled, findNotices } from './tell-slice.ts'
 
 type Dependencies = {
   readonly reader: ChainReader
   readonly records: Pick<
     RecordsStore,
-    'getProgress' | 'putProgress' | 'record' | 'getPriceAt' | 'getFirstPrice' | 'listPricesBetween' | 'deleteEarlier'
+    | 'getProgress'
+    | 'putProgress'
+    | 'record'
+    | 'getPriceAt'
+    | 'getFirstPrice'
+    | 'listPricesBetween'
+    | 'deleteEarlier'
+    | 'listEntries'
   >
+  readonly openRequests: OpenRequestsStore
   readonly states: Pick<StateStore, 'record'>
+  /** Tells clients of what happened; when it throws, what it was given may be told again. */
+  readonly tell: (notices: readonly Notice[]) => Promise<void>
+  /** Finds the vaults of which clients want to be told also what is not final. */
+  readonly findEarly: () => Promise<(vault: Address) => boolean>
   /** Epoch milliseconds. */
   readonly now: () => number
 }
@@ -76,6 +97,8 @@ type Run = Dependencies &
     /** The vaults that are read by themselves, in the order of their turns. */
     readonly apart: Set<VaultRun>
     readonly failures: AppError[]
+    /** Vaults of which clients could not be told something: as long as it is recent, it is not recorded either. */
+    readonly untold: Set<VaultRun>
     readonly done: { slices: number; entries: number; prices: number; states: number }
   }
 
@@ -105,6 +128,8 @@ const RUN_EVERY_MS = 60_000
 const MOST_REPLACED = 50
 /** A vault's refresh is due once an hour, later where there are many: a run does a part of them, new ones first. */
 const REFRESH_PARTS = 60
+/** So many vaults a run asks what became of requests. */
+const MOST_ASKED = 20
 const MOST_REFRESHED = 25
 
 /**
@@ -137,6 +162,10 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     return startVaultRun(vault, saved, recorded[index] && saved)
   })
   const inTurn = vaultRunsInTurn(vaultRuns, dependencies.now())
+  // The past of a vault is news to nobody.
+  for (const vaultRun of inTurn) {
+    vaultRun.progress = { eventsAfter: Number(final.number), ...vaultRun.progress }
+  }
   const rebuilds = vaultRuns.flatMap((vaultRun, index): [VaultRun, VaultRun][] => {
     const progress = recorded[index]
     const rebuild = progress && startRebuildRun(vaultRun, progress, inTurn, dependencies.now())
@@ -151,12 +180,16 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     inTurn,
     apart: new Set(),
     failures: [],
+    untold: new Set(),
     done: { slices: 0, entries: 0, prices: 0, states: 0 },
   }
   await recordEvents(run)
   if (overviews && overviews.block.number > final.number) await recordOverviews(run, overviews)
+  if (overviews) await tellPauses(run, overviews)
   await replaceRecords(run)
   await save(run, listUnsaved(run))
+  await askVaults(run)
+  await tellEarly(run, head)
   await deleteOldRecords(run)
 
   const [front] = vaultRuns
@@ -174,6 +207,7 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     entries,
     prices,
     states,
+    untoldVaults: run.untold.size,
   }
 }
 
@@ -320,7 +354,7 @@ function refuse({ reader }: Run, vaultRuns: readonly VaultRun[], reason: string)
 
 /** Reads the next slice of a part and records it; gives its last block. A vault with most of very many events is read apart from now on. */
 async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> {
-  const { records, done, apart } = run
+  const { records, openRequests, done, apart } = run
   const vaults = [...new Map(pack.map(({ vault }) => [vault.address, vault])).values()]
   const slice = await readSlice(run, { ...run, vaults, from: BigInt(from), to: BigInt(to) })
   const through = Number(slice.through)
@@ -339,13 +373,24 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
       accounts: vaultRun.replaces ? listAddresses(since) : [],
     })),
   )
-  for (const { vaultRun, ledger, entries, prices } of moved) {
+  await openRequests.record(
+    moved.map(({ vaultRun, entries }) => ({
+      reading: withGeneration(vaultRun),
+      ...findOpenRequests(entries, getProtocol(vaultRun.vault).books),
+    })),
+  )
+  const settled = await tellSlices(run, moved, slice)
+  const told = moved.filter(({ vaultRun }) => !vaultRun.isRefused)
+  for (const { vaultRun, ledger, entries, prices } of told) {
     const weekAgo = vaultRun.progress.weekAgo ?? prices[0]
     vaultRun.progress = {
       ...vaultRun.progress,
       through,
       timestamp: slice.timestamp,
       ledger,
+      ...settled.get(vaultRun),
+      ...(vaultRun.progress.early && { early: listEarly(vaultRun.progress, slice.through) }),
+      ...(opensUntold(vaultRun.vault, entries) && { hasUntold: true }),
       ...(weekAgo && { weekAgo }),
     }
     done.entries += entries.length
@@ -353,8 +398,11 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
   }
   await save(
     run,
-    moved.map(({ vaultRun }) => vaultRun).filter(({ vault }) => events.has(vault.address)),
+    told.map(({ vaultRun }) => vaultRun).filter(({ vault }) => events.has(vault.address)),
   )
+  for (const { vaultRun } of told.filter(({ vaultRun }) => settled.has(vaultRun))) {
+    await closeSettled(openRequests, withGeneration(vaultRun), vaultRun.progress.settledIds)
+  }
   const noisy = pack.find(({ vault }) => (events.get(vault.address)?.length ?? 0) > SLICE_EVENTS / 2)
   if (noisy && pack.length > 1) apart.add(noisy)
   return through
@@ -367,6 +415,153 @@ function postNew(
 ): Posted & { events: readonly VaultEvent[] } {
   const events = all.filter(({ location }) => location.blockNumber > BigInt(progress.through))
   return { ...postEvents(vault, progress.ledger, events), events }
+}
+
+/** Whether entries begin requests of which no event will tell that they are settled. */
+function opensUntold(vault: VaultOnChain, entries: readonly LedgerEntry[]): boolean {
+  const { books } = getProtocol(vault)
+  return !books.settlement && findOpenRequests(entries, books).opened.length > 0
+}
+
+/** What a reading came to in a slice. */
+type MovedRun = { readonly vaultRun: VaultRun } & ReturnType<typeof postNew>
+
+/** So many notices are told at once, or somewhat more. */
+const NOTICES_AT_ONCE = 500
+/** What clients could not be told is recorded nevertheless when it is so old: records must not stand still for ever. */
+const UNTOLD_SECONDS = 86_400
+
+/**
+ * Tells clients of a slice, each vault's part in order, and gives what it settled by the readings of which it settled
+ * requests. Where clients cannot be told, the vaults with something to tell are left for the next run.
+ */
+async function tellSlices(
+  run: Run,
+  moved: readonly MovedRun[],
+  { timestamp, through }: Slice,
+): Promise<ReadonlyMap<VaultRun, Settled>> {
+  const { records, openRequests, now } = run
+  const settled = new Map<VaultRun, Settled>()
+  const waiting: { readonly vaultRun: VaultRun; readonly notices: readonly Notice[] }[] = []
+  await sideBySide(moved, async ({ vaultRun, events, entries }) => {
+    const { vault, progress, replaces } = vaultRun
+    const found = findNotices({ records, openRequests }, { vault, progress, events, entries }, { isTold: !replaces })
+    const hashes = hashesOf(events)
+    const final = new Set<string>()
+    let notices: Notice[] = []
+    let part = await found.next()
+    for (; !part.done; part = await found.next()) {
+      notices.push(...part.value)
+      for (const key of part.value.flatMap((notice) => earlyKeyOf(notice, hashes) ?? [])) final.add(key)
+      if (notices.length < NOTICES_AT_ONCE) continue
+      await tellOf(run, [{ vaultRun, notices }])
+      notices = []
+    }
+    const reverted = replaces ? [] : listDue(progress, through).filter(({ key }) => !final.has(key))
+    notices.push(...reverted.map((early) => buildRevertedNotice(vault, early)))
+    if (part.value) settled.set(vaultRun, part.value)
+    if (notices.length > 0) waiting.push({ vaultRun, notices })
+  })
+  await tellOf(run, waiting)
+  const isRecent = now() - Number(timestamp) * 1000 < UNTOLD_SECONDS * 1000
+  const untold = moved.map(({ vaultRun }) => vaultRun).filter((vaultRun) => run.untold.has(vaultRun))
+  if (isRecent && untold.length > 0) refuse(run, untold, 'clients cannot be told')
+  return settled
+}
+type Settled = Pick<VaultProgress, 'settledIds' | 'waits'>
+
+/** What clients were told of blocks that are final by now, and of those that are not. */
+function listDue({ early = [] }: VaultProgress, through: bigint) {
+  return early.filter(({ blockNumber }) => blockNumber <= through)
+}
+function listEarly({ early = [] }: VaultProgress, through: bigint) {
+  return early.filter(({ blockNumber }) => blockNumber > through)
+}
+
+function hashesOf(events: readonly VaultEvent[]): ReadonlyMap<number, Hash> {
+  return new Map(
+    events.flatMap(({ location: { blockNumber, blockHash } }) => (blockHash ? [[Number(blockNumber), blockHash]] : [])),
+  )
+}
+
+/** The key that a notice had while its block was not final. */
+function earlyKeyOf({ key, data }: Notice, hashes: ReadonlyMap<number, Hash>): string | undefined {
+  const hash = 'blockNumber' in data ? hashes.get(data.blockNumber) : undefined
+  return hash && buildEarlyKey(key, hash)
+}
+
+/**
+ * Tells clients that want it what happened after the last final block, up to the head. What is told is remembered before, so
+ * that it can be taken back; told again, nobody is told twice.
+ */
+async function tellEarly(run: Run, head: BlockHeader): Promise<void> {
+  const { vaultRuns, final, records, openRequests, reader } = run
+  if (head.number <= final.number) return
+  try {
+    const wantsEarly = await run.findEarly()
+    const wanted = vaultRuns.filter(
+      ({ vault, progress, isRefused }) =>
+        wantsEarly(vault.address) &&
+        progress.eventsAfter !== undefined &&
+        progress.through >= final.number &&
+        !isRefused,
+    )
+    for (
+      let pack = wanted.slice(0, PACK), next = PACK;
+      pack.length > 0;
+      pack = wanted.slice(next, next + PACK), next += PACK
+    ) {
+      const vaults = pack.map(({ vault }) => vault)
+      const slice = await readSlice(run, { ...run, vaults, from: final.number + 1n, to: head.number, final: head })
+      const events = Map.groupBy(slice.events, ({ vault }) => vault)
+      const waiting: { readonly vaultRun: VaultRun; readonly notices: readonly Notice[] }[] = []
+      for (const vaultRun of pack) {
+        const posted = postNew(vaultRun, events.get(vaultRun.vault.address) ?? [])
+        if (posted.events.length === 0 || !isPossible(posted)) continue
+        const { vault, progress } = vaultRun
+        const part = { vault, progress, events: posted.events, entries: posted.entries }
+        const notices: Notice[] = []
+        const options = { isTold: true, hashes: hashesOf(posted.events) }
+        for await (const some of findNotices({ records, openRequests }, part, options)) notices.push(...some)
+        const { early = [] } = progress
+        const known = new Set(early.map(({ key }) => key))
+        const unknown = notices.filter(({ key }) => !known.has(key)).flatMap((notice) => rememberNotice(notice) ?? [])
+        const added = unknown.slice(0, MOST_EARLY - early.length)
+        for (const { key } of added) known.add(key)
+        if (added.length > 0) vaultRun.progress = { ...progress, early: [...early, ...added] }
+        waiting.push({ vaultRun, notices: notices.filter(({ key, final }) => !final && known.has(key)) })
+      }
+      await save(
+        run,
+        waiting.map(({ vaultRun }) => vaultRun).filter(({ progress, saved }) => progress.early !== saved?.early),
+      )
+      await tellOf(
+        run,
+        waiting.filter(({ notices }) => notices.length > 0),
+      )
+    }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    logger.warn('what is not final cannot be told', { chainId: reader.chain.id, reason: String(error) })
+  }
+}
+
+/** Tells clients what happened in these vaults; notes those of which they could not be told, and tries no more then. */
+async function tellOf(
+  { reader, tell, untold }: Run,
+  waiting: readonly { readonly vaultRun: VaultRun; readonly notices: readonly Notice[] }[],
+): Promise<boolean> {
+  if (waiting.length === 0) return true
+  try {
+    if (untold.size === 0) {
+      await tell(waiting.flatMap(({ notices }) => notices))
+      return true
+    }
+  } catch (error) {
+    logger.error('clients not told', { chainId: reader.chain.id, reason: String(error) })
+  }
+  for (const { vaultRun } of waiting) untold.add(vaultRun)
+  return false
 }
 
 /** All addresses that events name. Whoever has a ledger entry is among them. */
@@ -421,13 +616,64 @@ async function replaceRecords({ vaultRuns, rebuilds, records, now, until }: Run)
 
 /** Deletes what the readings in force have taken the place of, as far as the time reaches. */
 async function deleteOldRecords(run: Run): Promise<void> {
-  const { vaultRuns, records, now, until } = run
+  const { vaultRuns, records, openRequests, now, until } = run
   const isOver = () => now() >= until
   for (const vaultRun of vaultRuns) {
     const { vault, progress } = vaultRun
     if (progress.replacedAt === undefined || isOver()) continue
-    vaultRun.progress = await deleteReplaced(records, vault, progress, { now: now(), isOver })
+    vaultRun.progress = await deleteReplaced({ records, openRequests }, vault, progress, { now: now(), isOver })
     if (vaultRun.progress.replacedAt === undefined) await save(run, [vaultRun])
+  }
+}
+
+/** Tells clients of vaults that are paused since the last looks. */
+async function tellPauses(
+  run: Run,
+  { block, blocks, overviews }: Awaited<ReturnType<typeof readOverviews>>,
+): Promise<void> {
+  const { vaultRuns, final, inTurn } = run
+  const looks = vaultRuns.flatMap((vaultRun, index) => {
+    const isPaused = overviews[index]?.state.paused ?? undefined
+    const { paused, eventsAfter } = vaultRun.progress
+    const isDue = eventsAfter !== undefined && (paused !== undefined || inTurn.has(vaultRun))
+    if (isPaused === undefined || !isDue) return []
+    return [{ vaultRun, ...followPause(vaultRun.vault, paused, { isPaused, block: blocks[index] ?? block, final }) }]
+  })
+  const begun = looks.filter(({ vaultRun, begun }) => begun !== vaultRun.progress.paused)
+  for (const { vaultRun, begun: paused } of begun) vaultRun.progress = { ...vaultRun.progress, paused }
+  const toTell = looks.filter(({ notices }) => notices.length > 0)
+  await save(
+    run,
+    toTell.map(({ vaultRun }) => vaultRun).filter((vaultRun) => vaultRun.progress.paused !== vaultRun.saved?.paused),
+  )
+  if (!(await tellOf(run, toTell))) return
+  for (const { vaultRun, told: paused } of toTell) vaultRun.progress = { ...vaultRun.progress, paused }
+}
+
+/** Asks vaults of which no event tells that requests are settled, in turn where they are many. */
+async function askVaults(run: Run): Promise<void> {
+  const { vaultRuns, reader, records, openRequests, final, now } = run
+  const due = vaultRuns.filter(
+    ({ progress, saved, isRefused }) =>
+      progress.hasUntold === true && saved !== undefined && progress.through >= final.number && !isRefused,
+  )
+  const first = (Math.floor(now() / RUN_EVERY_MS) * MOST_ASKED) % Math.max(1, due.length)
+  const inTurn = [...due.slice(first), ...due.slice(0, first)].slice(0, MOST_ASKED)
+  if (inTurn.length === 0) return
+  try {
+    const asked = await askRequests({ reader, openRequests }, inTurn)
+    for (const [index, vaultRun] of inTurn.entries()) {
+      const { vault, progress } = vaultRun
+      const entriesOf = accountEntries(records, { vault, progress, entries: [] })
+      const tell = async (notices: readonly Notice[]) => {
+        if (progress.eventsAfter !== undefined) await run.tell(notices)
+      }
+      const changed = await settleAsked({ openRequests, entriesOf, tell }, vaultRun, asked[index] ?? [], final)
+      if (changed) vaultRun.progress = { ...progress, ...changed }
+      if (changed) await save(run, [vaultRun])
+    }
+  } catch (error) {
+    logger.warn('requests not asked for', { chainId: reader.chain.id, reason: String(error) })
   }
 }
 
@@ -474,6 +720,8 @@ function listUnsaved({ vaultRuns, rebuilds, final, inTurn }: Run): VaultRun[] {
     if (progress === saved) return false
     // How far a past is read again must not be lost, nor that it is in force.
     if (replaces || progress.generation !== saved?.generation) return true
+    // Nor from when on clients are told of it.
+    if (progress.eventsAfter !== saved?.eventsAfter || progress.paused !== saved?.paused) return true
     if (saved?.timestamp === undefined || progress.timestamp === undefined) return true
     if (progress.state !== saved.state || progress.refreshedAt !== saved.refreshedAt) return true
     // What took long to read, as a past does, must not have to be read again.

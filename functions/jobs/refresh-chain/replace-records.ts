@@ -1,3 +1,4 @@
+import type { OpenRequestsStore } from '../../../lib/activity/open-requests-store.ts'
 import { type RecordsStore, startOfHour, type VaultProgress } from '../../../lib/activity/store.ts'
 import { YIELD_SECONDS } from '../../../lib/activity/yields.ts'
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
@@ -58,7 +59,7 @@ export async function putInForce(
   records: Pick<RecordsStore, 'getPriceAt' | 'getFirstPrice'>,
   vault: VaultOnChain,
   progress: VaultProgress,
-  { generation, booksVersion, through, timestamp, ledger }: Rebuild,
+  { generation, booksVersion, through, timestamp, ledger, settledIds, waits, hasUntold }: Rebuild,
   now: number,
 ): Promise<VaultProgress> {
   const own = { ...vault, generation }
@@ -66,7 +67,8 @@ export async function putInForce(
     timestamp === undefined
       ? undefined
       : ((await records.getPriceAt(own, timestamp - YIELD_SECONDS)) ?? (await records.getFirstPrice(own)))
-  return { ...progress, generation, booksVersion, through, timestamp, ledger, weekAgo, replacedAt: now }
+  const reading = { generation, booksVersion, through, timestamp, ledger, settledIds, waits, hasUntold }
+  return { ...progress, ...reading, weekAgo, replacedAt: now }
 }
 
 /**
@@ -74,7 +76,10 @@ export async function putInForce(
  * when all are deleted; ends early once `isOver`.
  */
 export async function deleteReplaced(
-  records: Pick<RecordsStore, 'deleteEarlier'>,
+  {
+    records,
+    openRequests,
+  }: { records: Pick<RecordsStore, 'deleteEarlier'>; openRequests: Pick<OpenRequestsStore, 'deleteEarlier'> },
   vault: VaultOnChain,
   { replacedAt, ...progress }: VaultProgress,
   { now, isOver }: { readonly now: number; readonly isOver: () => boolean },
@@ -82,5 +87,8 @@ export async function deleteReplaced(
   const { generation } = progress
   const kept = { ...progress, replacedAt }
   if (replacedAt === undefined || generation === undefined || now < replacedAt + GRACE_MS) return kept
-  return (await records.deleteEarlier({ ...vault, generation }, isOver)) ? progress : kept
+  const reading = { ...vault, generation }
+  const isDeleted =
+    (await openRequests.deleteEarlier(reading, isOver)) && (await records.deleteEarlier(reading, isOver))
+  return isDeleted ? progress : kept
 }

@@ -1,7 +1,9 @@
 import { sideBySide } from '../../../lib/aws/dynamo.ts'
+import type { BlockHeader } from '../../../lib/chain/logs.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { logger } from '../../../lib/logger.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
+import { buildChangedNotice } from '../../../lib/vaults/notices.ts'
 import {
   compareWithPin,
   finishSeenCode,
@@ -13,10 +15,13 @@ import {
   seenPlan,
 } from '../../../lib/vaults/pin.ts'
 import type { PinStore } from '../../../lib/vaults/pin-store.ts'
+import type { Notice } from '../../../lib/webhooks/event.ts'
 
 type Dependencies = {
   readonly reader: ChainReader
-  readonly pinStore: Pick<PinStore, 'get' | 'movePrice' | 'markChanged'>
+  readonly pinStore: Pick<PinStore, 'get' | 'movePrice' | 'markChanged' | 'markTold'>
+  /** Tells clients of what happened. */
+  readonly tell: (notices: readonly Notice[]) => Promise<void>
   /** Epoch milliseconds. */
   readonly now: () => number
 }
@@ -30,15 +35,17 @@ type Watched = {
   readonly pin: Pin
   readonly seen: Seen | undefined
   readonly code: SeenCode | undefined
+  /** The block at which it is so. */
+  readonly block: BlockHeader
 }
 
 /**
  * Looks whether vaults still are as they are pinned, in one HTTP request: marks those that are not, which stops their
- * deposits, and moves the prices of the others along, the furthest first. As many writes as vaults at most, so that no price
+ * deposits, tells clients once, and moves the prices of the others along, the furthest first. As many writes as vaults at most, so that no price
  * is left behind. How many are marked. Throws `upstream_*`.
  */
 export async function watchPins(
-  { reader, pinStore, now }: Dependencies,
+  { reader, pinStore, tell, now }: Dependencies,
   vaults: readonly VaultOnChain[],
 ): Promise<number> {
   const watched = await readWatched({ reader, pinStore }, vaults)
@@ -52,7 +59,10 @@ export async function watchPins(
     .filter(({ by }) => by > STEP)
     .toSorted((left, right) => right.by - left.by)
   await sideBySide(moved, ({ vault, pin, price }) => pinStore.movePrice(vault, pin, price))
-  await sideBySide(changed, async ({ vault, pin, seen, code }) => {
+  const untold = watched.flatMap(({ vault, pin }) =>
+    pin.untoldChange ? [{ vault, pin, block: pin.untoldChange }] : [],
+  )
+  await sideBySide(changed, async ({ vault, pin, seen, code, block }) => {
     logger.warn('vault has changed', {
       chainId: vault.chainId,
       vault: vault.address,
@@ -61,8 +71,13 @@ export async function watchPins(
       pinnedPrice: pin.price,
       price: seen?.price,
     })
-    await pinStore.markChanged(vault, pin, new Date(now()))
+    const isMarked = await pinStore.markChanged(vault, pin, new Date(now()), block)
+    if (isMarked) untold.push({ vault, pin, block })
   })
+  if (untold.length > 0) {
+    await tell(untold.map(({ vault, pin, block }) => buildChangedNotice(vault, pin.pinnedAt, block)))
+    await sideBySide(untold, ({ vault, pin }) => pinStore.markTold(vault, pin))
+  }
   return watched.length - unmarked.length + changed.length
 }
 
@@ -76,7 +91,14 @@ async function readWatched(
     return pin ? [{ vault, pin }] : []
   })
   if (withPins.length === 0) return []
-  const { values, outcomes } = await reader.readEach(withPins.map(seenPlan), { extraCalls: seenCodeRequests(withPins) })
+  const { values, blocks, block, outcomes } = await reader.readEach(withPins.map(seenPlan), {
+    extraCalls: seenCodeRequests(withPins),
+  })
   const codes = await finishSeenCode(reader, withPins, outcomes)
-  return withPins.map((one, index) => ({ ...one, seen: values[index], code: codes[index] }))
+  return withPins.map((one, index) => ({
+    ...one,
+    seen: values[index],
+    code: codes[index],
+    block: blocks[index] ?? block,
+  }))
 }

@@ -26,8 +26,8 @@ export function getCrossChainStatus(services: Dependencies) {
     // A transfer into one of the client's vaults, or out of one, is followed by the job from now on.
     const read = await toResult(
       readTransfer({ getReader: getWitnessedReader, transfers, sources }, { key, recorded }, async (keep, into) => {
-        if (keep.lookAt) return keep.lookAt
-        return findVault(into) || (await mayBeWithdrawal(keep)) ? new Date(now()) : undefined
+        if (keep.lookAt && !keep.final) return keep.lookAt
+        return keep.lookAt || findVault(into) || (await mayBeWithdrawal(keep)) ? new Date(now()) : undefined
       }),
     )
     // What is recorded waits for two hosts; what is shown does not.

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { CancelledDeposit } from '../../../lib/activity/responses.ts'
+import { EstimatedSettlement } from '../../../lib/activity/settlement-waits.ts'
 import { EvidenceList } from '../../../lib/chain/evidence.ts'
 import { ChainId, VaultChainIdText } from '../../../lib/chain/registry.ts'
 import { Address, Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
@@ -46,6 +47,9 @@ export const contract = {
           .describe('Whether the valuation is valid, so that deposits give shares at once'),
       })
       .describe('Its fields are null where the vault does not tell'),
+    estimatedSettlement: EstimatedSettlement.nullable().describe(
+      'How long requests wait here; null while fewer than five settlements were seen, and where none can be',
+    ),
     nextPollAfterMs: z.number().int().nullable().describe('When to ask again; null when no settlement is awaited'),
     evidence: EvidenceList,
   }),

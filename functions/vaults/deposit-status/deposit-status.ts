@@ -1,4 +1,5 @@
 import { readAccountEntries } from '../../../lib/activity/account-vaults.ts'
+import { estimateSettlement } from '../../../lib/activity/settlement-waits.ts'
 import { possible } from '../../../lib/chain/call.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -28,9 +29,12 @@ export function getDepositStatus(dependencies: Services<'getReader' | 'records' 
     const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
     if (vaultType(vault) === 'sync') throw new AppError('deposit_status_not_applicable')
     const reader = dependencies.getReader(vault.chainId)
-    const { value, block, evidence } = await reader.readOne(getProtocol(vault).account(vault, query.userAddress), {
-      withHash: true,
-    })
+    const [[progress], { value, block, evidence }] = await Promise.all([
+      dependencies.records.getProgress([vault]),
+      reader.readOne(getProtocol(vault).account(vault, query.userAddress), {
+        withHash: true,
+      }),
+    ])
     const at = { vault, account: query.userAddress, to: block.number }
     const deposits = possible(await value.deposits(reader, block.number, () => readAccountEntries(dependencies, at)))
     const shares = value.shares()
@@ -49,6 +53,7 @@ export function getDepositStatus(dependencies: Services<'getReader' | 'records' 
       },
       // null: the vault runs a version that does not tell.
       vault: { depositEpochId: deposits.depositEpochId, isTotalAssetsValid: deposits.isTotalAssetsValid },
+      estimatedSettlement: estimateSettlement(progress?.waits?.deposit),
       nextPollAfterMs: deposits.pendingAssets > 0n ? SETTLEMENT_POLL_MS : null,
       evidence: [await evidence()],
     }

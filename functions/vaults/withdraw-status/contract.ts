@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { CancelledRedeemShares } from '../../../lib/activity/responses.ts'
+import { EstimatedSettlement } from '../../../lib/activity/settlement-waits.ts'
 import { EvidenceList } from '../../../lib/chain/evidence.ts'
 import { ChainId, VaultChainIdText } from '../../../lib/chain/registry.ts'
 import { Address, Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
@@ -45,6 +46,9 @@ export const contract = {
     vault: z
       .object({ redeemEpochId: z.number().int().nullable().describe('The epoch that takes requests now') })
       .describe('The epoch that takes requests now; null where the vault does not tell'),
+    estimatedSettlement: EstimatedSettlement.nullable().describe(
+      'How long requests wait here; null while fewer than five settlements were seen, and where none can be',
+    ),
     nextPollAfterMs: z.number().int().nullable().describe('When to ask again; null when no settlement is awaited'),
     evidence: EvidenceList,
   }),

@@ -1,4 +1,5 @@
 import { readAccountEntries } from '../../../lib/activity/account-vaults.ts'
+import { estimateSettlement } from '../../../lib/activity/settlement-waits.ts'
 import { possible } from '../../../lib/chain/call.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -28,9 +29,12 @@ export function getWithdrawStatus(dependencies: Services<'getReader' | 'records'
     const { account, claimTerms } = getProtocol(vault)
     if (!claimTerms) throw new AppError('withdraw_status_not_applicable')
     const reader = dependencies.getReader(vault.chainId)
-    const { value, block, evidence } = await reader.readOne(account(vault, query.userAddress), {
-      withHash: true,
-    })
+    const [[progress], { value, block, evidence }] = await Promise.all([
+      dependencies.records.getProgress([vault]),
+      reader.readOne(account(vault, query.userAddress), {
+        withHash: true,
+      }),
+    ])
     const at = { vault, account: query.userAddress, to: block.number }
     const redemptions = possible(
       await value.redemptions(reader, block.number, () => readAccountEntries(dependencies, at)),
@@ -50,6 +54,7 @@ export function getWithdrawStatus(dependencies: Services<'getReader' | 'records'
       },
       epochId: redemptions.lastRedeemRequestId || null,
       vault: { redeemEpochId: redemptions.redeemEpochId },
+      estimatedSettlement: estimateSettlement(progress?.waits?.withdrawal),
       nextPollAfterMs: redemptions.pendingRedeemShares > 0n ? SETTLEMENT_POLL_MS : null,
       evidence: [await evidence()],
     }

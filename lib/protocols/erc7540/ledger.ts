@@ -11,7 +11,8 @@ type Event = EventOf<typeof erc7540Abi>
  * the standard does not say: a transfer to or from there is known by the event that tells its reason.
  */
 export const erc7540Books: Books<Erc7540Vault, Event> = {
-  version: 2,
+  // 3: open requests.
+  version: 3,
   pricedBy: 'trades',
   repricing: new Set(['Deposit', 'Withdraw']),
   ledgers: erc4626Books.ledgers,

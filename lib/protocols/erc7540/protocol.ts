@@ -9,7 +9,7 @@ import type { DepositTerms, Overview, Protocol, VaultCandidate } from '../protoc
 import { erc7540Abi } from './abi.ts'
 import { erc7540Account } from './account.ts'
 import { erc7540Books } from './ledger.ts'
-import { erc7540CancelTerms, erc7540ClaimTerms } from './requests.ts'
+import { erc7540CancelTerms, erc7540ClaimTerms, erc7540OpenRequest } from './requests.ts'
 import type { Erc7540Vault } from './vault.ts'
 import { erc7540WithdrawalTerms } from './withdrawal.ts'
 
@@ -96,5 +96,6 @@ export const erc7540: Protocol<Erc7540Vault> = {
   withdrawalTerms: erc7540WithdrawalTerms,
   claimTerms: erc7540ClaimTerms,
   cancelTerms: erc7540CancelTerms,
+  openRequest: erc7540OpenRequest,
   books: erc7540Books,
 }

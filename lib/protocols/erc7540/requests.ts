@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import { call, required } from '../../chain/call.ts'
 import { mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
 import { AppError } from '../../errors.ts'
-import type { CancelTerms, ClaimTerms, FinishedRequests, Step } from '../protocol.ts'
+import type { CancelTerms, ClaimTerms, FinishedRequests, OpenAmounts, Step } from '../protocol.ts'
 import type { RequestKind } from '../request-kind.ts'
 import { erc7540Abi } from './abi.ts'
 import { requestIds } from './account.ts'
@@ -121,3 +121,21 @@ function requestState(
     cancelled: canCancel ? required(answers.cancelled) : 0n,
   }))
 }
+
+/** What is open of an account's requests with one id. */
+export function erc7540OpenRequest(
+  { address }: Erc7540Vault,
+  { kind, requestId, account }: { readonly kind: RequestKind; readonly requestId: bigint; readonly account: Address },
+): ReadPlan<OpenAmounts> {
+  const [pending, claimable] = OPEN_VIEWS[kind]
+  const calls = {
+    pending: call(address, erc7540Abi, pending, [requestId, account]),
+    claimable: call(address, erc7540Abi, claimable, [requestId, account]),
+  }
+  return readPlan({ address, slots: {}, calls }, ({ answers: { pending, claimable } }) => ({ pending, claimable }))
+}
+
+const OPEN_VIEWS = {
+  deposit: ['pendingDepositRequest', 'claimableDepositRequest'],
+  withdrawal: ['pendingRedeemRequest', 'claimableRedeemRequest'],
+} as const

@@ -15,8 +15,8 @@ const VALUATIONS: ReadonlySet<string> = new Set(['TotalAssetsUpdated', 'SettleDe
  * assets and shares (against inflation attacks) count, too.
  */
 export const lagoonBooks: Books<LagoonVault, Event> = {
-  // 2: redemption requests and their cancellations, and claims apart from payments at once.
-  version: 2,
+  // 2: redemption requests and their cancellations, and claims apart from payments at once. 3: open requests.
+  version: 3,
   pricedBy: 'valuations',
   repricing: new Set(['Deposit', 'Withdraw', 'DepositSync', 'WithdrawSync', ...VALUATIONS]),
   // `Deposit` tells of a claim here, which mints nothing.
@@ -44,6 +44,17 @@ export const lagoonBooks: Books<LagoonVault, Event> = {
   entries: (_, events) => {
     const burns = burnsBefore(events)
     return events.map((event, index) => entriesOf(event, burns[index]))
+  },
+
+  settlement({ eventName, args }) {
+    switch (eventName) {
+      case 'SettleDeposit':
+        return { kind: 'deposit', lastId: BigInt(args.epochId) }
+      case 'SettleRedeem':
+        return { kind: 'withdrawal', lastId: BigInt(args.epochId) }
+      default:
+        return undefined
+    }
   },
 
   isOwner: ({ address, pendingSilo }, account) => account !== address && account !== pendingSilo,

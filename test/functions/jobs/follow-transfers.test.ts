@@ -11,6 +11,7 @@ import { someContext } from '../../support/lambda.ts'
 import { ARBITRUM, BASE } from '../../support/oracles.ts'
 import { type Report, recordAll, refresh } from '../../support/records.ts'
 import { USERS } from '../../support/service.ts'
+import { toldTo } from '../../support/told-events.ts'
 import { test as base, type Transfer, type Transfers } from '../../support/transfers.ts'
 import { expectSuccess, openLagoonVault, openYieldVault, type TestVault } from '../../support/vaults.ts'
 import type { Wire } from '../../support/wire.ts'
@@ -86,6 +87,16 @@ describe('A run of the job', () => {
     }
     // Asked about after that, they cost nothing.
     expect(Object.values(service.rpc).flatMap(({ bodies }) => bodies)).toEqual([])
+
+    const events = (await toldTo(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
+    expect(events).toHaveLength(9)
+    expect(events[0]).toMatchObject({
+      type: 'transfer.completed',
+      final: true,
+      data: { chainId: BASE, vaultAddress: vault.address, status: 'completed', final: true },
+    })
+    expect(await run(3_600)).toMatchObject({ open: 0 })
+    expect(await toldTo(service, vault.key)).toHaveLength(events.length)
   })
 
   test("follows what an account that is recorded in a client's vault sends to its own address, and nobody else's", async ({
@@ -115,6 +126,11 @@ describe('A run of the job', () => {
     await transfers.finalise()
     await run(3_600)
     expect(await run(3_600)).toMatchObject({ open: 0 })
+    await run()
+    expect((await toldTo(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))).toMatchObject([
+      { type: 'transfer.completed', data: { chainId: ARBITRUM, vaultAddress: vault.address, action: 'none' } },
+    ])
+    expect((await toldTo(service, another.key)).filter(({ type }) => type.startsWith('transfer.'))).toEqual([])
   })
 
   test("does not follow transfers that end in nobody's vault", async ({ transfers, run, service }) => {

@@ -88,7 +88,7 @@ function nodeWith(
 }
 
 /** Records in memory, in the form of the table. */
-function memory(through?: number, booksVersion = 2) {
+function memory(through?: number, booksVersion = 3) {
   const progress = new Map<Address, VaultProgress>()
   const throughOf = (of: VaultOnChain) => progress.get(of.address)?.through
   const getProgress = async (vaults: readonly { address: Address }[]) =>
@@ -111,11 +111,20 @@ function memory(through?: number, booksVersion = 2) {
     getFirstPrice: async () => undefined,
     listPricesBetween: async () => [],
     deleteEarlier: async () => true,
+    listEntries: async () => [],
   }
   return { records, throughOf }
 }
 
 const states = { record: async () => {} }
+const tell = async () => {}
+const findEarly = async () => () => false
+const openRequests = {
+  record: async () => {},
+  close: async () => {},
+  list: async () => [],
+  deleteEarlier: async () => true,
+}
 const holdsLease = async () => true
 
 describe('A vault whose events contradict each other', () => {
@@ -150,7 +159,7 @@ describe('A vault whose events contradict each other', () => {
       const { records, throughOf } = memory()
       for (let run = 0; run < 2; run += 1) {
         const reader = nodeWith(logs)
-        await refreshVaults({ reader, records, states, now: Date.now }, [good, bad], {
+        await refreshVaults({ reader, records, openRequests, states, tell, findEarly, now: Date.now }, [good, bad], {
           until: Date.now() + 60_000,
           holdsLease,
         })
@@ -181,10 +190,14 @@ describe('A block with more events than a node gives', () => {
       })
     })
     const { records, throughOf } = memory(FINAL - 600_000)
-    const report = await refreshVaults({ reader, records, states, now: Date.now }, [one, other], {
-      until: Date.now() + 60_000,
-      holdsLease,
-    })
+    const report = await refreshVaults(
+      { reader, records, openRequests, states, tell, findEarly, now: Date.now },
+      [one, other],
+      {
+        until: Date.now() + 60_000,
+        holdsLease,
+      },
+    )
     expect(report.behind).toBe(0)
     for (const of of [one, other]) expect(throughOf(of)).toBe(FINAL)
     const [progress] = await records.getProgress([one])
@@ -205,7 +218,10 @@ describe('A node that is too slow for events of many blocks', () => {
         clock += isLate ? 3_000 : 100
         if (isLate) throw new AppError('upstream_timeout')
       })
-      await refreshVaults({ reader, records, states, now: () => clock }, vaults, { until: 42_000, holdsLease })
+      await refreshVaults({ reader, records, openRequests, states, tell, findEarly, now: () => clock }, vaults, {
+        until: 42_000,
+        holdsLease,
+      })
       expect(clock).toBeLessThan(46_000)
       for (const one of vaults) expect(throughOf(one)).toBeGreaterThan(last + 50_000)
       last = throughOf(vaults[0] as VaultOnChain) ?? 0
@@ -225,7 +241,10 @@ describe('A node that is too slow for events of many blocks', () => {
       clock += isLate ? 3_000 : 100
       if (isLate) throw new AppError('upstream_timeout')
     })
-    await refreshVaults({ reader, records, states, now: () => clock }, vaults, { until: 42_000, holdsLease })
+    await refreshVaults({ reader, records, openRequests, states, tell, findEarly, now: () => clock }, vaults, {
+      until: 42_000,
+      holdsLease,
+    })
     expect(clock).toBeLessThan(46_000)
     for (const one of others) expect(throughOf(one)).toBe(FINAL)
     expect(throughOf(noisy) ?? 0).toBeLessThan(FINAL - 4_990)
@@ -247,15 +266,19 @@ describe('Vaults that an older version of their books recorded', () => {
     while (!isDone) {
       clock = runs * 60_000
       const until = clock + 20_000
-      const { behind } = await refreshVaults({ reader, records, states, now: () => clock }, vaults, {
-        until,
-        holdsLease,
-      })
+      const { behind } = await refreshVaults(
+        { reader, records, openRequests, states, tell, findEarly, now: () => clock },
+        vaults,
+        {
+          until,
+          holdsLease,
+        },
+      )
       expect(clock).toBeLessThan(until + 4_000)
       for (const one of vaults) expect(throughOf(one) ?? FINAL - 10).toBeGreaterThanOrEqual(FINAL - 10)
       const progress = await records.getProgress(vaults)
-      read.push(Math.min(...progress.map((of) => (of?.booksVersion === 2 ? FINAL : (of?.rebuild?.through ?? 0)))))
-      isDone = progress.every((of) => of?.booksVersion === 2 && of.rebuild === undefined)
+      read.push(Math.min(...progress.map((of) => (of?.booksVersion === 3 ? FINAL : (of?.rebuild?.through ?? 0)))))
+      isDone = progress.every((of) => of?.booksVersion === 3 && of.rebuild === undefined)
       if (isDone) expect(behind).toBe(0)
       runs += 1
     }
@@ -271,7 +294,11 @@ test('Nodes that all stand still are behind by the clock, less what finality tak
   const hour = 3_600
   const now = () => (timeOf(FINAL + 1_000) + hour) * 1000
   const run = { until: now() + 60_000, holdsLease }
-  const { lagSeconds } = await refreshVaults({ reader: nodeWith([]), records, states, now }, [vault(1)], run)
+  const { lagSeconds } = await refreshVaults(
+    { reader: nodeWith([]), records, openRequests, states, tell, findEarly, now },
+    [vault(1)],
+    run,
+  )
   expect(lagSeconds).toBe(timeOf(FINAL + 1_000) - timeOf(FINAL) + hour - BASE.finality.seconds)
 })
 
@@ -288,7 +315,7 @@ describe('A head that is far too high, of one answer', () => {
       )
     const { records, throughOf } = memory(FINAL - 10)
     const reader = witnessedReader(BASE, [lying, honest.request])
-    const run = refreshVaults({ reader, records, states, now: Date.now }, [one], {
+    const run = refreshVaults({ reader, records, openRequests, states, tell, findEarly, now: Date.now }, [one], {
       until: Date.now() + 60_000,
       holdsLease,
     })

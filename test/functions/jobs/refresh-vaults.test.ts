@@ -1,6 +1,7 @@
 import { getAddress, numberToHex, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { refreshVaults } from '../../../functions/jobs/refresh-chain/refresh-vaults.ts'
+import { openRequestsStore } from '../../../lib/activity/open-requests-store.ts'
 import { recordsStore } from '../../../lib/activity/store.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
 import { stateDigest, stateStore } from '../../../lib/vaults/state-store.ts'
@@ -32,14 +33,21 @@ function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
   const chain = countedChain(clock, { ...limits, delayMs: 50 })
   const table = countedTable(clock, 50)
   const records = recordsStore(table.client, 'records')
+  const openRequests = openRequestsStore(table.client, 'records')
   const states = stateStore(table.client, 'records')
+  const tell = async () => {}
+  const findEarly = async () => () => false
   async function run(vaults: readonly VaultOnChain[]) {
     const before = { ...chain.counts, table: table.requests(), begun: clock.now() }
     await records.takeLease(8453, 'this run', { now: clock.now(), until: clock.now() + 90_000 })
-    const report = await refreshVaults({ reader: chain.reader, records, states, now: clock.now }, vaults, {
-      until: clock.now() + RUN_MS,
-      holdsLease: () => records.keepLease(8453, 'this run', clock.now() + 90_000),
-    })
+    const report = await refreshVaults(
+      { reader: chain.reader, records, openRequests, states, tell, findEarly, now: clock.now },
+      vaults,
+      {
+        until: clock.now() + RUN_MS,
+        holdsLease: () => records.keepLease(8453, 'this run', clock.now() + 90_000),
+      },
+    )
     await records.releaseLease(8453, 'this run')
     const took = {
       requests: chain.counts.requests - before.requests,
@@ -62,6 +70,7 @@ function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
       weekAgo,
       refreshedAt: timestamp - 7_200n,
       state: digest,
+      eventsAfter: 0,
     }
     await records.putProgress(vaults.map((vault) => [vault, progress]))
   }

@@ -1,0 +1,188 @@
+import type { Address, Hash } from 'viem'
+import { buildPlaceKey, buildSortKey, isNothing, type LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
+import { buildClaimableNotices, buildEntryNotice, needsLine, type SettledAt } from '../../../lib/activity/notices.ts'
+import { findOpenRequests, type OpenRequest } from '../../../lib/activity/open-requests.ts'
+import type { OpenRequestsStore } from '../../../lib/activity/open-requests-store.ts'
+import { addWaits, estimateSettlement } from '../../../lib/activity/settlement-waits.ts'
+import type { RecordsStore, VaultProgress } from '../../../lib/activity/store.ts'
+import { sideBySide } from '../../../lib/aws/dynamo.ts'
+import { byLocation, toStoredBlock } from '../../../lib/chain/logs.ts'
+import type { Settlement, VaultEvent } from '../../../lib/protocols/books.ts'
+import { getProtocol } from '../../../lib/protocols/protocols.ts'
+import { RequestKind } from '../../../lib/protocols/request-kind.ts'
+import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
+import { toSeconds } from '../../../lib/time.ts'
+import type { VaultKey } from '../../../lib/vaults/vault.ts'
+import type { Notice } from '../../../lib/webhooks/event.ts'
+
+/** One vault's part of a slice: what happened in it after its progress, in order. */
+export type SliceOfVault = {
+  readonly vault: VaultOnChain
+  /** That of before the slice. */
+  readonly progress: Pick<VaultProgress, 'through' | 'generation' | 'settledIds' | 'waits' | 'eventsAfter'>
+  readonly events: readonly VaultEvent[]
+  readonly entries: readonly LedgerEntry[]
+}
+
+type Stores = {
+  readonly records: Pick<RecordsStore, 'listEntries'>
+  readonly openRequests: Pick<OpenRequestsStore, 'list'>
+}
+
+/** How many open requests are looked at together. */
+const OPEN_AT_ONCE = 100
+/** A settlement's notices name so many requests; of more they tell whose they are alone. */
+const MOST_NAMED = 5_000
+/** What happened to an account in one vault is looked through for its requests up to so much. */
+const MOST_ENTRIES = 1_000
+
+/**
+ * What clients are to be told of a slice, in order and in parts; nothing where `isTold` is false, or where it happened
+ * before clients are told of the vault. `hashes` are those of blocks that are not final. Returns the last settled ids and
+ * how long requests have waited, after the slice; undefined where it settled nothing.
+ */
+export async function* findNotices(
+  { records, openRequests }: Stores,
+  slice: SliceOfVault,
+  { isTold, hashes }: { readonly isTold: boolean; readonly hashes?: Hashes },
+): AsyncGenerator<Notice[], Pick<VaultProgress, 'settledIds' | 'waits'> | undefined> {
+  const { vault, progress, events } = slice
+  const { books } = getProtocol(vault)
+  const { eventsAfter = Number.POSITIVE_INFINITY } = progress
+  const isNew = (block: number) => isTold && block > eventsAfter
+  const entriesOf = accountEntries(records, slice)
+  let { settledIds = {}, waits = {} } = progress
+  let isSettled = false
+  let rest = slice.entries.filter(({ blockNumber }) => isNew(blockNumber))
+  for (const event of events) {
+    const settlement = books.settlement?.(event)
+    if (!settlement) continue
+    isSettled = true
+    const at = placeOf(vault, event)
+    const { before = [], after = [] } = Object.groupBy(rest, (entry) => (isBefore(entry, event) ? 'before' : 'after'))
+    yield await buildEntryNotices(before, { waits, entriesOf, hashes })
+    rest = after
+
+    const { kind, lastId } = settlement
+    const settledId = settledIds[kind] ?? -1n
+    const seconds: number[] = []
+    for await (const page of listSettled(openRequests, slice, settlement)) {
+      const settled = page.filter(({ requestId }) => requestId > settledId)
+      seconds.push(...settled.map(({ timestamp }) => Number(event.location.timestamp - toSeconds(timestamp))))
+      if (!isNew(at.blockNumber)) continue
+      const notices: Notice[] = []
+      const isNamed = seconds.length <= MOST_NAMED
+      await sideBySide(settled, async (request) => {
+        const all = isNamed ? await entriesOf(request.account) : undefined
+        const entries = all?.filter((entry) => isBefore(entry, event))
+        notices.push(...buildClaimableNotices(request, entries, at, hashes?.get(at.blockNumber)))
+      })
+      yield notices
+    }
+    if (lastId > settledId) settledIds = { ...settledIds, [kind]: lastId }
+    waits = { ...waits, [kind]: addWaits(waits[kind] ?? [], seconds) }
+  }
+  yield await buildEntryNotices(rest, { waits, entriesOf, hashes })
+  return isSettled ? { settledIds, waits } : undefined
+}
+
+/** The hashes of blocks that are not final, by their numbers. */
+export type Hashes = ReadonlyMap<number, Hash>
+
+/** Has the requests wait no more that are settled by what is saved, also those that a killed run left. */
+export async function closeSettled(
+  openRequests: Pick<OpenRequestsStore, 'list' | 'close'>,
+  reading: VaultKey & Pick<VaultProgress, 'generation'>,
+  settledIds: VaultProgress['settledIds'] = {},
+): Promise<void> {
+  for (const kind of RequestKind.options) {
+    const lastId = settledIds[kind]
+    if (lastId === undefined) continue
+    for (let isDone = false; !isDone; ) {
+      const page = await openRequests.list(reading, { kind, lastId, most: OPEN_AT_ONCE })
+      await openRequests.close(reading, page)
+      isDone = page.length < OPEN_AT_ONCE
+    }
+  }
+}
+
+/** The open requests that a settlement is of, in pages: those that are recorded, then those of the slice that are not. */
+async function* listSettled(
+  openRequests: Pick<OpenRequestsStore, 'list'>,
+  { vault, progress: { generation }, entries }: SliceOfVault,
+  { kind, lastId }: Settlement,
+): AsyncGenerator<readonly OpenRequest[]> {
+  const { opened, closed } = findOpenRequests(entries, getProtocol(vault).books)
+  const nameOf = ({ requestId, account }: OpenRequest) => `${requestId} ${account}`
+  const isOfKind = (request: OpenRequest) => request.kind === kind && request.requestId <= lastId
+  const own = new Map(opened.filter(isOfKind).map((request) => [nameOf(request), request]))
+  const gone = new Set(closed.filter(isOfKind).map(nameOf))
+  let after: OpenRequest | undefined
+  do {
+    const page = await openRequests.list({ ...vault, generation }, { kind, lastId, after, most: OPEN_AT_ONCE })
+    yield page.filter((request) => !own.has(nameOf(request)) && !gone.has(nameOf(request)))
+    after = page.length < OPEN_AT_ONCE ? undefined : page.at(-1)
+  } while (after)
+  yield [...own.values()]
+}
+
+/**
+ * Finds what happened to an account in a vault up to the end of a slice, as far as it is of requests; undefined where that
+ * is too much.
+ */
+export function accountEntries(
+  records: Pick<RecordsStore, 'listEntries'>,
+  { vault, progress: { through, generation }, entries }: Pick<SliceOfVault, 'vault' | 'progress' | 'entries'>,
+) {
+  const ofSlice = Map.groupBy(entries, ({ account }) => account)
+  const found = new Map<Address, Promise<readonly LedgerEntry[] | undefined>>()
+  const find = async (account: Address) => {
+    const [recorded] = await records.listEntries(account, [vault])
+    const before = recorded?.filter((entry) => entry.generation === generation && entry.blockNumber <= through)
+    const all = before && [...before, ...(ofSlice.get(account) ?? [])]
+    const ofRequests = all?.filter((entry) => isOfRequests(entry) && !isNothing(entry))
+    return ofRequests && ofRequests.length > MOST_ENTRIES ? undefined : ofRequests
+  }
+  return (account: Address) => {
+    const known = found.get(account) ?? find(account)
+    found.set(account, known)
+    return known
+  }
+}
+
+function isOfRequests({ kind }: LedgerEntry): boolean {
+  return kind !== 'receive' && kind !== 'send'
+}
+
+type EntriesOfSlice = {
+  readonly waits: NonNullable<VaultProgress['waits']>
+  readonly entriesOf: ReturnType<typeof accountEntries>
+  readonly hashes: Hashes | undefined
+}
+
+/** The notices of what happened to accounts, in order. */
+async function buildEntryNotices(
+  entries: readonly LedgerEntry[],
+  { waits, entriesOf, hashes }: EntriesOfSlice,
+): Promise<Notice[]> {
+  const notices: (Notice | undefined)[] = []
+  await sideBySide(entries.entries(), async ([index, entry]) => {
+    const all = needsLine(entry) ? await entriesOf(entry.account) : []
+    const before = all?.filter((earlier) => buildSortKey(earlier) < buildSortKey(entry))
+    const estimate = estimateSettlement(waits[entry.kind === 'deposit' ? 'deposit' : 'withdrawal'])
+    notices[index] = buildEntryNotice(entry, before, estimate, hashes?.get(entry.blockNumber))
+  })
+  return notices.filter((notice) => notice !== undefined)
+}
+
+/** Where an event stands, as notices have it. */
+function placeOf({ address }: VaultOnChain, { location }: VaultEvent): SettledAt {
+  const { chainId, transactionHash, blockNumber, logIndex, timestamp } = location
+  const block = toStoredBlock({ number: blockNumber, timestamp })
+  const key = buildPlaceKey({ chainId, logIndex, ...block })
+  return { chainId, vault: address, transactionHash, key, ...block }
+}
+
+function isBefore({ blockNumber, logIndex }: LedgerEntry, { location }: VaultEvent): boolean {
+  return byLocation({ blockNumber: BigInt(blockNumber), logIndex }, location) < 0
+}

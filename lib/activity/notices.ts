@@ -1,0 +1,148 @@
+import type { Hash } from 'viem'
+import type { RequestKind } from '../protocols/request-kind.ts'
+import type { Notice } from '../webhooks/event.ts'
+import { depositLine } from './history.ts'
+import { buildEntryId, buildSortKey, type LedgerEntry } from './ledger-entry.ts'
+import type { LineRequest } from './line.ts'
+import type { OpenRequest } from './open-requests.ts'
+import type { EstimatedSettlement } from './settlement-waits.ts'
+import { redemptionLine } from './withdrawals.ts'
+
+/** What happened to an account in a vault, in order; undefined where it is too much to be looked through. */
+type Entries = readonly LedgerEntry[] | undefined
+
+type RequestEntry = Extract<LedgerEntry, { kind: 'deposit' | 'redeem' }>
+
+/**
+ * The notice of a ledger entry, by what happened to its account before: undefined where nobody is told of it. Of which
+ * requests a claim or a cancellation is follows from the account's line; where that is not known it names none. What is not
+ * final has the hash of its block.
+ */
+export function buildEntryNotice(
+  entry: LedgerEntry,
+  before: Entries,
+  estimatedSettlement: EstimatedSettlement | null,
+  unfinalBlock?: Hash,
+): Notice | undefined {
+  const { account, chainId, vault, transactionHash, blockNumber, timestamp } = entry
+  const told = { key: buildKey(buildSortKey(entry), transactionHash, unfinalBlock), timestamp, final: !unfinalBlock }
+  const where = { chainId, vaultAddress: vault, userAddress: account, transactionHash, blockNumber }
+  switch (entry.kind) {
+    case 'deposit': {
+      const data = { ...where, depositIds: [buildEntryId(entry)], assets: entry.assets, shares: entry.shares }
+      return entry.shares === null
+        ? { ...told, type: 'deposit.pending', data: { ...data, estimatedSettlement } }
+        : { ...told, type: 'deposit.completed', data }
+    }
+    case 'claim': {
+      const { assets, shares } = entry
+      const depositIds = idsOf(findChanged(before, entry, depositLine, ({ claimed }) => claimed))
+      return { ...told, type: 'deposit.completed', data: { ...where, depositIds, assets, shares } }
+    }
+    case 'cancel': {
+      const changed = findChanged(before, entry, depositLine, ({ cancelled }) => cancelled)
+      const sum = changed?.reduce((total, { amount }) => total + amount, 0n)
+      const assets = entry.assets ?? sum ?? null
+      return {
+        ...told,
+        type: 'deposit.cancelled',
+        data: { ...where, depositIds: idsOf(changed), assets, shares: null },
+      }
+    }
+    case 'redeem': {
+      const data = { ...where, withdrawalIds: [buildEntryId(entry)], assets: null, shares: entry.shares }
+      return { ...told, type: 'withdrawal.pending', data: { ...data, estimatedSettlement } }
+    }
+    case 'cancelRedeem': {
+      const withdrawalIds = idsOf(findChanged(before, entry, redemptionLine, ({ cancelled }) => cancelled))
+      return {
+        ...told,
+        type: 'withdrawal.cancelled',
+        data: { ...where, withdrawalIds, assets: null, shares: entry.shares },
+      }
+    }
+    case 'withdraw': {
+      const { assets, shares } = entry
+      const withdrawalIds = entry.isClaim
+        ? idsOf(findChanged(before, entry, redemptionLine, ({ claimed }) => claimed))
+        : [buildEntryId(entry)]
+      return { ...told, type: 'withdrawal.completed', data: { ...where, withdrawalIds, assets, shares } }
+    }
+    default:
+      return undefined
+  }
+}
+
+/** Whether the notice of an entry needs to know what happened before. */
+export function needsLine(entry: LedgerEntry): boolean {
+  const { kind } = entry
+  return kind === 'claim' || kind === 'cancel' || kind === 'cancelRedeem' || (kind === 'withdraw' && entry.isClaim)
+}
+
+/** Where and when something was settled, and all that is of a notice of it but its request. */
+export type SettledAt = Pick<LedgerEntry, 'chainId' | 'vault' | 'blockNumber' | 'timestamp'> & {
+  /** What the keys of the notices begin with. */
+  readonly key: string
+  readonly transactionHash: Hash | null
+}
+
+/**
+ * The notices of what an account can claim of its requests with this id: one for each that stands; where it is not known
+ * which these are, one without its amount. `entries` are those of the account up to the settlement.
+ */
+export function buildClaimableNotices(
+  { kind, requestId, account, timestamp: requestedAt }: OpenRequest,
+  entries: Entries,
+  { key: place, chainId, vault, transactionHash, blockNumber, timestamp }: SettledAt,
+  unfinalBlock?: Hash,
+): Notice[] {
+  const build = (key: string, ids: string[], amount: bigint | null): Notice => {
+    const told = { key: buildKey(place, key, unfinalBlock), timestamp, final: !unfinalBlock }
+    const where = { chainId, vaultAddress: vault, userAddress: account, transactionHash, blockNumber }
+    return kind === 'deposit'
+      ? { ...told, type: 'deposit.claimable', data: { ...where, depositIds: ids, assets: amount, shares: null } }
+      : { ...told, type: 'withdrawal.claimable', data: { ...where, withdrawalIds: ids, assets: null, shares: amount } }
+  }
+  if (!entries) return [build(`${account} ${requestId} ${requestedAt.getTime()}`, [], null)]
+  return buildLine(kind, entries)
+    .filter(({ entry, standing, claimed }) => entry.requestId === requestId && standing > claimed)
+    .map(({ entry, standing, claimed }) => {
+      const id = buildEntryId(entry)
+      return build(id, [id], standing - claimed)
+    })
+}
+
+function buildLine(kind: RequestKind, entries: readonly LedgerEntry[]): readonly LineRequest<RequestEntry>[] {
+  return kind === 'deposit' ? depositLine(entries) : redemptionLine(entries)
+}
+
+type Changed = { readonly id: string; readonly amount: bigint }
+
+/** Of which requests an entry changed an amount, and by how much; undefined where that cannot be told. */
+function findChanged<Entry extends RequestEntry>(
+  before: Entries,
+  entry: LedgerEntry,
+  line: (entries: readonly LedgerEntry[]) => readonly LineRequest<Entry>[],
+  amountOf: (request: LineRequest<Entry>) => bigint,
+): readonly Changed[] | undefined {
+  if (!before) return undefined
+  const earlier = line(before).map(amountOf)
+  return line([...before, entry])
+    .map((request, index) => ({ id: buildEntryId(request.entry), amount: amountOf(request) - (earlier[index] ?? 0n) }))
+    .filter(({ amount }) => amount > 0n)
+}
+
+function idsOf(changed: readonly Changed[] = []): string[] {
+  return changed.map(({ id }) => id)
+}
+
+/** The key of a notice: as text it sorts in the order in which things happened at one moment. */
+function buildKey(place: string, what: string, unfinalBlock: Hash | undefined): string {
+  const key = `${place}#${what}`
+  return unfinalBlock ? buildEarlyKey(key, unfinalBlock) : key
+}
+
+/** The key of the notice of the same before its block, with this hash, was final. */
+export function buildEarlyKey(key: string, blockHash: Hash): string {
+  return `${key}#${blockHash}`
+}

@@ -1,0 +1,95 @@
+import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb'
+import * as z from 'zod'
+import { deleteItems, putItems, queryPages } from '../aws/dynamo.ts'
+import type { RequestKind } from '../protocols/request-kind.ts'
+import { type VaultKey, vaultPartition } from '../vaults/vault.ts'
+import { OpenRequest } from './open-requests.ts'
+
+/** A vault by one reading of its past; without its number the first. */
+type Reading = VaultKey & { readonly generation?: number | undefined }
+
+/** Which requests wait since by one reading, and which do not any more. */
+type RequestChanges = {
+  readonly reading: Reading
+  readonly opened: readonly OpenRequest[]
+  readonly closed?: readonly OpenRequest[]
+}
+
+/** Which requests are listed: of one kind, with ids up to `lastId`, after this one, so many at most. */
+type OpenRange = {
+  readonly kind: RequestKind
+  readonly lastId: bigint
+  readonly after?: OpenRequest | undefined
+  readonly most: number
+}
+
+const Key = z.object({ pk: z.string(), sk: z.string() })
+
+/**
+ * The requests of each vault that wait for their settlement, beside its records: an item for all of an account with the same
+ * id, for these are settled together. They go with what settles them, takes them back, or replaces the records.
+ */
+export function openRequestsStore(client: DynamoDBDocumentClient, tableName: string) {
+  return {
+    /** Has requests wait by readings of their vaults' pasts, or as they say now where they do already, and others no more. */
+    async record(changes: readonly RequestChanges[]): Promise<void> {
+      const opened = changes.flatMap(({ reading, opened }) =>
+        opened.map((request) => ({ ...itemKey(reading, request), ...OpenRequest.encode(request) })),
+      )
+      await putItems(client, tableName, opened)
+      const closed = changes.flatMap(({ reading, closed = [] }) => closed.map((request) => itemKey(reading, request)))
+      await deleteItems(client, tableName, closed)
+    },
+
+    /** Has requests wait no more. */
+    close: (reading: Reading, requests: readonly OpenRequest[]): Promise<void> =>
+      deleteItems(
+        client,
+        tableName,
+        requests.map((request) => itemKey(reading, request)),
+      ),
+
+    /** The requests that wait by a reading, in the order of their ids. */
+    async list(reading: Reading, { kind, lastId, after, most }: OpenRange): Promise<OpenRequest[]> {
+      const from = after ? `${itemKey(reading, after).sk}\0` : `${prefixOf(reading)}#${kind}#`
+      const to = `${prefixOf(reading)}#${kind}#${digits(lastId)}#~`
+      const { Items: items } = await client.send(
+        new QueryCommand({ ...between(reading, from, to), ConsistentRead: true, Limit: most }),
+      )
+      return z.array(OpenRequest).parse(items ?? [])
+    },
+
+    /** Deletes what waits by earlier readings. Ends early once `isOver`; false where more is left. */
+    async deleteEarlier(reading: Reading, isOver: () => boolean): Promise<boolean> {
+      const query = { ...between(reading, prefixOf({}), prefixOf(reading)), ProjectionExpression: 'pk, sk' }
+      for await (const page of queryPages(client, { ...query, ConsistentRead: true, Limit: 500 })) {
+        await deleteItems(client, tableName, z.array(Key).parse(page))
+        if (isOver()) return false
+      }
+      return true
+    },
+  }
+
+  function between(vault: VaultKey, from: string, to: string) {
+    return {
+      TableName: tableName,
+      KeyConditionExpression: 'pk = :partition AND sk BETWEEN :from AND :to',
+      ExpressionAttributeValues: { ':partition': vaultPartition(vault), ':from': from, ':to': to },
+    }
+  }
+}
+export type OpenRequestsStore = ReturnType<typeof openRequestsStore>
+
+/** The start of a reading's sort keys: those of earlier readings sort before those of later ones. */
+function prefixOf({ generation = 0 }: Pick<Reading, 'generation'>): string {
+  return `OPEN@${generation.toString().padStart(15, '0')}`
+}
+
+function itemKey(reading: Reading, { kind, requestId, account }: OpenRequest) {
+  return { pk: vaultPartition(reading), sk: `${prefixOf(reading)}#${kind}#${digits(requestId)}#${account}` }
+}
+
+/** An id as text that sorts: it has up to 256 bits. */
+function digits(requestId: bigint): string {
+  return requestId.toString().padStart(78, '0')
+}

@@ -1,0 +1,54 @@
+import * as z from 'zod'
+import { StoredBlock } from '../chain/blocks.ts'
+import { Address, Amount, Timestamp } from '../codecs.ts'
+import type { Books } from '../protocols/books.ts'
+import { RequestKind } from '../protocols/request-kind.ts'
+import type { LedgerEntry } from './ledger-entry.ts'
+
+/** The requests of an account in a vault with one id, which wait for their settlement; `timestamp` of the last of them. */
+export const OpenRequest = z.object({
+  kind: RequestKind,
+  requestId: Amount,
+  account: Address,
+  timestamp: Timestamp,
+  /** Where it was seen first that they wait no more, while that is not final; of vaults whose events do not tell. */
+  settledAt: StoredBlock.optional(),
+})
+export type OpenRequest = z.output<typeof OpenRequest>
+
+/**
+ * The requests that ledger entries, in order, have opened, and those that they have taken back whole, each where nothing
+ * came after. Where events tell what is settled, a request is taken back whole or not at all; elsewhere its vault is asked.
+ */
+export function findOpenRequests(
+  entries: readonly LedgerEntry[],
+  { settlement }: Pick<Books, 'settlement'>,
+): { readonly opened: OpenRequest[]; readonly closed: OpenRequest[] } {
+  const last = new Map<string, { readonly request: OpenRequest; readonly isOpen: boolean }>()
+  for (const entry of entries) {
+    const kind = kindOf(entry)
+    if (!kind || !('requestId' in entry)) continue
+    const { account, requestId, timestamp } = entry
+    const isOpen = entry.kind === 'deposit' || entry.kind === 'redeem'
+    if (isOpen || settlement) {
+      last.set(`${kind} ${requestId} ${account}`, { request: { kind, requestId, account, timestamp }, isOpen })
+    }
+  }
+  const { opened = [], closed = [] } = Object.groupBy(last.values(), ({ isOpen }) => (isOpen ? 'opened' : 'closed'))
+  return { opened: opened.map(({ request }) => request), closed: closed.map(({ request }) => request) }
+}
+
+/** Of which kind of request an entry begins or ends one by its id; undefined where it does neither. */
+function kindOf(entry: LedgerEntry): RequestKind | undefined {
+  switch (entry.kind) {
+    case 'deposit':
+      return entry.shares === null ? 'deposit' : undefined
+    case 'cancel':
+      return 'deposit'
+    case 'redeem':
+    case 'cancelRedeem':
+      return 'withdrawal'
+    default:
+      return undefined
+  }
+}

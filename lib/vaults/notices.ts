@@ -1,0 +1,38 @@
+import { buildPlaceKey } from '../activity/ledger-entry.ts'
+import { type BlockHeader, toStoredBlock } from '../chain/logs.ts'
+import type { Notice } from '../webhooks/event.ts'
+import type { VaultKey } from './vault.ts'
+
+/** The notice of a vault that is not what was pinned at a moment, as was seen at a block. */
+export function buildChangedNotice(vault: VaultKey, pinnedAt: Date, seenAt: BlockHeader): Notice {
+  const key = `${placeOf(vault, seenAt)}#changed#${vault.address}#${pinnedAt.getTime()}`
+  return { type: 'vault.changed', key, final: true, ...whatIsSeen(vault, seenAt) }
+}
+
+/** The notice of a vault that is paused since a block; `isFinal` once that is final. */
+export function buildPausedNotice(vault: VaultKey, since: BlockHeader, isFinal: boolean): Notice {
+  const key = `${placeOf(vault, since)}#paused#${vault.address}${isFinal ? '' : '#latest'}`
+  return { type: 'vault.paused', key, final: isFinal, ...whatIsSeen(vault, since) }
+}
+
+/** The notice that a vault was not paused for long enough for that to become final. */
+export function buildLiftedNotice(vault: VaultKey, since: BlockHeader): Notice {
+  const { key, timestamp, data } = buildPausedNotice(vault, since, false)
+  const { chainId, vaultAddress } = data
+  return {
+    type: 'vault.reverted',
+    key: `${key}#reverted`,
+    final: false,
+    timestamp,
+    data: { chainId, vaultAddress, eventId: key },
+  }
+}
+
+function placeOf({ chainId }: VaultKey, block: BlockHeader): string {
+  return buildPlaceKey({ chainId, logIndex: 0, ...toStoredBlock(block) })
+}
+
+function whatIsSeen({ chainId, address }: VaultKey, block: BlockHeader) {
+  const { blockNumber, timestamp } = toStoredBlock(block)
+  return { timestamp, data: { chainId, vaultAddress: address, blockNumber } }
+}

@@ -1,0 +1,194 @@
+import { describe, expect } from 'vitest'
+import { callRpc } from '../../../sandbox/rpc.ts'
+import { recordAll, recordsOf, refresh } from '../../support/records.ts'
+import { test as base, type Service, USERS } from '../../support/service.ts'
+import { type Told, toldTo } from '../../support/told-events.ts'
+import { openAsyncVault, openLagoonVault, ROLES, type TestVault } from '../../support/vaults.ts'
+
+const [ALICE, BOB] = USERS
+const BASE = 8453
+
+const test = base.extend('lagoon', ({ service }) =>
+  service.restore('lagoon', async () => {
+    const vault = await openLagoonVault(service, { generation: '0.6' })
+    await recordAll(vault.chain)
+    return vault
+  }),
+)
+
+/** Has everything recorded that has happened, and gives what a vault's own client is told of it since. */
+async function recorded(service: Service, vault: Pick<TestVault, 'chain' | 'key'>, before: readonly Told[] = []) {
+  await recordAll(vault.chain)
+  return (await toldTo(service, vault.key)).slice(before.length)
+}
+const kindsOf = (events: readonly Told[]) => events.map(({ type, data }) => [type, nameOf(data['userAddress'])])
+const nameOf = (account: unknown) => USERS.findIndex(({ address }) => address === account)
+
+describe('What happens in an asynchronous vault', () => {
+  test('is told to its clients, in order, with the deposits and withdrawals that it is of', async ({
+    service,
+    lagoon,
+  }) => {
+    await lagoon.request(ALICE.address, 5_000_000n)
+    await lagoon.request(BOB.address, 6_000_000n)
+    await lagoon.act(BOB.address, 'cancelRequestDeposit')
+    await lagoon.settle()
+    await lagoon.act(ALICE.address, 'deposit', 3_000_000n, ALICE.address, ALICE.address)
+    await lagoon.act(ALICE.address, 'requestRedeem', 10n ** 18n, ALICE.address, ALICE.address)
+    await lagoon.settle(1_000_000n)
+    await lagoon.act(ALICE.address, 'redeem', 10n ** 18n, ALICE.address, ALICE.address)
+
+    const told = await recorded(service, lagoon)
+
+    expect(kindsOf(told)).toEqual([
+      ['deposit.pending', 0],
+      ['deposit.pending', 1],
+      ['deposit.cancelled', 1],
+      ['deposit.claimable', 0],
+      ['deposit.completed', 0],
+      // The rest is claimed with the next request.
+      ['withdrawal.pending', 0],
+      ['withdrawal.claimable', 0],
+      ['withdrawal.completed', 0],
+    ])
+    const [pending, other, cancelled, claimable, completed, redeem, payable, paid] = told.map(({ data }) => data)
+    const { estimatedSettlement, ...requested } = pending ?? {}
+    expect(estimatedSettlement).toBe(null)
+    expect(requested).toMatchObject({ assets: '5000000', shares: null, vaultAddress: lagoon.address, chainId: BASE })
+    expect(cancelled).toMatchObject({ assets: '6000000', depositIds: other?.['depositIds'] })
+    expect(claimable).toMatchObject({ assets: '5000000', shares: null, depositIds: pending?.['depositIds'] })
+    expect(completed).toMatchObject({ assets: '3000000', depositIds: pending?.['depositIds'] })
+    expect(redeem).toMatchObject({ assets: null, shares: `${10n ** 18n}` })
+    expect(payable).toMatchObject({ shares: `${10n ** 18n}`, withdrawalIds: redeem?.['withdrawalIds'] })
+    expect(paid).toMatchObject({ shares: `${10n ** 18n}`, withdrawalIds: redeem?.['withdrawalIds'] })
+    expect(told.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+    expect(told.every(({ final }) => final)).toBe(true)
+  })
+})
+
+describe('How long a settlement takes', () => {
+  test('is told by the last ones, once they are five, and also of a past that was there before', async ({
+    service,
+    lagoon,
+  }) => {
+    const waits = [100, 900, 300, 200, 500]
+    for (const [index, seconds] of waits.entries()) {
+      // Within an epoch, so that all wait as long.
+      await lagoon.request(ALICE.address, 1_000_000n)
+      await callRpc(lagoon.chain, [{ method: 'evm_increaseTime', params: [seconds] }])
+      await lagoon.settle()
+      if (index === 3) {
+        await recordAll(lagoon.chain)
+        expect((await lagoon.status(ALICE)).body.estimatedSettlement).toBe(null)
+      }
+    }
+    await lagoon.request(ALICE.address, 1_000_000n)
+
+    const told = await recorded(service, lagoon)
+
+    const { body } = await lagoon.status(ALICE)
+    const [estimate, another] = [body.estimatedSettlement, (await lagoon.withdrawStatus(ALICE)).body]
+    expect(Math.abs(estimate.p50 - 300)).toBeLessThan(20)
+    expect(Math.abs(estimate.p90 - 900)).toBeLessThan(20)
+    expect(another.estimatedSettlement).toBe(null)
+    expect(told.at(-1)).toMatchObject({ type: 'deposit.pending', data: { estimatedSettlement: estimate } })
+
+    await recordsOf(service).forget({ chainId: BASE, address: lagoon.address })
+    await recordAll(lagoon.chain)
+    expect((await lagoon.status(ALICE)).body.estimatedSettlement).toEqual(estimate)
+    expect(await recorded(service, lagoon, told)).toEqual([])
+  })
+})
+
+describe('An asynchronous vault that tells of no settlement', () => {
+  test.for(['aggregated', 'counted'] as const)(
+    '%s is asked, and what can be claimed is told once',
+    async (make, { service }) => {
+      const vault = await openAsyncVault(service, { make })
+      await recordAll(vault.chain)
+      await vault.mint(ALICE.address, 9_000_000n)
+      await vault.approve(ALICE.address, 9_000_000n)
+      await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
+      const before = await recorded(service, vault)
+      expect(kindsOf(before)).toEqual([['deposit.pending', 0]])
+
+      const id = make === 'counted' ? 1n : 0n
+      await vault.act(ROLES.safe, 'fulfillDeposit', id, ALICE.address, 4_000_000n, 4_000_000n)
+      await refresh(BASE)
+      // It is seen, and not final.
+      expect(await toldTo(service, vault.key)).toEqual(before)
+      const told = await recorded(service, vault, before)
+
+      expect(kindsOf(told)).toEqual([['deposit.claimable', 0]])
+      expect(told[0]?.data).toMatchObject({
+        depositIds: before[0]?.data['depositIds'],
+        assets: '4000000',
+        transactionHash: null,
+      })
+      expect(await recorded(service, vault, [...before, ...told])).toEqual([])
+    },
+  )
+})
+
+describe('A vault that is paused', () => {
+  test('is told once it is final, and again when it is paused anew', async ({ service, lagoon }) => {
+    await lagoon.act(ROLES.admin, 'pause')
+    await refresh(BASE)
+    expect(await toldTo(service, lagoon.key)).toEqual([])
+    const told = await recorded(service, lagoon)
+    expect(told).toMatchObject([{ type: 'vault.paused', final: true, data: { vaultAddress: lagoon.address } }])
+    await recordAll(lagoon.chain)
+    await lagoon.act(ROLES.admin, 'unpause')
+    await recordAll(lagoon.chain)
+    expect(await toldTo(service, lagoon.key)).toEqual(told)
+    await lagoon.act(ROLES.admin, 'pause')
+    const again = await recorded(service, lagoon, told)
+    expect(again.length > 0 ? again : await recorded(service, lagoon, told)).toMatchObject([{ type: 'vault.paused' }])
+  })
+})
+
+describe('A client that wants to know what is not final', () => {
+  const register = (service: Service, key: string) =>
+    service.call('POST', '/webhooks', { key, body: { url: 'https://127.0.0.1:9/', finality: 'latest' } })
+
+  test('is told it at once, and again as final', async ({ service, lagoon }) => {
+    expect((await register(service, lagoon.key)).status).toBe(201)
+    await lagoon.request(ALICE.address, 5_000_000n)
+    await refresh(BASE)
+    const early = await toldTo(service, lagoon.key)
+    expect(early).toMatchObject([{ type: 'deposit.pending', final: false, data: { assets: '5000000' } }])
+    await refresh(BASE)
+    expect(await toldTo(service, lagoon.key)).toEqual(early)
+    const [{ id: _, sequence: __, ...told } = {}] = early
+    expect(await recorded(service, lagoon, early)).toMatchObject([{ ...told, final: true }])
+    expect(await recorded(service, lagoon)).toHaveLength(2)
+  })
+
+  test('is told which of it is not so after a reorganisation, and nobody else is', async ({ service, lagoon }) => {
+    const other = await service.createClient([{ chainId: BASE, address: lagoon.address }])
+    expect((await register(service, lagoon.key)).status).toBe(201)
+    const [snapshot] = await callRpc(lagoon.chain, [{ method: 'evm_snapshot', params: [] }])
+    await lagoon.request(ALICE.address, 5_000_000n)
+    await lagoon.act(ROLES.admin, 'pause')
+    await refresh(BASE)
+    const early = await toldTo(service, lagoon.key)
+    expect(early.map(({ type, final }) => [type, final])).toEqual([
+      ['deposit.pending', false],
+      ['vault.paused', false],
+    ])
+    await callRpc(lagoon.chain, [{ method: 'evm_revert', params: [snapshot] }])
+    await lagoon.request(BOB.address, 6_000_000n)
+
+    const told = await recorded(service, lagoon, early)
+
+    const shown = told.map(({ type, final, data }) => [type, final, data['eventId'] ?? nameOf(data['userAddress'])])
+    expect(new Set(shown)).toEqual(
+      new Set([
+        ['deposit.reverted', false, early[0]?.id],
+        ['vault.reverted', false, early[1]?.id],
+        ['deposit.pending', true, 1],
+      ]),
+    )
+    expect(kindsOf(await toldTo(service, other))).toEqual([['deposit.pending', 1]])
+  })
+})
