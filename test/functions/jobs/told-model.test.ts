@@ -1,0 +1,235 @@
+import * as fc from 'fast-check'
+import { expect } from 'vitest'
+import { callRpc } from '../../../sandbox/rpc.ts'
+import { expireLease, finalize, halfOf, recordAll, refresh } from '../../support/records.ts'
+import { test, USERS } from '../../support/service.ts'
+import { type Told, toldTo } from '../../support/told-events.ts'
+import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../../support/vaults.ts'
+import type { Wire } from '../../support/wire.ts'
+
+/**
+ * Random histories in three vaults of three clients, recorded by runs of the job that are killed, that come twice and that
+ * see what a reorganisation undoes. What each client is told is compared with what a plain list of what happened says.
+ */
+const BASE = 8453
+const ACCOUNTS = USERS.slice(0, 2).map(({ address }) => address)
+
+type Happened = { readonly type: string; readonly user: number; readonly amount: bigint }
+
+const commands = fc.array(
+  fc.record({
+    what: fc.constantFrom(
+      ...([
+        'request',
+        'request',
+        'cancel',
+        'settle',
+        'settle',
+        'claim',
+        'redeem',
+        'take',
+        'deposit',
+        'withdraw',
+      ] as const),
+      ...(['ask', 'fulfil', 'run', 'run', 'kill', 'kill', 'lose chain', 'twice', 'reorganise'] as const),
+    ),
+    user: fc.nat(1),
+    part: fc.integer({ min: 1, max: 40 }),
+  }),
+  { minLength: 20, maxLength: 20 },
+)
+
+test('Each client is told everything that happens in its vaults once and in order, and nothing else', {
+  timeout: 120_000,
+}, async ({ service }) => {
+  const lagoon = await openLagoonVault(service, { generation: '0.6' })
+  const sync = await openYieldVault(service)
+  const async = await openAsyncVault(service, { make: 'aggregated' })
+  const { chain } = lagoon
+  for (const user of ACCOUNTS) {
+    for (const vault of [sync, async]) {
+      await vault.mint(user, 10n ** 15n)
+      await vault.approve(user, 10n ** 15n)
+    }
+  }
+  const place = ({ address }: { readonly address: typeof lagoon.address }) => ({ chainId: BASE, address })
+  const keys = {
+    all: await service.createClient([lagoon, sync, async].map(place)),
+    some: await service.createClient([sync].map(place)),
+    early: lagoon.key,
+  }
+  const webhook = { url: 'https://127.0.0.1:9/', finality: 'latest' }
+  expect((await service.call('POST', '/webhooks', { key: keys.early, body: webhook })).status).toBe(201)
+  await recordAll(chain)
+
+  await service.restore('model', async () => undefined)
+  await fc.assert(
+    fc.asyncProperty(commands, async (steps) => {
+      await service.restore('model', async () => undefined)
+      const happened = new Map<string, Happened[]>([lagoon, sync, async].map(({ address }) => [address, []]))
+      const note = (vault: { readonly address: string }, type: string, user: number, amount: bigint) =>
+        happened.get(vault.address)?.push({ type, user, amount })
+      // By user: requests that wait in the Lagoon vault, and what can be claimed of them; those of the other one.
+      const deposits = ACCOUNTS.map(() => ({ pending: [] as bigint[], claimable: 0n }))
+      const redemptions = ACCOUNTS.map(() => ({ pending: [] as bigint[], claimable: 0n }))
+      const asked = ACCOUNTS.map(() => [] as bigint[])
+
+      const killAt = async (count: number) => {
+        let writes = 0
+        const { table } = service
+        table.rewriteRequest = (body) => {
+          if (/"Item"|UpdateExpression|DeleteRequest/.test(body)) writes += 1
+          return writes < count ? body : writes === count ? halfOf(body) : 'no request'
+        }
+        table.rewrite = (answer) => (writes < count ? answer : 'no answer')
+        await refresh(BASE).catch(() => undefined)
+        table.reset()
+        await expireLease(service, BASE)
+      }
+
+      for (const { what, user: index, part } of steps) {
+        const user = ACCOUNTS[index] as (typeof ACCOUNTS)[number]
+        const amount = BigInt(part) * 1_000_000n
+        const [deposit, redemption, waiting] = [deposits[index], redemptions[index], asked[index]]
+        if (!deposit || !redemption || !waiting) continue
+        if (what === 'request') {
+          await lagoon.request(user, amount)
+          if (deposit.claimable > 0n) note(lagoon, 'deposit.completed', index, deposit.claimable)
+          deposit.claimable = 0n
+          note(lagoon, 'deposit.pending', index, amount)
+          deposit.pending.push(amount)
+        } else if (what === 'cancel' && deposit.pending.length > 0) {
+          await lagoon.act(user, 'cancelRequestDeposit')
+          note(
+            lagoon,
+            'deposit.cancelled',
+            index,
+            deposit.pending.reduce((sum, of) => sum + of, 0n),
+          )
+          deposit.pending = []
+        } else if (what === 'settle') {
+          await lagoon.settle()
+          for (const [kind, requests] of [
+            ['deposit', deposits],
+            ['withdrawal', redemptions],
+          ] as const) {
+            for (const [of, request] of requests.entries()) {
+              for (const settled of request.pending) note(lagoon, `${kind}.claimable`, of, settled)
+              request.claimable += request.pending.reduce((sum, one) => sum + one, 0n)
+              request.pending = []
+            }
+          }
+        } else if (what === 'claim' && deposit.claimable > 0n) {
+          await lagoon.act(user, 'deposit', deposit.claimable, user, user)
+          note(lagoon, 'deposit.completed', index, deposit.claimable)
+          deposit.claimable = 0n
+        } else if (what === 'redeem' && redemption.claimable === 0n) {
+          const shares = (await lagoon.read('balanceOf', user)) / 3n
+          if (shares < 10n ** 15n) continue
+          await lagoon.act(user, 'requestRedeem', shares, user, user)
+          note(lagoon, 'withdrawal.pending', index, shares)
+          redemption.pending.push(shares)
+        } else if (what === 'take' && redemption.claimable > 0n) {
+          await lagoon.act(user, 'redeem', redemption.claimable, user, user)
+          note(lagoon, 'withdrawal.completed', index, redemption.claimable)
+          redemption.claimable = 0n
+        } else if (what === 'deposit') {
+          await sync.act(user, 'deposit', amount, user)
+          note(sync, 'deposit.completed', index, amount)
+        } else if (what === 'withdraw') {
+          const shares = (await sync.read('balanceOf', user)) / 2n
+          if (shares < 1_000_000n) continue
+          await sync.act(user, 'redeem', shares, user, user)
+          note(sync, 'withdrawal.completed', index, shares)
+        } else if (what === 'ask') {
+          await async.act(user, 'requestDeposit', amount, user, user)
+          note(async, 'deposit.pending', index, amount)
+          waiting.push(amount)
+        } else if (what === 'fulfil' && waiting.length > 0) {
+          const whole = waiting.reduce((sum, of) => sum + of, 0n)
+          await async.act(ROLES.safe, 'fulfillDeposit', 0n, user, whole, whole)
+          for (const of of waiting) note(async, 'deposit.claimable', index, of)
+          waiting.length = 0
+          // It is seen, and then final, before the user asks for more.
+          await recordAll(chain)
+          await recordAll(chain)
+        } else if (what === 'run') {
+          if (part > 10) await finalize(chain)
+          await refresh(BASE)
+        } else if (what === 'kill') {
+          if (part > 10) await finalize(chain)
+          await killAt(part)
+        } else if (what === 'lose chain') {
+          const wire = service.rpc[BASE] as Wire
+          let requests = 0
+          wire.rewrite = (answer) => (++requests > part % 5 ? 'no answer' : answer)
+          await finalize(chain)
+          await refresh(BASE).catch(() => undefined)
+          wire.reset()
+        } else if (what === 'twice') {
+          await finalize(chain)
+          await Promise.all([refresh(BASE), refresh(BASE)])
+          await service.consume()
+        } else if (what === 'reorganise') {
+          const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
+          await lagoon.request(user, 77_000_000n)
+          await sync.act(user, 'deposit', 77_000_000n, user)
+          await refresh(BASE)
+          await callRpc(chain, [{ method: 'evm_revert', params: [snapshot] }])
+        }
+      }
+      for (let run = 0; run < 3; run += 1) await recordAll(chain)
+
+      for (const [key, vaults] of [
+        [keys.all, [lagoon, sync, async]],
+        [keys.some, [sync]],
+        [keys.early, [lagoon]],
+      ] as const) {
+        const told = await toldTo(service, key)
+        expect(told.map(({ sequence }) => sequence)).toEqual(told.map((_, index) => index + 1))
+        expect(new Set(told.map(({ id }) => id)).size).toBe(told.length)
+        const addresses: unknown[] = vaults.map(({ address }) => address)
+        expect(told.filter(({ data }) => !addresses.includes(data['vaultAddress']))).toEqual([])
+        for (const { address } of vaults) {
+          const ofVault = told.filter(({ data, final }) => final && data['vaultAddress'] === address)
+          const expected = happened.get(address) ?? []
+          expect(inOrder(ofVault.map(whatHappened), address === async.address)).toEqual(
+            inOrder(expected, address === async.address),
+          )
+        }
+        const early = told.filter(({ final, type }) => !final && !type.endsWith('.reverted'))
+        if (key !== keys.early) expect(early).toEqual([])
+        const reverted = told.flatMap(({ type, data }) => (type.endsWith('.reverted') ? [data['eventId']] : []))
+        for (const one of early) {
+          const isSo = told.some(({ final, type, data }) => final && type === one.type && isSame(data, one.data))
+          expect(reverted.filter((id) => id === one.id)).toHaveLength(isSo ? 0 : 1)
+        }
+      }
+    }),
+    { numRuns: 2, endOnFailure: true },
+  )
+})
+
+const isSame = (left: Told['data'], right: Told['data']) =>
+  ['userAddress', 'transactionHash', 'blockNumber'].every((name) => left[name] === right[name])
+
+function whatHappened({ type, data }: Told): Happened {
+  const isDeposit = type.startsWith('deposit.')
+  const user = ACCOUNTS.map(String).indexOf(String(data['userAddress']))
+  return { type, user, amount: BigInt(String(data[isDeposit ? 'assets' : 'shares'])) }
+}
+
+/** What happened in order, but for what was settled together; what is found by asking is told some time after. */
+function inOrder(happened: readonly Happened[], isAsked: boolean): string[] {
+  const texts = happened.map(({ type, user, amount }) => `${type} ${user} ${amount}`)
+  const isSettled = (text: string) => text.includes('.claimable')
+  if (isAsked) return [...texts.filter((text) => !isSettled(text)), ...texts.filter(isSettled).toSorted()]
+  const groups: string[][] = []
+  for (const text of texts) {
+    const last = groups.at(-1)
+    const [kind] = text.split(' ')
+    if (last && isSettled(text) && last[0]?.startsWith(`${kind} `)) last.push(text)
+    else groups.push([text])
+  }
+  return groups.flatMap((group) => group.toSorted())
+}
