@@ -111,7 +111,7 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'activity/deposits': 513,
   'activity/withdrawals': 513,
   // The records, the bridge, and what clients are told of both, with the queue; nobody waits for it.
-  'jobs/refresh-chain': 620,
+  'jobs/refresh-chain': 624,
   // The frame alone: middy, the logger, zod and every error's text.
   'system/health': 141,
   'system/apple-app-site-association': 141,

@@ -6,6 +6,7 @@ import { RelyingParty } from './accounts/relying-party.ts'
 import { usersStore } from './accounts/store.ts'
 import { accountRecordsStore } from './activity/account-records.ts'
 import { depositSourceStore } from './activity/deposit-source-store.ts'
+import { cachedEstimates } from './activity/estimates.ts'
 import { openRequestsStore } from './activity/open-requests-store.ts'
 import { recordsStore } from './activity/store.ts'
 import { yieldLookup } from './activity/yields.ts'
@@ -109,6 +110,9 @@ export const clients = (env: Env<'clients'>) => clientsStore(dynamo(), env.clien
 
 /** What happened in vaults, and how far that is recorded. */
 export const records = (env: Env<'deposits'>) => recordsStore(dynamo(), env.deposits)
+
+/** Tells how long settlements take. */
+export const getEstimate = (env: Env<'deposits'>) => cachedEstimates({ records: records(env), now: Date.now })
 
 /** The requests that wait for their settlement. */
 export const openRequests = (env: Env<'deposits'>) => openRequestsStore(dynamo(), env.deposits)

@@ -1,5 +1,4 @@
 import { readAccountEntries } from '../../../lib/activity/account-vaults.ts'
-import { estimateSettlement } from '../../../lib/activity/settlement-waits.ts'
 import { possible } from '../../../lib/chain/call.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -24,13 +23,13 @@ const STATUS_DESCRIPTIONS: Record<DepositStatus, string> = {
 }
 
 /** Tells where a user's deposit in an async vault stands. Throws `deposit_status_not_applicable` for another vault, and `upstream_*`. */
-export function getDepositStatus(dependencies: Services<'getReader' | 'records' | 'now'>) {
+export function getDepositStatus(dependencies: Services<'getReader' | 'records' | 'getEstimate' | 'now'>) {
   return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
     if (vaultType(vault) === 'sync') throw new AppError('deposit_status_not_applicable')
     const reader = dependencies.getReader(vault.chainId)
-    const [[progress], { value, block, evidence }] = await Promise.all([
-      dependencies.records.getProgress([vault]),
+    const [estimatedSettlement, { value, block, evidence }] = await Promise.all([
+      dependencies.getEstimate(vault, 'deposit'),
       reader.readOne(getProtocol(vault).account(vault, query.userAddress), {
         withHash: true,
       }),
@@ -53,7 +52,7 @@ export function getDepositStatus(dependencies: Services<'getReader' | 'records' 
       },
       // null: the vault runs a version that does not tell.
       vault: { depositEpochId: deposits.depositEpochId, isTotalAssetsValid: deposits.isTotalAssetsValid },
-      estimatedSettlement: estimateSettlement(progress?.waits?.deposit),
+      estimatedSettlement,
       nextPollAfterMs: deposits.pendingAssets > 0n ? SETTLEMENT_POLL_MS : null,
       evidence: [await evidence()],
     }

@@ -1,5 +1,4 @@
 import { readAccountEntries } from '../../../lib/activity/account-vaults.ts'
-import { estimateSettlement } from '../../../lib/activity/settlement-waits.ts'
 import { possible } from '../../../lib/chain/call.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -23,14 +22,14 @@ const STATUS_DESCRIPTIONS: Record<WithdrawStatus, string> = {
 }
 
 /** Tells where a user's withdrawal from an async vault stands. Throws `withdraw_status_not_applicable` for another vault, and `upstream_*`. */
-export function getWithdrawStatus(dependencies: Services<'getReader' | 'records' | 'now'>) {
+export function getWithdrawStatus(dependencies: Services<'getReader' | 'records' | 'getEstimate' | 'now'>) {
   return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
     const { account, claimTerms } = getProtocol(vault)
     if (!claimTerms) throw new AppError('withdraw_status_not_applicable')
     const reader = dependencies.getReader(vault.chainId)
-    const [[progress], { value, block, evidence }] = await Promise.all([
-      dependencies.records.getProgress([vault]),
+    const [estimatedSettlement, { value, block, evidence }] = await Promise.all([
+      dependencies.getEstimate(vault, 'withdrawal'),
       reader.readOne(account(vault, query.userAddress), {
         withHash: true,
       }),
@@ -54,7 +53,7 @@ export function getWithdrawStatus(dependencies: Services<'getReader' | 'records'
       },
       epochId: redemptions.lastRedeemRequestId || null,
       vault: { redeemEpochId: redemptions.redeemEpochId },
-      estimatedSettlement: estimateSettlement(progress?.waits?.withdrawal),
+      estimatedSettlement,
       nextPollAfterMs: redemptions.pendingRedeemShares > 0n ? SETTLEMENT_POLL_MS : null,
       evidence: [await evidence()],
     }

@@ -371,7 +371,7 @@ describe('Who calls and what they may see takes', () => {
     expect(queriesAndKeys(coldService).queries).toBe(1)
   })
 
-  test('for the vault list, in a new container, two batches of items besides, for a deposit one, and for the others none', async ({
+  test('for the vault list, in a new container, two batches of items besides, for a deposit and a status one, and for a claim none', async ({
     coldService,
     asyncVault,
   }) => {
@@ -381,10 +381,11 @@ describe('Who calls and what they may see takes', () => {
     const replies = await Promise.all(Array.from({ length: 10 }, () => coldService.call('GET', LIST)))
     expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
     const batches = coldService.table.bodies.filter((body) => body.includes('RequestItems'))
-    expect(batches.filter((body) => body.includes('PROGRESS'))).toHaveLength(1)
+    // Of the status and of the list.
+    expect(batches.filter((body) => body.includes('PROGRESS'))).toHaveLength(2)
     // Of the deposit and of the list, each of which has its own container.
     expect(batches.filter((body) => body.includes('PIN'))).toHaveLength(2)
-    expect(batches).toHaveLength(3)
+    expect(batches).toHaveLength(4)
   })
 
   test('no query for a key whose check is wrong, wherever it is shown', async ({ coldService, asyncVault }) => {
