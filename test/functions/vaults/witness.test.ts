@@ -9,7 +9,6 @@ import { journeyTo } from '../../support/cross-chain.ts'
 import { expectError } from '../../support/errors.ts'
 import { type Lie, stateAfter, tell } from '../../support/lies.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { refresh } from '../../support/records.ts'
 import { test as base, type HttpReply, type Service, startAnew, USERS } from '../../support/service.ts'
 import { openLagoonVault, openYieldVault, ROLES } from '../../support/vaults.ts'
 import { type Behaviour, startWire, type Wire } from '../../support/wire.ts'
@@ -502,13 +501,10 @@ describe('What is shown says which blocks it rests on:', () => {
     }
   })
 
-  test('of a chain that cannot be read, the block of the last known state', async ({
-    service,
-    stage,
-    reading,
-    honest,
-  }) => {
-    await reading(honest)
+  test('of a chain that cannot be read, the block of the last known state', async ({ stage, reading, honest }) => {
+    const service = await reading(honest)
+    // The job of those containers, which reads the chain where they do.
+    const { refresh } = await import('../../support/records.ts')
     await refresh(BASE)
     await callRpc(stage.vault.chain, [{ method: 'anvil_mine', params: ['0x3'] }])
     const [before] = (await service.call('GET', VAULTS, { key: stage.key })).body.evidence
