@@ -20,6 +20,8 @@ export type GatewayOptions = {
   readonly cors: Cors
   /** Whether scheduled jobs run, and messages of queues are worked on, by themselves. */
   readonly schedule: boolean
+  /** Where the functions' handlers are got from; all are loaded at the start unless told. */
+  readonly handlerOf?: HandlerOf
 }
 
 /** What is answered beside the API: true for a request that it has taken. */
@@ -34,6 +36,8 @@ export type Gateway = {
 }
 
 type Handler = (event: unknown, context: Context) => Promise<APIGatewayProxyStructuredResultV2>
+/** Gives a function's handler by the function's name. */
+type HandlerOf = (name: string) => Handler | Promise<Handler>
 type Route = {
   readonly key: string
   readonly method: string
@@ -66,13 +70,7 @@ const ROUTES: readonly Route[] = Object.entries<EndpointContract>(endpoints)
  * (payload version 2), and runs the scheduled jobs and takes messages if asked to. The handlers read their environment from this process's.
  */
 export async function startGateway(options: GatewayOptions, beside: Beside = () => false): Promise<Gateway> {
-  const { port, cors, schedule } = options
-  const handlers = await loadHandlers()
-  const handlerOf = (name: string): Handler => {
-    const handler = handlers.get(name)
-    if (!handler) throw new Error(`There is no function ${name}`)
-    return handler
-  }
+  const { port, cors, schedule, handlerOf = await loadHandlers() } = options
   const server = createServer((request, response) => {
     for (const [name, value] of Object.entries(corsHeadersFor(request.headers.origin, cors))) {
       response.setHeader(name, value)
@@ -85,7 +83,8 @@ export async function startGateway(options: GatewayOptions, beside: Beside = () 
   })
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve))
   const { consume, poll } = createConsumers(async (name, event, timeoutSeconds) => {
-    const answer: unknown = await handlerOf(name)(event, lambdaContext(name, randomUUID(), timeoutSeconds * 1000))
+    const handler = await handlerOf(name)
+    const answer: unknown = await handler(event, lambdaContext(name, randomUUID(), timeoutSeconds * 1000))
     // What the frame answers for a batch of messages.
     return answer as SQSBatchResponse
   })
@@ -102,19 +101,24 @@ export async function startGateway(options: GatewayOptions, beside: Beside = () 
   }
 }
 
-/** Every function's handler by its name. They read their environment at their first call. */
-export async function loadHandlers(): Promise<ReadonlyMap<string, Handler>> {
-  const load = async (name: string): Promise<[string, Handler]> => {
-    const module = await import(new URL(`${name}/handler.ts`, FUNCTIONS).href)
-    return [name, module.handler]
+/** Loads every function's handler. They read their environment at their first call. */
+export async function loadHandlers(): Promise<HandlerOf> {
+  const load = async (name: string): Promise<[string, Handler]> => [name, await loadHandler(name)]
+  const handlers = new Map(await Promise.all(Object.keys({ ...endpoints, ...jobs, ...consumers }).map(load)))
+  return (name) => {
+    const handler = handlers.get(name)
+    if (!handler) throw new Error(`There is no function ${name}`)
+    return handler
   }
-  return new Map(await Promise.all(Object.keys({ ...endpoints, ...jobs, ...consumers }).map(load)))
 }
 
-async function serve(
-  request: IncomingMessage,
-  handlerOf: (name: string) => Handler,
-): Promise<APIGatewayProxyStructuredResultV2> {
+/** Loads one function's handler, which reads its environment at its first call. */
+export async function loadHandler(name: string): Promise<Handler> {
+  const { handler } = await import(new URL(`${name}/handler.ts`, FUNCTIONS).href)
+  return handler
+}
+
+async function serve(request: IncomingMessage, handlerOf: HandlerOf): Promise<APIGatewayProxyStructuredResultV2> {
   const body = await readBody(request)
   const requestId = randomUUID()
   return body ? await invoke(request, body, requestId, handlerOf) : gatewayError('payload_too_large', requestId)
@@ -124,12 +128,12 @@ async function invoke(
   request: IncomingMessage,
   body: Buffer,
   requestId: string,
-  handlerOf: (name: string) => Handler,
+  handlerOf: HandlerOf,
 ): Promise<APIGatewayProxyStructuredResultV2> {
   // Concatenated, because `new URL(path, base)` takes a path that begins with two slashes for a host.
   const url = new URL(`http://localhost${request.url ?? '/'}`)
   const { route, pathParameters } = findRoute(request.method ?? 'GET', url.pathname)
-  const handler = handlerOf(route.name)
+  const handler = await handlerOf(route.name)
   return await handler(
     toEvent(request, url, body, { requestId, route, pathParameters }),
     lambdaContext(route.name, requestId),
@@ -228,12 +232,12 @@ function lambdaContext(name: string, requestId: string, timeoutMs = FUNCTION_TIM
  * Runs each job at once and then on its schedule, its runs side by side; a failed run is tried again at the next. The
  * first runs of a job wait for those of the jobs listed before it, because it may need what they keep.
  */
-function scheduleJobs(handlerOf: (name: string) => Handler): () => void {
+function scheduleJobs(handlerOf: HandlerOf): () => void {
   const stopping = new AbortController()
   const { signal } = stopping
   const startAll = async () => {
     for (const [name, { runs, everyMinutes }] of Object.entries(jobs)) {
-      const handler = handlerOf(name)
+      const handler = await handlerOf(name)
       // The handler has logged its failure.
       const runOnce = (run: unknown) => handler(run, lambdaContext(name, randomUUID())).catch(() => undefined)
       const repeat = async (run: unknown) => {

@@ -32,7 +32,7 @@ const test = chainlessTest
   /** Two containers of each function, in the middle of a window. */
   .extend('containers', async ({ service, clock }, { onCleanup }) => {
     clock.pass(60 - ((Date.now() / 1000) % 60))
-    const both = [await startAnew(service), await startAnew(service)] as const
+    const both = [await startAnew(service, { isWhole: true }), await startAnew(service, { isWhole: true })] as const
     onCleanup(async () => {
       await Promise.all(both.map(({ stop }) => stop()))
     })

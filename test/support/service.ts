@@ -104,11 +104,29 @@ export const test = base
     return cold.service
   })
 
-/** The same service in new containers, which remember nothing and read their environment and configuration afresh. */
-export async function startAnew(service: Service): Promise<{ service: Service; stop: () => Promise<void> }> {
+/**
+ * The same service in new containers, which remember nothing and read their environment and configuration afresh. A
+ * function is loaded when it is first asked. That is too late once there are newer containers, as it would be one of
+ * theirs: containers that stand side by side are whole.
+ */
+export async function startAnew(
+  service: Service,
+  { isWhole = false } = {},
+): Promise<{ service: Service; stop: () => Promise<void> }> {
   vi.resetModules()
-  const { startGateway } = await import('../../sandbox/gateway.ts')
-  const { port, consume, stop } = await startGateway(GATEWAY)
+  const { startGateway, loadHandler } = await import('../../sandbox/gateway.ts')
+  const load = async (name: string) => {
+    const newest = await import('../../sandbox/gateway.ts')
+    if (newest.loadHandler !== loadHandler) throw new Error(`${name} is first asked when there are newer containers.`)
+    return await loadHandler(name)
+  }
+  const handlers = new Map<string, ReturnType<typeof loadHandler>>()
+  const handlerOf = (name: string) => {
+    const handler = handlers.get(name) ?? load(name)
+    handlers.set(name, handler)
+    return handler
+  }
+  const { port, consume, stop } = await startGateway({ ...GATEWAY, ...(!isWhole && { handlerOf }) })
   const baseUrl = `http://127.0.0.1:${port}`
   return { service: { ...service, baseUrl, consume, call: callerOf({ ...service, baseUrl }) }, stop }
 }

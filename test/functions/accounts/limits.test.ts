@@ -27,7 +27,10 @@ const test = base
     let passed = 0
     Date.now = () => now() + passed
     vi.stubEnv('RATE_LIMITS', JSON.stringify(LIMITS))
-    const [one, other] = [await startAnew(sharedService), await startAnew(sharedService)]
+    const [one, other] = [
+      await startAnew(sharedService, { isWhole: true }),
+      await startAnew(sharedService, { isWhole: true }),
+    ]
     onCleanup(async () => {
       Date.now = now
       vi.unstubAllEnvs()

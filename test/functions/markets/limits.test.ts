@@ -5,7 +5,7 @@ import { type Service, startAnew } from '../../support/service.ts'
 
 /** Two containers of the same service, whose clock is the test's. */
 const test = base.extend('containers', async ({ service, clock: _, markets: __ }, { onCleanup }) => {
-  const both = [await startAnew(service), await startAnew(service)] as const
+  const both = [await startAnew(service, { isWhole: true }), await startAnew(service, { isWhole: true })] as const
   onCleanup(async () => {
     await Promise.all(both.map(({ stop }) => stop()))
   })
