@@ -11,7 +11,12 @@ export type WalletConfig = {
   /** The public keys of the stage's signatures: the wallet sends nothing that they have not signed. */
   readonly signingKeys: readonly SigningKey[]
   readonly chains: readonly { readonly chainId: number; readonly rpcUrl: string }[]
-  readonly sandbox?: { readonly accounts: readonly Address[]; readonly controlsUrl: string }
+  readonly sandbox?: {
+    readonly accounts: readonly Address[]
+    readonly controlsUrl: string
+    /** What the webhook of the wallet's client has received; in the place of a back end of the wallet's own. */
+    readonly receivedUrl: string
+  }
 }
 
 /**

@@ -4,11 +4,13 @@ import { encodeFunctionData, numberToHex, parseAbi } from 'viem'
 import * as z from 'zod'
 import { ACCOUNTS } from './accounts.ts'
 import type { RunningChain } from './chains.ts'
-import { AnyAddress, type Control, control, Digits } from './controls/control.ts'
+import { AnyAddress, type Control, control, Digits, Seconds } from './controls/control.ts'
 import { transferControls } from './controls/transfers.ts'
+import { webhookControls } from './controls/webhooks.ts'
 import type { Curator } from './curator.ts'
 import { upgradeToCopy } from './deploy.ts'
 import type { Fake } from './fake.ts'
+import type { Receiver } from './receiver.ts'
 import type { Relayer } from './relayer.ts'
 import { callRpc } from './rpc.ts'
 import { transact } from './transactions.ts'
@@ -20,6 +22,8 @@ export type Controlled = {
   readonly curator: Pick<Curator, 'settle'>
   /** The services outside by the names that a caller knows. */
   readonly sources: Readonly<Record<string, Fake>>
+  /** What the demo wallet's client is told of arrives there. */
+  readonly receiver: Pick<Receiver, 'behave' | 'listArrivals'>
   /** Answers 429 to every call of the API for so many seconds. */
   readonly throttle: (seconds: number) => void
 }
@@ -41,13 +45,14 @@ const BASE = 8453
 
 /**
  * Serves the controls on a free port: `POST /sandbox/<what>/<do>`, listed at `GET /sandbox` with a command for each.
+ * `GET /sandbox/webhooks/received?after=<number>` lists what has arrived at the receiver since that one, the oldest first.
  * Pages of other origins are refused with 403. `stop` resumes the chains too.
  */
 export async function startControls(controlled: Controlled, { origins, shownUrl }: ControlsOptions): Promise<Controls> {
   const controls = controlsOf(controlled)
   const server = createServer((request, response) => {
     if (!isAllowed(request, origins)) return void response.writeHead(403).end()
-    serve(request, response, controls, shownUrl ?? url).catch(() => response.writeHead(500).end())
+    serve(request, response, controls, controlled.receiver, shownUrl ?? url).catch(() => response.writeHead(500).end())
   })
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/sandbox`
@@ -62,9 +67,15 @@ export async function startControls(controlled: Controlled, { origins, shownUrl 
   }
 }
 
-function controlsOf({ chains, relayer, curator, sources, throttle }: Controlled): ReadonlyMap<string, Control> {
+function controlsOf({
+  chains,
+  relayer,
+  curator,
+  sources,
+  receiver,
+  throttle,
+}: Controlled): ReadonlyMap<string, Control> {
   const Chain = z.literal(chains.map(({ chainId }) => chainId))
-  const Seconds = z.strictObject({ seconds: z.int().min(1).max(10_000_000) })
   const Source = z.enum(Object.keys(sources))
   const chainOf = (chainId: number) => {
     const chain = chains.find((candidate) => candidate.chainId === chainId)
@@ -157,6 +168,7 @@ function controlsOf({ chains, relayer, curator, sources, throttle }: Controlled)
         },
       ),
     },
+    webhooks: webhookControls(receiver),
     api: {
       throttle: control(
         'has the API answer 429 to every call for so many seconds',
@@ -188,6 +200,7 @@ async function serve(
   request: IncomingMessage,
   response: ServerResponse,
   controls: ReadonlyMap<string, Control>,
+  receiver: Controlled['receiver'],
   shownUrl: string,
 ): Promise<void> {
   const send = (status: number, body: unknown) =>
@@ -196,9 +209,12 @@ async function serve(
     does,
     try: `curl -s ${shownUrl}/${name} -d '${JSON.stringify(example)}'`,
   }))
-  const path = new URL(`http://localhost${request.url ?? '/'}`).pathname
+  const { pathname: path, searchParams } = new URL(`http://localhost${request.url ?? '/'}`)
   const body = Buffer.concat(await request.toArray()).toString()
   if (path === '/sandbox' && request.method === 'GET') return void send(200, { controls: list })
+  if (path === '/sandbox/webhooks/received' && request.method === 'GET') {
+    return void send(200, { received: receiver.listArrivals(Number(searchParams.get('after') ?? 0)) })
+  }
   const found = request.method === 'POST' ? controls.get(path.replace(/^\/sandbox\//, '')) : undefined
   if (!found) return void send(404, { error: `There is no ${request.method} ${path}`, controls: list })
   try {

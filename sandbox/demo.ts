@@ -5,6 +5,7 @@ import { getTransactionReceipt, sendTransaction } from 'viem/actions'
 import type { Call } from '../client/src/index.ts'
 import type { LocalAccount } from './accounts.ts'
 import { playAccount } from './demos/account.ts'
+import { playEvents, tellEvents } from './demos/events.ts'
 import { playPortfolio } from './demos/portfolio.ts'
 import { playStates } from './demos/states.ts'
 import { playCrossChain, playSameChain, playWithdrawals, type VaultStage } from './demos/vaults.ts'
@@ -18,6 +19,7 @@ const DEMOS: Record<string, (stage: VaultStage, user: LocalAccount) => Promise<v
   account: playAccount,
   portfolio: playPortfolio,
   states: ({ state, say }) => playStates(state, say, process.argv[3]),
+  events: ({ state, say }) => playEvents(state, say),
 }
 const startedAt = Date.now()
 
@@ -35,15 +37,21 @@ async function play(state: LocalState): Promise<void> {
   const [user] = state.accounts
   if (!user) throw new Error('There is no funded account.')
 
+  const events = await tellEvents(state, user.address, say)
   const stage: VaultStage = {
     state,
     user: user.address,
     client: { url: state.baseUrl, key: state.apiKey },
-    send: (...transaction) => send(state, user, ...transaction),
+    async send(chainId, what, call) {
+      const hash = await send(state, user, chainId, what, call)
+      if (what === 'operation') events.expect(hash)
+      return hash
+    },
     heading,
     say,
   }
   await demo(stage, user)
+  await events.end()
   say('Done.')
 }
 

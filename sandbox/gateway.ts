@@ -22,6 +22,8 @@ export type GatewayOptions = {
   readonly schedule: boolean
   /** Where the functions' handlers are got from; all are loaded at the start unless told. */
   readonly handlerOf?: HandlerOf
+  /** Jobs that run more often than in AWS, by their names. */
+  readonly everySeconds?: Readonly<Partial<Record<keyof typeof jobs, number>>>
 }
 
 /** What is answered beside the API: true for a request that it has taken. */
@@ -70,7 +72,7 @@ const ROUTES: readonly Route[] = Object.entries<EndpointContract>(endpoints)
  * (payload version 2), and runs the scheduled jobs and takes messages if asked to. The handlers read their environment from this process's.
  */
 export async function startGateway(options: GatewayOptions, beside: Beside = () => false): Promise<Gateway> {
-  const { port, cors, schedule, handlerOf = await loadHandlers() } = options
+  const { port, cors, schedule, everySeconds = {}, handlerOf = await loadHandlers() } = options
   const server = createServer((request, response) => {
     for (const [name, value] of Object.entries(corsHeadersFor(request.headers.origin, cors))) {
       response.setHeader(name, value)
@@ -88,7 +90,7 @@ export async function startGateway(options: GatewayOptions, beside: Beside = () 
     // What the frame answers for a batch of messages.
     return answer as SQSBatchResponse
   })
-  const stops = schedule ? [scheduleJobs(handlerOf), poll()] : []
+  const stops = schedule ? [scheduleJobs(handlerOf, everySeconds), poll()] : []
   return {
     port: (server.address() as AddressInfo).port,
     consume,
@@ -232,17 +234,18 @@ function lambdaContext(name: string, requestId: string, timeoutMs = FUNCTION_TIM
  * Runs each job at once and then on its schedule, its runs side by side; a failed run is tried again at the next. The
  * first runs of a job wait for those of the jobs listed before it, because it may need what they keep.
  */
-function scheduleJobs(handlerOf: HandlerOf): () => void {
+function scheduleJobs(handlerOf: HandlerOf, everySeconds: Readonly<Record<string, number>>): () => void {
   const stopping = new AbortController()
   const { signal } = stopping
   const startAll = async () => {
     for (const [name, { runs, everyMinutes }] of Object.entries(jobs)) {
       const handler = await handlerOf(name)
+      const pauseMs = (everySeconds[name] ?? everyMinutes * 60) * 1000
       // The handler has logged its failure.
       const runOnce = (run: unknown) => handler(run, lambdaContext(name, randomUUID())).catch(() => undefined)
       const repeat = async (run: unknown) => {
         while (!signal.aborted) {
-          await sleep(everyMinutes * 60_000, undefined, { signal }).catch(() => undefined)
+          await sleep(pauseMs, undefined, { signal }).catch(() => undefined)
           if (!signal.aborted) await runOnce(run)
         }
       }

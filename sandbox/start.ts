@@ -12,14 +12,18 @@ import { areContractsCompiled, COMPILED_FILE, compileContracts } from './contrac
 import { startControls } from './controls.ts'
 import { startCurator } from './curator.ts'
 import { NODE_PROFILES } from './node-profiles.ts'
+import { startReceiver } from './receiver.ts'
 import type { ServiceSettings, Throttling } from './start/service.ts'
 import { readSettings } from './start/settings.ts'
 import { type LocalState, removeState, STATE_FILE, writeState } from './start/state.ts'
 import { followTransfers, seedStates } from './start/states.ts'
 import { startWallet } from './start/wallet.ts'
+import { registerReceiver } from './start/webhook.ts'
 
 const SETTLE_SECONDS = 20
 const FILL_SECONDS = 3
+/** Each minute in AWS; here nobody waits that long to be told of something. */
+const REFRESH_SECONDS = 3
 const LOG_FILE = '.local/service.log'
 /** Where the script of the reference's viewer is kept. */
 const VIEWER_FOLDER = '.local'
@@ -65,7 +69,7 @@ async function start(): Promise<void> {
   Object.assign(backends.queues.lies, { twice: 0.05, disorder: true })
 
   say('Registering the clients with their vaults …')
-  const [{ apiKey, otherApiKey }, states] = await Promise.all([
+  const [{ clientId, apiKey, otherApiKey }, states] = await Promise.all([
     seed(backends),
     backends.states && seedStates(backends, backends.states),
   ])
@@ -88,11 +92,14 @@ async function start(): Promise<void> {
   const baseUrl = `http://localhost:${port}`
   const walletUrl = `http://localhost:${walletPort}`
   const controlsUrl = `${baseUrl}/sandbox`
+  const receivedUrl = `${controlsUrl}/webhooks/received`
   const origins = [...new Set([walletUrl, baseUrl, ...LOCAL.corsOrigins, ...settings.origins])]
   const { acrossApi, coinGecko, defiLlama, liFi, goldRush, solana } = backends.providers
+  const receiver = await startReceiver(Date.now)
+  stops.push(receiver.stop)
   const controls = await startControls(
     {
-      ...{ chains: backends.chains, relayer, curator },
+      ...{ chains: backends.chains, relayer, curator, receiver },
       sources: {
         coingecko: coinGecko,
         defillama: defiLlama,
@@ -110,10 +117,16 @@ async function start(): Promise<void> {
   const variables = buildVariables(accountSettings({ ...LOCAL, corsOrigins: origins }))
   await startService(service, {
     environment: { ...backends.environment, ...variables, SERVICE_VERSION: packageJson.version },
-    gateway: { port, cors: { allowOrigins: origins }, schedule: true },
+    gateway: {
+      port,
+      cors: { allowOrigins: origins },
+      schedule: true,
+      everySeconds: { 'jobs/refresh-chain': REFRESH_SECONDS },
+    },
     reference: { apiKey, folder: VIEWER_FOLDER, env: { ...process.env } },
     controlsUrl: controls.url,
   })
+  const webhook = await registerReceiver(backends.admin, receiver, { clientId, baseUrl, receivedUrl })
   const wallet = await startWallet({
     port: walletPort,
     folder: WALLET_FOLDER,
@@ -122,7 +135,7 @@ async function start(): Promise<void> {
       apiKey,
       signingKeys: backends.listSigningKeys(),
       chains: backends.chains.map(({ chainId, nodes: { url } }) => ({ chainId, rpcUrl: url })),
-      sandbox: { accounts: ACCOUNTS.users.map(({ address }) => address), controlsUrl },
+      sandbox: { accounts: ACCOUNTS.users.map(({ address }) => address), controlsUrl, receivedUrl },
     }),
   })
   stops.push(wallet.stop)
@@ -147,6 +160,7 @@ async function start(): Promise<void> {
     },
     providersUrl: backends.providers.url,
     controlsUrl,
+    webhook,
     ...(states && { states }),
     signingKey: backends.signingKey,
     dynamoEndpoint: backends.dynamo.endpoint,
@@ -160,7 +174,7 @@ async function start(): Promise<void> {
   if (states && backends.states) void followTransfers(baseUrl, backends.states, states).catch(() => undefined)
 }
 
-async function seed({ admin, chains }: Backends): Promise<{ apiKey: string; otherApiKey: string }> {
+async function seed({ admin, chains }: Backends): Promise<{ clientId: string; apiKey: string; otherApiKey: string }> {
   const vaults = chains
     .flatMap(({ vaults }) => vaults)
     .map(({ chainId, address, type, name }) => ({
@@ -175,7 +189,7 @@ async function seed({ admin, chains }: Backends): Promise<{ apiKey: string; othe
     seedClient(admin, { name: 'Demo wallet', vaults }),
     seedClient(admin, { name: 'Other wallet', vaults: vaults.slice(0, 1) }),
   ])
-  return { apiKey: demo.apiKey, otherApiKey: other.apiKey }
+  return { clientId: demo.clientId, apiKey: demo.apiKey, otherApiKey: other.apiKey }
 }
 
 /** The thread of the gateway and the functions, when it has loaded them; it logs into a file. */
@@ -197,7 +211,7 @@ async function startService(service: Worker, settings: ServiceSettings): Promise
 }
 
 function introduce(
-  { walletUrl, baseUrl, apiKey, controlsUrl }: LocalState,
+  { walletUrl, baseUrl, apiKey, controlsUrl, webhook }: LocalState,
   { origins, realMarkets }: { origins: readonly string[]; realMarkets: boolean },
 ): void {
   say('Ready.')
@@ -206,6 +220,7 @@ function introduce(
   API        ${baseUrl}
   Reference  ${baseUrl}/docs
   API key    ${apiKey}
+  Webhook    ${webhook.url}, which shows what arrives at ${webhook.receivedUrl}
   Origins    ${origins.join(' ')}
   Files      ${STATE_FILE} ${LOG_FILE}
 

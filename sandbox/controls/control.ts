@@ -32,3 +32,6 @@ export const Digits = z
   .string()
   .regex(/^\d{1,78}$/, 'must be digits')
   .transform(BigInt)
+
+/** For how long. */
+export const Seconds = z.strictObject({ seconds: z.int().min(1).max(10_000_000) })

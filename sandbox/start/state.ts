@@ -5,6 +5,7 @@ import type { PublicKey } from '../../lib/signing/public-key.ts'
 import type { LocalToken, LocalVault } from '../chains/world.ts'
 import type { TableNames } from '../dynamo.ts'
 import type { LocalStates } from './states.ts'
+import type { LocalWebhook } from './webhook.ts'
 
 /** The state file of the running local service: its URLs, keys, accounts and contracts. */
 export type LocalState = {
@@ -28,6 +29,8 @@ export type LocalState = {
   readonly providersUrl: string
   /** Where the sandbox is told what to do; `GET` lists it. */
   readonly controlsUrl: string
+  /** Where the client of `apiKey` is told what happens. */
+  readonly webhook: LocalWebhook
   /** Something in every state that the service can show (docs/sandbox.md); none without a past. */
   readonly states?: LocalStates
   /** The public part of the key that signs answers, made at the start. */

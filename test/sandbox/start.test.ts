@@ -65,6 +65,13 @@ const State = z.object({
   curator: z.looseObject({}),
   providersUrl: Url,
   controlsUrl: Url,
+  webhook: z.object({
+    id: z.string(),
+    url: Url,
+    secret: z.string().startsWith('whsec_'),
+    apiKey: Key,
+    receivedUrl: Url,
+  }),
   states: z
     .object({
       apiKey: Key,
@@ -126,6 +133,13 @@ async function expectAllGone(family: readonly number[]): Promise<void> {
   await vi.waitFor(() => expect(alive()).toEqual([]), { timeout: 10_000, interval: 20 })
 }
 
+/** Asks a chain. */
+async function rpc({ rpcUrl }: { rpcUrl: string }, method: string, ...params: unknown[]) {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const answer = await fetch(rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  return ((await answer.json()) as { result: string }).result
+}
+
 /** Plays a demo against the service of this folder. */
 async function play(folder: string, demo: string) {
   const child = spawn(process.execPath, [DEMO, demo], { cwd: folder, env: { ...process.env, NODE_COMPILE_CACHE } })
@@ -160,6 +174,7 @@ describe('`npm start`', () => {
           `API +http://localhost:${running.port}\\n`,
           `Reference +${state.baseUrl}/docs\\n`,
           `API key +${state.apiKey}\\n`,
+          `Webhook +${state.webhook.url}, which shows what arrives at ${state.webhook.receivedUrl}\\n`,
         ].join(' +'),
       ),
     )
@@ -232,8 +247,15 @@ describe('`npm start`', () => {
   test('logs into a file, and neither keys nor URLs of nodes', ({ running, state }) => {
     const log = readFileSync(join(running.folder, '.local/service.log'), 'utf8')
     expect(log).toContain('"message":"request"')
-    for (const secret of [state.apiKey, state.otherClient.apiKey, ...state.chains.map(({ rpcUrl }) => rpcUrl)]) {
-      expect(log).not.toContain(secret)
+    const { apiKey, secret } = state.webhook
+    for (const one of [
+      state.apiKey,
+      state.otherClient.apiKey,
+      apiKey,
+      secret,
+      ...state.chains.map(({ rpcUrl }) => rpcUrl),
+    ]) {
+      expect(log).not.toContain(one)
     }
     expect(running.printed()).not.toContain('"message"')
   })
@@ -277,7 +299,11 @@ describe('The demo wallet', () => {
         chainId,
         rpcUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:/),
       })),
-      sandbox: { accounts: state.accounts.map(({ address }) => address), controlsUrl: `${state.baseUrl}/sandbox` },
+      sandbox: {
+        accounts: state.accounts.map(({ address }) => address),
+        controlsUrl: `${state.baseUrl}/sandbox`,
+        receivedUrl: state.webhook.receivedUrl,
+      },
     })
   })
 
@@ -292,6 +318,68 @@ describe('The demo wallet', () => {
     expect(await told()).toEqual([state.signingKey.kid, keyId])
     await removeSigningKey(admin, keyId)
     expect(await told()).toEqual([state.signingKey.kid])
+  })
+})
+
+describe('The receiver of webhooks', () => {
+  const control = async (state: State, name: string, body: object = {}) => {
+    const answer = await fetch(`${state.controlsUrl}/${name}`, { method: 'POST', body: JSON.stringify(body) })
+    expect(answer.status).toBe(200)
+  }
+  type Received = { attempt: number; isVerified: boolean; isTaken: boolean; status: number; event: { type: string } }
+  const listReceived = async ({ webhook }: State) =>
+    ((await (await fetch(webhook.receivedUrl)).json()) as { received: Received[] }).received
+  /** Deposits, as the account whose key everybody knows, and lets it be final. */
+  const deposit = async (state: State) => {
+    const [account] = state.accounts
+    const vault = state.vaults.find(({ type, chainId }) => type === 'sync' && chainId === 8453)
+    const rpcUrl = state.chains.find(({ chainId }) => chainId === 8453)?.rpcUrl ?? ''
+    const answer = await fetch(`${state.baseUrl}/defi-vaults/v1/defi/vault/deposit`, {
+      method: 'POST',
+      headers: { 'x-join-key': state.apiKey, 'content-type': 'application/json' },
+      body: JSON.stringify({ vaultAddress: vault?.address, amount: '1000000', userAddress: account?.address }),
+    })
+    const { approval, operations } = (await answer.json()) as Record<'approval' | 'operations', object[]>
+    for (const { to, data } of [...approval, ...operations] as { to: string; data: string }[]) {
+      const hash = await rpc({ rpcUrl }, 'eth_sendTransaction', { from: account?.address, to, data, gas: '0x7a120' })
+      const mined = () => rpc({ rpcUrl }, 'eth_getTransactionReceipt', hash)
+      await vi.waitFor(async () => expect(await mined()).toMatchObject({ status: '0x1' }), 10_000)
+    }
+    await control(state, 'chains/advance', { seconds: 180 })
+  }
+
+  test('is sent again what it has refused, verifies it, and takes it once', { timeout: 60_000 }, async ({ state }) => {
+    await control(state, 'webhooks/refuse', { seconds: 600 })
+    await deposit(state)
+    const ofDeposit = async () =>
+      (await listReceived(state)).filter(({ event: { type } }) => type === 'deposit.completed')
+    const refused = { isVerified: true, isTaken: false, status: 503, attempt: 1, delayMs: expect.any(Number) }
+    const patience = { timeout: 25_000, interval: 100 }
+    await vi.waitFor(async () => expect((await ofDeposit())[0]).toMatchObject(refused), patience)
+    await control(state, 'webhooks/resume')
+    const again = ({ attempt, isTaken, status }: Received) => attempt > 1 && isTaken && status === 204
+    await vi.waitFor(async () => expect((await ofDeposit()).some(again)).toBe(true), patience)
+  })
+
+  test('is seen at work by the demo of the events', async ({ running: { folder }, onTestFinished }) => {
+    const demo = spawn(process.execPath, [DEMO, 'events'], { cwd: folder, env: { ...process.env, NODE_COMPILE_CACHE } })
+    onTestFinished(() => void demo.kill())
+    let printed = ''
+    for await (const chunk of demo.stdout) {
+      printed += chunk
+      if (printed.includes('after it happened, attempt')) break
+    }
+    expect(printed).toMatch(/ s {2}Event deposit\.completed \(.*\): 1 USDC, Cove USDC Savings, -?\d+\.\d s after/)
+  })
+
+  test('is registered with a key of its own: that of the wallet, which is in a page, may not see webhooks', async ({
+    state: { baseUrl, apiKey, webhook },
+  }) => {
+    const list = (key: string) => fetch(`${baseUrl}/webhooks`, { headers: { 'x-join-key': key } })
+    expect((await list(apiKey)).status).toBe(403)
+    expect(await (await list(webhook.apiKey)).json()).toMatchObject({
+      webhooks: [{ id: webhook.id, url: webhook.url, finality: 'latest', status: 'active' }],
+    })
   })
 })
 
@@ -354,11 +442,6 @@ describe('The controls', () => {
     expect(answer.status, await answer.clone().text()).toBe(200)
     return (await answer.json()) as Record<string, unknown>
   }
-  const rpc = async ({ rpcUrl }: { rpcUrl: string }, method: string, ...params: unknown[]) => {
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-    const answer = await fetch(rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-    return ((await answer.json()) as { result: string }).result
-  }
   type Chain = State['chains'][number]
 
   test('are listed with what each does and a command that is understood', async ({ state }) => {
@@ -384,6 +467,7 @@ describe('The controls', () => {
     ['accounts/mint', { chainId: 8453, to: `0x${'12'.repeat(20)}`, amount: '-1' }],
     ['sources/fail', { source: 'nobody' }],
     ['api/throttle', { seconds: 0 }],
+    ['webhooks/refuse', {}],
     ['transfers/fill', { transactionHash: '0x12' }],
     ['transfers/ignore', {}],
   ] as const)('refuse %s with %o and say why', async ([name, body], { state }) => {

@@ -11,7 +11,12 @@ export type Config = {
   /** The chains that the wallet sends to, and where it reads them. */
   readonly chains: readonly { readonly chainId: number; readonly rpcUrl: string }[]
   /** Only on the service of one machine: accounts whose keys everybody knows, and what moves the sandbox. */
-  readonly sandbox?: { readonly accounts: readonly `0x${string}`[]; readonly controlsUrl: string }
+  readonly sandbox?: {
+    readonly accounts: readonly `0x${string}`[]
+    readonly controlsUrl: string
+    /** What the service has told; a wallet's own back end would tell its users of theirs. */
+    readonly receivedUrl: string
+  }
 }
 
 /** Loads the configuration; throws where it is not there. */

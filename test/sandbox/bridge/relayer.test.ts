@@ -19,7 +19,9 @@ beforeAll(async () => {
   const { origin, destination, relayer } = bridge
   const chains = [origin.chain, destination.chain]
   const curator = { settle: async () => [] }
-  controls = await startControls({ chains, relayer, curator, sources: {}, throttle: () => {} }, { origins: [PAGE] })
+  const receiver = { behave: () => {}, listArrivals: () => [] }
+  const controlled = { chains, relayer, curator, sources: {}, receiver, throttle: () => {} }
+  controls = await startControls(controlled, { origins: [PAGE] })
 })
 afterAll(async () => {
   await controls.stop()

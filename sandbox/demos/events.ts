@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { formatUnits, type Hex } from 'viem'
+import { WebhookEvent } from '../../lib/webhooks/event.ts'
+import { exchange } from '../exchange.ts'
+import type { Arrival } from '../receiver.ts'
+import type { LocalState } from '../start/state.ts'
+
+const PAUSE_MS = 250
+/** How long to wait for the events of what was sent. */
+const PATIENCE_MS = 8_000
+
+/** Says each delivery that arrives at the receiver, and those before, until the process ends. */
+export async function playEvents(state: LocalState, say: (text: string) => void): Promise<void> {
+  const { url, receivedUrl } = state.webhook
+  say(`Following what arrives at ${url}; Ctrl-C ends it …`)
+  await followArrivals(receivedUrl, (arrival) => say(describeArrival(state, arrival)))
+}
+
+/** Says what the service tells of a user, as it arrives, between the lines of a demo. */
+type EventsOfUser = {
+  /** Waits in the end for an event that names this transaction. */
+  expect(hash: Hex): void
+  /** Ends it, when all that is expected has been told, or after some seconds. */
+  end(): Promise<void>
+}
+
+/** Says from now on each event of this user's transactions, and of what others do for the user, as a settlement is. */
+export async function tellEvents(state: LocalState, user: Hex, say: (text: string) => void): Promise<EventsOfUser> {
+  const { receivedUrl } = state.webhook
+  const sent = new Set<string>()
+  const untold = new Set<string>()
+  const ending = new AbortController()
+  const since = (await listArrivals(receivedUrl)).at(-1)?.number ?? 0
+  const tell = (arrival: Arrival) => {
+    const text = JSON.stringify(arrival.event).toLowerCase()
+    const named = [...sent].filter((hash) => text.includes(hash))
+    // What is final now may be of a demo before this one.
+    const isNew = text.includes(user.toLowerCase()) && arrival.event?.['final'] === false
+    if (!arrival.isTaken || !(isNew || named.length > 0)) return
+    for (const hash of named) untold.delete(hash)
+    say(describeArrival(state, arrival))
+  }
+  const followed = followArrivals(receivedUrl, tell, { since, signal: ending.signal })
+  return {
+    expect(hash) {
+      sent.add(hash)
+      untold.add(hash)
+    },
+    async end() {
+      for (const start = Date.now(); untold.size > 0 && Date.now() - start < PATIENCE_MS; ) await sleep(PAUSE_MS)
+      ending.abort()
+      await followed
+    },
+  }
+}
+
+/** Tells what arrives at the receiver after this number, one after the other. Throws where it is gone. */
+async function followArrivals(
+  receivedUrl: string,
+  tell: (arrival: Arrival) => void,
+  { since = 0, signal }: { readonly since?: number; readonly signal?: AbortSignal } = {},
+): Promise<void> {
+  for (let after = since; !signal?.aborted; await sleep(PAUSE_MS)) {
+    for (const arrival of await listArrivals(receivedUrl, after)) {
+      tell(arrival)
+      after = arrival.number
+    }
+  }
+}
+
+async function listArrivals(receivedUrl: string, after = 0): Promise<readonly Arrival[]> {
+  const { text } = await exchange(`${receivedUrl}?after=${after}`, { method: 'GET' })
+  return JSON.parse(text).received
+}
+
+/** A delivery in a line: what it says, when it came, and what became of it. */
+function describeArrival(state: LocalState, { event, delayMs, attempt, status, isVerified, isTaken }: Arrival): string {
+  const notes = [
+    ...(delayMs === null ? [] : [`${(delayMs / 1000).toFixed(1)} s after it happened`]),
+    ...(attempt > 1 ? [`attempt ${attempt}`] : []),
+    ...(isVerified ? [] : ['its signature is wrong']),
+    ...(status === null ? ['not answered'] : isTaken ? [] : [`answered with ${status}`]),
+  ]
+  return `Event ${event ? describeEvent(state, event) : 'of no known form'}, ${notes.join(', ')}`
+}
+
+function describeEvent({ vaults, tokens }: LocalState, event: NonNullable<Arrival['event']>): string {
+  const { success, data: known } = WebhookEvent.safeParse(event)
+  // Of a type that is new, or a test delivery.
+  if (!success) return event.type
+  const { type, final, data } = known
+  const vault = vaults.find(({ chainId, address }) => chainId === data.chainId && address === data.vaultAddress)
+  const token = tokens.find(({ chainId, address }) => chainId === vault?.chainId && address === vault.asset)
+  const assets =
+    token && 'assets' in data && data.assets !== null
+      ? `${formatUnits(data.assets, token.decimals)} ${token.symbol}, `
+      : ''
+  return `${type} (${final ? 'final' : 'not final yet'}): ${assets}${vault?.name ?? data.vaultAddress}`
+}
