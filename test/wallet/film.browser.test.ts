@@ -25,6 +25,8 @@ const State = z.object({
   walletUrl: z.url(),
   baseUrl: z.url(),
   controlsUrl: z.url(),
+  accounts: z.array(z.object({ address: z.string() })).min(1),
+  vaults: z.array(z.object({ chainId: z.int(), address: z.string() })).min(1),
   chains: z.array(z.object({ chainId: z.int(), rpcUrl: z.url(), nodeUrls: z.array(z.url()) })),
 })
 
@@ -37,11 +39,11 @@ const test = base
     const [PORT, WALLET_PORT] = [`${await freePort()}`, `${await freePort()}`]
     const sandbox = await startSandbox({ PAST: 'none', NODES: 'base.org,publicnode', PORT, WALLET_PORT })
     onCleanup(() => clearSandbox(sandbox))
-    const { walletUrl, baseUrl, controlsUrl, chains } = State.parse(readStateFile(sandbox))
+    const { walletUrl, baseUrl, controlsUrl, chains, accounts, vaults } = State.parse(readStateFile(sandbox))
     return {
       walletUrl,
       apiUrl: baseUrl,
-      chains,
+      ...{ chains, accounts, vaults },
       /** Tells it to do something: `POST /sandbox/<name>`. */
       async control(name: string, body: object = {}) {
         const reply = await fetch(`${controlsUrl}/${name}`, { method: 'POST', body: JSON.stringify(body) })
@@ -122,6 +124,22 @@ describe('A newcomer', () => {
     await press(page, 'Claim')
     await page.getByRole('region', { name: 'Your deposit' }).waitFor({ state: 'detached' })
     expect(await page.getByRole('region', { name: 'Your position' }).textContent()).toMatch(/(24\.9999|25) USDC/)
+  })
+
+  test('reads what became of it as news, and a developer how it was told', async ({ visitor, sandbox }) => {
+    const { page } = visitor
+    await sandbox.control('chains/advance', { seconds: 180 })
+    await page.getByRole('navigation').getByRole('link', { name: 'Activity' }).click()
+    const news = page.getByRole('region', { name: 'News' })
+    for (const what of ['waits for its settlement', 'can be claimed', 'is done: the shares are yours']) {
+      await news.getByText(`Your deposit into Harbor USDC ${what}`).waitFor()
+    }
+    await press(page, /^Events/)
+    const delivery = page.getByRole('group').filter({ hasText: 'deposit.completed' }).first()
+    await delivery.click()
+    await delivery.getByText('its signature is right').waitFor()
+    await press(page, 'Close')
+    await openVault(page, 'Harbor USDC')
   })
 
   test('withdraws it after the next settlement', async ({ visitor, sandbox }) => {
@@ -231,6 +249,39 @@ test('A vault that has changed says so as soon as a deposit is refused, and asks
   await page.getByText('Being checked', { exact: true }).waitFor()
   await page.getByText('has changed and is being checked').first().waitFor()
   expect(await page.locator('.button.primary').count()).toBe(0)
+})
+
+test('A page reads anew what an event is about, without waiting', async ({ visitor: { page }, sandbox }) => {
+  const received = '**/sandbox/webhooks/received*'
+  const [vault] = sandbox.vaults
+  const place = { chainId: vault?.chainId, vaultAddress: vault?.address }
+  const data = { ...place, userAddress: sandbox.accounts.at(-1)?.address, transactionHash: null, depositIds: [] }
+  const event = {
+    id: 'evt_1',
+    type: 'deposit.completed',
+    timestamp: new Date(),
+    sequence: 1_000_000,
+    final: true,
+    data,
+  }
+  const arrival = {
+    number: 1_000_000,
+    id: 'evt_1',
+    attempt: 1,
+    isVerified: true,
+    isTaken: true,
+    status: 204,
+    delayMs: 1,
+  }
+  // Nothing waits, so that the page asks for nothing by itself.
+  await page.goto('/activity')
+  await page.getByText('Done').first().waitFor()
+  const again = page.waitForRequest(/\/deposits\?/)
+  await page.route(received, (route) =>
+    route.fulfill({ json: { received: [{ ...arrival, receivedAt: new Date(), event }] } }),
+  )
+  expect((await again).url()).toContain(sandbox.accounts.at(-1)?.address)
+  await page.unroute(received)
 })
 
 describe('While something is down', () => {

@@ -5,6 +5,7 @@ import { DeveloperDrawer } from './parts/developer-drawer.tsx'
 import { ErrorBoundary } from './parts/error-boundary.tsx'
 import { Empty } from './parts/notices.tsx'
 import { PageSkeleton } from './parts/skeletons.tsx'
+import { useFreshness } from './use-events.ts'
 
 const HomePage = lazy(async () => ({ default: (await import('./pages/home.tsx')).HomePage }))
 const VaultsPage = lazy(async () => ({ default: (await import('./pages/vaults.tsx')).VaultsPage }))
@@ -25,6 +26,7 @@ const PLACES = [
 /** The wallet: its frame, and the page of the address. */
 export function App() {
   const [location] = useLocation()
+  useFreshness()
   const main = useRef<HTMLElement>(null)
   const shown = useRef(location)
   useEffect(() => {

@@ -6,11 +6,9 @@ import {
   listBalances,
   listPositions,
   listVaults,
-  listWallets,
 } from '@vaultline/client'
 import { query, queryAnswer } from '@vaultline/client/query'
 import { useEffect } from 'react'
-import { useConnection } from 'wagmi'
 import { useCurrency, useService } from './context.ts'
 import {
   findVault,
@@ -22,9 +20,9 @@ import {
   valueTransfers,
 } from './portfolio.ts'
 import { useCoins } from './prices.ts'
-import { session } from './service.ts'
 import { useStore } from './store.ts'
 import { closeTransfer, transfers } from './transfers.ts'
+import { useAccounts } from './use-accounts.ts'
 
 const REFRESH_MS = 20_000
 
@@ -35,25 +33,16 @@ const REFRESH_MS = 20_000
 export function usePortfolio() {
   const service = useService()
   const currency = useCurrency()
-  const user = useStore(session)
-  const { address } = useConnection()
-  const isLoggedIn = user !== undefined
+  const { isLoggedIn, address, wallets, linked, accounts } = useAccounts()
 
   const balances = useQuery({
     ...queryAnswer(listBalances, service, { currency }),
     enabled: isLoggedIn,
     refetchInterval: REFRESH_MS,
   })
-  const wallets = useQuery({ ...query(listWallets, service, undefined), enabled: isLoggedIn })
   const vaults = useQuery(query(listVaults, service, undefined))
   const coins = useCoins()
 
-  const linked = isLoggedIn ? (wallets.data?.wallets ?? []) : []
-  const accounts = new Set([
-    ...(address ? [address] : []),
-    // The service writes an address on EVM chains with 0x.
-    ...linked.filter(({ chain }) => chain === 'evm').map((wallet) => wallet.address as `0x${string}`),
-  ])
   const positionQueries = useQueries({
     queries: [...accounts].map((userAddress) => ({
       ...query(listPositions, service, { userAddress }),

@@ -15,6 +15,7 @@ import { useService } from '../context.ts'
 import { formatTime } from '../format.ts'
 import { Choices } from '../parts/choices.tsx'
 import { Amount, Unknown } from '../parts/figures.tsx'
+import { NewsOfUser } from '../parts/news.tsx'
 import { Empty, Missing, ProblemNotice } from '../parts/notices.tsx'
 import { SkeletonRows } from '../parts/skeletons.tsx'
 import { Address, ChainBadge } from '../parts/tokens.tsx'
@@ -45,6 +46,7 @@ export function ActivityPage() {
       <h1>Activity</h1>
       {address ? (
         <>
+          <NewsOfUser />
           <Transfers account={address} />
           <History key={address} account={address} />
         </>

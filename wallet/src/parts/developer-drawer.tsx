@@ -1,26 +1,76 @@
 import { useState } from 'react'
 import { useSurroundings } from '../context.ts'
+import type { Arrival } from '../events.ts'
 import { type Exchange, exchanges } from '../service.ts'
 import { useStore } from '../store.ts'
+import { useArrivals } from '../use-events.ts'
 import { CopyButton } from './copy-button.tsx'
 
-/** What this page asked the service and what came back, each with its curl line. */
+/** What this page asked the service and what came back, each with its curl line, and what the service has told by itself. */
 export function DeveloperDrawer() {
-  const [isOpen, setOpen] = useState(false)
+  const [open, setOpen] = useState<'requests' | 'events'>()
   const all = useStore(exchanges)
+  const arrivals = useArrivals()
+  const toggle = (which: typeof open) => setOpen(open === which ? undefined : which)
   return (
     <aside className="drawer" aria-label="Requests of this page">
-      <button type="button" className="drawer-handle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-        {isOpen ? 'Close' : `Requests (${all.length})`}
-      </button>
-      {isOpen && (
+      <button
+        type="button"
+        className="drawer-handle"
+        aria-expanded={open === 'requests'}
+        onClick={() => toggle('requests')}
+      >
+        {open === 'requests' ? 'Close' : `Requests (${all.length})`}
+      </button>{' '}
+      {arrivals && (
+        <button
+          type="button"
+          className="drawer-handle"
+          aria-expanded={open === 'events'}
+          onClick={() => toggle('events')}
+        >
+          {open === 'events' ? 'Close' : `Events (${arrivals.length})`}
+        </button>
+      )}
+      {open === 'requests' && (
         <ol className="exchanges">
           {all.map((exchange) => (
             <ExchangeDetails key={`${exchange.startedAt} ${exchange.url}`} exchange={exchange} />
           ))}
         </ol>
       )}
+      {open === 'events' && (
+        <ol className="exchanges">
+          {arrivals?.map((arrival) => (
+            <ArrivalDetails key={arrival.number} arrival={arrival} />
+          ))}
+          {arrivals?.length === 0 && <li className="fine">Nothing has been delivered yet.</li>}
+        </ol>
+      )}
     </aside>
+  )
+}
+
+function ArrivalDetails({ arrival }: { arrival: Arrival }) {
+  const { id, attempt, status, isVerified, isTaken, delayMs, event } = arrival
+  return (
+    <li>
+      <details>
+        <summary>
+          <span className={`chip ${isTaken ? 'good' : isVerified ? '' : 'bad'}`}>{status ?? 'no answer'}</span>{' '}
+          <code>{event?.type ?? 'no event'}</code>{' '}
+          <span className="fine">
+            {event && 'final' in event && `${event.final ? 'final' : 'not final yet'}, `}
+            {delayMs !== null && `${(delayMs / 1000).toFixed(1)} s after it happened`}
+          </span>
+        </summary>
+        <p className="fine">
+          {id} · attempt {attempt} · {isVerified ? 'its signature is right' : 'its signature is wrong'}
+          {isVerified && !isTaken && ' · not taken'}
+        </p>
+        <pre>{JSON.stringify(event, null, 2)}</pre>
+      </details>
+    </li>
   )
 }
 

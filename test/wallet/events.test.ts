@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest'
+import { type Arrival, listNews } from '../../wallet/src/events.ts'
+
+const ALICE = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
+const BOB = '0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc'
+const VAULT = '0xF2ea27c7b2e586B61af27223A7707356F685F718'
+const HASH = `0x${'aa'.repeat(32)}`
+const owner = { accounts: new Set([ALICE]), transfers: new Set([HASH]) }
+const nameOf = (_: number, address: string) => (address === VAULT ? 'Harbor' : undefined)
+
+const movement = {
+  ...{ chainId: 8453, vaultAddress: VAULT, userAddress: ALICE, transactionHash: HASH, blockNumber: 7 },
+  ...{ depositIds: ['8453-0xaa-1'], assets: '25000000', shares: null },
+}
+
+/** Events as they arrived, the newest first, as the wallet has them. */
+function arrivals(...events: readonly { type: string; final?: boolean; data?: object }[]): Arrival[] {
+  const list = events.map(({ data, ...event }, index) => ({
+    ...{ number: index + 1, attempt: 1, isVerified: true, isTaken: true, status: 204, delayMs: 1000 },
+    ...{ receivedAt: '2026-11-01T00:00:02.000Z', id: `evt_${index + 1}` },
+    event: {
+      ...{ id: `evt_${index + 1}`, timestamp: '2026-11-01T00:00:00.000Z', sequence: index + 1, final: false },
+      ...{ data: { ...movement, ...data }, ...event },
+    },
+  }))
+  // Just what the test is about, in the form of the service.
+  return list.toReversed() as unknown as Arrival[]
+}
+
+test('What was told before it was final, and again when it was, is one piece of news', () => {
+  const first = { type: 'deposit.claimable' }
+  expect(listNews(arrivals(first), owner, nameOf)).toMatchObject([
+    { text: 'Your deposit into Harbor can be claimed', state: 'may change' },
+  ])
+  const news = listNews(arrivals(first, { ...first, final: true }), owner, nameOf)
+  expect(news).toMatchObject([{ text: 'Your deposit into Harbor can be claimed', state: 'final' }])
+})
+
+test('What a reorganisation has undone says so', () => {
+  const undone = { type: 'deposit.reverted', data: { eventId: 'evt_1' } }
+  expect(listNews(arrivals({ type: 'deposit.completed' }, undone), owner, nameOf)).toMatchObject([{ state: 'undone' }])
+})
+
+test('A deposit that waits is told with how long settlements take, where that is known', () => {
+  const pending = (estimatedSettlement: object | null) => ({ type: 'deposit.pending', data: { estimatedSettlement } })
+  const told = listNews(arrivals(pending({ p50: 600, p90: 7200 })), owner, nameOf)
+  expect(told[0]?.text).toBe('Your deposit into Harbor waits for its settlement, mostly within 2 h')
+  expect(listNews(arrivals(pending(null)), owner, nameOf)[0]?.text).not.toContain('within')
+})
+
+test('Others’ events, deliveries that were not taken, tests, and types that are new are no news', () => {
+  const mine = { type: 'deposit.completed' }
+  expect(listNews(arrivals({ ...mine, data: { userAddress: BOB } }), owner, nameOf)).toEqual([])
+  expect(listNews(arrivals({ type: 'deposit.blessed' }, { type: 'webhook.test' }), owner, nameOf)).toEqual([])
+  const dropped = arrivals(mine).map((arrival) => ({ ...arrival, isTaken: false }))
+  expect(listNews(dropped, owner, nameOf)).toEqual([])
+})
+
+test('A transfer is the news of whoever has sent it in this browser', () => {
+  const sentAs = (source: string) => ({
+    type: 'transfer.completed',
+    data: { userAddress: undefined, transactionHash: undefined, transactions: { source } },
+  })
+  const strip = (list: readonly Arrival[]) => JSON.parse(JSON.stringify(list))
+  expect(listNews(strip(arrivals(sentAs(HASH))), owner, nameOf)).toMatchObject([{ chainId: 8453 }])
+  expect(listNews(strip(arrivals(sentAs(`0x${'bb'.repeat(32)}`))), owner, nameOf)).toEqual([])
+})

@@ -1,0 +1,63 @@
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import { useSurroundings } from './context.ts'
+import { type Arrival, isAbout, type Owner } from './events.ts'
+import { useStore } from './store.ts'
+import { transfers } from './transfers.ts'
+import { useAccounts } from './use-accounts.ts'
+
+const PAUSE_MS = 1000
+const KEPT_ARRIVALS = 100
+
+/** What the service has told, the newest first; undefined where nothing tells this wallet of it. */
+export function useArrivals(): readonly Arrival[] | undefined {
+  const { sandbox } = useSurroundings().config
+  const { data = NONE } = useQuery({
+    queryKey: ['arrivals', sandbox?.receivedUrl],
+    queryFn: ({ client, queryKey, signal }) => fetchArrivals(client, queryKey, sandbox?.receivedUrl, signal),
+    enabled: sandbox !== undefined,
+    staleTime: PAUSE_MS,
+    refetchInterval: PAUSE_MS,
+    retry: false,
+  })
+  return sandbox && data
+}
+
+const NONE: readonly Arrival[] = []
+
+/** What is known, and what has arrived since. */
+async function fetchArrivals(
+  queries: QueryClient,
+  queryKey: readonly unknown[],
+  receivedUrl = '',
+  signal: AbortSignal,
+): Promise<readonly Arrival[]> {
+  const known = queries.getQueryData<readonly Arrival[]>(queryKey) ?? NONE
+  const response = await fetch(`${receivedUrl}?after=${known[0]?.number ?? 0}`, { signal })
+  const { received }: { received: readonly Arrival[] } = await response.json()
+  return [...received.toReversed(), ...known].slice(0, KEPT_ARRIVALS)
+}
+
+/** Of whom this wallet shows what has happened. */
+export function useOwner(): Owner {
+  const { accounts } = useAccounts()
+  const sent = useStore(transfers).filter(({ account }) => accounts.has(account))
+  return { accounts, transfers: new Set(sent.map(({ hash }) => hash)) }
+}
+
+/** Has everything on the page read again as soon as something has happened to the user, or is undone. */
+export function useFreshness(): void {
+  const queries = useQueryClient()
+  const owner = useOwner()
+  const latest = useArrivals()?.find(
+    ({ isTaken, receivedAt, event }) =>
+      isTaken &&
+      // What came before has been read with the page.
+      Date.parse(receivedAt) > performance.timeOrigin &&
+      event &&
+      (isAbout(event, owner) || 'eventId' in event.data),
+  )?.number
+  useEffect(() => {
+    if (latest !== undefined) void queries.invalidateQueries()
+  }, [latest, queries])
+}
