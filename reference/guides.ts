@@ -8,6 +8,7 @@ const GUIDES = [
   'guides/asynchronous-vaults.md',
   'guides/cross-chain.md',
   'guides/withdrawals.md',
+  'guides/webhooks.md',
   'guides/verify-answers.md',
   'integrate.md',
   'errors.md',

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { JsonRpcProvider, Wallet } from 'ethers'
+import { Webhook } from 'standardwebhooks'
 import { type Address, createClient, custom, erc20Abi, type Hash, type Hex, http, numberToHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { readContract, waitForCallsStatus } from 'viem/actions'
@@ -14,6 +15,7 @@ import { connect } from 'wagmi/actions'
 import { mock } from 'wagmi/connectors'
 import { createFlow, type Sender } from '../client/src/flow.ts'
 import { type GetTransferStatusResponse, orThrow, prepareDeposit } from '../client/src/index.ts'
+import { parseApiKey } from '../lib/clients/api-key.ts'
 import { buildReference } from '../reference/files.ts'
 import type { LocalChain } from '../sandbox/chains.ts'
 import { settle } from '../sandbox/curator.ts'
@@ -21,7 +23,9 @@ import { callRpc } from '../sandbox/rpc.ts'
 import { batchWallet, type Habits } from './support/batch-wallet.ts'
 import { chainClient } from './support/chain-client.ts'
 import { checkSnippets, extractGuide, listUncalled } from './support/guides.ts'
+import { freePort } from './support/sandbox.ts'
 import { type Service, test as serviceTest, USERS } from './support/service.ts'
+import { someNotice, tell } from './support/webhooks.ts'
 
 const [ALICE] = USERS
 const userAddress = ALICE.address
@@ -448,6 +452,80 @@ describe('Between chains', () => {
     expect(of('expired')).toBe('with the bridge, which pays it back')
     expect(whereTheMoneyIs({ status: 'failed', reason: 'expired', terminal: true })).toContain('not known')
     expect(of('refund_not_found')).toContain('not known')
+  })
+})
+
+describe('A server of a wallet', () => {
+  const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+  const event = { id: 'evt_1', type: 'deposit.claimable', final: false, sequence: 1, data: { userAddress } }
+  /** The delivery of that event, as who has this secret sends it. */
+  const deliver = (url: string, signer = secret) => {
+    const [body, sentAt] = [JSON.stringify(event), new Date()]
+    const headers = {
+      'webhook-id': event.id,
+      'webhook-timestamp': `${Math.floor(sentAt.getTime() / 1000)}`,
+      'webhook-signature': new Webhook(signer).sign(event.id, sentAt, body),
+    }
+    return new Request(url, { method: 'POST', headers, body })
+  }
+  const another = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
+
+  test('is told what the service delivers, and lists what it has missed', async ({ service, load }) => {
+    const { register }: Snippet = await load('register-webhook.ts')
+    const { createReceiver }: Snippet = await load('receive-events.ts')
+    const { catchUp }: Snippet = await load('catch-up.ts')
+    const { apiKey } = service
+    const port = await freePort()
+    const { secret } = await register(apiKey, `http://127.0.0.1:${port}/webhooks`)
+    const received: unknown[] = []
+    const server = createReceiver(secret, async (one: unknown) => received.push(one)).listen(port, '127.0.0.1')
+    onTestFinished(() => server.close())
+    await tell(service, parseApiKey(apiKey)?.clientId ?? '', [someNotice('a')])
+    expect(received).toMatchObject([{ type: 'deposit.completed', sequence: 1 }])
+    const missed: unknown[] = []
+    expect(await catchUp(apiKey, 0, async (one: unknown) => missed.push(one))).toBe(1)
+    expect(missed).toEqual(received)
+  })
+
+  test('takes a delivery that is signed, refuses others, and is sent again what it could not keep', async ({
+    load,
+  }) => {
+    const { createReceiver }: Snippet = await load('receive-events.ts')
+    const kept: unknown[] = []
+    let isDown = false
+    const server = createReceiver(secret, async (one: unknown) => {
+      if (isDown) throw new Error('The database is down.')
+      kept.push(one)
+    })
+    onTestFinished(() => server.close())
+    const port = await freePort()
+    server.listen(port, '127.0.0.1')
+    const send = async (signer?: string) => (await fetch(deliver(`http://127.0.0.1:${port}`, signer))).status
+    expect([await send(), await send(another)]).toEqual([204, 401])
+    isDown = true
+    expect(await send()).toBe(503)
+    const tooLong = await fetch(`http://127.0.0.1:${port}`, { method: 'POST', body: 'x'.repeat(70_000) })
+    expect(tooLong.status).toBe(401)
+    expect(kept).toEqual([event])
+  })
+
+  test('with requests of the web does the same', async ({ load }) => {
+    const { handleDelivery }: Snippet = await load('webhook-handler.ts')
+    const kept: unknown[] = []
+    const send = async (signer?: string) =>
+      (await handleDelivery(deliver('https://wallet.example', signer), secret, async (one: unknown) => kept.push(one)))
+        .status
+    expect([await send(), await send(another)]).toEqual([204, 401])
+    expect(kept).toEqual([event])
+  })
+
+  test('tells a user what can be claimed, once, and nobody of types that are new', async ({ load }) => {
+    const { messageOf }: Snippet = await load('tell-user.ts')
+    expect(messageOf(event)).toEqual({ to: userAddress, text: 'Your shares can be claimed.' })
+    expect(messageOf({ ...event, final: true })).toBeUndefined()
+    expect(messageOf({ ...event, type: 'withdrawal.claimable' })).toMatchObject({ to: userAddress })
+    expect(messageOf({ ...event, type: 'withdrawal.completed', final: true })).toMatchObject({ to: userAddress })
+    expect(messageOf({ ...event, type: 'deposit.blessed' })).toBeUndefined()
   })
 })
 
