@@ -64,7 +64,8 @@ async function start(): Promise<void> {
     loadService(),
     startBackends({ blockSeconds, withPast, withStates: withPast, realMarkets, nodes }),
   ])
-  stops.push(backends.stop)
+  // The functions end first: the table waits for what they ask it, and jobs that come every few seconds never stop asking.
+  stops.push(backends.stop, () => service.terminate())
   // As SQS does at times: whoever builds on this sees it on the first day.
   Object.assign(backends.queues.lies, { twice: 0.05, disorder: true })
 
@@ -199,7 +200,6 @@ async function loadService(): Promise<Worker> {
   const service = new Worker(new URL('start/service.ts', import.meta.url), { env: {}, stdout: true, stderr: true })
   service.stdout.pipe(log)
   service.stderr.pipe(log, { end: false })
-  stops.push(() => service.terminate())
   await once(service, 'message')
   return service
 }
