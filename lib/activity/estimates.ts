@@ -5,7 +5,10 @@ import type { RecordsStore, VaultProgress } from './store.ts'
 
 const CACHED_MS = 300_000
 
-/** How long settlements take, as a container knows it: each vault is read once in five minutes. */
+/**
+ * How long settlements take, as a container knows it: each vault is read once in five minutes; null where that is not known,
+ * for a table that cannot be read is no reason to fail.
+ */
 export function cachedEstimates({
   records,
   now,
@@ -19,8 +22,13 @@ export function cachedEstimates({
     const key = vaultPartition(vault)
     const known = cached.get(key)
     if (known && now() < known.until) return estimateSettlement((await known.waits)?.[kind])
-    const waits = records.getProgress([vault]).then(([progress]) => progress?.waits)
-    waits.catch(() => cached.delete(key))
+    const waits = records.getProgress([vault]).then(
+      ([progress]) => progress?.waits,
+      () => {
+        cached.delete(key)
+        return undefined
+      },
+    )
     cached.set(key, { waits, until: now() + CACHED_MS })
     return estimateSettlement((await waits)?.[kind])
   }
