@@ -1,5 +1,5 @@
 import type { Address, Hash } from 'viem'
-import { buildPlaceKey, buildSortKey, isNothing, type LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
+import { buildPlaceKey, isNothing, type LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
 import { buildClaimableNotices, buildEntryNotice, needsLine, type SettledAt } from '../../../lib/activity/notices.ts'
 import { findOpenRequests, type OpenRequest } from '../../../lib/activity/open-requests.ts'
 import type { OpenRequestsStore } from '../../../lib/activity/open-requests-store.ts'
@@ -35,6 +35,12 @@ const OPEN_AT_ONCE = 100
 const MOST_NAMED = 5_000
 /** What happened to an account in one vault is looked through for its requests up to so much. */
 const MOST_ENTRIES = 1_000
+/**
+ * To find of which requests a claim or a cancellation is takes as many steps as the square of what happened to its account
+ * before. A slice takes so many, about a second: strangers can make thousands in a vault, and the others wait for it. Those
+ * beyond are told without ids.
+ */
+const MOST_STEPS = 20_000_000
 
 /**
  * What clients are to be told of a slice, in order and in parts; nothing where `isTold` is false, or where it happened
@@ -51,6 +57,7 @@ export async function* findNotices(
   const { eventsAfter = Number.POSITIVE_INFINITY } = progress
   const isNew = (block: number) => isTold && block > eventsAfter
   const entriesOf = accountEntries(records, slice)
+  const steps = { left: MOST_STEPS }
   let { settledIds = {}, waits = {} } = progress
   let isSettled = false
   let rest = slice.entries.filter(({ blockNumber }) => isNew(blockNumber))
@@ -60,7 +67,7 @@ export async function* findNotices(
     isSettled = true
     const at = placeOf(vault, event)
     const { before = [], after = [] } = Object.groupBy(rest, (entry) => (isBefore(entry, event) ? 'before' : 'after'))
-    yield await buildEntryNotices(before, { waits, entriesOf, hashes })
+    yield await buildEntryNotices(before, { waits, entriesOf, hashes, steps })
     rest = after
 
     const { kind, lastId } = settlement
@@ -82,7 +89,7 @@ export async function* findNotices(
     if (lastId > settledId) settledIds = { ...settledIds, [kind]: lastId }
     waits = { ...waits, [kind]: addWaits(waits[kind] ?? [], seconds) }
   }
-  yield await buildEntryNotices(rest, { waits, entriesOf, hashes })
+  yield await buildEntryNotices(rest, { waits, entriesOf, hashes, steps })
   return isSettled ? { settledIds, waits } : undefined
 }
 
@@ -158,19 +165,27 @@ type EntriesOfSlice = {
   readonly waits: NonNullable<VaultProgress['waits']>
   readonly entriesOf: ReturnType<typeof accountEntries>
   readonly hashes: Hashes | undefined
+  /** What is left of `MOST_STEPS`. */
+  readonly steps: { left: number }
 }
 
 /** The notices of what happened to accounts, in order. */
 async function buildEntryNotices(
   entries: readonly LedgerEntry[],
-  { waits, entriesOf, hashes }: EntriesOfSlice,
+  { waits, entriesOf, hashes, steps }: EntriesOfSlice,
 ): Promise<Notice[]> {
   const notices: (Notice | undefined)[] = []
   await sideBySide(entries.entries(), async ([index, entry]) => {
     const all = needsLine(entry) ? await entriesOf(entry.account) : []
-    const before = all?.filter((earlier) => buildSortKey(earlier) < buildSortKey(entry))
+    const before = all?.slice(0, Math.max(0, all.indexOf(entry)))
+    steps.left -= (before?.length ?? 0) ** 2
     const estimate = estimateSettlement(waits[entry.kind === 'deposit' ? 'deposit' : 'withdrawal'])
-    notices[index] = buildEntryNotice(entry, before, estimate, hashes?.get(entry.blockNumber))
+    notices[index] = buildEntryNotice(
+      entry,
+      steps.left < 0 ? undefined : before,
+      estimate,
+      hashes?.get(entry.blockNumber),
+    )
   })
   return notices.filter((notice) => notice !== undefined)
 }

@@ -1,4 +1,5 @@
-import { describe, expect } from 'vitest'
+import { type Hex, numberToHex, pad, toEventSelector } from 'viem'
+import { describe, expect, onTestFinished } from 'vitest'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { recordAll, recordsOf, refresh } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
@@ -97,6 +98,18 @@ describe('How long a settlement takes', () => {
     await lagoon.request(BOB.address, 1_000_000n)
     expect(await recorded(service, lagoon, told)).toMatchObject([{ data: { estimatedSettlement: estimate } }])
   })
+
+  test('is null where the records cannot be read, and the status is told all the same', async ({
+    coldService: service,
+  }) => {
+    const { chain, address, key } = await openLagoonVault(service, { generation: '0.6' })
+    const isOfProgress = (request: string) => request.includes('PROGRESS')
+    service.table.rewriteRequest = (request) => (isOfProgress(request) ? request.replaceAll('"pk"', '"none"') : request)
+    onTestFinished(service.table.reset)
+    const status = `/defi-vaults/v1/defi/vault/${address}/deposit-status`
+    const answer = await service.call('GET', `${status}?userAddress=${ALICE.address}&chainId=${chain.chainId}`, { key })
+    expect(answer).toMatchObject({ status: 200, body: { status: 'no_active_deposit', estimatedSettlement: null } })
+  })
 })
 
 describe('An asynchronous vault that tells of no settlement', () => {
@@ -189,5 +202,45 @@ describe('A client that wants to know what is not final', () => {
       ]),
     )
     expect(kindsOf(await toldTo(service, other))).toEqual([['deposit.pending', 1]])
+  })
+})
+
+describe('A vault whose events are made up', () => {
+  /** Emits the event of the second word of the call data as often as the first says, of the third, with the fourth as its data. */
+  const EMITTER = `0x6040356000526060356020526000355b600060403580602035604060${'00a4600190038060'}0f5700`
+  const REQUESTED = toEventSelector('DepositRequest(address,address,uint256,address,uint256)')
+  const TAKEN_BACK = toEventSelector('CancelDepositClaim(address,address,uint256,address,uint256)')
+
+  test('with thousands of cancellations in long lines keeps no other from being told, and names what a slice has steps for', async ({
+    service,
+    lagoon,
+  }) => {
+    const madeUp = await openAsyncVault(service, { make: 'aggregated' })
+    const { chain, address } = madeUp
+    await recordAll(chain)
+    const before = await toldTo(service, madeUp.key)
+    const others = await toldTo(service, lagoon.key)
+    const [code] = await callRpc(chain, [{ method: 'eth_getCode', params: [address, 'latest'] }])
+    await callRpc(chain, [{ method: 'anvil_setCode', params: [address, EMITTER] }])
+    for (const [topic, amount] of [
+      [REQUESTED, 1_000n],
+      [TAKEN_BACK, 1n],
+    ] as const) {
+      const words = [numberToHex(500), topic, BOB.address, numberToHex(amount)].map((word) => pad(word as Hex).slice(2))
+      const data = `0x${words.join('')}`
+      await callRpc(chain, [
+        { method: 'eth_sendTransaction', params: [{ from: ALICE.address, to: address, data, gas: '0x1000000' }] },
+      ])
+    }
+    await callRpc(chain, [{ method: 'anvil_setCode', params: [address, code] }])
+    await lagoon.request(ALICE.address, 5_000_000n)
+
+    const [told] = await recorded(service, lagoon, others)
+    expect(told).toMatchObject({ type: 'deposit.pending', data: { assets: '5000000' } })
+    const cancelled = (await toldTo(service, madeUp.key)).slice(before.length + 500)
+    expect(cancelled).toHaveLength(500)
+    const named = cancelled.filter(({ data }) => (data['depositIds'] as readonly string[]).length > 0)
+    // By the squares of 500, 501 and so on, of twenty million.
+    expect(named).toHaveLength(69)
   })
 })
