@@ -2983,7 +2983,7 @@ export const testWebhook = /* @__PURE__ */ operation<
   id: string
 },
 WebhookTest,
-'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'webhook_not_found' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'webhook_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/webhooks/{id}/test')
 
 /** Removes a webhook: it is told nothing more, nor what it was not told yet. */

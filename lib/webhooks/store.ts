@@ -97,6 +97,27 @@ export function webhooksStore(client: DynamoDBDocumentClient, tableName: string)
       })
     },
 
+    /**
+     * Lets a client try one of its webhooks until a moment, in epoch milliseconds; false while it tries one already. Moved to
+     * an earlier moment by whoever it was let, once that is done.
+     */
+    async beginTest(clientId: string, { now, until }: { readonly now: number; readonly until: number }) {
+      return update({
+        key: testKey(clientId),
+        set: ['testingUntil = :until'],
+        condition: 'attribute_not_exists(testingUntil) OR testingUntil <= :now',
+        ExpressionAttributeValues: { ':until': until, ':now': now },
+      })
+    },
+    async endTest(clientId: string, { begun, until }: { readonly begun: number; readonly until: number }) {
+      await update({
+        key: testKey(clientId),
+        set: ['testingUntil = :until'],
+        condition: 'testingUntil = :begun',
+        ExpressionAttributeValues: { ':until': until, ':begun': begun },
+      })
+    },
+
     /** Has events sent to a webhook again; false where they are, or it is removed or registered again. */
     enable(clientId: string, { id, createdAt }: Pick<Webhook, 'id' | 'createdAt'>): Promise<boolean> {
       return update({
@@ -122,6 +143,10 @@ export function clientPartition(clientId: string): string {
 /** The key of the item that says how far a webhook is told. */
 export function deliveryKey(clientId: string, webhookId: string) {
   return { pk: clientPartition(clientId), sk: `${DELIVERY}${webhookId}` }
+}
+
+function testKey(clientId: string) {
+  return { pk: clientPartition(clientId), sk: 'TEST' }
 }
 
 function webhooksKey(clientId: string) {

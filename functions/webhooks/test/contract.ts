@@ -22,7 +22,7 @@ export const contract = {
       ),
     })
     .meta({ id: 'WebhookTest' }),
-  errors: ['webhook_not_found'],
+  errors: ['webhook_not_found', 'too_many_requests'],
   cacheControl: 'no-store',
   impact: 'Clients cannot try their webhooks, and not switch them on again.',
 } as const satisfies EndpointContract

@@ -110,6 +110,7 @@ describe('A webhook', () => {
     expect(await own.status()).toMatchObject({ status: 'disabled' })
     receiver.status = 200
     receiver.received.length = 0
+    clock.pass(1_000)
     expect((await own.ask('POST', path)).body).toEqual({ delivered: true, status: 200, reason: null })
     expect(await own.status()).toMatchObject({ status: 'active', failingSince: null, disabledAt: null })
     await coldService.consume()
@@ -128,6 +129,18 @@ describe('A webhook', () => {
     expect((await own.ask('GET', '/webhooks/events')).body.events).toEqual([])
     expectError(await own.ask('POST', '/webhooks/wh_1/test'), 'webhook_not_found')
   })
+})
+
+test('A client tries one webhook at a time, and the next a second later', async ({ receiver, own }) => {
+  const path = `/webhooks/${own.id}/test`
+  const answers = await Promise.all(Array.from({ length: 8 }, () => own.ask('POST', path)))
+  const [done = [], refused = []] = [200, 429].map((status) => answers.filter((answer) => answer.status === status))
+  expect([done.length, refused.length]).toEqual([1, 7])
+  for (const answer of refused) {
+    expectError(answer, 'too_many_requests')
+    expect(answer.headers.get('retry-after')).toBe('6')
+  }
+  expect(receiver.received).toHaveLength(1)
 })
 
 describe('What was given up', () => {
