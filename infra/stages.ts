@@ -90,7 +90,7 @@ const StagesFile = z.strictObject(
  * does not fit, for `staging` and `prod` names that nobody can own, and a `prod` whose alarms reach nobody.
  */
 export function parseStages(text: string): ReadonlyMap<Stage, StageEnvironment> {
-  const file = parse(StagesFile, JSON.parse(text), 'The file')
+  const file = parse(StagesFile, parseJson(text), 'The file of stages')
   const named = STAGES.filter((stage) => stage === 'dev' || file[stage])
   return new Map(
     named.map((stage) => {
@@ -117,7 +117,7 @@ export async function readStages(path: string | undefined): Promise<ReadonlyMap<
 const STAGES_FILE = 'stages.json'
 
 /** What is not the operator's own: names that nobody can have (RFC 2606, RFC 6761), and the applications of the example. */
-function* listExamples({ corsOrigins, relyingParty }: StageEnvironment): Iterable<string> {
+function* listExamples({ corsOrigins, relyingParty, alarmEmail }: StageEnvironment): Iterable<string> {
   const RESERVED = /(^|\.)(localhost|test|invalid|example|example\.(com|net|org))$/
   if (RESERVED.test(relyingParty.id)) yield `relyingParty.id: nobody can own ${relyingParty.id}`
   for (const origin of corsOrigins) {
@@ -125,11 +125,21 @@ function* listExamples({ corsOrigins, relyingParty }: StageEnvironment): Iterabl
     if (protocol !== 'https:') yield `corsOrigins: ${origin} is not of https`
     if (RESERVED.test(hostname)) yield `corsOrigins: nobody can own ${hostname}`
   }
+  if (alarmEmail && RESERVED.test(alarmEmail.replace(/^.*@/, ''))) yield `alarmEmail: nobody can own ${alarmEmail}`
   for (const app of relyingParty.iosApps) {
     if (/^ABCDE12345\.|\.example\./.test(app)) yield `relyingParty.iosApps: ${app} is an example`
   }
   for (const { packageName } of relyingParty.androidApps) {
     if (/(^|\.)example\./.test(packageName)) yield `relyingParty.androidApps: ${packageName} is an example`
+  }
+}
+
+/** Undefined, which does not fit, where the text is no JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }
 

@@ -27,7 +27,8 @@ const OLDEST_MARKET_MS = 30 * 60_000
 /** Asks one thing, and gives what to tell of the answer; throws where it is not right. */
 type Check = readonly [name: string, ask: () => Promise<string>]
 
-const { url, origin } = parseArgs({ options: { url: { type: 'string' }, origin: { type: 'string' } } }).values
+const { url: given, origin } = parseArgs({ options: { url: { type: 'string' }, origin: { type: 'string' } } }).values
+const url = given?.replace(/\/+$/, '')
 if (url === undefined || !URL.canParse(url)) {
   process.stderr.write(USAGE)
   process.exitCode = 2

@@ -24,6 +24,7 @@ describe("The operator's file of stages", () => {
     expect(stages.get('prod')).toMatchObject({ ...OWN.prod, logRetentionDays: 90, retain: true })
     expect([...(await readStages(undefined)).keys()]).toEqual(['dev'])
     await expect(readStages('no-such-file.json')).rejects.toThrow('ENOENT')
+    expect(() => parseStages('{')).toThrow('The file of stages does not fit')
   })
 
   test('is refused as the example is: with names that nobody can own, and its applications', () => {
@@ -41,6 +42,7 @@ describe("The operator's file of stages", () => {
       { alarmEmail: undefined },
       'alarmEmail: its alarms would reach nobody',
     ],
+    ['an example for whom alarms reach', 'prod', { alarmEmail: 'on-call@wallet.example' }, 'nobody can own on-call@'],
     ['a page on this machine', 'staging', { corsOrigins: ['http://localhost:3000'] }, 'nobody can own localhost'],
     ['an origin without TLS', 'prod', { corsOrigins: ['http://wallet.vaultline.app'] }, 'is not of https'],
     ['a slash after an origin', 'prod', { corsOrigins: ['https://wallet.vaultline.app/'] }, 'must be an origin'],
