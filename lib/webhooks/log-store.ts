@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { type DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
 import { deleteItems, getItems, putItems, putNew, updateItem } from '../aws/dynamo.ts'
@@ -5,8 +6,10 @@ import { EpochSeconds } from '../codecs.ts'
 import { WebhookEvent } from './event.ts'
 import { clientPartition } from './store.ts'
 
-/** The most events that one item of the log has. */
-const PAGE_EVENTS = 50
+/** The most events that one item has, and the most bytes of them as JSON, of the 400 KB that DynamoDB takes. */
+const [PAGE_EVENTS, PAGE_BYTES] = [50, 200 * 1024]
+/** The most items of pending events that are looked at together. */
+const PENDING_ITEMS = 20
 /** Bytes of events as JSON in one list; an event that is larger is a list of its own. Lambda answers 6 MB at most. */
 const LIST_BYTES = 2 ** 20
 
@@ -29,8 +32,12 @@ export type Unlogged = {
   readonly event: WebhookEvent
 }
 
-const Pending = z.object({ sk: z.string(), event: z.looseObject({ id: z.string() }), expiresAt: EpochSeconds })
+const Waiting = z.object({ key: z.string(), event: z.looseObject({ id: z.string(), timestamp: z.string() }) })
 /** An event that waits for its place in a client's log, as it is stored: all of it but its sequence. */
+export type Waiting = z.output<typeof Waiting>
+
+const Pending = z.object({ sk: z.string(), events: z.array(Waiting), expiresAt: EpochSeconds })
+/** Events that were published together, and that wait together. */
 export type Pending = z.output<typeof Pending>
 
 const Page = z.object({ events: z.tuple([WebhookEvent], WebhookEvent), expiresAt: EpochSeconds })
@@ -77,25 +84,33 @@ export function eventLogStore(client: DynamoDBDocumentClient, tableName: string)
       return new Set(items.map(({ sk }) => sk.slice(LOGGED.length)))
     },
 
-    /** Has events wait for their places, until `until`; one that waits already is written again as it is. */
-    addPending(events: readonly Unlogged[], until: Date): Promise<void> {
+    /**
+     * Has events wait for their places, until `until`: a client's in one item, which is there whole or not at all, or in several
+     * that are written one after the other, so that when this is cut off the first of them wait.
+     */
+    async addPending(events: readonly Unlogged[], until: Date): Promise<void> {
       const expiresAt = EpochSeconds.encode(until)
-      const items = events.map(({ clientId, key, event }) => {
-        const { sequence: _, ...encoded } = WebhookEvent.encode(event)
-        const sk = `PENDING#${encoded.timestamp}#${key}`
-        return { pk: clientPartition(clientId), sk, event: encoded, expiresAt }
-      })
-      return putItems(client, tableName, items)
+      const rounds: Parameters<typeof putItems>[2][number][][] = []
+      for (const [clientId, ofClient] of Map.groupBy(events, (event) => event.clientId)) {
+        let rest = inOrder(ofClient.map(toWaiting))
+        for (let round = 0; rest.length > 0; round += 1) {
+          const together = rest.slice(0, countFitting(rest.map(({ event }) => event)))
+          const item = { pk: clientPartition(clientId), sk: pendingKey(together), events: together, expiresAt }
+          rounds[round] = [...(rounds[round] ?? []), item]
+          rest = rest.slice(together.length)
+        }
+      }
+      for (const items of rounds) await putItems(client, tableName, items)
     },
 
-    /** The first events that wait for their places, `PAGE_EVENTS` of them or fewer; none where none waits. */
+    /** What waits for places: the first 20 items, or fewer with 1 MB; none where nothing waits. */
     async listPending(clientId: string): Promise<Pending[]> {
       const query = new QueryCommand({
         TableName: tableName,
         KeyConditionExpression: 'pk = :client AND begins_with(sk, :pending)',
-        ExpressionAttributeValues: { ':client': clientPartition(clientId), ':pending': 'PENDING#' },
+        ExpressionAttributeValues: { ':client': clientPartition(clientId), ':pending': PENDING },
         ConsistentRead: true,
-        Limit: PAGE_EVENTS,
+        Limit: PENDING_ITEMS,
       })
       return z.array(Pending).parse((await client.send(query)).Items)
     },
@@ -202,6 +217,39 @@ export function eventLogStore(client: DynamoDBDocumentClient, tableName: string)
   }
 }
 export type EventLogStore = ReturnType<typeof eventLogStore>
+
+/** How many of these events one item takes, from the first on: at least that one, however large it is. */
+export function countFitting(events: readonly unknown[]): number {
+  let bytes = 0
+  const end = events.findIndex((event, index) => {
+    bytes += Buffer.byteLength(JSON.stringify(event))
+    return index === PAGE_EVENTS || (index > 0 && bytes > PAGE_BYTES)
+  })
+  return end === -1 ? events.length : end
+}
+
+/** Events that wait, in the order in which they happened; those of one moment in the order of their keys. */
+export function inOrder<Event extends Waiting>(events: readonly Event[]): Event[] {
+  const sorted = events.map((event) => ({ event, order: orderOf(event) }))
+  return sorted.sort((left, right) => (left.order < right.order ? -1 : 1)).map(({ event }) => event)
+}
+
+function orderOf({ key, event: { timestamp } }: Waiting): string {
+  return `${timestamp}#${key}`
+}
+
+function toWaiting({ key, event }: Unlogged): Waiting {
+  const { sequence: _, ...encoded } = WebhookEvent.encode(event)
+  return { key, event: encoded }
+}
+
+const PENDING = 'PENDING#'
+
+/** By their first event, and by all: the same events are the same item, and others never replace it. */
+function pendingKey(events: readonly Waiting[]): string {
+  const hash = createHash('sha256').update(events.map(({ event }) => event.id).join(' '))
+  return `${PENDING}${events[0] ? orderOf(events[0]) : ''}#${hash.digest('hex').slice(0, 32)}`
+}
 
 const LOGGED = 'EVENT#'
 /** Sequences have at most so many digits: a client that is told 10,000 a second has 3 years of them. */

@@ -1,5 +1,5 @@
 import { WebhookEvent } from './event.ts'
-import type { EventLogStore, Pending } from './log-store.ts'
+import { countFitting, type EventLogStore, inOrder, type Pending, type Waiting } from './log-store.ts'
 import type { WebhooksStore } from './store.ts'
 import { wants } from './webhook.ts'
 
@@ -26,8 +26,6 @@ export const LOG_MS = 30 * DAY_MS
 /** For how long it is known that an event has its place: for longer than it can wait for one. */
 const LOGGED_MS = 40 * DAY_MS
 
-/** Bytes of events as JSON in one page, of the 400 KB that DynamoDB takes; an event that is larger has a page of its own. */
-const PAGE_BYTES = 200 * 1024
 /** Pages that are put at one call. */
 const MOST_PAGES = 20
 
@@ -45,15 +43,23 @@ export async function relayEvents(dependencies: Dependencies, clientId: string):
   for (let pages = 0; pages < MOST_PAGES; pages += 1) {
     const pending = await eventLog.listPending(clientId)
     if (pending.length === 0) return moved
-    const logged = await eventLog.listLogged(pending.map(({ event: { id } }) => ({ clientId, id })))
-    const { events, done } = buildPage(pending, logged, next, now())
+    const waiting = findWaiting(pending, now())
+    const logged = await eventLog.listLogged(waiting.map(({ id }) => ({ clientId, id })))
+    const unlogged = waiting
+      .filter(({ id }) => !logged.has(id))
+      .map((event, index) => ({ ...event, sequence: next + index }))
+    const events = unlogged.slice(0, countFitting(unlogged)).map((event) => WebhookEvent.parse(event))
     const [first, ...others] = events
     if (first && !(await eventLog.putPage(clientId, [first, ...others], new Date(now() + LOG_MS)))) {
       next = await finishLog(dependencies, clientId)
       continue
     }
     if (first) await finishPage(dependencies, clientId, events)
-    await eventLog.deletePending(clientId, done)
+    const left = new Set(unlogged.slice(events.length).map(({ id }) => id))
+    await eventLog.deletePending(
+      clientId,
+      pending.filter((item) => item.events.every(({ event }) => !left.has(event.id))),
+    )
     next += events.length
     moved += events.length
   }
@@ -87,22 +93,8 @@ async function finishPage(
   if (last) await eventLog.moveHead(clientId, last.sequence + 1)
 }
 
-/**
- * The next page's events, with their sequences, and what is pending no more with them: besides these what is logged already,
- * and what has waited for so long that it may not be known any more whether it is.
- */
-function buildPage(pending: readonly Pending[], logged: ReadonlySet<string>, next: number, now: number) {
-  const events = new Map<string, WebhookEvent>()
-  const done: Pending[] = []
-  let bytes = 0
-  for (const one of pending) {
-    const { event, expiresAt } = one
-    if (!logged.has(event.id) && !events.has(event.id) && expiresAt.getTime() > now) {
-      bytes += Buffer.byteLength(JSON.stringify(event))
-      if (events.size > 0 && bytes > PAGE_BYTES) break
-      events.set(event.id, WebhookEvent.parse({ ...event, sequence: next + events.size }))
-    }
-    done.push(one)
-  }
-  return { events: [...events.values()], done }
+/** What waits, in order and each once, without what has waited for so long that it may not be known any more whether it is logged. */
+function findWaiting(pending: readonly Pending[], now: number): Waiting['event'][] {
+  const waiting = inOrder(pending.flatMap(({ events, expiresAt }) => (expiresAt.getTime() > now ? events : [])))
+  return [...new Map(waiting.map(({ event }) => [event.id, event])).values()]
 }

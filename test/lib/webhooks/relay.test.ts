@@ -112,17 +112,14 @@ describe('A log', () => {
     expect(idsOf(CLIENT, keys)).not.toEqual(idsOf(OTHER, keys))
   })
 
-  test('costs a client, of each event, a put, a mark and a deletion, and of each page two writes more', async ({
-    events,
-    requests,
-  }) => {
+  test('costs a client, of each event, a mark, and of fifty four writes more', async ({ events, requests }) => {
     requests.length = 0
     await events.publish(keysOf(100).map((key) => someNotice(key)))
     await events.relay()
     const count = (name: string) => requests.filter((request) => request === name).length
-    expect(count('BatchWriteItem')).toBe(12)
+    expect(count('BatchWriteItem')).toBe(8)
     expect(count('PutItem') + count('UpdateItem')).toBe(4)
-    expect(requests).toHaveLength(16 + 10)
+    expect(requests).toHaveLength(12 + 10)
   })
 
   test('does not have what is not final before somebody asks for it', async ({ events }) => {
@@ -158,6 +155,45 @@ describe('A log', () => {
     await events.publish([someNotice('key-0000')])
     await events.relay(CLIENT, passing, NOW + 30 * 86_400_000)
     expect(await events.list(CLIENT, NOW)).toEqual([])
+    expect(await events.log.listPending(CLIENT)).toEqual([])
+  })
+})
+
+describe('Publishing', () => {
+  test('has what one call tells wait in order, whenever a relay looks between its writes', async ({ events }) => {
+    // In three items: fifty, ten, and two that are too large for one.
+    const keys = keysOf(62)
+    const notices = keys.map((key, index) =>
+      someNotice(key, {
+        timestamp: new Date(NOW - 1000 + index),
+        ...(index >= 60 && { data: { depositIds: ['x'.repeat(110_000)] } }),
+      }),
+    )
+    for (let passed = 0, isOver = false; !isOver; passed += 1) {
+      const clientId = someClientId()
+      const killed = killedAfter(passed)
+      await events.publish(notices.toReversed(), [clientId], killed.gate).catch(() => {})
+      isOver = killed.count() <= passed
+      await events.relay(clientId)
+      const before = (await events.list(clientId)).map(({ id }) => id)
+      expect(before).toEqual(idsOf(clientId, keys).slice(0, before.length))
+      await events.publish(notices, [clientId])
+      await events.relay(clientId)
+      expect((await events.list(clientId)).map(({ id }) => id)).toEqual(idsOf(clientId, keys))
+      expect(await events.log.listPending(clientId)).toEqual([])
+    }
+  })
+
+  test('in other groups than before tells each event once, in order', async ({ events }) => {
+    const at = (key: string, second: number) => someNotice(key, { timestamp: new Date(NOW + second * 1000) })
+    const [first, early, late, undone] = [at('first', 1), at('early', 4), at('late', 5), at('late#undone', 5)]
+    await events.publish([early, late])
+    await events.publish([first, early])
+    await events.publish([first, undone])
+    await events.publish([early])
+    await events.relay()
+    const expected = [first, early, late, undone].map(({ key }) => key)
+    expect((await events.list(CLIENT)).map(({ id }) => id)).toEqual(idsOf(CLIENT, expected))
     expect(await events.log.listPending(CLIENT)).toEqual([])
   })
 })
@@ -244,6 +280,13 @@ describe('A relay', () => {
           const keys = [...LARGE, ...others].map(({ key }) => key)
           expect(log.map(({ id }) => id).toSorted()).toEqual(idsOf(clientId, keys).toSorted())
           expect(log.map(({ sequence }) => sequence)).toEqual(log.map((_, index) => index + 1))
+          for (const published of [LARGE, others]) {
+            const ids = idsOf(
+              clientId,
+              published.map(({ key }) => key),
+            )
+            expect(log.map(({ id }) => id).filter((id) => ids.includes(id))).toEqual(ids)
+          }
           expect(await events.log.listPending(clientId)).toEqual([])
         },
       ),
