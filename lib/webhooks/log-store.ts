@@ -32,7 +32,10 @@ export type Unlogged = {
   readonly event: WebhookEvent
 }
 
-const Waiting = z.object({ key: z.string(), event: z.looseObject({ id: z.string(), timestamp: z.string() }) })
+const Waiting = z.object({
+  key: z.string(),
+  event: z.looseObject({ id: z.string(), timestamp: z.string(), final: z.boolean() }),
+})
 /** An event that waits for its place in a client's log, as it is stored: all of it but its sequence. */
 export type Waiting = z.output<typeof Waiting>
 
@@ -228,14 +231,14 @@ export function countFitting(events: readonly unknown[]): number {
   return end === -1 ? events.length : end
 }
 
-/** Events that wait, in the order in which they happened; those of one moment in the order of their keys. */
+/** Events that wait, in the order in which they happened: of one moment first what is not final, and in the order of their keys. */
 export function inOrder<Event extends Waiting>(events: readonly Event[]): Event[] {
   const sorted = events.map((event) => ({ event, order: orderOf(event) }))
   return sorted.sort((left, right) => (left.order < right.order ? -1 : 1)).map(({ event }) => event)
 }
 
-function orderOf({ key, event: { timestamp } }: Waiting): string {
-  return `${timestamp}#${key}`
+function orderOf({ key, event: { timestamp, final } }: Waiting): string {
+  return `${timestamp}#${final ? 'final' : 'early'}#${key}`
 }
 
 function toWaiting({ key, event }: Unlogged): Waiting {

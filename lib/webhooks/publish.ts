@@ -14,7 +14,7 @@ type Dependencies = {
 
 /**
  * Tells clients of what happened, each once by the notice's key, and gives how many events wait for their places in logs
- * since. Notices of one moment are told in the order of their keys, which have at most 900 bytes. What is not final is told
+ * since. Of one moment what is not final is told first, and in the order of the keys, which have at most 900 bytes. What is not final is told
  * to clients alone that have a webhook for it. When this throws, some are told and some are not: told again, nobody is told
  * twice.
  */

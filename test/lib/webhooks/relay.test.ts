@@ -186,13 +186,16 @@ describe('Publishing', () => {
 
   test('in other groups than before tells each event once, in order', async ({ events }) => {
     const at = (key: string, second: number) => someNotice(key, { timestamp: new Date(NOW + second * 1000) })
-    const [first, early, late, undone] = [at('first', 1), at('early', 4), at('late', 5), at('late#undone', 5)]
+    const [first, early, undone] = [at('first', 1), at('early', 4), at('late#early#undone', 5)]
+    const late = { ...at('late#early', 5), final: false }
+    await events.webhooks.add(CLIENT, someWebhook({ finality: 'latest' }))
     await events.publish([early, late])
     await events.publish([first, early])
     await events.publish([first, undone])
     await events.publish([early])
+    await events.publish([at('late', 5)])
     await events.relay()
-    const expected = [first, early, late, undone].map(({ key }) => key)
+    const expected = [first, early, late, at('late', 5), undone].map(({ key }) => key)
     expect((await events.list(CLIENT)).map(({ id }) => id)).toEqual(idsOf(CLIENT, expected))
     expect(await events.log.listPending(CLIENT)).toEqual([])
   })
