@@ -2048,6 +2048,8 @@ export type WebhookEvent = {
   data: {
     chainId: ChainId
     vaultAddress: Address
+    /** Whose it is: who receives the shares, or who withdrew; null where it is not known */
+    userAddress: Address | null
     /** The source transaction hash */
     depositId: TransactionHash
     /** pending: not mined yet. bridging: the deposit into the bridge is there; not terminal, but with destination_not_followed. completed: terminal. failed: terminal, but with expired */
@@ -2097,6 +2099,8 @@ export type WebhookEvent = {
   data: {
     chainId: ChainId
     vaultAddress: Address
+    /** Whose it is: who receives the shares, or who withdrew; null where it is not known */
+    userAddress: Address | null
     /** The source transaction hash */
     depositId: TransactionHash
     /** pending: not mined yet. bridging: the deposit into the bridge is there; not terminal, but with destination_not_followed. completed: terminal. failed: terminal, but with expired */
@@ -2146,6 +2150,8 @@ export type WebhookEvent = {
   data: {
     chainId: ChainId
     vaultAddress: Address
+    /** Whose it is: who receives the shares, or who withdrew; null where it is not known */
+    userAddress: Address | null
     /** The source transaction hash */
     depositId: TransactionHash
     /** pending: not mined yet. bridging: the deposit into the bridge is there; not terminal, but with destination_not_followed. completed: terminal. failed: terminal, but with expired */

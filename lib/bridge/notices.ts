@@ -1,25 +1,85 @@
 import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
-import type { RecordedTransfer, TransferStatus } from './transfer.ts'
+import { parseMessage, parseOwnTransfer } from './events.ts'
+import type { RecordedTransfer, Transfer, TransferKey, TransferStatus } from './transfer.ts'
 
-/** The notice of how a transfer of a vault has ended; undefined where nobody follows it to its end. */
-export function buildTransferNotice(
-  { chainId, address }: VaultKey,
-  { key, recorded: { final: status, evidence = [] } }: RecordedTransfer,
-): Notice | undefined {
-  const type = status && typeOf(status)
-  if (!status || !type) return undefined
-  const { initiated, bridged, completed } = status.timestamps
+/** Endings that are remembered between two runs of the job: a reorganisation replaces one by another. */
+const MOST_ENDINGS = 5
+
+/**
+ * The notices of how a transfer of a vault has ended: of its final status, or of one that is not final, and of those before
+ * that are not so. None where nobody follows it to its end.
+ */
+export function buildTransferNotices(vault: VaultKey, { key, recorded }: RecordedTransfer): Notice[] {
+  const { final, early, evidence = [] } = recorded
+  const endings = early?.endings ?? []
+  const last = final ?? endings.at(-1)
+  if (!last) return []
+  const { initiated, bridged, completed } = last.timestamps
   const seen = evidence.map(({ timestamp }) => timestamp).toSorted((left, right) => right.getTime() - left.getTime())
   const timestamp = completed ?? bridged ?? seen[0] ?? initiated
-  if (!timestamp) return undefined
-  return {
-    type,
-    key: ['transfer', key.sourceChainId, key.transactionHash, key.index].join('#'),
-    timestamp,
-    final: true,
-    data: { chainId, vaultAddress: address, ...status },
-  }
+  const type = typeOf(last)
+  const where = { chainId: vault.chainId, vaultAddress: vault.address }
+  const told: Notice[] =
+    type && timestamp
+      ? [
+          {
+            type,
+            key: last.final ? buildKey(key) : buildEndingKey(key, last),
+            timestamp,
+            final: last.final,
+            data: { ...where, userAddress: findUser(recorded), ...last },
+          },
+        ]
+      : []
+  const reverted = endings.flatMap((ending): Notice[] => {
+    const eventId = buildEndingKey(key, ending)
+    const { bridged: endedAt } = ending.timestamps
+    if (!endedAt || eventId === buildEndingKey(key, last)) return []
+    const told = { type: 'transfer.reverted', key: `${eventId}#reverted`, timestamp: endedAt, final: false } as const
+    return [{ ...told, data: { ...where, eventId } }]
+  })
+  return [...reverted, ...told]
+}
+
+/**
+ * What is kept of how a transfer has ended by blocks that are not final, now that it has this status: it has another one to
+ * be told where it has ended otherwise than was seen before, and the same where it has not ended. A transfer that ends
+ * without a fill ends by final blocks alone.
+ */
+export function noteEnding(key: TransferKey, early: Transfer['early'], status: TransferStatus): Transfer['early'] {
+  const { endings = [], version = 0 } = early ?? {}
+  const last = endings.at(-1)
+  if (status.final || !status.timestamps.bridged || !typeOf(status)) return early
+  if (last && buildEndingKey(key, last) === buildEndingKey(key, status)) return early
+  return { endings: [...endings, status].slice(-MOST_ENDINGS), isTold: false, version: version + 1 }
+}
+
+/** What is kept of the same once clients are told. */
+export function noteTold({ endings, version }: NonNullable<Transfer['early']>): Transfer['early'] {
+  return { endings: endings.slice(-1), isTold: true, version: version + 1 }
+}
+
+/** Whether there is something of a transfer of which clients are not told: how it has ended, for good or not. */
+export function isNews({ final, early }: Transfer): boolean {
+  return final !== undefined || early?.isTold === false
+}
+
+function buildKey({ sourceChainId, transactionHash, index }: TransferKey): string {
+  return ['transfer', sourceChainId, transactionHash, index].join('#')
+}
+
+/** The key of an ending by what it says and by the block of its fill, which another one has after a reorganisation. */
+function buildEndingKey(key: TransferKey, status: TransferStatus): string {
+  const { timestamps, transactions, outputAmount } = status
+  const fill = [timestamps.bridged?.getTime(), transactions.fill, outputAmount]
+  return [buildKey(key), typeOf(status), ...fill].join('#')
+}
+
+/** Whose it is: who receives the shares that it is sent for, or who sends what a vault paid to their own address. */
+function findUser({ source }: Transfer) {
+  if (!source) return null
+  return parseMessage(source.deposit)?.deposit?.account ?? parseOwnTransfer(source.deposit)?.account ?? null
 }
 
 function typeOf({ status, reason }: TransferStatus) {

@@ -17,6 +17,7 @@ import { toSeconds } from '../time.ts'
 import { poolAbi } from './abi.ts'
 import { parseDeposits, parseMessage, relayHash } from './events.ts'
 import { type Filled, parseFilled, searchFill } from './fill.ts'
+import { noteEnding } from './notices.ts'
 import { describeTransfer, type TransferFacts } from './outcomes.ts'
 import {
   conclude,
@@ -54,7 +55,7 @@ export type Target = { readonly chainId: number; readonly address: z.output<type
 /**
  * The status of a transfer and its target, from the chains alone, and records what is seen. It sends each host of the
  * chains at most 8 calls in 6 requests, and nothing once the status is final; a search that takes more goes on at the next
- * poll. `lookAt` says when the job is to look at it next, if at all, by what is recorded now: once it is final, to tell clients. Throws `upstream_*`, where the
+ * poll. `lookAt` says when the job is to look at it next, if at all, by what is recorded now: once it has ended, to tell clients. Throws `upstream_*`, where the
  * readers ask two hosts `nodes_disagree` and `second_node_silent`, and `internal` where the budget is not a whole one and
  * does not reach for what is always asked.
  */
@@ -69,7 +70,8 @@ export async function readTransfer(
   const poll = { getReader, key, recorded, budget, evidence: new Map<number, Evidence>(), isRecorded: true }
   const read = await toResult(readNow(poll))
   // The next poll is set also where this one failed, so that one transfer holds up no other.
-  const { keep: seen, arrival } = 'value' in read ? read.value : { keep: recorded }
+  const { keep: found, arrival, status } = 'value' in read ? read.value : { keep: recorded }
+  const seen = status ? { ...found, early: noteEnding(key, recorded.early, status) } : found
   const target = getTarget(seen)
   const evidence = [...poll.evidence.values()]
   const keep = compact({
@@ -81,7 +83,7 @@ export async function readTransfer(
   if (arrival) await sources.record(arrival, { chainId: key.sourceChainId, transactionHash: key.transactionHash })
   // Of unknown transactions nothing is recorded, or every hash asked for would leave an item.
   const isKnown = keep.source !== undefined || keep.sender !== undefined
-  if (isKnown && !isDeepStrictEqual(keep, recorded)) await transfers.record(key, keep)
+  if (isKnown && !isDeepStrictEqual(keep, recorded)) await transfers.record(key, keep, recorded)
   return { status: unwrap(read).status, target, evidence }
 }
 

@@ -47,8 +47,11 @@ export function transfersStore(client: DynamoDBDocumentClient, tableName: string
       return z.array(FollowedItem).parse(items ?? [])
     },
 
-    /** Records what is seen of a transfer; false when its final status is recorded already. */
-    record(key: TransferKey, transfer: Transfer): Promise<boolean> {
+    /**
+     * Records what is seen of a transfer; false when its final status is recorded already, or how it has ended otherwise is
+     * not what it was before.
+     */
+    record(key: TransferKey, transfer: Transfer, { early }: Pick<Transfer, 'early'> = {}): Promise<boolean> {
       const { transfer: encoded } = z.encode(Item, { transfer })
       const followed = transfer.lookAt && { followedOnChain: key.sourceChainId, lookAt: transfer.lookAt.getTime() }
       return conditionHeld(
@@ -56,8 +59,11 @@ export function transfersStore(client: DynamoDBDocumentClient, tableName: string
           new PutCommand({
             TableName: tableName,
             Item: { ...itemKey(key), ...followed, transfer: encoded },
-            ConditionExpression: 'attribute_not_exists(transfer.#final)',
+            ConditionExpression: `attribute_not_exists(transfer.#final) AND ${
+              early ? 'transfer.early.version = :version' : 'attribute_not_exists(transfer.early)'
+            }`,
             ExpressionAttributeNames: { '#final': 'final' },
+            ...(early && { ExpressionAttributeValues: { ':version': early.version } }),
           }),
         ),
       )

@@ -156,6 +156,11 @@ export const Transfer = z.object({
   refundSearch: RefundSearch.optional(),
   /** When the job looks at it next: none for one that ends or began in no client's vault, and once clients are told how it has ended. */
   lookAt: Timestamp.optional(),
+  /**
+   * How it has ended by blocks that are not final: the last of these, and before it those that it has replaced since clients
+   * were told. `version` is another whenever one of these is.
+   */
+  early: z.object({ endings: z.array(TransferStatus), isTold: z.boolean(), version: z.number().int() }).optional(),
   /** The status that will never change, and the blocks that it rests on. */
   final: TransferStatus.optional(),
   evidence: EvidenceList.optional(),

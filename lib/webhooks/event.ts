@@ -36,7 +36,13 @@ const estimated = {
   estimatedSettlement: EstimatedSettlement.nullable().describe('Null while there are fewer than five'),
 }
 
-const Transfer = z.object({ ...vault, ...TransferStatus.shape })
+const Transfer = z.object({
+  ...vault,
+  userAddress: Address.nullable().describe(
+    'Whose it is: who receives the shares, or who withdrew; null where it is not known',
+  ),
+  ...TransferStatus.shape,
+})
 
 const VaultSeen = z.object({ ...vault, blockNumber: z.number().int().describe('Where it was seen first') })
 

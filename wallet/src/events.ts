@@ -47,8 +47,8 @@ const TEXTS: Readonly<Record<string, (vault: string) => string>> = {
 
 /** Whether an event is about this user's money. */
 export function isAbout({ data }: WebhookEvent, { accounts, transfers }: Owner): boolean {
-  if ('userAddress' in data) return accounts.has(data.userAddress)
-  return 'transactions' in data && transfers.has(data.transactions.source)
+  if ('transactions' in data && transfers.has(data.transactions.source)) return true
+  return 'userAddress' in data && data.userAddress !== null && accounts.has(data.userAddress)
 }
 
 /**
@@ -83,9 +83,8 @@ export function listNews(
 function keyOf({ type, data }: WebhookEvent): string {
   const { chainId, vaultAddress } = data
   const place = [type, chainId, vaultAddress]
-  if ('userAddress' in data) {
-    const ids = 'depositIds' in data ? data.depositIds : data.withdrawalIds
-    return [...place, data.userAddress, data.transactionHash, ...ids].join(' ')
-  }
-  return [...place, 'transactions' in data ? data.transactions.source : ''].join(' ')
+  if ('transactions' in data) return [...place, data.transactions.source].join(' ')
+  if (!('userAddress' in data)) return place.join(' ')
+  const ids = 'depositIds' in data ? data.depositIds : data.withdrawalIds
+  return [...place, data.userAddress, data.transactionHash, ...ids].join(' ')
 }

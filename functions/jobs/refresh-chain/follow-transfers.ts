@@ -1,5 +1,6 @@
 import type { DepositSourceStore } from '../../../lib/activity/deposit-source-store.ts'
 import { relayHash } from '../../../lib/bridge/events.ts'
+import { isNews } from '../../../lib/bridge/notices.ts'
 import { createBudget, FILLED, MOST_CALLS, readFillStatuses } from '../../../lib/bridge/poll.ts'
 import { readTransfer } from '../../../lib/bridge/status.ts'
 import type { TransfersStore } from '../../../lib/bridge/store.ts'
@@ -32,7 +33,8 @@ const FOLLOWED_MS = 1_814_400_000
  * have waited longest, until `until` (epoch milliseconds). What the pools say of them all is one call for each of at most
  * 4 destinations; those of which there is more to know are polled one by one, as far as 12 calls go. The one for which
  * they did not suffice is the first in the next run; the rest are due again after all others, in the same order. One that
- * cannot be read stops no other. `ended` are those of which clients are to be told how they have ended.
+ * cannot be read stops no other. `ended` are those of which clients are to be told how they have ended, finally or
+ * not, before they are polled again.
  */
 export async function followTransfers(
   { getReader, transfers, sources, now }: Dependencies,
@@ -41,8 +43,8 @@ export async function followTransfers(
 ) {
   const listed = await transfers.listDue(chainId, now(), MOST_DUE)
   const [due, ended] = [
-    listed.filter(({ recorded }) => !recorded.final),
-    listed.filter(({ recorded }) => recorded.final),
+    listed.filter(({ recorded }) => !isNews(recorded)),
+    listed.filter(({ recorded }) => isNews(recorded)),
   ]
   const { moved, unasked, pools } = await readMoved(getReader, due, chainId)
   let callsLeft = MOST_CALLS_OF_RUN - pools
@@ -60,7 +62,7 @@ export async function followTransfers(
     }
     const lookAt = (keep: Transfer) => {
       // Clients are told of what has ended by the next run.
-      if (keep.final) return new Date(now())
+      if (isNews(keep)) return new Date(now())
       return budget.isShort() ? recorded.lookAt : getNextPoll(keep, now())
     }
     try {
@@ -118,7 +120,7 @@ function needsPoll({ source, fillTransaction, isUnfilled }: Transfer): boolean {
 }
 
 /** When to poll a transfer next, undefined for never. */
-function getNextPoll({ source, fillTransaction }: Transfer, now: number): Date | undefined {
+export function getNextPoll({ source, fillTransaction }: Transfer, now: number): Date | undefined {
   const age = now - (source?.initiated.getTime() ?? now)
   if (age > FOLLOWED_MS) return undefined
   const wait = Math.min(LONGEST_WAIT_MS, Math.max(0, age * AGE_SHARE))

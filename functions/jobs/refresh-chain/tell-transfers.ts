@@ -1,6 +1,6 @@
 import type { RecordsStore } from '../../../lib/activity/store.ts'
 import { parseOwnTransfer } from '../../../lib/bridge/events.ts'
-import { buildTransferNotice } from '../../../lib/bridge/notices.ts'
+import { buildTransferNotices, noteTold } from '../../../lib/bridge/notices.ts'
 import { getTarget } from '../../../lib/bridge/status.ts'
 import type { TransfersStore } from '../../../lib/bridge/store.ts'
 import type { RecordedTransfer } from '../../../lib/bridge/transfer.ts'
@@ -8,11 +8,12 @@ import type { ClientsStore, ClientsVaults } from '../../../lib/clients/store.ts'
 import { logger } from '../../../lib/logger.ts'
 import type { VaultKey } from '../../../lib/vaults/vault.ts'
 import type { Notice } from '../../../lib/webhooks/event.ts'
+import { getNextPoll } from './follow-transfers.ts'
 
 type Dependencies = {
   readonly clients: Pick<ClientsStore, 'listVaultsOnChain'>
   readonly records: Pick<RecordsStore, 'listEntries'>
-  readonly transfers: Pick<TransfersStore, 'postpone'>
+  readonly transfers: Pick<TransfersStore, 'postpone' | 'record'>
   /** Epoch milliseconds. */
   readonly now: () => number
   readonly publish: (notices: readonly Notice[], clientsOf: (notice: Notice) => readonly string[]) => Promise<unknown>
@@ -22,8 +23,8 @@ type Dependencies = {
 const NEWS_MS = 7 * 86_400_000
 
 /**
- * Tells clients how transfers have ended, each the clients of the vault that it ended or began in, and then looks at them no
- * more. One that begins in several vaults that may be is that of the last that paid the account. What cannot be told now is
+ * Tells clients how transfers have ended, each the clients of the vault that it ended or began in, and then looks no more at
+ * those that have ended for good. One that begins in several vaults that may be is that of the last that paid the account. What cannot be told now is
  * told by a later run.
  */
 export async function tellTransfers(
@@ -40,9 +41,11 @@ export async function tellTransfers(
     const told = await Promise.all(
       ended.map(async (one) => {
         const vault = await findVault(records, ofChain, one)
-        const notice = vault && buildTransferNotice(vault, one)
-        const isNews = notice && now() - notice.timestamp.getTime() < NEWS_MS
-        return isNews ? [{ notice, clientIds: (await clientsOn(vault.chainId)).clientsOf(vault.address) }] : []
+        const notices = vault ? buildTransferNotices(vault, one) : []
+        const news = notices.filter(({ timestamp }) => now() - timestamp.getTime() < NEWS_MS)
+        if (!vault || news.length === 0) return []
+        const { clientsOf } = await clientsOn(vault.chainId)
+        return news.map((notice) => ({ notice, clientIds: clientsOf(vault.address) }))
       }),
     )
     const clientIds = new Map(told.flat().map((one) => [one.notice, one.clientIds]))
@@ -51,7 +54,18 @@ export async function tellTransfers(
     logger.error('clients not told', { chainId, transfers: ended.length, reason: String(error) })
     return
   }
-  await Promise.all(ended.map(({ key }) => transfers.postpone(key, undefined)))
+  await Promise.all(
+    ended.map(({ key, recorded }) => {
+      const { final, early } = recorded
+      if (final || !early) return transfers.postpone(key, undefined)
+      // What was told is kept where it is still what was seen last; else there is something new to tell.
+      return transfers.record(
+        key,
+        { ...recorded, early: noteTold(early), lookAt: getNextPoll(recorded, now()) },
+        recorded,
+      )
+    }),
+  )
 }
 
 /** The vault that a transfer ends in, else the one on this chain that paid what it sends; undefined where there is none. */

@@ -1,4 +1,5 @@
 import { parseOwnTransfer } from '../../../lib/bridge/events.ts'
+import { isNews } from '../../../lib/bridge/notices.ts'
 import { readTransfer, readTransferUnrecorded, type Target } from '../../../lib/bridge/status.ts'
 import type { Transfer } from '../../../lib/bridge/transfer.ts'
 import { type ErrorCode, UNWITNESSED } from '../../../lib/errors.ts'
@@ -26,7 +27,7 @@ export function getCrossChainStatus(services: Dependencies) {
     // A transfer into one of the client's vaults, or out of one, is followed by the job from now on.
     const read = await toResult(
       readTransfer({ getReader: getWitnessedReader, transfers, sources }, { key, recorded }, async (keep, into) => {
-        if (keep.lookAt && !keep.final) return keep.lookAt
+        if (keep.lookAt && (!isNews(keep) || isNews(recorded))) return keep.lookAt
         return keep.lookAt || findVault(into) || (await mayBeWithdrawal(keep)) ? new Date(now()) : undefined
       }),
     )

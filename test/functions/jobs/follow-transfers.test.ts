@@ -7,11 +7,12 @@ import { createRpc } from '../../../lib/chain/nodes.ts'
 import { chainReader } from '../../../lib/chain/reader.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
 import { AppError } from '../../../lib/errors.ts'
+import { callRpc } from '../../../sandbox/rpc.ts'
 import { someContext } from '../../support/lambda.ts'
 import { ARBITRUM, BASE } from '../../support/oracles.ts'
-import { type Report, recordAll, refresh } from '../../support/records.ts'
-import { USERS } from '../../support/service.ts'
-import { toldTo } from '../../support/told-events.ts'
+import { halfOf, type Report, recordAll, refresh } from '../../support/records.ts'
+import { type Service, USERS } from '../../support/service.ts'
+import { type Told, toldTo } from '../../support/told-events.ts'
 import { test as base, type Transfer, type Transfers } from '../../support/transfers.ts'
 import { expectSuccess, openLagoonVault, openYieldVault, type TestVault } from '../../support/vaults.ts'
 import type { Wire } from '../../support/wire.ts'
@@ -124,7 +125,7 @@ describe('A run of the job', () => {
     await transfers.relayer.fill(sent.deposit)
     expect(await run(3_600)).toMatchObject({ open: 1, ended: 1 })
     await transfers.finalise()
-    await run(3_600)
+    for (let look = 0; look < 2; look += 1) await run(3_600)
     expect(await run(3_600)).toMatchObject({ open: 0 })
     await run()
     expect((await toldTo(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))).toMatchObject([
@@ -163,13 +164,94 @@ describe('A run of the job', () => {
 
   test('looks at each transfer ever more seldom', async ({ transfers, run, service }) => {
     await transfers.finalise()
-    await run(3_600)
+    for (let look = 0; look < 2; look += 1) await run(3_600)
     const vault = await openLagoonVault(service, { generation: '0.5' })
     await openKnown(transfers, vault, 2)
     expect(await run()).toMatchObject({ open: 2, ofTransfers: 3 })
     await run(36_000)
     expect(await run(600)).toMatchObject({ open: 0 })
     expect((await run(3_600)).open).toBeGreaterThan(0)
+  })
+})
+
+describe('A client that wants to know what is not final', () => {
+  /** A transfer into a vault of two clients, of which one wants to know at once. */
+  const openWatched = async (transfers: Transfers, service: Service) => {
+    const vault = await openLagoonVault(service, { generation: '0.5' })
+    const body = { url: 'https://127.0.0.1:9/', finality: 'latest' }
+    expect((await service.call('POST', '/webhooks', { key: vault.key, body })).status).toBe(201)
+    const other = await service.createClient([{ chainId: BASE, address: vault.address }])
+    const [transfer] = (await openKnown(transfers, vault, 1)) as [Transfer]
+    return { vault, other, transfer }
+  }
+  const ofTransfers = async (service: Service, key: string) =>
+    (await toldTo(service, key)).filter(({ type }) => type.startsWith('transfer.'))
+  const shown = (events: readonly Told[]) => events.map(({ type, final }) => [type, final])
+
+  test('is told at once that a transfer has arrived, and again as final, whenever runs are killed', async ({
+    transfers,
+    run,
+    service,
+  }) => {
+    const { vault, other } = await service.restore('filled', async () => {
+      const { transfer, ...known } = await openWatched(transfers, service)
+      await transfers.relayer.fill(transfer.deposit)
+      return known
+    })
+    let isOver = false
+    for (let count = 1; !isOver; count += 1) {
+      await service.restore('filled', async () => undefined)
+      let writes = 0
+      service.table.rewriteRequest = (body) => {
+        if (/"Item"|UpdateExpression/.test(body)) writes += 1
+        return writes < count ? body : writes === count ? halfOf(body) : 'no request'
+      }
+      service.table.rewrite = (answer) => (writes < count ? answer : 'no answer')
+      for (let look = 0; look < 3; look += 1) await run(600).catch(() => {})
+      isOver = writes < count
+      service.table.reset()
+      for (let look = 0; look < 3; look += 1) await run(600)
+      const early = await ofTransfers(service, vault.key)
+      expect(shown(early)).toEqual([['transfer.completed', false]])
+      expect(early[0]?.data).toMatchObject({ vaultAddress: vault.address, userAddress: ALICE.address, final: false })
+      expect(await ofTransfers(service, other)).toEqual([])
+    }
+    await transfers.finalise()
+    for (let look = 0; look < 3; look += 1) await run(3_600)
+    const told = [
+      ['transfer.completed', false],
+      ['transfer.completed', true],
+    ]
+    expect(shown(await ofTransfers(service, vault.key))).toEqual(told)
+    expect(shown(await ofTransfers(service, other))).toEqual(told.slice(1))
+  })
+
+  test('is told that a transfer has not ended so after a reorganisation, and how it has', async ({
+    transfers,
+    run,
+    service,
+  }) => {
+    const { vault, other, transfer } = await openWatched(transfers, service)
+    const base = transfers.chainOf(BASE)
+    const [snapshot] = await callRpc(base, [{ method: 'evm_snapshot', params: [] }])
+    await transfers.relayer.fill(transfer.deposit)
+    for (let look = 0; look < 2; look += 1) await run(600)
+    const [early] = await ofTransfers(service, vault.key)
+    expect(early).toMatchObject({ type: 'transfer.completed', final: false })
+
+    await callRpc(base, [{ method: 'evm_revert', params: [snapshot] }])
+    await transfers.setClock(BASE, (await transfers.clockOf(BASE)) + 60)
+    await transfers.relayer.fill(transfer.deposit)
+    for (let look = 0; look < 2; look += 1) await run(3_600)
+    await transfers.finalise()
+    for (let look = 0; look < 3; look += 1) await run(3_600)
+    const [, reverted, ...again] = await ofTransfers(service, vault.key)
+    expect(reverted).toMatchObject({ type: 'transfer.reverted', final: false, data: { eventId: early?.id } })
+    expect(shown(again)).toEqual([
+      ['transfer.completed', false],
+      ['transfer.completed', true],
+    ])
+    expect(shown(await ofTransfers(service, other))).toEqual([['transfer.completed', true]])
   })
 })
 
