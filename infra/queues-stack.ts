@@ -15,12 +15,13 @@ export class QueuesStack extends Stack {
   constructor(scope: Construct, { shared, ...props }: Settings) {
     super(scope, 'queues', props)
     const deployed = CONSUMERS.map(([name, contract]) => {
-      const { queue, timeoutSeconds, mostAtATime, impact } = contract
+      const { queue, timeoutSeconds, mostAtATime, wakesItself = false, impact } = contract
       const consumer = new ServiceFunction(this, name, {
         ...shared.settingsFor(contract),
         // It waits for tables and for others' servers, and nobody waits for it.
         memoryMiB: 512,
         timeout: Duration.seconds(timeoutSeconds),
+        wakesItself,
       })
       const { queue: source, deadLetters } = shared.queues[queue]
       consumer.lambda.addEventSource(

@@ -7,6 +7,7 @@ import {
   type EventInvokeConfigOptions,
   Function as LambdaFunction,
   LoggingFormat,
+  RecursiveLoop,
   Runtime,
 } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
@@ -25,6 +26,8 @@ export type FunctionSettings = {
   readonly timeout: Duration
   /** How failed runs are tried again, where nobody waits for an answer. */
   readonly retries?: Pick<EventInvokeConfigOptions, 'retryAttempts' | 'maxEventAge'>
+  /** Whether messages that it sends itself are handed to it however many follow from each other. */
+  readonly wakesItself?: boolean
   /** Where the input of a run goes that failed for good. */
   readonly deadLetters?: Queue
   readonly logs: { readonly retention: RetentionDays; readonly removalPolicy: RemovalPolicy }
@@ -52,6 +55,7 @@ export class ServiceFunction extends Construct {
       memorySize: settings.memoryMiB,
       timeout: settings.timeout,
       ...settings.retries,
+      ...(settings.wakesItself && { recursiveLoop: RecursiveLoop.ALLOW }),
       ...(settings.deadLetters && { deadLetterQueue: settings.deadLetters }),
       environment: settings.variables,
       role,

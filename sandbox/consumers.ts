@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda'
@@ -14,9 +15,18 @@ const BATCH = 10
 const WAIT_SECONDS = 5
 const PAUSE_MS = 1000
 
+/** Of messages that follow from each other, so many reach the same function; Lambda takes the next one for a loop. */
+const MOST_IN_CHAIN = 16
+const traces = new AsyncLocalStorage<string>()
+// Where the SDK finds the trace that it sends along, as Lambda tells it; the store may be one that it has made itself.
+const lambda: (typeof awslambda & { InvokeStore?: object }) | undefined = globalThis.awslambda
+const InvokeStore = Object.assign(lambda?.InvokeStore ?? {}, { getXRayTraceId: () => traces.getStore() })
+Object.assign(globalThis, { awslambda: { ...lambda, InvokeStore } })
+process.env['AWS_LAMBDA_FUNCTION_NAME'] ??= 'local'
+
 /**
  * What stands between queues and functions in AWS, by this process's environment: it takes messages in batches, has the
- * function of their queue work on them, and deletes those that it has done.
+ * function of their queue work on them, and deletes those that it has done, and those that it takes for a loop.
  */
 export function createConsumers(invoke: Invoke) {
   const clients = new Map<string, SQSClient>()
@@ -40,10 +50,15 @@ export function createConsumers(invoke: Invoke) {
       }),
     )
     if (Messages.length === 0) return 0
-    const event = { Records: Messages.map((message) => toRecord(message, contract)) }
-    const answer = await invoke(name, event, contract.timeoutSeconds).catch(() => undefined)
+    const isLoop = (message: Message) => !contract.wakesItself && (lineageOf([message])[name] ?? 0) >= MOST_IN_CHAIN
+    const taken = Messages.filter((message) => !isLoop(message))
+    const event = { Records: taken.map((message) => toRecord(message, contract)) }
+    const lineage = lineageOf(taken)
+    const trace = formatLineage({ ...lineage, [name]: (lineage[name] ?? 0) + 1 })
+    const ask = () => invoke(name, event, contract.timeoutSeconds).catch(() => undefined)
+    const answer = taken.length > 0 ? await traces.run(trace, ask) : undefined
     const failed = new Set(answer?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier))
-    const done = Messages.filter(({ MessageId = '' }) => answer && !failed.has(MessageId))
+    const done = Messages.filter((message) => isLoop(message) || (answer && !failed.has(message.MessageId ?? '')))
     const Entries = done.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }))
     if (Entries.length > 0) await client.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }))
     return Messages.length
@@ -80,6 +95,24 @@ export function createConsumers(invoke: Invoke) {
       }
     },
   }
+}
+
+/** How often each function was invoked in the chain of messages that led to these; the longest one counts. */
+function lineageOf(messages: readonly Message[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const { Attributes = {} } of messages) {
+    const [, text = ''] = /Lineage=([^;]+)/.exec(Attributes.AWSTraceHeader ?? '') ?? []
+    for (const part of text.split('|').filter(Boolean)) {
+      const [name = '', count] = part.split(':')
+      counts[name] = Math.max(counts[name] ?? 0, Number(count))
+    }
+  }
+  return counts
+}
+
+function formatLineage(counts: Readonly<Record<string, number>>): string {
+  const lineage = Object.entries(counts).map(([name, count]) => `${name}:${count}`)
+  return `Root=1-00000000-000000000000000000000000;Lineage=${lineage.join('|')}`
 }
 
 function toRecord(

@@ -45,6 +45,8 @@ type Message = {
   readonly id: string
   readonly body: string
   readonly sentAt: number
+  /** Of what invocation it comes, as its sender says. */
+  readonly trace: string | undefined
   visibleAt: number
   receives: number
   firstReceivedAt: number | undefined
@@ -151,7 +153,8 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     if (lies.down) throw new SqsError('ServiceUnavailable', undefined, 503)
     const act = ACTIONS[action]
     if (!act) throw new SqsError('UnsupportedOperation', 'AWS.SimpleQueueService.UnsupportedOperation')
-    return await act(JSON.parse(Buffer.concat(chunks).toString()))
+    const trace = request.headers['x-amzn-trace-id']?.toString()
+    return await act(JSON.parse(Buffer.concat(chunks).toString()), trace)
   }
 
   function find(url: string): Queue {
@@ -166,13 +169,14 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     queue.messages = queue.messages.filter(({ sentAt }) => sentAt >= keptFrom)
   }
 
-  function add(queue: Queue, body: string, delaySeconds: number): Message {
+  function add(queue: Queue, body: string, delaySeconds: number, trace?: string): Message {
     const sentAt = now()
     const visibleAt = sentAt + delaySeconds * 1000 + lies.heldBackMs
     const message = {
       id: randomUUID(),
       body,
       sentAt,
+      trace,
       visibleAt,
       receives: 0,
       firstReceivedAt: undefined,
@@ -222,16 +226,16 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     return Entries
   }
 
-  const ACTIONS: Readonly<Record<string, (input: unknown) => object | Promise<object>>> = {
-    SendMessage(input) {
+  const ACTIONS: Readonly<Record<string, (input: unknown, trace?: string) => object | Promise<object>>> = {
+    SendMessage(input, trace) {
       const { QueueUrl, MessageBody, DelaySeconds } = parse(
         OfQueue.extend({ MessageBody: Body, DelaySeconds: Delay }),
         input,
       )
-      const { id } = add(find(QueueUrl), MessageBody, DelaySeconds)
+      const { id } = add(find(QueueUrl), MessageBody, DelaySeconds, trace)
       return { MessageId: id, MD5OfMessageBody: md5(MessageBody) }
     },
-    SendMessageBatch(input) {
+    SendMessageBatch(input, trace) {
       const queue = find(parse(OfQueue, input).QueueUrl)
       const entries = parseEntries(z.object({ Id, MessageBody: Body, DelaySeconds: Delay }), input)
       const bytes = entries.reduce((sum, { MessageBody }) => sum + Buffer.byteLength(MessageBody), 0)
@@ -240,7 +244,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
       return {
         Successful: taken.map((entry) => ({
           Id: entry.Id,
-          MessageId: add(queue, entry.MessageBody, entry.DelaySeconds).id,
+          MessageId: add(queue, entry.MessageBody, entry.DelaySeconds, trace).id,
           MD5OfMessageBody: md5(entry.MessageBody),
         })),
         Failed: refused.map((entry) => ({ Id: entry.Id, Code: 'InternalError', SenderFault: false })),
@@ -268,7 +272,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
         received = poll()
       }
       return {
-        Messages: received.map(({ id, body, sentAt, receives, firstReceivedAt, receipt }) => ({
+        Messages: received.map(({ id, body, sentAt, trace, receives, firstReceivedAt, receipt }) => ({
           MessageId: id,
           ReceiptHandle: receipt,
           Body: body,
@@ -278,6 +282,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
             SentTimestamp: String(sentAt),
             ApproximateReceiveCount: String(receives),
             ApproximateFirstReceiveTimestamp: String(firstReceivedAt),
+            ...(trace && { AWSTraceHeader: trace }),
           },
         })),
       }

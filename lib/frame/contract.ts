@@ -102,6 +102,11 @@ export type QueueContract = {
   readonly timeoutSeconds: number
   /** How many batches of ten messages are worked on at a time, at most. */
   readonly mostAtATime: number
+  /**
+   * Whether it sends messages to the queue that it takes from. Lambda drops a message that is the 16th such one in a row,
+   * unless it is told that the loop is meant; what ends it stands beside this.
+   */
+  readonly wakesItself?: true
   readonly impact: string
 }
 

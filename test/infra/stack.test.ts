@@ -214,6 +214,7 @@ describe.each(STAGES)('%s', (stage) => {
       Handler: 'index.handler',
       LoggingConfig: { LogFormat: 'JSON', LogGroup: `${id}Logs` },
       MemorySize: 'caller' in contract ? 1769 : 512,
+      ...('queue' in contract && contract.uses[contract.queue] && { RecursiveLoop: 'Allow' }),
       Role: `${id}Role`,
       Runtime: 'nodejs24.x',
       Timeout: isJob ? Math.min(contract.everyMinutes * 60 - 10, 900) : timeout,

@@ -31,5 +31,8 @@ export const contract = {
   }),
   timeoutSeconds: 30,
   mostAtATime: 5,
+  // For what is due later, by one timer a webhook, which is switched off when it took nothing for three days; and for what is
+  // left when its turn is over, until its log ends.
+  wakesItself: true,
   impact: 'Webhooks are told late what happened, and the log of events has it.',
 } as const satisfies QueueContract

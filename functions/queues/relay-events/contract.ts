@@ -13,5 +13,7 @@ export const contract = {
   report: z.object({ clientId: z.string(), events: z.number().int() }),
   timeoutSeconds: 30,
   mostAtATime: 5,
+  // Until nothing of its client is pending: each message that it sends follows pages that it has put into the log.
+  wakesItself: true,
   impact: 'Clients are told late of what happens in their vaults, and their logs end before it.',
 } as const satisfies QueueContract
