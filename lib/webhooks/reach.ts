@@ -5,10 +5,7 @@ import * as z from 'zod'
 export const WebhookReach = z.enum(['public', 'loopback'])
 export type WebhookReach = z.output<typeof WebhookReach>
 
-/**
- * What of the addresses is not public: IPv4 by IANA's special-purpose registry and multicast, and of the IPv6 addresses that
- * are given out, those that stand for others or for nobody.
- */
+/** The IPv4 addresses that are not public, by IANA's special-purpose registry, and multicast. */
 const NOT_PUBLIC = subnets([
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -24,22 +21,16 @@ const NOT_PUBLIC = subnets([
   '198.51.100.0/24',
   '203.0.113.0/24',
   '224.0.0.0/3',
-  '2001::/23',
-  '2001:db8::/32',
-  '2002::/16',
-  '3fff::/20',
 ])
-/** The IPv6 addresses that are given out. */
-const GIVEN_OUT = subnets(['2000::/3'])
 const LOOPBACK = subnets(['127.0.0.0/8', '::1/128'])
 
-/** Whether something may be sent to this IP address. */
+/** Whether something may be sent to this IP address; to public ones by IPv4 alone, as functions have no other way out. */
 export function isReachable(address: string, reach: WebhookReach): boolean {
   const family = isIP(address)
   if (family === 0) return false
   const type = family === 4 ? 'ipv4' : 'ipv6'
   if (reach === 'loopback') return LOOPBACK.check(address, type)
-  return !NOT_PUBLIC.check(address, type) && (family === 4 || GIVEN_OUT.check(address, type))
+  return family === 4 && !NOT_PUBLIC.check(address)
 }
 
 /**
@@ -56,6 +47,7 @@ export function whyUnreachable({ protocol, port, hostname }: URL, reach: Webhook
   }
   if (protocol !== 'https:') return 'must be an https URL'
   if (port !== '') return 'must be on port 443'
+  if (isIP(address) === 6) return 'must have an IPv4 address'
   return isAddress && !isReachable(address, reach) ? 'must have a public address' : undefined
 }
 

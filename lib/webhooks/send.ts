@@ -11,11 +11,8 @@ export type Send = (
   delivery: { readonly headers: Readonly<Record<string, string>>; readonly body: string },
 ) => Promise<Sent>
 
-/** An address that a name has. */
-type ResolvedAddress = { readonly address: string; readonly family: 4 | 6 }
-
-/** All addresses of a name; none where it has none, or they are not told soon. */
-type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>
+/** All IPv4 addresses of a name; none where it has none, or they are not told soon. */
+type Resolve = (hostname: string) => Promise<readonly string[]>
 
 type Options = {
   readonly reach: WebhookReach
@@ -24,18 +21,20 @@ type Options = {
   /** Epoch milliseconds. */
   readonly now: () => number
   readonly request?: (url: URL, options: RequestOptions) => ClientRequest
-  /** How long a delivery may take in all: the name, the connection, the headers and the body of the answer. */
+  /** How long a delivery may take in all: the name, the connection and the headers of the answer. */
   readonly timeoutMs?: number
 }
 
 const TIMEOUT_MS = 5_000
 const MOST_HEADER_BYTES = 16 * 1024
-const MOST_BODY_BYTES = 64 * 1024
+/** Of several addresses, so long each but the last is tried: longer than it takes to ask again for a connection, a second. */
+const SOCKET = { autoSelectFamilyAttemptTimeout: 1_500 }
 const USER_AGENT = 'Vaultline-Webhooks/1'
 
 /**
  * Creates what sends deliveries: by POST, over a connection of their own, to servers within reach and nowhere else, whatever
- * their names and answers say. A success is an answer of 2xx; no redirect is followed.
+ * their names and answers say. A success is an answer of 2xx, whatever becomes of its body, which
+ * is not read; no redirect is followed.
  */
 export function createSender({
   reach,
@@ -56,6 +55,7 @@ export function createSender({
       // No connection is kept, nor one taken that was made when the name led elsewhere.
       agent: false,
       lookup,
+      ...SOCKET,
       maxHeaderSize: MOST_HEADER_BYTES,
       headers: {
         'content-type': 'application/json',
@@ -72,35 +72,25 @@ export function createSender({
     // Not by `timeout`, which begins anew with each byte.
     const timer = setTimeout(() => end({ delivered: false, reason: 'timeout' }), timeoutMs)
     sent.on('error', (error) => end({ delivered: false, reason: reasonOf(error) }))
-    sent.on('response', (answer) => {
-      readToEnd(answer).then(
-        () => end(judge(answer, now())),
-        () => end({ delivered: false, reason: 'connection' }),
-      )
-    })
+    sent.on('response', (answer) => end(judge(answer, now())))
     sent.end(body)
     return promise
   }
 }
 
+const FAMILY = 4
+
 /** DNS: how long a server may take, in milliseconds, and how often it is asked. */
 const DNS = { timeout: 1_500, tries: 2 }
 
 /**
- * All addresses of a name, by DNS. Not by the system's look-up, whose four threads would all wait for names whose servers are
- * silent.
+ * The addresses of a name, by DNS. Not by the system's look-up, whose four threads would all wait for names whose servers are
+ * silent. IPv4 alone, as functions have no other way out.
  */
-const resolveByDns: Resolve = async (hostname) => {
-  const resolver = new Resolver(DNS)
-  const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
-  return [
-    ...(ipv4.status === 'fulfilled' ? ipv4.value.map((address) => ({ address, family: 4 as const })) : []),
-    ...(ipv6.status === 'fulfilled' ? ipv6.value.map((address) => ({ address, family: 6 as const })) : []),
-  ]
-}
+const resolveByDns: Resolve = (hostname) => new Resolver(DNS).resolve4(hostname).catch(() => [])
 
 /** The address of the one name that a machine's own service sends to, `localhost`, by RFC 6761, 6.3. */
-const resolveLocally: Resolve = async () => [{ address: '127.0.0.1', family: 4 }]
+const resolveLocally: Resolve = async () => ['127.0.0.1']
 
 /** What is thrown for a name that leads where nothing is sent, and for one without an address. */
 class UnreachableError extends Error {
@@ -121,23 +111,14 @@ function lookupWithin(reach: WebhookReach, resolve: Resolve): LookupFunction {
     const addresses = await resolve(hostname)
     const [first] = addresses
     if (!first) throw new UnreachableError('unresolved')
-    if (!addresses.every(({ address }) => isReachable(address, reach))) throw new UnreachableError('not_allowed')
-    return { first, addresses: [...addresses] }
+    if (!addresses.every((address) => isReachable(address, reach))) throw new UnreachableError('not_allowed')
+    return { first, all: addresses.map((address) => ({ address, family: FAMILY })) }
   }
-  return (hostname, { all }, callback) => {
+  return (hostname, options, callback) => {
     lookUp(hostname).then(
-      ({ first, addresses }) => (all ? callback(null, addresses) : callback(null, first.address, first.family)),
+      ({ first, all }) => (options.all ? callback(null, all) : callback(null, first, FAMILY)),
       (error: Error) => callback(error, ''),
     )
-  }
-}
-
-/** Reads an answer as far as it is read at all; nobody needs what it says. */
-async function readToEnd(answer: IncomingMessage): Promise<void> {
-  let bytes = 0
-  for await (const chunk of answer) {
-    bytes += chunk.length
-    if (bytes >= MOST_BODY_BYTES) return
   }
 }
 

@@ -287,7 +287,6 @@ describe('A stage', () => {
     ['https://wallet.example/hooks?of=vaults', undefined],
     ['https://wallet.example:443/', undefined],
     ['https://8.8.8.8/', undefined],
-    ['https://[2606:4700::1111]/', undefined],
     ['http://wallet.example/', 'must be an https URL'],
     ['https://wallet.example:8443/', 'must be on port 443'],
     ...[
@@ -313,7 +312,11 @@ describe('A stage', () => {
       '[fd00::1]',
       '[2001:db8::1]',
       '[2002:7f00:1::]',
-    ].map((host): [string, string] => [`https://${host}/`, 'must have a public address']),
+      '[2606:4700::1111]',
+    ].map((host): [string, string] => [
+      `https://${host}/`,
+      host.startsWith('[') ? 'must have an IPv4 address' : 'must have a public address',
+    ]),
   ]
 
   test('takes webhooks at public names and addresses alone', async ({ service, own }) => {
