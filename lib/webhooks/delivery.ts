@@ -52,6 +52,8 @@ export type DeliveryReport = { readonly delivered: number; readonly failed: numb
 
 /** How long one webhook is sent to before others have their turn; a batch that has begun by then is ended. */
 const TURN_MS = 10_000
+/** A webhook that takes longer for a batch gives way after each: those that are slow must not be all that functions wait for. */
+const SLOW_MS = 1_000
 /** Longer than a function runs: a lease that is not let go is of one that was killed. */
 const LEASE_MS = 40_000
 const LONGEST_DELAY_SECONDS = 900
@@ -160,7 +162,9 @@ function createTurn(
       const taken = isAwake ? await take(state) : { batch: [], state }
       state = taken.state
       if (taken.batch.length > 0) {
+        const begun = now()
         const results = await Promise.all(taken.batch.map(sendOne))
+        const isSlow = now() - begun > SLOW_MS
         const { state: next, dead, disabled } = judge(state, results, { now: now(), random })
         state = next
         const delivered = results.filter(({ sent }) => sent.delivered).length
@@ -177,7 +181,7 @@ function createTurn(
           return report
         }
         const isMore = !isResting(state, now()) && (!log.isAtEnd() || listDue(state, now()).length > 0)
-        if (isMore && !isOver()) {
+        if (isMore && !isOver() && !isSlow) {
           if (await deliveries.save(key, state, { id: leaseId, now: now() })) continue
           return report
         }

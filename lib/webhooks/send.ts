@@ -73,10 +73,20 @@ export function createSender({
     const timer = setTimeout(() => end({ delivered: false, reason: 'timeout' }), timeoutMs)
     sent.on('error', (error) => end({ delivered: false, reason: reasonOf(error) }))
     sent.on('response', (answer) => end(judge(answer, now())))
+    // A host that sends nothing else would keep the function busy, and others' deliveries waiting.
+    let interim = 0
+    sent.on('information', () => {
+      interim += 1
+      if (interim > MOST_INTERIM) end({ delivered: false, reason: 'bad_answer' })
+    })
+    sent.on('upgrade', () => end({ delivered: false, reason: 'bad_answer' }))
     sent.end(body)
     return promise
   }
 }
+
+/** Answers before the answer (1xx), of which a server sends one or two. */
+const MOST_INTERIM = 5
 
 const FAMILY = 4
 

@@ -410,19 +410,34 @@ describe('Two messages of one webhook', () => {
 describe('A turn', () => {
   test('ends after ten seconds, and the rest comes with another message', async ({ world }) => {
     await world.register(someWebhook())
-    await world.add(1, 50)
-    let sent = 0
-    world.answer = () => {
-      sent += 1
-      if (sent % 10 === 0) world.pass(5 * SECOND)
-      return OK
-    }
-    expect(await world.deliver()).toEqual({ delivered: 20, failed: 0, dead: 0 })
+    await world.add(1, 150)
+    world.answer = slowly(world, 0.9)
+    expect(await world.deliver()).toEqual({ delivered: 120, failed: 0, dead: 0 })
     expect(world.queue()).toMatchObject([{ at: world.now(), message: { clientId: CLIENT } }])
     await world.drain()
-    expect(world.sequences()).toEqual(upTo(50))
-    expect(world.received).toHaveLength(50)
+    expect(world.sequences()).toEqual(upTo(150))
+    expect(world.received).toHaveLength(150)
   })
+
+  test('ends with a batch that took longer than a second, so that others have theirs', async ({ world }) => {
+    await world.register(someWebhook())
+    await world.add(1, 20)
+    world.answer = slowly(world, 2)
+    expect(await world.deliver()).toEqual({ delivered: 10, failed: 0, dead: 0 })
+    expect(world.queue()).toMatchObject([{ at: world.now(), message: { clientId: CLIENT } }])
+    await world.drain()
+    expect(world.received).toHaveLength(20)
+  })
+
+  /** Takes everything, and so many seconds for each batch of ten. */
+  const slowly = (world: { pass: (ms: number) => void }, seconds: number) => {
+    let sent = 0
+    return () => {
+      sent += 1
+      if (sent % 10 === 0) world.pass(seconds * SECOND)
+      return OK
+    }
+  }
 })
 
 describe('Wherever it is killed,', () => {

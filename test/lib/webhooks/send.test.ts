@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer, request } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, createServer as createSocketServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createSender } from '../../../lib/webhooks/send.ts'
 import { serverCertificate } from '../../support/certificates.ts'
@@ -232,7 +232,6 @@ describe('A server', () => {
   test.for<[string, RequestListener]>([
     ['nothing', () => {}],
     ['one byte of the headers after the other', ({ socket }) => drip(socket, 'HTTP/1.1 200 OK\r\n', 'x')],
-    ['that it goes on, for ever', ({ socket }) => drip(socket, '', 'HTTP/1.1 102 Processing\r\n\r\n')],
   ])('that says %s is given up when the time of the whole delivery is over', async ([, listener]) => {
     const closed = Promise.withResolvers<void>()
     const url = await serve((request, response) => {
@@ -311,5 +310,37 @@ describe('Over TLS', () => {
   test('a server that speaks no TLS is not told', async () => {
     const url = await serve((_, response) => response.end())
     expect(await sender()(url.replace('http:', 'https:'))).toEqual({ delivered: false, reason: 'tls' })
+  })
+})
+
+describe('An answer that never comes is not waited for', () => {
+  /** A server that says this, again and again where it is told so. */
+  const serveRaw = async (text: string, isRepeated: boolean) => {
+    const server = createSocketServer((socket) => {
+      socket.on('error', () => {})
+      const say = () => {
+        if (!socket.destroyed && socket.write(text) && isRepeated) setImmediate(say)
+        else if (isRepeated) socket.once('drain', say)
+      }
+      say()
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+
+  test('where a server sends interim answers without end', async () => {
+    const url = await serveRaw('HTTP/1.1 103 Early Hints\r\n\r\n', true)
+    expect(await sender({ timeoutMs: 60_000 })(url)).toEqual({ delivered: false, reason: 'bad_answer' })
+  })
+
+  test('where it would rather speak another protocol', async () => {
+    const url = await serveRaw('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n', false)
+    expect(await sender({ timeoutMs: 60_000 })(url)).toEqual({ delivered: false, reason: 'bad_answer' })
+  })
+
+  test('while one interim answer is as good as none', async () => {
+    const url = await serveRaw('HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n', false)
+    expect(await sender()(url)).toEqual({ delivered: true, status: 204 })
   })
 })
