@@ -74,6 +74,11 @@ export function beginDelivery({ createdAt, after }: Pick<Webhook, 'createdAt' | 
   return { createdAt, next: after + 1, page: after + 1, retries: {}, failures: 0 }
 }
 
+/** Whether an event may wait besides those that do, and a whole batch fail then. */
+export function hasRoom({ retries }: DeliveryState, { sequence }: EventLocation): boolean {
+  return sequence in retries || Object.keys(retries).length < MOST_RETRIES - BATCH
+}
+
 /** Whether nothing is sent at this moment. */
 export function isResting({ restUntil = 0 }: DeliveryState, now: number): boolean {
   return restUntil > now

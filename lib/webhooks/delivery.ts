@@ -5,6 +5,7 @@ import {
   type DeliveryState,
   type Due,
   forget,
+  hasRoom,
   isResting,
   judge,
   listDue,
@@ -87,13 +88,17 @@ export async function deliverEvents(dependencies: Dependencies, wake: Wake): Pro
     if (wake.event) await wakeDeliveries([wake], { delaySeconds: BUSY_SECONDS })
     return NOTHING
   }
-  const state = withEvent(stateOf(webhook, taken.state), wake, now())
+  const before = stateOf(webhook, taken.state)
+  const isFull = wake.event !== undefined && !hasRoom(before, wake.event)
+  if (isFull) await dependencies.sendDeadLetters([wake])
+  const state = isFull ? before : withEvent(before, wake, now())
+  const report = { ...NOTHING, dead: isFull ? 1 : 0 }
   if (webhook.disabledAt) {
     await deliveries.release(wake, state, { ...lease, anyway: true })
-    return NOTHING
+    return report
   }
   const turn = createTurn(dependencies, webhook, wake, { leaseId: lease.id, endsAt: lease.now + TURN_MS })
-  return await turn(state)
+  return await turn(state, report)
 }
 
 /** Sends to a webhook whose lease is ours, from a state on; gives what came of it when the lease is let go. */
@@ -154,9 +159,9 @@ function createTurn(
     return { ...state, timerAt: dueAt }
   }
 
-  return async (from: DeliveryState): Promise<DeliveryReport> => {
+  return async (from: DeliveryState, begun: DeliveryReport): Promise<DeliveryReport> => {
     let state = from
-    let report = NOTHING
+    let report = begun
     for (;;) {
       const isAwake = !isResting(state, now())
       const taken = isAwake ? await take(state) : { batch: [], state }

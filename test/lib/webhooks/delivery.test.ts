@@ -353,6 +353,21 @@ describe('An event that a webhook does not take, while it takes others,', () => 
     }
   })
 
+  test('is put back among the dead letters where as many wait as the webhook has room for', async ({ world }) => {
+    await world.register(someWebhook())
+    await world.webhooks.disable(CLIENT, world.webhook, { at: new Date(START), reason: 'failing' })
+    for (let page = 0; page < 2; page += 1) await world.add(page * 50 + 1, 50)
+    for (const sequence of upTo(100)) await world.deliver({ event: { sequence, page: sequence > 50 ? 51 : 1 } })
+    const { retries } = (await world.deliveries.get({ clientId: CLIENT, webhookId: world.webhook.id })) ?? {}
+    expect(Object.keys(retries ?? {})).toHaveLength(90)
+    expect(world.dead.map(({ event }) => event?.sequence)).toEqual(upTo(100).slice(90))
+    // One that waits already takes no more room.
+    expect(await world.deliver({ event: { sequence: 1, page: 1 } })).toEqual({ delivered: 0, failed: 0, dead: 0 })
+    await world.webhooks.enable(CLIENT, world.webhook)
+    for (const letter of world.dead) await world.deliver(letter)
+    expect(world.sequences()).toEqual(upTo(100))
+  })
+
   test('is kept for a webhook that is switched off meanwhile', async ({ world }) => {
     await world.register(someWebhook())
     await world.add(1, 1)
