@@ -29,8 +29,8 @@ export class QueuesStack extends Stack {
           batchSize: BATCH,
           // Else one failure has the whole batch come again.
           reportBatchItemFailures: true,
-          // Less than a new account may run at a time, all functions together; reserved concurrency would have messages that
-          // are throttled count as handed out, and end in the dead letters.
+          // All of these together half of the ten that a new account may run at a time, which the API needs too; reserved
+          // concurrency would have messages that are throttled count as handed out, and end in the dead letters.
           maxConcurrency: mostAtATime,
         }),
       )

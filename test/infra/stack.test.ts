@@ -618,6 +618,11 @@ describe.each(STAGES)('%s', (stage) => {
     expect(QUEUES[contract.queue].visibilitySeconds).toBeGreaterThanOrEqual(6 * contract.timeoutSeconds)
   })
 
+  test('the functions of queues leave half of what a new account may run at a time to the API', () => {
+    const together = CONSUMERS.reduce((sum, [, { mostAtATime }]) => sum + mostAtATime, 0)
+    expect(together).toBeLessThanOrEqual(10 / 2)
+  })
+
   test.each(CONSUMERS)('%s alarms when messages wait, and when they are given up', (_, { queue }) => {
     const of = (place: string) =>
       Object.values(ofType('AWS::CloudWatch::Alarm')).filter(

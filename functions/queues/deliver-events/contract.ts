@@ -30,7 +30,8 @@ export const contract = {
     dead: z.number().int().describe('Events that are given up'),
   }),
   timeoutSeconds: 30,
-  mostAtATime: 5,
+  // Thirty webhooks side by side.
+  mostAtATime: 3,
   // For what is due later, by one timer a webhook, which is switched off when it took nothing for three days; and for what is
   // left when its turn is over, until its log ends.
   wakesItself: true,

@@ -12,7 +12,7 @@ export const contract = {
   message: z.object({ clientId: z.string() }),
   report: z.object({ clientId: z.string(), events: z.number().int() }),
   timeoutSeconds: 30,
-  mostAtATime: 5,
+  mostAtATime: 2,
   // Until nothing of its client is pending: each message that it sends follows pages that it has put into the log.
   wakesItself: true,
   impact: 'Clients are told late of what happens in their vaults, and their logs end before it.',
